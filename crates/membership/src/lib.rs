@@ -1,0 +1,1 @@
+//! Who may publish: the registry of RLN members.

@@ -1,0 +1,2 @@
+//! WakuMessage, its hash, topics, sharding and network presets.
+#![deny(clippy::disallowed_methods, clippy::disallowed_types)]

@@ -1,0 +1,1 @@
+//! The relay machine on real sockets: libp2p, REST, configuration.

@@ -1,0 +1,1 @@
+//! Rate Limiting Nullifiers: identities, tree, prover, verifier, nullifier log.

@@ -1,0 +1,2 @@
+//! The Undertone command line.
+fn main() {}
