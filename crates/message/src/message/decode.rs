@@ -1,0 +1,163 @@
+//! Zero-copy decoding of a [`WakuMessage`].
+
+use std::ops::Range;
+
+use bytes::Bytes;
+use thiserror::Error;
+
+use super::{Limits, WakuMessage, field};
+use crate::wire::{Fields, Value, WireError, unzigzag};
+
+/// Why some bytes are not a `WakuMessage`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum DecodeError {
+    /// The message is longer than [`Limits::max_message_bytes`].
+    #[error("message of {size_bytes} bytes; at most {max_bytes} are accepted")]
+    TooLarge {
+        /// Length of the input, bytes.
+        size_bytes: usize,
+        /// The limit, bytes.
+        max_bytes: usize,
+    },
+    /// Not protobuf.
+    #[error(transparent)]
+    Wire(#[from] WireError),
+    /// Field 1 is not there; an empty payload must be written explicitly.
+    #[error("payload (field 1) is missing; write it even when it is empty")]
+    MissingPayload,
+    /// Field 2 is not there.
+    #[error("content_topic (field 2) is missing; write it even when it is empty")]
+    MissingContentTopic,
+    /// Field 2 is not text.
+    #[error("content_topic (field 2) is not UTF-8 from its byte {valid_up_to} on")]
+    ContentTopicNotUtf8 {
+        /// Length of the valid beginning, bytes.
+        valid_up_to: usize,
+    },
+    /// Field 11 is longer than [`Limits::max_meta_bytes`].
+    #[error("meta (field 11) of {size_bytes} bytes; at most {max_bytes} are accepted")]
+    MetaTooLong {
+        /// Its length, bytes.
+        size_bytes: usize,
+        /// The limit, bytes.
+        max_bytes: usize,
+    },
+    /// A field declared as 32 bits wide holds more.
+    #[error("field {field} holds {value}, which does not fit 32 bits")]
+    Exceeds32Bits {
+        /// The field's number.
+        field: u32,
+        /// Its value.
+        value: u64,
+    },
+}
+
+impl DecodeError {
+    /// Whether another implementation in use accepts these bytes, so that the peer that forwarded
+    /// them may have followed its rules.
+    ///
+    /// Penalising such a forwarder would let one author cut us off from honest neighbours: drop
+    /// the message without a penalty. nwaku checks neither UTF-8 nor field numbers, and go-waku
+    /// skips groups.
+    pub fn forwarder_may_be_honest(&self) -> bool {
+        matches!(
+            self,
+            Self::ContentTopicNotUtf8 { .. }
+                | Self::Wire(
+                    WireError::FieldNumber { .. }
+                        | WireError::WireType {
+                            wire_type: 3 | 4,
+                            ..
+                        }
+                )
+        )
+    }
+}
+
+impl WakuMessage {
+    /// Decodes with the default [`Limits`].
+    pub fn decode(input: &Bytes) -> Result<Self, DecodeError> {
+        Self::decode_with(input, &Limits::default())
+    }
+
+    /// Decodes a message whose byte fields share the memory of `input`.
+    ///
+    /// Presence rules are those of nwaku: payload and content topic are required, of a repeated
+    /// field the last one counts, unknown fields and known fields of another wire type are skipped.
+    pub fn decode_with(input: &Bytes, limits: &Limits) -> Result<Self, DecodeError> {
+        if input.len() > limits.max_message_bytes {
+            return Err(DecodeError::TooLarge {
+                size_bytes: input.len(),
+                max_bytes: limits.max_message_bytes,
+            });
+        }
+        let raw = Raw::read(input)?;
+        let payload = raw.payload.ok_or(DecodeError::MissingPayload)?;
+        let topic = raw.content_topic.ok_or(DecodeError::MissingContentTopic)?;
+        let topic =
+            std::str::from_utf8(&input[topic]).map_err(|e| DecodeError::ContentTopicNotUtf8 {
+                valid_up_to: e.valid_up_to(),
+            })?;
+        if let Some(meta) = &raw.meta
+            && meta.len() > limits.max_meta_bytes
+        {
+            return Err(DecodeError::MetaTooLong {
+                size_bytes: meta.len(),
+                max_bytes: limits.max_meta_bytes,
+            });
+        }
+        Ok(Self {
+            payload: input.slice(payload),
+            content_topic: topic.into(),
+            version: raw.version,
+            timestamp: raw.timestamp,
+            meta: raw.meta.map(|range| input.slice(range)),
+            rate_limit_proof: raw.rate_limit_proof.map(|range| input.slice(range)),
+            ephemeral: raw.ephemeral,
+        })
+    }
+}
+
+/// Where the fields are, before any of them is copied or checked for meaning.
+#[derive(Default)]
+struct Raw {
+    payload: Option<Range<usize>>,
+    content_topic: Option<Range<usize>>,
+    version: Option<u32>,
+    timestamp: Option<i64>,
+    meta: Option<Range<usize>>,
+    rate_limit_proof: Option<Range<usize>>,
+    ephemeral: Option<bool>,
+}
+
+impl Raw {
+    fn read(input: &[u8]) -> Result<Self, DecodeError> {
+        let mut raw = Self::default();
+        let mut fields = Fields::new(input);
+        while let Some((number, value)) = fields.next_field()? {
+            match (number, value) {
+                (field::PAYLOAD, Value::Bytes(range)) => raw.payload = Some(range),
+                (field::CONTENT_TOPIC, Value::Bytes(range)) => raw.content_topic = Some(range),
+                (field::VERSION, Value::Varint(value)) => {
+                    raw.version = Some(narrow(number, value)?);
+                }
+                (field::TIMESTAMP, Value::Varint(value)) => raw.timestamp = Some(unzigzag(value)),
+                (field::META, Value::Bytes(range)) => raw.meta = Some(range),
+                (field::RATE_LIMIT_PROOF, Value::Bytes(range)) => {
+                    raw.rate_limit_proof = Some(range);
+                }
+                (field::EPHEMERAL, Value::Varint(value)) => {
+                    raw.ephemeral = Some(narrow(number, value)? != 0);
+                }
+                _ => {}
+            }
+        }
+        Ok(raw)
+    }
+}
+
+/// nwaku refuses wider values where protoc truncates them; forwarding what it refuses would cost us.
+fn narrow(field: u32, value: u64) -> Result<u32, DecodeError> {
+    u32::try_from(value).map_err(|_| DecodeError::Exceeds32Bits { field, value })
+}

@@ -1,0 +1,128 @@
+//! The metadata exchange `/vac/waku/metadata/1.0.0` (RFC 66): cluster and shards of a peer.
+//!
+//! Request and response have the same form. nwaku asks every new peer and disconnects those that
+//! do not answer or are of another cluster.
+
+use thiserror::Error;
+
+use crate::wire::{Fields, Value, WireError, put_bytes_field, put_varint, put_varint_field};
+
+#[cfg(test)]
+mod tests;
+
+/// Identifier of the protocol.
+pub const PROTOCOL_ID: &str = "/vac/waku/metadata/1.0.0";
+
+/// Longest request or response, bytes; also bounds the number of shards.
+pub const MAX_METADATA_BYTES: usize = 1024;
+
+const CLUSTER_ID: u32 = 1;
+const SHARDS_UNPACKED: u32 = 2;
+const SHARDS: u32 = 3;
+
+/// What a node says of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct WakuMetadata {
+    /// Its network.
+    pub cluster_id: Option<u32>,
+    /// Indices of the shards it takes part in.
+    pub shards: Vec<u32>,
+}
+
+/// Why metadata cannot be read or written.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum MetadataError {
+    /// Longer than [`MAX_METADATA_BYTES`].
+    #[error("metadata of {size_bytes} bytes; at most {MAX_METADATA_BYTES} are accepted")]
+    TooLarge {
+        /// Its length, bytes.
+        size_bytes: usize,
+    },
+    /// Not protobuf.
+    #[error(transparent)]
+    Wire(#[from] WireError),
+    /// A number declared as 32 bits wide holds more.
+    #[error("field {field} holds {value}, which does not fit 32 bits")]
+    Exceeds32Bits {
+        /// The field's number.
+        field: u32,
+        /// Its value.
+        value: u64,
+    },
+}
+
+impl WakuMetadata {
+    /// The protobuf form, without a length prefix; shards are written in the deprecated field 2
+    /// and again, packed, in field 3, since old peers read only the former.
+    pub fn encode(&self) -> Result<Vec<u8>, MetadataError> {
+        let mut out = Vec::new();
+        if let Some(cluster_id) = self.cluster_id {
+            put_varint_field(&mut out, CLUSTER_ID, u64::from(cluster_id));
+        }
+        for shard in &self.shards {
+            put_varint_field(&mut out, SHARDS_UNPACKED, u64::from(*shard));
+        }
+        if !self.shards.is_empty() {
+            let mut packed = Vec::new();
+            self.shards
+                .iter()
+                .for_each(|shard| put_varint(&mut packed, u64::from(*shard)));
+            put_bytes_field(&mut out, SHARDS, &packed);
+        }
+        check_size(&out)?;
+        Ok(out)
+    }
+
+    /// Reads what [`encode`](Self::encode) or another implementation wrote: field 3 if it holds
+    /// shards, else field 2 packed, else field 2 unpacked.
+    pub fn decode(input: &[u8]) -> Result<Self, MetadataError> {
+        check_size(input)?;
+        let mut cluster_id = None;
+        let mut current = Vec::new();
+        let mut old_packed = Vec::new();
+        let mut old_unpacked = Vec::new();
+        let mut fields = Fields::new(input);
+        while let Some((number, value)) = fields.next_field()? {
+            match (number, value) {
+                (CLUSTER_ID, Value::Varint(value)) => cluster_id = Some(narrow(number, value)?),
+                (SHARDS_UNPACKED, Value::Varint(value)) => {
+                    old_unpacked.push(narrow(number, value)?);
+                }
+                (SHARDS_UNPACKED, Value::Bytes(range)) => {
+                    unpack(number, &input[range], &mut old_packed)?;
+                }
+                (SHARDS, Value::Varint(value)) => current.push(narrow(number, value)?),
+                (SHARDS, Value::Bytes(range)) => unpack(number, &input[range], &mut current)?,
+                _ => {}
+            }
+        }
+        let shards = [current, old_packed, old_unpacked];
+        let shards = shards
+            .into_iter()
+            .find(|list| !list.is_empty())
+            .unwrap_or_default();
+        Ok(Self { cluster_id, shards })
+    }
+}
+
+fn check_size(bytes: &[u8]) -> Result<(), MetadataError> {
+    if bytes.len() > MAX_METADATA_BYTES {
+        return Err(MetadataError::TooLarge {
+            size_bytes: bytes.len(),
+        });
+    }
+    Ok(())
+}
+
+fn unpack(field: u32, packed: &[u8], into: &mut Vec<u32>) -> Result<(), MetadataError> {
+    let mut numbers = Fields::new(packed);
+    while !numbers.is_empty() {
+        into.push(narrow(field, numbers.varint()?)?);
+    }
+    Ok(())
+}
+
+fn narrow(field: u32, value: u64) -> Result<u32, MetadataError> {
+    u32::try_from(value).map_err(|_| MetadataError::Exceeds32Bits { field, value })
+}
