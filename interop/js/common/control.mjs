@@ -1,0 +1,48 @@
+// Counts the control messages of a GossipSub instance by wrapping the methods through which every RPC
+// goes. Neither library offers such counters for both directions without a metrics registry.
+
+function zero() {
+  return { graft: 0, prune: 0, prune_backoff_s: null, ihave: 0, iwant: 0, idontwant: 0 };
+}
+
+function add(counts, control, times) {
+  if (control == null) return;
+  counts.graft += times * (control.graft?.length ?? 0);
+  counts.prune += times * (control.prune?.length ?? 0);
+  counts.ihave += times * (control.ihave?.length ?? 0);
+  counts.iwant += times * (control.iwant?.length ?? 0);
+  counts.idontwant += times * (control.idontwant?.length ?? 0);
+  for (const prune of control.prune ?? []) {
+    if (prune.backoff != null) counts.prune_backoff_s = Number(prune.backoff);
+  }
+}
+
+export function countControl(gossip) {
+  const counts = { sent: zero(), received: zero() };
+  for (const name of ["sendRpc", "handleReceivedRpc"]) {
+    if (typeof gossip[name] !== "function") {
+      throw new Error(`this GossipSub has no method ${name}: the counters need another place to hook`);
+    }
+  }
+  const send = gossip.sendRpc.bind(gossip);
+  gossip.sendRpc = (peer, rpc) => {
+    const sent = send(peer, rpc);
+    // After the call, because sendRpc adds waiting control messages to the RPC it is given.
+    if (sent) add(counts.sent, rpc.control, 1);
+    return sent;
+  };
+  if (typeof gossip.sendRpcInBatch === "function") {
+    const batch = gossip.sendRpcInBatch.bind(gossip);
+    gossip.sendRpcInBatch = (peers, rpc) => {
+      batch(peers, rpc);
+      // The library removes from the set those whom it could not reach.
+      add(counts.sent, rpc.control, peers.size);
+    };
+  }
+  const handle = gossip.handleReceivedRpc.bind(gossip);
+  gossip.handleReceivedRpc = (from, rpc) => {
+    add(counts.received, rpc.control, 1);
+    return handle(from, rpc);
+  };
+  return counts;
+}
