@@ -1,2 +1,67 @@
-//! GossipSub and flood routing as one sans-IO state machine.
+//! GossipSub and flood routing as one deterministic state machine: no clock, socket, thread or
+//! random source of its own. Given the same seed and inputs it gives the same outputs, byte for
+//! byte.
+//!
+//! # How a message travels
+//!
+//! Each topic has a *mesh*: about D peers that send each other every message in full. Joining and
+//! leaving it is negotiated with GRAFT and PRUNE; a heartbeat keeps its size. Once a second the ids
+//! of recent messages are *gossiped* (IHAVE) to some peers outside the mesh, who ask (IWANT) for
+//! what they missed. Who holds a large message says so at once (IDONTWANT), so that no second copy
+//! is sent. Every peer is *scored* by what it delivers; the score decides who may be in the mesh,
+//! who gets gossip, and who is no longer heard at all.
+//!
+//! # Where to start
+//!
+//! [`Router`] is the machine, [`Input`] and [`Output`] its language, [`Config`] its parameters and
+//! [`Limits`] every bound on what a remote can make it do. [`SendQueue`] is the outbound queue that
+//! drivers share. What may be sent on which protocol id is the table [`PROTOCOLS`].
+//!
+//! Specifications: libp2p pubsub, GossipSub v1.0, v1.1 and v1.2; Waku's deviations (11/WAKU2-RELAY)
+//! are the preset [`Config::waku`].
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
+
+mod backoff;
+mod cache;
+mod config;
+mod connect;
+mod error;
+mod features;
+mod gossip;
+mod heartbeat;
+mod idmap;
+mod idontwant;
+mod io;
+mod limits;
+mod mesh;
+mod peers;
+mod pending;
+mod promises;
+mod publish;
+mod px;
+mod queue;
+mod receive;
+mod rng;
+mod router;
+mod score;
+mod seen;
+mod strategy;
+mod time;
+mod topics;
+mod types;
+pub mod wire;
+
+#[cfg(test)]
+mod tests;
+
+pub use config::{Config, ConfigError, Degrees, FloodPublish, Rule};
+pub use error::{ApiMisuse, Capacity, Malformed, PeerMisbehaved, Penalty, PublishError};
+pub use features::{Features, PROTOCOLS, Protocol};
+pub use io::{Class, ControlStats, Input, NewPeer, Output, Progress, Report, Stats, Verdict};
+pub use limits::Limits;
+pub use queue::{Overflow, QueueLimits, QueuedFrame, SendQueue};
+pub use router::{Router, Usage};
+pub use score::{Evaluation, ScoreParams, Thresholds, TopicScoreParams};
+pub use strategy::StrategyKind;
+pub use time::Time;
+pub use types::{Direction, MessageId, PeerIx, SendHandle, Topic};

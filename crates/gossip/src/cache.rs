@@ -1,0 +1,118 @@
+//! Recent messages: kept to answer IWANT, advertised by IHAVE.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+
+use crate::idmap::IdMap;
+use crate::rng::Rng;
+use crate::topics::TopicIx;
+use crate::types::{MessageId, PeerIx};
+
+/// A message as it goes out: the whole frame, shared by all its receivers.
+#[derive(Debug)]
+struct Cached {
+    frame: Bytes,
+    /// How often each peer was served.
+    served: Vec<(PeerIx, u8)>,
+}
+
+/// The message cache: one window per heartbeat, bounded in bytes.
+#[derive(Debug)]
+pub(crate) struct Cache {
+    messages: IdMap<Cached>,
+    /// Newest window in front.
+    windows: VecDeque<VecDeque<(MessageId, TopicIx)>>,
+    history_length: usize,
+    history_gossip: usize,
+    bytes: usize,
+    bytes_max: usize,
+}
+
+impl Cache {
+    pub(crate) fn new(rng: &mut Rng, length: usize, gossip: usize, bytes_max: usize) -> Self {
+        Self {
+            messages: IdMap::new(rng),
+            windows: VecDeque::from([VecDeque::new()]),
+            history_length: length,
+            history_gossip: gossip,
+            bytes: 0,
+            bytes_max,
+        }
+    }
+
+    /// Adds a message; the oldest ones make room.
+    pub(crate) fn put(&mut self, id: MessageId, topic: TopicIx, frame: Bytes) {
+        self.bytes += frame.len();
+        if let Some(old) = self.messages.insert(
+            id,
+            Cached {
+                frame,
+                served: Vec::new(),
+            },
+        ) {
+            self.bytes -= old.frame.len();
+        } else if let Some(newest) = self.windows.front_mut() {
+            newest.push_back((id, topic));
+        }
+        while self.bytes > self.bytes_max && self.messages.len() > 1 {
+            self.drop_oldest();
+        }
+    }
+
+    /// The frame to send to `peer`, if the message is here and the peer was not served
+    /// `times_max` times already; counts the service.
+    pub(crate) fn serve(&mut self, id: &MessageId, peer: PeerIx, times_max: u8) -> Option<Bytes> {
+        let message = self.messages.get_mut(id)?;
+        let times = match message.served.iter_mut().find(|(p, _)| *p == peer) {
+            Some((_, times)) => times,
+            None => {
+                message.served.push((peer, 0));
+                &mut message.served.last_mut().expect("pushed just now").1
+            }
+        };
+        if *times >= times_max {
+            return None;
+        }
+        *times += 1;
+        Some(message.frame.clone())
+    }
+
+    /// Ids of `topic` in the windows that are advertised.
+    pub(crate) fn advertised(&self, topic: TopicIx) -> Vec<MessageId> {
+        let windows = self.windows.iter().take(self.history_gossip).flatten();
+        windows
+            .filter(|(_, t)| *t == topic)
+            .map(|(id, _)| *id)
+            .collect()
+    }
+
+    /// A heartbeat has passed.
+    pub(crate) fn shift(&mut self) {
+        self.windows.push_front(VecDeque::new());
+        while self.windows.len() > self.history_length.max(1) {
+            for (id, _) in self.windows.pop_back().into_iter().flatten() {
+                self.remove(&id);
+            }
+        }
+    }
+
+    fn drop_oldest(&mut self) {
+        for window in self.windows.iter_mut().rev() {
+            if let Some((id, _)) = window.pop_front() {
+                self.remove(&id);
+                return;
+            }
+        }
+    }
+
+    fn remove(&mut self, id: &MessageId) {
+        if let Some(message) = self.messages.remove(id) {
+            self.bytes -= message.frame.len();
+        }
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+}

@@ -1,0 +1,160 @@
+//! Peers come and go, join and leave topics.
+
+use crate::error::{ApiMisuse, Capacity};
+use crate::io::{NewPeer, Output, Report};
+use crate::peers::PeerState;
+use crate::router::Router;
+use crate::topics::TopicIx;
+use crate::types::{PeerIx, Topic};
+use crate::wire::Subscription;
+
+impl Router {
+    pub(crate) fn connected(&mut self, new: NewPeer) -> Result<(), ApiMisuse> {
+        let peer = new.peer;
+        if self.peers.get(peer).is_some() {
+            return Err(ApiMisuse::AlreadyConnected(peer));
+        }
+        self.scores.connected(peer, new.ip);
+        self.peers.insert(peer, PeerState::new(new));
+        // Its score outlived the last connection: turn it away at the door.
+        self.disconnect_if_graylisted(peer);
+        let joined = self.topics.joined();
+        for ix in joined {
+            let name = self.topics.get(ix).name.clone();
+            self.control(peer).subscription(true, &name);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn disconnected(&mut self, peer: PeerIx) -> Result<(), ApiMisuse> {
+        let state = self
+            .peers
+            .remove(peer)
+            .ok_or(ApiMisuse::UnknownPeer(peer))?;
+        for ix in state.topics {
+            let topic = self.topics.get_mut(ix);
+            topic.subscribers.remove(peer);
+            topic.fanout.remove(peer);
+            if topic.mesh.remove(peer) {
+                let topic = topic.name.clone();
+                self.report(Report::Pruned { peer, topic });
+            }
+            self.release_topic(ix);
+        }
+        self.scores.disconnected(peer, self.now);
+        self.forget_if_gone(peer);
+        let retained = self.scores.retained();
+        let surplus = retained
+            .len()
+            .saturating_sub(self.config.limits.retained_peers_max);
+        for old in &retained[..surplus] {
+            self.scores.forget(*old);
+            self.backoffs.forget(*old);
+            self.forget_if_gone(*old);
+        }
+        Ok(())
+    }
+
+    /// Tells the driver when nothing binds the index any more.
+    pub(crate) fn forget_if_gone(&mut self, peer: PeerIx) {
+        let bound = self.peers.get(peer).is_some()
+            || self.scores.remembers(peer)
+            || self.backoffs.remembers(peer);
+        if bound {
+            self.departed.insert(peer);
+        } else {
+            self.departed.remove(&peer);
+            self.output(Output::Forgotten(peer));
+        }
+    }
+
+    /// Peers that are gone and were still remembered: asks again for each.
+    pub(crate) fn forget_departed(&mut self) {
+        for peer in std::mem::take(&mut self.departed) {
+            if self.peers.get(peer).is_none() {
+                self.forget_if_gone(peer);
+            }
+        }
+    }
+
+    /// The topic of that name, made if need be and if there is room.
+    pub(crate) fn intern(&mut self, name: &Topic) -> Option<TopicIx> {
+        let (ix, new) = self.topics.intern(name, &self.config.limits)?;
+        if new {
+            self.scores.name_topic(ix, name);
+        }
+        Some(ix)
+    }
+
+    fn release_topic(&mut self, ix: TopicIx) {
+        if self.topics.release(ix) {
+            self.scores.forget_topic(ix);
+        }
+    }
+
+    pub(crate) fn subscription(&mut self, peer: PeerIx, change: &Subscription) {
+        if change.subscribe {
+            self.peer_joins(peer, &change.topic);
+        } else {
+            self.peer_leaves(peer, &change.topic);
+        }
+    }
+
+    /// The peer is subscribed to the topic from now on, if it may be.
+    pub(crate) fn peer_joins(&mut self, peer: PeerIx, name: &Topic) {
+        let max = self.config.limits.subscriptions_per_peer_max;
+        let Some(ix) = self.intern(name) else {
+            return self.report(Report::Capacity {
+                peer,
+                capacity: Capacity::Topics,
+            });
+        };
+        let Some(state) = self.peers.get_mut(peer) else {
+            return;
+        };
+        let Err(at) = state.topics.binary_search(&ix) else {
+            return;
+        };
+        if state.topics.len() >= max {
+            self.release_topic(ix);
+            return self.report(Report::Capacity {
+                peer,
+                capacity: Capacity::Subscriptions,
+            });
+        }
+        state.topics.insert(at, ix);
+        let topic = self.topics.get_mut(ix);
+        topic.subscribers.insert(peer);
+        let topic = topic.name.clone();
+        self.report(Report::Subscribed {
+            peer,
+            topic,
+            subscribed: true,
+        });
+        self.graft_newcomer(ix, peer);
+    }
+
+    fn peer_leaves(&mut self, peer: PeerIx, name: &Topic) {
+        let Some(ix) = self.topics.find(name) else {
+            return;
+        };
+        let Some(state) = self.peers.get_mut(peer) else {
+            return;
+        };
+        let Ok(at) = state.topics.binary_search(&ix) else {
+            return;
+        };
+        state.topics.remove(at);
+        self.remove_from_mesh(ix, peer);
+        let topic = self.topics.get_mut(ix);
+        topic.fanout.remove(peer);
+        topic.subscribers.remove(peer);
+        let topic = topic.name.clone();
+        self.report(Report::Subscribed {
+            peer,
+            topic,
+            subscribed: false,
+        });
+        self.release_topic(ix);
+    }
+}

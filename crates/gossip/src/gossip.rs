@@ -1,0 +1,110 @@
+//! Lazy gossip: ids to some peers outside the mesh, messages to those who ask.
+
+use crate::io::Class;
+use crate::router::Router;
+use crate::topics::TopicIx;
+use crate::types::{MessageId, PeerIx};
+use crate::wire::IHave;
+
+impl Router {
+    /// Ids that fit one control frame.
+    pub(crate) fn ids_per_frame(&self) -> usize {
+        let id_field = MessageId::LEN + 2;
+        let room = self.config.limits.control_frame_bytes_max;
+        (room.saturating_sub(self.config.limits.topic_bytes_max + 32) / id_field).max(1)
+    }
+
+    /// IHAVE to random subscribers outside the mesh and the fanout.
+    pub(crate) fn emit_gossip(&mut self, ix: TopicIx) {
+        let mut ids = self.cache.advertised(ix);
+        if ids.is_empty() {
+            return;
+        }
+        let topic = self.topics.get(ix);
+        let name = topic.name.clone();
+        let subscribers = topic.subscribers.as_slice().iter().copied();
+        let mut candidates: Vec<_> = subscribers
+            .filter(|p| !topic.mesh.contains(*p) && !topic.fanout.contains(*p))
+            .filter(|p| self.scores.score(*p) >= self.config.thresholds.gossip)
+            .filter(|p| {
+                self.peers
+                    .get(*p)
+                    .is_some_and(|s| s.features.mesh && !s.explicit)
+            })
+            .collect();
+        let share = (candidates.len() as f64 * self.config.gossip_factor) as usize;
+        let count = share.max(self.config.degrees.d_lazy);
+        self.rng.choose(&mut candidates, count);
+        let (per_frame, ids_max) = (self.ids_per_frame(), self.config.limits.ids_per_rpc_max);
+        for peer in candidates.into_iter().take(count) {
+            // Shuffled for each peer, so that a cut list hides different ids from each.
+            self.rng.shuffle(&mut ids);
+            let ids = &ids[..ids.len().min(ids_max)];
+            self.stats.sent.ihave += ids.len() as u64;
+            for part in ids.chunks(per_frame) {
+                self.control(peer).ihave(&name, part);
+            }
+        }
+    }
+
+    pub(crate) fn on_ihave(&mut self, peer: PeerIx, ihave: &IHave) {
+        self.stats.received.ihave += ihave.ids.len() as u64;
+        let joined = self
+            .topics
+            .find(&ihave.topic)
+            .filter(|ix| self.topics.get(*ix).joined);
+        if joined.is_none() || self.scores.score(peer) < self.config.thresholds.gossip {
+            return;
+        }
+        let limits = &self.config.limits;
+        let Some(state) = self.peers.get_mut(peer) else {
+            return;
+        };
+        state.used.ihave_messages += 1;
+        if state.used.ihave_messages > limits.ihave_messages_per_heartbeat_max {
+            return;
+        }
+        let budget = limits
+            .iwant_ids_per_heartbeat_max
+            .saturating_sub(state.used.iwant_ids);
+        let in_flight_max = self.config.iwant_in_flight_max;
+        let mut wanted: Vec<_> = ihave
+            .ids
+            .iter()
+            .copied()
+            .filter(|id| !self.seen.contains(id))
+            .filter(|id| self.promises.may_ask(id, peer, in_flight_max))
+            .collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        self.rng.choose(&mut wanted, budget);
+        wanted.truncate(budget);
+        if wanted.is_empty() {
+            return;
+        }
+        state.used.iwant_ids += wanted.len();
+        let tracked = self.rng.below(wanted.len());
+        self.promises.asked(&wanted, tracked, peer, self.now);
+        self.stats.sent.iwant += wanted.len() as u64;
+        let per_frame = self.ids_per_frame();
+        for part in wanted.chunks(per_frame) {
+            self.control(peer).iwant(part);
+        }
+    }
+
+    pub(crate) fn on_iwant(&mut self, peer: PeerIx, ids: &[MessageId]) {
+        self.stats.received.iwant += ids.len() as u64;
+        if ids.is_empty() || self.scores.score(peer) < self.config.thresholds.gossip {
+            return;
+        }
+        let times_max = self.config.gossip_retransmissions;
+        for id in ids {
+            if self.is_unwanted(peer, id) {
+                continue;
+            }
+            if let Some(frame) = self.cache.serve(id, peer, times_max) {
+                self.send_message(peer, Class::Forward, *id, frame);
+            }
+        }
+    }
+}

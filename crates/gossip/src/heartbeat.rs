@@ -1,0 +1,153 @@
+//! The heartbeat: upkeep of budgets, promises, meshes, gossip and caches, in go-libp2p-pubsub's
+//! order.
+
+use crate::error::PeerMisbehaved;
+use crate::peers::Budget;
+use crate::router::Router;
+use crate::topics::TopicIx;
+use crate::types::{Direction, PeerIx};
+
+impl Router {
+    pub(crate) fn heartbeat(&mut self) {
+        self.heartbeats += 1;
+        // From now, not from when it was due: a driver that slept does not get a burst of them.
+        self.next_heartbeat = self.now.after(self.config.heartbeat);
+        self.backoffs.clear_expired(self.now);
+        self.renew_budgets();
+        for (peer, count) in self.promises.broken(self.now) {
+            self.misbehaved(peer, None, PeerMisbehaved::BrokenPromises { count });
+        }
+        if self.strategy.keeps_mesh() {
+            for ix in self.topics.joined() {
+                self.maintain_mesh(ix);
+                self.emit_gossip(ix);
+            }
+            self.maintain_fanout();
+            let fanouts = self
+                .topics
+                .iter()
+                .filter(|(_, topic)| !topic.fanout.is_empty());
+            for ix in fanouts.map(|(ix, _)| ix).collect::<Vec<_>>() {
+                self.emit_gossip(ix);
+            }
+        }
+        self.cache.shift();
+        self.seen.expire(self.now);
+        self.forget_departed();
+    }
+
+    fn renew_budgets(&mut self) {
+        let heartbeats = self.heartbeats;
+        let history = self.config.history_length as u64;
+        for (_, state) in self.peers.iter_mut() {
+            state.used = Budget::default();
+            state.dont_send.retain(|_, until| *until > heartbeats);
+            // What has waited for a whole history has begun or was dropped without our knowing.
+            while state
+                .cancellable
+                .front()
+                .is_some_and(|(.., at)| at + history < heartbeats)
+            {
+                state.cancellable.pop_front();
+            }
+        }
+    }
+
+    fn maintain_mesh(&mut self, ix: TopicIx) {
+        self.drop_negative(ix);
+        let degrees = self.config.degrees.clone();
+        if self.topics.get(ix).mesh.len() < degrees.d_low {
+            self.fill_mesh(ix);
+        }
+        if self.topics.get(ix).mesh.len() > degrees.d_high {
+            self.trim_mesh(ix);
+        }
+        if self.topics.get(ix).mesh.len() >= degrees.d_low {
+            self.fill_outbound_quota(ix);
+        }
+        let every = self.config.opportunistic_graft_heartbeats;
+        if every > 0 && self.heartbeats.is_multiple_of(every) {
+            self.graft_opportunistically(ix);
+        }
+    }
+
+    fn drop_negative(&mut self, ix: TopicIx) {
+        let mesh = self.topics.get(ix).mesh.as_slice().iter().copied();
+        let negative: Vec<_> = mesh.filter(|peer| self.scores.score(*peer) < 0.0).collect();
+        for peer in negative {
+            self.prune(ix, peer, self.config.prune_backoff, false);
+        }
+    }
+
+    /// Keeps the best by score and random others, D in all, with enough outbound ones among them.
+    fn trim_mesh(&mut self, ix: TopicIx) {
+        let degrees = self.config.degrees.clone();
+        let mut mesh = self.topics.get(ix).mesh.as_slice().to_vec();
+        // Shuffled first, so that equal scores are broken by chance and not by index.
+        self.rng.shuffle(&mut mesh);
+        mesh.sort_by(|a, b| self.scores.score(*b).total_cmp(&self.scores.score(*a)));
+        let best = degrees.d_score.min(mesh.len());
+        self.rng.shuffle(&mut mesh[best..]);
+        let keep = degrees.d.min(mesh.len());
+        let (kept, dropped) = mesh.split_at_mut(keep);
+        let outbound = kept.iter().filter(|peer| self.is_outbound(**peer)).count();
+        let mut missing = degrees.d_out.saturating_sub(outbound);
+        for candidate in dropped.iter_mut() {
+            if missing == 0 {
+                break;
+            }
+            if self.is_outbound(*candidate)
+                && let Some(worst) = kept.iter_mut().rev().find(|peer| !self.is_outbound(**peer))
+            {
+                std::mem::swap(candidate, worst);
+                missing -= 1;
+            }
+        }
+        for peer in dropped.to_vec() {
+            self.prune(ix, peer, self.config.prune_backoff, true);
+        }
+    }
+
+    fn is_outbound(&self, peer: PeerIx) -> bool {
+        self.peers
+            .get(peer)
+            .is_some_and(|state| state.direction == Direction::Outbound)
+    }
+
+    fn fill_outbound_quota(&mut self, ix: TopicIx) {
+        let mesh = self.topics.get(ix).mesh.as_slice();
+        let outbound = mesh.iter().filter(|peer| self.is_outbound(**peer)).count();
+        let missing = self.config.degrees.d_out.saturating_sub(outbound);
+        if missing == 0 {
+            return;
+        }
+        let mut candidates = self.graftable(ix);
+        candidates.retain(|peer| self.is_outbound(*peer));
+        self.rng.choose(&mut candidates, missing);
+        for peer in candidates.into_iter().take(missing) {
+            self.graft(ix, peer);
+        }
+    }
+
+    /// When the median score of the mesh is poor, grafts peers that are better than it.
+    fn graft_opportunistically(&mut self, ix: TopicIx) {
+        let mesh = self.topics.get(ix).mesh.as_slice();
+        let threshold = self.config.thresholds.opportunistic_graft;
+        if threshold <= 0.0 || mesh.len() < 2 {
+            return;
+        }
+        let mut scores: Vec<_> = mesh.iter().map(|peer| self.scores.score(*peer)).collect();
+        scores.sort_by(f64::total_cmp);
+        let median = scores[scores.len() / 2];
+        if median >= threshold {
+            return;
+        }
+        let mut better = self.graftable(ix);
+        better.retain(|peer| self.scores.score(*peer) > median);
+        let count = self.config.opportunistic_graft_peers;
+        self.rng.choose(&mut better, count);
+        for peer in better.into_iter().take(count) {
+            self.graft(ix, peer);
+        }
+    }
+}

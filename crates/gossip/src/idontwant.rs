@@ -1,0 +1,55 @@
+//! IDONTWANT (v1.2): saying early that a large message is here already.
+
+use crate::router::Router;
+use crate::topics::TopicIx;
+use crate::types::{MessageId, PeerIx};
+
+impl Router {
+    /// Tells the mesh that the message has come, before it is validated: a copy that is saved now
+    /// is saved, whatever the verdict.
+    pub(crate) fn announce_idontwant(
+        &mut self,
+        ix: TopicIx,
+        id: MessageId,
+        from: PeerIx,
+        len: usize,
+    ) {
+        if len <= self.config.idontwant_threshold_bytes {
+            return;
+        }
+        let mesh = self.topics.get(ix).mesh.as_slice().iter().copied();
+        let told: Vec<_> = mesh
+            .filter(|peer| *peer != from)
+            .filter(|peer| self.peers.get(*peer).is_some_and(|s| s.features.idontwant))
+            .collect();
+        for peer in told {
+            self.stats.sent.idontwant += 1;
+            self.control(peer).idontwant(&[id]);
+        }
+    }
+
+    /// Remembers what the peer does not want, within its budget, and takes back what waits for it:
+    /// forwarded copies and answers to IWANT alike.
+    pub(crate) fn on_idontwant(&mut self, peer: PeerIx, ids: &[MessageId]) {
+        self.stats.received.idontwant += ids.len() as u64;
+        let until = self.heartbeats + self.config.idontwant_ttl_heartbeats;
+        let max = self.config.limits.idontwant_ids_per_heartbeat_max;
+        for id in ids {
+            let Some(state) = self.peers.get_mut(peer) else {
+                return;
+            };
+            if state.used.idontwant_ids >= max {
+                return;
+            }
+            state.used.idontwant_ids += 1;
+            state.dont_send.insert(*id, until);
+            self.cancel(peer, id);
+        }
+    }
+
+    pub(crate) fn is_unwanted(&self, peer: PeerIx, id: &MessageId) -> bool {
+        self.peers
+            .get(peer)
+            .is_some_and(|state| state.dont_send.contains_key(id))
+    }
+}

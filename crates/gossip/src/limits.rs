@@ -1,0 +1,82 @@
+//! Every bound on what a remote can make us hold or do.
+
+/// Bounds on remote input. Each is checked before memory is taken.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limits {
+    /// Largest RPC that is decoded, bytes. A driver must not read a longer frame either.
+    pub frame_bytes_max: usize,
+    /// Longest topic name, bytes.
+    pub topic_bytes_max: usize,
+    /// SUBSCRIBE and UNSUBSCRIBE entries in one RPC (CVE-2026-46679).
+    pub subscriptions_per_rpc_max: usize,
+    /// Topics that one peer may be subscribed to.
+    pub subscriptions_per_peer_max: usize,
+    /// Topics known at all, ours and remote ones together.
+    pub topics_max: usize,
+    /// Messages in one RPC.
+    pub messages_per_rpc_max: usize,
+    /// IHAVE, IWANT, GRAFT, PRUNE or IDONTWANT entries in one RPC, each kind.
+    pub control_entries_per_rpc_max: usize,
+    /// Message ids in one RPC, each kind; further ones are skipped.
+    pub ids_per_rpc_max: usize,
+    /// Peers offered in one PRUNE; further ones are skipped.
+    pub px_peers_per_prune_max: usize,
+    /// Bytes of one signed peer record or peer id in peer exchange.
+    pub px_record_bytes_max: usize,
+    /// Backoff that a PRUNE can ask for, seconds (CVE-2026-33040).
+    pub prune_backoff_s_max: u64,
+    /// Ids remembered as seen.
+    pub seen_max: usize,
+    /// Bytes of message data kept to answer IWANT.
+    pub cache_bytes_max: usize,
+    /// Messages that wait for the validator.
+    pub pending_max: usize,
+    /// Bytes of messages that wait for the validator.
+    pub pending_bytes_max: usize,
+    /// IDONTWANT ids accepted from one peer between two heartbeats.
+    pub idontwant_ids_per_heartbeat_max: usize,
+    /// IHAVE messages handled from one peer between two heartbeats.
+    pub ihave_messages_per_heartbeat_max: usize,
+    /// Ids asked for from one peer between two heartbeats.
+    pub iwant_ids_per_heartbeat_max: usize,
+    /// Copies queued for one peer that are remembered as cancellable.
+    pub cancellable_per_peer_max: usize,
+    /// Ids asked for and not yet received, over all peers.
+    pub promises_max: usize,
+    /// Peers that are gone but whose score or backoff is still remembered.
+    pub retained_peers_max: usize,
+    /// Backoffs remembered, over all topics and peers.
+    pub backoffs_max: usize,
+    /// Largest control frame we send, bytes; some implementations refuse more than 16 KiB.
+    pub control_frame_bytes_max: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            frame_bytes_max: 4 << 20,
+            topic_bytes_max: 256,
+            subscriptions_per_rpc_max: 256,
+            subscriptions_per_peer_max: 256,
+            topics_max: 4096,
+            messages_per_rpc_max: 1024,
+            control_entries_per_rpc_max: 512,
+            ids_per_rpc_max: 5000,
+            px_peers_per_prune_max: 16,
+            px_record_bytes_max: 2048,
+            prune_backoff_s_max: 3600,
+            seen_max: 1 << 18,
+            cache_bytes_max: 64 << 20,
+            pending_max: 4096,
+            pending_bytes_max: 64 << 20,
+            idontwant_ids_per_heartbeat_max: 1000,
+            ihave_messages_per_heartbeat_max: 10,
+            iwant_ids_per_heartbeat_max: 5000,
+            cancellable_per_peer_max: 1024,
+            promises_max: 20_000,
+            retained_peers_max: 4096,
+            backoffs_max: 1 << 16,
+            control_frame_bytes_max: 16 << 10,
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! The mesh: joining and leaving topics, GRAFT and PRUNE.
+
+use std::time::Duration;
+
+use crate::error::{ApiMisuse, PeerMisbehaved};
+use crate::io::Report;
+use crate::router::Router;
+use crate::topics::TopicIx;
+use crate::types::{Direction, PeerIx, Topic};
+use crate::wire::Prune;
+
+impl Router {
+    pub(crate) fn join(&mut self, topic: &Topic) -> Result<(), ApiMisuse> {
+        let ix = self.own_topic(topic)?;
+        if self.topics.get(ix).joined {
+            return Ok(());
+        }
+        self.topics.get_mut(ix).joined = true;
+        self.announce_subscription(ix, true);
+        if self.strategy.keeps_mesh() {
+            let fanout = std::mem::take(&mut self.topics.get_mut(ix).fanout);
+            for peer in fanout.as_slice() {
+                if self.may_graft(ix, *peer) {
+                    self.graft(ix, *peer);
+                }
+            }
+            self.fill_mesh(ix);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn leave(&mut self, topic: &Topic) {
+        let Some(ix) = self
+            .topics
+            .find(topic)
+            .filter(|ix| self.topics.get(*ix).joined)
+        else {
+            return;
+        };
+        self.announce_subscription(ix, false);
+        let mesh = self.topics.get(ix).mesh.clone();
+        for peer in mesh.as_slice() {
+            self.prune(ix, *peer, self.config.unsubscribe_backoff, false);
+        }
+        self.topics.get_mut(ix).joined = false;
+    }
+
+    fn announce_subscription(&mut self, ix: TopicIx, subscribe: bool) {
+        let name = self.topics.get(ix).name.clone();
+        let connected: Vec<_> = self.peers.iter().map(|(peer, _)| peer).collect();
+        for peer in connected {
+            self.control(peer).subscription(subscribe, &name);
+        }
+    }
+
+    /// Whether we may graft the peer: it can have a mesh, is not in it, nobody said to stay away,
+    /// and it is worth it.
+    pub(crate) fn may_graft(&self, ix: TopicIx, peer: PeerIx) -> bool {
+        let Some(state) = self.peers.get(peer) else {
+            return false;
+        };
+        state.features.mesh
+            && !state.explicit
+            && !self.topics.get(ix).mesh.contains(peer)
+            && !self.backoffs.blocks_graft(ix, peer, self.now)
+            && self.scores.score(peer) >= 0.0
+    }
+
+    pub(crate) fn graftable(&self, ix: TopicIx) -> Vec<PeerIx> {
+        let subscribers = self.topics.get(ix).subscribers.as_slice().iter().copied();
+        subscribers
+            .filter(|peer| self.may_graft(ix, *peer))
+            .collect()
+    }
+
+    /// Grafts random peers up to D.
+    pub(crate) fn fill_mesh(&mut self, ix: TopicIx) {
+        let missing = self
+            .config
+            .degrees
+            .d
+            .saturating_sub(self.topics.get(ix).mesh.len());
+        let mut candidates = self.graftable(ix);
+        self.rng.choose(&mut candidates, missing);
+        for peer in candidates.into_iter().take(missing) {
+            self.graft(ix, peer);
+        }
+    }
+
+    /// A peer has just joined the topic: a mesh that is short need not wait for the heartbeat.
+    pub(crate) fn graft_newcomer(&mut self, ix: TopicIx, peer: PeerIx) {
+        let topic = self.topics.get(ix);
+        let short = topic.joined && topic.mesh.len() < self.config.degrees.d_low;
+        if short && self.strategy.keeps_mesh() && self.may_graft(ix, peer) {
+            self.graft(ix, peer);
+        }
+    }
+
+    pub(crate) fn graft(&mut self, ix: TopicIx, peer: PeerIx) {
+        self.add_to_mesh(ix, peer);
+        let name = self.topics.get(ix).name.clone();
+        self.stats.sent.graft += 1;
+        self.control(peer).graft(&name);
+    }
+
+    fn add_to_mesh(&mut self, ix: TopicIx, peer: PeerIx) {
+        let topic = self.topics.get_mut(ix);
+        if topic.mesh.insert(peer) {
+            let topic = topic.name.clone();
+            self.scores.grafted(peer, ix, self.now);
+            self.report(Report::Grafted { peer, topic });
+        }
+    }
+
+    pub(crate) fn remove_from_mesh(&mut self, ix: TopicIx, peer: PeerIx) {
+        let topic = self.topics.get_mut(ix);
+        if topic.mesh.remove(peer) {
+            let topic = topic.name.clone();
+            self.scores.pruned(peer, ix);
+            self.report(Report::Pruned { peer, topic });
+        }
+    }
+
+    /// Removes the peer from the mesh and tells it so.
+    pub(crate) fn prune(&mut self, ix: TopicIx, peer: PeerIx, backoff: Duration, px: bool) {
+        self.remove_from_mesh(ix, peer);
+        self.send_prune(ix, peer, backoff, px);
+    }
+
+    fn send_prune(&mut self, ix: TopicIx, peer: PeerIx, backoff: Duration, px: bool) {
+        self.backoffs.set(ix, peer, self.now, backoff);
+        let detailed = self
+            .peers
+            .get(peer)
+            .is_some_and(|state| state.features.prune_details);
+        let offered = if px && detailed {
+            self.px_offer(ix, peer)
+        } else {
+            Vec::new()
+        };
+        let backoff_s = detailed.then_some(backoff.as_secs());
+        let name = self.topics.get(ix).name.clone();
+        self.stats.sent.prune += 1;
+        self.stats.sent.prune_with_backoff += u64::from(detailed);
+        self.control(peer).prune(&name, backoff_s, &offered);
+    }
+
+    /// GRAFT, judged in the order the implementations agree on.
+    pub(crate) fn on_graft(&mut self, peer: PeerIx, name: &Topic) {
+        self.stats.received.graft += 1;
+        // A topic we are not in gets no answer: answering would make us an amplifier.
+        let Some(ix) = self
+            .topics
+            .find(name)
+            .filter(|ix| self.topics.get(*ix).joined)
+        else {
+            return;
+        };
+        let Some(state) = self.peers.get(peer) else {
+            return;
+        };
+        let (explicit, direction) = (state.explicit, state.direction);
+        if self.topics.get(ix).mesh.contains(peer) {
+            return;
+        }
+        let backoff = self.config.prune_backoff;
+        if explicit {
+            return self.send_prune(ix, peer, backoff, false);
+        }
+        if let Some(pruned_at) = self.backoffs.active(ix, peer, self.now) {
+            let flood = self.now.since(pruned_at) < self.config.graft_flood_threshold;
+            self.misbehaved(peer, None, PeerMisbehaved::GraftDuringBackoff { flood });
+            return self.send_prune(ix, peer, backoff, false);
+        }
+        if self.scores.score(peer) < 0.0 {
+            return self.send_prune(ix, peer, backoff, false);
+        }
+        let full = self.topics.get(ix).mesh.len() >= self.config.degrees.d_high;
+        if full && direction == Direction::Inbound {
+            return self.send_prune(ix, peer, backoff, true);
+        }
+        self.add_to_mesh(ix, peer);
+        // Who grafts is subscribed, even if its announcement is still under way.
+        self.peer_joins(peer, name);
+    }
+
+    pub(crate) fn on_prune(&mut self, peer: PeerIx, prune: &Prune) {
+        self.stats.received.prune += 1;
+        self.stats.received.prune_with_backoff += u64::from(prune.backoff_s.is_some());
+        // Only topics we joined can have state (GHSA-vrx6-jcp8-vm7m).
+        let Some(ix) = self
+            .topics
+            .find(&prune.topic)
+            .filter(|ix| self.topics.get(*ix).joined)
+        else {
+            return;
+        };
+        self.remove_from_mesh(ix, peer);
+        // Clamped here, saturating in every sum (CVE-2026-33040, CVE-2026-34219).
+        let asked = prune
+            .backoff_s
+            .map_or(self.config.prune_backoff, |seconds| {
+                Duration::from_secs(seconds.min(self.config.limits.prune_backoff_s_max))
+            });
+        self.backoffs.set(ix, peer, self.now, asked);
+        self.accept_px(peer, &prune.peers);
+    }
+}

@@ -1,0 +1,131 @@
+//! Messages of our own.
+
+use bytes::Bytes;
+
+use crate::error::{ApiMisuse, PublishError};
+use crate::io::{Class, Output};
+use crate::router::Router;
+use crate::seen::Status;
+use crate::strategy::View;
+use crate::topics::TopicIx;
+use crate::types::{MessageId, PeerIx, Topic};
+use crate::wire;
+
+impl Router {
+    pub(crate) fn publish(
+        &mut self,
+        topic: &Topic,
+        data: Bytes,
+        token: u64,
+    ) -> Result<(), ApiMisuse> {
+        let ix = self.own_topic(topic)?;
+        let outcome = self.try_publish(ix, &data);
+        self.output(Output::Published { token, outcome });
+        Ok(())
+    }
+
+    /// A topic of our own: it keeps its index from now on.
+    pub(crate) fn own_topic(&mut self, topic: &Topic) -> Result<TopicIx, ApiMisuse> {
+        let ix = self
+            .intern(topic)
+            .ok_or_else(|| ApiMisuse::TopicLimit(topic.clone()))?;
+        self.topics.get_mut(ix).ours = true;
+        Ok(ix)
+    }
+
+    fn try_publish(
+        &mut self,
+        ix: TopicIx,
+        data: &Bytes,
+    ) -> Result<(MessageId, usize), PublishError> {
+        let id = MessageId::of(data);
+        if self.seen.contains(&id) {
+            return Err(PublishError::Duplicate(id));
+        }
+        let frame = wire::message_frame(&self.topics.get(ix).name, data);
+        let max = self.config.limits.frame_bytes_max;
+        if frame.len() > max {
+            return Err(PublishError::TooLarge {
+                len: data.len(),
+                max,
+            });
+        }
+        self.fill_fanout(ix);
+        let expires = self.now.after(self.config.seen_ttl);
+        let published = Status::Valid {
+            at: self.now,
+            credited: Vec::new(),
+        };
+        self.seen.begin(id, published, expires);
+        self.cache.put(id, ix, frame.clone());
+        let view = View {
+            config: &self.config,
+            topic: self.topics.get(ix),
+            peers: &self.peers,
+            scores: &self.scores,
+        };
+        let receivers = self.strategy.publish(&view, data.len(), &mut self.rng);
+        let mut sent = 0;
+        for peer in receivers {
+            if !self.is_unwanted(peer, &id) {
+                self.send_message(peer, Class::Publish, id, frame.clone());
+                sent += 1;
+            }
+        }
+        Ok((id, sent))
+    }
+
+    /// For a topic that we publish to without being subscribed: D peers that stay the same.
+    fn fill_fanout(&mut self, ix: TopicIx) {
+        if self.topics.get(ix).joined || !self.strategy.keeps_mesh() {
+            return;
+        }
+        let missing = self
+            .config
+            .degrees
+            .d
+            .saturating_sub(self.topics.get(ix).fanout.len());
+        let mut candidates = self.fanout_candidates(ix);
+        self.rng.choose(&mut candidates, missing);
+        let topic = self.topics.get_mut(ix);
+        topic.last_publish = self.now;
+        for peer in candidates.into_iter().take(missing) {
+            topic.fanout.insert(peer);
+        }
+    }
+
+    fn fanout_candidates(&self, ix: TopicIx) -> Vec<PeerIx> {
+        let topic = self.topics.get(ix);
+        let publish = self.config.thresholds.publish;
+        let subscribers = topic.subscribers.as_slice().iter().copied();
+        subscribers
+            .filter(|p| !topic.fanout.contains(*p) && self.scores.score(*p) >= publish)
+            .filter(|p| {
+                self.peers
+                    .get(*p)
+                    .is_some_and(|s| s.features.mesh && !s.explicit)
+            })
+            .collect()
+    }
+
+    /// Drops fanouts that were not used for a while, and replaces peers that are gone.
+    pub(crate) fn maintain_fanout(&mut self) {
+        let publish = self.config.thresholds.publish;
+        let ours = self
+            .topics
+            .iter()
+            .filter(|(_, topic)| !topic.fanout.is_empty());
+        for ix in ours.map(|(ix, _)| ix).collect::<Vec<_>>() {
+            let last_publish = self.topics.get(ix).last_publish;
+            if self.now >= last_publish.after(self.config.fanout_ttl) {
+                self.topics.get_mut(ix).fanout = Default::default();
+                continue;
+            }
+            let peers = self.topics.get(ix).fanout.as_slice().iter().copied();
+            let kept = peers.filter(|p| self.scores.score(*p) >= publish).collect();
+            self.topics.get_mut(ix).fanout = kept;
+            self.fill_fanout(ix);
+            self.topics.get_mut(ix).last_publish = last_publish;
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Peer exchange: whom a pruned peer may try instead.
+
+use bytes::Bytes;
+
+use crate::io::Output;
+use crate::router::Router;
+use crate::topics::TopicIx;
+use crate::types::PeerIx;
+use crate::wire::PxPeer;
+
+impl Router {
+    /// Peers to offer in a PRUNE, as (identity, signed record): random subscribers in good
+    /// standing. Nothing when exchange is off or the pruned peer has a negative score.
+    pub(crate) fn px_offer(&mut self, ix: TopicIx, pruned: PeerIx) -> Vec<(Bytes, Bytes)> {
+        if !self.config.peer_exchange || self.scores.score(pruned) < 0.0 {
+            return Vec::new();
+        }
+        let subscribers = self.topics.get(ix).subscribers.as_slice().iter().copied();
+        let mut candidates: Vec<_> = subscribers
+            .filter(|peer| *peer != pruned && self.scores.score(*peer) >= 0.0)
+            .collect();
+        let max = self.config.peer_exchange_peers;
+        self.rng.choose(&mut candidates, max);
+        let states = candidates
+            .into_iter()
+            .take(max)
+            .filter_map(|peer| self.peers.get(peer));
+        states
+            .filter(|state| !state.identity.is_empty())
+            .map(|state| (state.identity.clone(), state.record.clone()))
+            .collect()
+    }
+
+    /// Peers offered to us, taken from well-scored peers only.
+    pub(crate) fn accept_px(&mut self, from: PeerIx, offered: &[PxPeer]) {
+        if !self.config.peer_exchange || self.scores.score(from) < self.config.thresholds.accept_px
+        {
+            return;
+        }
+        for peer in offered.iter().take(self.config.peer_exchange_peers) {
+            self.output(Output::Connect {
+                identity: Bytes::copy_from_slice(&peer.peer_id),
+                record: Bytes::copy_from_slice(&peer.record),
+            });
+        }
+    }
+}

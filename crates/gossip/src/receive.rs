@@ -1,0 +1,182 @@
+//! A frame from a peer, and the life of a message from its first copy to the verdict.
+
+use bytes::Bytes;
+
+use crate::error::{ApiMisuse, PeerMisbehaved};
+use crate::io::{Class, Output, Report, Verdict};
+use crate::pending::Waiting;
+use crate::router::Router;
+use crate::seen::{Copy, Status};
+use crate::strategy::View;
+use crate::topics::TopicIx;
+use crate::types::{MessageId, PeerIx};
+use crate::wire::{self, WireMessage};
+
+impl Router {
+    pub(crate) fn frame(&mut self, peer: PeerIx, frame: &Bytes) -> Result<(), ApiMisuse> {
+        if self.peers.get(peer).is_none() {
+            return Err(ApiMisuse::UnknownPeer(peer));
+        }
+        self.stats.frames_received += 1;
+        if self.is_graylisted(peer) {
+            return Ok(());
+        }
+        let rpc = match wire::decode(frame, &self.config.limits) {
+            Ok(rpc) => rpc,
+            Err(error) => {
+                self.misbehaved(peer, None, PeerMisbehaved::Malformed(error));
+                return Ok(());
+            }
+        };
+        for change in &rpc.subscriptions {
+            self.subscription(peer, change);
+        }
+        // Before messages: an id that arrives together with what it names must still count.
+        self.on_idontwant(peer, &rpc.idontwant);
+        for message in rpc.messages {
+            self.message(peer, message, frame.len());
+        }
+        if self.strategy.keeps_mesh() {
+            for topic in &rpc.graft {
+                self.on_graft(peer, topic);
+            }
+            for prune in &rpc.prune {
+                self.on_prune(peer, prune);
+            }
+            for ihave in &rpc.ihave {
+                self.on_ihave(peer, ihave);
+            }
+            self.on_iwant(peer, &rpc.iwant);
+        }
+        Ok(())
+    }
+
+    fn message(&mut self, peer: PeerIx, message: WireMessage, frame_len: usize) {
+        let Some(ix) = self
+            .topics
+            .find(&message.topic)
+            .filter(|ix| self.topics.get(*ix).joined)
+        else {
+            return;
+        };
+        let id = MessageId::of(&message.data);
+        if message.signed {
+            return self.misbehaved(peer, Some(ix), PeerMisbehaved::SignedMessage { id });
+        }
+        if self.seen.contains(&id) {
+            return self.further_copy(peer, ix, id);
+        }
+        if let Err(capacity) = self.pending.room_for(message.data.len()) {
+            // Not marked as seen: it can still be asked for when there is room.
+            return self.report(Report::Capacity { peer, capacity });
+        }
+        self.stats.messages_received += 1;
+        self.promises.kept(&id);
+        let expires = self.now.after(self.config.seen_ttl);
+        self.seen.begin(
+            id,
+            Status::Unknown {
+                senders: vec![peer],
+            },
+            expires,
+        );
+        self.announce_idontwant(ix, id, peer, message.data.len());
+        let data = detach_small(message.data, frame_len);
+        self.pending.put(
+            id,
+            Waiting {
+                topic: ix,
+                from: peer,
+                data: data.clone(),
+            },
+        );
+        let topic = self.topics.get(ix).name.clone();
+        self.output(Output::Validate {
+            id,
+            from: peer,
+            topic,
+            data,
+        });
+    }
+
+    fn further_copy(&mut self, peer: PeerIx, topic: TopicIx, id: MessageId) {
+        self.stats.duplicates_received += 1;
+        // Whoever sends it has it.
+        self.cancel(peer, &id);
+        let window = self.scores.delivery_window(topic);
+        match self.seen.copy(&id, peer, self.now, window) {
+            Copy::Credit => self.scores.mesh_delivery(peer, topic),
+            Copy::Penalty => {
+                self.misbehaved(peer, Some(topic), PeerMisbehaved::InvalidMessage { id });
+            }
+            Copy::Nothing => {}
+        }
+    }
+
+    /// The validator's verdict. One on a message that does not wait is ignored: its topic was left
+    /// or it was judged before.
+    pub(crate) fn validated(&mut self, id: MessageId, verdict: Verdict) {
+        let Some(Waiting { topic, from, data }) = self.pending.take(&id) else {
+            return;
+        };
+        let status = match verdict {
+            Verdict::Accept => Status::Valid {
+                at: self.now,
+                credited: Vec::new(),
+            },
+            Verdict::Ignore => Status::Ignored,
+            Verdict::Reject => Status::Invalid,
+        };
+        let senders = self.seen.settle(&id, status);
+        match verdict {
+            Verdict::Accept => {
+                self.scores.first_delivery(from, topic);
+                for peer in senders.iter().filter(|peer| **peer != from) {
+                    self.scores.mesh_delivery(*peer, topic);
+                }
+                self.forward(topic, id, &data, &senders);
+                let topic = self.topics.get(topic).name.clone();
+                self.output(Output::Deliver {
+                    id,
+                    from,
+                    topic,
+                    data,
+                });
+            }
+            Verdict::Reject => {
+                for peer in senders {
+                    let what = PeerMisbehaved::InvalidMessage { id };
+                    self.misbehaved(peer, Some(topic), what);
+                }
+            }
+            Verdict::Ignore => {}
+        }
+    }
+
+    fn forward(&mut self, ix: TopicIx, id: MessageId, data: &Bytes, senders: &[PeerIx]) {
+        let topic = self.topics.get(ix);
+        let frame = wire::message_frame(&topic.name, data);
+        let view = View {
+            config: &self.config,
+            topic,
+            peers: &self.peers,
+            scores: &self.scores,
+        };
+        let receivers = self.strategy.forward(&view);
+        self.cache.put(id, ix, frame.clone());
+        for peer in receivers {
+            if !senders.contains(&peer) && !self.is_unwanted(peer, &id) {
+                self.send_message(peer, Class::Forward, id, frame.clone());
+            }
+        }
+    }
+}
+
+/// A small message in a large frame must not keep the whole frame alive while it waits.
+fn detach_small(data: Bytes, frame_len: usize) -> Bytes {
+    if data.len() < frame_len / 2 {
+        Bytes::copy_from_slice(&data)
+    } else {
+        data
+    }
+}

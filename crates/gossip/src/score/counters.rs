@@ -1,0 +1,103 @@
+//! The counters behind P1 to P4 for one peer in one topic.
+
+use std::time::Duration;
+
+use super::params::TopicScoreParams;
+use crate::time::Time;
+
+/// What is counted. `mesh_since` is set while the peer is in our mesh.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct TopicCounters {
+    mesh_since: Option<Time>,
+    /// Updated at the decay tick, not live, as the implementations do.
+    time_in_mesh: Duration,
+    active: bool,
+    first_deliveries: f64,
+    mesh_deliveries: f64,
+    mesh_failure: f64,
+    invalid_messages: f64,
+}
+
+impl TopicCounters {
+    pub(crate) fn grafted(&mut self, now: Time) {
+        self.mesh_since = Some(now);
+        self.time_in_mesh = Duration::ZERO;
+        self.active = false;
+    }
+
+    /// Left the mesh, by PRUNE or by disconnecting: an active deficit becomes a failure (P3b).
+    pub(crate) fn pruned(&mut self, params: &TopicScoreParams) {
+        let deficit = self.deficit(params);
+        self.mesh_failure += deficit * deficit;
+        self.mesh_since = None;
+        self.active = false;
+    }
+
+    pub(crate) fn first_delivery(&mut self, params: &TopicScoreParams) {
+        self.first_deliveries = (self.first_deliveries + 1.0).min(params.first_deliveries_cap);
+        self.mesh_delivery(params);
+    }
+
+    pub(crate) fn mesh_delivery(&mut self, params: &TopicScoreParams) {
+        if self.mesh_since.is_some() {
+            self.mesh_deliveries = (self.mesh_deliveries + 1.0).min(params.mesh_deliveries_cap);
+        }
+    }
+
+    pub(crate) fn invalid_message(&mut self) {
+        self.invalid_messages += 1.0;
+    }
+
+    /// The peer is gone for a while and keeps only what counts against it.
+    pub(crate) fn retain_bad(&mut self, params: &TopicScoreParams) {
+        self.first_deliveries = 0.0;
+        self.pruned(params);
+    }
+
+    pub(crate) fn refresh(&mut self, params: &TopicScoreParams, now: Time) {
+        if let Some(since) = self.mesh_since {
+            self.time_in_mesh = now.since(since);
+            self.active |= self.time_in_mesh > params.mesh_deliveries_activation;
+        }
+    }
+
+    pub(crate) fn decay(&mut self, params: &TopicScoreParams, to_zero: f64) {
+        let decay = |counter: &mut f64, factor: f64| decay_counter(counter, factor, to_zero);
+        decay(&mut self.first_deliveries, params.first_deliveries_decay);
+        decay(&mut self.mesh_deliveries, params.mesh_deliveries_decay);
+        decay(&mut self.mesh_failure, params.mesh_failure_decay);
+        decay(&mut self.invalid_messages, params.invalid_messages_decay);
+    }
+
+    fn deficit(&self, params: &TopicScoreParams) -> f64 {
+        if self.active {
+            (params.mesh_deliveries_threshold - self.mesh_deliveries).max(0.0)
+        } else {
+            0.0
+        }
+    }
+
+    /// The topic's contribution, weighted.
+    pub(crate) fn score(&self, params: &TopicScoreParams, whole_quanta: bool) -> f64 {
+        let mut score = 0.0;
+        if self.mesh_since.is_some() {
+            let quanta =
+                self.time_in_mesh.as_secs_f64() / params.time_in_mesh_quantum.as_secs_f64();
+            let quanta = if whole_quanta { quanta.trunc() } else { quanta };
+            score += quanta.min(params.time_in_mesh_cap) * params.time_in_mesh_weight;
+        }
+        let deficit = self.deficit(params);
+        score += self.first_deliveries * params.first_deliveries_weight;
+        score += deficit * deficit * params.mesh_deliveries_weight;
+        score += self.mesh_failure * params.mesh_failure_weight;
+        score += self.invalid_messages * self.invalid_messages * params.invalid_messages_weight;
+        score * params.topic_weight
+    }
+}
+
+pub(crate) fn decay_counter(counter: &mut f64, factor: f64, to_zero: f64) {
+    *counter *= factor;
+    if *counter < to_zero {
+        *counter = 0.0;
+    }
+}

@@ -1,0 +1,312 @@
+//! The score function: what a peer's behaviour is worth (GossipSub v1.1, "Peer Scoring").
+//!
+//! Counters live in `counters`, the numbers in `params`; who delivered what is the seen cache's
+//! record. Where prose and implementations of the specification differ, this follows the
+//! implementations: a positive score is lost at disconnect, a negative one is kept for
+//! `retain_score`, and nothing decays while the peer is away.
+
+mod counters;
+mod params;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use counters::{TopicCounters, decay_counter};
+pub use params::{Evaluation, ScoreParams, Thresholds, TopicScoreParams};
+
+use crate::time::Time;
+use crate::topics::TopicIx;
+use crate::types::{PeerIx, Topic};
+
+/// Everything known about one peer.
+#[derive(Clone, Debug, Default)]
+struct Record {
+    topics: Vec<(TopicIx, TopicCounters)>,
+    ip: Option<IpAddr>,
+    application: f64,
+    behaviour: f64,
+    slow: f64,
+    /// Set while the peer is gone.
+    retained_until: Option<Time>,
+    /// Score at the last decay tick, for [`Evaluation::AtDecay`].
+    cached: f64,
+}
+
+/// Scores of all peers. Without parameters every score is 0 and nothing is counted.
+#[derive(Debug)]
+pub(crate) struct Scores {
+    params: Option<ScoreParams>,
+    /// Parameters per topic, resolved when the topic is first counted.
+    topics: BTreeMap<TopicIx, TopicScoreParams>,
+    peers: BTreeMap<PeerIx, Record>,
+    /// Peers per address; a retained peer still counts until it is forgotten.
+    ips: BTreeMap<IpAddr, u32>,
+    next_decay: Time,
+}
+
+impl Scores {
+    pub(crate) fn new(params: Option<ScoreParams>, now: Time) -> Self {
+        let next_decay = match &params {
+            Some(params) => now.after(params.decay_interval),
+            None => Time::MAX,
+        };
+        Self {
+            params,
+            topics: BTreeMap::new(),
+            peers: BTreeMap::new(),
+            ips: BTreeMap::new(),
+            next_decay,
+        }
+    }
+
+    pub(crate) fn next_decay(&self) -> Time {
+        self.next_decay
+    }
+
+    /// Binds an index to a topic's parameters. Call it whenever an index gets a new name.
+    pub(crate) fn name_topic(&mut self, ix: TopicIx, topic: &Topic) {
+        if let Some(params) = &self.params {
+            let named = params
+                .topics
+                .get(topic.as_str())
+                .unwrap_or(&params.default_topic);
+            self.topics.insert(ix, named.clone());
+        }
+    }
+
+    /// An index is about to name another topic: what was counted under it goes.
+    pub(crate) fn forget_topic(&mut self, ix: TopicIx) {
+        self.topics.remove(&ix);
+        for record in self.peers.values_mut() {
+            record.topics.retain(|(topic, _)| *topic != ix);
+        }
+    }
+
+    pub(crate) fn connected(&mut self, peer: PeerIx, ip: Option<IpAddr>) {
+        if self.params.is_none() {
+            return;
+        }
+        let record = self.peers.entry(peer).or_default();
+        record.retained_until = None;
+        if record.ip != ip {
+            let old = std::mem::replace(&mut record.ip, ip);
+            self.leave_ip(old);
+            if let Some(ip) = ip {
+                *self.ips.entry(ip).or_default() += 1;
+            }
+        }
+    }
+
+    /// The peer is gone. A positive score is deleted, any other kept for `retain_score`.
+    pub(crate) fn disconnected(&mut self, peer: PeerIx, now: Time) {
+        let Some(params) = &self.params else { return };
+        let retain = params.retain_score;
+        if self.score(peer) > 0.0 {
+            self.forget(peer);
+            return;
+        }
+        if let Some(record) = self.peers.get_mut(&peer) {
+            for (topic, counters) in &mut record.topics {
+                if let Some(params) = self.topics.get(topic) {
+                    counters.retain_bad(params);
+                }
+            }
+            record.retained_until = Some(now.after(retain));
+        }
+    }
+
+    /// Whether anything is remembered of the peer.
+    pub(crate) fn remembers(&self, peer: PeerIx) -> bool {
+        self.peers.contains_key(&peer)
+    }
+
+    /// Peers that are gone but remembered, the one to forget first in front.
+    pub(crate) fn retained(&self) -> Vec<PeerIx> {
+        let mut gone: Vec<_> = self
+            .peers
+            .iter()
+            .filter_map(|(p, r)| r.retained_until.map(|t| (t, *p)))
+            .collect();
+        gone.sort_unstable();
+        gone.into_iter().map(|(_, peer)| peer).collect()
+    }
+
+    pub(crate) fn forget(&mut self, peer: PeerIx) {
+        if let Some(record) = self.peers.remove(&peer) {
+            self.leave_ip(record.ip);
+        }
+    }
+
+    fn leave_ip(&mut self, ip: Option<IpAddr>) {
+        let Some(ip) = ip else { return };
+        if let Some(count) = self.ips.get_mut(&ip) {
+            *count -= 1;
+            if *count == 0 {
+                self.ips.remove(&ip);
+            }
+        }
+    }
+
+    fn with_topic(
+        &mut self,
+        peer: PeerIx,
+        topic: TopicIx,
+        change: impl FnOnce(&mut TopicCounters, &TopicScoreParams),
+    ) {
+        let (Some(record), Some(params)) = (self.peers.get_mut(&peer), self.topics.get(&topic))
+        else {
+            return;
+        };
+        let at = match record.topics.binary_search_by_key(&topic, |(t, _)| *t) {
+            Ok(at) => at,
+            Err(at) => {
+                record.topics.insert(at, (topic, TopicCounters::default()));
+                at
+            }
+        };
+        change(&mut record.topics[at].1, params);
+    }
+
+    pub(crate) fn grafted(&mut self, peer: PeerIx, topic: TopicIx, now: Time) {
+        self.with_topic(peer, topic, |counters, _| counters.grafted(now));
+    }
+
+    pub(crate) fn pruned(&mut self, peer: PeerIx, topic: TopicIx) {
+        self.with_topic(peer, topic, TopicCounters::pruned);
+    }
+
+    pub(crate) fn first_delivery(&mut self, peer: PeerIx, topic: TopicIx) {
+        self.with_topic(peer, topic, TopicCounters::first_delivery);
+    }
+
+    pub(crate) fn mesh_delivery(&mut self, peer: PeerIx, topic: TopicIx) {
+        self.with_topic(peer, topic, TopicCounters::mesh_delivery);
+    }
+
+    pub(crate) fn invalid_message(&mut self, peer: PeerIx, topic: TopicIx) {
+        self.with_topic(peer, topic, |counters, _| counters.invalid_message());
+    }
+
+    pub(crate) fn behaviour(&mut self, peer: PeerIx, count: u32) {
+        if let Some(record) = self.peers.get_mut(&peer) {
+            record.behaviour += f64::from(count);
+        }
+    }
+
+    pub(crate) fn slow(&mut self, peer: PeerIx) {
+        if let Some(record) = self.peers.get_mut(&peer) {
+            record.slow += 1.0;
+        }
+    }
+
+    pub(crate) fn set_application(&mut self, peer: PeerIx, value: f64) {
+        if let Some(record) = self.peers.get_mut(&peer) {
+            record.application = value;
+        }
+    }
+
+    /// The near-first window of a topic.
+    pub(crate) fn delivery_window(&self, topic: TopicIx) -> std::time::Duration {
+        self.topics
+            .get(&topic)
+            .map(|p| p.mesh_deliveries_window)
+            .unwrap_or_default()
+    }
+
+    /// The peer's score now, as the evaluation mode has it.
+    pub(crate) fn score(&self, peer: PeerIx) -> f64 {
+        match (&self.params, self.peers.get(&peer)) {
+            (Some(params), Some(record)) => match params.evaluation {
+                Evaluation::OnDemand => self.compute(params, record),
+                Evaluation::AtDecay => record.cached,
+            },
+            _ => 0.0,
+        }
+    }
+
+    fn compute(&self, params: &ScoreParams, record: &Record) -> f64 {
+        let mut score = 0.0;
+        for (topic, counters) in &record.topics {
+            if let Some(topic) = self.topics.get(topic) {
+                score += counters.score(topic, params.whole_quanta);
+            }
+        }
+        if params.topic_score_cap > 0.0 {
+            score = score.min(params.topic_score_cap);
+        }
+        score += record.application * params.application_weight;
+        if let Some(ip) = record
+            .ip
+            .filter(|ip| !params.ip_colocation_allowed.contains(ip))
+        {
+            let peers = self.ips.get(&ip).copied().unwrap_or_default();
+            let surplus = f64::from(peers.saturating_sub(params.ip_colocation_threshold));
+            score += surplus * surplus * params.ip_colocation_weight;
+        }
+        let behaviour = (record.behaviour - params.behaviour_threshold).max(0.0);
+        score += behaviour * behaviour * params.behaviour_weight;
+        score += (record.slow - params.slow_peer_threshold).max(0.0) * params.slow_peer_weight;
+        score
+    }
+
+    /// Runs every decay tick that is due. Returns whether there was one.
+    pub(crate) fn decay(&mut self, now: Time) -> bool {
+        let Some(params) = self.params.clone() else {
+            return false;
+        };
+        if now < self.next_decay {
+            return false;
+        }
+        // One tick even after a long sleep: the missed ones are not made up for, as in go and rust.
+        self.next_decay = now.after(params.decay_interval);
+        let over: Vec<_> = self
+            .peers
+            .iter()
+            .filter(|(_, r)| r.retained_until.is_some_and(|until| until <= now))
+            .map(|(peer, _)| *peer)
+            .collect();
+        for peer in over {
+            self.forget(peer);
+        }
+        if params.evaluation == Evaluation::AtDecay {
+            self.refresh_mesh_times(now);
+            let scores: Vec<_> = self
+                .peers
+                .values()
+                .map(|r| self.compute(&params, r))
+                .collect();
+            for (record, score) in self.peers.values_mut().zip(scores) {
+                record.cached = score;
+            }
+        }
+        for record in self
+            .peers
+            .values_mut()
+            .filter(|r| r.retained_until.is_none())
+        {
+            for (topic, counters) in &mut record.topics {
+                if let Some(topic) = self.topics.get(topic) {
+                    counters.decay(topic, params.decay_to_zero);
+                }
+            }
+            let to_zero = params.decay_to_zero;
+            decay_counter(&mut record.behaviour, params.behaviour_decay, to_zero);
+            decay_counter(&mut record.slow, params.slow_peer_decay, to_zero);
+        }
+        self.refresh_mesh_times(now);
+        true
+    }
+
+    fn refresh_mesh_times(&mut self, now: Time) {
+        for record in self.peers.values_mut() {
+            for (topic, counters) in &mut record.topics {
+                if let Some(params) = self.topics.get(topic) {
+                    counters.refresh(params, now);
+                }
+            }
+        }
+    }
+}

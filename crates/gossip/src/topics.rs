@@ -1,0 +1,163 @@
+//! The topics we know: ours, and those remotes told us they are subscribed to.
+
+use std::collections::BTreeMap;
+
+use crate::limits::Limits;
+use crate::time::Time;
+use crate::types::{PeerIx, Topic};
+
+/// A topic, as a small dense integer of this router's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct TopicIx(u32);
+
+/// A sorted set of peers. A few dozen entries: a sorted vector beats a tree.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct PeerSet(Vec<PeerIx>);
+
+impl PeerSet {
+    pub(crate) fn insert(&mut self, peer: PeerIx) -> bool {
+        match self.0.binary_search(&peer) {
+            Ok(_) => false,
+            Err(at) => {
+                self.0.insert(at, peer);
+                true
+            }
+        }
+    }
+
+    pub(crate) fn remove(&mut self, peer: PeerIx) -> bool {
+        match self.0.binary_search(&peer) {
+            Ok(at) => {
+                self.0.remove(at);
+                true
+            }
+            Err(_) => false,
+        }
+    }
+
+    pub(crate) fn contains(&self, peer: PeerIx) -> bool {
+        self.0.binary_search(&peer).is_ok()
+    }
+
+    pub(crate) fn as_slice(&self) -> &[PeerIx] {
+        &self.0
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl FromIterator<PeerIx> for PeerSet {
+    fn from_iter<I: IntoIterator<Item = PeerIx>>(peers: I) -> Self {
+        let mut peers: Vec<_> = peers.into_iter().collect();
+        peers.sort_unstable();
+        peers.dedup();
+        Self(peers)
+    }
+}
+
+/// One topic.
+#[derive(Clone, Debug)]
+pub(crate) struct TopicState {
+    pub(crate) name: Topic,
+    /// Whether we are subscribed.
+    pub(crate) joined: bool,
+    /// Whether we ever joined or published; such a topic keeps its index, because caches hold it.
+    pub(crate) ours: bool,
+    /// Connected peers that are subscribed.
+    pub(crate) subscribers: PeerSet,
+    /// Our mesh, empty unless joined.
+    pub(crate) mesh: PeerSet,
+    /// Peers that get what we publish without being subscribed.
+    pub(crate) fanout: PeerSet,
+    pub(crate) last_publish: Time,
+}
+
+/// All topics, bounded by `topics_max`.
+#[derive(Debug, Default)]
+pub(crate) struct Topics {
+    slots: Vec<Option<TopicState>>,
+    by_name: BTreeMap<Topic, TopicIx>,
+    free: Vec<TopicIx>,
+}
+
+impl Topics {
+    pub(crate) fn find(&self, name: &Topic) -> Option<TopicIx> {
+        self.by_name.get(name).copied()
+    }
+
+    /// The topic of that name, made if there is room. The flag says whether it was made.
+    pub(crate) fn intern(&mut self, name: &Topic, limits: &Limits) -> Option<(TopicIx, bool)> {
+        if let Some(ix) = self.find(name) {
+            return Some((ix, false));
+        }
+        if self.by_name.len() >= limits.topics_max || name.as_bytes().len() > limits.topic_bytes_max
+        {
+            return None;
+        }
+        let name = name.detached();
+        let ix = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            TopicIx(u32::try_from(self.slots.len() - 1).expect("topics_max is far below 2^32"))
+        });
+        self.by_name.insert(name.clone(), ix);
+        self.slots[ix.0 as usize] = Some(TopicState {
+            name,
+            joined: false,
+            ours: false,
+            subscribers: PeerSet::default(),
+            mesh: PeerSet::default(),
+            fanout: PeerSet::default(),
+            last_publish: Time::ZERO,
+        });
+        Some((ix, true))
+    }
+
+    /// Frees a remote's topic that nobody is subscribed to. Returns whether it did.
+    pub(crate) fn release(&mut self, ix: TopicIx) -> bool {
+        let topic = self.get(ix);
+        if topic.ours || !topic.subscribers.is_empty() {
+            return false;
+        }
+        let name = topic.name.clone();
+        self.by_name.remove(&name);
+        self.slots[ix.0 as usize] = None;
+        self.free.push(ix);
+        true
+    }
+
+    pub(crate) fn get(&self, ix: TopicIx) -> &TopicState {
+        self.slots[ix.0 as usize]
+            .as_ref()
+            .expect("an index is held only while its topic lives")
+    }
+
+    pub(crate) fn get_mut(&mut self, ix: TopicIx) -> &mut TopicState {
+        self.slots[ix.0 as usize]
+            .as_mut()
+            .expect("an index is held only while its topic lives")
+    }
+
+    /// All topics, in the order of their indices.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (TopicIx, &TopicState)> {
+        let numbered = (0..).map(TopicIx).zip(&self.slots);
+        numbered.filter_map(|(ix, slot)| slot.as_ref().map(|topic| (ix, topic)))
+    }
+
+    /// Topics we are subscribed to.
+    pub(crate) fn joined(&self) -> Vec<TopicIx> {
+        self.iter()
+            .filter(|(_, topic)| topic.joined)
+            .map(|(ix, _)| ix)
+            .collect()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.by_name.len()
+    }
+}

@@ -1,0 +1,106 @@
+//! The small names everything else is written in.
+
+use std::fmt;
+
+use bytes::Bytes;
+use sha2::{Digest, Sha256};
+
+/// A peer, as a small dense integer. The driver hands these out and maps them to real identities;
+/// an index stays bound to its identity until the router says [`crate::Output::Forgotten`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PeerIx(pub u32);
+
+impl PeerIx {
+    pub(crate) fn slot(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Who opened the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// The peer dialled us.
+    Inbound,
+    /// We dialled the peer. Only these count towards the outbound quota, because an attacker
+    /// cannot make us dial.
+    Outbound,
+}
+
+/// The identity of a message: the SHA-256 of its data, as Waku defines it.
+///
+/// On the wire ids are opaque bytes. An id of another length cannot name one of our messages, so
+/// the decoder skips it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MessageId(pub [u8; 32]);
+
+impl MessageId {
+    /// Bytes of an id on the wire.
+    pub const LEN: usize = 32;
+
+    /// The id of a message that carries `data`.
+    pub fn of(data: &[u8]) -> Self {
+        Self(Sha256::digest(data).into())
+    }
+}
+
+impl fmt::Debug for MessageId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for byte in &self.0[..4] {
+            write!(f, "{byte:02x}")?;
+        }
+        f.write_str("..")
+    }
+}
+
+/// A pubsub topic: UTF-8, cheap to clone.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Topic(Bytes);
+
+impl Topic {
+    /// A topic of that name.
+    pub fn new(name: &str) -> Self {
+        Self(Bytes::copy_from_slice(name.as_bytes()))
+    }
+
+    /// The topic named by `bytes`, or `None` when they are not UTF-8.
+    pub fn from_utf8(bytes: Bytes) -> Option<Self> {
+        std::str::from_utf8(&bytes).ok()?;
+        Some(Self(bytes))
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).expect("both constructors admit UTF-8 only")
+    }
+
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The same name in memory of its own, so that keeping it does not keep a whole frame.
+    pub(crate) fn detached(&self) -> Self {
+        Self(Bytes::copy_from_slice(&self.0))
+    }
+}
+
+impl fmt::Debug for Topic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Display for Topic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl From<&str> for Topic {
+    fn from(name: &str) -> Self {
+        Self::new(name)
+    }
+}
+
+/// Names one frame handed to the driver, so that it can be cancelled while it waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SendHandle(pub u64);

@@ -1,0 +1,286 @@
+//! Reading an RPC: every count and length is compared with its limit before memory is taken.
+
+use bytes::Bytes;
+
+use super::varint::read_varint;
+use super::{IHave, Prune, PxPeer, Rpc, Subscription, WireMessage};
+use crate::error::Malformed;
+use crate::limits::Limits;
+use crate::types::{MessageId, Topic};
+
+/// One field of a protobuf message.
+struct Field {
+    number: u64,
+    value: Value,
+}
+
+enum Value {
+    Number(u64),
+    Bytes(Bytes),
+    /// A 32- or 64-bit fixed field; none of ours, so its value is not kept.
+    Fixed,
+}
+
+/// Walks the fields of one protobuf message.
+struct Fields(Bytes);
+
+impl Fields {
+    fn next(&mut self) -> Result<Option<Field>, Malformed> {
+        if self.0.is_empty() {
+            return Ok(None);
+        }
+        let tag = self.varint()?;
+        let value = match tag & 7 {
+            0 => Value::Number(self.varint()?),
+            1 => self.skip(8)?,
+            2 => {
+                let len = self.varint()?;
+                let len = usize::try_from(len).map_err(|_| Malformed::Truncated)?;
+                if len > self.0.len() {
+                    return Err(Malformed::Truncated);
+                }
+                Value::Bytes(self.0.split_to(len))
+            }
+            5 => self.skip(4)?,
+            wire_type => {
+                return Err(Malformed::WireType {
+                    wire_type: wire_type as u8,
+                });
+            }
+        };
+        match tag >> 3 {
+            0 => Err(Malformed::FieldZero),
+            number => Ok(Some(Field { number, value })),
+        }
+    }
+
+    fn varint(&mut self) -> Result<u64, Malformed> {
+        let (value, len) = read_varint(&self.0)?;
+        let _ = self.0.split_to(len);
+        Ok(value)
+    }
+
+    fn skip(&mut self, len: usize) -> Result<Value, Malformed> {
+        if len > self.0.len() {
+            return Err(Malformed::Truncated);
+        }
+        let _ = self.0.split_to(len);
+        Ok(Value::Fixed)
+    }
+}
+
+/// Refuses the `n`-th element of a list that may hold `max`.
+fn within(what: &'static str, n: usize, max: usize) -> Result<(), Malformed> {
+    if n < max {
+        Ok(())
+    } else {
+        Err(Malformed::TooMany { what, max })
+    }
+}
+
+fn topic(bytes: Bytes, limits: &Limits) -> Result<Topic, Malformed> {
+    if bytes.len() > limits.topic_bytes_max {
+        return Err(Malformed::TopicTooLong {
+            len: bytes.len(),
+            max: limits.topic_bytes_max,
+        });
+    }
+    Topic::from_utf8(bytes).ok_or(Malformed::TopicNotUtf8)
+}
+
+/// Keeps an id if it can be one of ours and there is room; others are skipped, as the
+/// specification truncates long lists instead of refusing them.
+fn push_id(ids: &mut Vec<MessageId>, already: usize, bytes: &Bytes, limits: &Limits) {
+    if already + ids.len() < limits.ids_per_rpc_max
+        && let Ok(id) = <[u8; MessageId::LEN]>::try_from(&bytes[..])
+    {
+        ids.push(MessageId(id));
+    }
+}
+
+/// Decodes one RPC (without its length prefix).
+///
+/// Unknown fields are skipped. Lists of ids are cut at their limit; anything else over a limit
+/// refuses the frame.
+///
+/// # Errors
+/// [`Malformed`] names what is wrong.
+pub fn decode(frame: &Bytes, limits: &Limits) -> Result<Rpc, Malformed> {
+    if frame.len() > limits.frame_bytes_max {
+        return Err(Malformed::FrameTooLarge {
+            len: frame.len(),
+            max: limits.frame_bytes_max,
+        });
+    }
+    let mut rpc = Rpc::default();
+    let mut fields = Fields(frame.clone());
+    while let Some(field) = fields.next()? {
+        match (field.number, field.value) {
+            (1, Value::Bytes(b)) => {
+                let n = rpc.subscriptions.len();
+                within("subscriptions", n, limits.subscriptions_per_rpc_max)?;
+                rpc.subscriptions.push(subscription(b, limits)?);
+            }
+            (2, Value::Bytes(b)) => {
+                within("messages", rpc.messages.len(), limits.messages_per_rpc_max)?;
+                rpc.messages.push(message(b, limits)?);
+            }
+            (3, Value::Bytes(b)) => control(b, &mut rpc, limits)?,
+            _ => {}
+        }
+    }
+    Ok(rpc)
+}
+
+fn subscription(bytes: Bytes, limits: &Limits) -> Result<Subscription, Malformed> {
+    let (mut subscribe, mut name) = (false, None);
+    let mut fields = Fields(bytes);
+    while let Some(field) = fields.next()? {
+        match (field.number, field.value) {
+            (1, Value::Number(n)) => subscribe = n != 0,
+            (2, Value::Bytes(b)) => name = Some(topic(b, limits)?),
+            _ => {}
+        }
+    }
+    let topic = name.ok_or(Malformed::Missing {
+        field: "SubOpts.topicid",
+    })?;
+    Ok(Subscription { subscribe, topic })
+}
+
+fn message(bytes: Bytes, limits: &Limits) -> Result<WireMessage, Malformed> {
+    let (mut data, mut name, mut signed) = (Bytes::new(), None, false);
+    let mut fields = Fields(bytes);
+    while let Some(field) = fields.next()? {
+        match (field.number, field.value) {
+            (2, Value::Bytes(b)) => data = b,
+            (4, Value::Bytes(b)) => name = Some(topic(b, limits)?),
+            // An empty field is proto2 noise, not a signature.
+            (1 | 3 | 5 | 6, Value::Bytes(b)) => signed |= !b.is_empty(),
+            _ => {}
+        }
+    }
+    let topic = name.ok_or(Malformed::Missing {
+        field: "Message.topic",
+    })?;
+    Ok(WireMessage {
+        topic,
+        data,
+        signed,
+    })
+}
+
+fn control(bytes: Bytes, rpc: &mut Rpc, limits: &Limits) -> Result<(), Malformed> {
+    let max = limits.control_entries_per_rpc_max;
+    let mut fields = Fields(bytes);
+    let mut iwant_entries = 0;
+    while let Some(field) = fields.next()? {
+        let Value::Bytes(b) = field.value else {
+            continue;
+        };
+        match field.number {
+            1 => {
+                within("IHAVE", rpc.ihave.len(), max)?;
+                let already = rpc.ihave.iter().map(|i| i.ids.len()).sum();
+                rpc.ihave.push(ihave(b, already, limits)?);
+            }
+            2 => {
+                within("IWANT", iwant_entries, max)?;
+                iwant_entries += 1;
+                id_list(b, &mut rpc.iwant, limits)?;
+            }
+            3 => {
+                within("GRAFT", rpc.graft.len(), max)?;
+                rpc.graft.push(graft(b, limits)?);
+            }
+            4 => {
+                within("PRUNE", rpc.prune.len(), max)?;
+                rpc.prune.push(prune(b, limits)?);
+            }
+            5 => {
+                within("IDONTWANT", rpc.idontwant_entries, max)?;
+                rpc.idontwant_entries += 1;
+                id_list(b, &mut rpc.idontwant, limits)?;
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn ihave(bytes: Bytes, already: usize, limits: &Limits) -> Result<IHave, Malformed> {
+    let (mut name, mut ids) = (None, Vec::new());
+    let mut fields = Fields(bytes);
+    while let Some(field) = fields.next()? {
+        match (field.number, field.value) {
+            (1, Value::Bytes(b)) => name = Some(topic(b, limits)?),
+            (2, Value::Bytes(b)) => push_id(&mut ids, already, &b, limits),
+            _ => {}
+        }
+    }
+    let topic = name.ok_or(Malformed::Missing {
+        field: "ControlIHave.topicID",
+    })?;
+    Ok(IHave { topic, ids })
+}
+
+fn id_list(bytes: Bytes, ids: &mut Vec<MessageId>, limits: &Limits) -> Result<(), Malformed> {
+    let mut fields = Fields(bytes);
+    while let Some(field) = fields.next()? {
+        if let (1, Value::Bytes(b)) = (field.number, field.value) {
+            push_id(ids, 0, &b, limits);
+        }
+    }
+    Ok(())
+}
+
+fn graft(bytes: Bytes, limits: &Limits) -> Result<Topic, Malformed> {
+    let mut name = None;
+    let mut fields = Fields(bytes);
+    while let Some(field) = fields.next()? {
+        if let (1, Value::Bytes(b)) = (field.number, field.value) {
+            name = Some(topic(b, limits)?);
+        }
+    }
+    name.ok_or(Malformed::Missing {
+        field: "ControlGraft.topicID",
+    })
+}
+
+fn prune(bytes: Bytes, limits: &Limits) -> Result<Prune, Malformed> {
+    let (mut name, mut peers, mut backoff_s) = (None, Vec::new(), None);
+    let mut fields = Fields(bytes);
+    while let Some(field) = fields.next()? {
+        match (field.number, field.value) {
+            (1, Value::Bytes(b)) => name = Some(topic(b, limits)?),
+            (2, Value::Bytes(b)) if peers.len() < limits.px_peers_per_prune_max => {
+                peers.extend(px_peer(b, limits)?);
+            }
+            (3, Value::Number(n)) => backoff_s = Some(n),
+            _ => {}
+        }
+    }
+    let topic = name.ok_or(Malformed::Missing {
+        field: "ControlPrune.topicID",
+    })?;
+    Ok(Prune {
+        topic,
+        peers,
+        backoff_s,
+    })
+}
+
+/// An offered peer, or nothing when its record is larger than anything honest.
+fn px_peer(bytes: Bytes, limits: &Limits) -> Result<Option<PxPeer>, Malformed> {
+    let (mut peer_id, mut record) = (Bytes::new(), Bytes::new());
+    let mut fields = Fields(bytes);
+    while let Some(field) = fields.next()? {
+        match (field.number, field.value) {
+            (1, Value::Bytes(b)) => peer_id = b,
+            (2, Value::Bytes(b)) => record = b,
+            _ => {}
+        }
+    }
+    let fits = peer_id.len().max(record.len()) <= limits.px_record_bytes_max;
+    Ok((fits && !peer_id.is_empty()).then_some(PxPeer { peer_id, record }))
+}

@@ -1,0 +1,140 @@
+//! Writing frames. Lengths are computed first, so each frame is written once, front to back.
+
+use bytes::Bytes;
+
+use super::varint::{len as varint_len, write as write_varint};
+use crate::types::{MessageId, Topic};
+
+/// Bytes of a length-delimited field with a one-byte tag.
+fn field_len(len: usize) -> usize {
+    1 + varint_len(len as u64) + len
+}
+
+fn write_field(out: &mut Vec<u8>, number: u8, bytes: &[u8]) {
+    write_header(out, number, bytes.len());
+    out.extend_from_slice(bytes);
+}
+
+fn write_header(out: &mut Vec<u8>, number: u8, len: usize) {
+    out.push(number << 3 | 2);
+    write_varint(out, len as u64);
+}
+
+/// The whole frame that carries one message: written once and shared between all its receivers.
+pub fn message_frame(topic: &Topic, data: &[u8]) -> Bytes {
+    let message = field_len(data.len()) + field_len(topic.as_bytes().len());
+    let rpc = field_len(message);
+    let mut out = Vec::with_capacity(varint_len(rpc as u64) + rpc);
+    write_varint(&mut out, rpc as u64);
+    write_header(&mut out, 2, message);
+    write_field(&mut out, 2, data);
+    write_field(&mut out, 4, topic.as_bytes());
+    out.into()
+}
+
+/// Gathers subscriptions and control for one peer and cuts them into frames of bounded size.
+#[derive(Debug, Default)]
+pub struct Encoder {
+    subscriptions: Vec<u8>,
+    control: Vec<u8>,
+}
+
+impl Encoder {
+    /// Whether there is nothing to send.
+    pub fn is_empty(&self) -> bool {
+        self.subscriptions.is_empty() && self.control.is_empty()
+    }
+
+    /// Bytes gathered so far.
+    pub fn len(&self) -> usize {
+        self.subscriptions.len() + self.control.len()
+    }
+
+    /// SUBSCRIBE or UNSUBSCRIBE.
+    pub fn subscription(&mut self, subscribe: bool, topic: &Topic) {
+        let out = &mut self.subscriptions;
+        write_header(out, 1, 2 + field_len(topic.as_bytes().len()));
+        out.extend_from_slice(&[1 << 3, u8::from(subscribe)]);
+        write_field(out, 2, topic.as_bytes());
+    }
+
+    /// GRAFT.
+    pub fn graft(&mut self, topic: &Topic) {
+        write_header(&mut self.control, 3, field_len(topic.as_bytes().len()));
+        write_field(&mut self.control, 1, topic.as_bytes());
+    }
+
+    /// PRUNE; `backoff_s` in seconds and `peers` as (peer id, signed record) only where the
+    /// peer's protocol has them.
+    pub fn prune(&mut self, topic: &Topic, backoff_s: Option<u64>, peers: &[(Bytes, Bytes)]) {
+        let mut body = Vec::new();
+        write_field(&mut body, 1, topic.as_bytes());
+        for (peer_id, record) in peers {
+            let mut info = Vec::new();
+            write_field(&mut info, 1, peer_id);
+            if !record.is_empty() {
+                write_field(&mut info, 2, record);
+            }
+            write_field(&mut body, 2, &info);
+        }
+        if let Some(seconds) = backoff_s {
+            body.push(3 << 3);
+            write_varint(&mut body, seconds);
+        }
+        write_field(&mut self.control, 4, &body);
+    }
+
+    /// IHAVE.
+    pub fn ihave(&mut self, topic: &Topic, ids: &[MessageId]) {
+        let name = topic.as_bytes();
+        let ids_len = ids.len() * field_len(MessageId::LEN);
+        write_header(&mut self.control, 1, field_len(name.len()) + ids_len);
+        write_field(&mut self.control, 1, name);
+        for id in ids {
+            write_field(&mut self.control, 2, &id.0);
+        }
+    }
+
+    /// IWANT.
+    pub fn iwant(&mut self, ids: &[MessageId]) {
+        self.id_list(2, ids);
+    }
+
+    /// IDONTWANT.
+    pub fn idontwant(&mut self, ids: &[MessageId]) {
+        self.id_list(5, ids);
+    }
+
+    fn id_list(&mut self, number: u8, ids: &[MessageId]) {
+        write_header(
+            &mut self.control,
+            number,
+            ids.len() * field_len(MessageId::LEN),
+        );
+        for id in ids {
+            write_field(&mut self.control, 1, &id.0);
+        }
+    }
+
+    /// The frame with everything gathered, or `None` when there is nothing; the encoder is empty
+    /// afterwards.
+    pub fn finish(&mut self) -> Option<Bytes> {
+        if self.is_empty() {
+            return None;
+        }
+        let control = if self.control.is_empty() {
+            0
+        } else {
+            field_len(self.control.len())
+        };
+        let rpc = self.subscriptions.len() + control;
+        let mut out = Vec::with_capacity(varint_len(rpc as u64) + rpc);
+        write_varint(&mut out, rpc as u64);
+        out.append(&mut self.subscriptions);
+        if !self.control.is_empty() {
+            write_header(&mut out, 3, self.control.len());
+            out.append(&mut self.control);
+        }
+        Some(out.into())
+    }
+}
