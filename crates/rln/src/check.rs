@@ -1,0 +1,177 @@
+//! The cheap checks of a received proof, in their order. The pairing comes after them.
+
+use crate::epoch::{Epoch, MalformedEpoch};
+use crate::external::{Generation, RlnIdentifier, external_nullifier};
+use crate::field::{Fr, fr_from_le};
+use crate::roots::RootWindow;
+use crate::verifier::ProofStatement;
+use crate::wire::{ProofField, RateLimitProof};
+
+/// What a network demands of a proof.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// How external nullifiers are formed.
+    pub generation: Generation,
+    /// The only application identifier that is accepted.
+    pub identifier: RlnIdentifier,
+    /// Length of an epoch in seconds; 0 is read as 1.
+    pub epoch_size_s: u64,
+    /// How far a timestamp may be from our clock, in either direction.
+    pub max_clock_gap_ns: u64,
+}
+
+/// A proof that passed the cheap checks; the snark itself is still unverified.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckedProof {
+    /// The epoch of the message's timestamp.
+    pub epoch: Epoch,
+    /// Key of the nullifier log.
+    pub nullifier: Fr,
+    /// The message's signal hash.
+    pub x: Fr,
+    /// The member's line at `x`.
+    pub y: Fr,
+    /// What [`crate::Verifier::verify`] has to decide.
+    pub statement: ProofStatement,
+}
+
+/// Why a proof was rejected; one variant for each check, in the order of the checks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Rejection {
+    /// The timestamp is before 1970.
+    #[error("message timestamp {timestamp_ns} ns is before 1970")]
+    NegativeTimestamp {
+        /// The message's timestamp.
+        timestamp_ns: i64,
+    },
+    /// The timestamp is too far in the past.
+    #[error(
+        "message timestamp is {behind_ns} ns behind our clock, at most {max_clock_gap_ns} ns \
+         are accepted"
+    )]
+    StaleTimestamp {
+        /// Distance from our clock.
+        behind_ns: u64,
+        /// The policy's bound.
+        max_clock_gap_ns: u64,
+    },
+    /// The timestamp is too far in the future.
+    #[error(
+        "message timestamp is {ahead_ns} ns ahead of our clock, at most {max_clock_gap_ns} ns \
+         are accepted"
+    )]
+    FutureTimestamp {
+        /// Distance from our clock.
+        ahead_ns: u64,
+        /// The policy's bound.
+        max_clock_gap_ns: u64,
+    },
+    /// The epoch field is not a number.
+    #[error("epoch of the proof: {0}")]
+    MalformedEpoch(#[from] MalformedEpoch),
+    /// The proof is for another epoch than the timestamp's.
+    #[error("proof is for epoch {found}, the message's timestamp is in epoch {expected}")]
+    EpochMismatch {
+        /// The timestamp's epoch.
+        expected: Epoch,
+        /// The proof's epoch.
+        found: Epoch,
+    },
+    /// The proof is for another application: a member has a nullifier per application, so
+    /// accepting foreign ones would lift the rate limit.
+    #[error("rln_identifier of the proof is not this network's")]
+    ForeignIdentifier,
+    /// A field encodes a value of r or more, an alias of a smaller one.
+    #[error("{0} of the proof is not a canonical field element")]
+    NonCanonical(ProofField),
+    /// `share_x` is not the hash of this message.
+    #[error("share_x of the proof is not the hash of this message")]
+    SignalMismatch,
+    /// The root is not in the window of accepted roots.
+    #[error("merkle_root of the proof is not among the {window_len} accepted roots")]
+    UnknownRoot {
+        /// How many roots are accepted at present; 0 means that none was learnt yet.
+        window_len: usize,
+    },
+}
+
+/// Checks everything about a proof but the nullifier log and the snark.
+///
+/// `x` is the signal hash recomputed from the message ([`crate::signal_hash`]). The order is: clock
+/// gap, epoch, identifier, canonical root, share_x, share_y and nullifier, signal, root.
+///
+/// # Errors
+/// [`Rejection`]: the sender's fault, but for [`Rejection::UnknownRoot`] and the timestamps, which
+/// may also mean that our own roots or clock lag behind.
+pub fn check(
+    policy: &Policy,
+    roots: &RootWindow,
+    unix_now_ns: u64,
+    timestamp_ns: i64,
+    x: Fr,
+    proof: &RateLimitProof,
+) -> Result<CheckedProof, Rejection> {
+    let time_ns = within_gap(unix_now_ns, timestamp_ns, policy.max_clock_gap_ns)?;
+    let expected = Epoch::at(time_ns, policy.epoch_size_s);
+    let found = Epoch::from_bytes(&proof.epoch)?;
+    if found != expected {
+        return Err(Rejection::EpochMismatch { expected, found });
+    }
+    if proof.rln_identifier != policy.identifier.0 {
+        return Err(Rejection::ForeignIdentifier);
+    }
+    let canonical = |field, bytes| fr_from_le(bytes).map_err(|_| Rejection::NonCanonical(field));
+    let root = canonical(ProofField::MerkleRoot, &proof.merkle_root)?;
+    let share_x = canonical(ProofField::ShareX, &proof.share_x)?;
+    let y = canonical(ProofField::ShareY, &proof.share_y)?;
+    let nullifier = canonical(ProofField::Nullifier, &proof.nullifier)?;
+    if share_x != x {
+        return Err(Rejection::SignalMismatch);
+    }
+    if !roots.contains(&root) {
+        return Err(Rejection::UnknownRoot {
+            window_len: roots.len(),
+        });
+    }
+    let external_nullifier = external_nullifier(policy.generation, expected, &policy.identifier);
+    let proof = proof.proof;
+    let statement = ProofStatement {
+        proof,
+        y,
+        root,
+        nullifier,
+        x,
+        external_nullifier,
+    };
+    Ok(CheckedProof {
+        epoch: expected,
+        nullifier,
+        x,
+        y,
+        statement,
+    })
+}
+
+/// The timestamp as unsigned time, if it is close enough to our clock.
+fn within_gap(now_ns: u64, timestamp_ns: i64, max_clock_gap_ns: u64) -> Result<u64, Rejection> {
+    let time_ns =
+        u64::try_from(timestamp_ns).map_err(|_| Rejection::NegativeTimestamp { timestamp_ns })?;
+    let behind_ns = now_ns.saturating_sub(time_ns);
+    let ahead_ns = time_ns.saturating_sub(now_ns);
+    if behind_ns > max_clock_gap_ns {
+        return Err(Rejection::StaleTimestamp {
+            behind_ns,
+            max_clock_gap_ns,
+        });
+    }
+    if ahead_ns > max_clock_gap_ns {
+        return Err(Rejection::FutureTimestamp {
+            ahead_ns,
+            max_clock_gap_ns,
+        });
+    }
+    Ok(time_ns)
+}
+
+#[cfg(test)]
+mod tests;

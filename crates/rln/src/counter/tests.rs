@@ -1,0 +1,227 @@
+use std::fs;
+
+use super::*;
+
+struct Counter {
+    folder: tempfile::TempDir,
+}
+
+impl Counter {
+    fn new() -> Self {
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("counter")
+    }
+
+    fn open(&self, limit: u32) -> Result<MessageIdCounter, CounterError> {
+        MessageIdCounter::open(self.path(), limit)
+    }
+}
+
+#[test]
+fn ids_count_up_to_the_limit_in_each_epoch() {
+    let file = Counter::new();
+    let mut counter = file.open(20).unwrap();
+    for epoch in [Epoch(5), Epoch(6), Epoch(60)] {
+        let ids: Vec<_> = (0..20).map(|_| counter.next(epoch).unwrap()).collect();
+        assert_eq!(ids, Vec::from_iter(0..20));
+        for _ in 0..2 {
+            let error = counter.next(epoch).unwrap_err();
+            let used_up =
+                matches!(error, CounterError::Exhausted { epoch: e, limit: 20 } if e == epoch);
+            assert!(used_up, "{error}");
+        }
+    }
+}
+
+#[test]
+fn the_disk_is_ahead_of_every_id() {
+    let file = Counter::new();
+    let mut counter = file.open(100).unwrap();
+    for _ in 0..100 {
+        let id = counter.next(Epoch(5)).unwrap();
+        let record = Record::decode(&fs::read(file.path()).unwrap()).unwrap();
+        assert_eq!(record.epoch, Epoch(5));
+        assert!(record.reserved > id, "{record:?} does not cover {id}");
+    }
+}
+
+#[test]
+fn an_unwritable_mark_gives_no_id() {
+    let file = Counter::new();
+    let mut counter = file.open(16).unwrap();
+    assert_eq!(counter.next(Epoch(5)).unwrap(), 0);
+    // A folder in the place of the temporary file makes the write fail, for root too.
+    let obstacle = durable::sibling(&file.path(), ".tmp");
+    fs::create_dir(&obstacle).unwrap();
+    let error = counter.next(Epoch(5)).unwrap_err();
+    assert!(matches!(error, CounterError::Io { .. }), "{error}");
+    fs::remove_dir(&obstacle).unwrap();
+    assert_eq!(
+        counter.next(Epoch(5)).unwrap(),
+        1,
+        "the id was not given out"
+    );
+}
+
+#[test]
+fn reopening_skips_and_never_repeats() {
+    let file = Counter::new();
+    let mut given = Vec::new();
+    for _ in 0..10 {
+        let mut counter = file.open(100).unwrap();
+        given.push(counter.next(Epoch(5)).unwrap());
+        given.push(counter.next(Epoch(5)).unwrap());
+    }
+    let mut distinct = given.clone();
+    distinct.dedup();
+    assert_eq!(given, distinct);
+    assert!(given.is_sorted());
+    assert!(*given.last().unwrap() < 10 * block_of(100));
+}
+
+#[test]
+fn small_limits_waste_one_id_per_crash_at_most() {
+    for limit in 1..=31 {
+        assert_eq!(block_of(limit), 1);
+    }
+    assert_eq!(block_of(100), 6);
+    assert_eq!(block_of(MAX_LIMIT), MAX_BLOCK);
+}
+
+#[test]
+fn a_left_epoch_stays_closed() {
+    let file = Counter::new();
+    let mut counter = file.open(20).unwrap();
+    counter.next(Epoch(5)).unwrap();
+    counter.next(Epoch(6)).unwrap();
+    let reopened = |error: &CounterError| {
+        matches!(
+            error,
+            CounterError::EpochReopened {
+                asked: Epoch(5),
+                latest: Epoch(6)
+            }
+        )
+    };
+    let error = counter.next(Epoch(5)).unwrap_err();
+    assert!(reopened(&error), "{error}");
+    drop(counter);
+    let error = file.open(20).unwrap().next(Epoch(5)).unwrap_err();
+    assert!(reopened(&error), "{error}");
+}
+
+#[test]
+fn a_second_counter_is_locked_out() {
+    let file = Counter::new();
+    let first = file.open(20).unwrap();
+    match file.open(20).unwrap_err() {
+        CounterError::Locked(path) => assert_eq!(path, lock_path(&file.path())),
+        other => panic!("{other}"),
+    }
+    drop(first);
+    file.open(20).unwrap();
+}
+
+#[test]
+fn damage_is_reported_and_nothing_is_reset() {
+    let file = Counter::new();
+    file.open(20).unwrap().next(Epoch(5)).unwrap();
+    let good = fs::read(file.path()).unwrap();
+    let mut damaged: Vec<(Vec<u8>, Damage)> = (0..BYTES_OF_FILE)
+        .map(|length| (good[..length].to_vec(), Damage::Length))
+        .collect();
+    damaged.push(([good.clone(), vec![0]].concat(), Damage::Length));
+    for at in 0..BYTES_OF_FILE {
+        let mut bytes = good.clone();
+        bytes[at] ^= 0x10;
+        damaged.push((
+            bytes,
+            if at < 8 {
+                Damage::Magic
+            } else {
+                Damage::Checksum
+            },
+        ));
+    }
+    for (bytes, expected) in damaged {
+        fs::write(file.path(), &bytes).unwrap();
+        match file.open(20).unwrap_err() {
+            CounterError::Corrupt { what, .. } => assert_eq!(what, expected, "{bytes:02x?}"),
+            other => panic!("{other}"),
+        }
+        assert_eq!(fs::read(file.path()).unwrap(), bytes, "the evidence stays");
+    }
+    fs::write(file.path(), good).unwrap();
+    assert_eq!(file.open(20).unwrap().next(Epoch(5)).unwrap(), 1);
+}
+
+const BYTES_OF_FILE: usize = record::BYTES;
+
+#[test]
+fn a_lost_file_is_not_a_new_counter() {
+    let file = Counter::new();
+    file.open(20).unwrap();
+    fs::remove_file(file.path()).unwrap();
+    let error = file.open(20).unwrap_err();
+    assert!(
+        matches!(&error, CounterError::Missing(path) if *path == file.path()),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_crash_during_creation_does_no_harm() {
+    let before_record = Counter::new();
+    fs::write(lock_path(&before_record.path()), "").unwrap();
+    assert_eq!(before_record.open(20).unwrap().next(Epoch(5)).unwrap(), 0);
+
+    let before_marker = Counter::new();
+    drop(before_marker.open(20).unwrap());
+    fs::write(lock_path(&before_marker.path()), "").unwrap();
+    assert_eq!(before_marker.open(20).unwrap().next(Epoch(5)).unwrap(), 0);
+    fs::remove_file(before_marker.path()).unwrap();
+    assert!(matches!(
+        before_marker.open(20),
+        Err(CounterError::Missing(_))
+    ));
+}
+
+#[test]
+fn impossible_limits_are_refused() {
+    for limit in [0, MAX_LIMIT + 1] {
+        let error = Counter::new().open(limit).unwrap_err();
+        assert!(matches!(error, CounterError::LimitOutOfRange { limit: l } if l == limit));
+    }
+}
+
+#[test]
+fn a_lowered_limit_counts_at_once() {
+    let file = Counter::new();
+    let mut counter = file.open(20).unwrap();
+    for _ in 0..5 {
+        counter.next(Epoch(5)).unwrap();
+    }
+    drop(counter);
+    let error = file.open(5).unwrap().next(Epoch(5)).unwrap_err();
+    assert!(
+        matches!(error, CounterError::Exhausted { limit: 5, .. }),
+        "{error}"
+    );
+}
+
+/// The file format: magic, epoch, mark, checksum.
+#[test]
+fn golden_bytes() {
+    let record = Record {
+        epoch: Epoch(2_833_333),
+        reserved: 20,
+    };
+    let expected = "5554524c4e435431b53b2b0000000000140000004a55518fd4976515335b4e0f";
+    assert_eq!(hex::encode(record.encode()), expected);
+    assert_eq!(Record::decode(&record.encode()), Ok(record));
+}

@@ -1,0 +1,60 @@
+//! Epochs: the periods in which a member's messages are counted.
+
+use std::fmt;
+
+const NS_PER_S: u64 = 1_000_000_000;
+
+/// The number of an epoch: unix seconds divided by the epoch size, rounded down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Epoch(pub u64);
+
+/// The epoch field of a proof has a bit set above its first eight bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not an epoch: byte {at} of 32 is {value:#04x}, only the first 8 may be set")]
+pub struct MalformedEpoch {
+    /// Position of the first offending byte, 8..32.
+    pub at: usize,
+    /// Its value.
+    pub value: u8,
+}
+
+impl Epoch {
+    /// The epoch at a unix time. An epoch size of 0 s is read as 1 s.
+    pub fn at(unix_time_ns: u64, epoch_size_s: u64) -> Self {
+        Self(unix_time_ns / NS_PER_S / epoch_size_s.max(1))
+    }
+
+    /// The wire form: the number as a little-endian u64, padded with zeros to 32 bytes.
+    pub fn to_bytes(self) -> [u8; 32] {
+        let mut bytes = [0; 32];
+        bytes[..8].copy_from_slice(&self.0.to_le_bytes());
+        bytes
+    }
+
+    /// Reads the wire form.
+    ///
+    /// # Errors
+    /// [`MalformedEpoch`] when one of the 24 padding bytes is set: such bytes hash to another
+    /// nullifier than the epoch that they resemble.
+    pub fn from_bytes(bytes: &[u8; 32]) -> Result<Self, MalformedEpoch> {
+        let (number, padding) = bytes
+            .split_first_chunk::<8>()
+            .expect("32 bytes have a first 8");
+        match padding.iter().position(|byte| *byte != 0) {
+            Some(at) => Err(MalformedEpoch {
+                at: at + 8,
+                value: padding[at],
+            }),
+            None => Ok(Self(u64::from_le_bytes(*number))),
+        }
+    }
+}
+
+impl fmt::Display for Epoch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests;

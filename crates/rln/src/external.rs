@@ -1,0 +1,50 @@
+//! The external nullifier: what a proof counts its message under (epoch and application).
+
+use ark_ff::PrimeField;
+
+use crate::epoch::Epoch;
+use crate::field::{Fr, hash_to_field};
+use crate::poseidon::poseidon;
+
+/// The application that a rate limit belongs to, as 32 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RlnIdentifier(pub [u8; 32]);
+
+impl RlnIdentifier {
+    /// `rln/waku-rln-relay/v2.0.0`, padded with zeros: the constant of all Waku networks.
+    pub const WAKU: Self = Self::padded(b"rln/waku-rln-relay/v2.0.0");
+
+    /// A text of at most 32 bytes, padded with zeros. A longer one does not compile in a constant.
+    const fn padded(text: &[u8]) -> Self {
+        let mut bytes = [0; 32];
+        let mut at = 0;
+        while at < text.len() {
+            bytes[at] = text[at];
+            at += 1;
+        }
+        Self(bytes)
+    }
+}
+
+/// How epoch and identifier become field elements. The two generations refuse each other's proofs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Generation {
+    /// `Poseidon(epoch, identifier)`, the 32 bytes read as little-endian integers modulo r: nwaku
+    /// up to 0.37.
+    Direct,
+    /// `Poseidon(H(epoch), H(identifier))` with `H` the Keccak hash to the field: nwaku from 0.38.
+    Hashed,
+}
+
+/// The external nullifier of an epoch. It is never on the wire: each receiver computes it from the
+/// epoch and from its own identifier.
+pub fn external_nullifier(generation: Generation, epoch: Epoch, identifier: &RlnIdentifier) -> Fr {
+    let to_field = |bytes: &[u8; 32]| match generation {
+        Generation::Direct => Fr::from_le_bytes_mod_order(bytes),
+        Generation::Hashed => hash_to_field(&[bytes]),
+    };
+    poseidon(&[to_field(&epoch.to_bytes()), to_field(&identifier.0)])
+}
+
+#[cfg(test)]
+mod tests;

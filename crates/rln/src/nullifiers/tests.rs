@@ -1,0 +1,110 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn log(max_entries_per_epoch: usize) -> NullifierLog {
+    NullifierLog::new(NullifierLimits {
+        max_entries_per_epoch,
+    })
+}
+
+/// The point at `x` of the line with the given secret and slope.
+fn point(secret: u64, slope: u64, x: u64) -> (Fr, Fr) {
+    let [secret, slope, x] = [secret, slope, x].map(Fr::from);
+    (x, secret + slope * x)
+}
+
+fn insert(log: &mut NullifierLog, epoch: u64, nullifier: u64, (x, y): (Fr, Fr)) -> Seen {
+    log.insert(Epoch(epoch), Fr::from(nullifier), x, y).unwrap()
+}
+
+#[test]
+fn a_second_message_reveals_the_secret() {
+    let mut log = log(10);
+    assert_eq!(insert(&mut log, 1, 5, point(42, 3, 10)), Seen::New);
+    assert_eq!(insert(&mut log, 1, 5, point(42, 3, 10)), Seen::Duplicate);
+    let (x, y) = point(42, 3, 11);
+    let spam = Seen::Spam {
+        secret: RecoveredSecret(Fr::from(42)),
+    };
+    assert_eq!(log.check(Epoch(1), Fr::from(5), x, y), spam);
+    match insert(&mut log, 1, 5, (x, y)) {
+        Seen::Spam { secret } => {
+            assert_eq!(secret.secret(), &Fr::from(42));
+            assert_eq!(secret.commitment(), poseidon(&[Fr::from(42)]));
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(
+        log.len(),
+        1,
+        "the first share stays, the second is not entered"
+    );
+    assert_eq!(insert(&mut log, 1, 5, point(42, 3, 10)), Seen::Duplicate);
+}
+
+#[test]
+fn checking_enters_nothing() {
+    let log = log(10);
+    let (x, y) = point(1, 2, 3);
+    assert_eq!(log.check(Epoch(1), Fr::from(5), x, y), Seen::New);
+    assert!(log.is_empty());
+}
+
+#[test]
+fn epochs_and_nullifiers_are_apart() {
+    let mut log = log(10);
+    for (epoch, nullifier) in [(1, 5), (2, 5), (1, 6)] {
+        assert_eq!(
+            insert(&mut log, epoch, nullifier, point(1, 2, epoch)),
+            Seen::New
+        );
+    }
+    assert_eq!(log.len(), 3);
+}
+
+#[test]
+fn a_full_epoch_still_recognises_what_it_holds() {
+    let mut log = log(2);
+    for nullifier in [5, 6] {
+        assert_eq!(insert(&mut log, 1, nullifier, point(1, 2, 3)), Seen::New);
+    }
+    let (x, y) = point(1, 2, 4);
+    let full = Err(Full {
+        epoch: Epoch(1),
+        max_entries: 2,
+    });
+    assert_eq!(log.insert(Epoch(1), Fr::from(7), x, y), full);
+    assert!(matches!(insert(&mut log, 1, 5, (x, y)), Seen::Spam { .. }));
+    assert_eq!(insert(&mut log, 2, 7, (x, y)), Seen::New);
+}
+
+#[test]
+fn pruning_keeps_the_range_with_both_ends() {
+    let mut log = log(10);
+    for epoch in 1..=5 {
+        insert(&mut log, epoch, 5, point(1, 2, 3));
+    }
+    log.prune(Epoch(2)..=Epoch(4));
+    let (x, y) = point(1, 2, 3);
+    let known: Vec<_> = (1..=5)
+        .filter(|e| log.check(Epoch(*e), Fr::from(5), x, y) == Seen::Duplicate)
+        .collect();
+    assert_eq!(known, [2, 3, 4]);
+}
+
+#[test]
+fn debug_shows_no_secret() {
+    let secret = RecoveredSecret(Fr::from(123_456_789));
+    assert!(!format!("{secret:?}").contains("123456789"));
+}
+
+proptest! {
+    #[test]
+    fn recovery_works_in_both_orders(secret: u64, slope: u64, x1: u64, x2: u64) {
+        let (first, second) = (point(secret, slope, x1), point(secret, slope, x2));
+        let expected = (x1 != x2).then(|| Fr::from(secret));
+        prop_assert_eq!(recover_secret(first, second), expected);
+        prop_assert_eq!(recover_secret(second, first), expected);
+    }
+}

@@ -1,0 +1,177 @@
+//! The membership tree: a binary Merkle tree of depth 20 over Poseidon, in memory.
+
+use std::array;
+use std::sync::LazyLock;
+
+use ark_ff::AdditiveGroup;
+
+use crate::field::Fr;
+use crate::poseidon::poseidon;
+
+/// Levels between a leaf and the root, fixed by the circuit.
+pub const DEPTH: usize = 20;
+
+/// Number of leaves.
+pub const CAPACITY: u32 = 1 << DEPTH;
+
+/// `ZEROS[k]` is the root of an empty subtree of height `k`; an empty leaf is 0.
+static ZEROS: LazyLock<[Fr; DEPTH + 1]> = LazyLock::new(|| {
+    let mut zero = Fr::ZERO;
+    array::from_fn(|level| {
+        if level > 0 {
+            zero = poseidon(&[zero, zero]);
+        }
+        zero
+    })
+});
+
+/// A leaf index of 2^20 or more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("leaf index {index} is outside the membership tree, which holds {CAPACITY} leaves")]
+pub struct IndexOutOfRange {
+    /// The index asked for.
+    pub index: u32,
+}
+
+/// The tree. Only the part up to the highest leaf ever set takes memory: 64 bytes per leaf.
+#[derive(Clone, Debug)]
+pub struct MerkleTree {
+    /// `levels[0]` holds the leaves, `levels[DEPTH]` the root; what lies beyond a level's end is
+    /// the root of an empty subtree.
+    levels: [Vec<Fr>; DEPTH + 1],
+}
+
+/// The siblings on the way from a leaf to the root.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MerklePath {
+    /// The leaf's index; bit `k` tells whether the node at height `k` is a right child.
+    pub index: u32,
+    /// The sibling at each height, the leaf's own sibling first.
+    pub siblings: [Fr; DEPTH],
+}
+
+impl MerkleTree {
+    /// A tree of empty leaves.
+    pub fn new() -> Self {
+        Self {
+            levels: array::from_fn(|_| Vec::new()),
+        }
+    }
+
+    /// Puts `leaf` at `index`: 20 hashes.
+    ///
+    /// # Errors
+    /// [`IndexOutOfRange`] from index 2^20 on.
+    pub fn set(&mut self, index: u32, leaf: Fr) -> Result<(), IndexOutOfRange> {
+        self.set_many(&[(index, leaf)])
+    }
+
+    /// Puts several leaves, the later winning where an index repeats. Nodes that are above several
+    /// of them are hashed once, so `k` neighbours cost about `k + 20` hashes.
+    ///
+    /// # Errors
+    /// [`IndexOutOfRange`] for the first index from 2^20 on; the tree is then as before.
+    pub fn set_many(&mut self, leaves: &[(u32, Fr)]) -> Result<(), IndexOutOfRange> {
+        let mut dirty = leaves
+            .iter()
+            .map(|(index, _)| position(*index))
+            .collect::<Result<Vec<_>, IndexOutOfRange>>()?;
+        for (at, (_, leaf)) in dirty.iter().zip(leaves) {
+            self.write(0, *at, *leaf);
+        }
+        dirty.sort_unstable();
+        for level in 0..DEPTH {
+            for at in &mut dirty {
+                *at /= 2;
+            }
+            dirty.dedup();
+            for at in &dirty {
+                let children = [self.node(level, 2 * at), self.node(level, 2 * at + 1)];
+                self.write(level + 1, *at, poseidon(&children));
+            }
+        }
+        Ok(())
+    }
+
+    /// Empties the leaf at `index`.
+    ///
+    /// # Errors
+    /// [`IndexOutOfRange`] from index 2^20 on.
+    pub fn remove(&mut self, index: u32) -> Result<(), IndexOutOfRange> {
+        self.set(index, Fr::ZERO)
+    }
+
+    /// The leaf at `index`; 0 when it is empty.
+    ///
+    /// # Errors
+    /// [`IndexOutOfRange`] from index 2^20 on.
+    pub fn leaf(&self, index: u32) -> Result<Fr, IndexOutOfRange> {
+        Ok(self.node(0, position(index)?))
+    }
+
+    /// The root.
+    pub fn root(&self) -> Fr {
+        self.node(DEPTH, 0)
+    }
+
+    /// The path of the leaf at `index`, whether the leaf is empty or not.
+    ///
+    /// # Errors
+    /// [`IndexOutOfRange`] from index 2^20 on.
+    pub fn path(&self, index: u32) -> Result<MerklePath, IndexOutOfRange> {
+        let at = position(index)?;
+        let siblings = array::from_fn(|level| self.node(level, (at >> level) ^ 1));
+        Ok(MerklePath { index, siblings })
+    }
+
+    fn node(&self, level: usize, at: usize) -> Fr {
+        self.levels[level]
+            .get(at)
+            .copied()
+            .unwrap_or_else(|| ZEROS[level])
+    }
+
+    fn write(&mut self, level: usize, at: usize, value: Fr) {
+        let nodes = &mut self.levels[level];
+        if at >= nodes.len() {
+            nodes.resize(at + 1, ZEROS[level]);
+        }
+        nodes[at] = value;
+    }
+}
+
+impl Default for MerkleTree {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl MerklePath {
+    /// The root of the tree in which `leaf` has this path.
+    pub fn root_of(&self, leaf: Fr) -> Fr {
+        let mut node = leaf;
+        for (level, sibling) in self.siblings.iter().enumerate() {
+            node = match self.is_right_child(level) {
+                true => poseidon(&[*sibling, node]),
+                false => poseidon(&[node, *sibling]),
+            };
+        }
+        node
+    }
+
+    /// Whether the node of this path at height `level` is a right child.
+    pub(crate) fn is_right_child(&self, level: usize) -> bool {
+        (self.index >> level) & 1 == 1
+    }
+}
+
+fn position(index: u32) -> Result<usize, IndexOutOfRange> {
+    if index < CAPACITY {
+        Ok(index as usize)
+    } else {
+        Err(IndexOutOfRange { index })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,7 @@
+//! Real proofs: made, sent, tampered with, verified; here and with zerokit.
+
+#![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
+
+mod receive;
+mod support;
+mod zerokit;
