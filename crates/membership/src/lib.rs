@@ -1,1 +1,15 @@
 //! Who may publish: the registry of RLN members.
+//!
+//! A [`Registry`] is a log of registrations and removals. [`SqliteRegistry`] keeps it in one file
+//! that several processes of one machine share. A [`MembershipView`] follows any registry and holds
+//! what a relay needs: the membership tree and the window of accepted roots.
+
+mod registry;
+mod sqlite;
+mod view;
+
+pub use registry::{
+    Change, ChangeKind, MAX_LIMIT, Member, MemberIndex, Registry, RegistryError, Version,
+};
+pub use sqlite::{Damage, SqliteRegistry, StorageError};
+pub use view::MembershipView;

@@ -1,0 +1,286 @@
+//! A registry in one SQLite file, shared by the processes of one machine.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior};
+use undertone_rln::{Fr, fr_from_le, fr_to_le};
+
+use crate::registry::{
+    Change, ChangeKind, MAX_LIMIT, Member, MemberIndex, Registry, RegistryError, Version,
+};
+
+mod error;
+mod schema;
+
+use error::storage;
+pub use error::{Damage, StorageError};
+
+/// The registry in a file. All who opened the same file see each other's changes.
+///
+/// Indices are given out in order and never again, so a removed member's index stays empty.
+#[derive(Debug)]
+pub struct SqliteRegistry {
+    path: PathBuf,
+    max_limit: u32,
+    connection: Mutex<Connection>,
+}
+
+impl SqliteRegistry {
+    /// Opens the registry in `path`, or creates one that gives limits up to [`MAX_LIMIT`].
+    ///
+    /// # Errors
+    /// [`StorageError`], which names the file and the remedy.
+    pub fn open(path: impl Into<PathBuf>) -> Result<Self, StorageError> {
+        Self::open_or_create(path, MAX_LIMIT)
+    }
+
+    /// Opens the registry in `path`, or creates one that gives limits up to `max_limit` messages
+    /// per epoch (at most [`MAX_LIMIT`]). An existing registry keeps the bound that it was made
+    /// with.
+    ///
+    /// # Errors
+    /// [`StorageError`], which names the file and the remedy.
+    pub fn open_or_create(path: impl Into<PathBuf>, max_limit: u32) -> Result<Self, StorageError> {
+        let path = path.into();
+        let (connection, max_limit) = schema::open(&path, max_limit.clamp(1, MAX_LIMIT))?;
+        Ok(Self {
+            path,
+            max_limit,
+            connection: Mutex::new(connection),
+        })
+    }
+
+    /// The largest limit that this registry gives, in messages per epoch.
+    pub fn max_limit(&self) -> u32 {
+        self.max_limit
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A panic elsewhere leaves no half-done change behind: its transaction is rolled back.
+    fn connection(&self) -> MutexGuard<'_, Connection> {
+        self.connection
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs `work` in a transaction that no other writer can interleave with.
+    fn write<T>(
+        &self,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, RegistryError>,
+    ) -> Result<T, RegistryError> {
+        let mut connection = self.connection();
+        let transaction = connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(storage(&self.path))?;
+        let result = work(&transaction)?;
+        transaction.commit().map_err(storage(&self.path))?;
+        Ok(result)
+    }
+
+    fn append(
+        &self,
+        transaction: &Transaction<'_>,
+        index: MemberIndex,
+        commitment: &[u8; 32],
+        limit: Option<u32>,
+    ) -> Result<(), RegistryError> {
+        let version = version(transaction).map_err(storage(&self.path))? + 1;
+        transaction
+            .execute(
+                "INSERT INTO changes (version, member, commitment, message_limit)
+                 VALUES (?1, ?2, ?3, ?4)",
+                (version, index.get(), commitment, limit),
+            )
+            .map_err(storage(&self.path))?;
+        Ok(())
+    }
+
+    fn member(&self, row: &StoredMember) -> Result<Member, RegistryError> {
+        let StoredMember {
+            index,
+            commitment,
+            limit,
+        } = *row;
+        Ok(Member {
+            index: self.checked(MemberIndex::new(index), Damage::Index { index })?,
+            commitment: self.checked(fr_from_le(&commitment).ok(), Damage::Commitment { index })?,
+            limit: self.checked(limit, Damage::Limit { index })?,
+        })
+    }
+
+    fn checked<T>(&self, value: Option<T>, what: Damage) -> Result<T, StorageError> {
+        value.ok_or_else(|| StorageError::Corrupt {
+            path: self.path.clone(),
+            what,
+        })
+    }
+}
+
+impl Registry for SqliteRegistry {
+    fn register(&self, commitment: Fr, limit: u32) -> Result<MemberIndex, RegistryError> {
+        let max_limit = self.max_limit;
+        if commitment == Fr::from(0) {
+            return Err(RegistryError::ZeroCommitment);
+        }
+        if !(1..=max_limit).contains(&limit) {
+            return Err(RegistryError::LimitOutOfRange { limit, max_limit });
+        }
+        let commitment = fr_to_le(&commitment);
+        self.write(|transaction| {
+            if let Some(known) = find(transaction, &commitment).map_err(storage(&self.path))? {
+                return Err(RegistryError::AlreadyRegistered {
+                    index: self.member(&known)?.index,
+                });
+            }
+            let next: u32 = transaction
+                .query_one(
+                    "SELECT COALESCE(MAX(member) + 1, 0) FROM changes",
+                    [],
+                    |r| r.get(0),
+                )
+                .map_err(storage(&self.path))?;
+            let index = MemberIndex::new(next).ok_or(RegistryError::Full)?;
+            transaction
+                .execute(
+                    "INSERT INTO members (member, commitment, message_limit) VALUES (?1, ?2, ?3)",
+                    (next, &commitment, limit),
+                )
+                .map_err(storage(&self.path))?;
+            self.append(transaction, index, &commitment, Some(limit))?;
+            Ok(index)
+        })
+    }
+
+    fn remove(&self, index: MemberIndex) -> Result<(), RegistryError> {
+        self.write(|transaction| {
+            let commitment = transaction
+                .query_row(
+                    "DELETE FROM members WHERE member = ?1 RETURNING commitment",
+                    [index.get()],
+                    |row| row.get::<_, [u8; 32]>(0),
+                )
+                .optional()
+                .map_err(storage(&self.path))?
+                .ok_or(RegistryError::UnknownMember { index })?;
+            self.append(transaction, index, &commitment, None)
+        })
+    }
+
+    fn find(&self, commitment: Fr) -> Result<Option<Member>, RegistryError> {
+        let found = find(&self.connection(), &fr_to_le(&commitment));
+        found
+            .map_err(storage(&self.path))?
+            .map(|row| self.member(&row))
+            .transpose()
+    }
+
+    fn members(&self) -> Result<Vec<Member>, RegistryError> {
+        let rows = rows(
+            &self.connection(),
+            "SELECT member, commitment, message_limit FROM members ORDER BY member",
+            [],
+            StoredMember::read,
+        );
+        rows.map_err(storage(&self.path))?
+            .iter()
+            .map(|row| self.member(row))
+            .collect()
+    }
+
+    fn version(&self) -> Result<Version, RegistryError> {
+        Ok(Version(
+            version(&self.connection()).map_err(storage(&self.path))?,
+        ))
+    }
+
+    fn changes_since(
+        &self,
+        known: Version,
+        max_changes: usize,
+    ) -> Result<Vec<Change>, RegistryError> {
+        let after = i64::try_from(known.0).unwrap_or(i64::MAX);
+        let most = i64::try_from(max_changes).unwrap_or(i64::MAX);
+        let rows = rows(
+            &self.connection(),
+            "SELECT member, commitment, message_limit, version FROM changes
+             WHERE version > ?1 ORDER BY version LIMIT ?2",
+            [after, most],
+            |row| Ok((StoredMember::read(row)?, row.get::<_, u64>(3)?)),
+        );
+        let change = |(row, version): &(StoredMember, u64)| {
+            let kind = match row.limit {
+                Some(limit) => ChangeKind::Registered { limit },
+                None => ChangeKind::Removed,
+            };
+            // A removal has no limit; any other number stands in for it while the rest is checked.
+            let member = self.member(&StoredMember {
+                limit: row.limit.or(Some(1)),
+                ..*row
+            })?;
+            let Member {
+                index, commitment, ..
+            } = member;
+            Ok(Change {
+                version: Version(*version),
+                index,
+                commitment,
+                kind,
+            })
+        };
+        rows.map_err(storage(&self.path))?
+            .iter()
+            .map(change)
+            .collect()
+    }
+}
+
+/// A member as it stands in the file, before it is checked.
+#[derive(Clone, Copy)]
+struct StoredMember {
+    index: u32,
+    commitment: [u8; 32],
+    limit: Option<u32>,
+}
+
+impl StoredMember {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            index: row.get(0)?,
+            commitment: row.get(1)?,
+            limit: row.get(2)?,
+        })
+    }
+}
+
+fn find(connection: &Connection, commitment: &[u8; 32]) -> rusqlite::Result<Option<StoredMember>> {
+    let sql = "SELECT member, commitment, message_limit FROM members WHERE commitment = ?1";
+    connection
+        .query_row(sql, [commitment], StoredMember::read)
+        .optional()
+}
+
+fn version(connection: &Connection) -> rusqlite::Result<u64> {
+    connection.query_one("SELECT COALESCE(MAX(version), 0) FROM changes", [], |row| {
+        row.get(0)
+    })
+}
+
+fn rows<T>(
+    connection: &Connection,
+    sql: &str,
+    parameters: impl rusqlite::Params,
+    read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+) -> rusqlite::Result<Vec<T>> {
+    connection
+        .prepare_cached(sql)?
+        .query_map(parameters, read)?
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

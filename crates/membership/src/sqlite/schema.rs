@@ -1,0 +1,143 @@
+//! The file's layout, and opening it.
+
+use std::ffi::OsString;
+use std::fs::OpenOptions;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
+
+use super::error::{Damage, StorageError, storage};
+use crate::registry::MAX_LIMIT;
+
+/// "UTMR", in the header of the file: tells a registry from other SQLite files.
+const APPLICATION_ID: i32 = 0x5554_4d52;
+
+/// Layout of the tables. A file with another number was made by another version of the program.
+pub(super) const SCHEMA_VERSION: i32 = 1;
+
+/// How long a call waits for another process that is writing.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// `changes` is the registry; `members` is what follows from it, kept for look-ups.
+/// A change without a limit is a removal. Commitments are canonical, little-endian.
+const TABLES: &str = "
+    CREATE TABLE settings (
+        only INTEGER PRIMARY KEY CHECK (only = 1),
+        max_limit INTEGER NOT NULL CHECK (max_limit BETWEEN 1 AND 65535)
+    ) STRICT;
+    CREATE TABLE changes (
+        version INTEGER PRIMARY KEY CHECK (version > 0),
+        member INTEGER NOT NULL CHECK (member BETWEEN 0 AND 1048575),
+        commitment BLOB NOT NULL CHECK (length(commitment) = 32),
+        message_limit INTEGER CHECK (message_limit BETWEEN 1 AND 65535)
+    ) STRICT;
+    CREATE INDEX changes_by_member ON changes (member);
+    CREATE TABLE members (
+        member INTEGER PRIMARY KEY CHECK (member BETWEEN 0 AND 1048575),
+        commitment BLOB NOT NULL UNIQUE CHECK (length(commitment) = 32),
+        message_limit INTEGER NOT NULL CHECK (message_limit BETWEEN 1 AND 65535)
+    ) STRICT;
+";
+
+/// Opens the file, makes the tables where there is nothing, and checks it. Gives the connection and
+/// the registry's own bound of limits.
+pub(super) fn open(path: &Path, max_limit: u32) -> Result<(Connection, u32), StorageError> {
+    // Two processes that both find no file must not both set it up: SQLite answers the switch to
+    // WAL with "busy" at once, without waiting. The lock is held for these few lines only.
+    let lock_path = lock_path(path);
+    let io_error = |source| StorageError::Io {
+        path: lock_path.clone(),
+        source,
+    };
+    let mut options = OpenOptions::new();
+    let lock = options
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(&lock_path);
+    let lock = lock.map_err(io_error)?;
+    lock.lock().map_err(io_error)?;
+
+    let sql_error = storage(path);
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags).map_err(&sql_error)?;
+    connection.busy_timeout(BUSY_TIMEOUT).map_err(&sql_error)?;
+    // Before anything is written, so that a foreign file stays as it is.
+    let is_new = identify(path, &connection)?;
+    let _: String = connection
+        .query_one("PRAGMA journal_mode = WAL", [], |row| row.get(0))
+        .map_err(&sql_error)?;
+    connection
+        .pragma_update(None, "synchronous", "FULL")
+        .map_err(&sql_error)?;
+    if is_new {
+        let transaction = connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(&sql_error)?;
+        create(&transaction, max_limit).map_err(&sql_error)?;
+        transaction.commit().map_err(&sql_error)?;
+    }
+    let max_limit = check(path, &connection)?;
+    Ok((connection, max_limit))
+}
+
+/// Whether the file is still empty; an error when it is something else than a registry.
+fn identify(path: &Path, connection: &Connection) -> Result<bool, StorageError> {
+    let sql_error = storage(path);
+    let number = |sql| {
+        connection
+            .query_one(sql, [], |row| row.get(0))
+            .map_err(&sql_error)
+    };
+    let application_id: i32 = number("PRAGMA application_id")?;
+    let found: i32 = number("PRAGMA user_version")?;
+    let tables: i32 = number("SELECT COUNT(*) FROM sqlite_schema")?;
+    let path = || path.to_owned();
+    match (application_id, tables) {
+        (0, 0) => Ok(true),
+        (APPLICATION_ID, _) if found == SCHEMA_VERSION => Ok(false),
+        (APPLICATION_ID, _) => Err(StorageError::WrongSchema {
+            path: path(),
+            found,
+        }),
+        _ => Err(StorageError::NotARegistry { path: path() }),
+    }
+}
+
+fn create(transaction: &Transaction<'_>, max_limit: u32) -> rusqlite::Result<()> {
+    transaction.execute_batch(TABLES)?;
+    transaction.execute(
+        "INSERT INTO settings (only, max_limit) VALUES (1, ?1)",
+        [max_limit],
+    )?;
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    transaction.pragma_update(None, "user_version", SCHEMA_VERSION)
+}
+
+/// Lets SQLite look through the whole file, then reads the settings.
+fn check(path: &Path, connection: &Connection) -> Result<u32, StorageError> {
+    let sql_error = storage(path);
+    let verdict: String = connection
+        .query_one("PRAGMA quick_check(1)", [], |row| row.get(0))
+        .map_err(&sql_error)?;
+    if verdict != "ok" {
+        let what = Damage::Structure { report: verdict };
+        return Err(StorageError::Corrupt {
+            path: path.to_owned(),
+            what,
+        });
+    }
+    let max_limit: u32 = connection
+        .query_one("SELECT max_limit FROM settings", [], |row| row.get(0))
+        .map_err(&sql_error)?;
+    Ok(max_limit.clamp(1, MAX_LIMIT))
+}
+
+fn lock_path(path: &Path) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(".lock");
+    PathBuf::from(name)
+}

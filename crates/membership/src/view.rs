@@ -1,0 +1,113 @@
+//! A follower of a registry: the tree and the accepted roots.
+
+use undertone_rln::tree::MerkleTree;
+use undertone_rln::{Fr, MerklePath, RootWindow, rate_commitment};
+
+use crate::registry::{Change, ChangeKind, MemberIndex, Registry, RegistryError, Version};
+
+/// Changes fetched at once.
+const PAGE: usize = 1024;
+
+/// The membership tree and the newest roots, as of a registry's version.
+#[derive(Clone, Debug)]
+pub struct MembershipView {
+    tree: MerkleTree,
+    roots: RootWindow,
+    window: u64,
+    version: Version,
+}
+
+impl MembershipView {
+    /// A view of the empty registry, that will accept the newest `capacity` roots.
+    pub fn new(capacity: usize) -> Self {
+        Self {
+            tree: MerkleTree::new(),
+            roots: RootWindow::new(capacity),
+            window: capacity as u64,
+            version: Version::default(),
+        }
+    }
+
+    /// Takes in what happened since the last call; tells whether anything did.
+    ///
+    /// Each change gives one root, so that a publisher who lags by a few registrations is still
+    /// understood. Changes too old to leave a root in the window are applied together. After an
+    /// error the view is at some version between the old and the new one, and can go on from there.
+    ///
+    /// # Errors
+    /// [`RegistryError::RolledBack`], [`RegistryError::Gap`], or whatever keeps the registry from
+    /// being read.
+    pub fn refresh(&mut self, registry: &dyn Registry) -> Result<bool, RegistryError> {
+        let (known, newest) = (self.version, registry.version()?);
+        if newest < known {
+            return Err(RegistryError::RolledBack {
+                known,
+                found: newest,
+            });
+        }
+        let rootless = Version(newest.0.saturating_sub(self.window));
+        loop {
+            let page = registry.changes_since(self.version, PAGE)?;
+            let reached_end = page.len() < PAGE;
+            let (old, new) = page.split_at(page.partition_point(|c| c.version <= rootless));
+            self.apply(old)?;
+            for change in new {
+                self.apply(std::slice::from_ref(change))?;
+                self.roots.push(self.tree.root());
+            }
+            if reached_end {
+                return Ok(self.version != known);
+            }
+        }
+    }
+
+    /// The tree.
+    pub fn tree(&self) -> &MerkleTree {
+        &self.tree
+    }
+
+    /// The accepted roots; empty until the first member came, so that nothing is accepted.
+    pub fn roots(&self) -> &RootWindow {
+        &self.roots
+    }
+
+    /// The registry's version that this view is at.
+    pub fn version(&self) -> Version {
+        self.version
+    }
+
+    /// The path of a member in the present tree.
+    pub fn path(&self, index: MemberIndex) -> MerklePath {
+        self.tree
+            .path(index.get())
+            .expect("every MemberIndex is inside the tree")
+    }
+
+    fn apply(&mut self, changes: &[Change]) -> Result<(), RegistryError> {
+        let mut known = self.version;
+        let mut leaves = Vec::with_capacity(changes.len());
+        for change in changes {
+            let found = change.version;
+            if Some(found.0) != known.0.checked_add(1) {
+                return Err(RegistryError::Gap { known, found });
+            }
+            known = found;
+            leaves.push((change.index.get(), leaf(change)));
+        }
+        self.tree
+            .set_many(&leaves)
+            .expect("every MemberIndex is inside the tree");
+        self.version = known;
+        Ok(())
+    }
+}
+
+fn leaf(change: &Change) -> Fr {
+    match change.kind {
+        ChangeKind::Registered { limit } => rate_commitment(change.commitment, limit),
+        ChangeKind::Removed => Fr::from(0),
+    }
+}
+
+#[cfg(test)]
+mod tests;
