@@ -46,7 +46,8 @@ const node = await createLibp2p({
         maxInboundDataLength: given.number("max-message-bytes"),
         ...(idontwantMinBytes === undefined ? {} : { idontwantMinDataSize: idontwantMinBytes }),
       })(components);
-      if (given.values.protocol !== undefined) pubsub.multicodecs = given.values.protocol;
+      // The constructor takes an option of this name and does not look at it.
+      if (given.values.protocol !== undefined) pubsub.protocols = given.values.protocol;
       return pubsub;
     },
   },

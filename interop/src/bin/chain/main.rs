@@ -1,0 +1,2 @@
+//! Chain benchmark.
+fn main() {}

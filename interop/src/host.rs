@@ -1,0 +1,41 @@
+//! What a process can learn of itself and of the clock that all processes of one machine share.
+
+use rustix::time::{ClockId, clock_gettime};
+
+#[cfg(test)]
+mod tests;
+
+/// `CLOCK_MONOTONIC` in nanoseconds: the same clock in every process of this machine, and the one that
+/// Node shows as `process.hrtime`.
+#[must_use]
+pub fn monotonic_ns() -> u64 {
+    nanoseconds(ClockId::Monotonic)
+}
+
+/// User and system time of this process so far, in microseconds.
+#[must_use]
+pub fn cpu_us() -> u64 {
+    nanoseconds(ClockId::ProcessCPUTime) / 1_000
+}
+
+/// Resident memory of this process in KiB; 0 where the system has no `/proc`.
+#[must_use]
+pub fn rss_kib() -> u64 {
+    std::fs::read_to_string("/proc/self/status")
+        .ok()
+        .and_then(|text| vm_rss(&text))
+        .unwrap_or(0)
+}
+
+fn vm_rss(status: &str) -> Option<u64> {
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse().ok()
+}
+
+fn nanoseconds(clock: ClockId) -> u64 {
+    let time = clock_gettime(clock);
+    // Both clocks start at zero and the kernel keeps the parts non-negative.
+    time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
+}

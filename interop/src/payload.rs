@@ -1,0 +1,81 @@
+//! Stamped payloads: a sequence number and a send time in front, so that any receiver on the same
+//! machine can say how long a message took.
+//!
+//! Layout: 8 bytes sequence number, 8 bytes [`monotonic_ns`](crate::host::monotonic_ns) (both big
+//! endian), then filling with the lowest byte of the sequence number.
+
+use thiserror::Error;
+
+use crate::protocol::Delivery;
+
+#[cfg(test)]
+mod tests;
+
+/// Length of a stamp in bytes.
+pub const STAMP_BYTES: usize = 16;
+/// How much of a payload a [`Delivery`] shows, in bytes.
+pub const HEAD_BYTES: usize = 32;
+/// Longest payload that a peer program builds, in bytes: above every limit under test.
+pub const MAX_BYTES: usize = 16 << 20;
+/// A stamp older than this, in nanoseconds, is taken for something that only looks like a stamp.
+const MAX_AGE_NS: u64 = 600_000_000_000;
+/// Largest integer that JavaScript keeps exactly.
+const MAX_SEQ: u64 = (1 << 53) - 1;
+
+/// Why a stamped payload cannot be built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum StampError {
+    /// The payload has no room for the stamp or is absurdly long.
+    #[error("payload of {size} bytes: give {STAMP_BYTES} to {MAX_BYTES}")]
+    Size {
+        /// The length asked for, in bytes.
+        size: usize,
+    },
+    /// The sequence number does not fit a JavaScript number.
+    #[error("sequence number {seq}: give at most {MAX_SEQ}")]
+    Sequence {
+        /// The sequence number asked for.
+        seq: u64,
+    },
+}
+
+/// A payload of `size` bytes that says it was sent at `now_ns`.
+pub fn stamped(seq: u64, size: usize, now_ns: u64) -> Result<Vec<u8>, StampError> {
+    if !(STAMP_BYTES..=MAX_BYTES).contains(&size) {
+        return Err(StampError::Size { size });
+    }
+    if seq > MAX_SEQ {
+        return Err(StampError::Sequence { seq });
+    }
+    let filling = seq.to_be_bytes()[7];
+    let mut payload = vec![filling; size];
+    payload[..8].copy_from_slice(&seq.to_be_bytes());
+    payload[8..STAMP_BYTES].copy_from_slice(&now_ns.to_be_bytes());
+    Ok(payload)
+}
+
+/// Sequence number and age in nanoseconds, if the payload is stamped.
+#[must_use]
+pub fn read_stamp(payload: &[u8], now_ns: u64) -> Option<(u64, u64)> {
+    let (seq, rest) = payload.split_first_chunk::<8>()?;
+    let (sent_ns, _) = rest.split_first_chunk::<8>()?;
+    let seq = u64::from_be_bytes(*seq);
+    let age_ns = now_ns.checked_sub(u64::from_be_bytes(*sent_ns))?;
+    (age_ns < MAX_AGE_NS && seq <= MAX_SEQ).then_some((seq, age_ns))
+}
+
+/// The event for a payload that arrived at `now_ns`.
+#[must_use]
+pub fn delivery(topic: String, id: String, from: String, payload: &[u8], now_ns: u64) -> Delivery {
+    let (seq, latency_ns) = read_stamp(payload, now_ns).unzip();
+    let head = hex::encode(&payload[..payload.len().min(HEAD_BYTES)]);
+    Delivery {
+        topic,
+        id,
+        from,
+        seq,
+        latency_ns,
+        bytes: payload.len(),
+        head,
+    }
+}

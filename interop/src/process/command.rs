@@ -1,0 +1,67 @@
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+/// How to start a peer program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PeerCommand {
+    label: String,
+    program: PathBuf,
+    args: Vec<OsString>,
+}
+
+impl PeerCommand {
+    /// A program without arguments, under the name that errors will use.
+    pub fn new(label: impl Into<String>, program: impl Into<PathBuf>) -> Self {
+        Self {
+            label: label.into(),
+            program: program.into(),
+            args: Vec::new(),
+        }
+    }
+
+    /// A command line, split at white space: there is no quoting. `None` if it is blank.
+    #[must_use]
+    pub fn parse(label: &str, line: &str) -> Option<Self> {
+        let mut words = line.split_whitespace();
+        let program = words.next()?;
+        Some(words.fold(Self::new(label, program), Self::arg))
+    }
+
+    /// Adds an argument.
+    #[must_use]
+    pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
+        self.args.push(arg.as_ref().to_owned());
+        self
+    }
+
+    /// Adds `--name value`.
+    #[must_use]
+    pub fn option(self, name: &str, value: impl ToString) -> Self {
+        self.arg(format!("--{name}")).arg(value.to_string())
+    }
+
+    /// Gives it another name.
+    #[must_use]
+    pub fn labelled(mut self, label: impl Into<String>) -> Self {
+        self.label = label.into();
+        self
+    }
+
+    /// The name that errors use.
+    #[must_use]
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// The program.
+    #[must_use]
+    pub fn program(&self) -> &Path {
+        &self.program
+    }
+
+    pub(super) fn build(&self) -> tokio::process::Command {
+        let mut command = tokio::process::Command::new(&self.program);
+        command.args(&self.args);
+        command
+    }
+}

@@ -1,0 +1,55 @@
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use super::lock;
+
+/// How much of the end of standard error is kept, in bytes.
+const KEPT_BYTES: usize = 16 << 10;
+/// A grandchild can hold the pipe open after the peer has ended.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// The end of what a process wrote to standard error.
+#[derive(Clone, Debug)]
+pub(super) struct Stderr {
+    kept: Arc<Mutex<VecDeque<u8>>>,
+    ended: watch::Sender<bool>,
+}
+
+impl Default for Stderr {
+    fn default() -> Self {
+        Self {
+            kept: Arc::default(),
+            ended: watch::Sender::new(false),
+        }
+    }
+}
+
+impl Stderr {
+    pub(super) async fn collect(self, mut pipe: impl AsyncRead + Unpin) {
+        let mut chunk = [0_u8; 1024];
+        while let Ok(length @ 1..) = pipe.read(&mut chunk).await {
+            let mut kept = lock(&self.kept);
+            kept.extend(&chunk[..length]);
+            let surplus = kept.len().saturating_sub(KEPT_BYTES);
+            kept.drain(..surplus);
+        }
+        self.ended.send_replace(true);
+    }
+
+    /// Waits until the process has closed its end, within reason.
+    pub(super) async fn ended(&self) {
+        let mut ended = self.ended.subscribe();
+        // Late or not, what is kept by then is shown.
+        drop(timeout(GRACE, ended.wait_for(|&ended| ended)).await);
+    }
+
+    pub(super) fn text(&self) -> String {
+        let kept: Vec<u8> = lock(&self.kept).iter().copied().collect();
+        String::from_utf8_lossy(&kept).into_owned()
+    }
+}

@@ -1,0 +1,149 @@
+//! Counts control messages on the wire.
+//!
+//! `libp2p-gossipsub` tells nobody which control messages it sends. So the peer puts a [`Tap`] between
+//! the multiplexer and the behaviour: it passes every byte on unchanged, and on those streams that
+//! negotiated a GossipSub protocol it counts the control entries of each frame.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+
+use futures::io::{AsyncRead, AsyncWrite};
+use libp2p::core::muxing::{StreamMuxer, StreamMuxerEvent};
+
+use crate::protocol::{Control, ControlCounts};
+
+mod frames;
+mod rpc;
+
+pub use frames::Frames;
+
+/// What all taps of one peer have counted.
+#[derive(Clone, Debug, Default)]
+pub struct Counter(Arc<Mutex<Control>>);
+
+impl Counter {
+    /// The counts so far.
+    #[must_use]
+    pub fn read(&self) -> Control {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, direction: Direction, more: ControlCounts) {
+        if more == ControlCounts::default() {
+            return;
+        }
+        let mut control = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let counts = match direction {
+            Direction::Sent => &mut control.sent,
+            Direction::Received => &mut control.received,
+        };
+        counts.graft += more.graft;
+        counts.prune += more.prune;
+        counts.prune_backoff_s = more.prune_backoff_s.or(counts.prune_backoff_s);
+        counts.ihave += more.ihave;
+        counts.iwant += more.iwant;
+        counts.idontwant += more.idontwant;
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Direction {
+    Sent,
+    Received,
+}
+
+/// A multiplexed connection or one of its streams, listened in on.
+#[derive(Debug)]
+pub struct Tap<T> {
+    inner: T,
+    counter: Counter,
+    sent: Frames,
+    received: Frames,
+}
+
+impl<T> Tap<T> {
+    /// Listens in on `inner`.
+    pub fn new(inner: T, counter: Counter) -> Self {
+        Self {
+            inner,
+            counter,
+            sent: Frames::default(),
+            received: Frames::default(),
+        }
+    }
+}
+
+impl<M> StreamMuxer for Tap<M>
+where
+    M: StreamMuxer<Substream: Unpin> + Unpin,
+{
+    type Substream = Tap<M::Substream>;
+    type Error = M::Error;
+
+    fn poll_inbound(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Self::Substream, Self::Error>> {
+        let polled = Pin::new(&mut self.inner).poll_inbound(cx);
+        polled.map_ok(|stream| Tap::new(stream, self.counter.clone()))
+    }
+
+    fn poll_outbound(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Self::Substream, Self::Error>> {
+        let polled = Pin::new(&mut self.inner).poll_outbound(cx);
+        polled.map_ok(|stream| Tap::new(stream, self.counter.clone()))
+    }
+
+    fn poll_close(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        Pin::new(&mut self.inner).poll_close(cx)
+    }
+
+    fn poll(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<StreamMuxerEvent, Self::Error>> {
+        Pin::new(&mut self.inner).poll(cx)
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Tap<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
+        let polled = Pin::new(&mut self.inner).poll_read(cx, buffer);
+        if let Poll::Ready(Ok(length)) = polled {
+            let seen = self.received.feed(&buffer[..length]);
+            self.counter.add(Direction::Received, seen);
+        }
+        polled
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Tap<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let polled = Pin::new(&mut self.inner).poll_write(cx, bytes);
+        if let Poll::Ready(Ok(length)) = polled {
+            let seen = self.sent.feed(&bytes[..length]);
+            self.counter.add(Direction::Sent, seen);
+        }
+        polled
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_flush(cx)
+    }
+
+    fn poll_close(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_close(cx)
+    }
+}
