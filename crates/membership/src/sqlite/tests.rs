@@ -69,6 +69,15 @@ fn members_come_and_go_and_survive_reopening() {
 }
 
 #[test]
+fn the_last_index_is_not_reused_either() {
+    let (_folder, path) = folder();
+    let registry = SqliteRegistry::open(&path).unwrap();
+    assert_eq!(registry.register(Fr::from(10), 5).unwrap(), index(0));
+    registry.remove(index(0)).unwrap();
+    assert_eq!(registry.register(Fr::from(10), 5).unwrap(), index(1));
+}
+
+#[test]
 fn refused_registrations_leave_no_trace() {
     let (_folder, path) = folder();
     let registry = SqliteRegistry::open_or_create(&path, 20).unwrap();
@@ -210,16 +219,20 @@ fn damaged_pages_are_reported() {
         registry.register(Fr::from(commitment), 5).unwrap();
     }
     drop(registry);
-    let mut bytes = fs::read(&path).unwrap();
-    // Everything after the first page, which holds the header and the schema.
-    bytes[4096..].fill(0x5a);
-    fs::write(&path, &bytes).unwrap();
-    let error = SqliteRegistry::open(&path).unwrap_err();
-    assert!(
-        matches!(&error, StorageError::Corrupt { path: p, .. } if *p == path),
-        "{error}"
-    );
+    let good = fs::read(&path).unwrap();
+    // Page 1 holds the header and the schema, each other page a part of a table or an index.
+    assert!(good.len() > 5 * PAGE_BYTES);
+    for page in 1..good.len() / PAGE_BYTES {
+        let mut bytes = good.clone();
+        bytes[page * PAGE_BYTES..][..PAGE_BYTES].fill(0x5a);
+        fs::write(&path, &bytes).unwrap();
+        let error = SqliteRegistry::open(&path).unwrap_err();
+        let expected = matches!(&error, StorageError::Corrupt { path: p, .. } if *p == path);
+        assert!(expected, "page {page}: {error}");
+    }
 }
+
+const PAGE_BYTES: usize = 4096;
 
 #[test]
 fn values_that_no_registry_writes_are_reported() {
