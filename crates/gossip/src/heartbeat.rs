@@ -103,7 +103,7 @@ impl Router {
                 missing -= 1;
             }
         }
-        for peer in dropped.to_vec() {
+        for peer in dropped.iter().copied() {
             self.prune(ix, peer, self.config.prune_backoff, true);
         }
     }

@@ -1,2 +1,33 @@
-//! Waku Relay with RLN as one sans-IO machine.
+//! Waku Relay with RLN as one sans-IO machine: the gossip router, the message format and the rate
+//! limit joined.
+//!
+//! A message that arrives is judged in this order, cheap first: decode, size, shard, timestamp and
+//! epoch, RLN identifier, canonical field elements, root, nullifier log, zero-knowledge proof. The
+//! proof is checked elsewhere (a thread pool, or a cost model in a simulator): the machine emits
+//! [`Output::VerifyProof`] and takes the answer as [`Input::ProofVerified`]. Only then is the
+//! nullifier logged. A nullifier used for a second message reveals the sender's secret, which is
+//! reported once that message's proof has been verified too.
+//!
+//! A message of our own is stamped, proved ([`Output::Prove`], answered by [`Input::Proved`]) and
+//! given to the router.
+//!
+//! The contract is the router's: [`Relay::handle`], drain [`Relay::poll`], heed
+//! [`Relay::next_timeout`]. Time is virtual; wall time is that plus an offset which the driver sets.
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
+
+mod checks;
+mod config;
+mod io;
+mod publish;
+mod relay;
+mod validate;
+
+#[cfg(test)]
+mod tests;
+
+pub use config::{RelayConfig, RlnConfig};
+pub use io::{
+    Input, Output, ProofFailure, ProofTicket, PublishError, Published, Rejection, RelayReport,
+    SubscribeError,
+};
+pub use relay::Relay;

@@ -1,0 +1,70 @@
+//! Proofs that are being checked, and why.
+
+use std::collections::BTreeMap;
+
+use undertone_gossip::{MessageId, PeerIx};
+use undertone_message::WakuMessage;
+use undertone_rln::CheckedProof;
+
+use crate::io::ProofTicket;
+
+/// Why a proof is checked.
+#[derive(Clone, Debug)]
+pub(crate) enum Purpose {
+    /// To judge a message.
+    Judge(Box<WakuMessage>),
+    /// To be sure of a spammer: the message itself is rejected already.
+    Evidence,
+}
+
+/// One proof under way.
+#[derive(Clone, Debug)]
+pub(crate) struct Check {
+    pub(crate) id: MessageId,
+    pub(crate) from: PeerIx,
+    pub(crate) proof: CheckedProof,
+    pub(crate) purpose: Purpose,
+}
+
+/// Proofs under way, bounded.
+#[derive(Debug, Default)]
+pub(crate) struct Checks {
+    waiting: BTreeMap<ProofTicket, Check>,
+    next: u64,
+    max: usize,
+}
+
+impl Checks {
+    pub(crate) fn new(max: usize) -> Self {
+        Self {
+            max,
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.waiting.len() >= self.max
+    }
+
+    /// From half of the bound on, nothing more should be read from peers.
+    pub(crate) fn is_saturated(&self) -> bool {
+        self.max > 0 && self.waiting.len() * 2 >= self.max
+    }
+
+    /// Takes a check in; the caller has made sure that there is room.
+    pub(crate) fn begin(&mut self, check: Check) -> ProofTicket {
+        debug_assert!(!self.is_full());
+        let ticket = ProofTicket(self.next);
+        self.next += 1;
+        self.waiting.insert(ticket, check);
+        ticket
+    }
+
+    pub(crate) fn finish(&mut self, ticket: ProofTicket) -> Option<Check> {
+        self.waiting.remove(&ticket)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+}

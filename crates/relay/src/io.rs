@@ -1,0 +1,313 @@
+//! What goes into the relay and what comes out.
+
+use bytes::Bytes;
+use thiserror::Error;
+use undertone_gossip::{self as gossip, Class, MessageId, NewPeer, PeerIx, Progress, SendHandle};
+use undertone_message::{DecodeError, MessageHash, PubsubTopic, WakuMessage};
+use undertone_rln::{Epoch, Fr, ProofStatement, RateLimitProof, RecoveredSecret};
+
+/// Names one proof that is being checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ProofTicket(pub u64);
+
+/// Something that happened.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// A peer is connected and its protocol known.
+    Connected(NewPeer),
+    /// A peer is gone.
+    Disconnected(PeerIx),
+    /// A peer sent a frame; its length prefix is stripped.
+    Frame {
+        /// Who.
+        peer: PeerIx,
+        /// One RPC.
+        frame: Bytes,
+    },
+    /// What became of a frame.
+    Sent {
+        /// To whom.
+        peer: PeerIx,
+        /// Which.
+        handle: SendHandle,
+        /// What became of it.
+        progress: Progress,
+    },
+    /// Join a topic; answered by [`Output::Subscribed`].
+    Subscribe(PubsubTopic),
+    /// Leave a topic.
+    Unsubscribe(PubsubTopic),
+    /// Publish a message; answered by [`Output::Published`].
+    Publish {
+        /// Where.
+        topic: PubsubTopic,
+        /// What. A missing timestamp is filled in; a proof that is there is kept.
+        message: WakuMessage,
+        /// Comes back in the answer.
+        token: u64,
+    },
+    /// The answer to [`Output::Prove`].
+    Proved {
+        /// The token of the request.
+        token: u64,
+        /// The proof, or why there is none.
+        result: Result<RateLimitProof, ProofFailure>,
+    },
+    /// The answer to [`Output::VerifyProof`].
+    ProofVerified {
+        /// Which.
+        ticket: ProofTicket,
+        /// Whether the proof holds.
+        valid: bool,
+    },
+    /// The membership has a new root.
+    Root(Fr),
+    /// Wall time at virtual time zero, Unix nanoseconds.
+    ClockSet {
+        /// Unix nanoseconds at [`gossip::Time::ZERO`].
+        unix_ns_at_zero: u64,
+    },
+    /// Time has passed.
+    Tick,
+}
+
+/// Something to do.
+#[derive(Clone, Debug)]
+pub enum Output {
+    /// Send a frame; its length prefix is part of it.
+    Send {
+        /// To whom.
+        peer: PeerIx,
+        /// Its name.
+        handle: SendHandle,
+        /// Its place in the queue.
+        class: Class,
+        /// The bytes.
+        frame: Bytes,
+    },
+    /// Drop a frame that has not begun.
+    Cancel {
+        /// Of whom.
+        peer: PeerIx,
+        /// Which.
+        handle: SendHandle,
+    },
+    /// Connect to a peer offered in peer exchange.
+    Connect {
+        /// Its identity.
+        identity: Bytes,
+        /// Its signed record, unchecked; may be empty.
+        record: Bytes,
+    },
+    /// Close the connection to a peer below the graylist threshold.
+    Disconnect(PeerIx),
+    /// The index may be given to another peer.
+    Forgotten(PeerIx),
+    /// Check a proof; answer with [`Input::ProofVerified`].
+    VerifyProof {
+        /// Its name.
+        ticket: ProofTicket,
+        /// What it claims.
+        statement: Box<ProofStatement>,
+    },
+    /// Make a proof; answer with [`Input::Proved`].
+    Prove {
+        /// Comes back in the answer.
+        token: u64,
+        /// The epoch of the message.
+        epoch: Epoch,
+        /// The hash of the message.
+        x: Fr,
+    },
+    /// A valid message of a joined topic, from a peer or from ourselves.
+    Deliver {
+        /// Where.
+        topic: PubsubTopic,
+        /// What.
+        message: WakuMessage,
+        /// Its deterministic hash.
+        hash: MessageHash,
+        /// When its first copy was complete here; for our own, when it was published.
+        received: gossip::Time,
+        /// Who sent the first copy; `None` for our own.
+        from: Option<PeerIx>,
+    },
+    /// The answer to [`Input::Publish`].
+    Published {
+        /// The token of the request.
+        token: u64,
+        /// What became of it.
+        outcome: Result<Published, PublishError>,
+    },
+    /// The answer to [`Input::Subscribe`].
+    Subscribed {
+        /// The topic.
+        topic: PubsubTopic,
+        /// Whether it was joined.
+        outcome: Result<(), SubscribeError>,
+    },
+    /// Something worth knowing.
+    Report(RelayReport),
+}
+
+/// A message that was given to the router.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Published {
+    /// Its deterministic hash, timestamp included.
+    pub hash: MessageHash,
+    /// Peers it was sent to; may be 0.
+    pub peers: usize,
+}
+
+/// Events for logs, metrics and tests.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RelayReport {
+    /// From the router.
+    Gossip(gossip::Report),
+    /// A message was dropped.
+    Rejected {
+        /// Which.
+        id: MessageId,
+        /// Who sent the first copy.
+        from: PeerIx,
+        /// Why.
+        reason: Rejection,
+    },
+    /// A member published more than its limit, and thereby its secret. Both proofs are verified.
+    SpammerExposed {
+        /// Who sent us the second message; the member is somewhere behind.
+        from: PeerIx,
+        /// The epoch.
+        epoch: Epoch,
+        /// The member's secret.
+        secret: RecoveredSecret,
+    },
+}
+
+/// Why a message was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum Rejection {
+    /// Too many proofs wait; nobody is blamed.
+    #[error("too many proofs wait to be checked")]
+    Capacity,
+    /// No `WakuMessage`.
+    #[error("not a WakuMessage: {0}")]
+    Decode(DecodeError),
+    /// The same message under another envelope; nobody is blamed.
+    #[error("the same message came before in another encoding")]
+    Duplicate,
+    /// The proof field cannot be read.
+    #[error("proof: {0}")]
+    MalformedProof(undertone_rln::ProofDecodeError),
+    /// The network demands a proof and there is none.
+    #[error("no proof on a network with RLN")]
+    MissingProof,
+    /// One of the checks before the pairing failed.
+    #[error("proof: {0}")]
+    Proof(undertone_rln::Rejection),
+    /// The zero-knowledge proof does not hold.
+    #[error("the zero-knowledge proof does not hold")]
+    Snark,
+    /// The nullifier was used for another message in this epoch.
+    #[error("more messages than the member's limit in this epoch")]
+    Spam,
+    /// Over the network's limit.
+    #[error("message of {len} bytes is over the network's limit of {max}")]
+    TooLarge {
+        /// Bytes of the message.
+        len: usize,
+        /// Bytes allowed.
+        max: usize,
+    },
+    /// A topic outside the network.
+    #[error("the topic is not part of this network")]
+    WrongShard,
+}
+
+impl Rejection {
+    /// Whether the peer that sent the message is to blame. Where another implementation may
+    /// forward it in good faith, it is not.
+    pub fn is_blamed(&self) -> bool {
+        match self {
+            Self::Capacity | Self::Duplicate => false,
+            Self::Decode(error) => !error.forwarder_may_be_honest(),
+            _ => true,
+        }
+    }
+}
+
+/// Why a message was not published.
+#[derive(Clone, Debug, Error)]
+#[non_exhaustive]
+pub enum PublishError {
+    /// The same bytes were published or received just now.
+    #[error("the same message was published or received within the last two minutes")]
+    Duplicate,
+    /// `contentTopic` is empty.
+    #[error("the content topic is empty; name one, like /my-app/1/chat/proto")]
+    EmptyContentTopic,
+    /// The topic was not joined.
+    #[error("not subscribed to {topic}; subscribe first")]
+    NotSubscribed {
+        /// The topic.
+        topic: PubsubTopic,
+    },
+    /// No proof could be made.
+    #[error("no RLN proof: {0}")]
+    Proof(ProofFailure),
+    /// Over the network's limit, proof included.
+    #[error("Message size exceeded maximum of {max} bytes")]
+    TooLarge {
+        /// Bytes of the encoded message.
+        len: usize,
+        /// Bytes allowed.
+        max: usize,
+    },
+    /// As many messages wait for their proof as may.
+    #[error("{waiting} messages wait for their proof; try again")]
+    Busy {
+        /// How many.
+        waiting: usize,
+    },
+}
+
+/// Why the driver made no proof.
+#[derive(Clone, Debug, Error)]
+#[non_exhaustive]
+pub enum ProofFailure {
+    /// The member's messages of this epoch are used up.
+    #[error("all {limit} messages of epoch {epoch} are used up")]
+    Exhausted {
+        /// The member's limit.
+        limit: u32,
+        /// The epoch.
+        epoch: Epoch,
+    },
+    /// This node is no member.
+    #[error("this node has no membership; register one with `undertone rln register`")]
+    NoMembership,
+    /// The prover failed, or the counter could not be written.
+    #[error("{0}")]
+    Prover(std::sync::Arc<dyn std::error::Error + Send + Sync>),
+}
+
+/// Why a topic was not joined.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum SubscribeError {
+    /// As many topics as the limits allow.
+    #[error("topic {topic} does not fit the limits")]
+    Limit {
+        /// The topic.
+        topic: PubsubTopic,
+    },
+    /// Another cluster, or a name on a network that has shards only.
+    #[error("topic {topic} is not part of cluster {cluster_id}")]
+    NotInNetwork {
+        /// The topic.
+        topic: PubsubTopic,
+        /// Our cluster.
+        cluster_id: u16,
+    },
+}

@@ -1,0 +1,150 @@
+//! Messages of our own: stamp, prove, gossip.
+
+use bytes::Bytes;
+use undertone_gossip::{self as gossip, ApiMisuse, MessageId, Topic};
+use undertone_message::{PubsubTopic, WakuMessage, message_hash};
+use undertone_rln::{Epoch, RateLimitProof, signal_hash};
+
+use crate::io::{Output, ProofFailure, PublishError, Published};
+use crate::relay::Relay;
+
+/// Messages that may wait for their proof at once.
+const PROVING_MAX: usize = 64;
+
+/// Bytes that a proof adds to a message: its fields, their tags, and the tag of the field itself.
+const PROOF_FIELD_BYTES: usize = 128 + 6 * 32 + 3 + 6 * 2 + 2 + 2;
+
+/// A message of our own between [`crate::Input::Publish`] and its last answer.
+#[derive(Debug)]
+pub(crate) struct Proving {
+    topic: PubsubTopic,
+    message: WakuMessage,
+}
+
+impl Relay {
+    pub(crate) fn publish(
+        &mut self,
+        topic: PubsubTopic,
+        mut message: WakuMessage,
+        token: u64,
+    ) -> Result<(), ApiMisuse> {
+        if message.timestamp_ns() == 0 {
+            message.timestamp = Some(i64::try_from(self.unix_now_ns()).unwrap_or(i64::MAX));
+        }
+        if let Err(error) = self.publishable(&topic, &message) {
+            self.output(Output::Published {
+                token,
+                outcome: Err(error),
+            });
+            return Ok(());
+        }
+        let timestamp_ns = message.timestamp_ns();
+        let needs_proof = self.needs_proof(&message);
+        let x = needs_proof
+            .then(|| signal_hash(&message.payload, &message.content_topic, timestamp_ns));
+        self.proving.insert(token, Proving { topic, message });
+        match (x, &self.config.rln) {
+            (Some(x), Some(rln)) => {
+                // The epoch of the timestamp, which is what receivers compare it with.
+                let time_ns = u64::try_from(timestamp_ns).unwrap_or(0);
+                let epoch = Epoch::at(time_ns, rln.policy.epoch_size_s);
+                self.output(Output::Prove { token, epoch, x });
+                Ok(())
+            }
+            _ => self.send_own(token),
+        }
+    }
+
+    fn needs_proof(&self, message: &WakuMessage) -> bool {
+        let proof = message.rate_limit_proof.as_ref();
+        self.config.rln.is_some() && proof.is_none_or(Bytes::is_empty)
+    }
+
+    fn publishable(&self, topic: &PubsubTopic, message: &WakuMessage) -> Result<(), PublishError> {
+        if !self.topics.contains_key(&Topic::new(&topic.to_string())) {
+            return Err(PublishError::NotSubscribed {
+                topic: topic.clone(),
+            });
+        }
+        if message.content_topic.is_empty() {
+            return Err(PublishError::EmptyContentTopic);
+        }
+        let proof = if self.needs_proof(message) {
+            PROOF_FIELD_BYTES
+        } else {
+            0
+        };
+        let (len, max) = (message.encoded_len() + proof, self.config.max_message_bytes);
+        if len > max {
+            return Err(PublishError::TooLarge { len, max });
+        }
+        if self.proving.len() >= PROVING_MAX {
+            return Err(PublishError::Busy {
+                waiting: self.proving.len(),
+            });
+        }
+        Ok(())
+    }
+
+    /// The driver's answer. One that is not waited for is ignored.
+    pub(crate) fn proved(
+        &mut self,
+        token: u64,
+        result: Result<RateLimitProof, ProofFailure>,
+    ) -> Result<(), ApiMisuse> {
+        let Some(proving) = self.proving.get_mut(&token) else {
+            return Ok(());
+        };
+        match result {
+            Ok(proof) => {
+                proving.message.rate_limit_proof = Some(proof.encode().into());
+                self.send_own(token)
+            }
+            Err(failure) => {
+                self.proving.remove(&token);
+                let outcome = Err(PublishError::Proof(failure));
+                self.output(Output::Published { token, outcome });
+                Ok(())
+            }
+        }
+    }
+
+    fn send_own(&mut self, token: u64) -> Result<(), ApiMisuse> {
+        let Some(proving) = self.proving.get(&token) else {
+            return Ok(());
+        };
+        let topic = Topic::new(&proving.topic.to_string());
+        let data = Bytes::from(proving.message.encode());
+        self.gossip(gossip::Input::Publish { topic, data, token })
+    }
+
+    /// The router's answer: tell the publisher, and deliver to ourselves as to anybody.
+    pub(crate) fn published(
+        &mut self,
+        token: u64,
+        outcome: Result<(MessageId, usize), gossip::PublishError>,
+    ) {
+        let Some(Proving { topic, message }) = self.proving.remove(&token) else {
+            return;
+        };
+        let outcome = match outcome {
+            Ok((_, peers)) => {
+                let hash = message_hash(&topic.to_string(), &message);
+                let received = self.now;
+                self.output(Output::Deliver {
+                    topic,
+                    message,
+                    hash,
+                    received,
+                    from: None,
+                });
+                Ok(Published { hash, peers })
+            }
+            Err(gossip::PublishError::TooLarge { len, max }) => {
+                Err(PublishError::TooLarge { len, max })
+            }
+            Err(_) => Err(PublishError::Duplicate),
+        };
+        self.output(Output::Published { token, outcome });
+    }
+}

@@ -1,0 +1,299 @@
+//! The state machine. This file only dispatches.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use undertone_gossip::{self as gossip, ApiMisuse, ConfigError, MessageId, Router, Time, Topic};
+use undertone_message::{PubsubTopic, WakuMessage};
+use undertone_rln::{Epoch, Fr, NullifierLog, RootWindow};
+
+use crate::checks::Checks;
+use crate::config::RelayConfig;
+use crate::io::{Input, Output, RelayReport, SubscribeError};
+use crate::publish::Proving;
+
+/// Waku Relay.
+#[derive(Debug)]
+pub struct Relay {
+    pub(crate) config: RelayConfig,
+    pub(crate) router: Router,
+    pub(crate) now: Time,
+    pub(crate) unix_ns_at_zero: u64,
+    pub(crate) topics: BTreeMap<Topic, PubsubTopic>,
+    pub(crate) roots: RootWindow,
+    pub(crate) nullifiers: NullifierLog,
+    pub(crate) checks: Checks,
+    /// Messages accepted by validation, until the router hands them back for delivery.
+    pub(crate) accepted: BTreeMap<MessageId, Accepted>,
+    pub(crate) proving: BTreeMap<u64, Proving>,
+    pub(crate) received: BTreeMap<MessageId, Time>,
+    pruned_at: Epoch,
+    outputs: VecDeque<Output>,
+}
+
+/// A message between its verdict and its delivery.
+#[derive(Debug)]
+pub(crate) struct Accepted {
+    pub(crate) message: WakuMessage,
+    pub(crate) received: Time,
+}
+
+impl Relay {
+    /// A relay that starts at `now`; wall time is unknown until [`Input::ClockSet`].
+    ///
+    /// # Errors
+    /// [`ConfigError`] names the rule that the gossip configuration breaks.
+    pub fn new(config: RelayConfig, seed: [u8; 32], now: Time) -> Result<Self, ConfigError> {
+        let router = Router::new(config.gossip.clone(), seed, now)?;
+        let rln = config.rln.as_ref();
+        Ok(Self {
+            router,
+            now,
+            unix_ns_at_zero: 0,
+            topics: BTreeMap::new(),
+            roots: RootWindow::new(rln.map_or(0, |rln| rln.root_window)),
+            nullifiers: NullifierLog::new(rln.map_or(
+                undertone_rln::NullifierLimits {
+                    max_entries_per_epoch: 0,
+                },
+                |rln| rln.nullifiers,
+            )),
+            checks: Checks::new(rln.map_or(0, |rln| rln.checks_max)),
+            accepted: BTreeMap::new(),
+            proving: BTreeMap::new(),
+            received: BTreeMap::new(),
+            pruned_at: Epoch(0),
+            outputs: VecDeque::new(),
+            config,
+        })
+    }
+
+    /// Takes one input.
+    ///
+    /// # Errors
+    /// [`ApiMisuse`] when the driver breaks the contract.
+    pub fn handle(&mut self, now: Time, input: Input) -> Result<(), ApiMisuse> {
+        if !self.outputs.is_empty() {
+            return Err(ApiMisuse::OutputsNotDrained);
+        }
+        if now < self.now {
+            return Err(ApiMisuse::TimeWentBackwards);
+        }
+        self.now = now;
+        self.prune_nullifiers();
+        match input {
+            Input::Connected(peer) => self.gossip(gossip::Input::Connected(peer))?,
+            Input::Disconnected(peer) => self.gossip(gossip::Input::Disconnected(peer))?,
+            Input::Frame { peer, frame } => self.gossip(gossip::Input::Frame { peer, frame })?,
+            Input::Sent {
+                peer,
+                handle,
+                progress,
+            } => {
+                self.gossip(gossip::Input::Sent {
+                    peer,
+                    handle,
+                    progress,
+                })?;
+            }
+            Input::Subscribe(topic) => self.subscribe(topic)?,
+            Input::Unsubscribe(topic) => self.unsubscribe(&topic)?,
+            Input::Publish {
+                topic,
+                message,
+                token,
+            } => self.publish(topic, message, token)?,
+            Input::Proved { token, result } => self.proved(token, result)?,
+            Input::ProofVerified { ticket, valid } => self.proof_verified(ticket, valid)?,
+            Input::Root(root) => self.roots.push(root),
+            Input::ClockSet { unix_ns_at_zero } => self.unix_ns_at_zero = unix_ns_at_zero,
+            Input::Tick => self.gossip(gossip::Input::Tick)?,
+        }
+        Ok(())
+    }
+
+    /// The next thing to do, or `None` when there is nothing until the next input.
+    pub fn poll(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    /// When [`Input::Tick`] is due at the latest.
+    pub fn next_timeout(&self) -> Time {
+        self.router.next_timeout()
+    }
+
+    /// Whether so many proofs wait that the driver should read no more from peers until some are
+    /// done: back-pressure instead of loss.
+    pub fn is_saturated(&self) -> bool {
+        self.checks.is_saturated()
+    }
+
+    /// Proofs that are being checked.
+    pub fn checks_waiting(&self) -> usize {
+        self.checks.len()
+    }
+
+    /// The router, to look at.
+    pub fn router(&self) -> &Router {
+        &self.router
+    }
+
+    /// Roots that are accepted.
+    pub fn roots(&self) -> &RootWindow {
+        &self.roots
+    }
+
+    /// Gives the router an input and turns what it wants into outputs of ours. Its requests to
+    /// validate are answered within, so that a driver never sees them.
+    pub(crate) fn gossip(&mut self, input: gossip::Input) -> Result<(), ApiMisuse> {
+        self.router.handle(self.now, input)?;
+        let mut validate = Vec::new();
+        while let Some(output) = self.router.poll() {
+            match output {
+                gossip::Output::Validate {
+                    id,
+                    from,
+                    topic,
+                    data,
+                } => {
+                    validate.push((id, from, topic, data));
+                }
+                other => self.pass_on(other),
+            }
+        }
+        for (id, from, topic, data) in validate {
+            self.received.insert(id, self.now);
+            if let Some(verdict) = self.validate(id, from, &topic, &data) {
+                self.verdict(id, verdict)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn verdict(
+        &mut self,
+        id: MessageId,
+        verdict: gossip::Verdict,
+    ) -> Result<(), ApiMisuse> {
+        self.received.remove(&id);
+        self.router
+            .handle(self.now, gossip::Input::Validated { id, verdict })?;
+        while let Some(output) = self.router.poll() {
+            self.pass_on(output);
+        }
+        // Not delivered: the topic was left while the proof was checked.
+        self.accepted.remove(&id);
+        Ok(())
+    }
+
+    fn pass_on(&mut self, output: gossip::Output) {
+        let output = match output {
+            gossip::Output::Send {
+                peer,
+                handle,
+                class,
+                frame,
+            } => Output::Send {
+                peer,
+                handle,
+                class,
+                frame,
+            },
+            gossip::Output::Cancel { peer, handle } => Output::Cancel { peer, handle },
+            gossip::Output::Connect { identity, record } => Output::Connect { identity, record },
+            gossip::Output::Disconnect(peer) => Output::Disconnect(peer),
+            gossip::Output::Forgotten(peer) => Output::Forgotten(peer),
+            gossip::Output::Report(report) => Output::Report(RelayReport::Gossip(report)),
+            gossip::Output::Deliver {
+                id, from, topic, ..
+            } => {
+                return self.deliver(id, from, &topic);
+            }
+            gossip::Output::Published { token, outcome } => return self.published(token, outcome),
+            // Validation is asked for by a frame and taken out in `gossip`.
+            gossip::Output::Validate { .. } => return,
+        };
+        self.outputs.push_back(output);
+    }
+
+    fn deliver(&mut self, id: MessageId, from: gossip::PeerIx, topic: &Topic) {
+        let accepted = self.accepted.remove(&id);
+        let (Some(accepted), Some(topic)) = (accepted, self.topics.get(topic).cloned()) else {
+            return;
+        };
+        let hash = undertone_message::message_hash(&topic.to_string(), &accepted.message);
+        let Accepted { message, received } = accepted;
+        self.outputs.push_back(Output::Deliver {
+            topic,
+            message,
+            hash,
+            received,
+            from: Some(from),
+        });
+    }
+
+    pub(crate) fn output(&mut self, output: Output) {
+        self.outputs.push_back(output);
+    }
+
+    fn subscribe(&mut self, topic: PubsubTopic) -> Result<(), ApiMisuse> {
+        let name = Topic::new(&topic.to_string());
+        let outcome = if self.is_in_network(&topic) {
+            match self.gossip(gossip::Input::Subscribe(name.clone())) {
+                Ok(()) => {
+                    self.topics.insert(name, topic.clone());
+                    Ok(())
+                }
+                Err(ApiMisuse::TopicLimit(_)) => Err(SubscribeError::Limit {
+                    topic: topic.clone(),
+                }),
+                Err(misuse) => return Err(misuse),
+            }
+        } else {
+            let cluster_id = self.config.cluster_id;
+            Err(SubscribeError::NotInNetwork {
+                topic: topic.clone(),
+                cluster_id,
+            })
+        };
+        self.output(Output::Subscribed { topic, outcome });
+        Ok(())
+    }
+
+    fn unsubscribe(&mut self, topic: &PubsubTopic) -> Result<(), ApiMisuse> {
+        let name = Topic::new(&topic.to_string());
+        self.topics.remove(&name);
+        self.gossip(gossip::Input::Unsubscribe(name))
+    }
+
+    pub(crate) fn is_in_network(&self, topic: &PubsubTopic) -> bool {
+        match topic.shard() {
+            Some(shard) => shard.cluster == self.config.cluster_id,
+            None => self.config.named_topics,
+        }
+    }
+
+    /// Wall time now, Unix nanoseconds.
+    pub(crate) fn unix_now_ns(&self) -> u64 {
+        self.unix_ns_at_zero.saturating_add(self.now.as_nanos())
+    }
+
+    /// The newest accepted root.
+    pub fn newest_root(&self) -> Option<Fr> {
+        self.roots.newest()
+    }
+
+    /// Forgets the nullifiers of epochs whose messages are no longer acceptable. The epoch before
+    /// stays as long as the clock gap lets its messages in.
+    fn prune_nullifiers(&mut self) {
+        let Some(rln) = &self.config.rln else { return };
+        let (policy, now) = (&rln.policy, self.unix_now_ns());
+        let oldest = now.saturating_sub(policy.max_clock_gap_ns);
+        let newest = now.saturating_add(policy.max_clock_gap_ns);
+        let oldest = Epoch::at(oldest, policy.epoch_size_s);
+        if oldest != self.pruned_at {
+            self.pruned_at = oldest;
+            self.nullifiers
+                .prune(oldest..=Epoch::at(newest, policy.epoch_size_s));
+        }
+    }
+}
