@@ -2,29 +2,29 @@
 
 use std::collections::BTreeMap;
 use std::process::Stdio;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWriteExt, BufReader};
+use tokio::io::AsyncWriteExt;
 use tokio::process::{Child, ChildStdin};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
 use crate::protocol::{
-    Command, Connected, Content, Control, Delivery, Event, Outcome, Peers, Published, Ready, Reply,
-    Request, Stat,
+    Command, Connected, Content, Control, Delivery, Outcome, Peers, Published, Ready, Request, Stat,
 };
 
 mod command;
 mod error;
+mod reader;
 mod stderr;
 #[cfg(test)]
 mod tests;
 
 pub use command::PeerCommand;
 pub use error::PeerError;
-use stderr::Stderr;
+use reader::{Shared, lock, read_lines};
 
 /// Guards against a peer that hangs; no test depends on its length.
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -41,16 +41,6 @@ pub struct PeerProcess {
     next_reference: u64,
     shared: Arc<Shared>,
     messages: mpsc::UnboundedReceiver<Delivery>,
-}
-
-/// What the task that reads the peer's lines shares with its driver.
-#[derive(Debug, Default)]
-struct Shared {
-    /// Who waits for which reply. `None` once the peer has closed its output.
-    waiting: Mutex<Option<BTreeMap<u64, oneshot::Sender<Outcome>>>>,
-    /// The line that ended the reading, if the peer broke the protocol.
-    broken_line: Mutex<Option<String>>,
-    stderr: Stderr,
 }
 
 /// A reply that has not come yet.
@@ -234,6 +224,18 @@ impl PeerProcess {
         }
     }
 
+    /// The next message, if one comes within `patience`.
+    pub async fn message_within(
+        &mut self,
+        patience: Duration,
+    ) -> Result<Option<Delivery>, PeerError> {
+        match timeout(patience, self.messages.recv()).await {
+            Ok(Some(message)) => Ok(Some(message)),
+            Ok(None) => Err(self.gone("message").await),
+            Err(_) => Ok(None),
+        }
+    }
+
     /// A message that has already arrived, if there is one.
     pub fn try_message(&mut self) -> Option<Delivery> {
         self.messages.try_recv().ok()
@@ -359,38 +361,4 @@ impl PeerProcess {
             stderr: self.shared.stderr.text(),
         }
     }
-}
-
-/// Hands every line to whoever waits for it, until the output ends or a line breaks the protocol.
-async fn read_lines(
-    stdout: impl AsyncRead + Unpin,
-    shared: Arc<Shared>,
-    ready: oneshot::Sender<Ready>,
-    messages: mpsc::UnboundedSender<Delivery>,
-) {
-    let mut ready = Some(ready);
-    let mut lines = BufReader::new(stdout).lines();
-    while let Ok(Some(line)) = lines.next_line().await {
-        if let Ok(event) = serde_json::from_str::<Event>(&line) {
-            match event {
-                Event::Message(message) => drop(messages.send(message)),
-                Event::Ready(found) => drop(ready.take().map(|sender| sender.send(found))),
-            }
-        } else if let Ok(reply) = serde_json::from_str::<Reply>(&line) {
-            let waiting = lock(&shared.waiting)
-                .as_mut()
-                .and_then(|all| all.remove(&reply.reference));
-            // The one who asked may have given up.
-            drop(waiting.map(|sender| sender.send(reply.outcome)));
-        } else {
-            *lock(&shared.broken_line) = Some(line);
-            break;
-        }
-    }
-    *lock(&shared.waiting) = None;
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    // Nothing panics while it holds one of these; whatever they hold is whole.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

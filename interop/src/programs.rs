@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use thiserror::Error;
+
 use crate::npm::{self, NpmError};
 use crate::process::PeerCommand;
 
@@ -16,6 +18,53 @@ pub fn js_gossipsub() -> Result<PeerCommand, NpmError> {
 /// A js-waku relay node on WebSocket, noise and mplex. Options: `interop/README.md`.
 pub fn js_waku_relay() -> Result<PeerCommand, NpmError> {
     node_program("js-waku-relay", "waku-relay")
+}
+
+/// The current Rust GossipSub on TCP, noise and yamux, built beside the running program. Options:
+/// `interop/README.md`.
+#[must_use]
+pub fn rust_gossipsub() -> PeerCommand {
+    let own = std::env::current_exe().unwrap_or_default();
+    PeerCommand::new("rust-gossipsub", own.with_file_name("gossipsub-peer"))
+}
+
+/// A command line as a person writes it: `@js-gossipsub`, `@js-waku-relay` and `@rust-gossipsub` name
+/// programs of this folder, anything else is a program to run. Split at white space, without quoting.
+pub fn resolve(label: &str, line: &str) -> Result<PeerCommand, ResolveError> {
+    let Some(named) = line.trim_start().strip_prefix('@') else {
+        return PeerCommand::parse(label, line).ok_or(ResolveError::Blank);
+    };
+    let mut words = named.split_whitespace();
+    let command = match words.next() {
+        Some("js-gossipsub") => js_gossipsub()?,
+        Some("js-waku-relay") => js_waku_relay()?,
+        Some("rust-gossipsub") => rust_gossipsub(),
+        other => {
+            return Err(ResolveError::Unknown {
+                name: other.unwrap_or("").to_owned(),
+            });
+        }
+    };
+    Ok(words.fold(command.labelled(label), PeerCommand::arg))
+}
+
+/// Why a command line is not understood.
+#[derive(Debug, Error)]
+pub enum ResolveError {
+    /// There is nothing in it.
+    #[error(
+        "the peer's command is blank: give a program, or the name of one such as @js-gossipsub"
+    )]
+    Blank,
+    /// No program has this name.
+    #[error("@{name}: give @js-gossipsub, @js-waku-relay or @rust-gossipsub")]
+    Unknown {
+        /// The name, without `@`.
+        name: String,
+    },
+    /// The program needs packages that are not there.
+    #[error(transparent)]
+    Npm(#[from] NpmError),
 }
 
 fn node_program(label: &str, folder: &str) -> Result<PeerCommand, NpmError> {

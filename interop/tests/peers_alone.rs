@@ -1,4 +1,8 @@
 //! The peer programs among themselves: what a test against them can rely on.
+#![expect(
+    clippy::unwrap_used,
+    reason = "helpers of tests, which clippy takes for other code"
+)]
 
 use std::path::Path;
 

@@ -6,7 +6,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use super::lock;
+use super::reader::lock;
 
 /// How much of the end of standard error is kept, in bytes.
 const KEPT_BYTES: usize = 16 << 10;

@@ -1,2 +1,102 @@
-//! Chain benchmark.
-fn main() {}
+//! How fast messages travel along a line of peers on loopback, and at what cost.
+//!
+//! All variants run side by side and take turns in short rounds, so that whatever else the machine does
+//! hits them alike. It talks the line protocol of `interop/README.md` and nothing else.
+
+mod line;
+mod load;
+mod options;
+mod report;
+mod summary;
+
+use std::time::Duration;
+
+use clap::Parser;
+use undertone_interop::PeerError;
+use undertone_interop::programs::ResolveError;
+
+use line::Line;
+use load::Load;
+use options::Options;
+use report::Report;
+use summary::Tally;
+
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error(transparent)]
+    Peer(#[from] PeerError),
+    #[error(transparent)]
+    Program(#[from] ResolveError),
+}
+
+/// Messages that nobody counts, sent before the first that is.
+const WARM_UP: Load = Load {
+    size: 1_000,
+    count: 20,
+    gap: Duration::from_millis(50),
+};
+/// How long the lines are left alone to learn what an idle peer costs.
+const IDLE: Duration = Duration::from_secs(3);
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() {
+    let options = Options::parse();
+    match run(&options).await {
+        Ok(report) if options.json => println!("{}", report.json()),
+        Ok(report) => println!("{}", report.table()),
+        Err(failure) => {
+            eprintln!("chain: {failure}");
+            std::process::exit(1);
+        }
+    }
+}
+
+async fn run(options: &Options) -> Result<Report, Failure> {
+    let mut lines = Vec::new();
+    for (label, command) in options.variants()? {
+        eprintln!("{label}: starting {} peers", options.nodes);
+        lines.push(Line::start(label, &command, options.nodes, &options.topic).await?);
+    }
+    for line in &mut lines {
+        load::run(line, WARM_UP).await?;
+    }
+    let idle = idle_shares(&mut lines).await?;
+
+    let mut rows = Vec::new();
+    for load in options.loads() {
+        let mut tallies = vec![Tally::default(); lines.len()];
+        for round in load.rounds(options.rounds) {
+            for ((line, tally), idle) in lines.iter_mut().zip(&mut tallies).zip(&idle) {
+                eprintln!(
+                    "{}: {} messages of {} bytes",
+                    line.label(),
+                    round.count,
+                    round.size
+                );
+                let outcome = load::run(line, round).await?;
+                tally.add(&outcome, idle);
+            }
+        }
+        for (line, tally) in lines.iter().zip(&tallies) {
+            rows.push(tally.row(line.label(), load));
+        }
+    }
+    for line in lines {
+        line.quit().await?;
+    }
+    Ok(Report::new(options.nodes, rows))
+}
+
+/// For each line and peer: processor time per time while nothing is sent.
+async fn idle_shares(lines: &mut [Line]) -> Result<Vec<Vec<f64>>, PeerError> {
+    let mut before = Vec::new();
+    for line in lines.iter_mut() {
+        before.push(line.snapshot().await?);
+    }
+    tokio::time::sleep(IDLE).await;
+    let mut shares = Vec::new();
+    for (line, before) in lines.iter_mut().zip(&before) {
+        shares.push(line.snapshot().await?.cpu_shares_since(before));
+    }
+    Ok(shares)
+}

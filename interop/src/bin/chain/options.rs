@@ -1,0 +1,141 @@
+use std::time::Duration;
+
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
+use undertone_interop::payload::{MAX_BYTES, STAMP_BYTES};
+use undertone_interop::{PeerCommand, programs};
+
+use crate::load::Load;
+
+#[cfg(test)]
+mod tests;
+
+/// Measures how messages travel along a line of peer processes on loopback.
+///
+/// Without --burst or --rate: every size in --sizes, --messages of each at ten per second.
+#[derive(Debug, Parser)]
+#[command(name = "chain")]
+pub(crate) struct Options {
+    /// A peer's command line (no quoting inside), or @js-gossipsub, @js-waku-relay, @rust-gossipsub with
+    /// options. Repeat it to compare variants; ratios are against the first.
+    #[arg(long = "peer", required = true, value_name = "COMMAND")]
+    peers: Vec<String>,
+    /// Name of a variant, as often as --peer and in the same order.
+    #[arg(long = "label", value_name = "NAME")]
+    labels: Vec<String>,
+    /// Peers in the line.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(2..=100))]
+    pub(crate) nodes: u16,
+    /// Topic to publish on.
+    #[arg(long, default_value = "/waku/2/rs/66/3")]
+    pub(crate) topic: String,
+    /// Payload sizes in bytes.
+    #[arg(long, value_delimiter = ',', default_value = "2048,25600,102400,153600", value_parser = size)]
+    sizes: Vec<usize>,
+    /// Messages of each size.
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
+    messages: u32,
+    /// Turns that the variants take over the messages of one size.
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) rounds: u32,
+    /// Publish so many messages at the same instant instead, of --size bytes.
+    #[arg(
+        long,
+        value_name = "MESSAGES",
+        requires = "size",
+        conflicts_with = "rate"
+    )]
+    burst: Option<u32>,
+    /// Publish so many messages per second instead, of --size bytes, for --seconds.
+    #[arg(
+        long,
+        value_name = "PER_SECOND",
+        requires = "size",
+        requires = "seconds"
+    )]
+    rate: Option<u32>,
+    /// Length of the load of --rate in seconds.
+    #[arg(long, requires = "rate")]
+    seconds: Option<u32>,
+    /// Payload size in bytes for --burst and --rate.
+    #[arg(long, value_parser = size)]
+    size: Option<usize>,
+    /// Print JSON instead of a table.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl Options {
+    /// Label and command of every variant. Ends the program if the labels do not fit.
+    pub(crate) fn variants(&self) -> Result<Vec<(String, PeerCommand)>, programs::ResolveError> {
+        if !self.labels.is_empty() && self.labels.len() != self.peers.len() {
+            let text = format!(
+                "{} --label for {} --peer: give one for each, or none",
+                self.labels.len(),
+                self.peers.len()
+            );
+            Self::command()
+                .error(ErrorKind::WrongNumberOfValues, text)
+                .exit();
+        }
+        if let Some(twice) = self
+            .labels
+            .iter()
+            .find(|&label| self.labels.iter().filter(|&other| other == label).count() > 1)
+        {
+            let text = format!("--label {twice} is given twice: rows could not be told apart");
+            Self::command()
+                .error(ErrorKind::ArgumentConflict, text)
+                .exit();
+        }
+        let label = |index: usize| {
+            self.labels
+                .get(index)
+                .cloned()
+                .unwrap_or_else(|| format!("variant {}", index + 1))
+        };
+        let resolved = self
+            .peers
+            .iter()
+            .enumerate()
+            .map(|(index, line)| Ok((label(index), programs::resolve(&label(index), line)?)));
+        resolved.collect()
+    }
+
+    /// The loads to put on every variant, one after the other.
+    pub(crate) fn loads(&self) -> Vec<Load> {
+        let size = self.size.unwrap_or(STAMP_BYTES);
+        if let Some(count) = self.burst {
+            return vec![Load {
+                size,
+                count,
+                gap: Duration::ZERO,
+            }];
+        }
+        if let (Some(rate), Some(seconds)) = (self.rate, self.seconds) {
+            let rate = rate.max(1);
+            let count = rate.saturating_mul(seconds);
+            return vec![Load {
+                size,
+                count,
+                gap: Duration::from_secs(1) / rate,
+            }];
+        }
+        let gap = Duration::from_millis(100);
+        self.sizes
+            .iter()
+            .map(|&size| Load {
+                size,
+                count: self.messages,
+                gap,
+            })
+            .collect()
+    }
+}
+
+fn size(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(size) if (STAMP_BYTES..=MAX_BYTES).contains(&size) => Ok(size),
+        _ => Err(format!("give {STAMP_BYTES} to {MAX_BYTES} bytes")),
+    }
+}

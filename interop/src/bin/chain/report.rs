@@ -1,0 +1,130 @@
+use comfy_table::{CellAlignment, Table, presets};
+use serde::Serialize;
+
+use crate::summary::{Row, Spread};
+
+#[cfg(test)]
+mod tests;
+
+/// The rows of a run, each beside its ratios to the first variant under the same load.
+#[derive(Debug, Serialize)]
+pub(crate) struct Report {
+    nodes: u16,
+    rows: Vec<Compared>,
+}
+
+#[derive(Debug, Serialize)]
+struct Compared {
+    #[serde(flatten)]
+    row: Row,
+    /// This variant's figures divided by the first variant's; nothing where either is missing.
+    ratio_to_first: Ratios,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+struct Ratios {
+    end_to_end_p50: Option<f64>,
+    hop_p50: Option<f64>,
+    hop_p95: Option<f64>,
+    cpu: Option<f64>,
+    rss: Option<f64>,
+}
+
+impl Report {
+    /// `rows` in the order of the loads, and the first variant's first for each load.
+    pub(crate) fn new(nodes: u16, rows: Vec<Row>) -> Self {
+        let mut first: Option<Row> = None;
+        let compare = |row: Row| {
+            let base = match first.take() {
+                Some(base) if base.label != row.label => base,
+                _ => row.clone(),
+            };
+            let ratio_to_first = Ratios::new(&row, &base);
+            first = Some(base);
+            Compared {
+                row,
+                ratio_to_first,
+            }
+        };
+        Self {
+            nodes,
+            rows: rows.into_iter().map(compare).collect(),
+        }
+    }
+
+    pub(crate) fn json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("a report has string keys only")
+    }
+
+    pub(crate) fn table(&self) -> String {
+        let mut table = Table::new();
+        table.load_preset(presets::ASCII_MARKDOWN).set_header([
+            "bytes",
+            "variant",
+            "delivered",
+            "e2e p50",
+            "p95",
+            "hop p50",
+            "p95",
+            "cpu/msg",
+            "rss",
+            "x hop",
+            "x cpu",
+        ]);
+        for Compared {
+            row,
+            ratio_to_first,
+        } in &self.rows
+        {
+            table.add_row([
+                row.size_bytes.to_string(),
+                row.label.clone(),
+                format!("{}/{}", row.delivered, row.expected),
+                milliseconds(row.end_to_end, |spread| spread.p50_ms),
+                milliseconds(row.end_to_end, |spread| spread.p95_ms),
+                milliseconds(row.hop, |spread| spread.p50_ms),
+                milliseconds(row.hop, |spread| spread.p95_ms),
+                format!("{:.2}", row.mean_cpu_ms()),
+                format!("{:.0}", row.max_rss_mib()),
+                times(ratio_to_first.hop_p50),
+                times(ratio_to_first.cpu),
+            ]);
+        }
+        for column in table.column_iter_mut() {
+            if column.index != 1 {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        format!(
+            "{table}\n{} peers in a line. Times in ms; cpu/msg: mean of the peers, in ms; rss: highest \
+             of any peer, in MiB.",
+            self.nodes
+        )
+    }
+}
+
+impl Ratios {
+    fn new(row: &Row, base: &Row) -> Self {
+        let of = |figure: fn(&Row) -> Option<f64>| ratio(figure(row)?, figure(base)?);
+        Self {
+            end_to_end_p50: of(|row| Some(row.end_to_end?.p50_ms)),
+            hop_p50: of(|row| Some(row.hop?.p50_ms)),
+            hop_p95: of(|row| Some(row.hop?.p95_ms)),
+            cpu: of(|row| Some(row.mean_cpu_ms())),
+            rss: of(|row| Some(row.max_rss_mib())),
+        }
+    }
+}
+
+/// Nothing when the base is too small to divide by.
+fn ratio(figure: f64, base: f64) -> Option<f64> {
+    (base > 1e-6).then(|| figure / base)
+}
+
+fn milliseconds(spread: Option<Spread>, figure: fn(Spread) -> f64) -> String {
+    spread.map_or_else(|| "-".to_owned(), |spread| format!("{:.2}", figure(spread)))
+}
+
+fn times(ratio: Option<f64>) -> String {
+    ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}"))
+}

@@ -1,0 +1,154 @@
+use serde::Serialize;
+
+use crate::load::{Load, Outcome};
+
+#[cfg(test)]
+mod tests;
+
+/// All that one variant did under one load, over its rounds.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tally {
+    asked: usize,
+    refused: usize,
+    received: Vec<usize>,
+    end_to_end_ms: Vec<f64>,
+    hop_ms: Vec<f64>,
+    cpu_us: Vec<f64>,
+    rss_kib: Vec<u64>,
+}
+
+/// One variant under one load.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Row {
+    pub(crate) label: String,
+    pub(crate) size_bytes: usize,
+    /// Messages per second; nothing for a burst.
+    pub(crate) rate_per_s: Option<f64>,
+    /// Messages the publisher was asked for.
+    pub(crate) expected: usize,
+    /// Messages the publisher refused.
+    pub(crate) refused: usize,
+    /// Messages that reached the end of the line.
+    pub(crate) delivered: usize,
+    /// Messages that reached each receiver.
+    pub(crate) received: Vec<usize>,
+    /// From the first peer to the last.
+    pub(crate) end_to_end: Option<Spread>,
+    /// Between receptions at neighbours.
+    pub(crate) hop: Option<Spread>,
+    /// Processor time per message of each peer, in milliseconds, above what it uses when idle.
+    pub(crate) cpu_ms_per_message: Vec<f64>,
+    /// Highest resident memory seen of each peer, in MiB.
+    pub(crate) rss_mib: Vec<f64>,
+}
+
+/// Two percentiles, in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct Spread {
+    pub(crate) p50_ms: f64,
+    pub(crate) p95_ms: f64,
+}
+
+impl Tally {
+    /// Adds a round. `idle` is each peer's processor time per time when nothing is sent.
+    pub(crate) fn add(&mut self, outcome: &Outcome, idle: &[f64]) {
+        self.asked += outcome.asked;
+        self.refused += outcome.refused;
+
+        let counts = outcome
+            .latency_ns
+            .iter()
+            .map(std::collections::BTreeMap::len);
+        add_each(&mut self.received, counts);
+        if let Some(last) = outcome.latency_ns.last() {
+            self.end_to_end_ms
+                .extend(last.values().map(|&ns| ns as f64 / 1e6));
+        }
+        for (index, here) in outcome.latency_ns.iter().enumerate() {
+            for (seq, &ns) in here {
+                // The publisher is where the first receiver's message comes from, at no latency.
+                let before = match index.checked_sub(1) {
+                    None => Some(0),
+                    Some(previous) => outcome.latency_ns[previous].get(seq).copied(),
+                };
+                self.hop_ms
+                    .extend(before.map(|before| (ns as f64 - before as f64) / 1e6));
+            }
+        }
+
+        let busy = outcome
+            .cpu_us
+            .iter()
+            .zip(idle)
+            .map(|(us, idle)| us - idle * outcome.elapsed_us);
+        add_each(&mut self.cpu_us, busy);
+        self.rss_kib.resize(outcome.rss_kib.len(), 0);
+        for (highest, &seen) in self.rss_kib.iter_mut().zip(&outcome.rss_kib) {
+            *highest = seen.max(*highest);
+        }
+    }
+
+    pub(crate) fn row(&self, label: &str, load: Load) -> Row {
+        let messages = self.asked.max(1) as f64;
+        let rate = (!load.gap.is_zero()).then(|| 1.0 / load.gap.as_secs_f64());
+        Row {
+            label: label.to_owned(),
+            size_bytes: load.size,
+            rate_per_s: rate,
+            expected: self.asked,
+            refused: self.refused,
+            delivered: self.received.last().copied().unwrap_or(0),
+            received: self.received.clone(),
+            end_to_end: Spread::of(&self.end_to_end_ms),
+            hop: Spread::of(&self.hop_ms),
+            cpu_ms_per_message: self.cpu_us.iter().map(|us| us / 1e3 / messages).collect(),
+            rss_mib: self
+                .rss_kib
+                .iter()
+                .map(|&kib| kib as f64 / 1024.0)
+                .collect(),
+        }
+    }
+}
+
+impl Row {
+    /// Mean over the peers of the processor time per message, in milliseconds.
+    pub(crate) fn mean_cpu_ms(&self) -> f64 {
+        self.cpu_ms_per_message.iter().sum::<f64>() / self.cpu_ms_per_message.len().max(1) as f64
+    }
+
+    /// Highest memory of any peer, in MiB.
+    pub(crate) fn max_rss_mib(&self) -> f64 {
+        self.rss_mib.iter().copied().fold(0.0, f64::max)
+    }
+}
+
+impl Spread {
+    /// Nothing for no values.
+    pub(crate) fn of(values: &[f64]) -> Option<Self> {
+        let mut sorted = values.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        Some(Self {
+            p50_ms: percentile(&sorted, 50)?,
+            p95_ms: percentile(&sorted, 95)?,
+        })
+    }
+}
+
+/// The smallest value that at least `percent` of the values do not exceed (nearest rank).
+fn percentile(sorted: &[f64], percent: usize) -> Option<f64> {
+    let rank = (sorted.len() * percent).div_ceil(100);
+    sorted.get(rank.saturating_sub(1)).copied()
+}
+
+fn add_each<T: Copy + Default + std::ops::AddAssign>(
+    sums: &mut Vec<T>,
+    more: impl Iterator<Item = T>,
+) {
+    for (index, more) in more.enumerate() {
+        if index == sums.len() {
+            sums.push(T::default());
+        }
+        sums[index] += more;
+    }
+}

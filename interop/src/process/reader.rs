@@ -1,0 +1,52 @@
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
+use tokio::sync::{mpsc, oneshot};
+
+use super::stderr::Stderr;
+use crate::protocol::{Delivery, Event, Outcome, Ready, Reply};
+
+/// What the task that reads the peer's lines shares with its driver.
+#[derive(Debug, Default)]
+pub(super) struct Shared {
+    /// Who waits for which reply. `None` once the peer has closed its output.
+    pub(super) waiting: Mutex<Option<BTreeMap<u64, oneshot::Sender<Outcome>>>>,
+    /// The line that ended the reading, if the peer broke the protocol.
+    pub(super) broken_line: Mutex<Option<String>>,
+    pub(super) stderr: Stderr,
+}
+
+/// Hands every line to whoever waits for it, until the output ends or a line breaks the protocol.
+pub(super) async fn read_lines(
+    stdout: impl AsyncRead + Unpin,
+    shared: Arc<Shared>,
+    ready: oneshot::Sender<Ready>,
+    messages: mpsc::UnboundedSender<Delivery>,
+) {
+    let mut ready = Some(ready);
+    let mut lines = BufReader::new(stdout).lines();
+    while let Ok(Some(line)) = lines.next_line().await {
+        if let Ok(event) = serde_json::from_str::<Event>(&line) {
+            match event {
+                Event::Message(message) => drop(messages.send(message)),
+                Event::Ready(found) => drop(ready.take().map(|sender| sender.send(found))),
+            }
+        } else if let Ok(reply) = serde_json::from_str::<Reply>(&line) {
+            let waiting = lock(&shared.waiting)
+                .as_mut()
+                .and_then(|all| all.remove(&reply.reference));
+            // The one who asked may have given up.
+            drop(waiting.map(|sender| sender.send(reply.outcome)));
+        } else {
+            *lock(&shared.broken_line) = Some(line);
+            break;
+        }
+    }
+    *lock(&shared.waiting) = None;
+}
+
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing panics while it holds one of these; whatever they hold is whole.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
