@@ -1,1 +1,7 @@
 //! The relay machine on real sockets: libp2p, REST, configuration.
+
+pub mod command;
+pub mod config;
+pub mod handle;
+pub mod logging;
+pub mod rest;

@@ -1,0 +1,129 @@
+//! What a node is told before it starts: a TOML file, `UNDERTONE_*` variables and flags.
+//!
+//! A later source wins: preset, file, environment, flags. All sources share the names in
+//! [`KEYS`]; every error says which source, key and value it is about and what was expected.
+
+use std::{
+    net::{IpAddr, SocketAddr},
+    path::PathBuf,
+};
+
+use libp2p::Multiaddr;
+use undertone_message::{NetworkPreset, RlnParams, Shard};
+
+mod error;
+mod keys;
+mod raw;
+mod resolve;
+mod sources;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::{ConfigError, Origin};
+pub use keys::{KEYS, Key, Kind};
+pub use raw::GossipOverrides;
+pub use sources::Sources;
+
+/// A complete and checked configuration.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NodeConfig {
+    /// The network's constants, with overrides applied.
+    pub network: NetworkPreset,
+    /// Shards to subscribe to from the start, ascending.
+    pub shards: Vec<Shard>,
+    /// Where libp2p listens.
+    pub listen_address: IpAddr,
+    /// TCP port of libp2p; 0 lets the system choose.
+    pub tcp_port: u16,
+    /// WebSocket port of libp2p, `None` when off; 0 lets the system choose.
+    pub websocket_port: Option<u16>,
+    /// The REST server, `None` when off.
+    pub rest: Option<RestListen>,
+    /// Peers to stay connected to.
+    pub static_peers: Vec<Multiaddr>,
+    /// Where the node's secret key is kept.
+    pub node_key_file: PathBuf,
+    /// Most connections at a time.
+    pub max_connections: u32,
+    /// Whether messages are relayed.
+    pub relay: bool,
+    /// Rate limiting, `None` when off.
+    pub rln: Option<RlnConfig>,
+    /// Where the node keeps what it must remember.
+    pub data_dir: PathBuf,
+    /// What is logged and how.
+    pub log: LogConfig,
+    /// Pubsub protocol ids to offer, most preferred first.
+    pub protocols: Vec<String>,
+    /// Gossip parameters that differ from the defaults.
+    pub gossip: GossipOverrides,
+}
+
+/// Where and how the REST server listens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RestListen {
+    /// Address and port; port 0 lets the system choose.
+    pub address: SocketAddr,
+    /// Whether `/admin` is served.
+    pub admin: bool,
+    /// Messages kept for each topic until they are fetched.
+    pub relay_cache_capacity: usize,
+}
+
+/// Rate limiting of this node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RlnConfig {
+    /// The network's parameters.
+    pub params: RlnParams,
+    /// SQLite file of the membership registry.
+    pub registry: PathBuf,
+    /// Where our identity is kept; without the file the node verifies but cannot publish.
+    pub identity_file: PathBuf,
+    /// Messages per epoch that our membership allows.
+    pub message_limit: u64,
+    /// Where the number of messages already sent in this epoch is kept.
+    pub counter_file: PathBuf,
+}
+
+/// What is logged and how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogConfig {
+    /// The least severe level shown.
+    pub level: LogLevel,
+    /// For people or for machines.
+    pub format: LogFormat,
+}
+
+/// Severity of a log line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogLevel {
+    /// Failures.
+    Error,
+    /// What needs attention.
+    Warn,
+    /// Milestones.
+    Info,
+    /// Decisions.
+    Debug,
+    /// Everything.
+    Trace,
+}
+
+/// Form of a log line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// One line of text for each event.
+    Text,
+    /// One JSON object for each event.
+    Json,
+}
+
+impl NodeConfig {
+    /// Reads all sources, checks them, and fills in what the network preset says.
+    pub fn load(sources: &Sources) -> Result<Self, ConfigError> {
+        resolve::resolve(&sources.gather()?)
+    }
+}

@@ -1,0 +1,282 @@
+//! The one table of configuration keys: names, kinds, and what to tell people about them.
+
+/// One key, in all its spellings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Key {
+    /// Its name in the file and as a flag; a dot separates a table from its key.
+    pub name: &'static str,
+    /// How text from the environment or a flag is read.
+    pub kind: Kind,
+    /// What a value must be, for error messages and help.
+    pub expected: &'static str,
+    /// What the key does, and its default, for help.
+    pub help: &'static str,
+}
+
+/// How text becomes a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `true` or `false`.
+    Bool,
+    /// A whole number.
+    Integer,
+    /// A decimal number.
+    Float,
+    /// Taken as it is.
+    Text,
+    /// Whole numbers separated by commas.
+    IntegerList,
+    /// Texts separated by commas.
+    TextList,
+}
+
+impl Key {
+    /// The environment variable that sets the key, e.g. `UNDERTONE_TCP_PORT`.
+    pub fn variable(&self) -> String {
+        format!(
+            "UNDERTONE_{}",
+            self.name.replace(['-', '.'], "_").to_ascii_uppercase()
+        )
+    }
+
+    /// The flag that sets the key, e.g. `--tcp-port`; table keys are joined with a dash.
+    pub fn flag(&self) -> String {
+        format!("--{}", self.name.replace('.', "-"))
+    }
+
+    /// The key called `name`.
+    pub fn by_name(name: &str) -> Option<&'static Self> {
+        KEYS.iter().find(|key| key.name == name)
+    }
+}
+
+const fn key(name: &'static str, kind: Kind, expected: &'static str, help: &'static str) -> Key {
+    Key {
+        name,
+        kind,
+        expected,
+        help,
+    }
+}
+
+const BOOL: &str = "true or false";
+const PORT: &str = "a port, 0 to 65535 (0 lets the system choose)";
+const IP: &str = "an IP address";
+const PATH: &str = "a path";
+const DEGREE: &str = "a number of peers, 1 or more";
+
+/// Every key there is.
+pub const KEYS: &[Key] = {
+    use Kind::{Bool, Float, Integer, IntegerList, Text, TextList};
+    &[
+        key(
+            "network",
+            Text,
+            "the name of a network",
+            "network to join [local]",
+        ),
+        key(
+            "cluster-id",
+            Integer,
+            "a number, 0 to 65535",
+            "cluster [the network's]",
+        ),
+        key(
+            "num-shards-in-network",
+            Integer,
+            "a number, 1 to 1024",
+            "shards of the cluster [the network's]",
+        ),
+        key(
+            "shards",
+            IntegerList,
+            "a list of shard indices",
+            "shards to join [all]",
+        ),
+        key(
+            "max-message-bytes",
+            Integer,
+            "bytes, 1 or more",
+            "longest message [the network's]",
+        ),
+        key("listen-address", Text, IP, "where libp2p listens [0.0.0.0]"),
+        key("tcp-port", Integer, PORT, "TCP port of libp2p [60000]"),
+        key("websocket", Bool, BOOL, "listen for WebSocket too [false]"),
+        key("ws-port", Integer, PORT, "WebSocket port of libp2p [8000]"),
+        key(
+            "ports-shift",
+            Integer,
+            "a number, 0 to 65535",
+            "added to every non-zero port [0]",
+        ),
+        key("rest", Bool, BOOL, "serve the REST API [true]"),
+        key(
+            "rest-address",
+            Text,
+            IP,
+            "where the REST API listens [127.0.0.1]",
+        ),
+        key("rest-port", Integer, PORT, "port of the REST API [8645]"),
+        key("rest-admin", Bool, BOOL, "serve /admin too [false]"),
+        key(
+            "rest-relay-cache-capacity",
+            Integer,
+            "a number, 1 to 100000",
+            "messages kept for each topic until fetched [50]",
+        ),
+        key(
+            "static-peers",
+            TextList,
+            "a list of multiaddresses",
+            "peers to stay connected to []",
+        ),
+        key(
+            "node-key-file",
+            Text,
+            PATH,
+            "the node's secret key [<data-dir>/node-key]",
+        ),
+        key(
+            "max-connections",
+            Integer,
+            "a number, 1 or more",
+            "most connections [150]",
+        ),
+        key(
+            "protocols",
+            TextList,
+            "a list of protocol ids",
+            "pubsub ids [/vac/waku/relay/2.0.0]",
+        ),
+        key("relay", Bool, BOOL, "relay messages [true]"),
+        key(
+            "rln",
+            Bool,
+            BOOL,
+            "rate limiting [true if the network has it]",
+        ),
+        key(
+            "rln-registry",
+            Text,
+            PATH,
+            "membership registry [<data-dir>/registry.sqlite]",
+        ),
+        key(
+            "rln-identity-file",
+            Text,
+            PATH,
+            "our identity [<data-dir>/rln-identity.json]",
+        ),
+        key(
+            "rln-message-limit",
+            Integer,
+            "a number, 1 to the network's limit",
+            "messages per epoch of our membership [the network's limit]",
+        ),
+        key(
+            "rln-counter-file",
+            Text,
+            PATH,
+            "messages sent [<data-dir>/rln-counter]",
+        ),
+        key(
+            "data-dir",
+            Text,
+            PATH,
+            "what the node remembers [undertone-data]",
+        ),
+        key(
+            "log-level",
+            Text,
+            "error, warn, info, debug or trace",
+            "least severe level [info]",
+        ),
+        key(
+            "log-format",
+            Text,
+            "text or json",
+            "form of a log line [text]",
+        ),
+        key("gossip.d", Integer, DEGREE, "mesh degree"),
+        key("gossip.d-low", Integer, DEGREE, "graft below"),
+        key("gossip.d-high", Integer, DEGREE, "prune above"),
+        key(
+            "gossip.d-score",
+            Integer,
+            DEGREE,
+            "best peers kept when pruning",
+        ),
+        key(
+            "gossip.d-out",
+            Integer,
+            "a number of peers",
+            "peers dialled by us, at least",
+        ),
+        key(
+            "gossip.d-lazy",
+            Integer,
+            "a number of peers",
+            "peers that get gossip, at least",
+        ),
+        key(
+            "gossip.heartbeat-ms",
+            Integer,
+            "milliseconds, 1 or more",
+            "time between heartbeats",
+        ),
+        key(
+            "gossip.gossip-factor",
+            Float,
+            "a share, 0 to 1",
+            "share of peers that get gossip",
+        ),
+        key(
+            "gossip.history-length",
+            Integer,
+            "heartbeats, 1 or more",
+            "how long IWANT is served",
+        ),
+        key(
+            "gossip.history-gossip",
+            Integer,
+            "heartbeats, 1 or more",
+            "how long IHAVE is sent",
+        ),
+        key(
+            "gossip.flood-publish",
+            Bool,
+            BOOL,
+            "send own messages to all subscribers",
+        ),
+        key(
+            "gossip.seen-ttl-s",
+            Integer,
+            "seconds, 1 or more",
+            "how long ids are remembered",
+        ),
+        key(
+            "gossip.prune-backoff-s",
+            Integer,
+            "seconds",
+            "how long a pruned peer stays out",
+        ),
+    ]
+};
+
+/// The candidate that is spelt most like `wanted`, if any is close enough to be meant.
+pub(super) fn nearest<T: AsRef<str>>(
+    wanted: &str,
+    candidates: impl Iterator<Item = T>,
+) -> Option<T> {
+    let most = (wanted.chars().count() / 3).max(2);
+    candidates
+        .map(|candidate| {
+            (
+                strsim::damerau_levenshtein(wanted, candidate.as_ref()),
+                candidate,
+            )
+        })
+        .filter(|(distance, _)| *distance <= most)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}

@@ -1,0 +1,74 @@
+//! The keys as they are written, before defaults and checks across keys.
+
+use std::{net::IpAddr, path::PathBuf};
+
+use serde::Deserialize;
+
+use super::{LogFormat, LogLevel};
+
+/// All keys; names and meanings are in [`KEYS`](super::KEYS).
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub(super) struct Raw {
+    pub(super) network: Option<String>,
+    pub(super) cluster_id: Option<u16>,
+    pub(super) num_shards_in_network: Option<u16>,
+    pub(super) shards: Option<Vec<u16>>,
+    pub(super) max_message_bytes: Option<usize>,
+    pub(super) listen_address: Option<IpAddr>,
+    pub(super) tcp_port: Option<u16>,
+    pub(super) websocket: Option<bool>,
+    pub(super) ws_port: Option<u16>,
+    pub(super) ports_shift: Option<u16>,
+    pub(super) rest: Option<bool>,
+    pub(super) rest_address: Option<IpAddr>,
+    pub(super) rest_port: Option<u16>,
+    pub(super) rest_admin: Option<bool>,
+    pub(super) rest_relay_cache_capacity: Option<usize>,
+    pub(super) static_peers: Option<Vec<String>>,
+    pub(super) node_key_file: Option<PathBuf>,
+    pub(super) max_connections: Option<u32>,
+    pub(super) protocols: Option<Vec<String>>,
+    pub(super) relay: Option<bool>,
+    pub(super) rln: Option<bool>,
+    pub(super) rln_registry: Option<PathBuf>,
+    pub(super) rln_identity_file: Option<PathBuf>,
+    pub(super) rln_message_limit: Option<u64>,
+    pub(super) rln_counter_file: Option<PathBuf>,
+    pub(super) data_dir: Option<PathBuf>,
+    pub(super) log_level: Option<LogLevel>,
+    pub(super) log_format: Option<LogFormat>,
+    pub(super) gossip: GossipOverrides,
+}
+
+/// Gossip parameters that were set; `None` leaves the router's default.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct GossipOverrides {
+    /// Mesh degree.
+    pub d: Option<usize>,
+    /// Graft below.
+    pub d_low: Option<usize>,
+    /// Prune above.
+    pub d_high: Option<usize>,
+    /// Best-scoring peers kept when pruning.
+    pub d_score: Option<usize>,
+    /// Peers that we dialled ourselves, at least.
+    pub d_out: Option<usize>,
+    /// Peers that get gossip each heartbeat, at least.
+    pub d_lazy: Option<usize>,
+    /// Time between heartbeats, milliseconds.
+    pub heartbeat_ms: Option<u64>,
+    /// Share of eligible peers that get gossip, 0 to 1.
+    pub gossip_factor: Option<f64>,
+    /// Heartbeats for which a message can be asked for.
+    pub history_length: Option<usize>,
+    /// Heartbeats for which a message is advertised.
+    pub history_gossip: Option<usize>,
+    /// Whether own messages go to all subscribers.
+    pub flood_publish: Option<bool>,
+    /// How long a message id is remembered, seconds.
+    pub seen_ttl_s: Option<u64>,
+    /// How long a pruned peer stays out, seconds.
+    pub prune_backoff_s: Option<u64>,
+}

@@ -1,0 +1,284 @@
+//! From keys as written to a complete configuration: defaults, presets, checks across keys.
+
+use std::{
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    num::NonZeroU16,
+    path::PathBuf,
+};
+
+use libp2p::Multiaddr;
+use undertone_message::{NetworkPreset, Shard, pubsub_topic::MAX_SHARD_INDEX};
+
+use super::{
+    ConfigError, Key, LogConfig, LogFormat, LogLevel, NodeConfig, RestListen, RlnConfig, raw::Raw,
+    sources::Gathered,
+};
+
+const DEFAULT_NETWORK: &str = "local";
+const DEFAULT_PROTOCOL: &str = "/vac/waku/relay/2.0.0";
+const MAX_CACHE_CAPACITY: usize = 100_000;
+
+/// Turns merged sources into a configuration.
+pub(super) fn resolve(gathered: &Gathered) -> Result<NodeConfig, ConfigError> {
+    let raw = gathered
+        .figment
+        .extract::<Raw>()
+        .map_err(|e| mistyped(gathered, &e))?;
+    Resolver { gathered, raw }.resolve()
+}
+
+fn mistyped(gathered: &Gathered, error: &figment::Error) -> ConfigError {
+    let path = error.path.as_slice();
+    let key = (1..=path.len())
+        .find_map(|len| Key::by_name(&path[..len].join(".")))
+        .expect("the sources refuse unknown keys, so every value read has one");
+    bad_value(gathered, key, key.expected.to_owned())
+}
+
+fn bad_value(gathered: &Gathered, key: &'static Key, expected: String) -> ConfigError {
+    let value = gathered
+        .figment
+        .find_value(key.name)
+        .ok()
+        .and_then(|value| serde_json::to_string(&value).ok())
+        .unwrap_or_else(|| "nothing".to_owned());
+    ConfigError::BadValue {
+        origin: gathered.origin(key),
+        key: key.name,
+        value,
+        expected,
+    }
+}
+
+struct Resolver<'a> {
+    gathered: &'a Gathered,
+    raw: Raw,
+}
+
+impl Resolver<'_> {
+    fn resolve(self) -> Result<NodeConfig, ConfigError> {
+        let network = self.network()?;
+        let data_dir = self
+            .raw
+            .data_dir
+            .clone()
+            .unwrap_or_else(|| "undertone-data".into());
+        let in_data_dir =
+            |set: &Option<PathBuf>, name: &str| set.clone().unwrap_or_else(|| data_dir.join(name));
+        self.check_gossip()?;
+        Ok(NodeConfig {
+            shards: self.shards(&network)?,
+            listen_address: self
+                .raw
+                .listen_address
+                .unwrap_or(Ipv4Addr::UNSPECIFIED.into()),
+            tcp_port: self.shifted(self.raw.tcp_port.unwrap_or(60000))?,
+            websocket_port: match self.raw.websocket {
+                Some(true) => Some(self.shifted(self.raw.ws_port.unwrap_or(8000))?),
+                _ => None,
+            },
+            rest: self.rest()?,
+            static_peers: self.static_peers()?,
+            node_key_file: in_data_dir(&self.raw.node_key_file, "node-key"),
+            max_connections: self.at_least_one("max-connections", self.raw.max_connections, 150)?,
+            relay: self.raw.relay.unwrap_or(true),
+            rln: self.rln(&network, in_data_dir)?,
+            log: LogConfig {
+                level: self.raw.log_level.unwrap_or(LogLevel::Info),
+                format: self.raw.log_format.unwrap_or(LogFormat::Text),
+            },
+            protocols: self.protocols()?,
+            gossip: self.raw.gossip.clone(),
+            network,
+            data_dir,
+        })
+    }
+
+    fn bad(&self, name: &str) -> ConfigError {
+        let key = Key::by_name(name).expect("checks use names from KEYS");
+        bad_value(self.gathered, key, key.expected.to_owned())
+    }
+
+    fn bad_because(&self, name: &str, expected: String) -> ConfigError {
+        let key = Key::by_name(name).expect("checks use names from KEYS");
+        bad_value(self.gathered, key, expected)
+    }
+
+    fn at_least_one<T: PartialOrd + From<u8>>(
+        &self,
+        name: &str,
+        value: Option<T>,
+        default: T,
+    ) -> Result<T, ConfigError> {
+        let value = value.unwrap_or(default);
+        if value < T::from(1) {
+            Err(self.bad(name))
+        } else {
+            Ok(value)
+        }
+    }
+
+    fn network(&self) -> Result<NetworkPreset, ConfigError> {
+        let name = self.raw.network.as_deref().unwrap_or(DEFAULT_NETWORK);
+        let preset = NetworkPreset::by_name(name).map_err(|source| ConfigError::Network {
+            origin: self
+                .gathered
+                .origin(Key::by_name("network").expect("network is a key")),
+            source,
+        })?;
+        let num_shards = match self.raw.num_shards_in_network {
+            None => preset.num_shards,
+            Some(number) => NonZeroU16::new(number)
+                .filter(|number| number.get() <= MAX_SHARD_INDEX + 1)
+                .ok_or_else(|| self.bad("num-shards-in-network"))?,
+        };
+        let max_message_bytes = self
+            .raw
+            .max_message_bytes
+            .unwrap_or(preset.max_message_bytes);
+        if max_message_bytes == 0 {
+            return Err(self.bad("max-message-bytes"));
+        }
+        Ok(NetworkPreset {
+            cluster_id: self.raw.cluster_id.unwrap_or(preset.cluster_id),
+            num_shards,
+            max_message_bytes,
+            rln: preset.rln.filter(|_| self.raw.rln != Some(false)),
+            ..preset
+        })
+    }
+
+    fn shards(&self, network: &NetworkPreset) -> Result<Vec<Shard>, ConfigError> {
+        let count = network.num_shards.get();
+        let mut indices = self
+            .raw
+            .shards
+            .clone()
+            .unwrap_or_else(|| (0..count).collect::<Vec<_>>());
+        if indices.iter().any(|index| *index >= count) {
+            let expected = format!("shard indices below {count}, the number of shards");
+            return Err(self.bad_because("shards", expected));
+        }
+        indices.sort_unstable();
+        indices.dedup();
+        let cluster = network.cluster_id;
+        Ok(indices
+            .into_iter()
+            .map(|index| Shard { cluster, index })
+            .collect())
+    }
+
+    fn shifted(&self, port: u16) -> Result<u16, ConfigError> {
+        let shift = self.raw.ports_shift.unwrap_or(0);
+        // Port 0 asks the system for any free one; shifting it would ask for a certain one.
+        if port == 0 {
+            return Ok(0);
+        }
+        port.checked_add(shift).ok_or_else(|| {
+            let expected = format!("at most {}, because of port {port}", u16::MAX - port);
+            self.bad_because("ports-shift", expected)
+        })
+    }
+
+    fn rest(&self) -> Result<Option<RestListen>, ConfigError> {
+        let capacity = self.raw.rest_relay_cache_capacity.unwrap_or(50);
+        if !(1..=MAX_CACHE_CAPACITY).contains(&capacity) {
+            return Err(self.bad("rest-relay-cache-capacity"));
+        }
+        if self.raw.rest == Some(false) {
+            return Ok(None);
+        }
+        let ip = self
+            .raw
+            .rest_address
+            .unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
+        let port = self.shifted(self.raw.rest_port.unwrap_or(8645))?;
+        Ok(Some(RestListen {
+            address: SocketAddr::new(ip, port),
+            admin: self.raw.rest_admin.unwrap_or(false),
+            relay_cache_capacity: capacity,
+        }))
+    }
+
+    fn static_peers(&self) -> Result<Vec<Multiaddr>, ConfigError> {
+        let peers = self.raw.static_peers.as_deref().unwrap_or(&[]);
+        let parse = |text: &String| {
+            text.parse().map_err(|e: libp2p::multiaddr::Error| {
+                let expected = format!("multiaddresses; {text:?} is not one ({e})");
+                self.bad_because("static-peers", expected)
+            })
+        };
+        peers.iter().map(parse).collect()
+    }
+
+    fn protocols(&self) -> Result<Vec<String>, ConfigError> {
+        let protocols = self.raw.protocols.clone();
+        let protocols = protocols.unwrap_or_else(|| vec![DEFAULT_PROTOCOL.to_owned()]);
+        if protocols.is_empty() || protocols.iter().any(|id| !id.starts_with('/')) {
+            let expected = "one or more protocol ids, each starting with a slash".to_owned();
+            return Err(self.bad_because("protocols", expected));
+        }
+        Ok(protocols)
+    }
+
+    fn rln(
+        &self,
+        network: &NetworkPreset,
+        in_data_dir: impl Fn(&Option<PathBuf>, &str) -> PathBuf,
+    ) -> Result<Option<RlnConfig>, ConfigError> {
+        let Some(params) = network.rln else {
+            if self.raw.rln == Some(true) {
+                let expected = format!("false, because {} has no rate limiting", network.name);
+                return Err(self.bad_because("rln", expected));
+            }
+            return Ok(None);
+        };
+        let message_limit = self
+            .raw
+            .rln_message_limit
+            .unwrap_or(params.user_message_limit);
+        if !(1..=params.user_message_limit).contains(&message_limit) {
+            let expected = format!("a number, 1 to {}", params.user_message_limit);
+            return Err(self.bad_because("rln-message-limit", expected));
+        }
+        Ok(Some(RlnConfig {
+            params,
+            registry: in_data_dir(&self.raw.rln_registry, "registry.sqlite"),
+            identity_file: in_data_dir(&self.raw.rln_identity_file, "rln-identity.json"),
+            message_limit,
+            counter_file: in_data_dir(&self.raw.rln_counter_file, "rln-counter"),
+        }))
+    }
+
+    /// Bounds of single parameters; the router checks how they fit together.
+    fn check_gossip(&self) -> Result<(), ConfigError> {
+        let gossip = &self.raw.gossip;
+        for (name, value) in [
+            ("gossip.d", gossip.d),
+            ("gossip.d-low", gossip.d_low),
+            ("gossip.d-high", gossip.d_high),
+            ("gossip.d-score", gossip.d_score),
+            ("gossip.history-length", gossip.history_length),
+            ("gossip.history-gossip", gossip.history_gossip),
+        ] {
+            if value == Some(0) {
+                return Err(self.bad(name));
+            }
+        }
+        for (name, value) in [
+            ("gossip.heartbeat-ms", gossip.heartbeat_ms),
+            ("gossip.seen-ttl-s", gossip.seen_ttl_s),
+        ] {
+            if value == Some(0) {
+                return Err(self.bad(name));
+            }
+        }
+        if gossip
+            .gossip_factor
+            .is_some_and(|factor| !(0.0..=1.0).contains(&factor))
+        {
+            return Err(self.bad("gossip.gossip-factor"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,360 @@
+use std::{fs, path::Path};
+
+use tempfile::TempDir;
+
+use super::*;
+
+/// Sources with a file of the given text; the directory lives as long as the file is needed.
+fn with_file(text: &str) -> (TempDir, Sources) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("node.toml");
+    fs::write(&path, text).unwrap();
+    (
+        dir,
+        Sources {
+            file: Some(path),
+            ..Sources::default()
+        },
+    )
+}
+
+fn environment(variables: &[(&str, &str)]) -> Vec<(std::ffi::OsString, std::ffi::OsString)> {
+    variables
+        .iter()
+        .map(|(name, value)| (name.into(), value.into()))
+        .collect()
+}
+
+fn flags(flags: &[(&str, &str)]) -> Vec<(String, String)> {
+    flags
+        .iter()
+        .map(|(name, value)| (name.to_string(), value.to_string()))
+        .collect()
+}
+
+fn load_file(text: &str) -> Result<NodeConfig, ConfigError> {
+    let (_dir, sources) = with_file(text);
+    NodeConfig::load(&sources)
+}
+
+fn load_flags(set: &[(&str, &str)]) -> Result<NodeConfig, ConfigError> {
+    NodeConfig::load(&Sources {
+        flags: flags(set),
+        ..Sources::default()
+    })
+}
+
+/// The error without the directory of the file, which differs from run to run.
+fn file_error(text: &str) -> String {
+    let (dir, sources) = with_file(text);
+    let error = NodeConfig::load(&sources).unwrap_err().to_string();
+    error.replace(&format!("{}/", dir.path().display()), "")
+}
+
+fn flag_error(name: &str, value: &str) -> String {
+    load_flags(&[(name, value)]).unwrap_err().to_string()
+}
+
+#[test]
+fn without_sources_the_local_preset_counts() {
+    let config = NodeConfig::load(&Sources::default()).unwrap();
+    assert_eq!(config.network, NetworkPreset::by_name("local").unwrap());
+    assert_eq!(config.shards.len(), 8);
+    assert_eq!(
+        config.shards[7],
+        Shard {
+            cluster: 66,
+            index: 7
+        }
+    );
+    assert_eq!((config.tcp_port, config.websocket_port), (60000, None));
+    let rest = config.rest.unwrap();
+    assert_eq!(rest.address.to_string(), "127.0.0.1:8645");
+    assert_eq!((rest.admin, rest.relay_cache_capacity), (false, 50));
+    let rln = config.rln.unwrap();
+    assert_eq!(rln.message_limit, 100);
+    assert_eq!(rln.registry, Path::new("undertone-data/registry.sqlite"));
+    assert_eq!(config.protocols, ["/vac/waku/relay/2.0.0"]);
+    assert_eq!(
+        config.log,
+        LogConfig {
+            level: LogLevel::Info,
+            format: LogFormat::Text
+        }
+    );
+}
+
+#[test]
+fn flags_go_before_environment_before_file_before_preset() {
+    let (_dir, mut sources) = with_file("tcp-port = 1\nrest-port = 1\ncluster-id = 1");
+    sources.environment = environment(&[("UNDERTONE_TCP_PORT", "2"), ("UNDERTONE_REST_PORT", "2")]);
+    sources.flags = flags(&[("tcp-port", "3")]);
+    let config = NodeConfig::load(&sources).unwrap();
+    assert_eq!(config.tcp_port, 3, "flag");
+    assert_eq!(config.rest.unwrap().address.port(), 2, "environment");
+    assert_eq!(config.network.cluster_id, 1, "file");
+    assert_eq!(config.network.num_shards.get(), 8, "preset");
+}
+
+#[test]
+fn tables_merge_key_by_key() {
+    let (_dir, mut sources) = with_file("[gossip]\nd = 7\nd-low = 5");
+    sources.environment = environment(&[("UNDERTONE_GOSSIP_D_LOW", "3")]);
+    sources.flags = flags(&[
+        ("gossip.flood-publish", "false"),
+        ("gossip.gossip-factor", "0.5"),
+    ]);
+    let gossip = NodeConfig::load(&sources).unwrap().gossip;
+    let expected = GossipOverrides {
+        d: Some(7),
+        d_low: Some(3),
+        flood_publish: Some(false),
+        gossip_factor: Some(0.5),
+        ..GossipOverrides::default()
+    };
+    assert_eq!(gossip, expected);
+}
+
+#[test]
+fn every_key_can_be_set_from_text() {
+    for key in KEYS {
+        let value = match key.kind {
+            Kind::Bool => "true",
+            Kind::Integer | Kind::Float | Kind::IntegerList => "1",
+            Kind::Text if key.expected == "an IP address" => "127.0.0.2",
+            Kind::Text if key.name == "network" => "twn",
+            Kind::Text if key.name == "log-level" => "debug",
+            Kind::Text if key.name == "log-format" => "json",
+            Kind::Text => "file",
+            Kind::TextList if key.name == "static-peers" => "/ip4/127.0.0.1/tcp/1",
+            Kind::TextList => "/a,/b",
+        };
+        let default = NodeConfig::load(&Sources::default()).unwrap();
+        // A shift of 1 shows in the ports, a WebSocket port only with WebSocket on.
+        let with_it = load_flags(&[("websocket", "true"), (key.name, value)]);
+        let with_it = with_it.unwrap_or_else(|e| panic!("{}: {e}", key.name));
+        let same_as_default = ["rest", "relay", "rln"].contains(&key.name);
+        assert_eq!(
+            NodeConfig {
+                websocket_port: None,
+                ..with_it.clone()
+            } == default
+                && with_it.websocket_port == Some(8000)
+                && key.name != "websocket",
+            same_as_default,
+            "{} = {value} must show in the configuration",
+            key.name
+        );
+        assert!(!key.expected.is_empty() && !key.help.is_empty());
+    }
+}
+
+#[test]
+fn lists_come_as_toml_or_with_commas() {
+    let config = load_file(
+        "shards = [3, 1, 3]\nstatic-peers = [\"/ip4/1.2.3.4/tcp/60000\", \"/dns4/a.b/tcp/1/ws\"]",
+    );
+    let config = config.unwrap();
+    assert_eq!(
+        config
+            .shards
+            .iter()
+            .map(|shard| shard.index)
+            .collect::<Vec<_>>(),
+        [1, 3]
+    );
+    assert_eq!(config.static_peers.len(), 2);
+    let config = load_flags(&[("shards", "2, 5"), ("protocols", "/a/1, /b/1")]).unwrap();
+    assert_eq!(
+        config
+            .shards
+            .iter()
+            .map(|shard| shard.index)
+            .collect::<Vec<_>>(),
+        [2, 5]
+    );
+    assert_eq!(config.protocols, ["/a/1", "/b/1"]);
+    assert!(load_flags(&[("shards", "")]).unwrap().shards.is_empty());
+}
+
+#[test]
+fn port_zero_stays_zero_when_ports_are_shifted() {
+    let config = load_flags(&[
+        ("ports-shift", "5"),
+        ("tcp-port", "0"),
+        ("websocket", "true"),
+    ]);
+    let config = config.unwrap();
+    assert_eq!((config.tcp_port, config.websocket_port), (0, Some(8005)));
+    assert_eq!(config.rest.unwrap().address.port(), 8650);
+}
+
+#[test]
+fn parts_can_be_switched_off() {
+    let config = load_file("rest = false\nrln = false\nrelay = false").unwrap();
+    assert_eq!((config.rest, config.rln, config.relay), (None, None, false));
+    assert_eq!(config.network.rln, None);
+}
+
+#[test]
+fn what_the_node_remembers_follows_the_data_directory() {
+    let config = load_file("data-dir = \"/d\"\nrln-registry = \"/r\"").unwrap();
+    let rln = config.rln.unwrap();
+    assert_eq!(config.node_key_file, Path::new("/d/node-key"));
+    assert_eq!(rln.identity_file, Path::new("/d/rln-identity.json"));
+    assert_eq!(rln.counter_file, Path::new("/d/rln-counter"));
+    assert_eq!(rln.registry, Path::new("/r"));
+}
+
+#[test]
+fn an_unknown_key_is_named_with_its_line_and_a_hint() {
+    assert_eq!(
+        file_error("# a node\n\ntpc-port = 1"),
+        "node.toml:3: unknown key \"tpc-port\"; did you mean \"tcp-port\"?"
+    );
+    assert_eq!(
+        file_error("[gossip]\nd = 6\nd-lowe = 4"),
+        "node.toml:3: unknown key \"gossip.d-lowe\"; did you mean \"gossip.d-low\"?"
+    );
+    assert_eq!(
+        file_error("tcp-port = 1\n[metrics]\nport = 2"),
+        "node.toml:2: unknown key \"metrics\"; see the documentation for the list of keys"
+    );
+    assert_eq!(
+        flag_error("rest-prot", "1"),
+        "flag --rest-prot: unknown key \"rest-prot\"; did you mean \"rest-port\"?"
+    );
+}
+
+#[test]
+fn a_slip_in_a_variable_is_named_but_strangers_are_left_alone() {
+    let load = |name| {
+        let environment = environment(&[(name, "1")]);
+        NodeConfig::load(&Sources {
+            environment,
+            ..Sources::default()
+        })
+    };
+    assert_eq!(
+        load("UNDERTONE_TCP_PROT").unwrap_err().to_string(),
+        "environment variable UNDERTONE_TCP_PROT: unknown key \"UNDERTONE_TCP_PROT\"; \
+         did you mean \"UNDERTONE_TCP_PORT\"?"
+    );
+    for stranger in ["UNDERTONE_LOG", "UNDERTONE_SEED", "PATH"] {
+        assert!(load(stranger).is_ok(), "{stranger}");
+    }
+}
+
+#[test]
+fn a_file_that_is_not_toml_is_named_with_its_line() {
+    let error = file_error("tcp-port = 1\nrest-port = = 2");
+    assert!(error.starts_with("node.toml:2: "), "{error}");
+    let error = file_error("tcp-port = 1\ntcp-port = 2");
+    assert!(error.starts_with("node.toml:2: duplicate key"), "{error}");
+}
+
+#[test]
+fn a_file_that_is_not_there_is_named() {
+    let sources = Sources {
+        file: Some("/nowhere/node.toml".into()),
+        ..Sources::default()
+    };
+    let error = NodeConfig::load(&sources).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("cannot read configuration file /nowhere/node.toml: ")
+    );
+}
+
+#[test]
+fn a_bad_value_is_named_with_its_source() {
+    assert_eq!(
+        file_error("rest = true\ntcp-port = 70000"),
+        "node.toml:2: tcp-port = 70000: expected a port, 0 to 65535 (0 lets the system choose)"
+    );
+    assert_eq!(
+        file_error("[gossip]\nd = \"many\""),
+        "node.toml:2: gossip.d = \"many\": expected a number of peers, 1 or more"
+    );
+    assert_eq!(
+        file_error("gossip = 5"),
+        "node.toml:1: gossip = 5: expected a table [gossip] of keys"
+    );
+    let environment = environment(&[("UNDERTONE_RELAY", "maybe")]);
+    let sources = Sources {
+        environment,
+        ..Sources::default()
+    };
+    assert_eq!(
+        NodeConfig::load(&sources).unwrap_err().to_string(),
+        "environment variable UNDERTONE_RELAY: relay = \"maybe\": expected true or false"
+    );
+    assert_eq!(
+        flag_error("gossip.heartbeat-ms", "0"),
+        "flag --gossip-heartbeat-ms: gossip.heartbeat-ms = 0: expected milliseconds, 1 or more"
+    );
+}
+
+#[test]
+fn each_bound_is_checked() {
+    for (name, value, expected) in [
+        ("listen-address", "here", "an IP address"),
+        ("cluster-id", "65536", "a number, 0 to 65535"),
+        ("num-shards-in-network", "0", "a number, 1 to 1024"),
+        ("num-shards-in-network", "1025", "a number, 1 to 1024"),
+        (
+            "shards",
+            "1,8",
+            "shard indices below 8, the number of shards",
+        ),
+        ("shards", "1,x", "a list of shard indices"),
+        ("max-message-bytes", "0", "bytes, 1 or more"),
+        ("max-connections", "0", "a number, 1 or more"),
+        ("rest-relay-cache-capacity", "0", "a number, 1 to 100000"),
+        (
+            "rest-relay-cache-capacity",
+            "100001",
+            "a number, 1 to 100000",
+        ),
+        ("rln-message-limit", "101", "a number, 1 to 100"),
+        ("rln-message-limit", "0", "a number, 1 to 100"),
+        (
+            "ports-shift",
+            "10000",
+            "at most 5535, because of port 60000",
+        ),
+        (
+            "protocols",
+            "",
+            "one or more protocol ids, each starting with a slash",
+        ),
+        (
+            "protocols",
+            "relay",
+            "one or more protocol ids, each starting with a slash",
+        ),
+        ("log-level", "loud", "error, warn, info, debug or trace"),
+        ("log-format", "xml", "text or json"),
+        ("gossip.gossip-factor", "1.5", "a share, 0 to 1"),
+        ("gossip.d", "0", "a number of peers, 1 or more"),
+    ] {
+        let error = flag_error(name, value);
+        assert!(error.starts_with("flag --"), "{error}");
+        assert!(
+            error.ends_with(&format!("expected {expected}")),
+            "{name} = {value}: {error}"
+        );
+    }
+    let error = flag_error("static-peers", "nowhere");
+    assert!(error.contains("\"nowhere\" is not one"), "{error}");
+}
+
+#[test]
+fn an_unknown_network_is_named_with_its_source() {
+    assert_eq!(
+        flag_error("network", "twm"),
+        "flag --network: no network is called \"twm\"; did you mean \"twn\"? \
+         known: local, twn, twn-v0.37"
+    );
+}

@@ -1,0 +1,192 @@
+//! The two ends of a running node: a handle for the program, an endpoint for the driver.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use libp2p::Multiaddr;
+use thiserror::Error;
+use tokio::sync::{mpsc, oneshot};
+use undertone_message::{MessageHash, PubsubTopic, WakuMessage};
+
+use crate::command::{
+    Command, ConnectFailure, HealthReport, NodeInfo, PeerSnapshot, PublishFailure, Published,
+    SubscribeFailure,
+};
+
+#[cfg(test)]
+mod tests;
+
+/// Commands that may wait for the driver before senders have to.
+const COMMAND_QUEUE: usize = 256;
+
+/// A valid message of a topic that the node takes part in, from a peer or from itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delivery {
+    /// Where it was published.
+    pub pubsub_topic: PubsubTopic,
+    /// What it says.
+    pub message: WakuMessage,
+    /// Its hash.
+    pub hash: MessageHash,
+}
+
+/// Someone who wants every delivery.
+pub trait MessageSink: Send + Sync {
+    /// Takes a delivery without blocking; `false` says that no more are wanted.
+    fn deliver(&self, delivery: &Delivery) -> bool;
+}
+
+/// Where the driver puts deliveries. Clones share their sinks.
+#[derive(Clone, Default)]
+pub struct Deliveries {
+    sinks: Arc<Mutex<Vec<Arc<dyn MessageSink>>>>,
+}
+
+impl Deliveries {
+    /// Gives `delivery` to every sink.
+    pub fn deliver(&self, delivery: &Delivery) {
+        self.lock().retain(|sink| sink.deliver(delivery));
+    }
+
+    fn add(&self, sink: Arc<dyn MessageSink>) {
+        self.lock().push(sink);
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Arc<dyn MessageSink>>> {
+        // A sink that panicked leaves the list whole.
+        self.sinks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The driver's end.
+pub struct Endpoint {
+    /// What is asked of the node; `None` when every handle is gone.
+    pub commands: mpsc::Receiver<Command>,
+    /// Where valid messages go.
+    pub deliveries: Deliveries,
+}
+
+/// The program's end; clones talk to the same node.
+#[derive(Clone)]
+pub struct NodeHandle {
+    commands: mpsc::Sender<Command>,
+    deliveries: Deliveries,
+}
+
+/// The node has stopped, so there is no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("the node has stopped")]
+pub struct Stopped;
+
+/// Makes both ends.
+pub fn node_channel() -> (NodeHandle, Endpoint) {
+    let (sender, receiver) = mpsc::channel(COMMAND_QUEUE);
+    let deliveries = Deliveries::default();
+    let handle = NodeHandle {
+        commands: sender,
+        deliveries: deliveries.clone(),
+    };
+    (
+        handle,
+        Endpoint {
+            commands: receiver,
+            deliveries,
+        },
+    )
+}
+
+impl NodeHandle {
+    /// Takes part in a topic.
+    pub async fn subscribe(&self, topic: PubsubTopic) -> Result<(), SubscribeFailure> {
+        self.ask(|reply| Command::Subscribe { topic, reply })
+            .await
+            .unwrap_or(Err(SubscribeFailure::ShuttingDown))
+    }
+
+    /// Leaves a topic.
+    pub async fn unsubscribe(&self, topic: PubsubTopic) -> Result<(), SubscribeFailure> {
+        self.ask(|reply| Command::Unsubscribe { topic, reply })
+            .await
+            .unwrap_or(Err(SubscribeFailure::ShuttingDown))
+    }
+
+    /// Publishes a message.
+    pub async fn publish(
+        &self,
+        pubsub_topic: PubsubTopic,
+        message: WakuMessage,
+    ) -> Result<Published, PublishFailure> {
+        self.ask(|reply| Command::Publish {
+            pubsub_topic,
+            message,
+            reply,
+        })
+        .await
+        .unwrap_or(Err(PublishFailure::ShuttingDown))
+    }
+
+    /// All known peers.
+    pub async fn peers(&self) -> Result<Vec<PeerSnapshot>, Stopped> {
+        self.ask(|reply| Command::Peers { reply }).await
+    }
+
+    /// Connects to a peer.
+    pub async fn connect(&self, address: Multiaddr) -> Result<(), ConnectFailure> {
+        self.ask(|reply| Command::Connect { address, reply })
+            .await
+            .unwrap_or(Err(ConnectFailure::ShuttingDown))
+    }
+
+    /// Who the node is.
+    pub async fn info(&self) -> Result<NodeInfo, Stopped> {
+        self.ask(|reply| Command::Info { reply }).await
+    }
+
+    /// How well it is.
+    pub async fn health(&self) -> Result<HealthReport, Stopped> {
+        self.ask(|reply| Command::Health { reply }).await
+    }
+
+    /// Stops the node and waits until it has; a node that has stopped already is success.
+    pub async fn shutdown(&self) {
+        // `Stopped` is what was asked for.
+        let _ = self.ask(|reply| Command::Shutdown { reply }).await;
+    }
+
+    /// Gives every delivery from now on to `sink`, until it wants no more.
+    pub fn add_sink(&self, sink: Arc<dyn MessageSink>) {
+        self.deliveries.add(sink);
+    }
+
+    /// Deliveries from now on. Those that find `capacity` others waiting are dropped, so that a
+    /// slow reader does not hold up the node.
+    pub fn messages(&self, capacity: usize) -> mpsc::Receiver<Delivery> {
+        let (sender, receiver) = mpsc::channel(capacity.max(1));
+        self.add_sink(Arc::new(ChannelSink { sender }));
+        receiver
+    }
+
+    async fn ask<T>(
+        &self,
+        command: impl FnOnce(oneshot::Sender<T>) -> Command,
+    ) -> Result<T, Stopped> {
+        let (reply, answer) = oneshot::channel();
+        self.commands
+            .send(command(reply))
+            .await
+            .map_err(|_| Stopped)?;
+        answer.await.map_err(|_| Stopped)
+    }
+}
+
+struct ChannelSink {
+    sender: mpsc::Sender<Delivery>,
+}
+
+impl MessageSink for ChannelSink {
+    fn deliver(&self, delivery: &Delivery) -> bool {
+        match self.sender.try_send(delivery.clone()) {
+            Ok(()) | Err(mpsc::error::TrySendError::Full(_)) => true,
+            Err(mpsc::error::TrySendError::Closed(_)) => false,
+        }
+    }
+}

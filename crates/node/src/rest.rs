@@ -1,0 +1,126 @@
+//! The REST API that nwaku offers, with its paths, shapes, status codes and error texts.
+//!
+//! Listens on loopback by default: whoever can reach it can publish with this node's membership.
+
+use std::{io, sync::Arc, time::Duration};
+
+use axum::{
+    Router,
+    extract::{DefaultBodyLimit, State},
+    http::{Method, StatusCode, Uri},
+    response::{IntoResponse as _, Response},
+};
+use tokio::net::TcpListener;
+use undertone_message::{NetworkPreset, PubsubTopic};
+
+mod admin;
+mod auto;
+mod body;
+mod cache;
+mod errors;
+mod health;
+mod info;
+mod peers;
+mod relay;
+mod shapes;
+
+use crate::handle::NodeHandle;
+use cache::MessageCache;
+use errors::ApiError;
+
+/// Longest wait for the node to publish or to report its health.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Room for everything in a request body that is not the message: names, topics, base64's padding.
+const BODY_OVERHEAD_BYTES: usize = 64 * 1024;
+
+/// What the API offers.
+#[derive(Debug, Clone)]
+pub struct RestConfig {
+    /// The network, for autosharding and sizes.
+    pub network: NetworkPreset,
+    /// Topics the node takes part in from the start; their messages are kept for fetching.
+    pub subscriptions: Vec<PubsubTopic>,
+    /// Whether `/relay` is served.
+    pub relay: bool,
+    /// Whether `/admin` is served.
+    pub admin: bool,
+    /// Messages kept for each topic until they are fetched.
+    pub relay_cache_capacity: usize,
+    /// Answer to `/version`.
+    pub version: String,
+}
+
+/// What all handlers share.
+#[derive(Clone)]
+struct App {
+    handle: NodeHandle,
+    config: Arc<RestConfig>,
+    cache: Arc<MessageCache>,
+}
+
+/// The API of the node behind `handle`; messages are kept from this call on.
+pub fn router(handle: NodeHandle, config: RestConfig) -> Router {
+    let cache = Arc::new(MessageCache::new(config.relay_cache_capacity));
+    for topic in &config.subscriptions {
+        cache.subscribe_pubsub(topic.clone());
+    }
+    handle.add_sink(cache.clone());
+    let mut router = Router::new().merge(health::routes()).merge(info::routes());
+    if config.relay {
+        router = router.merge(relay::routes()).merge(auto::routes());
+    }
+    if config.admin {
+        router = router.merge(admin::routes());
+    }
+    // A payload grows by a third in base64, and a proof may come with it.
+    let max_body_bytes = config.network.max_message_bytes * 2 + BODY_OVERHEAD_BYTES;
+    router
+        .fallback(unknown_route)
+        .method_not_allowed_fallback(unknown_route)
+        .layer(DefaultBodyLimit::max(max_body_bytes))
+        .with_state(App {
+            handle,
+            config: Arc::new(config),
+            cache,
+        })
+}
+
+/// Serves `router` until `stop` completes, then finishes the requests under way.
+pub async fn serve(
+    listener: TcpListener,
+    router: Router,
+    stop: impl Future<Output = ()> + Send + 'static,
+) -> io::Result<()> {
+    axum::serve(listener, router)
+        .with_graceful_shutdown(stop)
+        .await
+}
+
+/// An area that is switched off says how to switch it on; anything else is a mistake.
+async fn unknown_route(State(app): State<App>, method: Method, uri: Uri) -> Response {
+    let area = uri.path().split('/').nth(1).unwrap_or_default();
+    let off = match area {
+        "admin" if !app.config.admin => Some(
+            "/admin endpoints are not available. Please check your configuration: --rest-admin=true",
+        ),
+        "relay" if !app.config.relay => {
+            Some("/relay endpoints are not available. Please check your configuration: --relay")
+        }
+        "filter" => Some("/filter endpoints are not available."),
+        "lightpush" => Some("/lightpush endpoints are not available."),
+        "store" => Some("/store endpoints are not available."),
+        _ => None,
+    };
+    match off {
+        Some(text) => ApiError::NotFound(text.into()).into_response(),
+        None if method == Method::OPTIONS && matches!(area, "relay") => ok(),
+        None => ApiError::BadRequest("Bad request initiated. Invalid path or method used.".into())
+            .into_response(),
+    }
+}
+
+/// What nwaku answers when there is nothing else to say.
+fn ok() -> Response {
+    (StatusCode::OK, "OK").into_response()
+}

@@ -1,0 +1,111 @@
+//! `/relay/v1/auto`: the same by content topic; autosharding finds the pubsub topic.
+
+use axum::{
+    Json, Router,
+    extract::{Path, State},
+    response::Response,
+    routing::{get, post},
+};
+use undertone_message::{ContentTopic, ContentTopicError, PubsubTopic, Shard, shard_of};
+
+use super::{
+    App,
+    body::JsonBody,
+    cache::MAX_CONTENT_TOPICS,
+    errors::ApiError,
+    ok,
+    relay::{leave_unless_wanted, now_ns, send, subscribe_error},
+    shapes::RelayWakuMessage,
+};
+
+pub(super) fn routes() -> Router<App> {
+    Router::new()
+        .route(
+            "/relay/v1/auto/subscriptions",
+            post(subscribe).delete(unsubscribe),
+        )
+        .route("/relay/v1/auto/messages/{content_topic}", get(messages))
+        .route("/relay/v1/auto/messages", post(publish))
+}
+
+fn carrier(app: &App, content_topic: &str) -> Result<PubsubTopic, ContentTopicError> {
+    let network = &app.config.network;
+    let topic = ContentTopic::parse(content_topic)?;
+    let index = shard_of(&topic, network.num_shards);
+    Ok(Shard {
+        cluster: network.cluster_id,
+        index,
+    }
+    .into())
+}
+
+/// The carriers of all topics, or which of them has none, before anything is changed.
+fn carriers(app: &App, what: &str, topics: &[String]) -> Result<Vec<PubsubTopic>, ApiError> {
+    let find = |topic: &String| {
+        carrier(app, topic).map_err(|e| {
+            ApiError::Internal(format!(
+                "{what} failed:Failed to decode subscription event: Autosharding error: {e}"
+            ))
+        })
+    };
+    topics.iter().map(find).collect()
+}
+
+async fn subscribe(
+    State(app): State<App>,
+    JsonBody(topics): JsonBody<Vec<String>>,
+) -> Result<Response, ApiError> {
+    let carriers = carriers(&app, "Subscribe", &topics)?;
+    for (topic, carrier) in topics.iter().zip(carriers) {
+        let is_new = app
+            .cache
+            .subscribe_content(topic, carrier.clone())
+            .map_err(|_| {
+                ApiError::Internal(format!(
+                    "Subscribe failed:already subscribed to {MAX_CONTENT_TOPICS} content topics; \
+                 unsubscribe from one first"
+                ))
+            })?;
+        if is_new && let Err(failure) = app.handle.subscribe(carrier).await {
+            app.cache.unsubscribe_content(topic);
+            return Err(subscribe_error("Subscribe", failure));
+        }
+    }
+    Ok(ok())
+}
+
+async fn unsubscribe(
+    State(app): State<App>,
+    JsonBody(topics): JsonBody<Vec<String>>,
+) -> Result<Response, ApiError> {
+    let carriers = carriers(&app, "Unsubscribe", &topics)?;
+    for (topic, carrier) in topics.iter().zip(carriers) {
+        app.cache.unsubscribe_content(topic);
+        leave_unless_wanted(&app, carrier).await?;
+    }
+    Ok(ok())
+}
+
+async fn messages(
+    State(app): State<App>,
+    Path(topic): Path<String>,
+) -> Result<Json<Vec<RelayWakuMessage>>, ApiError> {
+    let messages = app
+        .cache
+        .take_content(&topic)
+        .ok_or(ApiError::NotFound(topic))?;
+    Ok(Json(messages.iter().map(RelayWakuMessage::from).collect()))
+}
+
+async fn publish(
+    State(app): State<App>,
+    JsonBody(message): JsonBody<RelayWakuMessage>,
+) -> Result<Response, ApiError> {
+    let message = message
+        .into_message(now_ns())
+        .map_err(ApiError::BadRequest)?;
+    let pubsub_topic = carrier(&app, &message.content_topic)
+        .map_err(|e| ApiError::BadRequest(format!("Failed to publish. Autosharding error: {e}")))?;
+    send(&app, pubsub_topic, message).await?;
+    Ok(ok())
+}

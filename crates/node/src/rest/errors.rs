@@ -1,0 +1,72 @@
+//! Answers that are not success: a status and a text.
+
+use axum::{
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+
+use crate::{
+    command::{PublishFailure, SubscribeFailure},
+    handle::Stopped,
+};
+
+/// Why a request failed, by whose fault it is.
+#[derive(Debug)]
+pub(super) enum ApiError {
+    /// The client's: 400.
+    BadRequest(String),
+    /// What was asked for is not there: 404.
+    NotFound(String),
+    /// The body is longer than any message: 413.
+    TooLarge(String),
+    /// The node's: 500.
+    Internal(String),
+    /// The moment's, another try may succeed: 503.
+    Unavailable(String),
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let (status, text) = match self {
+            Self::BadRequest(text) => (StatusCode::BAD_REQUEST, text),
+            Self::NotFound(text) => (StatusCode::NOT_FOUND, text),
+            Self::TooLarge(text) => (StatusCode::PAYLOAD_TOO_LARGE, text),
+            Self::Internal(text) => (StatusCode::INTERNAL_SERVER_ERROR, text),
+            Self::Unavailable(text) => (StatusCode::SERVICE_UNAVAILABLE, text),
+        };
+        (status, text).into_response()
+    }
+}
+
+impl From<PublishFailure> for ApiError {
+    fn from(failure: PublishFailure) -> Self {
+        let text = format!("Failed to publish: {failure}");
+        match failure {
+            PublishFailure::NotSubscribed { .. }
+            | PublishFailure::TooLarge { .. }
+            | PublishFailure::InvalidMessage { .. }
+            | PublishFailure::NoPeers
+            | PublishFailure::Rejected { .. } => Self::BadRequest(text),
+            // nwaku answers an exhausted limit as it answers any failure to make a proof.
+            PublishFailure::RlnProof { .. }
+            | PublishFailure::RateLimit { .. }
+            | PublishFailure::Timeout => Self::Internal(text),
+            PublishFailure::StaleProof | PublishFailure::ShuttingDown => Self::Unavailable(text),
+        }
+    }
+}
+
+impl From<SubscribeFailure> for ApiError {
+    fn from(failure: SubscribeFailure) -> Self {
+        match failure {
+            SubscribeFailure::ShuttingDown => Self::Unavailable(failure.to_string()),
+            _ => Self::Internal(failure.to_string()),
+        }
+    }
+}
+
+impl From<Stopped> for ApiError {
+    fn from(stopped: Stopped) -> Self {
+        Self::Unavailable(stopped.to_string())
+    }
+}

@@ -1,0 +1,146 @@
+//! `/relay/v1`: subscriptions, messages and publishing by pubsub topic.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use axum::{
+    Json, Router,
+    extract::{Path, State},
+    response::Response,
+    routing::{get, post},
+};
+use tokio::time::timeout;
+use undertone_message::{PubsubTopic, WakuMessage};
+
+use super::{ANSWER_TIMEOUT, App, body::JsonBody, errors::ApiError, ok, shapes::RelayWakuMessage};
+use crate::command::{PublishFailure, Published, SubscribeFailure};
+
+pub(super) fn routes() -> Router<App> {
+    Router::new()
+        .route(
+            "/relay/v1/subscriptions",
+            post(subscribe).delete(unsubscribe),
+        )
+        .route(
+            "/relay/v1/messages/{pubsub_topic}",
+            get(messages).post(publish),
+        )
+}
+
+async fn subscribe(
+    State(app): State<App>,
+    JsonBody(topics): JsonBody<Vec<String>>,
+) -> Result<Response, ApiError> {
+    for topic in static_shards(&topics)? {
+        if app.cache.subscribe_pubsub(topic.clone())
+            && let Err(failure) = app.handle.subscribe(topic.clone()).await
+        {
+            app.cache.unsubscribe_pubsub(&topic);
+            return Err(subscribe_error("Subscribe", failure));
+        }
+    }
+    Ok(ok())
+}
+
+async fn unsubscribe(
+    State(app): State<App>,
+    JsonBody(topics): JsonBody<Vec<String>>,
+) -> Result<Response, ApiError> {
+    for topic in static_shards(&topics)? {
+        app.cache.unsubscribe_pubsub(&topic);
+        leave_unless_wanted(&app, topic).await?;
+    }
+    Ok(ok())
+}
+
+/// Leaves a pubsub topic that neither a pubsub nor a content subscription needs any more.
+pub(super) async fn leave_unless_wanted(app: &App, topic: PubsubTopic) -> Result<(), ApiError> {
+    if app.cache.wants(&topic) {
+        return Ok(());
+    }
+    app.handle
+        .unsubscribe(topic)
+        .await
+        .map_err(|failure| subscribe_error("Unsubscribe", failure))
+}
+
+/// The text that nwaku has for a failure to enter or leave a topic.
+pub(super) fn subscribe_error(what: &str, failure: SubscribeFailure) -> ApiError {
+    let text = format!("{what} failed:{failure}");
+    match failure {
+        SubscribeFailure::ShuttingDown => ApiError::Unavailable(text),
+        _ => ApiError::Internal(text),
+    }
+}
+
+fn static_shards(topics: &[String]) -> Result<Vec<PubsubTopic>, ApiError> {
+    let mut parsed = Vec::with_capacity(topics.len());
+    let mut bad = Vec::new();
+    for topic in topics {
+        match PubsubTopic::parse(topic) {
+            Ok(topic) => parsed.push(topic),
+            Err(_) => bad.push(format!("{topic:?}")),
+        }
+    }
+    if bad.is_empty() {
+        return Ok(parsed);
+    }
+    // The bracket form is how nwaku's language shows a list.
+    Err(ApiError::BadRequest(format!(
+        "Invalid pubsub topic(s): @[{}]",
+        bad.join(", ")
+    )))
+}
+
+async fn messages(
+    State(app): State<App>,
+    Path(topic): Path<String>,
+) -> Result<Json<Vec<RelayWakuMessage>>, ApiError> {
+    let messages = PubsubTopic::parse_any(&topic)
+        .ok()
+        .and_then(|topic| app.cache.take_pubsub(&topic))
+        .ok_or_else(|| ApiError::NotFound(String::new()))?;
+    Ok(Json(messages.iter().map(RelayWakuMessage::from).collect()))
+}
+
+async fn publish(
+    State(app): State<App>,
+    Path(topic): Path<String>,
+    JsonBody(message): JsonBody<RelayWakuMessage>,
+) -> Result<Response, ApiError> {
+    let pubsub_topic = PubsubTopic::parse_any(&topic).map_err(|_| {
+        ApiError::BadRequest(format!(
+            "Failed to publish: Node not subscribed to topic: {topic}"
+        ))
+    })?;
+    let message = message
+        .into_message(now_ns())
+        .map_err(ApiError::BadRequest)?;
+    match send(&app, pubsub_topic, message).await {
+        Ok(_) => Ok(ok()),
+        // nwaku does not look at this outcome here, and its clients publish before peers come.
+        Err(PublishFailure::NoPeers) => {
+            tracing::warn!(%topic, "published over REST, but there is no peer to send it to");
+            Ok(ok())
+        }
+        Err(failure) => Err(failure.into()),
+    }
+}
+
+/// Publishes, with nwaku's bound on how long a client waits.
+pub(super) async fn send(
+    app: &App,
+    topic: PubsubTopic,
+    message: WakuMessage,
+) -> Result<Published, PublishFailure> {
+    timeout(ANSWER_TIMEOUT, app.handle.publish(topic, message))
+        .await
+        .unwrap_or(Err(PublishFailure::Timeout))
+}
+
+/// Unix time in nanoseconds.
+pub(super) fn now_ns() -> i64 {
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,134 @@
+//! `RelayWakuMessage`, the JSON form of a message.
+
+use std::{collections::BTreeSet, fmt};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{self, IgnoredAny, MapAccess, Visitor},
+};
+use undertone_message::{WakuMessage, message::MAX_META_BYTES};
+
+#[cfg(test)]
+mod tests;
+
+/// A message as clients send and receive it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct RelayWakuMessage {
+    payload: String,
+    content_topic: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timestamp: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    meta: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ephemeral: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proof: Option<String>,
+}
+
+impl From<&WakuMessage> for RelayWakuMessage {
+    /// Every field is there in an answer, but `meta` only when it says something.
+    fn from(message: &WakuMessage) -> Self {
+        let meta = message.meta_bytes();
+        Self {
+            payload: STANDARD.encode(&message.payload),
+            content_topic: message.content_topic.to_string(),
+            version: Some(message.version.unwrap_or(0)),
+            timestamp: Some(message.timestamp_ns()),
+            meta: (!meta.is_empty()).then(|| STANDARD.encode(meta)),
+            ephemeral: Some(message.is_ephemeral()),
+            proof: Some(STANDARD.encode(message.rate_limit_proof.as_deref().unwrap_or(&[]))),
+        }
+    }
+}
+
+impl RelayWakuMessage {
+    /// The message, stamped with `now_ns` (Unix time, nanoseconds) if it has no timestamp.
+    pub(super) fn into_message(self, now_ns: i64) -> Result<WakuMessage, String> {
+        let decode = |text: &str| {
+            STANDARD
+                .decode(text)
+                .map_err(|_| "Incorrect base64 string".to_owned())
+        };
+        let non_empty = |text: Option<String>| text.filter(|text| !text.is_empty());
+        let meta = non_empty(self.meta).as_deref().map(decode).transpose()?;
+        if let Some(meta) = &meta
+            && meta.len() > MAX_META_BYTES
+        {
+            return Err(format!(
+                "meta has {} bytes; at most {MAX_META_BYTES} are accepted",
+                meta.len()
+            ));
+        }
+        let proof = non_empty(self.proof).as_deref().map(decode).transpose()?;
+        Ok(WakuMessage {
+            version: Some(self.version.unwrap_or(0)),
+            timestamp: Some(self.timestamp.filter(|time| *time != 0).unwrap_or(now_ns)),
+            meta: meta.map(Into::into),
+            rate_limit_proof: proof.map(Into::into),
+            ephemeral: Some(self.ephemeral.unwrap_or(false)),
+            ..WakuMessage::new(decode(&self.payload)?, self.content_topic)
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for RelayWakuMessage {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(MessageVisitor)
+    }
+}
+
+/// By hand, because nwaku refuses any key that comes twice, known or not, and any `null`.
+struct MessageVisitor;
+
+impl<'de> Visitor<'de> for MessageVisitor {
+    type Value = RelayWakuMessage;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a RelayWakuMessage object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut seen = BTreeSet::new();
+        let (mut payload, mut content_topic) = (String::new(), String::new());
+        let (mut version, mut timestamp, mut meta) = (None, None, None);
+        let (mut ephemeral, mut proof) = (None, None);
+        while let Some(name) = map.next_key::<String>()? {
+            match name.as_str() {
+                "payload" => payload = map.next_value()?,
+                "contentTopic" => content_topic = map.next_value()?,
+                "version" => version = Some(map.next_value()?),
+                "timestamp" => timestamp = Some(map.next_value()?),
+                "meta" => meta = Some(map.next_value()?),
+                "ephemeral" => ephemeral = Some(map.next_value()?),
+                "proof" => proof = Some(map.next_value()?),
+                _ => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+            if let Some(name) = seen.replace(name) {
+                return Err(de::Error::custom(format!("Multiple `{name}` fields found")));
+            }
+        }
+        for (name, value) in [("payload", &payload), ("contentTopic", &content_topic)] {
+            if value.trim().is_empty() {
+                return Err(de::Error::custom(format!(
+                    "Field `{name}` is missing or empty"
+                )));
+            }
+        }
+        Ok(RelayWakuMessage {
+            payload,
+            content_topic,
+            version,
+            timestamp,
+            meta,
+            ephemeral,
+            proof,
+        })
+    }
+}

@@ -1,0 +1,96 @@
+use axum::{
+    body::Body,
+    http::{Request, StatusCode},
+};
+
+use crate::support::{Api, PEER_A, Script, answer_ok, bad_request, config};
+
+const UNKNOWN: &str = "Bad request initiated. Invalid path or method used.";
+
+#[tokio::test]
+async fn health_is_shown_part_by_part() {
+    let expected = r#"{"nodeHealth":"READY","connectionStatus":"PartiallyConnected","#.to_owned()
+        + r#""protocolsHealth":[{"Relay":"READY"},{"Store":"NOT_MOUNTED","desc":"not built"}]}"#;
+    let api = Api::start(Script::default());
+    assert_eq!(api.get("/health").await, (StatusCode::OK, expected));
+}
+
+#[tokio::test]
+async fn a_node_without_an_answer_is_not_healthy() {
+    let api = Api::start(Script {
+        health: None,
+        ..Script::default()
+    });
+    let expected = (
+        StatusCode::SERVICE_UNAVAILABLE,
+        "Health check failed".into(),
+    );
+    assert_eq!(api.get("/health").await, expected);
+}
+
+#[tokio::test]
+async fn info_and_version_have_two_paths_each() {
+    let api = Api::start(Script::default());
+    let info = format!(r#"{{"listenAddresses":["/ip4/127.0.0.1/tcp/60000/p2p/{PEER_A}"]}}"#);
+    for path in ["/info", "/debug/v1/info"] {
+        assert_eq!(api.get(path).await, (StatusCode::OK, info.clone()));
+    }
+    for path in ["/version", "/debug/v1/version"] {
+        assert_eq!(
+            api.get(path).await,
+            (StatusCode::OK, "undertone-test".into())
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_path_or_method_is_a_bad_request() {
+    let api = Api::start(Script::default());
+    for path in [
+        "/",
+        "/nope",
+        "/relay/v1/nope",
+        "/admin/v1/nope",
+        "/relay/v1/subscriptions",
+    ] {
+        assert_eq!(api.get(path).await, bad_request(UNKNOWN), "{path}");
+    }
+    assert_eq!(api.post("/health", "{}").await, bad_request(UNKNOWN));
+}
+
+#[tokio::test]
+async fn an_area_that_is_off_says_how_to_switch_it_on() {
+    let mut off = config();
+    (off.admin, off.relay) = (false, false);
+    let api = Api::with_config(Script::default(), off);
+    let not_found = |text: &str| (StatusCode::NOT_FOUND, text.to_owned());
+    assert_eq!(
+        api.get("/admin/v1/peers").await,
+        not_found(
+            "/admin endpoints are not available. Please check your configuration: --rest-admin=true"
+        )
+    );
+    assert_eq!(
+        api.post("/relay/v1/subscriptions", "[]").await,
+        not_found("/relay endpoints are not available. Please check your configuration: --relay")
+    );
+    for area in ["filter", "lightpush", "store"] {
+        let expected = not_found(&format!("/{area} endpoints are not available."));
+        assert_eq!(api.get(&format!("/{area}/v1/x")).await, expected);
+    }
+}
+
+#[tokio::test]
+async fn options_on_relay_routes_are_answered() {
+    let api = Api::start(Script::default());
+    for path in [
+        "/relay/v1/subscriptions",
+        "/relay/v1/messages/x",
+        "/relay/v1/auto/messages",
+    ] {
+        let request = Request::options(path).body(Body::empty()).unwrap();
+        assert_eq!(api.send(request).await, answer_ok(), "{path}");
+    }
+    let request = Request::options("/health").body(Body::empty()).unwrap();
+    assert_eq!(api.send(request).await, bad_request(UNKNOWN));
+}
