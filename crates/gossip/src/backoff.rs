@@ -1,6 +1,6 @@
 //! Who must not be grafted, and until when.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::time::Time;
@@ -68,8 +68,9 @@ impl Backoffs {
             .retain(|_, entry| now < entry.until.after(slack));
     }
 
-    pub(crate) fn remembers(&self, peer: PeerIx) -> bool {
-        self.entries.keys().any(|(_, p)| *p == peer)
+    /// Peers that have an entry.
+    pub(crate) fn peers(&self) -> BTreeSet<PeerIx> {
+        self.entries.keys().map(|(_, peer)| *peer).collect()
     }
 
     pub(crate) fn forget(&mut self, peer: PeerIx) {

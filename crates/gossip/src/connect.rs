@@ -4,6 +4,7 @@ use crate::error::{ApiMisuse, Capacity};
 use crate::io::{NewPeer, Output, Report};
 use crate::peers::PeerState;
 use crate::router::Router;
+use crate::time::Time;
 use crate::topics::TopicIx;
 use crate::types::{PeerIx, Topic};
 use crate::wire::Subscription;
@@ -14,6 +15,7 @@ impl Router {
         if self.peers.get(peer).is_some() {
             return Err(ApiMisuse::AlreadyConnected(peer));
         }
+        self.departed.remove(&peer);
         self.scores.connected(peer, new.ip);
         self.peers.insert(peer, PeerState::new(new));
         // Its score outlived the last connection: turn it away at the door.
@@ -42,38 +44,40 @@ impl Router {
             self.release_topic(ix);
         }
         self.scores.disconnected(peer, self.now);
-        self.forget_if_gone(peer);
-        let retained = self.scores.retained();
-        let surplus = retained
-            .len()
-            .saturating_sub(self.config.limits.retained_peers_max);
-        for old in &retained[..surplus] {
-            self.scores.forget(*old);
-            self.backoffs.forget(*old);
-            self.forget_if_gone(*old);
+        // Promises, and verdicts on what it sent, may still be charged to the index.
+        let charged = self.config.seen_ttl.max(self.config.iwant_followup);
+        self.departed.insert(peer, self.now.after(charged));
+        while self.departed.len() > self.config.limits.retained_peers_max {
+            self.forget_longest_departed();
         }
         Ok(())
     }
 
-    /// Tells the driver when nothing binds the index any more.
-    pub(crate) fn forget_if_gone(&mut self, peer: PeerIx) {
-        let bound = self.peers.get(peer).is_some()
-            || self.scores.remembers(peer)
-            || self.backoffs.remembers(peer);
-        if bound {
-            self.departed.insert(peer);
-        } else {
+    fn forget_longest_departed(&mut self) {
+        let oldest = self.departed.iter().min_by_key(|(peer, at)| (**at, **peer));
+        if let Some(peer) = oldest.map(|(peer, _)| *peer) {
+            self.scores.forget(peer);
+            self.backoffs.forget(peer);
             self.departed.remove(&peer);
             self.output(Output::Forgotten(peer));
         }
     }
 
-    /// Peers that are gone and were still remembered: asks again for each.
+    /// Tells the driver which indices nothing binds any more.
     pub(crate) fn forget_departed(&mut self) {
-        for peer in std::mem::take(&mut self.departed) {
-            if self.peers.get(peer).is_none() {
-                self.forget_if_gone(peer);
-            }
+        let held = self.backoffs.peers();
+        let (now, scores) = (self.now, &self.scores);
+        let free = |peer: &PeerIx, charged_until: &Time| {
+            now >= *charged_until && !scores.remembers(*peer) && !held.contains(peer)
+        };
+        let departed = self.departed.iter();
+        let free: Vec<_> = departed
+            .filter(|(peer, until)| free(peer, until))
+            .map(|(peer, _)| *peer)
+            .collect();
+        for peer in free {
+            self.departed.remove(&peer);
+            self.output(Output::Forgotten(peer));
         }
     }
 

@@ -4,14 +4,15 @@ use crate::io::Class;
 use crate::router::Router;
 use crate::topics::TopicIx;
 use crate::types::{MessageId, PeerIx};
-use crate::wire::IHave;
+use crate::wire::{self, IHave};
 
 impl Router {
     /// Ids that fit one control frame.
     pub(crate) fn ids_per_frame(&self) -> usize {
-        let id_field = MessageId::LEN + 2;
+        let id_field = wire::ids_bytes(&[MessageId([0; MessageId::LEN])]);
         let room = self.config.limits.control_frame_bytes_max;
-        (room.saturating_sub(self.config.limits.topic_bytes_max + 32) / id_field).max(1)
+        let rest = self.config.limits.topic_bytes_max + wire::ENTRY_OVERHEAD_BYTES;
+        (room.saturating_sub(rest) / id_field).max(1)
     }
 
     /// IHAVE to random subscribers outside the mesh and the fanout.
@@ -42,7 +43,8 @@ impl Router {
             let ids = &ids[..ids.len().min(ids_max)];
             self.stats.sent.ihave += ids.len() as u64;
             for part in ids.chunks(per_frame) {
-                self.control(peer).ihave(&name, part);
+                let bytes = wire::ids_bytes(part);
+                self.control_with_room(peer, bytes).ihave(&name, part);
             }
         }
     }
@@ -88,7 +90,8 @@ impl Router {
         self.stats.sent.iwant += wanted.len() as u64;
         let per_frame = self.ids_per_frame();
         for part in wanted.chunks(per_frame) {
-            self.control(peer).iwant(part);
+            let bytes = wire::ids_bytes(part);
+            self.control_with_room(peer, bytes).iwant(part);
         }
     }
 

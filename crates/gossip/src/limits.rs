@@ -43,7 +43,8 @@ pub struct Limits {
     pub cancellable_per_peer_max: usize,
     /// Ids asked for and not yet received, over all peers.
     pub promises_max: usize,
-    /// Peers that are gone but whose score or backoff is still remembered.
+    /// Peers that are gone but whose index, score or backoff is still remembered; the one that has
+    /// been gone for longest makes room.
     pub retained_peers_max: usize,
     /// Backoffs remembered, over all topics and peers.
     pub backoffs_max: usize,

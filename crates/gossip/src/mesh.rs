@@ -7,7 +7,7 @@ use crate::io::Report;
 use crate::router::Router;
 use crate::topics::TopicIx;
 use crate::types::{Direction, PeerIx, Topic};
-use crate::wire::Prune;
+use crate::wire::{self, Prune};
 
 impl Router {
     pub(crate) fn join(&mut self, topic: &Topic) -> Result<(), ApiMisuse> {
@@ -142,7 +142,9 @@ impl Router {
         let name = self.topics.get(ix).name.clone();
         self.stats.sent.prune += 1;
         self.stats.sent.prune_with_backoff += u64::from(detailed);
-        self.control(peer).prune(&name, backoff_s, &offered);
+        let px_bytes = wire::px_bytes(&offered);
+        self.control_with_room(peer, px_bytes)
+            .prune(&name, backoff_s, &offered);
     }
 
     /// GRAFT, judged in the order the implementations agree on.
@@ -182,6 +184,10 @@ impl Router {
         self.add_to_mesh(ix, peer);
         // Who grafts is subscribed, even if its announcement is still under way.
         self.peer_joins(peer, name);
+        if !self.topics.get(ix).subscribers.contains(peer) {
+            // Subscribed to too many topics already: a mesh holds only whom a disconnect removes.
+            self.prune(ix, peer, backoff, false);
+        }
     }
 
     pub(crate) fn on_prune(&mut self, peer: PeerIx, prune: &Prune) {

@@ -57,6 +57,8 @@ impl Router {
             credited: Vec::new(),
         };
         self.seen.begin(id, published, expires);
+        // Who was asked for it may still answer, and its copy will then be a duplicate.
+        self.promises.kept(&id);
         self.cache.put(id, ix, frame.clone());
         let view = View {
             config: &self.config,

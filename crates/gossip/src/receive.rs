@@ -66,12 +66,13 @@ impl Router {
         if self.seen.contains(&id) {
             return self.further_copy(peer, ix, id);
         }
+        // Before the room is known: the peer kept its word even if we cannot take the message.
+        self.promises.kept(&id);
         if let Err(capacity) = self.pending.room_for(message.data.len()) {
             // Not marked as seen: it can still be asked for when there is room.
             return self.report(Report::Capacity { peer, capacity });
         }
         self.stats.messages_received += 1;
-        self.promises.kept(&id);
         let expires = self.now.after(self.config.seen_ttl);
         self.seen.begin(
             id,
@@ -113,8 +114,8 @@ impl Router {
         }
     }
 
-    /// The validator's verdict. One on a message that does not wait is ignored: its topic was left
-    /// or it was judged before.
+    /// The validator's verdict. One on a message that does not wait is ignored: it was judged
+    /// before. One on a message whose topic was left meanwhile counts for scores only.
     pub(crate) fn validated(&mut self, id: MessageId, verdict: Verdict) {
         let Some(Waiting { topic, from, data }) = self.pending.take(&id) else {
             return;
@@ -133,6 +134,9 @@ impl Router {
                 self.scores.first_delivery(from, topic);
                 for peer in senders.iter().filter(|peer| **peer != from) {
                     self.scores.mesh_delivery(*peer, topic);
+                }
+                if !self.topics.get(topic).joined {
+                    return;
                 }
                 self.forward(topic, id, &data, &senders);
                 let topic = self.topics.get(topic).name.clone();

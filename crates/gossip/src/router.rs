@@ -1,6 +1,6 @@
 //! The state machine. This file only dispatches; every concern has a room of its own.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use bytes::Bytes;
 
@@ -19,7 +19,7 @@ use crate::strategy::Strategy;
 use crate::time::Time;
 use crate::topics::{TopicIx, Topics};
 use crate::types::{MessageId, PeerIx, SendHandle, Topic};
-use crate::wire::Encoder;
+use crate::wire::{self, Encoder};
 
 /// A GossipSub (or flooding) router without clock, socket, thread or hash order.
 ///
@@ -43,8 +43,9 @@ pub struct Router {
     pub(crate) cache: Cache,
     pub(crate) pending: Pending,
     pub(crate) stats: Stats,
-    /// Peers that are gone while their score or backoff is remembered.
-    pub(crate) departed: BTreeSet<PeerIx>,
+    /// Peers that are gone and whose index is still bound, with the time until which something
+    /// may be charged to it. A score or a backoff that is remembered binds it for longer.
+    pub(crate) departed: BTreeMap<PeerIx, Time>,
     /// Control gathered for each peer during one input.
     control: BTreeMap<PeerIx, Encoder>,
     outputs: VecDeque<Output>,
@@ -79,7 +80,7 @@ impl Router {
             ),
             pending: Pending::new(&mut rng, limits.pending_max, limits.pending_bytes_max),
             stats: Stats::default(),
-            departed: BTreeSet::new(),
+            departed: BTreeMap::new(),
             control: BTreeMap::new(),
             outputs: VecDeque::new(),
             next_handle: 0,
@@ -155,13 +156,21 @@ impl Router {
         self.outputs.push_back(Output::Report(report));
     }
 
-    /// The control gathered for a peer; goes out at the end of the current input.
+    /// The control gathered for a peer, with room for one entry of the largest topic; goes out at
+    /// the end of the current input.
     pub(crate) fn control(&mut self, peer: PeerIx) -> &mut Encoder {
-        let max = self.config.limits.control_frame_bytes_max;
+        self.control_with_room(peer, 0)
+    }
+
+    /// The same, with room for `bytes` more: what is gathered goes out first if need be.
+    pub(crate) fn control_with_room(&mut self, peer: PeerIx, bytes: usize) -> &mut Encoder {
+        let limits = &self.config.limits;
+        let entry = bytes + limits.topic_bytes_max + wire::ENTRY_OVERHEAD_BYTES;
+        let max = limits.control_frame_bytes_max;
         if self
             .control
             .get(&peer)
-            .is_some_and(|encoder| encoder.len() >= max)
+            .is_some_and(|encoder| encoder.len() + entry > max)
         {
             let full = self.control.get_mut(&peer).and_then(Encoder::finish);
             self.send_control(peer, full);
@@ -213,13 +222,14 @@ impl Router {
         });
     }
 
-    /// Takes back the copy of `id` that waits for `peer`, if it has not begun.
+    /// Takes back every copy of `id` that waits for `peer` and has not begun.
     pub(crate) fn cancel(&mut self, peer: PeerIx, id: &MessageId) {
-        let waiting = self
+        // More than one may wait: a forwarded copy and answers to IWANT.
+        while let Some(handle) = self
             .peers
             .get_mut(peer)
-            .and_then(|state| state.take_cancellable(id));
-        if let Some(handle) = waiting {
+            .and_then(|state| state.take_cancellable(id))
+        {
             self.stats.sends_cancelled += 1;
             self.output(Output::Cancel { peer, handle });
         }

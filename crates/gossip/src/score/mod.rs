@@ -123,17 +123,6 @@ impl Scores {
         self.peers.contains_key(&peer)
     }
 
-    /// Peers that are gone but remembered, the one to forget first in front.
-    pub(crate) fn retained(&self) -> Vec<PeerIx> {
-        let mut gone: Vec<_> = self
-            .peers
-            .iter()
-            .filter_map(|(p, r)| r.retained_until.map(|t| (t, *p)))
-            .collect();
-        gone.sort_unstable();
-        gone.into_iter().map(|(_, peer)| peer).collect()
-    }
-
     pub(crate) fn forget(&mut self, peer: PeerIx) {
         if let Some(record) = self.peers.remove(&peer) {
             self.leave_ip(record.ip);

@@ -32,6 +32,23 @@ pub fn message_frame(topic: &Topic, data: &[u8]) -> Bytes {
     out.into()
 }
 
+/// Bytes, at most, of the headers around one control entry with all its parents, of the frame's
+/// length prefix and of a backoff.
+pub(crate) const ENTRY_OVERHEAD_BYTES: usize = 48;
+
+/// Bytes of a list of ids in a control entry.
+pub(crate) fn ids_bytes(ids: &[MessageId]) -> usize {
+    ids.len() * field_len(MessageId::LEN)
+}
+
+/// Bytes of the peers offered in a PRUNE, as (peer id, signed record).
+pub(crate) fn px_bytes(peers: &[(Bytes, Bytes)]) -> usize {
+    let infos = peers
+        .iter()
+        .map(|(id, record)| field_len(id.len()) + field_len(record.len()));
+    infos.map(field_len).sum()
+}
+
 /// Gathers subscriptions and control for one peer and cuts them into frames of bounded size.
 #[derive(Debug, Default)]
 pub struct Encoder {
@@ -87,7 +104,7 @@ impl Encoder {
     /// IHAVE.
     pub fn ihave(&mut self, topic: &Topic, ids: &[MessageId]) {
         let name = topic.as_bytes();
-        let ids_len = ids.len() * field_len(MessageId::LEN);
+        let ids_len = ids_bytes(ids);
         write_header(&mut self.control, 1, field_len(name.len()) + ids_len);
         write_field(&mut self.control, 1, name);
         for id in ids {
@@ -106,11 +123,7 @@ impl Encoder {
     }
 
     fn id_list(&mut self, number: u8, ids: &[MessageId]) {
-        write_header(
-            &mut self.control,
-            number,
-            ids.len() * field_len(MessageId::LEN),
-        );
+        write_header(&mut self.control, number, ids_bytes(ids));
         for id in ids {
             write_field(&mut self.control, 1, &id.0);
         }

@@ -13,6 +13,7 @@ mod tests;
 use bytes::Bytes;
 
 pub use decode::decode;
+pub(crate) use encode::{ENTRY_OVERHEAD_BYTES, ids_bytes, px_bytes};
 pub use encode::{Encoder, message_frame};
 pub use varint::{MAX_LEN as VARINT_LEN_MAX, VarintError, read_varint};
 
