@@ -1,8 +1,9 @@
 //! The two ends of a running node: a handle for the program, an endpoint for the driver.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
-use libp2p::Multiaddr;
+use libp2p::{Multiaddr, PeerId};
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot};
 use undertone_message::{MessageHash, PubsubTopic, WakuMessage};
@@ -18,6 +19,9 @@ mod tests;
 /// Commands that may wait for the driver before senders have to.
 const COMMAND_QUEUE: usize = 256;
 
+/// Most deliveries that may wait for one reader, whatever it asks for.
+const MAX_WAITING: usize = 1 << 20;
+
 /// A valid message of a topic that the node takes part in, from a peer or from itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {
@@ -27,11 +31,18 @@ pub struct Delivery {
     pub message: WakuMessage,
     /// Its hash.
     pub hash: MessageHash,
+    /// Who sent us the first copy; `None` for our own.
+    pub from: Option<PeerId>,
+    /// When the first copy was complete here; for our own, when it was published.
+    pub received: Instant,
+    /// When it was found valid.
+    pub validated: Instant,
 }
 
 /// Someone who wants every delivery.
 pub trait MessageSink: Send + Sync {
-    /// Takes a delivery without blocking; `false` says that no more are wanted.
+    /// Takes a delivery without blocking and without adding sinks; `false` says that no more are
+    /// wanted.
     fn deliver(&self, delivery: &Delivery) -> bool;
 }
 
@@ -160,7 +171,7 @@ impl NodeHandle {
     /// Deliveries from now on. Those that find `capacity` others waiting are dropped, so that a
     /// slow reader does not hold up the node.
     pub fn messages(&self, capacity: usize) -> mpsc::Receiver<Delivery> {
-        let (sender, receiver) = mpsc::channel(capacity.max(1));
+        let (sender, receiver) = mpsc::channel(capacity.clamp(1, MAX_WAITING));
         self.add_sink(Arc::new(ChannelSink { sender }));
         receiver
     }

@@ -74,7 +74,11 @@ pub fn router(handle: NodeHandle, config: RestConfig) -> Router {
         router = router.merge(admin::routes());
     }
     // A payload grows by a third in base64, and a proof may come with it.
-    let max_body_bytes = config.network.max_message_bytes * 2 + BODY_OVERHEAD_BYTES;
+    let max_body_bytes = config
+        .network
+        .max_message_bytes
+        .saturating_mul(2)
+        .saturating_add(BODY_OVERHEAD_BYTES);
     router
         .fallback(unknown_route)
         .method_not_allowed_fallback(unknown_route)
