@@ -2,6 +2,8 @@
 
 pub mod command;
 pub mod config;
+pub mod driver;
 pub mod handle;
 pub mod logging;
 pub mod rest;
+mod swarm;

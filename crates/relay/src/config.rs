@@ -28,7 +28,7 @@ pub struct RelayConfig {
 pub struct RlnConfig {
     /// What is demanded of a proof.
     pub policy: Policy,
-    /// Membership roots that are accepted.
+    /// How many of the newest membership roots the driver should accept.
     pub root_window: usize,
     /// Bounds of the nullifier log.
     pub nullifiers: NullifierLimits,

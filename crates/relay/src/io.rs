@@ -4,7 +4,7 @@ use bytes::Bytes;
 use thiserror::Error;
 use undertone_gossip::{self as gossip, Class, MessageId, NewPeer, PeerIx, Progress, SendHandle};
 use undertone_message::{DecodeError, MessageHash, PubsubTopic, WakuMessage};
-use undertone_rln::{Epoch, Fr, ProofStatement, RateLimitProof, RecoveredSecret};
+use undertone_rln::{Epoch, Fr, ProofStatement, RateLimitProof, RecoveredSecret, RootWindow};
 
 /// Names one proof that is being checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -60,8 +60,8 @@ pub enum Input {
         /// Whether the proof holds.
         valid: bool,
     },
-    /// The membership has a new root.
-    Root(Fr),
+    /// The membership changed: the roots that are accepted from now on.
+    Roots(RootWindow),
     /// Wall time at virtual time zero, Unix nanoseconds.
     ClockSet {
         /// Unix nanoseconds at [`gossip::Time::ZERO`].

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use undertone_gossip::{self as gossip, ApiMisuse, ConfigError, MessageId, Router, Time, Topic};
 use undertone_message::{PubsubTopic, WakuMessage};
-use undertone_rln::{Epoch, Fr, NullifierLog, RootWindow};
+use undertone_rln::{Epoch, NullifierLog, RootWindow};
 
 use crate::checks::Checks;
 use crate::config::RelayConfig;
@@ -50,7 +50,7 @@ impl Relay {
             now,
             unix_ns_at_zero: 0,
             topics: BTreeMap::new(),
-            roots: RootWindow::new(rln.map_or(0, |rln| rln.root_window)),
+            roots: RootWindow::new(0),
             nullifiers: NullifierLog::new(rln.map_or(
                 undertone_rln::NullifierLimits {
                     max_entries_per_epoch: 0,
@@ -104,7 +104,7 @@ impl Relay {
             } => self.publish(topic, message, token)?,
             Input::Proved { token, result } => self.proved(token, result)?,
             Input::ProofVerified { ticket, valid } => self.proof_verified(ticket, valid)?,
-            Input::Root(root) => self.roots.push(root),
+            Input::Roots(roots) => self.roots = roots,
             Input::ClockSet { unix_ns_at_zero } => self.unix_ns_at_zero = unix_ns_at_zero,
             Input::Tick => self.gossip(gossip::Input::Tick)?,
         }
@@ -265,21 +265,32 @@ impl Relay {
         self.gossip(gossip::Input::Unsubscribe(name))
     }
 
-    pub(crate) fn is_in_network(&self, topic: &PubsubTopic) -> bool {
+    /// Whether a topic may be joined here.
+    pub fn is_in_network(&self, topic: &PubsubTopic) -> bool {
         match topic.shard() {
             Some(shard) => shard.cluster == self.config.cluster_id,
             None => self.config.named_topics,
         }
     }
 
+    /// Whole seconds until the epoch after `epoch` begins, rounded up; 0 without a rate limit.
+    pub fn seconds_until_after(&self, epoch: Epoch) -> u64 {
+        let Some(rln) = &self.config.rln else {
+            return 0;
+        };
+        let begins_s = epoch
+            .0
+            .saturating_add(1)
+            .saturating_mul(rln.policy.epoch_size_s.max(1));
+        let begins_ns = begins_s.saturating_mul(1_000_000_000);
+        begins_ns
+            .saturating_sub(self.unix_now_ns())
+            .div_ceil(1_000_000_000)
+    }
+
     /// Wall time now, Unix nanoseconds.
     pub(crate) fn unix_now_ns(&self) -> u64 {
         self.unix_ns_at_zero.saturating_add(self.now.as_nanos())
-    }
-
-    /// The newest accepted root.
-    pub fn newest_root(&self) -> Option<Fr> {
-        self.roots.newest()
     }
 
     /// Forgets the nullifiers of epochs whose messages are no longer acceptable. The epoch before

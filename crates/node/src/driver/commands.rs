@@ -1,0 +1,232 @@
+//! What is asked of the running node.
+
+use libp2p::multiaddr::Protocol;
+use tokio::sync::oneshot;
+use undertone_message::{PubsubTopic, WakuMessage};
+use undertone_relay::{self as relay, Input, ProofFailure, PublishError};
+
+use super::event_loop::EventLoop;
+use super::peers::Known;
+use crate::command::{
+    Command, ConnectFailure, ConnectionStatus, HealthReport, HealthStatus, NodeInfo, PeerSnapshot,
+    ProtocolHealth, PublishFailure, Published, SubscribeFailure,
+};
+
+impl EventLoop {
+    pub(crate) fn on_command(&mut self, command: Command) {
+        // A caller that no longer waits for its answer is no failure of the node.
+        match command {
+            Command::Subscribe { topic, reply } => {
+                let _ = reply.send(self.subscribe(topic));
+            }
+            Command::Unsubscribe { topic, reply } => {
+                self.joined.remove(&topic);
+                self.input(Input::Unsubscribe(topic));
+                let _ = reply.send(Ok(()));
+            }
+            Command::Publish {
+                pubsub_topic,
+                message,
+                reply,
+            } => {
+                self.publish(pubsub_topic, message, reply);
+            }
+            Command::Peers { reply } => {
+                let _ = reply.send(self.snapshots());
+            }
+            Command::Connect { address, reply } => {
+                let tcp = address.iter().any(|part| matches!(part, Protocol::Tcp(_)));
+                if tcp {
+                    self.dial(address, Some(reply));
+                } else {
+                    let _ = reply.send(Err(ConnectFailure::Unsupported { address }));
+                }
+            }
+            Command::Info { reply } => {
+                let _ = reply.send(self.info());
+            }
+            Command::Health { reply } => {
+                let _ = reply.send(self.health());
+            }
+            Command::Shutdown { reply } => {
+                // Taken by the loop itself, which has to end.
+                let _ = reply.send(());
+            }
+        }
+    }
+
+    pub(crate) fn subscribe(&mut self, topic: PubsubTopic) -> Result<(), SubscribeFailure> {
+        if !self.relay.is_in_network(&topic) {
+            return Err(SubscribeFailure::NotInNetwork {
+                topic,
+                network: self.network,
+            });
+        }
+        self.input(Input::Subscribe(topic.clone()));
+        if self.joined.contains(&topic) {
+            return Ok(());
+        }
+        let max = self.relay.router().config().limits.topics_max;
+        Err(SubscribeFailure::TooMany { max })
+    }
+
+    fn publish(
+        &mut self,
+        topic: PubsubTopic,
+        message: WakuMessage,
+        reply: oneshot::Sender<Result<Published, PublishFailure>>,
+    ) {
+        let token = self.next_token;
+        self.next_token += 1;
+        self.publishing.insert(token, reply);
+        self.input(Input::Publish {
+            topic,
+            message,
+            token,
+        });
+    }
+
+    pub(crate) fn answer_publish(
+        &mut self,
+        token: u64,
+        outcome: Result<relay::Published, PublishError>,
+    ) {
+        self.proving_since.remove(&token);
+        let Some(reply) = self.publishing.remove(&token) else {
+            return;
+        };
+        let answer = match outcome {
+            // It is in the cache and will be gossiped, but nobody has it yet.
+            Ok(published) if published.peers == 0 => Err(PublishFailure::NoPeers),
+            Ok(published) => Ok(Published {
+                hash: published.hash,
+                peers: published.peers,
+            }),
+            Err(error) => Err(self.failure(error)),
+        };
+        let _ = reply.send(answer);
+    }
+
+    fn failure(&self, error: PublishError) -> PublishFailure {
+        match error {
+            PublishError::NotSubscribed { topic } => PublishFailure::NotSubscribed { topic },
+            PublishError::TooLarge { len, max } => PublishFailure::TooLarge {
+                size_bytes: len,
+                max_bytes: max,
+            },
+            PublishError::Proof(ProofFailure::Exhausted { limit, epoch }) => {
+                PublishFailure::RateLimit {
+                    limit: u64::from(limit),
+                    resets_in_s: self.relay.seconds_until_after(epoch),
+                }
+            }
+            PublishError::Proof(failure) => PublishFailure::RlnProof {
+                reason: failure.to_string(),
+            },
+            error => PublishFailure::InvalidMessage {
+                reason: error.to_string(),
+            },
+        }
+    }
+
+    fn snapshots(&self) -> Vec<PeerSnapshot> {
+        self.peers
+            .iter()
+            .map(|(peer, known)| self.snapshot(*peer, known))
+            .collect()
+    }
+
+    fn snapshot(&self, peer: libp2p::PeerId, known: &Known) -> PeerSnapshot {
+        let router = self.relay.router();
+        let ix = self.peers.find(&peer);
+        let topics = ix.map(|ix| router.topics_of(ix)).unwrap_or_default();
+        let in_mesh = topics
+            .iter()
+            .filter(|t| ix.is_some_and(|ix| router.mesh(t).contains(&ix)));
+        let parse = |topic: &undertone_gossip::Topic| PubsubTopic::parse_any(topic.as_str()).ok();
+        PeerSnapshot {
+            peer_id: peer,
+            multiaddr: known.address.clone(),
+            protocols: known.protocols.clone(),
+            shards: known.shards.clone(),
+            connected: known.connected,
+            agent: known.agent.clone(),
+            origin: known.origin,
+            score: ix.map_or(0.0, |ix| router.score(ix)),
+            in_mesh: in_mesh.filter_map(parse).collect(),
+            topics: topics.iter().filter_map(parse).collect(),
+        }
+    }
+
+    fn info(&self) -> NodeInfo {
+        let peer_id = *self.swarm.local_peer_id();
+        let addresses = self
+            .swarm
+            .listeners()
+            .chain(self.swarm.external_addresses());
+        NodeInfo {
+            peer_id,
+            listen_addresses: addresses
+                .map(|address| address.clone().with(Protocol::P2p(peer_id)))
+                .collect(),
+            enr_uri: None,
+            subscriptions: self.joined.iter().cloned().collect(),
+        }
+    }
+
+    fn health(&self) -> HealthReport {
+        let d_low = self.relay.router().config().degrees.d_low;
+        let connected = self.peers.connected_count();
+        let connection = match connected {
+            0 => ConnectionStatus::Disconnected,
+            n if n < d_low => ConnectionStatus::PartiallyConnected,
+            _ => ConnectionStatus::Connected,
+        };
+        let relay = if connected > 0 {
+            ProtocolHealth {
+                protocol: "Relay",
+                status: HealthStatus::Ready,
+                desc: None,
+            }
+        } else {
+            let desc = Some("no connected peers".to_owned());
+            ProtocolHealth {
+                protocol: "Relay",
+                status: HealthStatus::NotReady,
+                desc,
+            }
+        };
+        let rln = match &self.rln {
+            None => {
+                let status = HealthStatus::NotMounted;
+                ProtocolHealth {
+                    protocol: "Rln Relay",
+                    status,
+                    desc: None,
+                }
+            }
+            Some(_) if self.relay.roots().is_empty() => ProtocolHealth {
+                protocol: "Rln Relay",
+                status: HealthStatus::Synchronizing,
+                desc: Some("the registry has no members yet".to_owned()),
+            },
+            Some(_) => ProtocolHealth {
+                protocol: "Rln Relay",
+                status: HealthStatus::Ready,
+                desc: None,
+            },
+        };
+        let ready = relay.status == HealthStatus::Ready
+            && matches!(rln.status, HealthStatus::Ready | HealthStatus::NotMounted);
+        let node = if ready {
+            HealthStatus::Ready
+        } else {
+            HealthStatus::NotReady
+        };
+        HealthReport {
+            node,
+            connection,
+            protocols: vec![relay, rln],
+        }
+    }
+}

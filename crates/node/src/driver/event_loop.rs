@@ -1,0 +1,494 @@
+//! The loop: whatever happens becomes an input of the relay, whatever it wants is done.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use futures::StreamExt;
+use libp2p::core::{ConnectedPoint, Endpoint};
+use libp2p::swarm::{SwarmEvent, dial_opts::DialOpts};
+use libp2p::{Multiaddr, PeerId, Swarm};
+use tokio::sync::{mpsc, oneshot};
+use undertone_gossip::{Class, Direction, Features, NewPeer, PeerIx, Progress, QueuedFrame};
+use undertone_message::PubsubTopic;
+use undertone_relay::{Input, Output, ProofFailure, Rejection, Relay, RelayReport};
+use undertone_rln::RecoveredSecret;
+
+use super::peers::{PeerTable, ip_of, peer_id_of};
+use super::rln::{RlnEvent, RlnService};
+use super::time::Clock;
+use crate::command::{Command, ConnectFailure, PeerOrigin, PublishFailure, Published};
+use crate::handle::{Deliveries, Delivery};
+use crate::swarm::{Behaviour, BehaviourEvent, Gate, PubsubEvent};
+
+/// How often connections to the configured peers are looked after.
+const REDIAL: Duration = Duration::from_secs(2);
+
+/// How often the offset between wall clock and virtual time is renewed.
+const CLOCK_SYNC: Duration = Duration::from_secs(10);
+
+/// Events for whoever watches a node from within the process: the demo, tests.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum NodeEvent {
+    /// A proof for a message of our own was asked for and made.
+    Proved {
+        /// When it was asked for.
+        asked: Instant,
+        /// When it was there.
+        made: Instant,
+    },
+    /// A message was dropped.
+    Rejected {
+        /// Who sent it.
+        from: PeerId,
+        /// Why.
+        reason: Rejection,
+    },
+    /// A member exceeded its limit.
+    SpammerExposed {
+        /// Who sent us the message that proves it.
+        from: PeerId,
+        /// Its secret.
+        secret: RecoveredSecret,
+    },
+    /// We close the connection to a peer whose score fell below the graylist threshold.
+    Graylisted {
+        /// Whom.
+        peer: PeerId,
+        /// Its score.
+        score: f64,
+    },
+    /// A peer speaks pubsub with us.
+    PeerConnected {
+        /// Who.
+        peer: PeerId,
+    },
+    /// A peer is gone.
+    PeerDisconnected {
+        /// Who.
+        peer: PeerId,
+    },
+}
+
+/// Everything the loop holds.
+pub(crate) struct EventLoop {
+    pub(crate) swarm: Swarm<Behaviour>,
+    pub(crate) relay: Relay,
+    pub(crate) clock: Clock,
+    pub(crate) gate: Gate,
+    pub(crate) peers: PeerTable,
+    pub(crate) rln: Option<RlnService>,
+    pub(crate) rln_events: mpsc::UnboundedReceiver<RlnEvent>,
+    pub(crate) commands: mpsc::Receiver<Command>,
+    pub(crate) deliveries: Deliveries,
+    pub(crate) events: Option<mpsc::UnboundedSender<NodeEvent>>,
+    pub(crate) network: &'static str,
+    pub(crate) cluster_id: u16,
+    pub(crate) static_peers: Vec<Multiaddr>,
+    /// Publications under way, by token.
+    pub(crate) publishing: BTreeMap<u64, oneshot::Sender<Result<Published, PublishFailure>>>,
+    pub(crate) proving_since: BTreeMap<u64, Instant>,
+    pub(crate) next_token: u64,
+    pub(crate) dialling: BTreeMap<libp2p::swarm::ConnectionId, Dialling>,
+    pub(crate) joined: BTreeSet<PubsubTopic>,
+    /// Inputs that follow from outputs: taken once the outputs are drained.
+    pub(crate) follow_ups: Vec<Input>,
+}
+
+/// A connection attempt that somebody waits for.
+pub(crate) struct Dialling {
+    pub(crate) address: Multiaddr,
+    pub(crate) reply: Option<oneshot::Sender<Result<(), ConnectFailure>>>,
+}
+
+impl EventLoop {
+    /// Runs until it is told to stop or every handle is gone.
+    pub(crate) async fn run(mut self) {
+        let mut redial = tokio::time::interval(REDIAL);
+        redial.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut clock_sync = tokio::time::interval(CLOCK_SYNC);
+        clock_sync.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            let wake = self.clock.instant(self.relay.next_timeout());
+            tokio::select! {
+                event = self.swarm.select_next_some() => self.on_swarm_event(event),
+                Some(event) = self.rln_events.recv() => self.on_rln_event(event),
+                command = self.commands.recv() => match command {
+                    None => break,
+                    Some(Command::Shutdown { reply }) => {
+                        self.stop().await;
+                        // Whoever asked may be gone; the node stops all the same.
+                        let _ = reply.send(());
+                        return;
+                    }
+                    Some(command) => self.on_command(command),
+                },
+                () = tokio::time::sleep_until(wake.into()) => self.input(Input::Tick),
+                _ = redial.tick() => self.redial(),
+                _ = clock_sync.tick() => self.set_clock(),
+            }
+        }
+        self.stop().await;
+    }
+
+    /// Says goodbye: leaves every topic, lets the last frames go, closes.
+    async fn stop(&mut self) {
+        for topic in std::mem::take(&mut self.joined) {
+            self.input(Input::Unsubscribe(topic));
+        }
+        let goodbye = tokio::time::sleep(Duration::from_millis(100));
+        tokio::pin!(goodbye);
+        loop {
+            tokio::select! {
+                _ = self.swarm.select_next_some() => {}
+                () = &mut goodbye => break,
+            }
+        }
+        for (_, reply) in std::mem::take(&mut self.publishing) {
+            let _ = reply.send(Err(PublishFailure::ShuttingDown));
+        }
+        tracing::info!("stopped");
+    }
+
+    pub(crate) fn set_clock(&mut self) {
+        let unix_ns_at_zero = self.clock.unix_ns_at_zero();
+        self.input(Input::ClockSet { unix_ns_at_zero });
+    }
+
+    /// Gives the relay an input, does what it wants, and gives it what follows from that.
+    pub(crate) fn input(&mut self, input: Input) {
+        self.handle(input);
+        while let Some(follow_up) = self.follow_ups.pop() {
+            self.handle(follow_up);
+        }
+        self.gate.set_closed(self.relay.is_saturated());
+    }
+
+    fn handle(&mut self, input: Input) {
+        if let Err(misuse) = self.relay.handle(self.clock.now(), input) {
+            // The driver's own mistake: nothing a peer can bring about.
+            tracing::error!(%misuse, "the driver misused the relay");
+            debug_assert!(false, "the driver misused the relay: {misuse}");
+        }
+        while let Some(output) = self.relay.poll() {
+            self.output(output);
+        }
+    }
+
+    fn output(&mut self, output: Output) {
+        match output {
+            Output::Send {
+                peer,
+                handle,
+                class,
+                frame,
+            } => {
+                self.send(
+                    peer,
+                    QueuedFrame {
+                        handle,
+                        class,
+                        frame,
+                    },
+                );
+            }
+            Output::Cancel { peer, handle } => {
+                if let Some(peer) = self.peers.identity(peer) {
+                    self.swarm.behaviour_mut().pubsub.cancel(&peer, handle);
+                }
+            }
+            Output::Connect { identity, .. } => self.connect_offered(&identity),
+            Output::Disconnect(peer) => self.disconnect(peer),
+            Output::Forgotten(peer) => self.peers.release(peer),
+            Output::VerifyProof { ticket, statement } => {
+                if let Some(rln) = &self.rln {
+                    rln.verify(ticket, statement);
+                }
+            }
+            Output::Prove { token, epoch, x } => {
+                self.proving_since.insert(token, Instant::now());
+                let asked = match &self.rln {
+                    Some(rln) => rln.prove(token, epoch, x),
+                    None => Err(ProofFailure::NoMembership),
+                };
+                if let Err(failure) = asked {
+                    self.follow_ups.push(Input::Proved {
+                        token,
+                        result: Err(failure),
+                    });
+                }
+            }
+            Output::Deliver {
+                topic,
+                message,
+                hash,
+                received,
+                from,
+            } => {
+                let delivery = Delivery {
+                    pubsub_topic: topic,
+                    message,
+                    hash,
+                    from: from.and_then(|ix| self.peers.identity(ix)),
+                    received: self.clock.instant(received),
+                    validated: Instant::now(),
+                };
+                self.deliveries.deliver(&delivery);
+            }
+            Output::Published { token, outcome } => self.answer_publish(token, outcome),
+            Output::Subscribed { topic, outcome } => match outcome {
+                Ok(()) => {
+                    self.joined.insert(topic);
+                }
+                Err(error) => tracing::warn!(%error, "cannot subscribe"),
+            },
+            Output::Report(report) => self.report(report),
+        }
+    }
+
+    fn send(&mut self, ix: PeerIx, frame: QueuedFrame) {
+        let Some(peer) = self.peers.identity(ix) else {
+            return;
+        };
+        let (handle, class) = (frame.handle, frame.class);
+        if self.swarm.behaviour_mut().pubsub.send(&peer, frame).is_ok() {
+            return;
+        }
+        if class == Class::Control {
+            tracing::info!(%peer, "disconnecting a peer that does not read");
+            self.swarm.behaviour_mut().pubsub.disconnect(peer);
+        } else {
+            let progress = Progress::Dropped;
+            self.follow_ups.push(Input::Sent {
+                peer: ix,
+                handle,
+                progress,
+            });
+        }
+    }
+
+    fn disconnect(&mut self, ix: PeerIx) {
+        let Some(peer) = self.peers.identity(ix) else {
+            return;
+        };
+        let score = self.relay.router().score(ix);
+        tracing::info!(%peer, score, "disconnecting a peer below the graylist threshold");
+        self.event(NodeEvent::Graylisted { peer, score });
+        self.swarm.behaviour_mut().pubsub.disconnect(peer);
+    }
+
+    fn connect_offered(&mut self, identity: &[u8]) {
+        // Records are not resolved yet, so only a peer whose address we know can be tried.
+        if let Ok(peer) = PeerId::from_bytes(identity) {
+            let _ = self.swarm.dial(DialOpts::peer_id(peer).build());
+        }
+    }
+
+    pub(crate) fn event(&mut self, event: NodeEvent) {
+        if let Some(events) = &self.events {
+            // Whoever watched may have stopped watching.
+            let _ = events.send(event);
+        }
+    }
+
+    fn report(&mut self, report: RelayReport) {
+        match report {
+            RelayReport::Rejected { from, reason, .. } => {
+                if let Some(from) = self.peers.identity(from) {
+                    tracing::debug!(%from, %reason, "message rejected");
+                    self.event(NodeEvent::Rejected { from, reason });
+                }
+            }
+            RelayReport::SpammerExposed {
+                from,
+                epoch,
+                secret,
+            } => {
+                if let Some(from) = self.peers.identity(from) {
+                    tracing::warn!(%from, %epoch, "a member exceeded its limit; secret recovered");
+                    self.event(NodeEvent::SpammerExposed { from, secret });
+                }
+            }
+            RelayReport::Gossip(report) => tracing::trace!(?report, "gossip"),
+        }
+    }
+
+    fn on_rln_event(&mut self, event: RlnEvent) {
+        match event {
+            RlnEvent::Verified { ticket, valid } => {
+                self.input(Input::ProofVerified { ticket, valid });
+            }
+            RlnEvent::Proved { token, result } => {
+                if let Some(asked) = self.proving_since.remove(&token)
+                    && result.is_ok()
+                {
+                    self.event(NodeEvent::Proved {
+                        asked,
+                        made: Instant::now(),
+                    });
+                }
+                self.input(Input::Proved {
+                    token,
+                    result: *result,
+                });
+            }
+            RlnEvent::Roots(roots) => self.input(Input::Roots(roots)),
+        }
+    }
+
+    fn on_swarm_event(&mut self, event: SwarmEvent<BehaviourEvent>) {
+        match event {
+            SwarmEvent::Behaviour(BehaviourEvent::Pubsub(event)) => self.on_pubsub(event),
+            SwarmEvent::Behaviour(BehaviourEvent::Identify(event)) => self.on_identify(event),
+            SwarmEvent::Behaviour(BehaviourEvent::Metadata(event)) => self.on_metadata(event),
+            SwarmEvent::NewListenAddr { address, .. } => {
+                tracing::info!(%address, "listening");
+            }
+            SwarmEvent::ConnectionEstablished {
+                peer_id,
+                connection_id,
+                endpoint,
+                ..
+            } => {
+                self.peers.connected(peer_id, &endpoint);
+                if let Some(reply) = self.dialling.remove(&connection_id).and_then(|d| d.reply) {
+                    self.peers.known(peer_id).origin = PeerOrigin::Static;
+                    let _ = reply.send(Ok(()));
+                }
+            }
+            SwarmEvent::ConnectionClosed {
+                peer_id,
+                num_established: 0,
+                ..
+            } => {
+                self.peers.disconnected(peer_id);
+            }
+            SwarmEvent::OutgoingConnectionError {
+                peer_id,
+                connection_id,
+                error,
+            } => {
+                if let Some(peer) = peer_id {
+                    self.peers.unreachable(peer);
+                }
+                if let Some(dialling) = self.dialling.remove(&connection_id) {
+                    let (address, reason) = (dialling.address, error.to_string());
+                    tracing::debug!(%address, %reason, "cannot connect");
+                    if let Some(reply) = dialling.reply {
+                        let _ = reply.send(Err(ConnectFailure::Dial { address, reason }));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn on_pubsub(&mut self, event: PubsubEvent) {
+        match event {
+            PubsubEvent::Opened {
+                peer,
+                protocol,
+                endpoint,
+            } => {
+                let Some(features) = Features::of(protocol.as_ref()) else {
+                    return;
+                };
+                let ix = self.peers.index(peer);
+                self.event(NodeEvent::PeerConnected { peer });
+                self.input(Input::Connected(NewPeer {
+                    peer: ix,
+                    identity: peer.to_bytes().into(),
+                    record: bytes::Bytes::new(),
+                    direction: direction(&endpoint),
+                    features,
+                    ip: ip_of(endpoint.get_remote_address()),
+                    explicit: false,
+                }));
+            }
+            PubsubEvent::Closed { peer } => {
+                self.event(NodeEvent::PeerDisconnected { peer });
+                if let Some(ix) = self.peers.find(&peer) {
+                    self.input(Input::Disconnected(ix));
+                }
+            }
+            PubsubEvent::Frame { peer, frame } => {
+                let Some(ix) = self.peers.find(&peer) else {
+                    return;
+                };
+                let started = self.swarm.behaviour_mut().pubsub.take_started(&peer);
+                for handle in started {
+                    let progress = Progress::Started;
+                    self.input(Input::Sent {
+                        peer: ix,
+                        handle,
+                        progress,
+                    });
+                }
+                self.input(Input::Frame { peer: ix, frame });
+            }
+            PubsubEvent::Unsupported { peer } => {
+                tracing::debug!(%peer, "peer speaks no pubsub protocol of ours");
+            }
+        }
+    }
+
+    /// Tries configured peers that are not connected.
+    pub(crate) fn redial(&mut self) {
+        let missing: Vec<_> = self
+            .static_peers
+            .iter()
+            .filter(|address| !self.is_connected_or_dialled(address))
+            .cloned()
+            .collect();
+        for address in missing {
+            self.dial(address, None);
+        }
+    }
+
+    fn is_connected_or_dialled(&self, address: &Multiaddr) -> bool {
+        peer_id_of(address).is_some_and(|peer| self.swarm.is_connected(&peer))
+            || self
+                .dialling
+                .values()
+                .any(|dialling| dialling.address == *address)
+    }
+
+    pub(crate) fn dial(
+        &mut self,
+        address: Multiaddr,
+        reply: Option<oneshot::Sender<Result<(), ConnectFailure>>>,
+    ) {
+        let options = match peer_id_of(&address) {
+            Some(peer) => DialOpts::peer_id(peer)
+                .addresses(vec![address.clone()])
+                .build(),
+            None => DialOpts::unknown_peer_id().address(address.clone()).build(),
+        };
+        let connection = options.connection_id();
+        match self.swarm.dial(options) {
+            Ok(()) => {
+                self.dialling
+                    .insert(connection, Dialling { address, reply });
+            }
+            Err(libp2p::swarm::DialError::DialPeerConditionFalse(_)) => {
+                // Connected already, or about to be.
+                if let Some(reply) = reply {
+                    let _ = reply.send(Ok(()));
+                }
+            }
+            Err(error) => {
+                let reason = error.to_string();
+                if let Some(reply) = reply {
+                    let _ = reply.send(Err(ConnectFailure::Dial { address, reason }));
+                }
+            }
+        }
+    }
+}
+
+fn direction(endpoint: &ConnectedPoint) -> Direction {
+    match endpoint.to_endpoint() {
+        Endpoint::Dialer => Direction::Outbound,
+        Endpoint::Listener => Direction::Inbound,
+    }
+}

@@ -1,0 +1,52 @@
+//! Listening: every address, and the ports that the system chose.
+
+use futures::StreamExt;
+use libp2p::multiaddr::Protocol;
+use libp2p::swarm::SwarmEvent;
+use libp2p::{Multiaddr, Swarm};
+
+use super::start::StartError;
+use crate::swarm::Behaviour;
+
+/// Listens on every address and waits until the system has said where that is. An address that
+/// stands for all interfaces yields several; the first of each is waited for.
+pub(crate) async fn listen(
+    swarm: &mut Swarm<Behaviour>,
+    addresses: Vec<Multiaddr>,
+) -> Result<Vec<Multiaddr>, StartError> {
+    let peer_id = *swarm.local_peer_id();
+    let mut waiting = Vec::new();
+    for address in addresses {
+        let listener = swarm
+            .listen_on(address.clone())
+            .map_err(|error| StartError::Listen {
+                address: address.clone(),
+                reason: error.to_string(),
+            })?;
+        waiting.push((listener, address));
+    }
+    let mut found = Vec::new();
+    while !waiting.is_empty() {
+        match swarm.select_next_some().await {
+            SwarmEvent::NewListenAddr {
+                listener_id,
+                address,
+            } => {
+                waiting.retain(|(listener, _)| *listener != listener_id);
+                found.push(address.with(Protocol::P2p(peer_id)));
+            }
+            SwarmEvent::ListenerClosed {
+                listener_id,
+                reason: Err(error),
+                ..
+            } => {
+                if let Some((_, address)) = waiting.iter().find(|(l, _)| *l == listener_id) {
+                    let (address, reason) = (address.clone(), error.to_string());
+                    return Err(StartError::Listen { address, reason });
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(found)
+}

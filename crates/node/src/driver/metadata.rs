@@ -1,0 +1,95 @@
+//! Identify and metadata: who the peer is and whether it belongs to our cluster.
+
+use libp2p::request_response::{Event, Message};
+use libp2p::{PeerId, identify};
+use undertone_message::WakuMetadata;
+
+use super::event_loop::EventLoop;
+use crate::swarm::METADATA_PROTOCOL;
+
+/// Protocols of one peer that are kept; more is noise.
+const PROTOCOLS_MAX: usize = 64;
+
+/// Bytes kept of an agent's name.
+const AGENT_BYTES_MAX: usize = 128;
+
+impl EventLoop {
+    pub(crate) fn on_identify(&mut self, event: identify::Event) {
+        let identify::Event::Received { peer_id, info, .. } = event else {
+            return;
+        };
+        let asks = info.protocols.contains(&METADATA_PROTOCOL);
+        let known = self.peers.known(peer_id);
+        known.protocols = info
+            .protocols
+            .iter()
+            .take(PROTOCOLS_MAX)
+            .map(ToString::to_string)
+            .collect();
+        known.agent = info.agent_version.chars().take(AGENT_BYTES_MAX).collect();
+        if asks {
+            let ours = self.metadata();
+            self.swarm
+                .behaviour_mut()
+                .metadata
+                .send_request(&peer_id, ours);
+        }
+    }
+
+    fn metadata(&self) -> WakuMetadata {
+        let shards = self.joined.iter().filter_map(|topic| topic.shard());
+        WakuMetadata {
+            cluster_id: Some(u32::from(self.cluster_id)),
+            shards: shards.map(|shard| u32::from(shard.index)).collect(),
+        }
+    }
+
+    pub(crate) fn on_metadata(&mut self, event: Event<WakuMetadata, WakuMetadata>) {
+        match event {
+            Event::Message {
+                peer,
+                message:
+                    Message::Request {
+                        request, channel, ..
+                    },
+                ..
+            } => {
+                let ours = self.metadata();
+                // The peer may have closed the stream by now.
+                let _ = self
+                    .swarm
+                    .behaviour_mut()
+                    .metadata
+                    .send_response(channel, ours);
+                self.learn_metadata(peer, &request);
+            }
+            Event::Message {
+                peer,
+                message: Message::Response { response, .. },
+                ..
+            } => {
+                self.learn_metadata(peer, &response);
+            }
+            Event::OutboundFailure { peer, error, .. } => {
+                tracing::debug!(%peer, %error, "no metadata");
+            }
+            _ => {}
+        }
+    }
+
+    /// A peer of another cluster has no business here. One that names none is left alone: it may
+    /// be a light client.
+    fn learn_metadata(&mut self, peer: PeerId, theirs: &WakuMetadata) {
+        let ours = u32::from(self.cluster_id);
+        if let Some(cluster) = theirs.cluster_id.filter(|cluster| *cluster != ours) {
+            tracing::info!(%peer, cluster, ours, "disconnecting a peer of another cluster");
+            self.swarm.behaviour_mut().pubsub.disconnect(peer);
+            return;
+        }
+        let shards = theirs
+            .shards
+            .iter()
+            .filter_map(|shard| u16::try_from(*shard).ok());
+        self.peers.known(peer).shards = shards.collect();
+    }
+}

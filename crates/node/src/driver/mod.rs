@@ -1,0 +1,18 @@
+//! The driver: the relay machine on a real clock, real sockets and real threads.
+//!
+//! One thread runs the network (a single-threaded runtime: a frame passes from socket to machine to
+//! socket without waking another thread), a few others check proofs, one makes them, one follows
+//! the membership.
+
+mod commands;
+mod event_loop;
+mod listen;
+mod metadata;
+mod peers;
+mod rln;
+mod start;
+mod time;
+
+pub use event_loop::NodeEvent;
+pub use rln::{MemberProofs, ProofSource, RlnOptions};
+pub use start::{NodeOptions, RunningNode, StartError, start};

@@ -1,0 +1,154 @@
+//! Peers as the driver knows them: identities, indices, and what identify and metadata said.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::IpAddr;
+
+use libp2p::core::ConnectedPoint;
+use libp2p::multiaddr::Protocol;
+use libp2p::{Multiaddr, PeerId};
+use undertone_gossip::PeerIx;
+
+use crate::command::{Connectedness, PeerOrigin};
+
+/// Peers that are gone and still listed; the oldest make room.
+const GONE_MAX: usize = 1024;
+
+/// What is known of one peer.
+#[derive(Clone, Debug)]
+pub(crate) struct Known {
+    pub(crate) address: Option<Multiaddr>,
+    pub(crate) protocols: Vec<String>,
+    pub(crate) agent: String,
+    pub(crate) shards: Vec<u16>,
+    pub(crate) origin: PeerOrigin,
+    pub(crate) connected: Connectedness,
+}
+
+impl Default for Known {
+    fn default() -> Self {
+        Self {
+            address: None,
+            protocols: Vec::new(),
+            agent: String::new(),
+            shards: Vec::new(),
+            origin: PeerOrigin::UnknownOrigin,
+            connected: Connectedness::NotConnected,
+        }
+    }
+}
+
+/// All of them.
+#[derive(Debug, Default)]
+pub(crate) struct PeerTable {
+    known: BTreeMap<PeerId, Known>,
+    gone: VecDeque<PeerId>,
+    indices: BTreeMap<PeerId, PeerIx>,
+    identities: Vec<Option<PeerId>>,
+    free: Vec<PeerIx>,
+}
+
+impl PeerTable {
+    /// The peer's index; a peer that is still remembered gets the one it had.
+    pub(crate) fn index(&mut self, peer: PeerId) -> PeerIx {
+        if let Some(ix) = self.indices.get(&peer) {
+            return *ix;
+        }
+        let ix = self.free.pop().unwrap_or_else(|| {
+            self.identities.push(None);
+            PeerIx(u32::try_from(self.identities.len() - 1).expect("bounded by connections"))
+        });
+        self.identities[ix.0 as usize] = Some(peer);
+        self.indices.insert(peer, ix);
+        ix
+    }
+
+    pub(crate) fn find(&self, peer: &PeerId) -> Option<PeerIx> {
+        self.indices.get(peer).copied()
+    }
+
+    pub(crate) fn identity(&self, ix: PeerIx) -> Option<PeerId> {
+        self.identities.get(ix.0 as usize).copied().flatten()
+    }
+
+    /// The router remembers nothing of the index any more.
+    pub(crate) fn release(&mut self, ix: PeerIx) {
+        if let Some(peer) = self
+            .identities
+            .get_mut(ix.0 as usize)
+            .and_then(Option::take)
+        {
+            self.indices.remove(&peer);
+            self.free.push(ix);
+        }
+    }
+
+    pub(crate) fn known(&mut self, peer: PeerId) -> &mut Known {
+        self.known.entry(peer).or_default()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&PeerId, &Known)> {
+        self.known.iter()
+    }
+
+    pub(crate) fn connected(&mut self, peer: PeerId, endpoint: &ConnectedPoint) {
+        let known = self.known(peer);
+        known.connected = Connectedness::Connected;
+        known.address = Some(without_peer_id(endpoint.get_remote_address()));
+        self.gone.retain(|gone| *gone != peer);
+    }
+
+    pub(crate) fn disconnected(&mut self, peer: PeerId) {
+        self.set_gone(peer, Connectedness::CanConnect);
+    }
+
+    /// A peer that could not be reached: listed only if it was known before.
+    pub(crate) fn unreachable(&mut self, peer: PeerId) {
+        let connected = |known: &Known| known.connected == Connectedness::Connected;
+        if self.known.get(&peer).is_some_and(|known| !connected(known)) {
+            self.set_gone(peer, Connectedness::CannotConnect);
+        }
+    }
+
+    fn set_gone(&mut self, peer: PeerId, how: Connectedness) {
+        self.known(peer).connected = how;
+        self.gone.retain(|gone| *gone != peer);
+        self.gone.push_back(peer);
+        if self.gone.len() > GONE_MAX
+            && let Some(oldest) = self.gone.pop_front()
+        {
+            self.known.remove(&oldest);
+        }
+    }
+
+    pub(crate) fn connected_count(&self) -> usize {
+        self.known
+            .values()
+            .filter(|known| known.connected == Connectedness::Connected)
+            .count()
+    }
+}
+
+/// An address without the identity at its end.
+pub(crate) fn without_peer_id(address: &Multiaddr) -> Multiaddr {
+    address
+        .iter()
+        .filter(|part| !matches!(part, Protocol::P2p(_)))
+        .collect()
+}
+
+/// The peer id at the end of an address.
+pub(crate) fn peer_id_of(address: &Multiaddr) -> Option<PeerId> {
+    address.iter().find_map(|part| match part {
+        Protocol::P2p(peer) => Some(peer),
+        _ => None,
+    })
+}
+
+/// The IP address in an address.
+pub(crate) fn ip_of(address: &Multiaddr) -> Option<IpAddr> {
+    address.iter().find_map(|part| match part {
+        Protocol::Ip4(ip) => Some(ip.into()),
+        Protocol::Ip6(ip) => Some(ip.into()),
+        _ => None,
+    })
+}

@@ -1,0 +1,146 @@
+//! Length-prefixed frames on a stream, read and written without copying more than needed.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::{Buf, Bytes, BytesMut};
+use futures::io::{AsyncRead, AsyncWrite};
+use thiserror::Error;
+use undertone_gossip::wire::{VarintError, read_varint};
+
+/// Bytes asked of the stream at least.
+const READ_CHUNK: usize = 16 << 10;
+
+/// Why no frame could be read.
+#[derive(Debug, Error)]
+pub(crate) enum ReadError {
+    #[error("stream: {0}")]
+    Io(#[from] io::Error),
+    #[error("frame of {len} bytes is over the limit of {max}")]
+    TooLarge { len: u64, max: usize },
+    #[error("frame length: {0}")]
+    Length(VarintError),
+}
+
+/// Reads frames. Memory grows with what has arrived, never with what a prefix claims.
+#[derive(Debug)]
+pub(crate) struct FrameReader<S> {
+    stream: S,
+    buffer: BytesMut,
+    /// How much of `buffer` holds data.
+    filled: usize,
+    max: usize,
+}
+
+impl<S: AsyncRead + Unpin> FrameReader<S> {
+    pub(crate) fn new(stream: S, max: usize) -> Self {
+        Self {
+            stream,
+            buffer: BytesMut::new(),
+            filled: 0,
+            max,
+        }
+    }
+
+    /// The next frame without its prefix; `None` when the stream has ended.
+    pub(crate) fn poll_frame(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Option<Bytes>, ReadError>> {
+        loop {
+            let missing = match self.take_frame()? {
+                Ok(frame) => return Poll::Ready(Ok(Some(frame))),
+                Err(missing) => missing,
+            };
+            // At most as much again as is here already: a claimed megabyte costs its sender one.
+            let grow = missing
+                .min(self.filled.max(READ_CHUNK))
+                .max(READ_CHUNK.min(missing));
+            let wanted = self.filled + grow;
+            if self.buffer.len() < wanted {
+                self.buffer.resize(wanted, 0);
+            }
+            let space = &mut self.buffer[self.filled..];
+            let read = ready!(Pin::new(&mut self.stream).poll_read(cx, space))?;
+            if read == 0 {
+                return Poll::Ready(if self.filled == 0 {
+                    Ok(None)
+                } else {
+                    Err(io::Error::from(io::ErrorKind::UnexpectedEof).into())
+                });
+            }
+            self.filled += read;
+            if self.filled == read && self.buffer.len() > self.filled {
+                continue;
+            }
+        }
+    }
+
+    /// A frame if it is complete, otherwise the bytes to read at the least.
+    fn take_frame(&mut self) -> Result<Result<Bytes, usize>, ReadError> {
+        let (len, prefix) = match read_varint(&self.buffer[..self.filled]) {
+            Ok(read) => read,
+            Err(VarintError::Incomplete) => return Ok(Err(READ_CHUNK)),
+            Err(error) => return Err(ReadError::Length(error)),
+        };
+        let frame = match usize::try_from(len) {
+            Ok(frame) if frame <= self.max => frame,
+            _ => return Err(ReadError::TooLarge { len, max: self.max }),
+        };
+        let end = prefix + frame;
+        if self.filled < end {
+            return Ok(Err(end - self.filled));
+        }
+        let mut bytes = self.buffer.split_to(end);
+        self.filled -= end;
+        bytes.advance(prefix);
+        Ok(Ok(bytes.freeze()))
+    }
+}
+
+/// Writes what it is given, in order.
+#[derive(Debug)]
+pub(crate) struct FrameWriter<S> {
+    stream: S,
+    current: Bytes,
+    unflushed: bool,
+}
+
+impl<S: AsyncWrite + Unpin> FrameWriter<S> {
+    pub(crate) fn new(stream: S) -> Self {
+        Self {
+            stream,
+            current: Bytes::new(),
+            unflushed: false,
+        }
+    }
+
+    /// Takes frames from `next` and writes them until there are none or the stream is full.
+    pub(crate) fn poll_write(
+        &mut self,
+        cx: &mut Context<'_>,
+        mut next: impl FnMut(&mut Context<'_>) -> Option<Bytes>,
+    ) -> Poll<io::Result<()>> {
+        loop {
+            while !self.current.is_empty() {
+                let stream = Pin::new(&mut self.stream);
+                let written = ready!(stream.poll_write(cx, &self.current))?;
+                if written == 0 {
+                    return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+                }
+                self.current.advance(written);
+                self.unflushed = true;
+            }
+            match next(cx) {
+                Some(bytes) => self.current = bytes,
+                None => break,
+            }
+        }
+        if self.unflushed {
+            ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
+            self.unflushed = false;
+        }
+        Poll::Pending
+    }
+}

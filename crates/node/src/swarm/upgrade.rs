@@ -1,0 +1,43 @@
+//! Negotiating a pubsub protocol: the id that was agreed on, and the bare stream.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use futures::future::{Ready, ready};
+use libp2p::core::upgrade::{InboundUpgrade, OutboundUpgrade, UpgradeInfo};
+use libp2p::swarm::{Stream, StreamProtocol};
+
+/// Offers a list of protocol ids, most preferred first.
+#[derive(Clone, Debug)]
+pub(crate) struct PubsubUpgrade {
+    pub(crate) protocols: Arc<[StreamProtocol]>,
+}
+
+impl UpgradeInfo for PubsubUpgrade {
+    type Info = StreamProtocol;
+    type InfoIter = Vec<StreamProtocol>;
+
+    fn protocol_info(&self) -> Self::InfoIter {
+        self.protocols.to_vec()
+    }
+}
+
+impl InboundUpgrade<Stream> for PubsubUpgrade {
+    type Output = (Stream, StreamProtocol);
+    type Error = Infallible;
+    type Future = Ready<Result<Self::Output, Infallible>>;
+
+    fn upgrade_inbound(self, stream: Stream, protocol: StreamProtocol) -> Self::Future {
+        ready(Ok((stream, protocol)))
+    }
+}
+
+impl OutboundUpgrade<Stream> for PubsubUpgrade {
+    type Output = (Stream, StreamProtocol);
+    type Error = Infallible;
+    type Future = Ready<Result<Self::Output, Infallible>>;
+
+    fn upgrade_outbound(self, stream: Stream, protocol: StreamProtocol) -> Self::Future {
+        ready(Ok((stream, protocol)))
+    }
+}
