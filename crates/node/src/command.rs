@@ -3,6 +3,7 @@
 use libp2p::{Multiaddr, PeerId};
 use thiserror::Error;
 use tokio::sync::oneshot;
+use undertone_gossip::{Stats, Usage};
 use undertone_message::{MessageHash, PubsubTopic, WakuMessage};
 
 /// One request; the answer goes to `reply`, and a dropped `reply` means that nobody waits.
@@ -53,11 +54,25 @@ pub enum Command {
         /// The answer.
         reply: oneshot::Sender<HealthReport>,
     },
+    /// What the router has done so far, and how much of its bounds is in use.
+    Gossip {
+        /// The answer.
+        reply: oneshot::Sender<GossipSnapshot>,
+    },
     /// Stop; answered when everything is closed.
     Shutdown {
         /// The answer.
         reply: oneshot::Sender<()>,
     },
+}
+
+/// The router at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GossipSnapshot {
+    /// Totals since the start.
+    pub stats: Stats,
+    /// How much of its bounds is in use.
+    pub usage: Usage,
 }
 
 /// A message that was sent.

@@ -9,8 +9,8 @@ use tokio::sync::{mpsc, oneshot};
 use undertone_message::{MessageHash, PubsubTopic, WakuMessage};
 
 use crate::command::{
-    Command, ConnectFailure, HealthReport, NodeInfo, PeerSnapshot, PublishFailure, Published,
-    SubscribeFailure,
+    Command, ConnectFailure, GossipSnapshot, HealthReport, NodeInfo, PeerSnapshot, PublishFailure,
+    Published, SubscribeFailure,
 };
 
 #[cfg(test)]
@@ -155,6 +155,11 @@ impl NodeHandle {
     /// How well it is.
     pub async fn health(&self) -> Result<HealthReport, Stopped> {
         self.ask(|reply| Command::Health { reply }).await
+    }
+
+    /// What the router has done so far.
+    pub async fn gossip(&self) -> Result<GossipSnapshot, Stopped> {
+        self.ask(|reply| Command::Gossip { reply }).await
     }
 
     /// Stops the node and waits until it has; a node that has stopped already is success.

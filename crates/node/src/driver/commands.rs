@@ -8,8 +8,8 @@ use undertone_relay::{self as relay, Input, ProofFailure, PublishError};
 use super::event_loop::EventLoop;
 use super::peers::Known;
 use crate::command::{
-    Command, ConnectFailure, ConnectionStatus, HealthReport, HealthStatus, NodeInfo, PeerSnapshot,
-    ProtocolHealth, PublishFailure, Published, SubscribeFailure,
+    Command, ConnectFailure, ConnectionStatus, GossipSnapshot, HealthReport, HealthStatus,
+    NodeInfo, PeerSnapshot, ProtocolHealth, PublishFailure, Published, SubscribeFailure,
 };
 
 impl EventLoop {
@@ -47,6 +47,13 @@ impl EventLoop {
             }
             Command::Health { reply } => {
                 let _ = reply.send(self.health());
+            }
+            Command::Gossip { reply } => {
+                let router = self.relay.router();
+                let _ = reply.send(GossipSnapshot {
+                    stats: router.stats(),
+                    usage: router.usage(),
+                });
             }
             Command::Shutdown { reply } => {
                 // Taken by the loop itself, which has to end.

@@ -13,10 +13,14 @@ fn topic() -> PubsubTopic {
 fn delivery(payload: u8) -> Delivery {
     let message = WakuMessage::new(vec![payload], "/a/1/b/proto");
     let hash = message_hash(&topic().to_string(), &message);
+    let now = Instant::now();
     Delivery {
         pubsub_topic: topic(),
         message,
         hash,
+        from: None,
+        received: now,
+        validated: now,
     }
 }
 
@@ -49,12 +53,13 @@ async fn a_command_dropped_unanswered_reads_as_stopped() {
 async fn a_slow_reader_loses_messages_and_a_gone_one_is_forgotten() {
     let (handle, endpoint) = node_channel();
     let mut messages = handle.messages(1);
-    endpoint.deliveries.deliver(&delivery(1));
-    endpoint.deliveries.deliver(&delivery(2));
-    assert_eq!(messages.recv().await, Some(delivery(1)));
-    endpoint.deliveries.deliver(&delivery(3));
-    assert_eq!(messages.recv().await, Some(delivery(3)));
+    let [first, lost, second, unread] = [1, 2, 3, 4].map(delivery);
+    endpoint.deliveries.deliver(&first);
+    endpoint.deliveries.deliver(&lost);
+    assert_eq!(messages.recv().await, Some(first));
+    endpoint.deliveries.deliver(&second);
+    assert_eq!(messages.recv().await, Some(second));
     drop(messages);
-    endpoint.deliveries.deliver(&delivery(4));
+    endpoint.deliveries.deliver(&unread);
     assert!(endpoint.deliveries.lock().is_empty());
 }

@@ -1,6 +1,9 @@
 //! A node that answers as told and remembers what it was asked, and requests to its API.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    sync::{Arc, Mutex},
+    time::Instant,
+};
 
 use axum::{
     Router,
@@ -110,10 +113,14 @@ impl Api {
     /// The node receives a message.
     pub(crate) fn deliver(&self, topic: PubsubTopic, message: WakuMessage) {
         let hash = message_hash(&topic.to_string(), &message);
+        let now = Instant::now();
         self.deliveries.deliver(&Delivery {
             pubsub_topic: topic,
             message,
             hash,
+            from: None,
+            received: now,
+            validated: now,
         });
     }
 

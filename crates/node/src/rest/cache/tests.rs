@@ -1,3 +1,5 @@
+use std::time::Instant;
+
 use undertone_message::{Shard, message_hash};
 
 use super::*;
@@ -15,11 +17,16 @@ fn message(payload: u8) -> WakuMessage {
 fn deliver(cache: &MessageCache, pubsub_topic: PubsubTopic, payload: u8) {
     let message = message(payload);
     let hash = message_hash(&pubsub_topic.to_string(), &message);
-    assert!(cache.deliver(&Delivery {
+    let now = Instant::now();
+    let delivery = Delivery {
         pubsub_topic,
         message,
-        hash
-    }));
+        hash,
+        from: None,
+        received: now,
+        validated: now,
+    };
+    assert!(cache.deliver(&delivery));
 }
 
 #[test]
