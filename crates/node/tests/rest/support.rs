@@ -231,6 +231,8 @@ async fn answer(
                 }
             }
             Command::Shutdown { reply } => drop(reply.send(())),
+            // Not part of the API.
+            Command::Gossip { .. } => {}
         }
     }
 }
