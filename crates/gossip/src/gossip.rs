@@ -68,7 +68,8 @@ impl Router {
         }
         let budget = limits
             .iwant_ids_per_heartbeat_max
-            .saturating_sub(state.used.iwant_ids);
+            .saturating_sub(state.used.iwant_ids)
+            .min(self.promises.room());
         let in_flight_max = self.config.iwant_in_flight_max;
         let mut wanted: Vec<_> = ihave
             .ids

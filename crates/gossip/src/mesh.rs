@@ -162,7 +162,8 @@ impl Router {
             return;
         };
         let (explicit, direction) = (state.explicit, state.direction);
-        if self.topics.get(ix).mesh.contains(peer) {
+        // A peer without a mesh would not understand the PRUNE that ends its membership.
+        if self.topics.get(ix).mesh.contains(peer) || !state.features.mesh {
             return;
         }
         let backoff = self.config.prune_backoff;

@@ -57,4 +57,8 @@ impl Pending {
     pub(crate) fn len(&self) -> usize {
         self.messages.len()
     }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
 }

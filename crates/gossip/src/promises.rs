@@ -36,9 +36,12 @@ impl Promises {
     /// Whether one more peer may be asked for `id`, given how many may be asked at once.
     pub(crate) fn may_ask(&self, id: &MessageId, peer: PeerIx, in_flight_max: usize) -> bool {
         let open = self.requests.get(id).map_or(&[][..], Vec::as_slice);
-        self.count < self.max
-            && open.len() < in_flight_max
-            && open.iter().all(|request| request.peer != peer)
+        open.len() < in_flight_max && open.iter().all(|request| request.peer != peer)
+    }
+
+    /// How many more requests may be made.
+    pub(crate) fn room(&self) -> usize {
+        self.max.saturating_sub(self.count)
     }
 
     /// `peer` was asked for `ids`; `tracked` is the index of the one it is held to.

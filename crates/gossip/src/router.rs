@@ -326,9 +326,11 @@ impl Router {
             topics: self.topics.len(),
             seen: self.seen.len(),
             pending: self.pending.len(),
+            pending_bytes: self.pending.bytes(),
             cache_bytes: self.cache.bytes(),
             promises: self.promises.len(),
             backoffs: self.backoffs.len(),
+            departed: self.departed.len(),
             subscriptions_of_a_peer: per_peer(|state| state.topics.len()),
             idontwant_of_a_peer: per_peer(|state| state.dont_send.len()),
             cancellable_of_a_peer: per_peer(|state| state.cancellable.len()),
@@ -345,12 +347,16 @@ pub struct Usage {
     pub seen: usize,
     /// Messages that wait for the validator.
     pub pending: usize,
+    /// Bytes of messages that wait for the validator.
+    pub pending_bytes: usize,
     /// Bytes in the message cache.
     pub cache_bytes: usize,
     /// Open requests.
     pub promises: usize,
     /// Backoffs remembered.
     pub backoffs: usize,
+    /// Peers that are gone and whose index is still bound.
+    pub departed: usize,
     /// Most topics of one peer.
     pub subscriptions_of_a_peer: usize,
     /// Most unwanted ids of one peer.

@@ -8,13 +8,20 @@
 //! `proptest-regressions/`, from where the next `cargo test -p undertone-gossip` replays it first;
 //! `PROPTEST_CASES=10000` searches longer.
 
+mod contract;
+mod cves;
+mod determinism;
 mod flood;
+mod forwarding;
+mod fuzz;
 mod gossip;
 mod idontwant;
 mod mesh;
+mod misbehaviour;
 pub(crate) mod net;
 mod publish;
 mod px;
+mod queue;
 pub(crate) mod raw;
 mod scoring;
 pub(crate) mod solo;

@@ -112,7 +112,7 @@ pub fn decode(frame: &Bytes, limits: &Limits) -> Result<Rpc, Malformed> {
             max: limits.frame_bytes_max,
         });
     }
-    let mut rpc = Rpc::default();
+    let (mut rpc, mut iwant_entries) = (Rpc::default(), 0);
     let mut fields = Fields(frame.clone());
     while let Some(field) = fields.next()? {
         match (field.number, field.value) {
@@ -125,7 +125,7 @@ pub fn decode(frame: &Bytes, limits: &Limits) -> Result<Rpc, Malformed> {
                 within("messages", rpc.messages.len(), limits.messages_per_rpc_max)?;
                 rpc.messages.push(message(b, limits)?);
             }
-            (3, Value::Bytes(b)) => control(b, &mut rpc, limits)?,
+            (3, Value::Bytes(b)) => control(b, &mut rpc, &mut iwant_entries, limits)?,
             _ => {}
         }
     }
@@ -170,10 +170,15 @@ fn message(bytes: Bytes, limits: &Limits) -> Result<WireMessage, Malformed> {
     })
 }
 
-fn control(bytes: Bytes, rpc: &mut Rpc, limits: &Limits) -> Result<(), Malformed> {
+/// A frame may hold several control messages, so what is counted is counted over all of them.
+fn control(
+    bytes: Bytes,
+    rpc: &mut Rpc,
+    iwant_entries: &mut usize,
+    limits: &Limits,
+) -> Result<(), Malformed> {
     let max = limits.control_entries_per_rpc_max;
     let mut fields = Fields(bytes);
-    let mut iwant_entries = 0;
     while let Some(field) = fields.next()? {
         let Value::Bytes(b) = field.value else {
             continue;
@@ -185,8 +190,8 @@ fn control(bytes: Bytes, rpc: &mut Rpc, limits: &Limits) -> Result<(), Malformed
                 rpc.ihave.push(ihave(b, already, limits)?);
             }
             2 => {
-                within("IWANT", iwant_entries, max)?;
-                iwant_entries += 1;
+                within("IWANT", *iwant_entries, max)?;
+                *iwant_entries += 1;
                 id_list(b, &mut rpc.iwant, limits)?;
             }
             3 => {

@@ -1,0 +1,393 @@
+//! Arbitrary inputs, hostile ones among them, against one router with tiny limits. After each one
+//! every bound must hold, and outputs must make sense to a driver.
+//!
+//! A failure prints the shortest list of operations that was found and stores its seed (see the
+//! module above).
+
+use std::collections::{BTreeSet, VecDeque};
+use std::time::Duration;
+
+use bytes::Bytes;
+use proptest::prelude::*;
+
+use super::raw;
+use super::solo::peer;
+use crate::types::MessageId;
+use crate::wire::decode;
+use crate::{
+    Config, Direction, Input, Limits, NewPeer, Output, PROTOCOLS, PeerIx, Progress, Router,
+    SendHandle, Time, Topic, Verdict,
+};
+
+const PEERS: u32 = 8;
+const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
+const D_HIGH: usize = 3;
+
+#[derive(Clone, Debug)]
+enum Op {
+    Connect {
+        n: u32,
+        outbound: bool,
+        protocol: usize,
+        explicit: bool,
+    },
+    Disconnect(u32),
+    Frame(u32, Vec<Vec<u8>>),
+    /// Verdict on one of the messages that wait.
+    Judge(usize, Verdict),
+    Publish(usize, u8, usize),
+    Subscribe(usize),
+    Unsubscribe(usize),
+    /// News of one of the frames given out lately.
+    Sent(usize, Progress),
+    Application(u32, f64),
+    Wait(u64),
+}
+
+/// Few names, so that things meet; long ones, to hit the limit.
+fn name() -> impl Strategy<Value = String> {
+    prop_oneof![
+        6 => (0..NAMES.len()).prop_map(|i| NAMES[i].to_owned()),
+        2 => "[f-p]{1,2}",
+        1 => "z{9,20}",
+    ]
+}
+
+/// Data of the few messages there are: 12 of them, of three sizes.
+fn data(i: u8) -> Vec<u8> {
+    vec![i; [3, 40, 300][usize::from(i % 3)]]
+}
+
+fn ids() -> impl Strategy<Value = Vec<MessageId>> {
+    let real = prop::collection::vec(0u8..12, 1..6)
+        .prop_map(|all| all.iter().map(|i| MessageId::of(&data(*i))).collect());
+    let made_up = (0u32..500, 1usize..40).prop_map(|(n, count)| raw::made_up_ids(n, count));
+    prop_oneof![real, made_up]
+}
+
+fn entry() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![
+        4 => (any::<bool>(), name()).prop_map(|(on, t)| raw::subscription(on, &t)),
+        6 => (name(), 0u8..12).prop_map(|(t, i)| raw::publish(&t, &data(i))),
+        4 => name().prop_map(|t| raw::graft(&t)),
+        3 => (name(), any::<Option<u64>>(), any::<bool>()).prop_map(|(t, backoff, px)| {
+            let offered: [(&[u8], &[u8]); 1] = [(b"id", b"record")];
+            raw::prune(&t, backoff, if px { &offered } else { &[] })
+        }),
+        3 => (name(), Just(Some(0u64))).prop_map(|(t, backoff)| raw::prune(&t, backoff, &[])),
+        3 => (name(), ids()).prop_map(|(t, ids)| raw::ihave(&t, &ids)),
+        3 => ids().prop_map(|ids| raw::iwant(&ids)),
+        3 => ids().prop_map(|ids| raw::idontwant(&ids)),
+        1 => prop::collection::vec(any::<u8>(), 0..30),
+        1 => (name(), 0u8..12).prop_map(|(t, i)| {
+            let signed = [raw::bytes(2, &data(i)), raw::bytes(4, t.as_bytes()), raw::bytes(5, b"s")];
+            raw::bytes(2, &signed.concat())
+        }),
+    ]
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let n = 0..PEERS;
+    let verdict = prop_oneof![
+        3 => Just(Verdict::Accept), 1 => Just(Verdict::Ignore), 1 => Just(Verdict::Reject)
+    ];
+    let progress = prop_oneof![Just(Progress::Started), Just(Progress::Dropped)];
+    prop_oneof![
+        6 => (n.clone(), any::<bool>(), 0..PROTOCOLS.len(), prop::bool::weighted(0.1)).prop_map(
+            |(n, outbound, protocol, explicit)| Op::Connect { n, outbound, protocol, explicit }
+        ),
+        1 => n.clone().prop_map(Op::Disconnect),
+        20 => (n.clone(), prop::collection::vec(entry(), 1..6)).prop_map(|(n, e)| Op::Frame(n, e)),
+        6 => (0usize..10, verdict).prop_map(|(i, v)| Op::Judge(i, v)),
+        2 => (0..NAMES.len(), 0u8..12, 0usize..900).prop_map(|(t, i, len)| Op::Publish(t, i, len)),
+        3 => (0..NAMES.len()).prop_map(Op::Subscribe),
+        1 => (0..NAMES.len()).prop_map(Op::Unsubscribe),
+        4 => (0usize..20, progress).prop_map(|(i, p)| Op::Sent(i, p)),
+        1 => (n, -2_000.0..100.0).prop_map(|(n, score)| Op::Application(n, score)),
+        4 => (0u64..3_000).prop_map(Op::Wait),
+    ]
+}
+
+fn config(px: bool) -> Config {
+    let mut config = super::solo::scored();
+    let degrees = &mut config.degrees;
+    (degrees.d_low, degrees.d, degrees.d_high) = (2, 2, D_HIGH);
+    (degrees.d_score, degrees.d_out, degrees.d_lazy) = (1, 1, 2);
+    config.idontwant_threshold_bytes = 100;
+    config.prune_backoff = Duration::from_secs(4);
+    config.seen_ttl = Duration::from_secs(6);
+    config.thresholds.opportunistic_graft = 1.0;
+    config.opportunistic_graft_heartbeats = 2;
+    config.peer_exchange = px;
+    config.score.as_mut().unwrap().retain_score = Duration::from_secs(8);
+    config.score.as_mut().unwrap().decay_interval = Duration::from_secs(2);
+    config.limits = Limits {
+        frame_bytes_max: 1_500,
+        topic_bytes_max: 8,
+        subscriptions_per_rpc_max: 3,
+        subscriptions_per_peer_max: 4,
+        topics_max: 9,
+        messages_per_rpc_max: 3,
+        control_entries_per_rpc_max: 3,
+        ids_per_rpc_max: 30,
+        seen_max: 6,
+        cache_bytes_max: 1_000,
+        pending_max: 3,
+        pending_bytes_max: 400,
+        idontwant_ids_per_heartbeat_max: 5,
+        ihave_messages_per_heartbeat_max: 3,
+        iwant_ids_per_heartbeat_max: 20,
+        cancellable_per_peer_max: 4,
+        promises_max: 25,
+        retained_peers_max: 3,
+        backoffs_max: 6,
+        control_frame_bytes_max: 400,
+        ..Limits::default()
+    };
+    config
+}
+
+/// A driver that checks what it is told.
+struct Driver {
+    router: Router,
+    now: Time,
+    connected: BTreeSet<u32>,
+    inbound: BTreeSet<u32>,
+    waiting: VecDeque<MessageId>,
+    handles: VecDeque<(PeerIx, SendHandle)>,
+}
+
+impl Driver {
+    fn new(px: bool) -> Self {
+        Self {
+            router: Router::new(config(px), [1; 32], Time::ZERO).unwrap(),
+            now: Time::ZERO,
+            connected: BTreeSet::new(),
+            inbound: BTreeSet::new(),
+            waiting: VecDeque::new(),
+            handles: VecDeque::new(),
+        }
+    }
+
+    fn run(&mut self, op: &Op) -> Result<(), TestCaseError> {
+        let topic = |i: usize| Topic::new(NAMES[i]);
+        let input = match op {
+            Op::Connect {
+                n,
+                outbound,
+                protocol,
+                explicit,
+            } => {
+                if !self.connected.insert(*n) {
+                    return Ok(());
+                }
+                self.inbound.remove(n);
+                let direction = if *outbound {
+                    Direction::Outbound
+                } else {
+                    self.inbound.insert(*n);
+                    Direction::Inbound
+                };
+                let ip = Some(std::net::Ipv4Addr::new(10, 0, 0, (*n % 3) as u8).into());
+                Input::Connected(NewPeer {
+                    direction,
+                    features: PROTOCOLS[*protocol].features,
+                    explicit: *explicit,
+                    ip,
+                    ..peer(*n)
+                })
+            }
+            Op::Disconnect(n) => {
+                if !self.connected.remove(n) {
+                    return Ok(());
+                }
+                Input::Disconnected(PeerIx(*n))
+            }
+            Op::Frame(n, _) if !self.connected.contains(n) => return Ok(()),
+            Op::Frame(n, entries) => {
+                let frame = entries.concat().into();
+                Input::Frame {
+                    peer: PeerIx(*n),
+                    frame,
+                }
+            }
+            Op::Judge(i, verdict) => {
+                let at = i % self.waiting.len().max(1);
+                let Some(id) = self.waiting.remove(at) else {
+                    return Ok(());
+                };
+                Input::Validated {
+                    id,
+                    verdict: *verdict,
+                }
+            }
+            Op::Publish(t, i, len) => {
+                let data = Bytes::from([data(*i), vec![0; *len]].concat());
+                Input::Publish {
+                    topic: topic(*t),
+                    data,
+                    token: 0,
+                }
+            }
+            Op::Subscribe(t) => Input::Subscribe(topic(*t)),
+            Op::Unsubscribe(t) => Input::Unsubscribe(topic(*t)),
+            Op::Sent(i, progress) => {
+                let at = i % self.handles.len().max(1);
+                let Some((peer, handle)) = self.handles.remove(at) else {
+                    return Ok(());
+                };
+                Input::Sent {
+                    peer,
+                    handle,
+                    progress: *progress,
+                }
+            }
+            Op::Application(n, score) => Input::ApplicationScore {
+                peer: PeerIx(*n),
+                score: *score,
+            },
+            Op::Wait(ms) => {
+                let end = self.now.after(Duration::from_millis(*ms));
+                while self.router.next_timeout() <= end {
+                    self.now = self.router.next_timeout();
+                    self.take(Input::Tick)?;
+                }
+                self.now = end;
+                Input::Tick
+            }
+        };
+        self.take(input)
+    }
+
+    fn take(&mut self, input: Input) -> Result<(), TestCaseError> {
+        // Own topics may not fit; nothing else that this driver does is misuse.
+        let own = matches!(input, Input::Subscribe(_) | Input::Publish { .. });
+        if let Err(error) = self.router.handle(self.now, input) {
+            prop_assert!(own, "{error}");
+        }
+        prop_assert!(self.router.next_timeout() > self.now);
+        while let Some(output) = self.router.poll() {
+            self.check(output)?;
+        }
+        self.check_bounds()?;
+        self.check_meshes()
+    }
+
+    fn check(&mut self, output: Output) -> Result<(), TestCaseError> {
+        match output {
+            Output::Send {
+                peer,
+                handle,
+                frame,
+                ..
+            } => {
+                prop_assert!(self.connected.contains(&peer.0), "to a stranger");
+                let rpc = decode(&raw::strip_prefix(&frame), &Limits::default());
+                let rpc = rpc.map_err(|e| TestCaseError::fail(format!("unreadable: {e}")))?;
+                let limits = &self.router.config().limits;
+                let max = if rpc.messages.is_empty() {
+                    limits.control_frame_bytes_max
+                } else {
+                    limits.frame_bytes_max + 3
+                };
+                prop_assert!(frame.len() <= max, "{} bytes: {rpc:?}", frame.len());
+                self.handles.push_back((peer, handle));
+                self.handles.truncate(40);
+            }
+            Output::Cancel { peer, .. } | Output::Disconnect(peer) => {
+                prop_assert!(self.connected.contains(&peer.0), "of a stranger");
+            }
+            Output::Validate { id, .. } => self.waiting.push_back(id),
+            Output::Forgotten(peer) => {
+                prop_assert!(!self.connected.contains(&peer.0), "forgotten while here");
+                prop_assert_eq!(self.router.score(peer), 0.0);
+            }
+            Output::Connect { identity, .. } => {
+                prop_assert!(self.router.config().peer_exchange);
+                prop_assert_eq!(identity, "id");
+            }
+            Output::Deliver { id, data, .. } => prop_assert_eq!(MessageId::of(&data), id),
+            Output::Published { .. } | Output::Report(_) => {}
+        }
+        Ok(())
+    }
+
+    fn check_bounds(&self) -> Result<(), TestCaseError> {
+        let (usage, config) = (self.router.usage(), self.router.config());
+        let limits = &config.limits;
+        let idontwant = limits.idontwant_ids_per_heartbeat_max;
+        let bounds = [
+            ("topics", usage.topics, limits.topics_max),
+            ("seen", usage.seen, limits.seen_max),
+            ("pending", usage.pending, limits.pending_max),
+            (
+                "pending bytes",
+                usage.pending_bytes,
+                limits.pending_bytes_max,
+            ),
+            // One message is kept even if it is larger than the whole cache may be.
+            (
+                "cache",
+                usage.cache_bytes,
+                limits.cache_bytes_max.max(limits.frame_bytes_max),
+            ),
+            ("promises", usage.promises, limits.promises_max),
+            ("backoffs", usage.backoffs, limits.backoffs_max),
+            ("departed", usage.departed, limits.retained_peers_max),
+            (
+                "subscriptions",
+                usage.subscriptions_of_a_peer,
+                limits.subscriptions_per_peer_max,
+            ),
+            (
+                "idontwant",
+                usage.idontwant_of_a_peer,
+                idontwant * config.idontwant_ttl_heartbeats as usize,
+            ),
+            (
+                "cancellable",
+                usage.cancellable_of_a_peer,
+                limits.cancellable_per_peer_max,
+            ),
+        ];
+        for (what, used, max) in bounds {
+            prop_assert!(used <= max, "{what}: {used} of {max}");
+        }
+        Ok(())
+    }
+
+    fn check_meshes(&self) -> Result<(), TestCaseError> {
+        let joined = self.router.joined();
+        for name in NAMES {
+            let topic = Topic::new(name);
+            let mesh = self.router.mesh(&topic);
+            prop_assert!(mesh.is_empty() || joined.contains(&topic), "mesh of {name}");
+            let subscribers = self.router.subscribers(&topic);
+            prop_assert!(mesh.iter().all(|peer| subscribers.contains(peer)));
+            prop_assert!(
+                subscribers
+                    .iter()
+                    .all(|peer| self.connected.contains(&peer.0))
+            );
+            let inbound = mesh
+                .iter()
+                .filter(|peer| self.inbound.contains(&peer.0))
+                .count();
+            prop_assert!(
+                inbound <= D_HIGH + 2,
+                "{inbound} inbound peers in the mesh of {name}"
+            );
+        }
+        Ok(())
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_inputs_keep_every_bound(px in any::<bool>(), ops in prop::collection::vec(op(), 0..150)) {
+        let mut driver = Driver::new(px);
+        for op in &ops {
+            driver.run(op)?;
+        }
+    }
+}
