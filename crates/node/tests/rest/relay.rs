@@ -169,7 +169,9 @@ async fn a_node_that_does_not_answer_is_a_timeout() {
         StatusCode::INTERNAL_SERVER_ERROR,
         "Failed to publish: timedout".into(),
     );
+    let start = tokio::time::Instant::now();
     assert_eq!(api.post(MESSAGES_0, MESSAGE).await, expected);
+    assert_eq!(start.elapsed().as_secs(), 5, "by the paused clock");
 }
 
 #[tokio::test]
