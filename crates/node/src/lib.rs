@@ -1,5 +1,6 @@
 //! The relay machine on real sockets: libp2p, REST, configuration.
 
+pub mod assemble;
 pub mod command;
 pub mod config;
 pub mod driver;
@@ -7,3 +8,6 @@ pub mod handle;
 pub mod logging;
 pub mod rest;
 mod swarm;
+
+pub use libp2p::identity::Keypair;
+pub use libp2p::{Multiaddr, PeerId};

@@ -26,6 +26,15 @@ const REDIAL: Duration = Duration::from_secs(2);
 /// How often the offset between wall clock and virtual time is renewed.
 const CLOCK_SYNC: Duration = Duration::from_secs(10);
 
+/// An event and when it happened.
+#[derive(Clone, Debug)]
+pub struct TimedEvent {
+    /// When.
+    pub at: Instant,
+    /// What.
+    pub event: NodeEvent,
+}
+
 /// Events for whoever watches a node from within the process: the demo, tests.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -81,7 +90,7 @@ pub(crate) struct EventLoop {
     pub(crate) rln_events: mpsc::UnboundedReceiver<RlnEvent>,
     pub(crate) commands: mpsc::Receiver<Command>,
     pub(crate) deliveries: Deliveries,
-    pub(crate) events: Option<mpsc::UnboundedSender<NodeEvent>>,
+    pub(crate) events: Option<mpsc::UnboundedSender<TimedEvent>>,
     pub(crate) network: &'static str,
     pub(crate) cluster_id: u16,
     pub(crate) static_peers: Vec<Multiaddr>,
@@ -287,7 +296,8 @@ impl EventLoop {
     pub(crate) fn event(&mut self, event: NodeEvent) {
         if let Some(events) = &self.events {
             // Whoever watched may have stopped watching.
-            let _ = events.send(event);
+            let at = Instant::now();
+            let _ = events.send(TimedEvent { at, event });
         }
     }
 

@@ -13,6 +13,6 @@ mod rln;
 mod start;
 mod time;
 
-pub use event_loop::NodeEvent;
+pub use event_loop::{NodeEvent, TimedEvent};
 pub use rln::{MemberProofs, ProofSource, RlnOptions};
 pub use start::{NodeOptions, RunningNode, StartError, start};

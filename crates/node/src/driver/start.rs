@@ -11,7 +11,7 @@ use undertone_gossip::{ConfigError, QueueLimits, Time};
 use undertone_message::PubsubTopic;
 use undertone_relay::{Relay, RelayConfig};
 
-use super::event_loop::{EventLoop, NodeEvent};
+use super::event_loop::{EventLoop, TimedEvent};
 use super::peers::PeerTable;
 use super::rln::{RlnOptions, RlnService};
 use super::time::Clock;
@@ -41,7 +41,7 @@ pub struct NodeOptions {
     /// Rate limiting; must be there if the relay's configuration has it.
     pub rln: Option<RlnOptions>,
     /// Where events go, for whoever watches from within the process.
-    pub events: Option<mpsc::UnboundedSender<NodeEvent>>,
+    pub events: Option<mpsc::UnboundedSender<TimedEvent>>,
 }
 
 /// A node that runs on a thread of its own.

@@ -1,0 +1,42 @@
+//! Gossip parameters from the configuration.
+
+use std::time::Duration;
+
+use undertone_gossip::{Config, FloodPublish};
+
+use crate::config::GossipOverrides;
+
+/// Replaces what the configuration names.
+pub(super) fn apply(config: &mut Config, overrides: &GossipOverrides) {
+    let degrees = &mut config.degrees;
+    set(&mut degrees.d, overrides.d);
+    set(&mut degrees.d_low, overrides.d_low);
+    set(&mut degrees.d_high, overrides.d_high);
+    set(&mut degrees.d_score, overrides.d_score);
+    set(&mut degrees.d_out, overrides.d_out);
+    set(&mut degrees.d_lazy, overrides.d_lazy);
+    set(
+        &mut config.heartbeat,
+        overrides.heartbeat_ms.map(Duration::from_millis),
+    );
+    set(&mut config.gossip_factor, overrides.gossip_factor);
+    set(&mut config.history_length, overrides.history_length);
+    set(&mut config.history_gossip, overrides.history_gossip);
+    set(
+        &mut config.seen_ttl,
+        overrides.seen_ttl_s.map(Duration::from_secs),
+    );
+    set(
+        &mut config.prune_backoff,
+        overrides.prune_backoff_s.map(Duration::from_secs),
+    );
+    if overrides.flood_publish == Some(false) {
+        config.flood_publish = FloodPublish::Off;
+    }
+}
+
+fn set<T>(target: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *target = value;
+    }
+}

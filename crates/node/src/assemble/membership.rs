@@ -1,0 +1,82 @@
+//! Rate limiting from the configuration: registry, verifier, and our own membership if we have one.
+
+use std::sync::{Arc, Mutex};
+
+use undertone_membership::{MembershipView, Registry, RegistryError, SqliteRegistry};
+use undertone_rln::{Identity, IdentityFile, Key, MessageIdCounter, Prover, Verifier};
+
+use super::AssembleError;
+use crate::config::RlnConfig;
+use crate::driver::{MemberProofs, ProofSource, RlnOptions};
+
+/// Threads that check proofs: one is left for everything else.
+fn verifier_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, |n| n.get().saturating_sub(1).max(1))
+}
+
+pub(super) fn open(
+    config: &RlnConfig,
+    relay: &undertone_relay::RlnConfig,
+) -> Result<RlnOptions, AssembleError> {
+    let key = Key::load()?;
+    let limit = u32::try_from(config.params.user_message_limit).unwrap_or(u32::MAX);
+    let registry = Arc::new(
+        SqliteRegistry::open_or_create(&config.registry, limit).map_err(RegistryError::from)?,
+    );
+    let mut view = MembershipView::new(relay.root_window);
+    view.refresh(&*registry)?;
+    let view = Arc::new(Mutex::new(view));
+    let proofs = match identity(config)? {
+        Some(identity) => member(config, relay, &key, &*registry, identity, &view)?,
+        None => None,
+    };
+    Ok(RlnOptions {
+        registry,
+        verifier: Verifier::new(&key),
+        verifier_threads: verifier_threads(),
+        proofs,
+        view,
+    })
+}
+
+fn identity(config: &RlnConfig) -> Result<Option<Identity>, AssembleError> {
+    let path = &config.identity_file;
+    if !path.exists() {
+        tracing::warn!(
+            identity_file = %path.display(),
+            "no identity: this node relays but cannot publish; make one with \
+             `undertone rln keygen` and `undertone rln register`"
+        );
+        return Ok(None);
+    }
+    Ok(Some(IdentityFile::read(path)?))
+}
+
+fn member(
+    config: &RlnConfig,
+    relay: &undertone_relay::RlnConfig,
+    key: &Arc<Key>,
+    registry: &dyn Registry,
+    identity: Identity,
+    view: &Arc<Mutex<MembershipView>>,
+) -> Result<Option<Box<dyn ProofSource>>, AssembleError> {
+    let Some(member) = registry.find(identity.commitment())? else {
+        tracing::warn!(
+            registry = %config.registry.display(),
+            identity_file = %config.identity_file.display(),
+            "the identity is not registered: this node relays but cannot publish; register it \
+             with `undertone rln register` and start again"
+        );
+        return Ok(None);
+    };
+    // The registry's limit is part of the leaf: proofs for any other would not verify.
+    Ok(Some(Box::new(MemberProofs {
+        counter: MessageIdCounter::open(&config.counter_file, member.limit)?,
+        identity,
+        index: member.index,
+        limit: member.limit,
+        generation: relay.policy.generation,
+        prover: Arc::new(Prover::new(Arc::clone(key))),
+        view: Arc::clone(view),
+    })))
+}

@@ -1,0 +1,184 @@
+//! From a configuration to a running node with its REST server.
+
+mod files;
+mod gossip;
+mod membership;
+
+#[cfg(test)]
+mod tests;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use libp2p::Multiaddr;
+use libp2p::multiaddr::Protocol;
+use thiserror::Error;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use undertone_membership::RegistryError;
+use undertone_message::PubsubTopic;
+use undertone_relay::RelayConfig;
+use undertone_rln::{CounterError, IdentityFileError, KeyError};
+
+use crate::config::NodeConfig;
+use crate::driver::{NodeOptions, RunningNode, StartError, start};
+use crate::rest::{self, RestConfig};
+
+/// Why a configured node did not start.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum AssembleError {
+    /// The message-id counter.
+    #[error(transparent)]
+    Counter(#[from] CounterError),
+    /// The identity file.
+    #[error(transparent)]
+    Identity(#[from] IdentityFileError),
+    /// The proving key that is built in.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// The node's secret key.
+    #[error("node key {path}: {reason}; move the file away to get a new identity")]
+    NodeKey {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The folder for the node's files.
+    #[error("data-dir {path}: {error}; choose another with --data-dir")]
+    DataDir {
+        /// The folder.
+        path: PathBuf,
+        /// What the system says.
+        error: std::io::Error,
+    },
+    /// The registry.
+    #[error(transparent)]
+    Registry(#[from] RegistryError),
+    /// The REST server.
+    #[error("rest-address, rest-port: cannot listen on {address}: {error}; choose another port")]
+    Rest {
+        /// Where.
+        address: SocketAddr,
+        /// What the system says.
+        error: std::io::Error,
+    },
+    /// The node itself.
+    #[error(transparent)]
+    Start(#[from] StartError),
+}
+
+/// A node with everything its configuration asks for.
+pub struct Assembled {
+    /// The node.
+    pub node: RunningNode,
+    /// Where REST listens, if it does.
+    pub rest: Option<SocketAddr>,
+    /// Whether the node can publish where the network asks for proofs.
+    pub may_publish: bool,
+    rest_task: Option<(oneshot::Sender<()>, JoinHandle<std::io::Result<()>>)>,
+}
+
+impl Assembled {
+    /// Stops taking requests, then stops the node.
+    pub async fn stop(self) {
+        if let Some((stop, task)) = self.rest_task {
+            // The server may have ended by itself; that was logged.
+            let _ = stop.send(());
+            let _ = task.await;
+        }
+        self.node.stop().await;
+    }
+}
+
+/// Starts what the configuration describes.
+///
+/// # Errors
+/// [`AssembleError`] names the key or file and the remedy.
+pub async fn assemble(config: &NodeConfig) -> Result<Assembled, AssembleError> {
+    std::fs::create_dir_all(&config.data_dir).map_err(|error| AssembleError::DataDir {
+        path: config.data_dir.clone(),
+        error,
+    })?;
+    let rest = match &config.rest {
+        // Bound first: a port that is taken is found before anything else has started.
+        Some(rest) => {
+            let address = rest.address;
+            let listener = TcpListener::bind(address).await;
+            Some(listener.map_err(|error| AssembleError::Rest { address, error })?)
+        }
+        None => None,
+    };
+    let mut relay = RelayConfig::for_network(&config.network);
+    gossip::apply(&mut relay.gossip, &config.gossip);
+    if config.rln.is_none() {
+        relay.rln = None;
+    }
+    let rln = match (&config.rln, &relay.rln) {
+        (Some(config), Some(relay)) => Some(membership::open(config, relay)?),
+        _ => None,
+    };
+    let may_publish = rln.as_ref().is_none_or(|rln| rln.proofs.is_some());
+    let topics = match config.relay {
+        true => config
+            .shards
+            .iter()
+            .copied()
+            .map(PubsubTopic::Static)
+            .collect(),
+        false => Vec::new(),
+    };
+    let node = start(NodeOptions {
+        keypair: files::node_key(&config.node_key_file)?,
+        listen: listen_addresses(config),
+        relay,
+        network: config.network.name,
+        protocols: config.protocols.clone(),
+        topics: Vec::clone(&topics),
+        static_peers: config.static_peers.clone(),
+        max_connections: config.max_connections,
+        rln,
+        events: None,
+    })
+    .await?;
+    let mut assembled = Assembled {
+        node,
+        rest: None,
+        may_publish,
+        rest_task: None,
+    };
+    if let (Some(listener), Some(listen)) = (rest, &config.rest) {
+        assembled.rest = listener.local_addr().ok();
+        let rest_config = RestConfig {
+            network: config.network,
+            subscriptions: topics,
+            relay: config.relay,
+            admin: listen.admin,
+            relay_cache_capacity: listen.relay_cache_capacity,
+            version: format!("undertone v{}", env!("CARGO_PKG_VERSION")),
+        };
+        let router = rest::router(assembled.node.handle.clone(), rest_config);
+        let (stop, stopped) = oneshot::channel();
+        let stopped = async {
+            // A dropped sender means the same.
+            let _ = stopped.await;
+        };
+        let task = tokio::spawn(rest::serve(listener, router, stopped));
+        assembled.rest_task = Some((stop, task));
+    }
+    Ok(assembled)
+}
+
+fn listen_addresses(config: &NodeConfig) -> Vec<Multiaddr> {
+    let base = Multiaddr::from(config.listen_address);
+    let mut addresses = vec![base.clone().with(Protocol::Tcp(config.tcp_port))];
+    if let Some(port) = config.websocket_port {
+        addresses.push(
+            base.with(Protocol::Tcp(port))
+                .with(Protocol::Ws("/".into())),
+        );
+    }
+    addresses
+}
