@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use undertone_gossip::{MessageId, PeerIx};
 use undertone_message::WakuMessage;
-use undertone_rln::CheckedProof;
+use undertone_rln::{CheckedProof, Epoch};
 
 use crate::io::ProofTicket;
 
@@ -62,6 +62,11 @@ impl Checks {
 
     pub(crate) fn finish(&mut self, ticket: ProofTicket) -> Option<Check> {
         self.waiting.remove(&ticket)
+    }
+
+    /// The oldest epoch of a proof under way.
+    pub(crate) fn oldest_epoch(&self) -> Option<Epoch> {
+        self.waiting.values().map(|check| check.proof.epoch).min()
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -4,7 +4,9 @@ use bytes::Bytes;
 use thiserror::Error;
 use undertone_gossip::{self as gossip, Class, MessageId, NewPeer, PeerIx, Progress, SendHandle};
 use undertone_message::{DecodeError, MessageHash, PubsubTopic, WakuMessage};
-use undertone_rln::{Epoch, Fr, ProofStatement, RateLimitProof, RecoveredSecret, RootWindow};
+use undertone_rln::{
+    Epoch, Fr, ProofStatement, RateLimitProof, RecoveredSecret, Rejection as Why, RootWindow,
+};
 
 /// Names one proof that is being checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -226,13 +228,32 @@ pub enum Rejection {
 }
 
 impl Rejection {
-    /// Whether the peer that sent the message is to blame. Where another implementation may
-    /// forward it in good faith, it is not.
+    /// Whether the peer that sent the message is to blame. Where it may have forwarded the message
+    /// in good faith, it is not: blaming it would let one author set honest neighbours against
+    /// each other.
     pub fn is_blamed(&self) -> bool {
         match self {
             Self::Capacity | Self::Duplicate => false,
             Self::Decode(error) => !error.forwarder_may_be_honest(),
-            _ => true,
+            Self::Proof(why) => match why {
+                // Its clock or its view of the membership, or ours, may differ.
+                Why::StaleTimestamp { .. }
+                | Why::FutureTimestamp { .. }
+                | Why::UnknownRoot { .. }
+                // nwaku takes the identifier from the message; up to 0.37 it takes aliases too.
+                | Why::ForeignIdentifier
+                | Why::NonCanonical(_) => false,
+                Why::NegativeTimestamp { .. }
+                | Why::MalformedEpoch(_)
+                | Why::EpochMismatch { .. }
+                | Why::SignalMismatch => true,
+            },
+            Self::MalformedProof(_)
+            | Self::MissingProof
+            | Self::Snark
+            | Self::Spam
+            | Self::TooLarge { .. }
+            | Self::WrongShard => true,
         }
     }
 }
@@ -247,7 +268,15 @@ pub enum PublishError {
     /// `contentTopic` is empty.
     #[error("the content topic is empty; name one, like /my-app/1/chat/proto")]
     EmptyContentTopic,
-    /// The topic was not joined.
+    /// `meta` is longer than any receiver accepts (RFC 14).
+    #[error("meta of {len} bytes; at most {max} are allowed")]
+    MetaTooLong {
+        /// Bytes of the field.
+        len: usize,
+        /// Bytes allowed.
+        max: usize,
+    },
+    /// The topic was not joined, or left before the proof was made.
     #[error("not subscribed to {topic}; subscribe first")]
     NotSubscribed {
         /// The topic.

@@ -1,7 +1,7 @@
 //! Waku Relay with RLN as one sans-IO machine: the gossip router, the message format and the rate
 //! limit joined.
 //!
-//! A message that arrives is judged in this order, cheap first: decode, size, shard, timestamp and
+//! A message that arrives is judged in this order, cheap first: size, decode, shard, timestamp and
 //! epoch, RLN identifier, canonical field elements, root, nullifier log, zero-knowledge proof. The
 //! proof is checked elsewhere (a thread pool, or a cost model in a simulator): the machine emits
 //! [`Output::VerifyProof`] and takes the answer as [`Input::ProofVerified`]. Only then is the

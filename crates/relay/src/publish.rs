@@ -2,8 +2,9 @@
 
 use bytes::Bytes;
 use undertone_gossip::{self as gossip, ApiMisuse, MessageId, Topic};
+use undertone_message::message::MAX_META_BYTES;
 use undertone_message::{PubsubTopic, WakuMessage, message_hash};
-use undertone_rln::{Epoch, RateLimitProof, signal_hash};
+use undertone_rln::{Epoch, RateLimitProof, fr_from_le, signal_hash};
 
 use crate::io::{Output, ProofFailure, PublishError, Published};
 use crate::relay::Relay;
@@ -12,7 +13,7 @@ use crate::relay::Relay;
 const PROVING_MAX: usize = 64;
 
 /// Bytes that a proof adds to a message: its fields, their tags, and the tag of the field itself.
-const PROOF_FIELD_BYTES: usize = 128 + 6 * 32 + 3 + 6 * 2 + 2 + 2;
+pub(crate) const PROOF_FIELD_BYTES: usize = 128 + 6 * 32 + 3 + 6 * 2 + 2 + 2;
 
 /// A message of our own between [`crate::Input::Publish`] and its last answer.
 #[derive(Debug)]
@@ -30,6 +31,10 @@ impl Relay {
     ) -> Result<(), ApiMisuse> {
         if message.timestamp_ns() == 0 {
             message.timestamp = Some(i64::try_from(self.unix_now_ns()).unwrap_or(i64::MAX));
+        }
+        if self.needs_proof(&message) {
+            // An empty field makes room for the proof: it must not count beside it.
+            message.rate_limit_proof = None;
         }
         if let Err(error) = self.publishable(&topic, &message) {
             self.output(Output::Published {
@@ -61,13 +66,13 @@ impl Relay {
     }
 
     fn publishable(&self, topic: &PubsubTopic, message: &WakuMessage) -> Result<(), PublishError> {
-        if !self.topics.contains_key(&Topic::new(&topic.to_string())) {
-            return Err(PublishError::NotSubscribed {
-                topic: topic.clone(),
-            });
-        }
+        self.joined(topic)?;
         if message.content_topic.is_empty() {
             return Err(PublishError::EmptyContentTopic);
+        }
+        let (len, max) = (message.meta_bytes().len(), MAX_META_BYTES);
+        if len > max {
+            return Err(PublishError::MetaTooLong { len, max });
         }
         let proof = if self.needs_proof(message) {
             PROOF_FIELD_BYTES
@@ -86,6 +91,17 @@ impl Relay {
         Ok(())
     }
 
+    fn joined(&self, topic: &PubsubTopic) -> Result<Topic, PublishError> {
+        let name = Topic::new(&topic.to_string());
+        if self.topics.contains_key(&name) {
+            Ok(name)
+        } else {
+            Err(PublishError::NotSubscribed {
+                topic: topic.clone(),
+            })
+        }
+    }
+
     /// The driver's answer. One that is not waited for is ignored.
     pub(crate) fn proved(
         &mut self,
@@ -98,24 +114,50 @@ impl Relay {
         match result {
             Ok(proof) => {
                 proving.message.rate_limit_proof = Some(proof.encode().into());
+                self.log_own(&proof);
                 self.send_own(token)
             }
             Err(failure) => {
-                self.proving.remove(&token);
-                let outcome = Err(PublishError::Proof(failure));
-                self.output(Output::Published { token, outcome });
+                self.fail(token, PublishError::Proof(failure));
                 Ok(())
             }
         }
+    }
+
+    /// Enters the nullifier of a proof made for us, as every receiver will: our message in another
+    /// encoding is then a duplicate, and another one under its nullifier is not passed on to
+    /// neighbours who would blame us for it.
+    fn log_own(&mut self, proof: &RateLimitProof) {
+        let numbers = [&proof.nullifier, &proof.share_x, &proof.share_y].map(fr_from_le);
+        if let (Ok(epoch), [Ok(nullifier), Ok(x), Ok(y)]) =
+            (Epoch::from_bytes(&proof.epoch), numbers)
+        {
+            // A full log does not keep us from publishing, only others from being heard.
+            let _ = self.nullifiers.insert(epoch, nullifier, x, y);
+        }
+    }
+
+    fn fail(&mut self, token: u64, error: PublishError) {
+        self.proving.remove(&token);
+        let outcome = Err(error);
+        self.output(Output::Published { token, outcome });
     }
 
     fn send_own(&mut self, token: u64) -> Result<(), ApiMisuse> {
         let Some(proving) = self.proving.get(&token) else {
             return Ok(());
         };
-        let topic = Topic::new(&proving.topic.to_string());
-        let data = Bytes::from(proving.message.encode());
-        self.gossip(gossip::Input::Publish { topic, data, token })
+        // Once more: it may have been left while the proof was made.
+        match self.joined(&proving.topic) {
+            Ok(topic) => {
+                let data = Bytes::from(proving.message.encode());
+                self.gossip(gossip::Input::Publish { topic, data, token })
+            }
+            Err(error) => {
+                self.fail(token, error);
+                Ok(())
+            }
+        }
     }
 
     /// The router's answer: tell the publisher, and deliver to ourselves as to anybody.

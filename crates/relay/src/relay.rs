@@ -294,7 +294,8 @@ impl Relay {
     }
 
     /// Forgets the nullifiers of epochs whose messages are no longer acceptable. The epoch before
-    /// stays as long as the clock gap lets its messages in.
+    /// stays as long as the clock gap lets its messages in, and while a proof of it is checked:
+    /// that one is compared with the log once more when it is done.
     fn prune_nullifiers(&mut self) {
         let Some(rln) = &self.config.rln else { return };
         let (policy, now) = (&rln.policy, self.unix_now_ns());
@@ -302,6 +303,8 @@ impl Relay {
         let newest = now.saturating_add(policy.max_clock_gap_ns);
         let oldest = Epoch::at(oldest, policy.epoch_size_s);
         if oldest != self.pruned_at {
+            let checked = self.checks.oldest_epoch().unwrap_or(oldest);
+            let oldest = oldest.min(checked);
             self.pruned_at = oldest;
             self.nullifiers
                 .prune(oldest..=Epoch::at(newest, policy.epoch_size_s));

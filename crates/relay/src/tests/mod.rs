@@ -1,1 +1,16 @@
-//! Tests.
+//! The relay as a driver sees it: one relay fed by hand ([`solo`]) and networks in virtual time
+//! ([`net`]). Most messages carry a well-formed proof that no prover made ([`forge`]), because the
+//! machine never looks at the snark itself; where the snark matters the proofs are real ([`real`]).
+
+mod blame;
+mod determinism;
+mod flow;
+mod forge;
+mod net;
+mod order;
+mod publish;
+mod real;
+mod solo;
+mod spam;
+mod spammer;
+mod validation;
