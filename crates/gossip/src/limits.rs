@@ -25,7 +25,7 @@ pub struct Limits {
     pub px_record_bytes_max: usize,
     /// Backoff that a PRUNE can ask for, seconds (CVE-2026-33040).
     pub prune_backoff_s_max: u64,
-    /// Ids remembered as seen.
+    /// Ids remembered as seen; at least the newest one is.
     pub seen_max: usize,
     /// Bytes of message data kept to answer IWANT.
     pub cache_bytes_max: usize,

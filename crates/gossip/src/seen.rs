@@ -46,7 +46,8 @@ impl Seen {
         Self {
             records: IdMap::new(rng),
             order: VecDeque::new(),
-            max,
+            // The newest message is always remembered, or its verdict would find nobody.
+            max: max.max(1),
         }
     }
 

@@ -144,11 +144,8 @@ fn graft_flood_refreshes_the_backoff_and_ends_on_the_graylist() {
     solo.advance_ms(50_000);
     solo.frame(0, raw::graft(TOPIC));
     solo.advance_ms(59_000);
-    solo.frame(0, raw::graft(TOPIC));
-    assert!(
-        solo.mesh().is_empty(),
-        "the first refusal extended the backoff"
-    );
+    let again = misdeeds(&solo.frame(0, raw::graft(TOPIC)));
+    assert_eq!(again.len(), 1, "the first refusal extended the backoff");
     let mut dropped = false;
     for _ in 0..10 {
         let outputs = solo.frame(0, raw::graft(TOPIC));
@@ -277,6 +274,8 @@ fn messages_that_nobody_judges_are_bounded() {
     assert_eq!(capacities(&outputs), [Capacity::Pending; 15]);
     assert!(capacities(&solo.frame(0, raw::publish(TOPIC, &[19; 100]))).len() == 1);
     (0..5).for_each(|i| drop(solo.verdict(&[i; 100], Verdict::Ignore)));
+    let usage = solo.router.usage();
+    assert_eq!((usage.pending, usage.pending_bytes), (0, 0));
     assert_eq!(
         capacities(&solo.frame(0, raw::publish(TOPIC, &[7; 1_001]))).len(),
         1
@@ -299,6 +298,16 @@ fn seen_ids_are_bounded_and_the_oldest_go_first() {
     }
     let seen = |solo: &mut Solo, i: u8| solo.frame(0, raw::publish(TOPIC, &[i])).is_empty();
     assert!(seen(&mut solo, 29) && seen(&mut solo, 20) && !seen(&mut solo, 0));
+}
+
+#[test]
+fn without_room_for_seen_ids_the_newest_is_still_remembered() {
+    let mut config = Config::waku();
+    config.limits.seen_max = 0;
+    let mut solo = with_peer(config);
+    solo.frame(0, raw::publish(TOPIC, b"m"));
+    assert_eq!(solo.router.usage().seen, 1);
+    assert_eq!(misdeeds(&solo.verdict(b"m", Verdict::Reject)).len(), 1);
 }
 
 #[test]

@@ -40,7 +40,7 @@ pub fn read_varint(bytes: &[u8]) -> Result<(u64, usize), VarintError> {
     })
 }
 
-/// Bytes that [`write`] takes for `value`.
+/// Bytes that [`write()`] takes for `value`.
 pub(crate) fn len(value: u64) -> usize {
     (64 - (value | 1).leading_zeros() as usize).div_ceil(7)
 }

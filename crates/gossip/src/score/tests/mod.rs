@@ -282,6 +282,18 @@ fn whole_quanta_are_counted_as_go_does() {
 }
 
 #[test]
+fn a_deficit_counts_from_the_first_tick_after_the_activation() {
+    let (mut scores, _) = one_peer(|p| {
+        p.default_topic.time_in_mesh_weight = 0.0;
+        p.default_topic.mesh_deliveries_activation = Duration::from_secs(12);
+    });
+    scores.decay(Time::from_millis(12_000));
+    assert_eq!(scores.score(PeerIx(0)), 0.0, "not above it yet");
+    scores.decay(Time::from_millis(24_000));
+    assert_eq!(scores.score(PeerIx(0)), -9.0);
+}
+
+#[test]
 fn a_deficit_sticks_when_the_peer_is_pruned_once() {
     let (mut scores, ix) = one_peer(|p| p.default_topic.time_in_mesh_weight = 0.0);
     scores.first_delivery(PeerIx(0), ix);
