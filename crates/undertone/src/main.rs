@@ -1,2 +1,37 @@
-//! The Undertone command line.
-fn main() {}
+//! The Undertone command line. Exit codes: 0 done, 1 the work failed, 2 wrong usage.
+
+mod commands;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use commands::{Failure, demo, node, rln};
+
+/// A Waku node and network laboratory
+#[derive(Parser, Debug)]
+#[command(name = "undertone", version, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    /// A real network on this machine: five nodes, messages of four sizes, a spammer cut off
+    Demo(demo::Args),
+    /// Run a node
+    Node(node::Args),
+    /// Rate-limit memberships and proofs: keygen, register, list, remove, prove, verify
+    Rln(rln::Args),
+}
+
+fn main() -> ExitCode {
+    // Wrong usage ends here, with status 2 and clap's own words.
+    let result = match &Cli::parse().command {
+        Command::Demo(args) => demo::run(args),
+        Command::Node(args) => node::run(args),
+        Command::Rln(args) => rln::run(args),
+    };
+    result.map_or_else(Failure::report, |()| ExitCode::SUCCESS)
+}

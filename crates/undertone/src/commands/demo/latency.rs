@@ -1,0 +1,177 @@
+//! Messages of four sizes along the line, timed hop by hop.
+
+use std::time::{Duration, Instant};
+
+use undertone_message::{MessageHash, WakuMessage};
+use undertone_node::driver::{NodeEvent, TimedEvent};
+use undertone_node::handle::Delivery;
+
+use super::DemoError;
+use super::network::{DemoNode, NODES, Network};
+use super::progress::Progress;
+
+/// Payload sizes of the paper, bytes (its kB are decimal).
+const SIZES: [usize; 4] = [2_000, 25_000, 100_000, 500_000];
+
+/// A message that has not arrived after this is counted as lost.
+const LOST_AFTER: Duration = Duration::from_secs(10);
+
+/// One hop, medians in milliseconds.
+#[derive(Clone, Copy, Debug, Default, serde::Serialize)]
+pub(crate) struct Hop {
+    pub(crate) transmit_ms: f64,
+    pub(crate) validate_ms: f64,
+}
+
+/// All runs of one size, medians in milliseconds.
+#[derive(Clone, Debug, serde::Serialize)]
+pub(crate) struct SizeLatency {
+    pub(crate) size_bytes: usize,
+    pub(crate) runs: u32,
+    pub(crate) delivered: usize,
+    pub(crate) expected: usize,
+    pub(crate) prove_ms: f64,
+    pub(crate) hops: Vec<Hop>,
+    pub(crate) total_ms: f64,
+}
+
+/// One message, by the same clock everywhere.
+struct Run {
+    prove: Duration,
+    hops: Vec<(Duration, Duration)>,
+    total: Duration,
+    delivered: usize,
+}
+
+pub(crate) async fn measure(
+    network: &mut Network,
+    runs: u32,
+    progress: &Progress,
+) -> Result<Vec<SizeLatency>, DemoError> {
+    // One message that is not counted: pages, caches and TCP windows are cold.
+    progress.say("warming up");
+    run(network, 1_000, 0).await?;
+    let mut results = Vec::new();
+    for size in SIZES {
+        let mut measured = Vec::new();
+        for i in 0..runs {
+            progress.say(format!(
+                "{} kB down the line, run {} of {runs}",
+                size / 1000,
+                i + 1
+            ));
+            measured.push(run(network, size, i + 1).await?);
+        }
+        results.push(summarise(size, runs, &measured));
+    }
+    Ok(results)
+}
+
+async fn run(network: &mut Network, size: usize, run: u32) -> Result<Run, DemoError> {
+    let message = WakuMessage::new(payload(size, run), "/undertone/1/demo/proto");
+    let topic = network.topic.clone();
+    let first = &network.nodes[0].running.handle;
+    let published = first
+        .publish(topic, message)
+        .await
+        .map_err(|reason| DemoError::Publish { node: 0, reason })?;
+    let (asked, made) = proof_times(&mut network.nodes[0]).await?;
+    let mut arrivals = Vec::new();
+    for node in &mut network.nodes {
+        let Some(delivery) = arrival(node, published.hash).await else {
+            break;
+        };
+        arrivals.push(delivery);
+    }
+    let mut hops = Vec::new();
+    for pair in arrivals.windows(2) {
+        let left = if hops.is_empty() {
+            pair[0].received
+        } else {
+            pair[0].validated
+        };
+        let transmit = pair[1].received.saturating_duration_since(left);
+        hops.push((
+            transmit,
+            pair[1]
+                .validated
+                .saturating_duration_since(pair[1].received),
+        ));
+    }
+    let end = arrivals.last().map_or(made, |delivery| delivery.validated);
+    Ok(Run {
+        prove: made.saturating_duration_since(asked),
+        delivered: hops.len(),
+        hops,
+        total: end.saturating_duration_since(asked),
+    })
+}
+
+/// Bytes that no compressor along the way could shorten, different for each run.
+fn payload(size: usize, run: u32) -> Vec<u8> {
+    let mut state = 0x9e37_79b9_7f4a_7c15 ^ (u64::from(run) << 32) ^ size as u64;
+    let mut bytes = Vec::with_capacity(size + 8);
+    while bytes.len() < size {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        bytes.extend_from_slice(&state.to_le_bytes());
+    }
+    bytes.truncate(size);
+    bytes
+}
+
+async fn proof_times(node: &mut DemoNode) -> Result<(Instant, Instant), DemoError> {
+    loop {
+        match node.events.recv().await {
+            Some(TimedEvent {
+                event: NodeEvent::Proved { asked, made },
+                ..
+            }) => {
+                return Ok((asked, made));
+            }
+            Some(_) => {}
+            None => return Err(DemoError::NodeGone { node: 0 }),
+        }
+    }
+}
+
+async fn arrival(node: &mut DemoNode, hash: MessageHash) -> Option<Delivery> {
+    let wait = async {
+        while let Some(delivery) = node.deliveries.recv().await {
+            if delivery.hash == hash {
+                return Some(delivery);
+            }
+        }
+        None
+    };
+    tokio::time::timeout(LOST_AFTER, wait).await.ok().flatten()
+}
+
+fn summarise(size_bytes: usize, runs: u32, measured: &[Run]) -> SizeLatency {
+    let median_of =
+        |of: &dyn Fn(&Run) -> Option<Duration>| median(measured.iter().filter_map(of).collect());
+    let hops = (0..NODES - 1)
+        .map(|hop| Hop {
+            transmit_ms: median_of(&|run| run.hops.get(hop).map(|h| h.0)),
+            validate_ms: median_of(&|run| run.hops.get(hop).map(|h| h.1)),
+        })
+        .collect();
+    SizeLatency {
+        size_bytes,
+        runs,
+        delivered: measured.iter().map(|run| run.delivered).sum(),
+        expected: runs as usize * (NODES - 1),
+        prove_ms: median_of(&|run| Some(run.prove)),
+        hops,
+        total_ms: median_of(&|run| Some(run.total)),
+    }
+}
+
+/// The median in milliseconds; 0 of nothing.
+fn median(mut times: Vec<Duration>) -> f64 {
+    times.sort_unstable();
+    times
+        .get(times.len() / 2)
+        .map_or(0.0, |time| time.as_secs_f64() * 1e3)
+}

@@ -1,0 +1,87 @@
+//! `undertone demo`: a real network on this machine, in under a minute.
+//!
+//! Five nodes in a line over TCP on loopback, each a member with real proofs; messages of four sizes
+//! travel the line; then a sixth member exceeds its limit and is cut off.
+
+mod latency;
+mod network;
+mod progress;
+mod published;
+mod report;
+mod spam;
+
+use std::path::PathBuf;
+
+use undertone_rln::KeyError;
+
+use self::network::{Network, NetworkError};
+use self::progress::Progress;
+use self::report::Report;
+use super::Failure;
+
+/// Flags of `undertone demo`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// Print one JSON object instead of tables
+    #[arg(long)]
+    json: bool,
+    /// Messages of each size
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=20))]
+    runs: u32,
+    /// Keep the nodes' files (registry, identities, counters) in this folder
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
+}
+
+/// What went wrong.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum DemoError {
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    #[error(transparent)]
+    Network(#[from] NetworkError),
+    #[error("cannot publish from node {node}: {reason}")]
+    Publish {
+        node: usize,
+        reason: undertone_node::command::PublishFailure,
+    },
+    #[error("node {node} stopped while it was needed")]
+    NodeGone { node: usize },
+}
+
+/// Runs the demo. Success means that everything was delivered and the spammer was isolated.
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::new(format!("cannot start the demo: {error}")))?;
+    let report = runtime.block_on(demo(args)).map_err(|error| {
+        Failure::new(format!("demo: {error}"))
+            .with_help("see `undertone demo --help`; RUST_BACKTRACE is not needed")
+    })?;
+    if args.json {
+        println!("{}", report.to_json());
+    } else {
+        report.print();
+    }
+    match report.verdict() {
+        Ok(()) => Ok(()),
+        Err(what) => Err(Failure::new(what)),
+    }
+}
+
+async fn demo(args: &Args) -> Result<Report, DemoError> {
+    let progress = Progress::new(!args.json);
+    let mut network = Network::start(args.keep.as_deref(), &progress).await?;
+    let startup_ms = network.startup_ms;
+    let latency = latency::measure(&mut network, args.runs, &progress).await?;
+    let spam = spam::attack(&mut network, &progress).await?;
+    network.stop().await;
+    progress.finish();
+    Ok(Report {
+        nodes: network::NODES,
+        startup_ms,
+        latency,
+        spam,
+    })
+}

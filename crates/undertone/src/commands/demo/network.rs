@@ -1,0 +1,264 @@
+//! Five members in a line, on loopback.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+use tokio::sync::mpsc;
+use undertone_membership::{MemberIndex, MembershipView, Registry, RegistryError, SqliteRegistry};
+use undertone_message::{NetworkPreset, PubsubTopic, UnknownNetwork};
+use undertone_node::command::{Connectedness, HealthStatus};
+use undertone_node::driver::{
+    MemberProofs, NodeOptions, ProofSource, RlnOptions, RunningNode, StartError, TimedEvent, start,
+};
+use undertone_node::handle::{Delivery, NodeHandle};
+use undertone_node::{Keypair, Multiaddr};
+use undertone_relay::RelayConfig;
+use undertone_rln::{
+    CounterError, Generation, Identity, Key, MerklePath, MessageIdCounter, Prover, Verifier,
+};
+
+use super::DemoError;
+use super::progress::Progress;
+
+/// Nodes in the line.
+pub(crate) const NODES: usize = 5;
+
+/// Deliveries that may wait to be looked at; far more than the demo publishes.
+const DELIVERIES: usize = 1024;
+
+/// How long the line may take to form before the demo gives up.
+const START_LIMIT: Duration = Duration::from_secs(30);
+
+/// Why the network did not come up.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NetworkError {
+    #[error("cannot make a folder for the nodes' files: {0}")]
+    Folder(std::io::Error),
+    #[error(transparent)]
+    Preset(#[from] UnknownNetwork),
+    #[error(transparent)]
+    Registry(#[from] RegistryError),
+    #[error(transparent)]
+    Counter(#[from] CounterError),
+    #[error(transparent)]
+    Start(#[from] StartError),
+    #[error("the system has no randomness: {0}")]
+    Random(std::io::Error),
+    #[error("the line did not form within {START_LIMIT:?}; is loopback traffic blocked?")]
+    Slow,
+}
+
+/// One node and what it tells us.
+pub(crate) struct DemoNode {
+    pub(crate) running: RunningNode,
+    pub(crate) events: mpsc::UnboundedReceiver<TimedEvent>,
+    pub(crate) deliveries: mpsc::Receiver<Delivery>,
+}
+
+/// A registered member, before it runs a node.
+pub(crate) struct Member {
+    pub(crate) identity: Identity,
+    pub(crate) index: MemberIndex,
+    pub(crate) limit: u32,
+    pub(crate) view: Arc<Mutex<MembershipView>>,
+}
+
+impl Member {
+    /// Its path in the tree as it is now.
+    pub(crate) fn path(view: &Mutex<MembershipView>, index: MemberIndex) -> MerklePath {
+        view.lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .path(index)
+    }
+}
+
+/// The whole of it.
+pub(crate) struct Network {
+    pub(crate) nodes: Vec<DemoNode>,
+    pub(crate) topic: PubsubTopic,
+    pub(crate) startup_ms: f64,
+    pub(crate) prover: Arc<Prover>,
+    pub(crate) generation: Generation,
+    preset: NetworkPreset,
+    registry: Arc<SqliteRegistry>,
+    verifier: Verifier,
+    folder: PathBuf,
+    /// Removes the folder at the end.
+    _temporary: Option<TempDir>,
+}
+
+impl Network {
+    pub(crate) async fn start(keep: Option<&Path>, progress: &Progress) -> Result<Self, DemoError> {
+        let began = Instant::now();
+        progress.say("loading the proving key");
+        let key = Key::load()?;
+        let mut network = Self::empty(keep, &key)?;
+        for i in 0..NODES {
+            progress.say(format!("starting node {} of {NODES}", i + 1));
+            let member = network.register(network.preset_limit())?;
+            let counter = network.folder.join(format!("node-{i}.counter"));
+            let proofs = MemberProofs {
+                counter: MessageIdCounter::open(counter, member.limit)
+                    .map_err(NetworkError::Counter)?,
+                identity: member.identity,
+                index: member.index,
+                limit: member.limit,
+                generation: network.generation,
+                prover: Arc::clone(&network.prover),
+                view: Arc::clone(&member.view),
+            };
+            let before = network
+                .nodes
+                .last()
+                .map(|node| node.running.addresses.clone());
+            let peers = before.unwrap_or_default();
+            let node = network.node(Box::new(proofs), member.view, peers).await?;
+            network.nodes.push(node);
+        }
+        progress.say("waiting for the mesh");
+        network.wait_for_line().await?;
+        network.startup_ms = began.elapsed().as_secs_f64() * 1e3;
+        Ok(network)
+    }
+
+    fn empty(keep: Option<&Path>, key: &Arc<Key>) -> Result<Self, NetworkError> {
+        let temporary = match keep {
+            Some(folder) => {
+                std::fs::create_dir_all(folder).map_err(NetworkError::Folder)?;
+                None
+            }
+            None => Some(tempfile::tempdir().map_err(NetworkError::Folder)?),
+        };
+        let kept = keep.map(Path::to_path_buf);
+        let folder = temporary
+            .as_ref()
+            .map(|dir| dir.path().to_path_buf())
+            .or(kept);
+        let folder = folder.expect("one of the two was made above");
+        let preset = NetworkPreset::by_name("local")?;
+        let relay = RelayConfig::for_network(&preset);
+        let generation = relay
+            .rln
+            .as_ref()
+            .map_or(Generation::Hashed, |r| r.policy.generation);
+        let registry = SqliteRegistry::open_or_create(folder.join("members.sqlite"), 100)
+            .map_err(RegistryError::from)?;
+        Ok(Self {
+            nodes: Vec::new(),
+            topic: PubsubTopic::Static(
+                undertone_message::Shard::new(preset.cluster_id, 0)
+                    .expect("shard 0 exists in every cluster"),
+            ),
+            startup_ms: 0.0,
+            prover: Arc::new(Prover::new(Arc::clone(key))),
+            generation,
+            preset,
+            registry: Arc::new(registry),
+            verifier: Verifier::new(key),
+            folder,
+            _temporary: temporary,
+        })
+    }
+
+    fn preset_limit(&self) -> u32 {
+        let limit = self.preset.rln.map_or(1, |rln| rln.user_message_limit);
+        u32::try_from(limit).unwrap_or(u32::MAX)
+    }
+
+    /// A new identity, registered with a limit of its own.
+    pub(crate) fn register(&self, limit: u32) -> Result<Member, NetworkError> {
+        let mut seed = [0; 32];
+        getrandom::fill(&mut seed).map_err(|error| NetworkError::Random(error.into()))?;
+        let identity = Identity::from_seed(&seed);
+        let index = self.registry.register(identity.commitment(), limit)?;
+        let window = self.preset.rln.map_or(0, |rln| rln.root_window);
+        let mut view = MembershipView::new(window);
+        view.refresh(&*self.registry)?;
+        Ok(Member {
+            identity,
+            index,
+            limit,
+            view: Arc::new(Mutex::new(view)),
+        })
+    }
+
+    /// A running node with that source of proofs, connected to those peers.
+    pub(crate) async fn node(
+        &self,
+        proofs: Box<dyn ProofSource>,
+        view: Arc<Mutex<MembershipView>>,
+        static_peers: Vec<Multiaddr>,
+    ) -> Result<DemoNode, NetworkError> {
+        let (events_sender, events) = mpsc::unbounded_channel();
+        let listen = "/ip4/127.0.0.1/tcp/0".parse().expect("a constant address");
+        let options = NodeOptions {
+            keypair: Keypair::generate_secp256k1(),
+            listen: vec![listen],
+            relay: RelayConfig::for_network(&self.preset),
+            network: self.preset.name,
+            protocols: vec!["/vac/waku/relay/2.0.0".to_owned()],
+            topics: vec![self.topic.clone()],
+            static_peers,
+            max_connections: 50,
+            rln: Some(RlnOptions {
+                registry: Arc::clone(&self.registry) as Arc<dyn Registry>,
+                verifier: self.verifier.clone(),
+                verifier_threads: 1,
+                proofs: Some(proofs),
+                view,
+            }),
+            events: Some(events_sender),
+        };
+        let running = start(options).await?;
+        let deliveries = running.handle.messages(DELIVERIES);
+        Ok(DemoNode {
+            running,
+            events,
+            deliveries,
+        })
+    }
+
+    /// Waits until every node has its neighbours in its mesh and knows all members.
+    async fn wait_for_line(&self) -> Result<(), NetworkError> {
+        let deadline = Instant::now() + START_LIMIT;
+        for (i, node) in self.nodes.iter().enumerate() {
+            let neighbours = if i == 0 || i == NODES - 1 { 1 } else { 2 };
+            while !self.is_ready(&node.running.handle, neighbours).await {
+                if Instant::now() > deadline {
+                    return Err(NetworkError::Slow);
+                }
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        }
+        Ok(())
+    }
+
+    async fn is_ready(&self, handle: &NodeHandle, neighbours: usize) -> bool {
+        let healthy = handle
+            .health()
+            .await
+            .is_ok_and(|health| health.node == HealthStatus::Ready);
+        let peers = handle.peers().await.unwrap_or_default();
+        let in_mesh = peers
+            .iter()
+            .filter(|peer| peer.in_mesh.contains(&self.topic));
+        healthy && in_mesh.count() >= neighbours
+    }
+
+    pub(crate) async fn stop(&mut self) {
+        for node in self.nodes.drain(..) {
+            node.running.stop().await;
+        }
+    }
+}
+
+/// Connected peers of a node.
+pub(crate) async fn connected(handle: &NodeHandle) -> usize {
+    let peers = handle.peers().await.unwrap_or_default();
+    peers
+        .iter()
+        .filter(|peer| peer.connected == Connectedness::Connected)
+        .count()
+}

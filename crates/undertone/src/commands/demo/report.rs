@@ -1,0 +1,146 @@
+//! What the demo found: tables for people, one object for programs, and a verdict.
+
+use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
+use comfy_table::{CellAlignment, Table, TableComponent};
+
+use super::latency::SizeLatency;
+use super::published;
+use super::spam::Spam;
+
+/// Everything the demo measured.
+#[derive(Debug, serde::Serialize)]
+pub(crate) struct Report {
+    pub(crate) nodes: usize,
+    pub(crate) startup_ms: f64,
+    pub(crate) latency: Vec<SizeLatency>,
+    pub(crate) spam: Spam,
+}
+
+impl Report {
+    pub(crate) fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("numbers, lists and fixed keys only")
+    }
+
+    pub(crate) fn print(&self) {
+        println!(
+            "{} nodes in a line, RLN on, ready after {:.0} ms\n",
+            self.nodes, self.startup_ms
+        );
+        println!("Latency, ms (median). Lg: proof generation; Lt, Lv: transmission and validation");
+        println!("per hop. Below each: the paper's five cities (Table 3), for the shape of it.");
+        println!("{}\n", self.latency_table());
+        let limit = self.spam.limit;
+        println!(
+            "Spam: a sixth member, limit {limit} per epoch, published {}",
+            self.spam.attempted
+        );
+        println!("{}", self.spam_table());
+    }
+
+    fn latency_table(&self) -> Table {
+        let mut table = table(&[
+            "kB", "", "Lg", "Lt", "Lv", "Lt", "Lv", "Lt", "Lv", "Lt", "Lv", "total", "got",
+        ]);
+        for row in &self.latency {
+            let size_kb = row.size_bytes / 1000;
+            let mut ours = vec![size_kb.to_string(), "here".into(), ms(row.prove_ms)];
+            for hop in &row.hops {
+                ours.extend([ms(hop.transmit_ms), ms(hop.validate_ms)]);
+            }
+            ours.extend([
+                ms(row.total_ms),
+                format!("{}/{}", row.delivered, row.expected),
+            ]);
+            table.add_row(ours);
+            if let Some(paper) = published::row(size_kb) {
+                let mut cells = vec![String::new(), "paper".into(), whole(paper.prove)];
+                for (transmit, validate) in paper.hops {
+                    cells.extend([whole(transmit), whole(validate)]);
+                }
+                cells.extend([whole(paper.total), String::new()]);
+                table.add_row(cells);
+            }
+        }
+        align_right(&mut table);
+        table
+    }
+
+    fn spam_table(&self) -> Table {
+        let spam = &self.spam;
+        let mut table = table(&["what", "result"]);
+        let reached = format!("{} of {}", spam.delivered, spam.attempted);
+        table.add_row(["messages that reached every node".to_owned(), reached]);
+        for (node, after_ms) in &spam.disconnected_by {
+            let what = format!("node {} disconnected it after", node + 1);
+            table.add_row([what, format!("{after_ms:.0} ms")]);
+        }
+        table.add_row([
+            "peers it has left".to_owned(),
+            spam.spammer_peers_left.to_string(),
+        ]);
+        let isolated = spam
+            .isolated_after_ms
+            .map_or("never".into(), |ms| format!("{ms:.0} ms"));
+        table.add_row([
+            "isolated after its first message too many".to_owned(),
+            isolated,
+        ]);
+        let secret = if spam.secret_recovered { "yes" } else { "no" };
+        table.add_row(["its secret recovered, equal to its identity's", secret]);
+        table
+    }
+
+    /// Whether all was delivered and the spammer isolated.
+    pub(crate) fn verdict(&self) -> Result<(), String> {
+        for row in &self.latency {
+            if row.delivered < row.expected {
+                let lost = row.expected - row.delivered;
+                return Err(format!(
+                    "{lost} deliveries of {} bytes are missing",
+                    row.size_bytes
+                ));
+            }
+        }
+        let spam = &self.spam;
+        if spam.delivered > spam.limit as usize {
+            return Err(format!("{} spam messages got through", spam.delivered));
+        }
+        if spam.spammer_peers_left > 0 || spam.isolated_after_ms.is_none() {
+            return Err(format!(
+                "the spammer kept {} peers",
+                spam.spammer_peers_left
+            ));
+        }
+        if !spam.secret_recovered {
+            return Err("the spammer's secret was not recovered".to_owned());
+        }
+        Ok(())
+    }
+}
+
+fn table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table
+        .load_preset(UTF8_HORIZONTAL_ONLY)
+        .set_header(header.iter().copied());
+    table
+}
+
+fn align_right(table: &mut Table) {
+    for column in table.column_iter_mut() {
+        column.set_cell_alignment(CellAlignment::Right);
+        column.set_padding((0, 1));
+    }
+}
+
+fn ms(value: f64) -> String {
+    if value < 10.0 {
+        format!("{value:.2}")
+    } else {
+        format!("{value:.0}")
+    }
+}
+
+fn whole(value: f64) -> String {
+    format!("{value:.0}")
+}

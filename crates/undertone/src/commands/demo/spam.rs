@@ -1,0 +1,219 @@
+//! A member that publishes more than its limit, and what becomes of it.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use undertone_membership::{MemberIndex, MembershipView};
+use undertone_message::{MessageHash, WakuMessage};
+use undertone_node::driver::{NodeEvent, ProofSource, TimedEvent};
+use undertone_relay::ProofFailure;
+use undertone_rln::{
+    Epoch, Fr, Generation, Identity, ProofRequest, Prover, RateLimitProof, RlnIdentifier,
+};
+
+use super::DemoError;
+use super::network::{DemoNode, Member, Network, connected};
+use super::progress::Progress;
+
+/// Messages per epoch that the spammer is registered for.
+const LIMIT: u32 = 5;
+
+/// Messages that it publishes in one epoch.
+const ATTEMPTS: u32 = 30;
+
+/// Nodes of the line that it connects to.
+const VICTIMS: [usize; 3] = [1, 2, 3];
+
+/// How long the honest nodes get to isolate it after its last message.
+const ISOLATION_LIMIT: Duration = Duration::from_secs(10);
+
+/// Outcome of the attack.
+#[derive(Clone, Debug, serde::Serialize)]
+pub(crate) struct Spam {
+    pub(crate) attempted: u32,
+    /// Messages of the spammer that reached every honest node.
+    pub(crate) delivered: usize,
+    pub(crate) secret_recovered: bool,
+    pub(crate) spammer_peers_left: usize,
+    /// From its first message over the limit to its last peer gone; `None` if never.
+    pub(crate) isolated_after_ms: Option<f64>,
+    /// Its limit, for the table.
+    #[serde(skip)]
+    pub(crate) limit: u32,
+    /// Which node disconnected it, and how long after the first message over the limit, ms.
+    #[serde(skip)]
+    pub(crate) disconnected_by: Vec<(usize, f64)>,
+}
+
+/// Makes sound proofs with message ids that were used before.
+struct ReusedIds {
+    identity: Identity,
+    index: MemberIndex,
+    limit: u32,
+    next: u32,
+    generation: Generation,
+    prover: Arc<Prover>,
+    view: Arc<Mutex<MembershipView>>,
+}
+
+impl ProofSource for ReusedIds {
+    fn prove(&mut self, epoch: Epoch, x: Fr) -> Result<RateLimitProof, ProofFailure> {
+        let message_id = self.next % self.limit;
+        self.next += 1;
+        let path = Member::path(&self.view, self.index);
+        self.prover
+            .prove(&ProofRequest {
+                identity: &self.identity,
+                limit: self.limit,
+                path: &path,
+                generation: self.generation,
+                epoch,
+                identifier: &RlnIdentifier::WAKU,
+                message_id,
+                x,
+            })
+            .map_err(|error| ProofFailure::Prover(Arc::new(error)))
+    }
+}
+
+pub(crate) async fn attack(network: &mut Network, progress: &Progress) -> Result<Spam, DemoError> {
+    progress.say("a sixth node joins");
+    let member = network.register(LIMIT)?;
+    let secret = *member.identity.secret();
+    let proofs = ReusedIds {
+        identity: member.identity,
+        index: member.index,
+        limit: LIMIT,
+        next: 0,
+        generation: network.generation,
+        prover: Arc::clone(&network.prover),
+        view: Arc::clone(&member.view),
+    };
+    let spammer = network
+        .node(Box::new(proofs), member.view, Vec::new())
+        .await?;
+    join(network, &spammer).await;
+    let (over_limit_at, hashes) = publish_all(network, &spammer, progress).await;
+
+    progress.say("waiting for its peers to turn away");
+    let deadline = Instant::now() + ISOLATION_LIMIT;
+    while connected(&spammer.running.handle).await > 0 && Instant::now() < deadline {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let spammer_peers_left = connected(&spammer.running.handle).await;
+    let spammer_id = spammer.running.peer_id;
+
+    let mut delivered: Option<BTreeSet<_>> = None;
+    let mut secret_recovered = false;
+    let mut disconnected_by = Vec::new();
+    let mut last = None;
+    for (i, node) in network.nodes.iter_mut().enumerate() {
+        let got = drain_deliveries(node);
+        let got = got.intersection(&hashes).copied().collect();
+        delivered = Some(match delivered {
+            Some(all) => all.intersection(&got).copied().collect(),
+            None => got,
+        });
+        while let Ok(TimedEvent { at, event }) = node.events.try_recv() {
+            match event {
+                NodeEvent::SpammerExposed {
+                    secret: recovered, ..
+                } => {
+                    secret_recovered |= *recovered.secret() == secret;
+                }
+                NodeEvent::Graylisted { peer, .. } if peer == spammer_id => {
+                    let after = at.saturating_duration_since(over_limit_at);
+                    disconnected_by.push((i, after.as_secs_f64() * 1e3));
+                    last = last.max(Some(after));
+                }
+                _ => {}
+            }
+        }
+    }
+    spammer.running.stop().await;
+    let isolated = last.filter(|_| spammer_peers_left == 0);
+    Ok(Spam {
+        attempted: ATTEMPTS,
+        delivered: delivered.map_or(0, |all| all.len()),
+        secret_recovered,
+        spammer_peers_left,
+        isolated_after_ms: isolated.map(|after| after.as_secs_f64() * 1e3),
+        limit: LIMIT,
+        disconnected_by,
+    })
+}
+
+/// Connects the spammer to its victims and waits until it is in their meshes.
+async fn join(network: &Network, spammer: &DemoNode) {
+    for victim in VICTIMS {
+        let address = network.nodes[victim].running.addresses.first().cloned();
+        if let Some(address) = address
+            && let Err(error) = spammer.running.handle.connect(address).await
+        {
+            tracing::warn!(%error, "the spammer cannot connect");
+        }
+    }
+    let deadline = Instant::now() + ISOLATION_LIMIT;
+    while in_mesh(network, spammer).await < VICTIMS.len() && Instant::now() < deadline {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// Meshes of honest nodes that the spammer is in.
+async fn in_mesh(network: &Network, spammer: &DemoNode) -> usize {
+    let mut count = 0;
+    for victim in VICTIMS {
+        let peers = network.nodes[victim]
+            .running
+            .handle
+            .peers()
+            .await
+            .unwrap_or_default();
+        count += peers
+            .iter()
+            .filter(|peer| peer.peer_id == spammer.running.peer_id && !peer.in_mesh.is_empty())
+            .count();
+    }
+    count
+}
+
+/// Publishes everything; when the first message over the limit went out, and all hashes.
+async fn publish_all(
+    network: &Network,
+    spammer: &DemoNode,
+    progress: &Progress,
+) -> (Instant, BTreeSet<MessageHash>) {
+    let mut over_limit_at = Instant::now();
+    let mut hashes = BTreeSet::new();
+    for i in 0..ATTEMPTS {
+        progress.say(format!(
+            "spam: message {} of {ATTEMPTS}, limit {LIMIT}",
+            i + 1
+        ));
+        let text = format!("buy now, offer number {i}");
+        let message = WakuMessage::new(text.into_bytes(), "/undertone/1/demo/proto");
+        let sent = spammer
+            .running
+            .handle
+            .publish(network.topic.clone(), message)
+            .await;
+        if i == LIMIT {
+            over_limit_at = Instant::now();
+        }
+        // Once everybody has turned away there is nobody left to publish to.
+        if let Ok(published) = sent {
+            hashes.insert(published.hash);
+        }
+    }
+    (over_limit_at, hashes)
+}
+
+/// Messages that came since the last look.
+fn drain_deliveries(node: &mut DemoNode) -> BTreeSet<MessageHash> {
+    let mut hashes = BTreeSet::new();
+    while let Ok(delivery) = node.deliveries.try_recv() {
+        hashes.insert(delivery.hash);
+    }
+    hashes
+}

@@ -1,0 +1,10 @@
+//! The subcommands, one module each, and how they speak to people and machines.
+
+pub(crate) mod demo;
+pub(crate) mod node;
+pub(crate) mod rln;
+
+mod failure;
+mod output;
+
+pub(crate) use failure::Failure;

@@ -1,0 +1,124 @@
+//! `undertone node`: runs a node until it is told to stop.
+
+use std::path::PathBuf;
+
+use tokio::signal::unix::{SignalKind, signal};
+use undertone_node::assemble::{Assembled, assemble};
+use undertone_node::config::{KEYS, Kind, NodeConfig, Sources};
+use undertone_node::logging;
+
+use super::Failure;
+
+/// Flags of `undertone node`: `--config-file`, `--json`, and one for each configuration key.
+#[derive(Debug)]
+pub(crate) struct Args {
+    config_file: Option<PathBuf>,
+    json: bool,
+    flags: Vec<(String, String)>,
+}
+
+impl clap::FromArgMatches for Args {
+    fn from_arg_matches(matches: &clap::ArgMatches) -> Result<Self, clap::Error> {
+        let text = |id: &str| matches.get_one::<String>(id).cloned();
+        let flags = KEYS
+            .iter()
+            .filter_map(|key| Some((key.name.to_owned(), text(key.name)?)));
+        Ok(Self {
+            config_file: matches.get_one::<PathBuf>("config-file").cloned(),
+            json: matches.get_flag("json"),
+            flags: flags.collect(),
+        })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &clap::ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl clap::Args for Args {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        let file = clap::Arg::new("config-file")
+            .long("config-file")
+            .value_name("FILE")
+            .env("UNDERTONE_CONFIG_FILE")
+            .value_parser(clap::value_parser!(PathBuf))
+            .help("TOML file with the keys below; environment and flags override it");
+        let json = clap::Arg::new("json")
+            .long("json")
+            .action(clap::ArgAction::SetTrue)
+            .help("Print one JSON object with the node's addresses when it is ready");
+        let keys = KEYS.iter().map(|key| {
+            let flag = clap::Arg::new(key.name)
+                .long(key.flag().trim_start_matches("--").to_owned())
+                .value_name("VALUE")
+                .help(format!("{} [{}]", key.help, key.variable()));
+            // `--rest-admin` alone reads as `--rest-admin true`.
+            if key.kind == Kind::Bool {
+                flag.num_args(0..=1)
+                    .default_missing_value("true")
+                    .require_equals(true)
+            } else {
+                flag
+            }
+        });
+        command.arg(file).arg(json).args(keys)
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        Self::augment_args(command)
+    }
+}
+
+/// Runs the node until SIGTERM or SIGINT.
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let sources = Sources::from_process(args.config_file.clone(), args.flags.clone());
+    let config = NodeConfig::load(&sources).map_err(|error| Failure::usage(error.to_string()))?;
+    let filter = std::env::var("UNDERTONE_LOG").ok();
+    logging::init(config.log, filter.as_deref())
+        .map_err(|error| Failure::usage(error.to_string()))?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::new(format!("cannot start: {error}")))?;
+    runtime.block_on(async {
+        let mut terminate = signal(SignalKind::terminate())
+            .map_err(|error| Failure::new(format!("cannot listen for SIGTERM: {error}")))?;
+        let node = assemble(&config)
+            .await
+            .map_err(|error| Failure::new(error.to_string()))?;
+        announce(&node, args.json);
+        tokio::select! {
+            _ = terminate.recv() => tracing::info!("SIGTERM: stopping"),
+            _ = tokio::signal::ctrl_c() => tracing::info!("interrupted: stopping"),
+        }
+        node.stop().await;
+        Ok(())
+    })
+}
+
+fn announce(node: &Assembled, json: bool) {
+    let addresses: Vec<_> = node
+        .node
+        .addresses
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    let rest = node.rest.map(|address| format!("http://{address}"));
+    if json {
+        let ready = serde_json::json!({
+            "peerId": node.node.peer_id.to_string(),
+            "listenAddresses": addresses,
+            "rest": rest,
+            "mayPublish": node.may_publish,
+        });
+        println!("{ready}");
+        return;
+    }
+    for address in addresses {
+        println!("listening on {address}");
+    }
+    if let Some(rest) = rest {
+        println!("REST at {rest}");
+    }
+}

@@ -1,0 +1,66 @@
+//! Reading and writing the files of a message, bounded and without overwriting anything.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+use super::Failure;
+
+/// Reads a file of at most `max_bytes`.
+pub(super) fn read(path: &Path, max_bytes: usize) -> Result<Vec<u8>, Failure> {
+    let file = File::open(path).map_err(|error| {
+        Failure::at(path, error).with_help("check that the file is there and readable")
+    })?;
+    read_from(path, file, max_bytes)
+}
+
+/// Reads what `source` has, at most `max_bytes`; `path` is its name for people.
+pub(super) fn read_from(
+    path: &Path,
+    source: impl Read,
+    max_bytes: usize,
+) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    source
+        .take(max_bytes as u64 + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| {
+            Failure::at(path, error).with_help("check that it is a file and readable")
+        })?;
+    if bytes.len() > max_bytes {
+        return Err(Failure::at(path, format!("longer than {max_bytes} bytes"))
+            .with_help("the network carries no message of this size"));
+    }
+    Ok(bytes)
+}
+
+/// Whether a file could be made at `path`, as far as that can be told without making it.
+pub(super) fn check_new(path: &Path) -> Result<(), Failure> {
+    let exists = path
+        .try_exists()
+        .map_err(|error| Failure::at(path, error))?;
+    if exists {
+        return Err(Failure::at(path, "exists already").with_help("choose another path"));
+    }
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    match folder {
+        Some(folder) if !folder.is_dir() => {
+            Err(Failure::at(folder, "not a folder").with_help("make it, or choose another path"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes a line of text to a new file.
+pub(super) fn write_new(path: &Path, line: &str) -> Result<(), Failure> {
+    let written = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(path)
+        .and_then(|mut file| writeln!(file, "{line}"));
+    written.map_err(|error: io::Error| {
+        Failure::at(path, error).with_help("check that the folder is writable and has space")
+    })
+}

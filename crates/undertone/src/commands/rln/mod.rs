@@ -1,0 +1,65 @@
+//! `undertone rln`: identities, memberships, and proofs by hand.
+//!
+//! Field elements (commitments, roots, nullifiers) are printed as in identity files and on the
+//! wire: 64 hex digits, little-endian.
+
+mod files;
+mod keygen;
+mod list;
+mod network;
+mod prove;
+mod register;
+mod registry;
+mod remove;
+mod verdict;
+mod verify;
+
+use clap::Subcommand;
+use undertone_rln::{Fr, fr_to_le};
+
+use super::Failure;
+
+/// Flags of `undertone rln`.
+#[derive(clap::Args, Debug)]
+#[command(arg_required_else_help = true)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+    /// Print one JSON object
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    /// Make an identity
+    Keygen(keygen::Args),
+    /// Register an identity as a member; creates the registry where there is none
+    Register(register::Args),
+    /// List the members
+    List(list::Args),
+    /// Remove a member
+    Remove(remove::Args),
+    /// Make a message with its rate-limit proof
+    Prove(prove::Args),
+    /// Judge a message as a relay does, nullifier log aside
+    Verify(verify::Args),
+}
+
+/// Runs one of the subcommands.
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let json = args.json;
+    match &args.command {
+        Command::Keygen(args) => keygen::run(args, json),
+        Command::Register(args) => register::run(args, json),
+        Command::List(args) => list::run(args, json),
+        Command::Remove(args) => remove::run(args, json),
+        Command::Prove(args) => prove::run(args, json),
+        Command::Verify(args) => verify::run(args, json),
+    }
+}
+
+/// A field element as it is printed everywhere here.
+fn element(element: &Fr) -> String {
+    hex::encode(fr_to_le(element))
+}
