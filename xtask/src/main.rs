@@ -1,2 +1,68 @@
-//! Project tasks.
-fn main() {}
+//! Project tasks. Exit codes: 0 all is good, 1 a step failed, 2 wrong usage.
+
+mod args;
+mod report;
+mod steps;
+mod tidy;
+
+use std::env;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use args::Task;
+use report::{Report, Row};
+use steps::Step;
+
+fn main() -> ExitCode {
+    match args::parse(env::args().skip(1)) {
+        Ok(Task::Help) => {
+            println!("{}", args::USAGE);
+            ExitCode::SUCCESS
+        }
+        Ok(Task::List) => {
+            for step in Step::ALL {
+                println!("{:8} {}", step.name(), step.about());
+            }
+            ExitCode::SUCCESS
+        }
+        Ok(Task::Test { steps, strict }) => test(&steps, strict),
+        Err(mistake) => wrong_usage(&mistake),
+    }
+}
+
+/// Runs all the steps, whether or not one before failed: one run shows all that is to be done.
+fn test(steps: &[Step], strict: bool) -> ExitCode {
+    let Some(root) = root() else {
+        return wrong_usage("the workspace is not known; start this as `cargo xtask`");
+    };
+    let run = |step: &Step| {
+        eprintln!("== {} ==", step.name());
+        let began = Instant::now();
+        let outcome = step.run(&root);
+        Row {
+            step: *step,
+            outcome,
+            took: began.elapsed(),
+        }
+    };
+    let rows = steps.iter().map(run).collect();
+    let report = Report { rows, strict };
+    println!("\n{report}");
+    if report.is_good() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+/// The workspace, beside which cargo found this package.
+fn root() -> Option<PathBuf> {
+    let package = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR")?);
+    Some(package.parent()?.to_owned())
+}
+
+fn wrong_usage(mistake: &str) -> ExitCode {
+    eprintln!("error: {mistake}\n\n{}", args::USAGE);
+    ExitCode::from(2)
+}

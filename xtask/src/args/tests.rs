@@ -1,0 +1,44 @@
+use super::*;
+
+fn parsed(line: &str) -> Result<Task, String> {
+    parse(line.split_whitespace().map(str::to_owned))
+}
+
+#[test]
+fn test_alone_runs_every_step() {
+    let steps = Step::ALL.to_vec();
+    let strict = false;
+    assert_eq!(parsed("test"), Ok(Task::Test { steps, strict }));
+}
+
+#[test]
+fn only_selects_in_running_order_and_once() {
+    let expected = Ok(Task::Test {
+        steps: vec![Step::Fmt, Step::Tidy],
+        strict: true,
+    });
+    assert_eq!(parsed("test --strict --only tidy,fmt,tidy"), expected);
+    assert_eq!(parsed("test --only=tidy,fmt --strict"), expected);
+}
+
+#[test]
+fn list_and_help_run_nothing() {
+    assert_eq!(parsed("test --list --only fmt"), Ok(Task::List));
+    assert_eq!(parsed("test --help"), Ok(Task::Help));
+    assert_eq!(parsed("--help"), Ok(Task::Help));
+}
+
+#[test]
+fn every_mistake_names_what_was_typed_or_what_is_missing() {
+    for (line, named) in [
+        ("", "no task"),
+        ("tset", "\"tset\""),
+        ("test --quick", "\"--quick\""),
+        ("test --only", "--only needs"),
+        ("test --only fmt,lint", "\"lint\""),
+        ("test --only=", "\"\""),
+    ] {
+        let error = parsed(line).expect_err(line);
+        assert!(error.contains(named), "{line}: {error}");
+    }
+}

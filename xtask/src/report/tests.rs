@@ -1,0 +1,70 @@
+use super::*;
+
+fn row(step: Step, outcome: Outcome, took_ms: u64) -> Row {
+    Row {
+        step,
+        outcome,
+        took: Duration::from_millis(took_ms),
+    }
+}
+
+fn report(outcomes: &[Outcome], strict: bool) -> Report {
+    let rows = outcomes.iter().cloned();
+    Report {
+        rows: rows.map(|outcome| row(Step::Unit, outcome, 0)).collect(),
+        strict,
+    }
+}
+
+#[test]
+fn one_failure_spoils_it_and_a_skip_only_when_strict() {
+    let passed = Outcome::Passed;
+    let failed = Outcome::Failed("exit status: 101".into());
+    let skipped = Outcome::Skipped("npm not found".into());
+    for strict in [false, true] {
+        assert!(report(&[passed.clone(), passed.clone()], strict).is_good());
+        assert!(!report(&[failed.clone(), passed.clone()], strict).is_good());
+        assert_eq!(
+            report(&[passed.clone(), skipped.clone()], strict).is_good(),
+            !strict
+        );
+    }
+}
+
+#[test]
+fn the_table_has_a_line_for_each_step_with_time_and_reason() {
+    let report = Report {
+        rows: vec![
+            row(Step::Fmt, Outcome::Passed, 840),
+            row(
+                Step::Clippy,
+                Outcome::Failed("exit status: 101".into()),
+                61_000,
+            ),
+            row(
+                Step::Interop,
+                Outcome::Skipped("npm not found: install it".into()),
+                0,
+            ),
+        ],
+        strict: true,
+    };
+    let expected = "\
+step     result        time  reason
+fmt      passed       0.8 s
+clippy   failed      61.0 s  exit status: 101
+interop  skipped      0.0 s  npm not found: install it
+not good (--strict: a skipped step counts as failed)";
+    assert_eq!(report.to_string(), expected);
+}
+
+#[test]
+fn a_good_report_with_gaps_says_so() {
+    let text = report(&[Outcome::Skipped("no npm".into())], false).to_string();
+    assert!(text.ends_with("good (skipped steps prove nothing; --strict counts them as failed)"));
+    assert!(
+        report(&[Outcome::Passed], true)
+            .to_string()
+            .ends_with("\ngood")
+    );
+}

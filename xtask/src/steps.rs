@@ -1,0 +1,160 @@
+//! The steps of `cargo xtask test`: what they run, and when they cannot.
+
+use std::env;
+use std::ffi::OsString;
+use std::io;
+use std::path::Path;
+use std::process::{Command, ExitStatus};
+
+use crate::tidy;
+
+/// What interop needs besides Rust; its packages are installed by its own tests.
+const NPM: &str = "npm";
+
+/// One step. All of them build with the dev profile, so that nothing is compiled twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    Fmt,
+    Tidy,
+    Clippy,
+    Doc,
+    Unit,
+    Interop,
+}
+
+/// How a step ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Passed,
+    Failed(String),
+    /// It could not run on this machine.
+    Skipped(String),
+}
+
+impl Step {
+    /// All steps in their order: the quickest first.
+    pub(crate) const ALL: [Self; 6] = [
+        Self::Fmt,
+        Self::Tidy,
+        Self::Clippy,
+        Self::Doc,
+        Self::Unit,
+        Self::Interop,
+    ];
+
+    /// What it is called in `--only` and in the report.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Fmt => "fmt",
+            Self::Tidy => "tidy",
+            Self::Clippy => "clippy",
+            Self::Doc => "doc",
+            Self::Unit => "unit",
+            Self::Interop => "interop",
+        }
+    }
+
+    /// What it checks, in a few words.
+    pub(crate) fn about(self) -> &'static str {
+        match self {
+            Self::Fmt => "all code is formatted",
+            Self::Tidy => "length of files, leftovers in code, dependencies explained",
+            Self::Clippy => "no warning of rustc or clippy in any target",
+            Self::Doc => "the documentation builds without a warning",
+            Self::Unit => "all tests but interop's",
+            Self::Interop => "tests against other implementations; needs npm",
+        }
+    }
+
+    /// Runs the step in the workspace at `root`.
+    pub(crate) fn run(self, root: &Path) -> Outcome {
+        match self {
+            Self::Fmt => cargo(root, &["fmt", "--all", "--check"], &[]),
+            Self::Tidy => tidy(root),
+            Self::Clippy => {
+                let args = [
+                    "clippy",
+                    "--workspace",
+                    "--all-targets",
+                    "--",
+                    "-D",
+                    "warnings",
+                ];
+                cargo(root, &args, &[])
+            }
+            Self::Doc => {
+                let args = ["doc", "--workspace", "--no-deps"];
+                cargo(root, &args, &[("RUSTDOCFLAGS", "-D warnings")])
+            }
+            Self::Unit => {
+                let args = ["test", "--workspace", "--exclude", "undertone-interop"];
+                cargo(root, &args, &[])
+            }
+            Self::Interop => match version_of(NPM) {
+                Ok(()) => cargo(root, &["test", "--package", "undertone-interop"], &[]),
+                Err(reason) => Outcome::Skipped(reason),
+            },
+        }
+    }
+}
+
+/// Checks that a program can be run at all.
+fn version_of(program: &str) -> Result<(), String> {
+    match Command::new(program).arg("--version").output() {
+        Ok(output) if output.status.success() => Ok(()),
+        Ok(output) => Err(format!(
+            "`{program} --version` fails ({}): reinstall Node.js 20+",
+            output.status
+        )),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Err(format!("{program} not found: install Node.js 20+"))
+        }
+        Err(error) => Err(format!("cannot run {program}: {error}")),
+    }
+}
+
+fn tidy(root: &Path) -> Outcome {
+    match tidy::check(root) {
+        Ok(findings) if findings.is_empty() => Outcome::Passed,
+        Ok(findings) => {
+            for finding in &findings {
+                eprintln!("{finding}");
+            }
+            Outcome::Failed(format!("{} findings", findings.len()))
+        }
+        Err(error) => Outcome::Failed(error.to_string()),
+    }
+}
+
+fn cargo(root: &Path, args: &[&str], variables: &[(&str, &str)]) -> Outcome {
+    let program = env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
+    let mut command = Command::new(program);
+    command.current_dir(root).args(args);
+    // `cargo run` describes xtask's own package in the environment. Build scripts that watch these
+    // variables would take each change between here and a plain `cargo test` for a reason to
+    // compile again.
+    for (name, _) in env::vars_os() {
+        if name.to_str().is_some_and(describes_a_package) {
+            command.env_remove(name);
+        }
+    }
+    command.envs(variables.iter().copied());
+    ended(command.status())
+}
+
+fn describes_a_package(variable: &str) -> bool {
+    ["CARGO_PKG_", "CARGO_MANIFEST_"]
+        .iter()
+        .any(|prefix| variable.starts_with(prefix))
+}
+
+fn ended(result: io::Result<ExitStatus>) -> Outcome {
+    match result {
+        Ok(status) if status.success() => Outcome::Passed,
+        Ok(status) => Outcome::Failed(status.to_string()),
+        Err(error) => Outcome::Failed(format!("cannot run cargo: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

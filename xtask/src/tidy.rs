@@ -1,0 +1,181 @@
+//! House rules that no other tool checks.
+
+use std::fmt::{self, Display};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The longest source file, lines.
+const MAX_LINES: usize = 500;
+
+/// Spelt in two halves, so that this file does not find itself.
+const DEBUG_PRINT: &str = concat!("dbg", "!");
+const UNFINISHED: &str = concat!("TO", "DO");
+
+/// Folders with code. What lies in them below these names was not written here.
+const CODE: [&str; 3] = ["crates", "interop", "xtask"];
+const FOREIGN: [&str; 2] = ["node_modules", "target"];
+
+/// A rule that is broken, and where.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Finding {
+    path: PathBuf,
+    /// Counted from 1; none when it is about the whole file.
+    line: Option<usize>,
+    what: String,
+}
+
+/// A file or folder that could not be read.
+#[derive(Debug)]
+pub(crate) struct Unreadable {
+    path: PathBuf,
+    source: io::Error,
+}
+
+/// Checks the workspace at `root`.
+pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, Unreadable> {
+    let mut findings = Vec::new();
+    for folder in CODE {
+        let mut files = Vec::new();
+        collect(&root.join(folder), &mut files)?;
+        files.sort();
+        for file in files {
+            let text = read(&file)?;
+            let path = file.strip_prefix(root).unwrap_or(&file);
+            findings.extend(leftovers(path, &text));
+            findings.extend(too_long(path, &text));
+        }
+    }
+    findings.extend(dependencies(root)?);
+    Ok(findings)
+}
+
+/// Source files below `folder`.
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Unreadable> {
+    let at = |source| Unreadable {
+        path: folder.to_owned(),
+        source,
+    };
+    for entry in fs::read_dir(folder).map_err(at)? {
+        let entry = entry.map_err(at)?;
+        let path = entry.path();
+        let kind = entry.file_type().map_err(at)?;
+        let is_foreign = FOREIGN.iter().any(|name| entry.file_name() == *name);
+        if kind.is_dir() && !is_foreign {
+            collect(&path, files)?;
+        } else if kind.is_file() && path.extension().is_some_and(|e| e == "rs" || e == "mjs") {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// Files in `crates/*/src` that have grown too long to do one thing.
+fn too_long(path: &Path, text: &str) -> Option<Finding> {
+    let mut parts = path.iter();
+    let in_crate_source = parts.next().is_some_and(|part| part == "crates")
+        && parts.nth(1).is_some_and(|part| part == "src");
+    let lines = text.lines().count();
+    (in_crate_source && lines > MAX_LINES).then(|| Finding {
+        path: path.to_owned(),
+        line: None,
+        what: format!("{lines} lines, at most {MAX_LINES}; split it by what it does"),
+    })
+}
+
+/// What was left behind in the code while it was written.
+fn leftovers(path: &Path, text: &str) -> Vec<Finding> {
+    let lines = (1..).zip(text.lines());
+    let finding = |(line, text): (usize, &str)| {
+        let what = if text.contains(DEBUG_PRINT) {
+            format!("{DEBUG_PRINT} left behind; remove it")
+        } else if unexplained(text) {
+            format!("{UNFINISHED} without a reason; do it, or write {UNFINISHED}(why not now)")
+        } else {
+            return None;
+        };
+        Some(Finding {
+            path: path.to_owned(),
+            line: Some(line),
+            what,
+        })
+    };
+    lines.filter_map(finding).collect()
+}
+
+/// Whether the line has the word without a reason in parentheses after it.
+fn unexplained(line: &str) -> bool {
+    let mut after = line.split(UNFINISHED).skip(1);
+    after.any(|rest| {
+        let reason = rest
+            .strip_prefix('(')
+            .and_then(|rest| rest.split_once(')'))
+            .map_or("", |(reason, _)| reason.trim());
+        reason.is_empty()
+    })
+}
+
+/// Dependencies of the workspace for which the architecture gives no reason. Before there is an
+/// ARCHITECTURE.md there is nothing to compare.
+fn dependencies(root: &Path) -> Result<Vec<Finding>, Unreadable> {
+    let architecture = root.join("ARCHITECTURE.md");
+    if !architecture.exists() {
+        return Ok(Vec::new());
+    }
+    let manifest = read(&root.join("Cargo.toml"))?;
+    Ok(unnamed(&manifest, &read(&architecture)?))
+}
+
+fn unnamed(manifest: &str, architecture: &str) -> Vec<Finding> {
+    let named = |name: &str| architecture.contains(&format!("`{name}`"));
+    external(manifest)
+        .filter(|name| !named(name))
+        .map(|name| Finding {
+            path: PathBuf::from("ARCHITECTURE.md"),
+            line: None,
+            what: format!("dependency `{name}` is not named; say what it is for"),
+        })
+        .collect()
+}
+
+/// Names in `[workspace.dependencies]`, our own crates aside. Reads what the file looks like, one
+/// dependency a line, further lines of it indented.
+fn external(manifest: &str) -> impl Iterator<Item = &str> {
+    let table = manifest
+        .lines()
+        .skip_while(|line| line.trim() != "[workspace.dependencies]")
+        .skip(1)
+        .take_while(|line| !line.starts_with('['));
+    table.filter_map(|line| {
+        let (name, value) = line.split_once(['=', '.'])?;
+        let is_own = value.contains("path = ");
+        let is_name = name.starts_with(|first: char| first.is_ascii_alphanumeric());
+        (is_name && !is_own).then(|| name.trim_end())
+    })
+}
+
+fn read(path: &Path) -> Result<String, Unreadable> {
+    fs::read_to_string(path).map_err(|source| Unreadable {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+impl Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.path.display())?;
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
+        }
+        write!(f, ": {}", self.what)
+    }
+}
+
+impl Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path.display(), self.source)
+    }
+}
+
+#[cfg(test)]
+mod tests;

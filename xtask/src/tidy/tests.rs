@@ -1,0 +1,106 @@
+use super::*;
+
+fn lines_of(findings: &[Finding]) -> Vec<Option<usize>> {
+    findings.iter().map(|finding| finding.line).collect()
+}
+
+#[test]
+fn leftovers_are_found_by_line_unless_they_have_a_reason() {
+    let text = format!(
+        "let a = 1;\n// {UNFINISHED}: later\n{DEBUG_PRINT}(a);\n// {UNFINISHED}(upstream bug 7)\n\
+         // {UNFINISHED}()\n// {UNFINISHED}(one) and {UNFINISHED} two"
+    );
+    let findings = leftovers(Path::new("crates/a/src/lib.rs"), &text);
+    assert_eq!(lines_of(&findings), [Some(2), Some(3), Some(5), Some(6)]);
+    assert!(
+        findings[0]
+            .to_string()
+            .starts_with("crates/a/src/lib.rs:2: ")
+    );
+}
+
+#[test]
+fn only_sources_of_crates_may_grow_too_long() {
+    let text = |lines| "x\n".repeat(lines);
+    let source = Path::new("crates/a/src/b/c.rs");
+    assert_eq!(too_long(source, &text(MAX_LINES)), None);
+    assert!(too_long(source, &text(MAX_LINES + 1)).is_some());
+    for other in ["crates/a/tests/b.rs", "xtask/src/main.rs"] {
+        assert_eq!(too_long(Path::new(other), &text(MAX_LINES + 1)), None);
+    }
+}
+
+const MANIFEST: &str = r#"
+[workspace]
+members = ["a"]
+
+[workspace.dependencies]
+own = { path = "crates/own" }
+
+bytes = "1.12"
+libp2p = { version = "0.57", features = [
+    "dns", "tcp",
+] }
+serde.version = "1"
+sha2 = "0.10"
+
+[profile.dev]
+debug = false
+"#;
+
+#[test]
+fn external_dependencies_are_read_off_the_manifest() {
+    let names: Vec<_> = external(MANIFEST).collect();
+    assert_eq!(names, ["bytes", "libp2p", "serde", "sha2"]);
+}
+
+#[test]
+fn a_dependency_counts_as_named_between_backticks_only() {
+    let findings = unnamed(
+        MANIFEST,
+        "`bytes`: buffers; `libp2p`, `serde`. sha2 hashes.",
+    );
+    assert_eq!(findings.len(), 1);
+    assert!(
+        findings[0].to_string().contains("`sha2`"),
+        "{}",
+        findings[0]
+    );
+}
+
+#[test]
+fn the_whole_tree_is_walked_but_for_what_others_wrote() {
+    let root = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| {
+        let path = root.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    let bad = format!("// {UNFINISHED}\n");
+    write("crates/a/src/deep/lib.rs", &bad);
+    write("interop/js/peer.mjs", &bad);
+    write("interop/js/node_modules/x/index.mjs", &bad);
+    write("xtask/notes.txt", &bad);
+    let paths = |findings: Vec<Finding>| -> Vec<_> {
+        findings.into_iter().map(|finding| finding.path).collect()
+    };
+    let expected = ["crates/a/src/deep/lib.rs", "interop/js/peer.mjs"];
+    // Nothing is demanded of dependencies while there is no ARCHITECTURE.md.
+    assert_eq!(
+        paths(check(root.path()).unwrap()),
+        expected.map(PathBuf::from)
+    );
+
+    write("Cargo.toml", MANIFEST);
+    write("ARCHITECTURE.md", "`bytes` `libp2p` `serde`");
+    let paths = paths(check(root.path()).unwrap());
+    assert_eq!(paths.last().unwrap(), Path::new("ARCHITECTURE.md"));
+    assert_eq!(paths.len(), 3);
+}
+
+#[test]
+fn a_tree_that_is_not_there_is_an_error_that_names_it() {
+    let root = tempfile::tempdir().unwrap();
+    let error = check(root.path()).unwrap_err();
+    assert!(error.to_string().contains("crates"), "{error}");
+}
