@@ -69,9 +69,13 @@ fn member(
         );
         return Ok(None);
     };
-    // The registry's limit is part of the leaf: proofs for any other would not verify.
+    // The registry's limit is part of the leaf, so proofs are for that; the node may hold itself
+    // to less.
+    let own_limit = u32::try_from(config.message_limit)
+        .unwrap_or(u32::MAX)
+        .min(member.limit);
     Ok(Some(Box::new(MemberProofs {
-        counter: MessageIdCounter::open(&config.counter_file, member.limit)?,
+        counter: MessageIdCounter::open(&config.counter_file, own_limit)?,
         identity,
         index: member.index,
         limit: member.limit,

@@ -189,19 +189,17 @@ impl EventLoop {
             n if n < d_low => ConnectionStatus::PartiallyConnected,
             _ => ConnectionStatus::Connected,
         };
-        let relay = if connected > 0 {
-            ProtocolHealth {
+        let relay = match self.relay_trouble(connected) {
+            None => ProtocolHealth {
                 protocol: "Relay",
                 status: HealthStatus::Ready,
                 desc: None,
-            }
-        } else {
-            let desc = Some("no connected peers".to_owned());
-            ProtocolHealth {
+            },
+            Some(trouble) => ProtocolHealth {
                 protocol: "Relay",
                 status: HealthStatus::NotReady,
-                desc,
-            }
+                desc: Some(trouble.to_owned()),
+            },
         };
         let rln = match &self.rln {
             None => {
@@ -234,6 +232,20 @@ impl EventLoop {
             node,
             connection,
             protocols: vec![relay, rln],
+        }
+    }
+
+    /// Why a message published now would reach nobody.
+    fn relay_trouble(&self, connected: usize) -> Option<&'static str> {
+        let router = self.relay.router();
+        let has_mesh = |topic: &undertone_gossip::Topic| !router.mesh(topic).is_empty();
+        let joined = router.joined();
+        if connected == 0 {
+            Some("no connected peers")
+        } else if !joined.is_empty() && !joined.iter().any(has_mesh) {
+            Some("no peers in the mesh of any topic")
+        } else {
+            None
         }
     }
 }

@@ -456,7 +456,11 @@ impl EventLoop {
     }
 
     fn is_connected_or_dialled(&self, address: &Multiaddr) -> bool {
-        peer_id_of(address).is_some_and(|peer| self.swarm.is_connected(&peer))
+        let connected = match peer_id_of(address) {
+            Some(peer) => self.swarm.is_connected(&peer),
+            None => self.peers.is_connected_at(address),
+        };
+        connected
             || self
                 .dialling
                 .values()

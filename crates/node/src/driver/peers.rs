@@ -120,6 +120,13 @@ impl PeerTable {
         }
     }
 
+    /// Whether a connected peer has this address, which names no identity.
+    pub(crate) fn is_connected_at(&self, address: &Multiaddr) -> bool {
+        self.known.values().any(|known| {
+            known.connected == Connectedness::Connected && known.address.as_ref() == Some(address)
+        })
+    }
+
     pub(crate) fn connected_count(&self) -> usize {
         self.known
             .values()
