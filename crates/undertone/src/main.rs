@@ -23,7 +23,7 @@ enum Command {
     /// Run a node
     Node(node::Args),
     /// Rate-limit memberships and proofs: keygen, register, list, remove, prove, verify
-    Rln(rln::Args),
+    Rln(Box<rln::Args>),
 }
 
 fn main() -> ExitCode {

@@ -18,7 +18,8 @@ pub(crate) struct Place(pub(crate) TempDir);
 /// What the program did.
 #[derive(Debug)]
 pub(crate) struct Ran {
-    pub(crate) line: String,
+    #[expect(dead_code, reason = "shown when an assertion fails")]
+    line: String,
     pub(crate) code: i32,
     pub(crate) stdout: String,
     pub(crate) stderr: String,

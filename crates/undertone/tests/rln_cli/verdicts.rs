@@ -58,7 +58,7 @@ fn whatever_is_changed_in_a_message_is_found() {
         ),
         (
             changed(good, |m| {
-                m.rate_limit_proof = Some(Bytes::from_static(b"x"))
+                m.rate_limit_proof = Some(Bytes::from_static(b"x"));
             }),
             &now,
             "proof-encoding",
