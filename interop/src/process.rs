@@ -120,6 +120,13 @@ impl PeerProcess {
         self.ready.addrs.first().map_or("", String::as_str)
     }
 
+    /// The first WebSocket address it listens on.
+    #[must_use]
+    pub fn websocket_addr(&self) -> Option<&str> {
+        let mut addrs = self.ready.addrs.iter().map(String::as_str);
+        addrs.find(|addr| addr.contains("/ws"))
+    }
+
     /// Dials an address; returns the peer id found there.
     pub async fn connect(&mut self, addr: &str) -> Result<String, PeerError> {
         let command = Command::Connect {

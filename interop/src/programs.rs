@@ -28,8 +28,15 @@ pub fn rust_gossipsub() -> PeerCommand {
     PeerCommand::new("rust-gossipsub", own.with_file_name("gossipsub-peer"))
 }
 
-/// A command line as a person writes it: `@js-gossipsub`, `@js-waku-relay` and `@rust-gossipsub` name
-/// programs of this folder, anything else is a program to run. Split at white space, without quoting.
+/// Undertone's own relay, built beside the running program. Options: `interop/README.md`.
+#[must_use]
+pub fn undertone() -> PeerCommand {
+    let own = std::env::current_exe().unwrap_or_default();
+    PeerCommand::new("undertone", own.with_file_name("undertone-peer"))
+}
+
+/// A command line as a person writes it: `@undertone`, `@rust-gossipsub`, `@js-gossipsub` and
+/// `@js-waku-relay` name programs of this folder, anything else is a program to run. Split at white space, without quoting.
 pub fn resolve(label: &str, line: &str) -> Result<PeerCommand, ResolveError> {
     let Some(named) = line.trim_start().strip_prefix('@') else {
         return PeerCommand::parse(label, line).ok_or(ResolveError::Blank);
@@ -39,6 +46,7 @@ pub fn resolve(label: &str, line: &str) -> Result<PeerCommand, ResolveError> {
         Some("js-gossipsub") => js_gossipsub()?,
         Some("js-waku-relay") => js_waku_relay()?,
         Some("rust-gossipsub") => rust_gossipsub(),
+        Some("undertone") => undertone(),
         other => {
             return Err(ResolveError::Unknown {
                 name: other.unwrap_or("").to_owned(),
@@ -57,7 +65,7 @@ pub enum ResolveError {
     )]
     Blank,
     /// No program has this name.
-    #[error("@{name}: give @js-gossipsub, @js-waku-relay or @rust-gossipsub")]
+    #[error("@{name}: give @undertone, @rust-gossipsub, @js-gossipsub or @js-waku-relay")]
     Unknown {
         /// The name, without `@`.
         name: String,

@@ -182,14 +182,17 @@ pub struct Control {
 }
 
 /// How many control entries crossed the wire in one direction, over all peers. An entry is one
-/// element of a repeated field of `ControlMessage`, whatever number of message ids it lists.
+/// element of a repeated field of `ControlMessage`, whatever number of message ids it lists; Undertone
+/// counts the ids in `ihave`, `iwant` and `idontwant` instead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ControlCounts {
     /// GRAFT entries.
     pub graft: u64,
     /// PRUNE entries.
     pub prune: u64,
-    /// Backoff in seconds of the last PRUNE that carried one.
+    /// PRUNE entries that carry a backoff.
+    pub prune_with_backoff: u64,
+    /// Backoff in seconds of the last PRUNE that carried one; Undertone does not say.
     pub prune_backoff_s: Option<u64>,
     /// IHAVE entries.
     pub ihave: u64,

@@ -41,6 +41,7 @@ impl Counter {
         };
         counts.graft += more.graft;
         counts.prune += more.prune;
+        counts.prune_with_backoff += more.prune_with_backoff;
         counts.prune_backoff_s = more.prune_backoff_s.or(counts.prune_backoff_s);
         counts.ihave += more.ihave;
         counts.iwant += more.iwant;

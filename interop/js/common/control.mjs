@@ -2,7 +2,7 @@
 // goes. Neither library offers such counters for both directions without a metrics registry.
 
 function zero() {
-  return { graft: 0, prune: 0, prune_backoff_s: null, ihave: 0, iwant: 0, idontwant: 0 };
+  return { graft: 0, prune: 0, prune_with_backoff: 0, prune_backoff_s: null, ihave: 0, iwant: 0, idontwant: 0 };
 }
 
 function add(counts, control, times) {
@@ -13,7 +13,9 @@ function add(counts, control, times) {
   counts.iwant += times * (control.iwant?.length ?? 0);
   counts.idontwant += times * (control.idontwant?.length ?? 0);
   for (const prune of control.prune ?? []) {
-    if (prune.backoff != null) counts.prune_backoff_s = Number(prune.backoff);
+    if (prune.backoff == null) continue;
+    counts.prune_with_backoff += times;
+    counts.prune_backoff_s = Number(prune.backoff);
   }
 }
 

@@ -35,6 +35,7 @@ fn count_control(control: &[u8], counts: &mut ControlCounts) {
                 counts.prune += 1;
                 for (field, value) in Fields(entry) {
                     if let (BACKOFF, Value::Number(seconds)) = (field, value) {
+                        counts.prune_with_backoff += 1;
                         counts.prune_backoff_s = Some(seconds);
                     }
                 }

@@ -16,8 +16,8 @@ mod tests;
 #[derive(Debug, Parser)]
 #[command(name = "chain")]
 pub(crate) struct Options {
-    /// A peer's command line (no quoting inside), or @js-gossipsub, @js-waku-relay, @rust-gossipsub with
-    /// options. Repeat it to compare variants; ratios are against the first.
+    /// A peer's command line (no quoting inside), or @undertone, @rust-gossipsub, @js-gossipsub,
+    /// @js-waku-relay with options. Repeat it to compare variants; ratios are against the first.
     #[arg(long = "peer", required = true, value_name = "COMMAND")]
     peers: Vec<String>,
     /// Name of a variant, as often as --peer and in the same order.

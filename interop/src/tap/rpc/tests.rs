@@ -39,6 +39,7 @@ fn every_kind_of_entry_is_counted_once() {
     let expected = ControlCounts {
         graft: 1,
         prune: 1,
+        prune_with_backoff: 1,
         prune_backoff_s: Some(300),
         ihave: 1,
         iwant: 2,

@@ -1,0 +1,109 @@
+use std::net::{IpAddr, Ipv4Addr};
+use std::time::Duration;
+
+use clap::{ArgAction, Parser};
+use libp2p::Multiaddr;
+use libp2p::identity::Keypair;
+use undertone_gossip::{FloodPublish, PROTOCOLS};
+use undertone_message::{NetworkPreset, UnknownNetwork};
+use undertone_node::driver::NodeOptions;
+use undertone_relay::RelayConfig;
+
+/// The network whose parameters the options change.
+const NETWORK: &str = "local";
+/// Connections at most: more than any test opens.
+const MAX_CONNECTIONS: u32 = 1_000;
+/// Room in a frame for what surrounds a message: topic, control, field headers.
+const FRAME_OVERHEAD_BYTES: usize = 64 << 10;
+
+/// An Undertone relay without RLN, driven by lines of JSON on its standard input.
+#[derive(Debug, Parser)]
+#[command(name = "undertone-peer")]
+pub(crate) struct Options {
+    /// Multiaddress to listen on, TCP or WebSocket (…/tcp/0/ws). May be repeated.
+    #[arg(long, default_value = "/ip4/127.0.0.1/tcp/0")]
+    listen: Vec<Multiaddr>,
+    /// Protocol id to offer, most preferred first. May be repeated. Without it: all that the router knows.
+    #[arg(long)]
+    protocol: Vec<String>,
+    /// Desired size of a mesh.
+    #[arg(long, default_value_t = 6)]
+    d: usize,
+    /// Graft below this size.
+    #[arg(long, default_value_t = 4)]
+    d_low: usize,
+    /// Prune above this size.
+    #[arg(long, default_value_t = 12)]
+    d_high: usize,
+    /// Peers outside the mesh that are told of messages at each heartbeat.
+    #[arg(long, default_value_t = 6)]
+    d_lazy: usize,
+    /// Time between heartbeats in milliseconds.
+    #[arg(long, default_value_t = 1_000)]
+    heartbeat_ms: u64,
+    /// Send own messages to all subscribed peers, not to the mesh only.
+    #[arg(long, default_value_t = true, action = ArgAction::Set)]
+    flood_publish: bool,
+    /// Smallest message in bytes for which IDONTWANT is sent. Without it: Waku's choice.
+    #[arg(long)]
+    idontwant_min_bytes: Option<usize>,
+    /// Longest encoded `WakuMessage` in bytes, sent or received.
+    #[arg(long, default_value_t = 1 << 20)]
+    max_message_bytes: usize,
+    /// Cluster whose shards may be joined.
+    #[arg(long, default_value_t = 66)]
+    cluster: u16,
+}
+
+impl Options {
+    /// A node with a fresh key.
+    pub(crate) fn node(self) -> Result<NodeOptions, UnknownNetwork> {
+        let preset = NetworkPreset {
+            rln: None,
+            cluster_id: self.cluster,
+            max_message_bytes: self.max_message_bytes,
+            ..NetworkPreset::by_name(NETWORK)?
+        };
+        let mut relay = RelayConfig::for_network(&preset);
+        let gossip = &mut relay.gossip;
+        gossip.degrees.d = self.d;
+        gossip.degrees.d_low = self.d_low;
+        gossip.degrees.d_high = self.d_high;
+        gossip.degrees.d_score = self.d.min(4);
+        gossip.degrees.d_out = 2.min(self.d_low.saturating_sub(1)).min(self.d / 2);
+        gossip.degrees.d_lazy = self.d_lazy;
+        gossip.heartbeat = Duration::from_millis(self.heartbeat_ms);
+        gossip.flood_publish = if self.flood_publish {
+            FloodPublish::On
+        } else {
+            FloodPublish::Off
+        };
+        if let Some(min_bytes) = self.idontwant_min_bytes {
+            // The router compares with the longest message that is not announced.
+            gossip.idontwant_threshold_bytes = min_bytes.saturating_sub(1);
+        }
+        gossip.limits.frame_bytes_max = self.max_message_bytes.saturating_add(FRAME_OVERHEAD_BYTES);
+        if let Some(score) = &mut gossip.score {
+            // Peers of one test share one address.
+            let loopback = IpAddr::from(Ipv4Addr::LOCALHOST);
+            score.ip_colocation_allowed.insert(loopback);
+        }
+        let known = || PROTOCOLS.iter().map(|protocol| protocol.id.to_owned());
+        Ok(NodeOptions {
+            keypair: Keypair::generate_ed25519(),
+            listen: self.listen,
+            relay,
+            network: preset.name,
+            protocols: if self.protocol.is_empty() {
+                known().collect()
+            } else {
+                self.protocol
+            },
+            topics: Vec::new(),
+            static_peers: Vec::new(),
+            max_connections: MAX_CONNECTIONS,
+            rln: None,
+            events: None,
+        })
+    }
+}

@@ -1,0 +1,94 @@
+use std::io::{self, BufWriter, Write};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+
+use sha2::{Digest, Sha256};
+use undertone_interop::host::monotonic_ns;
+use undertone_interop::payload;
+use undertone_interop::protocol::{Event, Ready, Reply};
+use undertone_node::handle::{Delivery, MessageSink};
+
+/// What is to be written.
+enum Line {
+    Ready(Ready),
+    Reply(Reply),
+    Delivered { delivery: Box<Delivery>, at_ns: u64 },
+}
+
+/// Takes lines without blocking. What waits is not bounded: a driver reads all that its peers say.
+#[derive(Clone)]
+pub(crate) struct Output(Sender<Line>);
+
+/// Writes the lines on a thread of its own, so that the node waits neither for the pipe nor for the
+/// hash of a message.
+pub(crate) fn start() -> io::Result<(Output, thread::JoinHandle<io::Result<()>>)> {
+    let (sender, lines) = channel();
+    let writer = thread::Builder::new().name("stdout".into());
+    let writer = writer.spawn(move || write_all(&lines))?;
+    Ok((Output(sender), writer))
+}
+
+impl Output {
+    pub(crate) fn ready(&self, ready: Ready) {
+        self.push(Line::Ready(ready));
+    }
+
+    pub(crate) fn reply(&self, reply: Reply) {
+        self.push(Line::Reply(reply));
+    }
+
+    fn push(&self, line: Line) {
+        // The writer ends early only when nobody reads the pipe any more.
+        let _ = self.0.send(line);
+    }
+}
+
+impl MessageSink for Output {
+    fn deliver(&self, delivery: &Delivery) -> bool {
+        if delivery.from.is_some() {
+            let at_ns = monotonic_ns();
+            let delivery = Box::new(delivery.clone());
+            self.push(Line::Delivered { delivery, at_ns });
+        }
+        true
+    }
+}
+
+/// Flushes whenever no line waits, so that a burst costs few system calls.
+fn write_all(lines: &Receiver<Line>) -> io::Result<()> {
+    let mut out = BufWriter::with_capacity(64 << 10, io::stdout().lock());
+    while let Ok(first) = lines.recv() {
+        write_line(&mut out, first)?;
+        for line in lines.try_iter() {
+            write_line(&mut out, line)?;
+        }
+        out.flush()?;
+    }
+    Ok(())
+}
+
+fn write_line(out: &mut impl Write, line: Line) -> io::Result<()> {
+    match line {
+        Line::Ready(ready) => serde_json::to_writer(&mut *out, &Event::Ready(ready))?,
+        Line::Reply(reply) => serde_json::to_writer(&mut *out, &reply)?,
+        Line::Delivered { delivery, at_ns } => {
+            let Some(from) = delivery.from else {
+                return Ok(());
+            };
+            let event = payload::delivery(
+                delivery.pubsub_topic.to_string(),
+                message_id(&delivery.message.encode()),
+                from.to_string(),
+                &delivery.message.payload,
+                at_ns,
+            );
+            serde_json::to_writer(&mut *out, &Event::Message(event))?;
+        }
+    }
+    out.write_all(b"\n")
+}
+
+/// The id of a gossip message with this data, in hex.
+pub(crate) fn message_id(data: &[u8]) -> String {
+    hex::encode(Sha256::digest(data))
+}
