@@ -1,0 +1,47 @@
+//! js-waku's relay on WebSocket, noise and mplex, with Waku's own validation.
+
+use undertone_interop::programs::{self, WAKU_RELAY};
+use undertone_interop::protocol::Content;
+
+use crate::support::TOPIC;
+use crate::support::network::{HEARTBEAT_MS, Kind, quit, start};
+
+/// js-waku, Undertone, js-waku in a line: Undertone is dialled and dials.
+#[tokio::test]
+async fn messages_pass_between_js_waku_relays_through_undertone() {
+    let js_waku = || {
+        let command = programs::js_waku_relay().unwrap();
+        command
+            .option("heartbeat-ms", HEARTBEAT_MS)
+            .option("cluster", 66)
+            .option("shard", 3)
+    };
+    let undertone = Kind::Undertone.on(WAKU_RELAY);
+    let undertone = undertone.option("listen", "/ip4/127.0.0.1/tcp/0");
+    let undertone = undertone.option("listen", "/ip4/127.0.0.1/tcp/0/ws");
+    let mut undertone = start(undertone).await;
+    let (first, mut last) = (start(js_waku()).await, start(js_waku()).await);
+    undertone.connect(first.addr()).await.unwrap();
+    let websocket = undertone.websocket_addr().unwrap().to_owned();
+    last.connect(&websocket).await.unwrap();
+
+    let mut peers = [first, undertone, last];
+    for (peer, neighbours) in peers.iter_mut().zip([1, 2, 1]) {
+        peer.wait_mesh(TOPIC, neighbours).await.unwrap();
+    }
+    for (turn, size) in [100, 2_048, 100 << 10].into_iter().enumerate() {
+        for from in 0..peers.len() {
+            let seq = (10 * turn + from) as u64;
+            let content = Content::Stamped { seq, size };
+            let id = peers[from].publish(TOPIC, content).await.unwrap();
+            for (index, peer) in peers.iter_mut().enumerate() {
+                if index != from {
+                    let message = peer.next_message().await.unwrap();
+                    let got = (message.seq, message.bytes, message.id);
+                    assert_eq!(got, (Some(seq), size, id.clone()), "{}", peer.label());
+                }
+            }
+        }
+    }
+    quit(peers).await;
+}
