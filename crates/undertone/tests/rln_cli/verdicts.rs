@@ -57,6 +57,12 @@ fn whatever_is_changed_in_a_message_is_found() {
             "no proof",
         ),
         (
+            changed(good, |m| m.rate_limit_proof = Some(Bytes::new())),
+            &now,
+            "missing-proof",
+            "no proof",
+        ),
+        (
             changed(good, |m| {
                 m.rate_limit_proof = Some(Bytes::from_static(b"x"));
             }),
