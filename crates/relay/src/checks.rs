@@ -7,21 +7,26 @@ use undertone_message::WakuMessage;
 use undertone_rln::{CheckedProof, Epoch};
 
 use crate::io::ProofTicket;
+use crate::publish::Proving;
 
 /// Why a proof is checked.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) enum Purpose {
-    /// To judge a message.
-    Judge(Box<WakuMessage>),
+    /// To judge a peer's message.
+    Judge {
+        id: MessageId,
+        from: PeerIx,
+        message: Box<WakuMessage>,
+    },
     /// To be sure of a spammer: the message itself is rejected already.
-    Evidence,
+    Evidence { from: PeerIx },
+    /// To publish a message that came with its proof.
+    Own { token: u64, proving: Box<Proving> },
 }
 
 /// One proof under way.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Check {
-    pub(crate) id: MessageId,
-    pub(crate) from: PeerIx,
     pub(crate) proof: CheckedProof,
     pub(crate) purpose: Purpose,
 }
@@ -67,6 +72,14 @@ impl Checks {
     /// The oldest epoch of a proof under way.
     pub(crate) fn oldest_epoch(&self) -> Option<Epoch> {
         self.waiting.values().map(|check| check.proof.epoch).min()
+    }
+
+    /// How many of them are of messages of our own.
+    pub(crate) fn own(&self) -> usize {
+        let purposes = self.waiting.values().map(|check| &check.purpose);
+        purposes
+            .filter(|p| matches!(p, Purpose::Own { .. }))
+            .count()
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -6,6 +6,8 @@ use undertone_gossip::Config;
 use undertone_message::{NetworkPreset, RlnGeneration, RlnParams};
 use undertone_rln::{Generation, NullifierLimits, Policy, RlnIdentifier};
 
+use crate::senders::SenderLimits;
+
 /// Everything a relay needs to know about its network and itself.
 #[derive(Clone, Debug)]
 pub struct RelayConfig {
@@ -32,6 +34,8 @@ pub struct RlnConfig {
     pub root_window: usize,
     /// Bounds of the nullifier log.
     pub nullifiers: NullifierLimits,
+    /// Bounds of what is remembered about who sent which nullifier.
+    pub senders: SenderLimits,
     /// Messages that wait for their proof to be checked; the driver should stop reading at
     /// [`crate::Relay::is_saturated`], so that this is never reached.
     pub checks_max: usize,
@@ -71,6 +75,11 @@ impl RlnConfig {
             // About 60 MB when full: what a network at its total rate limit needs many times over.
             nullifiers: NullifierLimits {
                 max_entries_per_epoch: 200_000,
+            },
+            // About 2 MB as a rule, 13 MB when full. Spam under way is among the newest.
+            senders: SenderLimits {
+                max_nullifiers: 20_000,
+                max_peers_per_nullifier: 64,
             },
             checks_max: 256,
         }

@@ -3,10 +3,10 @@
 use bytes::Bytes;
 use thiserror::Error;
 use undertone_gossip::{self as gossip, Class, MessageId, NewPeer, PeerIx, Progress, SendHandle};
-use undertone_message::{DecodeError, MessageHash, PubsubTopic, WakuMessage};
-use undertone_rln::{
-    Epoch, Fr, ProofStatement, RateLimitProof, RecoveredSecret, Rejection as Why, RootWindow,
-};
+use undertone_message::{MessageHash, PubsubTopic, WakuMessage};
+use undertone_rln::{Epoch, Fr, ProofStatement, RateLimitProof, RecoveredSecret, RootWindow};
+
+use crate::rejection::Rejection;
 
 /// Names one proof that is being checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -43,7 +43,7 @@ pub enum Input {
     Publish {
         /// Where.
         topic: PubsubTopic,
-        /// What. A missing timestamp is filled in; a proof that is there is kept.
+        /// What. A missing timestamp is filled in; a proof that is there is checked and kept.
         message: WakuMessage,
         /// Comes back in the answer.
         token: u64,
@@ -186,78 +186,6 @@ pub enum RelayReport {
     },
 }
 
-/// Why a message was dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum Rejection {
-    /// Too many proofs wait; nobody is blamed.
-    #[error("too many proofs wait to be checked")]
-    Capacity,
-    /// No `WakuMessage`.
-    #[error("not a WakuMessage: {0}")]
-    Decode(DecodeError),
-    /// The same message under another envelope; nobody is blamed.
-    #[error("the same message came before in another encoding")]
-    Duplicate,
-    /// The proof field cannot be read.
-    #[error("proof: {0}")]
-    MalformedProof(undertone_rln::ProofDecodeError),
-    /// The network demands a proof and there is none.
-    #[error("no proof on a network with RLN")]
-    MissingProof,
-    /// One of the checks before the pairing failed.
-    #[error("proof: {0}")]
-    Proof(undertone_rln::Rejection),
-    /// The zero-knowledge proof does not hold.
-    #[error("the zero-knowledge proof does not hold")]
-    Snark,
-    /// The nullifier was used for another message in this epoch.
-    #[error("more messages than the member's limit in this epoch")]
-    Spam,
-    /// Over the network's limit.
-    #[error("message of {len} bytes is over the network's limit of {max}")]
-    TooLarge {
-        /// Bytes of the message.
-        len: usize,
-        /// Bytes allowed.
-        max: usize,
-    },
-    /// A topic outside the network.
-    #[error("the topic is not part of this network")]
-    WrongShard,
-}
-
-impl Rejection {
-    /// Whether the peer that sent the message is to blame. Where it may have forwarded the message
-    /// in good faith, it is not: blaming it would let one author set honest neighbours against
-    /// each other.
-    pub fn is_blamed(&self) -> bool {
-        match self {
-            Self::Capacity | Self::Duplicate => false,
-            Self::Decode(error) => !error.forwarder_may_be_honest(),
-            Self::Proof(why) => match why {
-                // Its clock or its view of the membership, or ours, may differ.
-                Why::StaleTimestamp { .. }
-                | Why::FutureTimestamp { .. }
-                | Why::UnknownRoot { .. }
-                // nwaku takes the identifier from the message; up to 0.37 it takes aliases too.
-                | Why::ForeignIdentifier
-                | Why::NonCanonical(_) => false,
-                Why::NegativeTimestamp { .. }
-                | Why::MalformedEpoch(_)
-                | Why::EpochMismatch { .. }
-                | Why::SignalMismatch => true,
-            },
-            Self::MalformedProof(_)
-            | Self::MissingProof
-            | Self::Snark
-            | Self::Spam
-            | Self::TooLarge { .. }
-            | Self::WrongShard => true,
-        }
-    }
-}
-
 /// Why a message was not published.
 #[derive(Clone, Debug, Error)]
 #[non_exhaustive]
@@ -268,6 +196,9 @@ pub enum PublishError {
     /// `contentTopic` is empty.
     #[error("the content topic is empty; name one, like /my-app/1/chat/proto")]
     EmptyContentTopic,
+    /// The message came with a proof that every receiver would refuse.
+    #[error("the proof that came with the message is refused: {0}; leave it out to have one made")]
+    InvalidProof(Rejection),
     /// `meta` is longer than any receiver accepts (RFC 14).
     #[error("meta of {len} bytes; at most {max} are allowed")]
     MetaTooLong {

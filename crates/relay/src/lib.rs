@@ -9,7 +9,7 @@
 //! reported once that message's proof has been verified too.
 //!
 //! A message of our own is stamped, proved ([`Output::Prove`], answered by [`Input::Proved`]) and
-//! given to the router.
+//! given to the router. A proof that it came with is checked as a peer's would be.
 //!
 //! The contract is the router's: [`Relay::handle`], drain [`Relay::poll`], heed
 //! [`Relay::next_timeout`]. Time is virtual; wall time is that plus an offset which the driver sets.
@@ -19,7 +19,9 @@ mod checks;
 mod config;
 mod io;
 mod publish;
+mod rejection;
 mod relay;
+mod senders;
 mod validate;
 
 #[cfg(test)]
@@ -27,7 +29,8 @@ mod tests;
 
 pub use config::{RelayConfig, RlnConfig};
 pub use io::{
-    Input, Output, ProofFailure, ProofTicket, PublishError, Published, Rejection, RelayReport,
-    SubscribeError,
+    Input, Output, ProofFailure, ProofTicket, PublishError, Published, RelayReport, SubscribeError,
 };
+pub use rejection::Rejection;
 pub use relay::Relay;
+pub use senders::SenderLimits;

@@ -1,15 +1,17 @@
-//! Messages of our own: stamp, prove, gossip.
+//! Messages of our own: stamp, prove (or check the proof that came along), gossip.
 
 use bytes::Bytes;
 use undertone_gossip::{self as gossip, ApiMisuse, MessageId, Topic};
 use undertone_message::message::MAX_META_BYTES;
 use undertone_message::{PubsubTopic, WakuMessage, message_hash};
-use undertone_rln::{Epoch, RateLimitProof, fr_from_le, signal_hash};
+use undertone_rln::{CheckedProof, Epoch, RateLimitProof, Seen, fr_from_le, signal_hash};
 
+use crate::checks::Purpose;
 use crate::io::{Output, ProofFailure, PublishError, Published};
+use crate::rejection::Rejection;
 use crate::relay::Relay;
 
-/// Messages that may wait for their proof at once.
+/// Messages that may wait at once for their proof to be made or checked.
 const PROVING_MAX: usize = 64;
 
 /// Bytes that a proof adds to a message: its fields, their tags, and the tag of the field itself.
@@ -20,6 +22,16 @@ pub(crate) const PROOF_FIELD_BYTES: usize = 128 + 6 * 32 + 3 + 6 * 2 + 2 + 2;
 pub(crate) struct Proving {
     topic: PubsubTopic,
     message: WakuMessage,
+}
+
+/// Whether a message of our own may use a nullifier of which this is known. No peer is involved
+/// whose repetition could count.
+fn unused(seen: &Seen) -> Result<(), Rejection> {
+    match seen {
+        Seen::New => Ok(()),
+        Seen::Duplicate => Err(Rejection::Duplicate),
+        Seen::Spam { .. } => Err(Rejection::Spam { repeated: false }),
+    }
 }
 
 impl Relay {
@@ -37,27 +49,32 @@ impl Relay {
             message.rate_limit_proof = None;
         }
         if let Err(error) = self.publishable(&topic, &message) {
-            self.output(Output::Published {
-                token,
-                outcome: Err(error),
-            });
+            self.refuse(token, error);
             return Ok(());
         }
-        let timestamp_ns = message.timestamp_ns();
-        let needs_proof = self.needs_proof(&message);
-        let x = needs_proof
-            .then(|| signal_hash(&message.payload, &message.content_topic, timestamp_ns));
-        self.proving.insert(token, Proving { topic, message });
-        match (x, &self.config.rln) {
-            (Some(x), Some(rln)) => {
-                // The epoch of the timestamp, which is what receivers compare it with.
-                let time_ns = u64::try_from(timestamp_ns).unwrap_or(0);
-                let epoch = Epoch::at(time_ns, rln.policy.epoch_size_s);
-                self.output(Output::Prove { token, epoch, x });
-                Ok(())
+        let Some(rln) = &self.config.rln else {
+            self.proving.insert(token, Proving { topic, message });
+            return self.send_own(token);
+        };
+        if self.needs_proof(&message) {
+            let timestamp_ns = message.timestamp_ns();
+            let x = signal_hash(&message.payload, &message.content_topic, timestamp_ns);
+            // The epoch of the timestamp, which is what receivers compare it with.
+            let time_ns = u64::try_from(timestamp_ns).unwrap_or(0);
+            let epoch = Epoch::at(time_ns, rln.policy.epoch_size_s);
+            self.proving.insert(token, Proving { topic, message });
+            self.output(Output::Prove { token, epoch, x });
+        } else {
+            let checked = self.check_proof(rln, &message);
+            match checked.and_then(|proof| unused(&self.look_up(&proof)).map(|()| proof)) {
+                Ok(proof) => {
+                    let proving = Box::new(Proving { topic, message });
+                    self.verify(proof, Purpose::Own { token, proving });
+                }
+                Err(reason) => self.refuse(token, PublishError::InvalidProof(reason)),
             }
-            _ => self.send_own(token),
         }
+        Ok(())
     }
 
     fn needs_proof(&self, message: &WakuMessage) -> bool {
@@ -83,10 +100,14 @@ impl Relay {
         if len > max {
             return Err(PublishError::TooLarge { len, max });
         }
-        if self.proving.len() >= PROVING_MAX {
-            return Err(PublishError::Busy {
-                waiting: self.proving.len(),
-            });
+        let waiting = self.proving.len() + self.checks.own();
+        if waiting >= PROVING_MAX {
+            return Err(PublishError::Busy { waiting });
+        }
+        let brings_proof = self.config.rln.is_some() && !self.needs_proof(message);
+        if brings_proof && self.checks.is_full() {
+            let waiting = self.checks.len();
+            return Err(PublishError::Busy { waiting });
         }
         Ok(())
     }
@@ -137,8 +158,38 @@ impl Relay {
         }
     }
 
+    /// The proof that a message of ours came with was checked. Every neighbour will check it too,
+    /// and blame us if we send what they have to refuse.
+    pub(crate) fn own_verified(
+        &mut self,
+        token: u64,
+        proving: Proving,
+        proof: &CheckedProof,
+        valid: bool,
+    ) -> Result<(), ApiMisuse> {
+        // The nullifier of a message that is not sent stays unused.
+        if let Err(error) = self.joined(&proving.topic) {
+            self.refuse(token, error);
+            return Ok(());
+        }
+        match self.log(proof, valid).and_then(|seen| unused(&seen)) {
+            Ok(()) => {
+                self.proving.insert(token, proving);
+                self.send_own(token)
+            }
+            Err(reason) => {
+                self.refuse(token, PublishError::InvalidProof(reason));
+                Ok(())
+            }
+        }
+    }
+
     fn fail(&mut self, token: u64, error: PublishError) {
         self.proving.remove(&token);
+        self.refuse(token, error);
+    }
+
+    fn refuse(&mut self, token: u64, error: PublishError) {
         let outcome = Err(error);
         self.output(Output::Published { token, outcome });
     }

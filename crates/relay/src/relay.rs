@@ -1,8 +1,10 @@
 //! The state machine. This file only dispatches.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use undertone_gossip::{self as gossip, ApiMisuse, ConfigError, MessageId, Router, Time, Topic};
+use undertone_gossip::{
+    self as gossip, ApiMisuse, ConfigError, MessageId, PeerIx, Router, Time, Topic,
+};
 use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_rln::{Epoch, NullifierLog, RootWindow};
 
@@ -10,6 +12,7 @@ use crate::checks::Checks;
 use crate::config::RelayConfig;
 use crate::io::{Input, Output, RelayReport, SubscribeError};
 use crate::publish::Proving;
+use crate::senders::{SenderLimits, Senders};
 
 /// Waku Relay.
 #[derive(Debug)]
@@ -21,6 +24,10 @@ pub struct Relay {
     pub(crate) topics: BTreeMap<Topic, PubsubTopic>,
     pub(crate) roots: RootWindow,
     pub(crate) nullifiers: NullifierLog,
+    pub(crate) senders: Senders,
+    /// Peers that sent spam whose proof did not hold: no more evidence is checked for them, or
+    /// they could have pairings for nothing.
+    pub(crate) forgers: BTreeSet<PeerIx>,
     pub(crate) checks: Checks,
     /// Messages accepted by validation, until the router hands them back for delivery.
     pub(crate) accepted: BTreeMap<MessageId, Accepted>,
@@ -57,6 +64,14 @@ impl Relay {
                 },
                 |rln| rln.nullifiers,
             )),
+            senders: Senders::new(rln.map_or(
+                SenderLimits {
+                    max_nullifiers: 0,
+                    max_peers_per_nullifier: 0,
+                },
+                |rln| rln.senders,
+            )),
+            forgers: BTreeSet::new(),
             checks: Checks::new(rln.map_or(0, |rln| rln.checks_max)),
             accepted: BTreeMap::new(),
             proving: BTreeMap::new(),
@@ -201,7 +216,11 @@ impl Relay {
             gossip::Output::Cancel { peer, handle } => Output::Cancel { peer, handle },
             gossip::Output::Connect { identity, record } => Output::Connect { identity, record },
             gossip::Output::Disconnect(peer) => Output::Disconnect(peer),
-            gossip::Output::Forgotten(peer) => Output::Forgotten(peer),
+            gossip::Output::Forgotten(peer) => {
+                self.senders.forget(peer);
+                self.forgers.remove(&peer);
+                Output::Forgotten(peer)
+            }
             gossip::Output::Report(report) => Output::Report(RelayReport::Gossip(report)),
             gossip::Output::Deliver {
                 id, from, topic, ..
@@ -215,7 +234,7 @@ impl Relay {
         self.outputs.push_back(output);
     }
 
-    fn deliver(&mut self, id: MessageId, from: gossip::PeerIx, topic: &Topic) {
+    fn deliver(&mut self, id: MessageId, from: PeerIx, topic: &Topic) {
         let accepted = self.accepted.remove(&id);
         let (Some(accepted), Some(topic)) = (accepted, self.topics.get(topic).cloned()) else {
             return;
@@ -293,9 +312,9 @@ impl Relay {
         self.unix_ns_at_zero.saturating_add(self.now.as_nanos())
     }
 
-    /// Forgets the nullifiers of epochs whose messages are no longer acceptable. The epoch before
-    /// stays as long as the clock gap lets its messages in, and while a proof of it is checked:
-    /// that one is compared with the log once more when it is done.
+    /// Forgets the nullifiers of epochs whose messages are no longer acceptable, and who sent them.
+    /// The epoch before stays as long as the clock gap lets its messages in, and while a proof of
+    /// it is checked: that one is compared with the log once more when it is done.
     fn prune_nullifiers(&mut self) {
         let Some(rln) = &self.config.rln else { return };
         let (policy, now) = (&rln.policy, self.unix_now_ns());
@@ -306,8 +325,9 @@ impl Relay {
             let checked = self.checks.oldest_epoch().unwrap_or(oldest);
             let oldest = oldest.min(checked);
             self.pruned_at = oldest;
-            self.nullifiers
-                .prune(oldest..=Epoch::at(newest, policy.epoch_size_s));
+            let keep = oldest..=Epoch::at(newest, policy.epoch_size_s);
+            self.nullifiers.prune(keep.clone());
+            self.senders.prune(keep);
         }
     }
 }

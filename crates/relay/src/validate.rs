@@ -7,7 +7,8 @@ use undertone_rln::{CheckedProof, RateLimitProof, Seen, check::check, signal_has
 
 use crate::checks::{Check, Purpose};
 use crate::config::RlnConfig;
-use crate::io::{Output, ProofTicket, Rejection, RelayReport};
+use crate::io::{Output, ProofTicket, RelayReport};
+use crate::rejection::Rejection;
 use crate::relay::{Accepted, Relay};
 
 impl Relay {
@@ -54,26 +55,41 @@ impl Relay {
             return Ok(Step::Accept(Box::new(message)));
         };
         let proof = self.check_proof(rln, &message)?;
-        match self
-            .nullifiers
-            .check(proof.epoch, proof.nullifier, proof.x, proof.y)
-        {
+        match self.look_up(&proof) {
             Seen::New => {}
             Seen::Duplicate => return Err(Rejection::Duplicate),
             Seen::Spam { .. } => {
+                self.senders.record(proof.epoch, proof.nullifier, from);
+                let reason = self.spam_from(from, &proof);
                 // Dropped without a pairing; the secret counts only once this proof is verified.
-                self.verify(id, from, proof, Purpose::Evidence);
-                return Err(Rejection::Spam);
+                if !self.checks.is_full() && !self.forgers.contains(&from) {
+                    self.verify(proof, Purpose::Evidence { from });
+                }
+                return Err(reason);
             }
         }
         if self.checks.is_full() {
             return Err(Rejection::Capacity);
         }
-        self.verify(id, from, proof, Purpose::Judge(Box::new(message)));
+        self.senders.record(proof.epoch, proof.nullifier, from);
+        let message = Box::new(message);
+        self.verify(proof, Purpose::Judge { id, from, message });
         Ok(Step::Wait)
     }
 
-    fn check_proof(
+    /// What is known about the nullifier of a proof.
+    pub(crate) fn look_up(&self, proof: &CheckedProof) -> Seen {
+        self.nullifiers
+            .check(proof.epoch, proof.nullifier, proof.x, proof.y)
+    }
+
+    fn spam_from(&self, from: PeerIx, proof: &CheckedProof) -> Rejection {
+        let senders = &self.senders;
+        let repeated = senders.sent_several(proof.epoch, proof.nullifier, from);
+        Rejection::Spam { repeated }
+    }
+
+    pub(crate) fn check_proof(
         &self,
         rln: &RlnConfig,
         message: &WakuMessage,
@@ -97,18 +113,10 @@ impl Relay {
         .map_err(Rejection::Proof)
     }
 
-    /// Has a proof checked, if there is room.
-    fn verify(&mut self, id: MessageId, from: PeerIx, proof: CheckedProof, purpose: Purpose) {
-        if self.checks.is_full() {
-            return;
-        }
+    /// Has a proof checked; the caller has made sure that there is room.
+    pub(crate) fn verify(&mut self, proof: CheckedProof, purpose: Purpose) {
         let statement = Box::new(proof.statement.clone());
-        let ticket = self.checks.begin(Check {
-            id,
-            from,
-            proof,
-            purpose,
-        });
+        let ticket = self.checks.begin(Check { proof, purpose });
         self.output(Output::VerifyProof { ticket, statement });
     }
 
@@ -118,58 +126,49 @@ impl Relay {
         ticket: ProofTicket,
         valid: bool,
     ) -> Result<(), ApiMisuse> {
-        let Some(Check {
-            id,
-            from,
-            proof,
-            purpose,
-        }) = self.checks.finish(ticket)
-        else {
+        let Some(Check { proof, purpose }) = self.checks.finish(ticket) else {
             return Ok(());
         };
         match purpose {
-            Purpose::Evidence => {
+            Purpose::Evidence { from } => {
                 if valid {
                     self.expose(from, &proof);
+                } else {
+                    self.forgers.insert(from);
                 }
                 Ok(())
             }
-            Purpose::Judge(message) => {
-                let verdict = match self.log(from, &proof, valid) {
-                    Ok(()) => self.accept(id, *message),
+            Purpose::Judge { id, from, message } => {
+                let verdict = match self.log(&proof, valid) {
+                    Ok(Seen::New) => self.accept(id, *message),
+                    Ok(Seen::Duplicate) => self.reject(id, from, Rejection::Duplicate),
+                    Ok(Seen::Spam { .. }) => {
+                        self.expose(from, &proof);
+                        let reason = self.spam_from(from, &proof);
+                        self.reject(id, from, reason)
+                    }
                     Err(reason) => self.reject(id, from, reason),
                 };
                 self.verdict(id, verdict)
             }
+            Purpose::Own { token, proving } => self.own_verified(token, *proving, &proof, valid),
         }
     }
 
     /// Logs the nullifier of a proof that holds. Another message with it may have been logged
     /// while this one was checked, so this decides, not the look before.
-    fn log(&mut self, from: PeerIx, proof: &CheckedProof, valid: bool) -> Result<(), Rejection> {
+    pub(crate) fn log(&mut self, proof: &CheckedProof, valid: bool) -> Result<Seen, Rejection> {
         if !valid {
             return Err(Rejection::Snark);
         }
-        match self
-            .nullifiers
+        self.nullifiers
             .insert(proof.epoch, proof.nullifier, proof.x, proof.y)
-        {
-            Ok(Seen::New) => Ok(()),
-            Ok(Seen::Duplicate) => Err(Rejection::Duplicate),
-            Ok(Seen::Spam { .. }) => {
-                self.expose(from, proof);
-                Err(Rejection::Spam)
-            }
-            Err(_full) => Err(Rejection::Capacity),
-        }
+            .map_err(|_full| Rejection::Capacity)
     }
 
     /// Both proofs hold: the secret computed from their shares is the spammer's.
     fn expose(&mut self, from: PeerIx, proof: &CheckedProof) {
-        let seen = self
-            .nullifiers
-            .check(proof.epoch, proof.nullifier, proof.x, proof.y);
-        if let Seen::Spam { secret } = seen {
+        if let Seen::Spam { secret } = self.look_up(proof) {
             let epoch = proof.epoch;
             self.output(Output::Report(RelayReport::SpammerExposed {
                 from,

@@ -68,6 +68,11 @@ enum Step {
     Publish {
         payload: u8,
     },
+    /// Publish with a proof that came along.
+    Bring {
+        payload: u8,
+        nullifier: u64,
+    },
     Prove {
         nullifier: u64,
     },
@@ -84,6 +89,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         }),
         4 => any::<(bool, bool)>().prop_map(|(newest, valid)| Step::Answer { newest, valid }),
         1 => (0u8..4).prop_map(|payload| Step::Publish { payload }),
+        2 => (0u8..4, 0u64..3).prop_map(|(payload, nullifier)| Step::Bring { payload, nullifier }),
         1 => (0u64..3).prop_map(|nullifier| Step::Prove { nullifier }),
         1 => Just(Step::Leave),
         1 => Just(Step::Join),
@@ -94,7 +100,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..Default::default() })]
 
-    /// Whatever happens: each nullifier is delivered for one message at most, each check has one
+    /// Whatever happens: each publication has one answer, each nullifier is delivered for one message at most, each check has one
     /// answer, and at the end nothing is held.
     #[test]
     fn one_message_per_nullifier_and_nothing_left(steps in steps()) {
@@ -103,6 +109,7 @@ proptest! {
         let mut proofs_open: Vec<(u64, String)> = Vec::new();
         let mut delivered_xs: Vec<(u64, Vec<u8>)> = Vec::new();
         let mut next_token = 0;
+        let mut answered = Vec::new();
         let text = |payload: u8| format!("message {payload}");
         let mut drain = Vec::new();
         for _ in 0..200 {
@@ -130,6 +137,10 @@ proptest! {
                     }
                     outputs
                 }
+                Step::Bring { payload, nullifier } => {
+                    next_token += 1;
+                    solo.publish(&proved(&text(payload), nullifier), next_token)
+                }
                 Step::Prove { nullifier } => {
                     let Some((token, payload)) = proofs_open.pop() else { continue };
                     // Nullifiers of our own are none of the others'.
@@ -140,6 +151,7 @@ proptest! {
                 Step::Join => solo.input(Input::Subscribe(topic())),
             };
             tickets_open.extend(tickets(&outputs));
+            answered.extend(published(&outputs).into_iter().map(|(token, _)| token));
             for message in delivered(&outputs) {
                 let proof = message.rate_limit_proof.clone().unwrap_or_default();
                 let nullifier = undertone_rln::RateLimitProof::decode(&proof).unwrap().nullifier[0];
@@ -150,6 +162,8 @@ proptest! {
             }
         }
         solo.assert_idle();
+        answered.sort_unstable();
+        prop_assert_eq!(answered, (1..=next_token).collect::<Vec<u64>>());
         delivered_xs.sort();
         let mut nullifiers: Vec<_> = delivered_xs.iter().map(|(nullifier, _)| *nullifier).collect();
         let all = nullifiers.len();

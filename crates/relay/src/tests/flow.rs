@@ -35,7 +35,7 @@ fn a_relay_forwards_the_bytes_that_it_received() {
         message.encode(),
         "our encoder writes it in another way"
     );
-    net.stranger_sends(&data);
+    net.stranger_sends(0, &data);
     net.run_ms(500);
     for (from, to) in [(0, 1), (1, 2)] {
         assert_eq!(net.carried(from, to), std::slice::from_ref(&data));
@@ -52,7 +52,7 @@ fn an_invalid_message_goes_no_further_than_its_first_receiver() {
     let mut proof = proof_of(&forged, 1);
     proof.merkle_root = undertone_rln::fr_to_le(&super::real::rln().root());
     forged = attach(forged, &proof);
-    net.stranger_sends(&forged.encode());
+    net.stranger_sends(0, &forged.encode());
     net.run_ms(500);
     assert_eq!(rejection(&net.outputs_of(0)), crate::Rejection::Snark);
     assert_eq!(net.carried(0, 1).len(), 0);

@@ -3,6 +3,7 @@
 //! machine never looks at the snark itself; where the snark matters the proofs are real ([`real`]).
 
 mod blame;
+mod brought;
 mod determinism;
 mod flow;
 mod forge;
@@ -12,5 +13,6 @@ mod publish;
 mod real;
 mod solo;
 mod spam;
+mod spam_blame;
 mod spammer;
 mod validation;

@@ -18,7 +18,7 @@ const LINK: Duration = Duration::from_millis(10);
 const CHECK: Duration = Duration::from_millis(5);
 const PROVE: Duration = Duration::from_millis(100);
 
-/// A peer of node 0 that is no relay: the test writes its frames.
+/// A peer that is no relay, of whichever node: the test writes its frames.
 pub(crate) const STRANGER: usize = 99;
 
 /// Where proofs come from.
@@ -162,14 +162,14 @@ impl Net {
         self.run_ms(500);
     }
 
-    /// A message from the stranger to node 0.
-    pub(crate) fn stranger_sends(&mut self, data: &[u8]) {
+    /// A message from the stranger to a node.
+    pub(crate) fn stranger_sends(&mut self, node: usize, data: &[u8]) {
         let stranger = u32::try_from(STRANGER).unwrap();
-        if self.links.insert((0, STRANGER)) {
-            self.input(0, Input::Connected(new_peer(stranger)));
+        if self.links.insert((node, STRANGER)) {
+            self.input(node, Input::Connected(new_peer(stranger)));
         }
         let (peer, frame) = (PeerIx(stranger), message_rpc(&topic(), data));
-        self.input(0, Input::Frame { peer, frame });
+        self.input(node, Input::Frame { peer, frame });
     }
 
     pub(crate) fn run_ms(&mut self, ms: u64) {

@@ -104,7 +104,7 @@ fn belongs_to(reason: Rejection) -> Defect {
         Rejection::Proof(Why::NonCanonical(ProofField::ShareY)) => NonCanonical,
         Rejection::Proof(Why::SignalMismatch) => OtherSignal,
         Rejection::Proof(Why::UnknownRoot { .. }) => UnknownRoot,
-        Rejection::Spam => UsedNullifier,
+        Rejection::Spam { .. } => UsedNullifier,
         Rejection::Snark => BadSnark,
         other => panic!("unexpected: {other:?}"),
     }

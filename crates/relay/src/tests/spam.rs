@@ -14,6 +14,9 @@ use crate::{Input, Output, Rejection, RelayReport};
 /// Epoch 2 833 334 begins 400 s from now.
 const NEXT_EPOCH_NS: u64 = NOW_NS + 400 * SECOND_NS;
 
+/// Spam from a peer that sent nothing else under the nullifier.
+const FIRST: Rejection = Rejection::Spam { repeated: false };
+
 /// The spammer's secret, its epoch, and who sent the second message.
 fn exposure(outputs: &[Output]) -> Option<(u32, Epoch, Fr)> {
     match &exposed(outputs)[..] {
@@ -34,7 +37,7 @@ fn a_second_message_is_dropped_without_waiting_for_its_pairing() {
     let mut solo = Solo::new();
     solo.accept(1, &proved("first", 1));
     let outputs = solo.receive_message(2, &proved("second", 1));
-    assert_eq!(rejection(&outputs), Rejection::Spam);
+    assert_eq!(rejection(&outputs), FIRST);
     assert_eq!(forwarded(&outputs), []);
     assert_eq!(solo.relay.router().usage().pending, 0);
 }
@@ -61,13 +64,26 @@ fn a_forged_second_share_exposes_nobody() {
     let mut proof = proof_of(&frame_up, 1);
     proof.share_y = fr_to_le(&Fr::from(4711));
     let outputs = solo.receive_message(2, &attach(frame_up, &proof));
-    assert_eq!(
-        (rejection(&outputs), blamed(&outputs)),
-        (Rejection::Spam, vec![2])
-    );
+    assert_eq!((rejection(&outputs), blamed(&outputs)), (FIRST, vec![]));
     let evidence = ticket(&outputs).unwrap();
     assert_eq!(solo.answer(evidence, false).len(), 0);
     solo.assert_idle();
+}
+
+#[test]
+fn whoever_forged_evidence_costs_us_no_more_pairings() {
+    let mut solo = Solo::new();
+    for nullifier in 1..=3 {
+        solo.accept(1, &proved("first", nullifier));
+    }
+    let outputs = solo.receive_message(2, &proved("forged", 1));
+    assert_eq!(solo.answer(ticket(&outputs).unwrap(), false).len(), 0);
+    let outputs = solo.receive_message(2, &proved("forged", 2));
+    assert_eq!((rejection(&outputs), ticket(&outputs)), (FIRST, None));
+    // Others' evidence is still checked, and so are the forger's other messages.
+    let outputs = solo.receive_message(3, &proved("second", 3));
+    assert!(exposure(&solo.answer(ticket(&outputs).unwrap(), true)).is_some());
+    solo.accept(2, &proved("honest", 4));
 }
 
 #[test]
@@ -80,7 +96,7 @@ fn of_two_messages_checked_side_by_side_the_first_to_be_verified_wins() {
     assert_eq!(exposure(&outputs), None);
 
     let outputs = solo.answer(first, true);
-    assert_eq!(rejections(&outputs), [(PeerIx(1), Rejection::Spam)]);
+    assert_eq!(rejections(&outputs), [(PeerIx(1), FIRST)]);
     assert_eq!((delivered(&outputs), forwarded(&outputs)), (vec![], vec![]));
     let secret = Fr::from(SECRET);
     assert_eq!(exposure(&outputs), Some((1, Epoch(2_833_333), secret)));
@@ -110,10 +126,7 @@ fn evidence_is_not_collected_when_there_is_no_room_to_check_it() {
     solo.accept(1, &proved("first", 1));
     let waiting = solo.receive_to_check(1, &proved("other", 2));
     let outputs = solo.receive_message(2, &proved("second", 1));
-    assert_eq!(
-        (rejection(&outputs), ticket(&outputs)),
-        (Rejection::Spam, None)
-    );
+    assert_eq!((rejection(&outputs), ticket(&outputs)), (FIRST, None));
     solo.answer(waiting, true);
     solo.assert_idle();
 }
@@ -143,7 +156,7 @@ fn with_real_proofs_the_secret_is_the_members() {
     let outputs = solo.receive_message(1, &message("first"));
     assert_eq!(delivered(&verify(&mut solo, outputs)).len(), 1);
     let outputs = solo.receive_message(2, &message("second"));
-    assert_eq!(rejection(&outputs), Rejection::Spam);
+    assert_eq!(rejection(&outputs), FIRST);
     let outputs = verify(&mut solo, outputs);
 
     let member = real::identity(3);
@@ -166,7 +179,7 @@ fn a_nullifier_of_the_epoch_before_counts_while_its_messages_are_acceptable() {
     solo.wait(Duration::from_secs(15));
     let second = proved_at("second", 1, NEXT_EPOCH_NS - 2 * SECOND_NS);
     let outputs = solo.receive_message(2, &second);
-    assert_eq!(rejection(&outputs), Rejection::Spam);
+    assert_eq!(rejection(&outputs), FIRST);
     let evidence = ticket(&outputs).unwrap();
     assert!(exposure(&solo.answer(evidence, true)).is_some());
     // The same nullifier in the new epoch is another one.
@@ -201,7 +214,7 @@ fn a_nullifier_is_kept_while_a_proof_of_its_epoch_is_being_checked() {
     // The check of the second takes until its epoch is over, clock gap and all.
     solo.wait(Duration::from_secs(30));
     let outputs = solo.answer(second, true);
-    assert_eq!(rejection(&outputs), Rejection::Spam);
+    assert_eq!(rejection(&outputs), FIRST);
     assert!(exposure(&outputs).is_some());
     solo.wait(Duration::from_secs(1));
     assert_eq!(solo.relay.nullifiers.len(), 0);

@@ -1,5 +1,6 @@
 //! A member that publishes more than its limit, seen by a network.
 
+use super::forge::*;
 use super::net::Net;
 use super::solo::*;
 use crate::{Output, Rejection};
@@ -50,7 +51,7 @@ fn spam_reaches_nobody_beyond_the_spammers_neighbours() {
     net.say(0, "second");
     for neighbour in [1, 2] {
         let outputs = net.outputs_of(neighbour);
-        assert_eq!(rejection(&outputs), Rejection::Spam);
+        assert_eq!(rejection(&outputs), Rejection::Spam { repeated: true });
         assert_eq!(exposed(&outputs).len(), 1);
     }
     assert_eq!(rejections(&net.outputs_of(3)), []);
@@ -70,4 +71,28 @@ fn a_member_within_its_limit_is_nobodys_spammer() {
         assert_eq!(net.heard(node).len(), 20);
         assert_eq!(rejections(&net.outputs_of(node)), []);
     }
+}
+
+#[test]
+fn messages_under_one_nullifier_from_both_ends_of_a_line_part_no_neighbours() {
+    let line = [(0, 1), (1, 2), (2, 3)];
+    let mut net = Net::forged(4, 1).linked(&line);
+    let now_ns = net.unix_now_ns();
+    for nullifier in 500..512 {
+        for (end, text) in [(0, "left"), (3, "right")] {
+            let message = proved_at(&format!("{text} {nullifier}"), nullifier, now_ns);
+            net.stranger_sends(end, &message.encode());
+        }
+    }
+    net.run_ms(500);
+    // Each half has heard its own end, and the two met in the middle.
+    let of_spam = |node: usize| rejections(&net.outputs_of(node)).len();
+    assert_eq!([0, 1, 2, 3].map(of_spam), [0, 12, 12, 0]);
+    for node in 0..4 {
+        assert_eq!(net.heard(node).len(), 12);
+        assert_eq!(blamed(&net.outputs_of(node)), [0; 0]);
+        assert_eq!(disconnects(&net, node), [0; 0]);
+    }
+    net.say(0, "still one network");
+    assert!(net.heard(3).contains(&"still one network".to_owned()));
 }

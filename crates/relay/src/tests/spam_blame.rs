@@ -1,0 +1,155 @@
+//! Who is blamed for two messages under one nullifier: only who sent both.
+
+use std::time::Duration;
+
+use undertone_gossip::PeerIx;
+
+use super::forge::*;
+use super::solo::*;
+use crate::{Input, Output, Rejection};
+
+/// What a peer's message under nullifier 1 is dropped for, and who is blamed.
+fn spam(solo: &mut Solo, peer: u32, payload: &str) -> (Rejection, Vec<u32>) {
+    let outputs = solo.receive_message(peer, &proved(payload, 1));
+    (rejection(&outputs), blamed(&outputs))
+}
+
+#[test]
+fn who_sent_one_message_under_a_nullifier_is_not_blamed_and_who_sent_two_is() {
+    let [first, repeated] = [false, true].map(|repeated| Rejection::Spam { repeated });
+    let mut solo = Solo::new();
+    solo.accept(1, &proved("a", 1));
+    // 2 saw b before a, as an honest relay may: one free pass for each nullifier.
+    assert_eq!(spam(&mut solo, 2, "b"), (first, vec![]));
+    assert_eq!(spam(&mut solo, 2, "c"), (repeated, vec![2]));
+    assert_eq!(spam(&mut solo, 2, "d"), (repeated, vec![2]));
+    // 1 has had its own: the message that was accepted.
+    assert_eq!(spam(&mut solo, 1, "e"), (repeated, vec![1]));
+    assert_eq!(spam(&mut solo, 3, "f"), (first, vec![]));
+    // Another nullifier is another pass.
+    solo.accept(3, &proved("a", 2));
+    let outputs = solo.receive_message(2, &proved("b", 2));
+    assert_eq!((rejection(&outputs), blamed(&outputs)), (first, vec![]));
+}
+
+#[test]
+fn of_two_messages_checked_side_by_side_only_a_common_sender_is_blamed() {
+    for (sender, expected) in [(2, vec![]), (1, vec![1])] {
+        for newest_first in [false, true] {
+            let mut solo = Solo::new();
+            let mut checks = [
+                solo.receive_to_check(1, &proved("a", 1)),
+                solo.receive_to_check(sender, &proved("b", 1)),
+            ];
+            if newest_first {
+                checks.reverse();
+            }
+            assert_eq!(blamed(&solo.answer(checks[0], true)), [0; 0]);
+            let outputs = solo.answer(checks[1], true);
+            let repeated = sender == 1;
+            assert_eq!(rejection(&outputs), Rejection::Spam { repeated });
+            assert_eq!(blamed(&outputs), expected);
+        }
+    }
+}
+
+#[test]
+fn a_message_that_there_is_no_room_for_does_not_count_against_its_sender() {
+    let mut config = config();
+    config.rln.as_mut().unwrap().checks_max = 1;
+    let mut solo = Solo::with(config);
+    let waiting = solo.receive_to_check(1, &proved("other", 2));
+    assert_eq!(spam(&mut solo, 2, "a"), (Rejection::Capacity, vec![]));
+    solo.answer(waiting, true);
+    solo.accept(1, &proved("b", 1));
+    let repeated = false;
+    assert_eq!(
+        spam(&mut solo, 2, "c"),
+        (Rejection::Spam { repeated }, vec![])
+    );
+}
+
+#[test]
+fn senders_are_forgotten_with_the_nullifier() {
+    let mut solo = Solo::new();
+    solo.accept(1, &proved("now", 1));
+    let outputs = solo.receive_message(2, &proved("spam", 1));
+    solo.answer(ticket(&outputs).unwrap(), true);
+    assert_eq!(solo.relay.senders.len(), 1);
+    // Until 20 s into the next epoch, as in the nullifier log.
+    solo.wait(Duration::from_secs(420) - Duration::from_nanos(1));
+    assert_eq!(solo.relay.senders.len(), 1);
+    solo.wait(Duration::from_nanos(1));
+    assert_eq!(solo.relay.senders.len(), 0);
+}
+
+#[test]
+fn no_more_nullifiers_are_remembered_than_the_limit() {
+    let mut config = config();
+    config.rln.as_mut().unwrap().senders.max_nullifiers = 2;
+    let mut solo = Solo::with(config);
+    for nullifier in 1..=3 {
+        solo.accept(1, &proved("first", nullifier));
+        assert!(solo.relay.senders.len() <= 2);
+    }
+    // Nullifier 1 made room: a new pass, and then no more.
+    let [first, repeated] = [false, true].map(|repeated| Rejection::Spam { repeated });
+    assert_eq!(spam(&mut solo, 1, "b"), (first, vec![]));
+    assert_eq!(spam(&mut solo, 1, "c"), (repeated, vec![1]));
+}
+
+#[test]
+fn an_index_that_was_given_away_inherits_no_blame() {
+    let mut config = config();
+    config.gossip.limits.retained_peers_max = 0;
+    let mut solo = Solo::with(config);
+    solo.accept(1, &proved("a", 1));
+    let outputs = solo.receive_message(2, &proved("b", 1));
+    solo.answer(ticket(&outputs).unwrap(), false);
+    let outputs = solo.input(Input::Disconnected(PeerIx(2)));
+    let is_free = |o: &Output| matches!(o, Output::Forgotten(PeerIx(2)));
+    assert!(outputs.iter().any(is_free), "{outputs:?}");
+    solo.input(Input::Connected(new_peer(2)));
+    let outputs = solo.receive_message(2, &proved("c", 1));
+    let repeated = false;
+    assert_eq!(rejection(&outputs), Rejection::Spam { repeated });
+    assert_eq!(blamed(&outputs), [0; 0]);
+    assert!(
+        ticket(&outputs).is_some(),
+        "its evidence is checked like anybody's"
+    );
+}
+
+#[test]
+fn a_peer_that_comes_back_has_had_its_pass() {
+    let mut solo = Solo::new();
+    solo.accept(1, &proved("a", 1));
+    solo.receive_message(2, &proved("b", 1));
+    solo.input(Input::Disconnected(PeerIx(2)));
+    solo.input(Input::Connected(new_peer(2)));
+    let repeated = true;
+    assert_eq!(
+        spam(&mut solo, 2, "c"),
+        (Rejection::Spam { repeated }, vec![2])
+    );
+}
+
+#[test]
+fn a_neighbour_that_sends_nothing_but_spam_is_disconnected() {
+    let mut solo = Solo::new();
+    solo.accept(1, &proved("a", 1));
+    let mut sent = 0;
+    loop {
+        sent += 1;
+        assert!(sent <= 12, "still connected after {sent} messages");
+        let outputs = solo.receive_message(2, &proved(&format!("spam {sent}"), 1));
+        if outputs
+            .iter()
+            .any(|o| matches!(o, Output::Disconnect(PeerIx(2))))
+        {
+            break;
+        }
+    }
+    // The free pass, and the eleven that the score allows.
+    assert_eq!(sent, 12);
+}
