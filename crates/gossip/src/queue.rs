@@ -109,6 +109,12 @@ impl SendQueue {
         Some(message)
     }
 
+    /// Bytes of the frame to send next.
+    pub fn next_len(&self) -> Option<usize> {
+        let next = self.control.front().or(self.publish.front());
+        next.or(self.forward.front()).map(|next| next.frame.len())
+    }
+
     /// Drops a frame that still waits. Returns whether there was one.
     pub fn cancel(&mut self, handle: SendHandle) -> bool {
         for queue in [&mut self.forward, &mut self.publish] {

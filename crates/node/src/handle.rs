@@ -6,7 +6,8 @@ use std::time::Instant;
 use libp2p::{Multiaddr, PeerId};
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot};
-use undertone_message::{MessageHash, PubsubTopic, WakuMessage};
+use undertone_gossip::MessageId;
+use undertone_message::{MessageHash, PubsubTopic, WakuMessage, message_hash};
 
 use crate::command::{
     Command, ConnectFailure, GossipSnapshot, HealthReport, NodeInfo, PeerSnapshot, PublishFailure,
@@ -29,14 +30,22 @@ pub struct Delivery {
     pub pubsub_topic: PubsubTopic,
     /// What it says.
     pub message: WakuMessage,
-    /// Its hash.
-    pub hash: MessageHash,
+    /// Its gossip id: the hash of its bytes on the wire.
+    pub id: MessageId,
     /// Who sent us the first copy; `None` for our own.
     pub from: Option<PeerId>,
     /// When the first copy was complete here; for our own, when it was published.
     pub received: Instant,
     /// When it was found valid.
     pub validated: Instant,
+}
+
+impl Delivery {
+    /// Its deterministic hash. Computed here, because at 150 kB it takes as long as relaying, and
+    /// not everybody asks.
+    pub fn hash(&self) -> MessageHash {
+        message_hash(&self.pubsub_topic.to_string(), &self.message)
+    }
 }
 
 /// Someone who wants every delivery.

@@ -123,12 +123,13 @@ pub enum Output {
     },
     /// A valid message of a joined topic, from a peer or from ourselves.
     Deliver {
+        /// Its gossip id.
+        id: MessageId,
         /// Where.
         topic: PubsubTopic,
-        /// What.
+        /// What. Its deterministic hash is left to whoever wants it: at 150 kB it takes as long as
+        /// everything else here, and would hold up the copies that go on to peers.
         message: WakuMessage,
-        /// Its deterministic hash.
-        hash: MessageHash,
         /// When its first copy was complete here; for our own, when it was published.
         received: gossip::Time,
         /// Who sent the first copy; `None` for our own.

@@ -221,13 +221,13 @@ impl Relay {
             return;
         };
         let outcome = match outcome {
-            Ok((_, peers)) => {
+            Ok((id, peers)) => {
                 let hash = message_hash(&topic.to_string(), &message);
                 let received = self.now;
                 self.output(Output::Deliver {
+                    id,
                     topic,
                     message,
-                    hash,
                     received,
                     from: None,
                 });

@@ -239,12 +239,11 @@ impl Relay {
         let (Some(accepted), Some(topic)) = (accepted, self.topics.get(topic).cloned()) else {
             return;
         };
-        let hash = undertone_message::message_hash(&topic.to_string(), &accepted.message);
         let Accepted { message, received } = accepted;
         self.outputs.push_back(Output::Deliver {
+            id,
             topic,
             message,
-            hash,
             received,
             from: Some(from),
         });

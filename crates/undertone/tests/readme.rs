@@ -21,11 +21,11 @@ fn with_free_ports(script: &str) -> String {
     // All are held until all are known, so that none is given twice.
     let held: Vec<_> = ports
         .iter()
-        .map(|_| TcpListener::bind("127.0.0.1:0").unwrap())
+        .map(|_| TcpListener::bind("127.0.0.1:0").expect("loopback has ports"))
         .collect();
     let free = held
         .iter()
-        .map(|listener| listener.local_addr().unwrap().port());
+        .map(|listener| listener.local_addr().expect("it is bound").port());
     ports
         .iter()
         .zip(free)

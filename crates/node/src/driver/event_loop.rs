@@ -10,14 +10,15 @@ use libp2p::{Multiaddr, PeerId, Swarm};
 use tokio::sync::{mpsc, oneshot};
 use undertone_gossip::{Class, Direction, Features, NewPeer, PeerIx, Progress, QueuedFrame};
 use undertone_message::PubsubTopic;
-use undertone_relay::{Input, Output, ProofFailure, Rejection, Relay, RelayReport};
-use undertone_rln::RecoveredSecret;
+use undertone_relay::{Input, Output, ProofFailure, Relay, RelayReport};
 
-use super::peers::{PeerTable, ip_of, peer_id_of};
+use super::dial::Dialling;
+use super::events::{NodeEvent, TimedEvent};
+use super::peers::{PeerTable, ip_of};
 use super::rln::{RlnEvent, RlnService};
 use super::time::Clock;
 use crate::command::{Command, ConnectFailure, PeerOrigin, PublishFailure, Published};
-use crate::handle::{Deliveries, Delivery};
+use crate::handle::Delivery;
 use crate::swarm::{Behaviour, BehaviourEvent, Gate, PubsubEvent};
 
 /// How often connections to the configured peers are looked after.
@@ -25,59 +26,6 @@ const REDIAL: Duration = Duration::from_secs(2);
 
 /// How often the offset between wall clock and virtual time is renewed.
 const CLOCK_SYNC: Duration = Duration::from_secs(10);
-
-/// An event and when it happened.
-#[derive(Clone, Debug)]
-pub struct TimedEvent {
-    /// When.
-    pub at: Instant,
-    /// What.
-    pub event: NodeEvent,
-}
-
-/// Events for whoever watches a node from within the process: the demo, tests.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum NodeEvent {
-    /// A proof for a message of our own was asked for and made.
-    Proved {
-        /// When it was asked for.
-        asked: Instant,
-        /// When it was there.
-        made: Instant,
-    },
-    /// A message was dropped.
-    Rejected {
-        /// Who sent it.
-        from: PeerId,
-        /// Why.
-        reason: Rejection,
-    },
-    /// A member exceeded its limit.
-    SpammerExposed {
-        /// Who sent us the message that proves it.
-        from: PeerId,
-        /// Its secret.
-        secret: RecoveredSecret,
-    },
-    /// We close the connection to a peer whose score fell below the graylist threshold.
-    Graylisted {
-        /// Whom.
-        peer: PeerId,
-        /// Its score.
-        score: f64,
-    },
-    /// A peer speaks pubsub with us.
-    PeerConnected {
-        /// Who.
-        peer: PeerId,
-    },
-    /// A peer is gone.
-    PeerDisconnected {
-        /// Who.
-        peer: PeerId,
-    },
-}
 
 /// Everything the loop holds.
 pub(crate) struct EventLoop {
@@ -89,7 +37,7 @@ pub(crate) struct EventLoop {
     pub(crate) rln: Option<RlnService>,
     pub(crate) rln_events: mpsc::UnboundedReceiver<RlnEvent>,
     pub(crate) commands: mpsc::Receiver<Command>,
-    pub(crate) deliveries: Deliveries,
+    pub(crate) deliveries: mpsc::UnboundedSender<Delivery>,
     pub(crate) events: Option<mpsc::UnboundedSender<TimedEvent>>,
     pub(crate) network: &'static str,
     pub(crate) cluster_id: u16,
@@ -102,12 +50,6 @@ pub(crate) struct EventLoop {
     pub(crate) joined: BTreeSet<PubsubTopic>,
     /// Inputs that follow from outputs: taken once the outputs are drained.
     pub(crate) follow_ups: Vec<Input>,
-}
-
-/// A connection attempt that somebody waits for.
-pub(crate) struct Dialling {
-    pub(crate) address: Multiaddr,
-    pub(crate) reply: Option<oneshot::Sender<Result<(), ConnectFailure>>>,
 }
 
 impl EventLoop {
@@ -228,21 +170,22 @@ impl EventLoop {
                 }
             }
             Output::Deliver {
+                id,
                 topic,
                 message,
-                hash,
                 received,
                 from,
             } => {
                 let delivery = Delivery {
+                    id,
                     pubsub_topic: topic,
                     message,
-                    hash,
                     from: from.and_then(|ix| self.peers.identity(ix)),
                     received: self.clock.instant(received),
                     validated: Instant::now(),
                 };
-                self.deliveries.deliver(&delivery);
+                // The task lives as long as the runtime that this runs on.
+                let _ = self.deliveries.send(delivery);
             }
             Output::Published { token, outcome } => self.answer_publish(token, outcome),
             Output::Subscribed { topic, outcome } => match outcome {
@@ -438,63 +381,6 @@ impl EventLoop {
             }
             PubsubEvent::Unsupported { peer } => {
                 tracing::debug!(%peer, "peer speaks no pubsub protocol of ours");
-            }
-        }
-    }
-
-    /// Tries configured peers that are not connected.
-    pub(crate) fn redial(&mut self) {
-        let missing: Vec<_> = self
-            .static_peers
-            .iter()
-            .filter(|address| !self.is_connected_or_dialled(address))
-            .cloned()
-            .collect();
-        for address in missing {
-            self.dial(address, None);
-        }
-    }
-
-    fn is_connected_or_dialled(&self, address: &Multiaddr) -> bool {
-        let connected = match peer_id_of(address) {
-            Some(peer) => self.swarm.is_connected(&peer),
-            None => self.peers.is_connected_at(address),
-        };
-        connected
-            || self
-                .dialling
-                .values()
-                .any(|dialling| dialling.address == *address)
-    }
-
-    pub(crate) fn dial(
-        &mut self,
-        address: Multiaddr,
-        reply: Option<oneshot::Sender<Result<(), ConnectFailure>>>,
-    ) {
-        let options = match peer_id_of(&address) {
-            Some(peer) => DialOpts::peer_id(peer)
-                .addresses(vec![address.clone()])
-                .build(),
-            None => DialOpts::unknown_peer_id().address(address.clone()).build(),
-        };
-        let connection = options.connection_id();
-        match self.swarm.dial(options) {
-            Ok(()) => {
-                self.dialling
-                    .insert(connection, Dialling { address, reply });
-            }
-            Err(libp2p::swarm::DialError::DialPeerConditionFalse(_)) => {
-                // Connected already, or about to be.
-                if let Some(reply) = reply {
-                    let _ = reply.send(Ok(()));
-                }
-            }
-            Err(error) => {
-                let reason = error.to_string();
-                if let Some(reply) = reply {
-                    let _ = reply.send(Err(ConnectFailure::Dial { address, reason }));
-                }
             }
         }
     }

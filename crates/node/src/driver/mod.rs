@@ -5,7 +5,10 @@
 //! the membership.
 
 mod commands;
+mod deliver;
+mod dial;
 mod event_loop;
+mod events;
 mod listen;
 mod metadata;
 mod peers;
@@ -13,6 +16,6 @@ mod rln;
 mod start;
 mod time;
 
-pub use event_loop::{NodeEvent, TimedEvent};
+pub use events::{NodeEvent, TimedEvent};
 pub use rln::{MemberProofs, ProofSource, RlnOptions};
 pub use start::{NodeOptions, RunningNode, StartError, start};

@@ -11,7 +11,8 @@ use undertone_gossip::{ConfigError, QueueLimits, Time};
 use undertone_message::PubsubTopic;
 use undertone_relay::{Relay, RelayConfig};
 
-use super::event_loop::{EventLoop, TimedEvent};
+use super::event_loop::EventLoop;
+use super::events::TimedEvent;
 use super::peers::PeerTable;
 use super::rln::{RlnOptions, RlnService};
 use super::time::Clock;
@@ -172,6 +173,8 @@ async fn build(
         .rln
         .map(|rln| RlnService::start(rln, rln_sender))
         .transpose()?;
+    let (deliveries, waiting) = mpsc::unbounded_channel();
+    tokio::spawn(super::deliver::run(waiting, endpoint.deliveries));
     let mut event_loop = EventLoop {
         swarm,
         relay,
@@ -181,7 +184,7 @@ async fn build(
         rln,
         rln_events,
         commands: endpoint.commands,
-        deliveries: endpoint.deliveries,
+        deliveries,
         events: options.events,
         network: options.network,
         cluster_id: options.relay.cluster_id,

@@ -1,4 +1,5 @@
-use undertone_message::{Shard, message_hash};
+use undertone_gossip::MessageId;
+use undertone_message::Shard;
 
 use super::*;
 
@@ -12,12 +13,11 @@ fn topic() -> PubsubTopic {
 
 fn delivery(payload: u8) -> Delivery {
     let message = WakuMessage::new(vec![payload], "/a/1/b/proto");
-    let hash = message_hash(&topic().to_string(), &message);
     let now = Instant::now();
     Delivery {
         pubsub_topic: topic(),
         message,
-        hash,
+        id: MessageId([0; 32]),
         from: None,
         received: now,
         validated: now,

@@ -63,11 +63,16 @@ impl Outbox {
             inner.writer = Some(cx.waker().clone());
             return None;
         };
-        if first.len() >= GATHER_BYTES || inner.queue.is_empty() {
+        // A large frame is written as it is: copying it would cost more than a header.
+        let fits = |inner: &Inner, len: usize| {
+            let next = inner.queue.next_len();
+            next.is_some_and(|next| len + next <= GATHER_BYTES)
+        };
+        if !fits(&inner, first.len()) {
             return Some(first);
         }
         let mut gathered = BytesMut::from(&first[..]);
-        while gathered.len() < GATHER_BYTES {
+        while fits(&inner, gathered.len()) {
             let Some(frame) = inner.take() else { break };
             gathered.extend_from_slice(&frame);
         }

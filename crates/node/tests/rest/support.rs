@@ -13,9 +13,8 @@ use axum::{
 use libp2p::Multiaddr;
 use tokio::sync::mpsc;
 use tower::ServiceExt as _;
-use undertone_message::{
-    MessageHash, NetworkPreset, PubsubTopic, Shard, WakuMessage, message_hash,
-};
+use undertone_gossip::MessageId;
+use undertone_message::{MessageHash, NetworkPreset, PubsubTopic, Shard, WakuMessage};
 use undertone_node::{
     command::{
         Command, ConnectFailure, ConnectionStatus, HealthReport, HealthStatus, NodeInfo,
@@ -112,12 +111,11 @@ impl Api {
 
     /// The node receives a message.
     pub(crate) fn deliver(&self, topic: PubsubTopic, message: WakuMessage) {
-        let hash = message_hash(&topic.to_string(), &message);
         let now = Instant::now();
         self.deliveries.deliver(&Delivery {
             pubsub_topic: topic,
             message,
-            hash,
+            id: MessageId([0; 32]),
             from: None,
             received: now,
             validated: now,

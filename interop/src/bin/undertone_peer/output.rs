@@ -77,7 +77,7 @@ fn write_line(out: &mut impl Write, line: Line) -> io::Result<()> {
             };
             let event = payload::delivery(
                 delivery.pubsub_topic.to_string(),
-                message_id(&delivery.message.encode()),
+                hex::encode(delivery.id.0),
                 from.to_string(),
                 &delivery.message.payload,
                 at_ns,

@@ -1,6 +1,7 @@
 use std::time::Instant;
 
-use undertone_message::{Shard, message_hash};
+use undertone_gossip::MessageId;
+use undertone_message::Shard;
 
 use super::*;
 
@@ -16,12 +17,11 @@ fn message(payload: u8) -> WakuMessage {
 
 fn deliver(cache: &MessageCache, pubsub_topic: PubsubTopic, payload: u8) {
     let message = message(payload);
-    let hash = message_hash(&pubsub_topic.to_string(), &message);
     let now = Instant::now();
     let delivery = Delivery {
         pubsub_topic,
         message,
-        hash,
+        id: MessageId([0; 32]),
         from: None,
         received: now,
         validated: now,

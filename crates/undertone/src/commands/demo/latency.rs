@@ -139,7 +139,7 @@ async fn proof_times(node: &mut DemoNode) -> Result<(Instant, Instant), DemoErro
 async fn arrival(node: &mut DemoNode, hash: MessageHash) -> Option<Delivery> {
     let wait = async {
         while let Some(delivery) = node.deliveries.recv().await {
-            if delivery.hash == hash {
+            if delivery.hash() == hash {
                 return Some(delivery);
             }
         }

@@ -1,7 +1,7 @@
 //! What the demo found: tables for people, one object for programs, and a verdict.
 
-use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
-use comfy_table::{CellAlignment, Table, TableComponent};
+use comfy_table::presets::UTF8_BORDERS_ONLY;
+use comfy_table::{CellAlignment, Table};
 
 use super::latency::SizeLatency;
 use super::published;
@@ -121,7 +121,7 @@ impl Report {
 fn table(header: &[&str]) -> Table {
     let mut table = Table::new();
     table
-        .load_preset(UTF8_HORIZONTAL_ONLY)
+        .load_preset(UTF8_BORDERS_ONLY)
         .set_header(header.iter().copied());
     table
 }

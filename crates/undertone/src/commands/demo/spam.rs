@@ -213,7 +213,7 @@ async fn publish_all(
 fn drain_deliveries(node: &mut DemoNode) -> BTreeSet<MessageHash> {
     let mut hashes = BTreeSet::new();
     while let Ok(delivery) = node.deliveries.try_recv() {
-        hashes.insert(delivery.hash);
+        hashes.insert(delivery.hash());
     }
     hashes
 }
