@@ -91,6 +91,8 @@ pub enum Verdict {
     Ignore,
     /// Drop, and blame everybody who sent it (P4).
     Reject,
+    /// Drop, and blame only who sent the first copy: others may have passed it on in good faith.
+    RejectSender,
 }
 
 /// What became of a frame given to the driver.

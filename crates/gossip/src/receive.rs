@@ -125,7 +125,7 @@ impl Router {
                 at: self.now,
                 credited: Vec::new(),
             },
-            Verdict::Ignore => Status::Ignored,
+            Verdict::Ignore | Verdict::RejectSender => Status::Ignored,
             Verdict::Reject => Status::Invalid,
         };
         let senders = self.seen.settle(&id, status);
@@ -152,6 +152,9 @@ impl Router {
                     let what = PeerMisbehaved::InvalidMessage { id };
                     self.misbehaved(peer, Some(topic), what);
                 }
+            }
+            Verdict::RejectSender => {
+                self.misbehaved(from, Some(topic), PeerMisbehaved::InvalidMessage { id });
             }
             Verdict::Ignore => {}
         }

@@ -186,10 +186,11 @@ impl Relay {
 
     fn reject(&mut self, id: MessageId, from: PeerIx, reason: Rejection) -> Verdict {
         self.output(Output::Report(RelayReport::Rejected { id, from, reason }));
-        if reason.is_blamed() {
-            Verdict::Reject
-        } else {
-            Verdict::Ignore
+        match reason {
+            _ if !reason.is_blamed() => Verdict::Ignore,
+            // Guilty of sending both; a neighbour that has seen only this one is not.
+            Rejection::Spam { .. } => Verdict::RejectSender,
+            _ => Verdict::Reject,
         }
     }
 }

@@ -117,6 +117,18 @@ fn an_ignored_message_costs_and_earns_nothing() {
 }
 
 #[test]
+fn only_the_sender_pays_for_a_message_that_others_may_pass_on_in_good_faith() {
+    let mut solo = deficits();
+    copy(&mut solo, 0);
+    copy(&mut solo, 1);
+    let outputs = solo.verdict(b"m", Verdict::RejectSender);
+    assert_eq!(misdeeds(&outputs).len(), 1);
+    copy(&mut solo, 2);
+    assert!(close(solo.score(0), -1_016.0));
+    assert!((1..3).all(|n| close(solo.score(n), -16.0)));
+}
+
+#[test]
 fn a_second_verdict_changes_nothing() {
     let mut solo = deficits();
     copy(&mut solo, 0);

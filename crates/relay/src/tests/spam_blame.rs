@@ -54,6 +54,19 @@ fn of_two_messages_checked_side_by_side_only_a_common_sender_is_blamed() {
 }
 
 #[test]
+fn who_passes_on_a_guilty_peers_second_message_in_good_faith_is_not_blamed() {
+    let mut solo = Solo::new();
+    solo.accept(1, &proved("a", 1));
+    assert_eq!(
+        spam(&mut solo, 1, "b"),
+        (Rejection::Spam { repeated: true }, vec![1])
+    );
+    // 2 got b from 1 as well, knows nothing of a, and forwards it to us.
+    let outputs = solo.receive_message(2, &proved("b", 1));
+    assert_eq!(blamed(&outputs), [0; 0]);
+}
+
+#[test]
 fn a_message_that_there_is_no_room_for_does_not_count_against_its_sender() {
     let mut config = config();
     config.rln.as_mut().unwrap().checks_max = 1;
