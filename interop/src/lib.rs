@@ -4,12 +4,15 @@
 //! its standard input and output (`interop/README.md` has the protocol, [`protocol`] its types).
 //! [`PeerProcess`] drives one of them; [`programs`] knows the ones that this folder holds.
 
+pub mod figures;
 pub mod host;
 pub mod npm;
 pub mod payload;
 pub mod process;
 pub mod programs;
 pub mod protocol;
+pub mod raw;
 pub mod tap;
+pub mod variants;
 
 pub use process::{PeerCommand, PeerError, PeerProcess};

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use clap::Parser;
 use undertone_interop::PeerError;
-use undertone_interop::programs::ResolveError;
+use undertone_interop::variants::VariantsError;
 
 use line::Line;
 use load::Load;
@@ -26,7 +26,7 @@ enum Failure {
     #[error(transparent)]
     Peer(#[from] PeerError),
     #[error(transparent)]
-    Program(#[from] ResolveError),
+    Variants(#[from] VariantsError),
 }
 
 /// Messages that nobody counts, sent before the first that is.
@@ -53,7 +53,8 @@ async fn main() {
 
 async fn run(options: &Options) -> Result<Report, Failure> {
     let mut lines = Vec::new();
-    for (label, command) in options.variants()? {
+    for command in options.variants.commands()? {
+        let label = command.label().to_owned();
         eprintln!("{label}: starting {} peers", options.nodes);
         lines.push(Line::start(label, &command, options.nodes, &options.topic).await?);
     }

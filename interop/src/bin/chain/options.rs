@@ -1,9 +1,8 @@
 use std::time::Duration;
 
-use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser};
+use clap::Parser;
 use undertone_interop::payload::{MAX_BYTES, STAMP_BYTES};
-use undertone_interop::{PeerCommand, programs};
+use undertone_interop::variants::Variants;
 
 use crate::load::Load;
 
@@ -16,13 +15,8 @@ mod tests;
 #[derive(Debug, Parser)]
 #[command(name = "chain")]
 pub(crate) struct Options {
-    /// A peer's command line (no quoting inside), or @undertone, @rust-gossipsub, @js-gossipsub,
-    /// @js-waku-relay with options. Repeat it to compare variants; ratios are against the first.
-    #[arg(long = "peer", required = true, value_name = "COMMAND")]
-    peers: Vec<String>,
-    /// Name of a variant, as often as --peer and in the same order.
-    #[arg(long = "label", value_name = "NAME")]
-    labels: Vec<String>,
+    #[command(flatten)]
+    pub(crate) variants: Variants,
     /// Peers in the line.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(2..=100))]
     pub(crate) nodes: u16,
@@ -66,42 +60,6 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// Label and command of every variant. Ends the program if the labels do not fit.
-    pub(crate) fn variants(&self) -> Result<Vec<(String, PeerCommand)>, programs::ResolveError> {
-        if !self.labels.is_empty() && self.labels.len() != self.peers.len() {
-            let text = format!(
-                "{} --label for {} --peer: give one for each, or none",
-                self.labels.len(),
-                self.peers.len()
-            );
-            Self::command()
-                .error(ErrorKind::WrongNumberOfValues, text)
-                .exit();
-        }
-        if let Some(twice) = self
-            .labels
-            .iter()
-            .find(|&label| self.labels.iter().filter(|&other| other == label).count() > 1)
-        {
-            let text = format!("--label {twice} is given twice: rows could not be told apart");
-            Self::command()
-                .error(ErrorKind::ArgumentConflict, text)
-                .exit();
-        }
-        let label = |index: usize| {
-            self.labels
-                .get(index)
-                .cloned()
-                .unwrap_or_else(|| format!("variant {}", index + 1))
-        };
-        let resolved = self
-            .peers
-            .iter()
-            .enumerate()
-            .map(|(index, line)| Ok((label(index), programs::resolve(&label(index), line)?)));
-        resolved.collect()
-    }
-
     /// The loads to put on every variant, one after the other.
     pub(crate) fn loads(&self) -> Vec<Load> {
         let size = self.size.unwrap_or(STAMP_BYTES);

@@ -1,5 +1,6 @@
 use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
+use undertone_interop::figures::{ratio, times};
 
 use crate::summary::{Row, Spread};
 
@@ -116,15 +117,6 @@ impl Ratios {
     }
 }
 
-/// Nothing when the base is too small to divide by.
-fn ratio(figure: f64, base: f64) -> Option<f64> {
-    (base > 1e-6).then(|| figure / base)
-}
-
 fn milliseconds(spread: Option<Spread>, figure: fn(Spread) -> f64) -> String {
     spread.map_or_else(|| "-".to_owned(), |spread| format!("{:.2}", figure(spread)))
-}
-
-fn times(ratio: Option<f64>) -> String {
-    ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}"))
 }

@@ -69,14 +69,3 @@ fn half_a_mode_is_refused() {
     }
     assert!(parse("--burst 8 --rate 5 --seconds 1 --size 99").is_err());
 }
-
-#[test]
-fn variants_have_the_labels_given_or_numbers() {
-    let labels = |line: &str| -> Vec<String> {
-        let variants = parse(line).unwrap().variants().unwrap();
-        variants.into_iter().map(|(label, _)| label).collect()
-    };
-    assert_eq!(labels("--peer y"), ["variant 1", "variant 2"]);
-    assert_eq!(labels("--peer y --label a --label b"), ["a", "b"]);
-    assert!(parse("--peer @nonsense").unwrap().variants().is_err());
-}

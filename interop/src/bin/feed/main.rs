@@ -1,0 +1,84 @@
+//! What a received message costs a whole peer process: as a new one, and as a duplicate.
+//!
+//! Several connections without a router behind them join the mesh of a fresh peer. The first sends the
+//! messages, the second then the same frames once more. It talks the line protocol of
+//! `interop/README.md` and raw pubsub, and nothing else.
+
+mod load;
+mod options;
+mod report;
+mod subject;
+
+use clap::Parser;
+use undertone_interop::PeerError;
+use undertone_interop::payload::StampError;
+use undertone_interop::raw::RawError;
+use undertone_interop::variants::VariantsError;
+
+use load::Load;
+use options::Options;
+use report::{Report, Sample};
+use subject::Subject;
+
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error(transparent)]
+    Variants(#[from] VariantsError),
+    #[error(transparent)]
+    Peer(#[from] PeerError),
+    #[error(transparent)]
+    Stamp(#[from] StampError),
+    #[error("{label}, connection {connection}: {source}")]
+    Raw {
+        label: String,
+        connection: u8,
+        source: RawError,
+    },
+    #[error(
+        "{label} forwarded {forwarded} of {expected} messages to connection {connection} within \
+         {deadline_s} s; its mesh must keep all connections"
+    )]
+    Forwarded {
+        label: String,
+        connection: u8,
+        forwarded: u64,
+        expected: u64,
+        deadline_s: u64,
+    },
+    #[error("{label} closed its stream to connection {connection}, or sent what is no RPC")]
+    Stream { label: String, connection: u8 },
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() {
+    let options = Options::parse();
+    match run(&options).await {
+        Ok(report) if options.json => println!("{}", report.json()),
+        Ok(report) => println!("{}", report.table()),
+        Err(failure) => {
+            eprintln!("feed: {failure}");
+            std::process::exit(1);
+        }
+    }
+}
+
+async fn run(options: &Options) -> Result<Report, Failure> {
+    let commands = options.variants.commands()?;
+    let mut report = Report::new(options.messages, options.connections);
+    for &size in &options.sizes {
+        let warm_up = Load::new(&options.topic, 0, options.warm_up, size)?;
+        let counted = Load::new(&options.topic, warm_up.next_seq(), options.messages, size)?;
+        for round in 1..=options.rounds {
+            for command in &commands {
+                let label = command.label();
+                eprintln!("{label}: {size} bytes, round {round} of {}", options.rounds);
+                let mut subject = Subject::start(command, options).await?;
+                subject.take(&warm_up).await?;
+                let cost = subject.take(&counted).await?;
+                subject.quit().await?;
+                report.add(size, label, Sample::of(cost, options.messages));
+            }
+        }
+    }
+    Ok(report)
+}

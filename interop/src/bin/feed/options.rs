@@ -1,0 +1,51 @@
+use clap::Parser;
+use libp2p::swarm::StreamProtocol;
+use undertone_interop::payload::{MAX_BYTES, STAMP_BYTES};
+use undertone_interop::variants::Variants;
+
+#[cfg(test)]
+mod tests;
+
+/// Measures what a received message costs a peer process, as a new one and as a duplicate.
+#[derive(Debug, Parser)]
+#[command(name = "feed")]
+pub(crate) struct Options {
+    #[command(flatten)]
+    pub(crate) variants: Variants,
+    /// Messages of each size in a round.
+    #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) messages: u32,
+    /// Messages of each size before those that are counted.
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    pub(crate) warm_up: u32,
+    /// Payload sizes in bytes.
+    #[arg(long, value_delimiter = ',', default_value = "2048,25600,102400,153600", value_parser = size)]
+    pub(crate) sizes: Vec<usize>,
+    /// Turns of every variant at each size, each with a fresh process.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) rounds: u32,
+    /// Connections to the peer, all in its mesh: messages come from two and are forwarded to the rest.
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u8).range(2..=12))]
+    pub(crate) connections: u8,
+    /// Pubsub protocol of the connections.
+    #[arg(long, value_name = "ID", default_value = "/meshsub/1.2.0", value_parser = protocol)]
+    pub(crate) protocol: StreamProtocol,
+    /// Topic of the messages.
+    #[arg(long, default_value = "/waku/2/rs/66/3")]
+    pub(crate) topic: String,
+    /// Print JSON instead of a table.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+fn size(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(size) if (STAMP_BYTES..=MAX_BYTES).contains(&size) => Ok(size),
+        _ => Err(format!("give {STAMP_BYTES} to {MAX_BYTES} bytes")),
+    }
+}
+
+fn protocol(text: &str) -> Result<StreamProtocol, String> {
+    let refused = |_| "give an id that begins with /".to_owned();
+    StreamProtocol::try_from_owned(text.to_owned()).map_err(refused)
+}

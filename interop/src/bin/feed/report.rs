@@ -1,0 +1,150 @@
+use comfy_table::{CellAlignment, Table, presets};
+use serde::Serialize;
+use undertone_interop::figures::{median, ratio, times};
+
+use crate::subject::Cost;
+
+#[cfg(test)]
+mod tests;
+
+/// What one round showed, in microseconds of processor time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct Sample {
+    /// Per new message.
+    new_us: f64,
+    /// Per duplicate.
+    duplicate_us: f64,
+}
+
+/// All rounds of all variants.
+#[derive(Debug, Serialize)]
+pub(crate) struct Report {
+    /// Messages of each size in a round.
+    messages: u32,
+    /// Connections in the mesh of the peer.
+    connections: u8,
+    /// By size in the order of the run, then by variant.
+    rows: Vec<Row>,
+}
+
+#[derive(Debug, Serialize)]
+struct Row {
+    size_bytes: usize,
+    label: String,
+    rounds: Vec<Sample>,
+    /// Medians over the rounds, each figure for itself.
+    median: Sample,
+    ratio_to_first: Ratios,
+}
+
+/// Medians divided by those of the first variant at the same size; nothing where that one is zero.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+struct Ratios {
+    new: Option<f64>,
+    duplicate: Option<f64>,
+}
+
+impl Sample {
+    /// The new message at the end of the duplicates counts as the others did.
+    pub(crate) fn of(cost: Cost, messages: u32) -> Self {
+        let messages = f64::from(messages.max(1));
+        let new_us = cost.new_us as f64 / messages;
+        let duplicates_us = (cost.again_us as f64 - new_us).max(0.0);
+        Self {
+            new_us,
+            duplicate_us: duplicates_us / messages,
+        }
+    }
+
+    fn median(rounds: &[Self]) -> Self {
+        let of = |figure: fn(&Self) -> f64| {
+            let values: Vec<f64> = rounds.iter().map(figure).collect();
+            median(&values).unwrap_or(0.0)
+        };
+        Self {
+            new_us: of(|round| round.new_us),
+            duplicate_us: of(|round| round.duplicate_us),
+        }
+    }
+
+    fn over(self, base: Self) -> Ratios {
+        Ratios {
+            new: ratio(self.new_us, base.new_us),
+            duplicate: ratio(self.duplicate_us, base.duplicate_us),
+        }
+    }
+}
+
+impl Report {
+    pub(crate) fn new(messages: u32, connections: u8) -> Self {
+        Self {
+            messages,
+            connections,
+            rows: Vec::new(),
+        }
+    }
+
+    /// Adds a round; the first variant comes first at every size.
+    pub(crate) fn add(&mut self, size_bytes: usize, label: &str, sample: Sample) {
+        let of_size = |row: &Row| row.size_bytes == size_bytes;
+        let known = self
+            .rows
+            .iter()
+            .position(|row| of_size(row) && row.label == label);
+        let index = known.unwrap_or_else(|| {
+            self.rows.push(Row {
+                size_bytes,
+                label: label.to_owned(),
+                rounds: Vec::new(),
+                median: sample,
+                ratio_to_first: sample.over(sample),
+            });
+            self.rows.len() - 1
+        });
+        let row = &mut self.rows[index];
+        row.rounds.push(sample);
+        row.median = Sample::median(&row.rounds);
+        let first = self.rows.iter().find(|row| of_size(row));
+        let base = first.map_or(sample, |row| row.median);
+        for row in self.rows.iter_mut().filter(|row| of_size(row)) {
+            row.ratio_to_first = row.median.over(base);
+        }
+    }
+
+    pub(crate) fn json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("a report has string keys only")
+    }
+
+    pub(crate) fn table(&self) -> String {
+        let mut table = Table::new();
+        table.load_preset(presets::ASCII_MARKDOWN).set_header([
+            "bytes",
+            "variant",
+            "us/new",
+            "us/duplicate",
+            "x new",
+            "x duplicate",
+        ]);
+        for row in &self.rows {
+            table.add_row([
+                row.size_bytes.to_string(),
+                row.label.clone(),
+                format!("{:.1}", row.median.new_us),
+                format!("{:.1}", row.median.duplicate_us),
+                times(row.ratio_to_first.new),
+                times(row.ratio_to_first.duplicate),
+            ]);
+        }
+        for column in table.column_iter_mut() {
+            if column.index != 1 {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        format!(
+            "{table}\n{} messages a round, forwarded to {} connections. Processor time of the whole \
+             process in us; medians over the rounds.",
+            self.messages,
+            self.connections.saturating_sub(1)
+        )
+    }
+}

@@ -1,0 +1,80 @@
+use std::net::Ipv4Addr;
+
+use libp2p::Multiaddr;
+use libp2p::identity::Keypair;
+use libp2p::multiaddr::Protocol;
+use undertone_gossip::PROTOCOLS;
+use undertone_message::{NetworkPreset, PubsubTopic, PubsubTopicError, UnknownNetwork};
+use undertone_node::driver::{self, NodeOptions, RunningNode, StartError};
+use undertone_relay::RelayConfig;
+
+/// The topic that everybody is subscribed to.
+pub(crate) const TOPIC: &str = "/waku/2/rs/66/3";
+/// The network whose parameters the nodes have.
+const NETWORK: &str = "local";
+/// Each node knows the subject alone.
+const MAX_CONNECTIONS: u32 = 8;
+
+/// Why there is no crowd.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CrowdError {
+    #[error(transparent)]
+    Network(#[from] UnknownNetwork),
+    #[error(transparent)]
+    Topic(#[from] PubsubTopicError),
+    #[error(transparent)]
+    Start(#[from] StartError),
+}
+
+/// Undertone nodes without RLN that listen and know nobody.
+pub(crate) struct Crowd {
+    nodes: Vec<RunningNode>,
+}
+
+impl Crowd {
+    pub(crate) async fn start(count: u16) -> Result<Self, CrowdError> {
+        let mut nodes = Vec::new();
+        for number in 0..count {
+            nodes.push(driver::start(node(number)?).await?);
+        }
+        Ok(Self { nodes })
+    }
+
+    /// Where to connect to, each with `/p2p`.
+    pub(crate) fn addrs(&self) -> impl ExactSizeIterator<Item = String> {
+        self.nodes.iter().map(|node| node.addresses[0].to_string())
+    }
+
+    pub(crate) async fn stop(self) {
+        for node in self.nodes {
+            node.stop().await;
+        }
+    }
+}
+
+fn node(number: u16) -> Result<NodeOptions, CrowdError> {
+    let preset = NetworkPreset {
+        rln: None,
+        ..NetworkPreset::by_name(NETWORK)?
+    };
+    Ok(NodeOptions {
+        keypair: Keypair::generate_ed25519(),
+        listen: vec![address(number)],
+        relay: RelayConfig::for_network(&preset),
+        network: preset.name,
+        protocols: PROTOCOLS.iter().map(|known| known.id.to_owned()).collect(),
+        topics: vec![PubsubTopic::parse(TOPIC)?],
+        static_peers: Vec::new(),
+        max_connections: MAX_CONNECTIONS,
+        rln: None,
+        events: None,
+    })
+}
+
+/// Any free port of an address for each node: peers of one address would count against their score.
+fn address(number: u16) -> Multiaddr {
+    let [high, low] = (number + 1).to_be_bytes();
+    Multiaddr::empty()
+        .with(Protocol::Ip4(Ipv4Addr::new(127, 1, high, low)))
+        .with(Protocol::Tcp(0))
+}

@@ -1,0 +1,73 @@
+//! What a peer with many connections costs while nobody says anything.
+//!
+//! The other ends are Undertone nodes within this process, subscribed to the same topic; the subject is a
+//! process of its own that speaks the line protocol of `interop/README.md`.
+
+mod crowd;
+mod options;
+mod report;
+mod subject;
+
+use std::time::Duration;
+
+use clap::Parser;
+use undertone_interop::PeerError;
+use undertone_interop::variants::VariantsError;
+
+use crowd::{Crowd, CrowdError};
+use options::Options;
+use report::Report;
+use subject::Subject;
+
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error(transparent)]
+    Variants(#[from] VariantsError),
+    #[error(transparent)]
+    Peer(#[from] PeerError),
+    #[error(transparent)]
+    Crowd(#[from] CrowdError),
+    #[error(
+        "{label}: its mesh was never the same for {settle_s} s within {deadline_s} s; give fewer \
+         --settle-seconds"
+    )]
+    Unsettled {
+        label: String,
+        settle_s: u32,
+        deadline_s: u64,
+    },
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() {
+    let options = Options::parse();
+    match run(&options).await {
+        Ok(report) if options.json => println!("{}", report.json()),
+        Ok(report) => println!("{}", report.table()),
+        Err(failure) => {
+            eprintln!("idle: {failure}");
+            std::process::exit(1);
+        }
+    }
+}
+
+async fn run(options: &Options) -> Result<Report, Failure> {
+    let mut report = Report::new(options.connections, options.seconds);
+    for command in options.variants.commands()? {
+        let label = command.label().to_owned();
+        eprintln!("{label}: connecting {} nodes", options.connections);
+        let crowd = Crowd::start(options.connections).await?;
+        let mut subject = Subject::start(&command, &crowd).await?;
+        let in_mesh = subject.settle(options.settle_seconds).await?;
+        eprintln!(
+            "{label}: idle for {} s, {in_mesh} in its mesh",
+            options.seconds
+        );
+        let time = Duration::from_secs(options.seconds.into());
+        let usage = subject.watch(time).await?;
+        subject.quit().await?;
+        crowd.stop().await;
+        report.add(label, in_mesh, usage);
+    }
+    Ok(report)
+}

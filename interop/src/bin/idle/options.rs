@@ -1,0 +1,25 @@
+use clap::Parser;
+use undertone_interop::variants::Variants;
+
+#[cfg(test)]
+mod tests;
+
+/// Measures what a peer process with many connections costs while no message is sent.
+#[derive(Debug, Parser)]
+#[command(name = "idle")]
+pub(crate) struct Options {
+    #[command(flatten)]
+    pub(crate) variants: Variants,
+    /// Nodes that the peer is connected to.
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=200))]
+    pub(crate) connections: u16,
+    /// How long each peer is watched, in seconds.
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) seconds: u32,
+    /// How long its mesh has to stay the same before that, in seconds.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=30))]
+    pub(crate) settle_seconds: u32,
+    /// Print JSON instead of a table.
+    #[arg(long)]
+    pub(crate) json: bool,
+}

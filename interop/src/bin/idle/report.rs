@@ -1,0 +1,127 @@
+use std::time::Duration;
+
+use comfy_table::{CellAlignment, Table, presets};
+use serde::Serialize;
+use undertone_interop::figures::{ratio, times};
+use undertone_interop::protocol::Stat;
+
+#[cfg(test)]
+mod tests;
+
+/// What a peer had used at one moment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Look {
+    /// Time since the first look, about.
+    pub(crate) at: Duration,
+    /// Its answer.
+    pub(crate) stat: Stat,
+}
+
+/// What a peer used over the time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct Usage {
+    /// Processor time per time, in percent of one core.
+    cpu_percent: f64,
+    /// Highest resident memory seen, in MiB.
+    rss_mib: f64,
+}
+
+/// All variants.
+#[derive(Debug, Serialize)]
+pub(crate) struct Report {
+    connections: u16,
+    /// How long each was watched, in seconds.
+    seconds: u32,
+    rows: Vec<Row>,
+}
+
+#[derive(Debug, Serialize)]
+struct Row {
+    label: String,
+    /// Peers in the mesh when the time began.
+    in_mesh: usize,
+    #[serde(flatten)]
+    usage: Usage,
+    ratio_to_first: Ratios,
+}
+
+/// Figures divided by the first variant's; nothing where that one is zero.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+struct Ratios {
+    cpu: Option<f64>,
+    rss: Option<f64>,
+}
+
+impl Usage {
+    /// From looks in the order of time.
+    pub(crate) fn of(looks: &[Look]) -> Self {
+        let (Some(first), Some(last)) = (looks.first(), looks.last()) else {
+            return Self {
+                cpu_percent: 0.0,
+                rss_mib: 0.0,
+            };
+        };
+        let cpu_us = last.stat.cpu_us.saturating_sub(first.stat.cpu_us) as f64;
+        let elapsed_us = last.at.saturating_sub(first.at).as_secs_f64() * 1e6;
+        let rss_kib = looks.iter().map(|look| look.stat.rss_kib).max();
+        Self {
+            cpu_percent: ratio(cpu_us, elapsed_us).unwrap_or(0.0) * 100.0,
+            rss_mib: rss_kib.unwrap_or(0) as f64 / 1024.0,
+        }
+    }
+}
+
+impl Report {
+    pub(crate) fn new(connections: u16, seconds: u32) -> Self {
+        Self {
+            connections,
+            seconds,
+            rows: Vec::new(),
+        }
+    }
+
+    /// Adds a variant; the first one is what the others are compared with.
+    pub(crate) fn add(&mut self, label: String, in_mesh: usize, usage: Usage) {
+        let base = self.rows.first().map_or(usage, |row| row.usage);
+        self.rows.push(Row {
+            label,
+            in_mesh,
+            usage,
+            ratio_to_first: Ratios {
+                cpu: ratio(usage.cpu_percent, base.cpu_percent),
+                rss: ratio(usage.rss_mib, base.rss_mib),
+            },
+        });
+    }
+
+    pub(crate) fn json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("a report has string keys only")
+    }
+
+    pub(crate) fn table(&self) -> String {
+        let mut table = Table::new();
+        table
+            .load_preset(presets::ASCII_MARKDOWN)
+            .set_header(["variant", "mesh", "cpu %", "rss MiB", "x cpu", "x rss"]);
+        for row in &self.rows {
+            table.add_row([
+                row.label.clone(),
+                row.in_mesh.to_string(),
+                format!("{:.2}", row.usage.cpu_percent),
+                format!("{:.1}", row.usage.rss_mib),
+                times(row.ratio_to_first.cpu),
+                times(row.ratio_to_first.rss),
+            ]);
+        }
+        for column in table.column_iter_mut() {
+            if column.index != 0 {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        format!(
+            "{table}\n{} connections, no messages for {} s. cpu: mean, in percent of one core; rss: \
+             highest seen.",
+            self.connections, self.seconds
+        )
+    }
+}

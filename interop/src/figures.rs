@@ -1,0 +1,29 @@
+//! The arithmetic that the benchmarks share.
+
+#[cfg(test)]
+mod tests;
+
+/// The middle value, or the mean of the two in the middle; nothing for no values.
+#[must_use]
+pub fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let upper = *sorted.get(sorted.len() / 2)?;
+    if sorted.len() % 2 == 1 {
+        return Some(upper);
+    }
+    let lower = sorted[sorted.len() / 2 - 1];
+    Some(f64::midpoint(lower, upper))
+}
+
+/// Nothing when the base is too small to divide by.
+#[must_use]
+pub fn ratio(figure: f64, base: f64) -> Option<f64> {
+    (base > 1e-6).then(|| figure / base)
+}
+
+/// A ratio as a cell of a table.
+#[must_use]
+pub fn times(ratio: Option<f64>) -> String {
+    ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}"))
+}

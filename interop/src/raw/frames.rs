@@ -1,0 +1,70 @@
+//! Reads the streams that the other side opens.
+
+use bytes::{Buf, Bytes, BytesMut};
+use futures::{AsyncReadExt, StreamExt};
+use libp2p::swarm::Stream;
+use libp2p_stream::IncomingStreams;
+use tokio::sync::mpsc;
+use undertone_gossip::wire::{VarintError, read_varint};
+
+use super::Inbound;
+
+/// A longer frame ends the reading of its stream. Above every frame limit in use.
+pub(super) const MAX_FRAME_BYTES: usize = 32 << 20;
+/// How much is read at a time.
+const CHUNK_BYTES: usize = 64 << 10;
+
+/// A length prefix that no peer under test sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct BadLength;
+
+/// Until the swarm is gone.
+pub(super) async fn read_streams(mut streams: IncomingStreams, inbound: Inbound) {
+    let mut unread = Vec::new();
+    while let Some((_, stream)) = streams.next().await {
+        match &inbound {
+            Some(frames) => drop(tokio::spawn(read_stream(stream, frames.clone()))),
+            None => unread.push(stream),
+        }
+    }
+}
+
+async fn read_stream(mut stream: Stream, frames: mpsc::UnboundedSender<Bytes>) {
+    let mut buffer = BytesMut::new();
+    let mut chunk = vec![0; CHUNK_BYTES];
+    loop {
+        loop {
+            match take_frame(&mut buffer) {
+                Ok(None) => break,
+                Ok(Some(frame)) => {
+                    if frames.send(frame).is_err() {
+                        return;
+                    }
+                }
+                Err(BadLength) => return,
+            }
+        }
+        match stream.read(&mut chunk).await {
+            Ok(0) | Err(_) => return,
+            Ok(read) => buffer.extend_from_slice(&chunk[..read]),
+        }
+    }
+}
+
+/// Takes the first frame off the buffer, if it is complete.
+pub(super) fn take_frame(buffer: &mut BytesMut) -> Result<Option<Bytes>, BadLength> {
+    let (len, prefix) = match read_varint(buffer) {
+        Ok(read) => read,
+        Err(VarintError::Overflow) => return Err(BadLength),
+        Err(_) => return Ok(None),
+    };
+    let len = usize::try_from(len).map_err(|_| BadLength)?;
+    if len > MAX_FRAME_BYTES {
+        return Err(BadLength);
+    }
+    if buffer.len() < prefix + len {
+        return Ok(None);
+    }
+    buffer.advance(prefix);
+    Ok(Some(buffer.split_to(len).freeze()))
+}
