@@ -28,11 +28,13 @@ enum Failure {
     #[error(transparent)]
     Crowd(#[from] CrowdError),
     #[error(
-        "{label}: its mesh was never the same for {settle_s} s within {deadline_s} s; give fewer \
-         --settle-seconds"
+        "{label}: knew {known} of {connections} nodes to be subscribed, or its mesh was never the same for \
+         {settle_s} s, within {deadline_s} s; give fewer --connections or --settle-seconds"
     )]
     Unsettled {
         label: String,
+        known: usize,
+        connections: usize,
         settle_s: u32,
         deadline_s: u64,
     },

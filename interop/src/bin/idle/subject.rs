@@ -44,6 +44,8 @@ impl Subject {
             Ok(in_mesh) => Ok(in_mesh?),
             Err(_) => Err(Failure::Unsettled {
                 label: self.label.clone(),
+                known: self.peer.peers(TOPIC).await?.len(),
+                connections: self.connections,
                 settle_s,
                 deadline_s: DEADLINE.as_secs(),
             }),
