@@ -1,0 +1,125 @@
+//! Nodes of this process over TCP on loopback.
+
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use undertone_message::{NetworkPreset, PubsubTopic, Shard, WakuMessage};
+use undertone_node::command::PublishFailure;
+use undertone_node::driver::{NodeEvent, NodeOptions, RunningNode, TimedEvent, start};
+use undertone_node::{Keypair, Multiaddr};
+use undertone_relay::RelayConfig;
+
+/// Guards against hangs only.
+const HANG: Duration = Duration::from_secs(60);
+
+struct Node {
+    running: RunningNode,
+    events: mpsc::UnboundedReceiver<TimedEvent>,
+}
+
+fn topic(cluster: u16) -> PubsubTopic {
+    PubsubTopic::Static(Shard::new(cluster, 0).expect("shard 0 exists"))
+}
+
+/// A node without RLN in that cluster.
+async fn node(cluster: u16, static_peers: Vec<Multiaddr>) -> Node {
+    let preset = NetworkPreset::by_name("local").expect("a known network");
+    let relay = RelayConfig {
+        cluster_id: cluster,
+        rln: None,
+        ..RelayConfig::for_network(&preset)
+    };
+    let (sender, events) = mpsc::unbounded_channel();
+    let options = NodeOptions {
+        keypair: Keypair::generate_secp256k1(),
+        listen: vec!["/ip4/127.0.0.1/tcp/0".parse().expect("a constant")],
+        relay,
+        network: "local",
+        protocols: vec!["/vac/waku/relay/2.0.0".to_owned()],
+        topics: vec![topic(cluster)],
+        static_peers,
+        max_connections: 10,
+        rln: None,
+        events: Some(sender),
+    };
+    let running = start(options).await.expect("loopback is there");
+    Node { running, events }
+}
+
+/// Waits for an event that satisfies `wanted`.
+async fn until(node: &mut Node, wanted: impl Fn(&NodeEvent) -> bool) {
+    let wait = async {
+        loop {
+            let event = node.events.recv().await.expect("the node runs");
+            if wanted(&event.event) {
+                return;
+            }
+        }
+    };
+    tokio::time::timeout(HANG, wait)
+        .await
+        .expect("the event comes");
+}
+
+async fn until_in_mesh(node: &Node) {
+    let wait = async {
+        loop {
+            let peers = node.running.handle.peers().await.expect("the node runs");
+            if peers.iter().any(|peer| !peer.in_mesh.is_empty()) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(HANG, wait)
+        .await
+        .expect("the mesh forms");
+}
+
+#[tokio::test]
+async fn a_message_reaches_the_other_node_and_a_stopped_one_is_noticed() {
+    let mut alice = node(66, Vec::new()).await;
+    let bob = node(66, alice.running.addresses.clone()).await;
+    let mut heard = bob.running.handle.messages(8);
+    until_in_mesh(&alice).await;
+    let message = WakuMessage::new(&b"hello"[..], "/test/1/a/proto");
+    let published = alice.running.handle.publish(topic(66), message).await;
+    let published = published.expect("bob is in the mesh");
+    let delivery = tokio::time::timeout(HANG, heard.recv())
+        .await
+        .expect("it arrives");
+    let delivery = delivery.expect("bob runs");
+    assert_eq!(delivery.hash(), published.hash);
+    assert_eq!(delivery.from, Some(alice.running.peer_id));
+    assert_eq!(&delivery.message.payload[..], b"hello");
+
+    bob.running.stop().await;
+    until(&mut alice, |event| {
+        matches!(event, NodeEvent::PeerDisconnected { .. })
+    })
+    .await;
+    let message = WakuMessage::new(&b"anybody?"[..], "/test/1/a/proto");
+    let alone = alice.running.handle.publish(topic(66), message).await;
+    assert_eq!(alone, Err(PublishFailure::NoPeers));
+    alice.running.stop().await;
+}
+
+#[tokio::test]
+async fn a_peer_of_another_cluster_is_disconnected() {
+    let mut ours = node(66, Vec::new()).await;
+    let stranger = node(67, ours.running.addresses.clone()).await;
+    until(&mut ours, |event| {
+        matches!(event, NodeEvent::PeerDisconnected { .. })
+    })
+    .await;
+    stranger.running.stop().await;
+    ours.running.stop().await;
+}
+
+#[tokio::test]
+async fn a_topic_of_another_cluster_cannot_be_joined() {
+    let ours = node(66, Vec::new()).await;
+    let refused = ours.running.handle.subscribe(topic(67)).await;
+    assert!(refused.is_err(), "{refused:?}");
+    ours.running.stop().await;
+}
