@@ -71,9 +71,6 @@ impl<S: AsyncRead + Unpin> FrameReader<S> {
                 });
             }
             self.filled += read;
-            if self.filled == read && self.buffer.len() > self.filled {
-                continue;
-            }
         }
     }
 

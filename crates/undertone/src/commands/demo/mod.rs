@@ -56,8 +56,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         .build()
         .map_err(|error| Failure::new(format!("cannot start the demo: {error}")))?;
     let report = runtime.block_on(demo(args)).map_err(|error| {
-        Failure::new(format!("demo: {error}"))
-            .with_help("see `undertone demo --help`; RUST_BACKTRACE is not needed")
+        Failure::new(format!("demo: {error}")).with_help("see `undertone demo --help`")
     })?;
     if args.json {
         println!("{}", report.to_json());
