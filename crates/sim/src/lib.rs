@@ -1,0 +1,12 @@
+//! The driver for virtual time: the relay that ships, on an emulated network.
+//!
+//! A run is a pure function of a [`Scenario`] and a seed; it does not depend on the number of
+//! threads.
+
+pub mod outcome;
+pub mod run;
+pub mod scenario;
+
+pub use outcome::{Outcome, Progress};
+pub use run::{Options, SimError, run};
+pub use scenario::Scenario;

@@ -1,0 +1,130 @@
+//! What a run returns.
+
+/// One message as it was published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// Its number, from 0.
+    pub index: u32,
+    /// The node that published it.
+    pub publisher: u32,
+    /// Bytes of its payload.
+    pub payload_bytes: u32,
+    /// When the application published it, before its proof was made, nanoseconds.
+    pub published_ns: u64,
+    /// Whether it only warms up the connections.
+    pub warm_up: bool,
+}
+
+/// One message at one receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    /// The message.
+    pub message: u32,
+    /// The receiver.
+    pub receiver: u32,
+    /// Connections that the first copy crossed.
+    pub hops: u16,
+    /// When the validated message was delivered to the application, nanoseconds.
+    pub received_ns: u64,
+}
+
+/// What was sent of one kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KindCounter {
+    /// Frames, or entries of control frames.
+    pub count: u64,
+    /// Bytes of them, without the cost of the transport.
+    pub bytes: u64,
+}
+
+/// Counters of one node, or their sum.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Frames with messages.
+    pub messages: KindCounter,
+    /// SUBSCRIBE and UNSUBSCRIBE.
+    pub subscriptions: KindCounter,
+    /// GRAFT.
+    pub graft: KindCounter,
+    /// PRUNE.
+    pub prune: KindCounter,
+    /// IHAVE.
+    pub ihave: KindCounter,
+    /// IWANT.
+    pub iwant: KindCounter,
+    /// IDONTWANT.
+    pub idontwant: KindCounter,
+    /// Bytes sent on the wire: everything, with muxing, TCP and IP.
+    pub wire_sent_bytes: u64,
+    /// Bytes received from the wire.
+    pub wire_received_bytes: u64,
+    /// Packets dropped by loss or by a queue.
+    pub packets_dropped: u64,
+    /// Copies of messages that arrived after the first.
+    pub duplicates: u64,
+    /// First copies that arrived from peers.
+    pub first_copies: u64,
+}
+
+/// Size of the mesh over all nodes and topics when the run ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct MeshDegree {
+    /// Smallest.
+    pub min: u32,
+    /// Mean.
+    pub mean: f64,
+    /// Largest.
+    pub max: u32,
+}
+
+/// A rule that did not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// When, nanoseconds.
+    pub at_ns: u64,
+    /// At which node.
+    pub node: u32,
+    /// Which rule, in words.
+    pub rule: &'static str,
+}
+
+/// Everything that a run found out.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The seed.
+    pub seed: u64,
+    /// Virtual time that has passed, nanoseconds.
+    pub virtual_ns: u64,
+    /// Events handled.
+    pub events: u64,
+    /// Deliveries that a network without faults would make, warm-up included.
+    pub expected: u64,
+    /// Messages in the order of their numbers.
+    pub messages: Vec<Message>,
+    /// Deliveries, ordered by message, then receiver. A publisher's delivery to itself is not among
+    /// them.
+    pub deliveries: Vec<Delivery>,
+    /// Counters by node.
+    pub nodes: Vec<Counters>,
+    /// Mesh sizes at the end.
+    pub mesh_degree: MeshDegree,
+    /// Peers of each node at the end.
+    pub connections: Vec<u32>,
+    /// SHA-256 over everything that every node did; equal for equal scenario and seed.
+    pub trace_hash: [u8; 32],
+    /// Rules that did not hold, the first few of them.
+    pub violations: Vec<Violation>,
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Virtual time now, nanoseconds.
+    pub virtual_ns: u64,
+    /// Virtual time at the end, nanoseconds.
+    pub end_ns: u64,
+    /// Events so far.
+    pub events: u64,
+    /// Deliveries so far.
+    pub deliveries: u64,
+}
