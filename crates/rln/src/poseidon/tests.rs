@@ -1,5 +1,10 @@
 use std::str::FromStr;
 
+use ark_ff::{AdditiveGroup, Field, PrimeField};
+use proptest::prelude::*;
+use rln::hashers::PoseidonHash;
+use zerokit_utils::hasher::ZerokitHasher;
+
 use super::*;
 
 fn decimal(digits: &str) -> Fr {
@@ -22,4 +27,28 @@ fn circomlib_vectors() {
         poseidon(&[one, two, three]),
         decimal("6542985608222806190361240322586112750744169038454362455181422643027100751666")
     );
+}
+
+/// An element, all of whose bits matter.
+fn element() -> impl Strategy<Value = Fr> {
+    any::<[u8; 32]>().prop_map(|bytes| Fr::from_le_bytes_mod_order(&bytes))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn equals_zerokit(a in element(), b in element(), c in element()) {
+        prop_assert_eq!(poseidon(&[a]), PoseidonHash::hash(&[a]));
+        prop_assert_eq!(poseidon(&[a, b]), PoseidonHash::hash(&[a, b]));
+        prop_assert_eq!(poseidon(&[a, b, c]), PoseidonHash::hash(&[a, b, c]));
+    }
+}
+
+#[test]
+fn extreme_elements() {
+    for extreme in [Fr::ZERO, -Fr::ONE, Fr::ONE] {
+        assert_eq!(poseidon(&[extreme; 2]), PoseidonHash::hash(&[extreme; 2]));
+        assert_eq!(poseidon(&[extreme; 3]), PoseidonHash::hash(&[extreme; 3]));
+    }
 }

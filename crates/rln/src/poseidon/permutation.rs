@@ -1,0 +1,77 @@
+//! The permutation itself; `params.rs` derives what it computes.
+
+use std::array;
+
+use ark_ff::{AdditiveGroup, Field};
+use zeroize::Zeroizing;
+
+use super::params::{HALF_FULL, Params};
+use crate::field::Fr;
+
+impl<const T: usize, const N: usize> Params<T, N> {
+    /// The digest of `N` elements. They may be secret: what was computed from them is wiped.
+    pub(super) fn hash(&self, inputs: &[Fr; N]) -> Fr {
+        let mut state = Zeroizing::new([Fr::ZERO; T]);
+        state[1..].copy_from_slice(inputs);
+        let (first, last) = self.full.split_at(HALF_FULL);
+        for constants in first {
+            *state = self.full_round(&state, constants);
+        }
+        *state = self.partial_rounds(&state);
+        let (last, before) = last.split_last().expect("there are four last full rounds");
+        for constants in before {
+            *state = self.full_round(&state, constants);
+        }
+        Fr::sum_of_products(&self.mix[0], &substitute(&state, last))
+    }
+
+    fn full_round(&self, state: &[Fr; T], constants: &[Fr; T]) -> [Fr; T] {
+        let substituted = substitute(state, constants);
+        array::from_fn(|i| Fr::sum_of_products(&self.mix[i], &substituted))
+    }
+
+    fn partial_rounds(&self, state: &[Fr; T]) -> [Fr; T] {
+        let rest: [Fr; N] = array::from_fn(|i| state[i + 1]);
+        // The newest N values of x and, with room for one more, of y.
+        let mut xs = Zeroizing::new([Fr::ZERO; N]);
+        let mut ys = Zeroizing::new([Fr::ZERO; T]);
+        let (start, steady) = self.partial.split_at(N);
+        let mut x = state[0];
+        for (j, k) in start.iter().enumerate() {
+            ys[j] = power_5(x + k);
+            x = Fr::sum_of_products(&self.entry[j], &rest);
+            for (h, y) in self.impulse.iter().zip(ys[..=j].iter().rev()) {
+                x += *h * y;
+            }
+            xs[j] = x;
+        }
+        for k in steady {
+            // Everything but the newest y is known early, so that it overlaps with the power.
+            let known = Fr::sum_of_products(&self.feedback, &xs)
+                + Fr::sum_of_products::<N>(
+                    &array::from_fn(|m| self.feed[m]),
+                    &array::from_fn(|m| ys[m]),
+                );
+            ys[N] = power_5(x + k);
+            x = known + self.feed[N] * ys[N];
+            *xs = array::from_fn(|j| if j + 1 < N { xs[j + 1] } else { x });
+            *ys = array::from_fn(|j| if j < N { ys[j + 1] } else { Fr::ZERO });
+        }
+        array::from_fn(|i| match i {
+            0 => x,
+            _ => {
+                let ys = array::from_fn(|m| ys[m]);
+                Fr::sum_of_products(&self.exit_x[i - 1], &xs)
+                    + Fr::sum_of_products(&self.exit_y[i - 1], &ys)
+            }
+        })
+    }
+}
+
+fn substitute<const T: usize>(state: &[Fr; T], constants: &[Fr; T]) -> [Fr; T] {
+    array::from_fn(|i| power_5(state[i] + constants[i]))
+}
+
+fn power_5(x: Fr) -> Fr {
+    x.square().square() * x
+}
