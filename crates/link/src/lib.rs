@@ -1,1 +1,3 @@
 //! Sans-IO network emulation.
+
+pub mod packet;

@@ -1,0 +1,334 @@
+//! The network: all hosts' links and the paths between them, as one state machine.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+
+use thiserror::Error;
+
+use super::config::{ConfigError, HostConfig};
+use super::path::{Arrivals, Paths};
+use super::rng::Rng;
+use super::shaper::{Offered, Shaper};
+
+/// Something that happens to the network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Input<P> {
+    /// A host sends a packet.
+    Packet {
+        /// The sender's index.
+        from: u32,
+        /// The receiver's index.
+        to: u32,
+        /// Length on the wire, headers included.
+        len_bytes: u32,
+        /// The driver's handle, given back as it is.
+        packet: P,
+    },
+    /// Time has passed.
+    Tick,
+}
+
+/// Something for the driver to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Output<P> {
+    /// Hand the packet to its receiver.
+    Deliver {
+        /// The receiver's index.
+        to: u32,
+        /// When it was due: not after `now_ns` of the call that brought it out.
+        at_ns: u64,
+        /// The driver's handle.
+        packet: P,
+    },
+    /// The packet is gone.
+    Dropped(Dropped<P>),
+}
+
+/// A packet that does not arrive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dropped<P> {
+    /// The sender's index.
+    pub from: u32,
+    /// The receiver's index.
+    pub to: u32,
+    /// When it was dropped.
+    pub at_ns: u64,
+    /// By what.
+    pub why: Why,
+    /// The driver's handle.
+    pub packet: P,
+}
+
+/// What dropped a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Why {
+    /// Loss on the path.
+    Lost,
+    /// A queue had no room.
+    Full(Side),
+    /// CoDel, because the queue had been too long for too long.
+    Late(Side),
+}
+
+/// Which of the two queues on a packet's way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Side {
+    /// The sender's.
+    Uplink,
+    /// The receiver's.
+    Downlink,
+}
+
+/// The driver broke the contract.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ApiMisuse {
+    /// `now_ns` went backwards.
+    #[error("time went backwards from {from_ns} ns to {to_ns} ns")]
+    TimeWentBackwards {
+        /// The call before.
+        from_ns: u64,
+        /// This call.
+        to_ns: u64,
+    },
+    /// An index that names no host.
+    #[error("there is no host {host}: the network has {hosts}, counted from 0")]
+    UnknownHost {
+        /// The index.
+        host: u32,
+        /// How many there are.
+        hosts: usize,
+    },
+}
+
+/// A packet on its way.
+#[derive(Clone, Debug)]
+struct Transit<P> {
+    from: u32,
+    to: u32,
+    len_bytes: u32,
+    packet: P,
+}
+
+#[derive(Debug)]
+struct Host<P> {
+    uplink: Shaper<Transit<P>>,
+    downlink: Shaper<Transit<P>>,
+}
+
+/// What is due. The derived order decides nothing: `Due::seq` differs.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    /// The host's uplink or downlink has sent a packet.
+    Sent(u32, Side),
+    /// A packet in `Network::flying` reaches its downlink.
+    Arrives,
+}
+
+/// Among events of one moment, the one that was foreseen first comes first.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Due {
+    at_ns: u64,
+    seq: u64,
+    event: Event,
+}
+
+/// A network of hosts 0, 1, 2 and so on. See the [module](super).
+#[derive(Debug)]
+pub struct Network<P> {
+    hosts: Vec<Host<P>>,
+    paths: Paths,
+    /// Only pairs that have exchanged packets.
+    arrivals: BTreeMap<(u32, u32), Arrivals>,
+    rng: Rng,
+    now_ns: u64,
+    due: BinaryHeap<Reverse<Due>>,
+    next_seq: u64,
+    /// By the `seq` of their arrival.
+    flying: BTreeMap<u64, Transit<P>>,
+    outputs: VecDeque<Output<P>>,
+}
+
+impl<P> Network<P> {
+    /// A quiet network. All its random choices follow from `seed`.
+    ///
+    /// # Errors
+    ///
+    /// When `paths` do not fit the hosts, or hold a probability above one.
+    pub fn new(hosts: &[HostConfig], paths: Paths, seed: [u8; 32]) -> Result<Self, ConfigError> {
+        if u32::try_from(hosts.len()).is_err() {
+            return Err(ConfigError::TooManyHosts { hosts: hosts.len() });
+        }
+        paths.check(hosts.len())?;
+        let host = |config: &HostConfig| Host {
+            uplink: Shaper::new(&config.uplink),
+            downlink: Shaper::new(&config.downlink),
+        };
+        Ok(Self {
+            hosts: hosts.iter().map(host).collect(),
+            paths,
+            arrivals: BTreeMap::new(),
+            rng: Rng::new(seed),
+            now_ns: 0,
+            due: BinaryHeap::new(),
+            next_seq: 0,
+            flying: BTreeMap::new(),
+            outputs: VecDeque::new(),
+        })
+    }
+
+    /// Does everything that was due until `now_ns`, each at its moment, then takes the input.
+    ///
+    /// # Errors
+    ///
+    /// When the driver broke the contract; the input is then ignored.
+    pub fn handle(&mut self, now_ns: u64, input: Input<P>) -> Result<(), ApiMisuse> {
+        if now_ns < self.now_ns {
+            let from_ns = self.now_ns;
+            return Err(ApiMisuse::TimeWentBackwards {
+                from_ns,
+                to_ns: now_ns,
+            });
+        }
+        self.advance(now_ns);
+        let Input::Packet {
+            from,
+            to,
+            len_bytes,
+            packet,
+        } = input
+        else {
+            return Ok(());
+        };
+        let hosts = self.hosts.len();
+        if let Some(host) = [from, to].into_iter().find(|host| *host as usize >= hosts) {
+            return Err(ApiMisuse::UnknownHost { host, hosts });
+        }
+        let transit = Transit {
+            from,
+            to,
+            len_bytes,
+            packet,
+        };
+        self.offer(now_ns, from, Side::Uplink, transit);
+        Ok(())
+    }
+
+    /// The next thing to do.
+    pub fn poll(&mut self) -> Option<Output<P>> {
+        self.outputs.pop_front()
+    }
+
+    /// When [`Network::handle`] must be called at the latest; none while nothing is on its way.
+    pub fn next_timeout(&self) -> Option<u64> {
+        self.due.peek().map(|Reverse(due)| due.at_ns)
+    }
+
+    /// Packets inside: in queues, being sent, on paths.
+    pub fn held(&self) -> usize {
+        let links = self
+            .hosts
+            .iter()
+            .map(|host| host.uplink.len() + host.downlink.len());
+        links.sum::<usize>() + self.flying.len()
+    }
+
+    fn advance(&mut self, now_ns: u64) {
+        while self.next_timeout().is_some_and(|at_ns| at_ns <= now_ns) {
+            let Some(Reverse(due)) = self.due.pop() else {
+                break;
+            };
+            match due.event {
+                Event::Sent(host, side) => self.sent(due.at_ns, host, side),
+                Event::Arrives => {
+                    let transit = self.flying.remove(&due.seq);
+                    let transit = transit.expect("put there with this arrival, removed only here");
+                    self.offer(due.at_ns, transit.to, Side::Downlink, transit);
+                }
+            }
+        }
+        self.now_ns = now_ns;
+    }
+
+    /// Gives a packet to a host's link.
+    fn offer(&mut self, now_ns: u64, host: u32, side: Side, transit: Transit<P>) {
+        let len_bytes = transit.len_bytes;
+        match self.link(host, side).offer(now_ns, len_bytes, transit) {
+            Offered::Through(transit) => self.passed(now_ns, side, transit),
+            Offered::Sending { until_ns } => {
+                self.foresee(until_ns, Event::Sent(host, side));
+            }
+            Offered::Waits => {}
+            Offered::Full(transit) => {
+                self.outputs
+                    .push_back(drop_of(now_ns, Why::Full(side), transit));
+            }
+        }
+    }
+
+    /// A host's link has sent a packet and begins the next one.
+    fn sent(&mut self, now_ns: u64, host: u32, side: Side) {
+        let mut late = Vec::new();
+        let (left, until_ns) = self
+            .link(host, side)
+            .sent(now_ns, |transit| late.push(transit));
+        let late = late
+            .into_iter()
+            .map(|transit| drop_of(now_ns, Why::Late(side), transit));
+        self.outputs.extend(late);
+        if let Some(until_ns) = until_ns {
+            self.foresee(until_ns, Event::Sent(host, side));
+        }
+        if let Some(transit) = left {
+            self.passed(now_ns, side, transit);
+        }
+    }
+
+    /// A packet has left a link: for the path, or for good.
+    fn passed(&mut self, now_ns: u64, side: Side, transit: Transit<P>) {
+        if side == Side::Downlink {
+            let Transit { to, packet, .. } = transit;
+            let at_ns = now_ns;
+            self.outputs
+                .push_back(Output::Deliver { to, at_ns, packet });
+            return;
+        }
+        let path = self.paths.between(transit.from, transit.to);
+        let arrivals = self.arrivals.entry((transit.from, transit.to)).or_default();
+        match arrivals.next(now_ns, path, &mut self.rng) {
+            Some(at_ns) => {
+                let seq = self.foresee(at_ns, Event::Arrives);
+                self.flying.insert(seq, transit);
+            }
+            None => self.outputs.push_back(drop_of(now_ns, Why::Lost, transit)),
+        }
+    }
+
+    fn foresee(&mut self, at_ns: u64, event: Event) -> u64 {
+        let seq = self.next_seq;
+        self.next_seq += 1;
+        self.due.push(Reverse(Due { at_ns, seq, event }));
+        seq
+    }
+
+    fn link(&mut self, host: u32, side: Side) -> &mut Shaper<Transit<P>> {
+        let host = &mut self.hosts[host as usize];
+        match side {
+            Side::Uplink => &mut host.uplink,
+            Side::Downlink => &mut host.downlink,
+        }
+    }
+}
+
+fn drop_of<P>(at_ns: u64, why: Why, transit: Transit<P>) -> Output<P> {
+    let Transit {
+        from, to, packet, ..
+    } = transit;
+    Output::Dropped(Dropped {
+        from,
+        to,
+        at_ns,
+        why,
+        packet,
+    })
+}

@@ -1,0 +1,189 @@
+//! What lies between two hosts: delay, jitter, loss, order.
+
+use super::config::ConfigError;
+use super::rng::{MILLION, Rng};
+
+/// One direction between two hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Path {
+    /// One way.
+    pub delay_ns: u64,
+    /// How the delay varies from packet to packet.
+    pub jitter: Jitter,
+    /// How many packets in a million are lost, each by itself.
+    pub loss_ppm: u32,
+    /// Whether packets may overtake each other.
+    pub order: Order,
+}
+
+impl Path {
+    /// A constant delay, and nothing else.
+    pub const fn constant(delay_ns: u64) -> Self {
+        Self {
+            delay_ns,
+            jitter: Jitter::None,
+            loss_ppm: 0,
+            order: Order::Kept,
+        }
+    }
+
+    fn check(&self) -> Result<(), ConfigError> {
+        let late_ppm = match self.order {
+            Order::Late { ppm, .. } => ppm,
+            Order::Kept | Order::Free => 0,
+        };
+        match self.loss_ppm.max(late_ppm) {
+            ppm if ppm > MILLION => Err(ConfigError::Probability { ppm }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// How the delay of a path varies. Delays below zero count as zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Jitter {
+    /// Not at all.
+    None,
+    /// Uniform from `delay_ns - spread_ns` to `delay_ns + spread_ns`.
+    Uniform {
+        /// Half the width.
+        spread_ns: u64,
+    },
+    /// Normal around `delay_ns`, cut at six standard deviations.
+    Normal {
+        /// The standard deviation.
+        sd_ns: u64,
+    },
+}
+
+/// Whether the packets of a pair may overtake each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// A packet arrives no earlier than the one sent before it.
+    Kept,
+    /// Jitter may put packets in any order.
+    Free,
+    /// Order is kept, but for some packets that come later than they should.
+    Late {
+        /// How many packets in a million.
+        ppm: u32,
+        /// How much later.
+        extra_ns: u64,
+    },
+}
+
+/// The paths between all pairs of hosts. Hosts are in groups (cities, say), so that a table for a
+/// thousand hosts in five cities has 25 entries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Paths {
+    /// Empty: all hosts in group 0.
+    group_of_host: Vec<u32>,
+    groups: usize,
+    /// Row by row: from group, to group.
+    table: Vec<Path>,
+}
+
+impl Paths {
+    /// The same path between any two hosts.
+    pub fn uniform(path: Path) -> Self {
+        Self {
+            group_of_host: Vec::new(),
+            groups: 1,
+            table: vec![path],
+        }
+    }
+
+    /// `group_of_host[host]` names the host's group; `table[from * groups + to]` is the path from
+    /// one group to another, or among the hosts of one.
+    ///
+    /// # Errors
+    ///
+    /// When `table` is not a square, or a host's group is not in it.
+    pub fn grouped(group_of_host: Vec<u32>, table: Vec<Path>) -> Result<Self, ConfigError> {
+        let paths = table.len();
+        let groups = paths.isqrt();
+        if groups * groups != paths || groups == 0 {
+            return Err(ConfigError::NotSquare { paths });
+        }
+        let out = |group: &u32| usize::try_from(*group).is_ok_and(|group| group >= groups);
+        if let Some(host) = group_of_host.iter().position(out) {
+            let group = group_of_host[host];
+            return Err(ConfigError::NoSuchGroup {
+                host,
+                group,
+                groups,
+            });
+        }
+        Ok(Self {
+            group_of_host,
+            groups,
+            table,
+        })
+    }
+
+    /// A path for each ordered pair of hosts: `table[from * hosts + to]`.
+    ///
+    /// # Errors
+    ///
+    /// When `table` is not a square.
+    pub fn per_pair(table: Vec<Path>) -> Result<Self, ConfigError> {
+        let hosts = table.len().isqrt();
+        let group_of_host = (0..hosts).map(|host| host as u32).collect();
+        Self::grouped(group_of_host, table)
+    }
+
+    pub(super) fn check(&self, hosts: usize) -> Result<(), ConfigError> {
+        let groups = self.group_of_host.len();
+        if self.groups > 1 && groups != hosts {
+            return Err(ConfigError::GroupPerHost { groups, hosts });
+        }
+        self.table.iter().try_for_each(Path::check)
+    }
+
+    /// The path between two hosts that exist.
+    pub(super) fn between(&self, from: u32, to: u32) -> &Path {
+        let group = |host: u32| match self.group_of_host.get(host as usize) {
+            Some(group) => *group as usize,
+            None => 0,
+        };
+        &self.table[group(from) * self.groups + group(to)]
+    }
+}
+
+/// The moments at which packets of one pair arrive.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Arrivals {
+    last_ns: u64,
+}
+
+impl Arrivals {
+    /// When a packet that left the uplink at `now_ns` reaches the downlink; none when it is lost.
+    pub(super) fn next(&mut self, now_ns: u64, path: &Path, rng: &mut Rng) -> Option<u64> {
+        if rng.happens(path.loss_ppm) {
+            return None;
+        }
+        let at_ns = now_ns.saturating_add(delay_ns(path, rng));
+        match path.order {
+            Order::Free => return Some(at_ns),
+            Order::Late { ppm, extra_ns } if rng.happens(ppm) => {
+                return Some(at_ns.saturating_add(extra_ns));
+            }
+            Order::Kept | Order::Late { .. } => {}
+        }
+        self.last_ns = self.last_ns.max(at_ns);
+        Some(self.last_ns)
+    }
+}
+
+fn delay_ns(path: &Path, rng: &mut Rng) -> u64 {
+    match path.jitter {
+        Jitter::None => path.delay_ns,
+        Jitter::Uniform { spread_ns } => {
+            let up_ns = rng.up_to(spread_ns.saturating_mul(2));
+            path.delay_ns
+                .saturating_add(up_ns)
+                .saturating_sub(spread_ns)
+        }
+        Jitter::Normal { sd_ns } => path.delay_ns.saturating_add_signed(rng.normal(sd_ns)),
+    }
+}

@@ -1,0 +1,85 @@
+//! A bounded queue of packets with its discipline.
+
+use std::collections::VecDeque;
+
+use super::codel::{Head, Law, Verdict};
+use super::config::{Discipline, LinkConfig};
+
+/// Something with a length that waits.
+#[derive(Clone, Debug)]
+struct Waiting<T> {
+    item: T,
+    len_bytes: u32,
+    since_ns: u64,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Queue<T> {
+    waiting: VecDeque<Waiting<T>>,
+    bytes: u64,
+    max_bytes: u64,
+    law: Option<Law>,
+}
+
+impl<T> Queue<T> {
+    pub(super) fn new(config: &LinkConfig) -> Self {
+        Self {
+            waiting: VecDeque::new(),
+            bytes: 0,
+            max_bytes: config.queue_max_bytes,
+            law: match config.discipline {
+                Discipline::Fifo => None,
+                Discipline::CoDel(codel) => Some(Law::new(codel)),
+            },
+        }
+    }
+
+    /// Gives the item back when it does not fit.
+    pub(super) fn push(&mut self, now_ns: u64, len_bytes: u32, item: T) -> Result<(), T> {
+        let bytes = self.bytes.saturating_add(u64::from(len_bytes));
+        if bytes > self.max_bytes {
+            return Err(item);
+        }
+        self.bytes = bytes;
+        self.waiting.push_back(Waiting {
+            item,
+            len_bytes,
+            since_ns: now_ns,
+        });
+        Ok(())
+    }
+
+    /// The next packet to send, with its length. What the discipline drops on the way goes to
+    /// `dropped`.
+    pub(super) fn pop(&mut self, now_ns: u64, mut dropped: impl FnMut(T)) -> Option<(u32, T)> {
+        let mut head = shift(&mut self.waiting, &mut self.bytes);
+        if let Some(law) = &mut self.law {
+            let mut verdict = law.first(now_ns, seen(now_ns, head.as_ref(), self.bytes));
+            while verdict == Verdict::Drop {
+                if let Some(late) = head {
+                    dropped(late.item);
+                }
+                head = shift(&mut self.waiting, &mut self.bytes);
+                verdict = law.next(now_ns, seen(now_ns, head.as_ref(), self.bytes));
+            }
+        }
+        head.map(|head| (head.len_bytes, head.item))
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+}
+
+fn shift<T>(waiting: &mut VecDeque<Waiting<T>>, bytes: &mut u64) -> Option<Waiting<T>> {
+    let head = waiting.pop_front()?;
+    *bytes -= u64::from(head.len_bytes);
+    Some(head)
+}
+
+fn seen<T>(now_ns: u64, head: Option<&Waiting<T>>, left_bytes: u64) -> Option<Head> {
+    head.map(|head| Head {
+        waited_ns: now_ns.saturating_sub(head.since_ns),
+        left_bytes,
+    })
+}

@@ -1,0 +1,47 @@
+//! When a link has sent a packet: exact arithmetic, no drift.
+
+use super::config::{LinkConfig, Rate};
+
+const NS_PER_S: u64 = 1_000_000_000;
+
+/// A token bucket in virtual-scheduling form: not tokens are counted but the moment at which the
+/// link will have caught up with all it was given.
+#[derive(Clone, Debug)]
+pub(super) struct Pacer {
+    rate: Rate,
+    /// What an idle link may run ahead by.
+    burst_ns: u64,
+    caught_up_ns: u64,
+    /// The part of a nanosecond that [`Pacer::caught_up_ns`] leaves out, in 1 / rate; below rate.
+    carry: u64,
+}
+
+impl Pacer {
+    /// None for a link without a rate.
+    pub(super) fn new(config: &LinkConfig) -> Option<Self> {
+        let rate = config.rate?;
+        let burst_ns = u128::from(config.burst_bytes) * u128::from(NS_PER_S)
+            / u128::from(rate.as_bytes_per_s());
+        Some(Self {
+            rate,
+            burst_ns: u64::try_from(burst_ns).unwrap_or(u64::MAX),
+            caught_up_ns: 0,
+            carry: 0,
+        })
+    }
+
+    /// Takes a packet at `now_ns`, when the one before has left, and says when it leaves.
+    pub(super) fn take(&mut self, now_ns: u64, len_bytes: u32) -> u64 {
+        let earliest_ns = now_ns.saturating_sub(self.burst_ns);
+        if self.caught_up_ns < earliest_ns {
+            self.caught_up_ns = earliest_ns;
+            self.carry = 0;
+        }
+        // At most 2^32 * 10^9 + 10^18 < 2^64.
+        let work = u64::from(len_bytes) * NS_PER_S + self.carry;
+        let rate = self.rate.as_bytes_per_s();
+        self.caught_up_ns = self.caught_up_ns.saturating_add(work / rate);
+        self.carry = work % rate;
+        self.caught_up_ns.max(now_ns)
+    }
+}

@@ -1,0 +1,71 @@
+//! One direction of a host's link: a queue, and the packet that is being sent.
+
+use super::config::LinkConfig;
+use super::queue::Queue;
+use super::rate::Pacer;
+
+#[derive(Clone, Debug)]
+pub(super) struct Shaper<T> {
+    queue: Queue<T>,
+    /// None: no limit of rate, and nothing ever waits.
+    pacer: Option<Pacer>,
+    sending: Option<T>,
+}
+
+/// What became of a packet that was given to a shaper.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Offered<T> {
+    /// It leaves at once.
+    Through(T),
+    /// It is being sent and will have left then.
+    Sending { until_ns: u64 },
+    /// It waits behind others.
+    Waits,
+    /// The queue is full.
+    Full(T),
+}
+
+impl<T> Shaper<T> {
+    pub(super) fn new(config: &LinkConfig) -> Self {
+        Self {
+            queue: Queue::new(config),
+            pacer: Pacer::new(config),
+            sending: None,
+        }
+    }
+
+    pub(super) fn offer(&mut self, now_ns: u64, len_bytes: u32, item: T) -> Offered<T> {
+        let Some(pacer) = &mut self.pacer else {
+            return Offered::Through(item);
+        };
+        if self.sending.is_none() {
+            // The queue is empty: whoever ends a transmission starts the next.
+            self.sending = Some(item);
+            let until_ns = pacer.take(now_ns, len_bytes);
+            return Offered::Sending { until_ns };
+        }
+        match self.queue.push(now_ns, len_bytes, item) {
+            Ok(()) => Offered::Waits,
+            Err(item) => Offered::Full(item),
+        }
+    }
+
+    /// Ends the transmission that was due at `now_ns`, and begins the next one. Returns the packet
+    /// that left, and when the next will have.
+    pub(super) fn sent(&mut self, now_ns: u64, dropped: impl FnMut(T)) -> (Option<T>, Option<u64>) {
+        let left = self.sending.take();
+        let until_ns = match (&mut self.pacer, self.queue.pop(now_ns, dropped)) {
+            (Some(pacer), Some((len_bytes, item))) => {
+                self.sending = Some(item);
+                Some(pacer.take(now_ns, len_bytes))
+            }
+            _ => None,
+        };
+        (left, until_ns)
+    }
+
+    /// Packets inside.
+    pub(super) fn len(&self) -> usize {
+        self.queue.len() + usize::from(self.sending.is_some())
+    }
+}
