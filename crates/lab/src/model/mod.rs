@@ -1,0 +1,9 @@
+//! Closed forms: the published ones, and ours.
+
+pub mod hops;
+pub mod large;
+pub mod path;
+pub mod spread;
+
+#[cfg(test)]
+mod tests;
