@@ -1,4 +1,5 @@
-use ark_bn254::Fq2;
+use ark_bn254::{Fq2, G1Affine, G2Affine};
+use ark_ec::AffineRepr;
 use ark_serialize::CanonicalSerialize;
 
 use super::*;

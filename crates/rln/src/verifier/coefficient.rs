@@ -1,0 +1,151 @@
+//! Random coefficients of a batch, and multiples of points by them.
+
+use std::array;
+
+use ark_bn254::{G1Affine, G1Projective, g1};
+use ark_ec::scalar_mul::glv::GLVConfig;
+use ark_ec::{AdditiveGroup, CurveGroup};
+use rand_core::CryptoRng;
+
+use crate::field::Fr;
+
+/// `a + b lambda` with `a` and `b` of 64 bits, where lambda is what the curve's cheap endomorphism
+/// multiplies by.
+///
+/// The 2^128 pairs are as many different coefficients: two equal ones would differ by a pair with
+/// `a + b lambda = 0` modulo r, and such pairs but (0, 0) have a component above 2^126. They cost 64
+/// doublings instead of 128.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Coefficient {
+    a: u64,
+    b: u64,
+}
+
+impl Coefficient {
+    /// A uniform coefficient, but for 0.
+    pub(super) fn random(rng: &mut impl CryptoRng) -> Self {
+        loop {
+            let (a, b) = (rng.next_u64(), rng.next_u64());
+            if (a, b) != (0, 0) {
+                return Self { a, b };
+            }
+        }
+    }
+
+    /// The coefficient as a scalar.
+    pub(super) fn scalar(self) -> Fr {
+        Fr::from(self.a) + Fr::from(self.b) * g1::Config::LAMBDA
+    }
+}
+
+/// Points ready to be multiplied: each with its image under the endomorphism and the sum of both.
+#[derive(Debug)]
+pub(super) struct Multiples {
+    tables: Vec<[G1Affine; 3]>,
+}
+
+impl Multiples {
+    /// The points must be finite.
+    pub(super) fn new(points: &[G1Affine]) -> Self {
+        let images: Vec<_> = points.iter().map(g1::Config::endomorphism_affine).collect();
+        let sums: Vec<G1Projective> = points.iter().zip(&images).map(|(p, q)| *p + q).collect();
+        let sums = G1Projective::normalize_batch(&sums);
+        let tables = (0..points.len()).map(|i| [points[i], images[i], sums[i]]);
+        Self {
+            tables: tables.collect(),
+        }
+    }
+
+    /// Each point times its coefficient.
+    pub(super) fn each(&self, coefficients: &[Coefficient]) -> Vec<G1Projective> {
+        let pairs = self.tables.iter().zip(coefficients);
+        pairs.map(|pair| sum(&[pair])).collect()
+    }
+
+    /// The sum of the points of a range, each times its coefficient.
+    pub(super) fn sum(
+        &self,
+        range: std::ops::Range<usize>,
+        coefficients: &[Coefficient],
+    ) -> G1Projective {
+        let tables = self.tables[range.clone()].iter();
+        sum(&tables.zip(&coefficients[range]).collect::<Vec<_>>())
+    }
+}
+
+/// Straus: one chain of doublings for all.
+fn sum(terms: &[(&[G1Affine; 3], &Coefficient)]) -> G1Projective {
+    let mut sum = G1Projective::ZERO;
+    for bit in (0..u64::BITS).rev() {
+        sum.double_in_place();
+        for (table, coefficient) in terms {
+            let [a, b] = [coefficient.a, coefficient.b].map(|half| half >> bit & 1);
+            match (a + 2 * b) as usize {
+                0 => {}
+                digit => sum += &table[digit - 1],
+            }
+        }
+    }
+    sum
+}
+
+/// Multiples of a point that is known long before: all of its digits' multiples are tabled.
+#[derive(Debug)]
+pub(super) struct FixedBase {
+    /// `rows[i][d - 1]` is `d 2^(8 i)` times the point.
+    rows: Vec<Vec<G1Affine>>,
+}
+
+/// Bits of a digit: 32 additions for a product, 512 KiB for a point.
+const DIGIT_BITS: usize = 8;
+
+impl FixedBase {
+    pub(super) fn new(point: G1Affine) -> Self {
+        let mut start = G1Projective::from(point);
+        let rows = (0..256 / DIGIT_BITS)
+            .map(|_| {
+                let mut row = vec![start];
+                for digit in 2..1 << DIGIT_BITS {
+                    row.push(row[digit - 2] + start);
+                }
+                start += row[row.len() - 1];
+                G1Projective::normalize_batch(&row)
+            })
+            .collect();
+        Self { rows }
+    }
+
+    /// Adds a multiple of the point to a sum.
+    pub(super) fn add_multiple(&self, sum: &mut G1Projective, scalar: &Fr) {
+        let digits = crate::field::fr_to_le(scalar);
+        for (row, digit) in self.rows.iter().zip(digits) {
+            if let Some(at) = usize::from(digit).checked_sub(1) {
+                *sum += &row[at];
+            }
+        }
+    }
+}
+
+/// A linear combination of fixed points.
+pub(super) fn combine<const N: usize>(bases: &[FixedBase; N], scalars: &[Fr; N]) -> G1Projective {
+    let mut sum = G1Projective::ZERO;
+    for (base, scalar) in bases.iter().zip(scalars) {
+        base.add_multiple(&mut sum, scalar);
+    }
+    sum
+}
+
+/// Adds up vectors of scalars, each times its coefficient.
+pub(super) fn weighted<const N: usize>(
+    terms: impl Iterator<Item = (Coefficient, [Fr; N])>,
+) -> [Fr; N] {
+    let mut sum = [Fr::from(0); N];
+    for (coefficient, scalars) in terms {
+        let weight = coefficient.scalar();
+        sum = array::from_fn(|i| sum[i] + weight * scalars[i]);
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,88 @@
+//! The verifying key with everything that can be computed before a proof comes.
+
+use ark_bn254::{Bn254, Fq12, G1Affine, G1Projective};
+use ark_ec::CurveGroup;
+use ark_ec::pairing::{MillerLoopOutput, Pairing, PairingOutput};
+use ark_ff::Zero;
+use ark_groth16::VerifyingKey;
+
+use super::ProofStatement;
+use super::coefficient::{FixedBase, combine};
+use super::decode::Points;
+use super::lines::Lines;
+use super::miller::{Evaluation, miller};
+use crate::field::Fr;
+use crate::key::PUBLIC_INPUTS;
+
+/// Tables of 3.5 MiB, lines of the key's points in G2, and a pairing.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    pub(super) alpha: FixedBase,
+    /// The constant term and the public inputs.
+    pub(super) inputs: [FixedBase; PUBLIC_INPUTS + 1],
+    pub(super) beta: Lines,
+    pub(super) gamma: Lines,
+    pub(super) delta: Lines,
+    /// The first base of `inputs`.
+    constant: G1Affine,
+    /// `e(alpha, beta)`.
+    alpha_beta: PairingOutput<Bn254>,
+}
+
+impl Prepared {
+    pub(super) fn new(key: &VerifyingKey<Bn254>) -> Self {
+        let lines =
+            |point| Lines::of_one(&point).expect("the key's points were checked at loading");
+        let inputs: Vec<_> = key
+            .gamma_abc_g1
+            .iter()
+            .copied()
+            .map(FixedBase::new)
+            .collect();
+        Self {
+            alpha: FixedBase::new(key.alpha_g1),
+            inputs: inputs
+                .try_into()
+                .expect("the key was loaded for five public inputs"),
+            beta: lines(key.beta_g2),
+            gamma: lines(key.gamma_g2),
+            delta: lines(key.delta_g2),
+            constant: key.gamma_abc_g1[0],
+            alpha_beta: Bn254::pairing(key.alpha_g1, key.beta_g2),
+        }
+    }
+
+    /// Whether one proof holds; the lines are those of its `b`.
+    pub(super) fn holds(&self, points: &Points, lines: &Lines, statement: &ProofStatement) -> bool {
+        let [_, bases @ ..] = &self.inputs;
+        let inputs = combine(bases, &public_inputs(statement)) + self.constant;
+        let product = pairings([
+            (points.a.into(), lines),
+            (-inputs, &self.gamma),
+            (-G1Projective::from(points.c), &self.delta),
+        ]);
+        Bn254::final_exponentiation(MillerLoopOutput(product)) == Some(self.alpha_beta)
+    }
+}
+
+/// The product of pairings, but for the final exponentiation. Those with infinity are 1.
+pub(super) fn pairings<const N: usize>(pairs: [(G1Projective, &Lines); N]) -> Fq12 {
+    let (points, lines): (Vec<_>, Vec<_>) = pairs
+        .into_iter()
+        .filter(|(point, _)| !point.is_zero())
+        .unzip();
+    let evaluations = Evaluation::of_many(&G1Projective::normalize_batch(&points));
+    let pairs: Vec<_> = evaluations.into_iter().zip(lines).collect();
+    miller(&pairs).0
+}
+
+/// The public inputs in the circuit's order.
+pub(super) fn public_inputs(statement: &ProofStatement) -> [Fr; PUBLIC_INPUTS] {
+    [
+        statement.y,
+        statement.root,
+        statement.nullifier,
+        statement.x,
+        statement.external_nullifier,
+    ]
+}
