@@ -5,3 +5,4 @@
 //! [`compare`] puts ours beside what others published.
 
 pub mod model;
+pub mod scenario;

@@ -1,0 +1,41 @@
+//! The scenario files of the repository, in the program, so that it works anywhere.
+
+/// A scenario that can be named without its file.
+#[derive(Clone, Copy, Debug)]
+pub struct BuiltIn {
+    /// Its name: the file's, without the ending.
+    pub name: &'static str,
+    /// The file.
+    pub text: &'static str,
+}
+
+macro_rules! built_in {
+    ($($name:literal,)*) => {
+        &[$(BuiltIn {
+            name: $name,
+            text: include_str!(concat!("../../../../scenarios/", $name, ".toml")),
+        },)*]
+    };
+}
+
+/// All of them, in the order in which they are listed.
+pub const BUILT_IN: &[BuiltIn] = built_in![
+    "small",
+    "paper-2kb",
+    "paper-25kb",
+    "paper-100kb",
+    "paper-500kb",
+    "paper-2kb-150ms",
+    "paper-25kb-75ms",
+    "paper-100kb-75ms",
+    "paper-500kb-75ms",
+    "paper-2kb-ten-publishers",
+    "paper-25kb-ten-publishers",
+    "paper-100kb-ten-publishers",
+    "paper-500kb-ten-publishers",
+    "hops",
+    "cities-line",
+    "churn",
+    "scale-10k",
+    "scale-100k",
+];

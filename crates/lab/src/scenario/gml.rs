@@ -1,0 +1,268 @@
+//! A network graph in the GML dialect of the Shadow simulator: nodes with `host_bandwidth_up` and
+//! `host_bandwidth_down`, edges with `latency` and `packet_loss`.
+//!
+//! Delays between places that no edge joins are those of the shortest path, as in Shadow. Hosts are
+//! put at the places in turn. Rates and loss must be the same everywhere, because the simulator knows
+//! one of each.
+
+mod tokens;
+
+use thiserror::Error;
+
+use tokens::{Field, Item};
+
+/// Most places: delays are kept for every pair.
+const MAX_PLACES: usize = 2_000;
+
+/// A graph as the simulator needs it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Graph {
+    /// `[from][to]`, nanoseconds.
+    pub(super) one_way_ns: Vec<Vec<u64>>,
+    /// Bytes per second, if the nodes state it.
+    pub(super) uplink_bytes_per_s: Option<u64>,
+    /// Bytes per second, if the nodes state it.
+    pub(super) downlink_bytes_per_s: Option<u64>,
+    /// Probability that a packet is lost.
+    pub(super) loss: f64,
+}
+
+/// What is wrong with a graph.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum GmlError {
+    /// A word that does not belong where it is.
+    #[error("{found:?} is not GML here: expected {expected}")]
+    Syntax {
+        /// The word.
+        found: String,
+        /// What should be there.
+        expected: &'static str,
+    },
+    /// A value that cannot be used.
+    #[error("{key} = {value:?}: expected {expected}")]
+    BadValue {
+        /// The key.
+        key: &'static str,
+        /// Its value.
+        value: String,
+        /// What it must be.
+        expected: &'static str,
+    },
+    /// A key that must be there.
+    #[error("this {block} has no {key}")]
+    Missing {
+        /// Node or edge.
+        block: &'static str,
+        /// The key.
+        key: &'static str,
+    },
+    /// An edge to a node that does not exist, or a node that exists twice.
+    #[error("node {id} {problem}")]
+    Node {
+        /// Its id.
+        id: i64,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+    /// Two places that no path joins; for a place and itself, Shadow wants an edge too.
+    #[error("no path leads from node {from} to node {to}")]
+    NoPath {
+        /// The id.
+        from: i64,
+        /// The id.
+        to: i64,
+    },
+    /// Rates or losses differ.
+    #[error("{key} differs between {block}s, but one value for all is simulated")]
+    Differs {
+        /// Node or edge.
+        block: &'static str,
+        /// The key.
+        key: &'static str,
+    },
+    /// Too many nodes, or none.
+    #[error("{found} nodes: expected 1 to {MAX_PLACES}")]
+    Places {
+        /// How many.
+        found: usize,
+    },
+}
+
+/// An error and its line, from 1.
+type At = (usize, GmlError);
+
+struct Edge {
+    line: usize,
+    ends: [usize; 2],
+    latency_ns: u64,
+    loss: f64,
+}
+
+/// Reads a graph.
+pub(super) fn read(text: &str) -> Result<Graph, At> {
+    let graph = tokens::read(text)?;
+    let is_directed = graph.iter().any(
+        |item| matches!(item, Item::Field(field) if field.key == "directed" && field.value == "1"),
+    );
+    let blocks = |name: &'static str| {
+        graph.iter().filter_map(move |item| match item {
+            Item::Block { key, line, fields } if key == name => Some(Block {
+                name,
+                line: *line,
+                fields,
+            }),
+            _ => None,
+        })
+    };
+    let nodes: Vec<Block<'_>> = blocks("node").collect();
+    if !(1..=MAX_PLACES).contains(&nodes.len()) {
+        return Err((1, GmlError::Places { found: nodes.len() }));
+    }
+    let ids = ids(&nodes)?;
+    let edges = blocks("edge")
+        .map(|edge| read_edge(&edge, &ids))
+        .collect::<Result<Vec<_>, _>>()?;
+    let loss = edges.first().map_or(0.0, |edge| edge.loss);
+    if let Some(other) = edges.iter().find(|edge| edge.loss != loss) {
+        let (block, key) = ("edge", "packet_loss");
+        return Err((other.line, GmlError::Differs { block, key }));
+    }
+    Ok(Graph {
+        one_way_ns: shortest(&ids, &edges, is_directed)?,
+        uplink_bytes_per_s: bandwidth(&nodes, "host_bandwidth_up")?,
+        downlink_bytes_per_s: bandwidth(&nodes, "host_bandwidth_down")?,
+        loss,
+    })
+}
+
+/// A node or an edge.
+struct Block<'a> {
+    name: &'static str,
+    line: usize,
+    fields: &'a [Field],
+}
+
+impl Block<'_> {
+    fn find(&self, key: &'static str) -> Option<&Field> {
+        self.fields.iter().find(|field| field.key == key)
+    }
+
+    fn need(&self, key: &'static str) -> Result<&Field, At> {
+        let block = self.name;
+        self.find(key)
+            .ok_or((self.line, GmlError::Missing { block, key }))
+    }
+
+    fn id(&self, key: &'static str) -> Result<(usize, i64), At> {
+        let field = self.need(key)?;
+        let id = field
+            .value
+            .parse()
+            .map_err(|_| bad(key, field, "a whole number"))?;
+        Ok((field.line, id))
+    }
+}
+
+fn bad(key: &'static str, field: &Field, expected: &'static str) -> At {
+    let value = field.value.clone();
+    (
+        field.line,
+        GmlError::BadValue {
+            key,
+            value,
+            expected,
+        },
+    )
+}
+
+fn ids(nodes: &[Block<'_>]) -> Result<Vec<i64>, At> {
+    let mut ids = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        let (line, id) = node.id("id")?;
+        if ids.contains(&id) {
+            let problem = "exists twice";
+            return Err((line, GmlError::Node { id, problem }));
+        }
+        ids.push(id);
+    }
+    Ok(ids)
+}
+
+fn read_edge(edge: &Block<'_>, ids: &[i64]) -> Result<Edge, At> {
+    let end = |key| {
+        let (line, id) = edge.id(key)?;
+        let problem = "does not exist";
+        ids.iter()
+            .position(|known| *known == id)
+            .ok_or((line, GmlError::Node { id, problem }))
+    };
+    let latency = edge.need("latency")?;
+    let latency_ns = tokens::time_ns(&latency.value)
+        .ok_or_else(|| bad("latency", latency, "a time above 0, such as \"75 ms\""))?;
+    let loss = match edge.find("packet_loss") {
+        None => 0.0,
+        Some(field) => field
+            .value
+            .parse()
+            .ok()
+            .filter(|loss| (0.0..=1.0).contains(loss))
+            .ok_or_else(|| bad("packet_loss", field, "a number from 0 to 1"))?,
+    };
+    Ok(Edge {
+        line: edge.line,
+        ends: [end("source")?, end("target")?],
+        latency_ns,
+        loss,
+    })
+}
+
+fn bandwidth(nodes: &[Block<'_>], key: &'static str) -> Result<Option<u64>, At> {
+    let mut all = None;
+    for node in nodes {
+        let Some(field) = node.find(key) else {
+            continue;
+        };
+        let rate = tokens::bytes_per_s(&field.value)
+            .ok_or_else(|| bad(key, field, "a rate, such as \"100 Mbit\""))?;
+        if all.is_some_and(|other| other != rate) {
+            let block = "node";
+            return Err((field.line, GmlError::Differs { block, key }));
+        }
+        all = Some(rate);
+    }
+    Ok(all)
+}
+
+/// Delays along the shortest paths. The path of a place to itself is its own edge, as in Shadow.
+fn shortest(ids: &[i64], edges: &[Edge], is_directed: bool) -> Result<Vec<Vec<u64>>, At> {
+    const NO_PATH: u64 = u64::MAX;
+    let places = ids.len();
+    let mut delays = vec![vec![NO_PATH; places]; places];
+    for edge in edges {
+        let [from, to] = edge.ends;
+        delays[from][to] = delays[from][to].min(edge.latency_ns);
+        if !is_directed {
+            delays[to][from] = delays[to][from].min(edge.latency_ns);
+        }
+    }
+    for via in 0..places {
+        let onwards = delays[via].clone();
+        for from in (0..places).filter(|from| *from != via) {
+            let there = delays[from][via];
+            for to in (0..places).filter(|to| *to != via && *to != from) {
+                let through = there.saturating_add(onwards[to]);
+                if through < delays[from][to] {
+                    delays[from][to] = through;
+                }
+            }
+        }
+    }
+    for (from, row) in delays.iter().enumerate() {
+        if let Some(to) = row.iter().position(|delay| *delay == NO_PATH) {
+            let (from, to) = (ids[from], ids[to]);
+            return Err((1, GmlError::NoPath { from, to }));
+        }
+    }
+    Ok(delays)
+}

@@ -1,0 +1,97 @@
+//! Scenario files: TOML to [`undertone_sim::Scenario`].
+//!
+//! Every key ends in its unit, every mistake is reported with file, line, key, value and what was
+//! expected. A scenario is named by a path, or by the bare name of one that is [built in](BUILT_IN).
+
+mod built_in;
+mod error;
+mod gml;
+mod read;
+mod section;
+mod seeds;
+mod set;
+mod tree;
+
+#[cfg(test)]
+mod tests;
+
+use std::fs;
+use std::path::Path;
+
+use undertone_sim::Scenario;
+
+pub use built_in::{BUILT_IN, BuiltIn};
+pub use error::{Origin, ScenarioError};
+pub use gml::GmlError;
+pub use seeds::{MAX_SEEDS, SeedsError, parse_seeds};
+
+/// Longest scenario file, bytes.
+const MAX_FILE_BYTES: u64 = 16 << 20;
+
+/// A scenario and what its file says about it.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// What to run.
+    pub scenario: Scenario,
+    /// One line for people; may be empty.
+    pub description: String,
+}
+
+/// Reads the scenario at a path, or the one built in under a name, and applies overrides of the form
+/// `key.path=value` to it.
+///
+/// # Errors
+/// The first mistake found.
+pub fn load(reference: &str, overrides: &[String]) -> Result<Loaded, ScenarioError> {
+    if let Some(found) = BUILT_IN.iter().find(|found| found.name == reference) {
+        let place = format!("scenarios/{}.toml", found.name);
+        return parse(found.text, &place, found.name, None, overrides);
+    }
+    let path = Path::new(reference);
+    let is_path = reference.contains(std::path::is_separator) || path.extension().is_some();
+    if !is_path && !path.exists() {
+        return Err(ScenarioError::NoSuchScenario {
+            name: reference.to_owned(),
+            nearest: section::nearest(reference, BUILT_IN.iter().map(|found| found.name)),
+        });
+    }
+    let text = read_bounded(path)?;
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    let folder = path.parent().unwrap_or(Path::new(""));
+    parse(&text, reference, &name, Some(folder), overrides)
+}
+
+/// Reads a scenario from text. `place` is its file in messages, `name` the scenario's name, `folder`
+/// what the files it refers to are relative to; without one it must not refer to any.
+///
+/// # Errors
+/// The first mistake found.
+pub fn parse(
+    text: &str,
+    place: &str,
+    name: &str,
+    folder: Option<&Path>,
+    overrides: &[String],
+) -> Result<Loaded, ScenarioError> {
+    let mut root = tree::read(text, place)?;
+    for text in overrides {
+        set::apply(&mut root, text)?;
+    }
+    read::read(&root, name, folder)
+}
+
+fn read_bounded(path: &Path) -> Result<String, ScenarioError> {
+    let failed = |source| ScenarioError::Read {
+        path: path.to_owned(),
+        source,
+    };
+    let length = fs::metadata(path).map_err(failed)?.len();
+    if length > MAX_FILE_BYTES {
+        return Err(ScenarioError::TooLong {
+            path: path.to_owned(),
+            bytes: length,
+            max_bytes: MAX_FILE_BYTES,
+        });
+    }
+    fs::read_to_string(path).map_err(failed)
+}

@@ -1,0 +1,84 @@
+//! From tables to a scenario, one file for each table.
+
+mod faults;
+mod network;
+mod places;
+mod relay;
+mod rln;
+mod score;
+mod topology;
+mod traffic;
+
+use std::path::Path;
+
+use undertone_sim::Scenario;
+use undertone_sim::scenario::{Cpu, Traffic};
+
+use super::section::{S, Section, US};
+use super::tree::Entry;
+use super::{Loaded, ScenarioError};
+
+/// Most nodes.
+const MAX_NODES: u64 = 10_000_000;
+
+const TABLES: &[&str] = &[
+    "scenario", "topology", "network", "relay", "rln", "cpu", "traffic", "faults",
+];
+const SCENARIO: &[&str] = &["description", "nodes", "start_s", "start_spread_s"];
+const CPU: &[&str] = &["per_frame_us", "per_kb_us"];
+
+/// Reads a whole file.
+pub(super) fn read(
+    root: &Entry,
+    name: &str,
+    folder: Option<&Path>,
+) -> Result<Loaded, ScenarioError> {
+    let root = Section::new(root, String::new(), TABLES)?;
+    let general = root.below("scenario", SCENARIO)?;
+    let nodes_expected = format!("a whole number from 2 to {MAX_NODES}");
+    let nodes: u32 = general
+        .whole("nodes", 2, MAX_NODES)?
+        .ok_or_else(|| general.bad("nodes", nodes_expected))?;
+    let traffic = traffic::read(&root, nodes)?;
+    let relay = relay::read(&root)?;
+    let scenario = Scenario {
+        name: name.to_owned(),
+        nodes,
+        topology: topology::read(&root, nodes)?,
+        network: network::read(&root, folder)?,
+        relay,
+        rln: rln::read(&root)?,
+        cpu: cpu(&root)?,
+        traffic: traffic.traffic,
+        faults: faults::read(&root, nodes)?,
+        start_ns: general.time("start_s", S)?.unwrap_or(0),
+        start_spread_ns: general
+            .time("start_spread_s", S)?
+            .unwrap_or(DEFAULT_SPREAD_NS),
+        drain_ns: traffic.drain_ns,
+        warm_up_messages: traffic.warm_up_messages,
+    };
+    let description = general.text("description", "one line of text")?;
+    Ok(Loaded {
+        description: description.unwrap_or_default().to_owned(),
+        scenario,
+    })
+}
+
+/// One heartbeat, so that those of the nodes are spread evenly.
+const DEFAULT_SPREAD_NS: u64 = 1_000_000_000;
+
+fn cpu(root: &Section<'_>) -> Result<Cpu, ScenarioError> {
+    let section = root.below("cpu", CPU)?;
+    Ok(Cpu {
+        per_frame_ns: section.time("per_frame_us", US)?.unwrap_or(0),
+        per_kb_ns: section.time("per_kb_us", US)?.unwrap_or(0),
+    })
+}
+
+/// `[traffic]`, with what the scenario keeps beside it.
+struct ReadTraffic {
+    traffic: Traffic,
+    drain_ns: u64,
+    warm_up_messages: u32,
+}

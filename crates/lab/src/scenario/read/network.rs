@@ -1,0 +1,155 @@
+//! `[network]`: links and transport.
+
+use std::path::Path;
+
+use undertone_sim::scenario::{Delay, Network, Qdisc, TcpProfile};
+
+use super::super::section::{MS, S, Section};
+use super::super::{ScenarioError, gml};
+use super::places;
+
+const KEYS: &[&str] = &[
+    "uplink_mbit_per_s",
+    "downlink_mbit_per_s",
+    "unlimited_until_s",
+    "one_way_ms",
+    "min_one_way_ms",
+    "max_one_way_ms",
+    "cities",
+    "gml",
+    "jitter_ms",
+    "loss",
+    "queue",
+    "codel_target_ms",
+    "codel_interval_ms",
+    "fifo_max_bytes",
+    "tcp",
+    "setup_packets",
+    "mux_overhead_bytes",
+];
+
+/// Fastest link, Mbit/s.
+const MAX_MBIT: f64 = 1e6;
+
+/// Security and muxing of one frame in nwaku's stack: a noise tag of 16 bytes and its length of 2, a
+/// mplex header of about 4.
+const DEFAULT_MUX_OVERHEAD_BYTES: u32 = 22;
+
+pub(super) fn read(root: &Section<'_>, folder: Option<&Path>) -> Result<Network, ScenarioError> {
+    let section = root.below("network", KEYS)?;
+    let graph = match section.text("gml", "the path of a GML file")? {
+        Some(path) => Some(read_gml(&section, path, folder)?),
+        None => None,
+    };
+    let loss = section.number("loss", 0.0, 1.0)?;
+    let network = Network {
+        uplink_bytes_per_s: rate(
+            &section,
+            "uplink_mbit_per_s",
+            graph.as_ref().and_then(|graph| graph.uplink_bytes_per_s),
+        )?,
+        downlink_bytes_per_s: rate(
+            &section,
+            "downlink_mbit_per_s",
+            graph.as_ref().and_then(|graph| graph.downlink_bytes_per_s),
+        )?,
+        unlimited_until_ns: section.time("unlimited_until_s", S)?.unwrap_or(0),
+        loss: loss
+            .or_else(|| graph.as_ref().map(|graph| graph.loss))
+            .unwrap_or(0.0),
+        delay: match graph {
+            Some(graph) => Delay::Places {
+                one_way_ns: graph.one_way_ns,
+            },
+            None => delay(&section)?,
+        },
+        jitter_ns: section.time("jitter_ms", MS)?.unwrap_or(0),
+        queue: queue(&section)?,
+        tcp: section
+            .word(
+                "tcp",
+                &[("linux", TcpProfile::Linux), ("shadow", TcpProfile::Shadow)],
+            )?
+            .unwrap_or(TcpProfile::Linux),
+        setup_packets: section.whole("setup_packets", 0, 100_000)?.unwrap_or(0),
+        mux_overhead_bytes: section
+            .whole("mux_overhead_bytes", 0, 10_000)?
+            .unwrap_or(DEFAULT_MUX_OVERHEAD_BYTES),
+    };
+    section.check_all_read("another kind of delay or queue is given")?;
+    Ok(network)
+}
+
+fn rate(
+    section: &Section<'_>,
+    key: &'static str,
+    from_graph: Option<u64>,
+) -> Result<u64, ScenarioError> {
+    const BYTES_PER_MBIT: f64 = 125_000.0;
+    section
+        .number(key, 0.001, MAX_MBIT)?
+        .map(|mbit| (mbit * BYTES_PER_MBIT).round() as u64)
+        .or(from_graph)
+        .ok_or_else(|| section.bad(key, format!("megabits per second, 0.001 to {MAX_MBIT}")))
+}
+
+fn delay(section: &Section<'_>) -> Result<Delay, ScenarioError> {
+    if section.has("cities") {
+        return places::read(section);
+    }
+    if section.has("min_one_way_ms") || section.has("max_one_way_ms") {
+        const EXPECTED: &str = "milliseconds, 0 or more";
+        let bound = |key| {
+            section
+                .time(key, MS)?
+                .ok_or_else(|| section.bad(key, EXPECTED))
+        };
+        let (min_ns, max_ns) = (bound("min_one_way_ms")?, bound("max_one_way_ms")?);
+        if min_ns > max_ns {
+            return Err(section.bad("max_one_way_ms", "no less than min_one_way_ms"));
+        }
+        return Ok(Delay::Uniform { min_ns, max_ns });
+    }
+    let one_way_ns = section.time("one_way_ms", MS)?.ok_or_else(|| {
+        let expected = "milliseconds, or min_one_way_ms and max_one_way_ms, cities, or gml instead";
+        section.bad("one_way_ms", expected)
+    })?;
+    Ok(Delay::Constant { one_way_ns })
+}
+
+fn queue(section: &Section<'_>) -> Result<Qdisc, ScenarioError> {
+    let is_codel = section
+        .word("queue", &[("codel", true), ("fifo", false)])?
+        .unwrap_or(true);
+    if is_codel {
+        // RFC 8289 recommends 5 ms for the target; Shadow has 10 ms.
+        Ok(Qdisc::CoDel {
+            target_ns: section.time("codel_target_ms", MS)?.unwrap_or(5_000_000),
+            interval_ns: section
+                .time("codel_interval_ms", MS)?
+                .unwrap_or(100_000_000),
+        })
+    } else {
+        const EXPECTED: &str = "bytes that the queue holds, at least one packet (1500)";
+        let max_bytes = section.whole("fifo_max_bytes", 1_500, 1 << 40)?;
+        Ok(Qdisc::Fifo {
+            max_bytes: max_bytes.ok_or_else(|| section.bad("fifo_max_bytes", EXPECTED))?,
+        })
+    }
+}
+
+fn read_gml(
+    section: &Section<'_>,
+    path: &str,
+    folder: Option<&Path>,
+) -> Result<gml::Graph, ScenarioError> {
+    let folder = folder.ok_or_else(|| {
+        section.bad(
+            "gml",
+            "no file: a scenario that is built in cannot refer to one",
+        )
+    })?;
+    let path = folder.join(path);
+    let text = super::super::read_bounded(&path)?;
+    gml::read(&text).map_err(|(line, source)| ScenarioError::Gml { path, line, source })
+}

@@ -1,0 +1,306 @@
+//! `[relay]`: every parameter of the router, by the name it has in `undertone_gossip::Config`.
+
+use undertone_gossip::{Config, Limits, PROTOCOLS};
+use undertone_gossip::{FloodPublish, StrategyKind};
+use undertone_sim::scenario::RelaySetup;
+
+use super::super::ScenarioError;
+use super::super::section::{MS, S, Section};
+use super::score;
+
+const KEYS: &[&str] = &[
+    "base",
+    "protocol",
+    "max_message_bytes",
+    "topics",
+    "strategy",
+    "d",
+    "d_low",
+    "d_high",
+    "d_score",
+    "d_out",
+    "d_lazy",
+    "heartbeat_ms",
+    "heartbeat_delay_ms",
+    "gossip_factor",
+    "history_length",
+    "history_gossip",
+    "fanout_ttl_s",
+    "seen_ttl_s",
+    "prune_backoff_s",
+    "unsubscribe_backoff_s",
+    "backoff_slack_s",
+    "graft_flood_threshold_s",
+    "flood_publish",
+    "flood_publish_bytes_per_ms",
+    "opportunistic_graft_heartbeats",
+    "opportunistic_graft_peers",
+    "iwant_followup_s",
+    "gossip_retransmissions",
+    "iwant_in_flight_max",
+    "idontwant",
+    "idontwant_threshold_bytes",
+    "idontwant_ttl_heartbeats",
+    "peer_exchange",
+    "peer_exchange_peers",
+    "disconnect_graylisted",
+    "thresholds",
+    "score",
+    "limits",
+];
+
+/// nim-libp2p's estimate of an uplink: 100 Mbit/s.
+const DEFAULT_FLOOD_BYTES_PER_MS: usize = 12_500;
+/// Waku's bound on a message.
+const DEFAULT_MAX_MESSAGE_BYTES: usize = 150 << 10;
+const MAX: u64 = 1 << 30;
+
+#[derive(Clone, Copy)]
+enum Flood {
+    Off,
+    On,
+    Bounded,
+}
+
+pub(super) fn read(root: &Section<'_>) -> Result<RelaySetup, ScenarioError> {
+    let section = root.below("relay", KEYS)?;
+    let is_waku = section
+        .word("base", &[("waku", true), ("libp2p", false)])?
+        .unwrap_or(true);
+    let mut config = if is_waku {
+        Config::waku()
+    } else {
+        Config::libp2p()
+    };
+    degrees(&section, &mut config)?;
+    times(&section, &mut config)?;
+    counts(&section, &mut config)?;
+    flood_publish(&section, &mut config)?;
+    idontwant(&section, &mut config)?;
+    score::thresholds(&section, &mut config.thresholds)?;
+    score::score(&section, &mut config.score)?;
+    limits(&section, &mut config.limits)?;
+    let setup = RelaySetup {
+        protocol: protocol(&section, is_waku)?,
+        max_message_bytes: section
+            .whole("max_message_bytes", 1, MAX)?
+            .unwrap_or(DEFAULT_MAX_MESSAGE_BYTES),
+        topics: section.whole("topics", 1, 1_024)?.unwrap_or(1),
+        gossip: config,
+    };
+    section.check_all_read("relay.flood_publish or relay.idontwant says otherwise")?;
+    setup
+        .gossip
+        .validate()
+        .map_err(|source| ScenarioError::Relay {
+            origin: section.origin().clone(),
+            source,
+        })?;
+    Ok(setup)
+}
+
+fn protocol(section: &Section<'_>, is_waku: bool) -> Result<String, ScenarioError> {
+    let ids: Vec<_> = PROTOCOLS.iter().map(|known| (known.id, known.id)).collect();
+    let default = if is_waku {
+        "/vac/waku/relay/2.0.0"
+    } else {
+        "/meshsub/1.2.0"
+    };
+    let id = section.word("protocol", &ids)?.unwrap_or(default);
+    Ok(id.to_owned())
+}
+
+fn degrees(section: &Section<'_>, config: &mut Config) -> Result<(), ScenarioError> {
+    const MAX_DEGREE: u64 = 10_000;
+    let degrees = &mut config.degrees;
+    for (key, target) in [
+        ("d", &mut degrees.d),
+        ("d_low", &mut degrees.d_low),
+        ("d_high", &mut degrees.d_high),
+        ("d_score", &mut degrees.d_score),
+        ("d_out", &mut degrees.d_out),
+        ("d_lazy", &mut degrees.d_lazy),
+    ] {
+        section.set_whole(key, target, 0, MAX_DEGREE)?;
+    }
+    Ok(())
+}
+
+fn times(section: &Section<'_>, config: &mut Config) -> Result<(), ScenarioError> {
+    for (key, target, unit_ns) in [
+        ("heartbeat_ms", &mut config.heartbeat, MS),
+        ("heartbeat_delay_ms", &mut config.heartbeat_delay, MS),
+        ("fanout_ttl_s", &mut config.fanout_ttl, S),
+        ("seen_ttl_s", &mut config.seen_ttl, S),
+        ("prune_backoff_s", &mut config.prune_backoff, S),
+        ("unsubscribe_backoff_s", &mut config.unsubscribe_backoff, S),
+        ("backoff_slack_s", &mut config.backoff_slack, S),
+        (
+            "graft_flood_threshold_s",
+            &mut config.graft_flood_threshold,
+            S,
+        ),
+        ("iwant_followup_s", &mut config.iwant_followup, S),
+    ] {
+        section.set_time(key, target, unit_ns)?;
+    }
+    Ok(())
+}
+
+fn counts(section: &Section<'_>, config: &mut Config) -> Result<(), ScenarioError> {
+    let words = [
+        ("eager-mesh", StrategyKind::EagerMesh),
+        ("flood", StrategyKind::Flood),
+    ];
+    if let Some(strategy) = section.word("strategy", &words)? {
+        config.strategy = strategy;
+    }
+    if let Some(factor) = section.number("gossip_factor", 0.0, 1.0)? {
+        config.gossip_factor = factor;
+    }
+    for (key, target) in [
+        ("history_length", &mut config.history_length),
+        ("history_gossip", &mut config.history_gossip),
+        (
+            "opportunistic_graft_peers",
+            &mut config.opportunistic_graft_peers,
+        ),
+        ("iwant_in_flight_max", &mut config.iwant_in_flight_max),
+        ("peer_exchange_peers", &mut config.peer_exchange_peers),
+    ] {
+        section.set_whole(key, target, 0, 1_000)?;
+    }
+    for (key, target) in [
+        (
+            "opportunistic_graft_heartbeats",
+            &mut config.opportunistic_graft_heartbeats,
+        ),
+        (
+            "idontwant_ttl_heartbeats",
+            &mut config.idontwant_ttl_heartbeats,
+        ),
+    ] {
+        section.set_whole(key, target, 0, MAX)?;
+    }
+    let retransmissions = &mut config.gossip_retransmissions;
+    section.set_whole("gossip_retransmissions", retransmissions, 0, 255)?;
+    section.set_flag("peer_exchange", &mut config.peer_exchange)?;
+    section.set_flag("disconnect_graylisted", &mut config.disconnect_graylisted)
+}
+
+fn flood_publish(section: &Section<'_>, config: &mut Config) -> Result<(), ScenarioError> {
+    let words = [
+        ("off", Flood::Off),
+        ("on", Flood::On),
+        ("bounded-by-rate", Flood::Bounded),
+    ];
+    match section.word("flood_publish", &words)? {
+        Some(Flood::Off) => config.flood_publish = FloodPublish::Off,
+        Some(Flood::On) => config.flood_publish = FloodPublish::On,
+        Some(Flood::Bounded) => {
+            config.flood_publish = FloodPublish::BoundedByRate {
+                rate_bytes_per_ms: DEFAULT_FLOOD_BYTES_PER_MS,
+            };
+        }
+        None => {}
+    }
+    if let FloodPublish::BoundedByRate { rate_bytes_per_ms } = &mut config.flood_publish {
+        section.set_whole("flood_publish_bytes_per_ms", rate_bytes_per_ms, 1, MAX)?;
+    }
+    Ok(())
+}
+
+fn idontwant(section: &Section<'_>, config: &mut Config) -> Result<(), ScenarioError> {
+    if section.flag("idontwant")? == Some(false) {
+        config.idontwant_threshold_bytes = usize::MAX;
+        return Ok(());
+    }
+    let threshold = &mut config.idontwant_threshold_bytes;
+    section.set_whole("idontwant_threshold_bytes", threshold, 0, MAX)
+}
+
+const LIMITS: &[&str] = &[
+    "frame_bytes_max",
+    "topic_bytes_max",
+    "subscriptions_per_rpc_max",
+    "subscriptions_per_peer_max",
+    "topics_max",
+    "messages_per_rpc_max",
+    "control_entries_per_rpc_max",
+    "ids_per_rpc_max",
+    "px_peers_per_prune_max",
+    "px_record_bytes_max",
+    "prune_backoff_s_max",
+    "seen_max",
+    "cache_bytes_max",
+    "pending_max",
+    "pending_bytes_max",
+    "idontwant_ids_per_heartbeat_max",
+    "ihave_messages_per_heartbeat_max",
+    "iwant_ids_per_heartbeat_max",
+    "cancellable_per_peer_max",
+    "promises_max",
+    "retained_peers_max",
+    "backoffs_max",
+    "control_frame_bytes_max",
+];
+
+fn limits(section: &Section<'_>, limits: &mut Limits) -> Result<(), ScenarioError> {
+    let section = section.below("limits", LIMITS)?;
+    for (key, target) in [
+        ("frame_bytes_max", &mut limits.frame_bytes_max),
+        ("topic_bytes_max", &mut limits.topic_bytes_max),
+        (
+            "subscriptions_per_rpc_max",
+            &mut limits.subscriptions_per_rpc_max,
+        ),
+        (
+            "subscriptions_per_peer_max",
+            &mut limits.subscriptions_per_peer_max,
+        ),
+        ("topics_max", &mut limits.topics_max),
+        ("messages_per_rpc_max", &mut limits.messages_per_rpc_max),
+        (
+            "control_entries_per_rpc_max",
+            &mut limits.control_entries_per_rpc_max,
+        ),
+        ("ids_per_rpc_max", &mut limits.ids_per_rpc_max),
+        ("px_peers_per_prune_max", &mut limits.px_peers_per_prune_max),
+        ("px_record_bytes_max", &mut limits.px_record_bytes_max),
+        ("seen_max", &mut limits.seen_max),
+        ("cache_bytes_max", &mut limits.cache_bytes_max),
+        ("pending_max", &mut limits.pending_max),
+        ("pending_bytes_max", &mut limits.pending_bytes_max),
+        (
+            "idontwant_ids_per_heartbeat_max",
+            &mut limits.idontwant_ids_per_heartbeat_max,
+        ),
+        (
+            "ihave_messages_per_heartbeat_max",
+            &mut limits.ihave_messages_per_heartbeat_max,
+        ),
+        (
+            "iwant_ids_per_heartbeat_max",
+            &mut limits.iwant_ids_per_heartbeat_max,
+        ),
+        (
+            "cancellable_per_peer_max",
+            &mut limits.cancellable_per_peer_max,
+        ),
+        ("promises_max", &mut limits.promises_max),
+        ("retained_peers_max", &mut limits.retained_peers_max),
+        ("backoffs_max", &mut limits.backoffs_max),
+        (
+            "control_frame_bytes_max",
+            &mut limits.control_frame_bytes_max,
+        ),
+    ] {
+        section.set_whole(key, target, 0, MAX)?;
+    }
+    section.set_whole(
+        "prune_backoff_s_max",
+        &mut limits.prune_backoff_s_max,
+        0,
+        MAX,
+    )
+}

@@ -1,0 +1,350 @@
+//! Keys, overrides, and what is said about mistakes.
+
+use proptest::prelude::*;
+use undertone_gossip::{Config, FloodPublish, StrategyKind};
+use undertone_sim::scenario::{
+    Delay, FaultKind, Publishers, Qdisc, Spacing, Topology, Verification,
+};
+
+use super::super::{BUILT_IN, parse};
+use super::{LEAST, error, read, try_read};
+
+#[test]
+fn the_least_scenario_has_wakus_router_and_no_limit() {
+    let scenario = read(LEAST, &[]).scenario;
+    assert_eq!(scenario.relay.gossip, Config::waku());
+    assert_eq!(scenario.relay.protocol, "/vac/waku/relay/2.0.0");
+    assert_eq!(scenario.rln, None);
+    assert_eq!(scenario.traffic.spacing, Spacing::Constant(0));
+    assert!(scenario.faults.is_empty());
+    let scenario = read(LEAST, &["relay.base=libp2p"]).scenario;
+    assert_eq!(scenario.relay.gossip, Config::libp2p());
+    assert_eq!(scenario.relay.protocol, "/meshsub/1.2.0");
+}
+
+#[test]
+fn overrides_speak_toml_and_fall_back_to_text() {
+    let set = |overrides: &[&str]| read(LEAST, overrides).scenario;
+    assert_eq!(set(&["topology.kind=ring"]).topology, Topology::Ring);
+    assert_eq!(set(&["topology.kind = \"star\""]).topology, Topology::Star);
+    assert_eq!(
+        set(&["traffic.payload_bytes=[1, 2]"]).traffic.payload_bytes,
+        [1, 2]
+    );
+    let edges = set(&["topology={kind=\"edges\", edges=[[0,1],[9,2]]}"]).topology;
+    assert_eq!(edges, Topology::Edges(vec![(0, 1), (9, 2)]));
+    let regular = set(&["topology.kind=regular", "topology.degree=3"]).topology;
+    assert_eq!(regular, Topology::Regular(3));
+    // The last one counts.
+    assert_eq!(set(&["scenario.nodes=20", "scenario.nodes=30"]).nodes, 30);
+    // Into a list, by position.
+    let text = format!("{LEAST}[[faults]]\nkind = \"leave\"\nat_s = 1\nnodes = 1\n");
+    let faults = read(&text, &["faults.0.at_s=2.5"]).scenario.faults;
+    assert_eq!(faults[0].at_ns, 2_500_000_000);
+}
+
+#[test]
+fn delays_queues_and_costs() {
+    let network = |overrides: &[&str]| {
+        let text = LEAST.replace("one_way_ms = 50\n", "");
+        read(&text, overrides).scenario.network
+    };
+    let uniform = network(&["network.min_one_way_ms=1.5", "network.max_one_way_ms=2"]);
+    let (min_ns, max_ns) = (1_500_000, 2_000_000);
+    assert_eq!(uniform.delay, Delay::Uniform { min_ns, max_ns });
+    let cities = network(&["network.cities={names=[\"a\",\"b\"], one_way_ms=[[1,2],[3,4]]}"]);
+    let one_way_ns = vec![vec![1_000_000, 2_000_000], vec![3_000_000, 4_000_000]];
+    assert_eq!(cities.delay, Delay::Places { one_way_ns });
+    let fifo = network(&[
+        "network.one_way_ms=1",
+        "network.queue=fifo",
+        "network.fifo_max_bytes=2000",
+    ]);
+    assert_eq!(fifo.queue, Qdisc::Fifo { max_bytes: 2_000 });
+    let cpu = read(LEAST, &["cpu={per_frame_us=1.5, per_kb_us=2}"])
+        .scenario
+        .cpu;
+    assert_eq!((cpu.per_frame_ns, cpu.per_kb_ns), (1_500, 2_000));
+}
+
+#[test]
+fn limits_and_their_costs() {
+    let wait = "rln={generation_ms=1, verification_ms=2}";
+    let rln = read(LEAST, &[wait]).scenario.rln.unwrap();
+    assert_eq!(rln.verification, Verification::Wait { ns: 2_000_000 });
+    assert_eq!((rln.message_limit, rln.epoch_s), (100, 600));
+    let batches = "rln={generation_ms=1, verification=\"batches\", single_ms=1, \
+                   batch_base_ms=2, batch_per_proof_ms=3}";
+    let rln = read(LEAST, &[batches]).scenario.rln.unwrap();
+    let expected = Verification::Batches {
+        single_ns: 1_000_000,
+        batch_base_ns: 2_000_000,
+        batch_per_proof_ns: 3_000_000,
+    };
+    assert_eq!(rln.verification, expected);
+    assert_eq!(
+        error(LEAST, &[wait, "rln.single_ms=1"]),
+        "--set: rln.single_ms has no effect here: the other kind of rln.verification would use it"
+    );
+}
+
+#[test]
+fn the_router_is_reachable_by_its_own_names() {
+    let gossip = |overrides: &[&str]| read(LEAST, overrides).scenario.relay.gossip;
+    assert_eq!(
+        gossip(&["relay.strategy=flood"]).strategy,
+        StrategyKind::Flood
+    );
+    assert_eq!(
+        gossip(&["relay.heartbeat_ms=700"]).heartbeat.as_millis(),
+        700
+    );
+    assert_eq!(
+        gossip(&["relay.flood_publish=off"]).flood_publish,
+        FloodPublish::Off
+    );
+    let bounded = gossip(&["relay.flood_publish_bytes_per_ms=5"]).flood_publish;
+    assert_eq!(
+        bounded,
+        FloodPublish::BoundedByRate {
+            rate_bytes_per_ms: 5
+        }
+    );
+    assert_eq!(
+        gossip(&["relay.idontwant=false"]).idontwant_threshold_bytes,
+        usize::MAX
+    );
+    assert_eq!(gossip(&["relay.limits.seen_max=9"]).limits.seen_max, 9);
+    assert_eq!(gossip(&["relay.score.enabled=false"]).score, None);
+    let score = gossip(&["relay.base=libp2p", "relay.score.behaviour_weight=-3"]).score;
+    assert_eq!(score.unwrap().behaviour_weight, -3.0);
+    let topics = gossip(&["relay.score.topics.x.time_in_mesh_cap=7"])
+        .score
+        .unwrap()
+        .topics;
+    assert_eq!(topics["x"].time_in_mesh_cap, 7.0);
+    assert_eq!(
+        gossip(&["relay.thresholds.gossip=-7"]).thresholds.gossip,
+        -7.0
+    );
+}
+
+#[test]
+fn publishers_and_faults() {
+    let publishers = |overrides: &[&str]| read(LEAST, overrides).scenario.traffic.publishers;
+    assert_eq!(publishers(&["traffic.publisher=3"]), Publishers::One(3));
+    assert_eq!(
+        publishers(&["traffic.publishers=random"]),
+        Publishers::Random
+    );
+    let turn = [
+        "traffic.publishers=round-robin",
+        "traffic.publisher_count=2",
+    ];
+    assert_eq!(publishers(&turn), Publishers::RoundRobin(2));
+    for (fault, kind) in [
+        (
+            "kind=\"crash\", noticed_after_s=1",
+            FaultKind::Crash {
+                noticed_after_ns: 1_000_000_000,
+            },
+        ),
+        ("kind=\"join\"", FaultKind::Join),
+        (
+            "kind=\"partition\", for_s=2",
+            FaultKind::Partition {
+                for_ns: 2_000_000_000,
+            },
+        ),
+        ("kind=\"slow\", factor=0.5", FaultKind::Slow { factor: 0.5 }),
+        ("kind=\"lossy\", loss=0.5", FaultKind::Lossy { loss: 0.5 }),
+        (
+            "kind=\"clock-skew\", ahead_ms=-3",
+            FaultKind::ClockSkew { by_ns: -3_000_000 },
+        ),
+        (
+            "kind=\"spam\", interval_ms=4",
+            FaultKind::Spam {
+                interval_ns: 4_000_000,
+            },
+        ),
+    ] {
+        let text = format!("faults=[{{at_s=1, nodes=2, {fault}}}]");
+        let scenario = read(LEAST, &[&text]).scenario;
+        assert_eq!(
+            (scenario.faults[0].nodes, scenario.faults[0].kind),
+            (2, kind)
+        );
+    }
+}
+
+#[test]
+fn mistakes_name_the_place_the_value_and_the_remedy() {
+    for (right, wrong, message) in [
+        (
+            "one_way_ms = 50",
+            "one_way = 50",
+            r#"s.toml:8: unknown key "network.one_way"; did you mean "one_way_ms"?"#,
+        ),
+        (
+            "one_way_ms = 50",
+            "one_way_ms = \"fast\"",
+            r#"s.toml:8: network.one_way_ms = "fast": expected a number from 0 to 1000000000000"#,
+        ),
+        (
+            "one_way_ms = 50",
+            "one_way_ms = nan",
+            "s.toml:8: network.one_way_ms = NaN: expected a number from 0 to 1000000000000",
+        ),
+        (
+            "one_way_ms = 50\n",
+            "",
+            "s.toml:5: network.one_way_ms is missing: expected milliseconds, or min_one_way_ms and \
+          max_one_way_ms, cities, or gml instead",
+        ),
+        (
+            "nodes = 10",
+            "nodes = 1",
+            "s.toml:2: scenario.nodes = 1: expected a whole number from 2 to 10000000",
+        ),
+        (
+            "[traffic]",
+            "[trafic]",
+            r#"s.toml:9: unknown key "trafic"; did you mean "traffic"?"#,
+        ),
+        (
+            "\"line\"",
+            "\"lime\"",
+            r#"s.toml:4: topology.kind = "lime": expected one of "dials", "regular", "line", "ring", "star", "full-mesh", "edges""#,
+        ),
+        (
+            "\"line\"",
+            "\"line\"\ndegree = 3",
+            "s.toml:5: topology.degree has no effect here: another topology.kind would use it",
+        ),
+        (
+            "\"line\"",
+            "\"regular\"",
+            "s.toml:3: topology.degree is missing: expected connections of each node, 1 to 9",
+        ),
+        (
+            "\"line\"",
+            "\"edges\"\nedges = [[0, 1],\n[2, 10]]",
+            "s.toml:6: topology.edges = a list of 2: expected two different nodes from 0 to 9: [dialler, dialled]",
+        ),
+        (
+            "messages = 1",
+            "messages = 2",
+            "s.toml:9: traffic.spacing_s is missing: expected seconds between messages",
+        ),
+        (
+            "payload_bytes = 100",
+            "payload_bytes = []",
+            "s.toml:11: traffic.payload_bytes = a list of 0: expected bytes, 0 to 67108864, or a list of sizes taken in turn",
+        ),
+        (
+            "[scenario]",
+            "[scenario",
+            "s.toml:1: invalid table header, expected `.`, `]`",
+        ),
+        (
+            "[scenario]",
+            "[relay]\nd = 20\n[scenario]",
+            "s.toml:1: [relay]: gossip configuration: d_low <= d <= d_high must hold",
+        ),
+        (
+            "[scenario]",
+            "relay = 3\n[scenario]",
+            "s.toml:1: relay = 3: expected a table [relay] of keys",
+        ),
+        (
+            "[scenario]",
+            "faults = 3\n[scenario]",
+            "s.toml:1: faults = 3: expected tables [[faults]]",
+        ),
+    ] {
+        assert!(LEAST.contains(right), "{right}");
+        assert_eq!(error(&LEAST.replacen(right, wrong, 1), &[]), message);
+    }
+}
+
+#[test]
+fn mistakes_in_overrides_name_the_override() {
+    for (text, message) in [
+        (
+            "scenario.nodes",
+            "--set scenario.nodes: expected KEY=VALUE, such as network.one_way_ms=100",
+        ),
+        (
+            "=1",
+            "--set =1: expected KEY=VALUE, such as network.one_way_ms=100",
+        ),
+        (
+            "relay.dlow=3",
+            r#"--set: unknown key "relay.dlow"; did you mean "d_low"?"#,
+        ),
+        (
+            "scenario.nodes=many",
+            r#"--set: scenario.nodes = "many": expected a whole number from 2 to 10000000"#,
+        ),
+        (
+            "scenario.nodes.x=1",
+            "--set: scenario.nodes.x = 1: expected no key below scenario.nodes, which is 10",
+        ),
+    ] {
+        assert_eq!(error(LEAST, &[text]), message);
+    }
+}
+
+/// Every key of every table is known to the code that reads it: a value of a kind that no key takes is
+/// refused as such, not as unknown.
+#[test]
+fn every_key_of_the_files_can_be_set() {
+    for file in BUILT_IN {
+        let mut table = "";
+        for line in file.text.lines() {
+            if let Some(name) = line.strip_prefix('[').and_then(|l| l.strip_suffix(']')) {
+                table = name;
+            }
+            let Some((key, _)) = line.split_once(" = ") else {
+                continue;
+            };
+            if key.starts_with('#') || table.starts_with('[') {
+                continue;
+            }
+            let text = format!("{table}.{key}=1979-05-27");
+            let error = parse(file.text, "s.toml", "s", None, &[text])
+                .unwrap_err()
+                .to_string();
+            let expected = format!("--set: {table}.{key} = 1979-05-27: expected ");
+            assert!(error.starts_with(&expected), "{}: {error}", file.name);
+        }
+    }
+}
+
+proptest! {
+    /// Files with one stretch replaced by something else, or cut, never panic; a failure says where.
+    #[test]
+    fn mutated_files_never_panic(
+        which in 0..BUILT_IN.len(),
+        at in 0.0..1.0_f64,
+        length in 0..40_usize,
+        with in "([0-9]{1,20}|[a-z_.\\[\\]{}=\",\n#-]{0,12}|inf|-1|1e308|true|\\[\\[faults\\]\\]\n)",
+    ) {
+        let mut text = BUILT_IN[which].text.to_owned();
+        // The files are not all ASCII in comments; stay on boundaries of characters.
+        let floor = |text: &str, mut at: usize| {
+            at = at.min(text.len());
+            while !text.is_char_boundary(at) {
+                at -= 1;
+            }
+            at
+        };
+        let start = floor(&text, (at * text.len() as f64) as usize);
+        let end = floor(&text, start + length).max(start);
+        text.replace_range(start..end, &with);
+        if let Err(error) = try_read(&text, &[]) {
+            prop_assert!(error.to_string().starts_with("s.toml:"), "{error}");
+        }
+    }
+}
