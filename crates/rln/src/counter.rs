@@ -4,6 +4,7 @@
 //! [`MessageIdCounter::next`] only after the disk holds a mark above it. A crash skips ids; it
 //! never repeats one.
 
+use std::cmp::Ordering;
 use std::fs::{File, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -90,6 +91,26 @@ pub struct MessageIdCounter {
     _lock: File,
 }
 
+/// A message id that is used up on disk. Whoever holds it, and no one else, may use the id, once.
+#[derive(Debug, PartialEq, Eq)]
+#[must_use = "the id is used up whether or not a message is published with it"]
+pub struct Reserved {
+    epoch: Epoch,
+    message_id: u32,
+}
+
+impl Reserved {
+    /// The epoch that the id counts in.
+    pub fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+
+    /// The id.
+    pub fn message_id(&self) -> u32 {
+        self.message_id
+    }
+}
+
 impl MessageIdCounter {
     /// Opens the counter of one identity, or creates it where there was none.
     ///
@@ -160,6 +181,31 @@ impl MessageIdCounter {
         }
         self.next_id = id + 1;
         Ok(id)
+    }
+
+    /// As [`MessageIdCounter::next`], as a permit that a token asks for.
+    ///
+    /// # Errors
+    /// As [`MessageIdCounter::next`].
+    pub fn reserve(&mut self, epoch: Epoch) -> Result<Reserved, CounterError> {
+        let message_id = self.next(epoch)?;
+        Ok(Reserved { epoch, message_id })
+    }
+
+    /// The id that [`MessageIdCounter::reserve`] would give out in `epoch`; `None` when the epoch
+    /// is over or used up. Reserves nothing.
+    pub fn upcoming(&self, epoch: Epoch) -> Option<u32> {
+        let id = match epoch.cmp(&self.durable.epoch) {
+            Ordering::Less => return None,
+            Ordering::Equal => self.next_id,
+            Ordering::Greater => 0,
+        };
+        (id < self.limit).then_some(id)
+    }
+
+    /// The limit that ids stay below.
+    pub fn limit(&self) -> u32 {
+        self.limit
     }
 }
 

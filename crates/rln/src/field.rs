@@ -2,7 +2,9 @@
 
 pub use ark_bn254::Fr;
 use ark_ff::{BigInt, PrimeField};
+use rand_core::CryptoRng;
 use sha3::{Digest, Keccak256};
+use zeroize::Zeroize;
 
 /// 32 bytes that encode an integer of at least the field's modulus r.
 ///
@@ -46,6 +48,15 @@ pub fn hash_to_field(parts: &[&[u8]]) -> Fr {
         hasher.update(part);
     }
     Fr::from_le_bytes_mod_order(&hasher.finalize())
+}
+
+/// A uniform element: 512 random bits modulo r, which is 2^-258 from uniform.
+pub(crate) fn fr_random<R: CryptoRng + ?Sized>(rng: &mut R) -> Fr {
+    let mut bytes = [0; 64];
+    rng.fill_bytes(&mut bytes);
+    let element = Fr::from_le_bytes_mod_order(&bytes);
+    bytes.zeroize();
+    element
 }
 
 #[cfg(test)]

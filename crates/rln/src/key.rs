@@ -1,17 +1,17 @@
 //! The circuit's keys, vendored in `artefacts/` (source, licence and checksums in its README).
 
-use std::error::Error;
 use std::sync::Arc;
 
 use ark_bn254::Bn254;
 use ark_groth16::VerifyingKey;
-use ark_serialize::{CanonicalDeserialize, SerializationError};
-use rln::circuit::{DEFAULT_TREE_DEPTH, Graph, Zkey, graph_from_raw, zkey_from_raw};
 use sha2::{Digest, Sha256};
 
-use crate::tree::DEPTH;
+use crate::arkzkey::{self, Contents, Malformed, ProvingKey};
+use crate::circuit::Circuit;
+use crate::graph;
+use crate::rows::RowTables;
 
-const _: () = assert!(DEPTH == DEFAULT_TREE_DEPTH);
+pub use crate::arkzkey::Defect;
 
 /// Number of public inputs: y, root, nullifier, x, external nullifier.
 pub(crate) const PUBLIC_INPUTS: usize = 5;
@@ -35,11 +35,18 @@ const GRAPH: Artefact = Artefact {
     sha256: "eaf1868e27b22c7deb6da8a253300c99effcfa417f807ef7105d3fb8628d1c54",
 };
 
+const ROWS: Artefact = Artefact {
+    file: "row_tables.bin",
+    bytes: include_bytes!("../artefacts/tree_depth_20/row_tables.bin"),
+    sha256: "988973d76f799c58eceb540073e433e0f3b9597c9fad1646544d426447c3f8e6",
+};
+
 /// The deployed RLN-v2 circuit of depth 20: verifying key, proving key, witness calculator.
 pub struct Key {
     verifying_key: VerifyingKey<Bn254>,
-    proving_key: Arc<Zkey>,
-    graph: Arc<Graph>,
+    proving_key: ProvingKey,
+    circuit: Circuit,
+    rows: RowTables,
 }
 
 /// Why the vendored artefacts cannot be used: in each case this build of the program is damaged.
@@ -55,21 +62,15 @@ pub enum KeyError {
         /// The checksum of the bytes, hex.
         found: String,
     },
-    /// The verifying key at the head of the file is not five-input Groth16 over BN254.
-    #[error("{file}: no verifying key for {PUBLIC_INPUTS} public inputs at its head: {source}")]
-    VerifyingKey {
+    /// A file has the right checksum, but this source cannot read it.
+    #[error("{file}: at byte {at_byte}: {what}; restore source and file of one version")]
+    Malformed {
         /// Name of the file.
         file: &'static str,
-        /// What the parser objects to.
-        source: SerializationError,
-    },
-    /// The prover's library cannot read the file.
-    #[error("{file}: the prover cannot read it: {source}")]
-    Unreadable {
-        /// Name of the file.
-        file: &'static str,
-        /// What the library objects to.
-        source: Box<dyn Error + Send + Sync>,
+        /// Where.
+        at_byte: usize,
+        /// What is wrong there.
+        what: Defect,
     },
 }
 
@@ -85,32 +86,31 @@ impl Artefact {
         }
         Ok(self.bytes)
     }
+
+    fn malformed(&self) -> impl Fn(Malformed) -> KeyError {
+        let file = self.file;
+        move |Malformed { at_byte, what }| KeyError::Malformed {
+            file,
+            at_byte,
+            what,
+        }
+    }
 }
 
 impl Key {
-    /// Checks and parses the vendored artefacts. About 30 ms and 9 MiB; do it once.
+    /// Checks and parses the vendored artefacts. About 15 ms and 6 MiB; do it once.
     ///
     /// # Errors
     /// [`KeyError`] when this build holds other bytes than it was made for.
     pub fn load() -> Result<Arc<Self>, KeyError> {
-        let proving_key = PROVING_KEY.checked()?;
-        let graph = GRAPH.checked()?;
+        let (contents, circuit) = key_and_circuit()?;
+        let rows = RowTables::parse(ROWS.checked()?, circuit.rows(), circuit.constraints)
+            .map_err(ROWS.malformed())?;
         Ok(Arc::new(Self {
-            verifying_key: verifying_key(PROVING_KEY.file, proving_key)?,
-            proving_key: Arc::new(zkey_from_raw(proving_key).map_err(|source| {
-                KeyError::Unreadable {
-                    file: PROVING_KEY.file,
-                    source: source.into(),
-                }
-            })?),
-            graph: Arc::new(
-                graph_from_raw(graph, Some(DEPTH), Some(1)).map_err(|source| {
-                    KeyError::Unreadable {
-                        file: GRAPH.file,
-                        source: source.into(),
-                    }
-                })?,
-            ),
+            verifying_key: contents.verifying_key,
+            proving_key: contents.proving_key,
+            circuit,
+            rows,
         }))
     }
 
@@ -120,27 +120,52 @@ impl Key {
     }
 
     /// The key that proofs are made with, and the constraints.
-    pub(crate) fn proving_key(&self) -> Arc<Zkey> {
-        Arc::clone(&self.proving_key)
+    pub(crate) fn proving_key(&self) -> &ProvingKey {
+        &self.proving_key
     }
 
-    /// The witness calculator.
-    pub(crate) fn graph(&self) -> Arc<Graph> {
-        Arc::clone(&self.graph)
+    /// The constraints' structure and the witness calculator.
+    pub(crate) fn circuit(&self) -> &Circuit {
+        &self.circuit
     }
+
+    /// The quotient's share of a proof, by rows.
+    pub(crate) fn rows(&self) -> &RowTables {
+        &self.rows
+    }
+
+    /// The H query, which [`Key::rows`] stands in for.
+    #[cfg(test)]
+    pub(crate) fn h_query(&self) -> Vec<ark_bn254::G1Affine> {
+        let contents = arkzkey::parse(PROVING_KEY.bytes, PUBLIC_INPUTS).unwrap();
+        arkzkey::h_query(contents.h_bytes).unwrap()
+    }
+
+    /// SHA-256 of the proving key, hex: what derived files are bound to.
+    pub(crate) const SHA256: &str = PROVING_KEY.sha256;
+
+    /// The same of the row tables.
+    pub(crate) const ROWS_SHA256: &str = ROWS.sha256;
 }
 
-/// Reads the head of an arkzkey, checking that its points lie on the curve and in the subgroup.
-fn verifying_key(file: &'static str, bytes: &[u8]) -> Result<VerifyingKey<Bn254>, KeyError> {
-    let key = VerifyingKey::<Bn254>::deserialize_uncompressed(bytes)
-        .map_err(|source| KeyError::VerifyingKey { file, source })?;
-    if key.gamma_abc_g1.len() != PUBLIC_INPUTS + 1 {
-        return Err(KeyError::VerifyingKey {
-            file,
-            source: SerializationError::InvalidData,
-        });
-    }
-    Ok(key)
+/// Computes the vendored file `row_tables.bin` from the vendored key alone: about ten seconds.
+///
+/// # Errors
+/// As [`Key::load`].
+pub fn derive_row_tables() -> Result<Vec<u8>, KeyError> {
+    let (contents, circuit) = key_and_circuit()?;
+    let h_query = arkzkey::h_query(contents.h_bytes).map_err(PROVING_KEY.malformed())?;
+    Ok(RowTables::compute(&h_query, circuit.rows(), circuit.constraints).encode())
+}
+
+fn key_and_circuit() -> Result<(Contents<'static>, Circuit), KeyError> {
+    let contents =
+        arkzkey::parse(PROVING_KEY.checked()?, PUBLIC_INPUTS).map_err(PROVING_KEY.malformed())?;
+    let graph = graph::parse(GRAPH.checked()?).map_err(GRAPH.malformed())?;
+    let circuit = Circuit::new(&contents.proving_key, &graph)
+        .map_err(|what| Malformed { at_byte: 0, what })
+        .map_err(GRAPH.malformed())?;
+    Ok((contents, circuit))
 }
 
 #[cfg(test)]

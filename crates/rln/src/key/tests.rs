@@ -6,8 +6,26 @@ use super::*;
 fn the_key_is_zerokits() {
     let key = Key::load().unwrap();
     let zerokit = default_zkey_single();
-    assert_eq!(*key.verifying_key(), zerokit.0.vk);
-    assert!(key.proving_key().0 == zerokit.0, "the proving keys differ");
+    let (theirs, matrices) = &**zerokit;
+    let ours = key.proving_key();
+    assert_eq!(*key.verifying_key(), theirs.vk);
+    assert_eq!(ours.beta_g1, theirs.beta_g1);
+    assert_eq!(ours.delta_g1, theirs.delta_g1);
+    assert!(ours.a == theirs.a_query, "the A queries differ");
+    assert!(ours.b_g1 == theirs.b_g1_query, "the B queries in G1 differ");
+    assert!(ours.b_g2 == theirs.b_g2_query, "the B queries in G2 differ");
+    assert!(ours.l == theirs.l_query, "the L queries differ");
+    assert!(key.h_query() == theirs.h_query, "the H queries differ");
+    for (ours, theirs) in [(&ours.left, &matrices.a), (&ours.right, &matrices.b)] {
+        assert_eq!(ours.rows(), theirs.len());
+        for (row, theirs) in theirs.iter().enumerate() {
+            let ours = ours.row(row).iter();
+            let ours: Vec<_> = ours
+                .map(|(factor, wire)| (*factor, *wire as usize))
+                .collect();
+            assert_eq!(ours, *theirs, "row {row}");
+        }
+    }
 }
 
 #[test]
@@ -35,16 +53,16 @@ fn a_flipped_bit_is_named_with_both_checksums() {
 #[test]
 fn a_truncated_or_foreign_key_is_refused() {
     for bytes in [&PROVING_KEY.bytes[..100], GRAPH.bytes] {
-        let error = verifying_key("some.arkzkey", bytes).unwrap_err();
-        assert!(
-            matches!(
-                error,
-                KeyError::VerifyingKey {
-                    file: "some.arkzkey",
-                    ..
-                }
-            ),
-            "{error}"
-        );
+        let error = arkzkey::parse(bytes, PUBLIC_INPUTS)
+            .err()
+            .map(PROVING_KEY.malformed());
+        match error {
+            Some(KeyError::Malformed {
+                file: "rln_final.arkzkey",
+                at_byte: 0,
+                what: Defect::VerifyingKey,
+            }) => {}
+            other => panic!("{other:?}"),
+        }
     }
 }

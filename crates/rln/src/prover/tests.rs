@@ -35,11 +35,3 @@ fn used_up_and_impossible_limits_are_refused() {
         assert!(matches!(refuse(limit, 0), ProveError::LimitOutOfRange { limit: l } if l == limit));
     }
 }
-
-#[test]
-fn path_bits_start_at_the_leaf() {
-    let path = MerkleTree::new().path(0b1011).unwrap();
-    let theirs = zerokit_path(&path);
-    assert_eq!(theirs.identity_path_index()[..5], [1, 1, 0, 1, 0]);
-    assert_eq!(theirs.path_elements(), path.siblings);
-}

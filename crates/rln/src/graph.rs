@@ -1,0 +1,127 @@
+//! The witness calculator: the circuit's wires as a list of field operations.
+//!
+//! [`Graph`] is `graph.bin` as it is. [`Graph::split`] cuts it in two programs: one for what a
+//! member's secret, limit and path decide, run once per path, and one for what a message's
+//! external nullifier, message id and signal decide, run once per proof.
+
+use ark_ff::{AdditiveGroup, BigInteger, PrimeField};
+use ark_std::Zero;
+
+use crate::field::Fr;
+
+mod parse;
+mod split;
+
+pub(crate) use parse::parse;
+pub(crate) use split::{Split, Wire};
+
+/// One value of a program. Operands are positions of earlier values.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Node {
+    Input(u32),
+    Constant(Fr),
+    Add(u32, u32),
+    Sub(u32, u32),
+    Mul(u32, u32),
+    /// The first operand's integer, shifted right by the second's.
+    ShiftRight(u32, u32),
+    /// The bits that both integers have.
+    BitAnd(u32, u32),
+}
+
+/// Values, each computed from earlier ones.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Program {
+    nodes: Vec<Node>,
+}
+
+/// Where the circuit's inputs are among a graph's inputs; input 0 is the constant 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Inputs {
+    pub(crate) x: u32,
+    pub(crate) external_nullifier: u32,
+    pub(crate) message_id: u32,
+    pub(crate) identity_secret: u32,
+    pub(crate) limit: u32,
+    /// The first of as many as the tree is deep; likewise the next.
+    pub(crate) path_elements: u32,
+    pub(crate) path_bits: u32,
+    /// How many inputs there are, with the constant.
+    pub(crate) count: usize,
+}
+
+/// The witness calculator as the file holds it.
+#[derive(Debug)]
+pub(crate) struct Graph {
+    pub(crate) program: Program,
+    /// The value of each wire.
+    pub(crate) wires: Vec<u32>,
+    pub(crate) inputs: Inputs,
+}
+
+impl Program {
+    /// All values, in order.
+    pub(crate) fn run(&self, inputs: &[Fr]) -> Vec<Fr> {
+        let mut values = Vec::with_capacity(self.nodes.len());
+        for node in &self.nodes {
+            let at = |operand: u32| -> Fr { values[operand as usize] };
+            let value = match *node {
+                Node::Input(input) => inputs[input as usize],
+                Node::Constant(constant) => constant,
+                Node::Add(a, b) => at(a) + at(b),
+                Node::Sub(a, b) => at(a) - at(b),
+                Node::Mul(a, b) => at(a) * at(b),
+                Node::ShiftRight(a, b) => shift_right(at(a), at(b)),
+                Node::BitAnd(a, b) => bit_and(at(a), at(b)),
+            };
+            values.push(value);
+        }
+        values
+    }
+}
+
+impl Node {
+    fn operands(self) -> [Option<u32>; 2] {
+        match self {
+            Self::Input(_) | Self::Constant(_) => [None; 2],
+            Self::Add(a, b)
+            | Self::Sub(a, b)
+            | Self::Mul(a, b)
+            | Self::ShiftRight(a, b)
+            | Self::BitAnd(a, b) => [Some(a), Some(b)],
+        }
+    }
+
+    fn map_operands(self, to: impl Fn(u32) -> u32) -> Self {
+        match self {
+            Self::Input(_) | Self::Constant(_) => self,
+            Self::Add(a, b) => Self::Add(to(a), to(b)),
+            Self::Sub(a, b) => Self::Sub(to(a), to(b)),
+            Self::Mul(a, b) => Self::Mul(to(a), to(b)),
+            Self::ShiftRight(a, b) => Self::ShiftRight(to(a), to(b)),
+            Self::BitAnd(a, b) => Self::BitAnd(to(a), to(b)),
+        }
+    }
+}
+
+fn shift_right(value: Fr, by: Fr) -> Fr {
+    let by = by.into_bigint();
+    if by.num_bits() > 8 {
+        return Fr::ZERO;
+    }
+    let shifted = value.into_bigint() >> by.0[0] as u32;
+    Fr::from_bigint(shifted).expect("a shifted element is smaller than the element")
+}
+
+/// circom's `&`: the result is reduced, as the common bits of r - 1 and another number are at most
+/// r - 1.
+fn bit_and(a: Fr, b: Fr) -> Fr {
+    if a.is_zero() || b.is_zero() {
+        return Fr::ZERO;
+    }
+    let common = a.into_bigint() & b.into_bigint();
+    Fr::from_bigint(common).expect("the common bits of two elements are no more than either")
+}
+
+#[cfg(test)]
+mod tests;

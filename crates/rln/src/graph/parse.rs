@@ -1,0 +1,264 @@
+//! Reading `graph.bin`.
+//!
+//! ```text
+//! "wtns.graph.001"
+//! u64      number of nodes, little-endian
+//! nodes    protobuf messages, each after its length as a varint
+//! metadata a protobuf message after its length: 1 wires (packed), 2 inputs (name, offset, length)
+//! u64      where the metadata starts
+//! ```
+
+use ark_ff::{BigInt, PrimeField};
+
+use super::{Graph, Inputs, Node, Program};
+use crate::arkzkey::{Defect, Malformed};
+use crate::field::Fr;
+use crate::tree::DEPTH;
+
+const MAGIC: &[u8] = b"wtns.graph.001";
+/// Largest number of inputs that a graph may name; the circuit has 46.
+const MAX_INPUTS: u64 = 1 << 16;
+
+/// Field numbers inside a node.
+const INPUT: u64 = 1;
+const CONSTANT: u64 = 2;
+const TWO_OPERANDS: u64 = 4;
+
+/// Reads a graph.
+pub(crate) fn parse(bytes: &[u8]) -> Result<Graph, Malformed> {
+    let mut reader = Reader { bytes, at: 0 };
+    if !bytes.starts_with(MAGIC) {
+        return Err(reader.malformed(Defect::Magic));
+    }
+    reader.at = MAGIC.len();
+    let count = reader.u64()?;
+    // A node takes at least two bytes.
+    if count > bytes.len() as u64 / 2 {
+        return Err(reader.malformed(Defect::Count(count)));
+    }
+    let mut nodes = Vec::with_capacity(count as usize);
+    for _ in 0..count {
+        let mut message = reader.message()?;
+        nodes.push(node(&mut message, nodes.len() as u64)?);
+    }
+    let metadata_at = reader.at as u64;
+    let mut metadata = reader.message()?;
+    let (wires, inputs) = describe(&mut metadata, count)?;
+    if reader.u64()? != metadata_at || reader.at != bytes.len() {
+        return Err(reader.malformed(Defect::Trailing));
+    }
+    let unknown = nodes.iter().find_map(|node| match node {
+        Node::Input(input) if *input as usize >= inputs.count => Some(u64::from(*input)),
+        _ => None,
+    });
+    match unknown {
+        Some(input) => Err(reader.malformed(Defect::Index(input))),
+        None => Ok(Graph {
+            program: Program { nodes },
+            wires,
+            inputs,
+        }),
+    }
+}
+
+/// One node; its operands must be among the `earlier` ones.
+fn node(message: &mut Reader<'_>, earlier: u64) -> Result<Node, Malformed> {
+    let (kind, mut body) = message.submessage()?;
+    let mut numbers = [0; 4];
+    if kind == CONSTANT {
+        let (1, mut number) = body.submessage()? else {
+            return Err(body.malformed(Defect::Tag(CONSTANT)));
+        };
+        let (1, digits) = number.submessage()? else {
+            return Err(number.malformed(Defect::Tag(CONSTANT)));
+        };
+        return digits.constant();
+    }
+    while let Some((tag, value)) = body.number()? {
+        match numbers.get_mut(tag as usize) {
+            Some(slot) if tag > 0 => *slot = value,
+            _ => return Err(body.malformed(Defect::Tag(tag))),
+        }
+    }
+    let [_, first, a, b] = numbers;
+    match kind {
+        INPUT if first < MAX_INPUTS => Ok(Node::Input(first as u32)),
+        INPUT => Err(body.malformed(Defect::Index(first))),
+        TWO_OPERANDS => {
+            if let Some(operand) = [a, b].into_iter().find(|operand| *operand >= earlier) {
+                return Err(body.malformed(Defect::Index(operand)));
+            }
+            let (a, b) = (a as u32, b as u32);
+            match first {
+                0 => Ok(Node::Mul(a, b)),
+                2 => Ok(Node::Add(a, b)),
+                3 => Ok(Node::Sub(a, b)),
+                16 => Ok(Node::ShiftRight(a, b)),
+                18 => Ok(Node::BitAnd(a, b)),
+                operation => Err(body.malformed(Defect::Operation(operation))),
+            }
+        }
+        kind => Err(body.malformed(Defect::Tag(kind))),
+    }
+}
+
+/// The wires and the inputs' places.
+fn describe(metadata: &mut Reader<'_>, nodes: u64) -> Result<(Vec<u32>, Inputs), Malformed> {
+    let mut wires = Vec::new();
+    let mut named = Vec::new();
+    while metadata.at < metadata.bytes.len() {
+        let (tag, mut body) = metadata.submessage()?;
+        match tag {
+            1 => {
+                while body.at < body.bytes.len() {
+                    let wire = body.varint()?;
+                    if wire >= nodes {
+                        return Err(body.malformed(Defect::Index(wire)));
+                    }
+                    wires.push(wire as u32);
+                }
+            }
+            2 => named.push(input(&mut body)?),
+            // What later versions of the format add is of no use here.
+            _ => {}
+        }
+    }
+    let find = |name: &str, length: u64| {
+        named
+            .iter()
+            .find(|(found, _, found_length)| *found == name.as_bytes() && *found_length == length)
+            .map(|(_, offset, _)| *offset as u32)
+            .ok_or(metadata.malformed(Defect::Shape))
+    };
+    let depth = DEPTH as u64;
+    let inputs = Inputs {
+        x: find("x", 1)?,
+        external_nullifier: find("externalNullifier", 1)?,
+        message_id: find("messageId", 1)?,
+        identity_secret: find("identitySecret", 1)?,
+        limit: find("userMessageLimit", 1)?,
+        path_elements: find("pathElements", depth)?,
+        path_bits: find("identityPathIndex", depth)?,
+        count: 1 + named
+            .iter()
+            .map(|(_, _, length)| *length as usize)
+            .sum::<usize>(),
+    };
+    // Each input below the count: then they fill it, as none is named twice.
+    let inside = |(_, offset, length): &(&[u8], u64, u64)| offset + length <= inputs.count as u64;
+    match named.len() == 7 && named.iter().all(inside) {
+        true => Ok((wires, inputs)),
+        false => Err(metadata.malformed(Defect::Shape)),
+    }
+}
+
+/// Name, offset and length of one input.
+fn input<'a>(entry: &mut Reader<'a>) -> Result<(&'a [u8], u64, u64), Malformed> {
+    let (1, name) = entry.submessage()? else {
+        return Err(entry.malformed(Defect::Tag(0)));
+    };
+    let (2, mut place) = entry.submessage()? else {
+        return Err(entry.malformed(Defect::Tag(0)));
+    };
+    let (mut offset, mut length) = (0, 0);
+    while let Some((tag, value)) = place.number()? {
+        if value > MAX_INPUTS {
+            return Err(place.malformed(Defect::Count(value)));
+        }
+        match tag {
+            1 => offset = value,
+            2 => length = value,
+            tag => return Err(place.malformed(Defect::Tag(tag))),
+        }
+    }
+    Ok((&name.bytes[name.at..], offset, length))
+}
+
+/// A position in `bytes`; a message within is read by a reader that ends where the message ends,
+/// so that positions stay those of the file.
+struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn u64(&mut self) -> Result<u64, Malformed> {
+        let found = self.bytes.get(self.at..).and_then(<[u8]>::first_chunk);
+        let found = found.ok_or(self.malformed(Defect::Truncated))?;
+        self.at += 8;
+        Ok(u64::from_le_bytes(*found))
+    }
+
+    fn varint(&mut self) -> Result<u64, Malformed> {
+        let mut value = 0;
+        // No number in this file needs more than 35 bits.
+        for shift in (0..35).step_by(7) {
+            let byte = *self
+                .bytes
+                .get(self.at)
+                .ok_or(self.malformed(Defect::Truncated))?;
+            self.at += 1;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Ok(value);
+            }
+        }
+        Err(self.malformed(Defect::Count(value)))
+    }
+
+    /// A length and the message of that length.
+    fn message(&mut self) -> Result<Self, Malformed> {
+        let length = self.varint()?;
+        let room = self.bytes.len() - self.at;
+        if length > room as u64 {
+            return Err(self.malformed(Defect::Truncated));
+        }
+        let start = self.at;
+        self.at += length as usize;
+        Ok(Self {
+            bytes: &self.bytes[..self.at],
+            at: start,
+        })
+    }
+
+    /// A field that is a message (or text), with its number.
+    fn submessage(&mut self) -> Result<(u64, Self), Malformed> {
+        match self.varint()? {
+            tag if tag & 7 == 2 => Ok((tag >> 3, self.message()?)),
+            tag => Err(self.malformed(Defect::Tag(tag))),
+        }
+    }
+
+    /// A field that is a number, with its own number; `None` at the end.
+    fn number(&mut self) -> Result<Option<(u64, u64)>, Malformed> {
+        if self.at == self.bytes.len() {
+            return Ok(None);
+        }
+        match self.varint()? {
+            tag if tag & 7 == 0 => Ok(Some((tag >> 3, self.varint()?))),
+            tag => Err(self.malformed(Defect::Tag(tag))),
+        }
+    }
+
+    /// The rest as a little-endian constant, padded with zeros.
+    fn constant(&self) -> Result<Node, Malformed> {
+        let bytes = &self.bytes[self.at..];
+        if bytes.len() > 32 {
+            return Err(self.malformed(Defect::NonCanonical));
+        }
+        let mut limbs = [0; 4];
+        for (at, byte) in bytes.iter().enumerate() {
+            limbs[at / 8] |= u64::from(*byte) << (at % 8 * 8);
+        }
+        Fr::from_bigint(BigInt::new(limbs))
+            .map(Node::Constant)
+            .ok_or(self.malformed(Defect::NonCanonical))
+    }
+
+    fn malformed(&self, what: Defect) -> Malformed {
+        Malformed {
+            at_byte: self.at,
+            what,
+        }
+    }
+}

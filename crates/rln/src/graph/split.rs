@@ -1,0 +1,104 @@
+//! Which wires a message decides, and which a membership.
+
+use super::{Graph, Node, Program};
+
+/// Where a wire's value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wire {
+    /// A value of the member's program.
+    Member(u32),
+    /// A value of the message's program.
+    Message(u32),
+}
+
+/// A graph cut by what its values depend on.
+#[derive(Debug)]
+pub(crate) struct Split {
+    /// Takes the graph's inputs; those of a message are not looked at.
+    pub(crate) member: Program,
+    /// Takes x, external nullifier and message id, then the values named by `boundary`.
+    pub(crate) message: Program,
+    /// The values of the member's program that the message's needs.
+    pub(crate) boundary: Vec<u32>,
+    /// All wires of the circuit.
+    pub(crate) wires: Vec<Wire>,
+}
+
+/// The inputs of the message's program before the boundary.
+const MESSAGE_INPUTS: u32 = 3;
+
+impl Graph {
+    /// Cuts the graph in two.
+    pub(crate) fn split(&self) -> Split {
+        let of_message = [
+            self.inputs.x,
+            self.inputs.external_nullifier,
+            self.inputs.message_id,
+        ];
+        let mut split = Split {
+            member: Program::default(),
+            message: Program::default(),
+            boundary: Vec::new(),
+            wires: Vec::new(),
+        };
+        let mut places: Vec<Wire> = Vec::with_capacity(self.program.nodes.len());
+        // Values of the member's program that were already carried over to the message's.
+        let mut carried = vec![None; self.program.nodes.len()];
+        for node in &self.program.nodes {
+            let message_input = match node {
+                Node::Input(input) => of_message.iter().position(|of| of == input),
+                _ => None,
+            };
+            let operands = node.operands();
+            let on_message = |operand: &u32| matches!(places[*operand as usize], Wire::Message(_));
+            let place = if let Some(position) = message_input {
+                split.message.nodes.push(Node::Input(position as u32));
+                Wire::Message(split.message.nodes.len() as u32 - 1)
+            } else if operands.iter().flatten().any(on_message) {
+                for operand in operands.into_iter().flatten() {
+                    if let Wire::Member(value) = places[operand as usize] {
+                        carried[value as usize].get_or_insert_with(|| split.carry(value));
+                    }
+                }
+                split.message.nodes.push(node.map_operands(|operand| {
+                    match places[operand as usize] {
+                        Wire::Message(value) => value,
+                        Wire::Member(value) => {
+                            carried[value as usize].expect("carried over in the loop above")
+                        }
+                    }
+                }));
+                Wire::Message(split.message.nodes.len() as u32 - 1)
+            } else {
+                split.member.nodes.push(node.map_operands(|operand| {
+                    match places[operand as usize] {
+                        Wire::Member(value) | Wire::Message(value) => value,
+                    }
+                }));
+                Wire::Member(split.member.nodes.len() as u32 - 1)
+            };
+            places.push(place);
+        }
+        split.wires = self
+            .wires
+            .iter()
+            .map(|node| places[*node as usize])
+            .collect();
+        split
+    }
+}
+
+impl Split {
+    /// Makes a value of the member's program known to the message's; returns its place there.
+    fn carry(&mut self, value: u32) -> u32 {
+        let node = match self.member.nodes[value as usize] {
+            constant @ Node::Constant(_) => constant,
+            _ => {
+                self.boundary.push(value);
+                Node::Input(MESSAGE_INPUTS + self.boundary.len() as u32 - 1)
+            }
+        };
+        self.message.nodes.push(node);
+        self.message.nodes.len() as u32 - 1
+    }
+}

@@ -1,0 +1,156 @@
+//! One message's share of a proof, and the sums that a full proof and a token have in common.
+
+use ark_bn254::{G1Projective, G2Projective};
+use ark_ff::AdditiveGroup;
+use rand_core::CryptoRng;
+use zeroize::Zeroize;
+
+use super::Member;
+use crate::circuit::INSTANCE_WIRES;
+use crate::field::{Fr, fr_random};
+use crate::graph::Wire;
+
+/// What a message asks of its member.
+#[derive(Clone, Copy)]
+pub(super) struct Request {
+    pub(super) external_nullifier: Fr,
+    pub(super) message_id: u32,
+    pub(super) x: Fr,
+}
+
+/// A full proof for one signal, its points not yet in their wire form.
+pub(super) struct Assembly {
+    pub(super) a: G1Projective,
+    pub(super) b: G2Projective,
+    pub(super) c: G1Projective,
+    /// All wires, the public ones among them. Secret.
+    pub(super) wires: Vec<Fr>,
+    /// Both sides of the message's rows, in the circuit's order of them. Secret.
+    pub(super) rows: Vec<(Fr, Fr)>,
+    /// The blinding. Secret.
+    pub(super) r: Fr,
+    pub(super) s: Fr,
+}
+
+impl Member {
+    /// Computes A, B and C for a signal.
+    pub(super) fn assemble<R: CryptoRng + ?Sized>(
+        &self,
+        request: Request,
+        rng: &mut R,
+    ) -> Assembly {
+        let engine = &*self.engine;
+        let (key, circuit) = (engine.key.proving_key(), engine.key.circuit());
+        let tables = &engine.tables;
+        let (r, s) = (fr_random(rng), fr_random(rng));
+
+        let wires = self.wires(request);
+        let mut left = self.share.left.clone();
+        let mut right = self.share.right.clone();
+        let rows: Vec<(Fr, Fr)> = circuit
+            .message_rows
+            .iter()
+            .map(|row| circuit.row(key, *row as usize, &wires))
+            .collect();
+        for (row, sides) in circuit.message_rows.iter().zip(&rows) {
+            (left[*row as usize], right[*row as usize]) = *sides;
+        }
+        let mut factors = row_factors(&engine.domain, &left, &right);
+        left.zeroize();
+        right.zeroize();
+
+        let of_message = || {
+            circuit
+                .message_wires
+                .iter()
+                .map(|wire| wires[*wire as usize])
+        };
+        let lagrange = factors
+            .iter()
+            .enumerate()
+            .map(|(row, by)| (tables.lagrange(row), *by));
+        let squares = rows[..rows.len() - INSTANCE_WIRES].iter().enumerate();
+        let squares = squares.map(|(nth, (a, b))| (tables.square(nth), *a * b));
+        let l = of_message()
+            .enumerate()
+            .map(|(nth, by)| (tables.l(nth), by));
+        let b_g1 = of_message()
+            .enumerate()
+            .map(|(nth, by)| (tables.b(nth), by * r));
+        let long = tables
+            .long
+            .sum(lagrange.chain(squares).chain(l).chain(b_g1));
+        factors.zeroize();
+
+        let mut a = self.share.a + tables.a.sum(of_message().enumerate());
+        engine.delta_g1.add_to(&mut a, r);
+        let mut b = self.share.b_g2 + tables.b.sum(of_message().enumerate());
+        engine.delta_g2.add_to(&mut b, s);
+        // s A + r B - r s δ, of which the δ in B and the last term cancel.
+        let c = self.share.c + long + a * s + self.share.b_g1 * r;
+        Assembly {
+            a,
+            b,
+            c,
+            wires,
+            rows,
+            r,
+            s,
+        }
+    }
+
+    /// All wires for a message.
+    fn wires(&self, request: Request) -> Vec<Fr> {
+        let split = &self.engine.key.circuit().split;
+        let mut inputs = vec![
+            request.x,
+            request.external_nullifier,
+            Fr::from(request.message_id),
+        ];
+        inputs.extend_from_slice(&self.share.values);
+        let mut values = split.message.run(&inputs);
+        inputs.zeroize();
+        let mut wires = self.share.wires.clone();
+        for (wire, from) in wires.iter_mut().zip(&split.wires) {
+            if let Wire::Message(value) = from {
+                *wire = values[*value as usize];
+            }
+        }
+        values.zeroize();
+        wires
+    }
+}
+
+/// The factor of each row's E: `left S(right) + right S(left)`.
+fn row_factors(domain: &crate::transform::Domain, left: &[Fr], right: &[Fr]) -> Vec<Fr> {
+    let sums = |values: &[Fr]| {
+        let mut sums = values.to_vec();
+        sums.resize(crate::transform::SIZE, Fr::ZERO);
+        domain.row_sums(&mut sums);
+        sums
+    };
+    let (mut of_left, mut of_right) = (sums(left), sums(right));
+    let sides = left.iter().zip(right);
+    let factors = sides
+        .zip(of_left.iter().zip(&of_right))
+        .map(|((left, right), (of_left, of_right))| *left * of_right + *right * of_left)
+        .collect();
+    of_left.zeroize();
+    of_right.zeroize();
+    factors
+}
+
+impl Drop for Assembly {
+    fn drop(&mut self) {
+        self.wires.zeroize();
+        for (left, right) in &mut self.rows {
+            left.zeroize();
+            right.zeroize();
+        }
+        self.r.zeroize();
+        self.s.zeroize();
+        self.a.zeroize();
+        self.b.zeroize();
+        self.c.zeroize();
+    }
+}

@@ -1,0 +1,106 @@
+//! The tables that proofs are made with: multiples of the circuit's points.
+
+use ark_bn254::{G1Affine, g1, g2};
+
+use crate::circuit::{Circuit, INSTANCE_WIRES};
+use crate::key::Key;
+use crate::msm::Table;
+
+mod file;
+
+pub use file::{TableFileDefect, TableFileOutcome};
+
+/// Bits of a digit in the long sum, and in the two short ones of about 500 points.
+const LONG_BITS: usize = 13;
+const SHORT_BITS: usize = 9;
+
+/// What one proof adds up, by what stays the same from proof to proof.
+///
+/// The indices of [`Tables::long`] are, in this order: E of each row ([`Tables::lagrange`]), F of
+/// the constraints a message decides, L and then B of the wires a message decides.
+pub(crate) struct Tables {
+    pub(crate) long: Table<g1::Config>,
+    /// A of the wires a message decides.
+    pub(crate) a: Table<g1::Config>,
+    /// B of the wires a message decides, in the other group.
+    pub(crate) b: Table<g2::Config>,
+    layout: Layout,
+}
+
+/// Where the parts of the long table start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Layout {
+    squares: usize,
+    l: usize,
+    b: usize,
+    end: usize,
+    wires: usize,
+}
+
+impl Layout {
+    fn of(circuit: &Circuit) -> Self {
+        let squares = circuit.rows();
+        let l = squares + circuit.message_rows.len() - INSTANCE_WIRES;
+        let wires = circuit.message_wires.len();
+        Self {
+            squares,
+            l,
+            b: l + wires,
+            end: l + 2 * wires,
+            wires,
+        }
+    }
+}
+
+impl Tables {
+    /// Computes the tables: about 0.25 s.
+    pub(crate) fn build(key: &Key) -> Self {
+        let (circuit, proving_key) = (key.circuit(), key.proving_key());
+        let layout = Layout::of(circuit);
+        let mut long = key.rows().lagrange.clone();
+        let constraints = circuit.message_rows.iter().map(|row| *row as usize);
+        let constraints = constraints.filter(|row| *row < circuit.constraints);
+        long.extend(constraints.map(|row| key.rows().squares[row]));
+        let wires = || circuit.message_wires.iter().map(|wire| *wire as usize);
+        // Public wires have no point in L: what they add is the verifier's part.
+        long.extend(wires().map(|wire| match wire.checked_sub(INSTANCE_WIRES) {
+            Some(auxiliary) => proving_key.l[auxiliary],
+            None => G1Affine::identity(),
+        }));
+        long.extend(wires().map(|wire| proving_key.b_g1[wire]));
+        debug_assert_eq!(long.len(), layout.end);
+        let a: Vec<_> = wires().map(|wire| proving_key.a[wire]).collect();
+        let b: Vec<_> = wires().map(|wire| proving_key.b_g2[wire]).collect();
+        Self {
+            long: Table::new(&long, LONG_BITS),
+            a: Table::new(&a, SHORT_BITS),
+            b: Table::new(&b, SHORT_BITS),
+            layout,
+        }
+    }
+
+    /// Index in the long table of a row's E.
+    pub(crate) fn lagrange(&self, row: usize) -> usize {
+        debug_assert!(row < self.layout.squares);
+        row
+    }
+
+    /// Index in the long table of the F that belongs to the circuit's n-th message row.
+    pub(crate) fn square(&self, nth_row: usize) -> usize {
+        debug_assert!(self.layout.squares + nth_row < self.layout.l);
+        self.layout.squares + nth_row
+    }
+
+    /// Index in the long table of the L of the circuit's n-th message wire.
+    pub(crate) fn l(&self, nth_wire: usize) -> usize {
+        self.layout.l + nth_wire
+    }
+
+    /// Index in the long table of the B of the circuit's n-th message wire.
+    pub(crate) fn b(&self, nth_wire: usize) -> usize {
+        self.layout.b + nth_wire
+    }
+}
+
+#[cfg(test)]
+mod tests;
