@@ -8,6 +8,8 @@ use std::process::{Command, ExitStatus};
 
 use crate::tidy;
 
+mod namespaces;
+
 /// What interop needs besides Rust; its packages are installed by its own tests.
 const NPM: &str = "npm";
 
@@ -19,6 +21,7 @@ pub(crate) enum Step {
     Clippy,
     Doc,
     Unit,
+    Testbed,
     Interop,
 }
 
@@ -33,12 +36,13 @@ pub(crate) enum Outcome {
 
 impl Step {
     /// All steps in their order: the quickest first.
-    pub(crate) const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::Fmt,
         Self::Tidy,
         Self::Clippy,
         Self::Doc,
         Self::Unit,
+        Self::Testbed,
         Self::Interop,
     ];
 
@@ -50,6 +54,7 @@ impl Step {
             Self::Clippy => "clippy",
             Self::Doc => "doc",
             Self::Unit => "unit",
+            Self::Testbed => "testbed",
             Self::Interop => "interop",
         }
     }
@@ -61,7 +66,8 @@ impl Step {
             Self::Tidy => "length of files, leftovers in code, dependencies explained",
             Self::Clippy => "no warning of rustc or clippy in any target",
             Self::Doc => "the documentation builds without a warning",
-            Self::Unit => "all tests but interop's",
+            Self::Unit => "all tests but those of testbed and interop",
+            Self::Testbed => "real TCP between network namespaces; needs TUN devices and iproute2",
             Self::Interop => "tests against other implementations; needs npm",
         }
     }
@@ -87,9 +93,22 @@ impl Step {
                 cargo(root, &args, &[("RUSTDOCFLAGS", "-D warnings")])
             }
             Self::Unit => {
-                let args = ["test", "--workspace", "--exclude", "undertone-interop"];
+                let args = [
+                    "test",
+                    "--workspace",
+                    "--exclude=undertone-interop",
+                    "--exclude=undertone-testbed",
+                ];
                 cargo(root, &args, &[])
             }
+            Self::Testbed => match namespaces::right_to_make() {
+                Ok(right) => {
+                    let mut args = vec!["test", "--package", "undertone-testbed"];
+                    args.extend(right.cargo_options());
+                    cargo(root, &args, &[])
+                }
+                Err(reason) => Outcome::Skipped(reason),
+            },
             Self::Interop => match version_of(NPM) {
                 Ok(()) => cargo(root, &["test", "--package", "undertone-interop"], &[]),
                 Err(reason) => Outcome::Skipped(reason),

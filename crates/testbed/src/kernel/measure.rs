@@ -1,0 +1,199 @@
+//! One connection between two hosts, measured.
+
+use std::io::{self, Read, Write};
+use std::net::SocketAddrV4;
+use std::process::Command;
+use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use thiserror::Error;
+use undertone_link::packet::{HostConfig, LinkConfig, Path, Paths, Rate};
+
+use super::{Moment, socket};
+use crate::{Congestion, PumpReport, Testbed, TestbedConfig, TestbedError};
+
+const PORT: u16 = 4000;
+
+/// More than any message here takes; a network that is stuck is reported after this.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What a queue holds: more than one connection sends here, so that nothing is dropped.
+const QUEUE_MAX_BYTES: u64 = 8_000_000;
+
+const READ_BYTES: usize = 64 * 1024;
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Case {
+    /// Length of each message.
+    pub size_bytes: usize,
+    /// Of the path, without queues and links.
+    pub one_way_ms: u64,
+    /// Of each uplink and downlink.
+    pub rate: Rate,
+    /// Of the sender.
+    pub congestion: Congestion,
+    /// Before the third message.
+    pub idle: Duration,
+    /// Ask `ss` for the state of the sender's socket after each message.
+    pub sockets: bool,
+}
+
+/// What came out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured {
+    /// From the write to the last byte read, in the order of [`Moment::ALL`].
+    pub took: [Duration; 3],
+    /// Of the packets.
+    pub packets: PumpReport,
+    /// What `ss` said after each message, when asked.
+    pub sockets: Vec<String>,
+}
+
+/// A measurement that failed.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum KernelError {
+    /// The network could not be set up.
+    #[error(transparent)]
+    Testbed(#[from] TestbedError),
+    /// A socket failed.
+    #[error("{what}: {source}")]
+    Socket {
+        /// What was tried.
+        what: &'static str,
+        /// Why it failed.
+        source: io::Error,
+    },
+    /// A message was not read in time.
+    #[error("a {moment} message of {size_bytes} bytes was not read within {PATIENCE:?}")]
+    Stuck {
+        /// Which message.
+        moment: &'static str,
+        /// Its size.
+        size_bytes: usize,
+    },
+    /// A measuring thread ended by a panic.
+    #[error("the {0} ended by a panic")]
+    Panicked(&'static str),
+}
+
+/// Measures one case on a network of its own.
+///
+/// # Errors
+///
+/// When the network cannot be set up, or a connection does not work.
+pub fn measure(case: &Case) -> Result<Measured, KernelError> {
+    let link = LinkConfig::wire(case.rate, QUEUE_MAX_BYTES);
+    let testbed = Testbed::start(&TestbedConfig {
+        hosts: vec![HostConfig::symmetric(link); 2],
+        paths: Paths::uniform(Path::constant(case.one_way_ms.saturating_mul(1_000_000))),
+        congestion: None,
+        seed: [0; 32],
+    })?;
+    let [sender, receiver] = testbed.hosts() else {
+        return Err(TestbedError::Gone { what: "a host" }.into());
+    };
+    let (case, address) = (*case, SocketAddrV4::new(receiver.address(), PORT));
+    let (bound, listening) = mpsc::sync_channel(1);
+    let (read, done) = mpsc::sync_channel(1);
+    let receiving = receiver.spawn(move || receive(address, &case, &bound, &read))?;
+    if listening.recv().is_err() {
+        // Only an error ends the receiver before it has said so.
+        join(receiving, "receiver")??;
+        return Err(KernelError::Panicked("receiver"));
+    }
+    let sending = sender.spawn(move || send(address, &case, &done))?;
+    let (took, sockets) = join(sending, "sender")??;
+    join(receiving, "receiver")??;
+    Ok(Measured {
+        took,
+        packets: testbed.report(),
+        sockets,
+    })
+}
+
+fn join<T>(thread: JoinHandle<T>, name: &'static str) -> Result<T, KernelError> {
+    thread.join().map_err(|_| KernelError::Panicked(name))
+}
+
+fn failed(what: &'static str) -> impl Fn(io::Error) -> KernelError {
+    move |source| KernelError::Socket { what, source }
+}
+
+/// Says when it listens, then when each message has been read.
+fn receive(
+    address: SocketAddrV4,
+    case: &Case,
+    bound: &SyncSender<()>,
+    read: &SyncSender<Instant>,
+) -> Result<(), KernelError> {
+    let listener = socket::listening(address, case.congestion).map_err(failed("cannot listen"))?;
+    // Both channels: when nobody waits any more, the sender has failed and says why.
+    let _ = bound.send(());
+    let (mut stream, _) = listener.accept().map_err(failed("cannot accept"))?;
+    stream
+        .set_read_timeout(Some(PATIENCE))
+        .map_err(failed("cannot set a timeout"))?;
+    let mut buffer = vec![0; READ_BYTES];
+    for _ in Moment::ALL {
+        let mut left_bytes = case.size_bytes;
+        while left_bytes > 0 {
+            let part = &mut buffer[..left_bytes.min(READ_BYTES)];
+            match stream.read(part).map_err(failed("cannot read"))? {
+                0 => return Ok(()),
+                len_bytes => left_bytes -= len_bytes,
+            }
+        }
+        let _ = read.send(Instant::now());
+    }
+    Ok(())
+}
+
+fn send(
+    address: SocketAddrV4,
+    case: &Case,
+    done: &Receiver<Instant>,
+) -> Result<([Duration; 3], Vec<String>), KernelError> {
+    let stream = socket::connected(address, case.congestion);
+    let mut stream = stream.map_err(failed("cannot connect"))?;
+    stream
+        .set_nodelay(true)
+        .map_err(failed("cannot set TCP_NODELAY"))?;
+    let message = vec![0; case.size_bytes];
+    let mut took = [Duration::ZERO; 3];
+    let mut sockets = Vec::new();
+    for (moment, took) in Moment::ALL.into_iter().zip(&mut took) {
+        thread::sleep(pause(moment, case));
+        let began = Instant::now();
+        stream.write_all(&message).map_err(failed("cannot write"))?;
+        let (moment, size_bytes) = (moment.name(), case.size_bytes);
+        let stuck = |_| KernelError::Stuck { moment, size_bytes };
+        let read = done.recv_timeout(PATIENCE).map_err(stuck)?;
+        *took = read.duration_since(began);
+        if case.sockets {
+            sockets.push(state()?);
+        }
+    }
+    Ok((took, sockets))
+}
+
+/// What lies between the message before and this one. For a warm one it is a way back for the last
+/// acknowledgement and some room: less than the time-out after which Linux takes a connection for
+/// idle, which is the round trip and 200 ms.
+fn pause(moment: Moment, case: &Case) -> Duration {
+    match moment {
+        Moment::Cold => Duration::ZERO,
+        Moment::Warm => Duration::from_millis(case.one_way_ms + 60),
+        Moment::Idle => case.idle,
+    }
+}
+
+fn state() -> Result<String, KernelError> {
+    let output = Command::new("ss")
+        .args(["-tinOH", "state", "established"])
+        .output();
+    let output = output.map_err(failed("cannot run `ss`"))?;
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}

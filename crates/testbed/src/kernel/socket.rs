@@ -1,0 +1,34 @@
+//! Sockets with a congestion control of their own. It must be chosen before there is a connection:
+//! one that begins under BBR keeps its pacing whatever it is told later.
+
+use std::io;
+use std::net::{SocketAddrV4, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+
+use rustix::net::{
+    AddressFamily, SocketFlags, SocketType, bind, connect, ipproto, listen, sockopt,
+};
+
+use crate::Congestion;
+
+pub(super) fn listening(at: SocketAddrV4, congestion: Congestion) -> io::Result<TcpListener> {
+    let socket = under(congestion)?;
+    bind(&socket, &at)?;
+    listen(&socket, 1)?;
+    Ok(socket.into())
+}
+
+pub(super) fn connected(to: SocketAddrV4, congestion: Congestion) -> io::Result<TcpStream> {
+    let socket = under(congestion)?;
+    connect(&socket, &to)?;
+    Ok(socket.into())
+}
+
+fn under(congestion: Congestion) -> io::Result<OwnedFd> {
+    let flags = SocketFlags::CLOEXEC;
+    let protocol = Some(ipproto::TCP);
+    let socket =
+        rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, flags, protocol)?;
+    sockopt::set_tcp_congestion(&socket, congestion.name())?;
+    Ok(socket)
+}

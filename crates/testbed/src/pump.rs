@@ -1,0 +1,229 @@
+//! The thread that carries packets between devices and the emulated network.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Instant;
+
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::io::Errno;
+use tun_rs::SyncDevice;
+use undertone_link::packet::{Input, Network, Output, Why};
+
+use crate::error::TestbedError;
+use crate::host::{MTU_BYTES, index_of};
+
+/// Packets taken from one device before the others have their turn.
+const BATCH_PACKETS: usize = 64;
+
+/// Destination address in an IPv4 header (RFC 791).
+const DESTINATION: std::ops::Range<usize> = 16..20;
+
+const NS_PER_S: u64 = 1_000_000_000;
+
+/// What the pump has done so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PumpReport {
+    /// Packets handed to their receivers.
+    pub delivered: u64,
+    /// Packets lost on a path, as the paths say.
+    pub lost: u64,
+    /// Packets dropped by a queue that was full or late.
+    pub queue_dropped: u64,
+    /// Packets that were not IPv4 to a host of the testbed.
+    pub foreign: u64,
+    /// Packets that a device refused.
+    pub refused: u64,
+    /// Sum over the delivered packets of how long after their moment they were handed over.
+    pub late_sum_ns: u64,
+    /// The longest of these.
+    pub late_max_ns: u64,
+}
+
+impl PumpReport {
+    /// How late a packet was on average.
+    pub fn late_mean_ns(&self) -> u64 {
+        self.late_sum_ns / self.delivered.max(1)
+    }
+}
+
+/// A running pump; it stops when dropped.
+#[derive(Debug)]
+pub(crate) struct Pump {
+    stop: Arc<OwnedFd>,
+    report: Arc<Mutex<PumpReport>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Pump {
+    pub(crate) fn start(
+        network: Network<Vec<u8>>,
+        devices: Vec<SyncDevice>,
+    ) -> Result<Self, TestbedError> {
+        let system = |what| move |source| TestbedError::System { what, source };
+        let stop = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
+        let stop = Arc::new(stop.map_err(io::Error::from).map_err(system("eventfd"))?);
+        let report = Arc::new(Mutex::new(PumpReport::default()));
+        let mut works = Works {
+            network,
+            devices,
+            began: Instant::now(),
+            free: Vec::new(),
+            report: PumpReport::default(),
+        };
+        let (stopped, shared) = (Arc::clone(&stop), Arc::clone(&report));
+        let thread = thread::Builder::new().name("pump".to_owned());
+        let thread = thread.spawn(move || works.run(&stopped, &shared));
+        Ok(Self {
+            stop,
+            report,
+            thread: Some(thread.map_err(system("cannot start the pump's thread"))?),
+        })
+    }
+
+    pub(crate) fn report(&self) -> PumpReport {
+        *self.report.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Pump {
+    fn drop(&mut self) {
+        // An eventfd refuses only what would take its counter beyond 64 bits.
+        let _ = rustix::io::write(&*self.stop, &1_u64.to_ne_bytes());
+        if let Some(thread) = self.thread.take() {
+            drop(thread.join());
+        }
+    }
+}
+
+struct Works {
+    network: Network<Vec<u8>>,
+    /// By the index of their host.
+    devices: Vec<SyncDevice>,
+    began: Instant,
+    /// Buffers to use again.
+    free: Vec<Vec<u8>>,
+    report: PumpReport,
+}
+
+impl Works {
+    /// Until told to stop.
+    fn run(&mut self, stop: &OwnedFd, shared: &Mutex<PumpReport>) {
+        let mut ready = vec![true; self.devices.len()];
+        loop {
+            for (index, ready) in ready.iter_mut().enumerate() {
+                if *ready {
+                    self.take(index);
+                }
+            }
+            self.give();
+            *shared.lock().unwrap_or_else(PoisonError::into_inner) = self.report;
+            let mut fds: Vec<_> = self
+                .devices
+                .iter()
+                .map(|device| PollFd::new(device, PollFlags::IN))
+                .collect();
+            fds.push(PollFd::new(stop, PollFlags::IN));
+            match poll(&mut fds, self.timeout().as_ref()) {
+                Ok(_) | Err(Errno::INTR) => {}
+                // The descriptors are ours and open, so only memory can be missing.
+                Err(_) => return,
+            }
+            let came = |fd: &PollFd<'_>| fd.revents().contains(PollFlags::IN);
+            if fds.last().is_some_and(came) {
+                return;
+            }
+            for (ready, fd) in ready.iter_mut().zip(&fds) {
+                *ready = came(fd);
+            }
+        }
+    }
+
+    fn now_ns(&self) -> u64 {
+        u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    /// Until the network's next event; none: until a packet comes.
+    fn timeout(&self) -> Option<Timespec> {
+        let at_ns = self.network.next_timeout()?;
+        let wait_ns = at_ns.saturating_sub(self.now_ns());
+        Some(Timespec {
+            tv_sec: i64::try_from(wait_ns / NS_PER_S).unwrap_or(i64::MAX),
+            tv_nsec: i64::try_from(wait_ns % NS_PER_S).unwrap_or(0),
+        })
+    }
+
+    /// Takes what a host has sent.
+    fn take(&mut self, index: usize) {
+        let Ok(from) = u32::try_from(index) else {
+            return;
+        };
+        for _ in 0..BATCH_PACKETS {
+            let mut packet = self.free.pop().unwrap_or_default();
+            packet.resize(usize::from(MTU_BYTES), 0);
+            let Ok(len) = rustix::io::read(self.devices[index].as_fd(), &mut packet[..]) else {
+                self.free.push(packet);
+                return;
+            };
+            packet.truncate(len);
+            let to = destination(&packet).filter(|to| (*to as usize) < self.devices.len());
+            let Some(to) = to else {
+                self.report.foreign += 1;
+                continue;
+            };
+            let len_bytes = u32::try_from(len).unwrap_or(u32::MAX);
+            let now_ns = self.now_ns();
+            let input = Input::Packet {
+                from,
+                to,
+                len_bytes,
+                packet,
+            };
+            let taken = self.network.handle(now_ns, input);
+            taken.expect("a monotonic clock, and both hosts have a device");
+        }
+    }
+
+    /// Hands over what is due.
+    fn give(&mut self) {
+        let ticked = self.network.handle(self.now_ns(), Input::Tick);
+        ticked.expect("a monotonic clock");
+        while let Some(output) = self.network.poll() {
+            let packet = match output {
+                Output::Deliver { to, at_ns, packet } => {
+                    self.deliver(to, at_ns, &packet);
+                    packet
+                }
+                Output::Dropped(dropped) => {
+                    match dropped.why {
+                        Why::Lost => self.report.lost += 1,
+                        Why::Full(_) | Why::Late(_) => self.report.queue_dropped += 1,
+                    }
+                    dropped.packet
+                }
+            };
+            self.free.push(packet);
+        }
+    }
+
+    fn deliver(&mut self, to: u32, at_ns: u64, packet: &[u8]) {
+        if rustix::io::write(self.devices[to as usize].as_fd(), packet).is_err() {
+            self.report.refused += 1;
+            return;
+        }
+        let late_ns = self.now_ns().saturating_sub(at_ns);
+        self.report.delivered += 1;
+        self.report.late_sum_ns += late_ns;
+        self.report.late_max_ns = self.report.late_max_ns.max(late_ns);
+    }
+}
+
+/// The host to which an IPv4 packet goes.
+fn destination(packet: &[u8]) -> Option<u32> {
+    let version = packet.first()? >> 4;
+    let octets: [u8; 4] = packet.get(DESTINATION)?.try_into().ok()?;
+    (version == 4)
+        .then_some(octets)
+        .and_then(|octets| index_of(octets.into()))
+}

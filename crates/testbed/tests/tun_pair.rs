@@ -1,0 +1,138 @@
+//! A real connection between two namespaces, and what is left when they end. Where namespaces or
+//! TUN devices are not allowed these tests fail and say why; `cargo xtask test` skips them there.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use undertone_link::packet::{HostConfig, LinkConfig, Path, Paths, Rate};
+use undertone_testbed::kernel::{Case, measure};
+use undertone_testbed::{Congestion, Testbed, TestbedConfig, TestbedError, can_run};
+
+const ONE_WAY_MS: u64 = 40;
+
+fn allowed() {
+    if let Err(missing) = can_run() {
+        panic!("no testbed on this machine: {missing}");
+    }
+}
+
+fn config(hosts: usize) -> TestbedConfig {
+    TestbedConfig {
+        hosts: vec![HostConfig::symmetric(LinkConfig::UNLIMITED); hosts],
+        paths: Paths::uniform(Path::constant(ONE_WAY_MS * 1_000_000)),
+        congestion: None,
+        seed: [0; 32],
+    }
+}
+
+/// No packet comes before its time, so these are lower bounds, whatever else the machine does.
+#[test]
+fn a_message_takes_the_delay_and_the_windows() {
+    allowed();
+    let case = Case {
+        // More than the initial window of ten segments, so one round trip more when cold.
+        size_bytes: 25_000,
+        one_way_ms: ONE_WAY_MS,
+        rate: Rate::mbit_per_s(100).unwrap(),
+        congestion: Congestion::Reno,
+        idle: Duration::ZERO,
+        sockets: false,
+    };
+    let measured = measure(&case).unwrap();
+    let [cold, warm, _] = measured.took;
+    assert!(cold >= Duration::from_millis(3 * ONE_WAY_MS), "{cold:?}");
+    assert!(warm >= Duration::from_millis(ONE_WAY_MS + 2), "{warm:?}");
+    // Three messages of 18 segments.
+    assert!(measured.packets.delivered > 54, "{:?}", measured.packets);
+    assert_eq!(
+        (measured.packets.lost, measured.packets.queue_dropped),
+        (0, 0)
+    );
+}
+
+#[test]
+fn hosts_see_each_other_by_address_and_only_through_the_network() {
+    allowed();
+    let testbed = Testbed::start(&config(3)).unwrap();
+    let [_, client, server] = testbed.hosts() else {
+        panic!("three hosts were asked for");
+    };
+    let (at, bound) = (server.address(), mpsc::sync_channel(1));
+    let (listening, ready) = bound;
+    let serving = server.spawn(move || {
+        let listener = TcpListener::bind((at, 4001)).unwrap();
+        listening.send(()).unwrap();
+        let (mut stream, peer) = listener.accept().unwrap();
+        stream.write_all(b"hello").unwrap();
+        peer.ip()
+    });
+    ready.recv().unwrap();
+    let talking = client.spawn(move || {
+        let began = Instant::now();
+        let mut stream = TcpStream::connect((at, 4001)).unwrap();
+        let connected = began.elapsed();
+        let mut said = String::new();
+        stream.read_to_string(&mut said).unwrap();
+        (connected, said)
+    });
+    let (connected, said) = talking.unwrap().join().unwrap();
+    assert_eq!(said, "hello");
+    assert!(
+        connected >= Duration::from_millis(2 * ONE_WAY_MS),
+        "{connected:?}"
+    );
+    assert_eq!(serving.unwrap().join().unwrap(), client.address());
+}
+
+#[test]
+fn nothing_is_left_behind() {
+    allowed();
+    let testbed = Testbed::start(&config(2)).unwrap();
+    let inside = testbed.hosts()[0].spawn(namespace).unwrap().join().unwrap();
+    assert_ne!(inside, namespace());
+    drop(testbed);
+    // The host's thread ends once nobody can give it jobs any more, and the namespace with it.
+    while threads_in(&inside) > 0 {
+        std::thread::yield_now();
+    }
+}
+
+fn namespace() -> String {
+    let link = std::fs::read_link("/proc/thread-self/ns/net").expect("procfs is mounted");
+    link.to_string_lossy().into_owned()
+}
+
+/// How many threads of this process are in a namespace.
+fn threads_in(namespace: &str) -> usize {
+    let tasks = std::fs::read_dir("/proc/self/task").expect("procfs is mounted");
+    let of_task = |path: std::path::PathBuf| std::fs::read_link(path.join("ns/net"));
+    // A thread can end while its entry is read.
+    let links = tasks.filter_map(|task| of_task(task.ok()?.path()).ok());
+    links
+        .filter(|link| link.to_string_lossy() == namespace)
+        .count()
+}
+
+#[test]
+fn a_congestion_control_that_is_not_allowed_is_named() {
+    allowed();
+    let refused = Congestion::ALL.into_iter().filter(|congestion| {
+        let allowed = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_allowed_congestion_control");
+        !allowed
+            .unwrap()
+            .split_whitespace()
+            .any(|name| name == congestion.name())
+    });
+    for congestion in refused {
+        let started = Testbed::start(&TestbedConfig {
+            congestion: Some(congestion),
+            ..config(1)
+        });
+        let Err(TestbedError::Sysctl { host: 0, value, .. }) = started else {
+            panic!("{congestion:?}: {started:?}");
+        };
+        assert_eq!(value, congestion.name());
+    }
+}
