@@ -12,6 +12,7 @@ use crate::field::Fr;
 mod grain;
 mod params;
 mod permutation;
+mod products;
 
 use params::Params;
 

@@ -6,6 +6,7 @@ use ark_ff::{AdditiveGroup, Field};
 use zeroize::Zeroizing;
 
 use super::params::{HALF_FULL, Params};
+use super::products::{sum_of_products, sum_of_two};
 use crate::field::Fr;
 
 impl<const T: usize, const N: usize> Params<T, N> {
@@ -22,12 +23,12 @@ impl<const T: usize, const N: usize> Params<T, N> {
         for constants in before {
             *state = self.full_round(&state, constants);
         }
-        Fr::sum_of_products(&self.mix[0], &substitute(&state, last))
+        sum_of_products(&self.mix[0], &substitute(&state, last))
     }
 
     fn full_round(&self, state: &[Fr; T], constants: &[Fr; T]) -> [Fr; T] {
         let substituted = substitute(state, constants);
-        array::from_fn(|i| Fr::sum_of_products(&self.mix[i], &substituted))
+        array::from_fn(|i| sum_of_products(&self.mix[i], &substituted))
     }
 
     fn partial_rounds(&self, state: &[Fr; T]) -> [Fr; T] {
@@ -39,21 +40,15 @@ impl<const T: usize, const N: usize> Params<T, N> {
         let mut x = state[0];
         for (j, k) in start.iter().enumerate() {
             ys[j] = power_5(x + k);
-            x = Fr::sum_of_products(&self.entry[j], &rest);
+            x = sum_of_products(&self.entry[j], &rest);
             for (h, y) in self.impulse.iter().zip(ys[..=j].iter().rev()) {
                 x += *h * y;
             }
             xs[j] = x;
         }
         for k in steady {
-            // Everything but the newest y is known early, so that it overlaps with the power.
-            let known = Fr::sum_of_products(&self.feedback, &xs)
-                + Fr::sum_of_products::<N>(
-                    &array::from_fn(|m| self.feed[m]),
-                    &array::from_fn(|m| ys[m]),
-                );
             ys[N] = power_5(x + k);
-            x = known + self.feed[N] * ys[N];
+            x = sum_of_two(&self.feedback, &xs, &self.feed, &ys);
             *xs = array::from_fn(|j| if j + 1 < N { xs[j + 1] } else { x });
             *ys = array::from_fn(|j| if j < N { ys[j + 1] } else { Fr::ZERO });
         }
@@ -61,8 +56,7 @@ impl<const T: usize, const N: usize> Params<T, N> {
             0 => x,
             _ => {
                 let ys = array::from_fn(|m| ys[m]);
-                Fr::sum_of_products(&self.exit_x[i - 1], &xs)
-                    + Fr::sum_of_products(&self.exit_y[i - 1], &ys)
+                sum_of_two(&self.exit_x[i - 1], &xs, &self.exit_y[i - 1], &ys)
             }
         })
     }

@@ -7,10 +7,10 @@
 
 use std::ops::Range;
 
-use ark_bn254::{Bn254, Fq12, G1Projective};
-use ark_ec::CurveGroup;
+use ark_bn254::{Bn254, Fq12, G1Affine, G1Projective};
 use ark_ec::pairing::{MillerLoopOutput, Pairing};
-use ark_ff::{AdditiveGroup, Field, One};
+use ark_ec::{AffineRepr, CurveGroup};
+use ark_ff::{AdditiveGroup, CyclotomicMultSubgroup, Field, One};
 use rand_core::CryptoRng;
 
 use super::ProofStatement;
@@ -26,7 +26,8 @@ pub(super) struct Batch<'a> {
     key: &'a Prepared,
     lines: Vec<Lines>,
     coefficients: Vec<Coefficient>,
-    /// Evaluations at `r_i A_i`.
+    /// The points `r_i A_i`, and lines evaluated there.
+    scaled_a: Vec<G1Affine>,
     evaluations: Vec<Evaluation>,
     c: Multiples,
     /// 1 and the public inputs.
@@ -87,6 +88,7 @@ impl<'a> Batch<'a> {
             lines,
             coefficients,
             evaluations: Evaluation::of_many(&scaled),
+            scaled_a: scaled,
             c: Multiples::new(&c),
             inputs: inputs.collect(),
         }
@@ -96,47 +98,39 @@ impl<'a> Batch<'a> {
     pub(super) fn failures(&self) -> Vec<usize> {
         let all = 0..self.lines.len();
         let mut failures = Vec::new();
-        if !all.is_empty() {
-            let total = self.part(all.clone());
-            if !self.holds(&total) {
-                self.search(all, &total, &mut failures);
-            }
+        if all.is_empty() {
+            return failures;
+        }
+        let total = Part {
+            c: self.c.sum(&self.coefficients),
+            ..self.part(all.clone(), &[])
+        };
+        let error = self.error(&total);
+        if !error.is_one() {
+            let search = Search {
+                batch: self,
+                scaled_c: self.c.each(&self.coefficients),
+            };
+            search.run(all, &total, error, &mut failures);
         }
         failures
     }
 
-    /// Finds the failures in a part that does not hold. Of its halves, the first is computed; the
-    /// second is the rest, and is not even tested when the first one holds.
-    fn search(&self, range: Range<usize>, part: &Part, failures: &mut Vec<usize>) {
-        if range.len() == 1 {
-            failures.push(range.start);
-            return;
-        }
-        let middle = range.start + range.len() / 2;
-        let first = self.part(range.start..middle);
-        let second = part.without(&first);
-        let first_holds = self.holds(&first);
-        if !first_holds {
-            self.search(range.start..middle, &first, failures);
-        }
-        if first_holds || !self.holds(&second) {
-            self.search(middle..range.end, &second, failures);
-        }
-    }
-
-    fn part(&self, range: Range<usize>) -> Part {
+    /// The contribution of a range, given the points `r_i C_i` of all proofs.
+    fn part(&self, range: Range<usize>, scaled_c: &[G1Projective]) -> Part {
         let pairs: Vec<_> = range
             .clone()
             .map(|i| (self.evaluations[i], &self.lines[i]))
             .collect();
         Part {
             pairings: miller(&pairs).0,
-            c: self.c.sum(range.clone(), &self.coefficients),
-            inputs: weighted(range.map(|i| (self.coefficients[i], self.inputs[i]))),
+            c: scaled_c.get(range.clone()).unwrap_or_default().iter().sum(),
+            inputs: weighted(range.map(|i| (self.coefficients[i].scalar(), self.inputs[i]))),
         }
     }
 
-    fn holds(&self, part: &Part) -> bool {
+    /// What the equation is off by: 1 if it holds.
+    fn error(&self, part: &Part) -> Fq12 {
         let key = self.key;
         let mut alpha = G1Projective::ZERO;
         key.alpha.add_multiple(&mut alpha, &part.inputs[0]);
@@ -146,7 +140,93 @@ impl<'a> Batch<'a> {
             (-inputs, &key.gamma),
             (-part.c, &key.delta),
         ]);
-        let product = MillerLoopOutput(part.pairings * fixed);
-        Bn254::final_exponentiation(product).is_some_and(|product| product.0.is_one())
+        Bn254::final_exponentiation(MillerLoopOutput(part.pairings * fixed))
+            .expect("a product of lines, each with the coefficient 1, is not zero")
+            .0
+    }
+}
+
+/// The search for the failures of a batch that does not hold.
+struct Search<'a> {
+    batch: &'a Batch<'a>,
+    scaled_c: Vec<G1Projective>,
+}
+
+impl Search<'_> {
+    /// Finds the failures in a part that is off by `error`, which is not 1.
+    ///
+    /// A lone failure is found by one more evaluation ([`Search::lone`]). If there are more, the part
+    /// is halved: the first half is computed, the second is the rest, and is not even tested when the
+    /// first one holds.
+    fn run(&self, range: Range<usize>, part: &Part, error: Fq12, failures: &mut Vec<usize>) {
+        if range.len() == 1 {
+            failures.push(range.start);
+            return;
+        }
+        if let Some(lone) = self.lone(range.clone(), error) {
+            failures.push(lone);
+            return;
+        }
+        if range.len() == 2 {
+            failures.extend(range);
+            return;
+        }
+        let middle = range.start + range.len() / 2;
+        let first = self.batch.part(range.start..middle, &self.scaled_c);
+        let second = part.without(&first);
+        let first_error = self.batch.error(&first);
+        // Errors multiply like parts, and those of a pairing invert by conjugation.
+        let mut second_error = first_error;
+        second_error.cyclotomic_inverse_in_place();
+        second_error *= error;
+        if !first_error.is_one() {
+            self.run(range.start..middle, &first, first_error, failures);
+        }
+        if !second_error.is_one() {
+            self.run(middle..range.end, &second, second_error, failures);
+        }
+    }
+
+    /// The failure in a part that has exactly one.
+    ///
+    /// Let the error be the product of `e_i`. With all coefficients multiplied by their proofs'
+    /// positions it is the product of `e_i^i`, which for a lone failure j is `error^j`. If there are
+    /// others, `e_i^(i - j)` multiply to 1 for the same few coefficients as in the test itself.
+    fn lone(&self, range: Range<usize>, error: Fq12) -> Option<usize> {
+        let batch = self.batch;
+        // The first proof counts zero times.
+        let counted = range.start + 1..range.end;
+        let weights = 1..range.len() as u64;
+        let points = counted.clone().zip(weights.clone());
+        let points: Vec<_> = points
+            .map(|(i, weight)| batch.scaled_a[i].mul_bigint([weight]))
+            .collect();
+        let evaluations = Evaluation::of_many(&G1Projective::normalize_batch(&points));
+        let pairs: Vec<_> = evaluations
+            .into_iter()
+            .zip(&batch.lines[counted.clone()])
+            .collect();
+        let weighted_inputs = counted.clone().zip(weights).map(|(i, weight)| {
+            let coefficient = batch.coefficients[i].scalar() * Fr::from(weight);
+            (coefficient, batch.inputs[i])
+        });
+        // The sum of k times the k-th point is the sum of all tails.
+        let mut tail = G1Projective::ZERO;
+        let mut c = G1Projective::ZERO;
+        for point in self.scaled_c[counted].iter().rev() {
+            tail += point;
+            c += tail;
+        }
+        let moment = batch.error(&Part {
+            pairings: miller(&pairs).0,
+            c,
+            inputs: weighted(weighted_inputs),
+        });
+        let mut power = Fq12::ONE;
+        range.into_iter().find(|_| {
+            let found = power == moment;
+            power *= error;
+            found
+        })
     }
 }

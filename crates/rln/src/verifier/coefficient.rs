@@ -62,14 +62,9 @@ impl Multiples {
         pairs.map(|pair| sum(&[pair])).collect()
     }
 
-    /// The sum of the points of a range, each times its coefficient.
-    pub(super) fn sum(
-        &self,
-        range: std::ops::Range<usize>,
-        coefficients: &[Coefficient],
-    ) -> G1Projective {
-        let tables = self.tables[range.clone()].iter();
-        sum(&tables.zip(&coefficients[range]).collect::<Vec<_>>())
+    /// The sum of all points, each times its coefficient.
+    pub(super) fn sum(&self, coefficients: &[Coefficient]) -> G1Projective {
+        sum(&self.tables.iter().zip(coefficients).collect::<Vec<_>>())
     }
 }
 
@@ -135,13 +130,10 @@ pub(super) fn combine<const N: usize>(bases: &[FixedBase; N], scalars: &[Fr; N])
     sum
 }
 
-/// Adds up vectors of scalars, each times its coefficient.
-pub(super) fn weighted<const N: usize>(
-    terms: impl Iterator<Item = (Coefficient, [Fr; N])>,
-) -> [Fr; N] {
+/// Adds up vectors of scalars, each times its weight.
+pub(super) fn weighted<const N: usize>(terms: impl Iterator<Item = (Fr, [Fr; N])>) -> [Fr; N] {
     let mut sum = [Fr::from(0); N];
-    for (coefficient, scalars) in terms {
-        let weight = coefficient.scalar();
+    for (weight, scalars) in terms {
         sum = array::from_fn(|i| sum[i] + weight * scalars[i]);
     }
     sum

@@ -1,0 +1,34 @@
+use ark_ff::{AdditiveGroup, Field};
+use proptest::prelude::*;
+
+use super::*;
+
+fn naive(a: &[Fr], b: &[Fr]) -> Fr {
+    a.iter().zip(b).map(|(a, b)| *a * b).sum()
+}
+
+/// The largest products there are, in sums of each length: the bounds above are reached.
+#[test]
+fn largest_terms() {
+    // The largest Montgomery form, r - 1, belongs to another element than the largest number.
+    let largest = Fr::new_unchecked((-Fr::ONE).into_bigint());
+    for extreme in [largest, -Fr::ONE, Fr::ZERO, Fr::ONE] {
+        let terms = [extreme; 5];
+        let square = extreme * extreme;
+        let times = |n: u64| square * Fr::from(n);
+        assert_eq!(sum_of_products(&[extreme], &[extreme]), times(1));
+        assert_eq!(sum_of_products(&terms, &terms), times(5));
+        assert_eq!(sum_of_two(&[extreme], &[extreme], &terms, &terms), times(6));
+        assert_eq!(sum_of_two(&terms, &terms, &terms, &terms), times(10));
+    }
+}
+
+proptest! {
+    #[test]
+    fn equals_single_products(bytes in prop::array::uniform10(any::<[u8; 32]>())) {
+        let elements = bytes.map(|bytes| Fr::from_le_bytes_mod_order(&bytes));
+        let [a, b] = [&elements[..5], &elements[5..]].map(|half| <[Fr; 5]>::try_from(half).unwrap());
+        prop_assert_eq!(sum_of_products(&a, &b), naive(&a, &b));
+        prop_assert_eq!(sum_of_two(&a, &b, &b, &b), naive(&a, &b) + naive(&b, &b));
+    }
+}
