@@ -7,6 +7,7 @@
 //!
 //! Clocks are arguments. The only I/O is in [`MessageIdCounter`] and [`IdentityFile`].
 
+pub mod batch;
 pub mod check;
 pub mod counter;
 pub mod epoch;
@@ -35,6 +36,7 @@ mod rows;
 mod tables;
 mod transform;
 
+pub use batch::{BatchPolicy, Batcher, Job, VerifyCosts};
 pub use check::{CheckedProof, Policy, Rejection};
 pub use counter::{CounterError, MessageIdCounter, Reserved};
 pub use epoch::{Epoch, MalformedEpoch};
