@@ -5,4 +5,5 @@
 //! [`compare`] puts ours beside what others published.
 
 pub mod model;
+pub mod report;
 pub mod scenario;

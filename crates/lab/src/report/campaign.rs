@@ -1,0 +1,113 @@
+//! The same scenario with several seeds.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Serialize, Serializer};
+
+use super::{Latency, Summary, median};
+
+/// One run or more of one scenario.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Campaign {
+    runs: Vec<Summary>,
+}
+
+/// Medians over seeds, field by field; `n` is that of the median run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Median {
+    /// Latency of the deliveries that count; `None` if a run has none.
+    pub latency_ms: Option<Latency>,
+    /// Nodes that a message reached through so many hops.
+    pub hops_per_message: BTreeMap<u16, f64>,
+    /// Copies that arrived for each delivery.
+    pub copies_per_delivery: Option<f64>,
+    /// Time on the wall, seconds.
+    pub wall_s: Option<f64>,
+}
+
+impl Campaign {
+    /// Of these runs.
+    pub fn new(runs: Vec<Summary>) -> Self {
+        Self { runs }
+    }
+
+    /// The runs, in the order in which they were made.
+    pub fn runs(&self) -> &[Summary] {
+        &self.runs
+    }
+
+    /// A run that broke a rule, if there is one.
+    pub fn violating(&self) -> Option<&Summary> {
+        self.runs.iter().find(|run| !run.violations.is_empty())
+    }
+
+    /// The median over seeds of a figure that every run has; `None` otherwise.
+    pub fn median_of(&self, figure: impl Fn(&Summary) -> Option<f64>) -> Option<f64> {
+        let figures: Option<Vec<f64>> = self.runs.iter().map(figure).collect();
+        median(figures?)
+    }
+
+    /// The median over seeds of the nodes that a message reached through so many hops.
+    pub fn hop_population(&self, hops: u16) -> Option<f64> {
+        self.median_of(|run| {
+            let messages = run.counted_messages();
+            let nodes = run.hops.get(&hops).copied().unwrap_or(0);
+            (messages > 0).then(|| nodes as f64 / messages as f64)
+        })
+    }
+
+    /// Medians over seeds.
+    pub fn median(&self) -> Median {
+        let field =
+            |field: fn(&Latency) -> f64| self.median_of(|run| run.latency_ms.as_ref().map(field));
+        let latency = || {
+            Some(Latency {
+                n: field(|l| l.n as f64)?.round() as usize,
+                min: field(|l| l.min)?,
+                mean: field(|l| l.mean)?,
+                p50: field(|l| l.p50)?,
+                p75: field(|l| l.p75)?,
+                p95: field(|l| l.p95)?,
+                p99: field(|l| l.p99)?,
+                max: field(|l| l.max)?,
+            })
+        };
+        let hops: BTreeSet<u16> = self
+            .runs
+            .iter()
+            .flat_map(|run| run.hops.keys().copied())
+            .collect();
+        Median {
+            latency_ms: latency(),
+            hops_per_message: hops
+                .into_iter()
+                .filter_map(|hops| Some((hops, self.hop_population(hops)?)))
+                .collect(),
+            copies_per_delivery: self.median_of(|run| run.bytes.copies_per_delivery),
+            wall_s: self.median_of(|run| Some(run.measured.wall_s)),
+        }
+    }
+}
+
+impl Serialize for Campaign {
+    /// One run is its summary; several are `{"scenario", "seeds", "median", "runs"}`.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Several<'a> {
+            scenario: &'a str,
+            seeds: Vec<u64>,
+            median: Median,
+            runs: &'a [Summary],
+        }
+        if let [run] = self.runs.as_slice() {
+            return run.serialize(serializer);
+        }
+        Several {
+            scenario: self.runs.first().map_or("", |run| &run.scenario),
+            seeds: self.runs.iter().map(|run| run.seed).collect(),
+            median: self.median(),
+            runs: &self.runs,
+        }
+        .serialize(serializer)
+    }
+}

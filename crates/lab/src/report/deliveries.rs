@@ -1,0 +1,93 @@
+//! `deliveries.parquet`: one row per delivery, warm-up included and marked.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use parquet::basic::Compression;
+use parquet::data_type::{BoolType, DataType, DoubleType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::parser::parse_message_type;
+use thiserror::Error;
+use undertone_sim::Outcome;
+use undertone_sim::outcome::{Delivery, Message};
+
+use super::summary::{by_message, latency_ms};
+
+/// Times are nanoseconds of virtual time from the start of the run.
+const SCHEMA: &str = "message delivery {
+    required int32 message;
+    required int32 publisher;
+    required int32 receiver;
+    required int32 hops;
+    required int32 size_bytes;
+    required boolean warm_up;
+    required int64 sent_ns;
+    required int64 received_ns;
+    required double latency_ms;
+}";
+
+/// Rows that are held in memory as columns at a time.
+const ROWS_PER_GROUP: usize = 1 << 20;
+
+/// The file could not be written.
+#[derive(Debug, Error)]
+#[error("cannot write deliveries: {0}")]
+pub struct DeliveriesError(#[from] ParquetError);
+
+/// Writes the deliveries of a run.
+///
+/// # Errors
+/// When `out` fails.
+pub fn write_deliveries<W: Write + Send>(outcome: &Outcome, out: W) -> Result<(), DeliveriesError> {
+    let schema = Arc::new(parse_message_type(SCHEMA)?);
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .build();
+    let mut writer = SerializedFileWriter::new(out, schema, Arc::new(properties))?;
+    let rows: Vec<_> = by_message(outcome)
+        .flat_map(|(message, deliveries)| deliveries.iter().map(move |d| (message, d)))
+        .collect();
+    for rows in rows.chunks(ROWS_PER_GROUP) {
+        let mut group = Group {
+            writer: writer.next_row_group()?,
+            rows,
+        };
+        group.column::<Int32Type>(|(message, _)| message.index as i32)?;
+        group.column::<Int32Type>(|(message, _)| message.publisher as i32)?;
+        group.column::<Int32Type>(|(_, delivery)| delivery.receiver as i32)?;
+        group.column::<Int32Type>(|(_, delivery)| i32::from(delivery.hops))?;
+        group.column::<Int32Type>(|(message, _)| message.payload_bytes as i32)?;
+        group.column::<BoolType>(|(message, _)| message.warm_up)?;
+        group.column::<Int64Type>(|(message, _)| message.published_ns as i64)?;
+        group.column::<Int64Type>(|(_, delivery)| delivery.received_ns as i64)?;
+        group.column::<DoubleType>(|(message, delivery)| latency_ms(message, delivery))?;
+        group.writer.close()?;
+    }
+    writer.close()?;
+    Ok(())
+}
+
+type Row<'a> = (&'a Message, &'a Delivery);
+
+struct Group<'a, W: Write> {
+    writer: SerializedRowGroupWriter<'a, W>,
+    rows: &'a [Row<'a>],
+}
+
+impl<W: Write + Send> Group<'_, W> {
+    /// Writes the next column of the schema.
+    fn column<T: DataType>(
+        &mut self,
+        value: impl Fn(&Row<'_>) -> T::T,
+    ) -> Result<(), ParquetError> {
+        let values: Vec<T::T> = self.rows.iter().map(value).collect();
+        let mut column = self
+            .writer
+            .next_column()?
+            .expect("as many columns are written as the schema has");
+        column.typed::<T>().write_batch(&values, None, None)?;
+        column.close()
+    }
+}

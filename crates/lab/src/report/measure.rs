@@ -1,0 +1,64 @@
+//! What a run cost on this machine.
+
+use std::fs;
+use std::time::Instant;
+
+use rustix::time::{ClockId, clock_gettime};
+use serde::Serialize;
+
+/// Costs of a run. They are the only figures of a report that differ between two runs of the same
+/// scenario, seed and commit.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Measured {
+    /// Time on the wall, seconds.
+    pub wall_s: f64,
+    /// Processor time of all threads of the process, seconds.
+    pub cpu_s: f64,
+    /// Largest resident memory of the process so far, megabytes (10^6 bytes); `None` where the system
+    /// does not tell.
+    pub peak_rss_mb: Option<f64>,
+}
+
+/// Measures from its start.
+#[derive(Debug)]
+pub struct Stopwatch {
+    wall: Instant,
+    cpu_s: f64,
+}
+
+impl Stopwatch {
+    /// Starts measuring.
+    pub fn start() -> Self {
+        Self {
+            wall: Instant::now(),
+            cpu_s: cpu_s(),
+        }
+    }
+
+    /// What has been spent since the start.
+    pub fn read(&self) -> Measured {
+        Measured {
+            wall_s: self.wall.elapsed().as_secs_f64(),
+            cpu_s: cpu_s() - self.cpu_s,
+            peak_rss_mb: peak_rss_mb(),
+        }
+    }
+}
+
+fn cpu_s() -> f64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
+
+fn peak_rss_mb() -> Option<f64> {
+    vm_hwm_mb(&fs::read_to_string("/proc/self/status").ok()?)
+}
+
+/// `VmHWM` of a `/proc/…/status`, megabytes.
+pub(super) fn vm_hwm_mb(status: &str) -> Option<f64> {
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024.0 / 1e6)
+}

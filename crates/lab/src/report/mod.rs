@@ -1,0 +1,20 @@
+//! What a run found out, for people and programs.
+
+mod campaign;
+mod deliveries;
+mod histogram;
+mod measure;
+mod progress;
+mod stats;
+mod summary;
+mod text;
+
+#[cfg(test)]
+pub(crate) mod tests;
+
+pub use campaign::{Campaign, Median};
+pub use deliveries::{DeliveriesError, write_deliveries};
+pub use measure::{Measured, Stopwatch};
+pub use progress::ProgressLine;
+pub use stats::{Latency, Sorted, median};
+pub use summary::{Bytes, Kind, MeshDegree, PerMessage, Summary, WarmUp};

@@ -1,0 +1,65 @@
+//! One line on standard error that says how far a run is.
+
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use undertone_sim::Progress;
+
+/// Steps of the bar.
+const STEPS: u64 = 1_000;
+
+/// The line; silent when the output is for programs.
+#[derive(Debug)]
+pub struct ProgressLine {
+    bar: ProgressBar,
+    started: Instant,
+    what: String,
+}
+
+impl ProgressLine {
+    /// A line about `what`.
+    pub fn new(what: &str, shown: bool) -> Self {
+        let bar = if shown {
+            ProgressBar::new(STEPS)
+        } else {
+            ProgressBar::hidden()
+        };
+        let style = ProgressStyle::with_template("{bar:20} {msg}")
+            .unwrap_or_else(|_| ProgressStyle::default_bar());
+        bar.set_style(style);
+        Self {
+            bar,
+            started: Instant::now(),
+            what: what.to_owned(),
+        }
+    }
+
+    /// Shows how far the run is.
+    pub fn update(&self, progress: Progress) {
+        if self.bar.is_hidden() {
+            return;
+        }
+        let (position, message) = describe(progress, self.started.elapsed());
+        self.bar.set_position(position);
+        self.bar.set_message(format!("{}: {message}", self.what));
+    }
+
+    /// Removes the line.
+    pub fn finish(self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// Position of the bar, and what stands beside it.
+pub(super) fn describe(progress: Progress, elapsed: Duration) -> (u64, String) {
+    let done = progress.virtual_ns as f64 / progress.end_ns.max(1) as f64;
+    let rate = progress.events as f64 / elapsed.as_secs_f64().max(1e-3);
+    let message = format!(
+        "{:.1} of {:.1} s, {:.2} M events/s, {} deliveries",
+        progress.virtual_ns as f64 / 1e9,
+        progress.end_ns as f64 / 1e9,
+        rate / 1e6,
+        progress.deliveries
+    );
+    ((done.min(1.0) * STEPS as f64) as u64, message)
+}

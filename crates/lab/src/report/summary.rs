@@ -1,0 +1,275 @@
+//! The figures of one run: `summary.json`.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use undertone_sim::outcome::{Counters, Delivery, KindCounter, Message};
+use undertone_sim::{Outcome, Scenario};
+
+use super::{Latency, Measured, Sorted};
+
+/// Nodes reached through so many hops.
+pub(crate) type Hops = BTreeMap<u16, u64>;
+
+/// One run. Statistics are over the messages that do not warm up connections.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// The scenario's name.
+    pub scenario: String,
+    /// The seed.
+    pub seed: u64,
+    /// Nodes.
+    pub nodes: u32,
+    /// The commit of the program.
+    pub commit: String,
+    /// Virtual time that has passed, seconds.
+    pub virtual_s: f64,
+    /// Time on the wall, processor time, memory.
+    #[serde(flatten)]
+    pub measured: Measured,
+    /// Events handled.
+    pub events: u64,
+    /// Deliveries that a network without faults would make, warm-up included.
+    pub expected: u64,
+    /// Deliveries made, warm-up included.
+    pub delivered: u64,
+    /// Latency of the deliveries that count; `None` without any.
+    pub latency_ms: Option<Latency>,
+    /// Deliveries that count, by the hops that the first copy crossed.
+    pub hops: BTreeMap<u16, u64>,
+    /// Every message, those that warm up too.
+    pub per_message: Vec<PerMessage>,
+    /// What is left out of the statistics above; `None` if nothing is.
+    pub warm_up: Option<WarmUp>,
+    /// Sizes of the mesh at the end.
+    pub mesh_degree: MeshDegree,
+    /// What was sent.
+    pub bytes: Bytes,
+    /// Rules that did not hold.
+    pub violations: Vec<String>,
+    /// SHA-256 of everything that happened, hex.
+    pub trace_hash: String,
+    /// Latencies of the deliveries that count, for histograms and quantiles.
+    #[serde(skip)]
+    pub sorted_ms: Sorted,
+}
+
+/// One message.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PerMessage {
+    /// Its number, from 0.
+    pub index: u32,
+    /// The node that published it.
+    pub publisher: u32,
+    /// Bytes of its payload.
+    pub size_bytes: u32,
+    /// Whether it only warms up connections.
+    pub warm_up: bool,
+    /// Its latency; `None` if nobody got it.
+    pub latency_ms: Option<Latency>,
+    /// Its deliveries by hops.
+    pub hops: BTreeMap<u16, u64>,
+}
+
+/// The messages that warm up connections.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WarmUp {
+    /// How many.
+    pub messages: usize,
+    /// Their latency.
+    pub latency_ms: Option<Latency>,
+    /// Their deliveries by hops.
+    pub hops: BTreeMap<u16, u64>,
+}
+
+/// Peers in the mesh of a node and topic.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct MeshDegree {
+    /// Fewest.
+    pub min: u32,
+    /// Mean.
+    pub mean: f64,
+    /// Most.
+    pub max: u32,
+}
+
+/// What all nodes sent, from the start to the end.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Bytes {
+    /// Frames with messages.
+    pub payload: u64,
+    /// Frames with anything else.
+    pub control: u64,
+    /// Everything, with muxing, TCP and IP.
+    pub wire: u64,
+    /// Copies that arrived, first ones and duplicates, for each delivery; `None` without deliveries.
+    pub copies_per_delivery: Option<f64>,
+    /// Frames or control entries by kind.
+    pub kinds: BTreeMap<&'static str, Kind>,
+    /// Packets dropped by loss or by a queue.
+    pub packets_dropped: u64,
+}
+
+/// Frames or entries of one kind.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Kind {
+    /// How many.
+    pub count: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+impl Summary {
+    /// Of what a run returned and cost.
+    pub fn new(scenario: &Scenario, outcome: &Outcome, measured: Measured, commit: &str) -> Self {
+        let counted = Group::of(outcome, |message| !message.warm_up);
+        let warm_up = Group::of(outcome, |message| message.warm_up);
+        let warm_up_messages = outcome.messages.iter().filter(|m| m.warm_up).count();
+        Self {
+            scenario: scenario.name.clone(),
+            seed: outcome.seed,
+            nodes: scenario.nodes,
+            commit: commit.to_owned(),
+            virtual_s: seconds(outcome.virtual_ns),
+            measured,
+            events: outcome.events,
+            expected: outcome.expected,
+            delivered: outcome.deliveries.len() as u64,
+            latency_ms: counted.latency(),
+            hops: counted.hops,
+            per_message: per_message(outcome),
+            warm_up: (warm_up_messages > 0).then(|| WarmUp {
+                messages: warm_up_messages,
+                latency_ms: warm_up.latency(),
+                hops: warm_up.hops,
+            }),
+            mesh_degree: MeshDegree {
+                min: outcome.mesh_degree.min,
+                mean: outcome.mesh_degree.mean,
+                max: outcome.mesh_degree.max,
+            },
+            bytes: bytes(outcome),
+            violations: outcome
+                .violations
+                .iter()
+                .map(|v| format!("at {:.6} s, node {}: {}", seconds(v.at_ns), v.node, v.rule))
+                .collect(),
+            trace_hash: hex::encode(outcome.trace_hash),
+            sorted_ms: counted.sorted_ms,
+        }
+    }
+
+    /// Messages that count in the statistics.
+    pub fn counted_messages(&self) -> usize {
+        self.per_message.iter().filter(|m| !m.warm_up).count()
+    }
+}
+
+/// The deliveries of some messages.
+struct Group {
+    sorted_ms: Sorted,
+    hops: Hops,
+}
+
+impl Group {
+    fn of(outcome: &Outcome, which: impl Fn(&Message) -> bool) -> Self {
+        let mut hops = Hops::new();
+        let mut latencies = Vec::new();
+        for (message, deliveries) in by_message(outcome) {
+            if !which(message) {
+                continue;
+            }
+            for delivery in deliveries {
+                latencies.push(latency_ms(message, delivery));
+                *hops.entry(delivery.hops).or_default() += 1;
+            }
+        }
+        Self {
+            sorted_ms: Sorted::new(latencies),
+            hops,
+        }
+    }
+
+    fn latency(&self) -> Option<Latency> {
+        Latency::of(&self.sorted_ms)
+    }
+}
+
+/// Each message with its deliveries, which are ordered by message.
+pub(super) fn by_message(outcome: &Outcome) -> impl Iterator<Item = (&Message, &[Delivery])> {
+    let mut rest = outcome.deliveries.as_slice();
+    outcome.messages.iter().map(move |message| {
+        let from = rest.partition_point(|delivery| delivery.message < message.index);
+        let to = rest.partition_point(|delivery| delivery.message <= message.index);
+        let (until, after) = rest.split_at(to);
+        rest = after;
+        (message, &until[from..])
+    })
+}
+
+/// From publishing to delivery, milliseconds.
+pub(super) fn latency_ms(message: &Message, delivery: &Delivery) -> f64 {
+    delivery.received_ns.saturating_sub(message.published_ns) as f64 / 1e6
+}
+
+fn per_message(outcome: &Outcome) -> Vec<PerMessage> {
+    by_message(outcome)
+        .map(|(message, deliveries)| {
+            let latencies = deliveries.iter().map(|d| latency_ms(message, d)).collect();
+            let mut hops = Hops::new();
+            for delivery in deliveries {
+                *hops.entry(delivery.hops).or_default() += 1;
+            }
+            PerMessage {
+                index: message.index,
+                publisher: message.publisher,
+                size_bytes: message.payload_bytes,
+                warm_up: message.warm_up,
+                latency_ms: Latency::of(&Sorted::new(latencies)),
+                hops,
+            }
+        })
+        .collect()
+}
+
+fn bytes(outcome: &Outcome) -> Bytes {
+    let sum = |field: fn(&Counters) -> u64| outcome.nodes.iter().map(field).sum::<u64>();
+    let kinds = KINDS.map(|(name, field)| {
+        let total =
+            outcome
+                .nodes
+                .iter()
+                .map(field)
+                .fold(Kind { count: 0, bytes: 0 }, |sum, kind| Kind {
+                    count: sum.count + kind.count,
+                    bytes: sum.bytes + kind.bytes,
+                });
+        (name, total)
+    });
+    let payload = kinds[0].1.bytes;
+    let deliveries = outcome.deliveries.len();
+    let copies = sum(|node| node.first_copies) + sum(|node| node.duplicates);
+    Bytes {
+        payload,
+        control: kinds[1..].iter().map(|(_, kind)| kind.bytes).sum(),
+        wire: sum(|node| node.wire_sent_bytes),
+        copies_per_delivery: (deliveries > 0).then(|| copies as f64 / deliveries as f64),
+        kinds: kinds.into_iter().collect(),
+        packets_dropped: sum(|node| node.packets_dropped),
+    }
+}
+
+/// Messages first, then everything that is control.
+const KINDS: [(&str, fn(&Counters) -> KindCounter); 7] = [
+    ("messages", |node| node.messages),
+    ("subscriptions", |node| node.subscriptions),
+    ("graft", |node| node.graft),
+    ("prune", |node| node.prune),
+    ("ihave", |node| node.ihave),
+    ("iwant", |node| node.iwant),
+    ("idontwant", |node| node.idontwant),
+];
+
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}
