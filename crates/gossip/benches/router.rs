@@ -48,7 +48,7 @@ impl Bench {
             hello.subscription(true, &bench.topic);
             hello.graft(&bench.topic);
             let hello = hello.finish().expect("two entries");
-            bench.frame(peer, body(&hello));
+            bench.frame(peer, hello);
         }
         assert_eq!(bench.router.mesh(&bench.topic).len(), PEERS as usize);
         bench
@@ -67,7 +67,7 @@ impl Bench {
         self.input(Input::Frame { peer, frame });
     }
 
-    /// A message that was never seen, as a frame without its prefix.
+    /// A message that was never seen, as a frame.
     fn message(&mut self, size: usize) -> (MessageId, Bytes) {
         let mut data = vec![0; size];
         data[..8].copy_from_slice(&self.next.to_be_bytes());
@@ -77,15 +77,9 @@ impl Bench {
         self.input(Input::Tick);
         (
             MessageId::of(&data),
-            body(&wire::message_frame(&self.topic, &data)),
+            wire::message_frame(&self.topic, &data),
         )
     }
-}
-
-/// A frame without its length prefix.
-fn body(frame: &Bytes) -> Bytes {
-    let (_, prefix) = wire::read_varint(frame).expect("our own frame");
-    frame.slice(prefix..)
 }
 
 /// A first copy: decoded, named, announced by IDONTWANT, accepted, forwarded to seven peers.

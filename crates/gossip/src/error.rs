@@ -135,6 +135,9 @@ pub enum ApiMisuse {
     /// A peer was connected twice.
     #[error("peer {0:?} is connected already")]
     AlreadyConnected(PeerIx),
+    /// A frame whose length prefix is not that of the rest: the driver cuts frames by it.
+    #[error("what came from peer {0:?} is not one frame")]
+    NotOneFrame(PeerIx),
     /// An input came before the outputs of the last one were drained.
     #[error("outputs of the last input were not drained with poll()")]
     OutputsNotDrained,

@@ -15,11 +15,12 @@ pub enum Input {
     Connected(NewPeer),
     /// A peer is gone.
     Disconnected(PeerIx),
-    /// A peer sent a frame; its length prefix is stripped.
+    /// A peer sent a frame; its length prefix is part of it, as it is of [`Output::Send`], so
+    /// that a message can go on in the memory it came in.
     Frame {
         /// Who.
         peer: PeerIx,
-        /// One RPC.
+        /// One RPC with its length.
         frame: Bytes,
     },
     /// The validator's verdict on an [`Output::Validate`].

@@ -14,6 +14,8 @@ pub(crate) struct Waiting {
     pub(crate) topic: TopicIx,
     pub(crate) from: PeerIx,
     pub(crate) data: Bytes,
+    /// The frame it came in, if it holds nothing else and can go on as it is.
+    pub(crate) frame: Option<Bytes>,
 }
 
 /// Waiting messages, bounded in number and bytes.

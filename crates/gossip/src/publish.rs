@@ -38,7 +38,7 @@ impl Router {
         ix: TopicIx,
         data: &Bytes,
     ) -> Result<(MessageId, usize), PublishError> {
-        let id = MessageId::of(data);
+        let id = self.ids.id_of(data);
         if self.seen.contains(&id) {
             return Err(PublishError::Duplicate(id));
         }

@@ -17,11 +17,12 @@ impl Router {
         if self.peers.get(peer).is_none() {
             return Err(ApiMisuse::UnknownPeer(peer));
         }
+        let body = wire::unframe(frame).ok_or(ApiMisuse::NotOneFrame(peer))?;
         self.stats.frames_received += 1;
         if self.is_graylisted(peer) {
             return Ok(());
         }
-        let rpc = match wire::decode(frame, &self.config.limits) {
+        let rpc = match wire::decode(&body, &self.config.limits) {
             Ok(rpc) => rpc,
             Err(error) => {
                 self.misbehaved(peer, None, PeerMisbehaved::Malformed(error));
@@ -34,7 +35,7 @@ impl Router {
         // Before messages: an id that arrives together with what it names must still count.
         self.on_idontwant(peer, &rpc.idontwant);
         for message in rpc.messages {
-            self.message(peer, message, frame.len());
+            self.message(peer, message, frame);
         }
         if self.strategy.keeps_mesh() {
             for topic in &rpc.graft {
@@ -51,7 +52,7 @@ impl Router {
         Ok(())
     }
 
-    fn message(&mut self, peer: PeerIx, message: WireMessage, frame_len: usize) {
+    fn message(&mut self, peer: PeerIx, message: WireMessage, frame: &Bytes) {
         let Some(ix) = self
             .topics
             .find(&message.topic)
@@ -59,7 +60,7 @@ impl Router {
         else {
             return;
         };
-        let id = MessageId::of(&message.data);
+        let id = self.ids.id_of(&message.data);
         if message.signed {
             return self.misbehaved(peer, Some(ix), PeerMisbehaved::SignedMessage { id });
         }
@@ -82,16 +83,22 @@ impl Router {
             expires,
         );
         self.announce_idontwant(ix, id, peer, message.data.len());
-        let data = detach_small(message.data, frame_len);
+        let topic = self.topics.get(ix).name.clone();
+        let alone = wire::message_frame_len(&topic, &message.data) == frame.len();
+        let (data, frame) = if alone {
+            (message.data, Some(frame.clone()))
+        } else {
+            (detach_small(message.data, frame.len()), None)
+        };
         self.pending.put(
             id,
             Waiting {
                 topic: ix,
                 from: peer,
                 data: data.clone(),
+                frame,
             },
         );
-        let topic = self.topics.get(ix).name.clone();
         self.output(Output::Validate {
             id,
             from: peer,
@@ -117,9 +124,15 @@ impl Router {
     /// The validator's verdict. One on a message that does not wait is ignored: it was judged
     /// before. One on a message whose topic was left meanwhile counts for scores only.
     pub(crate) fn validated(&mut self, id: MessageId, verdict: Verdict) {
-        let Some(Waiting { topic, from, data }) = self.pending.take(&id) else {
+        let Some(waiting) = self.pending.take(&id) else {
             return;
         };
+        let Waiting {
+            topic,
+            from,
+            data,
+            frame,
+        } = waiting;
         let status = match verdict {
             Verdict::Accept => Status::Valid {
                 at: self.now,
@@ -138,7 +151,7 @@ impl Router {
                 if !self.topics.get(topic).joined {
                     return;
                 }
-                self.forward(topic, id, &data, &senders);
+                self.forward(topic, id, &data, frame, &senders);
                 let topic = self.topics.get(topic).name.clone();
                 self.output(Output::Deliver {
                     id,
@@ -160,9 +173,17 @@ impl Router {
         }
     }
 
-    fn forward(&mut self, ix: TopicIx, id: MessageId, data: &Bytes, senders: &[PeerIx]) {
+    fn forward(
+        &mut self,
+        ix: TopicIx,
+        id: MessageId,
+        data: &Bytes,
+        frame: Option<Bytes>,
+        senders: &[PeerIx],
+    ) {
         let topic = self.topics.get(ix);
-        let frame = wire::message_frame(&topic.name, data);
+        // As it came, where the message came alone; cut out of a larger frame otherwise.
+        let frame = frame.unwrap_or_else(|| wire::message_frame(&topic.name, data));
         let view = View {
             config: &self.config,
             topic,

@@ -8,6 +8,7 @@ use crate::backoff::Backoffs;
 use crate::cache::Cache;
 use crate::config::{Config, ConfigError};
 use crate::error::{ApiMisuse, PeerMisbehaved, Penalty};
+use crate::ids::{Hashed, MessageIds};
 use crate::io::{Class, Input, Output, Progress, Report, Stats};
 use crate::peers::Peers;
 use crate::pending::Pending;
@@ -30,6 +31,7 @@ use crate::wire::{self, Encoder};
 pub struct Router {
     pub(crate) config: Config,
     pub(crate) strategy: Box<dyn Strategy>,
+    pub(crate) ids: Box<dyn MessageIds>,
     pub(crate) rng: Rng,
     pub(crate) now: Time,
     pub(crate) heartbeats: u64,
@@ -63,6 +65,7 @@ impl Router {
         let limits = &config.limits;
         Ok(Self {
             strategy: config.strategy.build(),
+            ids: Box::new(Hashed),
             now,
             heartbeats: 0,
             next_heartbeat: now.after(config.heartbeat_delay),
@@ -87,6 +90,13 @@ impl Router {
             rng,
             config,
         })
+    }
+
+    /// Has message ids computed by `ids`.
+    #[must_use]
+    pub fn with_message_ids(mut self, ids: Box<dyn MessageIds>) -> Self {
+        self.ids = ids;
+        self
     }
 
     /// Takes one input, then runs every timer that is due.

@@ -1,3 +1,24 @@
-//! Sans-IO network emulation.
+//! Sans-IO network emulation: rates, delays, queues, and a TCP model on top.
+//!
+//! [`Host`] is one machine's network stack: an uplink, a downlink, and the two TCP halves of each
+//! connection. It is driven like every machine of this project: an input with the time, then
+//! outputs until there are none, then a timer. What two hosts exchange are bursts: packets that
+//! leave back to back on one connection travel as one event, so the work of a run follows the
+//! number of messages and not of packets.
+//!
+//! Times are nanoseconds from an arbitrary start, rates bytes per second.
 
+mod connection;
+mod downlink;
+mod host;
+mod inflight;
 pub mod packet;
+mod profile;
+mod queue;
+mod rate;
+mod uplink;
+
+pub use downlink::Discipline;
+pub use host::{Arrival, Config, ConnIx, Host, Input, Misuse, Output, Priority, Totals};
+pub use profile::{Idle, LARGE_WINDOW_PACKETS, Profile, Sharing};
+pub use rate::Rate;

@@ -22,6 +22,7 @@ mod publish;
 mod rejection;
 mod relay;
 mod senders;
+mod signals;
 mod validate;
 
 #[cfg(test)]
@@ -34,3 +35,4 @@ pub use io::{
 pub use rejection::Rejection;
 pub use relay::Relay;
 pub use senders::SenderLimits;
+pub use signals::SignalHashes;

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use undertone_gossip::{self as gossip, ApiMisuse, MessageId, Topic};
 use undertone_message::message::MAX_META_BYTES;
 use undertone_message::{PubsubTopic, WakuMessage, message_hash};
-use undertone_rln::{CheckedProof, Epoch, RateLimitProof, Seen, fr_from_le, signal_hash};
+use undertone_rln::{CheckedProof, Epoch, RateLimitProof, Seen, fr_from_le};
 
 use crate::checks::Purpose;
 use crate::io::{Output, ProofFailure, PublishError, Published};
@@ -58,14 +58,14 @@ impl Relay {
         };
         if self.needs_proof(&message) {
             let timestamp_ns = message.timestamp_ns();
-            let x = signal_hash(&message.payload, &message.content_topic, timestamp_ns);
+            let x = self.signals.hash_of(&message);
             // The epoch of the timestamp, which is what receivers compare it with.
             let time_ns = u64::try_from(timestamp_ns).unwrap_or(0);
             let epoch = Epoch::at(time_ns, rln.policy.epoch_size_s);
             self.proving.insert(token, Proving { topic, message });
             self.output(Output::Prove { token, epoch, x });
         } else {
-            let checked = self.check_proof(rln, &message);
+            let checked = self.check_proof(&message);
             match checked.and_then(|proof| unused(&self.look_up(&proof)).map(|()| proof)) {
                 Ok(proof) => {
                     let proving = Box::new(Proving { topic, message });

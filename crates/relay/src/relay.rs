@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use undertone_gossip::{
-    self as gossip, ApiMisuse, ConfigError, MessageId, PeerIx, Router, Time, Topic,
+    self as gossip, ApiMisuse, ConfigError, MessageId, MessageIds, PeerIx, Router, Time, Topic,
 };
 use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_rln::{Epoch, NullifierLog, RootWindow};
@@ -13,12 +13,14 @@ use crate::config::RelayConfig;
 use crate::io::{Input, Output, RelayReport, SubscribeError};
 use crate::publish::Proving;
 use crate::senders::{SenderLimits, Senders};
+use crate::signals::{Hashed, SignalHashes};
 
 /// Waku Relay.
 #[derive(Debug)]
 pub struct Relay {
     pub(crate) config: RelayConfig,
     pub(crate) router: Router,
+    pub(crate) signals: Box<dyn SignalHashes>,
     pub(crate) now: Time,
     pub(crate) unix_ns_at_zero: u64,
     pub(crate) topics: BTreeMap<Topic, PubsubTopic>,
@@ -54,6 +56,7 @@ impl Relay {
         let rln = config.rln.as_ref();
         Ok(Self {
             router,
+            signals: Box::new(Hashed),
             now,
             unix_ns_at_zero: 0,
             topics: BTreeMap::new(),
@@ -80,6 +83,14 @@ impl Relay {
             outputs: VecDeque::new(),
             config,
         })
+    }
+
+    /// Has message ids and signals hashed by `ids` and `signals`.
+    #[must_use]
+    pub fn with_hashes(mut self, ids: Box<dyn MessageIds>, signals: Box<dyn SignalHashes>) -> Self {
+        self.router = self.router.with_message_ids(ids);
+        self.signals = signals;
+        self
     }
 
     /// Takes one input.

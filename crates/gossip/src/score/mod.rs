@@ -243,12 +243,12 @@ impl Scores {
 
     /// Runs every decay tick that is due. Returns whether there was one.
     pub(crate) fn decay(&mut self, now: Time) -> bool {
-        let Some(params) = self.params.clone() else {
-            return false;
-        };
         if now < self.next_decay {
             return false;
         }
+        let Some(params) = self.params.clone() else {
+            return false;
+        };
         // One tick even after a long sleep: the missed ones are not made up for, as in go and rust.
         self.next_decay = now.after(params.decay_interval);
         let over: Vec<_> = self

@@ -3,7 +3,7 @@
 use super::net::Net;
 use super::raw;
 use super::solo::{Solo, TOPIC, delivered, misdeeds, outbound, peer, receivers, said, sends};
-use crate::{Config, Input, MessageId, Output, PeerMisbehaved, Time, Topic, Verdict};
+use crate::{Config, Input, MessageId, Output, PeerIx, PeerMisbehaved, Time, Topic, Verdict};
 
 fn mesh_of(count: u32) -> Solo {
     let mut solo = Solo::joined(Config::waku());
@@ -171,4 +171,29 @@ fn topics_do_not_mix() {
     assert_eq!(receivers(&solo.verdict(b"m", Verdict::Accept)), [0; 0]);
     solo.frame(0, raw::publish(TOPIC, b"n"));
     assert_eq!(receivers(&solo.verdict(b"n", Verdict::Accept)), [1]);
+}
+
+fn forwarded(received: bytes::Bytes) -> bytes::Bytes {
+    let mut solo = mesh_of(2);
+    let (peer, frame) = (PeerIx(0), received);
+    solo.input(Input::Frame { peer, frame });
+    let (_, _, frame) = sends(&solo.verdict(b"alone", Verdict::Accept)).remove(0);
+    frame
+}
+
+#[test]
+fn a_message_that_came_alone_goes_on_in_the_memory_it_came_in() {
+    let received = raw::framed(&raw::publish(TOPIC, b"alone"));
+    let forwarded = forwarded(received.clone());
+    assert_eq!(forwarded, received);
+    assert_eq!(forwarded.as_ptr(), received.as_ptr(), "not a copy");
+}
+
+#[test]
+fn what_a_stranger_adds_to_a_frame_is_not_passed_on() {
+    let alone = raw::publish(TOPIC, b"alone");
+    for addition in [raw::number(77, 1), raw::bytes(9, b"hitchhiker")] {
+        let received = raw::framed(&[alone.clone(), addition].concat());
+        assert_eq!(forwarded(received), raw::framed(&alone));
+    }
 }

@@ -205,7 +205,7 @@ impl Driver {
             }
             Op::Frame(n, _) if !self.connected.contains(n) => return Ok(()),
             Op::Frame(n, entries) => {
-                let frame = entries.concat().into();
+                let frame = raw::framed(&entries.concat());
                 Input::Frame {
                     peer: PeerIx(*n),
                     frame,

@@ -23,7 +23,7 @@ fn ids(data: &[&[u8]]) -> Vec<MessageId> {
 fn a_message_crosses_a_pair_that_has_no_mesh_link() {
     let mut net = Net::pair(&Config::waku());
     for (node, other) in [(0, 1), (1, 0)] {
-        let frame = raw::prune(TOPIC, Some(3600), &[]).into();
+        let frame = raw::framed(&raw::prune(TOPIC, Some(3600), &[]));
         let peer = PeerIx(other);
         net.input(node, Input::Frame { peer, frame });
     }

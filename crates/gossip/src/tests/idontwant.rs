@@ -194,7 +194,7 @@ fn it_saves_a_copy_that_waits_on_a_slow_link() {
 fn it_is_heard_from_peers_that_are_not_subscribed() {
     let mut solo = mesh_of(1);
     solo.connect(peer(7));
-    let frame = raw::idontwant(&id(&LARGE)).into();
+    let frame = raw::framed(&raw::idontwant(&id(&LARGE)));
     let peer = PeerIx(7);
     solo.input(Input::Frame { peer, frame });
     solo.frame(7, raw::subscribe(TOPIC));

@@ -249,10 +249,9 @@ impl Net {
         self.trace.update(self.now.as_nanos().to_le_bytes());
         self.trace.update([from as u8, to as u8]);
         self.trace.update(frame);
-        let frame = strip_prefix(frame);
-        let rpc = wire::decode(&frame, &Limits::default()).unwrap();
+        let rpc = wire::decode(&strip_prefix(frame), &Limits::default()).unwrap();
         self.arrivals.push(Arrival { from, to, rpc });
-        let peer = PeerIx(from as u32);
+        let (peer, frame) = (PeerIx(from as u32), frame.clone());
         self.work.push_back((to, Input::Frame { peer, frame }));
     }
 

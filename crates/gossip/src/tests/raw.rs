@@ -85,6 +85,11 @@ pub(crate) fn made_up_ids(first: u32, count: usize) -> Vec<MessageId> {
     ids.map(|i| MessageId::of(&i.to_be_bytes())).collect()
 }
 
+/// An RPC as a frame.
+pub(crate) fn framed(rpc: &[u8]) -> Bytes {
+    [varint(rpc.len() as u64), rpc.to_vec()].concat().into()
+}
+
 /// The RPC inside an encoded frame, whose length prefix must be exact.
 pub(crate) fn strip_prefix(frame: &Bytes) -> Bytes {
     let (len, prefix) = crate::wire::read_varint(frame).unwrap();

@@ -73,8 +73,8 @@ impl Solo {
         std::iter::from_fn(|| self.router.poll()).collect()
     }
 
-    pub(crate) fn frame(&mut self, n: u32, rpc: impl Into<Bytes>) -> Vec<Output> {
-        let (peer, frame) = (PeerIx(n), rpc.into());
+    pub(crate) fn frame(&mut self, n: u32, rpc: impl AsRef<[u8]>) -> Vec<Output> {
+        let (peer, frame) = (PeerIx(n), raw::framed(rpc.as_ref()));
         self.input(Input::Frame { peer, frame })
     }
 

@@ -20,9 +20,20 @@ fn write_header(out: &mut Vec<u8>, number: u8, len: usize) {
     write_varint(out, len as u64);
 }
 
+fn message_len(topic: &Topic, data: &[u8]) -> usize {
+    field_len(data.len()) + field_len(topic.as_bytes().len())
+}
+
+/// Bytes of [`message_frame`]. A frame of this length that holds the message holds nothing else:
+/// every other field, and every longer way to write these, takes bytes.
+pub(crate) fn message_frame_len(topic: &Topic, data: &[u8]) -> usize {
+    let rpc = field_len(message_len(topic, data));
+    varint_len(rpc as u64) + rpc
+}
+
 /// The whole frame that carries one message: written once and shared between all its receivers.
 pub fn message_frame(topic: &Topic, data: &[u8]) -> Bytes {
-    let message = field_len(data.len()) + field_len(topic.as_bytes().len());
+    let message = message_len(topic, data);
     let rpc = field_len(message);
     let mut out = Vec::with_capacity(varint_len(rpc as u64) + rpc);
     write_varint(&mut out, rpc as u64);

@@ -1,7 +1,8 @@
 //! The pubsub RPC on the wire: protobuf, read with limits and without copying.
 //!
 //! Field numbers: libp2p pubsub README, GossipSub v1.0 to v1.2. A frame is an unsigned varint
-//! length followed by one RPC; decoding takes the RPC alone, encoding writes the whole frame.
+//! length followed by one RPC; decoding takes the RPC alone, encoding writes the whole frame,
+//! [`unframe`] takes the one out of the other.
 
 mod decode;
 mod encode;
@@ -13,11 +14,18 @@ mod tests;
 use bytes::Bytes;
 
 pub use decode::decode;
-pub(crate) use encode::{ENTRY_OVERHEAD_BYTES, ids_bytes, px_bytes};
+pub(crate) use encode::{ENTRY_OVERHEAD_BYTES, ids_bytes, message_frame_len, px_bytes};
 pub use encode::{Encoder, message_frame};
 pub use varint::{MAX_LEN as VARINT_LEN_MAX, VarintError, read_varint};
 
 use crate::types::{MessageId, Topic};
+
+/// The RPC in a frame, or `None` when the length prefix is not that of the rest.
+pub fn unframe(frame: &Bytes) -> Option<Bytes> {
+    let (len, prefix) = read_varint(frame).ok()?;
+    let body = frame.slice(prefix..);
+    (u64::try_from(body.len()) == Ok(len)).then_some(body)
+}
 
 /// One decoded RPC. Bytes are slices of the frame.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -43,7 +43,7 @@ impl<S: AsyncRead + Unpin> FrameReader<S> {
         }
     }
 
-    /// The next frame without its prefix; `None` when the stream has ended.
+    /// The next frame with its prefix; `None` when the stream has ended.
     pub(crate) fn poll_frame(
         &mut self,
         cx: &mut Context<'_>,
@@ -89,9 +89,8 @@ impl<S: AsyncRead + Unpin> FrameReader<S> {
         if self.filled < end {
             return Ok(Err(end - self.filled));
         }
-        let mut bytes = self.buffer.split_to(end);
+        let bytes = self.buffer.split_to(end);
         self.filled -= end;
-        bytes.advance(prefix);
         Ok(Ok(bytes.freeze()))
     }
 }

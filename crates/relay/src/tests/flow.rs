@@ -98,9 +98,9 @@ fn one_frame_with_more_messages_than_checks_loses_only_what_does_not_fit() {
     let mut config = config();
     config.rln.as_mut().unwrap().checks_max = 4;
     let mut solo = Solo::with(config);
-    let rpcs = (0..6).map(|i| message_rpc(&topic(), &proved("hello", i).encode()));
-    let frame = rpcs.flat_map(|rpc| rpc.to_vec()).collect::<Vec<_>>();
-    let outputs = solo.frame(1, frame.into());
+    let frames = (0..6).map(|i| message_frame(&topic(), &proved("hello", i).encode()));
+    let rpc: Vec<u8> = frames.flat_map(|frame| strip_prefix(&frame)).collect();
+    let outputs = solo.frame(1, framed(&rpc));
     let tickets = tickets(&outputs);
     assert_eq!(tickets.len(), 4);
     assert_eq!(rejections(&outputs).len(), 2);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use undertone_gossip::wire::{self, Encoder, read_varint};
+use undertone_gossip::wire::{self, Encoder};
 use undertone_gossip::{
     Direction, Features, Limits, NewPeer, PeerIx, PeerMisbehaved, Report, Time, Topic,
 };
@@ -31,25 +31,36 @@ pub(crate) fn new_peer(peer: u32) -> NewPeer {
     }
 }
 
-/// A frame as a driver hands it over, without its length.
+/// The RPC in a frame.
 pub(crate) fn strip_prefix(frame: &Bytes) -> Bytes {
-    let (len, prefix) = read_varint(frame).unwrap();
-    assert_eq!(len as usize, frame.len() - prefix);
-    frame.slice(prefix..)
+    wire::unframe(frame).unwrap()
+}
+
+/// An RPC as a frame.
+pub(crate) fn framed(rpc: &[u8]) -> Bytes {
+    let mut frame = Vec::new();
+    let mut len = rpc.len();
+    while len >= 0x80 {
+        frame.push(len as u8 | 0x80);
+        len >>= 7;
+    }
+    frame.push(len as u8);
+    frame.extend_from_slice(rpc);
+    frame.into()
 }
 
 pub(crate) fn gossip_topic(topic: &PubsubTopic) -> Topic {
     Topic::new(&topic.to_string())
 }
 
-pub(crate) fn message_rpc(topic: &PubsubTopic, data: &[u8]) -> Bytes {
-    strip_prefix(&wire::message_frame(&gossip_topic(topic), data))
+pub(crate) fn message_frame(topic: &PubsubTopic, data: &[u8]) -> Bytes {
+    wire::message_frame(&gossip_topic(topic), data)
 }
 
-pub(crate) fn subscribe_rpc(topic: &PubsubTopic) -> Bytes {
+pub(crate) fn subscribe_frame(topic: &PubsubTopic) -> Bytes {
     let mut encoder = Encoder::default();
     encoder.subscription(true, &gossip_topic(topic));
-    strip_prefix(&encoder.finish().unwrap())
+    encoder.finish().unwrap()
 }
 
 impl Solo {
@@ -73,7 +84,7 @@ impl Solo {
         solo.input(Input::Subscribe(topic()));
         for peer in 1..=3 {
             solo.input(Input::Connected(new_peer(peer)));
-            solo.frame(peer, subscribe_rpc(&topic()));
+            solo.frame(peer, subscribe_frame(&topic()));
         }
         solo.now = settled;
         solo.input(Input::Tick);
@@ -93,7 +104,7 @@ impl Solo {
     }
 
     pub(crate) fn receive(&mut self, peer: u32, data: &[u8]) -> Vec<Output> {
-        self.frame(peer, message_rpc(&topic(), data))
+        self.frame(peer, message_frame(&topic(), data))
     }
 
     pub(crate) fn receive_message(&mut self, peer: u32, message: &WakuMessage) -> Vec<Output> {

@@ -112,7 +112,7 @@ fn a_topic_that_is_not_joined() {
     let elsewhere = PubsubTopic::parse("/waku/2/rs/1/1").unwrap();
     let data = Bytes::from(proved("hello", 1).encode());
     // The router drops such messages without a word; validation is the second line of defence.
-    assert_eq!(solo.frame(1, message_rpc(&elsewhere, &data)).len(), 0);
+    assert_eq!(solo.frame(1, message_frame(&elsewhere, &data)).len(), 0);
     let topic = gossip_topic(&elsewhere);
     let verdict = solo
         .relay

@@ -1,0 +1,190 @@
+//! The two halves of one host's end of a connection.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::inflight::Window;
+use crate::profile::Profile;
+
+/// A frame that is not yet wholly sent.
+#[derive(Debug)]
+pub(crate) struct Unsent<P> {
+    pub(crate) frame: P,
+    pub(crate) bytes_left: u64,
+    pub(crate) packets_left: u32,
+    /// Its place among all that the host has written.
+    pub(crate) order: u64,
+    pub(crate) started: bool,
+}
+
+/// Packets of one frame that leave back to back.
+#[derive(Clone, Debug)]
+pub(crate) struct Burst<P> {
+    /// Its place on the connection.
+    pub(crate) seq: u32,
+    pub(crate) packets: u32,
+    /// The sender's window, packets.
+    pub(crate) window: u32,
+    pub(crate) wire_bytes: u64,
+    /// From its first to its last packet.
+    pub(crate) lasts_ns: u64,
+    /// Packets of it that are not there.
+    pub(crate) missing: u32,
+    /// Those of them that the receiver's queue dropped; the sender knows of the others.
+    pub(crate) dropped: u32,
+    /// Whether the sender waits for the acknowledgement.
+    pub(crate) ack_wanted: bool,
+    /// Whether it fills the hole that an earlier one of this number left.
+    pub(crate) repair: bool,
+    /// The frame that ends with it.
+    pub(crate) frame: Option<P>,
+}
+
+/// What was lost and must be sent again.
+#[derive(Debug)]
+pub(crate) struct Repair<P> {
+    pub(crate) seq: u32,
+    pub(crate) packets: u32,
+    pub(crate) wire_bytes: u64,
+    pub(crate) frame: Option<P>,
+    pub(crate) tries: u32,
+}
+
+/// What has arrived ahead of a hole.
+#[derive(Debug)]
+pub(crate) struct Held<P> {
+    pub(crate) missing: u32,
+    pub(crate) frame: Option<P>,
+}
+
+/// One end of a connection.
+#[derive(Debug)]
+pub(crate) struct Connection<P> {
+    pub(crate) remote: u32,
+    pub(crate) remote_conn: u32,
+    /// To the remote.
+    pub(crate) delay_ns: u64,
+    /// From the remote.
+    pub(crate) reverse_delay_ns: u64,
+    pub(crate) window: Window,
+    pub(crate) unsent: VecDeque<Unsent<P>>,
+    pub(crate) unsent_bytes: u64,
+    /// Whether the writer was told to wait.
+    pub(crate) writer_waits: bool,
+    /// Whether the uplink knows that it could send.
+    pub(crate) ready: bool,
+    /// Whether a timer watches for an acknowledgement.
+    pub(crate) watched: bool,
+    pub(crate) next_seq: u32,
+    /// Acknowledgements that this end has caused so far, for the delay of the next.
+    pub(crate) acks: u32,
+    pub(crate) repairs: Vec<Repair<P>>,
+    pub(crate) expected_seq: u32,
+    pub(crate) held: BTreeMap<u32, Held<P>>,
+    /// No packet of it arrives before this time: packets of one connection keep their order.
+    pub(crate) arrives_after_ns: u64,
+}
+
+impl<P> Connection<P> {
+    pub(crate) fn new(
+        profile: &Profile,
+        remote: (u32, u32),
+        delays_ns: (u64, u64),
+        setup_packets: u32,
+    ) -> Self {
+        Self {
+            remote: remote.0,
+            remote_conn: remote.1,
+            delay_ns: delays_ns.0,
+            reverse_delay_ns: delays_ns.1,
+            window: Window::new(profile, setup_packets),
+            unsent: VecDeque::new(),
+            unsent_bytes: 0,
+            writer_waits: false,
+            ready: false,
+            watched: false,
+            next_seq: 0,
+            acks: setup_packets,
+            repairs: Vec::new(),
+            expected_seq: 0,
+            held: BTreeMap::new(),
+            arrives_after_ns: 0,
+        }
+    }
+
+    pub(crate) fn rto_ns(&self, profile: &Profile) -> u64 {
+        self.delay_ns + self.reverse_delay_ns + profile.rto_min_ns
+    }
+
+    /// Takes the packets that go next: at most `packets` of the first unsent frame. Returns the
+    /// burst, its place and times still to be filled in, and whether its frame begins with it.
+    pub(crate) fn cut(&mut self, packets: u32, profile: &Profile) -> Option<(Burst<P>, bool)> {
+        let first = self.unsent.front_mut()?;
+        let packets = packets.min(first.packets_left);
+        let whole = packets == first.packets_left;
+        let data = if whole {
+            first.bytes_left
+        } else {
+            u64::from(packets) * u64::from(profile.segment_bytes)
+        };
+        let begins = !std::mem::replace(&mut first.started, true);
+        first.packets_left -= packets;
+        first.bytes_left -= data;
+        self.unsent_bytes -= data;
+        let frame = if whole {
+            self.unsent.pop_front().map(|sent| sent.frame)
+        } else {
+            None
+        };
+        if self.unsent.is_empty() {
+            self.unsent = VecDeque::new();
+        }
+        let seq = self.next_seq;
+        self.next_seq += 1;
+        let burst = Burst {
+            seq,
+            packets,
+            window: self.window.packets(),
+            wire_bytes: profile.wire_bytes(data, packets),
+            lasts_ns: 0,
+            missing: 0,
+            dropped: 0,
+            ack_wanted: false,
+            repair: false,
+            frame,
+        };
+        Some((burst, begins))
+    }
+
+    /// A burst is here. Returns the frames that are complete with it, in order, through `deliver`,
+    /// and the numbers of bursts before it of which nothing has come.
+    pub(crate) fn arrived(&mut self, burst: Burst<P>, mut deliver: impl FnMut(P)) -> Vec<u32> {
+        let in_order = burst.seq == self.expected_seq && burst.missing == 0;
+        if in_order && self.held.is_empty() {
+            self.expected_seq += 1;
+            burst.frame.map(deliver);
+            return Vec::new();
+        }
+        if burst.repair
+            && let Some(held) = self.held.get_mut(&burst.seq)
+        {
+            held.missing = (held.missing + burst.missing).saturating_sub(burst.packets);
+            held.frame = held.frame.take().or(burst.frame);
+        } else if burst.seq >= self.expected_seq {
+            let held = Held {
+                missing: burst.missing,
+                frame: burst.frame,
+            };
+            self.held.insert(burst.seq, held);
+        }
+        let gaps = (self.expected_seq..burst.seq).filter(|seq| !self.held.contains_key(seq));
+        let gaps = gaps.collect();
+        while let Some(held) = self.held.get(&self.expected_seq)
+            && held.missing == 0
+        {
+            let held = self.held.remove(&self.expected_seq);
+            held.and_then(|held| held.frame).map(&mut deliver);
+            self.expected_seq += 1;
+        }
+        gaps
+    }
+}

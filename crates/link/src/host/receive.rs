@@ -1,0 +1,194 @@
+//! Bursts become frames, and acknowledgements for those who wait for them.
+
+use crate::connection::Burst;
+use crate::host::{Arrival, Arriving, ConnIx, Host, Later, Output, Travels};
+
+impl<P> Host<P> {
+    pub(crate) fn burst_begins(&mut self, conn: u32, burst: Burst<P>) {
+        if self.get(conn).is_none() {
+            self.totals.orphaned_packets += u64::from(burst.packets - burst.missing);
+            return;
+        }
+        if self.now < self.config.unlimited_until_ns {
+            if burst.ack_wanted {
+                let delay = self.ack_delay(conn, burst.packets);
+                let packets = burst.packets;
+                self.later
+                    .at(self.now + delay, Later::Ack { conn, packets });
+            }
+            return self.passed(conn, burst);
+        }
+        let here = burst.wire_bytes
+            - burst.wire_bytes * u64::from(burst.missing) / u64::from(burst.packets);
+        if burst.lasts_ns == 0 && !burst.ack_wanted {
+            let passed = self.downlink.at_once(self.now, here);
+            return self.pass(passed, conn, burst);
+        }
+        self.arrivals += 1;
+        let id = self.arrivals;
+        self.downlink.begin(self.now, id, here, burst.lasts_ns);
+        self.later
+            .at(self.now + burst.lasts_ns, Later::BurstEnds { burst: id });
+        let step_ns = self.ack_delay(conn, burst.packets).max(1);
+        let next_ack_ns = self.now + self.downlink.wait_ns() + step_ns;
+        if burst.ack_wanted {
+            let burst = id;
+            self.later
+                .at(next_ack_ns, Later::AckSome { burst, step_ns });
+        }
+        self.arriving.push(Arriving {
+            id,
+            conn,
+            from_ns: self.now,
+            acked: 0,
+            next_ack_ns,
+            burst,
+        });
+    }
+
+    /// From a packet to its acknowledgement.
+    fn ack_delay(&self, conn: u32, packets: u32) -> u64 {
+        let profile = &self.config.profile;
+        let every = profile.ack_every_packets;
+        if every > 0 && packets >= every {
+            return self.downlink.time_ns(u64::from(every) * 1500);
+        }
+        self.get(conn)
+            .map_or(0, |c| profile.ack_delay_after(c.acks, packets))
+    }
+
+    /// Acknowledges what of an arriving burst has passed by now, and again after twice the time:
+    /// the sender then always knows of room for more before it has used up the last.
+    pub(crate) fn ack_some(&mut self, id: u64, step_ns: u64) {
+        let waits = self.downlink.wait_ns();
+        let Some(arriving) = self.arriving.iter_mut().find(|a| a.id == id) else {
+            return;
+        };
+        let burst = &arriving.burst;
+        let here = burst.packets - burst.missing;
+        let passed_for = self.now.saturating_sub(arriving.from_ns + waits);
+        let share = passed_for as f64 / burst.lasts_ns.max(1) as f64;
+        let passed = ((f64::from(here) * share) as u32).min(here);
+        let fresh = passed.saturating_sub(arriving.acked);
+        let conn = arriving.conn;
+        arriving.acked += fresh;
+        let step_ns = step_ns * 2;
+        arriving.next_ack_ns = self.now + step_ns;
+        let next_ack_ns = arriving.next_ack_ns;
+        let burst = id;
+        self.later
+            .at(next_ack_ns, Later::AckSome { burst, step_ns });
+        if fresh > 0 {
+            self.send_ack(conn, fresh);
+        }
+    }
+
+    pub(crate) fn burst_ends(&mut self, id: u64) {
+        let (passed, dropped) = self.downlink.end(self.now, id);
+        let Some(at) = self.arriving.iter().position(|a| a.id == id) else {
+            return;
+        };
+        let Arriving {
+            conn,
+            mut burst,
+            acked,
+            next_ack_ns,
+            ..
+        } = self.arriving.remove(at);
+        let dropped = dropped.min(burst.packets - burst.missing);
+        self.totals.lost_packets += u64::from(dropped);
+        burst.missing += dropped;
+        burst.dropped = dropped;
+        if burst.ack_wanted {
+            let packets = burst.packets - burst.missing.min(burst.packets);
+            let rest = packets.saturating_sub(acked);
+            // With the acknowledgement that is due anyway, if all is here by then.
+            let delayed = passed + self.ack_delay(conn, burst.packets);
+            let at = if passed <= next_ack_ns {
+                next_ack_ns.min(delayed)
+            } else {
+                delayed
+            };
+            if rest > 0 {
+                let packets = rest;
+                self.later.at(at, Later::Ack { conn, packets });
+            }
+        }
+        self.pass(passed, conn, burst);
+    }
+
+    fn pass(&mut self, passed_ns: u64, conn: u32, burst: Burst<P>) {
+        if passed_ns <= self.now {
+            self.passed(conn, burst);
+        } else {
+            self.later.at(passed_ns, Later::Passed { conn, burst });
+        }
+    }
+
+    /// The last packet of a burst is here.
+    pub(crate) fn passed(&mut self, conn: u32, burst: Burst<P>) {
+        let header = u64::from(self.config.profile.header_bytes);
+        let here = burst.packets - burst.missing.min(burst.packets);
+        if self.get(conn).is_none() {
+            self.totals.orphaned_packets += u64::from(here);
+            return;
+        }
+        let (missing, dropped) = (burst.missing, burst.dropped);
+        self.totals.received_packets += u64::from(here);
+        self.totals.received_bytes +=
+            burst.wire_bytes - burst.wire_bytes * u64::from(missing) / u64::from(burst.packets);
+        if !burst.ack_wanted {
+            // Acknowledged like any other, but without an event: nobody waits for it.
+            self.totals.sent_bytes += header * u64::from(here.div_ceil(2));
+        }
+        let seq = burst.seq;
+        let mut frames = Vec::new();
+        let gaps = match self.get_mut(conn) {
+            Some(connection) => connection.arrived(burst, |frame| frames.push(frame)),
+            None => Vec::new(),
+        };
+        for frame in frames {
+            let conn = ConnIx(conn);
+            self.outputs.push_back(Output::Received { conn, frame });
+        }
+        for seq in gaps {
+            self.report_loss(conn, seq, 0, here);
+        }
+        if missing > 0 {
+            self.report_loss(conn, seq, dropped, here);
+        }
+    }
+
+    pub(crate) fn send_ack(&mut self, conn: u32, packets: u32) {
+        self.totals.sent_bytes += u64::from(self.config.profile.header_bytes);
+        self.tell(conn, Travels::Ack(packets));
+    }
+
+    fn report_loss(&mut self, conn: u32, seq: u32, dropped: u32, later: u32) {
+        self.tell(
+            conn,
+            Travels::Loss {
+                seq,
+                dropped,
+                later,
+            },
+        );
+    }
+
+    /// Acknowledgements do not queue behind data.
+    fn tell(&mut self, conn: u32, what: Travels<P>) {
+        let Some(connection) = self.get(conn) else {
+            return;
+        };
+        let (to, remote_conn) = (connection.remote, ConnIx(connection.remote_conn));
+        let at_ns = self.now + connection.delay_ns;
+        self.outputs.push_back(Output::Send {
+            to,
+            at_ns,
+            arrival: Arrival {
+                conn: remote_conn,
+                what,
+            },
+        });
+    }
+}

@@ -1,0 +1,84 @@
+//! Sending again what was lost.
+
+use crate::connection::{Burst, Repair};
+use crate::host::{Host, Later};
+
+/// Packets that must arrive after a lost one for the sender to believe it lost (RFC 5681).
+const DUPLICATE_ACKS: u32 = 3;
+
+impl<P> Host<P> {
+    /// The receiver misses something; its queue dropped so many packets of it.
+    pub(crate) fn loss_reported(&mut self, conn: u32, seq: u32, dropped: u32, later: u32) {
+        let (now, profile) = (self.now, self.config.profile);
+        let Some(connection) = self.get_mut(conn) else {
+            return;
+        };
+        connection.window.dropped(dropped);
+        let data = u64::from(dropped) * u64::from(profile.segment_bytes);
+        let wire_bytes = profile.wire_bytes(data, dropped);
+        let known = connection.repairs.iter_mut().find(|r| r.seq == seq);
+        let is_known = known.is_some();
+        match known {
+            Some(repair) => {
+                repair.packets += dropped;
+                repair.wire_bytes += wire_bytes;
+            }
+            // Sent again already.
+            None if dropped == 0 => return,
+            None => connection.repairs.push(Repair {
+                seq,
+                packets: dropped,
+                wire_bytes,
+                frame: None,
+                tries: 0,
+            }),
+        }
+        if later >= DUPLICATE_ACKS {
+            connection.window.lost();
+            self.repair(conn, seq);
+        } else if !is_known {
+            let rto_ns = connection.rto_ns(&profile);
+            self.later.at(now + rto_ns, Later::TimeOut { conn, seq });
+        }
+    }
+
+    pub(crate) fn time_out(&mut self, conn: u32, seq: u32) {
+        let profile = self.config.profile;
+        let Some(connection) = self.get_mut(conn) else {
+            return;
+        };
+        if connection.repairs.iter().any(|r| r.seq == seq) {
+            connection.window.timed_out(&profile);
+            self.repair(conn, seq);
+        }
+    }
+
+    /// Sends a lost burst again, ahead of everything that waits.
+    fn repair(&mut self, conn: u32, seq: u32) {
+        let Some(connection) = self.get_mut(conn) else {
+            return;
+        };
+        let Some(at) = connection.repairs.iter().position(|r| r.seq == seq) else {
+            return;
+        };
+        let repair = connection.repairs.remove(at);
+        let packets = repair.packets;
+        let window = connection.window.packets();
+        self.totals.repaired_packets += u64::from(packets);
+        self.emit(
+            conn,
+            Burst {
+                seq,
+                packets,
+                window,
+                wire_bytes: repair.wire_bytes,
+                lasts_ns: 0,
+                missing: 0,
+                dropped: 0,
+                ack_wanted: false,
+                repair: true,
+                frame: repair.frame,
+            },
+        );
+    }
+}

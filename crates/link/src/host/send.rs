@@ -1,0 +1,206 @@
+//! Frames become bursts.
+
+use rand_core::RngCore;
+
+use crate::connection::{Burst, Repair, Unsent};
+use crate::host::{Arrival, ConnIx, Host, Later, Misuse, Output, Priority, Travels};
+use crate::profile::Sharing;
+
+impl<P> Host<P> {
+    pub(crate) fn write(
+        &mut self,
+        conn: ConnIx,
+        frame: P,
+        bytes: u64,
+        priority: Priority,
+    ) -> Result<(), Misuse> {
+        let (now, profile, order) = (self.now, self.config.profile, self.written);
+        let connection = self.get_mut(conn.0).ok_or(Misuse::NotOpen(conn))?;
+        connection.window.advance(now, &profile);
+        let rto_ns = connection.rto_ns(&profile);
+        connection.window.resume(now, rto_ns, &profile);
+        connection.unsent_bytes += bytes;
+        let unsent = Unsent {
+            frame,
+            bytes_left: bytes,
+            packets_left: profile.packets(bytes),
+            order,
+            started: false,
+        };
+        let begun = connection.unsent.iter().position(|waits| !waits.started);
+        match (priority, begun) {
+            (Priority::Urgent, Some(at)) => connection.unsent.insert(at, unsent),
+            _ => connection.unsent.push_back(unsent),
+        }
+        connection.writer_waits |= connection.unsent_bytes >= profile.send_buffer_bytes;
+        self.written += 1;
+        self.make_ready(conn.0);
+        self.serve();
+        Ok(())
+    }
+
+    /// Lets the uplink know of a connection that can send; has a timer watch one that is held back
+    /// by its window alone.
+    pub(crate) fn make_ready(&mut self, conn: u32) {
+        let Some(connection) = self.get_mut(conn) else {
+            return;
+        };
+        let Some(order) = connection.unsent.front().map(|first| first.order) else {
+            return;
+        };
+        if connection.window.room() > 0 {
+            if !std::mem::replace(&mut connection.ready, true) {
+                self.ready.push(order, conn);
+            }
+        } else if let Some(at) = connection.window.next_ack_ns()
+            && !std::mem::replace(&mut connection.watched, true)
+        {
+            self.later.at(at, Later::WindowOpens { conn });
+        }
+    }
+
+    pub(crate) fn window_opens(&mut self, conn: u32) {
+        let (now, profile) = (self.now, self.config.profile);
+        if let Some(connection) = self.get_mut(conn) {
+            connection.watched = false;
+            connection.window.advance(now, &profile);
+            self.make_ready(conn);
+            self.serve();
+        }
+    }
+
+    /// Sends until the uplink is busy. What takes no longer than a packet does not end a turn: the
+    /// order cannot change in that time.
+    pub(crate) fn serve(&mut self) {
+        let ahead = self.uplink.time_ns(1500);
+        while !self.ready.is_empty() {
+            let free = self.uplink.free_ns();
+            if self.is_limited() && free > self.now + ahead {
+                if !std::mem::replace(&mut self.uplink_watched, true) {
+                    self.later.at(free, Later::UplinkFree);
+                }
+                return;
+            }
+            if let Some(conn) = self.ready.pop() {
+                self.send_burst(conn);
+            }
+        }
+    }
+
+    fn is_limited(&self) -> bool {
+        self.now >= self.config.unlimited_until_ns
+    }
+
+    fn send_burst(&mut self, conn: u32) {
+        let (profile, now) = (self.config.profile, self.now);
+        let Some(connection) = self.get_mut(conn) else {
+            return;
+        };
+        connection.ready = false;
+        connection.window.advance(now, &profile);
+        let room = connection.window.room();
+        let most = match profile.sharing {
+            Sharing::WriteOrder => room,
+            Sharing::Turns { packets } => room.min(packets),
+        };
+        if most == 0 {
+            return self.make_ready(conn);
+        }
+        let Some((mut burst, _begins)) = connection.cut(most, &profile) else {
+            return;
+        };
+        let blocked = !connection.unsent.is_empty() && room == burst.packets;
+        let writable =
+            connection.writer_waits && connection.unsent_bytes < profile.send_buffer_bytes;
+        connection.writer_waits &= !writable;
+        burst.ack_wanted = blocked || connection.window.awaits();
+        if writable {
+            self.outputs.push_back(Output::Writable(ConnIx(conn)));
+        }
+        self.emit(conn, burst);
+        self.make_ready(conn);
+    }
+
+    /// Puts a burst on the wire.
+    pub(crate) fn emit(&mut self, conn: u32, mut burst: Burst<P>) {
+        let (profile, now) = (self.config.profile, self.now);
+        let (start, end) = if self.is_limited() {
+            self.uplink.pass(now, burst.wire_bytes)
+        } else {
+            (now, now)
+        };
+        self.totals.sent_bytes += burst.wire_bytes;
+        self.totals.sent_packets += u64::from(burst.packets);
+        let lost = self.lose(burst.packets);
+        self.totals.lost_packets += u64::from(lost);
+        let jitter = self.jitter();
+        let Some(connection) = self.get_mut(conn) else {
+            return;
+        };
+        burst.lasts_ns = end - start;
+        burst.missing = lost;
+        let delay = profile.ack_delay_after(connection.acks, burst.window);
+        connection.acks = connection.acks.saturating_add(1);
+        let first = (start + connection.delay_ns + jitter).max(connection.arrives_after_ns);
+        connection.arrives_after_ns = first + burst.lasts_ns;
+        if !burst.repair && lost < burst.packets {
+            let quick = profile.ack_every_packets > 0 && burst.packets >= profile.ack_every_packets;
+            let delay = if quick { 0 } else { delay };
+            let acked = first + burst.lasts_ns + delay + connection.reverse_delay_ns;
+            let acked = if burst.ack_wanted { u64::MAX } else { acked };
+            connection.window.sent(now, burst.packets - lost, acked);
+        }
+        if lost > 0 {
+            let rto_ns = connection.rto_ns(&profile);
+            let all = lost == burst.packets;
+            let tries = match connection.repairs.iter().position(|r| r.seq == burst.seq) {
+                Some(at) => connection.repairs.remove(at).tries + 1,
+                None => 0,
+            };
+            connection.repairs.push(Repair {
+                seq: burst.seq,
+                packets: lost,
+                wire_bytes: burst.wire_bytes * u64::from(lost) / u64::from(burst.packets),
+                frame: if all { burst.frame.take() } else { None },
+                tries,
+            });
+            let seq = burst.seq;
+            let rto_ns = rto_ns.saturating_mul(1 << tries.min(8));
+            self.later.at(end + rto_ns, Later::TimeOut { conn, seq });
+            if all {
+                return;
+            }
+        }
+        let Some(connection) = self.get_mut(conn) else {
+            return;
+        };
+        let (to, remote_conn) = (connection.remote, ConnIx(connection.remote_conn));
+        self.outputs.push_back(Output::Send {
+            to,
+            at_ns: first,
+            arrival: Arrival {
+                conn: remote_conn,
+                what: Travels::Burst(burst),
+            },
+        });
+    }
+
+    fn lose(&mut self, packets: u32) -> u32 {
+        let loss = self.config.loss;
+        match &mut self.rng {
+            Some(rng) if loss > 0.0 => {
+                let bound = (loss.min(1.0) * f64::from(u32::MAX)) as u32;
+                (0..packets).filter(|_| rng.next_u32() < bound).count() as u32
+            }
+            _ => 0,
+        }
+    }
+
+    fn jitter(&mut self) -> u64 {
+        let most = self.config.jitter_ns;
+        match &mut self.rng {
+            Some(rng) if most > 0 => ((u128::from(rng.next_u64()) * u128::from(most)) >> 64) as u64,
+            _ => 0,
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! A kernel's own figures: Linux 6.18, cubic, two namespaces joined by TUN devices at 100 Mbit/s.
+//! The testbed prints them; see docs/network-model.md.
+
+use super::*;
+
+/// Bytes of the message, and for one-way delays of 75, 100 and 150 ms the milliseconds on a fresh
+/// connection, on a warm one, and on the same after ten seconds of silence.
+const MEASURED: [(u64, [f64; 9]); 8] = [
+    (
+        2_000,
+        [75.4, 75.4, 75.6, 100.3, 100.4, 100.6, 150.4, 150.4, 150.4],
+    ),
+    (
+        10_000,
+        [76.1, 76.1, 76.1, 101.0, 101.1, 101.3, 151.1, 151.0, 151.1],
+    ),
+    (
+        25_000,
+        [226.4, 77.3, 226.7, 301.5, 102.3, 301.5, 451.5, 152.4, 451.6],
+    ),
+    (
+        50_000,
+        [376.4, 79.4, 376.7, 501.6, 104.4, 501.9, 751.7, 154.5, 751.9],
+    ),
+    (
+        100_000,
+        [380.6, 83.5, 380.9, 505.7, 108.5, 506.7, 755.7, 158.5, 755.9],
+    ),
+    (
+        250_000,
+        [
+            679.8, 96.0, 679.5, 905.0, 121.0, 905.0, 1354.8, 171.0, 1355.0,
+        ],
+    ),
+    (
+        500_000,
+        [
+            831.5, 116.7, 831.9, 1107.4, 141.7, 1106.6, 1657.0, 191.7, 1656.6,
+        ],
+    ),
+    (
+        1_000_000,
+        [
+            985.3, 158.4, 985.6, 1310.8, 183.2, 1310.8, 1960.9, 233.1, 1960.6,
+        ],
+    ),
+];
+
+#[test]
+fn all_72_cells_agree_within_a_hundredth_or_a_millisecond_and_a_half() {
+    let mut wrong = Vec::new();
+    for (bytes, row) in MEASURED {
+        for (i, one_way_ms) in [75, 100, 150].into_iter().enumerate() {
+            let mut pair = Pair::new(config(Profile::LINUX), one_way_ms * MS);
+            // Warm: as soon as the first has arrived and is acknowledged; then after a silence.
+            let mut start = MS;
+            for (j, expected) in row[3 * i..3 * i + 3].iter().enumerate() {
+                pair.run_until(start);
+                pair.write(0, j as u32, bytes);
+                pair.run_until(start + 4_000 * MS);
+                let took = (pair.last_received_ns() - start) as f64 / 1e6;
+                let pause = if j == 0 { 200 } else { 10_000 };
+                start = pair.last_received_ns() + pause * MS;
+                if (took - expected).abs() > (expected / 100.0).max(1.5) {
+                    wrong.push((
+                        bytes,
+                        one_way_ms,
+                        ["cold", "warm", "idle"][j],
+                        *expected,
+                        took,
+                    ));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}

@@ -1,0 +1,69 @@
+//! A machine's timers, in the order in which they are due.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+/// Things to do later; what is due at the same time is done in the order in which it was planned.
+#[derive(Debug)]
+pub(crate) struct Timers<T> {
+    heap: BinaryHeap<Due<T>>,
+    planned: u64,
+}
+
+#[derive(Debug)]
+struct Due<T> {
+    at_ns: u64,
+    order: u64,
+    what: T,
+}
+
+impl<T> Default for Timers<T> {
+    fn default() -> Self {
+        Self {
+            heap: BinaryHeap::new(),
+            planned: 0,
+        }
+    }
+}
+
+impl<T> Timers<T> {
+    pub(crate) fn at(&mut self, at_ns: u64, what: T) {
+        self.planned += 1;
+        self.heap.push(Due {
+            at_ns,
+            order: self.planned,
+            what,
+        });
+    }
+
+    pub(crate) fn next(&self) -> Option<u64> {
+        self.heap.peek().map(|due| due.at_ns)
+    }
+
+    /// The next thing, if it is due.
+    pub(crate) fn take(&mut self, now_ns: u64) -> Option<T> {
+        let due = self.heap.peek()?.at_ns <= now_ns;
+        due.then(|| self.heap.pop().expect("peeked just now").what)
+    }
+}
+
+impl<T> Ord for Due<T> {
+    /// The earliest is the greatest, as the heap wants it.
+    fn cmp(&self, other: &Self) -> Ordering {
+        (other.at_ns, other.order).cmp(&(self.at_ns, self.order))
+    }
+}
+
+impl<T> PartialOrd for Due<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T> PartialEq for Due<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl<T> Eq for Due<T> {}

@@ -1,0 +1,53 @@
+//! Whose packets leave next.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use crate::profile::Sharing;
+
+/// Connections that have something to send and room in their window.
+#[derive(Debug)]
+pub(crate) enum Ready {
+    /// By the place of their first frame among all that was written.
+    Written(BTreeSet<(u64, u32)>),
+    /// In turns.
+    Turns(VecDeque<u32>),
+}
+
+impl Ready {
+    pub(crate) fn new(sharing: Sharing) -> Self {
+        match sharing {
+            Sharing::WriteOrder => Self::Written(BTreeSet::new()),
+            Sharing::Turns { .. } => Self::Turns(VecDeque::new()),
+        }
+    }
+
+    pub(crate) fn push(&mut self, order: u64, conn: u32) {
+        match self {
+            Self::Written(set) => {
+                set.insert((order, conn));
+            }
+            Self::Turns(queue) => queue.push_back(conn),
+        }
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<u32> {
+        match self {
+            Self::Written(set) => set.pop_first().map(|(_, conn)| conn),
+            Self::Turns(queue) => queue.pop_front(),
+        }
+    }
+
+    pub(crate) fn remove(&mut self, conn: u32) {
+        match self {
+            Self::Written(set) => set.retain(|(_, c)| *c != conn),
+            Self::Turns(queue) => queue.retain(|c| *c != conn),
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        match self {
+            Self::Written(set) => set.is_empty(),
+            Self::Turns(queue) => queue.is_empty(),
+        }
+    }
+}
