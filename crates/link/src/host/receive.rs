@@ -11,7 +11,7 @@ impl<P> Host<P> {
         }
         if self.now < self.config.unlimited_until_ns {
             if burst.ack_wanted {
-                let delay = self.ack_delay(conn, burst.packets);
+                let delay = self.ack_delay(conn, &burst);
                 let packets = burst.packets;
                 self.later
                     .at(self.now + delay, Later::Ack { conn, packets });
@@ -29,7 +29,7 @@ impl<P> Host<P> {
         self.downlink.begin(self.now, id, here, burst.lasts_ns);
         self.later
             .at(self.now + burst.lasts_ns, Later::BurstEnds { burst: id });
-        let step_ns = self.ack_delay(conn, burst.packets).max(1);
+        let step_ns = self.ack_delay(conn, &burst).max(1);
         let next_ack_ns = self.now + self.downlink.wait_ns() + step_ns;
         if burst.ack_wanted {
             let burst = id;
@@ -47,14 +47,14 @@ impl<P> Host<P> {
     }
 
     /// From a packet to its acknowledgement.
-    fn ack_delay(&self, conn: u32, packets: u32) -> u64 {
+    fn ack_delay(&self, conn: u32, burst: &Burst<P>) -> u64 {
         let profile = &self.config.profile;
         let every = profile.ack_every_packets;
-        if every > 0 && packets >= every {
+        if every > 0 && burst.packets >= every {
             return self.downlink.time_ns(u64::from(every) * 1500);
         }
         self.get(conn)
-            .map_or(0, |c| profile.ack_delay_after(c.acks, packets))
+            .map_or(0, |c| profile.ack_delay_after(c.acks, burst.window))
     }
 
     /// Acknowledges what of an arriving burst has passed by now, and again after twice the time:
@@ -103,7 +103,7 @@ impl<P> Host<P> {
             let packets = burst.packets - burst.missing.min(burst.packets);
             let rest = packets.saturating_sub(acked);
             // With the acknowledgement that is due anyway, if all is here by then.
-            let delayed = passed + self.ack_delay(conn, burst.packets);
+            let delayed = passed + self.ack_delay(conn, &burst);
             let at = if passed <= next_ack_ns {
                 next_ack_ns.min(delayed)
             } else {
