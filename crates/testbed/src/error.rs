@@ -19,12 +19,12 @@ pub enum TestbedError {
         what: &'static str,
     },
     /// The iproute2 command failed.
-    #[error("`{command}` failed in the namespace of host {host}: {source}; install iproute2")]
+    #[error("`ip {arguments}` failed in the namespace of host {host}: {source}; install iproute2")]
     Ip {
         /// The host's index.
         host: u32,
-        /// What was run.
-        command: &'static str,
+        /// What it was told.
+        arguments: &'static str,
         /// Why.
         source: io::Error,
     },

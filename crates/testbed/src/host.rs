@@ -3,13 +3,14 @@
 use std::fs;
 use std::io;
 use std::net::Ipv4Addr;
-use std::os::fd::AsFd;
-use std::process::Command;
+use std::os::fd::{AsFd, OwnedFd};
+use std::process::{self, Child, Command};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 
 use nix::sched::{CloneFlags, unshare};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use tun_rs::{DeviceBuilder, SyncDevice};
 
 use crate::error::TestbedError;
@@ -20,9 +21,8 @@ pub(crate) const MAX_HOSTS: u32 = (1 << 24) - 2;
 /// Bytes of an IP packet, as on Ethernet.
 pub(crate) const MTU_BYTES: u16 = 1500;
 
-/// Packets that the kernel keeps while the pump is busy: 15 MB, so that what is dropped is dropped
-/// by the emulated network.
-const DEVICE_QUEUE_PACKETS: u32 = 10_000;
+/// Absent from kernels without IPv6.
+const DISABLE_IPV6: &str = "/proc/sys/net/ipv6/conf/default/disable_ipv6";
 
 /// Which congestion control a host's connections use. The kernel must have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -49,7 +49,14 @@ impl Congestion {
     }
 }
 
-type Job = Box<dyn FnOnce() + Send>;
+/// What sh does before it becomes the program it is given: it makes sure that the process which
+/// launched it was still there when the signal for its end had been arranged.
+const STILL_WANTED: &str = r#"[ "$PPID" = "$0" ] && exec "$@""#;
+
+/// Programs to kill when the host ends.
+type Launched = Vec<OwnedFd>;
+
+type Job = Box<dyn FnOnce(&mut Launched) + Send>;
 
 /// A network namespace. Threads and processes started by [`Host::spawn`] live in it; it ends with
 /// the last of them and this value.
@@ -107,18 +114,57 @@ impl Host {
         &self,
         job: impl FnOnce() -> T + Send + 'static,
     ) -> Result<JoinHandle<T>, TestbedError> {
-        let (reply, handle) = mpsc::sync_channel(1);
-        let start: Job = Box::new(move || {
-            // Nobody listens when the caller is gone; the job then runs unwatched.
-            drop(reply.send(thread::Builder::new().spawn(job)));
-        });
-        let gone = TestbedError::Gone { what: "a host" };
-        let Ok(()) = self.jobs.send(start) else {
-            return Err(gone);
-        };
-        let handle = handle.recv().map_err(|_| gone)?;
         let what = "cannot start a thread in a host";
-        handle.map_err(|source| TestbedError::System { what, source })
+        self.on_holder(what, move |_| thread::Builder::new().spawn(job))
+    }
+
+    /// Starts a program inside the namespace. It is killed when this host is dropped and when this
+    /// process ends, however that comes about.
+    ///
+    /// # Errors
+    ///
+    /// When `setpriv`, a part of util-linux, cannot be run. A program that is not found is an exit
+    /// with 127, as a shell reports it.
+    pub fn launch(&self, program: &Command) -> Result<Child, TestbedError> {
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "KILL", "--", "sh", "-c", STILL_WANTED]);
+        command.arg(process::id().to_string());
+        command.arg(program.get_program()).args(program.get_args());
+        for (name, value) in program.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        if let Some(folder) = program.get_current_dir() {
+            command.current_dir(folder);
+        }
+        let what = "cannot run `setpriv` (util-linux) in a host";
+        self.on_holder(what, move |launched| {
+            let child = command.spawn()?;
+            // A child that is not waited for keeps its id, so this is the one just started.
+            let id = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+            let id = id.ok_or(io::ErrorKind::InvalidData)?;
+            launched.push(pidfd_open(id, PidfdFlags::empty())?);
+            Ok(child)
+        })
+    }
+
+    /// Does something on the thread that holds the namespace.
+    fn on_holder<T: Send + 'static>(
+        &self,
+        what: &'static str,
+        job: impl FnOnce(&mut Launched) -> io::Result<T> + Send + 'static,
+    ) -> Result<T, TestbedError> {
+        let (reply, done) = mpsc::sync_channel(1);
+        let job: Job = Box::new(move |launched| {
+            // Fails only when the caller is gone, and then nobody misses it.
+            let _ = reply.send(job(launched));
+        });
+        let gone = || TestbedError::Gone { what: "a host" };
+        self.jobs.send(job).map_err(|_| gone())?;
+        let done = done.recv().map_err(|_| gone())?;
+        done.map_err(|source| TestbedError::System { what, source })
     }
 }
 
@@ -136,8 +182,13 @@ pub(crate) fn index_of(address: Ipv4Addr) -> Option<u32> {
 }
 
 fn serve(inbox: &Receiver<Job>) {
+    let mut launched = Launched::new();
     while let Ok(job) = inbox.recv() {
-        job();
+        job(&mut launched);
+    }
+    for program in &launched {
+        // Fails for those that have ended.
+        let _ = pidfd_send_signal(program, Signal::KILL);
     }
 }
 
@@ -158,26 +209,35 @@ fn enter(index: u32, congestion: Option<Congestion>) -> Result<SyncDevice, Testb
         })
     };
     // Before the device exists, so that it never sends a router solicitation.
-    set("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1")?;
+    if fs::exists(DISABLE_IPV6).unwrap_or(true) {
+        set(DISABLE_IPV6, "1")?;
+    }
     if let Some(congestion) = congestion {
         set(
             "/proc/sys/net/ipv4/tcp_congestion_control",
             congestion.name(),
         )?;
     }
-    let command = "ip link set lo up";
-    let status = Command::new("ip")
-        .args(["link", "set", "lo", "up"])
-        .status();
+    ip(host, "link set lo up")?;
+    let device = tun(host).map_err(|source| TestbedError::Tun { host, source })?;
+    // 10,000 packets of 1500 bytes, so that what is dropped is dropped by the emulated network and
+    // not while the pump is busy. (The ioctl for it is closed to user namespaces.)
+    ip(host, "link set tun0 txqueuelen 10000")?;
+    Ok(device)
+}
+
+/// Runs `ip` in the namespace of this thread.
+fn ip(host: u32, arguments: &'static str) -> Result<(), TestbedError> {
     let failed = |source| TestbedError::Ip {
         host,
-        command,
+        arguments,
         source,
     };
-    if !status.map_err(failed)?.success() {
-        return Err(failed(io::Error::other("it reported an error")));
+    let status = Command::new("ip").args(arguments.split(' ')).status();
+    match status.map_err(failed)? {
+        status if status.success() => Ok(()),
+        status => Err(failed(io::Error::other(status.to_string()))),
     }
-    tun(index).map_err(|source| TestbedError::Tun { host, source })
 }
 
 /// Without offloads: the kernel cuts segments before it hands them over.
@@ -186,7 +246,6 @@ fn tun(index: u32) -> io::Result<SyncDevice> {
         .name("tun0")
         .ipv4(address(index), 8, None)
         .mtu(MTU_BYTES)
-        .tx_queue_len(DEVICE_QUEUE_PACKETS)
         .build_sync()?;
     let flags = fcntl_getfl(device.as_fd())?;
     fcntl_setfl(device.as_fd(), flags | OFlags::NONBLOCK)?;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use clap::Parser;
 use undertone_link::packet::Rate;
-use undertone_testbed::kernel::{Case, KernelError, Measured, Row, measure, table};
+use undertone_testbed::kernel::{Case, KernelError, Measured, Row, measure, slow_start_ms, table};
 use undertone_testbed::{Congestion, can_run};
 
 /// How long this machine's kernel takes for one message on one TCP connection.
@@ -29,9 +29,9 @@ struct Args {
     /// Rate of each uplink and downlink, Mbit/s.
     #[arg(long, default_value_t = 100)]
     mbit_per_s: u64,
-    /// Pause before the third message, seconds.
-    #[arg(long, default_value_t = 10)]
-    idle_s: u64,
+    /// Pause before the third message, milliseconds.
+    #[arg(long, default_value_t = 10_000)]
+    idle_ms: u64,
     /// Measurements of each case; the table shows medians.
     #[arg(long, default_value_t = 5)]
     runs: usize,
@@ -77,7 +77,7 @@ fn run(args: &Args, rate: Rate) -> Result<Vec<Row>, KernelError> {
         one_way_ms,
         rate,
         congestion: args.congestion,
-        idle: Duration::from_secs(args.idle_s),
+        idle: Duration::from_millis(args.idle_ms),
         sockets: args.sockets,
     };
     let of_delay = |delay: &u64| args.sizes.iter().map(|size| case(*delay, *size)).collect();
@@ -111,7 +111,7 @@ fn run(args: &Args, rate: Rate) -> Result<Vec<Row>, KernelError> {
         .map(|case| Row {
             case,
             runs: Vec::new(),
-            predicted_ms: None,
+            predicted_ms: Some(slow_start_ms(&case)),
         })
         .collect();
     for (place, measured) in results.into_inner().expect("no holder of the lock panics") {
@@ -151,7 +151,7 @@ fn print(rows: &[Row], congestion: Congestion) {
         .max()
         .unwrap_or(0);
     println!(
-        "ms from the write to the last byte read, {}:\n",
+        "ms from the write to the last byte read, measured / by slow start alone, {}:\n",
         congestion.name()
     );
     println!("{}", table(rows));

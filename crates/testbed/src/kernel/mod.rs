@@ -7,10 +7,12 @@
 //! `tcp_slow_start_after_idle`). Each measurement has namespaces of its own, so that nothing the
 //! kernel remembers of an address helps the next one.
 
+mod formula;
 mod measure;
 mod socket;
 mod table;
 
+pub use formula::slow_start_ms;
 pub use measure::{Case, KernelError, Measured, measure};
 pub use table::{Row, median_ms, table};
 

@@ -1,0 +1,45 @@
+//! What slow start alone predicts for a message on a connection whose path is constant and idle.
+
+use super::{Case, Moment};
+
+/// Bytes of data in a full segment: 1500 less IPv4 (20), TCP (20) and timestamps (12).
+const SEGMENT_BYTES: u64 = 1448;
+
+/// Bytes of a full segment as a packet.
+const PACKET_BYTES: u64 = 1500;
+
+/// Segments that may be sent on a fresh connection, and again after a pause (RFC 6928).
+const INITIAL_WINDOW: u64 = 10;
+
+/// Milliseconds from the write to the last byte read, in the order of [`Moment::ALL`].
+///
+/// Windows of 10, 20, 40 … segments leave one round trip after another; a round costs the path
+/// twice, and the time in which one packet passes the two links. The last window is sent at the
+/// links' rate. A warm message is one window, because the one before it was as long. Full segments
+/// are reckoned with throughout, which is right to one packet.
+pub fn slow_start_ms(case: &Case) -> [f64; 3] {
+    let one_way_ms = case.one_way_ms as f64;
+    let packet_ms = PACKET_BYTES as f64 * 1000.0 / case.rate.as_bytes_per_s() as f64;
+    let segments = (case.size_bytes as u64).div_ceil(SEGMENT_BYTES).max(1);
+    let window_ms = |segments: u64| one_way_ms + packet_ms * (segments as f64 + 1.0);
+    let (rounds, last) = rounds(segments);
+    let slow_ms = rounds as f64 * 2.0 * (one_way_ms + packet_ms) + window_ms(last);
+    Moment::ALL.map(|moment| match moment {
+        Moment::Cold | Moment::Idle => slow_ms,
+        Moment::Warm => window_ms(segments),
+    })
+}
+
+/// Full windows before the last one, and the segments in the last.
+fn rounds(segments: u64) -> (u32, u64) {
+    let (mut rounds, mut left, mut window) = (0, segments, INITIAL_WINDOW);
+    while left > window {
+        left -= window;
+        window = window.saturating_mul(2);
+        rounds += 1;
+    }
+    (rounds, left)
+}
+
+#[cfg(test)]
+mod tests;
