@@ -200,3 +200,6 @@ impl fmt::Debug for Token {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

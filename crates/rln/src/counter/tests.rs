@@ -225,3 +225,22 @@ fn golden_bytes() {
     assert_eq!(hex::encode(record.encode()), expected);
     assert_eq!(Record::decode(&record.encode()), Ok(record));
 }
+
+#[test]
+fn what_is_upcoming_is_what_is_reserved_next() {
+    let file = Counter::new();
+    let mut counter = file.open(20).unwrap();
+    for epoch in [Epoch(5), Epoch(7)] {
+        for _ in 0..20 {
+            let upcoming = counter.upcoming(epoch);
+            let reserved = counter.reserve(epoch).unwrap();
+            assert_eq!(
+                (reserved.epoch(), Some(reserved.message_id())),
+                (epoch, upcoming)
+            );
+        }
+        assert_eq!(counter.upcoming(epoch), None);
+    }
+    assert_eq!(counter.upcoming(Epoch(6)), None);
+    assert_eq!(counter.upcoming(Epoch(8)), Some(0));
+}

@@ -1,0 +1,252 @@
+//! Which tokens to prepare ahead, and which of them are still good. Sans-IO: whoever owns the pool
+//! asks [`Pool::next_work`], does it on a thread of its own, and hands the token in.
+//!
+//! The pool never blocks a send. [`Pool::take`] gives the token that belongs to the message id
+//! just reserved, or says at once that there is none; the sender then makes a full proof.
+//!
+//! Tokens do not use up message ids: they are prepared for the ids that will be reserved next, in
+//! this epoch and, from [`PoolConfig::next_epoch_lead_ns`] before its start, in the next one. A
+//! token whose root has aged by [`PoolConfig::refresh_roots`] is prepared again, and given out
+//! until then; one whose root receivers no longer accept is dropped.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::counter::Reserved;
+use crate::epoch::Epoch;
+use crate::token::{PreparedToken, Token};
+
+/// How many tokens are prepared, and at which cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PoolConfig {
+    /// Tokens to have ready in each epoch; 0 switches the pool off.
+    pub size: usize,
+    /// A token is prepared again when its root is this many changes old.
+    pub refresh_roots: u64,
+    /// A token is dropped when its root is this many changes old: the network's root window.
+    pub root_window: u64,
+    /// How long before an epoch its tokens may be prepared.
+    pub next_epoch_lead_ns: u64,
+    /// Largest share of one processor's time, in percent; 0 is read as 1, and more than 100 as 100.
+    pub max_cpu_percent: u8,
+}
+
+impl Default for PoolConfig {
+    /// Eight tokens, refreshed when their root has gone through half of a window of 50, with at
+    /// most a tenth of a processor; the next epoch's from a minute before its start.
+    fn default() -> Self {
+        Self {
+            size: 8,
+            refresh_roots: 25,
+            root_window: 50,
+            next_epoch_lead_ns: 60_000_000_000,
+            max_cpu_percent: 10,
+        }
+    }
+}
+
+/// What the pool is to know about the world. Times are unix times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Surroundings {
+    /// Now.
+    pub now_ns: u64,
+    /// The epoch that messages are sent in now.
+    pub epoch: Epoch,
+    /// When the next epoch starts.
+    pub next_epoch_at_ns: u64,
+    /// The id that the counter would reserve next in this epoch, see
+    /// [`crate::MessageIdCounter::upcoming`]; `None` when the epoch is used up.
+    pub upcoming: Option<u32>,
+    /// The limit that ids stay below.
+    pub limit: u32,
+    /// How often the tree's root has changed.
+    pub root_version: u64,
+}
+
+/// What to do next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// Prepare a token, with the path as it is now, and call [`Pool::insert`].
+    Prepare {
+        /// Its epoch.
+        epoch: Epoch,
+        /// Its message id.
+        message_id: u32,
+    },
+    /// Ask again at this time: there is work, but the processor's share is used up.
+    WaitUntil {
+        /// Unix time.
+        at_ns: u64,
+    },
+    /// All wanted tokens are there. Ask again when a token was taken, a root or the epoch has
+    /// changed, or the next epoch is near.
+    Idle,
+}
+
+/// The pool's state for metrics.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct PoolSnapshot {
+    /// Tokens in the pool.
+    pub ready: usize,
+    /// Tokens that were put in.
+    pub prepared_total: u64,
+    /// Tokens that were given out.
+    pub taken_total: u64,
+    /// Sends that found no token.
+    pub missed_total: u64,
+    /// Tokens that were dropped unused: replaced, of a past epoch, or of a root too old.
+    pub discarded_total: u64,
+}
+
+/// Prepared tokens, by epoch and message id.
+#[derive(Debug)]
+pub struct Pool<T = PreparedToken> {
+    config: PoolConfig,
+    ready: BTreeMap<(Epoch, u32), Ready<T>>,
+    /// No work before this time.
+    rest_until_ns: u64,
+    totals: PoolSnapshot,
+}
+
+#[derive(Debug)]
+struct Ready<T> {
+    token: T,
+    root_version: u64,
+}
+
+impl<T> Pool<T> {
+    /// An empty pool.
+    pub fn new(config: PoolConfig) -> Self {
+        Self {
+            config,
+            ready: BTreeMap::new(),
+            rest_until_ns: 0,
+            totals: PoolSnapshot::default(),
+        }
+    }
+
+    /// Drops what is of no use any more and says which token to prepare: those missing before
+    /// those of old roots, the epoch's before the next epoch's, low ids before high ones.
+    pub fn next_work(&mut self, around: &Surroundings) -> Work {
+        self.drop_useless(around);
+        let Some((epoch, message_id)) = self.most_wanted(around) else {
+            return Work::Idle;
+        };
+        if around.now_ns < self.rest_until_ns {
+            return Work::WaitUntil {
+                at_ns: self.rest_until_ns,
+            };
+        }
+        Work::Prepare { epoch, message_id }
+    }
+
+    /// Puts in a token that was prepared with the root of `root_version`, with `spent_ns` of
+    /// processor time, until `now_ns`.
+    pub fn insert(
+        &mut self,
+        (epoch, message_id): (Epoch, u32),
+        root_version: u64,
+        token: T,
+        spent_ns: u64,
+        now_ns: u64,
+    ) {
+        self.totals.prepared_total += 1;
+        let ready = Ready {
+            token,
+            root_version,
+        };
+        if self.ready.insert((epoch, message_id), ready).is_some() {
+            self.totals.discarded_total += 1;
+        }
+        let percent = u64::from(self.config.max_cpu_percent.clamp(1, 100));
+        let rest_ns = spent_ns.saturating_mul(100 - percent) / percent;
+        self.rest_until_ns = now_ns.saturating_add(rest_ns);
+    }
+
+    /// The state as it is.
+    pub fn snapshot(&self) -> PoolSnapshot {
+        PoolSnapshot {
+            ready: self.ready.len(),
+            ..self.totals
+        }
+    }
+
+    /// The token of a message id, unless there is none or its root is too old.
+    fn remove(&mut self, key: (Epoch, u32), root_version: u64) -> Option<T> {
+        let found = self.ready.remove(&key);
+        match found {
+            Some(ready) if self.age(&ready, root_version) < self.config.root_window => {
+                self.totals.taken_total += 1;
+                Some(ready.token)
+            }
+            old => {
+                self.totals.discarded_total += u64::from(old.is_some());
+                self.totals.missed_total += 1;
+                None
+            }
+        }
+    }
+
+    fn age(&self, ready: &Ready<T>, root_version: u64) -> u64 {
+        root_version.saturating_sub(ready.root_version)
+    }
+
+    fn drop_useless(&mut self, around: &Surroundings) {
+        let window = self.config.root_window;
+        let before = self.ready.len();
+        self.ready.retain(|(epoch, message_id), ready| {
+            let too_old = around.root_version.saturating_sub(ready.root_version) >= window;
+            let passed = *epoch < around.epoch
+                || *epoch == around.epoch
+                    && around
+                        .upcoming
+                        .is_none_or(|upcoming| *message_id < upcoming);
+            !too_old && !passed
+        });
+        self.totals.discarded_total += (before - self.ready.len()) as u64;
+    }
+
+    fn most_wanted(&self, around: &Surroundings) -> Option<(Epoch, u32)> {
+        let size = u32::try_from(self.config.size).unwrap_or(u32::MAX);
+        let ids = |first: u32| first..first.saturating_add(size).min(around.limit);
+        let now = around
+            .upcoming
+            .into_iter()
+            .flat_map(|first| ids(first).map(|id| (around.epoch, id)));
+        let lead_from = around
+            .next_epoch_at_ns
+            .saturating_sub(self.config.next_epoch_lead_ns);
+        let next_epoch = around.epoch.0.checked_add(1).map(Epoch);
+        let next = next_epoch
+            .filter(|_| around.now_ns >= lead_from)
+            .into_iter()
+            .flat_map(|epoch| ids(0).map(move |id| (epoch, id)));
+        let stale = |key: &(Epoch, u32)| {
+            let ready = self.ready.get(key);
+            ready.is_some_and(|ready| {
+                self.age(ready, around.root_version) >= self.config.refresh_roots
+            })
+        };
+        let mut wanted = now.chain(next);
+        let missing = wanted.clone().find(|key| !self.ready.contains_key(key));
+        missing.or_else(|| wanted.find(stale))
+    }
+}
+
+impl Pool<PreparedToken> {
+    /// The token for a reserved message id.
+    ///
+    /// # Errors
+    /// The reserved id, for a full proof, when no token is ready or its root is too old.
+    pub fn take(&mut self, reserved: Reserved, root_version: u64) -> Result<Token, Reserved> {
+        let key = (reserved.epoch(), reserved.message_id());
+        match self.remove(key, root_version) {
+            Some(prepared) => prepared.arm(reserved).map_err(|other| other.returned.1),
+            None => Err(reserved),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
