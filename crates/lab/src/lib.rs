@@ -4,6 +4,7 @@
 //! what it returns into tables and files, [`model`] predicts the same without running anything, and
 //! [`compare`] puts ours beside what others published.
 
+pub mod compare;
 pub mod model;
 pub mod report;
 pub mod scenario;

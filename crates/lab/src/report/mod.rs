@@ -18,3 +18,4 @@ pub use measure::{Measured, Stopwatch};
 pub use progress::ProgressLine;
 pub use stats::{Latency, Sorted, median};
 pub use summary::{Bytes, Kind, MeshDegree, PerMessage, Summary, WarmUp};
+pub(crate) use text::{align, new_table};

@@ -1,0 +1,14 @@
+//! Ours beside what was published, with a verdict that is computed.
+//!
+//! Tolerances were set before the first run. The reference are the raw logs of the paper, so only its
+//! runs "as run" can be compared; a corrected reading differs from them on purpose.
+
+mod published;
+mod text;
+mod verdict;
+
+#[cfg(test)]
+mod tests;
+
+pub use published::{Published, published, published_names};
+pub use verdict::{Comparison, Row, Verdict, compare};

@@ -1,0 +1,47 @@
+//! A comparison as a table.
+
+use std::fmt::{self, Display};
+
+use super::{Comparison, Verdict};
+use crate::report::{align, new_table};
+
+impl Display for Comparison {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut table = new_table(&["ms", "published", "ours", "ratio", "tolerance", "verdict"]);
+        for row in &self.rows {
+            let number = |value: Option<f64>, decimals: usize| {
+                value.map_or("none".to_owned(), |value| format!("{value:.decimals$}"))
+            };
+            let verdict = match row.verdict {
+                Verdict::Agrees => "agrees",
+                Verdict::Differs => "DIFFERS",
+                Verdict::Shown => "",
+            };
+            table.add_row([
+                row.figure.clone(),
+                format!("{:.1}", row.published),
+                number(row.ours, 1),
+                number(row.ratio, 3),
+                row.tolerance
+                    .map_or(String::new(), |t| format!("{:.0} %", t * 100.0)),
+                verdict.to_owned(),
+            ]);
+        }
+        align(&mut table);
+        let seeds = self.seeds.len();
+        match seeds {
+            1 => writeln!(f, "{}, one seed", self.scenario)?,
+            _ => writeln!(f, "{}, median over {seeds} seeds", self.scenario)?,
+        }
+        writeln!(f, "{table}")?;
+        let outside = self
+            .rows
+            .iter()
+            .filter(|row| row.verdict == Verdict::Differs);
+        match outside.count() {
+            0 => writeln!(f, "agrees with the published run"),
+            1 => writeln!(f, "differs from the published run in one figure"),
+            n => writeln!(f, "differs from the published run in {n} figures"),
+        }
+    }
+}

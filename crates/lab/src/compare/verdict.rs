@@ -1,0 +1,157 @@
+//! Which figures are compared, how close they must be, and whether they are.
+
+use serde::Serialize;
+
+use super::Published;
+use crate::report::{Campaign, Summary};
+
+const MEAN: f64 = 0.03;
+const QUANTILE: f64 = 0.05;
+const MIN: f64 = 0.01;
+const MAX: f64 = 0.08;
+const HOPS: f64 = 0.10;
+const FIRST_MESSAGE: f64 = 0.10;
+
+/// Quantiles that must agree: the deciles and the 95th percentile.
+const QUANTILES: [(&str, f64); 10] = [
+    ("p10", 0.1),
+    ("p20", 0.2),
+    ("p30", 0.3),
+    ("p40", 0.4),
+    ("p50", 0.5),
+    ("p60", 0.6),
+    ("p70", 0.7),
+    ("p80", 0.8),
+    ("p90", 0.9),
+    ("p95", 0.95),
+];
+
+/// The run whose hops are told apart by the gaps between them, and must agree.
+const HOPS_MUST_AGREE: &str = "paper-2kb";
+/// The runs whose first message meets windows that are still opening, and must agree.
+const FIRST_MUST_AGREE: [&str; 2] = ["paper-100kb", "paper-500kb"];
+
+/// Whether a figure agrees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Within its tolerance.
+    Agrees,
+    /// Outside of it, or missing.
+    Differs,
+    /// Shown for information; no tolerance was set.
+    Shown,
+}
+
+/// One figure.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// What it is.
+    pub figure: String,
+    /// As published.
+    pub published: f64,
+    /// The median over seeds; `None` if a run has none.
+    pub ours: Option<f64>,
+    /// Ours over the published one.
+    pub ratio: Option<f64>,
+    /// Largest difference relative to the published one.
+    pub tolerance: Option<f64>,
+    /// Whether it agrees.
+    pub verdict: Verdict,
+}
+
+/// A scenario beside the run that it reproduces.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// The scenario.
+    pub scenario: String,
+    /// The seeds that ours is the median over.
+    pub seeds: Vec<u64>,
+    /// The figures.
+    pub rows: Vec<Row>,
+    /// Whether every figure that has a tolerance is within it.
+    pub agrees: bool,
+}
+
+/// Compares the median over seeds with the published figures. Latencies are of the messages that
+/// count; hop populations are per message.
+pub fn compare(published: &Published, campaign: &Campaign) -> Comparison {
+    let mut rows = Vec::new();
+    let mut push = |figure: &str, theirs: Option<f64>, ours: Option<f64>, tolerance| {
+        if let Some(theirs) = theirs {
+            rows.push(row(figure, theirs, ours, tolerance));
+        }
+    };
+    let latency = |field: fn(&crate::report::Latency) -> f64| {
+        campaign.median_of(|run| run.latency_ms.as_ref().map(field))
+    };
+    push(
+        "mean",
+        published.figure("mean"),
+        latency(|l| l.mean),
+        Some(MEAN),
+    );
+    push(
+        "min",
+        published.figure("min"),
+        latency(|l| l.min),
+        Some(MIN),
+    );
+    for (name, q) in QUANTILES {
+        let ours = campaign.median_of(|run| run.sorted_ms.quantile(q));
+        push(name, published.figure(name), ours, Some(QUANTILE));
+    }
+    push(
+        "max",
+        published.figure("max"),
+        latency(|l| l.max),
+        Some(MAX),
+    );
+    let tolerance = FIRST_MUST_AGREE
+        .contains(&published.scenario)
+        .then_some(FIRST_MESSAGE);
+    let ours = campaign.median_of(first_message_mean);
+    push(
+        "first message, mean",
+        published.first_message_mean_ms,
+        ours,
+        tolerance,
+    );
+    for (hops, nodes) in &published.hops {
+        let tolerance = (published.scenario == HOPS_MUST_AGREE).then_some(HOPS);
+        let ours = campaign.hop_population(*hops);
+        push(
+            &format!("nodes at hop {hops}"),
+            Some(*nodes),
+            ours,
+            tolerance,
+        );
+    }
+    Comparison {
+        scenario: published.scenario.to_owned(),
+        seeds: campaign.runs().iter().map(|run| run.seed).collect(),
+        agrees: rows.iter().all(|row| row.verdict != Verdict::Differs),
+        rows,
+    }
+}
+
+fn first_message_mean(run: &Summary) -> Option<f64> {
+    Some(run.per_message.first()?.latency_ms?.mean)
+}
+
+fn row(figure: &str, published: f64, ours: Option<f64>, tolerance: Option<f64>) -> Row {
+    let ratio = ours.map(|ours| ours / published);
+    let verdict = match (tolerance, ratio) {
+        (None, _) => Verdict::Shown,
+        (Some(tolerance), Some(ratio)) if (ratio - 1.0).abs() <= tolerance => Verdict::Agrees,
+        _ => Verdict::Differs,
+    };
+    Row {
+        figure: figure.to_owned(),
+        published,
+        ours,
+        ratio,
+        tolerance,
+        verdict,
+    }
+}
