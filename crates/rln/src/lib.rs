@@ -46,13 +46,16 @@ pub use field::{Fr, NonCanonical, fr_from_le, fr_to_le, hash_to_field};
 pub use identity::{Identity, IdentityFile, IdentityFileError, rate_commitment};
 pub use key::{Key, KeyError};
 pub use member::Member;
-pub use nullifiers::{Full, NullifierLimits, NullifierLog, RecoveredSecret, Seen, recover_secret};
+pub use nullifiers::{
+    Full, NullifierLimits, NullifierLog, RecoveredSecret, Seen, SharedNullifierLog, recover_secret,
+};
 pub use pool::{Pool, PoolConfig, PoolSnapshot, Surroundings, Work};
 pub use prover::{MessageSlot, ProofRequest, ProveError, Prover};
 pub use roots::RootWindow;
 pub use signal::signal_hash;
 pub use tables::{TableFileDefect, TableFileOutcome};
 pub use token::{OtherMessageId, PreparedToken, Token};
+pub use tree::snapshot::{Snapshot, SnapshotDamage, SnapshotError};
 pub use tree::{IndexOutOfRange, MerklePath, MerkleTree};
 pub use verifier::{ProofPoint, ProofStatement, SnarkInvalid, Verifier};
 pub use wire::{ProofDecodeError, ProofField, RateLimitProof};

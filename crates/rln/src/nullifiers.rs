@@ -12,6 +12,10 @@ use crate::epoch::Epoch;
 use crate::field::{Fr, fr_to_le};
 use crate::poseidon::poseidon;
 
+mod shared;
+
+pub use shared::SharedNullifierLog;
+
 /// Bounds of a [`NullifierLog`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NullifierLimits {

@@ -46,6 +46,11 @@ impl RootWindow {
         self.roots.back().copied()
     }
 
+    /// The roots, the oldest first.
+    pub fn iter(&self) -> impl Iterator<Item = &Fr> {
+        self.roots.iter()
+    }
+
     /// Number of roots held.
     pub fn len(&self) -> usize {
         self.roots.len()

@@ -8,6 +8,8 @@ use ark_ff::AdditiveGroup;
 use crate::field::Fr;
 use crate::poseidon::poseidon;
 
+pub mod snapshot;
+
 /// Levels between a leaf and the root, fixed by the circuit.
 pub const DEPTH: usize = 20;
 
@@ -76,6 +78,9 @@ impl MerkleTree {
             .iter()
             .map(|(index, _)| position(*index))
             .collect::<Result<Vec<_>, IndexOutOfRange>>()?;
+        if let Some(last) = dirty.iter().max() {
+            self.make_room(*last);
+        }
         for (at, (_, leaf)) in dirty.iter().zip(leaves) {
             self.write(0, *at, *leaf);
         }
@@ -129,6 +134,18 @@ impl MerkleTree {
             .get(at)
             .copied()
             .unwrap_or_else(|| ZEROS[level])
+    }
+
+    /// Takes memory for the leaf at `at` and the nodes above it: no more than needed and, so that
+    /// many small batches do not move everything each time, an eighth of what is there.
+    fn make_room(&mut self, at: usize) {
+        for (level, nodes) in self.levels.iter_mut().enumerate() {
+            let needed = (at >> level) + 1;
+            if needed > nodes.capacity() {
+                let length = needed.max(nodes.len() + nodes.len() / 8);
+                nodes.reserve_exact(length - nodes.len());
+            }
+        }
     }
 
     fn write(&mut self, level: usize, at: usize, value: Fr) {

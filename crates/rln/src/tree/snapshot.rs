@@ -1,0 +1,289 @@
+//! The tree in a file, so that a start needs neither the registry's whole log nor its hashes.
+//!
+//! ```text
+//! 0    magic "UTRLNTRE"
+//! 8    version of this format, u32 little-endian, as are all numbers: 1
+//! 12   depth of the tree, u32
+//! 16   nodes kept of the lowest level, u32; of the level above half as many, rounded up, and so on
+//! 20   accepted roots, u32
+//! 24   the registry's version that the tree belongs to, u64
+//! 32   the nodes, the lowest level first; then the roots, the oldest first: 32 bytes each
+//! end  SHA-256 of everything before
+//! ```
+//!
+//! All inner nodes are kept, so that loading hashes nothing: 64 bytes per leaf. The checksum finds
+//! damage, not malice: whoever can write the file can also replace the registry.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use super::{CAPACITY, DEPTH, MerkleTree};
+use crate::durable;
+use crate::field::{Fr, fr_from_le, fr_to_le};
+use crate::roots::RootWindow;
+
+const MAGIC: &[u8; 8] = b"UTRLNTRE";
+const FORMAT: u32 = 1;
+const HEADER_BYTES: usize = 32;
+const CHECKSUM_BYTES: usize = 32;
+
+/// More roots than any network accepts.
+const MAX_ROOTS: u32 = 1 << 16;
+
+/// What a snapshot file holds.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    /// The registry's version that the tree belongs to.
+    pub version: u64,
+    /// The tree.
+    pub tree: MerkleTree,
+    /// The accepted roots, the oldest first.
+    pub roots: Vec<Fr>,
+}
+
+/// Why there is no snapshot to start from. With [`SnapshotError::Damaged`] the tree must be rebuilt
+/// from the registry; the file does no harm and is replaced by the next one.
+#[derive(Debug, thiserror::Error)]
+pub enum SnapshotError {
+    /// The operating system refused.
+    #[error("{path}: {source}; check that the folder exists and that its files can be written")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The content is not what was once written.
+    #[error("{path}: {what}; the tree has to be rebuilt from the registry")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        what: SnapshotDamage,
+    },
+}
+
+/// What is wrong with a snapshot file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SnapshotDamage {
+    /// Something else than a snapshot.
+    #[error("it does not start with \"UTRLNTRE\"")]
+    Magic,
+    /// Written by another version of the program.
+    #[error("its format is version {found}, {FORMAT} is expected")]
+    Format {
+        /// The version in the file.
+        found: u32,
+    },
+    /// Of another circuit's tree.
+    #[error("its tree has depth {found}, {DEPTH} is expected")]
+    Depth {
+        /// The depth in the file.
+        found: u32,
+    },
+    /// More leaves than the tree has, or more roots than any network accepts.
+    #[error("its header promises {leaves} leaves and {roots} roots")]
+    TooMany {
+        /// Nodes of the lowest level.
+        leaves: u32,
+        /// Accepted roots.
+        roots: u32,
+    },
+    /// Cut short, or something was appended.
+    #[error("it is {found_bytes} bytes long, {expected_bytes} are expected")]
+    Length {
+        /// Length of the file.
+        found_bytes: u64,
+        /// Length that its header asks for; that of the smallest snapshot if it has no whole header.
+        expected_bytes: u64,
+    },
+    /// Bits have changed.
+    #[error("its checksum does not fit")]
+    Checksum,
+    /// A node is no canonical field element, though the checksum fits: not written by this program.
+    #[error("node {at} is not a canonical field element")]
+    NonCanonical {
+        /// Position among the nodes and roots.
+        at: usize,
+    },
+}
+
+/// Writes a snapshot, readable by the owner only, in place of the one at `path`. A crash leaves the
+/// old or the new one.
+///
+/// # Errors
+/// [`SnapshotError::Io`].
+pub fn save(
+    path: &Path,
+    version: u64,
+    tree: &MerkleTree,
+    roots: &RootWindow,
+) -> Result<(), SnapshotError> {
+    durable::replace(path, &encode(version, tree, roots)).map_err(|source| SnapshotError::Io {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// Reads the snapshot at `path`; `None` when there is no file.
+///
+/// # Errors
+/// [`SnapshotError`].
+pub fn load(path: &Path) -> Result<Option<Snapshot>, SnapshotError> {
+    let io = |source| SnapshotError::Io {
+        path: path.to_owned(),
+        source,
+    };
+    let mut file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(io(error)),
+    };
+    // The header is believed only as far as the file is really that long.
+    let mut bytes = Vec::new();
+    let found_bytes = file.metadata().map_err(io)?.len();
+    let mut header = file.by_ref().take(HEADER_BYTES as u64);
+    header.read_to_end(&mut bytes).map_err(io)?;
+    let damaged = |what| SnapshotError::Damaged {
+        path: path.to_owned(),
+        what,
+    };
+    let header = Header::decode(&bytes, found_bytes).map_err(damaged)?;
+    file.take(header.file_bytes())
+        .read_to_end(&mut bytes)
+        .map_err(io)?;
+    decode(&header, &bytes).map(Some).map_err(damaged)
+}
+
+/// The numbers at the head of the file.
+struct Header {
+    leaves: u32,
+    roots: u32,
+    version: u64,
+}
+
+impl Header {
+    /// Checks everything that the head of a file of this length can tell.
+    fn decode(bytes: &[u8], found_bytes: u64) -> Result<Self, SnapshotDamage> {
+        let Some((header, _)) = bytes.split_first_chunk::<HEADER_BYTES>() else {
+            let empty = Self {
+                leaves: 0,
+                roots: 0,
+                version: 0,
+            };
+            return Err(SnapshotDamage::Length {
+                found_bytes,
+                expected_bytes: empty.file_bytes(),
+            });
+        };
+        if &header[..8] != MAGIC {
+            return Err(SnapshotDamage::Magic);
+        }
+        let number = |at: usize| {
+            let [a, b, c, d] = [header[at], header[at + 1], header[at + 2], header[at + 3]];
+            u32::from_le_bytes([a, b, c, d])
+        };
+        match (number(8), number(12)) {
+            (FORMAT, depth) if depth == DEPTH as u32 => {}
+            (FORMAT, found) => return Err(SnapshotDamage::Depth { found }),
+            (found, _) => return Err(SnapshotDamage::Format { found }),
+        }
+        let (leaves, roots) = (number(16), number(20));
+        if leaves > CAPACITY || roots > MAX_ROOTS {
+            return Err(SnapshotDamage::TooMany { leaves, roots });
+        }
+        let header = Self {
+            leaves,
+            roots,
+            version: u64::from(number(24)) | u64::from(number(28)) << 32,
+        };
+        let expected_bytes = header.file_bytes();
+        if found_bytes != expected_bytes {
+            return Err(SnapshotDamage::Length {
+                found_bytes,
+                expected_bytes,
+            });
+        }
+        Ok(header)
+    }
+
+    fn encode(&self) -> [u8; HEADER_BYTES] {
+        let mut bytes = [0; HEADER_BYTES];
+        bytes[..8].copy_from_slice(MAGIC);
+        let numbers = [FORMAT, DEPTH as u32, self.leaves, self.roots];
+        for (chunk, number) in bytes[8..24].as_chunks_mut::<4>().0.iter_mut().zip(numbers) {
+            *chunk = number.to_le_bytes();
+        }
+        bytes[24..].copy_from_slice(&self.version.to_le_bytes());
+        bytes
+    }
+
+    /// Nodes kept of a level.
+    fn nodes(&self, level: usize) -> usize {
+        (self.leaves as usize).div_ceil(1 << level)
+    }
+
+    fn file_bytes(&self) -> u64 {
+        let nodes: usize = (0..=DEPTH).map(|level| self.nodes(level)).sum();
+        let elements = nodes as u64 + u64::from(self.roots);
+        elements * 32 + (HEADER_BYTES + CHECKSUM_BYTES) as u64
+    }
+}
+
+fn encode(version: u64, tree: &MerkleTree, roots: &RootWindow) -> Vec<u8> {
+    let kept = roots.len().saturating_sub(MAX_ROOTS as usize);
+    let roots: Vec<Fr> = roots.iter().skip(kept).copied().collect();
+    let header = Header {
+        leaves: tree.levels[0].len() as u32,
+        roots: roots.len() as u32,
+        version,
+    };
+    let mut bytes = Vec::with_capacity(header.file_bytes() as usize);
+    bytes.extend_from_slice(&header.encode());
+    for node in tree.levels.iter().flatten().chain(&roots) {
+        bytes.extend_from_slice(&fr_to_le(node));
+    }
+    let checksum = Sha256::digest(&bytes);
+    bytes.extend_from_slice(&checksum);
+    bytes
+}
+
+/// Reads the rest of a file whose length fits its header.
+fn decode(header: &Header, bytes: &[u8]) -> Result<Snapshot, SnapshotDamage> {
+    let (content, checksum) = bytes
+        .split_last_chunk::<CHECKSUM_BYTES>()
+        .filter(|_| bytes.len() as u64 == header.file_bytes())
+        .ok_or(SnapshotDamage::Length {
+            found_bytes: bytes.len() as u64,
+            expected_bytes: header.file_bytes(),
+        })?;
+    if Sha256::digest(content)[..] != checksum[..] {
+        return Err(SnapshotDamage::Checksum);
+    }
+    let mut elements = content[HEADER_BYTES..]
+        .as_chunks::<32>()
+        .0
+        .iter()
+        .enumerate();
+    let mut take = |n: usize| {
+        let elements = elements.by_ref().take(n);
+        elements
+            .map(|(at, bytes)| fr_from_le(bytes).map_err(|_| SnapshotDamage::NonCanonical { at }))
+            .collect::<Result<Vec<Fr>, _>>()
+    };
+    let mut tree = MerkleTree::new();
+    for (level, nodes) in tree.levels.iter_mut().enumerate() {
+        *nodes = take(header.nodes(level))?;
+    }
+    Ok(Snapshot {
+        version: header.version,
+        tree,
+        roots: take(header.roots as usize)?,
+    })
+}
+
+#[cfg(test)]
+mod tests;
