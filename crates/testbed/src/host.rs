@@ -251,3 +251,6 @@ fn tun(index: u32) -> io::Result<SyncDevice> {
     fcntl_setfl(device.as_fd(), flags | OFlags::NONBLOCK)?;
     Ok(device)
 }
+
+#[cfg(test)]
+mod tests;
