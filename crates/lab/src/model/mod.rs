@@ -3,6 +3,7 @@
 pub mod hops;
 pub mod large;
 pub mod path;
+pub mod scenario;
 pub mod spread;
 
 #[cfg(test)]

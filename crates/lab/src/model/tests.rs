@@ -182,3 +182,75 @@ fn a_shared_downlink_delays() {
     };
     assert!(large(8.2) > large(0.0) + 1.0);
 }
+
+mod from_scenario {
+    use super::super::scenario::{MeasuredMesh, NoPrediction, spread_params};
+    use super::{near, spread};
+    use crate::scenario::load;
+
+    fn params(
+        name: &str,
+        measured: Option<MeasuredMesh>,
+    ) -> Result<spread::SpreadParams, NoPrediction> {
+        let scenario = load(name, &[]).unwrap().scenario;
+        spread_params(&scenario, scenario.traffic.payload_bytes[0], measured)
+    }
+
+    #[test]
+    fn flooding_is_bounded_by_connections_and_by_the_rate() {
+        assert_eq!(params("paper-2kb", None).unwrap().first_copies, 50);
+        assert_eq!(params("paper-500kb", None).unwrap().first_copies, 25);
+        let hops = params("hops", None).unwrap();
+        assert_eq!((hops.first_copies, hops.first_to_mesh), (6, true));
+    }
+
+    #[test]
+    fn times_follow_from_sizes_and_rates() {
+        let large = params("paper-500kb", None).unwrap();
+        // 500 KB, proof, headers: the published comb is 41 ms apart.
+        near(large.up_copy_ms, 41.0, 0.01);
+        assert_eq!((large.one_way_ms, large.validation_ms), (150.0, 4.5));
+        near(large.burst_ms, 1.12, 1e-9);
+        let measured = MeasuredMesh {
+            degree: 6.5,
+            frame_bytes: Some(1_460.0 * 2.0 - 22.0),
+        };
+        let small = params("paper-2kb", Some(measured)).unwrap();
+        near(small.up_copy_ms, 3_000.0 / 12_500.0, 1e-9);
+        assert_eq!(small.mesh_degree, 6.5);
+    }
+
+    #[test]
+    fn what_the_form_does_not_describe_is_refused() {
+        assert_eq!(params("cities-line", None), Err(NoPrediction::Delays));
+        assert_eq!(params("churn", None), Err(NoPrediction::Faults));
+        let overrides = [
+            "topology.kind=line".to_owned(),
+            "topology={kind=\"line\"}".to_owned(),
+        ];
+        let scenario = load("small", &overrides).unwrap().scenario;
+        assert_eq!(
+            spread_params(&scenario, 10, None),
+            Err(NoPrediction::Topology)
+        );
+    }
+
+    /// Warm messages of the published runs from the scenario alone, with the degree of 7 that their
+    /// hops show. Nothing in the form was fitted to them; the tolerance is what it leaves out.
+    #[test]
+    fn the_published_means_are_predicted() {
+        for (name, mean_ms, tolerance) in [
+            ("paper-2kb", 497.2, 0.02),
+            ("paper-25kb", 756.4, 0.03),
+            ("paper-100kb", 900.5, 0.04),
+            ("paper-500kb", 1_357.6, 0.05),
+        ] {
+            let measured = MeasuredMesh {
+                degree: 7.0,
+                frame_bytes: None,
+            };
+            let predicted = spread::predict(&params(name, Some(measured)).unwrap());
+            near(predicted.mean_ms(), mean_ms, tolerance);
+        }
+    }
+}

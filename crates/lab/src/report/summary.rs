@@ -259,8 +259,10 @@ fn bytes(outcome: &Outcome) -> Bytes {
     }
 }
 
+type Counter = fn(&Counters) -> KindCounter;
+
 /// Messages first, then everything that is control.
-const KINDS: [(&str, fn(&Counters) -> KindCounter); 7] = [
+const KINDS: [(&str, Counter); 7] = [
     ("messages", |node| node.messages),
     ("subscriptions", |node| node.subscriptions),
     ("graft", |node| node.graft),
