@@ -5,7 +5,11 @@
 //! a receiver runs [`check::check`] (cheap), then [`NullifierLog::check`], then
 //! [`Verifier::verify`] (a pairing), then [`NullifierLog::insert`], in that order.
 //!
-//! Clocks are arguments. The only I/O is in [`MessageIdCounter`] and [`IdentityFile`].
+//! A sender keeps a [`Member`], reserves message ids with [`MessageIdCounter`], and signs with the
+//! [`Token`]s of a [`Pool`]; [`Prover::prove`] is the way without any of it.
+//!
+//! Clocks are arguments, and no thread is started here. The only I/O is in [`MessageIdCounter`],
+//! [`IdentityFile`], [`Prover::with_table_file`], the tree's snapshots, and the seeds of blinding.
 
 pub mod batch;
 pub mod check;
