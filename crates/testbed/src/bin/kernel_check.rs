@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use clap::Parser;
 use undertone_link::packet::Rate;
-use undertone_testbed::kernel::{Case, KernelError, Measured, Row, measure, slow_start_ms, table};
+use undertone_testbed::kernel::{Case, KernelError, Measured, Row, measure, simulated_ms, table};
 use undertone_testbed::{Congestion, can_run};
 
 /// How long this machine's kernel takes for one message on one TCP connection.
@@ -111,7 +111,7 @@ fn run(args: &Args, rate: Rate) -> Result<Vec<Row>, KernelError> {
         .map(|case| Row {
             case,
             runs: Vec::new(),
-            predicted_ms: Some(slow_start_ms(&case)),
+            predicted_ms: Some(simulated_ms(&case)),
         })
         .collect();
     for (place, measured) in results.into_inner().expect("no holder of the lock panics") {
@@ -151,7 +151,7 @@ fn print(rows: &[Row], congestion: Congestion) {
         .max()
         .unwrap_or(0);
     println!(
-        "ms from the write to the last byte read, measured / by slow start alone, {}:\n",
+        "ms from the write to the last byte read, measured / simulated, {}:\n",
         congestion.name()
     );
     println!("{}", table(rows));

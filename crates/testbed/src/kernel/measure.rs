@@ -19,7 +19,7 @@ const PORT: u16 = 4000;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What a queue holds: more than one connection sends here, so that nothing is dropped.
-const QUEUE_MAX_BYTES: u64 = 8_000_000;
+pub(super) const QUEUE_MAX_BYTES: u64 = 8_000_000;
 
 const READ_BYTES: usize = 64 * 1024;
 
@@ -182,7 +182,7 @@ fn send(
 /// What lies between the message before and this one. For a warm one it is a way back for the last
 /// acknowledgement and some room: less than the time-out after which Linux takes a connection for
 /// idle, which is the round trip and 200 ms.
-fn pause(moment: Moment, case: &Case) -> Duration {
+pub(super) fn pause(moment: Moment, case: &Case) -> Duration {
     match moment {
         Moment::Cold => Duration::ZERO,
         Moment::Warm => Duration::from_millis(case.one_way_ms + 60),
