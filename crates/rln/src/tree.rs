@@ -119,6 +119,12 @@ impl MerkleTree {
         self.node(DEPTH, 0)
     }
 
+    /// Memory that the nodes take, in bytes, with what is reserved for more.
+    pub fn memory_bytes(&self) -> usize {
+        let nodes: usize = self.levels.iter().map(Vec::capacity).sum();
+        nodes * size_of::<Fr>()
+    }
+
     /// The path of the leaf at `index`, whether the leaf is empty or not.
     ///
     /// # Errors

@@ -70,6 +70,24 @@ fn removing_restores_the_root() {
     assert_eq!(tree.leaf(6), Ok(Fr::ZERO));
 }
 
+#[test]
+fn memory_follows_the_leaves() {
+    let mut tree = MerkleTree::new();
+    assert_eq!(tree.memory_bytes(), 0);
+    let leaves: Vec<_> = (0..1000).map(|at| (at, Fr::from(at + 1))).collect();
+    tree.set_many(&leaves).unwrap();
+    // 1000 leaves, 1000 nodes above them and one for each of the levels that are nearly empty.
+    assert!(
+        (64_000..65_000).contains(&tree.memory_bytes()),
+        "{}",
+        tree.memory_bytes()
+    );
+    for at in 1000..1100 {
+        tree.set(at, Fr::from(1)).unwrap();
+    }
+    assert!(tree.memory_bytes() < 80_000, "{}", tree.memory_bytes());
+}
+
 /// Small and large indices, so that neighbours and far leaves both occur.
 fn operations() -> impl Strategy<Value = Vec<(u32, Option<u64>)>> {
     let index = prop_oneof![
