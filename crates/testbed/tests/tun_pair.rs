@@ -38,6 +38,7 @@ fn a_message_takes_the_delay_and_the_windows() {
         rate: Rate::mbit_per_s(100).unwrap(),
         congestion: Congestion::Reno,
         idle: Duration::ZERO,
+        send_buffer_bytes: None,
         sockets: false,
     };
     let measured = measure(&case).unwrap();

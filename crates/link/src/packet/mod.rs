@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Every host has one uplink and one downlink, each with a rate, a burst and a bounded queue
-//! ([`Shaper`]); every ordered pair of hosts has a path with a delay, jitter, loss and, if wanted,
+//! ([`LinkConfig`]); every ordered pair of hosts has a path with a delay, jitter, loss and, if wanted,
 //! reordering ([`Path`]). A packet is a handle of the driver's choice and a length: its content is
 //! never looked at. [`Network`] is driven like the other machines of this workspace: `handle`, then
 //! `poll` until nothing is left, then again no later than `next_timeout`.

@@ -38,6 +38,9 @@ struct Args {
     /// Cases measured at the same time, each on a network of its own.
     #[arg(long, default_value_t = 8)]
     jobs: usize,
+    /// Send buffer of the sender, bytes; without this option the kernel tunes it.
+    #[arg(long)]
+    send_buffer_bytes: Option<usize>,
     /// Print what `ss` says of the sender's socket after each message.
     #[arg(long)]
     sockets: bool,
@@ -78,6 +81,7 @@ fn run(args: &Args, rate: Rate) -> Result<Vec<Row>, KernelError> {
         rate,
         congestion: args.congestion,
         idle: Duration::from_millis(args.idle_ms),
+        send_buffer_bytes: args.send_buffer_bytes,
         sockets: args.sockets,
     };
     let of_delay = |delay: &u64| args.sizes.iter().map(|size| case(*delay, *size)).collect();

@@ -36,6 +36,8 @@ pub struct Case {
     pub congestion: Congestion,
     /// Before the third message.
     pub idle: Duration,
+    /// Of the sender's socket; none: as the kernel tunes it.
+    pub send_buffer_bytes: Option<usize>,
     /// Ask `ss` for the state of the sender's socket after each message.
     pub sockets: bool,
 }
@@ -129,7 +131,7 @@ fn receive(
     bound: &SyncSender<()>,
     read: &SyncSender<Instant>,
 ) -> Result<(), KernelError> {
-    let listener = socket::listening(address, case.congestion).map_err(failed("cannot listen"))?;
+    let listener = socket::listening(address, case).map_err(failed("cannot listen"))?;
     // Both channels: when nobody waits any more, the sender has failed and says why.
     let _ = bound.send(());
     let (mut stream, _) = listener.accept().map_err(failed("cannot accept"))?;
@@ -156,7 +158,7 @@ fn send(
     case: &Case,
     done: &Receiver<Instant>,
 ) -> Result<([Duration; 3], Vec<String>), KernelError> {
-    let stream = socket::connected(address, case.congestion);
+    let stream = socket::connected(address, case);
     let mut stream = stream.map_err(failed("cannot connect"))?;
     stream
         .set_nodelay(true)

@@ -9,17 +9,21 @@ use rustix::net::{
     AddressFamily, SocketFlags, SocketType, bind, connect, ipproto, listen, sockopt,
 };
 
+use super::Case;
 use crate::Congestion;
 
-pub(super) fn listening(at: SocketAddrV4, congestion: Congestion) -> io::Result<TcpListener> {
-    let socket = under(congestion)?;
+pub(super) fn listening(at: SocketAddrV4, case: &Case) -> io::Result<TcpListener> {
+    let socket = under(case.congestion)?;
     bind(&socket, &at)?;
     listen(&socket, 1)?;
     Ok(socket.into())
 }
 
-pub(super) fn connected(to: SocketAddrV4, congestion: Congestion) -> io::Result<TcpStream> {
-    let socket = under(congestion)?;
+pub(super) fn connected(to: SocketAddrV4, case: &Case) -> io::Result<TcpStream> {
+    let socket = under(case.congestion)?;
+    if let Some(bytes) = case.send_buffer_bytes {
+        sockopt::set_socket_send_buffer_size(&socket, bytes)?;
+    }
     connect(&socket, &to)?;
     Ok(socket.into())
 }

@@ -29,6 +29,7 @@ fn as_by_hand() {
         rate: Rate::mbit_per_s(100).unwrap(),
         congestion: Congestion::Cubic,
         idle: Duration::ZERO,
+        send_buffer_bytes: None,
         sockets: false,
     };
     // 18 segments: 10, then 8. 225 ms of path, and 0.12 ms for each of 2 + 8 + 1 packets.

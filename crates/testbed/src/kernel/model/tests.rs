@@ -17,6 +17,7 @@ fn the_simulator_and_the_formula_agree() {
                 rate: Rate::mbit_per_s(100).unwrap(),
                 congestion: Congestion::Cubic,
                 idle: Duration::from_secs(30),
+                send_buffer_bytes: None,
                 sockets: false,
             };
             let formula = slow_start_ms(&case);

@@ -18,6 +18,7 @@ fn row(size_bytes: usize, one_way_ms: u64, runs: Vec<Measured>) -> Row {
         rate: Rate::mbit_per_s(100).unwrap(),
         congestion: Congestion::Cubic,
         idle: Duration::from_secs(10),
+        send_buffer_bytes: None,
         sockets: false,
     };
     Row {
