@@ -64,7 +64,7 @@ struct SignalShare {
 }
 
 impl Member {
-    /// Computes a member's share: about 0.15 s.
+    /// Computes a member's share: about 0.2 s.
     ///
     /// # Errors
     /// [`ProveError::LimitOutOfRange`].

@@ -14,7 +14,7 @@ use crate::prover::{MessageSlot, ProveError};
 use crate::wire::{PROOF_BYTES, RateLimitProof};
 
 impl Member {
-    /// Makes the proof for the message with signal hash `x`: about 40 ms.
+    /// Makes the proof for the message with signal hash `x`: about 60 ms.
     ///
     /// # Errors
     /// [`ProveError::MessageIdOutOfRange`].

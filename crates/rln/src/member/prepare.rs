@@ -16,7 +16,7 @@ use crate::prover::{MessageSlot, ProveError};
 use crate::token::{PreparedToken, Secrets};
 
 impl Member {
-    /// Prepares the token of a message id: about 45 ms, and 35 ms more for the first of a path.
+    /// Prepares the token of a message id: about 65 ms, and 60 ms more for the first of a member.
     ///
     /// # Errors
     /// [`ProveError::MessageIdOutOfRange`].
