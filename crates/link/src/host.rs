@@ -107,6 +107,16 @@ pub struct Arrival<P> {
     pub(crate) what: Travels<P>,
 }
 
+impl<P> Arrival<P> {
+    /// Packets with data.
+    pub fn packets(&self) -> u64 {
+        match &self.what {
+            Travels::Burst(burst) => u64::from(burst.packets - burst.missing),
+            Travels::Ack(_) | Travels::Loss { .. } => 0,
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(crate) enum Travels<P> {
     Burst(Burst<P>),
@@ -212,6 +222,8 @@ pub struct Host<P> {
     pub(crate) downlink: Downlink,
     pub(crate) arriving: Vec<Arriving<P>>,
     pub(crate) arrivals: u64,
+    /// Packets in the downlink or before it.
+    pub(crate) inside: u64,
     pub(crate) later: Timers<Later<P>>,
     pub(crate) outputs: VecDeque<Output<P>>,
     /// Only where loss or jitter ask for it.
@@ -236,6 +248,7 @@ impl<P> Host<P> {
             written: 0,
             arriving: Vec::new(),
             arrivals: 0,
+            inside: 0,
             later: Timers::default(),
             outputs: VecDeque::new(),
             rng: None,
@@ -328,6 +341,11 @@ impl<P> Host<P> {
             .is_none_or(|c| c.unsent_bytes < self.config.profile.send_buffer_bytes)
     }
 
+    /// Whether a connection is open.
+    pub fn is_open(&self, conn: ConnIx) -> bool {
+        self.get(conn.0).is_some()
+    }
+
     /// Congestion window of a connection, packets.
     pub fn window_packets(&self, conn: ConnIx) -> Option<u32> {
         self.get(conn.0).map(|c| c.window.packets())
@@ -340,10 +358,7 @@ impl<P> Host<P> {
 
     /// Packets with data that are flowing in or waiting for the downlink now.
     pub fn arriving_packets(&self) -> u64 {
-        self.arriving
-            .iter()
-            .map(|a| u64::from(a.burst.packets))
-            .sum()
+        self.inside
     }
 
     pub(crate) fn get(&self, conn: u32) -> Option<&Connection<P>> {

@@ -7,6 +7,17 @@ pub mod outcome;
 pub mod run;
 pub mod scenario;
 
+mod account;
+mod events;
+mod hashes;
+mod member;
+mod node;
+mod seeds;
+mod shard;
+mod threads;
+mod topology;
+mod world;
+
 pub use outcome::{Outcome, Progress};
 pub use run::{Options, SimError, run};
 pub use scenario::Scenario;

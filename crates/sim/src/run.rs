@@ -1,7 +1,15 @@
 //! Running a scenario.
 
+mod plan;
+mod result;
+
 use crate::outcome::{Outcome, Progress};
 use crate::scenario::Scenario;
+use crate::seeds::Rng;
+use crate::shard::Shard;
+use crate::threads;
+use crate::topology;
+use crate::world::World;
 
 /// How to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +34,9 @@ pub enum SimError {
         /// What it must be.
         rule: &'static str,
     },
+    /// The router's parameters contradict each other.
+    #[error(transparent)]
+    Gossip(#[from] undertone_gossip::ConfigError),
 }
 
 /// Runs a scenario to its end; `progress` is called now and then.
@@ -37,10 +48,16 @@ pub fn run(
     options: Options,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Outcome, SimError> {
-    let _ = (options, progress);
-    Err(SimError::Invalid {
-        what: "nodes",
-        value: scenario.nodes.to_string(),
-        rule: "the engine does not run yet",
-    })
+    plan::validate(scenario)?;
+    let seed = options.seed;
+    let mut rng = Rng::new(seed, "topology", 0);
+    let edges = topology::edges(&scenario.topology, scenario.nodes, &mut rng)?;
+    let ends = topology::wire(&edges, scenario.nodes);
+    let messages = plan::messages(scenario, seed);
+    let starts_ns = plan::starts_ns(scenario, seed);
+    let world = World::new(scenario, seed, ends, messages, starts_ns)?;
+    let count = threads::worth(&world, options.threads).min(scenario.nodes as usize);
+    let shards = (0..count).map(|index| Shard::new(&world, index, count));
+    let shards = threads::run(&world, shards.collect(), progress);
+    Ok(result::collect(&world, shards))
 }

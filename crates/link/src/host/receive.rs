@@ -9,6 +9,7 @@ impl<P> Host<P> {
             self.totals.orphaned_packets += u64::from(burst.packets - burst.missing);
             return;
         }
+        self.inside += u64::from(burst.packets - burst.missing);
         if self.now < self.config.unlimited_until_ns {
             if burst.ack_wanted {
                 let delay = self.ack_delay(conn, &burst);
@@ -97,6 +98,7 @@ impl<P> Host<P> {
         } = self.arriving.remove(at);
         let dropped = dropped.min(burst.packets - burst.missing);
         self.totals.lost_packets += u64::from(dropped);
+        self.inside -= u64::from(dropped);
         burst.missing += dropped;
         burst.dropped = dropped;
         if burst.ack_wanted {
@@ -129,6 +131,7 @@ impl<P> Host<P> {
     pub(crate) fn passed(&mut self, conn: u32, burst: Burst<P>) {
         let header = u64::from(self.config.profile.header_bytes);
         let here = burst.packets - burst.missing.min(burst.packets);
+        self.inside -= u64::from(here);
         if self.get(conn).is_none() {
             self.totals.orphaned_packets += u64::from(here);
             return;

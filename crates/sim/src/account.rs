@@ -1,0 +1,96 @@
+//! What kinds of things are in a frame, and how many bytes each takes.
+
+use undertone_gossip::wire::read_varint;
+
+use crate::outcome::{Counters, KindCounter};
+
+/// Counts a frame, length prefix included, under what it holds. A frame that mixes kinds is split by
+/// entry; the bytes of envelopes go to the entry that comes last.
+pub(crate) fn count(counters: &mut Counters, frame: &[u8]) {
+    let Ok((_, prefix)) = read_varint(frame) else {
+        return;
+    };
+    let mut envelope = prefix as u64;
+    fields(&frame[prefix..], |number, body, whole| {
+        let kind = match number {
+            1 => &mut counters.subscriptions,
+            2 => &mut counters.messages,
+            3 => {
+                envelope += whole - body.len() as u64;
+                return fields(body, |number, _, whole| {
+                    let kind = match number {
+                        1 => &mut counters.ihave,
+                        2 => &mut counters.iwant,
+                        3 => &mut counters.graft,
+                        4 => &mut counters.prune,
+                        5 => &mut counters.idontwant,
+                        _ => return,
+                    };
+                    add(kind, whole + std::mem::take(&mut envelope));
+                });
+            }
+            _ => return,
+        };
+        add(kind, whole + std::mem::take(&mut envelope));
+    });
+}
+
+fn add(kind: &mut KindCounter, bytes: u64) {
+    kind.count += 1;
+    kind.bytes += bytes;
+}
+
+/// Walks the length-delimited fields of one protobuf message of our own: number, body, and bytes
+/// with the header.
+fn fields<'a>(mut message: &'a [u8], mut each: impl FnMut(u64, &'a [u8], u64)) {
+    while let Ok((tag, tag_len)) = read_varint(message) {
+        let Ok((len, len_len)) = read_varint(&message[tag_len..]) else {
+            return;
+        };
+        let start = tag_len + len_len;
+        let end = start + len as usize;
+        let Some(body) = message.get(start..end) else {
+            return;
+        };
+        each(tag >> 3, body, end as u64);
+        message = &message[end..];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use undertone_gossip::wire::{Encoder, message_frame};
+    use undertone_gossip::{MessageId, Topic};
+
+    use super::*;
+
+    #[test]
+    fn every_byte_is_counted_once_and_under_its_kind() {
+        let topic = Topic::new("/waku/2/rs/1/0");
+        let ids = [MessageId([1; 32]), MessageId([2; 32])];
+        let mut encoder = Encoder::default();
+        encoder.subscription(true, &topic);
+        encoder.graft(&topic);
+        encoder.prune(&topic, Some(60), &[]);
+        encoder.ihave(&topic, &ids);
+        encoder.iwant(&ids);
+        encoder.idontwant(&ids[..1]);
+        let control = encoder.finish().unwrap();
+        let message = message_frame(&topic, &[7; 1000]);
+        let mut counters = Counters::default();
+        count(&mut counters, &control);
+        count(&mut counters, &message);
+        let kinds = [
+            counters.messages,
+            counters.subscriptions,
+            counters.graft,
+            counters.prune,
+            counters.ihave,
+            counters.iwant,
+            counters.idontwant,
+        ];
+        assert!(kinds.iter().all(|kind| kind.count == 1), "{counters:?}");
+        let bytes: u64 = kinds.iter().map(|kind| kind.bytes).sum();
+        assert_eq!(bytes, (control.len() + message.len()) as u64);
+    }
+}

@@ -1,0 +1,166 @@
+//! What is going to happen, in order.
+//!
+//! Order: by time, then by who caused it, then in the order in which it did. That does not depend on
+//! how nodes are spread over threads. Events of the near future are in a heap, later ones wait in
+//! boxes by the time they are due, so that the heap stays small however many nodes there are.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+/// Width of a box, nanoseconds.
+const BOX_NS: u64 = 20_000_000;
+
+/// When something happens, and its place among what happens then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Key {
+    pub(crate) at_ns: u64,
+    /// The node that caused it and how many it had caused before.
+    pub(crate) cause: u64,
+}
+
+impl Key {
+    pub(crate) fn new(at_ns: u64, cause: u32, count: u32) -> Self {
+        Self {
+            at_ns,
+            cause: u64::from(cause) << 32 | u64::from(count),
+        }
+    }
+}
+
+/// Something that happens to a node.
+#[derive(Debug)]
+pub(crate) struct Event<T> {
+    pub(crate) key: Key,
+    pub(crate) node: u32,
+    pub(crate) what: T,
+}
+
+/// Events of one thread.
+#[derive(Debug)]
+pub(crate) struct Events<T> {
+    near: BinaryHeap<Reverse<(Key, u32, u32)>>,
+    /// Boxes up to this time have been emptied into `near`.
+    near_until_ns: u64,
+    boxes: BTreeMap<u64, Vec<(Key, u32, u32)>>,
+    /// What happens, by the last number of the entries.
+    slots: Vec<Option<T>>,
+    free: Vec<u32>,
+}
+
+impl<T> Events<T> {
+    pub(crate) fn new() -> Self {
+        Self {
+            near: BinaryHeap::new(),
+            near_until_ns: 0,
+            boxes: BTreeMap::new(),
+            slots: Vec::new(),
+            free: Vec::new(),
+        }
+    }
+
+    pub(crate) fn push(&mut self, event: Event<T>) {
+        let Event { key, node, what } = event;
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.slots[slot as usize] = Some(what);
+                slot
+            }
+            None => {
+                self.slots.push(Some(what));
+                u32::try_from(self.slots.len() - 1).expect("fewer events than memory has bytes")
+            }
+        };
+        if key.at_ns < self.near_until_ns {
+            self.near.push(Reverse((key, node, slot)));
+        } else {
+            let boxed = self.boxes.entry(key.at_ns / BOX_NS).or_default();
+            boxed.push((key, node, slot));
+        }
+    }
+
+    /// Empties boxes until something is near.
+    fn fill(&mut self) {
+        while self.near.is_empty()
+            && let Some((number, boxed)) = self.boxes.pop_first()
+        {
+            self.near_until_ns = (number + 1).saturating_mul(BOX_NS);
+            let entries: Vec<_> = boxed.into_iter().map(Reverse).collect();
+            self.near = BinaryHeap::from(entries);
+        }
+    }
+
+    /// When the next event is.
+    pub(crate) fn next_ns(&mut self) -> Option<u64> {
+        self.fill();
+        self.near.peek().map(|Reverse((key, ..))| key.at_ns)
+    }
+
+    /// The next event, if it is before `until_ns`.
+    pub(crate) fn pop(&mut self, until_ns: u64) -> Option<Event<T>> {
+        self.fill();
+        let Reverse((key, ..)) = self.near.peek()?;
+        if key.at_ns >= until_ns {
+            return None;
+        }
+        let Reverse((key, node, slot)) = self.near.pop()?;
+        self.free.push(slot);
+        let what = self.slots[slot as usize].take();
+        let what = what.expect("an entry names a slot that is filled");
+        Some(Event { key, node, what })
+    }
+
+    /// What is still to happen.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = &T> {
+        self.slots.iter().flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn events_come_in_order(times in prop::collection::vec(0u64..2_000_000_000, 1..300)) {
+            let mut events = Events::new();
+            let mut expected = Vec::new();
+            let (mut now, mut popped) = (0, Vec::new());
+            for (i, after) in times.iter().enumerate() {
+                let key = Key::new(now + after, (i % 7) as u32, i as u32);
+                expected.push(key);
+                events.push(Event { key, node: 0, what: i });
+                // Time moves on between two of them.
+                if i % 3 == 0 && let Some(event) = events.pop(u64::MAX) {
+                    now = event.key.at_ns;
+                    popped.push(event.key);
+                }
+            }
+            while let Some(event) = events.pop(u64::MAX) {
+                popped.push(event.key);
+            }
+            prop_assert!(popped.windows(2).all(|w| w[0].at_ns <= w[1].at_ns));
+            popped.sort();
+            expected.sort();
+            prop_assert_eq!(popped, expected);
+        }
+    }
+
+    #[test]
+    fn what_happens_at_once_is_ordered_by_who_caused_it() {
+        let mut events = Events::new();
+        for (cause, count) in [(5, 0), (1, 1), (1, 0), (3, 9)] {
+            let key = Key::new(7, cause, count);
+            events.push(Event {
+                key,
+                node: 0,
+                what: (cause, count),
+            });
+        }
+        let order: Vec<_> = std::iter::from_fn(|| events.pop(8))
+            .map(|e| e.what)
+            .collect();
+        assert_eq!(order, [(1, 0), (1, 1), (3, 9), (5, 0)]);
+    }
+}

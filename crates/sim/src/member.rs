@@ -1,0 +1,108 @@
+//! Members of the simulated network: real shares and nullifiers, no snark.
+
+use undertone_rln::{
+    Epoch, Fr, Generation, RateLimitProof, RlnIdentifier, RootWindow, external_nullifier, fr_to_le,
+    poseidon::poseidon,
+};
+
+use crate::seeds::derive;
+
+/// The root that every proof names.
+pub(crate) fn root() -> Fr {
+    Fr::from(1u64)
+}
+
+/// The roots that every node accepts.
+pub(crate) fn roots() -> RootWindow {
+    let mut window = RootWindow::new(1);
+    window.push(root());
+    window
+}
+
+/// The membership of one node.
+#[derive(Debug)]
+pub(crate) struct Member {
+    secret: Fr,
+    limit: u32,
+    epoch: Epoch,
+    used: u32,
+}
+
+impl Member {
+    pub(crate) fn new(seed: u64, node: u32, limit: u32) -> Self {
+        let bytes = derive(seed, "member", u64::from(node));
+        let word = |at: usize| {
+            let bytes: [u8; 8] = bytes[at..at + 8].try_into().expect("eight of 32 bytes");
+            Fr::from(u64::from_le_bytes(bytes))
+        };
+        Self {
+            secret: poseidon(&[word(0), word(8)]),
+            limit,
+            epoch: Epoch(0),
+            used: 0,
+        }
+    }
+
+    /// The proof of a message: right in everything but the snark. `None` when the epoch's messages
+    /// are used up, unless the member does not care: then one message id is used again and again.
+    pub(crate) fn prove(
+        &mut self,
+        generation: Generation,
+        epoch: Epoch,
+        x: Fr,
+        spams: bool,
+    ) -> Option<RateLimitProof> {
+        if epoch > self.epoch {
+            (self.epoch, self.used) = (epoch, 0);
+        }
+        if self.used >= self.limit && !spams {
+            return None;
+        }
+        let message_id = self.used.min(self.limit - 1);
+        self.used += 1;
+        let identifier = RlnIdentifier::WAKU;
+        let external = external_nullifier(generation, epoch, &identifier);
+        let slope = poseidon(&[self.secret, external, Fr::from(message_id)]);
+        Some(RateLimitProof {
+            proof: [0; 128],
+            merkle_root: fr_to_le(&root()),
+            epoch: epoch.to_bytes(),
+            share_x: fr_to_le(&x),
+            share_y: fr_to_le(&(self.secret + slope * x)),
+            nullifier: fr_to_le(&poseidon(&[slope])),
+            rln_identifier: identifier.0,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use undertone_rln::{fr_from_le, recover_secret};
+
+    use super::*;
+
+    #[test]
+    fn a_member_is_silent_at_its_limit_and_exposed_beyond() {
+        let mut member = Member::new(1, 7, 2);
+        let mut prove =
+            |x: u64, spams| member.prove(Generation::Hashed, Epoch(5), Fr::from(x), spams);
+        let proofs = [prove(10, false), prove(11, false)].map(Option::unwrap);
+        assert!(prove(12, false).is_none());
+        let spam = prove(12, true).unwrap();
+        let share = |p: &RateLimitProof| {
+            (
+                fr_from_le(&p.share_x).unwrap(),
+                fr_from_le(&p.share_y).unwrap(),
+            )
+        };
+        assert_ne!(proofs[0].nullifier, proofs[1].nullifier);
+        assert_eq!(spam.nullifier, proofs[1].nullifier);
+        let recovered = recover_secret(share(&proofs[1]), share(&spam));
+        assert_eq!(recovered, Some(member.secret));
+        assert!(
+            member
+                .prove(Generation::Hashed, Epoch(6), Fr::from(1u64), false)
+                .is_some()
+        );
+    }
+}

@@ -1,0 +1,115 @@
+//! Checking proofs takes time.
+
+use undertone_relay::{Input, ProofTicket};
+use undertone_rln::batch::{BatchPolicy, Batcher, Job, VerifyCosts};
+
+use crate::node::{Bench, Node, What};
+use crate::scenario::{Rln, Verification};
+use crate::world::World;
+
+/// One worker that takes what waits, by the policy of real nodes.
+#[derive(Debug)]
+pub(crate) struct Verifier {
+    costs: VerifyCosts,
+    waiting: Batcher<ProofTicket, u32>,
+    busy: bool,
+}
+
+impl Verifier {
+    /// A worker, if the scenario has one.
+    pub(crate) fn new(rln: &Rln) -> Option<Self> {
+        match rln.verification {
+            Verification::Wait { .. } => None,
+            Verification::Batches {
+                single_ns,
+                batch_base_ns,
+                batch_per_proof_ns,
+            } => {
+                let costs = VerifyCosts {
+                    single_ns,
+                    batch_base_ns,
+                    batch_per_proof_ns,
+                };
+                Some(Self {
+                    costs,
+                    waiting: Batcher::new(BatchPolicy::default(), costs),
+                    busy: false,
+                })
+            }
+        }
+    }
+
+    /// What the worker does next if it is free, and how long that takes.
+    fn next(&mut self, now_ns: u64) -> Option<(Vec<ProofTicket>, u64)> {
+        if self.busy {
+            return None;
+        }
+        let (tickets, takes_ns) = match self.waiting.next_job(now_ns)? {
+            Job::Single(ticket) => (vec![ticket], self.costs.single_ns),
+            Job::Batch(tickets) => {
+                let takes_ns = self.costs.batch_ns(tickets.len());
+                (tickets, takes_ns)
+            }
+        };
+        self.busy = true;
+        Some((tickets, takes_ns))
+    }
+}
+
+impl Node {
+    pub(super) fn verify(
+        &mut self,
+        world: &World,
+        bench: &mut Bench,
+        now_ns: u64,
+        ticket: ProofTicket,
+    ) {
+        let id = self.id;
+        if let Some(verifier) = &mut self.verifier {
+            // Every proof here holds, so it does not matter whose it is.
+            verifier.waiting.push(ticket, 0);
+            self.work_verifier(bench, now_ns);
+        } else if let Some(Rln {
+            verification: Verification::Wait { ns },
+            ..
+        }) = world.scenario.rln
+        {
+            self.cause(bench, now_ns + ns, id, What::Verified(ticket));
+        }
+    }
+
+    fn work_verifier(&mut self, bench: &mut Bench, now_ns: u64) {
+        let next = self.verifier.as_mut().and_then(|v| v.next(now_ns));
+        if let Some((tickets, takes_ns)) = next {
+            let (at_ns, id) = (now_ns + takes_ns, self.id);
+            self.cause(bench, at_ns, id, What::VerifierDone(tickets));
+        }
+    }
+
+    pub(super) fn verifier_done(
+        &mut self,
+        world: &World,
+        bench: &mut Bench,
+        now_ns: u64,
+        tickets: &[ProofTicket],
+    ) {
+        if let Some(verifier) = &mut self.verifier {
+            verifier.busy = false;
+        }
+        self.work_verifier(bench, now_ns);
+        self.verified(world, bench, now_ns, tickets);
+    }
+
+    pub(super) fn verified(
+        &mut self,
+        world: &World,
+        bench: &mut Bench,
+        now_ns: u64,
+        tickets: &[ProofTicket],
+    ) {
+        for ticket in tickets.iter().copied() {
+            let valid = true;
+            self.relay_input(world, bench, now_ns, Input::ProofVerified { ticket, valid });
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! What is settled before a run begins.
+
+use crate::node::input::PAYLOAD_BYTES_MIN;
+use crate::outcome::Message;
+use crate::run::SimError;
+use crate::scenario::{Delay, FaultKind, Publishers, Scenario, Spacing};
+use crate::seeds::Rng;
+
+fn check(
+    holds: bool,
+    what: &'static str,
+    value: impl ToString,
+    rule: &'static str,
+) -> Result<(), SimError> {
+    if holds {
+        return Ok(());
+    }
+    let value = value.to_string();
+    Err(SimError::Invalid { what, value, rule })
+}
+
+/// Everything that would make a run meaningless or endless.
+pub(super) fn validate(scenario: &Scenario) -> Result<(), SimError> {
+    scenario.relay.gossip.validate()?;
+    let network = &scenario.network;
+    let nodes = scenario.nodes;
+    let at_least_two = "it must be at least 2 and at most 4 million";
+    check(
+        (2..=4_000_000).contains(&nodes),
+        "nodes",
+        nodes,
+        at_least_two,
+    )?;
+    let positive = "it must be more than 0";
+    let (up, down) = (network.uplink_bytes_per_s, network.downlink_bytes_per_s);
+    check(up > 0, "network.uplink", up, positive)?;
+    check(down > 0, "network.downlink", down, positive)?;
+    let share = "it must lie between 0 and 1";
+    let is_share = |value: f64| (0.0..=1.0).contains(&value);
+    check(is_share(network.loss), "network.loss", network.loss, share)?;
+    validate_delay(&network.delay)?;
+    let topics = scenario.relay.topics;
+    check(topics > 0, "relay.topics", topics, positive)?;
+    let traffic = &scenario.traffic;
+    let sizes = &traffic.payload_bytes;
+    let some = "one size at least must be given";
+    check(!sizes.is_empty(), "traffic.payload_bytes", "empty", some)?;
+    for bytes in sizes {
+        let room = "it must be 8 at least, as a payload begins with the message's number";
+        check(
+            *bytes >= PAYLOAD_BYTES_MIN,
+            "traffic.payload_bytes",
+            bytes,
+            room,
+        )?;
+        let fits = *bytes as usize + 1024 <= scenario.relay.max_message_bytes;
+        let rule = "it must be 1 kB less than relay.max_message_bytes";
+        check(fits, "traffic.payload_bytes", bytes, rule)?;
+    }
+    match traffic.publishers {
+        Publishers::One(node) => {
+            let rule = "it must be a node, counted from 0";
+            check(node < nodes, "traffic.publisher", node, rule)?;
+        }
+        Publishers::RoundRobin(count) => {
+            let rule = "it must be at least 1 and no more than there are nodes";
+            check(
+                (1..=nodes).contains(&count),
+                "traffic.publishers",
+                count,
+                rule,
+            )?;
+        }
+        Publishers::Random => {}
+    }
+    if let Some(rln) = &scenario.rln {
+        let limit = rln.message_limit;
+        check(limit > 0, "rln.message_limit", limit, positive)?;
+        check(rln.epoch_s > 0, "rln.epoch", rln.epoch_s, positive)?;
+    }
+    for fault in &scenario.faults {
+        let rule = "it must be no more than there are nodes";
+        check(fault.nodes <= nodes, "faults.nodes", fault.nodes, rule)?;
+        match fault.kind {
+            FaultKind::Slow { factor } => {
+                let rule = "it must be more than 0 and at most 1";
+                check(
+                    is_share(factor) && factor > 0.0,
+                    "faults.factor",
+                    factor,
+                    rule,
+                )?;
+            }
+            FaultKind::Lossy { loss } => check(is_share(loss), "faults.loss", loss, share)?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn validate_delay(delay: &Delay) -> Result<(), SimError> {
+    match delay {
+        Delay::Constant { .. } => Ok(()),
+        Delay::Places { one_way_ns } => {
+            let size = one_way_ns.len();
+            let square = size > 0 && one_way_ns.iter().all(|row| row.len() == size);
+            let rule = "it must be square and not empty";
+            check(square, "network.delay matrix", format!("{size} rows"), rule)
+        }
+        Delay::Uniform { min_ns, max_ns } => {
+            let rule = "it must not be less than the lower bound";
+            check(min_ns <= max_ns, "network.delay upper bound", max_ns, rule)
+        }
+    }
+}
+
+/// Messages in the order of their numbers.
+pub(super) fn messages(scenario: &Scenario, seed: u64) -> Vec<Message> {
+    let traffic = &scenario.traffic;
+    let mut rng = Rng::new(seed, "traffic", 0);
+    let mut at_ns = traffic.first_ns;
+    (0..traffic.messages)
+        .map(|index| {
+            let publisher = match traffic.publishers {
+                Publishers::One(node) => node,
+                Publishers::RoundRobin(count) => index % count,
+                Publishers::Random => rng.below(u64::from(scenario.nodes)) as u32,
+            };
+            let size = index as usize % traffic.payload_bytes.len();
+            let message = Message {
+                index,
+                publisher,
+                payload_bytes: traffic.payload_bytes[size],
+                published_ns: at_ns,
+                warm_up: index < scenario.warm_up_messages,
+            };
+            let gap = match traffic.spacing {
+                Spacing::Constant(ns) => ns,
+                Spacing::Poisson(mean) => (-(1.0 - rng.unit()).ln() * mean as f64) as u64,
+            };
+            at_ns = at_ns.saturating_add(gap);
+            message
+        })
+        .collect()
+}
+
+/// When each node starts. A node that joins later starts then.
+pub(super) fn starts_ns(scenario: &Scenario, seed: u64) -> Vec<u64> {
+    let mut rng = Rng::new(seed, "starts", 0);
+    let spread = |rng: &mut Rng| rng.below(scenario.start_spread_ns);
+    let mut starts: Vec<_> = (0..scenario.nodes)
+        .map(|_| scenario.start_ns + spread(&mut rng))
+        .collect();
+    for fault in &scenario.faults {
+        if fault.kind == FaultKind::Join {
+            let first = scenario.nodes.saturating_sub(fault.nodes) as usize;
+            for start in &mut starts[first..] {
+                *start = fault.at_ns + spread(&mut rng);
+            }
+        }
+    }
+    starts
+}

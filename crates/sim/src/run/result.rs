@@ -1,0 +1,200 @@
+//! From nodes that have stopped to an outcome.
+
+use sha2::{Digest, Sha256};
+use undertone_gossip::{PeerIx, Topic};
+use undertone_link::ConnIx;
+
+use crate::node::check::violated;
+use crate::node::{Node, What};
+use crate::outcome::{Counters, Delivery, MeshDegree, Outcome};
+use crate::shard::Shard;
+use crate::world::World;
+
+pub(super) fn collect(world: &World, mut shards: Vec<Shard>) -> Outcome {
+    check_bytes(world, &mut shards);
+    check_bounds(world, &mut shards);
+    check_meshes(world, &mut shards);
+    let events = shards.iter().map(|shard| shard.handled).sum();
+    let violations = shards.iter().flat_map(|s| s.bench.violations.clone());
+    let mut violations: Vec<_> = violations.collect();
+    violations.sort_by_key(|v| (v.at_ns, v.node));
+    let mut nodes: Vec<_> = shards.iter().flat_map(|shard| &shard.nodes).collect();
+    nodes.sort_by_key(|node| node.id);
+    let receivers = u64::from(world.scenario.nodes - 1);
+    let mut trace = Sha256::new();
+    for node in &nodes {
+        trace.update(node.trace.to_le_bytes());
+    }
+    Outcome {
+        seed: world.seed,
+        virtual_ns: world.end_ns,
+        events,
+        expected: world.messages.len() as u64 * receivers,
+        messages: world.messages.clone(),
+        deliveries: deliveries(world, &nodes),
+        nodes: nodes.iter().map(|node| counters(node)).collect(),
+        mesh_degree: mesh_degree(world, &nodes),
+        connections: nodes.iter().map(|node| connections(world, node)).collect(),
+        trace_hash: trace.finalize().into(),
+        violations,
+    }
+}
+
+fn counters(node: &Node) -> Counters {
+    let totals = node.host.totals();
+    let mut counters = node.counters;
+    counters.wire_sent_bytes = totals.sent_bytes;
+    counters.wire_received_bytes = totals.received_bytes;
+    counters.packets_dropped = totals.lost_packets;
+    if let Some(relay) = &node.relay {
+        let stats = relay.router().stats();
+        counters.duplicates = stats.duplicates_received;
+        counters.first_copies = stats.messages_received;
+    }
+    counters
+}
+
+fn connections(world: &World, node: &Node) -> u32 {
+    let places = 0..world.ends[node.id as usize].len() as u32;
+    places.filter(|p| node.host.is_open(ConnIx(*p))).count() as u32
+}
+
+/// Hops follow from who had the first copy from whom.
+fn deliveries(world: &World, nodes: &[&Node]) -> Vec<Delivery> {
+    const UNKNOWN: u32 = u32::MAX;
+    let mut all = Vec::new();
+    for node in nodes {
+        for delivered in &node.deliveries {
+            all.push((delivered.message, node.id, *delivered));
+        }
+    }
+    all.sort_unstable_by_key(|(message, receiver, _)| (*message, *receiver));
+    let mut deliveries = Vec::with_capacity(all.len());
+    let mut parents = vec![UNKNOWN; nodes.len()];
+    for of_message in all.chunk_by(|a, b| a.0 == b.0) {
+        parents.fill(UNKNOWN);
+        for (_, receiver, delivered) in of_message {
+            parents[*receiver as usize] = delivered.parent;
+        }
+        let publisher = world.messages[of_message[0].0 as usize].publisher;
+        for (message, receiver, delivered) in of_message {
+            let (mut at, mut hops) = (*receiver, 0);
+            while at != publisher && at != UNKNOWN && hops < u16::MAX {
+                at = parents[at as usize];
+                hops += 1;
+            }
+            deliveries.push(Delivery {
+                message: *message,
+                receiver: *receiver,
+                hops,
+                received_ns: delivered.at_ns,
+            });
+        }
+    }
+    deliveries
+}
+
+fn names(world: &World) -> Vec<Topic> {
+    let topics = world.topics.iter();
+    topics.map(|topic| Topic::new(&topic.to_string())).collect()
+}
+
+fn mesh_degree(world: &World, nodes: &[&Node]) -> MeshDegree {
+    let names = names(world);
+    let relays = nodes.iter().filter_map(|node| node.relay.as_deref());
+    let sizes: Vec<u32> = relays
+        .flat_map(|relay| {
+            names
+                .iter()
+                .map(|name| relay.router().mesh(name).len() as u32)
+        })
+        .collect();
+    let sum: u64 = sizes.iter().map(|size| u64::from(*size)).sum();
+    MeshDegree {
+        min: sizes.iter().copied().min().unwrap_or(0),
+        mean: sum as f64 / sizes.len().max(1) as f64,
+        max: sizes.iter().copied().max().unwrap_or(0),
+    }
+}
+
+/// Packets sent are received, dropped, or under way.
+fn check_bytes(world: &World, shards: &mut [Shard]) {
+    let (mut sent, mut accounted) = (0, 0);
+    for shard in shards.iter() {
+        for node in &shard.nodes {
+            let totals = node.host.totals();
+            sent += totals.sent_packets;
+            accounted += totals.received_packets + totals.lost_packets + totals.orphaned_packets;
+            accounted += node.host.arriving_packets();
+        }
+        let waiting = shard.events.waiting().map(|what| match what {
+            What::Arrival(arrival) => arrival.packets(),
+            _ => 0,
+        });
+        accounted += waiting.sum::<u64>();
+    }
+    if sent != accounted {
+        let rule = "packets sent are received, dropped or in flight";
+        violated(&mut shards[0].bench, world.end_ns, 0, rule);
+    }
+}
+
+/// Every collection that a remote can fill is within its bound.
+fn check_bounds(world: &World, shards: &mut [Shard]) {
+    for shard in shards {
+        for node in &shard.nodes {
+            let Some(relay) = &node.relay else { continue };
+            let (usage, limits) = (relay.router().usage(), &relay.router().config().limits);
+            let within = usage.topics <= limits.topics_max
+                && usage.seen <= limits.seen_max
+                && usage.pending <= limits.pending_max
+                && usage.pending_bytes <= limits.pending_bytes_max
+                && usage.cache_bytes <= limits.cache_bytes_max.max(limits.frame_bytes_max)
+                && usage.promises <= limits.promises_max
+                && usage.backoffs <= limits.backoffs_max;
+            if !within {
+                let rule = "every collection is within its bound";
+                violated(&mut shard.bench, world.end_ns, node.id, rule);
+            }
+        }
+    }
+}
+
+/// Who has a peer in its mesh is in the peer's, but for changes that are under way.
+fn check_meshes(world: &World, shards: &mut [Shard]) {
+    let count = shards.len();
+    let names = names(world);
+    let mut wrong = Vec::new();
+    for shard in shards.iter() {
+        for node in &shard.nodes {
+            let Some(relay) = &node.relay else { continue };
+            for (name, peer) in names
+                .iter()
+                .flat_map(|name| relay.router().mesh(name).iter().map(move |p| (name, *p)))
+            {
+                let end = world.ends[node.id as usize][peer.0 as usize];
+                let other = &shards[end.remote as usize % count].nodes[end.remote as usize / count];
+                let Some(theirs) = &other.relay else { continue };
+                let round_trip =
+                    world.delay_ns(node.id, end.remote) + world.delay_ns(end.remote, node.id);
+                // A change, its answer, and the time both wait for a busy link.
+                let settled_ns = world.end_ns.saturating_sub(2 * round_trip + 1_000_000_000);
+                let changed_ns = node
+                    .checks
+                    .mesh_changed_ns
+                    .max(other.checks.mesh_changed_ns);
+                let mutual = theirs
+                    .router()
+                    .mesh(name)
+                    .contains(&PeerIx(end.remote_place));
+                if !mutual && changed_ns < settled_ns {
+                    wrong.push(node.id);
+                }
+            }
+        }
+    }
+    for node in wrong {
+        let rule = "a mesh is mutual within a round trip";
+        violated(&mut shards[0].bench, world.end_ns, node, rule);
+    }
+}

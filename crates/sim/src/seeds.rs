@@ -1,0 +1,41 @@
+//! One seed becomes many: every part of a run has its own, so that none disturbs another.
+
+use rand_chacha::ChaCha8Rng;
+use rand_core::{RngCore, SeedableRng};
+use sha2::{Digest, Sha256};
+
+/// The seed of one part of a run, `index` telling equal parts apart.
+pub(crate) fn derive(seed: u64, part: &str, index: u64) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    hash.update(seed.to_le_bytes());
+    hash.update(index.to_le_bytes());
+    hash.update(part.as_bytes());
+    hash.finalize().into()
+}
+
+/// A generator for one part of a run.
+#[derive(Debug)]
+pub(crate) struct Rng(ChaCha8Rng);
+
+impl Rng {
+    pub(crate) fn new(seed: u64, part: &str, index: u64) -> Self {
+        Self(ChaCha8Rng::from_seed(derive(seed, part, index)))
+    }
+
+    /// A number in `0..bound`; 0 when `bound` is.
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        ((u128::from(self.0.next_u64()) * u128::from(bound)) >> 64) as u64
+    }
+
+    /// A number from 0 up to but not including 1.
+    pub(crate) fn unit(&mut self) -> f64 {
+        (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
+        for i in (1..items.len()).rev() {
+            let j = self.below(i as u64 + 1) as usize;
+            items.swap(i, j);
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Several threads, one outcome.
+//!
+//! No node can hear of another sooner than the shortest delay between any two, so all threads may
+//! run that far ahead of the earliest event without asking; then they exchange what they caused.
+//! The order of what happens to a node does not depend on who ran it.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Barrier, Mutex, PoisonError};
+
+use crate::events::Event;
+use crate::node::What;
+use crate::outcome::Progress;
+use crate::shard::Shard;
+use crate::world::World;
+
+/// With a shorter delay than this between nodes, threads would wait for each other more than work.
+const AHEAD_MIN_NS: u64 = 500_000;
+
+/// How much of the virtual time passes between two reports of progress of a single thread.
+const STEP_NS: u64 = 100_000_000;
+
+/// The number of threads that a scenario is worth.
+pub(crate) fn worth(world: &World, threads: usize) -> usize {
+    if world.shortest_delay_ns() < AHEAD_MIN_NS {
+        1
+    } else {
+        threads.clamp(1, 64)
+    }
+}
+
+/// Runs all shards to the end.
+pub(crate) fn run(
+    world: &World,
+    shards: Vec<Shard>,
+    progress: &mut dyn FnMut(Progress),
+) -> Vec<Shard> {
+    match <[Shard; 1]>::try_from(shards) {
+        Ok([shard]) => vec![run_alone(world, shard, progress)],
+        Err(shards) => run_together(world, shards, progress),
+    }
+}
+
+fn run_alone(world: &World, mut shard: Shard, progress: &mut dyn FnMut(Progress)) -> Shard {
+    let mut now_ns = 0;
+    while now_ns < world.end_ns {
+        now_ns = now_ns.saturating_add(STEP_NS).min(world.end_ns);
+        shard.run(world, now_ns);
+        progress(Progress {
+            virtual_ns: now_ns,
+            end_ns: world.end_ns,
+            events: shard.handled,
+            deliveries: shard.bench.deliveries,
+        });
+    }
+    shard
+}
+
+/// Where threads meet.
+struct Meeting {
+    barrier: Barrier,
+    /// When each thread's next event is.
+    next_ns: Vec<AtomicU64>,
+    events: Vec<AtomicU64>,
+    deliveries: Vec<AtomicU64>,
+    /// Events by the thread they are for.
+    mail: Vec<Mutex<Vec<Event<What>>>>,
+}
+
+fn run_together(
+    world: &World,
+    shards: Vec<Shard>,
+    progress: &mut dyn FnMut(Progress),
+) -> Vec<Shard> {
+    let counters = || shards.iter().map(|_| AtomicU64::new(0)).collect();
+    let meeting = Meeting {
+        barrier: Barrier::new(shards.len()),
+        next_ns: counters(),
+        events: counters(),
+        deliveries: counters(),
+        mail: shards.iter().map(|_| Mutex::new(Vec::new())).collect(),
+    };
+    let meeting = &meeting;
+    let mut shards = shards.into_iter();
+    let first = shards.next();
+    std::thread::scope(|scope| {
+        let others: Vec<_> = shards
+            .map(|shard| scope.spawn(move || attend(world, meeting, shard, &mut |_| {})))
+            .collect();
+        let first = first.map(|shard| attend(world, meeting, shard, progress));
+        let others = others.into_iter().map(|other| match other.join() {
+            Ok(shard) => shard,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        first.into_iter().chain(others).collect()
+    })
+}
+
+/// One thread's life.
+fn attend(
+    world: &World,
+    meeting: &Meeting,
+    mut shard: Shard,
+    progress: &mut dyn FnMut(Progress),
+) -> Shard {
+    let ahead_ns = world.shortest_delay_ns();
+    loop {
+        let next_ns = shard.events.next_ns().unwrap_or(u64::MAX);
+        let me = shard.index();
+        meeting.next_ns[me].store(next_ns, Ordering::Relaxed);
+        meeting.events[me].store(shard.handled, Ordering::Relaxed);
+        meeting.deliveries[me].store(shard.bench.deliveries, Ordering::Relaxed);
+        meeting.barrier.wait();
+        let all = |counters: &[AtomicU64]| -> Vec<u64> {
+            counters.iter().map(|c| c.load(Ordering::Relaxed)).collect()
+        };
+        let earliest_ns = all(&meeting.next_ns).into_iter().min().unwrap_or(u64::MAX);
+        progress(Progress {
+            virtual_ns: earliest_ns.min(world.end_ns),
+            end_ns: world.end_ns,
+            events: all(&meeting.events).iter().sum(),
+            deliveries: all(&meeting.deliveries).iter().sum(),
+        });
+        if earliest_ns >= world.end_ns {
+            return shard;
+        }
+        let until_ns = earliest_ns.saturating_add(ahead_ns).min(world.end_ns);
+        shard.run(world, until_ns);
+        for (to, events) in shard.outbox.iter_mut().enumerate() {
+            let mut mail = meeting.mail[to]
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            mail.append(events);
+        }
+        meeting.barrier.wait();
+        let mut mail = meeting.mail[me]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        for event in mail.drain(..) {
+            shard.events.push(event);
+        }
+    }
+}

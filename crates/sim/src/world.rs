@@ -1,0 +1,199 @@
+//! What all nodes of a run share and nobody changes.
+
+use std::num::NonZeroU16;
+
+use undertone_gossip::Features;
+use undertone_link as link;
+use undertone_message::{PubsubTopic, Shard};
+use undertone_relay::{RelayConfig, RlnConfig, SenderLimits};
+use undertone_rln::{Generation, NullifierLimits, Policy, RlnIdentifier};
+
+use crate::outcome::Message;
+use crate::run::SimError;
+use crate::scenario::{Delay, FaultKind, Qdisc, Scenario, TcpProfile};
+use crate::seeds::Rng;
+use crate::topology::End;
+
+/// Wall time at the start of every run, Unix nanoseconds: just after an epoch began.
+pub(crate) const UNIX_NS_AT_ZERO: u64 = 1_699_999_800 * 1_000_000_000;
+
+/// How nodes generate external nullifiers; any would do, as there is only one network.
+pub(crate) const GENERATION: Generation = Generation::Hashed;
+
+/// A time in which nothing passes between the last nodes and the others.
+#[derive(Clone, Copy, Debug)]
+struct Partition {
+    from_ns: u64,
+    until_ns: u64,
+    first_node: u32,
+}
+
+/// Scenario, wiring and plan.
+#[derive(Debug)]
+pub(crate) struct World {
+    pub(crate) scenario: Scenario,
+    pub(crate) seed: u64,
+    pub(crate) ends: Vec<Vec<End>>,
+    pub(crate) messages: Vec<Message>,
+    /// When each node starts.
+    pub(crate) starts_ns: Vec<u64>,
+    pub(crate) end_ns: u64,
+    pub(crate) features: Features,
+    pub(crate) topics: Vec<PubsubTopic>,
+    pub(crate) host: link::Config,
+    pub(crate) relay: RelayConfig,
+    partitions: Vec<Partition>,
+}
+
+impl World {
+    pub(crate) fn new(
+        scenario: &Scenario,
+        seed: u64,
+        ends: Vec<Vec<End>>,
+        messages: Vec<Message>,
+        starts_ns: Vec<u64>,
+    ) -> Result<Self, SimError> {
+        let protocol = &scenario.relay.protocol;
+        let features = Features::of(protocol).ok_or_else(|| SimError::Invalid {
+            what: "relay.protocol",
+            value: protocol.clone(),
+            rule: "it must be one that the router knows, like /vac/waku/relay/2.0.0",
+        })?;
+        let cluster = 66;
+        let topics: Option<Vec<_>> = (0..scenario.relay.topics)
+            .map(|n| u16::try_from(n).ok().and_then(|n| shard(cluster, n)))
+            .collect();
+        let topics = topics.ok_or_else(|| SimError::Invalid {
+            what: "relay.topics",
+            value: scenario.relay.topics.to_string(),
+            rule: "there are at most 1024 shards",
+        })?;
+        let last_ns = messages.iter().map(|m| m.published_ns).max().unwrap_or(0);
+        let faults_ns = scenario.faults.iter().map(|f| f.at_ns).max().unwrap_or(0);
+        let partitions = scenario.faults.iter().filter_map(|fault| match fault.kind {
+            FaultKind::Partition { for_ns } => Some(Partition {
+                from_ns: fault.at_ns,
+                until_ns: fault.at_ns.saturating_add(for_ns),
+                first_node: scenario.nodes.saturating_sub(fault.nodes),
+            }),
+            _ => None,
+        });
+        Ok(Self {
+            end_ns: last_ns.max(faults_ns).saturating_add(scenario.drain_ns),
+            features,
+            topics,
+            host: host(scenario),
+            relay: relay(scenario, cluster),
+            partitions: partitions.collect(),
+            scenario: scenario.clone(),
+            seed,
+            ends,
+            messages,
+            starts_ns,
+        })
+    }
+
+    /// One-way delay from one node to another, nanoseconds.
+    pub(crate) fn delay_ns(&self, from: u32, to: u32) -> u64 {
+        match &self.scenario.network.delay {
+            Delay::Constant { one_way_ns } => *one_way_ns,
+            Delay::Places { one_way_ns } => {
+                let place = |node: u32| node as usize % one_way_ns.len().max(1);
+                one_way_ns[place(from)][place(to)]
+            }
+            Delay::Uniform { min_ns, max_ns } => {
+                let pair = u64::from(from) << 32 | u64::from(to);
+                min_ns + Rng::new(self.seed, "delay", pair).below(max_ns - min_ns + 1)
+            }
+        }
+    }
+
+    /// The shortest delay between any two nodes: how far ahead of others a thread may run.
+    pub(crate) fn shortest_delay_ns(&self) -> u64 {
+        match &self.scenario.network.delay {
+            Delay::Constant { one_way_ns } => *one_way_ns,
+            Delay::Uniform { min_ns, .. } => *min_ns,
+            Delay::Places { one_way_ns } => {
+                let all = one_way_ns.iter().flatten().copied();
+                all.min().unwrap_or(0)
+            }
+        }
+    }
+
+    /// When a connection is ready for frames at both ends: three round trips for TCP, security and
+    /// muxing after both nodes have started.
+    pub(crate) fn connected_ns(&self, a: u32, b: u32) -> u64 {
+        let started = self.starts_ns[a as usize].max(self.starts_ns[b as usize]);
+        let round_trip = self.delay_ns(a.min(b), a.max(b)) + self.delay_ns(a.max(b), a.min(b));
+        started.saturating_add(3 * round_trip)
+    }
+
+    /// Until when nothing passes between two nodes.
+    pub(crate) fn cut_until_ns(&self, now_ns: u64, a: u32, b: u32) -> Option<u64> {
+        let cut = self.partitions.iter().filter(|p| {
+            let apart = (a >= p.first_node) != (b >= p.first_node);
+            apart && (p.from_ns..p.until_ns).contains(&now_ns)
+        });
+        cut.map(|p| p.until_ns).max()
+    }
+}
+
+fn shard(cluster: u16, index: u16) -> Option<PubsubTopic> {
+    Shard::new(cluster, index).map(PubsubTopic::from)
+}
+
+fn host(scenario: &Scenario) -> link::Config {
+    let network = &scenario.network;
+    link::Config {
+        profile: match network.tcp {
+            TcpProfile::Linux => link::Profile::LINUX,
+            TcpProfile::Shadow => link::Profile::SHADOW,
+        },
+        uplink_bytes_per_s: network.uplink_bytes_per_s,
+        downlink_bytes_per_s: network.downlink_bytes_per_s,
+        unlimited_until_ns: network.unlimited_until_ns,
+        queue: match network.queue {
+            Qdisc::Fifo { max_bytes } => link::Discipline::Fifo { max_bytes },
+            Qdisc::CoDel {
+                target_ns,
+                interval_ns,
+            } => link::Discipline::CoDel {
+                target_ns,
+                interval_ns,
+            },
+        },
+        loss: network.loss,
+        jitter_ns: network.jitter_ns,
+        setup_packets: network.setup_packets,
+    }
+}
+
+fn relay(scenario: &Scenario, cluster_id: u16) -> RelayConfig {
+    let setup = &scenario.relay;
+    let mut gossip = setup.gossip.clone();
+    gossip.limits.frame_bytes_max = setup.max_message_bytes + (64 << 10);
+    RelayConfig {
+        gossip,
+        cluster_id,
+        num_shards: NonZeroU16::new(8).expect("not zero"),
+        named_topics: false,
+        max_message_bytes: setup.max_message_bytes,
+        rln: scenario.rln.as_ref().map(|rln| RlnConfig {
+            policy: Policy {
+                generation: GENERATION,
+                identifier: RlnIdentifier::WAKU,
+                epoch_size_s: rln.epoch_s,
+                max_clock_gap_ns: 20_000_000_000,
+            },
+            root_window: 1,
+            nullifiers: NullifierLimits {
+                max_entries_per_epoch: 200_000,
+            },
+            senders: SenderLimits {
+                max_nullifiers: 20_000,
+                max_peers_per_nullifier: 64,
+            },
+            checks_max: 4096,
+        }),
+    }
+}
