@@ -1,7 +1,9 @@
 //! A follower of a registry: the tree and the accepted roots.
 
-use undertone_rln::tree::MerkleTree;
-use undertone_rln::{Fr, MerklePath, RootWindow, rate_commitment};
+use std::path::Path;
+
+use undertone_rln::tree::{MerkleTree, snapshot};
+use undertone_rln::{Fr, MerklePath, RootWindow, SnapshotError, rate_commitment};
 
 use crate::registry::{Change, ChangeKind, MemberIndex, Registry, RegistryError, Version};
 
@@ -26,6 +28,33 @@ impl MembershipView {
             window: capacity as u64,
             version: Version::default(),
         }
+    }
+
+    /// The view that was saved at `path`, if there is a file. It goes on from there with the registry
+    /// that it followed, and must not be given another one.
+    ///
+    /// # Errors
+    /// [`SnapshotError`]. Start from [`MembershipView::new`] then: the registry has everything, the
+    /// snapshot only saves time.
+    pub fn load(path: &Path, capacity: usize) -> Result<Option<Self>, SnapshotError> {
+        let Some(snapshot) = snapshot::load(path)? else {
+            return Ok(None);
+        };
+        let mut view = Self::new(capacity);
+        view.tree = snapshot.tree;
+        view.version = Version(snapshot.version);
+        for root in snapshot.roots {
+            view.roots.push(root);
+        }
+        Ok(Some(view))
+    }
+
+    /// Saves the view in place of the file at `path`; a crash leaves the old or the new one.
+    ///
+    /// # Errors
+    /// [`SnapshotError::Io`].
+    pub fn save(&self, path: &Path) -> Result<(), SnapshotError> {
+        snapshot::save(path, self.version.0, &self.tree, &self.roots)
     }
 
     /// Takes in what happened since the last call; tells whether anything did.

@@ -205,6 +205,57 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..40)
 }
 
+#[test]
+fn a_saved_view_goes_on_where_it_was() {
+    let registry = Memory::default();
+    for commitment in 1..=5u64 {
+        registry.register(Fr::from(commitment), 20).unwrap();
+    }
+    let mut followed = MembershipView::new(3);
+    followed.refresh(&registry).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tree");
+    assert!(MembershipView::load(&path, 3).unwrap().is_none());
+    followed.save(&path).unwrap();
+
+    registry.remove(MemberIndex::new(2).unwrap()).unwrap();
+    let mut loaded = MembershipView::load(&path, 3).unwrap().unwrap();
+    assert_eq!(loaded.version(), Version(5));
+    for view in [&mut followed, &mut loaded] {
+        assert!(view.refresh(&registry).unwrap());
+    }
+    assert_eq!(loaded.version(), followed.version());
+    assert_eq!(loaded.tree().root(), followed.tree().root());
+    let roots = |view: &MembershipView| view.roots().iter().copied().collect::<Vec<_>>();
+    assert_eq!(roots(&loaded), roots(&followed));
+}
+
+#[test]
+fn a_damaged_snapshot_is_replaced_by_the_registry() {
+    let registry = Memory::default();
+    registry.register(Fr::from(1), 20).unwrap();
+    let mut followed = MembershipView::new(3);
+    followed.refresh(&registry).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tree");
+    followed.save(&path).unwrap();
+    let mut bytes = std::fs::read(&path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&path, bytes).unwrap();
+
+    let error = MembershipView::load(&path, 3).unwrap_err();
+    assert!(
+        error.to_string().contains("rebuilt from the registry"),
+        "{error}"
+    );
+    let mut rebuilt = MembershipView::new(3);
+    rebuilt.refresh(&registry).unwrap();
+    rebuilt.save(&path).unwrap();
+    let loaded = MembershipView::load(&path, 3).unwrap().unwrap();
+    assert_eq!(loaded.tree().root(), followed.tree().root());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
