@@ -24,6 +24,16 @@ pub(crate) enum Purpose {
     Own { token: u64, proving: Box<Proving> },
 }
 
+impl Purpose {
+    /// The peer that delivered the proof.
+    pub(crate) fn from(&self) -> Option<PeerIx> {
+        match self {
+            Self::Judge { from, .. } | Self::Evidence { from } => Some(*from),
+            Self::Own { .. } => None,
+        }
+    }
+}
+
 /// One proof under way.
 #[derive(Debug)]
 pub(crate) struct Check {

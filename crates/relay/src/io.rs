@@ -19,11 +19,11 @@ pub enum Input {
     Connected(NewPeer),
     /// A peer is gone.
     Disconnected(PeerIx),
-    /// A peer sent a frame; its length prefix is part of it.
+    /// A peer sent a frame; its length prefix is stripped.
     Frame {
         /// Who.
         peer: PeerIx,
-        /// One RPC with its length.
+        /// One RPC.
         frame: Bytes,
     },
     /// What became of a frame.
@@ -109,6 +109,8 @@ pub enum Output {
     VerifyProof {
         /// Its name.
         ticket: ProofTicket,
+        /// The peer that delivered it; `None` for one that we publish.
+        from: Option<PeerIx>,
         /// What it claims.
         statement: Box<ProofStatement>,
     },

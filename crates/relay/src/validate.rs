@@ -3,9 +3,10 @@
 use bytes::Bytes;
 use undertone_gossip::{ApiMisuse, MessageId, PeerIx, Topic, Verdict};
 use undertone_message::{Limits, WakuMessage};
-use undertone_rln::{CheckedProof, RateLimitProof, Seen, check::check};
+use undertone_rln::{CheckedProof, RateLimitProof, Seen, check::check, signal_hash};
 
 use crate::checks::{Check, Purpose};
+use crate::config::RlnConfig;
 use crate::io::{Output, ProofTicket, RelayReport};
 use crate::rejection::Rejection;
 use crate::relay::{Accepted, Relay};
@@ -50,10 +51,10 @@ impl Relay {
         if !self.is_in_network(joined) {
             return Err(Rejection::WrongShard);
         }
-        if self.config.rln.is_none() {
+        let Some(rln) = &self.config.rln else {
             return Ok(Step::Accept(Box::new(message)));
-        }
-        let proof = self.check_proof(&message)?;
+        };
+        let proof = self.check_proof(rln, &message)?;
         match self.look_up(&proof) {
             Seen::New => {}
             Seen::Duplicate => return Err(Rejection::Duplicate),
@@ -88,22 +89,24 @@ impl Relay {
         Rejection::Spam { repeated }
     }
 
-    /// Every check of a message's proof but the log and the pairing. A network without a rate limit
-    /// has nothing to check a proof against.
-    pub(crate) fn check_proof(&mut self, message: &WakuMessage) -> Result<CheckedProof, Rejection> {
-        let rln = self.config.rln.as_ref().ok_or(Rejection::MissingProof)?;
+    pub(crate) fn check_proof(
+        &self,
+        rln: &RlnConfig,
+        message: &WakuMessage,
+    ) -> Result<CheckedProof, Rejection> {
         let field = message
             .rate_limit_proof
             .as_ref()
             .filter(|field| !field.is_empty());
         let field = field.ok_or(Rejection::MissingProof)?;
         let proof = RateLimitProof::decode(field).map_err(Rejection::MalformedProof)?;
-        let x = self.signals.hash_of(message);
+        let timestamp_ns = message.timestamp_ns();
+        let x = signal_hash(&message.payload, &message.content_topic, timestamp_ns);
         check(
             &rln.policy,
             &self.roots,
             self.unix_now_ns(),
-            message.timestamp_ns(),
+            timestamp_ns,
             x,
             &proof,
         )
@@ -113,8 +116,13 @@ impl Relay {
     /// Has a proof checked; the caller has made sure that there is room.
     pub(crate) fn verify(&mut self, proof: CheckedProof, purpose: Purpose) {
         let statement = Box::new(proof.statement.clone());
+        let from = purpose.from();
         let ticket = self.checks.begin(Check { proof, purpose });
-        self.output(Output::VerifyProof { ticket, statement });
+        self.output(Output::VerifyProof {
+            ticket,
+            from,
+            statement,
+        });
     }
 
     /// The driver's answer. One that is not waited for is ignored.

@@ -150,10 +150,19 @@ impl EventLoop {
             }
             Output::Connect { identity, .. } => self.connect_offered(&identity),
             Output::Disconnect(peer) => self.disconnect(peer),
-            Output::Forgotten(peer) => self.peers.release(peer),
-            Output::VerifyProof { ticket, statement } => {
+            Output::Forgotten(peer) => {
                 if let Some(rln) = &self.rln {
-                    rln.verify(ticket, statement);
+                    rln.forget(peer);
+                }
+                self.peers.release(peer);
+            }
+            Output::VerifyProof {
+                ticket,
+                from,
+                statement,
+            } => {
+                if let Some(rln) = &self.rln {
+                    rln.verify(ticket, from, statement);
                 }
             }
             Output::Prove { token, epoch, x } => {

@@ -15,6 +15,7 @@ mod peers;
 mod rln;
 mod start;
 mod time;
+mod verify;
 
 pub use events::{NodeEvent, TimedEvent};
 pub use rln::{MemberProofs, ProofSource, RlnOptions};

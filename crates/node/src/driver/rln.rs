@@ -5,12 +5,15 @@ use std::thread;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
+use undertone_gossip::PeerIx;
 use undertone_membership::{MemberIndex, MembershipView, Registry};
 use undertone_relay::{ProofFailure, ProofTicket};
 use undertone_rln::{
     CounterError, Epoch, Fr, Generation, Identity, MessageIdCounter, ProofRequest, ProofStatement,
     Prover, RateLimitProof, RlnIdentifier, RootWindow, Verifier,
 };
+
+use super::verify::{Proof, VerifierPool};
 
 /// How often the registry is asked for changes.
 const MEMBERSHIP_POLL: Duration = Duration::from_millis(250);
@@ -103,7 +106,7 @@ struct ProveJob {
 
 /// The event loop's end of the threads. They stop when it is dropped.
 pub(crate) struct RlnService {
-    verify: std_mpsc::Sender<(ProofTicket, Box<ProofStatement>)>,
+    verify: VerifierPool,
     prove: Option<std_mpsc::Sender<ProveJob>>,
     /// Dropped with the service: tells the membership thread to stop.
     _stop: std_mpsc::Sender<()>,
@@ -115,15 +118,8 @@ impl RlnService {
         options: RlnOptions,
         events: mpsc::UnboundedSender<RlnEvent>,
     ) -> std::io::Result<Self> {
-        let (verify, jobs) = std_mpsc::channel();
-        let jobs = Arc::new(Mutex::new(jobs));
-        for _ in 0..options.verifier_threads.max(1) {
-            let (jobs, events) = (Arc::clone(&jobs), events.clone());
-            let verifier = options.verifier.clone();
-            thread::Builder::new()
-                .name("rln-verify".into())
-                .spawn(move || verify_loop(&jobs, &verifier, &events))?;
-        }
+        let threads = options.verifier_threads.max(1);
+        let verify = VerifierPool::start(&options.verifier, threads, &events)?;
         let prove = match options.proofs {
             Some(source) => {
                 let (sender, jobs) = std_mpsc::channel();
@@ -148,9 +144,22 @@ impl RlnService {
         })
     }
 
-    pub(crate) fn verify(&self, ticket: ProofTicket, statement: Box<ProofStatement>) {
-        // The threads live as long as this sender.
-        let _ = self.verify.send((ticket, statement));
+    pub(crate) fn verify(
+        &self,
+        ticket: ProofTicket,
+        from: Option<PeerIx>,
+        statement: Box<ProofStatement>,
+    ) {
+        self.verify.push(Proof {
+            ticket,
+            from,
+            statement,
+        });
+    }
+
+    /// The index may soon be another peer's, who is no suspect.
+    pub(crate) fn forget(&self, peer: PeerIx) {
+        self.verify.forget(peer);
     }
 
     /// Asks for a proof.
@@ -162,19 +171,6 @@ impl RlnService {
         prove
             .send(ProveJob { token, epoch, x })
             .map_err(|_| ProofFailure::NoMembership)
-    }
-}
-
-type VerifyJobs = Mutex<std_mpsc::Receiver<(ProofTicket, Box<ProofStatement>)>>;
-
-fn verify_loop(jobs: &VerifyJobs, verifier: &Verifier, events: &mpsc::UnboundedSender<RlnEvent>) {
-    loop {
-        let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok((ticket, statement)) = job else { return };
-        let valid = verifier.verify(&statement).is_ok();
-        if events.send(RlnEvent::Verified { ticket, valid }).is_err() {
-            return;
-        }
     }
 }
 

@@ -146,7 +146,9 @@ fn with_real_proofs_the_secret_is_the_members() {
         let (ticket, statement) = outputs
             .into_iter()
             .find_map(|output| match output {
-                Output::VerifyProof { ticket, statement } => Some((ticket, statement)),
+                Output::VerifyProof {
+                    ticket, statement, ..
+                } => Some((ticket, statement)),
                 _ => None,
             })
             .unwrap();

@@ -1,0 +1,141 @@
+//! The threads that check proofs: one by one while there are few, in batches when they pile up.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+use std::{io, thread};
+
+use tokio::sync::mpsc;
+use undertone_gossip::PeerIx;
+use undertone_relay::ProofTicket;
+use undertone_rln::prover::os_rng;
+use undertone_rln::{BatchPolicy, Batcher, Job, ProofStatement, Verifier, VerifyCosts};
+
+use super::rln::RlnEvent;
+
+/// A proof to check.
+#[derive(Debug)]
+pub(super) struct Proof {
+    pub(super) ticket: ProofTicket,
+    /// The peer that delivered it; `None` for our own.
+    pub(super) from: Option<PeerIx>,
+    pub(super) statement: Box<ProofStatement>,
+}
+
+/// The owner's end of the threads. They stop when it is dropped, each after its present job.
+pub(super) struct VerifierPool {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    queue: Mutex<Queue>,
+    /// Something came, or the owner is gone.
+    changed: Condvar,
+    start: Instant,
+}
+
+/// The relay bounds how many proofs are under way, so the queue needs no bound of its own.
+struct Queue {
+    batcher: Batcher<Proof, Option<PeerIx>>,
+    closed: bool,
+}
+
+impl VerifierPool {
+    /// Starts the threads. Each has a generator of its own for the batches' coefficients.
+    pub(super) fn start(
+        verifier: &Verifier,
+        threads: usize,
+        events: &mpsc::UnboundedSender<RlnEvent>,
+    ) -> io::Result<Self> {
+        let shared = Arc::new(Shared {
+            queue: Mutex::new(Queue {
+                batcher: Batcher::new(BatchPolicy::default(), VerifyCosts::default()),
+                closed: false,
+            }),
+            changed: Condvar::new(),
+            start: Instant::now(),
+        });
+        // From here on a failure drops the pool, which stops the threads that run already.
+        let pool = Self { shared };
+        for _ in 0..threads {
+            let (shared, events) = (Arc::clone(&pool.shared), events.clone());
+            let verifier = verifier.clone();
+            let mut rng = os_rng().map_err(io::Error::other)?;
+            let check = move |job: &Job<Proof>| match job {
+                Job::Single(proof) => vec![verifier.verify(&proof.statement).is_ok()],
+                Job::Batch(proofs) => {
+                    let statements: Vec<_> = proofs.iter().map(|p| &*p.statement).collect();
+                    let verdicts = verifier.verify_batch(&statements, &mut rng);
+                    verdicts.iter().map(Result::is_ok).collect()
+                }
+            };
+            thread::Builder::new()
+                .name("rln-verify".into())
+                .spawn(move || shared.work(check, &events))?;
+        }
+        Ok(pool)
+    }
+
+    pub(super) fn push(&self, proof: Proof) {
+        let from = proof.from;
+        self.shared.lock().batcher.push(proof, from);
+        self.shared.changed.notify_one();
+    }
+
+    pub(super) fn forget(&self, peer: PeerIx) {
+        self.shared.lock().batcher.forget(Some(peer));
+    }
+}
+
+impl Drop for VerifierPool {
+    fn drop(&mut self) {
+        self.shared.lock().closed = true;
+        self.shared.changed.notify_all();
+    }
+}
+
+impl Shared {
+    fn work(
+        &self,
+        mut check: impl FnMut(&Job<Proof>) -> Vec<bool>,
+        events: &mpsc::UnboundedSender<RlnEvent>,
+    ) {
+        while let Some(job) = self.next_job() {
+            let verdicts = check(&job);
+            for (proof, valid) in job.tickets().iter().zip(verdicts) {
+                if !valid {
+                    let now_ns = self.now_ns();
+                    self.lock().batcher.bad_proof(proof.from, now_ns);
+                }
+                let ticket = proof.ticket;
+                if events.send(RlnEvent::Verified { ticket, valid }).is_err() {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Waits for something to do; `None` when the owner is gone.
+    fn next_job(&self) -> Option<Job<Proof>> {
+        let mut queue = self.lock();
+        while !queue.closed {
+            if let Some(job) = queue.batcher.next_job(self.now_ns()) {
+                return Some(job);
+            }
+            let waited = self.changed.wait(queue);
+            queue = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+        None
+    }
+
+    fn now_ns(&self) -> u64 {
+        u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        // No cryptography runs under the lock: a thread that panicked there left the queue whole.
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests;

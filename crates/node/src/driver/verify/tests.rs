@@ -1,0 +1,74 @@
+use undertone_rln::{
+    Epoch, Fr, Generation, Identity, Key, MerkleTree, MessageSlot, Prover, RlnIdentifier,
+    external_nullifier, fr_from_le, rate_commitment,
+};
+
+use super::*;
+
+/// A statement that holds.
+fn honest(key: &Arc<Key>) -> ProofStatement {
+    let identity = Identity::from_seed(b"member");
+    let mut tree = MerkleTree::new();
+    tree.set(0, rate_commitment(identity.commitment(), 20))
+        .unwrap();
+    let member = Prover::new(Arc::clone(key))
+        .member(&identity, 20, &tree.path(0).unwrap())
+        .unwrap();
+    let (epoch, identifier) = (Epoch(5), &RlnIdentifier::WAKU);
+    let slot = MessageSlot {
+        generation: Generation::Hashed,
+        epoch,
+        identifier,
+        message_id: 0,
+    };
+    let x = Fr::from(7);
+    let proof = member.prove(&slot, x, &mut os_rng().unwrap()).unwrap();
+    ProofStatement {
+        proof: proof.proof,
+        y: fr_from_le(&proof.share_y).unwrap(),
+        root: tree.root(),
+        nullifier: fr_from_le(&proof.nullifier).unwrap(),
+        x,
+        external_nullifier: external_nullifier(Generation::Hashed, epoch, identifier),
+    }
+}
+
+/// More proofs than threads, so that batches form while the first ones are being checked.
+#[test]
+fn each_proof_gets_its_verdict_once_and_the_threads_end() {
+    let key = Key::load().unwrap();
+    let honest = honest(&key);
+    let (events, mut verdicts) = mpsc::unbounded_channel();
+    let pool = VerifierPool::start(&Verifier::new(&key), 2, &events).unwrap();
+    drop(events);
+    let bad = |ticket: u64| ticket % 7 == 3;
+    for ticket in 0..40 {
+        let mut statement = Box::new(honest.clone());
+        let from = Some(PeerIx((ticket % 3) as u32));
+        if bad(ticket) {
+            statement.x += Fr::from(1);
+        }
+        pool.push(Proof {
+            ticket: ProofTicket(ticket),
+            from,
+            statement,
+        });
+    }
+    let mut seen = Vec::new();
+    while seen.len() < 40 {
+        match verdicts.blocking_recv() {
+            Some(RlnEvent::Verified { ticket, valid }) => {
+                assert_eq!(valid, !bad(ticket.0), "{ticket:?}");
+                seen.push(ticket.0);
+            }
+            other => panic!("{other:?} after {seen:?}"),
+        }
+    }
+    seen.sort_unstable();
+    assert_eq!(seen, (0..40).collect::<Vec<_>>());
+    drop(pool);
+    assert!(
+        verdicts.blocking_recv().is_none(),
+        "the threads end with the pool"
+    );
+}
