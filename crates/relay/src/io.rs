@@ -19,11 +19,11 @@ pub enum Input {
     Connected(NewPeer),
     /// A peer is gone.
     Disconnected(PeerIx),
-    /// A peer sent a frame; its length prefix is stripped.
+    /// A peer sent a frame; its length prefix is part of it.
     Frame {
         /// Who.
         peer: PeerIx,
-        /// One RPC.
+        /// One RPC with its length.
         frame: Bytes,
     },
     /// What became of a frame.

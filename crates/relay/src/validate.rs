@@ -3,10 +3,9 @@
 use bytes::Bytes;
 use undertone_gossip::{ApiMisuse, MessageId, PeerIx, Topic, Verdict};
 use undertone_message::{Limits, WakuMessage};
-use undertone_rln::{CheckedProof, RateLimitProof, Seen, check::check, signal_hash};
+use undertone_rln::{CheckedProof, RateLimitProof, Seen, check::check};
 
 use crate::checks::{Check, Purpose};
-use crate::config::RlnConfig;
 use crate::io::{Output, ProofTicket, RelayReport};
 use crate::rejection::Rejection;
 use crate::relay::{Accepted, Relay};
@@ -51,10 +50,10 @@ impl Relay {
         if !self.is_in_network(joined) {
             return Err(Rejection::WrongShard);
         }
-        let Some(rln) = &self.config.rln else {
+        if self.config.rln.is_none() {
             return Ok(Step::Accept(Box::new(message)));
-        };
-        let proof = self.check_proof(rln, &message)?;
+        }
+        let proof = self.check_proof(&message)?;
         match self.look_up(&proof) {
             Seen::New => {}
             Seen::Duplicate => return Err(Rejection::Duplicate),
@@ -89,24 +88,22 @@ impl Relay {
         Rejection::Spam { repeated }
     }
 
-    pub(crate) fn check_proof(
-        &self,
-        rln: &RlnConfig,
-        message: &WakuMessage,
-    ) -> Result<CheckedProof, Rejection> {
+    /// Every check of a message's proof but the log and the pairing. A network without a rate limit
+    /// has nothing to check a proof against.
+    pub(crate) fn check_proof(&mut self, message: &WakuMessage) -> Result<CheckedProof, Rejection> {
+        let rln = self.config.rln.as_ref().ok_or(Rejection::MissingProof)?;
         let field = message
             .rate_limit_proof
             .as_ref()
             .filter(|field| !field.is_empty());
         let field = field.ok_or(Rejection::MissingProof)?;
         let proof = RateLimitProof::decode(field).map_err(Rejection::MalformedProof)?;
-        let timestamp_ns = message.timestamp_ns();
-        let x = signal_hash(&message.payload, &message.content_topic, timestamp_ns);
+        let x = self.signals.hash_of(message);
         check(
             &rln.policy,
             &self.roots,
             self.unix_now_ns(),
-            timestamp_ns,
+            message.timestamp_ns(),
             x,
             &proof,
         )

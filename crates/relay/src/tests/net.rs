@@ -11,7 +11,7 @@ use undertone_rln::{Epoch, Fr, ProofStatement, RateLimitProof, RlnIdentifier, fr
 
 use super::forge::{NOW_NS, config, root, share, topic, window};
 use super::real::{Rln, rln};
-use super::solo::{message_rpc, new_peer, strip_prefix};
+use super::solo::{message_frame, new_peer, strip_prefix};
 use crate::{Input, Output, ProofTicket, PublishError, Published, Relay, RelayConfig};
 
 const LINK: Duration = Duration::from_millis(10);
@@ -168,7 +168,7 @@ impl Net {
         if self.links.insert((node, STRANGER)) {
             self.input(node, Input::Connected(new_peer(stranger)));
         }
-        let (peer, frame) = (PeerIx(stranger), message_rpc(&topic(), data));
+        let (peer, frame) = (PeerIx(stranger), message_frame(&topic(), data));
         self.input(node, Input::Frame { peer, frame });
     }
 
@@ -206,8 +206,7 @@ impl Net {
         match event {
             Event::Arrive { from, to, frame } => {
                 if self.links.contains(&(from, to)) && to < self.relays.len() {
-                    let frame = strip_prefix(&frame);
-                    let rpc = wire::decode(&frame, &Limits::default()).unwrap();
+                    let rpc = wire::decode(&strip_prefix(&frame), &Limits::default()).unwrap();
                     self.arrivals.push((from, to, rpc));
                     let peer = PeerIx(u32::try_from(from).unwrap());
                     self.input(to, Input::Frame { peer, frame });
