@@ -22,7 +22,7 @@ enum Command {
     Demo(demo::Args),
     /// Run a node
     Node(node::Args),
-    /// Rate-limit memberships and proofs: keygen, register, list, remove, prove, verify
+    /// Rate-limit memberships and proofs: keygen, register, list, remove, prove, verify, bench
     Rln(Box<rln::Args>),
 }
 

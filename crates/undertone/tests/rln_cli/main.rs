@@ -6,6 +6,7 @@
     reason = "helpers of tests, which clippy takes for other code"
 )]
 
+mod bench;
 mod membership;
 mod misuse;
 mod support;

@@ -3,6 +3,7 @@
 //! Field elements (commitments, roots, nullifiers) are printed as in identity files and on the
 //! wire: 64 hex digits, little-endian.
 
+mod bench;
 mod files;
 mod keygen;
 mod list;
@@ -44,6 +45,8 @@ enum Command {
     Prove(prove::Args),
     /// Judge a message as a relay does, nullifier log aside
     Verify(verify::Args),
+    /// Measure proofs, hashing, tree and memory on this machine, beside the published figures
+    Bench(bench::Args),
 }
 
 /// Runs one of the subcommands.
@@ -56,6 +59,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         Command::Remove(args) => remove::run(args, json),
         Command::Prove(args) => prove::run(args, json),
         Command::Verify(args) => verify::run(args, json),
+        Command::Bench(args) => bench::run(args, json),
     }
 }
 

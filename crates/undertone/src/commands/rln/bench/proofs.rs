@@ -1,0 +1,183 @@
+//! Making and checking proofs, for messages of several sizes.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::Serialize;
+use undertone_rln::prover::os_rng;
+use undertone_rln::{
+    Epoch, Fr, Generation, Identity, Key, Member, MerkleTree, MessageIdCounter, MessageSlot,
+    ProofStatement, Prover, RateLimitProof, RlnIdentifier, Token, Verifier, external_nullifier,
+    fr_from_le, hash_to_field, rate_commitment, signal_hash,
+};
+
+use super::Failure;
+use super::clock::median_ms;
+
+const EPOCH: Epoch = Epoch(2_833_333);
+const GENERATION: Generation = Generation::Hashed;
+const LIMIT: u32 = u16::MAX as u32;
+const TOPIC: &str = "/undertone/1/bench/proto";
+/// Payloads of the published measurements of proofs, in 1000 bytes.
+const PROOF_SIZES_KB: [usize; 5] = [1, 10, 50, 150, 500];
+/// Messages of the paper's table 4, in 1000 bytes.
+const HASH_SIZES_KB: [usize; 4] = [2, 25, 100, 500];
+const BATCH: usize = 32;
+
+/// What proofs cost.
+#[derive(Serialize)]
+pub(super) struct Proofs {
+    pub(super) by_size: Vec<BySize>,
+    pub(super) token_prepare_ms: f64,
+    pub(super) batch: usize,
+    pub(super) batch_per_proof_ms: f64,
+    pub(super) hashing: Vec<Hashing>,
+}
+
+/// One size of payload. The signal hash is part of each figure.
+#[derive(Serialize)]
+pub(super) struct BySize {
+    pub(super) size_kb: usize,
+    pub(super) generation_ms: f64,
+    pub(super) sign_ms: f64,
+    pub(super) verification_ms: f64,
+}
+
+/// Keccak-256 and the way into the field, for one size of message.
+#[derive(Serialize)]
+pub(super) struct Hashing {
+    pub(super) size_kb: usize,
+    pub(super) hashing_ms: f64,
+}
+
+pub(super) fn measure(
+    key: &Arc<Key>,
+    runs: usize,
+    mut say: impl FnMut(usize),
+) -> Result<Proofs, Failure> {
+    let folder = tempfile::tempdir()
+        .map_err(|error| Failure::new(format!("a folder for the message ids: {error}")))?;
+    let mut bench = Bench::new(key, &folder.path().join("ids"))?;
+    let mut by_size = Vec::new();
+    for size_kb in PROOF_SIZES_KB {
+        say(size_kb);
+        by_size.push(bench.size(size_kb, runs)?);
+    }
+    let (token_prepare_ms, batch_per_proof_ms) = (bench.prepare(runs)?, bench.batch(runs)?);
+    Ok(Proofs {
+        by_size,
+        token_prepare_ms,
+        batch: BATCH,
+        batch_per_proof_ms,
+        hashing: HASH_SIZES_KB.map(|size_kb| hashing(size_kb, runs)).into(),
+    })
+}
+
+fn hashing(size_kb: usize, runs: usize) -> Hashing {
+    let message = vec![0x5a; size_kb * 1000];
+    Hashing {
+        size_kb,
+        hashing_ms: median_ms(runs, || (), |()| hash_to_field(&[&message])),
+    }
+}
+
+struct Bench {
+    member: Member,
+    verifier: Verifier,
+    counter: MessageIdCounter,
+}
+
+impl Bench {
+    fn new(key: &Arc<Key>, counter: &Path) -> Result<Self, Failure> {
+        let identity = Identity::from_seed(b"undertone rln bench");
+        let mut tree = MerkleTree::new();
+        tree.set(5, rate_commitment(identity.commitment(), LIMIT))
+            .expect("5 is an index of the tree");
+        let path = tree.path(5).expect("5 is an index of the tree");
+        let member = Prover::new(Arc::clone(key)).member(&identity, LIMIT, &path);
+        Ok(Self {
+            member: member.map_err(|error| Failure::new(error.to_string()))?,
+            verifier: Verifier::new(key),
+            counter: MessageIdCounter::open(counter, LIMIT)
+                .map_err(|error| Failure::new(error.to_string()))?,
+        })
+    }
+
+    fn size(&mut self, size_kb: usize, runs: usize) -> Result<BySize, Failure> {
+        let payload = vec![0x5a; size_kb * 1000];
+        let signal = || signal_hash(&payload, TOPIC, 1);
+        let proof = self.prove(signal())?;
+        let statement = |x| statement(&proof, self.member.root(), x);
+        let verification_ms = median_ms(
+            runs,
+            || (),
+            |()| self.verifier.verify(&statement(signal())).is_ok(),
+        );
+        let generation_ms = median_ms(runs, || (), |()| self.prove(signal()).is_ok());
+        let mut tokens = (0..runs)
+            .map(|_| self.token())
+            .collect::<Result<Vec<_>, _>>()?;
+        let next = || tokens.pop().expect("a token for each run");
+        Ok(BySize {
+            size_kb,
+            generation_ms,
+            sign_ms: median_ms(runs, next, |token| token.sign(signal())),
+            verification_ms,
+        })
+    }
+
+    fn prepare(&self, runs: usize) -> Result<f64, Failure> {
+        let mut rng = os_rng().map_err(|error| Failure::new(error.to_string()))?;
+        let prepare = |()| self.member.prepare(&slot(0), &mut rng).is_ok();
+        Ok(median_ms(runs, || (), prepare))
+    }
+
+    fn batch(&self, runs: usize) -> Result<f64, Failure> {
+        let mut rng = os_rng().map_err(|error| Failure::new(error.to_string()))?;
+        let x = Fr::from(1);
+        let statement = statement(&self.prove(x)?, self.member.root(), x);
+        let batch = vec![statement; BATCH];
+        let verify = |()| self.verifier.verify_batch(&batch, &mut rng);
+        Ok(median_ms(runs, || (), verify) / BATCH as f64)
+    }
+
+    /// A proof with message id 0, each time: nothing of it leaves this process.
+    fn prove(&self, x: Fr) -> Result<RateLimitProof, Failure> {
+        let failed = |error: undertone_rln::ProveError| Failure::new(error.to_string());
+        let mut rng = os_rng().map_err(failed)?;
+        self.member.prove(&slot(0), x, &mut rng).map_err(failed)
+    }
+
+    fn token(&mut self) -> Result<Token, Failure> {
+        let reserved = self.counter.reserve(EPOCH);
+        let reserved = reserved.map_err(|error| Failure::new(error.to_string()))?;
+        let slot = slot(reserved.message_id());
+        let mut rng = os_rng().map_err(|error| Failure::new(error.to_string()))?;
+        let prepared = self.member.prepare(&slot, &mut rng);
+        let prepared = prepared.map_err(|error| Failure::new(error.to_string()))?;
+        prepared
+            .arm(reserved)
+            .map_err(|error| Failure::new(error.to_string()))
+    }
+}
+
+fn slot(message_id: u32) -> MessageSlot<'static> {
+    MessageSlot {
+        generation: GENERATION,
+        epoch: EPOCH,
+        identifier: &RlnIdentifier::WAKU,
+        message_id,
+    }
+}
+
+fn statement(proof: &RateLimitProof, root: Fr, x: Fr) -> ProofStatement {
+    let element = |bytes| fr_from_le(bytes).expect("our own proofs are canonical");
+    ProofStatement {
+        proof: proof.proof,
+        y: element(&proof.share_y),
+        root,
+        nullifier: element(&proof.nullifier),
+        x,
+        external_nullifier: external_nullifier(GENERATION, EPOCH, &RlnIdentifier::WAKU),
+    }
+}
