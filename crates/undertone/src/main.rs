@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use commands::{Failure, demo, node, rln};
+use commands::{Failure, demo, model, node, rln, sim};
 
 /// A Waku node and network laboratory
 #[derive(Parser, Debug)]
@@ -20,18 +20,24 @@ struct Cli {
 enum Command {
     /// A real network on this machine: five nodes, messages of four sizes, a spammer cut off
     Demo(demo::Args),
+    /// Closed forms: hops, copies, latency; with a scenario, the prediction beside a simulation
+    Model(model::Args),
     /// Run a node
     Node(node::Args),
     /// Rate-limit memberships and proofs: keygen, register, list, remove, prove, verify, bench
     Rln(Box<rln::Args>),
+    /// A network in virtual time: run a scenario, compare it with published figures
+    Sim(sim::Args),
 }
 
 fn main() -> ExitCode {
     // Wrong usage ends here, with status 2 and clap's own words.
     let result = match &Cli::parse().command {
         Command::Demo(args) => demo::run(args),
+        Command::Model(args) => model::run(args),
         Command::Node(args) => node::run(args),
         Command::Rln(args) => rln::run(args),
+        Command::Sim(args) => sim::run(args),
     };
     result.map_or_else(Failure::report, |()| ExitCode::SUCCESS)
 }

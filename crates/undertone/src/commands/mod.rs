@@ -1,8 +1,10 @@
 //! The subcommands, one module each, and how they speak to people and machines.
 
 pub(crate) mod demo;
+pub(crate) mod model;
 pub(crate) mod node;
 pub(crate) mod rln;
+pub(crate) mod sim;
 
 mod failure;
 mod output;

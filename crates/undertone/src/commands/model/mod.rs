@@ -1,0 +1,56 @@
+//! `undertone model`: closed forms, and with a scenario their prediction beside a simulation.
+
+mod beside;
+mod tables;
+
+use std::num::NonZeroUsize;
+
+use undertone_lab::scenario;
+
+use super::sim::{Runner, scenario_failure, threads};
+use super::{Failure, output};
+
+/// Flags of `undertone model`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// Predict this scenario (a file or a name from `undertone sim --list`) and simulate it too
+    scenario: Option<String>,
+    /// Set a key of the scenario, such as network.one_way_ms=100; may be repeated
+    #[arg(long, value_name = "KEY=VALUE", requires = "scenario")]
+    set: Vec<String>,
+    /// Seed of the simulation
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "scenario")]
+    seed: u64,
+    /// Threads of the simulation [one per processor]
+    #[arg(long, value_name = "N", requires = "scenario")]
+    threads: Option<NonZeroUsize>,
+    /// Predict from the scenario alone, without simulating it
+    #[arg(long, requires = "scenario")]
+    no_run: bool,
+    #[command(flatten)]
+    given: tables::Given,
+    /// Print one JSON object instead of tables
+    #[arg(long)]
+    json: bool,
+}
+
+/// Prints the tables, or a prediction.
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let Some(reference) = &args.scenario else {
+        return output::print(&tables::Tables::new(&args.given), args.json);
+    };
+    let loaded = scenario::load(reference, &args.set).map_err(scenario_failure)?;
+    let summary = if args.no_run {
+        None
+    } else {
+        let runner = Runner {
+            scenario: &loaded.scenario,
+            threads: threads(args.threads),
+            show_progress: !args.json,
+        };
+        Some(runner.run(args.seed)?.1)
+    };
+    let beside = beside::Beside::new(&loaded.scenario, summary.as_ref())
+        .map_err(|reason| Failure::usage(format!("{reference} has no closed form: {reason}")))?;
+    output::print(&beside, args.json)
+}

@@ -1,0 +1,209 @@
+//! Equations 1 and 2, Figure 2, and the formulas for large messages.
+
+use std::fmt;
+
+use comfy_table::presets::UTF8_BORDERS_ONLY;
+use comfy_table::{CellAlignment, Table};
+use serde::Serialize;
+use undertone_lab::model::hops::{
+    FIGURE_2_NODES, Figure2Row, duplicates, figure_2, h_max, nodes_within,
+};
+use undertone_lab::model::large::{self, LargeRow};
+use undertone_lab::model::path::{Hop, latency_ms};
+
+/// Hops that are listed at most; a line of many nodes needs many.
+const MAX_LISTED: u64 = 32;
+
+/// What the formulas are evaluated for; the defaults are the paper's.
+#[derive(clap::Args, Clone, Debug, Serialize)]
+pub(super) struct Given {
+    /// Nodes
+    #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(2..), conflicts_with = "scenario")]
+    nodes: u64,
+    /// Mesh degree
+    #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(2..=10_000), conflicts_with = "scenario")]
+    degree: u32,
+    /// Bytes of a message
+    #[arg(
+        long = "size",
+        value_name = "BYTES",
+        default_value_t = 50_000,
+        conflicts_with = "scenario"
+    )]
+    size_bytes: u64,
+    /// Rate of a link, megabits per second
+    #[arg(long = "mbit-per-s", value_name = "RATE", default_value_t = 100.0, value_parser = positive, conflicts_with = "scenario")]
+    mbit_per_s: f64,
+    /// One-way delay, milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 75.0, value_parser = not_negative, conflicts_with = "scenario")]
+    one_way_ms: f64,
+    /// Proof generation, milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 276.3, value_parser = not_negative, conflicts_with = "scenario")]
+    generation_ms: f64,
+    /// Verification at each hop, milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 4.5, value_parser = not_negative, conflicts_with = "scenario")]
+    verification_ms: f64,
+}
+
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+enum NumberError {
+    #[error("expected a number")]
+    NotANumber,
+    #[error("expected a number {0}")]
+    Bound(&'static str),
+}
+
+fn not_negative(text: &str) -> Result<f64, NumberError> {
+    let value: f64 = text.parse().map_err(|_| NumberError::NotANumber)?;
+    if value >= 0.0 && value.is_finite() {
+        Ok(value)
+    } else {
+        Err(NumberError::Bound("of 0 or more"))
+    }
+}
+
+fn positive(text: &str) -> Result<f64, NumberError> {
+    match not_negative(text)? {
+        value if value > 0.0 => Ok(value),
+        _ => Err(NumberError::Bound("above 0")),
+    }
+}
+
+#[derive(Serialize)]
+pub(super) struct Tables {
+    given: Given,
+    h_max: u64,
+    hops: Vec<HopRow>,
+    duplicates_min: f64,
+    duplicates_max: f64,
+    figure_2_nodes: [u64; 4],
+    figure_2: Vec<Figure2Row>,
+    large_messages: Vec<LargeRow>,
+}
+
+#[derive(Serialize)]
+struct HopRow {
+    hops: u64,
+    nodes_within: f64,
+    latency_ms: f64,
+}
+
+impl Tables {
+    pub(super) fn new(given: &Given) -> Self {
+        const BYTES_PER_MS_AND_MBIT: f64 = 125.0;
+        let h_max =
+            h_max(given.nodes, given.degree).expect("the parser wants a degree of 2 or more");
+        let rate_bytes_per_ms = given.mbit_per_s * BYTES_PER_MS_AND_MBIT;
+        let size_bytes = given.size_bytes as f64;
+        let hop = Hop {
+            transmission_ms: given.one_way_ms + size_bytes / rate_bytes_per_ms,
+            validation_ms: given.verification_ms,
+        };
+        let listed = h_max.min(MAX_LISTED) as u32;
+        let (duplicates_min, duplicates_max) = duplicates(f64::from(given.degree));
+        Self {
+            h_max,
+            hops: (1..=listed)
+                .map(|hops| HopRow {
+                    hops: u64::from(hops),
+                    nodes_within: nodes_within(given.degree, hops).min(given.nodes as f64),
+                    latency_ms: latency_ms(given.generation_ms, &vec![hop; hops as usize]),
+                })
+                .collect(),
+            duplicates_min,
+            duplicates_max,
+            figure_2_nodes: FIGURE_2_NODES,
+            figure_2: figure_2(),
+            large_messages: large::table(
+                size_bytes,
+                rate_bytes_per_ms,
+                u32::try_from(h_max).unwrap_or(u32::MAX),
+            ),
+            given: given.clone(),
+        }
+    }
+}
+
+impl fmt::Display for Tables {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let given = &self.given;
+        writeln!(
+            f,
+            "Equation 2: {} nodes of degree {} need {} hops in the best case.",
+            given.nodes, given.degree, self.h_max
+        )?;
+        writeln!(
+            f,
+            "Equation 1: {} ms for the proof, then {} ms, {} bytes at {} Mbit/s and {} ms of \
+             verification for each hop.",
+            given.generation_ms,
+            given.one_way_ms,
+            given.size_bytes,
+            given.mbit_per_s,
+            given.verification_ms
+        )?;
+        let mut hops = table(&["hops", "nodes within", "latency, ms"]);
+        for row in &self.hops {
+            let nodes = format!("{:.0}", row.nodes_within);
+            hops.add_row([
+                row.hops.to_string(),
+                nodes,
+                format!("{:.1}", row.latency_ms),
+            ]);
+        }
+        writeln!(f, "{}", right(hops))?;
+        writeln!(
+            f,
+            "Duplicates per delivery: {} at least, {} at most.\n",
+            self.duplicates_min, self.duplicates_max
+        )?;
+        writeln!(f, "Figure 2: hops and amplification over degree")?;
+        let mut figure = table(&["D", "N = 10^3", "10^4", "10^5", "10^6", "copies per node"]);
+        for row in &self.figure_2 {
+            let mut cells = vec![row.degree.to_string()];
+            cells.extend(row.h_max.map(|hops| hops.to_string()));
+            cells.push(row.amplification.to_string());
+            figure.add_row(cells);
+        }
+        writeln!(f, "{}\n", right(figure))?;
+        writeln!(
+            f,
+            "Large messages: transmission of {} bytes over {} hops at {} Mbit/s, ms, without delay",
+            given.size_bytes, self.h_max, given.mbit_per_s
+        )?;
+        let mut large = table(&[
+            "fragments",
+            "published (S/R)(2H-1)/n",
+            "pipeline (S/R)(H-1+n)/n",
+        ]);
+        for row in &self.large_messages {
+            large.add_row([
+                row.fragments.to_string(),
+                format!("{:.2}", row.published_ms),
+                format!("{:.2}", row.pipeline_ms),
+            ]);
+        }
+        writeln!(f, "{}", right(large))?;
+        writeln!(
+            f,
+            "One fragment is the whole message, (S/R) H. The two agree where n = H = {}; beyond, the \
+             published form falls below S/R, which no link can do.",
+            self.h_max
+        )
+    }
+}
+
+pub(super) fn table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table
+        .load_preset(UTF8_BORDERS_ONLY)
+        .set_header(header.iter().copied());
+    table
+}
+
+pub(super) fn right(mut table: Table) -> Table {
+    for column in table.column_iter_mut() {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}

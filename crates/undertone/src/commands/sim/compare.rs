@@ -1,0 +1,29 @@
+//! `undertone sim --compare`: published figures beside ours.
+
+use undertone_lab::compare::{Published, compare, published as find, published_names};
+use undertone_lab::report::Campaign;
+
+use super::super::{Failure, output};
+
+/// The figures that a scenario is to reproduce.
+pub(super) fn published(scenario: &str) -> Result<Published, Failure> {
+    find(scenario).ok_or_else(|| {
+        let names: Vec<_> = published_names().collect();
+        Failure::usage(format!("no figures are published for {scenario:?}"))
+            .with_help(format!("there are some for {}", names.join(", ")))
+    })
+}
+
+/// Prints both; a figure outside its tolerance is a failure.
+pub(super) fn print(published: &Published, campaign: &Campaign, json: bool) -> Result<(), Failure> {
+    let comparison = compare(published, campaign);
+    output::print(&comparison, json)?;
+    if comparison.agrees {
+        return Ok(());
+    }
+    let name = &comparison.scenario;
+    Err(
+        Failure::new(format!("{name} differs from the published run"))
+            .with_help("docs/network-model.md says what is modelled and what is not"),
+    )
+}

@@ -1,0 +1,49 @@
+//! One run with its costs.
+
+use undertone_lab::report::{ProgressLine, Stopwatch, Summary};
+use undertone_lab::scenario::ScenarioError;
+use undertone_sim::{Options, Outcome, Scenario};
+
+use super::super::Failure;
+
+/// The commit that this program was built from.
+pub(crate) const COMMIT: &str = env!("UNDERTONE_COMMIT");
+
+/// How to run a scenario.
+#[derive(Debug)]
+pub(crate) struct Runner<'a> {
+    pub(crate) scenario: &'a Scenario,
+    pub(crate) threads: usize,
+    pub(crate) show_progress: bool,
+}
+
+impl Runner<'_> {
+    /// Runs it with a seed.
+    pub(crate) fn run(&self, seed: u64) -> Result<(Outcome, Summary), Failure> {
+        let what = format!("{}, seed {seed}", self.scenario.name);
+        let line = ProgressLine::new(&what, self.show_progress);
+        let options = Options {
+            seed,
+            threads: self.threads,
+        };
+        let watch = Stopwatch::start();
+        let outcome = undertone_sim::run(self.scenario, options, &mut |progress| {
+            line.update(progress);
+        });
+        let measured = watch.read();
+        line.finish();
+        let outcome = outcome.map_err(|error| {
+            let name = &self.scenario.name;
+            Failure::usage(format!("{name} cannot be simulated: {error}"))
+                .with_help("docs/scenarios.md lists keys and their bounds")
+        })?;
+        let summary = Summary::new(self.scenario, &outcome, measured, COMMIT);
+        Ok((outcome, summary))
+    }
+}
+
+/// A mistake in a scenario file is a mistake in what was asked for.
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
+pub(crate) fn scenario_failure(error: ScenarioError) -> Failure {
+    Failure::usage(error.to_string())
+}

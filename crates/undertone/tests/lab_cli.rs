@@ -1,0 +1,107 @@
+//! `undertone sim` and `undertone model` as a user meets them.
+
+use std::fs;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn undertone(line: &str) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_undertone"))
+        .args(line.split_whitespace())
+        .output()
+        .unwrap()
+}
+
+fn succeeded(line: &str) -> String {
+    let output = undertone(line);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{line}: {stderr}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn json(line: &str) -> Value {
+    serde_json::from_str(&succeeded(line)).unwrap()
+}
+
+/// Asserts wrong usage, without output, and that it said this.
+fn misused(line: &str, said: &str) {
+    let output = undertone(line);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{line}: {stderr}");
+    assert!(output.stdout.is_empty(), "{line}");
+    assert!(stderr.contains(said), "{said:?} is not in {stderr}");
+}
+
+#[test]
+fn the_list_names_every_scenario() {
+    let list = json("sim --list --json");
+    let scenarios = list["scenarios"].as_array().unwrap();
+    let nodes = |name: &str| {
+        let found = scenarios.iter().find(|item| item["name"] == name);
+        found.unwrap_or_else(|| panic!("{name} is not in {list}"))["nodes"].clone()
+    };
+    assert_eq!(nodes("paper-2kb"), 1_000);
+    assert_eq!(nodes("scale-100k"), 100_000);
+    assert!(succeeded("sim --list").contains("The paper, 500 KB, as run"));
+}
+
+#[test]
+fn mistakes_are_wrong_usage_and_say_what_was_expected() {
+    misused("sim", "required");
+    misused("sim papr-2kb", "did you mean \"paper-2kb\"?");
+    misused("sim no/such.toml", "cannot read no/such.toml");
+    misused(
+        "sim small --set network.one_way_msec=3",
+        "unknown key \"network.one_way_msec\"; did you mean \"one_way_ms\"?",
+    );
+    misused(
+        "sim small --set relay.d=99",
+        "d_low <= d <= d_high must hold",
+    );
+    misused("sim small --seeds 5..1", "must not exceed the last");
+    misused("sim small --seed 1 --seeds 2", "cannot be used with");
+    misused(
+        "sim small --compare",
+        "no figures are published for \"small\"",
+    );
+    misused("model churn --no-run", "no closed form");
+    misused("model --degree 1", "1 is not in 2..=10000");
+}
+
+#[test]
+fn a_mistake_in_a_file_has_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mine.toml");
+    fs::write(&path, "[scenario]\nnodes = 50\nnoeds = 3\n").unwrap();
+    let path = path.display();
+    let line = format!("sim {path}");
+    misused(
+        &line,
+        &format!("{path}:3: unknown key \"scenario.noeds\"; did you mean \"nodes\"?"),
+    );
+}
+
+#[test]
+fn the_model_prints_the_equations() {
+    let tables = json("model --json");
+    assert_eq!(tables["h_max"], 5);
+    assert_eq!(tables["figure_2"][0]["h_max"][0], 500, "D = 2");
+    let line = json("model --nodes 1000 --degree 2 --json");
+    assert_eq!(line["h_max"], 500);
+    let text = succeeded("model --nodes 1000 --degree 6 --size 50000");
+    assert!(
+        text.contains("1000 nodes of degree 6 need 5 hops"),
+        "{text}"
+    );
+    assert!(text.contains("agree where n = H = 5"), "{text}");
+}
+
+#[test]
+fn the_model_predicts_a_scenario_without_running_it() {
+    let predicted = json("model paper-2kb --no-run --json");
+    let size = &predicted["sizes"][0];
+    assert_eq!(size["size_bytes"], 2_000);
+    assert_eq!(size["sim_ms"], Value::Null);
+    let mean_ms = size["model_ms"]["mean"].as_f64().unwrap();
+    assert!((480.0..530.0).contains(&mean_ms), "{predicted}");
+}
