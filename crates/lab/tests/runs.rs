@@ -1,0 +1,51 @@
+//! A scenario from its file to its report.
+
+use undertone_lab::model::scenario::{MeasuredMesh, spread_params};
+use undertone_lab::model::spread::predict;
+use undertone_lab::report::{Campaign, Stopwatch, Summary, write_deliveries};
+use undertone_lab::scenario::load;
+use undertone_sim::{Options, run};
+
+fn simulate(name: &str, overrides: &[&str]) -> Summary {
+    let overrides: Vec<_> = overrides.iter().map(ToString::to_string).collect();
+    let scenario = load(name, &overrides).unwrap().scenario;
+    let watch = Stopwatch::start();
+    let options = Options {
+        seed: 1,
+        threads: 1,
+    };
+    let outcome = run(&scenario, options, &mut |_| {}).unwrap();
+    let mut rows = Vec::new();
+    write_deliveries(&outcome, &mut rows).unwrap();
+    Summary::new(&scenario, &outcome, watch.read(), "test")
+}
+
+#[test]
+fn a_small_network_delivers_everything() {
+    let summary = simulate("small", &[]);
+    assert_eq!((summary.expected, summary.delivered), (3 * 49, 3 * 49));
+    assert_eq!(summary.violations, [""; 0]);
+    let latency = summary.latency_ms.unwrap();
+    // A proof, one way and a verification at least.
+    assert!(latency.min >= 276.3 + 50.0 + 4.5, "{latency:?}");
+    let text = Campaign::new(vec![summary]).to_string();
+    assert!(text.contains("147 of 147 deliveries"), "{text}");
+}
+
+/// The closed form has no parameter of the simulator but the mesh degree that it measured.
+#[test]
+fn the_closed_form_agrees_with_a_run() {
+    let name = "paper-2kb";
+    let small = ["scenario.nodes=200", "topology.dials=10", "traffic.messages=3"];
+    let summary = simulate(name, &small);
+    let overrides: Vec<_> = small.iter().map(ToString::to_string).collect();
+    let scenario = load(name, &overrides).unwrap().scenario;
+    let measured = MeasuredMesh {
+        degree: summary.mesh_degree.mean,
+        frame_bytes: None,
+    };
+    let predicted = predict(&spread_params(&scenario, 2_000, Some(measured)).unwrap());
+    let simulated = summary.latency_ms.unwrap();
+    let ratio = predicted.mean_ms() / simulated.mean;
+    assert!((ratio - 1.0).abs() < 0.03, "{ratio}: {simulated:?}");
+}
