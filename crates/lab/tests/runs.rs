@@ -36,7 +36,11 @@ fn a_small_network_delivers_everything() {
 #[test]
 fn the_closed_form_agrees_with_a_run() {
     let name = "paper-2kb";
-    let small = ["scenario.nodes=200", "topology.dials=10", "traffic.messages=3"];
+    let small = [
+        "scenario.nodes=200",
+        "topology.dials=10",
+        "traffic.messages=3",
+    ];
     let summary = simulate(name, &small);
     let overrides: Vec<_> = small.iter().map(ToString::to_string).collect();
     let scenario = load(name, &overrides).unwrap().scenario;
