@@ -84,6 +84,12 @@ pub struct RlnConfig {
     pub message_limit: u64,
     /// Where the number of messages already sent in this epoch is kept.
     pub counter_file: PathBuf,
+    /// Where the prover's tables are kept; computed again if they are not there.
+    pub tables_file: PathBuf,
+    /// Proofs prepared ahead of messages.
+    pub tokens: usize,
+    /// Largest share of a processor for preparing them, in percent.
+    pub tokens_max_cpu_percent: u8,
 }
 
 /// What is logged and how.

@@ -3,11 +3,13 @@
 use std::sync::{Arc, Mutex};
 
 use undertone_membership::{MembershipView, Registry, RegistryError, SqliteRegistry};
-use undertone_rln::{Identity, IdentityFile, Key, MessageIdCounter, Prover, Verifier};
+use undertone_rln::{
+    Identity, IdentityFile, Key, MessageIdCounter, PoolConfig, Prover, TableFileOutcome, Verifier,
+};
 
 use super::AssembleError;
 use crate::config::RlnConfig;
-use crate::driver::{MemberProofs, ProofSource, RlnOptions};
+use crate::driver::{MemberProofs, PooledProofs, ProofSource, RlnOptions, StartError};
 
 /// Threads that check proofs: one is left for everything else.
 fn verifier_threads() -> usize {
@@ -74,13 +76,43 @@ fn member(
     let own_limit = u32::try_from(config.message_limit)
         .unwrap_or(u32::MAX)
         .min(member.limit);
-    Ok(Some(Box::new(MemberProofs {
+    let proofs = MemberProofs {
         counter: MessageIdCounter::open(&config.counter_file, own_limit)?,
         identity,
         index: member.index,
         limit: member.limit,
         generation: relay.policy.generation,
-        prover: Arc::new(Prover::new(Arc::clone(key))),
+        prover: Arc::new(prover(config, key)),
         view: Arc::clone(view),
-    })))
+    };
+    let pool = PoolConfig {
+        size: config.tokens,
+        refresh_roots: relay.root_window as u64 / 2,
+        root_window: relay.root_window as u64,
+        max_cpu_percent: config.tokens_max_cpu_percent,
+        ..PoolConfig::default()
+    };
+    let epoch_size_s = relay.policy.epoch_size_s;
+    let pooled = PooledProofs::start(proofs, pool, epoch_size_s).map_err(StartError::Thread)?;
+    Ok(Some(Box::new(pooled)))
+}
+
+/// The prover, with its tables from the file or put there.
+fn prover(config: &RlnConfig, key: &Arc<Key>) -> Prover {
+    let file = &config.tables_file;
+    let (prover, outcome) = Prover::with_table_file(Arc::clone(key), file);
+    match outcome {
+        TableFileOutcome::Loaded | TableFileOutcome::Created => {}
+        TableFileOutcome::Replaced(defect) => {
+            tracing::warn!(tables_file = %file.display(), %defect, "the prover's tables were replaced");
+        }
+        TableFileOutcome::Unavailable(error) => {
+            tracing::warn!(
+                tables_file = %file.display(),
+                %error,
+                "cannot keep the prover's tables; each start computes them again"
+            );
+        }
+    }
+    prover
 }

@@ -180,6 +180,18 @@ pub const KEYS: &[Key] = {
             "messages sent [<data-dir>/rln-counter]",
         ),
         key(
+            "rln-tokens",
+            Integer,
+            "a number, 0 to 64",
+            "proofs prepared ahead of messages [8]",
+        ),
+        key(
+            "rln-tokens-max-cpu",
+            Integer,
+            "a number, 1 to 100",
+            "percent of a processor for preparing them [10]",
+        ),
+        key(
             "data-dir",
             Text,
             PATH,

@@ -35,6 +35,8 @@ pub(super) struct Raw {
     pub(super) rln_identity_file: Option<PathBuf>,
     pub(super) rln_message_limit: Option<u64>,
     pub(super) rln_counter_file: Option<PathBuf>,
+    pub(super) rln_tokens: Option<u64>,
+    pub(super) rln_tokens_max_cpu: Option<u64>,
     pub(super) data_dir: Option<PathBuf>,
     pub(super) log_level: Option<LogLevel>,
     pub(super) log_format: Option<LogFormat>,

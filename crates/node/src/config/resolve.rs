@@ -3,6 +3,7 @@
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
     num::NonZeroU16,
+    ops::RangeInclusive,
     path::PathBuf,
 };
 
@@ -247,7 +248,27 @@ impl Resolver<'_> {
             identity_file: in_data_dir(&self.raw.rln_identity_file, "rln-identity.json"),
             message_limit,
             counter_file: in_data_dir(&self.raw.rln_counter_file, "rln-counter"),
+            tables_file: in_data_dir(&None, "rln-tables"),
+            tokens: self.number_within("rln-tokens", self.raw.rln_tokens.unwrap_or(8), 0..=64)?
+                as usize,
+            tokens_max_cpu_percent: self.number_within(
+                "rln-tokens-max-cpu",
+                self.raw.rln_tokens_max_cpu.unwrap_or(10),
+                1..=100,
+            )? as u8,
         }))
+    }
+
+    fn number_within(
+        &self,
+        name: &'static str,
+        number: u64,
+        bounds: RangeInclusive<u64>,
+    ) -> Result<u64, ConfigError> {
+        match bounds.contains(&number) {
+            true => Ok(number),
+            false => Err(self.bad(name)),
+        }
     }
 
     /// Bounds of single parameters; the router checks how they fit together.

@@ -203,7 +203,28 @@ fn what_the_node_remembers_follows_the_data_directory() {
     assert_eq!(config.node_key_file, Path::new("/d/node-key"));
     assert_eq!(rln.identity_file, Path::new("/d/rln-identity.json"));
     assert_eq!(rln.counter_file, Path::new("/d/rln-counter"));
+    assert_eq!(rln.tables_file, Path::new("/d/rln-tables"));
     assert_eq!(rln.registry, Path::new("/r"));
+}
+
+#[test]
+fn tokens_have_a_number_and_a_budget() {
+    let rln = |text: &str| load_file(text).unwrap().rln.unwrap();
+    let default = rln("");
+    assert_eq!((default.tokens, default.tokens_max_cpu_percent), (8, 10));
+    let own = rln("rln-tokens = 0\nrln-tokens-max-cpu = 100");
+    assert_eq!((own.tokens, own.tokens_max_cpu_percent), (0, 100));
+    for wrong in [
+        "rln-tokens = 65",
+        "rln-tokens-max-cpu = 0",
+        "rln-tokens-max-cpu = 101",
+    ] {
+        assert!(
+            file_error(wrong).contains("expected a number"),
+            "{}",
+            file_error(wrong)
+        );
+    }
 }
 
 #[test]

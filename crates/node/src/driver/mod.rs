@@ -15,8 +15,10 @@ mod peers;
 mod rln;
 mod start;
 mod time;
+mod tokens;
 mod verify;
 
 pub use events::{NodeEvent, TimedEvent};
 pub use rln::{MemberProofs, ProofSource, RlnOptions};
 pub use start::{NodeOptions, RunningNode, StartError, start};
+pub use tokens::{PoolMonitor, PooledProofs};

@@ -1,0 +1,133 @@
+use undertone_membership::{MembershipView, Registry, SqliteRegistry};
+use undertone_rln::{Key, ProofStatement, Verifier, external_nullifier, fr_from_le};
+
+use super::*;
+
+const LIMIT: u32 = 20;
+/// Long enough for no test to see its epoch end.
+const EPOCH_SIZE_S: u64 = 1 << 40;
+
+struct Setup {
+    folder: tempfile::TempDir,
+    key: Arc<Key>,
+    registry: SqliteRegistry,
+    view: Arc<Mutex<MembershipView>>,
+}
+
+impl Setup {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let registry =
+            SqliteRegistry::open_or_create(&folder.path().join("registry"), LIMIT).unwrap();
+        Self {
+            folder,
+            key: Key::load().unwrap(),
+            registry,
+            view: Arc::new(Mutex::new(MembershipView::new(50))),
+        }
+    }
+
+    fn source(&self, config: PoolConfig) -> PooledProofs {
+        let identity = Identity::from_seed(b"pooled");
+        let index = self
+            .registry
+            .register(identity.commitment(), LIMIT)
+            .unwrap();
+        lock(&self.view).refresh(&self.registry).unwrap();
+        let member = MemberProofs {
+            identity,
+            index,
+            limit: LIMIT,
+            generation: Generation::Hashed,
+            counter: MessageIdCounter::open(self.folder.path().join("ids"), LIMIT).unwrap(),
+            prover: Arc::new(Prover::new(Arc::clone(&self.key))),
+            view: Arc::clone(&self.view),
+        };
+        PooledProofs::start(member, config, EPOCH_SIZE_S).unwrap()
+    }
+}
+
+fn config(size: usize) -> PoolConfig {
+    PoolConfig {
+        size,
+        max_cpu_percent: 100,
+        ..PoolConfig::default()
+    }
+}
+
+fn wait_until(source: &PooledProofs, enough: impl Fn(PoolSnapshot) -> bool) {
+    let state = lock(&source.shared.pool);
+    let changed = &source.shared.changed;
+    drop(
+        changed
+            .wait_while(state, |state| !enough(state.tokens.snapshot()))
+            .unwrap(),
+    );
+}
+
+fn holds(key: &Key, proof: &RateLimitProof) -> bool {
+    let element = |bytes| fr_from_le(bytes).unwrap();
+    let epoch = Epoch::from_bytes(&proof.epoch).unwrap();
+    let statement = ProofStatement {
+        proof: proof.proof,
+        y: element(&proof.share_y),
+        root: element(&proof.merkle_root),
+        nullifier: element(&proof.nullifier),
+        x: element(&proof.share_x),
+        external_nullifier: external_nullifier(Generation::Hashed, epoch, &RlnIdentifier::WAKU),
+    };
+    Verifier::new(key).verify(&statement).is_ok()
+}
+
+#[test]
+fn sends_use_tokens_while_there_are_any() {
+    let setup = Setup::new();
+    let mut source = setup.source(config(2));
+    let monitor = source.monitor();
+    wait_until(&source, |pool| pool.ready == 2);
+    let first = source.prove(Epoch(0), Fr::from(1)).unwrap();
+    assert_eq!(monitor.snapshot().taken_total, 1);
+    // The thread makes the tokens of the next two ids.
+    wait_until(&source, |pool| pool.prepared_total == 3);
+    let second = source.prove(Epoch(0), Fr::from(2)).unwrap();
+    assert_eq!(monitor.snapshot().taken_total, 2);
+    for proof in [&first, &second] {
+        assert!(holds(&setup.key, proof));
+        assert_eq!(
+            proof.merkle_root,
+            undertone_rln::fr_to_le(&lock(&setup.view).tree().root())
+        );
+    }
+    assert_ne!(first.nullifier, second.nullifier);
+}
+
+#[test]
+fn without_tokens_a_send_is_proved_in_full() {
+    let setup = Setup::new();
+    let mut source = setup.source(config(0));
+    let proof = source.prove(Epoch(0), Fr::from(1)).unwrap();
+    assert!(holds(&setup.key, &proof));
+    let expected = PoolSnapshot {
+        missed_total: 1,
+        ..PoolSnapshot::default()
+    };
+    assert_eq!(source.monitor().snapshot(), expected);
+}
+
+#[test]
+fn the_limit_ends_sends_with_tokens_too() {
+    let setup = Setup::new();
+    let mut source = setup.source(config(1));
+    for sent in 0..LIMIT {
+        source.prove(Epoch(0), Fr::from(sent)).unwrap();
+    }
+    let error = source.prove(Epoch(0), Fr::from(LIMIT)).unwrap_err();
+    let exhausted = matches!(
+        error,
+        ProofFailure::Exhausted {
+            limit: LIMIT,
+            epoch: Epoch(0)
+        }
+    );
+    assert!(exhausted, "{error}");
+}
