@@ -8,15 +8,17 @@ use undertone_sim::{Options, run};
 
 fn simulate(name: &str, overrides: &[&str]) -> Summary {
     let overrides: Vec<_> = overrides.iter().map(ToString::to_string).collect();
-    let scenario = load(name, &overrides).unwrap().scenario;
+    let scenario = load(name, &overrides)
+        .expect("the scenario can be read")
+        .scenario;
     let watch = Stopwatch::start();
     let options = Options {
         seed: 1,
         threads: 1,
     };
-    let outcome = run(&scenario, options, &mut |_| {}).unwrap();
+    let outcome = run(&scenario, options, &mut |_| {}).expect("it can be simulated");
     let mut rows = Vec::new();
-    write_deliveries(&outcome, &mut rows).unwrap();
+    write_deliveries(&outcome, &mut rows).expect("memory takes everything");
     Summary::new(&scenario, &outcome, watch.read(), "test")
 }
 

@@ -9,18 +9,18 @@ fn undertone(line: &str) -> Output {
     Command::new(env!("CARGO_BIN_EXE_undertone"))
         .args(line.split_whitespace())
         .output()
-        .unwrap()
+        .expect("the program starts")
 }
 
 fn succeeded(line: &str) -> String {
     let output = undertone(line);
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{line}: {stderr}");
-    String::from_utf8(output.stdout).unwrap()
+    String::from_utf8(output.stdout).expect("it prints text")
 }
 
 fn json(line: &str) -> Value {
-    serde_json::from_str(&succeeded(line)).unwrap()
+    serde_json::from_str(&succeeded(line)).expect("it prints JSON")
 }
 
 /// Asserts wrong usage, without output, and that it said this.
