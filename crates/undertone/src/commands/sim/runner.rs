@@ -43,7 +43,6 @@ impl Runner<'_> {
 }
 
 /// A mistake in a scenario file is a mistake in what was asked for.
-#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 pub(crate) fn scenario_failure(error: ScenarioError) -> Failure {
     Failure::usage(error.to_string())
 }
