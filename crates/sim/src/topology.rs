@@ -15,6 +15,8 @@ pub(crate) struct End {
     pub(crate) remote_place: u32,
     /// Whether this end dialled.
     pub(crate) outbound: bool,
+    /// How many the dialler dialled before.
+    pub(crate) dialled_before: u32,
 }
 
 /// Connections of every node, in the order in which they were made.
@@ -24,8 +26,11 @@ pub(crate) fn wire(edges: &[(u32, u32)], nodes: u32) -> Vec<Vec<End>> {
         degree[*from as usize] += 1;
         degree[*to as usize] += 1;
     }
+    let mut dialled = vec![0u32; nodes as usize];
     let mut ends: Vec<Vec<End>> = degree.into_iter().map(Vec::with_capacity).collect();
     for (from, to) in edges {
+        let dialled_before = dialled[*from as usize];
+        dialled[*from as usize] += 1;
         let places = [ends[*from as usize].len(), ends[*to as usize].len()];
         for (node, remote, remote_place, outbound) in
             [(from, to, places[1], true), (to, from, places[0], false)]
@@ -34,6 +39,7 @@ pub(crate) fn wire(edges: &[(u32, u32)], nodes: u32) -> Vec<Vec<End>> {
                 remote: *remote,
                 remote_place: remote_place as u32,
                 outbound,
+                dialled_before,
             });
         }
     }

@@ -10,12 +10,16 @@ use undertone_rln::{Generation, NullifierLimits, Policy, RlnIdentifier};
 
 use crate::outcome::Message;
 use crate::run::SimError;
-use crate::scenario::{Delay, FaultKind, Qdisc, Scenario, TcpProfile};
+use crate::scenario::{Delay, Dialling, FaultKind, Qdisc, Scenario, TcpProfile};
 use crate::seeds::Rng;
 use crate::topology::End;
 
 /// Wall time at the start of every run, Unix nanoseconds: just after an epoch began.
 pub(crate) const UNIX_NS_AT_ZERO: u64 = 1_699_999_800 * 1_000_000_000;
+
+/// From dialling to the first frame: TCP, the choice of security, its handshake, the choice of a
+/// muxer, the choice of the stream's protocol.
+const CONNECTING_ROUND_TRIPS: u64 = 5;
 
 /// How nodes generate external nullifiers; any would do, as there is only one network.
 pub(crate) const GENERATION: Generation = Generation::Hashed;
@@ -120,12 +124,23 @@ impl World {
         }
     }
 
-    /// When a connection is ready for frames at both ends: three round trips for TCP, security and
-    /// muxing after both nodes have started.
-    pub(crate) fn connected_ns(&self, a: u32, b: u32) -> u64 {
-        let started = self.starts_ns[a as usize].max(self.starts_ns[b as usize]);
-        let round_trip = self.delay_ns(a.min(b), a.max(b)) + self.delay_ns(a.max(b), a.min(b));
-        started.saturating_add(3 * round_trip)
+    /// When a connection is ready for frames at both ends: after both nodes have started, and after
+    /// those that the dialler made before.
+    pub(crate) fn connected_ns(&self, node: u32, end: &End) -> u64 {
+        let (from, to) = if end.outbound {
+            (node, end.remote)
+        } else {
+            (end.remote, node)
+        };
+        let round_trip_ns = self.delay_ns(from, to) + self.delay_ns(to, from);
+        let takes_ns = CONNECTING_ROUND_TRIPS * round_trip_ns;
+        let before = match self.scenario.dialling {
+            Dialling::AtOnce => 0,
+            Dialling::OneByOne => u64::from(end.dialled_before),
+        };
+        let starts_ns = [from, to].map(|node| self.starts_ns[node as usize]);
+        let dialled_ns = starts_ns[0].saturating_add(before * takes_ns);
+        dialled_ns.max(starts_ns[1]).saturating_add(takes_ns)
     }
 
     /// Until when nothing passes between two nodes.

@@ -39,7 +39,7 @@ impl Node {
         }
         let ends = world.ends[self.id as usize].iter().enumerate();
         let mut to_connect: Vec<_> = ends
-            .map(|(place, end)| (world.connected_ns(self.id, end.remote), place as u32))
+            .map(|(place, end)| (world.connected_ns(self.id, end), place as u32))
             .filter(|(at, _)| *at < world.end_ns)
             .collect();
         to_connect.sort_unstable_by(|a, b| b.cmp(a));

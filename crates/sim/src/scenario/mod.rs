@@ -7,7 +7,7 @@ mod network;
 mod relay;
 mod traffic;
 
-pub use network::{Delay, Network, Qdisc, TcpProfile, Topology};
+pub use network::{Delay, Dialling, Network, Qdisc, TcpProfile, Topology};
 pub use relay::{Cpu, RelaySetup, Rln, Verification};
 pub use traffic::{Fault, FaultKind, Publishers, Spacing, Traffic};
 
@@ -20,6 +20,8 @@ pub struct Scenario {
     pub nodes: u32,
     /// Who is connected to whom.
     pub topology: Topology,
+    /// How the connections are made.
+    pub dialling: Dialling,
     /// Links and transport.
     pub network: Network,
     /// The relay that every node runs.

@@ -21,6 +21,15 @@ pub enum Topology {
     Edges(Vec<(u32, u32)>),
 }
 
+/// How nodes make their connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialling {
+    /// All at the same time, as soon as both nodes run.
+    AtOnce,
+    /// Each node makes one connection after another. Meshes then form from the first few.
+    OneByOne,
+}
+
 /// One-way delay between two hosts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Delay {

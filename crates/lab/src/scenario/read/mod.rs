@@ -41,10 +41,12 @@ pub(super) fn read(
         .ok_or_else(|| general.bad("nodes", nodes_expected))?;
     let traffic = traffic::read(&root, nodes)?;
     let relay = relay::read(&root)?;
+    let (topology, dialling) = topology::read(&root, nodes)?;
     let scenario = Scenario {
         name: name.to_owned(),
         nodes,
-        topology: topology::read(&root, nodes)?,
+        topology,
+        dialling,
         network: network::read(&root, folder)?,
         relay,
         rln: rln::read(&root)?,

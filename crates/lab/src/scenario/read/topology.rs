@@ -1,12 +1,17 @@
 //! `[topology]`: who is connected to whom.
 
-use undertone_sim::scenario::Topology;
+use undertone_sim::scenario::{Dialling, Topology};
 
 use super::super::ScenarioError;
 use super::super::section::Section;
 use super::super::tree::{Entry, Value};
 
-const KEYS: &[&str] = &["kind", "dials", "degree", "edges"];
+const KEYS: &[&str] = &["kind", "dials", "degree", "edges", "dialling"];
+
+const DIALLING: &[(&str, Dialling)] = &[
+    ("at-once", Dialling::AtOnce),
+    ("one-by-one", Dialling::OneByOne),
+];
 
 /// Connections are held in memory, so a full mesh cannot be of any size.
 const MAX_FULL_MESH_NODES: u32 = 5_000;
@@ -32,7 +37,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("edges", Kind::Edges),
 ];
 
-pub(super) fn read(root: &Section<'_>, nodes: u32) -> Result<Topology, ScenarioError> {
+pub(super) fn read(root: &Section<'_>, nodes: u32) -> Result<(Topology, Dialling), ScenarioError> {
     let section = root.below("topology", KEYS)?;
     let kind = section.word("kind", KINDS)?.ok_or_else(|| {
         let kinds: Vec<_> = KINDS.iter().map(|(kind, _)| *kind).collect();
@@ -56,8 +61,9 @@ pub(super) fn read(root: &Section<'_>, nodes: u32) -> Result<Topology, ScenarioE
         Kind::FullMesh => Topology::FullMesh,
         Kind::Edges => Topology::Edges(edges(&section, nodes)?),
     };
+    let dialling = section.word("dialling", DIALLING)?;
     section.check_all_read("another topology.kind would use it")?;
-    Ok(topology)
+    Ok((topology, dialling.unwrap_or(Dialling::AtOnce)))
 }
 
 fn degree(section: &Section<'_>, nodes: u32) -> Result<u32, ScenarioError> {
