@@ -41,7 +41,11 @@ impl Strategy for EagerMesh {
             .filter(|p| !chosen.contains(p) && view.is_publishable(*p))
             .collect();
         let room = max.saturating_sub(chosen.len()).min(flood.len());
-        rng.choose(&mut flood, room);
+        // Only who is left out is left to chance. A fixed order keeps the connections that carried
+        // the last message first, and whose windows are open, in front.
+        if room < flood.len() {
+            rng.choose(&mut flood, room);
+        }
         chosen.extend_from_slice(&flood[..room]);
         chosen
     }
