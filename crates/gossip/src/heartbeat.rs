@@ -41,7 +41,9 @@ impl Router {
         let history = self.config.history_length as u64;
         for (_, state) in self.peers.iter_mut() {
             state.used = Budget::default();
-            state.dont_send.retain(|_, until| *until > heartbeats);
+            if !state.dont_send.is_empty() {
+                state.dont_send.retain(|_, until| *until > heartbeats);
+            }
             // What has waited for a whole history has begun or was dropped without our knowing.
             while state
                 .cancellable

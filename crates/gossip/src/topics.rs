@@ -10,6 +10,12 @@ use crate::types::{PeerIx, Topic};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct TopicIx(u32);
 
+impl TopicIx {
+    pub(crate) fn slot(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// A sorted set of peers. A few dozen entries: a sorted vector beats a tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PeerSet(Vec<PeerIx>);

@@ -11,6 +11,7 @@ mod params;
 #[cfg(test)]
 mod tests;
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -33,6 +34,15 @@ struct Record {
     retained_until: Option<Time>,
     /// Score at the last decay tick, for [`Evaluation::AtDecay`].
     cached: f64,
+    /// Score on demand since something last changed it: it is asked for far more often.
+    memo: Cell<Option<f64>>,
+}
+
+impl Record {
+    /// Something that counts has changed.
+    fn touched(&mut self) {
+        self.memo.set(None);
+    }
 }
 
 /// Scores of all peers. Without parameters every score is 0 and nothing is counted.
@@ -40,8 +50,8 @@ struct Record {
 pub(crate) struct Scores {
     params: Option<ScoreParams>,
     /// Parameters per topic, resolved when the topic is first counted.
-    topics: BTreeMap<TopicIx, TopicScoreParams>,
-    peers: BTreeMap<PeerIx, Record>,
+    topics: Vec<Option<TopicScoreParams>>,
+    peers: Vec<Option<Box<Record>>>,
     /// Peers per address; a retained peer still counts until it is forgotten.
     ips: BTreeMap<IpAddr, u32>,
     next_decay: Time,
@@ -55,8 +65,8 @@ impl Scores {
         };
         Self {
             params,
-            topics: BTreeMap::new(),
-            peers: BTreeMap::new(),
+            topics: Vec::new(),
+            peers: Vec::new(),
             ips: BTreeMap::new(),
             next_decay,
         }
@@ -73,15 +83,25 @@ impl Scores {
                 .topics
                 .get(topic.as_str())
                 .unwrap_or(&params.default_topic);
-            self.topics.insert(ix, named.clone());
+            let named = named.clone();
+            if self.topics.len() <= ix.slot() {
+                self.topics.resize_with(ix.slot() + 1, || None);
+            }
+            self.topics[ix.slot()] = Some(named);
+            for record in self.peers.iter_mut().flatten() {
+                record.touched();
+            }
         }
     }
 
     /// An index is about to name another topic: what was counted under it goes.
     pub(crate) fn forget_topic(&mut self, ix: TopicIx) {
-        self.topics.remove(&ix);
-        for record in self.peers.values_mut() {
+        if let Some(topic) = self.topics.get_mut(ix.slot()) {
+            *topic = None;
+        }
+        for record in self.peers.iter_mut().flatten() {
             record.topics.retain(|(topic, _)| *topic != ix);
+            record.touched();
         }
     }
 
@@ -89,13 +109,18 @@ impl Scores {
         if self.params.is_none() {
             return;
         }
-        let record = self.peers.entry(peer).or_default();
+        if self.peers.len() <= peer.slot() {
+            self.peers.resize_with(peer.slot() + 1, || None);
+        }
+        let record = self.peers[peer.slot()].get_or_insert_default();
         record.retained_until = None;
         if record.ip != ip {
             let old = std::mem::replace(&mut record.ip, ip);
+            record.touched();
             self.leave_ip(old);
             if let Some(ip) = ip {
                 *self.ips.entry(ip).or_default() += 1;
+                self.address_touched(ip);
             }
         }
     }
@@ -108,9 +133,9 @@ impl Scores {
             self.forget(peer);
             return;
         }
-        if let Some(record) = self.peers.get_mut(&peer) {
+        if let Some(record) = record(&mut self.peers, peer) {
             for (topic, counters) in &mut record.topics {
-                if let Some(params) = self.topics.get(topic) {
+                if let Some(params) = params_of(&self.topics, *topic) {
                     counters.retain_bad(params);
                 }
             }
@@ -120,11 +145,12 @@ impl Scores {
 
     /// Whether anything is remembered of the peer.
     pub(crate) fn remembers(&self, peer: PeerIx) -> bool {
-        self.peers.contains_key(&peer)
+        self.peers.get(peer.slot()).is_some_and(Option::is_some)
     }
 
     pub(crate) fn forget(&mut self, peer: PeerIx) {
-        if let Some(record) = self.peers.remove(&peer) {
+        let slot = self.peers.get_mut(peer.slot());
+        if let Some(record) = slot.and_then(Option::take) {
             self.leave_ip(record.ip);
         }
     }
@@ -136,6 +162,16 @@ impl Scores {
             if *count == 0 {
                 self.ips.remove(&ip);
             }
+            self.address_touched(ip);
+        }
+    }
+
+    /// The number of peers at an address counts for each of them.
+    fn address_touched(&mut self, ip: IpAddr) {
+        for record in self.peers.iter_mut().flatten() {
+            if record.ip == Some(ip) {
+                record.touched();
+            }
         }
     }
 
@@ -145,8 +181,8 @@ impl Scores {
         topic: TopicIx,
         change: impl FnOnce(&mut TopicCounters, &TopicScoreParams),
     ) {
-        let (Some(record), Some(params)) = (self.peers.get_mut(&peer), self.topics.get(&topic))
-        else {
+        let params = params_of(&self.topics, topic);
+        let (Some(record), Some(params)) = (record(&mut self.peers, peer), params) else {
             return;
         };
         let at = match record.topics.binary_search_by_key(&topic, |(t, _)| *t) {
@@ -180,36 +216,40 @@ impl Scores {
     }
 
     pub(crate) fn behaviour(&mut self, peer: PeerIx, count: u32) {
-        if let Some(record) = self.peers.get_mut(&peer) {
+        if let Some(record) = record(&mut self.peers, peer) {
             record.behaviour += f64::from(count);
         }
     }
 
     pub(crate) fn slow(&mut self, peer: PeerIx) {
-        if let Some(record) = self.peers.get_mut(&peer) {
+        if let Some(record) = record(&mut self.peers, peer) {
             record.slow += 1.0;
         }
     }
 
     pub(crate) fn set_application(&mut self, peer: PeerIx, value: f64) {
-        if let Some(record) = self.peers.get_mut(&peer) {
+        if let Some(record) = record(&mut self.peers, peer) {
             record.application = value;
         }
     }
 
     /// The near-first window of a topic.
     pub(crate) fn delivery_window(&self, topic: TopicIx) -> std::time::Duration {
-        self.topics
-            .get(&topic)
+        params_of(&self.topics, topic)
             .map(|p| p.mesh_deliveries_window)
             .unwrap_or_default()
     }
 
     /// The peer's score now, as the evaluation mode has it.
     pub(crate) fn score(&self, peer: PeerIx) -> f64 {
-        match (&self.params, self.peers.get(&peer)) {
+        let record = self.peers.get(peer.slot()).and_then(Option::as_deref);
+        match (&self.params, record) {
             (Some(params), Some(record)) => match params.evaluation {
-                Evaluation::OnDemand => self.compute(params, record),
+                Evaluation::OnDemand => record.memo.get().unwrap_or_else(|| {
+                    let score = self.compute(params, record);
+                    record.memo.set(Some(score));
+                    score
+                }),
                 Evaluation::AtDecay => record.cached,
             },
             _ => 0.0,
@@ -219,7 +259,7 @@ impl Scores {
     fn compute(&self, params: &ScoreParams, record: &Record) -> f64 {
         let mut score = 0.0;
         for (topic, counters) in &record.topics {
-            if let Some(topic) = self.topics.get(topic) {
+            if let Some(topic) = params_of(&self.topics, *topic) {
                 score += counters.score(topic, params.whole_quanta);
             }
         }
@@ -251,33 +291,27 @@ impl Scores {
         };
         // One tick even after a long sleep: the missed ones are not made up for, as in go and rust.
         self.next_decay = now.after(params.decay_interval);
-        let over: Vec<_> = self
-            .peers
-            .iter()
+        let held = (0..).map(PeerIx).zip(&self.peers);
+        let held = held.filter_map(|(peer, record)| Some((peer, record.as_deref()?)));
+        let over: Vec<_> = held
             .filter(|(_, r)| r.retained_until.is_some_and(|until| until <= now))
-            .map(|(peer, _)| *peer)
+            .map(|(peer, _)| peer)
             .collect();
         for peer in over {
             self.forget(peer);
         }
         if params.evaluation == Evaluation::AtDecay {
             self.refresh_mesh_times(now);
-            let scores: Vec<_> = self
-                .peers
-                .values()
-                .map(|r| self.compute(&params, r))
-                .collect();
-            for (record, score) in self.peers.values_mut().zip(scores) {
+            let held = self.peers.iter().flatten();
+            let scores: Vec<_> = held.map(|r| self.compute(&params, r)).collect();
+            for (record, score) in self.peers.iter_mut().flatten().zip(scores) {
                 record.cached = score;
             }
         }
-        for record in self
-            .peers
-            .values_mut()
-            .filter(|r| r.retained_until.is_none())
-        {
+        let held = self.peers.iter_mut().flatten();
+        for record in held.filter(|r| r.retained_until.is_none()) {
             for (topic, counters) in &mut record.topics {
-                if let Some(topic) = self.topics.get(topic) {
+                if let Some(topic) = params_of(&self.topics, *topic) {
                     counters.decay(topic, params.decay_to_zero);
                 }
             }
@@ -290,12 +324,24 @@ impl Scores {
     }
 
     fn refresh_mesh_times(&mut self, now: Time) {
-        for record in self.peers.values_mut() {
+        for record in self.peers.iter_mut().flatten() {
+            record.touched();
             for (topic, counters) in &mut record.topics {
-                if let Some(params) = self.topics.get(topic) {
+                if let Some(params) = params_of(&self.topics, *topic) {
                     counters.refresh(params, now);
                 }
             }
         }
     }
+}
+
+/// The record of a peer, about to be changed.
+fn record(peers: &mut [Option<Box<Record>>], peer: PeerIx) -> Option<&mut Record> {
+    let record = peers.get_mut(peer.slot())?.as_deref_mut()?;
+    record.touched();
+    Some(record)
+}
+
+fn params_of(topics: &[Option<TopicScoreParams>], topic: TopicIx) -> Option<&TopicScoreParams> {
+    topics.get(topic.slot())?.as_ref()
 }
