@@ -31,6 +31,8 @@ pub(crate) struct Burst<P> {
     pub(crate) missing: u32,
     /// Those of them that the receiver's queue dropped; the sender knows of the others.
     pub(crate) dropped: u32,
+    /// Whether the sender had more to send than room in its window.
+    pub(crate) limited: bool,
     /// Whether the sender waits for the acknowledgement.
     pub(crate) ack_wanted: bool,
     /// Whether it fills the hole that an earlier one of this number left.
@@ -148,6 +150,7 @@ impl<P> Connection<P> {
             lasts_ns: 0,
             missing: 0,
             dropped: 0,
+            limited: false,
             ack_wanted: false,
             repair: false,
             frame,

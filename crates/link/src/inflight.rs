@@ -23,6 +23,8 @@ pub(crate) struct Window {
     receiver: u32,
     in_flight: u32,
     most_in_flight: u32,
+    /// Whether the window, and not a lack of data, ended what was last sent.
+    limited: bool,
     flights: VecDeque<Flight>,
     /// Packets acknowledged since the window last grew, in congestion avoidance.
     credit: u32,
@@ -39,6 +41,7 @@ impl Window {
             receiver: profile.receive_window_packets,
             in_flight: 0,
             most_in_flight: 0,
+            limited: false,
             flights: VecDeque::new(),
             credit: 0,
             last_sent_ns: 0,
@@ -60,9 +63,15 @@ impl Window {
         self.in_flight == 0
     }
 
-    /// Packets leave; `acked_ns` is when they are acknowledged if nobody hears otherwise.
-    pub(crate) fn sent(&mut self, now_ns: u64, packets: u32, acked_ns: u64) {
+    /// Packets leave; `acked_ns` is when they are acknowledged if nobody hears otherwise. `limited`
+    /// tells that more would have left, had there been room.
+    pub(crate) fn sent(&mut self, now_ns: u64, packets: u32, acked_ns: u64, limited: bool) {
         self.last_sent_ns = now_ns;
+        if self.in_flight == 0 {
+            self.most_in_flight = 0;
+            self.limited = false;
+        }
+        self.limited |= limited;
         self.in_flight += packets;
         self.most_in_flight = self.most_in_flight.max(self.in_flight);
         match self.flights.back_mut() {
@@ -142,7 +151,7 @@ impl Window {
         } else {
             self.window <= self.most_in_flight
         };
-        if !profile.grows_unfilled && !filled {
+        if !(profile.grows_unfilled || self.limited || filled) {
             return;
         }
         if slow_start {

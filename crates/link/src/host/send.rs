@@ -113,6 +113,7 @@ impl<P> Host<P> {
         let writable =
             connection.writer_waits && connection.unsent_bytes < profile.send_buffer_bytes;
         connection.writer_waits &= !writable;
+        burst.limited = blocked;
         burst.ack_wanted = blocked || connection.window.awaits();
         if writable {
             self.outputs.push_back(Output::Writable(ConnIx(conn)));
@@ -148,7 +149,9 @@ impl<P> Host<P> {
             let delay = if quick { 0 } else { delay };
             let acked = first + burst.lasts_ns + delay + connection.reverse_delay_ns;
             let acked = if burst.ack_wanted { u64::MAX } else { acked };
-            connection.window.sent(now, burst.packets - lost, acked);
+            connection
+                .window
+                .sent(now, burst.packets - lost, acked, burst.limited);
         }
         if lost > 0 {
             let rto_ns = connection.rto_ns(&profile);

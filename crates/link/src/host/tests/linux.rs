@@ -75,3 +75,33 @@ fn all_72_cells_agree_within_a_hundredth_or_a_millisecond_and_a_half() {
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
+
+/// Bytes and milliseconds: warm, 40 ms one way, with a send buffer that holds them. A window that
+/// was filled once still grows by what is acknowledged of the last, partly filled one.
+const WARM_AT_40_MS: [(u64, f64); 6] = [
+    (110_000, 49.5),
+    (140_000, 51.8),
+    (160_000, 53.5),
+    (200_000, 56.8),
+    (350_000, 69.3),
+    (700_000, 98.3),
+];
+
+#[test]
+fn a_second_message_of_the_same_size_fits_the_window_that_the_first_opened() {
+    for (bytes, expected) in WARM_AT_40_MS {
+        let mut pair = Pair::new(config(Profile::LINUX), 40 * MS);
+        let mut start = MS;
+        for frame in 0..2 {
+            pair.run_until(start);
+            pair.write(0, frame, bytes);
+            pair.run_until(start + 4_000 * MS);
+            let took = (pair.last_received_ns() - start) as f64 / 1e6;
+            start = pair.last_received_ns() + 200 * MS;
+            if frame == 1 {
+                let error = (took - expected).abs();
+                assert!(error < 1.5, "{bytes} bytes: {took} ms, {expected} measured");
+            }
+        }
+    }
+}
