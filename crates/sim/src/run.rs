@@ -48,16 +48,20 @@ pub fn run(
     options: Options,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Outcome, SimError> {
+    let world = world(scenario, options.seed)?;
+    let count = threads::worth(&world, options.threads).min(scenario.nodes as usize);
+    let shards = (0..count).map(|index| Shard::new(&world, index, count));
+    let shards = threads::run(&world, shards.collect(), progress);
+    Ok(result::collect(&world, shards))
+}
+
+/// Everything that is settled before anything happens.
+pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World, SimError> {
     plan::validate(scenario)?;
-    let seed = options.seed;
     let mut rng = Rng::new(seed, "topology", 0);
     let edges = topology::edges(&scenario.topology, scenario.nodes, &mut rng)?;
     let ends = topology::wire(&edges, scenario.nodes);
     let messages = plan::messages(scenario, seed);
     let starts_ns = plan::starts_ns(scenario, seed);
-    let world = World::new(scenario, seed, ends, messages, starts_ns)?;
-    let count = threads::worth(&world, options.threads).min(scenario.nodes as usize);
-    let shards = (0..count).map(|index| Shard::new(&world, index, count));
-    let shards = threads::run(&world, shards.collect(), progress);
-    Ok(result::collect(&world, shards))
+    World::new(scenario, seed, ends, messages, starts_ns)
 }

@@ -97,9 +97,10 @@ impl World {
         })
     }
 
-    /// One-way delay from one node to another, nanoseconds.
+    /// One-way delay from one node to another, nanoseconds. Never 0: nothing may arrive in the moment
+    /// in which its connection opens, as the other end may not have opened yet.
     pub(crate) fn delay_ns(&self, from: u32, to: u32) -> u64 {
-        match &self.scenario.network.delay {
+        let delay_ns = match &self.scenario.network.delay {
             Delay::Constant { one_way_ns } => *one_way_ns,
             Delay::Places { one_way_ns } => {
                 let place = |node: u32| node as usize % one_way_ns.len().max(1);
@@ -109,7 +110,8 @@ impl World {
                 let pair = u64::from(from) << 32 | u64::from(to);
                 min_ns + Rng::new(self.seed, "delay", pair).below(max_ns - min_ns + 1)
             }
-        }
+        };
+        delay_ns.max(1)
     }
 
     /// The shortest delay between any two nodes: how far ahead of others a thread may run.

@@ -93,3 +93,6 @@ pub(crate) fn violated(bench: &mut Bench, at_ns: u64, node: u32, rule: &'static 
         bench.violations.push(Violation { at_ns, node, rule });
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,7 @@
 //! From nodes that have stopped to an outcome.
 
 use sha2::{Digest, Sha256};
-use undertone_gossip::{PeerIx, Topic};
+use undertone_gossip::{Config, PeerIx, Topic, Usage};
 use undertone_link::ConnIx;
 
 use crate::node::check::violated;
@@ -144,20 +144,30 @@ fn check_bounds(world: &World, shards: &mut [Shard]) {
     for shard in shards {
         for node in &shard.nodes {
             let Some(relay) = &node.relay else { continue };
-            let (usage, limits) = (relay.router().usage(), &relay.router().config().limits);
-            let within = usage.topics <= limits.topics_max
-                && usage.seen <= limits.seen_max
-                && usage.pending <= limits.pending_max
-                && usage.pending_bytes <= limits.pending_bytes_max
-                && usage.cache_bytes <= limits.cache_bytes_max.max(limits.frame_bytes_max)
-                && usage.promises <= limits.promises_max
-                && usage.backoffs <= limits.backoffs_max;
-            if !within {
+            if !is_within(&relay.router().usage(), relay.router().config()) {
                 let rule = "every collection is within its bound";
                 violated(&mut shard.bench, world.end_ns, node.id, rule);
             }
         }
     }
+}
+
+fn is_within(usage: &Usage, config: &Config) -> bool {
+    let limits = &config.limits;
+    let lifetime = usize::try_from(config.idontwant_ttl_heartbeats).unwrap_or(usize::MAX);
+    let idontwant = limits.idontwant_ids_per_heartbeat_max;
+    usage.topics <= limits.topics_max
+        && usage.seen <= limits.seen_max
+        && usage.pending <= limits.pending_max
+        && usage.pending_bytes <= limits.pending_bytes_max
+        // One message is kept even if it is larger than the whole cache may be.
+        && usage.cache_bytes <= limits.cache_bytes_max.max(limits.frame_bytes_max)
+        && usage.promises <= limits.promises_max
+        && usage.backoffs <= limits.backoffs_max
+        && usage.departed <= limits.retained_peers_max
+        && usage.subscriptions_of_a_peer <= limits.subscriptions_per_peer_max
+        && usage.idontwant_of_a_peer <= idontwant.saturating_mul(lifetime)
+        && usage.cancellable_of_a_peer <= limits.cancellable_per_peer_max
 }
 
 /// Who has a peer in its mesh is in the peer's, but for changes that are under way.
@@ -198,3 +208,6 @@ fn check_meshes(world: &World, shards: &mut [Shard]) {
         violated(&mut shards[0].bench, world.end_ns, node, rule);
     }
 }
+
+#[cfg(test)]
+mod tests;

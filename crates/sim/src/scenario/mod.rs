@@ -44,3 +44,57 @@ pub struct Scenario {
     /// Messages at the start that do not count in the statistics: they warm up the connections.
     pub warm_up_messages: u32,
 }
+
+impl Scenario {
+    /// A network without surprises, to change from there: every node dials five others at random
+    /// within the first second, 50 ms from each to each, 100 Mbit/s, a Linux kernel's TCP,
+    /// nwaku's relay without rate limit, one message of 1000 bytes by node 0 after ten heartbeats,
+    /// and ten seconds for it to get around.
+    pub fn plain(nodes: u32) -> Self {
+        const MS: u64 = 1_000_000;
+        const S: u64 = 1000 * MS;
+        Self {
+            name: "plain".to_owned(),
+            nodes,
+            topology: Topology::Dials(5),
+            dialling: Dialling::AtOnce,
+            network: Network {
+                uplink_bytes_per_s: 12_500_000,
+                downlink_bytes_per_s: 12_500_000,
+                unlimited_until_ns: 0,
+                delay: Delay::Constant {
+                    one_way_ns: 50 * MS,
+                },
+                jitter_ns: 0,
+                loss: 0.0,
+                queue: Qdisc::CoDel {
+                    target_ns: 5 * MS,
+                    interval_ns: 100 * MS,
+                },
+                tcp: TcpProfile::Linux,
+                setup_packets: 16,
+                mux_overhead_bytes: 22,
+            },
+            relay: RelaySetup {
+                protocol: "/vac/waku/relay/2.0.0".to_owned(),
+                gossip: undertone_gossip::Config::waku(),
+                max_message_bytes: 150 << 10,
+                topics: 1,
+            },
+            rln: None,
+            cpu: Cpu::default(),
+            traffic: Traffic {
+                publishers: Publishers::One(0),
+                messages: 1,
+                payload_bytes: vec![1000],
+                first_ns: 10 * S,
+                spacing: Spacing::Constant(S),
+            },
+            faults: Vec::new(),
+            start_ns: 0,
+            start_spread_ns: S,
+            drain_ns: 10 * S,
+            warm_up_messages: 0,
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Every rule can be broken.
+
+use undertone_gossip::wire::{Encoder, message_frame};
+use undertone_gossip::{PeerIx, SendHandle, Topic};
+
+use super::*;
+use crate::run::world;
+use crate::scenario::Scenario;
+use crate::shard::Shard;
+
+const S: u64 = 1_000_000_000;
+const NODE: u32 = 7;
+const PEER: u32 = 3;
+
+fn bench() -> Bench {
+    let world = world(&Scenario::plain(7), 1).unwrap();
+    Shard::new(&world, 0, 1).bench
+}
+
+fn topic() -> Topic {
+    Topic::new("/waku/2/rs/66/0")
+}
+
+fn idontwant(ids: &[MessageId]) -> Bytes {
+    let mut encoder = Encoder::default();
+    encoder.idontwant(ids);
+    encoder.finish().unwrap()
+}
+
+fn queued(data: &[u8], class: Class) -> QueuedFrame {
+    QueuedFrame {
+        handle: SendHandle(1),
+        class,
+        frame: message_frame(&topic(), data),
+    }
+}
+
+/// What the checks say when `data` is sent to a peer at a time, after that peer refused it at 1 s.
+fn sent_after_refusal(peer: u32, at_ns: u64, data: &[u8], class: Class) -> Vec<Violation> {
+    let (mut checks, mut bench) = (Checks::default(), bench());
+    let refused = MessageId::of(&Bytes::from_static(b"refused"));
+    checks.heard(S, PEER, &idontwant(&[refused]));
+    checks.sends(&mut bench, at_ns, NODE, peer, &queued(data, class));
+    bench.violations
+}
+
+#[test]
+fn a_second_delivery_breaks_a_rule() {
+    let (mut checks, mut bench) = (Checks::default(), bench());
+    for message in [1, 2] {
+        checks.delivers(&mut bench, S, NODE, message);
+    }
+    assert_eq!(bench.violations, []);
+    checks.delivers(&mut bench, 2 * S, NODE, 1);
+    let expected = Violation {
+        at_ns: 2 * S,
+        node: NODE,
+        rule: "a message is delivered at most once",
+    };
+    assert_eq!(bench.violations, [expected]);
+}
+
+#[test]
+fn sending_what_a_peer_does_not_want_breaks_a_rule() {
+    for class in [Class::Forward, Class::Publish] {
+        let violations = sent_after_refusal(PEER, S + 1, b"refused", class);
+        let expected = Violation {
+            at_ns: S + 1,
+            node: NODE,
+            rule: "nothing is sent that a processed IDONTWANT named",
+        };
+        assert_eq!(violations, [expected]);
+    }
+}
+
+#[test]
+fn a_refusal_is_one_peers_and_one_messages() {
+    assert_eq!(
+        sent_after_refusal(PEER + 1, S, b"refused", Class::Forward),
+        []
+    );
+    assert_eq!(sent_after_refusal(PEER, S, b"another", Class::Forward), []);
+    let later_ns = S + REMEMBERED_NS;
+    assert_eq!(
+        sent_after_refusal(PEER, later_ns, b"refused", Class::Forward),
+        []
+    );
+}
+
+#[test]
+fn a_refusal_is_heard_beside_other_control() {
+    let (mut checks, mut bench) = (Checks::default(), bench());
+    let mut encoder = Encoder::default();
+    encoder.graft(&topic());
+    encoder.idontwant(&[MessageId([1; 32]), MessageId::of(&Bytes::from_static(b"x"))]);
+    checks.heard(S, PEER, &encoder.finish().unwrap());
+    let forwarded = queued(b"x", Class::Forward);
+    checks.sends(&mut bench, S, NODE, PEER, &forwarded);
+    assert_eq!(bench.violations.len(), 1);
+}
+
+#[test]
+fn a_mesh_changes_with_grafts_and_prunes_alone() {
+    let mut checks = Checks::default();
+    let (peer, topic) = (PeerIx(PEER), topic());
+    let grafted = Report::Grafted { peer, topic };
+    checks.reported(5, &RelayReport::Gossip(grafted));
+    assert_eq!(checks.mesh_changed_ns, 5);
+    let topic = self::topic();
+    checks.reported(9, &RelayReport::Gossip(Report::Pruned { peer, topic }));
+    assert_eq!(checks.mesh_changed_ns, 9);
+}
+
+#[test]
+fn only_so_many_violations_are_kept() {
+    let mut bench = bench();
+    for at_ns in 0..1000 {
+        violated(&mut bench, at_ns, NODE, "a rule");
+    }
+    assert_eq!(bench.violations.len(), VIOLATIONS_MAX);
+}

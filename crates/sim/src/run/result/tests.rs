@@ -1,0 +1,151 @@
+//! Every rule that is checked at the end can be broken.
+
+use undertone_gossip::wire::Encoder;
+use undertone_gossip::{Limits, Time};
+use undertone_relay::Input;
+
+use super::*;
+use crate::outcome::Violation;
+use crate::scenario::Scenario;
+
+const MS: u64 = 1_000_000;
+
+/// A network of ten nodes that stopped at a time of its life.
+fn stopped_at(at_ns: u64) -> (World, Vec<Shard>) {
+    let world = crate::run::world(&Scenario::plain(10), 1).unwrap();
+    let mut shard = Shard::new(&world, 0, 1);
+    shard.run(&world, at_ns);
+    (world, vec![shard])
+}
+
+/// A network in which a message is under way, some of it in every place where packets can be.
+fn busy() -> (World, Vec<Shard>) {
+    let (world, _) = stopped_at(0);
+    stopped_at(world.messages[0].published_ns + 30 * MS)
+}
+
+fn rules(shards: &[Shard]) -> Vec<&'static str> {
+    let all = shards.iter().flat_map(|s| &s.bench.violations);
+    all.map(|violation: &Violation| violation.rule).collect()
+}
+
+#[test]
+fn a_sound_network_breaks_no_rule() {
+    for (world, mut shards) in [stopped_at(20_000 * MS), busy()] {
+        check_bytes(&world, &mut shards);
+        check_bounds(&world, &mut shards);
+        check_meshes(&world, &mut shards);
+        assert_eq!(rules(&shards), [""; 0]);
+    }
+}
+
+#[test]
+fn a_packet_that_vanishes_breaks_a_rule() {
+    let (world, mut shards) = busy();
+    let mut under_way = std::iter::from_fn(|| shards[0].events.pop(u64::MAX));
+    let data = under_way.find(|event| match &event.what {
+        What::Arrival(arrival) => arrival.packets() > 0,
+        _ => false,
+    });
+    assert!(data.is_some(), "the message is under way");
+    check_bytes(&world, &mut shards);
+    assert_eq!(
+        rules(&shards),
+        ["packets sent are received, dropped or in flight"]
+    );
+}
+
+#[test]
+fn a_packet_from_nowhere_breaks_a_rule() {
+    let (world, mut shards) = busy();
+    let (_, mut others) = busy();
+    let mut under_way = std::iter::from_fn(|| others[0].events.pop(u64::MAX));
+    let data = under_way.find(|event| match &event.what {
+        What::Arrival(arrival) => arrival.packets() > 0,
+        _ => false,
+    });
+    shards[0]
+        .events
+        .push(data.expect("the message is under way"));
+    check_bytes(&world, &mut shards);
+    assert_eq!(
+        rules(&shards),
+        ["packets sent are received, dropped or in flight"]
+    );
+}
+
+#[test]
+fn a_mesh_of_one_side_breaks_a_rule() {
+    let (world, mut shards) = stopped_at(20_000 * MS);
+    let topic = names(&world).remove(0);
+    let node = &mut shards[0].nodes[4];
+    let relay = node.relay.as_mut().unwrap();
+    let mesh: Vec<_> = relay.router().mesh(&topic).iter().copied().collect();
+    let mut encoder = Encoder::default();
+    encoder.prune(&topic, Some(60), &[]);
+    let prune = Input::Frame {
+        peer: mesh[0],
+        frame: encoder.finish().unwrap(),
+    };
+    // The peer sent nothing like it.
+    relay.handle(Time::from_nanos(world.end_ns), prune).unwrap();
+    check_meshes(&world, &mut shards);
+    assert_eq!(rules(&shards), ["a mesh is mutual within a round trip"]);
+    let peer = world.ends[4][mesh[0].0 as usize].remote;
+    assert_eq!(shards[0].bench.violations[0].node, peer);
+}
+
+#[test]
+fn a_change_that_is_under_way_breaks_none() {
+    let (world, mut shards) = stopped_at(20_000 * MS);
+    let topic = names(&world).remove(0);
+    let node = &mut shards[0].nodes[4];
+    let relay = node.relay.as_mut().unwrap();
+    let peer = *relay.router().mesh(&topic).iter().next().unwrap();
+    let mut encoder = Encoder::default();
+    encoder.prune(&topic, Some(60), &[]);
+    let frame = encoder.finish().unwrap();
+    let prune = Input::Frame { peer, frame };
+    relay.handle(Time::from_nanos(world.end_ns), prune).unwrap();
+    node.checks.mesh_changed_ns = world.end_ns - 50 * MS;
+    check_meshes(&world, &mut shards);
+    assert_eq!(rules(&shards), [""; 0]);
+}
+
+#[test]
+fn a_collection_over_its_bound_breaks_a_rule() {
+    let config = Config::waku();
+    let limits: &Limits = &config.limits;
+    let full = Usage {
+        topics: limits.topics_max,
+        seen: limits.seen_max,
+        pending: limits.pending_max,
+        pending_bytes: limits.pending_bytes_max,
+        cache_bytes: limits.cache_bytes_max.max(limits.frame_bytes_max),
+        promises: limits.promises_max,
+        backoffs: limits.backoffs_max,
+        departed: limits.retained_peers_max,
+        subscriptions_of_a_peer: limits.subscriptions_per_peer_max,
+        idontwant_of_a_peer: limits.idontwant_ids_per_heartbeat_max * 6,
+        cancellable_of_a_peer: limits.cancellable_per_peer_max,
+    };
+    assert!(is_within(&full, &config));
+    let fields: [fn(&mut Usage) -> &mut usize; 11] = [
+        |usage| &mut usage.topics,
+        |usage| &mut usage.seen,
+        |usage| &mut usage.pending,
+        |usage| &mut usage.pending_bytes,
+        |usage| &mut usage.cache_bytes,
+        |usage| &mut usage.promises,
+        |usage| &mut usage.backoffs,
+        |usage| &mut usage.departed,
+        |usage| &mut usage.subscriptions_of_a_peer,
+        |usage| &mut usage.idontwant_of_a_peer,
+        |usage| &mut usage.cancellable_of_a_peer,
+    ];
+    for (number, field) in fields.into_iter().enumerate() {
+        let mut over = full;
+        *field(&mut over) += 1;
+        assert!(!is_within(&over, &config), "field {number}");
+    }
+}

@@ -1,0 +1,10 @@
+//! Whole networks, small enough to take a second.
+
+mod determinism;
+mod faults;
+mod join;
+mod partition;
+mod rate_limit;
+mod support;
+mod topologies;
+mod verification;
