@@ -6,27 +6,27 @@ use undertone_sim::outcome::Delivery;
 use undertone_sim::scenario::{Fault, FaultKind, Rln, Spacing, Verification};
 use undertone_sim::{Options, Outcome, Scenario, run};
 
-pub const MS: u64 = 1_000_000;
-pub const S: u64 = 1000 * MS;
+pub(crate) const MS: u64 = 1_000_000;
+pub(crate) const S: u64 = 1000 * MS;
 
 /// The seed of the tests that need only one.
-pub const SEED: u64 = 1;
+pub(crate) const SEED: u64 = 1;
 
 /// Runs without regard to the rules.
-pub fn outcome(scenario: &Scenario, seed: u64, threads: usize) -> Outcome {
+pub(crate) fn outcome(scenario: &Scenario, seed: u64, threads: usize) -> Outcome {
     run(scenario, Options { seed, threads }, &mut |_| {}).expect("the test's scenario is valid")
 }
 
 /// Runs, and sees that no rule was broken.
 #[track_caller]
-pub fn simulate(scenario: &Scenario) -> Outcome {
+pub(crate) fn simulate(scenario: &Scenario) -> Outcome {
     let outcome = outcome(scenario, SEED, 1);
     assert_eq!(outcome.violations, [], "seed {SEED} of {scenario:?}");
     outcome
 }
 
 /// A plain network with so many messages, a second apart.
-pub fn with_messages(nodes: u32, messages: u32) -> Scenario {
+pub(crate) fn with_messages(nodes: u32, messages: u32) -> Scenario {
     let mut scenario = Scenario::plain(nodes);
     scenario.traffic.messages = messages;
     scenario.traffic.spacing = Spacing::Constant(S);
@@ -34,7 +34,7 @@ pub fn with_messages(nodes: u32, messages: u32) -> Scenario {
 }
 
 /// The last `nodes` nodes, at a time in seconds.
-pub fn fault(at_s: u64, nodes: u32, kind: FaultKind) -> Vec<Fault> {
+pub(crate) fn fault(at_s: u64, nodes: u32, kind: FaultKind) -> Vec<Fault> {
     vec![Fault {
         at_ns: at_s * S,
         nodes,
@@ -43,7 +43,7 @@ pub fn fault(at_s: u64, nodes: u32, kind: FaultKind) -> Vec<Fault> {
 }
 
 /// The published simulations' costs, and a limit.
-pub fn rln(message_limit: u32) -> Rln {
+pub(crate) fn rln(message_limit: u32) -> Rln {
     Rln {
         message_limit,
         epoch_s: 600,
@@ -53,13 +53,13 @@ pub fn rln(message_limit: u32) -> Rln {
 }
 
 /// Who has which message: `(message, receiver)`.
-pub fn delivered(outcome: &Outcome) -> BTreeSet<(u32, u32)> {
+pub(crate) fn delivered(outcome: &Outcome) -> BTreeSet<(u32, u32)> {
     let pairs = outcome.deliveries.iter().map(|d| (d.message, d.receiver));
     pairs.collect()
 }
 
 /// Whether these nodes have all messages that they did not publish themselves.
-pub fn have_all(outcome: &Outcome, mut nodes: impl Iterator<Item = u32>) -> bool {
+pub(crate) fn have_all(outcome: &Outcome, mut nodes: impl Iterator<Item = u32>) -> bool {
     let delivered = delivered(outcome);
     nodes.all(|node| {
         let mut messages = outcome.messages.iter();
@@ -68,13 +68,13 @@ pub fn have_all(outcome: &Outcome, mut nodes: impl Iterator<Item = u32>) -> bool
 }
 
 /// From publishing to delivery, milliseconds.
-pub fn latency_ms(outcome: &Outcome, delivery: &Delivery) -> f64 {
+pub(crate) fn latency_ms(outcome: &Outcome, delivery: &Delivery) -> f64 {
     let published_ns = outcome.messages[delivery.message as usize].published_ns;
     (delivery.received_ns - published_ns) as f64 / 1e6
 }
 
 /// Mean latency at nodes that a condition holds for, milliseconds.
-pub fn mean_ms(outcome: &Outcome, of: impl Fn(u32) -> bool) -> f64 {
+pub(crate) fn mean_ms(outcome: &Outcome, of: impl Fn(u32) -> bool) -> f64 {
     let of = outcome.deliveries.iter().filter(|d| of(d.receiver));
     let all: Vec<_> = of.map(|d| latency_ms(outcome, d)).collect();
     all.iter().sum::<f64>() / all.len() as f64

@@ -1,0 +1,67 @@
+//! Every scenario of the repository, made small enough for a test: it runs, keeps the rules, and does
+//! not depend on threads.
+
+use undertone_lab::scenario::{BUILT_IN, load};
+use undertone_sim::scenario::{Publishers, Topology};
+use undertone_sim::{Options, Outcome, Scenario, run};
+
+/// The same shape with so few nodes, messages and faults that it takes a second or two.
+fn scaled_down(name: &str) -> Scenario {
+    const NODES: u32 = 40;
+    let mut scenario = load(name, &[]).expect("it is built in").scenario;
+    let was = scenario.nodes;
+    scenario.nodes = was.min(NODES);
+    if let Topology::Dials(dials) = &mut scenario.topology {
+        *dials = (*dials).min(10);
+    }
+    if let Publishers::RoundRobin(count) = &mut scenario.traffic.publishers {
+        *count = (*count).min(scenario.nodes);
+    }
+    for fault in &mut scenario.faults {
+        fault.nodes = (fault.nodes * scenario.nodes).div_ceil(was);
+    }
+    // All the time that faults take is left as it is.
+    if scenario.faults.is_empty() {
+        scenario.traffic.messages = scenario.traffic.messages.min(3);
+    }
+    scenario
+}
+
+fn simulate(scenario: &Scenario, seed: u64, threads: usize) -> Outcome {
+    run(scenario, Options { seed, threads }, &mut |_| {}).expect("it is valid")
+}
+
+#[test]
+fn every_built_in_scenario_keeps_the_rules_whatever_the_threads() {
+    for built_in in BUILT_IN {
+        let name = built_in.name;
+        let scenario = scaled_down(name);
+        let one = simulate(&scenario, 1, 1);
+        assert_eq!(one.violations, [], "{name}, seed 1");
+        if scenario.faults.is_empty() {
+            assert_eq!(one.deliveries.len() as u64, one.expected, "{name}, seed 1");
+        }
+        for threads in [1, 2, 3] {
+            let again = simulate(&scenario, 1, threads);
+            let what = format!("{name}, seed 1, {threads} threads");
+            assert_eq!(again.trace_hash, one.trace_hash, "{what}");
+            assert_eq!(again.deliveries, one.deliveries, "{what}");
+            assert_eq!(again.nodes, one.nodes, "{what}");
+        }
+        let other = simulate(&scenario, 2, 2);
+        assert_ne!(other.trace_hash, one.trace_hash, "{name}, seeds 1 and 2");
+        assert_eq!(other.violations, [], "{name}, seed 2");
+    }
+}
+
+/// Nodes that stay from the beginning to the end get every message, whatever comes and goes.
+#[test]
+fn churn_costs_those_who_stay_nothing() {
+    let scenario = scaled_down("churn");
+    let comes_or_goes = scenario.faults.iter().map(|fault| fault.nodes).max();
+    let stay = scenario.nodes - comes_or_goes.expect("it has faults");
+    let outcome = simulate(&scenario, 1, 2);
+    let to_those = outcome.deliveries.iter().filter(|d| d.receiver < stay);
+    let expected = scenario.traffic.messages * (stay - 1);
+    assert_eq!(to_those.count() as u32, expected);
+}
