@@ -192,14 +192,30 @@ mod from_scenario {
         name: &str,
         measured: Option<MeasuredMesh>,
     ) -> Result<spread::SpreadParams, NoPrediction> {
-        let scenario = load(name, &[]).unwrap().scenario;
+        params_with(name, &[], measured)
+    }
+
+    fn params_with(
+        name: &str,
+        overrides: &[&str],
+        measured: Option<MeasuredMesh>,
+    ) -> Result<spread::SpreadParams, NoPrediction> {
+        let overrides: Vec<_> = overrides.iter().map(ToString::to_string).collect();
+        let scenario = load(name, &overrides).unwrap().scenario;
         spread_params(&scenario, scenario.traffic.payload_bytes[0], measured)
     }
 
     #[test]
     fn flooding_is_bounded_by_connections_and_by_the_rate() {
-        assert_eq!(params("paper-2kb", None).unwrap().first_copies, 50);
-        assert_eq!(params("paper-500kb", None).unwrap().first_copies, 25);
+        for (name, first_copies) in [("paper-2kb", 50), ("paper-500kb", 25)] {
+            let bounded = [
+                "relay.flood_publish='bounded-by-rate'",
+                "relay.flood_publish_bytes_per_ms=12500",
+            ];
+            let bounded = params_with(name, &bounded, None).unwrap();
+            assert_eq!(bounded.first_copies, first_copies, "{name}");
+            assert_eq!(params(name, None).unwrap().first_copies, 50, "{name}");
+        }
         let hops = params("hops", None).unwrap();
         assert_eq!((hops.first_copies, hops.first_to_mesh), (6, true));
     }

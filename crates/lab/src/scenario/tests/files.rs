@@ -58,11 +58,8 @@ fn the_papers_runs_are_as_run() {
         let gossip = &scenario.relay.gossip;
         let degrees = &gossip.degrees;
         assert_eq!((degrees.d, degrees.d_low, degrees.d_high), (6, 4, 8));
-        let rate_bytes_per_ms = 12_500;
-        assert_eq!(
-            gossip.flood_publish,
-            FloodPublish::BoundedByRate { rate_bytes_per_ms }
-        );
+        assert_eq!(gossip.flood_publish, FloodPublish::On);
+        assert_eq!(gossip.idontwant_threshold_bytes, usize::MAX, "none");
         let rln = scenario.rln.unwrap();
         assert_eq!(rln.generation_ns, 276_300_000);
         assert_eq!(rln.verification, Verification::Wait { ns: 4_500_000 });
