@@ -1,6 +1,6 @@
 //! What a node's relay and host want done.
 
-use undertone_gossip::{Class, Overflow, PeerIx, Progress, QueuedFrame, SendQueue, Time};
+use undertone_gossip::{Class, Overflow, PeerIx, Progress, QueuedFrame, Time};
 use undertone_link::{self as link, ConnIx, Priority};
 use undertone_relay::{Input, Output, ProofFailure};
 
@@ -124,7 +124,7 @@ impl Node {
         }
         let handle = queued.handle;
         let queue = self.queues.entry(place);
-        let pushed = queue.or_insert_with(SendQueue::default).push(queued);
+        let pushed = queue.or_default().push(queued);
         if pushed == Err(Overflow::Message) {
             let (peer, progress) = (PeerIx(place), Progress::Dropped);
             let dropped = Input::Sent {

@@ -80,7 +80,7 @@ fn a_mesh_of_one_side_breaks_a_rule() {
     let topic = names(&world).remove(0);
     let node = &mut shards[0].nodes[4];
     let relay = node.relay.as_mut().unwrap();
-    let mesh: Vec<_> = relay.router().mesh(&topic).iter().copied().collect();
+    let mesh = relay.router().mesh(&topic).to_vec();
     let mut encoder = Encoder::default();
     encoder.prune(&topic, Some(60), &[]);
     let prune = Input::Frame {
