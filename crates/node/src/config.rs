@@ -10,6 +10,7 @@ use std::{
 
 use libp2p::Multiaddr;
 use undertone_message::{NetworkPreset, RlnParams, Shard};
+use undertone_rln::{BatchPolicy, PoolConfig};
 
 mod error;
 mod keys;
@@ -87,9 +88,11 @@ pub struct RlnConfig {
     /// Where the prover's tables are kept; computed again if they are not there.
     pub tables_file: PathBuf,
     /// Proofs prepared ahead of messages.
-    pub tokens: usize,
-    /// Largest share of a processor for preparing them, in percent.
-    pub tokens_max_cpu_percent: u8,
+    pub tokens: PoolConfig,
+    /// Threads that check proofs; at least 1.
+    pub verifier_threads: usize,
+    /// When they check proofs together.
+    pub batches: BatchPolicy,
 }
 
 /// What is logged and how.

@@ -11,7 +11,7 @@ use undertone_message::{MessageHash, PubsubTopic, WakuMessage, message_hash};
 
 use crate::command::{
     Command, ConnectFailure, GossipSnapshot, HealthReport, NodeInfo, PeerSnapshot, PublishFailure,
-    Published, SubscribeFailure,
+    Published, RlnSnapshot, SubscribeFailure,
 };
 
 #[cfg(test)]
@@ -169,6 +169,11 @@ impl NodeHandle {
     /// What the router has done so far.
     pub async fn gossip(&self) -> Result<GossipSnapshot, Stopped> {
         self.ask(|reply| Command::Gossip { reply }).await
+    }
+
+    /// How far proofs are made and checked; `None` when rate limiting is off.
+    pub async fn rln(&self) -> Result<Option<RlnSnapshot>, Stopped> {
+        self.ask(|reply| Command::Rln { reply }).await
     }
 
     /// Stops the node and waits until it has; a node that has stopped already is success.

@@ -22,6 +22,7 @@ mod health;
 mod info;
 mod peers;
 mod relay;
+mod rln;
 mod shapes;
 
 use crate::handle::NodeHandle;
@@ -66,7 +67,10 @@ pub fn router(handle: NodeHandle, config: RestConfig) -> Router {
         cache.subscribe_pubsub(topic.clone());
     }
     handle.add_sink(cache.clone());
-    let mut router = Router::new().merge(health::routes()).merge(info::routes());
+    let mut router = Router::new()
+        .merge(health::routes())
+        .merge(info::routes())
+        .merge(rln::routes());
     if config.relay {
         router = router.merge(relay::routes()).merge(auto::routes());
     }

@@ -97,6 +97,8 @@ pub struct PoolSnapshot {
     pub missed_total: u64,
     /// Tokens that were dropped unused: replaced, of a past epoch, or of a root too old.
     pub discarded_total: u64,
+    /// Time that was spent on the tokens put in, nanoseconds.
+    pub spent_ns_total: u64,
 }
 
 /// Prepared tokens, by epoch and message id.
@@ -152,6 +154,7 @@ impl<T> Pool<T> {
         now_ns: u64,
     ) {
         self.totals.prepared_total += 1;
+        self.totals.spent_ns_total = self.totals.spent_ns_total.saturating_add(spent_ns);
         let ready = Ready {
             token,
             root_version,

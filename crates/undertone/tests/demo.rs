@@ -23,7 +23,18 @@ fn it_delivers_everything_isolates_the_spammer_and_says_so_in_json() {
         .unwrap_or_else(|error| panic!("no JSON: {error}\n{stderr}"));
     assert!(output.status.success(), "{report:#}\n{stderr}");
 
-    assert_eq!(keys(&report), ["latency", "nodes", "spam", "startup_ms"]);
+    assert_eq!(
+        keys(&report),
+        [
+            "latency",
+            "nodes",
+            "spam",
+            "startup_ms",
+            "token_prepare_ms",
+            "without_tokens"
+        ]
+    );
+    assert_eq!(keys(&report["without_tokens"]), ["prove_ms", "runs"]);
     assert_eq!(report["nodes"], 5);
     let sizes: Vec<_> = report["latency"]
         .as_array()
@@ -45,9 +56,11 @@ fn it_delivers_everything_isolates_the_spammer_and_says_so_in_json() {
                 "prove_ms",
                 "runs",
                 "size_bytes",
-                "total_ms"
+                "total_ms",
+                "with_token"
             ]
         );
+        assert_eq!(size["with_token"], 1, "a token was ready");
         assert_eq!(
             (&size["delivered"], &size["expected"]),
             (&4.into(), &4.into())

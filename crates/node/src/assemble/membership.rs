@@ -4,17 +4,12 @@ use std::sync::{Arc, Mutex};
 
 use undertone_membership::{MembershipView, Registry, RegistryError, SqliteRegistry};
 use undertone_rln::{
-    Identity, IdentityFile, Key, MessageIdCounter, PoolConfig, Prover, TableFileOutcome, Verifier,
+    Identity, IdentityFile, Key, MessageIdCounter, Prover, TableFileOutcome, Verifier,
 };
 
 use super::AssembleError;
 use crate::config::RlnConfig;
 use crate::driver::{MemberProofs, PooledProofs, ProofSource, RlnOptions, StartError};
-
-/// Threads that check proofs: one is left for everything else.
-fn verifier_threads() -> usize {
-    std::thread::available_parallelism().map_or(1, |n| n.get().saturating_sub(1).max(1))
-}
 
 pub(super) fn open(
     config: &RlnConfig,
@@ -35,7 +30,8 @@ pub(super) fn open(
     Ok(RlnOptions {
         registry,
         verifier: Verifier::new(&key),
-        verifier_threads: verifier_threads(),
+        verifier_threads: config.verifier_threads,
+        batches: config.batches,
         proofs,
         view,
     })
@@ -85,15 +81,9 @@ fn member(
         prover: Arc::new(prover(config, key)),
         view: Arc::clone(view),
     };
-    let pool = PoolConfig {
-        size: config.tokens,
-        refresh_roots: relay.root_window as u64 / 2,
-        root_window: relay.root_window as u64,
-        max_cpu_percent: config.tokens_max_cpu_percent,
-        ..PoolConfig::default()
-    };
     let epoch_size_s = relay.policy.epoch_size_s;
-    let pooled = PooledProofs::start(proofs, pool, epoch_size_s).map_err(StartError::Thread)?;
+    let pooled =
+        PooledProofs::start(proofs, config.tokens, epoch_size_s).map_err(StartError::Thread)?;
     Ok(Some(Box::new(pooled)))
 }
 

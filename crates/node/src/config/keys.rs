@@ -192,6 +192,48 @@ pub const KEYS: &[Key] = {
             "percent of a processor for preparing them [10]",
         ),
         key(
+            "rln-tokens-refresh",
+            Integer,
+            "a number, 1 to the network's root window",
+            "prepare again when the root is this many changes old [half the window]",
+        ),
+        key(
+            "rln-tokens-lead-s",
+            Integer,
+            "seconds, 0 to 86400",
+            "prepare for an epoch this long before it starts [60]",
+        ),
+        key(
+            "rln-verify-threads",
+            Integer,
+            "a number, 1 to 64",
+            "threads that check proofs [processors but one]",
+        ),
+        key(
+            "rln-batch-from",
+            Integer,
+            "a number, 2 to 1024",
+            "check proofs together when this many wait [4]",
+        ),
+        key(
+            "rln-batch-max",
+            Integer,
+            "a number, 1 to 1024",
+            "most proofs checked together; 1 for none [32]",
+        ),
+        key(
+            "rln-batch-max-delay-ms",
+            Integer,
+            "milliseconds, 0 to 1000",
+            "longest time for checking proofs together [10]",
+        ),
+        key(
+            "rln-suspect-s",
+            Integer,
+            "seconds, 0 to 86400",
+            "check a peer's proofs singly after a bad one [60]",
+        ),
+        key(
             "data-dir",
             Text,
             PATH,

@@ -3,7 +3,6 @@
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
     num::NonZeroU16,
-    ops::RangeInclusive,
     path::PathBuf,
 };
 
@@ -11,9 +10,11 @@ use libp2p::Multiaddr;
 use undertone_message::{NetworkPreset, Shard, pubsub_topic::MAX_SHARD_INDEX};
 
 use super::{
-    ConfigError, Key, LogConfig, LogFormat, LogLevel, NodeConfig, RestListen, RlnConfig, raw::Raw,
+    ConfigError, Key, LogConfig, LogFormat, LogLevel, NodeConfig, RestListen, raw::Raw,
     sources::Gathered,
 };
+
+mod rln;
 
 const DEFAULT_NETWORK: &str = "local";
 const DEFAULT_PROTOCOL: &str = "/vac/waku/relay/2.0.0";
@@ -220,55 +221,6 @@ impl Resolver<'_> {
             return Err(self.bad_because("protocols", expected));
         }
         Ok(protocols)
-    }
-
-    fn rln(
-        &self,
-        network: &NetworkPreset,
-        in_data_dir: impl Fn(&Option<PathBuf>, &str) -> PathBuf,
-    ) -> Result<Option<RlnConfig>, ConfigError> {
-        let Some(params) = network.rln else {
-            if self.raw.rln == Some(true) {
-                let expected = format!("false, because {} has no rate limiting", network.name);
-                return Err(self.bad_because("rln", expected));
-            }
-            return Ok(None);
-        };
-        let message_limit = self
-            .raw
-            .rln_message_limit
-            .unwrap_or(params.user_message_limit);
-        if !(1..=params.user_message_limit).contains(&message_limit) {
-            let expected = format!("a number, 1 to {}", params.user_message_limit);
-            return Err(self.bad_because("rln-message-limit", expected));
-        }
-        Ok(Some(RlnConfig {
-            params,
-            registry: in_data_dir(&self.raw.rln_registry, "registry.sqlite"),
-            identity_file: in_data_dir(&self.raw.rln_identity_file, "rln-identity.json"),
-            message_limit,
-            counter_file: in_data_dir(&self.raw.rln_counter_file, "rln-counter"),
-            tables_file: in_data_dir(&None, "rln-tables"),
-            tokens: self.number_within("rln-tokens", self.raw.rln_tokens.unwrap_or(8), 0..=64)?
-                as usize,
-            tokens_max_cpu_percent: self.number_within(
-                "rln-tokens-max-cpu",
-                self.raw.rln_tokens_max_cpu.unwrap_or(10),
-                1..=100,
-            )? as u8,
-        }))
-    }
-
-    fn number_within(
-        &self,
-        name: &'static str,
-        number: u64,
-        bounds: RangeInclusive<u64>,
-    ) -> Result<u64, ConfigError> {
-        match bounds.contains(&number) {
-            true => Ok(number),
-            false => Err(self.bad(name)),
-        }
     }
 
     /// Bounds of single parameters; the router checks how they fit together.

@@ -1,6 +1,7 @@
 use std::{fs, path::Path};
 
 use tempfile::TempDir;
+use undertone_rln::{BatchPolicy, PoolConfig};
 
 use super::*;
 
@@ -120,6 +121,9 @@ fn every_key_can_be_set_from_text() {
     for key in KEYS {
         let value = match key.kind {
             Kind::Bool => "true",
+            // 1 is the default on two processors, and no batch.
+            Kind::Integer if key.name == "rln-verify-threads" => "64",
+            Kind::Integer if key.name == "rln-batch-from" => "2",
             Kind::Integer | Kind::Float | Kind::IntegerList => "1",
             Kind::Text if key.expected == "an IP address" => "127.0.0.2",
             Kind::Text if key.name == "network" => "twn",
@@ -209,18 +213,71 @@ fn what_the_node_remembers_follows_the_data_directory() {
 
 #[test]
 fn tokens_have_a_number_and_a_budget() {
-    let rln = |text: &str| load_file(text).unwrap().rln.unwrap();
-    let default = rln("");
-    assert_eq!((default.tokens, default.tokens_max_cpu_percent), (8, 10));
-    let own = rln("rln-tokens = 0\nrln-tokens-max-cpu = 100");
-    assert_eq!((own.tokens, own.tokens_max_cpu_percent), (0, 100));
+    let tokens = |text: &str| load_file(text).unwrap().rln.unwrap().tokens;
+    assert_eq!(
+        tokens(""),
+        PoolConfig {
+            root_window: 50,
+            refresh_roots: 25,
+            ..PoolConfig::default()
+        }
+    );
+    let own = "rln-tokens = 0\nrln-tokens-max-cpu = 100\nrln-tokens-refresh = 50\n\
+               rln-tokens-lead-s = 2";
+    assert_eq!(
+        tokens(own),
+        PoolConfig {
+            size: 0,
+            max_cpu_percent: 100,
+            refresh_roots: 50,
+            root_window: 50,
+            next_epoch_lead_ns: 2_000_000_000,
+        }
+    );
     for wrong in [
         "rln-tokens = 65",
         "rln-tokens-max-cpu = 0",
         "rln-tokens-max-cpu = 101",
+        "rln-tokens-refresh = 0",
+        "rln-tokens-refresh = 51",
     ] {
         assert!(
             file_error(wrong).contains("expected a number"),
+            "{}",
+            file_error(wrong)
+        );
+    }
+}
+
+#[test]
+fn proofs_are_checked_together_as_configured() {
+    let rln = |text: &str| load_file(text).unwrap().rln.unwrap();
+    assert_eq!(rln("").batches, BatchPolicy::default());
+    let own = rln(
+        "rln-verify-threads = 3\nrln-batch-from = 5\nrln-batch-max = 16\n\
+                   rln-batch-max-delay-ms = 7\nrln-suspect-s = 9",
+    );
+    assert_eq!(own.verifier_threads, 3);
+    assert_eq!(
+        own.batches,
+        BatchPolicy {
+            max_batch: 16,
+            single_below: 5,
+            max_delay_ns: 7_000_000,
+            suspect_for_ns: 9_000_000_000,
+        }
+    );
+    for wrong in [
+        "rln-verify-threads = 0",
+        "rln-batch-from = 1",
+        "rln-batch-max = 0",
+        "rln-batch-max-delay-ms = 1001",
+        "rln-suspect-s = 86401",
+    ] {
+        let key = wrong.split(' ').next().unwrap();
+        assert!(file_error(wrong).contains(key), "{}", file_error(wrong));
+        assert!(
+            file_error(wrong).contains("expected"),
             "{}",
             file_error(wrong)
         );

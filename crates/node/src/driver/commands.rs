@@ -7,6 +7,7 @@ use undertone_relay::{self as relay, Input, ProofFailure, PublishError};
 
 use super::event_loop::EventLoop;
 use super::peers::Known;
+use super::rln::RlnService;
 use crate::command::{
     Command, ConnectFailure, ConnectionStatus, GossipSnapshot, HealthReport, HealthStatus,
     NodeInfo, PeerSnapshot, ProtocolHealth, PublishFailure, Published, SubscribeFailure,
@@ -54,6 +55,9 @@ impl EventLoop {
                     stats: router.stats(),
                     usage: router.usage(),
                 });
+            }
+            Command::Rln { reply } => {
+                let _ = reply.send(self.rln.as_ref().map(RlnService::snapshot));
             }
             Command::Shutdown { reply } => {
                 // Taken by the loop itself, which has to end.

@@ -12,6 +12,7 @@ mod events;
 mod listen;
 mod metadata;
 mod peers;
+mod priority;
 mod rln;
 mod start;
 mod time;

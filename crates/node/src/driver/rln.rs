@@ -9,11 +9,13 @@ use undertone_gossip::PeerIx;
 use undertone_membership::{MemberIndex, MembershipView, Registry};
 use undertone_relay::{ProofFailure, ProofTicket};
 use undertone_rln::{
-    CounterError, Epoch, Fr, Generation, Identity, MessageIdCounter, ProofRequest, ProofStatement,
-    Prover, RateLimitProof, RlnIdentifier, RootWindow, Verifier,
+    BatchPolicy, CounterError, Epoch, Fr, Generation, Identity, MessageIdCounter, ProofRequest,
+    ProofStatement, Prover, RateLimitProof, RlnIdentifier, RootWindow, Verifier,
 };
 
+use super::tokens::PoolMonitor;
 use super::verify::{Proof, VerifierPool};
+use crate::command::RlnSnapshot;
 
 /// How often the registry is asked for changes.
 const MEMBERSHIP_POLL: Duration = Duration::from_millis(250);
@@ -25,6 +27,11 @@ pub trait ProofSource: Send {
     /// # Errors
     /// [`ProofFailure`] is told to the publisher.
     fn prove(&mut self, epoch: Epoch, x: Fr) -> Result<RateLimitProof, ProofFailure>;
+
+    /// The pool of tokens behind it, if there is one.
+    fn tokens(&self) -> Option<PoolMonitor> {
+        None
+    }
 }
 
 /// What a node needs for rate limiting.
@@ -35,6 +42,8 @@ pub struct RlnOptions {
     pub verifier: Verifier,
     /// Threads that check them.
     pub verifier_threads: usize,
+    /// When they check proofs together.
+    pub batches: BatchPolicy,
     /// Makes ours; `None` for a node that only relays.
     pub proofs: Option<Box<dyn ProofSource>>,
     /// The membership as this node follows it, shared with `proofs`.
@@ -108,6 +117,7 @@ struct ProveJob {
 pub(crate) struct RlnService {
     verify: VerifierPool,
     prove: Option<std_mpsc::Sender<ProveJob>>,
+    tokens: Option<PoolMonitor>,
     /// Dropped with the service: tells the membership thread to stop.
     _stop: std_mpsc::Sender<()>,
 }
@@ -119,7 +129,8 @@ impl RlnService {
         events: mpsc::UnboundedSender<RlnEvent>,
     ) -> std::io::Result<Self> {
         let threads = options.verifier_threads.max(1);
-        let verify = VerifierPool::start(&options.verifier, threads, &events)?;
+        let verify = VerifierPool::start(&options.verifier, options.batches, threads, &events)?;
+        let tokens = options.proofs.as_ref().and_then(|source| source.tokens());
         let prove = match options.proofs {
             Some(source) => {
                 let (sender, jobs) = std_mpsc::channel();
@@ -140,8 +151,17 @@ impl RlnService {
         Ok(Self {
             verify,
             prove,
+            tokens,
             _stop: stop,
         })
+    }
+
+    pub(crate) fn snapshot(&self) -> RlnSnapshot {
+        RlnSnapshot {
+            may_publish: self.prove.is_some(),
+            tokens: self.tokens.as_ref().map(PoolMonitor::snapshot),
+            verifier: self.verify.snapshot(),
+        }
     }
 
     pub(crate) fn verify(

@@ -10,11 +10,13 @@ use undertone_relay::ProofFailure;
 use undertone_rln::prover::os_rng;
 use undertone_rln::{
     CounterError, Epoch, Fr, Generation, Identity, Member, MessageIdCounter, MessageSlot, Pool,
-    PoolConfig, PoolSnapshot, ProofRequest, Prover, RateLimitProof, RlnIdentifier, Surroundings,
+    PoolConfig, ProofRequest, Prover, RateLimitProof, Reserved, RlnIdentifier, Surroundings, Token,
     Work,
 };
 
+use super::priority;
 use super::rln::{MemberProofs, ProofSource};
+use crate::command::TokenSnapshot;
 
 /// The thread looks around at least this often: for new roots, a new epoch, its end.
 const LOOK_AROUND: Duration = Duration::from_millis(250);
@@ -41,10 +43,15 @@ struct Shared {
     pool: Mutex<State>,
     /// A token was taken or put in, or the thread is to end.
     changed: Condvar,
+    config: PoolConfig,
 }
 
 struct State {
     tokens: Pool,
+    /// A send is reserving its id. Until it has taken its token, the id looks used up.
+    sending: bool,
+    /// Sends so far: what was learnt before one of them is out of date.
+    sends: u64,
     ended: bool,
 }
 
@@ -71,15 +78,21 @@ impl PooledProofs {
             counter: Mutex::new(member.counter),
             pool: Mutex::new(State {
                 tokens: Pool::new(config),
+                sending: false,
+                sends: 0,
                 ended: false,
             }),
             changed: Condvar::new(),
+            config,
         });
         if config.size > 0 {
             let shared = Arc::clone(&shared);
             thread::Builder::new()
                 .name("rln-tokens".into())
-                .spawn(move || shared.prepare_ahead())?;
+                .spawn(move || {
+                    priority::lower();
+                    shared.prepare_ahead();
+                })?;
         }
         Ok(Self { shared })
     }
@@ -94,26 +107,18 @@ impl PooledProofs {
 
 impl PoolMonitor {
     /// The state as it is.
-    pub fn snapshot(&self) -> PoolSnapshot {
-        lock(&self.shared.pool).tokens.snapshot()
+    pub fn snapshot(&self) -> TokenSnapshot {
+        TokenSnapshot {
+            config: self.shared.config,
+            state: lock(&self.shared.pool).tokens.snapshot(),
+        }
     }
 }
 
 impl ProofSource for PooledProofs {
     fn prove(&mut self, epoch: Epoch, x: Fr) -> Result<RateLimitProof, ProofFailure> {
         let shared = &*self.shared;
-        let reserved = lock(&shared.counter).reserve(epoch);
-        let reserved = reserved.map_err(|error| match error {
-            CounterError::Exhausted { .. } => ProofFailure::Exhausted {
-                limit: shared.limit,
-                epoch,
-            },
-            error => ProofFailure::Prover(Arc::new(error)),
-        })?;
-        let root_version = lock(&shared.view).version().0;
-        let token = lock(&shared.pool).tokens.take(reserved, root_version);
-        shared.changed.notify_all();
-        let reserved = match token {
+        let reserved = match shared.reserve(epoch)? {
             Ok(token) => return Ok(token.sign(x)),
             Err(reserved) => reserved,
         };
@@ -132,6 +137,10 @@ impl ProofSource for PooledProofs {
             })
             .map_err(|error| ProofFailure::Prover(Arc::new(error)))
     }
+
+    fn tokens(&self) -> Option<PoolMonitor> {
+        Some(self.monitor())
+    }
 }
 
 impl Drop for PooledProofs {
@@ -142,17 +151,33 @@ impl Drop for PooledProofs {
 }
 
 impl Shared {
+    /// An id with its token, or alone if there is none.
+    fn reserve(&self, epoch: Epoch) -> Result<Result<Token, Reserved>, ProofFailure> {
+        lock(&self.pool).sending = true;
+        let reserved = lock(&self.counter).reserve(epoch);
+        let root_version = lock(&self.view).version().0;
+        let mut state = lock(&self.pool);
+        state.sending = false;
+        state.sends += 1;
+        let taken = reserved.map(|reserved| state.tokens.take(reserved, root_version));
+        drop(state);
+        self.changed.notify_all();
+        taken.map_err(|error| match error {
+            CounterError::Exhausted { .. } => ProofFailure::Exhausted {
+                limit: self.limit,
+                epoch,
+            },
+            error => ProofFailure::Prover(Arc::new(error)),
+        })
+    }
+
     fn prepare_ahead(&self) {
         let mut member = None;
         let mut state = lock(&self.pool);
         while !state.ended {
-            drop(state);
-            let around = self.surroundings();
-            state = lock(&self.pool);
-            if state.ended {
-                return;
-            }
-            let wait = match state.tokens.next_work(&around) {
+            let work;
+            (state, work) = self.next_work(state);
+            let wait = match work {
                 Work::Prepare { epoch, message_id } => {
                     drop(state);
                     let failed = self.prepare(&mut member, epoch, message_id).err();
@@ -166,14 +191,33 @@ impl Shared {
                     }
                 }
                 Work::WaitUntil { at_ns } => {
-                    Duration::from_nanos(at_ns.saturating_sub(around.now_ns)).min(LOOK_AROUND)
+                    Duration::from_nanos(at_ns.saturating_sub(unix_now_ns())).min(LOOK_AROUND)
                 }
                 Work::Idle => LOOK_AROUND,
             };
-            (state, _) = self
-                .changed
-                .wait_timeout(state, wait)
-                .unwrap_or_else(PoisonError::into_inner);
+            if !state.ended {
+                let waited = self.changed.wait_timeout(state, wait);
+                (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            }
+        }
+    }
+
+    /// What the pool wants, as things are. It is let go for a moment, as the counter may be busy with
+    /// its disk.
+    fn next_work<'a>(&'a self, mut state: MutexGuard<'a, State>) -> (MutexGuard<'a, State>, Work) {
+        loop {
+            let sends = state.sends;
+            drop(state);
+            let around = self.surroundings();
+            state = lock(&self.pool);
+            // The send's token would be dropped as one whose id is used up. The send's end wakes us.
+            if state.sending || state.ended {
+                return (state, Work::Idle);
+            }
+            if state.sends == sends {
+                let work = state.tokens.next_work(&around);
+                return (state, work);
+            }
         }
     }
 

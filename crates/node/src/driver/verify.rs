@@ -11,6 +11,7 @@ use undertone_rln::prover::os_rng;
 use undertone_rln::{BatchPolicy, Batcher, Job, ProofStatement, Verifier, VerifyCosts};
 
 use super::rln::RlnEvent;
+use crate::command::VerifierSnapshot;
 
 /// A proof to check.
 #[derive(Debug)]
@@ -24,6 +25,8 @@ pub(super) struct Proof {
 /// The owner's end of the threads. They stop when it is dropped, each after its present job.
 pub(super) struct VerifierPool {
     shared: Arc<Shared>,
+    policy: BatchPolicy,
+    threads: usize,
 }
 
 struct Shared {
@@ -37,25 +40,36 @@ struct Shared {
 struct Queue {
     batcher: Batcher<Proof, Option<PeerIx>>,
     closed: bool,
+    checked_total: u64,
+    bad_total: u64,
+    batches_total: u64,
 }
 
 impl VerifierPool {
     /// Starts the threads. Each has a generator of its own for the batches' coefficients.
     pub(super) fn start(
         verifier: &Verifier,
+        policy: BatchPolicy,
         threads: usize,
         events: &mpsc::UnboundedSender<RlnEvent>,
     ) -> io::Result<Self> {
         let shared = Arc::new(Shared {
             queue: Mutex::new(Queue {
-                batcher: Batcher::new(BatchPolicy::default(), VerifyCosts::default()),
+                batcher: Batcher::new(policy, VerifyCosts::default()),
                 closed: false,
+                checked_total: 0,
+                bad_total: 0,
+                batches_total: 0,
             }),
             changed: Condvar::new(),
             start: Instant::now(),
         });
         // From here on a failure drops the pool, which stops the threads that run already.
-        let pool = Self { shared };
+        let pool = Self {
+            shared,
+            policy,
+            threads,
+        };
         for _ in 0..threads {
             let (shared, events) = (Arc::clone(&pool.shared), events.clone());
             let verifier = verifier.clone();
@@ -81,6 +95,19 @@ impl VerifierPool {
         self.shared.changed.notify_one();
     }
 
+    pub(super) fn snapshot(&self) -> VerifierSnapshot {
+        let queue = self.shared.lock();
+        VerifierSnapshot {
+            threads: self.threads,
+            policy: self.policy,
+            waiting: queue.batcher.waiting(),
+            suspects: queue.batcher.suspects(),
+            checked_total: queue.checked_total,
+            bad_total: queue.bad_total,
+            batches_total: queue.batches_total,
+        }
+    }
+
     pub(super) fn forget(&self, peer: PeerIx) {
         self.shared.lock().batcher.forget(Some(peer));
     }
@@ -101,6 +128,7 @@ impl Shared {
     ) {
         while let Some(job) = self.next_job() {
             let verdicts = check(&job);
+            self.count(&job, &verdicts);
             for (proof, valid) in job.tickets().iter().zip(verdicts) {
                 if !valid {
                     let now_ns = self.now_ns();
@@ -112,6 +140,15 @@ impl Shared {
                 }
             }
         }
+    }
+
+    /// Before the verdicts are told, so that who has heard them finds them counted.
+    fn count(&self, job: &Job<Proof>, verdicts: &[bool]) {
+        let bad = verdicts.iter().filter(|valid| !**valid).count();
+        let mut queue = self.lock();
+        queue.checked_total += verdicts.len() as u64;
+        queue.bad_total += bad as u64;
+        queue.batches_total += u64::from(matches!(job, Job::Batch(_)));
     }
 
     /// Waits for something to do; `None` when the owner is gone.

@@ -2,6 +2,8 @@ use axum::{
     body::Body,
     http::{Request, StatusCode},
 };
+use undertone_node::command::{RlnSnapshot, TokenSnapshot, VerifierSnapshot};
+use undertone_rln::{BatchPolicy, PoolConfig, PoolSnapshot};
 
 use crate::support::{Api, PEER_A, Script, answer_ok, bad_request, config};
 
@@ -41,6 +43,55 @@ async fn info_and_version_have_two_paths_each() {
             (StatusCode::OK, "undertone-test".into())
         );
     }
+}
+
+#[tokio::test]
+async fn rate_limiting_is_shown_with_its_tokens() {
+    let snapshot = RlnSnapshot {
+        may_publish: true,
+        tokens: Some(TokenSnapshot {
+            config: PoolConfig::default(),
+            state: PoolSnapshot {
+                ready: 8,
+                prepared_total: 12,
+                taken_total: 3,
+                missed_total: 2,
+                discarded_total: 1,
+                spent_ns_total: 768_000_000,
+            },
+        }),
+        verifier: VerifierSnapshot {
+            threads: 1,
+            policy: BatchPolicy {
+                max_batch: 32,
+                single_below: 4,
+                max_delay_ns: 10_000_000,
+                suspect_for_ns: 60_000_000_000,
+            },
+            waiting: 5,
+            suspects: 6,
+            checked_total: 70,
+            bad_total: 8,
+            batches_total: 9,
+        },
+    };
+    let expected = concat!(
+        r#"{"mayPublish":true,"tokens":{"size":8,"refreshRoots":25,"leadMs":60000,"#,
+        r#""maxCpuPercent":10,"ready":8,"preparedTotal":12,"takenTotal":3,"missedTotal":2,"#,
+        r#""discardedTotal":1,"spentMsTotal":768},"verifier":{"threads":1,"batchFrom":4,"#,
+        r#""batchMax":32,"batchMaxDelayMs":10,"suspectMs":60000,"waiting":5,"suspects":6,"#,
+        r#""checkedTotal":70,"badTotal":8,"batchesTotal":9}}"#,
+    );
+    let api = Api::start(Script {
+        rln: Some(snapshot),
+        ..Script::default()
+    });
+    let answer = api.get("/debug/v1/rln").await;
+    assert_eq!(answer, (StatusCode::OK, expected.to_owned()));
+    let off = Api::start(Script::default());
+    let text = "Rate limiting is off. Please check your configuration: --rln";
+    let answer = off.get("/debug/v1/rln").await;
+    assert_eq!(answer, (StatusCode::NOT_FOUND, text.to_owned()));
 }
 
 #[tokio::test]

@@ -18,7 +18,7 @@ use undertone_message::{MessageHash, NetworkPreset, PubsubTopic, Shard, WakuMess
 use undertone_node::{
     command::{
         Command, ConnectFailure, ConnectionStatus, HealthReport, HealthStatus, NodeInfo,
-        PeerSnapshot, ProtocolHealth, PublishFailure, Published, SubscribeFailure,
+        PeerSnapshot, ProtocolHealth, PublishFailure, Published, RlnSnapshot, SubscribeFailure,
     },
     handle::{Deliveries, Delivery, node_channel},
     rest::{RestConfig, router},
@@ -35,6 +35,7 @@ pub(crate) struct Script {
     pub(crate) unreachable: Vec<Multiaddr>,
     pub(crate) peers: Vec<PeerSnapshot>,
     pub(crate) health: Option<HealthReport>,
+    pub(crate) rln: Option<RlnSnapshot>,
 }
 
 impl Default for Script {
@@ -60,6 +61,7 @@ impl Default for Script {
                     },
                 ],
             }),
+            rln: None,
         }
     }
 }
@@ -228,6 +230,7 @@ async fn answer(
                     let _ = reply.send(report.clone());
                 }
             }
+            Command::Rln { reply } => drop(reply.send(script.rln)),
             Command::Shutdown { reply } => drop(reply.send(())),
             // Not part of the API.
             Command::Gossip { .. } => {}

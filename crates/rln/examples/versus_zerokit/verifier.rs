@@ -4,8 +4,8 @@ use ark_serialize::CanonicalDeserialize;
 use rln::prelude::{Proof, RLNBuilder, RLNProofValues};
 use undertone_rln::prover::os_rng;
 use undertone_rln::{
-    Epoch, Fr, Generation, Identity, Key, MerkleTree, MessageSlot, ProofStatement, Prover,
-    RlnIdentifier, Verifier, external_nullifier, fr_from_le, rate_commitment,
+    BatchPolicy, Epoch, Fr, Generation, Identity, Key, MerkleTree, MessageSlot, ProofStatement,
+    Prover, RlnIdentifier, Verifier, external_nullifier, fr_from_le, rate_commitment,
 };
 
 use crate::clock::once_ms;
@@ -15,7 +15,7 @@ const LIMIT: u32 = 1000;
 const EPOCH: Epoch = Epoch(2_833_333);
 /// More proofs than in a batch would only repeat the same work.
 const DIFFERENT: u32 = 8;
-const SIZES: [usize; 7] = [2, 4, 8, 16, 32, 64, 128];
+const SIZES: [usize; 9] = [2, 4, 5, 6, 8, 16, 32, 64, 128];
 const RUNS: usize = 15;
 
 /// What the verifier's measurement gives.
@@ -50,7 +50,7 @@ pub(crate) fn measure() -> VerifierFigures {
     let (zerokit_ms, ours_ms) = alternating_ms(51, zerokit_verify, verify);
 
     let mut rng = os_rng().expect("random numbers");
-    let mut batches = |bad: usize| -> Vec<BatchFigure> {
+    let mut batches = |sizes: &[usize], bad: usize| -> Vec<BatchFigure> {
         let figure = |n: usize| {
             let mut batch: Vec<_> = statements.iter().cycle().take(n).cloned().collect();
             if bad > 0 {
@@ -69,12 +69,16 @@ pub(crate) fn measure() -> VerifierFigures {
                 ratio: zerokit_ms / per_proof_ms,
             }
         };
-        SIZES.map(figure).into()
+        sizes.iter().copied().map(figure).collect()
     };
+    // An attacker meets the batches that a node forms, no others.
+    let policy = BatchPolicy::default();
+    let formed = policy.single_below..=policy.max_batch;
+    let formed: Vec<_> = SIZES.into_iter().filter(|n| formed.contains(n)).collect();
     VerifierFigures {
         verify_ratio: zerokit_ms / ours_ms,
-        batch: batches(0),
-        bad_proof_batch: batches(1),
+        batch: batches(&SIZES, 0),
+        bad_proof_batch: batches(&formed, 1),
     }
 }
 

@@ -62,6 +62,7 @@ fn the_ids_that_come_next_are_prepared_and_no_more() {
         taken_total: 1,
         missed_total: 0,
         discarded_total: 6,
+        spent_ns_total: 7,
     };
     assert_eq!(pool.snapshot(), expected);
 }

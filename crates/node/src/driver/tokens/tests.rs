@@ -1,5 +1,5 @@
 use undertone_membership::{MembershipView, Registry, SqliteRegistry};
-use undertone_rln::{Key, ProofStatement, Verifier, external_nullifier, fr_from_le};
+use undertone_rln::{Key, PoolSnapshot, ProofStatement, Verifier, external_nullifier, fr_from_le};
 
 use super::*;
 
@@ -86,11 +86,11 @@ fn sends_use_tokens_while_there_are_any() {
     let monitor = source.monitor();
     wait_until(&source, |pool| pool.ready == 2);
     let first = source.prove(Epoch(0), Fr::from(1)).unwrap();
-    assert_eq!(monitor.snapshot().taken_total, 1);
+    assert_eq!(monitor.snapshot().state.taken_total, 1);
     // The thread makes the tokens of the next two ids.
     wait_until(&source, |pool| pool.prepared_total == 3);
     let second = source.prove(Epoch(0), Fr::from(2)).unwrap();
-    assert_eq!(monitor.snapshot().taken_total, 2);
+    assert_eq!(monitor.snapshot().state.taken_total, 2);
     for proof in [&first, &second] {
         assert!(holds(&setup.key, proof));
         assert_eq!(
@@ -99,6 +99,29 @@ fn sends_use_tokens_while_there_are_any() {
         );
     }
     assert_ne!(first.nullifier, second.nullifier);
+}
+
+#[test]
+fn a_token_is_kept_while_its_send_reserves_the_id() {
+    let setup = Setup::new();
+    // Without a thread of its own: the test looks around in its place.
+    let source = setup.source(config(0));
+    let shared = &source.shared;
+    shared.prepare(&mut None, Epoch(0), 0).unwrap();
+    let ready_after_a_look = || {
+        let (state, work) = shared.next_work(lock(&shared.pool));
+        assert_eq!(work, Work::Idle);
+        state.tokens.snapshot().ready
+    };
+    lock(&shared.pool).sending = true;
+    let _reserved = lock(&shared.counter).reserve(Epoch(0)).unwrap();
+    assert_eq!(ready_after_a_look(), 1);
+    lock(&shared.pool).sending = false;
+    assert_eq!(
+        ready_after_a_look(),
+        0,
+        "its id is used up and no send has it"
+    );
 }
 
 #[test]
@@ -111,7 +134,7 @@ fn without_tokens_a_send_is_proved_in_full() {
         missed_total: 1,
         ..PoolSnapshot::default()
     };
-    assert_eq!(source.monitor().snapshot(), expected);
+    assert_eq!(source.monitor().snapshot().state, expected);
 }
 
 #[test]

@@ -39,7 +39,8 @@ fn each_proof_gets_its_verdict_once_and_the_threads_end() {
     let key = Key::load().unwrap();
     let honest = honest(&key);
     let (events, mut verdicts) = mpsc::unbounded_channel();
-    let pool = VerifierPool::start(&Verifier::new(&key), 2, &events).unwrap();
+    let pool =
+        VerifierPool::start(&Verifier::new(&key), BatchPolicy::default(), 2, &events).unwrap();
     drop(events);
     let bad = |ticket: u64| ticket % 7 == 3;
     for ticket in 0..40 {
@@ -66,6 +67,10 @@ fn each_proof_gets_its_verdict_once_and_the_threads_end() {
     }
     seen.sort_unstable();
     assert_eq!(seen, (0..40).collect::<Vec<_>>());
+    let counted = pool.snapshot();
+    assert_eq!((counted.threads, counted.waiting), (2, 0));
+    assert_eq!((counted.checked_total, counted.bad_total), (40, 6));
+    assert_eq!(counted.suspects, 3, "each peer delivered a bad one");
     drop(pool);
     assert!(
         verdicts.blocking_recv().is_none(),

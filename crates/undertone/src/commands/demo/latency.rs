@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 use undertone_message::{MessageHash, WakuMessage};
 use undertone_node::driver::{NodeEvent, TimedEvent};
 use undertone_node::handle::Delivery;
+use undertone_rln::PoolSnapshot;
 
 use super::DemoError;
-use super::network::{DemoNode, NODES, Network};
+use super::network::{DemoNode, NODES, Network, WITH_TOKENS};
 use super::progress::Progress;
 
 /// Payload sizes of the paper, bytes (its kB are decimal).
@@ -30,17 +31,35 @@ pub(crate) struct SizeLatency {
     pub(crate) runs: u32,
     pub(crate) delivered: usize,
     pub(crate) expected: usize,
+    /// Messages that were signed with a token that was ready.
+    pub(crate) with_token: u32,
+    /// From asking for the proof to having it.
     pub(crate) prove_ms: f64,
     pub(crate) hops: Vec<Hop>,
     pub(crate) total_ms: f64,
 }
 
+/// Proofs with nothing prepared but the member, medians in milliseconds.
+#[derive(Clone, Copy, Debug, serde::Serialize)]
+pub(crate) struct WithoutTokens {
+    pub(crate) runs: u32,
+    pub(crate) prove_ms: f64,
+}
+
 /// One message, by the same clock everywhere.
 struct Run {
+    with_token: bool,
     prove: Duration,
     hops: Vec<(Duration, Duration)>,
     total: Duration,
     delivered: usize,
+}
+
+/// One message that is not counted: pages, caches and TCP windows are cold, and the first token waits
+/// for what the membership decides.
+pub(crate) async fn warm_up(network: &mut Network, progress: &Progress) -> Result<(), DemoError> {
+    progress.say("warming up");
+    run(network, 1_000, 0).await.map(|_| ())
 }
 
 pub(crate) async fn measure(
@@ -48,9 +67,6 @@ pub(crate) async fn measure(
     runs: u32,
     progress: &Progress,
 ) -> Result<Vec<SizeLatency>, DemoError> {
-    // One message that is not counted: pages, caches and TCP windows are cold.
-    progress.say("warming up");
-    run(network, 1_000, 0).await?;
     let mut results = Vec::new();
     for size in SIZES {
         let mut measured = Vec::new();
@@ -67,15 +83,47 @@ pub(crate) async fn measure(
     Ok(results)
 }
 
+/// What a proof takes without a token: the other end of the line publishes.
+pub(crate) async fn without_tokens(
+    network: &mut Network,
+    runs: u32,
+    progress: &Progress,
+) -> Result<WithoutTokens, DemoError> {
+    let node = NODES - 1;
+    let mut times = Vec::new();
+    // The first one is not counted: it computes what the membership decides.
+    for i in 0..=runs {
+        progress.say(format!("proofs in full, run {i} of {runs}"));
+        let message = WakuMessage::new(payload(SIZES[0], i), "/undertone/1/demo-full/proto");
+        let publisher = &network.nodes[node].running.handle;
+        publisher
+            .publish(network.topic.clone(), message)
+            .await
+            .map_err(|reason| DemoError::Publish { node, reason })?;
+        let (asked, made) = proof_times(network, node).await?;
+        if i > 0 {
+            times.push(made.saturating_duration_since(asked));
+        }
+    }
+    Ok(WithoutTokens {
+        runs,
+        prove_ms: median(times),
+    })
+}
+
 async fn run(network: &mut Network, size: usize, run: u32) -> Result<Run, DemoError> {
     let message = WakuMessage::new(payload(size, run), "/undertone/1/demo/proto");
     let topic = network.topic.clone();
-    let first = &network.nodes[0].running.handle;
-    let published = first
+    network.wait_for_token(WITH_TOKENS).await;
+    let taken_before = network.tokens(WITH_TOKENS).await;
+    let publisher = &network.nodes[WITH_TOKENS].running.handle;
+    let node = WITH_TOKENS;
+    let published = publisher
         .publish(topic, message)
         .await
-        .map_err(|reason| DemoError::Publish { node: 0, reason })?;
-    let (asked, made) = proof_times(&mut network.nodes[0]).await?;
+        .map_err(|reason| DemoError::Publish { node, reason })?;
+    let (asked, made) = proof_times(network, node).await?;
+    let taken_after = network.tokens(WITH_TOKENS).await;
     let mut arrivals = Vec::new();
     for node in &mut network.nodes {
         let Some(delivery) = arrival(node, published.hash).await else {
@@ -99,7 +147,9 @@ async fn run(network: &mut Network, size: usize, run: u32) -> Result<Run, DemoEr
         ));
     }
     let end = arrivals.last().map_or(made, |delivery| delivery.validated);
+    let taken = |pool: Option<PoolSnapshot>| pool.map(|pool| pool.taken_total);
     Ok(Run {
+        with_token: taken(taken_after) > taken(taken_before),
         prove: made.saturating_duration_since(asked),
         delivered: hops.len(),
         hops,
@@ -121,7 +171,8 @@ fn payload(size: usize, run: u32) -> Vec<u8> {
     bytes
 }
 
-async fn proof_times(node: &mut DemoNode) -> Result<(Instant, Instant), DemoError> {
+async fn proof_times(network: &mut Network, at: usize) -> Result<(Instant, Instant), DemoError> {
+    let node = &mut network.nodes[at];
     loop {
         match node.events.recv().await {
             Some(TimedEvent {
@@ -131,7 +182,7 @@ async fn proof_times(node: &mut DemoNode) -> Result<(Instant, Instant), DemoErro
                 return Ok((asked, made));
             }
             Some(_) => {}
-            None => return Err(DemoError::NodeGone { node: 0 }),
+            None => return Err(DemoError::NodeGone { node: at }),
         }
     }
 }
@@ -162,6 +213,7 @@ fn summarise(size_bytes: usize, runs: u32, measured: &[Run]) -> SizeLatency {
         runs,
         delivered: measured.iter().map(|run| run.delivered).sum(),
         expected: runs as usize * (NODES - 1),
+        with_token: measured.iter().map(|run| u32::from(run.with_token)).sum(),
         prove_ms: median_of(&|run| Some(run.prove)),
         hops,
         total_ms: median_of(&|run| Some(run.total)),

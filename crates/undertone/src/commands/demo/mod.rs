@@ -73,7 +73,14 @@ async fn demo(args: &Args) -> Result<Report, DemoError> {
     let progress = Progress::new(!args.json);
     let mut network = Network::start(args.keep.as_deref(), &progress).await?;
     let startup_ms = network.startup_ms;
+    latency::warm_up(&mut network, &progress).await?;
+    let tokens_before = network.tokens(network::WITH_TOKENS).await;
     let latency = latency::measure(&mut network, args.runs, &progress).await?;
+    let tokens = network.tokens(network::WITH_TOKENS).await;
+    let token_prepare_ms = tokens_before
+        .zip(tokens)
+        .map_or(0.0, |(before, after)| report::prepare_ms(before, after));
+    let without_tokens = latency::without_tokens(&mut network, args.runs, &progress).await?;
     let spam = spam::attack(&mut network, &progress).await?;
     network.stop().await;
     progress.finish();
@@ -81,6 +88,8 @@ async fn demo(args: &Args) -> Result<Report, DemoError> {
         nodes: network::NODES,
         startup_ms,
         latency,
+        without_tokens,
+        token_prepare_ms,
         spam,
     })
 }

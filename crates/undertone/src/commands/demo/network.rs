@@ -10,13 +10,15 @@ use undertone_membership::{MemberIndex, MembershipView, Registry, RegistryError,
 use undertone_message::{NetworkPreset, PubsubTopic, UnknownNetwork};
 use undertone_node::command::{Connectedness, HealthStatus};
 use undertone_node::driver::{
-    MemberProofs, NodeOptions, ProofSource, RlnOptions, RunningNode, StartError, TimedEvent, start,
+    MemberProofs, NodeOptions, PooledProofs, ProofSource, RlnOptions, RunningNode, StartError,
+    TimedEvent, start,
 };
 use undertone_node::handle::{Delivery, NodeHandle};
 use undertone_node::{Keypair, Multiaddr};
 use undertone_relay::RelayConfig;
 use undertone_rln::{
-    CounterError, Generation, Identity, Key, MerklePath, MessageIdCounter, Prover, Verifier,
+    BatchPolicy, CounterError, Generation, Identity, Key, MerklePath, MessageIdCounter, PoolConfig,
+    PoolSnapshot, Prover, Verifier,
 };
 
 use super::DemoError;
@@ -30,6 +32,24 @@ const DELIVERIES: usize = 1024;
 
 /// How long the line may take to form before the demo gives up.
 const START_LIMIT: Duration = Duration::from_secs(30);
+
+/// The node that publishes with tokens prepared ahead.
+pub(crate) const WITH_TOKENS: usize = 0;
+
+/// Its pool: as in a node by default, but for the budget, which would make the demo last longer.
+const TOKENS: PoolConfig = PoolConfig {
+    size: 8,
+    refresh_roots: 25,
+    root_window: 50,
+    next_epoch_lead_ns: 60_000_000_000,
+    max_cpu_percent: 100,
+};
+
+/// No tokens: each proof is made in full when its message is there.
+const NO_TOKENS: PoolConfig = PoolConfig { size: 0, ..TOKENS };
+
+/// How long a token may take before the demo goes on without.
+const TOKEN_LIMIT: Duration = Duration::from_secs(60);
 
 /// Why the network did not come up.
 #[derive(Debug, thiserror::Error)]
@@ -46,6 +66,8 @@ pub(crate) enum NetworkError {
     Start(#[from] StartError),
     #[error("the system has no randomness: {0}")]
     Random(std::io::Error),
+    #[error("no thread for preparing tokens: {0}")]
+    Tokens(std::io::Error),
     #[error("the line did not form within {START_LIMIT:?}; is loopback traffic blocked?")]
     Slow,
 }
@@ -114,6 +136,9 @@ impl Network {
                 .last()
                 .map(|node| node.running.addresses.clone());
             let peers = before.unwrap_or_default();
+            let tokens = if i == WITH_TOKENS { TOKENS } else { NO_TOKENS };
+            let proofs = PooledProofs::start(proofs, tokens, network.epoch_size_s())
+                .map_err(NetworkError::Tokens)?;
             let node = network.node(Box::new(proofs), member.view, peers).await?;
             network.nodes.push(node);
         }
@@ -167,6 +192,11 @@ impl Network {
         u32::try_from(limit).unwrap_or(u32::MAX)
     }
 
+    fn epoch_size_s(&self) -> u64 {
+        let relay = RelayConfig::for_network(&self.preset);
+        relay.rln.map_or(1, |rln| rln.policy.epoch_size_s)
+    }
+
     /// A new identity, registered with a limit of its own.
     pub(crate) fn register(&self, limit: u32) -> Result<Member, NetworkError> {
         let mut seed = [0; 32];
@@ -206,6 +236,7 @@ impl Network {
                 registry: Arc::clone(&self.registry) as Arc<dyn Registry>,
                 verifier: self.verifier.clone(),
                 verifier_threads: 1,
+                batches: BatchPolicy::default(),
                 proofs: Some(proofs),
                 view,
             }),
@@ -245,6 +276,23 @@ impl Network {
             .iter()
             .filter(|peer| peer.in_mesh.contains(&self.topic));
         healthy && in_mesh.count() >= neighbours
+    }
+
+    /// What has become of a node's tokens.
+    pub(crate) async fn tokens(&self, node: usize) -> Option<PoolSnapshot> {
+        let state = self.nodes[node].running.handle.rln().await;
+        Some(state.ok().flatten()?.tokens?.state)
+    }
+
+    /// Waits until a token is ready, as it would be for a publisher that is not in a hurry; not for
+    /// ever, since a send does without.
+    pub(crate) async fn wait_for_token(&self, node: usize) {
+        let deadline = Instant::now() + TOKEN_LIMIT;
+        while self.tokens(node).await.is_some_and(|pool| pool.ready == 0)
+            && Instant::now() < deadline
+        {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
     }
 
     pub(crate) async fn stop(&mut self) {

@@ -3,7 +3,9 @@
 use comfy_table::presets::UTF8_BORDERS_ONLY;
 use comfy_table::{CellAlignment, Table};
 
-use super::latency::SizeLatency;
+use undertone_rln::PoolSnapshot;
+
+use super::latency::{SizeLatency, WithoutTokens};
 use super::published;
 use super::spam::Spam;
 
@@ -13,6 +15,9 @@ pub(crate) struct Report {
     pub(crate) nodes: usize,
     pub(crate) startup_ms: f64,
     pub(crate) latency: Vec<SizeLatency>,
+    pub(crate) without_tokens: WithoutTokens,
+    /// Time on the clock for preparing a token before its message, mean.
+    pub(crate) token_prepare_ms: f64,
     pub(crate) spam: Spam,
 }
 
@@ -28,13 +33,30 @@ impl Report {
         );
         println!("Latency, ms (median). Lg: proof generation; Lt, Lv: transmission and validation");
         println!("per hop. Below each: the paper's five cities (Table 3), for the shape of it.");
-        println!("{}\n", self.latency_table());
+        println!("{}", self.latency_table());
+        self.print_proofs();
         let limit = self.spam.limit;
         println!(
             "Spam: a sixth member, limit {limit} per epoch, published {}",
             self.spam.attempted
         );
         println!("{}", self.spam_table());
+    }
+
+    /// A token is work that was done earlier, so both are told.
+    fn print_proofs(&self) {
+        let with_token: u32 = self.latency.iter().map(|row| row.with_token).sum();
+        let messages: u32 = self.latency.iter().map(|row| row.runs).sum();
+        println!(
+            "Lg: {with_token} of {messages} messages found a token ready, prepared before the \
+             message in {} ms.",
+            ms(self.token_prepare_ms)
+        );
+        println!(
+            "Without one a proof takes {} ms (median of {}).\n",
+            ms(self.without_tokens.prove_ms),
+            self.without_tokens.runs
+        );
     }
 
     fn latency_table(&self) -> Table {
@@ -116,6 +138,13 @@ impl Report {
         }
         Ok(())
     }
+}
+
+/// Mean time for preparing a token between two moments.
+pub(crate) fn prepare_ms(before: PoolSnapshot, after: PoolSnapshot) -> f64 {
+    let spent_ns = after.spent_ns_total.saturating_sub(before.spent_ns_total);
+    let prepared = after.prepared_total.saturating_sub(before.prepared_total);
+    spent_ns as f64 / 1e6 / prepared.max(1) as f64
 }
 
 fn table(header: &[&str]) -> Table {

@@ -1,0 +1,104 @@
+//! `/debug/v1/rln`: tokens and verification. nwaku has no such route.
+
+use axum::{Json, Router, extract::State, routing::get};
+use serde::Serialize;
+
+use super::{App, errors::ApiError};
+use crate::command::{RlnSnapshot, TokenSnapshot, VerifierSnapshot};
+
+pub(super) fn routes() -> Router<App> {
+    Router::new().route("/debug/v1/rln", get(state))
+}
+
+async fn state(State(app): State<App>) -> Result<Json<RlnBody>, ApiError> {
+    match app.handle.rln().await? {
+        Some(snapshot) => Ok(Json(snapshot.into())),
+        None => Err(ApiError::NotFound(
+            "Rate limiting is off. Please check your configuration: --rln".into(),
+        )),
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RlnBody {
+    may_publish: bool,
+    tokens: Option<TokensBody>,
+    verifier: VerifierBody,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TokensBody {
+    size: usize,
+    refresh_roots: u64,
+    lead_ms: u64,
+    max_cpu_percent: u8,
+    ready: usize,
+    prepared_total: u64,
+    taken_total: u64,
+    missed_total: u64,
+    discarded_total: u64,
+    spent_ms_total: u64,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct VerifierBody {
+    threads: usize,
+    batch_from: usize,
+    batch_max: usize,
+    batch_max_delay_ms: u64,
+    suspect_ms: u64,
+    waiting: usize,
+    suspects: usize,
+    checked_total: u64,
+    bad_total: u64,
+    batches_total: u64,
+}
+
+const NS_PER_MS: u64 = 1_000_000;
+
+impl From<RlnSnapshot> for RlnBody {
+    fn from(snapshot: RlnSnapshot) -> Self {
+        Self {
+            may_publish: snapshot.may_publish,
+            tokens: snapshot.tokens.map(TokensBody::from),
+            verifier: snapshot.verifier.into(),
+        }
+    }
+}
+
+impl From<TokenSnapshot> for TokensBody {
+    fn from(TokenSnapshot { config, state }: TokenSnapshot) -> Self {
+        Self {
+            size: config.size,
+            refresh_roots: config.refresh_roots,
+            lead_ms: config.next_epoch_lead_ns / NS_PER_MS,
+            max_cpu_percent: config.max_cpu_percent,
+            ready: state.ready,
+            prepared_total: state.prepared_total,
+            taken_total: state.taken_total,
+            missed_total: state.missed_total,
+            discarded_total: state.discarded_total,
+            spent_ms_total: state.spent_ns_total / NS_PER_MS,
+        }
+    }
+}
+
+impl From<VerifierSnapshot> for VerifierBody {
+    fn from(snapshot: VerifierSnapshot) -> Self {
+        Self {
+            threads: snapshot.threads,
+            batch_from: snapshot.policy.single_below,
+            batch_max: snapshot.policy.max_batch,
+            batch_max_delay_ms: snapshot.policy.max_delay_ns / NS_PER_MS,
+            suspect_ms: snapshot.policy.suspect_for_ns / NS_PER_MS,
+            waiting: snapshot.waiting,
+            suspects: snapshot.suspects,
+            checked_total: snapshot.checked_total,
+            bad_total: snapshot.bad_total,
+            batches_total: snapshot.batches_total,
+        }
+    }
+}
