@@ -18,7 +18,7 @@ impl Setup {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let registry =
-            SqliteRegistry::open_or_create(&folder.path().join("registry"), LIMIT).unwrap();
+            SqliteRegistry::open_or_create(folder.path().join("registry"), LIMIT).unwrap();
         Self {
             folder,
             key: Key::load().unwrap(),
