@@ -49,7 +49,7 @@ impl Report {
         let messages: u32 = self.latency.iter().map(|row| row.runs).sum();
         println!(
             "Lg: {with_token} of {messages} messages found a token ready, prepared before the \
-             message in {} ms.",
+             message in {} ms on the clock, at the lowest priority.",
             ms(self.token_prepare_ms)
         );
         println!(
