@@ -67,6 +67,8 @@ pub(crate) struct Connection<P> {
     pub(crate) delay_ns: u64,
     /// From the remote.
     pub(crate) reverse_delay_ns: u64,
+    /// Probability that a packet to the remote is lost.
+    pub(crate) loss: f64,
     pub(crate) window: Window,
     pub(crate) unsent: VecDeque<Unsent<P>>,
     pub(crate) unsent_bytes: u64,
@@ -92,12 +94,14 @@ impl<P> Connection<P> {
         remote: (u32, u32),
         delays_ns: (u64, u64),
         setup_packets: u32,
+        loss: f64,
     ) -> Self {
         Self {
             remote: remote.0,
             remote_conn: remote.1,
             delay_ns: delays_ns.0,
             reverse_delay_ns: delays_ns.1,
+            loss,
             window: Window::new(profile, setup_packets),
             unsent: VecDeque::new(),
             unsent_bytes: 0,

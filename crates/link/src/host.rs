@@ -70,6 +70,8 @@ pub enum Input<P> {
         delay_ns: u64,
         /// One-way delay from it, nanoseconds.
         reverse_delay_ns: u64,
+        /// Probability that a packet to it is lost, beside what the host loses anyway.
+        loss: f64,
     },
     /// A connection is gone, with everything on it.
     Close(ConnIx),
@@ -256,12 +258,12 @@ impl<P> Host<P> {
             totals: Totals::default(),
             config,
         };
-        host.need_rng();
+        host.need_rng(0.0);
         host
     }
 
-    fn need_rng(&mut self) {
-        let random = self.config.loss > 0.0 || self.config.jitter_ns > 0;
+    fn need_rng(&mut self, loss: f64) {
+        let random = self.config.loss.max(loss) > 0.0 || self.config.jitter_ns > 0;
         if random && self.rng.is_none() {
             self.rng = Some(Box::new(ChaCha8Rng::from_seed(self.seed)));
         }
@@ -284,6 +286,7 @@ impl<P> Host<P> {
                 remote_conn,
                 delay_ns,
                 reverse_delay_ns,
+                loss,
             } => {
                 let slot = conn.0 as usize;
                 if self.connections.get(slot).is_some_and(Option::is_some) {
@@ -297,7 +300,9 @@ impl<P> Host<P> {
                     (remote, remote_conn.0),
                     (delay_ns, reverse_delay_ns),
                     self.config.setup_packets,
+                    loss,
                 ));
+                self.need_rng(loss);
             }
             Input::Close(conn) => self.close(conn)?,
             Input::Write {
@@ -317,7 +322,7 @@ impl<P> Host<P> {
             }
             Input::Loss(loss) => {
                 self.config.loss = loss;
-                self.need_rng();
+                self.need_rng(loss);
             }
             Input::Tick => {}
         }

@@ -108,7 +108,7 @@ impl Node {
         Self {
             id,
             relay: None,
-            host: Host::new(world.host, derive(world.seed, "host", u64::from(id))),
+            host: Host::new(world.host(id), derive(world.seed, "host", u64::from(id))),
             counters: Counters::default(),
             deliveries: Vec::new(),
             trace: u64::from(id),

@@ -44,7 +44,7 @@ pub(crate) struct World {
     pub(crate) end_ns: u64,
     pub(crate) features: Features,
     pub(crate) topics: Vec<PubsubTopic>,
-    pub(crate) host: link::Config,
+    host: link::Config,
     pub(crate) relay: RelayConfig,
     partitions: Vec<Partition>,
 }
@@ -114,6 +114,36 @@ impl World {
         delay_ns.max(1)
     }
 
+    /// Probability that a packet from one node to another is lost.
+    pub(crate) fn loss(&self, from: u32, to: u32) -> f64 {
+        let network = &self.scenario.network;
+        let places = network.place_loss.len();
+        if places == 0 {
+            return network.loss;
+        }
+        network.place_loss[from as usize % places][to as usize % places]
+    }
+
+    /// Uplink and downlink of a node, bytes per second.
+    pub(crate) fn rates(&self, node: u32) -> (u64, u64) {
+        let network = &self.scenario.network;
+        let places = network.place_rates.len();
+        if places == 0 {
+            return (network.uplink_bytes_per_s, network.downlink_bytes_per_s);
+        }
+        network.place_rates[node as usize % places]
+    }
+
+    /// What a node's machine is like.
+    pub(crate) fn host(&self, node: u32) -> link::Config {
+        let (uplink_bytes_per_s, downlink_bytes_per_s) = self.rates(node);
+        link::Config {
+            uplink_bytes_per_s,
+            downlink_bytes_per_s,
+            ..self.host
+        }
+    }
+
     /// The shortest delay between any two nodes: how far ahead of others a thread may run.
     pub(crate) fn shortest_delay_ns(&self) -> u64 {
         match &self.scenario.network.delay {
@@ -179,7 +209,8 @@ fn host(scenario: &Scenario) -> link::Config {
                 interval_ns,
             },
         },
-        loss: network.loss,
+        // Loss is a matter of connections; a fault may add to it.
+        loss: 0.0,
         jitter_ns: network.jitter_ns,
         setup_packets: network.setup_packets,
     }

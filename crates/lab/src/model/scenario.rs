@@ -61,7 +61,7 @@ pub fn spread_params(
     let Delay::Constant { one_way_ns } = network.delay else {
         return Err(NoPrediction::Delays);
     };
-    if network.loss > 0.0 {
+    if network.loss > 0.0 || !network.place_loss.is_empty() {
         return Err(NoPrediction::Loss);
     }
     if !scenario.faults.is_empty() {

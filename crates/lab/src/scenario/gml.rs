@@ -2,8 +2,7 @@
 //! `host_bandwidth_down`, edges with `latency` and `packet_loss`.
 //!
 //! Delays between places that no edge joins are those of the shortest path, as in Shadow. Hosts are
-//! put at the places in turn. Rates and loss must be the same everywhere, because the simulator knows
-//! one of each.
+//! put at the places in turn. Along a path losses add up as probabilities do.
 
 mod tokens;
 
@@ -19,12 +18,12 @@ const MAX_PLACES: usize = 2_000;
 pub(super) struct Graph {
     /// `[from][to]`, nanoseconds.
     pub(super) one_way_ns: Vec<Vec<u64>>,
-    /// Bytes per second, if the nodes state it.
-    pub(super) uplink_bytes_per_s: Option<u64>,
-    /// Bytes per second, if the nodes state it.
-    pub(super) downlink_bytes_per_s: Option<u64>,
-    /// Probability that a packet is lost.
-    pub(super) loss: f64,
+    /// Bytes per second of each place, where it states them.
+    pub(super) uplink_bytes_per_s: Vec<Option<u64>>,
+    /// Bytes per second of each place, where it states them.
+    pub(super) downlink_bytes_per_s: Vec<Option<u64>>,
+    /// `[from][to]`, the probability that a packet is lost.
+    pub(super) loss: Vec<Vec<f64>>,
 }
 
 /// What is wrong with a graph.
@@ -73,14 +72,6 @@ pub enum GmlError {
         /// The id.
         to: i64,
     },
-    /// Rates or losses differ.
-    #[error("{key} differs between {block}s, but one value for all is simulated")]
-    Differs {
-        /// Node or edge.
-        block: &'static str,
-        /// The key.
-        key: &'static str,
-    },
     /// Too many nodes, or none.
     #[error("{found} nodes: expected 1 to {MAX_PLACES}")]
     Places {
@@ -93,7 +84,6 @@ pub enum GmlError {
 type At = (usize, GmlError);
 
 struct Edge {
-    line: usize,
     ends: [usize; 2],
     latency_ns: u64,
     loss: f64,
@@ -123,13 +113,9 @@ pub(super) fn read(text: &str) -> Result<Graph, At> {
     let edges = blocks("edge")
         .map(|edge| read_edge(&edge, &ids))
         .collect::<Result<Vec<_>, _>>()?;
-    let loss = edges.first().map_or(0.0, |edge| edge.loss);
-    if let Some(other) = edges.iter().find(|edge| edge.loss != loss) {
-        let (block, key) = ("edge", "packet_loss");
-        return Err((other.line, GmlError::Differs { block, key }));
-    }
+    let (one_way_ns, loss) = shortest(&ids, &edges, is_directed)?;
     Ok(Graph {
-        one_way_ns: shortest(&ids, &edges, is_directed)?,
+        one_way_ns,
         uplink_bytes_per_s: bandwidth(&nodes, "host_bandwidth_up")?,
         downlink_bytes_per_s: bandwidth(&nodes, "host_bandwidth_down")?,
         loss,
@@ -210,50 +196,52 @@ fn read_edge(edge: &Block<'_>, ids: &[i64]) -> Result<Edge, At> {
             .ok_or_else(|| bad("packet_loss", field, "a number from 0 to 1"))?,
     };
     Ok(Edge {
-        line: edge.line,
         ends: [end("source")?, end("target")?],
         latency_ns,
         loss,
     })
 }
 
-fn bandwidth(nodes: &[Block<'_>], key: &'static str) -> Result<Option<u64>, At> {
-    let mut all = None;
-    for node in nodes {
-        let Some(field) = node.find(key) else {
-            continue;
-        };
-        let rate = tokens::bytes_per_s(&field.value)
-            .ok_or_else(|| bad(key, field, "a rate, such as \"100 Mbit\""))?;
-        if all.is_some_and(|other| other != rate) {
-            let block = "node";
-            return Err((field.line, GmlError::Differs { block, key }));
-        }
-        all = Some(rate);
-    }
-    Ok(all)
+fn bandwidth(nodes: &[Block<'_>], key: &'static str) -> Result<Vec<Option<u64>>, At> {
+    let rate = |field: &Field| {
+        tokens::bytes_per_s(&field.value)
+            .ok_or_else(|| bad(key, field, "a rate, such as \"100 Mbit\""))
+    };
+    let rates = nodes
+        .iter()
+        .map(|node| node.find(key).map(rate).transpose());
+    rates.collect()
 }
 
-/// Delays along the shortest paths. The path of a place to itself is its own edge, as in Shadow.
-fn shortest(ids: &[i64], edges: &[Edge], is_directed: bool) -> Result<Vec<Vec<u64>>, At> {
+/// What a packet meets between two places.
+type Paths = (Vec<Vec<u64>>, Vec<Vec<f64>>);
+
+/// Delays along the shortest paths, and the losses along them. The path of a place to itself is its
+/// own edge, as in Shadow.
+fn shortest(ids: &[i64], edges: &[Edge], is_directed: bool) -> Result<Paths, At> {
     const NO_PATH: u64 = u64::MAX;
     let places = ids.len();
     let mut delays = vec![vec![NO_PATH; places]; places];
+    let mut losses = vec![vec![0.0; places]; places];
     for edge in edges {
         let [from, to] = edge.ends;
-        delays[from][to] = delays[from][to].min(edge.latency_ns);
-        if !is_directed {
-            delays[to][from] = delays[to][from].min(edge.latency_ns);
+        let ways = [(from, to), (to, from)];
+        for (from, to) in ways.into_iter().take(if is_directed { 1 } else { 2 }) {
+            if edge.latency_ns < delays[from][to] {
+                delays[from][to] = edge.latency_ns;
+                losses[from][to] = edge.loss;
+            }
         }
     }
     for via in 0..places {
-        let onwards = delays[via].clone();
+        let (onwards, onward_losses) = (delays[via].clone(), losses[via].clone());
         for from in (0..places).filter(|from| *from != via) {
-            let there = delays[from][via];
+            let (there, loss) = (delays[from][via], losses[from][via]);
             for to in (0..places).filter(|to| *to != via && *to != from) {
                 let through = there.saturating_add(onwards[to]);
                 if through < delays[from][to] {
                     delays[from][to] = through;
+                    losses[from][to] = 1.0 - (1.0 - loss) * (1.0 - onward_losses[to]);
                 }
             }
         }
@@ -264,5 +252,5 @@ fn shortest(ids: &[i64], edges: &[Edge], is_directed: bool) -> Result<Vec<Vec<u6
             return Err((1, GmlError::NoPath { from, to }));
         }
     }
-    Ok(delays)
+    Ok((delays, losses))
 }

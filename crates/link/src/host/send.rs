@@ -132,7 +132,8 @@ impl<P> Host<P> {
         };
         self.totals.sent_bytes += burst.wire_bytes;
         self.totals.sent_packets += u64::from(burst.packets);
-        let lost = self.lose(burst.packets);
+        let path_loss = self.get(conn).map_or(0.0, |c| c.loss);
+        let lost = self.lose(path_loss, burst.packets);
         self.totals.lost_packets += u64::from(lost);
         let jitter = self.jitter();
         let Some(connection) = self.get_mut(conn) else {
@@ -188,8 +189,8 @@ impl<P> Host<P> {
         });
     }
 
-    fn lose(&mut self, packets: u32) -> u32 {
-        let loss = self.config.loss;
+    fn lose(&mut self, path_loss: f64, packets: u32) -> u32 {
+        let loss = 1.0 - (1.0 - self.config.loss) * (1.0 - path_loss);
         match &mut self.rng {
             Some(rng) if loss > 0.0 => {
                 let bound = (loss.min(1.0) * f64::from(u32::MAX)) as u32;

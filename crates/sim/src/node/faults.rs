@@ -9,7 +9,6 @@ use crate::world::{UNIX_NS_AT_ZERO, World};
 
 impl Node {
     pub(super) fn fault(&mut self, world: &World, bench: &mut Bench, now_ns: u64, number: u32) {
-        let network = &world.scenario.network;
         match world.scenario.faults[number as usize].kind {
             FaultKind::Crash { noticed_after_ns } => {
                 self.crash(world, bench, now_ns, noticed_after_ns);
@@ -28,9 +27,10 @@ impl Node {
             FaultKind::Join | FaultKind::Partition { .. } => {}
             FaultKind::Slow { factor } => {
                 let scaled = |rate: u64| (rate as f64 * factor) as u64;
+                let (up, down) = world.rates(self.id);
                 let rates = link::Input::Rates {
-                    uplink_bytes_per_s: scaled(network.uplink_bytes_per_s),
-                    downlink_bytes_per_s: scaled(network.downlink_bytes_per_s),
+                    uplink_bytes_per_s: scaled(up),
+                    downlink_bytes_per_s: scaled(down),
                 };
                 self.host_input(world, bench, now_ns, rates);
             }

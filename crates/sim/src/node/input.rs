@@ -76,6 +76,7 @@ impl Node {
             remote_conn: ConnIx(end.remote_place),
             delay_ns: world.delay_ns(self.id, end.remote),
             reverse_delay_ns: world.delay_ns(end.remote, self.id),
+            loss: world.loss(self.id, end.remote),
         };
         self.host_input(world, bench, now_ns, connect);
         let direction = if end.outbound {

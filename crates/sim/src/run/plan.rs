@@ -38,6 +38,23 @@ pub(super) fn validate(scenario: &Scenario) -> Result<(), SimError> {
     let share = "it must lie between 0 and 1";
     let is_share = |value: f64| (0.0..=1.0).contains(&value);
     check(is_share(network.loss), "network.loss", network.loss, share)?;
+    for (up, down) in &network.place_rates {
+        check(*up > 0, "network.uplink of a place", up, positive)?;
+        check(*down > 0, "network.downlink of a place", down, positive)?;
+    }
+    let places = network.place_loss.len();
+    for row in &network.place_loss {
+        let rule = "there must be one value for each place";
+        check(
+            row.len() == places,
+            "network.loss of a place",
+            row.len(),
+            rule,
+        )?;
+        for loss in row {
+            check(is_share(*loss), "network.loss of a place", loss, share)?;
+        }
+    }
     validate_delay(&network.delay)?;
     let topics = scenario.relay.topics;
     check(topics > 0, "relay.topics", topics, positive)?;

@@ -86,6 +86,9 @@ pub struct Network {
     pub uplink_bytes_per_s: u64,
     /// Downlink of every host, bytes per second.
     pub downlink_bytes_per_s: u64,
+    /// Rates that differ by place, as (uplink, downlink); node `n` is at place `n % places`. Empty:
+    /// all hosts have the two above.
+    pub place_rates: Vec<(u64, u64)>,
     /// Rates do not bind before this time, nanoseconds (Shadow's `bootstrap_end_time`).
     pub unlimited_until_ns: u64,
     /// One-way delay.
@@ -94,6 +97,8 @@ pub struct Network {
     pub jitter_ns: u64,
     /// Probability that a packet is lost.
     pub loss: f64,
+    /// Loss that differs by place, `[from][to]`; empty: the one above between any two.
+    pub place_loss: Vec<Vec<f64>>,
     /// The receiver's queue.
     pub queue: Qdisc,
     /// Transport.

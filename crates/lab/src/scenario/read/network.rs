@@ -42,21 +42,37 @@ pub(super) fn read(root: &Section<'_>, folder: Option<&Path>) -> Result<Network,
         None => None,
     };
     let loss = section.number("loss", 0.0, 1.0)?;
+    let (up, down) = ("uplink_mbit_per_s", "downlink_mbit_per_s");
+    let of_graph = |rates: fn(&gml::Graph) -> &Vec<Option<u64>>| {
+        graph.as_ref().map_or(&[][..], |graph| rates(graph))
+    };
+    let uplinks = rates(&section, up, of_graph(|graph| &graph.uplink_bytes_per_s))?;
+    let downlinks = rates(
+        &section,
+        down,
+        of_graph(|graph| &graph.downlink_bytes_per_s),
+    )?;
+    let place_rates: Vec<_> = uplinks
+        .iter()
+        .copied()
+        .zip(downlinks.iter().copied())
+        .collect();
+    let all_alike = place_rates.iter().all(|rates| *rates == place_rates[0]);
+    let place_loss = match (&graph, loss) {
+        (Some(graph), None) => graph.loss.clone(),
+        _ => Vec::new(),
+    };
     let network = Network {
-        uplink_bytes_per_s: rate(
-            &section,
-            "uplink_mbit_per_s",
-            graph.as_ref().and_then(|graph| graph.uplink_bytes_per_s),
-        )?,
-        downlink_bytes_per_s: rate(
-            &section,
-            "downlink_mbit_per_s",
-            graph.as_ref().and_then(|graph| graph.downlink_bytes_per_s),
-        )?,
+        uplink_bytes_per_s: uplinks[0],
+        downlink_bytes_per_s: downlinks[0],
+        place_rates: if all_alike { Vec::new() } else { place_rates },
         unlimited_until_ns: section.time("unlimited_until_s", S)?.unwrap_or(0),
-        loss: loss
-            .or_else(|| graph.as_ref().map(|graph| graph.loss))
-            .unwrap_or(0.0),
+        loss: loss.unwrap_or(0.0),
+        place_loss: if place_loss.iter().flatten().all(|loss| *loss == 0.0) {
+            Vec::new()
+        } else {
+            place_loss
+        },
         delay: match graph {
             Some(graph) => Delay::Places {
                 one_way_ns: graph.one_way_ns,
@@ -80,17 +96,24 @@ pub(super) fn read(root: &Section<'_>, folder: Option<&Path>) -> Result<Network,
     Ok(network)
 }
 
-fn rate(
+/// The rate of every place, or of all hosts: what the section says goes where the graph says nothing.
+fn rates(
     section: &Section<'_>,
     key: &'static str,
-    from_graph: Option<u64>,
-) -> Result<u64, ScenarioError> {
+    from_graph: &[Option<u64>],
+) -> Result<Vec<u64>, ScenarioError> {
     const BYTES_PER_MBIT: f64 = 125_000.0;
-    section
+    let own = section
         .number(key, 0.001, MAX_MBIT)?
-        .map(|mbit| (mbit * BYTES_PER_MBIT).round() as u64)
-        .or(from_graph)
-        .ok_or_else(|| section.bad(key, format!("megabits per second, 0.001 to {MAX_MBIT}")))
+        .map(|mbit| (mbit * BYTES_PER_MBIT).round() as u64);
+    let missing = || section.bad(key, format!("megabits per second, 0.001 to {MAX_MBIT}"));
+    if from_graph.is_empty() {
+        return Ok(vec![own.ok_or_else(missing)?]);
+    }
+    let rates = from_graph
+        .iter()
+        .map(|rate| rate.or(own).ok_or_else(missing));
+    rates.collect()
 }
 
 fn delay(section: &Section<'_>) -> Result<Delay, ScenarioError> {

@@ -17,13 +17,13 @@ graph [
     host_bandwidth_up "100 Mbit"
     host_bandwidth_down "1 Gbit"
   ]
-  node [ id 20 host_bandwidth_up "100000 Kbit" host_bandwidth_down "1 Gbit" ]
+  node [ id 20 host_bandwidth_up "50000 Kbit" host_bandwidth_down "1 Gbit" ]
   node [ id 30 ]
   edge [ source 10 target 10 latency "1 ms" packet_loss 0.25 ]
   edge [ source 20 target 20 latency "2 ms" packet_loss 0.25 ]
   edge [ source 30 target 30 latency "3000 us" packet_loss 0.25 ]
   edge [ source 10 target 20 latency "75 ms" packet_loss 0.25 ]
-  edge [ source 20 target 30 latency "0.01 s" packet_loss 0.25 ]
+  edge [ source 20 target 30 latency "0.01 s" packet_loss 0.5 ]
 ]
 "#;
 
@@ -39,9 +39,10 @@ fn a_graph_becomes_places_rates_and_loss() {
             [ms(85), ms(10), ms(3)],
         ]
     );
-    assert_eq!(graph.uplink_bytes_per_s, Some(12_500_000));
-    assert_eq!(graph.downlink_bytes_per_s, Some(125_000_000));
-    assert_eq!(graph.loss, 0.25);
+    let (up, down) = (graph.uplink_bytes_per_s, graph.downlink_bytes_per_s);
+    assert_eq!(up, [Some(12_500_000), Some(6_250_000), None]);
+    assert_eq!(down, [Some(125_000_000), Some(125_000_000), None]);
+    assert_eq!(graph.loss[0], [0.25, 0.25, 0.625], "0.625 over two edges");
 }
 
 #[test]
@@ -74,18 +75,6 @@ fn mistakes_are_named_with_their_line() {
         ),
         ("id 20", "id 10", 11, "node 10 exists twice"),
         ("node [ id 30 ]", "node [ ]", 12, "this node has no id"),
-        (
-            "\"1 Gbit\" ]",
-            "\"2 Gbit\" ]",
-            11,
-            "host_bandwidth_down differs between nodes, but one value for all is simulated",
-        ),
-        (
-            "\"0.01 s\" packet_loss 0.25",
-            "\"0.01 s\"",
-            17,
-            "packet_loss differs between edges, but one value for all is simulated",
-        ),
         (
             "\"2 ms\" packet_loss 0.25",
             "\"2 ms\" packet_loss 7",
@@ -122,15 +111,20 @@ fn mistakes_are_named_with_their_line() {
 fn a_scenario_refers_to_a_graph_beside_it() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("net.gml"), GRAPH).unwrap();
-    let text = LEAST
-        .replace("one_way_ms = 50", "gml = \"net.gml\"")
-        .replace("downlink_mbit_per_s = 100\n", "");
+    let text = LEAST.replace("one_way_ms = 50", "gml = \"net.gml\"");
     let path = folder.path().join("s.toml");
     fs::write(&path, &text).unwrap();
     let network = load(path.to_str().unwrap(), &[]).unwrap().scenario.network;
-    assert_eq!(network.downlink_bytes_per_s, 125_000_000, "the graph's");
-    assert_eq!(network.uplink_bytes_per_s, 12_500_000);
-    assert_eq!(network.loss, 0.25);
+    let rates = [
+        (12_500_000, 125_000_000),
+        (6_250_000, 125_000_000),
+        (12_500_000, 12_500_000),
+    ];
+    assert_eq!(
+        network.place_rates, rates,
+        "the file's where the graph has none"
+    );
+    assert_eq!(network.place_loss[0][2], 0.625);
     let Delay::Places { one_way_ns } = network.delay else {
         panic!("{:?}", network.delay);
     };
