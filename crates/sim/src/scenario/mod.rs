@@ -61,12 +61,14 @@ impl Scenario {
             network: Network {
                 uplink_bytes_per_s: 12_500_000,
                 downlink_bytes_per_s: 12_500_000,
+                place_rates: Vec::new(),
                 unlimited_until_ns: 0,
                 delay: Delay::Constant {
                     one_way_ns: 50 * MS,
                 },
                 jitter_ns: 0,
                 loss: 0.0,
+                place_loss: Vec::new(),
                 queue: Qdisc::CoDel {
                     target_ns: 5 * MS,
                     interval_ns: 100 * MS,

@@ -134,7 +134,7 @@ fn a_scenario_refers_to_a_graph_beside_it() {
         .unwrap_err()
         .to_string();
     assert!(
-        error.starts_with("s.toml:7: network.gml = \"net.gml\": "),
+        error.starts_with("s.toml:8: network.gml = \"net.gml\": "),
         "{error}"
     );
     // A mistake in the graph is reported with the graph's file and line.
