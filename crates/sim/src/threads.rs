@@ -4,7 +4,8 @@
 //! run that far ahead of the earliest event without asking; then they exchange what they caused.
 //! The order of what happens to a node does not depend on who ran it.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Barrier, Mutex, PoisonError};
 
 use crate::events::Event;
@@ -62,6 +63,8 @@ struct Meeting {
     next_ns: Vec<AtomicU64>,
     events: Vec<AtomicU64>,
     deliveries: Vec<AtomicU64>,
+    /// A thread panicked: the others would wait for it for ever.
+    failed: AtomicBool,
     /// Events by the thread they are for.
     mail: Vec<Mutex<Vec<Event<What>>>>,
 }
@@ -77,6 +80,7 @@ fn run_together(
         next_ns: counters(),
         events: counters(),
         deliveries: counters(),
+        failed: AtomicBool::new(false),
         mail: shards.iter().map(|_| Mutex::new(Vec::new())).collect(),
     };
     let meeting = &meeting;
@@ -89,7 +93,7 @@ fn run_together(
         let first = first.map(|shard| attend(world, meeting, shard, progress));
         let others = others.into_iter().map(|other| match other.join() {
             Ok(shard) => shard,
-            Err(panic) => std::panic::resume_unwind(panic),
+            Err(panic) => resume_unwind(panic),
         });
         first.into_iter().chain(others).collect()
     })
@@ -124,7 +128,8 @@ fn attend(
             return shard;
         }
         let until_ns = earliest_ns.saturating_add(ahead_ns).min(world.end_ns);
-        shard.run(world, until_ns);
+        let ran = catch_unwind(AssertUnwindSafe(|| shard.run(world, until_ns)));
+        meeting.failed.fetch_or(ran.is_err(), Ordering::Relaxed);
         for (to, events) in shard.outbox.iter_mut().enumerate() {
             let mut mail = meeting.mail[to]
                 .lock()
@@ -132,6 +137,12 @@ fn attend(
             mail.append(events);
         }
         meeting.barrier.wait();
+        if let Err(panic) = ran {
+            resume_unwind(panic);
+        }
+        if meeting.failed.load(Ordering::Relaxed) {
+            return shard;
+        }
         let mut mail = meeting.mail[me]
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
