@@ -59,7 +59,7 @@ impl Router {
             return;
         }
         let limits = &self.config.limits;
-        let Some(state) = self.peers.get_mut(peer) else {
+        let Some(state) = self.peers.get_busy(peer) else {
             return;
         };
         state.used.ihave_messages += 1;

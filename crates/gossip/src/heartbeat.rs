@@ -2,7 +2,6 @@
 //! order.
 
 use crate::error::PeerMisbehaved;
-use crate::peers::Budget;
 use crate::router::Router;
 use crate::topics::TopicIx;
 use crate::types::{Direction, PeerIx};
@@ -13,7 +12,8 @@ impl Router {
         // From now, not from when it was due: a driver that slept does not get a burst of them.
         self.next_heartbeat = self.now.after(self.config.heartbeat);
         self.backoffs.clear_expired(self.now);
-        self.renew_budgets();
+        let history = self.config.history_length as u64;
+        self.peers.renew(self.heartbeats, history);
         for (peer, count) in self.promises.broken(self.now) {
             self.misbehaved(peer, None, PeerMisbehaved::BrokenPromises { count });
         }
@@ -34,25 +34,6 @@ impl Router {
         self.cache.shift();
         self.seen.expire(self.now);
         self.forget_departed();
-    }
-
-    fn renew_budgets(&mut self) {
-        let heartbeats = self.heartbeats;
-        let history = self.config.history_length as u64;
-        for (_, state) in self.peers.iter_mut() {
-            state.used = Budget::default();
-            if !state.dont_send.is_empty() {
-                state.dont_send.retain(|_, until| *until > heartbeats);
-            }
-            // What has waited for a whole history has begun or was dropped without our knowing.
-            while state
-                .cancellable
-                .front()
-                .is_some_and(|(.., at)| at + history < heartbeats)
-            {
-                state.cancellable.pop_front();
-            }
-        }
     }
 
     fn maintain_mesh(&mut self, ix: TopicIx) {

@@ -35,7 +35,7 @@ impl Router {
         let until = self.heartbeats + self.config.idontwant_ttl_heartbeats;
         let max = self.config.limits.idontwant_ids_per_heartbeat_max;
         for id in ids {
-            let Some(state) = self.peers.get_mut(peer) else {
+            let Some(state) = self.peers.get_busy(peer) else {
                 return;
             };
             if state.used.idontwant_ids >= max {

@@ -25,6 +25,8 @@ pub(crate) struct PeerState {
     pub(crate) dont_send: BTreeMap<MessageId, u64>,
     /// Copies handed to the driver and, as far as we know, not yet begun; with the heartbeat.
     pub(crate) cancellable: VecDeque<(MessageId, SendHandle, u64)>,
+    /// Whether the heartbeat has to look at it.
+    busy: bool,
 }
 
 /// What a peer used up between two heartbeats.
@@ -47,6 +49,7 @@ impl PeerState {
             used: Budget::default(),
             dont_send: BTreeMap::new(),
             cancellable: VecDeque::new(),
+            busy: false,
         }
     }
 
@@ -71,35 +74,69 @@ impl PeerState {
 
 /// Connected peers by index.
 #[derive(Debug, Default)]
-pub(crate) struct Peers(Vec<Option<Box<PeerState>>>);
+pub(crate) struct Peers {
+    slots: Vec<Option<Box<PeerState>>>,
+    /// Peers of which something was counted or remembered since a heartbeat last let go of them: most
+    /// peers are quiet most of the time, and a heartbeat need not visit them.
+    busy: Vec<PeerIx>,
+}
 
 impl Peers {
     pub(crate) fn get(&self, peer: PeerIx) -> Option<&PeerState> {
-        self.0.get(peer.slot())?.as_deref()
+        self.slots.get(peer.slot())?.as_deref()
     }
 
     pub(crate) fn get_mut(&mut self, peer: PeerIx) -> Option<&mut PeerState> {
-        self.0.get_mut(peer.slot())?.as_deref_mut()
+        self.slots.get_mut(peer.slot())?.as_deref_mut()
+    }
+
+    /// As [`get_mut`](Self::get_mut), to count or remember something until the heartbeat.
+    pub(crate) fn get_busy(&mut self, peer: PeerIx) -> Option<&mut PeerState> {
+        let state = self.slots.get_mut(peer.slot())?.as_deref_mut()?;
+        if !std::mem::replace(&mut state.busy, true) {
+            self.busy.push(peer);
+        }
+        Some(state)
+    }
+
+    /// A heartbeat: budgets are new, and what is over at this one is forgotten. Copies handed to the
+    /// driver `history` heartbeats ago have begun, or were dropped without our knowing.
+    pub(crate) fn renew(&mut self, heartbeat: u64, history: u64) {
+        let slots = &mut self.slots;
+        self.busy.retain(|peer| {
+            let state = slots.get_mut(peer.slot()).and_then(Option::as_deref_mut);
+            let Some(state) = state else {
+                return false;
+            };
+            state.used = Budget::default();
+            state.dont_send.retain(|_, until| *until > heartbeat);
+            while state
+                .cancellable
+                .front()
+                .is_some_and(|(.., at)| at + history < heartbeat)
+            {
+                state.cancellable.pop_front();
+            }
+            state.busy = !(state.dont_send.is_empty() && state.cancellable.is_empty());
+            state.busy
+        });
     }
 
     pub(crate) fn insert(&mut self, peer: PeerIx, state: PeerState) {
-        if self.0.len() <= peer.slot() {
-            self.0.resize_with(peer.slot() + 1, || None);
+        if self.slots.len() <= peer.slot() {
+            self.slots.resize_with(peer.slot() + 1, || None);
         }
-        self.0[peer.slot()] = Some(Box::new(state));
+        self.slots[peer.slot()] = Some(Box::new(state));
     }
 
     pub(crate) fn remove(&mut self, peer: PeerIx) -> Option<Box<PeerState>> {
-        self.0.get_mut(peer.slot())?.take()
+        // It may come back under the same index, with a flag of its own.
+        self.busy.retain(|busy| *busy != peer);
+        self.slots.get_mut(peer.slot())?.take()
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (PeerIx, &PeerState)> {
-        let numbered = (0..).map(PeerIx).zip(&self.0);
+        let numbered = (0..).map(PeerIx).zip(&self.slots);
         numbered.filter_map(|(ix, slot)| slot.as_deref().map(|peer| (ix, peer)))
-    }
-
-    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (PeerIx, &mut PeerState)> {
-        let numbered = (0..).map(PeerIx).zip(&mut self.0);
-        numbered.filter_map(|(ix, slot)| slot.as_deref_mut().map(|peer| (ix, peer)))
     }
 }

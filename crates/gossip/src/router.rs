@@ -216,7 +216,7 @@ impl Router {
     pub(crate) fn send_message(&mut self, peer: PeerIx, class: Class, id: MessageId, frame: Bytes) {
         let handle = self.handle_for_send();
         let max = self.config.limits.cancellable_per_peer_max;
-        let Some(state) = self.peers.get_mut(peer) else {
+        let Some(state) = self.peers.get_busy(peer) else {
             return;
         };
         if state.cancellable.len() >= max {

@@ -35,6 +35,20 @@ pub(crate) fn count(counters: &mut Counters, frame: &[u8]) {
     });
 }
 
+/// Whether a frame holds an IDONTWANT.
+pub(crate) fn has_idontwant(frame: &[u8]) -> bool {
+    let Ok((_, prefix)) = read_varint(frame) else {
+        return false;
+    };
+    let mut found = false;
+    fields(&frame[prefix..], |number, body, _| {
+        if number == 3 {
+            fields(body, |number, _, _| found |= number == 5);
+        }
+    });
+    found
+}
+
 fn add(kind: &mut KindCounter, bytes: u64) {
     kind.count += 1;
     kind.bytes += bytes;
@@ -90,6 +104,7 @@ mod tests {
             counters.idontwant,
         ];
         assert!(kinds.iter().all(|kind| kind.count == 1), "{counters:?}");
+        assert!(has_idontwant(&control) && !has_idontwant(&message));
         let bytes: u64 = kinds.iter().map(|kind| kind.bytes).sum();
         assert_eq!(bytes, (control.len() + message.len()) as u64);
     }

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use undertone_gossip::{Class, Limits, MessageId, QueuedFrame, Report, wire};
 use undertone_relay::RelayReport;
 
+use crate::account;
 use crate::node::Bench;
 use crate::outcome::Violation;
 
@@ -28,8 +29,7 @@ pub(crate) struct Checks {
 impl Checks {
     /// A frame is about to be processed.
     pub(super) fn heard(&mut self, now_ns: u64, place: u32, frame: &Bytes) {
-        // IDONTWANT travels alone or with other control: never in a frame of this size.
-        if frame.len() > 4096 {
+        if !account::has_idontwant(frame) {
             return;
         }
         let limits = Limits::default();
