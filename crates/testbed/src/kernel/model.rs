@@ -61,6 +61,7 @@ impl Pair {
                 remote_conn: CONN,
                 delay_ns,
                 reverse_delay_ns: delay_ns,
+                loss: 0.0,
             };
             host.handle(0, connect)?;
         }
