@@ -28,13 +28,13 @@ pub(crate) struct Args {
     /// Set a key of the scenario, such as network.one_way_ms=100; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// All randomness follows from it [1]
+    /// All randomness follows from it (1 if not given)
     #[arg(long, value_name = "N", conflicts_with = "seeds")]
     seed: Option<u64>,
     /// Several seeds and the median over them: 1..5 or 1,4,9
     #[arg(long, value_name = "SEEDS", value_parser = seeds)]
     seeds: Option<Seeds>,
-    /// Threads; the outcome does not depend on it [one per processor]
+    /// Threads; the outcome does not depend on it (one per processor if not given)
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
     /// Write summary.json and deliveries.parquet into this folder
