@@ -122,8 +122,8 @@ impl<P> Connection<P> {
     }
 
     /// Takes the packets that go next: at most `packets` of the first unsent frame. Returns the
-    /// burst, its place and times still to be filled in, and whether its frame begins with it.
-    pub(crate) fn cut(&mut self, packets: u32, profile: &Profile) -> Option<(Burst<P>, bool)> {
+    /// burst, its times still to be filled in.
+    pub(crate) fn cut(&mut self, packets: u32, profile: &Profile) -> Option<Burst<P>> {
         let first = self.unsent.front_mut()?;
         let packets = packets.min(first.packets_left);
         let whole = packets == first.packets_left;
@@ -132,7 +132,7 @@ impl<P> Connection<P> {
         } else {
             u64::from(packets) * u64::from(profile.segment_bytes)
         };
-        let begins = !std::mem::replace(&mut first.started, true);
+        first.started = true;
         first.packets_left -= packets;
         first.bytes_left -= data;
         self.unsent_bytes -= data;
@@ -159,7 +159,7 @@ impl<P> Connection<P> {
             repair: false,
             frame,
         };
-        Some((burst, begins))
+        Some(burst)
     }
 
     /// A burst is here. Returns the frames that are complete with it, in order, through `deliver`,

@@ -351,11 +351,6 @@ impl<P> Host<P> {
         self.get(conn.0).is_some()
     }
 
-    /// Congestion window of a connection, packets.
-    pub fn window_packets(&self, conn: ConnIx) -> Option<u32> {
-        self.get(conn.0).map(|c| c.window.packets())
-    }
-
     /// What passed so far.
     pub fn totals(&self) -> Totals {
         self.totals

@@ -106,7 +106,7 @@ impl<P> Host<P> {
         if most == 0 {
             return self.make_ready(conn);
         }
-        let Some((mut burst, _begins)) = connection.cut(most, &profile) else {
+        let Some(mut burst) = connection.cut(most, &profile) else {
             return;
         };
         let blocked = !connection.unsent.is_empty() && room == burst.packets;

@@ -176,7 +176,7 @@ impl Node {
         let bytes = world.messages[number as usize].payload_bytes;
         let topic = number % world.scenario.relay.topics.max(1);
         let number = u64::from(number);
-        self.publish_payload(world, bench, now_ns, number, bytes, topic);
+        self.publish_payload(world, bench, now_ns, (number, number), bytes, topic);
     }
 
     pub(super) fn spam(
@@ -191,7 +191,9 @@ impl Node {
             return;
         }
         self.spams = true;
-        self.publish_payload(world, bench, now_ns, UNCOUNTED, 64, 0);
+        // Beyond the numbers of messages that count, so that both may wait for proofs at once.
+        let token = u64::from(u32::MAX) + 1 + count;
+        self.publish_payload(world, bench, now_ns, (UNCOUNTED, token), 64, 0);
         let (at_ns, id) = (now_ns + interval_ns.max(1), self.id);
         let count = count + 1;
         self.cause(bench, at_ns, id, What::Spam { interval_ns, count });
@@ -202,7 +204,7 @@ impl Node {
         world: &World,
         bench: &mut Bench,
         now_ns: u64,
-        number: u64,
+        (number, token): (u64, u64),
         bytes: u32,
         topic: u32,
     ) {
@@ -213,7 +215,7 @@ impl Node {
         let publish = Input::Publish {
             topic,
             message,
-            token: now_ns,
+            token,
         };
         self.relay_input(world, bench, now_ns, publish);
     }

@@ -1,6 +1,6 @@
 //! The rate limit and clocks.
 
-use undertone_sim::scenario::{FaultKind, Publishers, Topology};
+use undertone_sim::scenario::{FaultKind, Publishers, Spacing, Topology};
 use undertone_sim::{Outcome, Scenario};
 
 use crate::support::{MS, S, fault, rln, simulate, with_messages};
@@ -29,6 +29,16 @@ fn skewed(ahead_ns: i64) -> Scenario {
     let mut scenario = last_publishes(100);
     scenario.faults = fault(5, 1, FaultKind::ClockSkew { by_ns: ahead_ns });
     scenario
+}
+
+/// Messages of one node that are published at the same moment wait for their proofs side by side.
+#[test]
+fn messages_published_at_once_are_all_delivered() {
+    let mut scenario = last_publishes(LIMIT);
+    scenario.traffic.messages = LIMIT;
+    scenario.traffic.spacing = Spacing::Constant(0);
+    let outcome = simulate(&scenario);
+    assert_eq!(outcome.deliveries.len() as u32, LIMIT * (NODES - 1));
 }
 
 /// An honest member is silent when its messages are used up; nobody holds that against it.
