@@ -1,10 +1,11 @@
 //! The laboratory: scenario files, closed-form models, reports, published figures.
 //!
-//! Nothing here simulates. [`scenario`] turns files into what `undertone_sim` runs, [`report`] turns
+//! Nothing here simulates by itself. [`scenario`] turns files into what `undertone_sim` runs, [`report`] turns
 //! what it returns into tables and files, [`model`] predicts the same without running anything, and
 //! [`compare`] puts ours beside what others published.
 
 pub mod compare;
 pub mod model;
+pub mod record;
 pub mod report;
 pub mod scenario;

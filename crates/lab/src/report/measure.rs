@@ -4,11 +4,11 @@ use std::fs;
 use std::time::Instant;
 
 use rustix::time::{ClockId, clock_gettime};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Costs of a run. They are the only figures of a report that differ between two runs of the same
 /// scenario, seed and commit.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// Time on the wall, seconds.
     pub wall_s: f64,

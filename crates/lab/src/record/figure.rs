@@ -1,0 +1,181 @@
+//! One figure: published, ours, ratio, tolerance, verdict.
+
+use serde::{Deserialize, Serialize};
+
+use crate::report::median;
+
+/// When a figure counts as reproduced. Set before running, in the code of the experiment.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Criterion {
+    /// Ours is within this share of the published value.
+    Within(f64),
+    /// Ours is at least this.
+    AtLeast(f64),
+    /// Ours is at most this.
+    AtMost(f64),
+    /// Ours lies between these two.
+    Between(f64, f64),
+    /// There is nothing to hold it against: it is shown.
+    Shown,
+}
+
+/// Whether a figure is reproduced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// The criterion holds.
+    Agrees,
+    /// It does not, or the figure is missing.
+    Differs,
+    /// There is no criterion.
+    Shown,
+}
+
+/// One figure beside what was published.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Figure {
+    /// What it is.
+    pub name: String,
+    /// Its unit; empty for ratios and counts.
+    pub unit: String,
+    /// As published; `None` where the publication gives a statement or nothing.
+    pub published: Option<f64>,
+    /// The publication's words, where they are no number.
+    pub statement: Option<String>,
+    /// Ours: the median over seeds or runs; `None` if there is none.
+    pub ours: Option<f64>,
+    /// Smallest and largest over seeds or runs; `None` for a single one.
+    pub spread: Option<(f64, f64)>,
+    /// Ours over the published value.
+    pub ratio: Option<f64>,
+    /// When it counts as reproduced.
+    pub criterion: Criterion,
+    /// Computed from the above.
+    pub verdict: Verdict,
+    /// Why it is outside, where that is known.
+    pub why: Option<String>,
+}
+
+impl Figure {
+    /// Our figure over some seeds or runs beside a published number.
+    pub fn published(
+        name: impl Into<String>,
+        unit: &str,
+        published: f64,
+        ours: &[f64],
+        criterion: Criterion,
+    ) -> Self {
+        Self::new(name.into(), unit, Some(published), None, ours, criterion)
+    }
+
+    /// Our figure beside a published statement.
+    pub fn stated(
+        name: impl Into<String>,
+        unit: &str,
+        statement: &str,
+        ours: &[f64],
+        criterion: Criterion,
+    ) -> Self {
+        let statement = Some(statement.to_owned());
+        Self::new(name.into(), unit, None, statement, ours, criterion)
+    }
+
+    /// A figure of ours that nobody has published.
+    pub fn ours(name: impl Into<String>, unit: &str, ours: &[f64]) -> Self {
+        Self::new(name.into(), unit, None, None, ours, Criterion::Shown)
+    }
+
+    /// Says why the figure is outside its tolerance. It is kept only if it is.
+    #[must_use]
+    pub fn because(mut self, why: &str) -> Self {
+        if self.verdict == Verdict::Differs {
+            self.why = Some(why.to_owned());
+        }
+        self
+    }
+
+    fn new(
+        name: String,
+        unit: &str,
+        published: Option<f64>,
+        statement: Option<String>,
+        all: &[f64],
+        criterion: Criterion,
+    ) -> Self {
+        let ours = median(all.iter().copied()).filter(|value| value.is_finite());
+        let spread = match all {
+            [] | [_] => None,
+            _ => Some((
+                all.iter().copied().fold(f64::INFINITY, f64::min),
+                all.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            )),
+        };
+        let ratio = published
+            .filter(|published| *published != 0.0)
+            .and_then(|published| Some(ours? / published));
+        Self {
+            name,
+            unit: unit.to_owned(),
+            published,
+            statement,
+            ours,
+            spread: spread.filter(|(low, high)| low.is_finite() && high.is_finite()),
+            ratio,
+            criterion,
+            verdict: criterion.judge(published, ours),
+            why: None,
+        }
+    }
+}
+
+impl Criterion {
+    fn judge(self, published: Option<f64>, ours: Option<f64>) -> Verdict {
+        let holds = match (self, ours) {
+            (Self::Shown, _) => return Verdict::Shown,
+            (_, None) => false,
+            (Self::Within(share), Some(ours)) => published
+                // The last bit of a product must not decide.
+                .is_some_and(|published| {
+                    (ours - published).abs() <= share * published.abs() + 1e-9
+                }),
+            (Self::AtLeast(least), Some(ours)) => ours >= least,
+            (Self::AtMost(most), Some(ours)) => ours <= most,
+            (Self::Between(least, most), Some(ours)) => (least..=most).contains(&ours),
+        };
+        if holds {
+            Verdict::Agrees
+        } else {
+            Verdict::Differs
+        }
+    }
+}
+
+impl std::fmt::Display for Criterion {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Within(share) => write!(f, "± {} %", short(share * 100.0)),
+            Self::AtLeast(least) => write!(f, "≥ {}", short(*least)),
+            Self::AtMost(most) => write!(f, "≤ {}", short(*most)),
+            Self::Between(least, most) => write!(f, "{} to {}", short(*least), short(*most)),
+            Self::Shown => Ok(()),
+        }
+    }
+}
+
+/// A number with as many decimals as its size asks for.
+pub(crate) fn short(value: f64) -> String {
+    let size = value.abs();
+    let decimals = match size {
+        _ if size == 0.0 || size >= 100.0 => 0,
+        _ if size >= 10.0 => 1,
+        _ if size >= 1.0 => 2,
+        _ if size >= 0.1 => 3,
+        _ => 4,
+    };
+    let text = format!("{value:.decimals$}");
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
