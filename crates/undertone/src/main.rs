@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use commands::{Failure, demo, model, node, rln, sim};
+use commands::{Failure, demo, lab, model, node, rln, sim};
 
 /// A Waku node and network laboratory
 #[derive(Parser, Debug)]
@@ -20,6 +20,8 @@ struct Cli {
 enum Command {
     /// A real network on this machine: five nodes, messages of four sizes, a spammer cut off
     Demo(demo::Args),
+    /// Published tables and figures, ours beside them
+    Lab(lab::Args),
     /// Closed forms: hops, copies, latency; with a scenario, the prediction beside a simulation
     Model(model::Args),
     /// Run a node
@@ -34,6 +36,7 @@ fn main() -> ExitCode {
     // Wrong usage ends here, with status 2 and clap's own words.
     let result = match &Cli::parse().command {
         Command::Demo(args) => demo::run(args),
+        Command::Lab(args) => lab::run(args),
         Command::Model(args) => model::run(args),
         Command::Node(args) => node::run(args),
         Command::Rln(args) => rln::run(args),

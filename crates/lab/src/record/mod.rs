@@ -5,6 +5,8 @@
 
 mod chart;
 mod figure;
+mod folder;
+mod names;
 mod text;
 
 #[cfg(test)]
@@ -13,7 +15,10 @@ mod tests;
 use serde::{Deserialize, Serialize};
 
 pub use chart::{Axis, Chart, Mark, Role, Series, Shape};
+pub(crate) use figure::short;
 pub use figure::{Criterion, Figure, Verdict};
+pub use folder::{FolderError, MAX_RECORD_BYTES, MAX_RECORDS, read_folder};
+pub(crate) use names::names;
 
 use crate::report::Measured;
 

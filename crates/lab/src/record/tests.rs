@@ -109,3 +109,50 @@ fn a_record_survives_its_file_and_says_what_differs() {
     assert!(shown.contains("DIFFERS: p: so"), "{shown}");
     assert!(shown.contains("0 of 1 figures agree"), "{shown}");
 }
+
+#[test]
+fn a_folder_is_read_in_the_order_of_ids() {
+    let folder = tempfile::tempdir().unwrap();
+    let fixture = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/page/records/platforms.json"
+    );
+    let text = std::fs::read_to_string(fixture).unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    assert!(matches!(
+        read_folder(folder.path()),
+        Err(FolderError::Empty { .. })
+    ));
+    write("1.json", &text);
+    write(
+        "2.json",
+        &text.replace("\"id\": \"platforms\"", "\"id\": \"a\""),
+    );
+    write("figures.csv", "not a record");
+    let ids = |records: Vec<Record>| records.into_iter().map(|r| r.id).collect::<Vec<_>>();
+    assert_eq!(ids(read_folder(folder.path()).unwrap()), ["a", "platforms"]);
+    write("3.json", "{\n\"id\": 3}");
+    let said = read_folder(folder.path()).unwrap_err().to_string();
+    assert!(
+        said.contains("3.json is no record") && said.contains("line 2"),
+        "{said}"
+    );
+    assert!(matches!(
+        read_folder(&folder.path().join("none")),
+        Err(FolderError::Unreadable { .. })
+    ));
+}
+
+#[test]
+fn files_beyond_the_bounds_are_not_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let large = std::fs::File::create(folder.path().join("large.json")).unwrap();
+    large.set_len(MAX_RECORD_BYTES + 1).unwrap();
+    let refused = read_folder(folder.path()).unwrap_err();
+    assert!(matches!(refused, FolderError::TooLarge { .. }), "{refused}");
+    for number in 0..MAX_RECORDS {
+        std::fs::write(folder.path().join(format!("{number}.json")), "").unwrap();
+    }
+    let refused = read_folder(folder.path()).unwrap_err();
+    assert!(matches!(refused, FolderError::TooMany { .. }), "{refused}");
+}

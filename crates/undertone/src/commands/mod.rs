@@ -1,6 +1,7 @@
 //! The subcommands, one module each, and how they speak to people and machines.
 
 pub(crate) mod demo;
+pub(crate) mod lab;
 pub(crate) mod model;
 pub(crate) mod node;
 pub(crate) mod rln;

@@ -1,0 +1,30 @@
+//! Names for files and fragments, whatever an id holds.
+
+use std::collections::BTreeSet;
+
+use super::Record;
+
+/// Ids are cut to this many letters.
+const MAX_CHARS: usize = 80;
+
+/// A name for each record that no other has: its id, reduced to letters, digits and dashes.
+pub(crate) fn names(records: &[Record]) -> Vec<String> {
+    let mut taken = BTreeSet::new();
+    let name = |record: &Record| {
+        let letters = record.id.chars().take(MAX_CHARS);
+        let base: String = letters
+            .map(|c| match c.is_ascii_alphanumeric() {
+                true => c.to_ascii_lowercase(),
+                false => '-',
+            })
+            .collect();
+        let mut name = base.clone();
+        let mut number = 2;
+        while !taken.insert(name.clone()) {
+            name = format!("{base}-{number}");
+            number += 1;
+        }
+        name
+    };
+    records.iter().map(name).collect()
+}

@@ -1,0 +1,102 @@
+//! `undertone lab report`.
+
+use std::fmt;
+use std::fs;
+use std::path::PathBuf;
+
+use serde::Serialize;
+use undertone_lab::export;
+use undertone_lab::page::page;
+use undertone_lab::record::{FolderError, Record, read_folder};
+
+use super::super::{Failure, output};
+use super::RESULTS;
+
+#[derive(clap::Args, Debug)]
+pub(super) struct Args {
+    /// Folder with the records of experiments, *.json
+    #[arg(long, value_name = "DIR", default_value = RESULTS)]
+    from: PathBuf,
+    /// The page to write (report.html in that folder if not given)
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Also write figures.csv, figures.parquet and a CSV file per chart and table into this folder
+    #[arg(long, value_name = "DIR")]
+    csv: Option<PathBuf>,
+}
+
+#[derive(Serialize)]
+struct Written {
+    html: PathBuf,
+    /// Files for other programs, if they were asked for.
+    files: Vec<PathBuf>,
+    experiments: usize,
+    /// Figures with a tolerance.
+    judged: usize,
+    /// Those outside it: experiment and figure.
+    differing: Vec<[String; 2]>,
+}
+
+pub(super) fn run(args: &Args, json: bool) -> Result<(), Failure> {
+    let records = read_folder(&args.from).map_err(failure)?;
+    let html = args
+        .html
+        .clone()
+        .unwrap_or_else(|| args.from.join("report.html"));
+    if let Some(folder) = html.parent() {
+        fs::create_dir_all(folder).map_err(|error| Failure::at(folder, error))?;
+    }
+    fs::write(&html, page(&records)).map_err(|error| Failure::at(&html, error))?;
+    let files = match &args.csv {
+        Some(folder) => {
+            export::write(&records, folder).map_err(|error| Failure::new(error.to_string()))?
+        }
+        None => Vec::new(),
+    };
+    let differing = records.iter().flat_map(|record| {
+        let figures = record.differing();
+        figures.map(|figure| [record.id.clone(), figure.name.clone()])
+    });
+    let written = Written {
+        html,
+        files,
+        experiments: records.len(),
+        judged: records.iter().map(Record::judged).sum(),
+        differing: differing.collect(),
+    };
+    output::print(&written, json)
+}
+
+/// A folder that is not there or holds nothing is wrong usage; a file that cannot be used is not.
+fn failure(error: FolderError) -> Failure {
+    match &error {
+        FolderError::Unreadable { .. } | FolderError::Empty { .. } => Failure::usage(
+            error.to_string(),
+        )
+        .with_help("`undertone lab run` writes records; --from names the folder if it is another"),
+        FolderError::TooMany { .. }
+        | FolderError::TooLarge { .. }
+        | FolderError::NoRecord { .. } => Failure::new(error.to_string()),
+    }
+}
+
+impl fmt::Display for Written {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let agree = self.judged - self.differing.len();
+        output::fields(
+            f,
+            &[
+                ("page", &self.html.display()),
+                ("experiments", &self.experiments),
+                ("agree", &format!("{agree} of {} figures", self.judged)),
+            ],
+        )?;
+        if let Some(folder) = self.files.first().and_then(|file| file.parent()) {
+            writeln!(f, "{} files in {}", self.files.len(), folder.display())?;
+        }
+        for [experiment, figure] in &self.differing {
+            writeln!(f, "DIFFERS: {experiment}: {figure}")?;
+        }
+        Ok(())
+    }
+}
