@@ -42,6 +42,11 @@ abstract contract Slashing is MembershipTree, Memberships {
         uint256 idCommitment, uint32 membershipRateLimit, uint32 index, address receiver, uint256 reward
     );
 
+    /// @notice Whether a commitment was slashed, and so cannot be registered again.
+    function isSlashed(uint256 idCommitment) external view returns (bool) {
+        return _records[idCommitment].state == State.Slashed;
+    }
+
     /// @notice Announces a call of `slash` without telling whom it is about.
     /// @param commitment keccak256(abi.encode(secret, receiver, sender))
     function commitSlash(bytes32 commitment) external {

@@ -1,0 +1,128 @@
+//! Puts the membership contract, with a test token and a price, on a chain.
+
+use alloy::primitives::{Address, U256, address};
+use alloy::sol_types::{SolCall, SolValue};
+
+use crate::abi::{RlnMembership, TestToken};
+use crate::account::{Account, Mined};
+use crate::artifact;
+use crate::error::ChainError;
+
+/// What a new contract asks of its members.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Terms {
+    /// Messages per epoch of all memberships together.
+    pub max_total_rate_limit: u32,
+    /// Least messages per epoch of one membership.
+    pub min_rate_limit: u32,
+    /// Most messages per epoch of one membership.
+    pub max_rate_limit: u32,
+    /// How long a membership is active, in seconds.
+    pub active_s: u32,
+    /// How long it is in grace after that, in seconds.
+    pub grace_s: u32,
+    /// Deposit for one message per epoch, in the token's smallest unit.
+    pub price_per_message: U256,
+}
+
+/// Where everything is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Deployment {
+    /// The membership contract: a proxy, which is what one talks to.
+    pub membership: Address,
+    /// The code behind the proxy.
+    pub implementation: Address,
+    /// The token in which deposits are made; minted by the account that deployed.
+    pub token: Address,
+    /// The price in proportion to the rate limit.
+    pub calculator: Address,
+    /// The block in which the membership contract appeared.
+    pub block: u64,
+    /// Gas that all of it took.
+    pub gas_used: u64,
+}
+
+impl Terms {
+    /// The values of the deployment script of the contract in use: a total of 1,000,000 messages
+    /// per epoch, 20 to 600 for each member, 180 days and 30 of grace, 0.05 tokens a message.
+    #[must_use]
+    pub fn published() -> Self {
+        const DAY_S: u32 = 24 * 60 * 60;
+        Self {
+            max_total_rate_limit: 1_000_000,
+            min_rate_limit: 20,
+            max_rate_limit: 600,
+            active_s: 180 * DAY_S,
+            grace_s: 30 * DAY_S,
+            price_per_message: U256::from(50_000_000_000_000_000_u64),
+        }
+    }
+}
+
+/// Deploys the libraries, the test token, the price and the contract behind its proxy. The account
+/// owns them all.
+///
+/// # Errors
+/// [`ChainError`]; what was deployed before it stays, and nobody needs it.
+pub async fn deploy(account: &Account, terms: &Terms) -> Result<Deployment, ChainError> {
+    let mut gas_used = 0;
+    let mut put = async |code| {
+        let mined = account.create(code).await?;
+        gas_used += mined.gas_used;
+        made(&mined)
+    };
+    let t2 = put(artifact::poseidon_t2()?.linked(&[])?).await?;
+    let t3 = put(artifact::poseidon_t3()?.linked(&[])?).await?;
+    let hashes = [("PoseidonT2", t2), ("PoseidonT3", t3)];
+    let tree = put(artifact::lazy_imt()?.linked(&hashes)?).await?;
+    let token = put(artifact::test_token()?.linked(&[])?).await?;
+
+    let price = (token, terms.price_per_message).abi_encode_params();
+    let calculator = artifact::price_calculator()?.linked(&[])?;
+    let calculator = put([calculator.as_ref(), &price].concat().into()).await?;
+
+    let [t2, t3] = hashes;
+    let membership = artifact::membership()?.linked(&[t2, t3, ("LazyIMT", tree)])?;
+    let implementation = put(membership).await?;
+
+    let start = RlnMembership::initializeCall {
+        priceCalculator: calculator,
+        maxTotalRateLimit: terms.max_total_rate_limit,
+        minMembershipRateLimit: terms.min_rate_limit,
+        maxMembershipRateLimit: terms.max_rate_limit,
+        activeDuration: terms.active_s,
+        gracePeriod: terms.grace_s,
+    };
+    let start = (implementation, start.abi_encode()).abi_encode_params();
+    let proxy = artifact::proxy()?.linked(&[])?;
+    let mined = account
+        .create([proxy.as_ref(), &start].concat().into())
+        .await?;
+    Ok(Deployment {
+        membership: made(&mined)?,
+        implementation,
+        token,
+        calculator,
+        block: mined.block,
+        gas_used: gas_used + mined.gas_used,
+    })
+}
+
+impl Deployment {
+    /// Makes test tokens out of nothing; `owner` is the account that deployed.
+    ///
+    /// # Errors
+    /// [`ChainError::Refused`] for any other account.
+    pub async fn mint(&self, owner: &Account, to: Address, amount: U256) -> Result<Mined, ChainError> {
+        let call = TestToken::mintCall { to, amount };
+        owner.call(self.token, call.abi_encode()).await
+    }
+}
+
+fn made(mined: &Mined) -> Result<Address, ChainError> {
+    mined.contract.ok_or(ChainError::NoEvent {
+        hash: mined.hash,
+        event: "contract address",
+        contract: address!("0000000000000000000000000000000000000000"),
+    })
+}

@@ -1,0 +1,241 @@
+//! A chain of one's own: anvil as a child process.
+
+use std::collections::VecDeque;
+use std::env;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::Duration;
+
+use alloy::providers::DynProvider;
+use alloy::signers::local::PrivateKeySigner;
+
+use crate::account::{Account, reader};
+use crate::error::ChainError;
+
+mod control;
+#[cfg(test)]
+mod tests;
+
+/// Names the program to use.
+pub const ANVIL_VARIABLE: &str = "UNDERTONE_ANVIL";
+
+/// Guards against a program that hangs; it is ready in a tenth of a second.
+const START_PATIENCE: Duration = Duration::from_secs(60);
+
+/// Starts the program, waits until standard input ends, kills it. Standard input ends when this
+/// process drops its end of the pipe, and when this process ends, however that comes about.
+const LEASH: &str = r#""$@" </dev/null & exec >/dev/null 2>&1; cat; kill -KILL $!"#;
+
+/// How the chain is to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DevChainOptions {
+    /// Accounts with 10,000 ether each.
+    pub accounts: u16,
+    /// Seconds between blocks; `None` puts each transaction into a block of its own at once.
+    pub block_time_s: Option<u64>,
+    /// The chain's id.
+    pub chain_id: u64,
+}
+
+/// A running chain. Dropping it ends it.
+#[derive(Debug)]
+pub struct DevChain {
+    endpoint: String,
+    keys: Vec<PrivateKeySigner>,
+    provider: DynProvider,
+    leash: Option<ChildStdin>,
+    child: Child,
+}
+
+/// Why there is no chain.
+#[derive(Debug, thiserror::Error)]
+pub enum DevChainError {
+    /// It is not on this machine.
+    #[error(
+        "anvil not found: run `npm ci` in contracts/ (npm comes with Node.js 20+), or put anvil on \
+         the PATH, or name it in {ANVIL_VARIABLE}"
+    )]
+    NotFound,
+    /// It cannot be run.
+    #[error("cannot run {program}: {source}", program = program.display())]
+    Start {
+        /// The program.
+        program: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// It ended, or hangs.
+    #[error("{program} is not ready; it wrote: {said}", program = program.display())]
+    NotReady {
+        /// The program.
+        program: PathBuf,
+        /// The end of what it wrote.
+        said: String,
+    },
+}
+
+impl Default for DevChainOptions {
+    fn default() -> Self {
+        Self {
+            accounts: 10,
+            block_time_s: None,
+            chain_id: 31_337,
+        }
+    }
+}
+
+impl DevChain {
+    /// Starts a chain on a free port of the loopback.
+    ///
+    /// The program is the one that `UNDERTONE_ANVIL` names, else `anvil` from the `PATH`, else the
+    /// one that `npm ci` has put into `contracts/`.
+    ///
+    /// # Errors
+    /// [`DevChainError`], which says how to get the program.
+    pub fn start(options: &DevChainOptions) -> Result<Self, DevChainError> {
+        let program = find().ok_or(DevChainError::NotFound)?;
+        let mut command = Command::new("sh");
+        command.args(["-c", LEASH, "sh"]).arg(&program);
+        command.args(["--host", "127.0.0.1", "--port", "0"]);
+        command.args(["--accounts", &options.accounts.to_string()]);
+        command.args(["--chain-id", &options.chain_id.to_string()]);
+        if let Some(block_time_s) = options.block_time_s {
+            command.args(["--block-time", &block_time_s.to_string()]);
+        }
+        let started = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn();
+        let mut child = started.map_err(|source| DevChainError::Start {
+            program: program.clone(),
+            source,
+        })?;
+        let leash = child.stdin.take();
+        let stdout = child.stdout.take().expect("stdout was asked to be piped");
+        let stderr = child.stderr.take().expect("stderr was asked to be piped");
+        let (ready, greeting) = mpsc::channel();
+        thread::spawn(move || follow(stdout, &ready));
+        // It ends with the program, as the other one does.
+        let complaints = thread::spawn(move || tail(stderr));
+
+        let greeting = greeting.recv_timeout(START_PATIENCE);
+        let not_ready = |said| DevChainError::NotReady {
+            program: program.clone(),
+            said,
+        };
+        let (endpoint, keys) = match greeting {
+            Ok(greeting) => greeting,
+            Err(late) => {
+                end(leash, &mut child);
+                return Err(not_ready(match late {
+                    RecvTimeoutError::Disconnected => complaints.join().unwrap_or_default(),
+                    RecvTimeoutError::Timeout => "nothing in 60 s".to_owned(),
+                }));
+            }
+        };
+        let provider = reader(&endpoint).map_err(|error| not_ready(error.to_string()))?;
+        Ok(Self {
+            endpoint,
+            keys,
+            provider,
+            leash,
+            child,
+        })
+    }
+
+    /// `http://127.0.0.1:PORT`; WebSockets are on the same port.
+    #[must_use]
+    pub fn endpoint(&self) -> &str {
+        &self.endpoint
+    }
+
+    /// The keys of the accounts that have ether. They are the same on every such chain: never use
+    /// them elsewhere.
+    #[must_use]
+    pub fn keys(&self) -> &[PrivateKeySigner] {
+        &self.keys
+    }
+
+    /// The account with one of these keys; those beyond the last begin from the first.
+    ///
+    /// # Errors
+    /// Never in practice: the endpoint is our own.
+    pub fn account(&self, number: usize) -> Result<Account, ChainError> {
+        let key = &self.keys[number % self.keys.len()];
+        Account::connect(&self.endpoint, key.clone())
+    }
+
+    /// The endpoint, to read from.
+    #[must_use]
+    pub fn provider(&self) -> &DynProvider {
+        &self.provider
+    }
+}
+
+impl Drop for DevChain {
+    fn drop(&mut self) {
+        end(self.leash.take(), &mut self.child);
+    }
+}
+
+/// Lets go of the leash, and waits until the program is gone.
+fn end(leash: Option<ChildStdin>, child: &mut Child) {
+    drop(leash);
+    // Fails only when it was waited for before.
+    let _ = child.wait();
+}
+
+/// The endpoint and the keys, from what the program writes when it starts; then reads on, so that
+/// the pipe does not fill.
+fn follow(stdout: impl Read, ready: &Sender<(String, Vec<PrivateKeySigner>)>) {
+    let mut keys = Vec::new();
+    for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+        if let Some(address) = line.strip_prefix("Listening on ") {
+            // Nobody listens when it came too late.
+            let _ = ready.send((format!("http://{address}"), std::mem::take(&mut keys)));
+        } else if let Some((_, key)) = line.split_once(") 0x")
+            && key.len() == 64
+            && let Ok(key) = key.parse()
+        {
+            keys.push(key);
+        }
+    }
+}
+
+/// The last lines of what is written.
+fn tail(stderr: impl Read) -> String {
+    let mut last = VecDeque::new();
+    for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+        if last.len() == 10 {
+            last.pop_front();
+        }
+        last.push_back(line);
+    }
+    last.make_contiguous().join("\n")
+}
+
+/// The program: named by the variable, on the path, or installed by npm.
+fn find() -> Option<PathBuf> {
+    if let Some(named) = env::var_os(ANVIL_VARIABLE) {
+        return Some(named.into());
+    }
+    let path = env::var_os("PATH").unwrap_or_default();
+    let mut programs = env::split_paths(&path).map(|folder| folder.join("anvil"));
+    programs.find(|program| program.is_file()).or_else(installed)
+}
+
+/// `contracts/node_modules/@foundry-rs/anvil-SYSTEM/bin/anvil`, of the one system that npm chose.
+fn installed() -> Option<PathBuf> {
+    let packages = "../../contracts/node_modules/@foundry-rs";
+    let packages = Path::new(env!("CARGO_MANIFEST_DIR")).join(packages);
+    let mut programs = packages
+        .read_dir()
+        .ok()?
+        .flatten()
+        .map(|package| package.path().join("bin/anvil"));
+    programs.find(|program| program.is_file())
+}

@@ -1,0 +1,146 @@
+//! The contract's reasons, decoded, and what to do about each.
+
+use alloy::primitives::{B256, Bytes, U256};
+use alloy::sol_types::{Revert, SolError, SolInterface};
+
+use crate::abi::RlnMembership::RlnMembershipErrors as Errors;
+
+#[cfg(test)]
+mod tests;
+
+/// Why the contract undid a transaction.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// The commitment is no field element, or 0.
+    #[error("{0} is no commitment: it has to be from 1 to Q - 1; is the byte order right?")]
+    InvalidCommitment(U256),
+    /// The commitment is a member already.
+    #[error("this commitment is a member already; make another identity")]
+    Duplicate,
+    /// The commitment's secret is public.
+    #[error("member {0} was slashed and cannot return; make another identity")]
+    Slashed(U256),
+    /// The rate limit is not between the least and the greatest.
+    #[error("the rate limit is not between the contract's least and greatest; ask for another")]
+    RateLimit,
+    /// All members together would have too much.
+    #[error(
+        "the total rate limit is used up; name expired memberships to erase, or ask for a lower limit"
+    )]
+    TotalRateLimit,
+    /// All indices are taken.
+    #[error("all 2^20 indices are taken; name expired memberships to erase")]
+    Full,
+    /// There is no such member.
+    #[error("there is no membership with commitment {0}; is this the right identity?")]
+    NotAMember(U256),
+    /// It cannot be extended now.
+    #[error("membership {0} is not in its grace period: it can be extended in that alone")]
+    NotInGrace(U256),
+    /// It is somebody else's.
+    #[error("the sender does not hold membership {0}; use the key that registered it")]
+    NotTheHolder(U256),
+    /// It cannot be erased yet.
+    #[error("membership {0} is active: it can be erased by its holder in grace, by anyone after")]
+    StillActive(U256),
+    /// Nothing can be withdrawn.
+    #[error("there is no deposit to withdraw; erase the membership first")]
+    NoDeposit,
+    /// It was erased in this very block.
+    #[error("the deposit can be withdrawn from block {0} on; try again")]
+    WithdrawalTooEarly(U256),
+    /// The sender's tokens do not suffice.
+    #[error("the sender has too few tokens for the deposit; get some and try again")]
+    Balance,
+    /// The contract may not take the deposit.
+    #[error("the contract may not take the deposit; approve the price first")]
+    Allowance,
+    /// The secret is no field element, or 0.
+    #[error("this is no identity secret: it has to be from 1 to Q - 1; is the byte order right?")]
+    InvalidSecret,
+    /// The reward has nowhere to go.
+    #[error("the zero address cannot receive the deposit; name another receiver")]
+    InvalidReceiver,
+    /// `slash` without `commitSlash`.
+    #[error("nothing was committed with this secret, receiver and sender; commit first")]
+    NotCommitted(B256),
+    /// `slash` in the block of `commitSlash`.
+    #[error("the commitment counts from block {0} on; try again")]
+    SlashTooEarly(U256),
+    /// `slash` long after `commitSlash`.
+    #[error("the commitment counted until block {0}; commit again")]
+    CommitmentExpired(U256),
+    /// Limits or durations that contradict each other.
+    #[error("the terms contradict each other: least <= greatest <= total, durations above 0")]
+    InvalidTerms,
+    /// Not for everyone.
+    #[error("only the contract's owner may do this; use the owner's key")]
+    NotTheOwner,
+    /// A range of indices that is empty or too long.
+    #[error("there are no leaves from {first} to {last}")]
+    Range {
+        /// The first index.
+        first: U256,
+        /// The last index.
+        last: U256,
+    },
+    /// A reason that this program does not know.
+    #[error("for a reason unknown to this program (revert data {0})")]
+    Unknown(Bytes),
+}
+
+impl Refusal {
+    /// Reads what a call gave back when it was undone.
+    #[must_use]
+    pub fn decode(data: &Bytes) -> Self {
+        if let Ok(revert) = Revert::abi_decode(data) {
+            return Self::from_reason(&revert.reason).unwrap_or_else(|| Self::Unknown(data.clone()));
+        }
+        match Errors::abi_decode(data) {
+            Ok(error) => error.into(),
+            Err(_) => Self::Unknown(data.clone()),
+        }
+    }
+
+    /// Reasons that are text: those of the contract in use, and of the libraries.
+    fn from_reason(reason: &str) -> Option<Self> {
+        Some(match reason {
+            "Duplicate idCommitment: membership already exists" => Self::Duplicate,
+            "Membership set is full" | "LazyIMT: tree is full" => Self::Full,
+            "Insufficient deposit balance" => Self::NoDeposit,
+            "ERC20: transfer amount exceeds balance" => Self::Balance,
+            "ERC20: insufficient allowance" => Self::Allowance,
+            "Ownable: caller is not the owner" => Self::NotTheOwner,
+            _ => return None,
+        })
+    }
+}
+
+impl From<Errors> for Refusal {
+    fn from(error: Errors) -> Self {
+        match error {
+            Errors::InvalidIdCommitment(e) => Self::InvalidCommitment(e.idCommitment),
+            Errors::InvalidPaginationQuery(e) => Self::Range {
+                first: e.startIndex,
+                last: e.endIndex,
+            },
+            Errors::InvalidMembershipRateLimit(_) => Self::RateLimit,
+            Errors::CannotExceedMaxTotalRateLimit(_) => Self::TotalRateLimit,
+            Errors::CannotExtendNonGracePeriodMembership(e) => Self::NotInGrace(e.idCommitment),
+            Errors::NonHolderCannotExtend(e) => Self::NotTheHolder(e.idCommitment),
+            Errors::CannotEraseActiveMembership(e) => Self::StillActive(e.idCommitment),
+            Errors::NonHolderCannotEraseGracePeriodMembership(e) => {
+                Self::NotTheHolder(e.idCommitment)
+            }
+            Errors::MembershipDoesNotExist(e) => Self::NotAMember(e.idCommitment),
+            Errors::MembershipSlashedBefore(e) => Self::Slashed(e.idCommitment),
+            Errors::InvalidTerms(_) => Self::InvalidTerms,
+            Errors::WithdrawalTooEarly(e) => Self::WithdrawalTooEarly(e.firstBlock),
+            Errors::InvalidSecret(_) => Self::InvalidSecret,
+            Errors::InvalidReceiver(_) => Self::InvalidReceiver,
+            Errors::SlashNotCommitted(e) => Self::NotCommitted(e.commitment),
+            Errors::SlashTooEarly(e) => Self::SlashTooEarly(e.firstBlock),
+            Errors::SlashCommitmentExpired(e) => Self::CommitmentExpired(e.lastBlock),
+        }
+    }
+}
