@@ -22,7 +22,7 @@ fn main() -> ExitCode {
         }
         Ok(Task::List) => {
             for step in Step::ALL {
-                println!("{:8} {}", step.name(), step.about());
+                println!("{:9} {}", step.name(), step.about());
             }
             ExitCode::SUCCESS
         }

@@ -34,7 +34,7 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{:8} {:8} {:>9}  reason", "step", "result", "time")?;
+        writeln!(f, "{:9} {:8} {:>9}  reason", "step", "result", "time")?;
         for row in &self.rows {
             let (result, reason) = match &row.outcome {
                 Outcome::Passed => ("passed", ""),
@@ -42,7 +42,7 @@ impl fmt::Display for Report {
                 Outcome::Skipped(reason) => ("skipped", reason.as_str()),
             };
             let line = format!(
-                "{:8} {result:8} {:>7.1} s  {reason}",
+                "{:9} {result:8} {:>7.1} s  {reason}",
                 row.step.name(),
                 row.took.as_secs_f64()
             );

@@ -8,9 +8,10 @@ use std::process::{Command, ExitStatus};
 
 use crate::tidy;
 
+mod contracts;
 mod namespaces;
 
-/// What interop needs besides Rust; its packages are installed by its own tests.
+/// What contracts and interop need besides Rust.
 const NPM: &str = "npm";
 
 /// One step. All of them build with the dev profile, so that nothing is compiled twice.
@@ -20,6 +21,7 @@ pub(crate) enum Step {
     Tidy,
     Clippy,
     Doc,
+    Contracts,
     Unit,
     Testbed,
     Interop,
@@ -35,12 +37,14 @@ pub(crate) enum Outcome {
 }
 
 impl Step {
-    /// All steps in their order: the quickest first.
-    pub(crate) const ALL: [Self; 7] = [
+    /// All steps in their order: the quickest first, but contracts before unit, whose tests use the
+    /// chain that it installs.
+    pub(crate) const ALL: [Self; 8] = [
         Self::Fmt,
         Self::Tidy,
         Self::Clippy,
         Self::Doc,
+        Self::Contracts,
         Self::Unit,
         Self::Testbed,
         Self::Interop,
@@ -53,6 +57,7 @@ impl Step {
             Self::Tidy => "tidy",
             Self::Clippy => "clippy",
             Self::Doc => "doc",
+            Self::Contracts => "contracts",
             Self::Unit => "unit",
             Self::Testbed => "testbed",
             Self::Interop => "interop",
@@ -66,7 +71,8 @@ impl Step {
             Self::Tidy => "length of files, leftovers in code, dependencies explained",
             Self::Clippy => "no warning of rustc or clippy in any target",
             Self::Doc => "the documentation builds without a warning",
-            Self::Unit => "all tests but those of testbed and interop",
+            Self::Contracts => "the contract's artifacts and its tests on a chain; needs npm",
+            Self::Unit => "all tests but those of contracts, testbed and interop",
             Self::Testbed => "real TCP between network namespaces; needs TUN devices and iproute2",
             Self::Interop => "tests against other implementations; needs npm",
         }
@@ -92,10 +98,15 @@ impl Step {
                 let args = ["doc", "--workspace", "--no-deps"];
                 cargo(root, &args, &[("RUSTDOCFLAGS", "-D warnings")])
             }
+            Self::Contracts => match version_of(NPM) {
+                Ok(()) => contracts::run(root, NPM),
+                Err(reason) => Outcome::Skipped(reason),
+            },
             Self::Unit => {
                 let args = [
                     "test",
                     "--workspace",
+                    "--exclude=undertone-contracts",
                     "--exclude=undertone-interop",
                     "--exclude=undertone-testbed",
                 ];

@@ -50,10 +50,10 @@ fn the_table_has_a_line_for_each_step_with_time_and_reason() {
         strict: true,
     };
     let expected = "\
-step     result        time  reason
-fmt      passed       0.8 s
-clippy   failed      61.0 s  exit status: 101
-interop  skipped      0.0 s  npm not found: install it
+step      result        time  reason
+fmt       passed       0.8 s
+clippy    failed      61.0 s  exit status: 101
+interop   skipped      0.0 s  npm not found: install it
 not good (--strict: a skipped step counts as failed)";
     assert_eq!(report.to_string(), expected);
 }
