@@ -110,6 +110,19 @@ impl Account {
         self.send(request).await
     }
 
+    /// What would come of a call at the newest block; nothing is sent.
+    ///
+    /// # Errors
+    /// [`ChainError::Refused`] with the contract's reason.
+    pub async fn rehearse(&self, contract: Address, input: &[u8]) -> Result<(), ChainError> {
+        let request = TransactionRequest::default()
+            .with_from(self.address)
+            .with_to(contract)
+            .with_input(Bytes::copy_from_slice(input));
+        asked("eth_call", self.provider.call(request)).await?;
+        Ok(())
+    }
+
     /// Deploys a contract; its address is in [`Mined::contract`].
     ///
     /// # Errors
@@ -191,7 +204,8 @@ pub(crate) async fn asked<T>(
     request: impl IntoFuture<Output = Result<T, TransportError>, IntoFuture: Future>,
 ) -> Result<T, ChainError> {
     let answer = timeout(REQUEST_PATIENCE, request.into_future()).await;
-    let answer = answer.unwrap_or_else(|_| Err(TransportErrorKind::custom_str("no answer in 30 s")));
+    let answer =
+        answer.unwrap_or_else(|_| Err(TransportErrorKind::custom_str("no answer in 30 s")));
     answer.map_err(|error| {
         let data = error.as_error_resp().and_then(|e| e.as_revert_data());
         match data {

@@ -113,7 +113,12 @@ impl Deployment {
     ///
     /// # Errors
     /// [`ChainError::Refused`] for any other account.
-    pub async fn mint(&self, owner: &Account, to: Address, amount: U256) -> Result<Mined, ChainError> {
+    pub async fn mint(
+        &self,
+        owner: &Account,
+        to: Address,
+        amount: U256,
+    ) -> Result<Mined, ChainError> {
         let call = TestToken::mintCall { to, amount };
         owner.call(self.token, call.abi_encode()).await
     }

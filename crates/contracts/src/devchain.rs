@@ -225,7 +225,9 @@ fn find() -> Option<PathBuf> {
     }
     let path = env::var_os("PATH").unwrap_or_default();
     let mut programs = env::split_paths(&path).map(|folder| folder.join("anvil"));
-    programs.find(|program| program.is_file()).or_else(installed)
+    programs
+        .find(|program| program.is_file())
+        .or_else(installed)
 }
 
 /// `contracts/node_modules/@foundry-rs/anvil-SYSTEM/bin/anvil`, of the one system that npm chose.

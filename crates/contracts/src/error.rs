@@ -12,10 +12,14 @@ use crate::refusal::Refusal;
 #[derive(Debug, thiserror::Error)]
 pub enum ChainError {
     /// Not the address of an endpoint. It is not repeated: it may hold a key.
-    #[error("not the address of an RPC endpoint; write it as http://HOST:PORT or https://HOST/PATH")]
+    #[error(
+        "not the address of an RPC endpoint; write it as http://HOST:PORT or https://HOST/PATH"
+    )]
     Endpoint,
     /// The endpoint cannot be reached or does not answer as it should.
-    #[error("{method} failed at the RPC endpoint: {source}; is it running, and is this its address?")]
+    #[error(
+        "{method} failed at the RPC endpoint: {source}; is it running, and is this its address?"
+    )]
     Rpc {
         /// What was asked.
         method: &'static str,

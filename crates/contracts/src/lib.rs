@@ -17,7 +17,10 @@ pub mod field;
 pub mod membership;
 pub mod refusal;
 
-pub use account::{Account, Mined};
+pub use account::{Account, Mined, reader};
+/// Types of `alloy` that appear here.
+pub use alloy::primitives::{Address, TxHash, U256};
+pub use alloy::signers::local::PrivateKeySigner;
 pub use artifact::{Artifact, ArtifactError};
 pub use deploy::{Deployment, Terms, deploy};
 pub use devchain::{DevChain, DevChainError, DevChainOptions};

@@ -1,16 +1,21 @@
 //! A deployed membership contract, and what holders and slashers do with it.
 
+use alloy::network::TransactionBuilder;
 use alloy::primitives::{Address, B256, U256, keccak256};
 use alloy::providers::{DynProvider, Provider};
-use alloy::sol_types::{SolCall, SolEvent, SolValue};
 use alloy::rpc::types::TransactionRequest;
-use alloy::network::TransactionBuilder;
+use alloy::sol_types::{SolCall, SolEvent, SolValue};
 use undertone_rln::Fr;
 
 use crate::abi::{PriceCalculator, RlnMembership, TestToken};
 use crate::account::{Account, Mined, asked};
 use crate::error::ChainError;
 use crate::field::word_from_field;
+use crate::refusal::Refusal;
+
+/// Gas that is enough for any `slash`, which takes less than half of it. What is not used is not paid
+/// for.
+const SLASH_GAS: u64 = 2_000_000;
 
 /// A contract, at an endpoint that is only read; what changes it is done by an [`Account`].
 #[derive(Debug, Clone)]
@@ -98,7 +103,9 @@ impl Membership {
     /// [`ChainError`].
     pub async fn price(&self, rate_limit: u32) -> Result<(Address, U256), ChainError> {
         let calculator = self.read(RlnMembership::priceCalculatorCall {}).await?;
-        let call = PriceCalculator::calculateCall { rateLimit: rate_limit };
+        let call = PriceCalculator::calculateCall {
+            rateLimit: rate_limit,
+        };
         let price = self.read_from(calculator, call).await?;
         Ok((price.token, price.price))
     }
@@ -109,7 +116,9 @@ impl Membership {
     /// [`ChainError`].
     pub async fn info(&self, commitment: &Fr) -> Result<Option<Info>, ChainError> {
         let id = word_from_field(commitment);
-        let m = self.read(RlnMembership::membershipsCall { idCommitment: id }).await?;
+        let m = self
+            .read(RlnMembership::membershipsCall { idCommitment: id })
+            .await?;
         if m.rateLimit == 0 {
             return Ok(None);
         }
@@ -256,7 +265,15 @@ impl Membership {
             secret: word_from_field(secret),
             receiver,
         };
-        let mined = sender.call(self.contract, call.abi_encode()).await?;
+        let input = call.abi_encode();
+        // An estimate would be made as of the newest block, which may be that of the commitment: too
+        // early there, and right in any block that is still to come.
+        match sender.rehearse(self.contract, &input).await {
+            Ok(()) | Err(ChainError::Refused(Refusal::SlashTooEarly(_))) => {}
+            Err(error) => return Err(error),
+        }
+        let sender = sender.clone().with_gas_limit(SLASH_GAS);
+        let mined = sender.call(self.contract, input).await?;
         let event: RlnMembership::MembershipSlashed = self.event(&mined)?;
         Ok(Slashed {
             index: event.index,
@@ -281,7 +298,10 @@ impl Membership {
     }
 
     fn event<E: SolEvent>(&self, mined: &Mined) -> Result<E, ChainError> {
-        let own = mined.logs.iter().filter(|log| log.address() == self.contract);
+        let own = mined
+            .logs
+            .iter()
+            .filter(|log| log.address() == self.contract);
         own.filter_map(|log| E::decode_log(&log.inner).ok())
             .next()
             .map(|log| log.data)

@@ -94,7 +94,8 @@ impl Refusal {
     #[must_use]
     pub fn decode(data: &Bytes) -> Self {
         if let Ok(revert) = Revert::abi_decode(data) {
-            return Self::from_reason(&revert.reason).unwrap_or_else(|| Self::Unknown(data.clone()));
+            return Self::from_reason(&revert.reason)
+                .unwrap_or_else(|| Self::Unknown(data.clone()));
         }
         match Errors::abi_decode(data) {
             Ok(error) => error.into(),

@@ -33,9 +33,10 @@ pub(super) fn run(root: &Path, npm: &str) -> Outcome {
         Err(error) => return Outcome::Failed(format!("contracts/{LOCK}: {error}")),
     }
     match program(npm, &["run", "--silent", "check"], &folder) {
-        Outcome::Passed => cargo(root, &["test", "--package", "undertone-contracts"], &[]),
-        stale => stale,
+        Outcome::Passed => {}
+        stale => return stale,
     }
+    cargo(root, &["test", "--package", "undertone-contracts"], &[])
 }
 
 /// Whether `node_modules` is what the lock file asks for.

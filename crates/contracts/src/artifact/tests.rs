@@ -4,13 +4,10 @@ use std::path::Path;
 
 use alloy::json_abi::JsonAbi;
 use alloy::primitives::{Address, B256, Selector};
-use alloy::sol_types::{SolEventInterface, SolInterface};
 use sha2::{Digest, Sha256};
 
 use super::*;
-use crate::abi::RlnMembership::{
-    RlnMembershipCalls, RlnMembershipErrors, RlnMembershipEvents,
-};
+use crate::abi::RlnMembership::{RlnMembershipCalls, RlnMembershipErrors, RlnMembershipEvents};
 
 fn all() -> Vec<Artifact> {
     let readers = [
@@ -111,6 +108,10 @@ fn linking_needs_all_libraries_and_leaves_no_placeholder() {
 fn code_fits_on_a_chain() {
     // EIP-3860: twice 24,576 bytes for code that deploys.
     for artifact in all() {
-        assert!(artifact.bytecode.len() / 2 <= 2 * 24_576, "{}", artifact.contract);
+        assert!(
+            artifact.bytecode.len() / 2 <= 2 * 24_576,
+            "{}",
+            artifact.contract
+        );
     }
 }

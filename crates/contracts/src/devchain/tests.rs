@@ -25,7 +25,7 @@ async fn a_chain_answers_has_keys_and_ends_when_it_is_dropped() {
 
 #[test]
 fn a_chain_ends_when_the_process_that_started_it_is_killed() {
-    if std::env::var_os(CHILD).is_some() {
+    if env::var_os(CHILD).is_some() {
         let chain = DevChain::start(&DevChainOptions::default()).unwrap();
         println!("endpoint {}", chain.endpoint());
         loop {
@@ -33,7 +33,7 @@ fn a_chain_ends_when_the_process_that_started_it_is_killed() {
         }
     }
     let name = "devchain::tests::a_chain_ends_when_the_process_that_started_it_is_killed";
-    let mut parent = Command::new(std::env::current_exe().unwrap())
+    let mut parent = Command::new(env::current_exe().unwrap())
         .args([name, "--exact", "--nocapture"])
         .env(CHILD, "1")
         .stdout(Stdio::piped())

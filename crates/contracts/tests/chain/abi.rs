@@ -1,9 +1,9 @@
 //! Selectors and topics of the contract in use, as recorded from it.
 
 use alloy::primitives::{B256, hex, keccak256};
-use alloy::sol_types::{SolCall, SolEvent, SolInterface};
-use undertone_contracts::abi::RlnMembership::{self, *};
+use alloy::sol_types::{SolCall, SolEvent};
 use undertone_contracts::abi::PriceCalculator;
+use undertone_contracts::abi::RlnMembership::*;
 
 #[test]
 fn selectors_are_those_of_the_contract_in_use() {
@@ -29,9 +29,18 @@ fn selectors_are_those_of_the_contract_in_use() {
         (priceCalculatorCall::SELECTOR, hex!("8b95e335")),
         (PriceCalculator::calculateCall::SELECTOR, hex!("c96ca02f")),
         // The rest is known by signature.
-        (minMembershipRateLimitCall::SELECTOR, selector("minMembershipRateLimit()")),
-        (maxTotalRateLimitCall::SELECTOR, selector("maxTotalRateLimit()")),
-        (currentTotalRateLimitCall::SELECTOR, selector("currentTotalRateLimit()")),
+        (
+            minMembershipRateLimitCall::SELECTOR,
+            selector("minMembershipRateLimit()"),
+        ),
+        (
+            maxTotalRateLimitCall::SELECTOR,
+            selector("maxTotalRateLimit()"),
+        ),
+        (
+            currentTotalRateLimitCall::SELECTOR,
+            selector("currentTotalRateLimit()"),
+        ),
         (membershipsCall::SELECTOR, selector("memberships(uint256)")),
     ];
     for (ours, theirs) in recorded {
@@ -117,7 +126,7 @@ fn errors_of_the_contract_in_use_are_there() {
         "NonHolderCannotEraseGracePeriodMembership(uint256)",
         "MembershipDoesNotExist(uint256)",
     ] {
-        let selectors = RlnMembership::RlnMembershipErrors::SELECTORS;
+        let selectors = RlnMembershipErrors::SELECTORS;
         assert!(selectors.contains(&selector(signature)), "{signature}");
     }
 }

@@ -55,7 +55,9 @@ async fn run(seed: u64, ops: u32) {
     let _replay = Replay { seed, ops };
     let world = World::new().await;
     // Each block is one second after the one before.
-    let interval = world.chain.request::<Value>("anvil_setBlockTimestampInterval", [1]);
+    let interval = world
+        .chain
+        .request::<Value>("anvil_setBlockTimestampInterval", [1]);
     interval.await.unwrap();
     let (now_s, block) = world.now().await;
     let mut model = Model::new(now_s, block);
@@ -78,7 +80,10 @@ async fn run(seed: u64, ops: u32) {
         }
     }
     // Otherwise the choice of operations tests too little.
-    assert!(done >= ops / 4 && refused >= ops / 8, "{done} done, {refused} refused");
+    assert!(
+        done >= ops / 4 && refused >= ops / 8,
+        "{done} done, {refused} refused"
+    );
 }
 
 fn choose(rng: &mut ChaCha8Rng) -> Op {
@@ -87,9 +92,22 @@ fn choose(rng: &mut ChaCha8Rng) -> Op {
     let name = below(NAMES);
     match below(20) {
         0..5 => {
-            let limit = if below(10) == 0 { below(700) } else { 20 + below(200) };
-            let erase = if below(4) == 0 { vec![below(NAMES)] } else { Vec::new() };
-            Op::Register { who, name, limit, erase }
+            let limit = if below(10) == 0 {
+                below(700)
+            } else {
+                20 + below(200)
+            };
+            let erase = if below(4) == 0 {
+                vec![below(NAMES)]
+            } else {
+                Vec::new()
+            };
+            Op::Register {
+                who,
+                name,
+                limit,
+                erase,
+            }
         }
         5..7 => Op::Extend { who, name },
         7..10 => {
@@ -101,8 +119,16 @@ fn choose(rng: &mut ChaCha8Rng) -> Op {
             Op::Erase { who, names, clear }
         }
         10..12 => Op::Withdraw { who },
-        12..14 => Op::Commit { who: who % 2, name, receiver: below(2) as usize },
-        14..16 => Op::Slash { who: who % 2, name, receiver: below(2) as usize },
+        12..14 => Op::Commit {
+            who: who % 2,
+            name,
+            receiver: below(2) as usize,
+        },
+        14..16 => Op::Slash {
+            who: who % 2,
+            name,
+            receiver: below(2) as usize,
+        },
         16..19 => Op::Wait {
             seconds: match below(3) {
                 0 => u64::from(ACTIVE_S),
@@ -110,7 +136,9 @@ fn choose(rng: &mut ChaCha8Rng) -> Op {
                 _ => 1 + u64::from(below(ACTIVE_S)),
             },
         },
-        _ => Op::Mine { blocks: 1 + u64::from(below(200)) },
+        _ => Op::Mine {
+            blocks: 1 + u64::from(below(200)),
+        },
     }
 }
 
@@ -118,10 +146,18 @@ fn choose(rng: &mut ChaCha8Rng) -> Op {
 async fn apply(world: &World, op: &Op, model: &Model) -> Result<(), No> {
     let contract = &world.contract;
     let done = match op {
-        Op::Register { who, name, limit, erase } => {
+        Op::Register {
+            who,
+            name,
+            limit,
+            erase,
+        } => {
             let erase = ids(erase);
             let who = world.account(*who);
-            contract.register(who, &id(*name), *limit, &erase).await.map(drop)
+            contract
+                .register(who, &id(*name), *limit, &erase)
+                .await
+                .map(drop)
         }
         Op::Extend { who, name } => {
             let names = ids(&[*name]);
@@ -130,17 +166,30 @@ async fn apply(world: &World, op: &Op, model: &Model) -> Result<(), No> {
         Op::Erase { who, names, clear } => world.erase(*who, names, *clear).await,
         Op::Withdraw { who } => {
             let token = world.deployment.token;
-            contract.withdraw(world.account(*who), token).await.map(drop)
+            contract
+                .withdraw(world.account(*who), token)
+                .await
+                .map(drop)
         }
-        Op::Commit { who, name, receiver } => {
+        Op::Commit {
+            who,
+            name,
+            receiver,
+        } => {
             let (who, to) = (world.account(*who), world.address(*receiver));
             let member = identity(*name);
-            contract.commit_slash(who, member.secret(), to).await.map(drop)
+            contract
+                .commit_slash(who, member.secret(), to)
+                .await
+                .map(drop)
         }
-        Op::Slash { who, name, receiver } => {
-            let (who, to) = (world.account(*who), world.address(*receiver));
-            let member = identity(*name);
-            contract.slash(who, member.secret(), to).await.map(drop)
+        Op::Slash {
+            who,
+            name,
+            receiver,
+        } => {
+            let to = world.address(*receiver);
+            world.reveal(*who, *name, to).await.map(drop)
         }
         Op::Wait { .. } => {
             let chain = &world.chain;
@@ -163,7 +212,7 @@ fn reason(error: &ChainError) -> No {
         Some(Refusal::NotInGrace(_)) => No::NotInGrace,
         Some(Refusal::NotTheHolder(_)) => No::NotTheHolder,
         Some(Refusal::StillActive(_)) => No::Active,
-        Some(Refusal::NoDeposit) => No::NoDeposit,
+        Some(Refusal::NoDeposit) => No::NothingFreed,
         Some(Refusal::WithdrawalTooEarly(_) | Refusal::SlashTooEarly(_)) => No::TooEarly,
         Some(Refusal::NotCommitted(_)) => No::NotCommitted,
         Some(Refusal::CommitmentExpired(_)) => No::Expired,
@@ -173,8 +222,16 @@ fn reason(error: &ChainError) -> No {
 
 async fn compare(world: &World, model: &Model, place: &str) {
     let recent = world.read(RlnMembership::getRecentRootsCall {}).await;
-    assert_eq!(recent, [0, 1, 2, 3, 4].map(|at| word_from_field(&model.recent[at])), "{place}");
-    assert_eq!(world.total_rate_limit().await, U256::from(model.total()), "{place}");
+    assert_eq!(
+        recent,
+        [0, 1, 2, 3, 4].map(|at| word_from_field(&model.recent[at])),
+        "{place}"
+    );
+    assert_eq!(
+        world.total_rate_limit().await,
+        U256::from(model.total()),
+        "{place}"
+    );
     let next = world.read(RlnMembership::nextFreeIndexCall {}).await;
     assert_eq!(next as usize, model.leaves.len(), "{place}");
     for (at, member) in model.leaves.iter().enumerate() {
@@ -192,7 +249,11 @@ async fn compare(world: &World, model: &Model, place: &str) {
     };
     assert!(world.contract.read(none).await.is_err(), "{place}");
     for who in 0..4 {
-        assert_eq!(world.credit(who).await, model.credit(who), "{place}: credit of {who}");
+        assert_eq!(
+            world.credit(who).await,
+            model.credit(who),
+            "{place}: credit of {who}"
+        );
         let tokens = world.tokens(world.address(who)).await;
         assert_eq!(tokens, model.wallets[who], "{place}: tokens of {who}");
     }
@@ -208,6 +269,10 @@ async fn compare(world: &World, model: &Model, place: &str) {
             idCommitment: word(name),
         };
         let slashed = world.read(call).await;
-        assert_eq!(slashed, model.slashed.contains(&name), "{place}: member {name}");
+        assert_eq!(
+            slashed,
+            model.slashed.contains(&name),
+            "{place}: member {name}"
+        );
     }
 }

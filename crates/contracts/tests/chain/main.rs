@@ -1,4 +1,8 @@
 //! The membership contract on a real chain: anvil, started by each test for itself.
+#![expect(
+    clippy::unwrap_used,
+    reason = "helpers of tests, which clippy takes for other code"
+)]
 
 mod abi;
 mod fuzz;

@@ -12,14 +12,40 @@ const HISTORY: usize = 5;
 /// One thing that somebody does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Op {
-    Register { who: usize, name: u32, limit: u32, erase: Vec<u32> },
-    Extend { who: usize, name: u32 },
-    Erase { who: usize, names: Vec<u32>, clear: bool },
-    Withdraw { who: usize },
-    Commit { who: usize, name: u32, receiver: usize },
-    Slash { who: usize, name: u32, receiver: usize },
-    Wait { seconds: u64 },
-    Mine { blocks: u64 },
+    Register {
+        who: usize,
+        name: u32,
+        limit: u32,
+        erase: Vec<u32>,
+    },
+    Extend {
+        who: usize,
+        name: u32,
+    },
+    Erase {
+        who: usize,
+        names: Vec<u32>,
+        clear: bool,
+    },
+    Withdraw {
+        who: usize,
+    },
+    Commit {
+        who: usize,
+        name: u32,
+        receiver: usize,
+    },
+    Slash {
+        who: usize,
+        name: u32,
+        receiver: usize,
+    },
+    Wait {
+        seconds: u64,
+    },
+    Mine {
+        blocks: u64,
+    },
 }
 
 /// Why an operation fails.
@@ -33,7 +59,7 @@ pub(crate) enum No {
     NotInGrace,
     NotTheHolder,
     Active,
-    NoDeposit,
+    NothingFreed,
     TooEarly,
     NotCommitted,
     Expired,
@@ -139,7 +165,12 @@ impl Model {
 
     fn transact(&mut self, op: &Op) -> Result<(), No> {
         match op {
-            Op::Register { who, name, limit, erase } => self.register(*who, *name, *limit, erase),
+            Op::Register {
+                who,
+                name,
+                limit,
+                erase,
+            } => self.register(*who, *name, *limit, erase),
             Op::Extend { who, name } => self.extend(*who, *name),
             Op::Erase { who, names, clear } => {
                 for name in names {
@@ -154,11 +185,20 @@ impl Model {
                 Ok(())
             }
             Op::Withdraw { who } => self.withdraw(*who),
-            Op::Commit { who, name, receiver } => {
-                self.commitments.insert((*who, *name, *receiver), self.block);
+            Op::Commit {
+                who,
+                name,
+                receiver,
+            } => {
+                self.commitments
+                    .insert((*who, *name, *receiver), self.block);
                 Ok(())
             }
-            Op::Slash { who, name, receiver } => self.slash(*who, *name, *receiver),
+            Op::Slash {
+                who,
+                name,
+                receiver,
+            } => self.slash(*who, *name, *receiver),
             Op::Wait { .. } | Op::Mine { .. } => Ok(()),
         }
     }
@@ -239,7 +279,7 @@ impl Model {
     fn withdraw(&mut self, who: usize) -> Result<(), No> {
         let amount = self.credit(who);
         if amount == 0 {
-            return Err(No::NoDeposit);
+            return Err(No::NothingFreed);
         }
         if self.block <= self.last_erasure[who] {
             return Err(No::TooEarly);
@@ -303,5 +343,7 @@ impl Model {
 
 /// The leaf of a member with a limit, or an empty one.
 pub(crate) fn leaf(member: Option<(u32, u32)>) -> Fr {
-    member.map_or(Fr::from(0_u64), |(name, limit)| rate_commitment(id(name), limit))
+    member.map_or(Fr::from(0_u64), |(name, limit)| {
+        rate_commitment(id(name), limit)
+    })
 }

@@ -17,7 +17,10 @@ async fn slash(world: &World, name: u32) -> Result<Slashed, ChainError> {
         .commit_slash(slasher, identity.secret(), receiver)
         .await
         .unwrap();
-    world.contract.slash(slasher, identity.secret(), receiver).await
+    world
+        .contract
+        .slash(slasher, identity.secret(), receiver)
+        .await
 }
 
 async fn is_slashed(world: &World, name: u32) -> bool {
@@ -42,9 +45,20 @@ async fn two_messages_too_many_cost_the_membership_and_the_deposit() {
 
     let slasher = world.account(2);
     let receiver = Address::repeat_byte(0xab);
-    world.contract.commit_slash(slasher, &secret, receiver).await.unwrap();
-    let slashed = world.contract.slash(slasher, &secret, receiver).await.unwrap();
-    assert_eq!((slashed.index, slashed.reward), (index, U256::from(50 * PRICE)));
+    world
+        .contract
+        .commit_slash(slasher, &secret, receiver)
+        .await
+        .unwrap();
+    let slashed = world
+        .contract
+        .slash(slasher, &secret, receiver)
+        .await
+        .unwrap();
+    assert_eq!(
+        (slashed.index, slashed.reward),
+        (index, U256::from(50 * PRICE))
+    );
     assert_eq!(world.tokens(receiver).await, 50 * PRICE);
     assert_eq!(world.leaf(index).await, U256::ZERO);
     assert_eq!(world.total_rate_limit().await, U256::from(40));
@@ -53,7 +67,10 @@ async fn two_messages_too_many_cost_the_membership_and_the_deposit() {
     assert_eq!(world.credit(1).await, 0);
 
     // The index is free, the commitment is not.
-    assert_eq!(refusal(world.join_with(2, 20, &[]).await), Refusal::Slashed(word(2)));
+    assert_eq!(
+        refusal(world.join_with(2, 20, &[]).await),
+        Refusal::Slashed(word(2))
+    );
     assert_eq!(world.join(4).await, index);
     assert_eq!(refusal(slash(&world, 2).await), Refusal::Slashed(word(2)));
 }
@@ -64,9 +81,15 @@ async fn in_grace_and_expired_the_deposit_goes_the_same_way() {
     world.join(1).await;
     world.join(2).await;
     world.advance(ACTIVE_S).await;
-    assert_eq!(slash(&world, 1).await.unwrap().reward, U256::from(20 * PRICE));
+    assert_eq!(
+        slash(&world, 1).await.unwrap().reward,
+        U256::from(20 * PRICE)
+    );
     world.advance(GRACE_S).await;
-    assert_eq!(slash(&world, 2).await.unwrap().reward, U256::from(20 * PRICE));
+    assert_eq!(
+        slash(&world, 2).await.unwrap().reward,
+        U256::from(20 * PRICE)
+    );
     assert_eq!(world.tokens(world.address(2)).await, WEALTH + 40 * PRICE);
     assert_eq!(world.total_rate_limit().await, U256::ZERO);
     let erased = world.erase(1, &[2], false).await;
@@ -83,7 +106,10 @@ async fn a_lazily_erased_member_loses_its_leaf_and_a_deposit_not_yet_withdrawn()
     assert_ne!(world.leaf(index).await, U256::ZERO);
     assert_eq!(world.credit(1).await, 40 * PRICE);
 
-    assert_eq!(slash(&world, 2).await.unwrap().reward, U256::from(20 * PRICE));
+    assert_eq!(
+        slash(&world, 2).await.unwrap().reward,
+        U256::from(20 * PRICE)
+    );
     assert_eq!(world.leaf(index).await, U256::ZERO);
     assert_eq!(world.credit(1).await, 20 * PRICE);
     // The index was free before; it is not free twice.
@@ -109,7 +135,10 @@ async fn a_deposit_that_was_withdrawn_is_not_taken_from_another_membership() {
     assert_eq!(slash(&world, 1).await.unwrap().reward, U256::ZERO);
     assert_eq!(world.leaf(index).await, U256::ZERO);
     assert_eq!(world.credit(1).await, 20 * PRICE);
-    assert_eq!(refusal(world.join_with(1, 20, &[]).await), Refusal::Slashed(word(1)));
+    assert_eq!(
+        refusal(world.join_with(1, 20, &[]).await),
+        Refusal::Slashed(word(1))
+    );
 }
 
 #[tokio::test]
@@ -119,7 +148,10 @@ async fn slashing_an_erased_member_leaves_the_next_one_at_its_index_alone() {
     world.advance(ACTIVE_S + GRACE_S).await;
     assert_eq!(world.join_with(2, 20, &[1]).await.unwrap(), index);
     let root = world.root().await;
-    assert_eq!(slash(&world, 1).await.unwrap().reward, U256::from(20 * PRICE));
+    assert_eq!(
+        slash(&world, 1).await.unwrap().reward,
+        U256::from(20 * PRICE)
+    );
     assert_eq!(world.root().await, root);
     assert!(world.is_member(2).await);
     assert!(is_slashed(&world, 1).await);
@@ -128,18 +160,29 @@ async fn slashing_an_erased_member_leaves_the_next_one_at_its_index_alone() {
 #[tokio::test]
 async fn strangers_and_numbers_that_are_no_secrets_cannot_be_slashed() {
     let world = World::new().await;
-    assert_eq!(refusal(slash(&world, 1).await), Refusal::NotAMember(word(1)));
+    assert_eq!(
+        refusal(slash(&world, 1).await),
+        Refusal::NotAMember(word(1))
+    );
     world.join(1).await;
     let slasher = world.account(2);
     let zero = Fr::from(0_u64);
     let me = slasher.address();
-    world.contract.commit_slash(slasher, &zero, me).await.unwrap();
+    world
+        .contract
+        .commit_slash(slasher, &zero, me)
+        .await
+        .unwrap();
     let slashed = world.contract.slash(slasher, &zero, me).await;
     assert_eq!(refusal(slashed), Refusal::InvalidSecret);
 
     let (member, nobody) = (identity(1), Address::ZERO);
     let secret = member.secret();
-    world.contract.commit_slash(slasher, secret, nobody).await.unwrap();
+    world
+        .contract
+        .commit_slash(slasher, secret, nobody)
+        .await
+        .unwrap();
     let slashed = world.contract.slash(slasher, secret, nobody).await;
     assert_eq!(refusal(slashed), Refusal::InvalidReceiver);
 }
@@ -151,7 +194,11 @@ async fn a_copied_secret_is_worth_nothing_without_an_earlier_commitment() {
     let (honest, thief) = (world.account(2), world.account(3));
     let member = identity(1);
     let secret = member.secret();
-    world.contract.commit_slash(honest, secret, honest.address()).await.unwrap();
+    world
+        .contract
+        .commit_slash(honest, secret, honest.address())
+        .await
+        .unwrap();
 
     // Copies the second transaction, as it is and for itself.
     for receiver in [honest.address(), thief.address()] {
@@ -173,7 +220,11 @@ async fn a_copied_secret_is_worth_nothing_without_an_earlier_commitment() {
     let diverted = world.contract.slash(honest, secret, thief.address()).await;
     assert!(matches!(refusal(diverted), Refusal::NotCommitted(_)));
 
-    world.contract.slash(honest, secret, honest.address()).await.unwrap();
+    world
+        .contract
+        .slash(honest, secret, honest.address())
+        .await
+        .unwrap();
 }
 
 #[tokio::test]
@@ -183,7 +234,11 @@ async fn in_the_block_of_the_reveal_a_thief_is_too_early() {
     let (honest, thief) = (world.account(2), world.account(3));
     let member = identity(1);
     let secret = member.secret();
-    world.contract.commit_slash(honest, secret, honest.address()).await.unwrap();
+    world
+        .contract
+        .commit_slash(honest, secret, honest.address())
+        .await
+        .unwrap();
 
     // The thief sees the reveal wait, and gets both of its own transactions before it.
     world.chain.set_automine(false).await.unwrap();
@@ -191,11 +246,11 @@ async fn in_the_block_of_the_reveal_a_thief_is_too_early() {
         world.contract.commit_slash(thief, secret, thief.address()),
         async {
             world.await_pending(1).await;
-            world.contract.slash(thief, secret, thief.address()).await
+            world.reveal(3, 1, thief.address()).await
         },
         async {
             world.await_pending(2).await;
-            world.contract.slash(honest, secret, honest.address()).await
+            world.reveal(2, 1, honest.address()).await
         },
         async {
             world.await_pending(3).await;
@@ -203,7 +258,7 @@ async fn in_the_block_of_the_reveal_a_thief_is_too_early() {
         }
     );
     let block = committed.unwrap().block;
-    assert_eq!(slashed.unwrap().mined.block, block);
+    assert_eq!(slashed.unwrap().block, block);
     assert!(matches!(
         refusal(stolen),
         Refusal::SlashTooEarly(first) if first == U256::from(block + 1)
@@ -217,13 +272,21 @@ async fn a_commitment_counts_for_a_while_and_once() {
     let slasher = world.account(2);
     let (member, me) = (identity(1), slasher.address());
     let secret = member.secret();
-    let committed = world.contract.commit_slash(slasher, secret, me).await.unwrap();
+    let committed = world
+        .contract
+        .commit_slash(slasher, secret, me)
+        .await
+        .unwrap();
     world.chain.mine(256).await.unwrap();
     let late = world.contract.slash(slasher, secret, me).await;
     let last = U256::from(committed.block + 256);
     assert_eq!(refusal(late), Refusal::CommitmentExpired(last));
 
-    world.contract.commit_slash(slasher, secret, me).await.unwrap();
+    world
+        .contract
+        .commit_slash(slasher, secret, me)
+        .await
+        .unwrap();
     world.chain.mine(255).await.unwrap();
     world.contract.slash(slasher, secret, me).await.unwrap();
     let again = world.contract.slash(slasher, secret, me).await;
@@ -238,7 +301,11 @@ async fn a_member_that_sees_its_secret_cannot_get_away_with_the_deposit() {
     let slasher = world.account(2);
     let (member, me) = (identity(1), slasher.address());
     let secret = member.secret();
-    world.contract.commit_slash(slasher, secret, me).await.unwrap();
+    world
+        .contract
+        .commit_slash(slasher, secret, me)
+        .await
+        .unwrap();
 
     world.chain.set_automine(false).await.unwrap();
     let names = ids(&[1]);
@@ -251,7 +318,7 @@ async fn a_member_that_sees_its_secret_cannot_get_away_with_the_deposit() {
         },
         async {
             world.await_pending(2).await;
-            world.contract.slash(slasher, secret, me).await
+            world.reveal(2, 1, me).await
         },
         async {
             world.await_pending(3).await;
@@ -259,9 +326,8 @@ async fn a_member_that_sees_its_secret_cannot_get_away_with_the_deposit() {
         }
     );
     let slashed = slashed.unwrap();
-    assert_eq!(erased.unwrap().block, slashed.mined.block);
+    assert_eq!(erased.unwrap().block, slashed.block);
     assert!(withdrawn.is_err());
-    assert_eq!(slashed.reward, U256::from(20 * PRICE));
     assert_eq!(world.tokens(me).await, WEALTH + 20 * PRICE);
     assert_eq!(world.credit(1).await, 0);
     assert_eq!(world.contract.info(&id(1)).await.unwrap(), None);

@@ -50,6 +50,10 @@ async fn root_and_paths_are_those_of_our_own_tree_after_many_changes() {
         };
         let siblings = world.read(call).await;
         let siblings: [Fr; 20] = siblings.map(|node| field_from_word(node).unwrap());
-        assert_eq!(siblings, tree.path(index).unwrap().siblings, "path of {index}");
+        assert_eq!(
+            siblings,
+            tree.path(index).unwrap().siblings,
+            "path of {index}"
+        );
     }
 }

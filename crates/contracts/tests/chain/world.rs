@@ -4,8 +4,8 @@ use alloy::primitives::{Address, U256};
 use alloy::sol_types::SolCall;
 use undertone_contracts::abi::{RlnMembership, TestToken};
 use undertone_contracts::{
-    Account, ChainError, Deployment, DevChain, DevChainOptions, Membership, Refusal, Terms, deploy,
-    field_from_word, word_from_field,
+    Account, ChainError, Deployment, DevChain, DevChainOptions, Membership, Mined, Refusal, Terms,
+    deploy, field_from_word, word_from_field,
 };
 use undertone_rln::{Fr, Identity};
 
@@ -101,10 +101,32 @@ impl World {
         Ok(registered.index)
     }
 
-    pub(crate) async fn erase(&self, account: usize, names: &[u32], clear: bool) -> Result<(), ChainError> {
+    pub(crate) async fn erase(
+        &self,
+        account: usize,
+        names: &[u32],
+        clear: bool,
+    ) -> Result<(), ChainError> {
         let account = self.account(account);
         self.contract.erase(account, &ids(names), clear).await?;
         Ok(())
+    }
+
+    /// The second step of slashing, sent even if it is bound to fail.
+    pub(crate) async fn reveal(
+        &self,
+        account: usize,
+        name: u32,
+        receiver: Address,
+    ) -> Result<Mined, ChainError> {
+        let call = RlnMembership::slashCall {
+            secret: word_from_field(identity(name).secret()),
+            receiver,
+        };
+        let contract = self.contract.address();
+        self.account(account)
+            .call(contract, call.abi_encode())
+            .await
     }
 
     pub(crate) async fn advance(&self, seconds: u32) {
