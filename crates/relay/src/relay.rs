@@ -6,7 +6,7 @@ use undertone_gossip::{
     self as gossip, ApiMisuse, ConfigError, MessageId, MessageIds, PeerIx, Router, Time, Topic,
 };
 use undertone_message::{PubsubTopic, WakuMessage};
-use undertone_rln::{Epoch, NullifierLog, RootWindow};
+use undertone_rln::{Epoch, ExternalNullifiers, NullifierLog, RootWindow};
 
 use crate::checks::Checks;
 use crate::config::RelayConfig;
@@ -25,6 +25,8 @@ pub struct Relay {
     pub(crate) unix_ns_at_zero: u64,
     pub(crate) topics: BTreeMap<Topic, PubsubTopic>,
     pub(crate) roots: RootWindow,
+    /// `None` on a network without a rate limit.
+    pub(crate) externals: Option<ExternalNullifiers>,
     pub(crate) nullifiers: NullifierLog,
     pub(crate) senders: Senders,
     /// Peers that sent spam whose proof did not hold: no more evidence is checked for them, or
@@ -61,6 +63,8 @@ impl Relay {
             unix_ns_at_zero: 0,
             topics: BTreeMap::new(),
             roots: RootWindow::new(0),
+            externals: rln
+                .map(|rln| ExternalNullifiers::new(rln.policy.generation, rln.policy.identifier)),
             nullifiers: NullifierLog::new(rln.map_or(
                 undertone_rln::NullifierLimits {
                     max_entries_per_epoch: 0,

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use undertone_gossip::{ApiMisuse, MessageId, PeerIx, Topic, Verdict};
 use undertone_message::{Limits, WakuMessage};
-use undertone_rln::{CheckedProof, RateLimitProof, Seen, check::check};
+use undertone_rln::{CheckedProof, RateLimitProof, Seen, check::check_with};
 
 use crate::checks::{Check, Purpose};
 use crate::io::{Output, ProofTicket, RelayReport};
@@ -99,10 +99,13 @@ impl Relay {
         let field = field.ok_or(Rejection::MissingProof)?;
         let proof = RateLimitProof::decode(field).map_err(Rejection::MalformedProof)?;
         let x = self.signals.hash_of(message);
-        check(
+        let unix_now_ns = self.unix_now_ns();
+        let externals = self.externals.as_mut().ok_or(Rejection::MissingProof)?;
+        check_with(
             &rln.policy,
+            externals,
             &self.roots,
-            self.unix_now_ns(),
+            unix_now_ns,
             message.timestamp_ns(),
             x,
             &proof,

@@ -1,7 +1,7 @@
 //! The cheap checks of a received proof, in their order. The pairing comes after them.
 
 use crate::epoch::{Epoch, MalformedEpoch};
-use crate::external::{Generation, RlnIdentifier, external_nullifier};
+use crate::external::{ExternalNullifiers, Generation, RlnIdentifier};
 use crate::field::{Fr, fr_from_le};
 use crate::roots::RootWindow;
 use crate::verifier::ProofStatement;
@@ -111,6 +111,32 @@ pub fn check(
     x: Fr,
     proof: &RateLimitProof,
 ) -> Result<CheckedProof, Rejection> {
+    let mut externals = ExternalNullifiers::new(policy.generation, policy.identifier);
+    check_with(
+        policy,
+        &mut externals,
+        roots,
+        unix_now_ns,
+        timestamp_ns,
+        x,
+        proof,
+    )
+}
+
+/// As [`check`], for those who check many: `externals` must be of the policy's generation and
+/// identifier.
+///
+/// # Errors
+/// As [`check`].
+pub fn check_with(
+    policy: &Policy,
+    externals: &mut ExternalNullifiers,
+    roots: &RootWindow,
+    unix_now_ns: u64,
+    timestamp_ns: i64,
+    x: Fr,
+    proof: &RateLimitProof,
+) -> Result<CheckedProof, Rejection> {
     let time_ns = within_gap(unix_now_ns, timestamp_ns, policy.max_clock_gap_ns)?;
     let expected = Epoch::at(time_ns, policy.epoch_size_s);
     let found = Epoch::from_bytes(&proof.epoch)?;
@@ -133,7 +159,7 @@ pub fn check(
             window_len: roots.len(),
         });
     }
-    let external_nullifier = external_nullifier(policy.generation, expected, &policy.identifier);
+    let external_nullifier = externals.get(expected);
     let proof = proof.proof;
     let statement = ProofStatement {
         proof,

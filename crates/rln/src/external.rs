@@ -46,5 +46,54 @@ pub fn external_nullifier(generation: Generation, epoch: Epoch, identifier: &Rln
     poseidon(&[to_field(&epoch.to_bytes()), to_field(&identifier.0)])
 }
 
+/// Epochs that [`ExternalNullifiers`] remembers: the present one, the ones beside it that a clock gap
+/// lets in, and one to spare.
+const REMEMBERED: usize = 4;
+
+/// External nullifiers of one application, each epoch's computed when it is first asked for.
+///
+/// It remembers the last few epochs only, so whoever sends messages of many epochs makes it compute
+/// but takes no memory.
+#[derive(Clone, Debug)]
+pub struct ExternalNullifiers {
+    generation: Generation,
+    identifier: RlnIdentifier,
+    known: [Option<(Epoch, Fr)>; REMEMBERED],
+    /// The place whose epoch came first.
+    oldest: usize,
+    computed_total: u64,
+}
+
+impl ExternalNullifiers {
+    /// Nothing is computed yet.
+    pub fn new(generation: Generation, identifier: RlnIdentifier) -> Self {
+        Self {
+            generation,
+            identifier,
+            known: [None; REMEMBERED],
+            oldest: 0,
+            computed_total: 0,
+        }
+    }
+
+    /// What [`external_nullifier`] gives for the epoch.
+    pub fn get(&mut self, epoch: Epoch) -> Fr {
+        let known = self.known.iter().flatten().find(|known| known.0 == epoch);
+        if let Some((_, nullifier)) = known {
+            return *nullifier;
+        }
+        let nullifier = external_nullifier(self.generation, epoch, &self.identifier);
+        self.known[self.oldest] = Some((epoch, nullifier));
+        self.oldest = (self.oldest + 1) % REMEMBERED;
+        self.computed_total += 1;
+        nullifier
+    }
+
+    /// How many were computed.
+    pub fn computed_total(&self) -> u64 {
+        self.computed_total
+    }
+}
+
 #[cfg(test)]
 mod tests;

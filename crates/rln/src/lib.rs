@@ -9,7 +9,7 @@
 //! [`Token`]s of a [`Pool`]; [`Prover::prove`] is the way without any of it.
 //!
 //! Clocks are arguments, and no thread is started here. The only I/O is in [`MessageIdCounter`],
-//! [`IdentityFile`], [`Prover::with_table_file`], the tree's snapshots, and the seeds of blinding.
+//! [`IdentityFile`], [`Keystore`], [`Prover::with_table_file`], the tree's snapshots, and the seeds of blinding.
 
 pub mod batch;
 pub mod check;
@@ -19,6 +19,7 @@ pub mod external;
 pub mod field;
 pub mod identity;
 pub mod key;
+pub mod keystore;
 pub mod member;
 pub mod nullifiers;
 pub mod pool;
@@ -45,10 +46,11 @@ pub use batch::{BatchPolicy, Batcher, Job, VerifyCosts};
 pub use check::{CheckedProof, Policy, Rejection};
 pub use counter::{CounterError, MessageIdCounter, Reserved};
 pub use epoch::{Epoch, MalformedEpoch};
-pub use external::{Generation, RlnIdentifier, external_nullifier};
+pub use external::{ExternalNullifiers, Generation, RlnIdentifier, external_nullifier};
 pub use field::{Fr, NonCanonical, fr_from_le, fr_to_le, hash_to_field};
 pub use identity::{Identity, IdentityFile, IdentityFileError, rate_commitment};
 pub use key::{Key, KeyError};
+pub use keystore::{CredentialKey, Keystore, KeystoreCredential, KeystoreError};
 pub use member::Member;
 pub use nullifiers::{
     Full, NullifierLimits, NullifierLog, RecoveredSecret, Seen, SharedNullifierLog, recover_secret,

@@ -26,7 +26,7 @@ enum Command {
     Model(model::Args),
     /// Run a node
     Node(node::Args),
-    /// Rate-limit memberships and proofs: keygen, register, list, remove, prove, verify, bench
+    /// Rate-limit memberships and proofs: keygen, register, list, remove, keystore, prove, ...
     Rln(Box<rln::Args>),
     /// A network in virtual time: run a scenario, compare it with published figures
     Sim(sim::Args),

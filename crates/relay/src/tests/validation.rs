@@ -346,3 +346,13 @@ fn an_answer_that_nobody_waits_for_changes_nothing() {
     assert_eq!(solo.answer(ticket, false).len(), 0);
     solo.assert_idle();
 }
+
+#[test]
+fn an_epochs_external_nullifier_is_computed_once() {
+    let mut solo = Solo::new();
+    for (number, text) in ["first", "second", "third"].into_iter().enumerate() {
+        solo.accept(1, &proved(text, number as u64 + 1));
+    }
+    let externals = solo.relay.externals.as_ref();
+    assert_eq!(externals.map(|kept| kept.computed_total()), Some(1));
+}

@@ -2,6 +2,7 @@ use ark_ff::PrimeField;
 use proptest::prelude::*;
 
 use super::*;
+use crate::external::external_nullifier;
 use crate::field::fr_to_le;
 
 const NOW_S: u64 = 1_700_000_000;

@@ -61,3 +61,21 @@ fn epoch_identifier_and_generation_all_matter() {
         assert_ne!(base, other);
     }
 }
+
+#[test]
+fn each_epochs_nullifier_is_computed_once_and_old_ones_are_forgotten() {
+    for generation in [Generation::Direct, Generation::Hashed] {
+        let mut kept = ExternalNullifiers::new(generation, RlnIdentifier::WAKU);
+        let direct = |epoch| external_nullifier(generation, Epoch(epoch), &RlnIdentifier::WAKU);
+        for epoch in [5, 5, 6, 5, 7, 8, 5, 6, 7, 8] {
+            assert_eq!(kept.get(Epoch(epoch)), direct(epoch), "epoch {epoch}");
+        }
+        assert_eq!(kept.computed_total(), 4);
+        // The fifth takes the place of the first.
+        assert_eq!(kept.get(Epoch(9)), direct(9));
+        assert_eq!(kept.get(Epoch(8)), direct(8));
+        assert_eq!(kept.computed_total(), 5);
+        assert_eq!(kept.get(Epoch(5)), direct(5));
+        assert_eq!(kept.computed_total(), 6);
+    }
+}

@@ -7,6 +7,7 @@
 )]
 
 mod bench;
+mod keystore;
 mod membership;
 mod misuse;
 mod support;

@@ -6,6 +6,7 @@
 mod bench;
 mod files;
 mod keygen;
+mod keystore;
 mod list;
 mod network;
 mod prove;
@@ -41,6 +42,8 @@ enum Command {
     List(list::Args),
     /// Remove a member
     Remove(remove::Args),
+    /// Memberships in an encrypted file: new, list, import, export, password
+    Keystore(keystore::Args),
     /// Make a message with its rate-limit proof
     Prove(prove::Args),
     /// Judge a message as a relay does, nullifier log aside
@@ -57,6 +60,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         Command::Register(args) => register::run(args, json),
         Command::List(args) => list::run(args, json),
         Command::Remove(args) => remove::run(args, json),
+        Command::Keystore(args) => keystore::run(args, json),
         Command::Prove(args) => prove::run(args, json),
         Command::Verify(args) => verify::run(args, json),
         Command::Bench(args) => bench::run(args, json),

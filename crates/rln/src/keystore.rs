@@ -1,0 +1,254 @@
+//! Memberships in one file under a password: the keystore format of nwaku, version 0.2.
+//!
+//! One line of JSON holds any number of credentials, each encrypted by itself: PBKDF2-HMAC-SHA256
+//! for the key, AES-128-CTR for the text, Keccak-256 over half of the key and the ciphertext to
+//! tell a wrong password (Web3 secret storage; Waku's `rln-keystore` specification). What is not
+//! encrypted is how many there are and the names they go by.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use rand_core::CryptoRng;
+use serde::{Deserialize, Serialize};
+
+use crate::durable;
+
+mod credential;
+mod error;
+mod sealed;
+
+pub use credential::{CredentialDefect, CredentialKey, KeystoreCredential};
+pub use error::KeystoreError;
+pub use sealed::{MAX_ROUNDS, ROUNDS, SealDefect};
+
+use sealed::Sealed;
+
+/// Largest keystore file, bytes: a thousand credentials or so.
+pub const MAX_FILE_BYTES: u64 = 2 << 20;
+
+/// Most credentials of a keystore.
+pub const MAX_CREDENTIALS: usize = 1000;
+
+/// What nwaku calls the application; another one's file is refused.
+const APPLICATION: &str = "waku-rln-relay";
+const APP_IDENTIFIER: &str = "01234567890abcdef";
+const VERSION: &str = "0.2";
+
+/// A keystore in memory, its credentials still encrypted.
+#[derive(Clone, Debug)]
+pub struct Keystore {
+    credentials: BTreeMap<CredentialKey, Sealed>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct KeystoreFile {
+    application: String,
+    app_identifier: String,
+    version: String,
+    credentials: BTreeMap<CredentialKey, Entry>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Entry {
+    crypto: Sealed,
+}
+
+impl Keystore {
+    /// A keystore without credentials.
+    pub fn new() -> Self {
+        Self {
+            credentials: BTreeMap::new(),
+        }
+    }
+
+    /// Reads a keystore. Nothing is decrypted yet, but what decrypting would do is bounded:
+    /// the file's length, how many credentials, and the rounds that each password check takes.
+    ///
+    /// # Errors
+    /// [`KeystoreError::Io`], [`KeystoreError::TooLarge`], [`KeystoreError::NotAKeystore`],
+    /// [`KeystoreError::OtherApplication`], [`KeystoreError::TooMany`], [`KeystoreError::Sealed`].
+    pub fn read(path: &Path) -> Result<Self, KeystoreError> {
+        let io_error = |source| KeystoreError::io(path, source);
+        let mut json = Vec::new();
+        let file = File::open(path).map_err(io_error)?;
+        file.take(MAX_FILE_BYTES + 1)
+            .read_to_end(&mut json)
+            .map_err(io_error)?;
+        if json.len() as u64 > MAX_FILE_BYTES {
+            return Err(KeystoreError::TooLarge(path.to_owned()));
+        }
+        let file: KeystoreFile =
+            serde_json::from_slice(&json).map_err(|source| KeystoreError::NotAKeystore {
+                path: path.to_owned(),
+                source,
+            })?;
+        let expected = [
+            ("application", &file.application, APPLICATION),
+            ("appIdentifier", &file.app_identifier, APP_IDENTIFIER),
+            ("version", &file.version, VERSION),
+        ];
+        for (field, found, expected) in expected {
+            if found != expected {
+                return Err(KeystoreError::OtherApplication {
+                    path: path.to_owned(),
+                    field,
+                    found: found.clone(),
+                    expected,
+                });
+            }
+        }
+        if file.credentials.len() > MAX_CREDENTIALS {
+            return Err(KeystoreError::TooMany);
+        }
+        let credentials: BTreeMap<_, _> = file
+            .credentials
+            .into_iter()
+            .map(|(key, entry)| (key, entry.crypto))
+            .collect();
+        for (key, sealed) in &credentials {
+            sealed.check().map_err(|what| sealed_error(key, what))?;
+        }
+        Ok(Self { credentials })
+    }
+
+    /// Writes a new file with mode 0600; after a crash it is there whole or not at all.
+    ///
+    /// # Errors
+    /// [`KeystoreError::Exists`] when there is a file, [`KeystoreError::Io`] otherwise.
+    pub fn create(&self, path: &Path) -> Result<(), KeystoreError> {
+        let exists = path.try_exists();
+        if exists.map_err(|source| KeystoreError::io(path, source))? {
+            return Err(KeystoreError::Exists(path.to_owned()));
+        }
+        self.replace(path)
+    }
+
+    /// Writes the keystore in place of the file at `path`, with mode 0600; a crash leaves the old
+    /// or the new one. Two processes that change one keystore at a time need a lock around reading
+    /// and this.
+    ///
+    /// # Errors
+    /// [`KeystoreError::Io`].
+    pub fn replace(&self, path: &Path) -> Result<(), KeystoreError> {
+        let file = KeystoreFile {
+            application: APPLICATION.into(),
+            app_identifier: APP_IDENTIFIER.into(),
+            version: VERSION.into(),
+            credentials: self
+                .credentials
+                .iter()
+                .map(|(key, sealed)| {
+                    let crypto = sealed.clone();
+                    (key.clone(), Entry { crypto })
+                })
+                .collect(),
+        };
+        let mut json = serde_json::to_vec(&file).expect("strings and numbers have a JSON form");
+        // nwaku ends the object with a line break and looks for it.
+        json.push(b'\n');
+        durable::replace(path, &json).map_err(|source| KeystoreError::io(path, source))
+    }
+
+    /// The names of the credentials, in order.
+    pub fn keys(&self) -> impl ExactSizeIterator<Item = &CredentialKey> {
+        self.credentials.keys()
+    }
+
+    /// Encrypts a credential and puts it in; gives the name it goes by.
+    ///
+    /// # Errors
+    /// [`KeystoreError::Present`] when there is one of the same chain, contract and index,
+    /// [`KeystoreError::TooMany`].
+    pub fn add<R: CryptoRng + ?Sized>(
+        &mut self,
+        credential: &KeystoreCredential,
+        password: &[u8],
+        rng: &mut R,
+    ) -> Result<CredentialKey, KeystoreError> {
+        let key = credential.key();
+        if self.credentials.contains_key(&key) {
+            return Err(KeystoreError::Present { key });
+        }
+        if self.credentials.len() >= MAX_CREDENTIALS {
+            return Err(KeystoreError::TooMany);
+        }
+        let sealed = Sealed::new(&credential.to_json(), password, ROUNDS, rng);
+        self.credentials.insert(key.clone(), sealed);
+        Ok(key)
+    }
+
+    /// Decrypts a credential. This takes [`ROUNDS`] hashes twice over, half a second or so.
+    ///
+    /// # Errors
+    /// [`KeystoreError::Unknown`], [`KeystoreError::WrongPassword`],
+    /// [`KeystoreError::Credential`] when what comes out is no credential of that name.
+    pub fn open(
+        &self,
+        key: &CredentialKey,
+        password: &[u8],
+    ) -> Result<KeystoreCredential, KeystoreError> {
+        let sealed = self.credentials.get(key);
+        let sealed = sealed.ok_or_else(|| KeystoreError::Unknown { key: key.clone() })?;
+        let opened = sealed.open(password);
+        let json = opened
+            .map_err(|what| sealed_error(key, what))?
+            .ok_or_else(|| KeystoreError::WrongPassword { key: key.clone() })?;
+        let defect = |what| KeystoreError::Credential {
+            key: key.clone(),
+            what,
+        };
+        let credential = KeystoreCredential::from_json(&json).map_err(defect)?;
+        if credential.key() != *key {
+            return Err(defect(CredentialDefect::Name));
+        }
+        Ok(credential)
+    }
+
+    /// Encrypts all credentials anew. With an error nothing has changed.
+    ///
+    /// # Errors
+    /// As [`Keystore::open`] for any of them: all must have the same password.
+    pub fn change_password<R: CryptoRng + ?Sized>(
+        &mut self,
+        old: &[u8],
+        new: &[u8],
+        rng: &mut R,
+    ) -> Result<(), KeystoreError> {
+        let mut changed = BTreeMap::new();
+        for key in self.credentials.keys() {
+            let credential = self.open(key, old)?;
+            let sealed = Sealed::new(&credential.to_json(), new, ROUNDS, rng);
+            changed.insert(key.clone(), sealed);
+        }
+        self.credentials = changed;
+        Ok(())
+    }
+}
+
+impl Default for Keystore {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl KeystoreError {
+    fn io(path: &Path, source: io::Error) -> Self {
+        Self::Io {
+            path: path.to_owned(),
+            source,
+        }
+    }
+}
+
+fn sealed_error(key: &CredentialKey, what: SealDefect) -> KeystoreError {
+    KeystoreError::Sealed {
+        key: key.clone(),
+        what,
+    }
+}
+
+#[cfg(test)]
+mod tests;

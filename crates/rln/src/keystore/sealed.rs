@@ -1,0 +1,217 @@
+//! One encrypted text: key derivation, cipher, authentication code.
+
+use aes::Aes128;
+use aes::cipher::{KeyIvInit, StreamCipher};
+use ctr::Ctr128BE;
+use hmac::Hmac;
+use rand_core::CryptoRng;
+use serde::{Deserialize, Serialize};
+use sha2::Sha256;
+use sha3::{Digest, Keccak256};
+use subtle::ConstantTimeEq;
+use zeroize::Zeroizing;
+
+/// Rounds of PBKDF2 that a new credential is made with.
+pub const ROUNDS: u32 = 1_000_000;
+
+/// Most rounds that are done for somebody else's file: some seconds.
+pub const MAX_ROUNDS: u32 = 10_000_000;
+
+/// Longest ciphertext and salt that are accepted, bytes. Ours have about 700 and 16.
+const MAX_CIPHERTEXT_BYTES: usize = 8192;
+const MAX_SALT_BYTES: usize = 128;
+
+const CIPHER: &str = "aes-128-ctr";
+const KDF: &str = "pbkdf2";
+const PRF: &str = "hmac-sha256";
+const KEY_BYTES: usize = 32;
+const SALT_BYTES: usize = 16;
+
+/// Why a credential cannot be decrypted whatever the password is.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SealDefect {
+    /// A method other than the format's only one.
+    #[error("{field} is {found:?}, {expected:?} is expected")]
+    Method {
+        /// Which field.
+        field: &'static str,
+        /// What it says.
+        found: String,
+        /// What it should say.
+        expected: &'static str,
+    },
+    /// The derived key would have another length.
+    #[error("dklen is {found}, {KEY_BYTES} is expected")]
+    KeyLength {
+        /// What the file says, bytes.
+        found: u32,
+    },
+    /// More work than we do for a file, or none.
+    #[error("{found} rounds of PBKDF2, 1 to {MAX_ROUNDS} are done")]
+    Rounds {
+        /// What the file says.
+        found: u32,
+    },
+    /// Not hexadecimal, or of a length that does not fit.
+    #[error("{field} is not hexadecimal of the right length")]
+    Hex {
+        /// Which field.
+        field: &'static str,
+    },
+}
+
+/// The `crypto` object of a credential, as it is in the file.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Sealed {
+    cipher: String,
+    cipherparams: CipherParams,
+    ciphertext: String,
+    kdf: String,
+    kdfparams: KdfParams,
+    mac: String,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct CipherParams {
+    iv: String,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct KdfParams {
+    dklen: u32,
+    c: u32,
+    prf: String,
+    salt: String,
+}
+
+/// [`Sealed`] with its fields decoded and within bounds.
+struct Decoded {
+    iv: [u8; 16],
+    ciphertext: Vec<u8>,
+    salt: Vec<u8>,
+    mac: [u8; 32],
+}
+
+impl Sealed {
+    /// Encrypts `text` under a key of its own.
+    pub(super) fn new<R: CryptoRng + ?Sized>(
+        text: &[u8],
+        password: &[u8],
+        rounds: u32,
+        rng: &mut R,
+    ) -> Self {
+        let (mut iv, mut salt) = ([0; 16], [0; SALT_BYTES]);
+        rng.fill_bytes(&mut iv);
+        rng.fill_bytes(&mut salt);
+        let key = derive(password, &salt, rounds);
+        let mut ciphertext = text.to_vec();
+        apply_cipher(&key, &iv, &mut ciphertext);
+        Self {
+            cipher: CIPHER.into(),
+            cipherparams: CipherParams {
+                iv: hex::encode(iv),
+            },
+            mac: hex::encode(mac(&key, &ciphertext)),
+            ciphertext: hex::encode(ciphertext),
+            kdf: KDF.into(),
+            kdfparams: KdfParams {
+                dklen: KEY_BYTES as u32,
+                c: rounds,
+                prf: PRF.into(),
+                salt: hex::encode(salt),
+            },
+        }
+    }
+
+    /// Rounds of PBKDF2.
+    #[cfg(test)]
+    pub(super) fn rounds(&self) -> u32 {
+        self.kdfparams.c
+    }
+
+    /// Everything that can be told without the password.
+    pub(super) fn check(&self) -> Result<(), SealDefect> {
+        self.decode().map(|_| ())
+    }
+
+    /// The text; `None` when the password is wrong or the ciphertext was changed.
+    pub(super) fn open(&self, password: &[u8]) -> Result<Option<Zeroizing<Vec<u8>>>, SealDefect> {
+        let Decoded {
+            iv,
+            ciphertext,
+            salt,
+            mac: expected,
+        } = self.decode()?;
+        let key = derive(password, &salt, self.kdfparams.c);
+        // Where the codes first differ must not show in the time this takes.
+        if !bool::from(mac(&key, &ciphertext).ct_eq(&expected)) {
+            return Ok(None);
+        }
+        let mut text = Zeroizing::new(ciphertext);
+        apply_cipher(&key, &iv, &mut text);
+        Ok(Some(text))
+    }
+
+    fn decode(&self) -> Result<Decoded, SealDefect> {
+        let methods = [
+            ("cipher", &self.cipher, CIPHER),
+            ("kdf", &self.kdf, KDF),
+            ("prf", &self.kdfparams.prf, PRF),
+        ];
+        for (field, found, expected) in methods {
+            if !found.eq_ignore_ascii_case(expected) {
+                return Err(SealDefect::Method {
+                    field,
+                    found: found.clone(),
+                    expected,
+                });
+            }
+        }
+        let KdfParams { dklen, c, .. } = self.kdfparams;
+        if dklen as usize != KEY_BYTES {
+            return Err(SealDefect::KeyLength { found: dklen });
+        }
+        if !(1..=MAX_ROUNDS).contains(&c) {
+            return Err(SealDefect::Rounds { found: c });
+        }
+        Ok(Decoded {
+            iv: fixed("iv", &self.cipherparams.iv)?,
+            ciphertext: bytes("ciphertext", &self.ciphertext, MAX_CIPHERTEXT_BYTES)?,
+            salt: bytes("salt", &self.kdfparams.salt, MAX_SALT_BYTES)?,
+            mac: fixed("mac", &self.mac)?,
+        })
+    }
+}
+
+/// The 32 bytes of which the first half encrypts and the second authenticates.
+fn derive(password: &[u8], salt: &[u8], rounds: u32) -> Zeroizing<[u8; KEY_BYTES]> {
+    let mut key = Zeroizing::new([0; KEY_BYTES]);
+    pbkdf2::pbkdf2::<Hmac<Sha256>>(password, salt, rounds, key.as_mut_slice())
+        .expect("HMAC takes keys of any length");
+    key
+}
+
+fn apply_cipher(key: &[u8; KEY_BYTES], iv: &[u8; 16], text: &mut [u8]) {
+    let mut key_half = Zeroizing::new([0; 16]);
+    key_half.copy_from_slice(&key[..16]);
+    Ctr128BE::<Aes128>::new((&*key_half).into(), iv.into()).apply_keystream(text);
+}
+
+fn mac(key: &[u8; KEY_BYTES], ciphertext: &[u8]) -> [u8; 32] {
+    let hasher = Keccak256::new_with_prefix(&key[16..]);
+    hasher.chain_update(ciphertext).finalize().into()
+}
+
+fn bytes(field: &'static str, digits: &str, max_bytes: usize) -> Result<Vec<u8>, SealDefect> {
+    let bytes = (digits.len() <= 2 * max_bytes).then(|| hex::decode(digits).ok());
+    bytes
+        .flatten()
+        .filter(|bytes| !bytes.is_empty())
+        .ok_or(SealDefect::Hex { field })
+}
+
+fn fixed<const N: usize>(field: &'static str, digits: &str) -> Result<[u8; N], SealDefect> {
+    let mut bytes = [0; N];
+    hex::decode_to_slice(digits, &mut bytes).map_err(|_| SealDefect::Hex { field })?;
+    Ok(bytes)
+}
