@@ -9,7 +9,8 @@ mod sqlite;
 mod view;
 
 pub use registry::{
-    Change, ChangeKind, MAX_LIMIT, Member, MemberIndex, Registry, RegistryError, Version,
+    Change, ChangeKind, MAX_LIMIT, Member, MemberIndex, Registry, RegistryError, RegistryId,
+    Version,
 };
 pub use sqlite::{Damage, SqliteRegistry, StorageError};
-pub use view::MembershipView;
+pub use view::{LoadError, MembershipView};

@@ -42,6 +42,16 @@ impl fmt::Display for Version {
     }
 }
 
+/// What tells one registry from another: 16 bytes, drawn or derived when the registry was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RegistryId(pub [u8; 16]);
+
+impl fmt::Display for RegistryId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
 /// A present member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Member {
@@ -90,6 +100,9 @@ pub enum ChangeKind {
 /// Its state is a log: version `v` is the state after the first `v` changes. Followers read the
 /// changes after the version that they know, see [`crate::MembershipView`].
 pub trait Registry: Send + Sync {
+    /// Which registry this is: the same for as long as its log only grows, wherever it is kept.
+    fn id(&self) -> RegistryId;
+
     /// Registers a commitment with a limit in messages per epoch.
     ///
     /// # Errors

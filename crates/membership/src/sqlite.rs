@@ -7,7 +7,8 @@ use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehav
 use undertone_rln::{Fr, fr_from_le, fr_to_le};
 
 use crate::registry::{
-    Change, ChangeKind, MAX_LIMIT, Member, MemberIndex, Registry, RegistryError, Version,
+    Change, ChangeKind, MAX_LIMIT, Member, MemberIndex, Registry, RegistryError, RegistryId,
+    Version,
 };
 
 mod error;
@@ -23,6 +24,7 @@ pub use error::{Damage, StorageError};
 pub struct SqliteRegistry {
     path: PathBuf,
     max_limit: u32,
+    id: RegistryId,
     connection: Mutex<Connection>,
 }
 
@@ -43,10 +45,11 @@ impl SqliteRegistry {
     /// [`StorageError`], which names the file and the remedy.
     pub fn open_or_create(path: impl Into<PathBuf>, max_limit: u32) -> Result<Self, StorageError> {
         let path = path.into();
-        let (connection, max_limit) = schema::open(&path, max_limit.clamp(1, MAX_LIMIT))?;
+        let (connection, settings) = schema::open(&path, max_limit.clamp(1, MAX_LIMIT))?;
         Ok(Self {
             path,
-            max_limit,
+            max_limit: settings.max_limit,
+            id: settings.id,
             connection: Mutex::new(connection),
         })
     }
@@ -122,6 +125,10 @@ impl SqliteRegistry {
 }
 
 impl Registry for SqliteRegistry {
+    fn id(&self) -> RegistryId {
+        self.id
+    }
+
     fn register(&self, commitment: Fr, limit: u32) -> Result<MemberIndex, RegistryError> {
         let max_limit = self.max_limit;
         if commitment == Fr::from(0) {

@@ -1,14 +1,35 @@
 //! A follower of a registry: the tree and the accepted roots.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use undertone_rln::tree::{MerkleTree, snapshot};
 use undertone_rln::{Fr, MerklePath, RootWindow, SnapshotError, rate_commitment};
 
-use crate::registry::{Change, ChangeKind, MemberIndex, Registry, RegistryError, Version};
+use crate::registry::{
+    Change, ChangeKind, MemberIndex, Registry, RegistryError, RegistryId, Version,
+};
 
 /// Changes fetched at once.
 const PAGE: usize = 1024;
+
+/// Why no view was loaded. Start from [`MembershipView::new`] then: the registry has everything, the
+/// snapshot only saves time.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The file cannot be read, or is damaged.
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
+    /// The file is of another registry.
+    #[error("{path}: of registry {found}, this is {expected}; the tree has to be rebuilt from it")]
+    OtherRegistry {
+        /// The file.
+        path: PathBuf,
+        /// The registry that the file belongs to.
+        found: RegistryId,
+        /// The registry that is followed.
+        expected: RegistryId,
+    },
+}
 
 /// The membership tree and the newest roots, as of a registry's version.
 #[derive(Clone, Debug)]
@@ -30,16 +51,26 @@ impl MembershipView {
         }
     }
 
-    /// The view that was saved at `path`, if there is a file. It goes on from there with the registry
-    /// that it followed, and must not be given another one.
+    /// The view of `registry` that was saved at `path`, if there is a file. It goes on from there.
     ///
     /// # Errors
-    /// [`SnapshotError`]. Start from [`MembershipView::new`] then: the registry has everything, the
-    /// snapshot only saves time.
-    pub fn load(path: &Path, capacity: usize) -> Result<Option<Self>, SnapshotError> {
+    /// [`LoadError`].
+    pub fn load(
+        path: &Path,
+        registry: RegistryId,
+        capacity: usize,
+    ) -> Result<Option<Self>, LoadError> {
         let Some(snapshot) = snapshot::load(path)? else {
             return Ok(None);
         };
+        let found = RegistryId(snapshot.registry);
+        if found != registry {
+            return Err(LoadError::OtherRegistry {
+                path: path.to_owned(),
+                found,
+                expected: registry,
+            });
+        }
         let mut view = Self::new(capacity);
         view.tree = snapshot.tree;
         view.version = Version(snapshot.version);
@@ -49,12 +80,12 @@ impl MembershipView {
         Ok(Some(view))
     }
 
-    /// Saves the view in place of the file at `path`; a crash leaves the old or the new one.
+    /// Saves the view of `registry` in place of the file at `path`; a crash leaves the old or the new one.
     ///
     /// # Errors
     /// [`SnapshotError::Io`].
-    pub fn save(&self, path: &Path) -> Result<(), SnapshotError> {
-        snapshot::save(path, self.version.0, &self.tree, &self.roots)
+    pub fn save(&self, path: &Path, registry: RegistryId) -> Result<(), SnapshotError> {
+        snapshot::save(path, registry.0, self.version.0, &self.tree, &self.roots)
     }
 
     /// Takes in what happened since the last call; tells whether anything did.

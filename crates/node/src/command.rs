@@ -3,9 +3,14 @@
 use libp2p::{Multiaddr, PeerId};
 use thiserror::Error;
 use tokio::sync::oneshot;
-use undertone_gossip::{Stats, Usage};
 use undertone_message::{MessageHash, PubsubTopic, WakuMessage};
-use undertone_rln::{BatchPolicy, PoolConfig, PoolSnapshot};
+
+mod snapshots;
+
+pub use snapshots::{
+    GossipSnapshot, JobSizes, MembershipSnapshot, MetricsSnapshot, RlnSnapshot, TokenSnapshot,
+    TopicSnapshot, Totals, VerifierSnapshot,
+};
 
 /// One request; the answer goes to `reply`, and a dropped `reply` means that nobody waits.
 #[derive(Debug)]
@@ -65,59 +70,16 @@ pub enum Command {
         /// The answer.
         reply: oneshot::Sender<Option<RlnSnapshot>>,
     },
+    /// Everything that is counted.
+    Metrics {
+        /// The answer.
+        reply: oneshot::Sender<Box<MetricsSnapshot>>,
+    },
     /// Stop; answered when everything is closed.
     Shutdown {
         /// The answer.
         reply: oneshot::Sender<()>,
     },
-}
-
-/// The router at one moment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct GossipSnapshot {
-    /// Totals since the start.
-    pub stats: Stats,
-    /// How much of its bounds is in use.
-    pub usage: Usage,
-}
-
-/// Rate limiting at one moment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RlnSnapshot {
-    /// Whether the node has a membership.
-    pub may_publish: bool,
-    /// The tokens prepared ahead; `None` without a membership, or when its proofs know no tokens.
-    pub tokens: Option<TokenSnapshot>,
-    /// The threads that check proofs.
-    pub verifier: VerifierSnapshot,
-}
-
-/// The pool of tokens at one moment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TokenSnapshot {
-    /// How many are prepared, and at which cost.
-    pub config: PoolConfig,
-    /// What has become of them.
-    pub state: PoolSnapshot,
-}
-
-/// The threads that check proofs, at one moment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct VerifierSnapshot {
-    /// How many there are.
-    pub threads: usize,
-    /// When they check proofs together.
-    pub policy: BatchPolicy,
-    /// Proofs that wait.
-    pub waiting: usize,
-    /// Peers whose proofs are checked singly, because they delivered a bad one.
-    pub suspects: usize,
-    /// Proofs that were checked.
-    pub checked_total: u64,
-    /// Those of them that did not hold.
-    pub bad_total: u64,
-    /// Batches that were checked.
-    pub batches_total: u64,
 }
 
 /// A message that was sent.

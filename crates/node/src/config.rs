@@ -87,6 +87,8 @@ pub struct RlnConfig {
     pub counter_file: PathBuf,
     /// Where the prover's tables are kept; computed again if they are not there.
     pub tables_file: PathBuf,
+    /// Where the membership tree is kept between runs; built from the registry if it is not there.
+    pub tree_file: PathBuf,
     /// Proofs prepared ahead of messages.
     pub tokens: PoolConfig,
     /// Threads that check proofs; at least 1.

@@ -10,8 +10,8 @@ use undertone_gossip::MessageId;
 use undertone_message::{MessageHash, PubsubTopic, WakuMessage, message_hash};
 
 use crate::command::{
-    Command, ConnectFailure, GossipSnapshot, HealthReport, NodeInfo, PeerSnapshot, PublishFailure,
-    Published, RlnSnapshot, SubscribeFailure,
+    Command, ConnectFailure, GossipSnapshot, HealthReport, MetricsSnapshot, NodeInfo, PeerSnapshot,
+    PublishFailure, Published, RlnSnapshot, SubscribeFailure,
 };
 
 #[cfg(test)]
@@ -174,6 +174,11 @@ impl NodeHandle {
     /// How far proofs are made and checked; `None` when rate limiting is off.
     pub async fn rln(&self) -> Result<Option<RlnSnapshot>, Stopped> {
         self.ask(|reply| Command::Rln { reply }).await
+    }
+
+    /// Everything that is counted.
+    pub async fn metrics(&self) -> Result<Box<MetricsSnapshot>, Stopped> {
+        self.ask(|reply| Command::Metrics { reply }).await
     }
 
     /// Stops the node and waits until it has; a node that has stopped already is success.

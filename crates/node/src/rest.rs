@@ -20,6 +20,7 @@ mod cache;
 mod errors;
 mod health;
 mod info;
+mod metrics;
 mod peers;
 mod relay;
 mod rln;
@@ -70,6 +71,7 @@ pub fn router(handle: NodeHandle, config: RestConfig) -> Router {
     let mut router = Router::new()
         .merge(health::routes())
         .merge(info::routes())
+        .merge(metrics::routes())
         .merge(rln::routes());
     if config.relay {
         router = router.merge(relay::routes()).merge(auto::routes());

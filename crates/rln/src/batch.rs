@@ -63,6 +63,10 @@ struct Waiting<T, P> {
     peer: P,
 }
 
+/// Most peers that are suspect at a time: whoever makes up identities for bad proofs gets no more of
+/// our memory.
+pub const MAX_SUSPECTS: usize = 4096;
+
 /// The proofs that wait for a worker. `T` names a proof, `P` the peer that it came from.
 ///
 /// The owner bounds the number of proofs that wait, as it holds their bytes. Times are nanoseconds
@@ -121,15 +125,17 @@ impl<T, P: Copy + Ord> Batcher<T, P> {
         Some(Job::Batch(batch))
     }
 
-    /// A proof that came from `peer` did not hold.
+    /// A proof that came from `peer` did not hold. Of more than [`MAX_SUSPECTS`], the one whose
+    /// suspicion ends first is let go.
     pub fn bad_proof(&mut self, peer: P, now_ns: u64) {
+        if self.suspects.len() >= MAX_SUSPECTS && !self.suspects.contains_key(&peer) {
+            let soonest = self.suspects.iter().min_by_key(|(_, until_ns)| **until_ns);
+            if let Some(soonest) = soonest.map(|(peer, _)| *peer) {
+                self.suspects.remove(&soonest);
+            }
+        }
         let until_ns = now_ns.saturating_add(self.policy.suspect_for_ns);
         self.suspects.insert(peer, until_ns);
-    }
-
-    /// Forgets a peer that is gone for good; without this, suspicion ends by itself.
-    pub fn forget(&mut self, peer: P) {
-        self.suspects.remove(&peer);
     }
 
     /// Number of proofs that wait.

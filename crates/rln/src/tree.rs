@@ -119,6 +119,12 @@ impl MerkleTree {
         self.node(DEPTH, 0)
     }
 
+    /// Number of leaves that are not empty. Looks at all of them.
+    pub fn occupied(&self) -> usize {
+        let leaves = self.levels[0].iter();
+        leaves.filter(|leaf| **leaf != Fr::ZERO).count()
+    }
+
     /// Memory that the nodes take, in bytes, with what is reserved for more.
     pub fn memory_bytes(&self) -> usize {
         let nodes: usize = self.levels.iter().map(Vec::capacity).sum();

@@ -8,13 +8,16 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 use super::error::{Damage, StorageError, storage};
-use crate::registry::MAX_LIMIT;
+use crate::registry::{MAX_LIMIT, RegistryId};
 
 /// "UTMR", in the header of the file: tells a registry from other SQLite files.
 const APPLICATION_ID: i32 = 0x5554_4d52;
 
-/// Layout of the tables. A file with another number was made by another version of the program.
-pub(super) const SCHEMA_VERSION: i32 = 1;
+/// Layout of the tables. A file with a higher number was made by a later version of the program.
+pub(super) const SCHEMA_VERSION: i32 = 2;
+
+/// Layout before registries had an identity. Such a file gets one when it is opened.
+const SCHEMA_WITHOUT_IDENTITY: i32 = 1;
 
 /// How long a call waits for another process that is writing.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -40,9 +43,35 @@ const TABLES: &str = "
     ) STRICT;
 ";
 
+/// Which registry this is, drawn when the table was made. SQLite seeds its generator with the
+/// operating system's.
+const IDENTITY: &str = "
+    CREATE TABLE identity (
+        only INTEGER PRIMARY KEY CHECK (only = 1),
+        id BLOB NOT NULL CHECK (length(id) = 16)
+    ) STRICT;
+    INSERT INTO identity (only, id) VALUES (1, randomblob(16));
+";
+
+/// What a registry was made with.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Settings {
+    /// The largest limit that it gives, in messages per epoch.
+    pub(super) max_limit: u32,
+    /// Which registry it is.
+    pub(super) id: RegistryId,
+}
+
+/// What a file is before it is opened as a registry.
+enum Found {
+    Nothing,
+    WithoutIdentity,
+    Complete,
+}
+
 /// Opens the file, makes the tables where there is nothing, and checks it. Gives the connection and
-/// the registry's own bound of limits.
-pub(super) fn open(path: &Path, max_limit: u32) -> Result<(Connection, u32), StorageError> {
+/// the registry's own settings.
+pub(super) fn open(path: &Path, max_limit: u32) -> Result<(Connection, Settings), StorageError> {
     // Two processes that both find no file must not both set it up: SQLite answers the switch to
     // WAL with "busy" at once, without waiting. The lock is held for these few lines only.
     let lock_path = lock_path(path);
@@ -66,26 +95,29 @@ pub(super) fn open(path: &Path, max_limit: u32) -> Result<(Connection, u32), Sto
     let mut connection = Connection::open_with_flags(path, flags).map_err(&sql_error)?;
     connection.busy_timeout(BUSY_TIMEOUT).map_err(&sql_error)?;
     // Before anything is written, so that a foreign file stays as it is.
-    let is_new = identify(path, &connection)?;
+    let found = identify(path, &connection)?;
     let _: String = connection
         .query_one("PRAGMA journal_mode = WAL", [], |row| row.get(0))
         .map_err(&sql_error)?;
     connection
         .pragma_update(None, "synchronous", "FULL")
         .map_err(&sql_error)?;
-    if is_new {
+    if !matches!(found, Found::Complete) {
         let transaction = connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(&sql_error)?;
-        create(&transaction, max_limit).map_err(&sql_error)?;
+        if matches!(found, Found::Nothing) {
+            create(&transaction, max_limit).map_err(&sql_error)?;
+        }
+        identity(&transaction).map_err(&sql_error)?;
         transaction.commit().map_err(&sql_error)?;
     }
-    let max_limit = check(path, &connection)?;
-    Ok((connection, max_limit))
+    let settings = check(path, &connection)?;
+    Ok((connection, settings))
 }
 
-/// Whether the file is still empty; an error when it is something else than a registry.
-fn identify(path: &Path, connection: &Connection) -> Result<bool, StorageError> {
+/// What the file is; an error when it is something else than a registry.
+fn identify(path: &Path, connection: &Connection) -> Result<Found, StorageError> {
     let sql_error = storage(path);
     let number = |sql| {
         connection
@@ -97,8 +129,9 @@ fn identify(path: &Path, connection: &Connection) -> Result<bool, StorageError> 
     let tables: i32 = number("SELECT COUNT(*) FROM sqlite_schema")?;
     let path = || path.to_owned();
     match (application_id, tables) {
-        (0, 0) => Ok(true),
-        (APPLICATION_ID, _) if found == SCHEMA_VERSION => Ok(false),
+        (0, 0) => Ok(Found::Nothing),
+        (APPLICATION_ID, _) if found == SCHEMA_VERSION => Ok(Found::Complete),
+        (APPLICATION_ID, _) if found == SCHEMA_WITHOUT_IDENTITY => Ok(Found::WithoutIdentity),
         (APPLICATION_ID, _) => Err(StorageError::WrongSchema {
             path: path(),
             found,
@@ -113,12 +146,16 @@ fn create(transaction: &Transaction<'_>, max_limit: u32) -> rusqlite::Result<()>
         "INSERT INTO settings (only, max_limit) VALUES (1, ?1)",
         [max_limit],
     )?;
-    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)
+}
+
+fn identity(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+    transaction.execute_batch(IDENTITY)?;
     transaction.pragma_update(None, "user_version", SCHEMA_VERSION)
 }
 
 /// Lets SQLite look through the whole file, then reads the settings.
-fn check(path: &Path, connection: &Connection) -> Result<u32, StorageError> {
+fn check(path: &Path, connection: &Connection) -> Result<Settings, StorageError> {
     let sql_error = storage(path);
     let verdict: String = connection
         .query_one("PRAGMA quick_check(1)", [], |row| row.get(0))
@@ -133,7 +170,13 @@ fn check(path: &Path, connection: &Connection) -> Result<u32, StorageError> {
     let max_limit: u32 = connection
         .query_one("SELECT max_limit FROM settings", [], |row| row.get(0))
         .map_err(&sql_error)?;
-    Ok(max_limit.clamp(1, MAX_LIMIT))
+    let id = connection
+        .query_one("SELECT id FROM identity", [], |row| row.get(0))
+        .map_err(&sql_error)?;
+    Ok(Settings {
+        max_limit: max_limit.clamp(1, MAX_LIMIT),
+        id: RegistryId(id),
+    })
 }
 
 fn lock_path(path: &Path) -> PathBuf {

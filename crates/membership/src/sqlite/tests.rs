@@ -192,14 +192,39 @@ fn another_schema_is_refused() {
     let registry = SqliteRegistry::open(&path).unwrap();
     registry
         .connection()
-        .pragma_update(None, "user_version", 2)
+        .pragma_update(None, "user_version", 3)
         .unwrap();
     drop(registry);
     let error = SqliteRegistry::open(&path).unwrap_err();
     assert!(
-        matches!(error, StorageError::WrongSchema { found: 2, .. }),
+        matches!(error, StorageError::WrongSchema { found: 3, .. }),
         "{error}"
     );
+}
+
+#[test]
+fn a_registry_keeps_its_identity_and_no_other_has_it() {
+    let (_folder, path) = folder();
+    let (_other_folder, other_path) = folder();
+    let registry = SqliteRegistry::open(&path).unwrap();
+    let id = registry.id();
+    registry.register(Fr::from(1), 5).unwrap();
+    assert_eq!(SqliteRegistry::open(&path).unwrap().id(), id);
+    assert_ne!(SqliteRegistry::open(&other_path).unwrap().id(), id);
+}
+
+#[test]
+fn a_file_from_before_identities_gets_one_and_keeps_its_members() {
+    let (_folder, path) = folder();
+    let registry = SqliteRegistry::open_or_create(&path, 9).unwrap();
+    registry.register(Fr::from(1), 5).unwrap();
+    let back = "DROP TABLE identity; PRAGMA user_version = 1;";
+    registry.connection().execute_batch(back).unwrap();
+    drop(registry);
+    let migrated = SqliteRegistry::open(&path).unwrap();
+    assert_eq!(migrated.max_limit(), 9);
+    assert_eq!(migrated.members().unwrap().len(), 1);
+    assert_eq!(SqliteRegistry::open(&path).unwrap().id(), migrated.id());
 }
 
 #[test]

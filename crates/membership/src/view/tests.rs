@@ -26,6 +26,10 @@ impl Memory {
 }
 
 impl Registry for Memory {
+    fn id(&self) -> RegistryId {
+        RegistryId([7; 16])
+    }
+
     fn register(&self, commitment: Fr, limit: u32) -> Result<MemberIndex, RegistryError> {
         let log = self.log.lock().unwrap().clone();
         let next = log.iter().map(|c| c.index.get() + 1).max().unwrap_or(0);
@@ -215,11 +219,17 @@ fn a_saved_view_goes_on_where_it_was() {
     followed.refresh(&registry).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("tree");
-    assert!(MembershipView::load(&path, 3).unwrap().is_none());
-    followed.save(&path).unwrap();
+    assert!(
+        MembershipView::load(&path, registry.id(), 3)
+            .unwrap()
+            .is_none()
+    );
+    followed.save(&path, registry.id()).unwrap();
 
     registry.remove(MemberIndex::new(2).unwrap()).unwrap();
-    let mut loaded = MembershipView::load(&path, 3).unwrap().unwrap();
+    let mut loaded = MembershipView::load(&path, registry.id(), 3)
+        .unwrap()
+        .unwrap();
     assert_eq!(loaded.version(), Version(5));
     for view in [&mut followed, &mut loaded] {
         assert!(view.refresh(&registry).unwrap());
@@ -231,6 +241,22 @@ fn a_saved_view_goes_on_where_it_was() {
 }
 
 #[test]
+fn a_snapshot_of_another_registry_is_not_loaded() {
+    let registry = Memory::default();
+    registry.register(Fr::from(1), 20).unwrap();
+    let mut followed = MembershipView::new(3);
+    followed.refresh(&registry).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tree");
+    let other = RegistryId([8; 16]);
+    followed.save(&path, other).unwrap();
+    let error = MembershipView::load(&path, registry.id(), 3).unwrap_err();
+    let found = matches!(error, LoadError::OtherRegistry { found, .. } if found == other);
+    assert!(found, "{error}");
+    assert!(MembershipView::load(&path, other, 3).unwrap().is_some());
+}
+
+#[test]
 fn a_damaged_snapshot_is_replaced_by_the_registry() {
     let registry = Memory::default();
     registry.register(Fr::from(1), 20).unwrap();
@@ -238,21 +264,23 @@ fn a_damaged_snapshot_is_replaced_by_the_registry() {
     followed.refresh(&registry).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("tree");
-    followed.save(&path).unwrap();
+    followed.save(&path, registry.id()).unwrap();
     let mut bytes = std::fs::read(&path).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     std::fs::write(&path, bytes).unwrap();
 
-    let error = MembershipView::load(&path, 3).unwrap_err();
+    let error = MembershipView::load(&path, registry.id(), 3).unwrap_err();
     assert!(
         error.to_string().contains("rebuilt from the registry"),
         "{error}"
     );
     let mut rebuilt = MembershipView::new(3);
     rebuilt.refresh(&registry).unwrap();
-    rebuilt.save(&path).unwrap();
-    let loaded = MembershipView::load(&path, 3).unwrap().unwrap();
+    rebuilt.save(&path, registry.id()).unwrap();
+    let loaded = MembershipView::load(&path, registry.id(), 3)
+        .unwrap()
+        .unwrap();
     assert_eq!(loaded.tree().root(), followed.tree().root());
 }
 

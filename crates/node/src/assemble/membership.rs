@@ -1,10 +1,11 @@
 //! Rate limiting from the configuration: registry, verifier, and our own membership if we have one.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use undertone_membership::{MembershipView, Registry, RegistryError, SqliteRegistry};
 use undertone_rln::{
-    Identity, IdentityFile, Key, MessageIdCounter, Prover, TableFileOutcome, Verifier,
+    Generation, IdentityFile, Key, MessageIdCounter, Prover, TableFileOutcome, Verifier,
 };
 
 use super::AssembleError;
@@ -20,12 +21,35 @@ pub(super) fn open(
     let registry = Arc::new(
         SqliteRegistry::open_or_create(&config.registry, limit).map_err(RegistryError::from)?,
     );
-    let mut view = MembershipView::new(relay.root_window);
-    view.refresh(&*registry)?;
-    let view = Arc::new(Mutex::new(view));
-    let proofs = match identity(config)? {
-        Some(identity) => member(config, relay, &key, &*registry, identity, &view)?,
-        None => None,
+    let view = followed(&config.tree_file, &*registry, relay.root_window)?;
+    let candidate = Candidate {
+        config: config.clone(),
+        generation: relay.policy.generation,
+        epoch_size_s: relay.policy.epoch_size_s,
+        key: Arc::clone(&key),
+        registry: Arc::clone(&registry) as Arc<dyn Registry>,
+        view: Arc::new(Mutex::new(view)),
+    };
+    let view = Arc::clone(&candidate.view);
+    let proofs = match candidate.look()? {
+        Standing::Member(proofs) => Some(proofs),
+        Standing::NoIdentity => {
+            tracing::warn!(
+                identity_file = %config.identity_file.display(),
+                "no identity: this node relays but cannot publish; make one with \
+                 `undertone rln keygen` and `undertone rln register`"
+            );
+            None
+        }
+        Standing::NotRegistered => {
+            tracing::warn!(
+                registry = %config.registry.display(),
+                identity_file = %config.identity_file.display(),
+                "the identity is not registered: this node relays but cannot publish; register \
+                 it with `undertone rln register`"
+            );
+            None
+        }
     };
     Ok(RlnOptions {
         registry,
@@ -33,58 +57,93 @@ pub(super) fn open(
         verifier_threads: config.verifier_threads,
         batches: config.batches,
         proofs,
+        joining: Some(Box::new(move || candidate.joined())),
         view,
+        snapshot_file: Some(config.tree_file.clone()),
     })
 }
 
-fn identity(config: &RlnConfig) -> Result<Option<Identity>, AssembleError> {
-    let path = &config.identity_file;
-    if !path.exists() {
-        tracing::warn!(
-            identity_file = %path.display(),
-            "no identity: this node relays but cannot publish; make one with \
-             `undertone rln keygen` and `undertone rln register`"
-        );
-        return Ok(None);
+/// The membership up to now: from the snapshot where there is one, and from the registry alone
+/// where it is missing, damaged or another registry's.
+fn followed(
+    snapshot: &Path,
+    registry: &dyn Registry,
+    root_window: usize,
+) -> Result<MembershipView, RegistryError> {
+    match MembershipView::load(snapshot, registry.id(), root_window) {
+        Ok(Some(mut view)) => match view.refresh(registry) {
+            Ok(_) => return Ok(view),
+            Err(error @ (RegistryError::RolledBack { .. } | RegistryError::Gap { .. })) => {
+                tracing::warn!(%error, "the saved membership tree is ahead of its registry; building it anew");
+            }
+            Err(error) => return Err(error),
+        },
+        Ok(None) => {}
+        Err(error) => {
+            tracing::warn!(%error, "cannot use the saved membership tree; building it anew");
+        }
     }
-    Ok(Some(IdentityFile::read(path)?))
+    let mut view = MembershipView::new(root_window);
+    view.refresh(registry)?;
+    Ok(view)
 }
 
-fn member(
-    config: &RlnConfig,
-    relay: &undertone_relay::RlnConfig,
-    key: &Arc<Key>,
-    registry: &dyn Registry,
-    identity: Identity,
-    view: &Arc<Mutex<MembershipView>>,
-) -> Result<Option<Box<dyn ProofSource>>, AssembleError> {
-    let Some(member) = registry.find(identity.commitment())? else {
-        tracing::warn!(
-            registry = %config.registry.display(),
-            identity_file = %config.identity_file.display(),
-            "the identity is not registered: this node relays but cannot publish; register it \
-             with `undertone rln register` and start again"
-        );
-        return Ok(None);
-    };
-    // The registry's limit is part of the leaf, so proofs are for that; the node may hold itself
-    // to less.
-    let own_limit = u32::try_from(config.message_limit)
-        .unwrap_or(u32::MAX)
-        .min(member.limit);
-    let proofs = MemberProofs {
-        counter: MessageIdCounter::open(&config.counter_file, own_limit)?,
-        identity,
-        index: member.index,
-        limit: member.limit,
-        generation: relay.policy.generation,
-        prover: Arc::new(prover(config, key)),
-        view: Arc::clone(view),
-    };
-    let epoch_size_s = relay.policy.epoch_size_s;
-    let pooled =
-        PooledProofs::start(proofs, config.tokens, epoch_size_s).map_err(StartError::Thread)?;
-    Ok(Some(Box::new(pooled)))
+/// A node that may be a member, or become one while it runs.
+struct Candidate {
+    config: RlnConfig,
+    generation: Generation,
+    epoch_size_s: u64,
+    key: Arc<Key>,
+    registry: Arc<dyn Registry>,
+    view: Arc<Mutex<MembershipView>>,
+}
+
+enum Standing {
+    NoIdentity,
+    NotRegistered,
+    Member(Box<dyn ProofSource>),
+}
+
+impl Candidate {
+    /// Whether it has become a member; what stands in the way is logged.
+    fn joined(&self) -> Option<Box<dyn ProofSource>> {
+        match self.look() {
+            Ok(Standing::Member(proofs)) => Some(proofs),
+            Ok(_) => None,
+            Err(error) => {
+                tracing::error!(%error, "cannot publish yet; will look again when the registry changes");
+                None
+            }
+        }
+    }
+
+    fn look(&self) -> Result<Standing, AssembleError> {
+        let config = &self.config;
+        if !config.identity_file.exists() {
+            return Ok(Standing::NoIdentity);
+        }
+        let identity = IdentityFile::read(&config.identity_file)?;
+        let Some(member) = self.registry.find(identity.commitment())? else {
+            return Ok(Standing::NotRegistered);
+        };
+        // The registry's limit is part of the leaf, so proofs are for that; the node may hold
+        // itself to less.
+        let own_limit = u32::try_from(config.message_limit)
+            .unwrap_or(u32::MAX)
+            .min(member.limit);
+        let proofs = MemberProofs {
+            counter: MessageIdCounter::open(&config.counter_file, own_limit)?,
+            identity,
+            index: member.index,
+            limit: member.limit,
+            generation: self.generation,
+            prover: Arc::new(prover(config, &self.key)),
+            view: Arc::clone(&self.view),
+        };
+        let pooled = PooledProofs::start(proofs, config.tokens, self.epoch_size_s)
+            .map_err(StartError::Thread)?;
+        Ok(Standing::Member(Box::new(pooled)))
+    }
 }
 
 /// The prover, with its tables from the file or put there.

@@ -59,6 +59,9 @@ impl EventLoop {
             Command::Rln { reply } => {
                 let _ = reply.send(self.rln.as_ref().map(RlnService::snapshot));
             }
+            Command::Metrics { reply } => {
+                let _ = reply.send(Box::new(self.metrics()));
+            }
             Command::Shutdown { reply } => {
                 // Taken by the loop itself, which has to end.
                 let _ = reply.send(());
@@ -103,6 +106,10 @@ impl EventLoop {
         outcome: Result<relay::Published, PublishError>,
     ) {
         self.proving_since.remove(&token);
+        match &outcome {
+            Ok(published) if published.peers > 0 => self.totals.published += 1,
+            _ => self.totals.publish_failed += 1,
+        }
         let Some(reply) = self.publishing.remove(&token) else {
             return;
         };

@@ -14,10 +14,11 @@ use undertone_relay::{Input, Output, ProofFailure, Relay, RelayReport};
 
 use super::dial::Dialling;
 use super::events::{NodeEvent, TimedEvent};
+use super::metrics;
 use super::peers::{PeerTable, ip_of};
 use super::rln::{RlnEvent, RlnService};
 use super::time::Clock;
-use crate::command::{Command, ConnectFailure, PeerOrigin, PublishFailure, Published};
+use crate::command::{Command, ConnectFailure, PeerOrigin, PublishFailure, Published, Totals};
 use crate::handle::Delivery;
 use crate::swarm::{Behaviour, BehaviourEvent, Gate, PubsubEvent};
 
@@ -50,6 +51,7 @@ pub(crate) struct EventLoop {
     pub(crate) joined: BTreeSet<PubsubTopic>,
     /// Inputs that follow from outputs: taken once the outputs are drained.
     pub(crate) follow_ups: Vec<Input>,
+    pub(crate) totals: Totals,
 }
 
 impl EventLoop {
@@ -97,6 +99,9 @@ impl EventLoop {
         }
         for (_, reply) in std::mem::take(&mut self.publishing) {
             let _ = reply.send(Err(PublishFailure::ShuttingDown));
+        }
+        if let Some(rln) = self.rln.take() {
+            rln.stop();
         }
         tracing::info!("stopped");
     }
@@ -150,17 +155,13 @@ impl EventLoop {
             }
             Output::Connect { identity, .. } => self.connect_offered(&identity),
             Output::Disconnect(peer) => self.disconnect(peer),
-            Output::Forgotten(peer) => {
-                if let Some(rln) = &self.rln {
-                    rln.forget(peer);
-                }
-                self.peers.release(peer);
-            }
+            Output::Forgotten(peer) => self.peers.release(peer),
             Output::VerifyProof {
                 ticket,
                 from,
                 statement,
             } => {
+                let from = from.and_then(|ix| self.peers.identity(ix));
                 if let Some(rln) = &self.rln {
                     rln.verify(ticket, from, statement);
                 }
@@ -185,6 +186,7 @@ impl EventLoop {
                 received,
                 from,
             } => {
+                self.totals.delivered += 1;
                 let delivery = Delivery {
                     id,
                     pubsub_topic: topic,
@@ -212,7 +214,9 @@ impl EventLoop {
             return;
         };
         let (handle, class) = (frame.handle, frame.class);
+        let frame_bytes = frame.frame.len() as u64;
         if self.swarm.behaviour_mut().pubsub.send(&peer, frame).is_ok() {
+            self.totals.queued_bytes += frame_bytes;
             return;
         }
         if class == Class::Control {
@@ -232,6 +236,7 @@ impl EventLoop {
         let Some(peer) = self.peers.identity(ix) else {
             return;
         };
+        self.totals.graylisted += 1;
         let score = self.relay.router().score(ix);
         tracing::info!(%peer, score, "disconnecting a peer below the graylist threshold");
         self.event(NodeEvent::Graylisted { peer, score });
@@ -256,6 +261,8 @@ impl EventLoop {
     fn report(&mut self, report: RelayReport) {
         match report {
             RelayReport::Rejected { from, reason, .. } => {
+                let label = metrics::reason_label(&reason);
+                *self.totals.rejected.entry(label).or_default() += 1;
                 if let Some(from) = self.peers.identity(from) {
                     tracing::debug!(%from, %reason, "message rejected");
                     self.event(NodeEvent::Rejected { from, reason });
@@ -266,6 +273,7 @@ impl EventLoop {
                 epoch,
                 secret,
             } => {
+                self.totals.spammers += 1;
                 if let Some(from) = self.peers.identity(from) {
                     tracing::warn!(%from, %epoch, "a member exceeded its limit; secret recovered");
                     self.event(NodeEvent::SpammerExposed { from, secret });
@@ -294,7 +302,18 @@ impl EventLoop {
                     result: *result,
                 });
             }
-            RlnEvent::Roots(roots) => self.input(Input::Roots(roots)),
+            RlnEvent::Membership { roots, now } => {
+                if let Some(rln) = &mut self.rln {
+                    rln.set_membership(now);
+                }
+                self.input(Input::Roots(roots));
+            }
+            RlnEvent::Joined(publisher) => {
+                tracing::info!("this node is a member now and can publish");
+                if let Some(rln) = &mut self.rln {
+                    rln.set_publisher(publisher);
+                }
+            }
         }
     }
 
@@ -377,6 +396,7 @@ impl EventLoop {
                 let Some(ix) = self.peers.find(&peer) else {
                     return;
                 };
+                self.totals.received_bytes += frame.len() as u64;
                 let started = self.swarm.behaviour_mut().pubsub.take_started(&peer);
                 for handle in started {
                     let progress = Progress::Started;

@@ -10,7 +10,9 @@ mod dial;
 mod event_loop;
 mod events;
 mod listen;
+mod membership;
 mod metadata;
+mod metrics;
 mod peers;
 mod priority;
 mod rln;
@@ -20,6 +22,6 @@ mod tokens;
 mod verify;
 
 pub use events::{NodeEvent, TimedEvent};
-pub use rln::{MemberProofs, ProofSource, RlnOptions};
+pub use rln::{Joining, MemberProofs, ProofSource, RlnOptions};
 pub use start::{NodeOptions, RunningNode, StartError, start};
 pub use tokens::{PoolMonitor, PooledProofs};

@@ -1,11 +1,11 @@
-//! Proofs on threads of their own: checking, making, and following the membership.
+//! Proofs on threads of their own: checking and making them.
 
-use std::sync::{Arc, Mutex, PoisonError, mpsc as std_mpsc};
-use std::thread;
-use std::time::Duration;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, mpsc as std_mpsc};
+use std::{fmt, io, thread};
 
+use libp2p::PeerId;
 use tokio::sync::mpsc;
-use undertone_gossip::PeerIx;
 use undertone_membership::{MemberIndex, MembershipView, Registry};
 use undertone_relay::{ProofFailure, ProofTicket};
 use undertone_rln::{
@@ -13,12 +13,10 @@ use undertone_rln::{
     ProofStatement, Prover, RateLimitProof, RlnIdentifier, RootWindow, Verifier,
 };
 
+use super::membership::{Follower, lock};
 use super::tokens::PoolMonitor;
 use super::verify::{Proof, VerifierPool};
-use crate::command::RlnSnapshot;
-
-/// How often the registry is asked for changes.
-const MEMBERSHIP_POLL: Duration = Duration::from_millis(250);
+use crate::command::{MembershipSnapshot, RlnSnapshot};
 
 /// Makes proofs for the node's own messages. Runs on a thread of its own and may block.
 pub trait ProofSource: Send {
@@ -34,6 +32,10 @@ pub trait ProofSource: Send {
     }
 }
 
+/// Looks whether this node has become a member, and gives its source of proofs then. Asked on a
+/// thread of its own after each change of the registry, until it gives one; may block.
+pub type Joining = Box<dyn FnMut() -> Option<Box<dyn ProofSource>> + Send>;
+
 /// What a node needs for rate limiting.
 pub struct RlnOptions {
     /// Who may publish.
@@ -46,8 +48,12 @@ pub struct RlnOptions {
     pub batches: BatchPolicy,
     /// Makes ours; `None` for a node that only relays.
     pub proofs: Option<Box<dyn ProofSource>>,
+    /// Asked while there is no `proofs`; `None` for a node that will never publish.
+    pub joining: Option<Joining>,
     /// The membership as this node follows it, shared with `proofs`.
     pub view: Arc<Mutex<MembershipView>>,
+    /// Where the view is saved now and then and at the end; `None` for nowhere.
+    pub snapshot_file: Option<PathBuf>,
 }
 
 /// The honest [`ProofSource`]: a registered member with a counter on disk.
@@ -104,22 +110,54 @@ pub(crate) enum RlnEvent {
         token: u64,
         result: Box<Result<RateLimitProof, ProofFailure>>,
     },
-    Roots(RootWindow),
+    Membership {
+        roots: RootWindow,
+        now: MembershipSnapshot,
+    },
+    /// The node has become a member.
+    Joined(Publisher),
 }
 
-struct ProveJob {
+pub(crate) struct ProveJob {
     token: u64,
     epoch: Epoch,
     x: Fr,
 }
 
+/// The thread that makes proofs. It stops when this is dropped.
+pub(crate) struct Publisher {
+    jobs: std_mpsc::Sender<ProveJob>,
+    tokens: Option<PoolMonitor>,
+}
+
+impl Publisher {
+    pub(super) fn start(
+        source: Box<dyn ProofSource>,
+        events: mpsc::UnboundedSender<RlnEvent>,
+    ) -> io::Result<Self> {
+        let tokens = source.tokens();
+        let (jobs, received) = std_mpsc::channel();
+        thread::Builder::new()
+            .name("rln-prove".into())
+            .spawn(move || prove_loop(&received, source, &events))?;
+        Ok(Self { jobs, tokens })
+    }
+}
+
+impl fmt::Debug for Publisher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Publisher").finish_non_exhaustive()
+    }
+}
+
 /// The event loop's end of the threads. They stop when it is dropped.
 pub(crate) struct RlnService {
     verify: VerifierPool,
-    prove: Option<std_mpsc::Sender<ProveJob>>,
-    tokens: Option<PoolMonitor>,
-    /// Dropped with the service: tells the membership thread to stop.
-    _stop: std_mpsc::Sender<()>,
+    publisher: Option<Publisher>,
+    membership: MembershipSnapshot,
+    /// Dropped: tells the membership thread to stop.
+    stop: std_mpsc::Sender<()>,
+    follower: thread::JoinHandle<()>,
 }
 
 impl RlnService {
@@ -127,47 +165,61 @@ impl RlnService {
     pub(crate) fn start(
         options: RlnOptions,
         events: mpsc::UnboundedSender<RlnEvent>,
-    ) -> std::io::Result<Self> {
+    ) -> io::Result<Self> {
         let threads = options.verifier_threads.max(1);
         let verify = VerifierPool::start(&options.verifier, options.batches, threads, &events)?;
-        let tokens = options.proofs.as_ref().and_then(|source| source.tokens());
-        let prove = match options.proofs {
-            Some(source) => {
-                let (sender, jobs) = std_mpsc::channel();
-                let events = events.clone();
-                thread::Builder::new()
-                    .name("rln-prove".into())
-                    .spawn(move || prove_loop(&jobs, source, &events))?;
-                Some(sender)
-            }
-            None => None,
+        let start = |source| Publisher::start(source, events.clone());
+        let publisher = options.proofs.map(start).transpose()?;
+        let follower = Follower {
+            joining: options.joining.filter(|_| publisher.is_none()),
+            registry: options.registry,
+            view: options.view,
+            snapshot_file: options.snapshot_file,
+            events,
         };
         let (stop, stopped) = std_mpsc::channel();
-        thread::Builder::new()
+        let follower = thread::Builder::new()
             .name("membership".into())
-            .spawn(move || {
-                membership_loop(&*options.registry, &options.view, &events, &stopped);
-            })?;
+            .spawn(move || follower.run(&stopped))?;
         Ok(Self {
             verify,
-            prove,
-            tokens,
-            _stop: stop,
+            publisher,
+            membership: MembershipSnapshot::default(),
+            stop,
+            follower,
         })
     }
 
+    /// Waits until the membership is saved.
+    pub(crate) fn stop(self) {
+        drop(self.stop);
+        // A panic there was logged where it happened.
+        let _ = self.follower.join();
+    }
+
+    pub(crate) fn set_membership(&mut self, now: MembershipSnapshot) {
+        self.membership = now;
+    }
+
+    /// From now on the node can publish.
+    pub(crate) fn set_publisher(&mut self, publisher: Publisher) {
+        self.publisher = Some(publisher);
+    }
+
     pub(crate) fn snapshot(&self) -> RlnSnapshot {
+        let tokens = self.publisher.as_ref().and_then(|p| p.tokens.as_ref());
         RlnSnapshot {
-            may_publish: self.prove.is_some(),
-            tokens: self.tokens.as_ref().map(PoolMonitor::snapshot),
+            may_publish: self.publisher.is_some(),
+            tokens: tokens.map(PoolMonitor::snapshot),
             verifier: self.verify.snapshot(),
+            membership: self.membership,
         }
     }
 
     pub(crate) fn verify(
         &self,
         ticket: ProofTicket,
-        from: Option<PeerIx>,
+        from: Option<PeerId>,
         statement: Box<ProofStatement>,
     ) {
         self.verify.push(Proof {
@@ -177,18 +229,15 @@ impl RlnService {
         });
     }
 
-    /// The index may soon be another peer's, who is no suspect.
-    pub(crate) fn forget(&self, peer: PeerIx) {
-        self.verify.forget(peer);
-    }
-
     /// Asks for a proof.
     ///
     /// # Errors
     /// At once when this node is no member.
     pub(crate) fn prove(&self, token: u64, epoch: Epoch, x: Fr) -> Result<(), ProofFailure> {
-        let prove = self.prove.as_ref().ok_or(ProofFailure::NoMembership)?;
-        prove
+        let publisher = self.publisher.as_ref();
+        let publisher = publisher.ok_or(ProofFailure::NoMembership)?;
+        publisher
+            .jobs
             .send(ProveJob { token, epoch, x })
             .map_err(|_| ProofFailure::NoMembership)
     }
@@ -205,46 +254,4 @@ fn prove_loop(
             return;
         }
     }
-}
-
-fn membership_loop(
-    registry: &dyn Registry,
-    view: &Mutex<MembershipView>,
-    events: &mpsc::UnboundedSender<RlnEvent>,
-    stopped: &std_mpsc::Receiver<()>,
-) {
-    let mut failing = false;
-    let mut version = None;
-    loop {
-        let refreshed = {
-            let mut view = lock(view);
-            let result = view.refresh(registry);
-            let changed = version.replace(view.version()) != Some(view.version());
-            result.map(|_| changed.then(|| view.roots().clone()))
-        };
-        match refreshed {
-            Ok(roots) => {
-                failing = false;
-                if let Some(roots) = roots
-                    && events.send(RlnEvent::Roots(roots)).is_err()
-                {
-                    return;
-                }
-            }
-            Err(error) if !failing => {
-                failing = true;
-                tracing::error!(%error, "cannot read the membership registry; will keep trying");
-            }
-            Err(_) => {}
-        }
-        match stopped.recv_timeout(MEMBERSHIP_POLL) {
-            Err(std_mpsc::RecvTimeoutError::Timeout) => {}
-            _ => return,
-        }
-    }
-}
-
-fn lock(view: &Mutex<MembershipView>) -> std::sync::MutexGuard<'_, MembershipView> {
-    // A refresh that panicked leaves the last whole version; the next one carries on from it.
-    view.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -195,6 +195,7 @@ async fn build(
         dialling: Default::default(),
         joined: Default::default(),
         follow_ups: Vec::new(),
+        totals: Default::default(),
     };
     event_loop.set_clock();
     for topic in options.topics {

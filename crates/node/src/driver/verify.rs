@@ -4,21 +4,22 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use std::{io, thread};
 
+use libp2p::PeerId;
 use tokio::sync::mpsc;
-use undertone_gossip::PeerIx;
 use undertone_relay::ProofTicket;
 use undertone_rln::prover::os_rng;
 use undertone_rln::{BatchPolicy, Batcher, Job, ProofStatement, Verifier, VerifyCosts};
 
 use super::rln::RlnEvent;
-use crate::command::VerifierSnapshot;
+use crate::command::{JobSizes, VerifierSnapshot};
 
 /// A proof to check.
 #[derive(Debug)]
 pub(super) struct Proof {
     pub(super) ticket: ProofTicket,
-    /// The peer that delivered it; `None` for our own.
-    pub(super) from: Option<PeerIx>,
+    /// The peer that delivered it; `None` for our own. Not its index: who comes back is still a
+    /// suspect, and may have another one.
+    pub(super) from: Option<PeerId>,
     pub(super) statement: Box<ProofStatement>,
 }
 
@@ -38,11 +39,12 @@ struct Shared {
 
 /// The relay bounds how many proofs are under way, so the queue needs no bound of its own.
 struct Queue {
-    batcher: Batcher<Proof, Option<PeerIx>>,
+    batcher: Batcher<Proof, Option<PeerId>>,
     closed: bool,
     checked_total: u64,
     bad_total: u64,
     batches_total: u64,
+    job_sizes: JobSizes,
 }
 
 impl VerifierPool {
@@ -60,6 +62,7 @@ impl VerifierPool {
                 checked_total: 0,
                 bad_total: 0,
                 batches_total: 0,
+                job_sizes: JobSizes::default(),
             }),
             changed: Condvar::new(),
             start: Instant::now(),
@@ -105,11 +108,8 @@ impl VerifierPool {
             checked_total: queue.checked_total,
             bad_total: queue.bad_total,
             batches_total: queue.batches_total,
+            job_sizes: queue.job_sizes,
         }
-    }
-
-    pub(super) fn forget(&self, peer: PeerIx) {
-        self.shared.lock().batcher.forget(Some(peer));
     }
 }
 
@@ -149,6 +149,7 @@ impl Shared {
         queue.checked_total += verdicts.len() as u64;
         queue.bad_total += bad as u64;
         queue.batches_total += u64::from(matches!(job, Job::Batch(_)));
+        queue.job_sizes.count(verdicts.len());
     }
 
     /// Waits for something to do; `None` when the owner is gone.

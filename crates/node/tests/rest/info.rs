@@ -2,7 +2,9 @@ use axum::{
     body::Body,
     http::{Request, StatusCode},
 };
-use undertone_node::command::{RlnSnapshot, TokenSnapshot, VerifierSnapshot};
+use undertone_node::command::{
+    JobSizes, MembershipSnapshot, RlnSnapshot, TokenSnapshot, VerifierSnapshot,
+};
 use undertone_rln::{BatchPolicy, PoolConfig, PoolSnapshot};
 
 use crate::support::{Api, PEER_A, Script, answer_ok, bad_request, config};
@@ -73,7 +75,9 @@ async fn rate_limiting_is_shown_with_its_tokens() {
             checked_total: 70,
             bad_total: 8,
             batches_total: 9,
+            job_sizes: JobSizes::default(),
         },
+        membership: MembershipSnapshot::default(),
     };
     let expected = concat!(
         r#"{"mayPublish":true,"tokens":{"size":8,"refreshRoots":25,"leadMs":60000,"#,

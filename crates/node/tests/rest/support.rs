@@ -233,7 +233,7 @@ async fn answer(
             Command::Rln { reply } => drop(reply.send(script.rln)),
             Command::Shutdown { reply } => drop(reply.send(())),
             // Not part of the API.
-            Command::Gossip { .. } => {}
+            Command::Gossip { .. } | Command::Metrics { .. } => {}
         }
     }
 }

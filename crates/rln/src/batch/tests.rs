@@ -97,11 +97,16 @@ fn suspicion_ends_by_itself_or_is_renewed() {
 }
 
 #[test]
-fn a_forgotten_peer_is_no_suspect() {
-    let mut batcher = with_waiting(&[ATTACKER; 4]);
-    batcher.bad_proof(ATTACKER, 0);
-    batcher.forget(ATTACKER);
-    assert_eq!(batcher.next_job(0), Some(Job::Batch(vec![0, 1, 2, 3])));
+fn made_up_peers_take_bounded_memory_and_the_longest_suspect_stays() {
+    let mut batcher = Batcher::new(POLICY, COSTS);
+    let sybils = 0..MAX_SUSPECTS as u32 + 10;
+    for (at, sybil) in sybils.clone().enumerate() {
+        batcher.bad_proof(sybil, at as u64);
+        batcher.push(sybil, sybil);
+    }
+    assert_eq!(batcher.suspects(), MAX_SUSPECTS);
+    // The first ten were let go, and are batched again.
+    assert_eq!(batcher.next_job(0), Some(Job::Batch((0..6).collect())));
 }
 
 #[test]

@@ -2,17 +2,20 @@
 //!
 //! ```text
 //! 0    magic "UTRLNTRE"
-//! 8    version of this format, u32 little-endian, as are all numbers: 1
+//! 8    version of this format, u32 little-endian, as are all numbers: 2
 //! 12   depth of the tree, u32
 //! 16   nodes kept of the lowest level, u32; of the level above half as many, rounded up, and so on
 //! 20   accepted roots, u32
 //! 24   the registry's version that the tree belongs to, u64
-//! 32   the nodes, the lowest level first; then the roots, the oldest first: 32 bytes each
+//! 32   the registry that the tree belongs to, 16 bytes
+//! 48   the nodes, the lowest level first; then the roots, the oldest first: 32 bytes each
 //! end  SHA-256 of everything before
 //! ```
 //!
 //! All inner nodes are kept, so that loading hashes nothing: 64 bytes per leaf. The checksum finds
 //! damage, not malice: whoever can write the file can also replace the registry.
+//!
+//! Version 1 did not name the registry; it is refused like any other version.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -26,8 +29,8 @@ use crate::field::{Fr, fr_from_le, fr_to_le};
 use crate::roots::RootWindow;
 
 const MAGIC: &[u8; 8] = b"UTRLNTRE";
-const FORMAT: u32 = 1;
-const HEADER_BYTES: usize = 32;
+const FORMAT: u32 = 2;
+const HEADER_BYTES: usize = 48;
 const CHECKSUM_BYTES: usize = 32;
 
 /// More roots than any network accepts.
@@ -36,6 +39,8 @@ const MAX_ROOTS: u32 = 1 << 16;
 /// What a snapshot file holds.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
+    /// The registry that the tree belongs to.
+    pub registry: [u8; 16],
     /// The registry's version that the tree belongs to.
     pub version: u64,
     /// The tree.
@@ -118,11 +123,13 @@ pub enum SnapshotDamage {
 /// [`SnapshotError::Io`].
 pub fn save(
     path: &Path,
+    registry: [u8; 16],
     version: u64,
     tree: &MerkleTree,
     roots: &RootWindow,
 ) -> Result<(), SnapshotError> {
-    durable::replace(path, &encode(version, tree, roots)).map_err(|source| SnapshotError::Io {
+    let bytes = encode(registry, version, tree, roots);
+    durable::replace(path, &bytes).map_err(|source| SnapshotError::Io {
         path: path.to_owned(),
         source,
     })
@@ -163,6 +170,7 @@ struct Header {
     leaves: u32,
     roots: u32,
     version: u64,
+    registry: [u8; 16],
 }
 
 impl Header {
@@ -173,6 +181,7 @@ impl Header {
                 leaves: 0,
                 roots: 0,
                 version: 0,
+                registry: [0; 16],
             };
             return Err(SnapshotDamage::Length {
                 found_bytes,
@@ -199,6 +208,9 @@ impl Header {
             leaves,
             roots,
             version: u64::from(number(24)) | u64::from(number(28)) << 32,
+            registry: header[32..]
+                .try_into()
+                .expect("the header ends with 16 bytes of registry"),
         };
         let expected_bytes = header.file_bytes();
         if found_bytes != expected_bytes {
@@ -217,7 +229,8 @@ impl Header {
         for (chunk, number) in bytes[8..24].as_chunks_mut::<4>().0.iter_mut().zip(numbers) {
             *chunk = number.to_le_bytes();
         }
-        bytes[24..].copy_from_slice(&self.version.to_le_bytes());
+        bytes[24..32].copy_from_slice(&self.version.to_le_bytes());
+        bytes[32..].copy_from_slice(&self.registry);
         bytes
     }
 
@@ -233,13 +246,14 @@ impl Header {
     }
 }
 
-fn encode(version: u64, tree: &MerkleTree, roots: &RootWindow) -> Vec<u8> {
+fn encode(registry: [u8; 16], version: u64, tree: &MerkleTree, roots: &RootWindow) -> Vec<u8> {
     let kept = roots.len().saturating_sub(MAX_ROOTS as usize);
     let roots: Vec<Fr> = roots.iter().skip(kept).copied().collect();
     let header = Header {
         leaves: tree.levels[0].len() as u32,
         roots: roots.len() as u32,
         version,
+        registry,
     };
     let mut bytes = Vec::with_capacity(header.file_bytes() as usize);
     bytes.extend_from_slice(&header.encode());
@@ -279,6 +293,7 @@ fn decode(header: &Header, bytes: &[u8]) -> Result<Snapshot, SnapshotDamage> {
         *nodes = take(header.nodes(level))?;
     }
     Ok(Snapshot {
+        registry: header.registry,
         version: header.version,
         tree,
         roots: take(header.roots as usize)?,

@@ -41,6 +41,7 @@ impl Resolver<'_> {
             message_limit,
             counter_file: in_data_dir(&self.raw.rln_counter_file, "rln-counter"),
             tables_file: in_data_dir(&None, "rln-tables"),
+            tree_file: in_data_dir(&None, "rln-tree"),
             tokens: self.tokens(&params)?,
             verifier_threads: self.verifier_threads()?,
             batches: self.batches()?,

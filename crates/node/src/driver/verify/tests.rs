@@ -43,9 +43,10 @@ fn each_proof_gets_its_verdict_once_and_the_threads_end() {
         VerifierPool::start(&Verifier::new(&key), BatchPolicy::default(), 2, &events).unwrap();
     drop(events);
     let bad = |ticket: u64| ticket % 7 == 3;
+    let peers = [(); 3].map(|()| PeerId::random());
     for ticket in 0..40 {
         let mut statement = Box::new(honest.clone());
-        let from = Some(PeerIx((ticket % 3) as u32));
+        let from = Some(peers[ticket as usize % 3]);
         if bad(ticket) {
             statement.x += Fr::from(1);
         }
@@ -71,9 +72,48 @@ fn each_proof_gets_its_verdict_once_and_the_threads_end() {
     assert_eq!((counted.threads, counted.waiting), (2, 0));
     assert_eq!((counted.checked_total, counted.bad_total), (40, 6));
     assert_eq!(counted.suspects, 3, "each peer delivered a bad one");
+    let jobs: u64 = counted.job_sizes.counts.iter().sum();
+    let singles = counted.job_sizes.counts[0];
+    assert_eq!(jobs, singles + counted.batches_total);
     drop(pool);
     assert!(
         verdicts.blocking_recv().is_none(),
         "the threads end with the pool"
     );
+}
+
+/// What a suspect sends is checked singly however it is connected by then: the key is who it is.
+#[test]
+fn who_sent_a_bad_proof_gets_no_batches_until_its_time_is_over() {
+    let key = Key::load().unwrap();
+    let honest = honest(&key);
+    let (events, mut verdicts) = mpsc::unbounded_channel();
+    let policy = BatchPolicy {
+        single_below: 2,
+        suspect_for_ns: u64::MAX,
+        ..BatchPolicy::default()
+    };
+    let pool = VerifierPool::start(&Verifier::new(&key), policy, 1, &events).unwrap();
+    let attacker = PeerId::random();
+    let send = |ticket, x: Fr| {
+        let mut statement = Box::new(honest.clone());
+        statement.x += x;
+        pool.push(Proof {
+            ticket: ProofTicket(ticket),
+            from: Some(attacker),
+            statement,
+        });
+    };
+    send(0, Fr::from(1));
+    assert!(verdicts.blocking_recv().is_some());
+    // The thread is still busy with the first when the others are there.
+    for ticket in 1..20 {
+        send(ticket, Fr::from(0));
+    }
+    for _ in 1..20 {
+        assert!(verdicts.blocking_recv().is_some());
+    }
+    let counted = pool.snapshot();
+    assert_eq!((counted.suspects, counted.batches_total), (1, 0));
+    assert_eq!(counted.job_sizes.counts[0], 20);
 }

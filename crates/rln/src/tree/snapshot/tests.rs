@@ -4,6 +4,8 @@ use proptest::prelude::*;
 
 use super::*;
 
+const REGISTRY: [u8; 16] = [0xab; 16];
+
 fn roots(numbers: &[u64]) -> RootWindow {
     let mut roots = RootWindow::new(50);
     for number in numbers {
@@ -41,9 +43,9 @@ fn what_was_saved_is_loaded() {
     assert!(load(&path).unwrap().is_none());
     for leaves in [0, 1, 2, 3, 100] {
         let tree = tree(leaves);
-        save(&path, 7, &tree, &roots(&[1, 2, 3])).unwrap();
+        save(&path, REGISTRY, 7, &tree, &roots(&[1, 2, 3])).unwrap();
         let mut loaded = load(&path).unwrap().unwrap();
-        assert_eq!(loaded.version, 7);
+        assert_eq!((loaded.registry, loaded.version), (REGISTRY, 7));
         assert_eq!(loaded.roots, [1, 2, 3].map(Fr::from));
         assert_eq!(loaded.tree.levels, tree.levels);
         // The loaded tree can go on.
@@ -57,7 +59,7 @@ fn what_was_saved_is_loaded() {
 
 #[test]
 fn each_changed_byte_is_noticed() {
-    let good = encode(7, &tree(3), &roots(&[5]));
+    let good = encode(REGISTRY, 7, &tree(3), &roots(&[5]));
     assert!(load_bytes(&good).is_ok());
     for at in 0..good.len() {
         let mut bytes = good.clone();
@@ -79,7 +81,7 @@ fn each_changed_byte_is_noticed() {
 
 #[test]
 fn each_truncation_and_anything_appended_is_noticed() {
-    let good = encode(7, &tree(3), &roots(&[5]));
+    let good = encode(REGISTRY, 7, &tree(3), &roots(&[5]));
     let longer = [good.clone(), vec![0]].concat();
     let shorter = (0..good.len()).map(|length| good[..length].to_vec());
     for bytes in shorter.chain([longer]) {
@@ -95,7 +97,7 @@ fn each_truncation_and_anything_appended_is_noticed() {
 
 #[test]
 fn a_header_cannot_ask_for_more_than_a_tree() {
-    let mut bytes = encode(7, &tree(3), &roots(&[]));
+    let mut bytes = encode(REGISTRY, 7, &tree(3), &roots(&[]));
     bytes[16..20].copy_from_slice(&(CAPACITY + 1).to_le_bytes());
     let damage = SnapshotDamage::TooMany {
         leaves: CAPACITY + 1,
@@ -106,7 +108,7 @@ fn a_header_cannot_ask_for_more_than_a_tree() {
 
 #[test]
 fn nodes_must_be_canonical_even_if_the_checksum_fits() {
-    let mut bytes = encode(7, &tree(1), &roots(&[]));
+    let mut bytes = encode(REGISTRY, 7, &tree(1), &roots(&[]));
     bytes[HEADER_BYTES + 32..HEADER_BYTES + 64].fill(0xff);
     let checked = bytes.len() - CHECKSUM_BYTES;
     let checksum = Sha256::digest(&bytes[..checked]);
@@ -118,12 +120,13 @@ fn nodes_must_be_canonical_even_if_the_checksum_fits() {
 /// The format: an empty tree at version 258.
 #[test]
 fn golden_bytes() {
-    let bytes = encode(258, &MerkleTree::new(), &roots(&[]));
-    let header = "5554524c4e54524501000000140000000000000000000000";
+    let bytes = encode(REGISTRY, 258, &MerkleTree::new(), &roots(&[]));
+    let header = "5554524c4e54524502000000140000000000000000000000";
     assert_eq!(hex::encode(&bytes[..24]), header);
     assert_eq!(hex::encode(&bytes[24..32]), "0201000000000000");
-    assert_eq!(bytes.len(), 64);
-    assert_eq!(bytes[32..], Sha256::digest(&bytes[..32])[..]);
+    assert_eq!(bytes[32..48], REGISTRY);
+    assert_eq!(bytes.len(), 80);
+    assert_eq!(bytes[48..], Sha256::digest(&bytes[..48])[..]);
 }
 
 proptest! {
@@ -134,7 +137,7 @@ proptest! {
         let leaves: Vec<_> = leaves.into_iter().map(|(at, leaf)| (at, Fr::from(leaf))).collect();
         let mut tree = MerkleTree::new();
         tree.set_many(&leaves).unwrap();
-        let loaded = load_bytes(&encode(1, &tree, &roots(&[]))).unwrap();
+        let loaded = load_bytes(&encode(REGISTRY, 1, &tree, &roots(&[]))).unwrap();
         prop_assert_eq!(loaded.tree.levels, tree.levels);
     }
 }

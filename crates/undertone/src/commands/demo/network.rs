@@ -238,7 +238,9 @@ impl Network {
                 verifier_threads: 1,
                 batches: BatchPolicy::default(),
                 proofs: Some(proofs),
+                joining: None,
                 view,
+                snapshot_file: None,
             }),
             events: Some(events_sender),
         };

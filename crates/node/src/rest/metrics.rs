@@ -1,0 +1,289 @@
+//! `GET /metrics`: everything that is counted, for Prometheus. nwaku serves it on a port of its own.
+
+use std::fmt;
+
+use axum::{
+    Router,
+    extract::State,
+    http::header::CONTENT_TYPE,
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::registry::{Registry, Unit};
+
+use super::{App, errors::ApiError};
+use crate::command::{JobSizes, MetricsSnapshot, RlnSnapshot, TokenSnapshot};
+
+/// OpenMetrics, which Prometheus asks for.
+const CONTENT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+pub(super) fn routes() -> Router<App> {
+    Router::new().route("/metrics", get(metrics))
+}
+
+async fn metrics(State(app): State<App>) -> Result<Response, ApiError> {
+    let snapshot = app.handle.metrics().await?;
+    let mut registry = Registry::with_prefix("undertone");
+    registry.register_collector(Box::new(Snapshot(snapshot)));
+    let mut text = String::new();
+    encode(&mut text, &registry).expect("writing to a String does not fail");
+    Ok(([(CONTENT_TYPE, CONTENT)], text).into_response())
+}
+
+/// The state machines count by themselves; this only gives their counts names.
+#[derive(Debug)]
+struct Snapshot(Box<MetricsSnapshot>);
+
+impl Collector for Snapshot {
+    fn encode(&self, encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        let mut page = Page(encoder);
+        page.node(&self.0)?;
+        page.gossip(&self.0)?;
+        match &self.0.rln {
+            Some(rln) => page.rln(rln),
+            None => Ok(()),
+        }
+    }
+}
+
+struct Page<'a>(DescriptorEncoder<'a>);
+
+impl Page<'_> {
+    fn node(&mut self, snapshot: &MetricsSnapshot) -> fmt::Result {
+        let totals = &snapshot.totals;
+        self.gauge("peers", "Connected peers", snapshot.peers)?;
+        self.bytes("received", "Pubsub frames received", totals.received_bytes)?;
+        self.bytes(
+            "queued",
+            "Pubsub frames queued for peers",
+            totals.queued_bytes,
+        )?;
+        self.counter("messages_delivered", "Valid messages", totals.delivered)?;
+        self.counter("messages_published", "Own messages sent", totals.published)?;
+        let help = "Own messages that went to nobody";
+        self.counter("publish_failures", help, totals.publish_failed)?;
+        let rejected = totals.rejected.iter().map(|(reason, n)| (*reason, *n));
+        let help = "Messages of peers that were dropped";
+        self.counters("messages_rejected", help, "reason", rejected)?;
+        let help = "Members whose secret two messages gave away";
+        self.counter("spammers_exposed", help, totals.spammers)?;
+        let help = "Peers cut off for their score";
+        self.counter("peers_graylisted", help, totals.graylisted)
+    }
+
+    fn gossip(&mut self, snapshot: &MetricsSnapshot) -> fmt::Result {
+        let (stats, usage) = (&snapshot.gossip.stats, &snapshot.gossip.usage);
+        let topics = || snapshot.topics.iter();
+        let mesh = topics().map(|t| (t.topic.as_str(), t.mesh));
+        self.gauges("mesh_peers", "Peers in the mesh", "topic", mesh)?;
+        let subscribers = topics().map(|t| (t.topic.as_str(), t.subscribers));
+        self.gauges("topic_peers", "Peers subscribed", "topic", subscribers)?;
+        for (name, help, total) in [
+            ("frames_received", "Frames received", stats.frames_received),
+            (
+                "messages_received",
+                "First copies received",
+                stats.messages_received,
+            ),
+            (
+                "duplicates_received",
+                "Further copies received",
+                stats.duplicates_received,
+            ),
+            ("messages_sent", "Copies sent", stats.messages_sent),
+            (
+                "sends_cancelled",
+                "Copies taken back in time",
+                stats.sends_cancelled,
+            ),
+            (
+                "sends_dropped",
+                "Frames dropped from full queues",
+                stats.sends_dropped,
+            ),
+        ] {
+            self.counter(name, help, total)?;
+        }
+        for (name, help, control) in [
+            (
+                "control_received",
+                "Control entries received",
+                &stats.received,
+            ),
+            ("control_sent", "Control entries sent", &stats.sent),
+        ] {
+            let kinds = [
+                ("graft", control.graft),
+                ("prune", control.prune),
+                ("ihave", control.ihave),
+                ("iwant", control.iwant),
+                ("idontwant", control.idontwant),
+            ];
+            self.counters(name, help, "kind", kinds.into_iter())?;
+        }
+        self.gauge("seen_messages", "Message ids remembered", usage.seen)?;
+        let help = "Messages that wait for their verdict";
+        self.gauge("messages_waiting", help, usage.pending)?;
+        let cached = usage.cache_bytes;
+        self.gauge_in(
+            "cache",
+            "Messages kept for gossip",
+            Some(&Unit::Bytes),
+            cached,
+        )
+    }
+
+    fn rln(&mut self, rln: &RlnSnapshot) -> fmt::Result {
+        let member = usize::from(rln.may_publish);
+        self.gauge("rln_member", "1 when this node may publish", member)?;
+        let now = rln.membership;
+        let version = usize::try_from(now.version).unwrap_or(usize::MAX);
+        self.gauge(
+            "registry_version",
+            "Changes of the membership so far",
+            version,
+        )?;
+        self.gauge("registry_members", "Members", now.members)?;
+        self.gauge(
+            "registry_roots",
+            "Membership roots that are accepted",
+            now.roots,
+        )?;
+
+        let verifier = &rln.verifier;
+        self.gauge(
+            "verifier_waiting",
+            "Proofs that wait to be checked",
+            verifier.waiting,
+        )?;
+        let help = "Peers whose proofs are checked singly";
+        self.gauge("verifier_suspects", help, verifier.suspects)?;
+        let verified = verifier.checked_total - verifier.bad_total;
+        let verdicts = [("good", verified), ("bad", verifier.bad_total)];
+        let help = "Proofs checked";
+        self.counters("verifier_proofs", help, "verdict", verdicts.into_iter())?;
+        let help = "Proofs checked at a time";
+        self.sizes(
+            "verifier_batch_proofs",
+            help,
+            &verifier.job_sizes,
+            verifier.checked_total,
+        )?;
+        match &rln.tokens {
+            Some(tokens) => self.tokens(tokens),
+            None => Ok(()),
+        }
+    }
+
+    fn tokens(&mut self, TokenSnapshot { config, state }: &TokenSnapshot) -> fmt::Result {
+        self.gauge("tokens_target", "Tokens to be kept ready", config.size)?;
+        self.gauge("tokens_ready", "Tokens that are ready", state.ready)?;
+        for (name, help, total) in [
+            ("tokens_prepared", "Tokens prepared", state.prepared_total),
+            ("tokens_taken", "Tokens used by sends", state.taken_total),
+            (
+                "tokens_missed",
+                "Sends that found no token",
+                state.missed_total,
+            ),
+            (
+                "tokens_discarded",
+                "Tokens dropped unused",
+                state.discarded_total,
+            ),
+        ] {
+            self.counter(name, help, total)?;
+        }
+        let spent_s = state.spent_ns_total as f64 / 1e9;
+        let kind = MetricType::Counter;
+        let help = "Time spent on preparing tokens";
+        let mut metric = self.metric("tokens_preparing", help, Some(&Unit::Seconds), kind)?;
+        metric.encode_counter::<NoLabelSet, _, u64>(&spent_s, None)
+    }
+
+    fn counter(&mut self, name: &str, help: &str, total: u64) -> fmt::Result {
+        let mut metric = self.metric(name, help, None, MetricType::Counter)?;
+        metric.encode_counter::<NoLabelSet, _, u64>(&total, None)
+    }
+
+    fn bytes(&mut self, name: &str, help: &str, total: u64) -> fmt::Result {
+        let mut metric = self.metric(name, help, Some(&Unit::Bytes), MetricType::Counter)?;
+        metric.encode_counter::<NoLabelSet, _, u64>(&total, None)
+    }
+
+    fn counters<'a>(
+        &mut self,
+        name: &str,
+        help: &str,
+        label: &str,
+        totals: impl Iterator<Item = (&'a str, u64)>,
+    ) -> fmt::Result {
+        let mut metric = self.metric(name, help, None, MetricType::Counter)?;
+        for (value, total) in totals {
+            let labels = [(label, value)];
+            let mut one = metric.encode_family(&labels)?;
+            one.encode_counter::<NoLabelSet, _, u64>(&total, None)?;
+        }
+        Ok(())
+    }
+
+    fn gauge(&mut self, name: &str, help: &str, value: usize) -> fmt::Result {
+        self.gauge_in(name, help, None, value)
+    }
+
+    fn gauge_in(
+        &mut self,
+        name: &str,
+        help: &str,
+        unit: Option<&Unit>,
+        value: usize,
+    ) -> fmt::Result {
+        let mut metric = self.metric(name, help, unit, MetricType::Gauge)?;
+        metric.encode_gauge(&signed(value))
+    }
+
+    fn gauges<'a>(
+        &mut self,
+        name: &str,
+        help: &str,
+        label: &str,
+        values: impl Iterator<Item = (&'a str, usize)>,
+    ) -> fmt::Result {
+        let mut metric = self.metric(name, help, None, MetricType::Gauge)?;
+        for (of, value) in values {
+            let labels = [(label, of)];
+            metric
+                .encode_family(&labels)?
+                .encode_gauge(&signed(value))?;
+        }
+        Ok(())
+    }
+
+    /// `sum` is the number of proofs of all jobs together.
+    fn sizes(&mut self, name: &str, help: &str, sizes: &JobSizes, sum: u64) -> fmt::Result {
+        let bounds = JobSizes::BOUNDS.iter().map(|bound| *bound as f64);
+        let buckets: Vec<_> = bounds.chain([f64::MAX]).zip(sizes.counts).collect();
+        let count = sizes.counts.iter().sum();
+        let mut metric = self.metric(name, help, None, MetricType::Histogram)?;
+        metric.encode_histogram::<NoLabelSet>(sum as f64, count, &buckets, None)
+    }
+
+    fn metric<'s>(
+        &'s mut self,
+        name: &'s str,
+        help: &str,
+        unit: Option<&'s Unit>,
+        kind: MetricType,
+    ) -> Result<MetricEncoder<'s>, fmt::Error> {
+        self.0.encode_descriptor(name, help, unit, kind)
+    }
+}
+
+/// Gauges are signed in the format.
+fn signed(value: usize) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}

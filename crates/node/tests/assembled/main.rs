@@ -1,0 +1,9 @@
+//! Whole nodes, as `undertone node` starts them: configuration, files, registry, REST.
+#![allow(
+    clippy::unwrap_used,
+    reason = "only test functions are exempt, and these helpers serve them"
+)]
+
+mod membership;
+mod metrics;
+mod support;

@@ -1,0 +1,68 @@
+//! `/metrics` of two members while one of them publishes.
+
+use undertone_message::{PubsubTopic, Shard, WakuMessage};
+
+use crate::support::{Place, metrics_until};
+
+#[tokio::test]
+async fn values_move_when_a_message_is_published() {
+    let alices = Place::new();
+    alices.join(b"alice");
+    let bobs = Place::with_registry_of(&alices);
+    bobs.join(b"bob");
+    let bob = bobs.node(&[]).await;
+    let address = bob.node.addresses[0].to_string();
+    let alice = alices.node(&[address]).await;
+
+    let topic = PubsubTopic::Static(Shard::new(66, 0).unwrap());
+    let mesh = format!("undertone_mesh_peers{{topic=\"{topic}\"}}");
+    let before = metrics_until(&alice, |now| {
+        now[&mesh] == 1.0 && now["undertone_tokens_ready"] == 2.0
+    })
+    .await;
+    for (name, value) in [
+        ("undertone_peers", 1.0),
+        ("undertone_tokens_target", 2.0),
+        ("undertone_tokens_taken_total", 0.0),
+        ("undertone_rln_member", 1.0),
+        ("undertone_registry_version", 2.0),
+        ("undertone_registry_members", 2.0),
+        ("undertone_registry_roots", 2.0),
+        ("undertone_messages_delivered_total", 0.0),
+        ("undertone_messages_published_total", 0.0),
+    ] {
+        assert_eq!(before[name], value, "{name}");
+    }
+    assert!(before["undertone_tokens_preparing_seconds_total"] > 0.0);
+
+    let message = WakuMessage::new(&b"hello"[..], "/test/1/a/proto");
+    let handle = &alice.node.handle;
+    handle.publish(topic, message).await.unwrap();
+    let alices = metrics_until(&alice, |now| {
+        now["undertone_messages_published_total"] == 1.0
+    })
+    .await;
+    assert_eq!(alices["undertone_tokens_taken_total"], 1.0);
+    assert_eq!(alices["undertone_tokens_missed_total"], 0.0);
+    let queued = "undertone_queued_bytes_total";
+    assert!(
+        alices[queued] > before[queued] + 335.0,
+        "a message has a proof"
+    );
+
+    let bobs = metrics_until(&bob, |now| now["undertone_messages_delivered_total"] == 1.0).await;
+    for (name, value) in [
+        ("undertone_messages_received_total", 1.0),
+        ("undertone_verifier_proofs_total{verdict=\"good\"}", 1.0),
+        ("undertone_verifier_proofs_total{verdict=\"bad\"}", 0.0),
+        ("undertone_verifier_batch_proofs_bucket{le=\"1.0\"}", 1.0),
+        ("undertone_verifier_batch_proofs_count", 1.0),
+        ("undertone_verifier_batch_proofs_sum", 1.0),
+        ("undertone_verifier_waiting", 0.0),
+    ] {
+        assert_eq!(bobs[name], value, "{name}");
+    }
+    assert!(bobs["undertone_received_bytes_total"] > 335.0);
+    alice.stop().await;
+    bob.stop().await;
+}

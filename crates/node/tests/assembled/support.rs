@@ -1,0 +1,126 @@
+//! A folder for a node, the node in it, and questions to its REST server.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use undertone_membership::{Registry as _, SqliteRegistry};
+use undertone_node::assemble::{Assembled, assemble};
+use undertone_node::config::{NodeConfig, Sources};
+use undertone_rln::{Identity, IdentityFile};
+
+/// Guards against hangs only.
+pub(crate) const HANG: Duration = Duration::from_secs(120);
+
+/// Where a node lives. Several nodes may share a registry.
+pub(crate) struct Place {
+    pub(crate) folder: TempDir,
+    registry: PathBuf,
+}
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let registry = folder.path().join("registry.sqlite");
+        Self { folder, registry }
+    }
+
+    pub(crate) fn with_registry_of(other: &Self) -> Self {
+        let registry = other.registry.clone();
+        Self {
+            registry,
+            ..Self::new()
+        }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn registry(&self) -> SqliteRegistry {
+        SqliteRegistry::open_or_create(&self.registry, 100).unwrap()
+    }
+
+    /// Writes the node's identity and registers it.
+    pub(crate) fn join(&self, seed: &[u8]) {
+        let identity = Identity::from_seed(seed);
+        IdentityFile::write(&self.path("rln-identity.json"), &identity).unwrap();
+        let registry = self.registry();
+        registry.register(identity.commitment(), 100).unwrap();
+    }
+
+    /// A node of network `local` that connects to `peers`.
+    pub(crate) async fn node(&self, peers: &[String]) -> Assembled {
+        let folder = self.folder.path().display().to_string();
+        let registry = self.registry.display().to_string();
+        let peers = peers.join(",");
+        let mut flags = vec![
+            ("data-dir", folder.as_str()),
+            ("rln-registry", &registry),
+            ("network", "local"),
+            ("listen-address", "127.0.0.1"),
+            ("tcp-port", "0"),
+            ("rest-port", "0"),
+            ("rln-tokens", "2"),
+            ("rln-tokens-max-cpu", "100"),
+            ("rln-verify-threads", "1"),
+        ];
+        if !peers.is_empty() {
+            flags.push(("static-peers", &peers));
+        }
+        let flags = flags
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let config = NodeConfig::load(&Sources {
+            flags: flags.collect(),
+            ..Sources::default()
+        });
+        assemble(&config.unwrap()).await.unwrap()
+    }
+}
+
+/// Asks again until `done` is satisfied with the node's metrics.
+pub(crate) async fn metrics_until(
+    node: &Assembled,
+    done: impl Fn(&BTreeMap<String, f64>) -> bool,
+) -> BTreeMap<String, f64> {
+    let mut last = BTreeMap::new();
+    let wait = async {
+        loop {
+            last = metrics(node.rest.unwrap()).await;
+            if done(&last) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let waited = tokio::time::timeout(HANG, wait).await;
+    assert!(waited.is_ok(), "it never came: {last:#?}");
+    last
+}
+
+/// The page as a client sees it: each series with its labels, and its value.
+pub(crate) async fn metrics(rest: SocketAddr) -> BTreeMap<String, f64> {
+    let mut stream = TcpStream::connect(rest).await.unwrap();
+    let request = "GET /metrics HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+    assert!(head.contains("application/openmetrics-text"), "{head}");
+    assert_eq!(body.lines().last(), Some("# EOF"));
+    let mut values = BTreeMap::new();
+    for line in body.lines().filter(|line| !line.starts_with('#')) {
+        let (series, value) = line.rsplit_once(' ').unwrap();
+        assert!(series.starts_with("undertone_"), "{line}");
+        let value = value.parse().unwrap();
+        let twice = values.insert(series.to_owned(), value);
+        assert_eq!(twice, None, "{line}");
+    }
+    values
+}
