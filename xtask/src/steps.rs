@@ -10,8 +10,9 @@ use crate::tidy;
 
 mod contracts;
 mod namespaces;
+mod page;
 
-/// What contracts and interop need besides Rust.
+/// What contracts, interop and the check of the page need besides Rust.
 const NPM: &str = "npm";
 
 /// One step. All of them build with the dev profile, so that nothing is compiled twice.
@@ -23,6 +24,7 @@ pub(crate) enum Step {
     Doc,
     Contracts,
     Unit,
+    Page,
     Testbed,
     Interop,
 }
@@ -39,13 +41,14 @@ pub(crate) enum Outcome {
 impl Step {
     /// All steps in their order: the quickest first, but contracts before unit, whose tests use the
     /// chain that it installs.
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::Fmt,
         Self::Tidy,
         Self::Clippy,
         Self::Doc,
         Self::Contracts,
         Self::Unit,
+        Self::Page,
         Self::Testbed,
         Self::Interop,
     ];
@@ -59,6 +62,7 @@ impl Step {
             Self::Doc => "doc",
             Self::Contracts => "contracts",
             Self::Unit => "unit",
+            Self::Page => "page",
             Self::Testbed => "testbed",
             Self::Interop => "interop",
         }
@@ -73,6 +77,7 @@ impl Step {
             Self::Doc => "the documentation builds without a warning",
             Self::Contracts => "the contract's artifacts and its tests on a chain; needs npm",
             Self::Unit => "all tests but those of contracts, testbed and interop",
+            Self::Page => "the HTML report in a browser; needs npm and Chromium",
             Self::Testbed => "real TCP between network namespaces; needs TUN devices and iproute2",
             Self::Interop => "tests against other implementations; needs npm",
         }
@@ -112,6 +117,10 @@ impl Step {
                 ];
                 cargo(root, &args, &[])
             }
+            Self::Page => match version_of(NPM).and_then(|()| page::browser()) {
+                Ok(chromium) => page::check(root, &chromium),
+                Err(reason) => Outcome::Skipped(reason),
+            },
             Self::Testbed => match namespaces::right_to_make() {
                 Ok(right) => {
                     let mut args = vec!["test", "--package", "undertone-testbed"];

@@ -1,0 +1,123 @@
+//! The report of the laboratory, looked at in Chromium.
+
+use std::env;
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+use std::time::SystemTime;
+
+use super::{Outcome, cargo};
+
+/// What distributions call it.
+const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+/// Debian's package.
+const PACKAGE: &str = "chromium";
+/// Records that have every shape of chart and every verdict.
+const RECORDS: &str = "crates/lab/tests/page/records";
+/// What looks at the page.
+const CHECK: &str = "crates/lab/tests/page/browser";
+
+/// The browser, installed if that is possible here. An error is the reason why not, with a remedy.
+pub(super) fn browser() -> Result<PathBuf, String> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    if let Some(found) = find(&NAMES, &path) {
+        return Ok(found);
+    }
+    install().map_err(|reason| {
+        format!("no Chromium ({reason}): install the package {PACKAGE}, or put it on the PATH")
+    })?;
+    find(&NAMES, &path).ok_or_else(|| format!("no Chromium after installing {PACKAGE}"))
+}
+
+/// Writes the page and checks it.
+pub(super) fn check(root: &Path, chromium: &Path) -> Outcome {
+    let out = root.join("target/page");
+    if let Err(error) = fs::create_dir_all(&out) {
+        return Outcome::Failed(format!("{}: {error}", out.display()));
+    }
+    let page = "target/page/report.html";
+    let args = [
+        "run",
+        "--package",
+        "undertone-lab",
+        "--example",
+        "page",
+        "--",
+        RECORDS,
+        page,
+    ];
+    let written = cargo(root, &args, &[]);
+    if written != Outcome::Passed {
+        return written;
+    }
+    let folder = root.join(CHECK);
+    if !is_installed(&folder) {
+        let npm = ["ci", "--ignore-scripts", "--no-audit", "--no-fund"];
+        let installed = ended(
+            "npm ci",
+            Command::new("npm").current_dir(&folder).args(npm).status(),
+        );
+        if installed != Outcome::Passed {
+            return installed;
+        }
+    }
+    let mut node = Command::new("node");
+    node.arg(folder.join("check.mjs"))
+        .arg(root.join(page))
+        .arg(chromium)
+        .arg(out);
+    ended("node check.mjs", node.status())
+}
+
+/// The first of some programs that is in one of the folders of a `PATH`.
+fn find(names: &[&str], path: &OsStr) -> Option<PathBuf> {
+    names.iter().find_map(|name| {
+        let mut programs = env::split_paths(path).map(|folder| folder.join(name));
+        programs.find(|program| program.is_file())
+    })
+}
+
+/// Installs Debian's package, which only root may.
+fn install() -> Result<(), String> {
+    let is_root = Command::new("id")
+        .arg("-u")
+        .output()
+        .is_ok_and(|output| output.stdout.trim_ascii() == b"0");
+    if !is_root {
+        return Err("only root can install it".to_owned());
+    }
+    let args = ["install", "--yes", "--no-install-recommends", PACKAGE];
+    let status = Command::new("apt-get").args(args).status();
+    match status {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("apt-get install: {status}; try apt-get update")),
+        Err(error) => Err(format!("cannot run apt-get: {error}")),
+    }
+}
+
+/// Whether npm's packages are there, and from the lock file as it is.
+fn is_installed(folder: &Path) -> bool {
+    let changed =
+        |name: &str| -> io::Result<SystemTime> { fs::metadata(folder.join(name))?.modified() };
+    // npm writes the second one when it is done.
+    match (
+        changed("package-lock.json"),
+        changed("node_modules/.package-lock.json"),
+    ) {
+        (Ok(wanted), Ok(installed)) => installed >= wanted,
+        _ => false,
+    }
+}
+
+fn ended(what: &str, result: io::Result<ExitStatus>) -> Outcome {
+    match result {
+        Ok(status) if status.success() => Outcome::Passed,
+        Ok(status) => Outcome::Failed(format!("{what}: {status}")),
+        Err(error) => Outcome::Failed(format!("cannot run {what}: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests;
