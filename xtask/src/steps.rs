@@ -78,7 +78,9 @@ impl Step {
             Self::Contracts => "the contract's artifacts and its tests on a chain; needs npm",
             Self::Unit => "all tests but those of contracts, testbed and interop",
             Self::Page => "the HTML report in a browser; needs npm and Chromium",
-            Self::Testbed => "real TCP between network namespaces; needs TUN devices and iproute2",
+            Self::Testbed => {
+                "real TCP and real nodes in network namespaces; needs TUN devices and iproute2"
+            }
             Self::Interop => "tests against other implementations; needs npm",
         }
     }
@@ -125,7 +127,10 @@ impl Step {
                 Ok(right) => {
                     let mut args = vec!["test", "--package", "undertone-testbed"];
                     args.extend(right.cargo_options());
-                    cargo(root, &args, &[])
+                    match cargo(root, &args, &[]) {
+                        Outcome::Passed => cargo(root, &with_nodes(right), &[]),
+                        failed => failed,
+                    }
                 }
                 Err(reason) => Outcome::Skipped(reason),
             },
@@ -135,6 +140,14 @@ impl Step {
             },
         }
     }
+}
+
+/// The tests of `undertone testbed`, which a plain `cargo test` leaves out.
+fn with_nodes(right: namespaces::Right) -> Vec<&'static str> {
+    let mut args = vec!["test", "--package", "undertone", "--test", "testbed"];
+    args.extend(right.cargo_options());
+    args.extend(["--", "--ignored"]);
+    args
 }
 
 /// Checks that a program can be run at all.

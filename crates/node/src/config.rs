@@ -53,6 +53,8 @@ pub struct NodeConfig {
     pub rln: Option<RlnConfig>,
     /// Where the node keeps what it must remember.
     pub data_dir: PathBuf,
+    /// Where deliveries are logged, see [`crate::delivery_log`]; `None` for nowhere.
+    pub delivery_log: Option<PathBuf>,
     /// What is logged and how.
     pub log: LogConfig,
     /// Pubsub protocol ids to offer, most preferred first.

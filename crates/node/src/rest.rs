@@ -18,6 +18,7 @@ mod auto;
 mod body;
 mod cache;
 mod errors;
+mod gossip;
 mod health;
 mod info;
 mod metrics;
@@ -71,6 +72,7 @@ pub fn router(handle: NodeHandle, config: RestConfig) -> Router {
     let mut router = Router::new()
         .merge(health::routes())
         .merge(info::routes())
+        .merge(gossip::routes())
         .merge(metrics::routes())
         .merge(rln::routes());
     if config.relay {

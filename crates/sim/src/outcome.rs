@@ -22,10 +22,56 @@ pub struct Delivery {
     pub message: u32,
     /// The receiver.
     pub receiver: u32,
+    /// The node that the first copy came from.
+    pub from: u32,
     /// Connections that the first copy crossed.
     pub hops: u16,
     /// When the validated message was delivered to the application, nanoseconds.
     pub received_ns: u64,
+}
+
+/// The first copy of a message at one receiver, whatever way it took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FirstCopy {
+    /// The message.
+    pub message: u32,
+    /// The receiver.
+    pub receiver: u32,
+    /// The node that it came from.
+    pub from: u32,
+    /// When the validated message was delivered to the application, nanoseconds.
+    pub received_ns: u64,
+}
+
+/// Deliveries from first copies, ordered by message, then receiver: hops follow from who had the
+/// first copy from whom. All nodes are below `nodes`, all messages in `messages`.
+pub fn trace_back(messages: &[Message], nodes: u32, mut firsts: Vec<FirstCopy>) -> Vec<Delivery> {
+    const UNKNOWN: u32 = u32::MAX;
+    firsts.sort_unstable_by_key(|first| (first.message, first.receiver));
+    let mut deliveries = Vec::with_capacity(firsts.len());
+    let mut parents = vec![UNKNOWN; nodes as usize];
+    for of_message in firsts.chunk_by(|a, b| a.message == b.message) {
+        parents.fill(UNKNOWN);
+        for first in of_message {
+            parents[first.receiver as usize] = first.from;
+        }
+        let publisher = messages[of_message[0].message as usize].publisher;
+        for first in of_message {
+            let (mut at, mut hops) = (first.receiver, 0);
+            while at != publisher && at != UNKNOWN && hops < u16::MAX {
+                at = parents[at as usize];
+                hops += 1;
+            }
+            deliveries.push(Delivery {
+                message: first.message,
+                receiver: first.receiver,
+                from: first.from,
+                hops,
+                received_ns: first.received_ns,
+            });
+        }
+    }
+    deliveries
 }
 
 /// What was sent of one kind.
@@ -110,8 +156,9 @@ pub struct Outcome {
     pub mesh_degree: MeshDegree,
     /// Peers of each node at the end.
     pub connections: Vec<u32>,
-    /// SHA-256 over everything that every node did; equal for equal scenario and seed.
-    pub trace_hash: [u8; 32],
+    /// SHA-256 over everything that every node did; equal for equal scenario and seed. `None` for a
+    /// run on real clocks, which is like no other.
+    pub trace_hash: Option<[u8; 32]>,
     /// Rules that did not hold, the first few of them.
     pub violations: Vec<Violation>,
 }

@@ -2,6 +2,9 @@
 
 mod plan;
 mod result;
+mod settled;
+
+pub use settled::Plan;
 
 use crate::outcome::{Outcome, Progress};
 use crate::scenario::Scenario;

@@ -1,10 +1,10 @@
 //! One network namespace with one TUN device.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, OwnedFd};
-use std::process::{self, Child, Command};
+use std::process::{self, Child, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 
@@ -119,13 +119,14 @@ impl Host {
     }
 
     /// Starts a program inside the namespace. It is killed when this host is dropped and when this
-    /// process ends, however that comes about.
+    /// process ends, however that comes about. What it prints goes to `output`; without, to where
+    /// this process prints.
     ///
     /// # Errors
     ///
     /// When `setpriv`, a part of util-linux, cannot be run. A program that is not found is an exit
     /// with 127, as a shell reports it.
-    pub fn launch(&self, program: &Command) -> Result<Child, TestbedError> {
+    pub fn launch(&self, program: &Command, output: Option<&File>) -> Result<Child, TestbedError> {
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "KILL", "--", "sh", "-c", STILL_WANTED]);
         command.arg(process::id().to_string());
@@ -140,6 +141,12 @@ impl Host {
             command.current_dir(folder);
         }
         let what = "cannot run `setpriv` (util-linux) in a host";
+        let failed = |source| TestbedError::System { what, source };
+        if let Some(output) = output {
+            command.stdin(Stdio::null());
+            command.stdout(output.try_clone().map_err(failed)?);
+            command.stderr(output.try_clone().map_err(failed)?);
+        }
         self.on_holder(what, move |launched| {
             let child = command.spawn()?;
             // A child that is not waited for keeps its id, so this is the one just started.

@@ -31,7 +31,7 @@ fn sleeper(testbed: &Testbed) -> Child {
     let mut command = Command::new("sleep");
     command.arg("1000");
     testbed.hosts()[0]
-        .launch(&command)
+        .launch(&command, None)
         .expect("util-linux is there")
 }
 

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use commands::{Failure, demo, lab, model, node, rln, sim};
+use commands::{Failure, demo, lab, model, node, rln, sim, testbed};
 
 /// A Waku node and network laboratory
 #[derive(Parser, Debug)]
@@ -30,6 +30,8 @@ enum Command {
     Rln(Box<rln::Args>),
     /// A network in virtual time: run a scenario, compare it with published figures
     Sim(sim::Args),
+    /// Real nodes over an emulated wide-area network: the same scenarios, real TCP, real proofs
+    Testbed(testbed::Args),
 }
 
 fn main() -> ExitCode {
@@ -41,6 +43,7 @@ fn main() -> ExitCode {
         Command::Node(args) => node::run(args),
         Command::Rln(args) => rln::run(args),
         Command::Sim(args) => sim::run(args),
+        Command::Testbed(args) => testbed::run(args),
     };
     result.map_or_else(Failure::report, |()| ExitCode::SUCCESS)
 }

@@ -34,6 +34,7 @@ pub(crate) fn outcome(seed: u64) -> Outcome {
             deliveries.push(Delivery {
                 message: message.index,
                 receiver,
+                from: 0,
                 hops: if receiver == 1 { 1 } else { 2 },
                 received_ns: message.published_ns + after_ns,
             });
@@ -64,7 +65,7 @@ pub(crate) fn outcome(seed: u64) -> Outcome {
             max: 4,
         },
         connections: vec![4; 5],
-        trace_hash: [0xab; 32],
+        trace_hash: Some([0xab; 32]),
         violations: Vec::new(),
     }
 }

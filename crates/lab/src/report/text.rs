@@ -25,7 +25,10 @@ impl Display for Summary {
         for violation in &self.violations {
             writeln!(f, "VIOLATION {violation}")?;
         }
-        writeln!(f, "trace {}", self.trace_hash)
+        match &self.trace_hash {
+            Some(hash) => writeln!(f, "trace {hash}"),
+            None => Ok(()),
+        }
     }
 }
 

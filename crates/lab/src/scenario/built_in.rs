@@ -35,6 +35,8 @@ pub const BUILT_IN: &[BuiltIn] = built_in![
     "paper-500kb-ten-publishers",
     "hops",
     "cities-line",
+    "testbed-line",
+    "testbed-random",
     "churn",
     "scale-10k",
     "scale-100k",

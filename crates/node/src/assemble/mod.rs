@@ -9,6 +9,7 @@ mod tests;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use libp2p::Multiaddr;
 use libp2p::multiaddr::Protocol;
@@ -22,6 +23,7 @@ use undertone_relay::RelayConfig;
 use undertone_rln::{CounterError, IdentityFileError, KeyError};
 
 use crate::config::NodeConfig;
+use crate::delivery_log::DeliveryLog;
 use crate::driver::{NodeOptions, RunningNode, StartError, start};
 use crate::rest::{self, RestConfig};
 
@@ -45,6 +47,14 @@ pub enum AssembleError {
         path: PathBuf,
         /// What is wrong.
         reason: String,
+    },
+    /// The log of deliveries.
+    #[error("delivery-log {path}: {error}; choose another with --delivery-log")]
+    DeliveryLog {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        error: std::io::Error,
     },
     /// The folder for the node's files.
     #[error("data-dir {path}: {error}; choose another with --data-dir")]
@@ -111,11 +121,18 @@ pub async fn assemble(config: &NodeConfig) -> Result<Assembled, AssembleError> {
         }
         None => None,
     };
-    let mut relay = RelayConfig::for_network(&config.network);
-    gossip::apply(&mut relay.gossip, &config.gossip);
-    if config.rln.is_none() {
-        relay.rln = None;
-    }
+    let delivery_log = match &config.delivery_log {
+        Some(path) => {
+            Some(
+                DeliveryLog::open(path).map_err(|error| AssembleError::DeliveryLog {
+                    path: path.clone(),
+                    error,
+                })?,
+            )
+        }
+        None => None,
+    };
+    let relay = relay_config(config);
     let rln = match (&config.rln, &relay.rln) {
         (Some(config), Some(relay)) => Some(membership::open(config, relay)?),
         _ => None,
@@ -140,9 +157,12 @@ pub async fn assemble(config: &NodeConfig) -> Result<Assembled, AssembleError> {
         static_peers: config.static_peers.clone(),
         max_connections: config.max_connections,
         rln,
-        events: None,
+        events: delivery_log.as_ref().map(DeliveryLog::follow),
     })
     .await?;
+    if let Some(log) = delivery_log {
+        node.handle.add_sink(Arc::new(log));
+    }
     let mut assembled = Assembled {
         node,
         rest: None,
@@ -169,6 +189,16 @@ pub async fn assemble(config: &NodeConfig) -> Result<Assembled, AssembleError> {
         assembled.rest_task = Some((stop, task));
     }
     Ok(assembled)
+}
+
+/// The relay that a configuration describes.
+pub fn relay_config(config: &NodeConfig) -> RelayConfig {
+    let mut relay = RelayConfig::for_network(&config.network);
+    gossip::apply(&mut relay.gossip, &config.gossip);
+    if config.rln.is_none() {
+        relay.rln = None;
+    }
+    relay
 }
 
 fn listen_addresses(config: &NodeConfig) -> Vec<Multiaddr> {

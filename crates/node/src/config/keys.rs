@@ -240,6 +240,12 @@ pub const KEYS: &[Key] = {
             "what the node remembers [undertone-data]",
         ),
         key(
+            "delivery-log",
+            Text,
+            PATH,
+            "append a line of JSON for each message delivered and each proof made []",
+        ),
+        key(
             "log-level",
             Text,
             "error, warn, info, debug or trace",

@@ -45,6 +45,7 @@ pub(super) struct Raw {
     pub(super) rln_batch_max_delay_ms: Option<u64>,
     pub(super) rln_suspect_s: Option<u64>,
     pub(super) data_dir: Option<PathBuf>,
+    pub(super) delivery_log: Option<PathBuf>,
     pub(super) log_level: Option<LogLevel>,
     pub(super) log_format: Option<LogFormat>,
     pub(super) gossip: GossipOverrides,

@@ -85,6 +85,7 @@ impl Resolver<'_> {
             max_connections: self.at_least_one("max-connections", self.raw.max_connections, 150)?,
             relay: self.raw.relay.unwrap_or(true),
             rln: self.rln(&network, in_data_dir)?,
+            delivery_log: self.raw.delivery_log.clone(),
             log: LogConfig {
                 level: self.raw.log_level.unwrap_or(LogLevel::Info),
                 format: self.raw.log_format.unwrap_or(LogFormat::Text),

@@ -2,6 +2,7 @@ use axum::{
     body::Body,
     http::{Request, StatusCode},
 };
+use undertone_gossip::Stats;
 use undertone_node::command::{
     JobSizes, MembershipSnapshot, RlnSnapshot, TokenSnapshot, VerifierSnapshot,
 };
@@ -96,6 +97,27 @@ async fn rate_limiting_is_shown_with_its_tokens() {
     let text = "Rate limiting is off. Please check your configuration: --rln";
     let answer = off.get("/debug/v1/rln").await;
     assert_eq!(answer, (StatusCode::NOT_FOUND, text.to_owned()));
+}
+
+#[tokio::test]
+async fn gossip_shows_what_came_and_went() {
+    let api = Api::start(Script {
+        gossip: Stats {
+            frames_received: 9,
+            messages_received: 3,
+            duplicates_received: 2,
+            messages_sent: 4,
+            sends_cancelled: 1,
+            ..Stats::default()
+        },
+        ..Script::default()
+    });
+    let expected = concat!(
+        r#"{"framesReceived":9,"firstCopiesReceived":3,"duplicatesReceived":2,"#,
+        r#""copiesSent":4,"copiesCancelled":1,"copiesDropped":0}"#,
+    );
+    let answer = api.get("/debug/v1/gossip").await;
+    assert_eq!(answer, (StatusCode::OK, expected.to_owned()));
 }
 
 #[tokio::test]

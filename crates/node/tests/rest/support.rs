@@ -13,12 +13,13 @@ use axum::{
 use libp2p::Multiaddr;
 use tokio::sync::mpsc;
 use tower::ServiceExt as _;
-use undertone_gossip::MessageId;
+use undertone_gossip::{MessageId, Stats, Usage};
 use undertone_message::{MessageHash, NetworkPreset, PubsubTopic, Shard, WakuMessage};
 use undertone_node::{
     command::{
-        Command, ConnectFailure, ConnectionStatus, HealthReport, HealthStatus, NodeInfo,
-        PeerSnapshot, ProtocolHealth, PublishFailure, Published, RlnSnapshot, SubscribeFailure,
+        Command, ConnectFailure, ConnectionStatus, GossipSnapshot, HealthReport, HealthStatus,
+        NodeInfo, PeerSnapshot, ProtocolHealth, PublishFailure, Published, RlnSnapshot,
+        SubscribeFailure,
     },
     handle::{Deliveries, Delivery, node_channel},
     rest::{RestConfig, router},
@@ -36,6 +37,7 @@ pub(crate) struct Script {
     pub(crate) peers: Vec<PeerSnapshot>,
     pub(crate) health: Option<HealthReport>,
     pub(crate) rln: Option<RlnSnapshot>,
+    pub(crate) gossip: Stats,
 }
 
 impl Default for Script {
@@ -62,6 +64,7 @@ impl Default for Script {
                 ],
             }),
             rln: None,
+            gossip: Stats::default(),
         }
     }
 }
@@ -233,7 +236,12 @@ async fn answer(
             Command::Rln { reply } => drop(reply.send(script.rln)),
             Command::Shutdown { reply } => drop(reply.send(())),
             // Not part of the API.
-            Command::Gossip { .. } | Command::Metrics { .. } => {}
+            Command::Gossip { reply } => {
+                let stats = script.gossip;
+                let usage = Usage::default();
+                let _ = reply.send(GossipSnapshot { stats, usage });
+            }
+            Command::Metrics { .. } => {}
         }
     }
 }

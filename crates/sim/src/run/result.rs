@@ -6,7 +6,7 @@ use undertone_link::ConnIx;
 
 use crate::node::check::violated;
 use crate::node::{Node, What};
-use crate::outcome::{Counters, Delivery, MeshDegree, Outcome};
+use crate::outcome::{Counters, Delivery, FirstCopy, MeshDegree, Outcome, trace_back};
 use crate::shard::Shard;
 use crate::world::World;
 
@@ -35,7 +35,7 @@ pub(super) fn collect(world: &World, mut shards: Vec<Shard>) -> Outcome {
         nodes: nodes.iter().map(|node| counters(node)).collect(),
         mesh_degree: mesh_degree(world, &nodes),
         connections: nodes.iter().map(|node| connections(world, node)).collect(),
-        trace_hash: trace.finalize().into(),
+        trace_hash: Some(trace.finalize().into()),
         violations,
     }
 }
@@ -59,39 +59,16 @@ fn connections(world: &World, node: &Node) -> u32 {
     places.filter(|p| node.host.is_open(ConnIx(*p))).count() as u32
 }
 
-/// Hops follow from who had the first copy from whom.
 fn deliveries(world: &World, nodes: &[&Node]) -> Vec<Delivery> {
-    const UNKNOWN: u32 = u32::MAX;
-    let mut all = Vec::new();
-    for node in nodes {
-        for delivered in &node.deliveries {
-            all.push((delivered.message, node.id, *delivered));
-        }
-    }
-    all.sort_unstable_by_key(|(message, receiver, _)| (*message, *receiver));
-    let mut deliveries = Vec::with_capacity(all.len());
-    let mut parents = vec![UNKNOWN; nodes.len()];
-    for of_message in all.chunk_by(|a, b| a.0 == b.0) {
-        parents.fill(UNKNOWN);
-        for (_, receiver, delivered) in of_message {
-            parents[*receiver as usize] = delivered.parent;
-        }
-        let publisher = world.messages[of_message[0].0 as usize].publisher;
-        for (message, receiver, delivered) in of_message {
-            let (mut at, mut hops) = (*receiver, 0);
-            while at != publisher && at != UNKNOWN && hops < u16::MAX {
-                at = parents[at as usize];
-                hops += 1;
-            }
-            deliveries.push(Delivery {
-                message: *message,
-                receiver: *receiver,
-                hops,
-                received_ns: delivered.at_ns,
-            });
-        }
-    }
-    deliveries
+    let firsts = nodes.iter().flat_map(|node| {
+        node.deliveries.iter().map(|delivered| FirstCopy {
+            message: delivered.message,
+            receiver: node.id,
+            from: delivered.parent,
+            received_ns: delivered.at_ns,
+        })
+    });
+    trace_back(&world.messages, world.scenario.nodes, firsts.collect())
 }
 
 fn names(world: &World) -> Vec<Topic> {

@@ -1,5 +1,7 @@
 //! What slow start alone predicts for a message on a connection whose path is constant and idle.
 
+use undertone_link::packet::Rate;
+
 use super::{Case, Moment};
 
 /// Bytes of data in a full segment: 1500 less IPv4 (20), TCP (20) and timestamps (12).
@@ -18,9 +20,13 @@ const INITIAL_WINDOW: u64 = 10;
 /// links' rate. A warm message is one window, because the one before it was as long. Full segments
 /// are reckoned with throughout, which is right to one packet.
 pub fn slow_start_ms(case: &Case) -> [f64; 3] {
-    let one_way_ms = case.one_way_ms as f64;
-    let packet_ms = PACKET_BYTES as f64 * 1000.0 / case.rate.as_bytes_per_s() as f64;
-    let segments = (case.size_bytes as u64).div_ceil(SEGMENT_BYTES).max(1);
+    transfer_ms(case.size_bytes as u64, case.one_way_ms as f64, case.rate)
+}
+
+/// The same, of a message on any path whose two links have one rate.
+pub fn transfer_ms(size_bytes: u64, one_way_ms: f64, rate: Rate) -> [f64; 3] {
+    let packet_ms = PACKET_BYTES as f64 * 1000.0 / rate.as_bytes_per_s() as f64;
+    let segments = size_bytes.div_ceil(SEGMENT_BYTES).max(1);
     let window_ms = |segments: u64| one_way_ms + packet_ms * (segments as f64 + 1.0);
     let (rounds, last) = rounds(segments);
     let slow_ms = rounds as f64 * 2.0 * (one_way_ms + packet_ms) + window_ms(last);

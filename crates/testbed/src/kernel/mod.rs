@@ -13,7 +13,7 @@ mod model;
 mod socket;
 mod table;
 
-pub use formula::slow_start_ms;
+pub use formula::{slow_start_ms, transfer_ms};
 pub use measure::{Case, KernelError, Measured, measure};
 pub use model::simulated_ms;
 pub use table::{Row, median_ms, table};

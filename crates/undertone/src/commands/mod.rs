@@ -6,6 +6,7 @@ pub(crate) mod model;
 pub(crate) mod node;
 pub(crate) mod rln;
 pub(crate) mod sim;
+pub(crate) mod testbed;
 
 mod failure;
 mod output;

@@ -5,7 +5,7 @@
 
 mod latency;
 mod network;
-mod progress;
+pub(crate) mod progress;
 mod published;
 mod report;
 mod spam;

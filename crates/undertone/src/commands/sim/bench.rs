@@ -38,7 +38,7 @@ struct Item {
     events: u64,
     delivered: u64,
     expected: u64,
-    trace_hash: String,
+    trace_hash: Option<String>,
 }
 
 /// Runs the four, as many at a time as there are threads, each on one.

@@ -20,7 +20,7 @@ struct Item {
     nodes: u32,
 }
 
-pub(super) fn print(json: bool) -> Result<(), Failure> {
+pub(crate) fn print(json: bool) -> Result<(), Failure> {
     let scenarios = BUILT_IN
         .iter()
         .map(|built_in| {

@@ -16,7 +16,9 @@ use undertone_lab::scenario::{self, Loaded, SeedsError};
 
 use super::{Failure, output};
 
-pub(crate) use runner::{Runner, scenario_failure};
+pub(crate) use list::print as print_list;
+pub(crate) use out::{write_run, write_summary};
+pub(crate) use runner::{COMMIT, Runner, scenario_failure};
 
 /// Flags of `undertone sim`.
 #[derive(clap::Args, Debug)]
@@ -55,9 +57,9 @@ pub(crate) struct Args {
 }
 
 #[derive(Clone, Debug)]
-struct Seeds(Vec<u64>);
+pub(crate) struct Seeds(pub(crate) Vec<u64>);
 
-fn seeds(text: &str) -> Result<Seeds, SeedsError> {
+pub(crate) fn seeds(text: &str) -> Result<Seeds, SeedsError> {
     scenario::parse_seeds(text).map(Seeds)
 }
 
@@ -125,13 +127,13 @@ fn simulate(args: &Args, loaded: &Loaded, seeds: &[u64]) -> Result<Campaign, Fai
                 [_] => folder.clone(),
                 _ => folder.join(format!("seed-{seed}")),
             };
-            out::write_run(&folder, &outcome, &summary)?;
+            write_run(&folder, &outcome, &summary)?;
         }
         runs.push(summary);
     }
     let campaign = Campaign::new(runs);
     if let (Some(folder), [_, _, ..]) = (&args.out, seeds) {
-        out::write_summary(folder, &campaign)?;
+        write_summary(folder, &campaign)?;
     }
     Ok(campaign)
 }

@@ -11,7 +11,7 @@ use undertone_sim::Outcome;
 use super::super::Failure;
 
 /// Writes `summary.json` and `deliveries.parquet`.
-pub(super) fn write_run(
+pub(crate) fn write_run(
     folder: &Path,
     outcome: &Outcome,
     summary: &Summary,
@@ -24,7 +24,7 @@ pub(super) fn write_run(
 }
 
 /// Writes `summary.json`.
-pub(super) fn write_summary(folder: &Path, summary: &impl Serialize) -> Result<(), Failure> {
+pub(crate) fn write_summary(folder: &Path, summary: &impl Serialize) -> Result<(), Failure> {
     fs::create_dir_all(folder).map_err(|error| Failure::at(folder, error))?;
     let path = folder.join("summary.json");
     let text = serde_json::to_string_pretty(summary)

@@ -1,0 +1,120 @@
+//! `undertone testbed --bench`: the testbed beside the simulator, hop by hop.
+
+use std::fmt;
+
+use comfy_table::presets::UTF8_BORDERS_ONLY;
+use comfy_table::{CellAlignment, Table};
+use serde::Serialize;
+use undertone_lab::report::Measured;
+use undertone_lab::scenario;
+
+use super::costs::Costs;
+use super::hops::{Connections, HopRow};
+use super::runner::Packets;
+use super::{Campaigner, Failure, scenario_failure, sim::COMMIT};
+
+const SCENARIOS: [&str; 2] = ["testbed-line", "testbed-random"];
+
+/// Payloads of the paper, bytes.
+const SIZES: [u32; 4] = [2_000, 25_000, 100_000, 500_000];
+
+/// What makes connections warm: messages one after another, before a pause closes the windows.
+const WARM: [&str; 3] = [
+    "traffic.messages=14",
+    "traffic.warm_up_messages=10",
+    "traffic.spacing_s=0.25",
+];
+
+/// Proofs prepared for them, so that each message leaves at its time.
+const WARM_TOKENS: u32 = 14;
+
+#[derive(Serialize)]
+pub(super) struct Bench {
+    commit: &'static str,
+    cells: Vec<Cell>,
+}
+
+/// Some runs of one scenario with one size.
+#[derive(Serialize)]
+struct Cell {
+    scenario: &'static str,
+    runs: usize,
+    measured: Vec<Measured>,
+    costs: Costs,
+    packets: Vec<Packets>,
+    hop_rows: Vec<HopRow>,
+}
+
+/// Runs everything, each with so many seeds, each seed with nodes of its own.
+pub(super) fn run(campaigner: &Campaigner<'_>, runs: u64) -> Result<Bench, Failure> {
+    let seeds: Vec<u64> = (1..=runs).collect();
+    let mut cells = Vec::new();
+    for name in SCENARIOS {
+        for size in SIZES {
+            for connections in [Connections::Cold, Connections::Warm] {
+                let mut set = vec![format!("traffic.payload_bytes={size}")];
+                let mut campaigner = campaigner.clone();
+                if connections == Connections::Warm {
+                    set.extend(WARM.map(str::to_owned));
+                    campaigner.setup.tokens = WARM_TOKENS;
+                }
+                let loaded = scenario::load(name, &set).map_err(scenario_failure)?;
+                let report = campaigner.run(&loaded.scenario, &seeds)?;
+                // The first message of the warm runs is one more cold one, with others behind it.
+                let rows = report.hop_rows.into_iter();
+                cells.push(Cell {
+                    scenario: name,
+                    runs: seeds.len(),
+                    measured: report.campaign.runs().iter().map(|r| r.measured).collect(),
+                    costs: report.costs,
+                    packets: report.packets,
+                    hop_rows: rows.filter(|row| row.connections == connections).collect(),
+                });
+            }
+        }
+    }
+    Ok(Bench {
+        commit: COMMIT,
+        cells,
+    })
+}
+
+impl fmt::Display for Bench {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "per hop, ms (medians), commit {}", self.commit)?;
+        let mut table = Table::new();
+        table.load_preset(UTF8_BORDERS_ONLY).set_header([
+            "scenario",
+            "bytes",
+            "",
+            "hop",
+            "n",
+            "transmit",
+            "validate",
+            "both",
+            "simulated",
+            "ratio",
+        ]);
+        for cell in &self.cells {
+            for row in &cell.hop_rows {
+                let sim_ms = row.sim_ms;
+                table.add_row([
+                    cell.scenario.to_owned(),
+                    row.size_bytes.to_string(),
+                    row.connections.name().to_owned(),
+                    row.hop.to_string(),
+                    row.n.to_string(),
+                    format!("{:.1}", row.transmit_ms),
+                    format!("{:.2}", row.validate_ms),
+                    format!("{:.1}", row.hop_ms),
+                    sim_ms.map_or(String::new(), |ms| format!("{ms:.1}")),
+                    sim_ms.map_or(String::new(), |ms| format!("{:.3}", row.hop_ms / ms)),
+                ]);
+            }
+        }
+        for column in table.column_iter_mut().skip(1) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+        write!(f, "{table}")
+    }
+}

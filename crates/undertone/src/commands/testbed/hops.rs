@@ -1,0 +1,195 @@
+//! What one hop takes: from the moment a message leaves a node to the moment it is found valid at
+//! the next.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use undertone_lab::report::median;
+use undertone_link::packet::Rate;
+use undertone_sim::outcome::{Delivery, Outcome};
+use undertone_sim::{Plan, Scenario};
+use undertone_testbed::kernel::transfer_ms;
+
+use super::gather::Observed;
+
+/// Bytes that a proof, its field, topics and lengths add to a payload on the wire, and the layers
+/// below add to a frame; a packet more or less.
+const PROOF_BYTES: u64 = 320;
+const ENVELOPE_BYTES: u64 = 100;
+
+/// Which messages a row is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Connections {
+    /// The first message, or any after which windows have closed again.
+    Cold,
+    /// Messages after those that warm up.
+    Warm,
+}
+
+/// Medians in milliseconds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct HopRow {
+    pub(crate) size_bytes: u32,
+    pub(crate) connections: Connections,
+    /// Which hop, from 1.
+    pub(crate) hop: u16,
+    /// Deliveries.
+    pub(crate) n: usize,
+    /// From leaving a node to the last byte at the next.
+    pub(crate) transmit_ms: f64,
+    /// From there to the verdict.
+    pub(crate) validate_ms: f64,
+    /// Both.
+    pub(crate) hop_ms: f64,
+    /// Slow start alone, and the time for validation: no other processing.
+    pub(crate) formula_ms: Option<f64>,
+    /// Both, simulated with the costs of these runs.
+    pub(crate) sim_ms: Option<f64>,
+}
+
+/// Times of one hop that one message took.
+#[derive(Clone, Debug, Default)]
+struct Times {
+    transmit_ms: Vec<f64>,
+    validate_ms: Vec<f64>,
+    hop_ms: Vec<f64>,
+    formula_ms: Vec<f64>,
+}
+
+/// Size, kind, number of the hop.
+type Key = (u32, Connections, u16);
+
+/// Times of several runs.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Hops {
+    measured: BTreeMap<Key, Times>,
+    simulated: BTreeMap<Key, Vec<f64>>,
+}
+
+impl Hops {
+    /// Adds a run on the testbed.
+    pub(crate) fn add(&mut self, scenario: &Scenario, plan: &Plan, run: &Observed) {
+        let outcome = &run.outcome;
+        let durations = hop_ns(outcome, &run.sent_ns);
+        for ((delivery, hop_ns), validate_ns) in durations.zip(&run.validate_ns) {
+            let Some(key) = key(scenario, outcome, delivery) else {
+                continue;
+            };
+            let validate_ms = ms(*validate_ns);
+            let times = self.measured.entry(key).or_default();
+            times.hop_ms.push(ms(hop_ns));
+            times.validate_ms.push(validate_ms);
+            times
+                .transmit_ms
+                .push(ms(hop_ns.saturating_sub(*validate_ns)));
+            let formula_ms = formula_ms(scenario, plan, delivery, key);
+            times
+                .formula_ms
+                .extend(formula_ms.map(|ms| ms + validate_ms));
+        }
+    }
+
+    /// Adds a run of the simulator.
+    pub(crate) fn add_simulated(&mut self, scenario: &Scenario, outcome: &Outcome) {
+        let proof_ns = scenario.rln.as_ref().map_or(0, |rln| rln.generation_ns);
+        let published = outcome.messages.iter().map(|message| message.published_ns);
+        let sent_ns: Vec<_> = published.map(|at| at.saturating_add(proof_ns)).collect();
+        for (delivery, hop_ns) in hop_ns(outcome, &sent_ns) {
+            if let Some(key) = key(scenario, outcome, delivery) {
+                self.simulated.entry(key).or_default().push(ms(hop_ns));
+            }
+        }
+    }
+
+    /// The table.
+    pub(crate) fn rows(&self) -> Vec<HopRow> {
+        let of = |values: &[f64]| median(values.iter().copied());
+        let rows = self.measured.iter().filter_map(|(key, times)| {
+            let (size_bytes, connections, hop) = *key;
+            Some(HopRow {
+                size_bytes,
+                connections,
+                hop,
+                n: times.hop_ms.len(),
+                transmit_ms: of(&times.transmit_ms)?,
+                validate_ms: of(&times.validate_ms)?,
+                hop_ms: of(&times.hop_ms)?,
+                formula_ms: of(&times.formula_ms),
+                sim_ms: self.simulated.get(key).and_then(|values| of(values)),
+            })
+        });
+        rows.collect()
+    }
+
+    /// Times for validation by size of the payload, milliseconds.
+    pub(crate) fn validate_ms(&self) -> BTreeMap<u32, f64> {
+        let mut by_size: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+        for ((size, ..), times) in &self.measured {
+            by_size.entry(*size).or_default().extend(&times.validate_ms);
+        }
+        let medians = by_size.into_iter();
+        medians
+            .filter_map(|(size, values)| Some((size, median(values)?)))
+            .collect()
+    }
+}
+
+/// None for a message that only warms up.
+fn key(scenario: &Scenario, outcome: &Outcome, delivery: &Delivery) -> Option<Key> {
+    let message = &outcome.messages[delivery.message as usize];
+    let connections = match (message.index, message.warm_up) {
+        // The first to use its connections; later ones of a scenario that warms nothing up follow
+        // pauses, after which the kernel begins anew.
+        (0, _) => Connections::Cold,
+        (_, true) => return None,
+        (_, false) if scenario.warm_up_messages == 0 => Connections::Cold,
+        (_, false) => Connections::Warm,
+    };
+    Some((message.payload_bytes, connections, delivery.hops))
+}
+
+/// Each delivery with the time since its message left the node that it came from.
+fn hop_ns<'a>(
+    outcome: &'a Outcome,
+    sent_ns: &'a [u64],
+) -> impl Iterator<Item = (&'a Delivery, u64)> {
+    outcome.deliveries.iter().map(move |delivery| {
+        let message = &outcome.messages[delivery.message as usize];
+        let left_ns = if delivery.from == message.publisher {
+            sent_ns[message.index as usize]
+        } else {
+            let parent = (delivery.message, delivery.from);
+            let found = outcome
+                .deliveries
+                .binary_search_by_key(&parent, |d| (d.message, d.receiver));
+            found.map_or(0, |at| outcome.deliveries[at].received_ns)
+        };
+        (delivery, delivery.received_ns.saturating_sub(left_ns))
+    })
+}
+
+/// The closed form for one connection that nothing else uses, where both links have one rate.
+fn formula_ms(
+    scenario: &Scenario,
+    plan: &Plan,
+    delivery: &Delivery,
+    (size_bytes, connections, _): Key,
+) -> Option<f64> {
+    let (rate, _) = plan.rates(delivery.from);
+    let proof_bytes = scenario.rln.as_ref().map_or(0, |_| PROOF_BYTES);
+    let bytes = u64::from(size_bytes) + ENVELOPE_BYTES + proof_bytes;
+    let one_way_ms = ms(plan.one_way_ns(delivery.from, delivery.receiver));
+    let [cold_ms, warm_ms, _] = transfer_ms(bytes, one_way_ms, Rate::bytes_per_s(rate)?);
+    Some(match connections {
+        Connections::Cold => cold_ms,
+        Connections::Warm => warm_ms,
+    })
+}
+
+fn ms(ns: u64) -> f64 {
+    ns as f64 / 1e6
+}
+
+#[cfg(test)]
+mod tests;

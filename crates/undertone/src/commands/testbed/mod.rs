@@ -1,0 +1,128 @@
+//! `undertone testbed`: a scenario with real nodes, real kernels' TCP and real proofs.
+
+mod bench;
+mod campaigner;
+mod costs;
+mod error;
+mod folder;
+mod gather;
+mod hops;
+mod log;
+mod network;
+mod nodes;
+mod refuse;
+mod report;
+mod rest;
+mod runner;
+mod traffic;
+
+use std::env;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use undertone_lab::scenario;
+
+use self::campaigner::Campaigner;
+use self::error::RunError;
+use self::nodes::Setup;
+use super::sim::{Seeds, scenario_failure, seeds};
+use super::{Failure, output, sim};
+
+/// Flags of `undertone testbed`.
+#[derive(clap::Args, Debug)]
+#[command(
+    after_help = "Keys of scenario files: docs/scenarios.md; what differs here: docs/testbed.md"
+)]
+pub(crate) struct Args {
+    /// A scenario file, or the name of one that --list shows
+    #[arg(required_unless_present_any = ["list", "bench"])]
+    scenario: Option<String>,
+    /// Set a key of the scenario, such as network.one_way_ms=100; may be repeated
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Settles connections, delays and messages, as in the simulator (1 if not given)
+    #[arg(long, value_name = "N", conflicts_with = "seeds")]
+    seed: Option<u64>,
+    /// Several seeds, each with nodes of its own: 1..5 or 1,4,9
+    #[arg(long, value_name = "SEEDS", value_parser = seeds)]
+    seeds: Option<Seeds>,
+    /// Write summary.json and deliveries.parquet into this folder
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print one JSON object instead of tables
+    #[arg(long)]
+    json: bool,
+    /// List the scenarios that are built in
+    #[arg(long, conflicts_with_all = ["scenario", "bench"])]
+    list: bool,
+    /// Run lines and random graphs, cold and warm, four sizes, and print them beside the simulator
+    #[arg(long, conflicts_with_all = ["scenario", "seed", "seeds", "set", "out", "tokens"])]
+    bench: bool,
+    /// Runs of each cell of --bench, each with nodes of its own
+    #[arg(long, value_name = "N", default_value_t = 3, requires = "bench", value_parser = clap::value_parser!(u64).range(1..=100))]
+    runs: u64,
+    /// Simulate the same with the costs that were measured, and print both
+    #[arg(long)]
+    beside_sim: bool,
+    /// Proofs that publishers prepare before the first message; 0: each is made for its message
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=64))]
+    tokens: u32,
+    /// Seconds until all nodes must be connected
+    #[arg(long, value_name = "S", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    ready_s: u64,
+}
+
+/// Lists, measures, or runs a scenario.
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    if args.list {
+        return sim::print_list(args.json);
+    }
+    let mut campaigner = Campaigner {
+        setup: Setup {
+            program: env::current_exe()
+                .map_err(|error| Failure::new(format!("cannot find this program: {error}")))?,
+            tokens: args.tokens,
+            ready: Duration::from_secs(args.ready_s),
+        },
+        out: args.out.as_ref(),
+        show_progress: !args.json,
+        beside_sim: args.beside_sim,
+    };
+    if args.bench {
+        campaigner.beside_sim = true;
+        return output::print(&bench::run(&campaigner, args.runs)?, args.json);
+    }
+    let reference = args
+        .scenario
+        .as_deref()
+        .expect("the parser wants a scenario unless it is --list or --bench");
+    let loaded = scenario::load(reference, &args.set).map_err(scenario_failure)?;
+    let seeds = args.seeds.as_ref();
+    let seeds = seeds.map_or(vec![args.seed.unwrap_or(1)], |seeds| seeds.0.clone());
+    let report = campaigner.run(&loaded.scenario, &seeds)?;
+    output::print(&report, args.json)?;
+    let missing = report
+        .campaign
+        .runs()
+        .iter()
+        .find(|run| run.delivered < run.expected);
+    match missing {
+        None => Ok(()),
+        // On a path that loses packets a message may be late.
+        Some(run) => Err(Failure::new(format!(
+            "{} of {} deliveries are missing with seed {}",
+            run.expected - run.delivered,
+            run.expected,
+            run.seed
+        ))
+        .with_help("give them longer with --set traffic.drain_s=SECONDS")),
+    }
+}
+
+fn failure(error: RunError) -> Failure {
+    let text = error.to_string();
+    if error.is_usage() {
+        return Failure::usage(text);
+    }
+    Failure::new(text).with_help("docs/testbed.md says what the testbed needs")
+}

@@ -1,0 +1,80 @@
+//! From a scenario's network to the one that packets pass through.
+
+use undertone_link::packet::{
+    CoDel, Discipline, HostConfig, Jitter, LinkConfig, Order, Path, Paths, Rate,
+};
+use undertone_sim::scenario::Qdisc;
+use undertone_sim::{Plan, Scenario};
+use undertone_testbed::{Congestion, TestbedConfig, TestbedError};
+
+/// What the simulator's profile `linux` describes best; see docs/network-model.md.
+const CONGESTION: Congestion = Congestion::Reno;
+
+const MILLION: f64 = 1e6;
+
+/// The testbed of a scenario whose plan was made with `seed`.
+pub(crate) fn config(
+    scenario: &Scenario,
+    plan: &Plan,
+    seed: u64,
+) -> Result<TestbedConfig, TestbedError> {
+    let nodes = 0..scenario.nodes;
+    let pairs = nodes
+        .clone()
+        .flat_map(|from| (0..scenario.nodes).map(move |to| (from, to)));
+    let table = pairs.map(|(from, to)| path(scenario, plan, from, to));
+    let mut full_seed = [0; 32];
+    full_seed[..8].copy_from_slice(&seed.to_le_bytes());
+    Ok(TestbedConfig {
+        hosts: nodes.map(|node| host(scenario, plan.rates(node))).collect(),
+        paths: Paths::per_pair(table.collect())?,
+        congestion: Some(CONGESTION),
+        seed: full_seed,
+    })
+}
+
+fn path(scenario: &Scenario, plan: &Plan, from: u32, to: u32) -> Path {
+    let jitter_ns = scenario.network.jitter_ns;
+    // The scenario adds from 0 to the whole, this one to both sides.
+    let spread_ns = jitter_ns / 2;
+    Path {
+        delay_ns: plan.one_way_ns(from, to) + spread_ns,
+        jitter: match spread_ns {
+            0 => Jitter::None,
+            _ => Jitter::Uniform { spread_ns },
+        },
+        loss_ppm: (plan.loss(from, to) * MILLION).round() as u32,
+        order: Order::Kept,
+    }
+}
+
+/// The uplink holds whatever TCP's window lets out, as the simulator's does; the downlink drops.
+fn host(scenario: &Scenario, (up, down): (u64, u64)) -> HostConfig {
+    let link = |bytes_per_s, queue_max_bytes, discipline| LinkConfig {
+        rate: Rate::bytes_per_s(bytes_per_s),
+        burst_bytes: 0,
+        queue_max_bytes,
+        discipline,
+    };
+    let (queue_max_bytes, discipline) = match scenario.network.queue {
+        Qdisc::Fifo { max_bytes } => (max_bytes, Discipline::Fifo),
+        Qdisc::CoDel {
+            target_ns,
+            interval_ns,
+        } => {
+            let codel = CoDel {
+                target_ns,
+                interval_ns,
+                ..CoDel::RFC_8289
+            };
+            (u64::MAX, Discipline::CoDel(codel))
+        }
+    };
+    HostConfig {
+        uplink: link(up, u64::MAX, Discipline::Fifo),
+        downlink: link(down, queue_max_bytes, discipline),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,118 @@
+use std::path::PathBuf;
+use std::time::Duration;
+
+use undertone_lab::scenario::parse;
+
+use super::super::nodes::{Setup, config, flags};
+use super::*;
+
+const PLAIN: &str = r#"
+[scenario]
+nodes = 5
+[topology]
+kind = "line"
+[network]
+one_way_ms = 10
+uplink_mbit_per_s = 100
+downlink_mbit_per_s = 100
+[relay]
+d = 2
+d_low = 2
+d_out = 0
+[rln]
+generation_ms = 1
+verification_ms = 1
+[traffic]
+messages = 1
+payload_bytes = 100
+first_s = 5
+"#;
+
+fn checked(set: &[&str]) -> Result<(), RunError> {
+    let set: Vec<_> = set.iter().map(|text| (*text).to_owned()).collect();
+    let scenario = parse(PLAIN, "plain", "plain", None, &set).unwrap().scenario;
+    let setup = Setup {
+        program: PathBuf::new(),
+        tokens: 0,
+        ready: Duration::ZERO,
+    };
+    check(&scenario, &config(&flags(&scenario, &setup)).unwrap())
+}
+
+fn refused(set: &[&str], said: &str) {
+    let error = checked(set).unwrap_err();
+    assert!(error.is_usage(), "{set:?}");
+    let error = error.to_string();
+    assert!(error.contains(said), "{said:?} is not in {error}");
+}
+
+#[test]
+fn what_a_node_can_be_told_is_taken() {
+    checked(&[]).unwrap();
+    checked(&[
+        "relay.heartbeat_ms=700",
+        "relay.d_lazy=4",
+        "relay.gossip_factor=0.5",
+        "relay.flood_publish=off",
+        "relay.seen_ttl_s=60",
+        "relay.prune_backoff_s=30",
+        "relay.history_length=5",
+        "relay.history_gossip=2",
+        "relay.topics=2",
+        "relay.max_message_bytes=600000",
+        "relay.protocol=/meshsub/1.1.0",
+        "network.loss=0.01",
+        "network.jitter_ms=3",
+    ])
+    .unwrap();
+}
+
+#[test]
+fn what_it_cannot_names_the_key_and_a_remedy() {
+    refused(
+        &["scenario.nodes=200"],
+        "scenario.nodes = 200: the testbed starts at most",
+    );
+    refused(&["network.tcp=shadow"], "set network.tcp = \"linux\"");
+    refused(
+        &["network.unlimited_until_s=4"],
+        "network.unlimited_until_s = 4:",
+    );
+    refused(
+        &["topology.dialling=one-by-one"],
+        "set topology.dialling = \"at-once\"",
+    );
+    refused(&["rln.epoch_s=60"], "set rln.epoch_s = 600");
+    refused(&["rln.message_limit=101"], "rln.message_limit = 101:");
+    refused(
+        &["traffic.messages=20000", "traffic.spacing_s=1"],
+        "traffic.messages = 20000:",
+    );
+    for (set, key) in [
+        ("relay.idontwant=false", "relay.idontwant"),
+        ("relay.flood_publish=on", "relay.flood_publish"),
+        ("relay.strategy=flood", "relay.strategy"),
+        ("relay.heartbeat_delay_ms=5", "relay.heartbeat_delay_ms"),
+        ("relay.thresholds.gossip=-1", "relay.thresholds"),
+        ("relay.score.enabled=false", "relay.score"),
+        ("relay.limits.topics_max=3", "relay.limits"),
+        ("relay.iwant_followup_s=9", "relay.iwant_followup_s"),
+    ] {
+        refused(&[set], &format!("{key} = another value"));
+    }
+}
+
+#[test]
+fn faults_are_named_by_their_place() {
+    let faults = "\n[[faults]]\nkind = \"crash\"\nat_s = 9\nnodes = 1\nnoticed_after_s = 1\n";
+    let text = format!("{PLAIN}{faults}");
+    let scenario = parse(&text, "plain", "plain", None, &[]).unwrap().scenario;
+    let setup = Setup {
+        program: PathBuf::new(),
+        tokens: 0,
+        ready: Duration::ZERO,
+    };
+    let error = check(&scenario, &config(&flags(&scenario, &setup)).unwrap());
+    let error = error.unwrap_err().to_string();
+    assert!(error.starts_with("faults.0.kind = \"crash\": "), "{error}");
+}

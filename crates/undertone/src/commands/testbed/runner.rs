@@ -1,0 +1,111 @@
+//! One run: nodes up, messages out, logs in, nodes gone.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use undertone_lab::report::{Stopwatch, Summary};
+use undertone_node::delivery_log::MonotonicNs;
+use undertone_sim::{Plan, Scenario};
+use undertone_testbed::{PumpReport, Testbed, can_run};
+
+use super::super::demo::progress::Progress;
+use super::super::sim::COMMIT;
+use super::folder::{self, RunFolder};
+use super::gather::{self, Observed};
+use super::nodes::{self, Setup};
+use super::{RunError, network, refuse, traffic};
+
+/// How to run a scenario.
+#[derive(Debug)]
+pub(crate) struct Runner<'a> {
+    pub(crate) scenario: &'a Scenario,
+    pub(crate) setup: &'a Setup,
+    pub(crate) show_progress: bool,
+}
+
+/// What a run leaves.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) plan: Plan,
+    pub(crate) observed: Observed,
+    pub(crate) summary: Summary,
+    pub(crate) packets: Packets,
+}
+
+/// How the emulated network did its work.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct Packets {
+    pub(crate) delivered: u64,
+    pub(crate) lost: u64,
+    pub(crate) queue_dropped: u64,
+    /// How long after its moment a packet was handed over.
+    pub(crate) late_mean_us: f64,
+    pub(crate) late_max_us: f64,
+}
+
+impl From<PumpReport> for Packets {
+    fn from(report: PumpReport) -> Self {
+        Self {
+            delivered: report.delivered,
+            lost: report.lost,
+            queue_dropped: report.queue_dropped,
+            late_mean_us: report.late_mean_ns() as f64 / 1e3,
+            late_max_us: report.late_max_ns as f64 / 1e3,
+        }
+    }
+}
+
+impl Runner<'_> {
+    /// Runs it with a seed, which settles connections, delays and messages as in the simulator.
+    pub(crate) fn run(&self, seed: u64) -> Result<Run, RunError> {
+        let scenario = self.scenario;
+        let flags = nodes::flags(scenario, self.setup);
+        refuse::check(scenario, &nodes::config(&flags)?)?;
+        let plan = Plan::new(scenario, seed)?;
+        can_run()?;
+        let watch = Stopwatch::start();
+        let progress = Progress::new(self.show_progress);
+        let say = |what: String| progress.say(format!("{}, seed {seed}: {what}", scenario.name));
+        say(format!("starting {} nodes", scenario.nodes));
+        // Dropped in the reverse order: processes, namespaces, files.
+        let folder = RunFolder::make(&folder::base())?;
+        let testbed = Testbed::start(&network::config(scenario, &plan, seed)?)?;
+        let mut nodes = nodes::start(scenario, &plan, self.setup, &testbed, &folder)?;
+        let (ready, ready_at) = (Instant::now(), MonotonicNs::now());
+        let zero_ns = ready_at.as_ns().saturating_sub(traffic::lead_ns(scenario));
+        say("nodes are connected".to_owned());
+        traffic::publish(scenario, &plan, &testbed, ready, |message| {
+            say(format!(
+                "message {} of {}",
+                message + 1,
+                scenario.traffic.messages
+            ));
+        })?;
+        say("waiting for the last deliveries".to_owned());
+        thread::sleep(Duration::from_nanos(scenario.drain_ns));
+        for node in &mut nodes {
+            node.check()?;
+        }
+        let ends = gather::ask(&nodes, &testbed)?;
+        let packets = testbed.report();
+        let dropped = packets.lost + packets.queue_dropped;
+        let observed = gather::gather(
+            scenario,
+            &plan,
+            seed,
+            &nodes,
+            ends,
+            (zero_ns, MonotonicNs::now().as_ns()),
+            (packets.delivered, dropped),
+        )?;
+        progress.finish();
+        let summary = Summary::new(scenario, &observed.outcome, watch.read(), COMMIT);
+        Ok(Run {
+            plan,
+            observed,
+            summary,
+            packets: packets.into(),
+        })
+    }
+}
