@@ -92,12 +92,15 @@ impl fmt::Display for Bench {
             "transmit",
             "validate",
             "both",
-            "simulated",
-            "ratio",
+            "simulated: transmit",
+            "both",
+            "ratio: transmit",
+            "both",
         ]);
+        let number = |ms: Option<f64>| ms.map_or(String::new(), |ms| format!("{ms:.1}"));
+        let ratio = |ratio: Option<f64>| ratio.map_or(String::new(), |r| format!("{r:.3}"));
         for cell in &self.cells {
             for row in &cell.hop_rows {
-                let sim_ms = row.sim_ms;
                 table.add_row([
                     cell.scenario.to_owned(),
                     row.size_bytes.to_string(),
@@ -107,8 +110,10 @@ impl fmt::Display for Bench {
                     format!("{:.1}", row.transmit_ms),
                     format!("{:.2}", row.validate_ms),
                     format!("{:.1}", row.hop_ms),
-                    sim_ms.map_or(String::new(), |ms| format!("{ms:.1}")),
-                    sim_ms.map_or(String::new(), |ms| format!("{:.3}", row.hop_ms / ms)),
+                    number(row.sim_transmit_ms),
+                    number(row.sim_ms),
+                    ratio(row.transmit_ratio()),
+                    ratio(row.hop_ratio()),
                 ]);
             }
         }

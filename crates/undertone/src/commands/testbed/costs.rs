@@ -61,3 +61,14 @@ impl Costs {
         scenario
     }
 }
+
+/// What validation of a message costs in a scenario with such costs, nanoseconds.
+pub(crate) fn validation_ns(scenario: &Scenario, size_bytes: u32) -> u64 {
+    let proof_ns = match scenario.rln.as_ref().map(|rln| &rln.verification) {
+        Some(Verification::Wait { ns }) => *ns,
+        Some(Verification::Batches { single_ns, .. }) => *single_ns,
+        None => 0,
+    };
+    let cpu = &scenario.cpu;
+    proof_ns + cpu.per_frame_ns + cpu.per_kb_ns * u64::from(size_bytes) / 1000
+}

@@ -10,6 +10,7 @@ use undertone_sim::outcome::{Delivery, Outcome};
 use undertone_sim::{Plan, Scenario};
 use undertone_testbed::kernel::transfer_ms;
 
+use super::costs;
 use super::gather::Observed;
 
 /// Bytes that a proof, its field, topics and lengths add to a payload on the wire, and the layers
@@ -44,8 +45,22 @@ pub(crate) struct HopRow {
     pub(crate) hop_ms: f64,
     /// Slow start alone, and the time for validation: no other processing.
     pub(crate) formula_ms: Option<f64>,
-    /// Both, simulated with the costs of these runs.
+    /// Transmission, simulated with the costs of these runs.
+    pub(crate) sim_transmit_ms: Option<f64>,
+    /// Both, simulated.
     pub(crate) sim_ms: Option<f64>,
+}
+
+impl HopRow {
+    /// Transmission as measured over transmission as simulated: the networks compared.
+    pub(crate) fn transmit_ratio(&self) -> Option<f64> {
+        self.sim_transmit_ms.map(|sim_ms| self.transmit_ms / sim_ms)
+    }
+
+    /// The same of whole hops: networks and processing.
+    pub(crate) fn hop_ratio(&self) -> Option<f64> {
+        self.sim_ms.map(|sim_ms| self.hop_ms / sim_ms)
+    }
 }
 
 /// Times of one hop that one message took.
@@ -64,7 +79,7 @@ type Key = (u32, Connections, u16);
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Hops {
     measured: BTreeMap<Key, Times>,
-    simulated: BTreeMap<Key, Vec<f64>>,
+    simulated: BTreeMap<Key, Times>,
 }
 
 impl Hops {
@@ -96,9 +111,15 @@ impl Hops {
         let published = outcome.messages.iter().map(|message| message.published_ns);
         let sent_ns: Vec<_> = published.map(|at| at.saturating_add(proof_ns)).collect();
         for (delivery, hop_ns) in hop_ns(outcome, &sent_ns) {
-            if let Some(key) = key(scenario, outcome, delivery) {
-                self.simulated.entry(key).or_default().push(ms(hop_ns));
-            }
+            let Some(key) = key(scenario, outcome, delivery) else {
+                continue;
+            };
+            let times = self.simulated.entry(key).or_default();
+            times.hop_ms.push(ms(hop_ns));
+            let validate_ns = costs::validation_ns(scenario, key.0);
+            times
+                .transmit_ms
+                .push(ms(hop_ns.saturating_sub(validate_ns)));
         }
     }
 
@@ -107,6 +128,7 @@ impl Hops {
         let of = |values: &[f64]| median(values.iter().copied());
         let rows = self.measured.iter().filter_map(|(key, times)| {
             let (size_bytes, connections, hop) = *key;
+            let simulated = self.simulated.get(key);
             Some(HopRow {
                 size_bytes,
                 connections,
@@ -116,7 +138,8 @@ impl Hops {
                 validate_ms: of(&times.validate_ms)?,
                 hop_ms: of(&times.hop_ms)?,
                 formula_ms: of(&times.formula_ms),
-                sim_ms: self.simulated.get(key).and_then(|values| of(values)),
+                sim_transmit_ms: simulated.and_then(|times| of(&times.transmit_ms)),
+                sim_ms: simulated.and_then(|times| of(&times.hop_ms)),
             })
         });
         rows.collect()

@@ -65,7 +65,7 @@ pub(crate) fn hop_table(rows: &[HopRow]) -> Table {
         "bytes", "", "hop", "n", "transmit", "validate", "both", "formula",
     ];
     if has_sim {
-        header.extend(["simulated", "both / simulated"]);
+        header.extend(["simulated: transmit", "both", "ratio: transmit", "both"]);
     }
     let mut table = Table::new();
     table.load_preset(UTF8_BORDERS_ONLY).set_header(header);
@@ -82,9 +82,13 @@ pub(crate) fn hop_table(rows: &[HopRow]) -> Table {
             number(row.formula_ms),
         ];
         if has_sim {
-            cells.push(number(row.sim_ms));
-            let ratio = row.sim_ms.map(|sim_ms| row.hop_ms / sim_ms);
-            cells.push(ratio.map_or(String::new(), |ratio| format!("{ratio:.3}")));
+            let ratio = |ratio: Option<f64>| ratio.map_or(String::new(), |r| format!("{r:.3}"));
+            cells.extend([
+                number(row.sim_transmit_ms),
+                number(row.sim_ms),
+                ratio(row.transmit_ratio()),
+                ratio(row.hop_ratio()),
+            ]);
         }
         table.add_row(cells);
     }

@@ -101,6 +101,13 @@ fn the_simulator_is_told_the_measured_costs() {
     };
     let outcome = undertone_sim::run(&costly, options, &mut |_| {}).unwrap();
     hops.add_simulated(&costly, &outcome);
+    let row = &hops.rows()[2];
+    assert_eq!(
+        row.transmit_ratio(),
+        row.sim_transmit_ms.map(|ms| 52.0 / ms)
+    );
+    let cost_ms = row.sim_ms.unwrap() - row.sim_transmit_ms.unwrap();
+    assert!((cost_ms - 3.0).abs() < 1e-9, "{cost_ms}");
     let simulated: Vec<_> = hops.rows().iter().filter_map(|row| row.sim_ms).collect();
     assert_eq!(simulated.len(), 4);
     assert!(
