@@ -60,7 +60,8 @@ fn wait_for_end(process: u32) {
     };
     // A pidfd becomes readable when its process ends. One that lives on is waited for until the
     // test is given up.
-    poll(&mut [PollFd::new(&ended, PollFlags::IN)], None).unwrap();
+    poll(&mut [PollFd::new(&ended, PollFlags::IN)], None)
+        .expect("one descriptor, and no time limit");
 }
 
 #[test]

@@ -56,7 +56,13 @@ impl Costs {
                     ns: ns(self.validation_ms),
                 };
             }
-            None => scenario.cpu.per_frame_ns = ns(self.validation_ms),
+            // A cost for each frame would be one for control as well. By length it is right for the
+            // longest messages, and at fault by less than what validation without proofs takes.
+            None => {
+                let longest = scenario.traffic.payload_bytes.iter().copied().max();
+                let kb = f64::from(longest.unwrap_or(0).max(1)) / 1000.0;
+                scenario.cpu.per_kb_ns += ns(self.validation_ms / kb);
+            }
         }
         scenario
     }

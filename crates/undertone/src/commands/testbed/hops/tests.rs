@@ -90,11 +90,11 @@ fn the_simulator_is_told_the_measured_costs() {
     let plan = Plan::new(&scenario, 1).unwrap();
     let mut hops = Hops::default();
     hops.add(&scenario, &plan, &observed);
-    let costs = super::super::costs::Costs::of(&hops, &[observed]);
+    let costs = costs::Costs::of(&hops, &[observed]);
     assert_eq!((costs.generation_ms, costs.validation_ms), (200.0, 3.0));
     let costly = costs.in_place(&scenario);
-    // No rate limit: all that is left is the frame.
-    assert_eq!((costly.cpu.per_frame_ns, costly.cpu.per_kb_ns), (3 * MS, 0));
+    // No rate limit: all that is left is the frame, of a kilobyte.
+    assert_eq!((costly.cpu.per_frame_ns, costly.cpu.per_kb_ns), (0, 3 * MS));
     let options = undertone_sim::Options {
         seed: 1,
         threads: 1,
