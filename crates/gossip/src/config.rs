@@ -40,11 +40,46 @@ pub enum FloodPublish {
     },
 }
 
+/// How the strategies for large messages spread them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LargeMessages {
+    /// Data longer than this is large, bytes.
+    pub threshold_bytes: usize,
+    /// Staggered: copies that leave at the same time.
+    pub group: usize,
+    /// Staggered: time until the next ones do.
+    pub gap: Duration,
+    /// Reduced: copies that are sent without being asked for.
+    pub push: usize,
+    /// Time for which an unknown id is left alone before it is asked for: its copy may be under way.
+    pub iwant_delay: Duration,
+    /// Time after which the next peer is asked.
+    pub iwant_retry: Duration,
+}
+
+impl Default for LargeMessages {
+    /// nim-libp2p's bound and group, and its 35 ms between sends; ids are asked for at once.
+    fn default() -> Self {
+        Self {
+            threshold_bytes: 2_000,
+            group: 2,
+            gap: Duration::from_millis(35),
+            push: 3,
+            iwant_delay: Duration::ZERO,
+            iwant_retry: Duration::from_secs(1),
+        }
+    }
+}
+
 /// Everything that can be set. [`Config::waku`] and [`Config::libp2p`] are the two presets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// How messages are spread.
     pub strategy: StrategyKind,
+    /// What the strategies for large messages do with them.
+    pub large: LargeMessages,
+    /// Flooding: time between two moments at which what waits is sent; zero sends at once.
+    pub flood_interval: Duration,
     /// Mesh degrees.
     pub degrees: Degrees,
     /// Time between heartbeats.
@@ -104,6 +139,8 @@ impl Config {
     pub fn waku() -> Self {
         Self {
             strategy: StrategyKind::EagerMesh,
+            large: LargeMessages::default(),
+            flood_interval: Duration::ZERO,
             degrees: Degrees {
                 d: 6,
                 d_low: 4,
@@ -180,6 +217,9 @@ impl Config {
         let quota = degrees.d_out < degrees.d_low && degrees.d_out <= degrees.d / 2;
         rule(bootstrapper || quota, Rule::OutboundDegree)?;
         rule(!self.heartbeat.is_zero(), Rule::Heartbeat)?;
+        let large = &self.large;
+        let paced = large.group > 0 && !large.gap.is_zero() && !large.iwant_retry.is_zero();
+        rule(paced, Rule::LargeMessages)?;
         rule(self.history_gossip <= self.history_length, Rule::History)?;
         rule(
             (0.0..=1.0).contains(&self.gossip_factor),
@@ -277,6 +317,9 @@ pub enum Rule {
     /// History.
     #[error("history_gossip must not exceed history_length")]
     History,
+    /// Large messages.
+    #[error("large.group must be above 0, large.gap and large.iwant_retry longer than 0")]
+    LargeMessages,
     /// P3.
     #[error("mesh_deliveries_cap must not be below mesh_deliveries_threshold")]
     MeshDeliveriesCap,

@@ -9,6 +9,8 @@ pub struct Features {
     pub prune_details: bool,
     /// IDONTWANT (v1.2).
     pub idontwant: bool,
+    /// The peer takes copies of large messages that come later, or only their ids at first.
+    pub large_messages: bool,
 }
 
 /// One protocol id and what it stands for.
@@ -24,6 +26,7 @@ const FLOOD: Features = Features {
     mesh: false,
     prune_details: false,
     idontwant: false,
+    large_messages: false,
 };
 const V1_0: Features = Features {
     mesh: true,
@@ -38,11 +41,24 @@ const V1_2: Features = Features {
     ..V1_1
 };
 
+const LARGE: Features = Features {
+    large_messages: true,
+    ..V1_2
+};
+
+/// The id under which nodes agree on other ways to spread large messages, whichever each of them
+/// uses: the wire is that of v1.2.
+pub const LARGE_MESSAGES_ID: &str = "/undertone/relay-large/1.0.0";
+
 /// Every protocol id the router knows, best first.
 ///
 /// Waku's id has IDONTWANT although it is no meshsub id: nim-libp2p excludes only meshsub 1.0 and
 /// 1.1 from it, and an implementation that does not know the field skips it.
 pub const PROTOCOLS: &[Protocol] = &[
+    Protocol {
+        id: LARGE_MESSAGES_ID,
+        features: LARGE,
+    },
     Protocol {
         id: "/vac/waku/relay/2.0.0",
         features: V1_2,

@@ -82,12 +82,23 @@ impl Router {
         wanted.dedup();
         self.rng.choose(&mut wanted, budget);
         wanted.truncate(budget);
-        if wanted.is_empty() {
-            return;
+        if self.config.large.iwant_delay.is_zero() {
+            return self.ask(peer, &wanted);
         }
+        let due = self.now.after(self.config.large.iwant_delay);
+        for id in wanted {
+            self.deferred.add(id, peer, due);
+        }
+    }
+
+    /// IWANT for ids within every budget.
+    pub(crate) fn ask(&mut self, peer: PeerIx, wanted: &[MessageId]) {
+        let Some(state) = self.peers.get_busy(peer).filter(|_| !wanted.is_empty()) else {
+            return;
+        };
         state.used.iwant_ids += wanted.len();
         let tracked = self.rng.below(wanted.len());
-        self.promises.asked(&wanted, tracked, peer, self.now);
+        self.promises.asked(wanted, tracked, peer, self.now);
         self.stats.sent.iwant += wanted.len() as u64;
         let per_frame = self.ids_per_frame();
         for part in wanted.chunks(per_frame) {

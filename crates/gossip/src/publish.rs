@@ -59,21 +59,18 @@ impl Router {
         self.seen.begin(id, published, expires);
         // Who was asked for it may still answer, and its copy will then be a duplicate.
         self.promises.kept(&id);
+        self.deferred.came(&id);
         self.cache.put(id, ix, frame.clone());
         let view = View {
             config: &self.config,
             topic: self.topics.get(ix),
             peers: &self.peers,
             scores: &self.scores,
+            now: self.now,
+            started: self.started,
         };
         let receivers = self.strategy.publish(&view, data.len(), &mut self.rng);
-        let mut sent = 0;
-        for peer in receivers {
-            if !self.is_unwanted(peer, &id) {
-                self.send_message(peer, Class::Publish, id, frame.clone());
-                sent += 1;
-            }
-        }
+        let sent = self.spread(ix, id, Class::Publish, (data.len(), &frame), receivers);
         Ok((id, sent))
     }
 

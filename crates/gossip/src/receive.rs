@@ -69,6 +69,7 @@ impl Router {
         }
         // Before the room is known: the peer kept its word even if we cannot take the message.
         self.promises.kept(&id);
+        self.deferred.came(&id);
         if let Err(capacity) = self.pending.room_for(message.data.len()) {
             // Not marked as seen: it can still be asked for when there is room.
             return self.report(Report::Capacity { peer, capacity });
@@ -189,14 +190,13 @@ impl Router {
             topic,
             peers: &self.peers,
             scores: &self.scores,
+            now: self.now,
+            started: self.started,
         };
-        let receivers = self.strategy.forward(&view);
+        let mut receivers = self.strategy.forward(&view);
+        receivers.retain(|peer| !senders.contains(peer));
         self.cache.put(id, ix, frame.clone());
-        for peer in receivers {
-            if !senders.contains(&peer) && !self.is_unwanted(peer, &id) {
-                self.send_message(peer, Class::Forward, id, frame.clone());
-            }
-        }
+        self.spread(ix, id, Class::Forward, (data.len(), &frame), receivers);
     }
 }
 

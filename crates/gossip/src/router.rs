@@ -7,9 +7,11 @@ use bytes::Bytes;
 use crate::backoff::Backoffs;
 use crate::cache::Cache;
 use crate::config::{Config, ConfigError};
+use crate::deferred::Deferred;
 use crate::error::{ApiMisuse, PeerMisbehaved, Penalty};
 use crate::ids::{Hashed, MessageIds};
 use crate::io::{Class, Input, Output, Progress, Report, Stats};
+use crate::paced::Paced;
 use crate::peers::Peers;
 use crate::pending::Pending;
 use crate::promises::Promises;
@@ -34,6 +36,7 @@ pub struct Router {
     pub(crate) ids: Box<dyn MessageIds>,
     pub(crate) rng: Rng,
     pub(crate) now: Time,
+    pub(crate) started: Time,
     pub(crate) heartbeats: u64,
     pub(crate) next_heartbeat: Time,
     pub(crate) topics: Topics,
@@ -41,6 +44,8 @@ pub struct Router {
     pub(crate) scores: Scores,
     pub(crate) backoffs: Backoffs,
     pub(crate) promises: Promises,
+    pub(crate) deferred: Deferred,
+    pub(crate) paced: Paced,
     pub(crate) seen: Seen,
     pub(crate) cache: Cache,
     pub(crate) pending: Pending,
@@ -67,6 +72,7 @@ impl Router {
             strategy: config.strategy.build(),
             ids: Box::new(Hashed),
             now,
+            started: now,
             heartbeats: 0,
             next_heartbeat: now.after(config.heartbeat_delay),
             topics: Topics::default(),
@@ -74,6 +80,8 @@ impl Router {
             scores: Scores::new(config.score.clone(), now),
             backoffs: Backoffs::new(config.backoff_slack, limits.backoffs_max),
             promises: Promises::new(config.iwant_followup, limits.promises_max),
+            deferred: Deferred::new(limits.promises_max),
+            paced: Paced::default(),
             seen: Seen::new(&mut rng, limits.seen_max),
             cache: Cache::new(
                 &mut rng,
@@ -133,6 +141,12 @@ impl Router {
         if now >= self.next_heartbeat {
             self.heartbeat();
         }
+        if self.paced.next() <= now {
+            self.send_due();
+        }
+        if self.deferred.next() <= now {
+            self.ask_due();
+        }
         self.flush_control();
         Ok(())
     }
@@ -144,7 +158,8 @@ impl Router {
 
     /// When [`Input::Tick`] is due at the latest.
     pub fn next_timeout(&self) -> Time {
-        self.next_heartbeat.min(self.scores.next_decay())
+        let upkeep = self.next_heartbeat.min(self.scores.next_decay());
+        upkeep.min(self.paced.next()).min(self.deferred.next())
     }
 
     fn sent(&mut self, peer: PeerIx, handle: SendHandle, progress: Progress) {
@@ -234,6 +249,7 @@ impl Router {
 
     /// Takes back every copy of `id` that waits for `peer` and has not begun.
     pub(crate) fn cancel(&mut self, peer: PeerIx, id: &MessageId) {
+        self.paced.take_back(peer, id);
         // More than one may wait: a forwarded copy and answers to IWANT.
         while let Some(handle) = self
             .peers
@@ -339,6 +355,7 @@ impl Router {
             pending_bytes: self.pending.bytes(),
             cache_bytes: self.cache.bytes(),
             promises: self.promises.len(),
+            deferred: self.deferred.len(),
             backoffs: self.backoffs.len(),
             departed: self.departed.len(),
             subscriptions_of_a_peer: per_peer(|state| state.topics.len()),
@@ -363,6 +380,8 @@ pub struct Usage {
     pub cache_bytes: usize,
     /// Open requests.
     pub promises: usize,
+    /// Ids to ask for later.
+    pub deferred: usize,
     /// Backoffs remembered.
     pub backoffs: usize,
     /// Peers that are gone and whose index is still bound.

@@ -17,6 +17,7 @@
 
 mod checks;
 mod config;
+mod fragmented;
 mod io;
 mod publish;
 mod rejection;
@@ -29,6 +30,7 @@ mod validate;
 mod tests;
 
 pub use config::{RelayConfig, RlnConfig};
+pub use fragmented::{FRAGMENT_META, Reassembled, Reassembly, split_message};
 pub use io::{
     Input, Output, ProofFailure, ProofTicket, PublishError, Published, RelayReport, SubscribeError,
 };

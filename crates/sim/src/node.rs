@@ -10,8 +10,9 @@ use std::collections::{BTreeMap, VecDeque};
 
 use bytes::Bytes;
 use undertone_gossip::SendQueue;
+use undertone_gossip::fragments::AssemblerLimits;
 use undertone_link::{Arrival, Host};
-use undertone_relay::{Output, ProofTicket, Relay};
+use undertone_relay::{Output, ProofTicket, Reassembly, Relay};
 use undertone_rln::RateLimitProof;
 
 use crate::events::{Event, Key};
@@ -87,6 +88,9 @@ pub(crate) struct Node {
     pub(crate) host: Host<Bytes>,
     pub(crate) counters: Counters,
     pub(crate) deliveries: Vec<Delivered>,
+    /// Where messages are published in parts: what has come of them, and who sent the first part of
+    /// those that are not whole. Nodes that had that part from one another form no circle.
+    reassembly: Option<(Reassembly, BTreeMap<i64, u32>)>,
     /// Over everything that came in and was delivered.
     pub(crate) trace: u64,
     queues: BTreeMap<u32, SendQueue>,
@@ -111,6 +115,8 @@ impl Node {
             host: Host::new(world.host(id), derive(world.seed, "host", u64::from(id))),
             counters: Counters::default(),
             deliveries: Vec::new(),
+            reassembly: (world.scenario.relay.fragments > 1)
+                .then(|| (Reassembly::new(AssemblerLimits::default()), BTreeMap::new())),
             trace: u64::from(id),
             queues: BTreeMap::new(),
             to_connect: Vec::new(),

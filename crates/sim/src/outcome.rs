@@ -110,6 +110,8 @@ pub struct Counters {
     pub duplicates: u64,
     /// First copies that arrived from peers.
     pub first_copies: u64,
+    /// Messages delivered to the application, those of a spammer included.
+    pub accepted: u64,
 }
 
 /// Size of the mesh over all nodes and topics when the run ended.

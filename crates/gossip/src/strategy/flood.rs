@@ -1,6 +1,10 @@
 //! Flooding, as Waku v1 and floodsub do it: every subscriber gets every message.
+//!
+//! nim-eth's Waku v1 sends what waits every 300 ms
+//! ([`flood_interval`](crate::Config::flood_interval)), and by then it need not send to those who have
+//! sent meanwhile: most connections carry a message once instead of twice.
 
-use super::{Strategy, View};
+use super::{Sending, Strategy, View};
 use crate::rng::Rng;
 use crate::types::PeerIx;
 
@@ -21,5 +25,30 @@ impl Strategy for Flood {
 
     fn publish(&self, view: &View<'_>, _len: usize, _rng: &mut Rng) -> Vec<PeerIx> {
         self.forward(view)
+    }
+
+    fn spread(
+        &self,
+        view: &View<'_>,
+        _len: usize,
+        receivers: Vec<PeerIx>,
+        _rng: &mut Rng,
+    ) -> Sending {
+        let interval = view.config.flood_interval;
+        let turns = view
+            .now
+            .since(view.started)
+            .as_nanos()
+            .checked_div(interval.as_nanos());
+        let Some(turns) = turns else {
+            return Sending::at_once(receivers);
+        };
+        let turn = u32::try_from(turns + 1).unwrap_or(u32::MAX);
+        Sending {
+            later: receivers,
+            later_at: view.started.after(interval.saturating_mul(turn)),
+            group: usize::MAX,
+            ..Sending::at_once(Vec::new())
+        }
     }
 }

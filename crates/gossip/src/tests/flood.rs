@@ -174,3 +174,47 @@ fn outputs_of_a_flooding_node_name_connected_peers_only() {
     assert_eq!(receivers(&outputs), [2]);
     assert!(outputs.iter().any(|o| matches!(o, Output::Deliver { .. })));
 }
+
+/// nim-eth's Waku v1: by the time a node's turn comes, it need not send to those who have sent.
+#[test]
+fn sending_what_waits_now_and_then_spares_most_second_copies() {
+    let copies = |interval_ms: u64| {
+        let mut config = flood();
+        config.flood_interval = Duration::from_millis(interval_ms);
+        let mut net = Net::new(vec![config; 10], 10);
+        for a in 0..10 {
+            for b in 0..a {
+                net.connect(a, b);
+            }
+        }
+        net.subscribe_all();
+        net.run_ms(5_000);
+        net.publish(0, b"m");
+        net.run_ms(2_000);
+        assert!((1..10).all(|n| net.delivered[n].len() == 1));
+        (0..10).map(|n| net.copies_at(n)).sum::<usize>()
+    };
+    // 45 connections: at once, nearly every one but the publisher's carries two copies. Nodes that
+    // start together have their turns together, so here no copy is spared but the publisher's.
+    let (at_once, together) = (copies(0), copies(300));
+    assert!((45..=81).contains(&at_once), "{at_once} copies");
+    assert_eq!(together, 81);
+}
+
+#[test]
+fn a_copy_is_not_sent_to_who_has_sent_it_meanwhile() {
+    let mut config = flood();
+    config.flood_interval = Duration::from_millis(300);
+    let mut solo = Solo::joined(config);
+    for n in 0..4 {
+        solo.subscriber(peer(n));
+    }
+    solo.advance_ms(1_000);
+    assert!(
+        receivers(&solo.deliver(0, b"m")).is_empty(),
+        "its turn is at 1200 ms"
+    );
+    solo.frame(2, raw::publish(TOPIC, b"m"));
+    assert!(receivers(&solo.advance_ms(199)).is_empty());
+    assert_eq!(receivers(&solo.advance_ms(1)), [1, 3]);
+}

@@ -44,6 +44,15 @@ impl ProgressLine {
         self.bar.set_message(format!("{}: {message}", self.what));
     }
 
+    /// Shows only what is being done, for work that cannot tell how far it is.
+    pub fn wait(&self) {
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
+            self.bar.set_style(style);
+        }
+        self.bar.set_message(self.what.clone());
+        self.bar.enable_steady_tick(Duration::from_millis(200));
+    }
+
     /// Removes the line.
     pub fn finish(self) {
         self.bar.finish_and_clear();

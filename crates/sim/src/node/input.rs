@@ -1,10 +1,11 @@
 //! What happens to a node.
 
 use bytes::Bytes;
+use undertone_gossip::fragments::FragmentError;
 use undertone_gossip::{Direction, NewPeer, PeerIx, Time};
 use undertone_link::{self as link, Arrival, ConnIx};
 use undertone_message::WakuMessage;
-use undertone_relay::{Input, Relay};
+use undertone_relay::{Input, Relay, split_message};
 use undertone_rln::RateLimitProof;
 
 use crate::member::roots;
@@ -17,6 +18,9 @@ const CONTENT_TOPIC: &str = "/undertone/1/sim/proto";
 
 /// In place of a message's number: it does not count.
 pub(crate) const UNCOUNTED: u64 = u64::MAX;
+
+/// Parts of a message have tokens of their own, above all numbers of messages and of spam.
+const PART_SHIFT: u32 = 48;
 
 /// Shortest payload: it begins with the message's number.
 pub(crate) const PAYLOAD_BYTES_MIN: u32 = 8;
@@ -211,13 +215,21 @@ impl Node {
         let mut payload = vec![0; bytes.max(PAYLOAD_BYTES_MIN) as usize];
         payload[..8].copy_from_slice(&number.to_le_bytes());
         let message = WakuMessage::new(payload, CONTENT_TOPIC);
-        let topic = world.topics[topic as usize].clone();
-        let publish = Input::Publish {
-            topic,
-            message,
-            token,
+        let count = world.scenario.relay.fragments as usize;
+        let parts = match split_message(&message, count) {
+            Ok(Some(parts)) => parts,
+            Ok(None) | Err(FragmentError::Count { .. }) => vec![message],
+            Err(error) => unreachable!("cutting does not read: {error}"),
         };
-        self.relay_input(world, bench, now_ns, publish);
+        for (part, message) in parts.into_iter().enumerate() {
+            let topic = world.topics[topic as usize].clone();
+            let publish = Input::Publish {
+                topic,
+                message,
+                token: token | (part as u64) << PART_SHIFT,
+            };
+            self.relay_input(world, bench, now_ns, publish);
+        }
     }
 
     pub(super) fn proved(

@@ -2,7 +2,8 @@
 
 use undertone_gossip::{Class, Overflow, PeerIx, Progress, QueuedFrame, Time};
 use undertone_link::{self as link, ConnIx, Priority};
-use undertone_relay::{Input, Output, ProofFailure};
+use undertone_message::WakuMessage;
+use undertone_relay::{Input, Output, ProofFailure, Reassembled};
 
 use crate::account;
 use crate::node::input::UNCOUNTED;
@@ -101,7 +102,7 @@ impl Node {
                 message,
                 from: Some(from),
                 ..
-            } => self.delivered(world, bench, now_ns, &message.payload, from),
+            } => self.arrived(world, bench, now_ns, message, from),
             Output::Disconnect(peer) => self.hang_up(world, bench, now_ns, peer.0),
             Output::Report(report) => self.checks.reported(now_ns, &report),
             Output::Published { .. }
@@ -215,13 +216,39 @@ impl Node {
         }
     }
 
-    fn delivered(
+    fn arrived(
         &mut self,
         world: &World,
         bench: &mut Bench,
         now_ns: u64,
-        payload: &[u8],
+        message: WakuMessage,
         from: PeerIx,
+    ) {
+        self.counters.accepted += 1;
+        let parent = world.ends[self.id as usize][from.0 as usize].remote;
+        let Some((reassembly, firsts)) = &mut self.reassembly else {
+            return self.delivered(bench, now_ns, &message.payload, (from, parent));
+        };
+        // The same in every part, and in nothing else that is published.
+        let moment = message.timestamp_ns();
+        match reassembly.take(Time::from_nanos(now_ns), message) {
+            Reassembled::Part { index: 0 } => {
+                firsts.insert(moment, parent);
+            }
+            Reassembled::Part { .. } | Reassembled::Malformed(_) => {}
+            Reassembled::Message(message) => {
+                let first = firsts.remove(&moment).unwrap_or(parent);
+                self.delivered(bench, now_ns, &message.payload, (from, first));
+            }
+        }
+    }
+
+    fn delivered(
+        &mut self,
+        bench: &mut Bench,
+        now_ns: u64,
+        payload: &[u8],
+        (from, parent): (PeerIx, u32),
     ) {
         let number = payload[..8]
             .try_into()
@@ -235,7 +262,7 @@ impl Node {
         bench.deliveries += 1;
         self.deliveries.push(Delivered {
             message,
-            parent: world.ends[self.id as usize][from.0 as usize].remote,
+            parent,
             at_ns: now_ns,
         });
     }

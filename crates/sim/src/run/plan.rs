@@ -56,6 +56,14 @@ pub(super) fn validate(scenario: &Scenario) -> Result<(), SimError> {
         }
     }
     validate_delay(&network.delay)?;
+    let fragments = scenario.relay.fragments;
+    let few = "it must be 1 to 64";
+    check(
+        (1..=64).contains(&fragments),
+        "relay.fragments",
+        fragments,
+        few,
+    )?;
     let topics = scenario.relay.topics;
     check(topics > 0, "relay.topics", topics, positive)?;
     let traffic = &scenario.traffic;

@@ -140,6 +140,7 @@ fn is_within(usage: &Usage, config: &Config) -> bool {
         // One message is kept even if it is larger than the whole cache may be.
         && usage.cache_bytes <= limits.cache_bytes_max.max(limits.frame_bytes_max)
         && usage.promises <= limits.promises_max
+        && usage.deferred <= limits.promises_max
         && usage.backoffs <= limits.backoffs_max
         && usage.departed <= limits.retained_peers_max
         && usage.subscriptions_of_a_peer <= limits.subscriptions_per_peer_max

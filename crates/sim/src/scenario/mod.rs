@@ -81,6 +81,7 @@ impl Scenario {
                 protocol: "/vac/waku/relay/2.0.0".to_owned(),
                 gossip: undertone_gossip::Config::waku(),
                 max_message_bytes: 150 << 10,
+                fragments: 1,
                 topics: 1,
             },
             rln: None,

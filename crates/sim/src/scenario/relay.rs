@@ -12,6 +12,8 @@ pub struct RelaySetup {
     pub gossip: Config,
     /// Longest encoded message, bytes.
     pub max_message_bytes: usize,
+    /// Parts that every message is published in; 1 publishes it whole.
+    pub fragments: u32,
     /// Topics; every node subscribes to all of them.
     pub topics: u32,
 }

@@ -29,7 +29,9 @@ const KEYS: &[&str] = &[
 ];
 
 /// Fastest link, Mbit/s.
-const MAX_MBIT: f64 = 1e6;
+pub(super) const MAX_MBIT: f64 = 1e6;
+/// Bytes per second in a megabit per second.
+pub(super) const BYTES_PER_MBIT: f64 = 125_000.0;
 
 /// Security and muxing of one frame in nwaku's stack: a noise tag of 16 bytes and its length of 2, a
 /// mplex header of about 4.
@@ -52,11 +54,19 @@ pub(super) fn read(root: &Section<'_>, folder: Option<&Path>) -> Result<Network,
         down,
         of_graph(|graph| &graph.downlink_bytes_per_s),
     )?;
-    let place_rates: Vec<_> = uplinks
-        .iter()
-        .copied()
-        .zip(downlinks.iter().copied())
-        .collect();
+    let (delay, city_rates) = match &graph {
+        Some(graph) => {
+            let one_way_ns = graph.one_way_ns.clone();
+            (Delay::Places { one_way_ns }, Vec::new())
+        }
+        None => delay(&section)?,
+    };
+    let place_rates: Vec<_> = if city_rates.is_empty() {
+        let pairs = uplinks.iter().copied().zip(downlinks.iter().copied());
+        pairs.collect()
+    } else {
+        city_rates.into_iter().map(|rate| (rate, rate)).collect()
+    };
     let all_alike = place_rates.iter().all(|rates| *rates == place_rates[0]);
     let place_loss = match (&graph, loss) {
         (Some(graph), None) => graph.loss.clone(),
@@ -73,12 +83,7 @@ pub(super) fn read(root: &Section<'_>, folder: Option<&Path>) -> Result<Network,
         } else {
             place_loss
         },
-        delay: match graph {
-            Some(graph) => Delay::Places {
-                one_way_ns: graph.one_way_ns,
-            },
-            None => delay(&section)?,
-        },
+        delay,
         jitter_ns: section.time("jitter_ms", MS)?.unwrap_or(0),
         queue: queue(&section)?,
         tcp: section
@@ -102,7 +107,6 @@ fn rates(
     key: &'static str,
     from_graph: &[Option<u64>],
 ) -> Result<Vec<u64>, ScenarioError> {
-    const BYTES_PER_MBIT: f64 = 125_000.0;
     let own = section
         .number(key, 0.001, MAX_MBIT)?
         .map(|mbit| (mbit * BYTES_PER_MBIT).round() as u64);
@@ -116,7 +120,7 @@ fn rates(
     rates.collect()
 }
 
-fn delay(section: &Section<'_>) -> Result<Delay, ScenarioError> {
+fn delay(section: &Section<'_>) -> Result<(Delay, Vec<u64>), ScenarioError> {
     if section.has("cities") {
         return places::read(section);
     }
@@ -131,13 +135,13 @@ fn delay(section: &Section<'_>) -> Result<Delay, ScenarioError> {
         if min_ns > max_ns {
             return Err(section.bad("max_one_way_ms", "no less than min_one_way_ms"));
         }
-        return Ok(Delay::Uniform { min_ns, max_ns });
+        return Ok((Delay::Uniform { min_ns, max_ns }, Vec::new()));
     }
     let one_way_ns = section.time("one_way_ms", MS)?.ok_or_else(|| {
         let expected = "milliseconds, or min_one_way_ms and max_one_way_ms, cities, or gml instead";
         section.bad("one_way_ms", expected)
     })?;
-    Ok(Delay::Constant { one_way_ns })
+    Ok((Delay::Constant { one_way_ns }, Vec::new()))
 }
 
 fn queue(section: &Section<'_>) -> Result<Qdisc, ScenarioError> {

@@ -5,15 +5,17 @@ use undertone_sim::scenario::Delay;
 use super::super::ScenarioError;
 use super::super::section::{MS, Section, as_number, ns};
 use super::super::tree::{Entry, Value};
+use super::network::{BYTES_PER_MBIT, MAX_MBIT};
 
-const KEYS: &[&str] = &["names", "one_way_ms", "rtt_ms"];
+const KEYS: &[&str] = &["names", "one_way_ms", "rtt_ms", "rate_mbit_per_s"];
 
 /// Most places.
 const MAX_PLACES: usize = 1_000;
 /// Longest delay, milliseconds.
 const MAX_MS: f64 = 1e6;
 
-pub(super) fn read(network: &Section<'_>) -> Result<Delay, ScenarioError> {
+/// Delays between the places, and the rate of each in bytes per second, empty if it is not stated.
+pub(super) fn read(network: &Section<'_>) -> Result<(Delay, Vec<u64>), ScenarioError> {
     let section = network.below("cities", KEYS)?;
     let places = names(&section)?;
     let (key, unit_ns) = if section.has("rtt_ms") {
@@ -33,8 +35,33 @@ pub(super) fn read(network: &Section<'_>) -> Result<Delay, ScenarioError> {
         .map(|row| row_ns(row, places, unit_ns))
         .collect::<Result<_, _>>()
         .map_err(|entry| section.bad_entry(key, entry, expected()))?;
+    let rates = rates(&section, places)?;
     section.check_all_read("either one_way_ms or rtt_ms is read")?;
-    Ok(Delay::Places { one_way_ns })
+    Ok((Delay::Places { one_way_ns }, rates))
+}
+
+/// The rate of every place, up and down alike.
+fn rates(section: &Section<'_>, places: usize) -> Result<Vec<u64>, ScenarioError> {
+    const KEY: &str = "rate_mbit_per_s";
+    let expected = || format!("{places} rates in megabits per second, 0.001 to {MAX_MBIT}");
+    let Some(entry) = section.get(KEY) else {
+        return Ok(Vec::new());
+    };
+    let Value::List(cells) = &entry.value else {
+        return Err(section.bad(KEY, expected()));
+    };
+    if cells.len() != places {
+        return Err(section.bad(KEY, expected()));
+    }
+    let rate = |cell: &Entry| as_number(cell).filter(|mbit| (0.001..=MAX_MBIT).contains(mbit));
+    cells
+        .iter()
+        .map(|cell| {
+            rate(cell)
+                .map(|mbit| (mbit * BYTES_PER_MBIT).round() as u64)
+                .ok_or_else(|| section.bad_entry(KEY, cell, expected()))
+        })
+        .collect()
 }
 
 /// How many places there are.

@@ -1,6 +1,6 @@
 //! `[relay]`: every parameter of the router, by the name it has in `undertone_gossip::Config`.
 
-use undertone_gossip::{Config, Limits, PROTOCOLS};
+use undertone_gossip::{Config, LargeMessages, Limits, PROTOCOLS};
 use undertone_gossip::{FloodPublish, StrategyKind};
 use undertone_sim::scenario::RelaySetup;
 
@@ -13,7 +13,10 @@ const KEYS: &[&str] = &[
     "protocol",
     "max_message_bytes",
     "topics",
+    "fragments",
     "strategy",
+    "flood_interval_ms",
+    "large",
     "d",
     "d_low",
     "d_high",
@@ -49,6 +52,15 @@ const KEYS: &[&str] = &[
     "limits",
 ];
 
+const LARGE: &[&str] = &[
+    "threshold_bytes",
+    "group",
+    "gap_ms",
+    "push",
+    "iwant_delay_ms",
+    "iwant_retry_ms",
+];
+
 /// nim-libp2p's estimate of an uplink: 100 Mbit/s.
 const DEFAULT_FLOOD_BYTES_PER_MS: usize = 12_500;
 /// Waku's bound on a message.
@@ -79,12 +91,14 @@ pub(super) fn read(root: &Section<'_>) -> Result<RelaySetup, ScenarioError> {
     idontwant(&section, &mut config)?;
     score::thresholds(&section, &mut config.thresholds)?;
     score::score(&section, &mut config.score)?;
+    large(&section, &mut config.large)?;
     limits(&section, &mut config.limits)?;
     let setup = RelaySetup {
         protocol: protocol(&section, is_waku)?,
         max_message_bytes: section
             .whole("max_message_bytes", 1, MAX)?
             .unwrap_or(DEFAULT_MAX_MESSAGE_BYTES),
+        fragments: section.whole("fragments", 1, 64)?.unwrap_or(1),
         topics: section.whole("topics", 1, 1_024)?.unwrap_or(1),
         gossip: config,
     };
@@ -110,6 +124,16 @@ fn protocol(section: &Section<'_>, is_waku: bool) -> Result<String, ScenarioErro
     Ok(id.to_owned())
 }
 
+fn large(section: &Section<'_>, large: &mut LargeMessages) -> Result<(), ScenarioError> {
+    let section = section.below("large", LARGE)?;
+    section.set_whole("threshold_bytes", &mut large.threshold_bytes, 0, MAX)?;
+    section.set_whole("group", &mut large.group, 1, 1_000)?;
+    section.set_whole("push", &mut large.push, 0, 1_000)?;
+    section.set_time("gap_ms", &mut large.gap, MS)?;
+    section.set_time("iwant_delay_ms", &mut large.iwant_delay, MS)?;
+    section.set_time("iwant_retry_ms", &mut large.iwant_retry, MS)
+}
+
 fn degrees(section: &Section<'_>, config: &mut Config) -> Result<(), ScenarioError> {
     const MAX_DEGREE: u64 = 10_000;
     let degrees = &mut config.degrees;
@@ -129,6 +153,7 @@ fn degrees(section: &Section<'_>, config: &mut Config) -> Result<(), ScenarioErr
 fn times(section: &Section<'_>, config: &mut Config) -> Result<(), ScenarioError> {
     for (key, target, unit_ns) in [
         ("heartbeat_ms", &mut config.heartbeat, MS),
+        ("flood_interval_ms", &mut config.flood_interval, MS),
         ("heartbeat_delay_ms", &mut config.heartbeat_delay, MS),
         ("fanout_ttl_s", &mut config.fanout_ttl, S),
         ("seen_ttl_s", &mut config.seen_ttl, S),
@@ -151,6 +176,8 @@ fn counts(section: &Section<'_>, config: &mut Config) -> Result<(), ScenarioErro
     let words = [
         ("eager-mesh", StrategyKind::EagerMesh),
         ("flood", StrategyKind::Flood),
+        ("staggered", StrategyKind::Staggered),
+        ("reduced", StrategyKind::Reduced),
     ];
     if let Some(strategy) = section.word("strategy", &words)? {
         config.strategy = strategy;

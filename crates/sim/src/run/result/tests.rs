@@ -123,6 +123,7 @@ fn a_collection_over_its_bound_breaks_a_rule() {
         pending_bytes: limits.pending_bytes_max,
         cache_bytes: limits.cache_bytes_max.max(limits.frame_bytes_max),
         promises: limits.promises_max,
+        deferred: limits.promises_max,
         backoffs: limits.backoffs_max,
         departed: limits.retained_peers_max,
         subscriptions_of_a_peer: limits.subscriptions_per_peer_max,
@@ -130,13 +131,14 @@ fn a_collection_over_its_bound_breaks_a_rule() {
         cancellable_of_a_peer: limits.cancellable_per_peer_max,
     };
     assert!(is_within(&full, &config));
-    let fields: [fn(&mut Usage) -> &mut usize; 11] = [
+    let fields: [fn(&mut Usage) -> &mut usize; 12] = [
         |usage| &mut usage.topics,
         |usage| &mut usage.seen,
         |usage| &mut usage.pending,
         |usage| &mut usage.pending_bytes,
         |usage| &mut usage.cache_bytes,
         |usage| &mut usage.promises,
+        |usage| &mut usage.deferred,
         |usage| &mut usage.backoffs,
         |usage| &mut usage.departed,
         |usage| &mut usage.subscriptions_of_a_peer,

@@ -1,0 +1,88 @@
+//! Copies that wait for their turn.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+
+use crate::io::Class;
+use crate::router::Router;
+use crate::time::Time;
+use crate::types::{MessageId, PeerIx};
+
+/// Messages whose copies wait; further ones go out at once.
+const TRAINS_MAX: usize = 256;
+
+/// The copies of one message that wait.
+#[derive(Debug)]
+pub(crate) struct Train {
+    pub(crate) id: MessageId,
+    pub(crate) class: Class,
+    pub(crate) frame: Bytes,
+    pub(crate) waiting: VecDeque<PeerIx>,
+    /// When the next ones leave.
+    pub(crate) due: Time,
+    /// How many do.
+    pub(crate) group: usize,
+}
+
+/// Everything that waits, bounded.
+#[derive(Debug, Default)]
+pub(crate) struct Paced(VecDeque<Train>);
+
+impl Paced {
+    /// Has a train wait; gives it back when too many do.
+    pub(crate) fn push(&mut self, train: Train) -> Result<(), Train> {
+        if self.0.len() >= TRAINS_MAX {
+            return Err(train);
+        }
+        self.0.push_back(train);
+        Ok(())
+    }
+
+    /// The copy for `peer` is not needed.
+    pub(crate) fn take_back(&mut self, peer: PeerIx, id: &MessageId) {
+        for train in self.0.iter_mut().filter(|train| train.id == *id) {
+            train.waiting.retain(|waiting| *waiting != peer);
+        }
+        self.drop_empty();
+    }
+
+    /// The peer is gone.
+    pub(crate) fn forget(&mut self, peer: PeerIx) {
+        for train in &mut self.0 {
+            train.waiting.retain(|waiting| *waiting != peer);
+        }
+        self.drop_empty();
+    }
+
+    /// When something leaves.
+    pub(crate) fn next(&self) -> Time {
+        let due = self.0.iter().map(|train| train.due);
+        due.min().unwrap_or(Time::MAX)
+    }
+
+    fn drop_empty(&mut self) {
+        self.0.retain(|train| !train.waiting.is_empty());
+    }
+}
+
+impl Router {
+    /// Sends the copies whose turn it is.
+    pub(crate) fn send_due(&mut self) {
+        let gap = self.config.large.gap;
+        let mut leaving = Vec::new();
+        for train in &mut self.paced.0 {
+            while train.due <= self.now && !train.waiting.is_empty() {
+                let count = train.group.min(train.waiting.len());
+                for peer in train.waiting.drain(..count) {
+                    leaving.push((peer, train.class, train.id, train.frame.clone()));
+                }
+                train.due = train.due.after(gap);
+            }
+        }
+        self.paced.drop_empty();
+        for (peer, class, id, frame) in leaving {
+            self.send_message(peer, class, id, frame);
+        }
+    }
+}

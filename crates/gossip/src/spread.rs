@@ -1,0 +1,69 @@
+//! From receivers to copies: at once, in a while, or only the id.
+
+use bytes::Bytes;
+
+use crate::io::Class;
+use crate::paced::Train;
+use crate::router::Router;
+use crate::strategy::View;
+use crate::topics::TopicIx;
+use crate::types::{MessageId, PeerIx};
+use crate::wire;
+
+impl Router {
+    /// Gets a message of `len` bytes to receivers that, as far as we know, lack it. Returns how many
+    /// of them get a copy or its id.
+    pub(crate) fn spread(
+        &mut self,
+        ix: TopicIx,
+        id: MessageId,
+        class: Class,
+        (len, frame): (usize, &Bytes),
+        mut receivers: Vec<PeerIx>,
+    ) -> usize {
+        receivers.retain(|peer| !self.is_unwanted(*peer, &id));
+        let count = receivers.len();
+        let view = View {
+            config: &self.config,
+            topic: self.topics.get(ix),
+            peers: &self.peers,
+            scores: &self.scores,
+            now: self.now,
+            started: self.started,
+        };
+        let strategy = &self.strategy;
+        let sending = strategy.spread(&view, len, receivers, &mut self.rng);
+        for peer in sending.now {
+            self.send_message(peer, class, id, frame.clone());
+        }
+        for peer in sending.told {
+            self.tell(ix, peer, id);
+        }
+        if sending.later.is_empty() {
+            return count;
+        }
+        let train = Train {
+            id,
+            class,
+            frame: frame.clone(),
+            waiting: sending.later.into(),
+            due: sending.later_at,
+            group: sending.group,
+        };
+        if let Err(train) = self.paced.push(train) {
+            for peer in train.waiting {
+                self.send_message(peer, class, id, frame.clone());
+            }
+        }
+        count
+    }
+
+    /// IHAVE, at once and for one id.
+    fn tell(&mut self, ix: TopicIx, peer: PeerIx, id: MessageId) {
+        let name = self.topics.get(ix).name.clone();
+        self.stats.sent.ihave += 1;
+        let ids = [id];
+        let bytes = wire::ids_bytes(&ids);
+        self.control_with_room(peer, bytes).ihave(&name, &ids);
+    }
+}

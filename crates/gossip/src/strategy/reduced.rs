@@ -1,0 +1,44 @@
+//! Reduced sending: the full copy to some of the mesh, the id to the rest of it, who ask if they do
+//! not get it from elsewhere (nim-libp2p's experiment sends `d_low - 1` copies).
+//!
+//! With one copy and no patience it is what GossipSub v2.0 drafts as lazy announcing, in the words of
+//! IHAVE and IWANT.
+
+use super::{Sending, Strategy, View, eager_mesh::EagerMesh};
+use crate::rng::Rng;
+use crate::types::PeerIx;
+
+#[derive(Debug)]
+pub(super) struct Reduced;
+
+impl Strategy for Reduced {
+    fn keeps_mesh(&self) -> bool {
+        true
+    }
+
+    fn forward(&self, view: &View<'_>) -> Vec<PeerIx> {
+        EagerMesh.forward(view)
+    }
+
+    fn publish(&self, view: &View<'_>, len: usize, rng: &mut Rng) -> Vec<PeerIx> {
+        EagerMesh.publish(view, len, rng)
+    }
+
+    fn spread(
+        &self,
+        view: &View<'_>,
+        len: usize,
+        receivers: Vec<PeerIx>,
+        rng: &mut Rng,
+    ) -> Sending {
+        let (mut told, mut now) = view.by_agreement(len, receivers);
+        let push = view.config.large.push.saturating_sub(now.len());
+        let push = push.min(told.len());
+        rng.choose(&mut told, push);
+        now.extend(told.drain(..push));
+        Sending {
+            told,
+            ..Sending::at_once(now)
+        }
+    }
+}

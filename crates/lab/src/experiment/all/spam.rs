@@ -1,0 +1,131 @@
+//! One node sends far more than it may.
+
+use super::super::{Context, Experiment, ExperimentError, Findings, SpamPlan};
+use crate::record::{Axis, Chart, Criterion, Figure, Role, Shape};
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "spam",
+    title: "A spammer among 100 nodes: its peers over time",
+    source: "Waku research, RLN Key Benchmarks",
+    run,
+};
+
+/// Score handling of implementation families.
+const FAMILIES: [(&str, &[&str]); 3] = [
+    ("nwaku (disconnects below graylist)", &[]),
+    (
+        "go-libp2p-pubsub, go-waku (ignores below graylist)",
+        &["relay.disconnect_graylisted=false"],
+    ),
+    (
+        "libp2p defaults (no scores)",
+        &["relay.score.enabled=false"],
+    ),
+];
+/// When spam begins and the last honest message is published in the scenario, seconds.
+const BEGINS_S: f64 = 20.0;
+/// Moments after the first message over the limit, seconds.
+const AFTER_S: [f64; 9] = [0.1, 0.3, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0];
+
+fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
+    let mut findings = Findings::default();
+    let mut chart = Chart::new(
+        "Peers of the spammer",
+        Axis::linear("s after its first message"),
+        Axis::linear("peers"),
+    );
+    for (family, set) in FAMILIES {
+        let mut line = Vec::new();
+        for after_s in AFTER_S {
+            // A run is the same up to its end, whenever that is.
+            let at = format!("traffic.drain_s={}", BEGINS_S + after_s - 15.0);
+            let set = [set, &["traffic.messages=1", at.as_str()]].concat();
+            let run = context.simulate("spam", &set, 1)?.remove(0);
+            let peers = run.outcome.connections.last().copied().unwrap_or(0);
+            line.push([after_s, f64::from(peers)]);
+        }
+        if family.starts_with("nwaku") {
+            let left = line.last().map_or(f64::NAN, |point| point[1]);
+            let alone = line
+                .iter()
+                .find(|point| point[1] == 0.0)
+                .map(|point| point[0]);
+            findings.figures.push(Figure::published(
+                "peers left, simulator",
+                "",
+                0.0,
+                &[left],
+                Criterion::AtMost(0.0),
+            ));
+            findings.figures.push(Figure::stated(
+                "time until none is left, simulator",
+                "s",
+                "almost no time",
+                &alone.into_iter().collect::<Vec<_>>(),
+                Criterion::AtMost(5.0),
+            ));
+        }
+        chart = chart.with(family, Role::Ours, Shape::Line(line));
+    }
+    let plan = SpamPlan {
+        nodes: context.by_scale(20, 100),
+        interval_s: 0.02,
+        duration_s: context.by_scale(5.0, 10.0),
+        limit: 1,
+        epoch_s: 10,
+    };
+    let line = context.say("a real spammer among real nodes");
+    let real = context.machine().spam(plan);
+    line.finish();
+    match real {
+        Ok(run) => {
+            let left = run.peers.last().map(|(_, peers)| f64::from(*peers));
+            findings.figures.push(Figure::published(
+                "peers left, real nodes",
+                "",
+                0.0,
+                &left.into_iter().collect::<Vec<_>>(),
+                Criterion::AtMost(0.0),
+            ));
+            findings.figures.push(Figure::stated(
+                "messages of the spammer that reached everybody, real nodes",
+                "",
+                "its limit, in each epoch that the attack touches",
+                &[run.delivered as f64],
+                Criterion::AtMost(f64::from(2 * plan.limit)),
+            ));
+            findings.figures.push(Figure::stated(
+                "secret recovered, real nodes (1: yes)",
+                "",
+                "not published",
+                &[f64::from(u8::from(run.secret_recovered))],
+                Criterion::AtLeast(1.0),
+            ));
+            let line = run
+                .peers
+                .iter()
+                .map(|(s, peers)| [*s, f64::from(*peers)])
+                .collect();
+            chart = chart.with("real nodes", Role::Ours, Shape::Steps(line));
+            findings.note(format!(
+                "Real nodes: {} of them; {} messages attempted, {} reached everybody.",
+                plan.nodes, run.attempted, run.delivered
+            ));
+        }
+        Err(error) => {
+            findings.figures.push(Figure::published(
+                "peers left, real nodes",
+                "",
+                0.0,
+                &[],
+                Criterion::AtMost(0.0),
+            ));
+            findings.note(format!("Real nodes did not run: {error}."));
+        }
+    }
+    findings.charts.push(chart);
+    findings.note(
+        "Every family refuses what is over the limit; they differ in what becomes of the connection.",
+    );
+    Ok(findings)
+}

@@ -1,0 +1,181 @@
+//! Versions of GossipSub, scenario S1: 150 KB to thousands of nodes.
+
+use super::super::{Context, Experiment, ExperimentError, Findings};
+use crate::model::hops::duplicates;
+use crate::record::{Axis, Chart, Criterion, Figure, Role, Shape, Table};
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "gossipsub-versions",
+    title: "Versions of GossipSub: 150 KB messages",
+    source: "vac, GossipSub v1.2, v1.4, PPPT and v2.0 compared, August 2025, scenario S1 (charts)",
+    run,
+};
+
+struct Version {
+    name: &'static str,
+    set: &'static [&'static str],
+    /// Total GB, mean latency in ms, duplicates, for 3000 nodes, as read off the charts.
+    published: Option<(f64, f64, f64)>,
+}
+
+const VERSIONS: [Version; 5] = [
+    Version {
+        name: "v1.1 (no IDONTWANT)",
+        set: &["relay.idontwant=false"],
+        published: None,
+    },
+    Version {
+        name: "v1.2",
+        set: &[],
+        published: Some((19.0, 980.0, 4.7)),
+    },
+    Version {
+        name: "v1.2, staggered",
+        set: &["relay.strategy=staggered"],
+        published: None,
+    },
+    Version {
+        name: "v1.2, reduced to 4",
+        set: &[
+            "relay.strategy=reduced",
+            "relay.large.push=4",
+            "relay.large.iwant_delay_ms=500",
+        ],
+        published: None,
+    },
+    Version {
+        name: "v2.0 (7 of 8 announced)",
+        set: &[
+            "relay.strategy=reduced",
+            "relay.large.push=1",
+            "relay.large.iwant_retry_ms=400",
+        ],
+        published: Some((5.5, 4_550.0, 0.65)),
+    },
+];
+
+const DUPLICATES: f64 = 0.20;
+const LATENCY: f64 = 0.30;
+const VOLUME: f64 = 0.20;
+
+fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
+    let mut findings = Findings::default();
+    let nodes = context.by_scale(1_000, 3_000);
+    let mut table = Table::new(
+        format!("{nodes} nodes, 7 messages"),
+        &[
+            "",
+            "total GB",
+            "mean ms",
+            "p95 ms",
+            "max ms",
+            "duplicates",
+            "delivered",
+        ],
+    );
+    let mut curve = Chart::new(
+        "Share of nodes that have a message",
+        Axis::linear("ms"),
+        Axis::linear("share"),
+    );
+    let mut points = Vec::new();
+    for version in &VERSIONS {
+        let size = format!("scenario.nodes={nodes}");
+        let set = [version.set, &[size.as_str()]].concat();
+        let runs = context.simulate("gossipsub-s1", &set, context.by_scale(1, 3))?;
+        let first = &runs[0].summary;
+        let of = |figure: &dyn Fn(&crate::report::Summary) -> Option<f64>| -> Vec<f64> {
+            runs.iter().filter_map(|run| figure(&run.summary)).collect()
+        };
+        let gigabytes = of(&|run| Some(run.bytes.wire as f64 / 1e9));
+        let mean = of(&|run| run.latency_ms.map(|latency| latency.mean));
+        let copies = of(&|run| run.bytes.copies_per_delivery.map(|copies| copies - 1.0));
+        let latency = |figure: fn(&crate::report::Latency) -> f64| {
+            let shown = first.latency_ms.as_ref().map(figure);
+            shown.map_or("-".to_owned(), |ms| format!("{ms:.0}"))
+        };
+        table.push([
+            version.name.to_owned(),
+            gigabytes
+                .first()
+                .map_or("-".to_owned(), |gb| format!("{gb:.2}")),
+            latency(|l| l.mean),
+            latency(|l| l.p95),
+            latency(|l| l.max),
+            copies
+                .first()
+                .map_or("-".to_owned(), |copies| format!("{copies:.2}")),
+            format!("{}/{}", first.delivered, first.expected),
+        ]);
+        curve = curve.with(
+            version.name,
+            Role::Ours,
+            Shape::ecdf(first.sorted_ms.values(), 100),
+        );
+        points.push((version.name, mean.first().copied(), copies.first().copied()));
+        let Some((volume, ms, spare)) = version.published else {
+            continue;
+        };
+        if nodes == 3_000 {
+            findings.figures.push(Figure::published(
+                format!("{}: total", version.name),
+                "GB",
+                volume,
+                &gigabytes,
+                Criterion::Within(VOLUME),
+            ));
+        }
+        findings.figures.push(
+            Figure::published(
+                format!("{}: mean latency", version.name),
+                "ms",
+                ms,
+                &mean,
+                Criterion::Within(LATENCY),
+            )
+            .because(
+                "The way rates and latencies are combined, the number of connections and the TCP stack \
+                 are not stated; the charts are read by eye.",
+            ),
+        );
+        findings.figures.push(
+            Figure::published(
+                format!("{}: duplicates", version.name),
+                "",
+                spare,
+                &copies,
+                Criterion::Within(DUPLICATES),
+            )
+            .because(
+                "Whether a request is repeated, and when, decides how many copies come twice.",
+            ),
+        );
+    }
+    findings.tables.push(table);
+    let ratio = |which: fn(&(&str, Option<f64>, Option<f64>)) -> Option<f64>| {
+        let of = |name: &str| points.iter().find(|point| point.0 == name).and_then(which);
+        Some(of("v2.0 (7 of 8 announced)")? / of("v1.2")?)
+    };
+    let (least, most) = duplicates(8.0);
+    findings.figures.push(Figure::stated(
+        "v2.0 is slower than v1.2",
+        "times",
+        "4.6 times",
+        &ratio(|point| point.1).into_iter().collect::<Vec<_>>(),
+        Criterion::AtLeast(1.5),
+    ));
+    findings.figures.push(Figure::stated(
+        "v1.2: duplicates within the bounds of theory, D/2-1 to D-2",
+        "",
+        "3 to 6",
+        &points[1].2.into_iter().collect::<Vec<_>>(),
+        Criterion::Between(least, most),
+    ));
+    findings.charts.push(curve);
+    findings.note(
+        "v2.0 is reduced sending with one copy and IHAVE, IWANT for its IANNOUNCE, INEED. v1.4 \
+         (PREAMBLE) and PPPT are not implemented.",
+    );
+    findings.note(format!("Published for 3000 nodes and more; here {nodes}."));
+    Ok(findings)
+}

@@ -1,0 +1,160 @@
+//! What an experiment works with: scale, seeds, simulations, the machine.
+
+use std::fmt::Write;
+
+use undertone_sim::{Options, Outcome, Scenario};
+
+use super::{ExperimentError, Machine};
+use crate::record::{Scale, ScenarioUsed};
+use crate::report::{ProgressLine, Stopwatch, Summary};
+use crate::scenario;
+
+/// What an experiment works with.
+pub struct Context<'a> {
+    scale: Scale,
+    commit: &'a str,
+    threads: usize,
+    shows_progress: bool,
+    machine: &'a dyn Machine,
+    seeds: Vec<u64>,
+    scenarios: Vec<ScenarioUsed>,
+}
+
+/// One simulation.
+#[derive(Debug)]
+pub struct Simulated {
+    /// What was run.
+    pub scenario: Scenario,
+    /// What it found.
+    pub outcome: Outcome,
+    /// The same in figures.
+    pub summary: Summary,
+}
+
+impl<'a> Context<'a> {
+    /// For the program of that commit.
+    pub fn new(
+        scale: Scale,
+        commit: &'a str,
+        threads: usize,
+        shows_progress: bool,
+        machine: &'a dyn Machine,
+    ) -> Self {
+        Self {
+            scale,
+            commit,
+            threads,
+            shows_progress,
+            machine,
+            seeds: Vec::new(),
+            scenarios: Vec::new(),
+        }
+    }
+
+    pub(super) fn begin(&mut self) {
+        self.seeds.clear();
+        self.scenarios.clear();
+    }
+
+    pub(super) fn used(&mut self) -> (Vec<u64>, Vec<ScenarioUsed>) {
+        (
+            std::mem::take(&mut self.seeds),
+            std::mem::take(&mut self.scenarios),
+        )
+    }
+
+    pub(super) fn commit(&self) -> &str {
+        self.commit
+    }
+
+    /// How much to do.
+    pub fn scale(&self) -> Scale {
+        self.scale
+    }
+
+    /// One of two, by scale.
+    pub(crate) fn by_scale<T>(&self, quick: T, full: T) -> T {
+        match self.scale {
+            Scale::Quick => quick,
+            Scale::Full => full,
+        }
+    }
+
+    /// Real proofs and nodes.
+    pub(crate) fn machine(&self) -> &'a dyn Machine {
+        self.machine
+    }
+
+    /// A line on standard error, while something takes its time.
+    pub(crate) fn say(&self, what: &str) -> ProgressLine {
+        let line = ProgressLine::new(what, self.shows_progress);
+        line.wait();
+        line
+    }
+
+    /// Simulates a built-in scenario with keys set, once for each of the first `seeds` seeds.
+    pub(crate) fn simulate(
+        &mut self,
+        name: &str,
+        set: &[&str],
+        seeds: u64,
+    ) -> Result<Vec<Simulated>, ExperimentError> {
+        let set: Vec<String> = set.iter().map(|&key| key.to_owned()).collect();
+        let loaded = scenario::load(name, &set)?;
+        let used = ScenarioUsed {
+            name: name.to_owned(),
+            set,
+        };
+        let runs = (1..=seeds)
+            .map(|seed| self.run(&loaded.scenario, seed, &used))
+            .collect();
+        if !self.scenarios.contains(&used) {
+            self.scenarios.push(used);
+        }
+        runs
+    }
+
+    fn run(
+        &mut self,
+        scenario: &Scenario,
+        seed: u64,
+        used: &ScenarioUsed,
+    ) -> Result<Simulated, ExperimentError> {
+        if !self.seeds.contains(&seed) {
+            self.seeds.push(seed);
+        }
+        let line = ProgressLine::new(&format!("{}, seed {seed}", used.name), self.shows_progress);
+        let options = Options {
+            seed,
+            threads: self.threads,
+        };
+        let watch = Stopwatch::start();
+        let outcome = undertone_sim::run(scenario, options, &mut |at| line.update(at));
+        let measured = watch.read();
+        line.finish();
+        let outcome = outcome?;
+        let summary = Summary::new(scenario, &outcome, measured, self.commit);
+        if let Some(violation) = summary.violations.first() {
+            return Err(ExperimentError::Violation {
+                scenario: used.name.clone(),
+                seed,
+                violation: violation.clone(),
+                replay: replay(used, seed),
+            });
+        }
+        Ok(Simulated {
+            scenario: scenario.clone(),
+            outcome,
+            summary,
+        })
+    }
+}
+
+fn replay(used: &ScenarioUsed, seed: u64) -> String {
+    let mut line = format!("undertone sim {}", used.name);
+    for set in &used.set {
+        // Writing to a string cannot fail.
+        let _ = write!(line, " --set '{set}'");
+    }
+    line + &format!(" --seed {seed}")
+}

@@ -1,0 +1,126 @@
+use std::collections::BTreeSet;
+
+use super::*;
+use crate::record::Verdict;
+
+/// A machine that can do nothing.
+struct Nothing;
+
+impl Nothing {
+    fn refuse<T>() -> Result<T, MachineError> {
+        Err(MachineError::Unavailable {
+            what: "a machine".to_owned(),
+            remedy: "this is a test".to_owned(),
+        })
+    }
+}
+
+impl Machine for Nothing {
+    fn rln_costs(&self, _: usize) -> Result<RlnCosts, MachineError> {
+        Self::refuse()
+    }
+    fn cities(&self, _: u32) -> Result<Vec<LineRun>, MachineError> {
+        Self::refuse()
+    }
+    fn community(&self, _: CommunityPlan) -> Result<CommunityRun, MachineError> {
+        Self::refuse()
+    }
+    fn spam(&self, _: SpamPlan) -> Result<SpamRun, MachineError> {
+        Self::refuse()
+    }
+    fn tree_sync(&self, _: u32) -> Result<SyncRun, MachineError> {
+        Self::refuse()
+    }
+}
+
+fn quick(id: &str) -> Result<Record, ExperimentError> {
+    let mut context = Context::new(Scale::Quick, "test", 2, false, &Nothing);
+    Experiment::find(id).unwrap().run(&mut context)
+}
+
+#[test]
+fn ids_are_unique_and_found() {
+    let ids: BTreeSet<_> = EXPERIMENTS.iter().map(|experiment| experiment.id).collect();
+    assert_eq!(ids.len(), EXPERIMENTS.len());
+    assert!(ids.iter().all(|id| Experiment::find(id).is_some()));
+    assert!(Experiment::find("nothing").is_none());
+}
+
+#[test]
+fn a_record_names_its_seeds_scenarios_and_command() {
+    let record = quick("hops").unwrap();
+    assert_eq!(record.seeds, [1, 2]);
+    assert_eq!(record.scenarios[0].name, "hops");
+    assert_eq!(record.command, "undertone lab run hops");
+    assert!(
+        record.judged() > 2 && record.differing().count() == 0,
+        "{record}"
+    );
+}
+
+#[test]
+fn what_the_machine_cannot_do_is_said_and_counts_against_the_figure() {
+    let record = quick("tree-sync").unwrap();
+    assert!(record.notes[0].contains("not possible here: a machine"));
+    assert!(
+        record
+            .figures
+            .iter()
+            .all(|figure| figure.verdict == Verdict::Differs)
+    );
+    assert!(matches!(quick("hashing"), Err(ExperimentError::Machine(_))));
+}
+
+/// The same counting by hand: on a full mesh of N nodes that all flood at once, every connection but
+/// those over which a node got its first copy carries two copies, and those carry one.
+#[test]
+fn flooding_on_a_tiny_network_agrees_with_counting() {
+    let mut context = Context::new(Scale::Quick, "test", 1, false, &Nothing);
+    let set = [
+        "scenario.nodes=4",
+        "relay.flood_interval_ms=0",
+        "traffic.messages=3",
+        "traffic.publisher_count=4",
+        "traffic.spacing_s=1",
+        "network.one_way_ms=10",
+    ];
+    let run = context.simulate("waku-v1", &set, 1).unwrap().remove(0);
+    let copies: u64 = run
+        .outcome
+        .nodes
+        .iter()
+        .map(|n| n.first_copies + n.duplicates)
+        .sum();
+    // Three copies from the publisher; each of the others sends to the two that are left.
+    assert_eq!(copies, 3 * (3 + 3 * 2));
+}
+
+/// A line of three with a mesh: one copy to each node, and none back.
+#[test]
+fn gossip_on_a_tiny_network_agrees_with_counting() {
+    let mut context = Context::new(Scale::Quick, "test", 1, false, &Nothing);
+    let set = [
+        "scenario.nodes=3",
+        "topology.kind=line",
+        "traffic.messages=2",
+        "traffic.publisher_count=1",
+        "traffic.spacing_s=1",
+    ];
+    let run = context.simulate("waku-v2", &set, 1).unwrap().remove(0);
+    let copies: u64 = run
+        .outcome
+        .nodes
+        .iter()
+        .map(|n| n.first_copies + n.duplicates)
+        .sum();
+    let sent: u64 = run.outcome.nodes.iter().map(|n| n.messages.count).sum();
+    assert_eq!((copies, sent), (2 * 2, 2 * 2));
+    let bytes: u64 = run.outcome.nodes.iter().map(|n| n.messages.bytes).sum();
+    // 284 bytes of payload, its content topic, time stamp and the frame around them, each time the same.
+    assert_eq!(bytes % 4, 0);
+    assert!(
+        (284..400).contains(&(bytes / 4)),
+        "{} bytes a copy",
+        bytes / 4
+    );
+}
