@@ -4,10 +4,11 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 
-use crate::io::Class;
+use crate::io::{Class, Output};
 use crate::router::Router;
 use crate::time::Time;
 use crate::types::{MessageId, PeerIx};
+use crate::wire;
 
 /// Messages whose copies wait; further ones go out at once.
 const TRAINS_MAX: usize = 256;
@@ -81,8 +82,29 @@ impl Router {
             }
         }
         self.paced.drop_empty();
-        for (peer, class, id, frame) in leaving {
-            self.send_message(peer, class, id, frame);
+        if self.strategy.keeps_mesh() {
+            for (peer, class, id, frame) in leaving {
+                self.send_message(peer, class, id, frame);
+            }
+            return;
+        }
+        // A flood's turn: what waits for a peer leaves together.
+        leaving.sort_by_key(|(peer, ..)| *peer);
+        for of_peer in leaving.chunk_by(|a, b| a.0 == b.0) {
+            let frames = of_peer.iter().map(|(.., frame)| frame);
+            let max = self.config.limits.frame_bytes_max;
+            let (peer, class, ..) = of_peer[0];
+            for frame in wire::join(frames, max) {
+                // None of them can be taken back by itself from here on.
+                let handle = self.handle_for_send();
+                self.output(Output::Send {
+                    peer,
+                    handle,
+                    class,
+                    frame,
+                });
+            }
+            self.stats.messages_sent += of_peer.len() as u64;
         }
     }
 }

@@ -222,7 +222,7 @@ impl Router {
         }
     }
 
-    fn handle_for_send(&mut self) -> SendHandle {
+    pub(crate) fn handle_for_send(&mut self) -> SendHandle {
         self.next_handle += 1;
         SendHandle(self.next_handle)
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::net::Net;
 use super::raw;
-use super::solo::{Solo, TOPIC, features, peer, receivers, sends};
+use super::solo::{Solo, TOPIC, features, peer, receivers, said, sends};
 use crate::{Config, FloodPublish, MessageId, Output, StrategyKind, Verdict};
 
 fn flood() -> Config {
@@ -217,4 +217,25 @@ fn a_copy_is_not_sent_to_who_has_sent_it_meanwhile() {
     solo.frame(2, raw::publish(TOPIC, b"m"));
     assert!(receivers(&solo.advance_ms(199)).is_empty());
     assert_eq!(receivers(&solo.advance_ms(1)), [1, 3]);
+}
+
+#[test]
+fn what_waits_for_a_peer_leaves_in_one_frame_and_can_be_read() {
+    let mut config = flood();
+    config.flood_interval = Duration::from_millis(300);
+    let mut solo = Solo::joined(config);
+    (0..3).for_each(|n| drop(solo.subscriber(peer(n))));
+    solo.advance_ms(1_000);
+    for data in [&b"one"[..], b"two", b"three"] {
+        solo.deliver(0, data);
+    }
+    let outputs = solo.advance_ms(200);
+    assert_eq!(sends(&outputs).len(), 2, "one frame to each of the others");
+    let got: Vec<_> = said(&outputs, 1)
+        .messages
+        .into_iter()
+        .map(|m| m.data)
+        .collect();
+    assert_eq!(got, [&b"one"[..], b"two", b"three"]);
+    assert_eq!(solo.router.stats().messages_sent, 6);
 }

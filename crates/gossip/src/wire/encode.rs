@@ -60,6 +60,32 @@ pub(crate) fn px_bytes(peers: &[(Bytes, Bytes)]) -> usize {
     infos.map(field_len).sum()
 }
 
+/// Joins frames into as few as fit `max` bytes each. Repeated fields of protobuf messages that follow
+/// one another are those of one message.
+pub(crate) fn join<'a>(frames: impl Iterator<Item = &'a Bytes>, max: usize) -> Vec<Bytes> {
+    let mut joined = Vec::new();
+    let mut body = Vec::new();
+    let mut close = |body: &mut Vec<u8>| {
+        let mut frame = Vec::with_capacity(varint_len(body.len() as u64) + body.len());
+        write_varint(&mut frame, body.len() as u64);
+        frame.append(body);
+        joined.push(Bytes::from(frame));
+    };
+    for frame in frames {
+        let Some(rpc) = super::unframe(frame) else {
+            continue;
+        };
+        if !body.is_empty() && body.len() + rpc.len() + varint_len(max as u64) > max {
+            close(&mut body);
+        }
+        body.extend_from_slice(&rpc);
+    }
+    if !body.is_empty() {
+        close(&mut body);
+    }
+    joined
+}
+
 /// Gathers subscriptions and control for one peer and cuts them into frames of bounded size.
 #[derive(Debug, Default)]
 pub struct Encoder {

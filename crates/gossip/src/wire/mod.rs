@@ -14,7 +14,7 @@ mod tests;
 use bytes::Bytes;
 
 pub use decode::decode;
-pub(crate) use encode::{ENTRY_OVERHEAD_BYTES, ids_bytes, message_frame_len, px_bytes};
+pub(crate) use encode::{ENTRY_OVERHEAD_BYTES, ids_bytes, join, message_frame_len, px_bytes};
 pub use encode::{Encoder, message_frame};
 pub use varint::{MAX_LEN as VARINT_LEN_MAX, VarintError, read_varint};
 

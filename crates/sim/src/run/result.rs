@@ -175,7 +175,11 @@ fn check_meshes(world: &World, shards: &mut [Shard]) {
                     .router()
                     .mesh(name)
                     .contains(&PeerIx(end.remote_place));
-                if !mutual && changed_ns < settled_ns {
+                // Whoever is below the graylist threshold is not listened to, not even its PRUNE.
+                let graylist = relay.router().config().thresholds.graylist;
+                let listens = relay.router().score(peer) >= graylist
+                    && theirs.router().score(PeerIx(end.remote_place)) >= graylist;
+                if !mutual && listens && changed_ns < settled_ns {
                     wrong.push(node.id);
                 }
             }
