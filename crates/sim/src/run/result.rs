@@ -175,10 +175,10 @@ fn check_meshes(world: &World, shards: &mut [Shard]) {
                     .router()
                     .mesh(name)
                     .contains(&PeerIx(end.remote_place));
-                // Whoever is below the graylist threshold is not listened to, not even its PRUNE.
-                let graylist = relay.router().config().thresholds.graylist;
-                let listens = relay.router().score(peer) >= graylist
-                    && theirs.router().score(PeerIx(end.remote_place)) >= graylist;
+                // Whoever is below the graylist threshold is not listened to, not even its PRUNE; and
+                // who has a negative score may have been below it a while ago.
+                let listens = relay.router().score(peer) >= 0.0
+                    && theirs.router().score(PeerIx(end.remote_place)) >= 0.0;
                 if !mutual && listens && changed_ns < settled_ns {
                     wrong.push(node.id);
                 }

@@ -19,7 +19,7 @@ const COPY_BYTES: f64 = 2_500.0;
 
 fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
     let mut findings = Findings::default();
-    let seconds = context.by_scale(4, 15);
+    let (seconds, most) = context.by_scale((4, 400), (15, u32::MAX));
     let mut table = Table::new(
         "100 nodes, 2 KB, 20 Mbit/s up and down",
         &[
@@ -36,7 +36,7 @@ fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
     let mut copies = f64::NAN;
     for rate in RATES_PER_S {
         let set = [
-            format!("traffic.messages={}", (rate * seconds).max(10)),
+            format!("traffic.messages={}", (rate * seconds).clamp(10, most)),
             format!("traffic.spacing_s={}", 1.0 / f64::from(rate)),
         ];
         let set: Vec<&str> = set.iter().map(String::as_str).collect();
