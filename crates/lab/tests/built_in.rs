@@ -2,7 +2,7 @@
 //! not depend on threads.
 
 use undertone_lab::scenario::{BUILT_IN, load};
-use undertone_sim::scenario::{Publishers, Topology};
+use undertone_sim::scenario::{Fault, FaultKind, Publishers, Topology};
 use undertone_sim::{Options, Outcome, Scenario, run};
 
 /// The same shape with so few nodes, messages and faults that it takes a second or two.
@@ -20,8 +20,9 @@ fn scaled_down(name: &str) -> Scenario {
     for fault in &mut scenario.faults {
         fault.nodes = (fault.nodes * scenario.nodes).div_ceil(was);
     }
-    // All the time that faults take is left as it is.
-    if scenario.faults.is_empty() {
+    // All the time that faults take is left as it is, but for spam, which does not change.
+    let spams = |fault: &Fault| matches!(fault.kind, FaultKind::Spam { .. });
+    if scenario.faults.iter().all(spams) {
         scenario.traffic.messages = scenario.traffic.messages.min(3);
     }
     scenario
