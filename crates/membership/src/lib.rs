@@ -3,7 +3,10 @@
 //! A [`Registry`] is a log of registrations and removals. [`SqliteRegistry`] keeps it in one file
 //! that several processes of one machine share. A [`MembershipView`] follows any registry and holds
 //! what a relay needs: the membership tree and the window of accepted roots.
+//!
+//! [`evm::EvmRegistry`] is the registry of the Waku networks: a contract on a chain.
 
+pub mod evm;
 mod registry;
 mod sqlite;
 mod view;

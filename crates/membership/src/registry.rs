@@ -77,8 +77,6 @@ pub struct Change {
     pub version: Version,
     /// Whose leaf changes.
     pub index: MemberIndex,
-    /// The identity's commitment.
-    pub commitment: Fr,
     /// What happened.
     pub kind: ChangeKind,
 }
@@ -88,11 +86,18 @@ pub struct Change {
 pub enum ChangeKind {
     /// A member came.
     Registered {
+        /// The identity's commitment.
+        commitment: Fr,
         /// Messages per epoch.
         limit: u32,
     },
     /// The member left or was removed; the leaf is empty again.
     Removed,
+    /// The leaf was read as such; who the member is, is not known.
+    Placed {
+        /// The leaf.
+        leaf: Fr,
+    },
 }
 
 /// A registry of members. Calls may block: on a disk lock, or on a chain.
@@ -143,6 +148,10 @@ pub trait Registry: Send + Sync {
         known: Version,
         max_changes: usize,
     ) -> Result<Vec<Change>, RegistryError>;
+
+    /// Says that newer changes are wanted soon: someone refers to one that is not known here. A
+    /// registry that is always up to date has nothing to do.
+    fn hurry(&self) {}
 
     /// The tree of the present members, built from scratch.
     ///
@@ -206,6 +215,12 @@ pub enum RegistryError {
         /// The version that came after it.
         found: Version,
     },
+    /// Members come and go by transactions on a chain, which are not made here.
+    #[error(
+        "this registry only follows a chain; register and leave by a transaction to the membership \
+         contract"
+    )]
+    ReadOnly,
     /// The registry's file gives trouble.
     #[error(transparent)]
     Storage(#[from] StorageError),

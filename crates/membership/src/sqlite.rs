@@ -14,7 +14,7 @@ use crate::registry::{
 mod error;
 mod schema;
 
-use error::storage;
+pub(crate) use error::storage;
 pub use error::{Damage, StorageError};
 
 /// The registry in a file. All who opened the same file see each other's changes.
@@ -220,22 +220,21 @@ impl Registry for SqliteRegistry {
             |row| Ok((StoredMember::read(row)?, row.get::<_, u64>(3)?)),
         );
         let change = |(row, version): &(StoredMember, u64)| {
-            let kind = match row.limit {
-                Some(limit) => ChangeKind::Registered { limit },
-                None => ChangeKind::Removed,
-            };
             // A removal has no limit; any other number stands in for it while the rest is checked.
             let member = self.member(&StoredMember {
                 limit: row.limit.or(Some(1)),
                 ..*row
             })?;
-            let Member {
-                index, commitment, ..
-            } = member;
+            let kind = match row.limit {
+                Some(limit) => ChangeKind::Registered {
+                    commitment: member.commitment,
+                    limit,
+                },
+                None => ChangeKind::Removed,
+            };
             Ok(Change {
                 version: Version(*version),
-                index,
-                commitment,
+                index: member.index,
                 kind,
             })
         };

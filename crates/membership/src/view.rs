@@ -36,8 +36,13 @@ pub enum LoadError {
 pub struct MembershipView {
     tree: MerkleTree,
     roots: RootWindow,
-    window: u64,
+    window: usize,
     version: Version,
+    revision: u64,
+    /// Roots of states that were taken back, with the newest last. Still accepted, see
+    /// [`MembershipView::roots`].
+    orphans: RootWindow,
+    accepted: RootWindow,
 }
 
 impl MembershipView {
@@ -46,8 +51,11 @@ impl MembershipView {
         Self {
             tree: MerkleTree::new(),
             roots: RootWindow::new(capacity),
-            window: capacity as u64,
+            window: capacity,
             version: Version::default(),
+            revision: 0,
+            orphans: RootWindow::new(capacity),
+            accepted: RootWindow::new(capacity),
         }
     }
 
@@ -77,6 +85,7 @@ impl MembershipView {
         for root in snapshot.roots {
             view.roots.push(root);
         }
+        view.offer_roots();
         Ok(Some(view))
     }
 
@@ -105,7 +114,7 @@ impl MembershipView {
                 found: newest,
             });
         }
-        let rootless = Version(newest.0.saturating_sub(self.window));
+        let rootless = Version(newest.0.saturating_sub(self.window as u64));
         loop {
             let page = registry.changes_since(self.version, PAGE)?;
             let reached_end = page.len() < PAGE;
@@ -115,6 +124,7 @@ impl MembershipView {
                 self.apply(std::slice::from_ref(change))?;
                 self.roots.push(self.tree.root());
             }
+            self.offer_roots();
             if reached_end {
                 return Ok(self.version != known);
             }
@@ -127,8 +137,18 @@ impl MembershipView {
     }
 
     /// The accepted roots; empty until the first member came, so that nothing is accepted.
+    ///
+    /// After a chain was reorganised, also the roots of the blocks that are no longer on it, for a
+    /// while: publishers that have not heard of it yet prove against them. They take no place away
+    /// from the others.
     pub fn roots(&self) -> &RootWindow {
-        &self.roots
+        &self.accepted
+    }
+
+    /// Goes up with every change of the tree or of the accepted roots, by the number of leaves
+    /// written. Unlike the version it never goes back.
+    pub fn revision(&self) -> u64 {
+        self.revision
     }
 
     /// The registry's version that this view is at.
@@ -157,17 +177,31 @@ impl MembershipView {
         self.tree
             .set_many(&leaves)
             .expect("every MemberIndex is inside the tree");
+        self.revision += leaves.len() as u64;
         self.version = known;
         Ok(())
+    }
+
+    fn offer_roots(&mut self) {
+        let mut accepted = RootWindow::new(2 * self.window);
+        for root in self.orphans.iter().chain(self.roots.iter()) {
+            accepted.push(*root);
+        }
+        self.accepted = accepted;
     }
 }
 
 fn leaf(change: &Change) -> Fr {
     match change.kind {
-        ChangeKind::Registered { limit } => rate_commitment(change.commitment, limit),
+        ChangeKind::Registered { commitment, limit } => rate_commitment(commitment, limit),
         ChangeKind::Removed => Fr::from(0),
+        ChangeKind::Placed { leaf } => leaf,
     }
 }
+
+mod chain;
+
+pub(crate) use chain::Step;
 
 #[cfg(test)]
 mod tests;

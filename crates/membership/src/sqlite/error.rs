@@ -33,6 +33,19 @@ pub enum StorageError {
         /// The file's schema number.
         found: i32,
     },
+    /// The file follows another contract.
+    #[error(
+        "{path}: follows contract {found} on chain {found_chain}; give another file for this one, \
+         it is filled from the chain"
+    )]
+    OtherContract {
+        /// The file.
+        path: PathBuf,
+        /// The contract that it follows.
+        found: String,
+        /// That contract's chain.
+        found_chain: u64,
+    },
     /// Another process kept the file locked for several seconds.
     #[error("{path}: locked by another process for too long; end or repair that process")]
     Locked {
@@ -113,7 +126,7 @@ pub enum Damage {
 }
 
 /// Sorts an error of SQLite about the file at `path`.
-pub(super) fn storage(path: &Path) -> impl Fn(rusqlite::Error) -> StorageError {
+pub(crate) fn storage(path: &Path) -> impl Fn(rusqlite::Error) -> StorageError {
     move |source| {
         let path = path.to_owned();
         match source.sqlite_error_code() {

@@ -47,14 +47,17 @@ fn members_come_and_go_and_survive_reopening() {
     assert_eq!(registry.find(Fr::from(99)).unwrap(), None);
     assert_eq!(registry.version().unwrap(), Version(5));
 
-    let change = |version, at, commitment: u64, kind| Change {
+    let change = |version, at, kind| Change {
         version: Version(version),
         index: index(at),
-        commitment: Fr::from(commitment),
         kind,
     };
-    let removal = change(4, 1, 20, ChangeKind::Removed);
-    let again = change(5, 3, 20, ChangeKind::Registered { limit: 7 });
+    let removal = change(4, 1, ChangeKind::Removed);
+    let registered = ChangeKind::Registered {
+        commitment: Fr::from(20),
+        limit: 7,
+    };
+    let again = change(5, 3, registered);
     assert_eq!(
         registry.changes_since(Version(3), 10).unwrap(),
         [removal, again]

@@ -13,13 +13,12 @@ struct Memory {
 }
 
 impl Memory {
-    fn append(&self, index: MemberIndex, commitment: Fr, kind: ChangeKind) {
+    fn append(&self, index: MemberIndex, kind: ChangeKind) {
         let mut log = self.log.lock().unwrap();
         let version = Version(log.len() as u64 + 1);
         log.push(Change {
             version,
             index,
-            commitment,
             kind,
         });
     }
@@ -34,17 +33,15 @@ impl Registry for Memory {
         let log = self.log.lock().unwrap().clone();
         let next = log.iter().map(|c| c.index.get() + 1).max().unwrap_or(0);
         let index = MemberIndex::new(next).ok_or(RegistryError::Full)?;
-        self.append(index, commitment, ChangeKind::Registered { limit });
+        self.append(index, ChangeKind::Registered { commitment, limit });
         Ok(index)
     }
 
     fn remove(&self, index: MemberIndex) -> Result<(), RegistryError> {
         let members = self.members()?;
         let member = members.iter().find(|member| member.index == index);
-        let commitment = member
-            .ok_or(RegistryError::UnknownMember { index })?
-            .commitment;
-        self.append(index, commitment, ChangeKind::Removed);
+        member.ok_or(RegistryError::UnknownMember { index })?;
+        self.append(index, ChangeKind::Removed);
         Ok(())
     }
 
@@ -57,22 +54,18 @@ impl Registry for Memory {
 
     fn members(&self) -> Result<Vec<Member>, RegistryError> {
         let mut members: Vec<Member> = Vec::new();
-        for Change {
-            index,
-            commitment,
-            kind,
-            ..
-        } in self.log.lock().unwrap().iter().copied()
-        {
+        for Change { index, kind, .. } in self.log.lock().unwrap().iter().copied() {
             match kind {
-                ChangeKind::Registered { limit } => {
+                ChangeKind::Registered { commitment, limit } => {
                     members.push(Member {
                         index,
                         commitment,
                         limit,
                     });
                 }
-                ChangeKind::Removed => members.retain(|member| member.index != index),
+                ChangeKind::Removed | ChangeKind::Placed { .. } => {
+                    members.retain(|member| member.index != index);
+                }
             }
         }
         Ok(members)
@@ -142,11 +135,7 @@ fn a_path_leads_to_an_accepted_root() {
 fn more_changes_than_a_page() {
     let registry = Memory::default();
     for commitment in 1..=(PAGE as u64 + 30) {
-        registry.append(
-            index(commitment as u32),
-            Fr::from(commitment),
-            ChangeKind::Removed,
-        );
+        registry.append(index(commitment as u32), ChangeKind::Removed);
     }
     registry.register(Fr::from(1), 20).unwrap();
     let mut view = MembershipView::new(5);

@@ -1,0 +1,20 @@
+//! The registry that is a contract on an EVM chain.
+//!
+//! [`EvmRegistry`] keeps the whole tree, from the contract's events: `follow` decides what to ask,
+//! `rpc` asks it of one of several endpoints and checks the answer's form, `store` keeps the result,
+//! and `worker` is the thread between them.
+
+mod abi;
+mod chain;
+mod follow;
+mod health;
+mod registry;
+mod rpc;
+mod store;
+mod worker;
+
+pub use alloy::primitives::Address;
+pub use chain::Contract;
+pub use health::{Health, Status};
+pub use registry::{EvmConfig, EvmError, EvmRegistry};
+pub use rpc::{Fault, RpcCosts, RpcError, RpcLimits};

@@ -1,0 +1,127 @@
+//! What a follower asks of a chain and what it is told: plain values, nothing of JSON.
+
+use alloy::primitives::{Address, B256};
+use undertone_rln::Fr;
+
+use crate::registry::MemberIndex;
+
+/// The contract that is followed. Nothing read from one is ever mixed with another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Contract {
+    /// The chain's number, EIP-155.
+    pub chain_id: u64,
+    /// The contract, or its proxy.
+    pub address: Address,
+}
+
+/// A block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct BlockRef {
+    /// Its height.
+    pub number: u64,
+    /// Its hash.
+    pub hash: B256,
+}
+
+/// The newest block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Head {
+    /// The block itself.
+    pub block: BlockRef,
+    /// The block below it.
+    pub parent: B256,
+}
+
+/// Something the contract reported, in the order of the chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Event {
+    /// The block that it is in.
+    pub block: BlockRef,
+    /// The transaction's place in its block.
+    pub transaction: u64,
+    /// What happened.
+    pub kind: EventKind,
+}
+
+/// What the contract reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum EventKind {
+    /// A member came; its leaf is written.
+    Registered {
+        /// The identity's commitment.
+        commitment: Fr,
+        /// Messages per epoch.
+        limit: u32,
+        /// Place in the tree.
+        index: MemberIndex,
+    },
+    /// A membership ended. Whether the leaf was emptied too, the event does not tell.
+    Erased {
+        /// Place in the tree.
+        index: MemberIndex,
+    },
+    /// A leaf was emptied. Only this project's own contract says so.
+    Cleared {
+        /// Place in the tree.
+        index: MemberIndex,
+    },
+    /// The root after all changes of a call. Older deployments do not say so.
+    Root(Fr),
+}
+
+/// A question to an endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ask {
+    /// The newest block.
+    Head,
+    /// The hash of the block at this height.
+    Header {
+        /// The height.
+        number: u64,
+    },
+    /// The contract's events of some blocks.
+    Events {
+        /// First block.
+        from: u64,
+        /// Last block.
+        to: u64,
+        /// Whether [`EventKind::Root`] is wanted; it doubles the answer.
+        roots: bool,
+    },
+    /// The contract's root as of a block.
+    Root {
+        /// The block.
+        at: BlockRef,
+    },
+    /// How many leaves were ever written, as of a block.
+    Count {
+        /// The block.
+        at: BlockRef,
+    },
+    /// Leaves as of a block.
+    Leaves {
+        /// The block.
+        at: BlockRef,
+        /// First index.
+        first: u32,
+        /// Last index.
+        last: u32,
+    },
+}
+
+/// What an endpoint says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// To [`Ask::Head`].
+    Head(Head),
+    /// To [`Ask::Header`].
+    Header(BlockRef),
+    /// To [`Ask::Events`], in the order of the chain.
+    Events(Vec<Event>),
+    /// To [`Ask::Root`].
+    Root(Fr),
+    /// To [`Ask::Count`].
+    Count(u32),
+    /// To [`Ask::Leaves`]; 0 for an empty one.
+    Leaves(Vec<Fr>),
+}

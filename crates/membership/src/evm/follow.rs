@@ -1,0 +1,556 @@
+//! Following a contract, without a clock or a socket: it says what to ask, and is told the answer.
+//!
+//! Nothing counts before the tree's root was compared with what the contract says of the same block,
+//! named by its hash. What an endpoint leaves out, makes up or takes from another block is found out
+//! by that, and so is every way of erasing members that the events do not tell.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use undertone_rln::Fr;
+
+use super::chain::{Answer, Ask, BlockRef, Event, Head};
+use super::store::{Cursor, Mark, Page, Store};
+use crate::registry::{MemberIndex, Version};
+use crate::sqlite::StorageError;
+use crate::view::MembershipView;
+
+mod draft;
+mod fork;
+mod range;
+mod repair;
+
+use draft::Draft;
+use fork::Search;
+pub(super) use range::Range;
+use repair::Repair;
+
+/// Blocks below the newest whose roots are asked for and whose hashes are remembered. Deeper than
+/// that, a chain is taken to stay as it is, until the root tells otherwise.
+const NEAR_BLOCKS: u64 = 1024;
+
+/// Blocks for which the roots of a reorganised chain stay accepted.
+pub(super) const ORPHAN_BLOCKS: u64 = 32;
+
+/// So often in a row an older block is taken for an endpoint that lags. Then the chain is shorter.
+const MAX_BEHIND: u32 = 12;
+
+/// Endpoints that must know none of our blocks before everything is read anew.
+const MAX_FOREIGN: u32 = 3;
+
+/// What to do next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// Ask this; then call [`Follower::answer`] or [`Follower::failed`].
+    Ask(Ask),
+    /// Nothing until [`Follower::wake`].
+    Idle,
+}
+
+/// What an answer led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// There is more to ask.
+    Going,
+    /// All is known and compared up to the newest block.
+    Synced,
+    /// The chain was reorganised, and what is no longer on it taken back.
+    RolledBack {
+        /// Height of the last common block.
+        to: u64,
+        /// Leaf changes taken back.
+        changes: u64,
+    },
+    /// The endpoint's newest block is older than what is known.
+    Behind {
+        /// Its height.
+        newest: u64,
+        /// Height of what is known.
+        known: u64,
+    },
+    /// The endpoint's chain has none of the blocks that are known.
+    Foreign,
+    /// Events and root of the endpoint do not fit together.
+    Mismatch,
+    /// The answer is none to the question.
+    Nonsense,
+}
+
+/// Why there is no answer, as far as it matters here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Failure {
+    /// The same question for less may be answered.
+    TooMuch,
+    /// Any other reason.
+    Other,
+}
+
+/// The state machine.
+#[derive(Debug)]
+pub(super) struct Follower {
+    store: Arc<Store>,
+    view: Arc<Mutex<MembershipView>>,
+    cursor: Cursor,
+    head: Option<BlockRef>,
+    phase: Phase,
+    range: Range,
+    leaves_at_once: u32,
+    /// The accepted roots have to be made from the stored changes.
+    refill: bool,
+    mismatches: u32,
+    behind: u32,
+    foreign: u32,
+}
+
+#[derive(Debug)]
+enum Phase {
+    Idle,
+    Head,
+    /// Whether a known block is still on the chain.
+    Probe {
+        head: Head,
+        mark: BlockRef,
+    },
+    Fork {
+        head: Head,
+        search: Search,
+    },
+    Pages {
+        head: BlockRef,
+    },
+    State {
+        head: BlockRef,
+        events: Vec<Event>,
+    },
+    Repair(Repair),
+}
+
+impl Follower {
+    /// A follower of what is in `store`. `view` is made to show that.
+    pub(super) fn new(
+        store: Arc<Store>,
+        view: Arc<Mutex<MembershipView>>,
+        range: Range,
+    ) -> Result<Self, StorageError> {
+        let mut follower = Self {
+            cursor: store.cursor()?,
+            store,
+            view,
+            head: None,
+            phase: Phase::Head,
+            range,
+            leaves_at_once: repair::MAX_LEAVES,
+            refill: true,
+            mismatches: 0,
+            behind: 0,
+            foreign: 0,
+        };
+        follower.restore()?;
+        Ok(follower)
+    }
+
+    /// Makes the view what the store says; after an error of the store, too.
+    pub(super) fn restore(&mut self) -> Result<(), StorageError> {
+        self.cursor = self.store.cursor()?;
+        let version = self.store.version()?;
+        let leaves = self.store.leaves()?;
+        let unaccepted = self.store.steps_after(self.cursor.accepted)?;
+        let mut view = lock(&self.view);
+        let tail = self.store.tail(self.cursor.accepted, view.window())?;
+        view.clear_tree();
+        view.write(&leaves, version);
+        let back: Vec<_> = unaccepted.iter().map(|s| (s.index, s.before)).collect();
+        let forth: Vec<_> = unaccepted
+            .iter()
+            .rev()
+            .map(|s| (s.index, s.after))
+            .collect();
+        view.write(&back, version);
+        view.accept(&tail, true);
+        view.write(&forth, version);
+        view.set_orphans(self.store.orphans()?);
+        drop(view);
+        self.refill = true;
+        self.phase = Phase::Head;
+        Ok(())
+    }
+
+    /// Height of the last block that is known.
+    pub(super) fn block(&self) -> u64 {
+        self.cursor.number
+    }
+
+    /// The newest block heard of.
+    pub(super) fn head(&self) -> Option<BlockRef> {
+        self.head
+    }
+
+    /// Leaves out the blocks up to `block`, in which the contract was not there yet.
+    ///
+    /// # Errors
+    /// When it cannot be stored.
+    pub(super) fn skip_to(&mut self, block: u64) -> Result<(), StorageError> {
+        if self.cursor.number == self.store.before_first()? && block > self.cursor.number {
+            self.store.begin_after(block)?;
+            self.cursor = self.store.cursor()?;
+            self.phase = Phase::Head;
+        }
+        Ok(())
+    }
+
+    /// Looks for news.
+    pub(super) fn wake(&mut self) {
+        if matches!(self.phase, Phase::Idle) {
+            self.phase = Phase::Head;
+        }
+    }
+
+    /// What to do.
+    pub(super) fn next(&self) -> Next {
+        let ask = match &self.phase {
+            Phase::Idle => return Next::Idle,
+            Phase::Head => Ask::Head,
+            Phase::Probe { mark, .. } => Ask::Header {
+                number: mark.number,
+            },
+            Phase::Fork { search, .. } => Ask::Header {
+                number: search.middle().block.number,
+            },
+            Phase::Pages { head } => self.page(head),
+            Phase::State { head, .. } => Ask::Root { at: *head },
+            Phase::Repair(repair) => repair.ask(self.leaves_at_once),
+        };
+        Next::Ask(ask)
+    }
+
+    fn page(&self, head: &BlockRef) -> Ask {
+        let from = self.cursor.number + 1;
+        let near = head.number.saturating_sub(NEAR_BLOCKS);
+        let roots = from > near;
+        let last = if roots { head.number } else { near };
+        Ask::Events {
+            from,
+            to: self.range.end(from).min(last),
+            roots,
+        }
+    }
+
+    /// Takes the answer to what [`Self::next`] said.
+    ///
+    /// # Errors
+    /// When it cannot be stored; call [`Self::restore`] before going on.
+    pub(super) fn answer(&mut self, answer: Answer) -> Result<Outcome, StorageError> {
+        let asked = self.next();
+        let phase = std::mem::replace(&mut self.phase, Phase::Head);
+        match (phase, answer) {
+            (Phase::Head, Answer::Head(head)) => self.on_head(head),
+            (Phase::Probe { head, mark }, Answer::Header(found)) => {
+                if found.hash != mark.hash {
+                    self.search_fork(head, mark.number)
+                } else if head.block.number < self.cursor.number {
+                    self.on_behind(head)
+                } else {
+                    self.go_on(head.block)
+                }
+            }
+            (Phase::Fork { head, mut search }, Answer::Header(found)) => {
+                search.narrow(found.hash);
+                self.on_search(head, search)
+            }
+            (Phase::Pages { head }, Answer::Events(events)) => {
+                let Next::Ask(Ask::Events { to, .. }) = asked else {
+                    return Ok(Outcome::Nonsense);
+                };
+                self.range.answered(events.len());
+                if to == head.number {
+                    self.phase = Phase::State { head, events };
+                    return Ok(Outcome::Going);
+                }
+                self.commit_unaccepted(to, &head, &events)
+            }
+            (Phase::State { head, events }, Answer::Root(root)) => {
+                self.compare(Repair::new(head, events, root))
+            }
+            (Phase::Repair(mut repair), answer) => {
+                let fits = match answer {
+                    Answer::Count(count) => repair.counted(count),
+                    Answer::Leaves(leaves) => repair.take(leaves, self.leaves_at_once),
+                    _ => false,
+                };
+                if !fits {
+                    return Ok(Outcome::Nonsense);
+                }
+                if !repair.is_done() {
+                    self.phase = Phase::Repair(repair);
+                    return Ok(Outcome::Going);
+                }
+                self.compare(repair)
+            }
+            _ => Ok(Outcome::Nonsense),
+        }
+    }
+
+    /// Takes note that there is no answer.
+    pub(super) fn failed(&mut self, failure: Failure) {
+        if failure == Failure::TooMuch {
+            match self.next() {
+                Next::Ask(Ask::Events { from, to, .. }) if self.range.refused(to - from + 1) => {
+                    return;
+                }
+                Next::Ask(Ask::Leaves { first, last, .. }) if last > first => {
+                    self.leaves_at_once = (last - first).div_ceil(2);
+                    return;
+                }
+                _ => {}
+            }
+        }
+        self.phase = Phase::Head;
+    }
+
+    fn on_head(&mut self, head: Head) -> Result<Outcome, StorageError> {
+        self.head = Some(head.block);
+        let Some(hash) = self.cursor.hash else {
+            return if head.block.number < self.cursor.number {
+                self.on_behind(head)
+            } else {
+                self.go_on(head.block)
+            };
+        };
+        let known = BlockRef {
+            number: self.cursor.number,
+            hash,
+        };
+        if head.block == known && self.cursor.accepted == self.store.version()? {
+            self.behind = 0;
+            self.phase = Phase::Idle;
+            return Ok(Outcome::Synced);
+        }
+        if head.block.number < known.number {
+            let below = |mark: &&Mark| mark.block.number <= head.block.number;
+            let marks = self.store.marks()?;
+            return match marks.iter().rev().find(below) {
+                None => self.on_behind(head),
+                Some(mark) if mark.block == head.block => self.on_behind(head),
+                Some(mark) if mark.block.number == head.block.number => {
+                    self.search_fork(head, mark.block.number)
+                }
+                Some(mark) => {
+                    let mark = mark.block;
+                    self.phase = Phase::Probe { head, mark };
+                    Ok(Outcome::Going)
+                }
+            };
+        }
+        let follows = head.block.number == known.number + 1 && head.parent == hash;
+        if head.block == known || follows {
+            self.go_on(head.block)
+        } else if head.block.number <= known.number + 1 {
+            self.search_fork(head, known.number)
+        } else {
+            self.phase = Phase::Probe { head, mark: known };
+            Ok(Outcome::Going)
+        }
+    }
+
+    fn go_on(&mut self, head: BlockRef) -> Result<Outcome, StorageError> {
+        self.behind = 0;
+        self.foreign = 0;
+        self.phase = match head.number == self.cursor.number {
+            true => Phase::State {
+                head,
+                events: Vec::new(),
+            },
+            false => Phase::Pages { head },
+        };
+        Ok(Outcome::Going)
+    }
+
+    fn on_behind(&mut self, head: Head) -> Result<Outcome, StorageError> {
+        self.behind += 1;
+        if self.behind > MAX_BEHIND {
+            return self.search_fork(head, head.block.number + 1);
+        }
+        self.phase = Phase::Idle;
+        Ok(Outcome::Behind {
+            newest: head.block.number,
+            known: self.cursor.number,
+        })
+    }
+
+    /// Looks for the newest known block that is still there; that at `gone` is not.
+    fn search_fork(&mut self, head: Head, gone: u64) -> Result<Outcome, StorageError> {
+        let mut marks = self.store.marks()?;
+        marks.retain(|mark| mark.block.number < gone && mark.block.number <= head.block.number);
+        self.on_search(head, Search::new(marks))
+    }
+
+    fn on_search(&mut self, head: Head, search: Search) -> Result<Outcome, StorageError> {
+        let to = match search.found() {
+            None => {
+                self.phase = Phase::Fork { head, search };
+                return Ok(Outcome::Going);
+            }
+            Some(Some(mark)) => (mark, Some(mark.block.hash)),
+            Some(None) => {
+                self.foreign += 1;
+                if self.foreign < MAX_FOREIGN {
+                    return Ok(Outcome::Foreign);
+                }
+                let block = BlockRef {
+                    number: self.store.before_first()?,
+                    hash: Default::default(),
+                };
+                let version = Version(0);
+                (Mark { block, version }, None)
+            }
+        };
+        self.rewind(&to.0, to.1, head.block.number)
+    }
+
+    fn rewind(
+        &mut self,
+        to: &Mark,
+        hash: Option<alloy::primitives::B256>,
+        head: u64,
+    ) -> Result<Outcome, StorageError> {
+        let undone = self.store.steps_after(to.version)?;
+        let mut view = lock(&self.view);
+        let before: Vec<Fr> = view.orphans().copied().collect();
+        view.roll_back(&undone, to.version);
+        let new: Vec<Fr> = view
+            .orphans()
+            .filter(|root| !before.contains(root))
+            .copied()
+            .collect();
+        let until = head.max(self.cursor.number) + ORPHAN_BLOCKS;
+        self.store.rewind(to, hash, &new, until)?;
+        drop(view);
+        self.cursor = self.store.cursor()?;
+        self.behind = 0;
+        self.foreign = 0;
+        self.refill = true;
+        Ok(Outcome::RolledBack {
+            to: to.block.number,
+            changes: undone.len() as u64,
+        })
+    }
+
+    fn commit_unaccepted(
+        &mut self,
+        to: u64,
+        head: &BlockRef,
+        events: &[Event],
+    ) -> Result<Outcome, StorageError> {
+        let base = self.store.version()?;
+        let mut view = lock(&self.view);
+        let draft = Draft::build(&mut view, events);
+        let cursor = Cursor {
+            number: to,
+            hash: None,
+            accepted: self.cursor.accepted,
+        };
+        self.store.commit(&Page {
+            entries: &draft.entries,
+            cursor,
+            marks: &draft.marks(events, base, head.number.saturating_sub(NEAR_BLOCKS)),
+            doubts: &draft.doubts,
+            settled: false,
+        })?;
+        view.write(&[], Version(base.0 + draft.entries.len() as u64));
+        drop(view);
+        self.cursor = cursor;
+        self.refill = true;
+        self.phase = Phase::Pages { head: *head };
+        Ok(Outcome::Going)
+    }
+
+    /// The last page is in the tree: keeps it if the root is the contract's.
+    fn compare(&mut self, repair: Repair) -> Result<Outcome, StorageError> {
+        let base = self.store.version()?;
+        let view = Arc::clone(&self.view);
+        let mut view = lock(&view);
+        let mut draft = Draft::build(&mut view, &repair.events);
+        draft.correct(&mut view, repair.head.number, repair.found());
+        if view.tree().root() != repair.root {
+            draft.undo(&mut view, base);
+            drop(view);
+            return self.mismatch(repair, &draft);
+        }
+        let version = Version(base.0 + draft.entries.len() as u64);
+        let head = repair.head;
+        let cursor = Cursor {
+            number: head.number,
+            hash: Some(head.hash),
+            accepted: version,
+        };
+        let near = head.number.saturating_sub(NEAR_BLOCKS);
+        let mut marks = draft.marks(&repair.events, base, near);
+        marks.retain(|mark| mark.block.number != head.number);
+        marks.push(Mark {
+            block: head,
+            version,
+        });
+        let page = Page {
+            entries: &draft.entries,
+            cursor,
+            marks: &marks,
+            doubts: &[],
+            settled: true,
+        };
+        self.store.commit(&page)?;
+        view.write(&[], version);
+        if self.refill {
+            let tail = self.store.tail(version, view.window())?;
+            view.accept(&tail, true);
+        } else if !draft.entries.is_empty() {
+            let steps: Vec<_> = draft.entries.iter().map(|entry| entry.step).collect();
+            view.accept(&steps, false);
+        }
+        if view.orphans().next().is_some() {
+            view.set_orphans(self.store.orphans()?);
+        }
+        drop(view);
+        self.refill = false;
+        self.cursor = cursor;
+        self.mismatches = 0;
+        self.phase = Phase::Idle;
+        Ok(Outcome::Synced)
+    }
+
+    /// The first time the chain may have changed between two questions. Leaves are read where it is
+    /// not known whether they were emptied, and all of them as the last remedy.
+    fn mismatch(&mut self, repair: Repair, draft: &Draft) -> Result<Outcome, StorageError> {
+        if !repair.has_read() {
+            let mut doubts: Vec<MemberIndex> = self.store.doubts()?;
+            doubts.extend(&draft.doubts);
+            if !doubts.is_empty() {
+                let end = draft.end().max(self.known_end()?);
+                self.phase = Phase::Repair(repair.of(&doubts, end));
+                return Ok(Outcome::Going);
+            }
+        }
+        self.mismatches += 1;
+        match self.mismatches {
+            1 => Ok(Outcome::Going),
+            n if n % 2 == 1 && !repair.has_read_all() => {
+                let end = draft.end().max(self.known_end()?);
+                self.phase = Phase::Repair(repair.of_all(end));
+                Ok(Outcome::Going)
+            }
+            _ => Ok(Outcome::Mismatch),
+        }
+    }
+
+    /// The index after the highest that ever had a leaf.
+    fn known_end(&self) -> Result<u32, StorageError> {
+        let leaves = self.store.leaves()?;
+        Ok(leaves.last().map_or(0, |(index, _)| index.get() + 1))
+    }
+}
+
+fn lock(view: &Mutex<MembershipView>) -> MutexGuard<'_, MembershipView> {
+    // Whoever panicked with it only read it, or the follower is gone too.
+    view.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,187 @@
+//! From events to leaves, tried out in the view's tree.
+
+use undertone_rln::{Fr, rate_commitment};
+
+use crate::evm::chain::{Event, EventKind};
+use crate::evm::store::{Entry, Mark};
+use crate::registry::{MemberIndex, Version};
+use crate::view::{MembershipView, Step};
+
+/// Changes written into the tree together: they share the hashes above them.
+const BATCH: usize = 512;
+
+/// A page of events as changes of leaves. They are in the tree, and can be taken out again.
+#[derive(Debug, Default)]
+pub(super) struct Draft {
+    /// The changes, in order.
+    pub(super) entries: Vec<Entry>,
+    /// Erased members of whom it is not known whether their leaf was emptied.
+    pub(super) doubts: Vec<MemberIndex>,
+    /// For each event the number of entries after it.
+    lengths: Vec<usize>,
+    /// Entries that are in the tree.
+    written: usize,
+}
+
+impl Draft {
+    /// Writes what `events` say into the tree.
+    ///
+    /// An erased membership's leaf stays until its index is used again, unless the transaction asked
+    /// for it to be emptied. Newer contracts tell the root at the end of the call: it says which.
+    pub(super) fn build(view: &mut MembershipView, events: &[Event]) -> Self {
+        let mut draft = Self::default();
+        let mut erased: Vec<MemberIndex> = Vec::new();
+        let mut call = None;
+        for event in events {
+            let place = Some((event.block.number, event.transaction));
+            if call != place {
+                draft.doubts.append(&mut erased);
+                call = place;
+            }
+            match event.kind {
+                EventKind::Registered {
+                    commitment,
+                    limit,
+                    index,
+                } => {
+                    erased.retain(|other| *other != index);
+                    draft.doubts.retain(|other| *other != index);
+                    let member = Some((commitment, limit));
+                    let leaf = rate_commitment(commitment, limit);
+                    draft.push(view, event.block.number, index, leaf, member);
+                }
+                EventKind::Erased { index } => erased.push(index),
+                EventKind::Cleared { index } => {
+                    erased.retain(|other| *other != index);
+                    draft.push(view, event.block.number, index, Fr::from(0), None);
+                }
+                EventKind::Root(root) if !erased.is_empty() => {
+                    draft.settle(view, event.block.number, root, &mut erased);
+                }
+                EventKind::Root(_) => {}
+            }
+            draft.lengths.push(draft.entries.len());
+        }
+        draft.doubts.append(&mut erased);
+        draft.flush(view);
+        draft
+    }
+
+    /// Sets leaves that were read from the contract.
+    pub(super) fn correct(
+        &mut self,
+        view: &mut MembershipView,
+        block: u64,
+        leaves: impl Iterator<Item = (MemberIndex, Fr)>,
+    ) {
+        for (index, leaf) in leaves {
+            self.push(view, block, index, leaf, None);
+        }
+        self.flush(view);
+    }
+
+    /// Takes everything out of the tree, which is at `version` again.
+    pub(super) fn undo(&self, view: &mut MembershipView, version: Version) {
+        let before = self
+            .entries
+            .iter()
+            .rev()
+            .map(|e| (e.step.index, e.step.before));
+        view.write(&before.collect::<Vec<_>>(), version);
+    }
+
+    /// The blocks of the events from height `lowest` on; before them the version was `base`.
+    pub(super) fn marks(&self, events: &[Event], base: Version, lowest: u64) -> Vec<Mark> {
+        let mut marks: Vec<Mark> = Vec::new();
+        for (event, length) in events.iter().zip(&self.lengths) {
+            let mark = Mark {
+                block: event.block,
+                version: Version(base.0 + *length as u64),
+            };
+            match marks.last_mut() {
+                Some(last) if last.block.number == event.block.number => *last = mark,
+                _ if event.block.number >= lowest => marks.push(mark),
+                _ => {}
+            }
+        }
+        marks
+    }
+
+    /// The index after the highest that was written.
+    pub(super) fn end(&self) -> u32 {
+        let indices = self.entries.iter().map(|e| e.step.index.get() + 1);
+        indices.max().unwrap_or(0)
+    }
+
+    fn settle(
+        &mut self,
+        view: &mut MembershipView,
+        block: u64,
+        root: Fr,
+        erased: &mut Vec<MemberIndex>,
+    ) {
+        self.flush(view);
+        if view.tree().root() == root {
+            erased.clear();
+            return;
+        }
+        let kept = self.entries.len();
+        for index in erased.iter() {
+            self.push(view, block, *index, Fr::from(0), None);
+        }
+        self.flush(view);
+        if view.tree().root() == root {
+            erased.clear();
+            return;
+        }
+        let tried = self.entries.split_off(kept);
+        let before: Vec<_> = tried
+            .iter()
+            .map(|e| (e.step.index, e.step.before))
+            .collect();
+        view.write(&before, view.version());
+        self.written = kept;
+    }
+
+    fn push(
+        &mut self,
+        view: &mut MembershipView,
+        block: u64,
+        index: MemberIndex,
+        after: Fr,
+        member: Option<(Fr, u32)>,
+    ) {
+        let waiting = self.entries[self.written..].iter().rev();
+        let waiting = waiting.map(|entry| entry.step).find(|s| s.index == index);
+        let before = match waiting {
+            Some(step) => step.after,
+            None => view.leaf(index),
+        };
+        if before == after && member.is_none() {
+            return;
+        }
+        let step = Step {
+            index,
+            before,
+            after,
+        };
+        self.entries.push(Entry {
+            block,
+            step,
+            member,
+        });
+        if self.entries.len() - self.written >= BATCH {
+            self.flush(view);
+        }
+    }
+
+    fn flush(&mut self, view: &mut MembershipView) {
+        let waiting = &self.entries[self.written..];
+        let leaves: Vec<_> = waiting
+            .iter()
+            .map(|e| (e.step.index, e.step.after))
+            .collect();
+        view.write(&leaves, view.version());
+        self.written = self.entries.len();
+    }
+}

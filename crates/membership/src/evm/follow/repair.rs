@@ -1,0 +1,131 @@
+//! Reading leaves from the contract where its events leave them open.
+
+use std::collections::VecDeque;
+
+use undertone_rln::Fr;
+
+use crate::evm::chain::{Ask, BlockRef, Event};
+use crate::registry::MemberIndex;
+
+/// Leaves asked for at once: about 64 kB of JSON.
+pub(super) const MAX_LEAVES: u32 = 1000;
+
+/// Single leaves beyond which all are read.
+const MAX_SINGLE: usize = 16;
+
+/// What a comparison was about, and the leaves read since.
+#[derive(Clone, Debug)]
+pub(super) struct Repair {
+    pub(super) head: BlockRef,
+    /// The last page.
+    pub(super) events: Vec<Event>,
+    /// The contract's root at `head`.
+    pub(super) root: Fr,
+    /// The contract's number of leaves is wanted first. Up to here some are known.
+    count_from: Option<u32>,
+    /// Still to be read: first and last index.
+    wanted: VecDeque<(u32, u32)>,
+    found: Vec<(MemberIndex, Fr)>,
+    read_all: bool,
+}
+
+impl Repair {
+    pub(super) fn new(head: BlockRef, events: Vec<Event>, root: Fr) -> Self {
+        Self {
+            head,
+            events,
+            root,
+            count_from: None,
+            wanted: VecDeque::new(),
+            found: Vec::new(),
+            read_all: false,
+        }
+    }
+
+    /// Reads these leaves, or all if they are many.
+    pub(super) fn of(mut self, doubts: &[MemberIndex], known_end: u32) -> Self {
+        if doubts.len() > MAX_SINGLE {
+            return self.of_all(known_end);
+        }
+        self.wanted = doubts.iter().map(|i| (i.get(), i.get())).collect();
+        self
+    }
+
+    /// Reads all leaves. Those after the contract's last, up to `known_end`, are empty.
+    pub(super) fn of_all(mut self, known_end: u32) -> Self {
+        self.found.clear();
+        self.wanted.clear();
+        self.read_all = true;
+        self.count_from = Some(known_end);
+        self
+    }
+
+    /// Takes the contract's number of leaves, if it was asked for.
+    pub(super) fn counted(&mut self, count: u32) -> bool {
+        let Some(known_end) = self.count_from.take() else {
+            return false;
+        };
+        let beyond = (count..known_end).filter_map(MemberIndex::new);
+        self.found = beyond.map(|index| (index, Fr::from(0))).collect();
+        self.wanted = count
+            .checked_sub(1)
+            .map(|last| (0, last))
+            .into_iter()
+            .collect();
+        true
+    }
+
+    /// Whether leaves were read.
+    pub(super) fn has_read(&self) -> bool {
+        !self.found.is_empty() || self.read_all
+    }
+
+    /// Whether all leaves were read.
+    pub(super) fn has_read_all(&self) -> bool {
+        self.read_all
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        self.wanted.is_empty() && self.count_from.is_none()
+    }
+
+    pub(super) fn ask(&self, at_once: u32) -> Ask {
+        if self.count_from.is_some() {
+            return Ask::Count { at: self.head };
+        }
+        let (first, last) = self.next(at_once);
+        Ask::Leaves {
+            at: self.head,
+            first,
+            last,
+        }
+    }
+
+    /// Whether the leaves are as many as were asked for.
+    pub(super) fn take(&mut self, leaves: Vec<Fr>, at_once: u32) -> bool {
+        let (first, last) = self.next(at_once);
+        if self.wanted.is_empty() || self.count_from.is_some() {
+            return false;
+        }
+        if leaves.len() as u64 != u64::from(last - first) + 1 {
+            return false;
+        }
+        let indices = (first..=last).filter_map(MemberIndex::new);
+        self.found.extend(indices.zip(leaves));
+        if let Some(range) = self.wanted.pop_front()
+            && last < range.1
+        {
+            self.wanted.push_front((last + 1, range.1));
+        }
+        true
+    }
+
+    pub(super) fn found(&self) -> impl Iterator<Item = (MemberIndex, Fr)> {
+        self.found.iter().copied()
+    }
+
+    fn next(&self, at_once: u32) -> (u32, u32) {
+        let (first, last) = self.wanted.front().copied().unwrap_or((0, 0));
+        (first, last.min(first.saturating_add(at_once.max(1) - 1)))
+    }
+}

@@ -1,0 +1,377 @@
+use alloy::primitives::Address;
+use proptest::prelude::*;
+
+use super::*;
+use crate::evm::chain::Contract;
+
+mod model;
+
+use model::{Chain, Op, Telling};
+
+const WINDOW: usize = 50;
+
+struct Rig {
+    chain: Chain,
+    store: Arc<Store>,
+    view: Arc<Mutex<MembershipView>>,
+    follower: Follower,
+}
+
+impl Rig {
+    fn new(telling: Telling, range: Range) -> Self {
+        let contract = Contract {
+            chain_id: 1,
+            address: Address::ZERO,
+        };
+        let store = Arc::new(Store::in_memory(&contract, 0).unwrap());
+        let view = Arc::new(Mutex::new(MembershipView::new(WINDOW)));
+        Self {
+            chain: Chain::new(telling),
+            follower: Follower::new(Arc::clone(&store), Arc::clone(&view), range).unwrap(),
+            store,
+            view,
+        }
+    }
+
+    /// As after the process was killed.
+    fn restart(&mut self) {
+        self.view = Arc::new(Mutex::new(MembershipView::new(WINDOW)));
+        let (store, view) = (Arc::clone(&self.store), Arc::clone(&self.view));
+        self.follower = Follower::new(store, view, self.follower.range).unwrap();
+    }
+
+    /// Asks and answers once; `None` when there is nothing to ask.
+    fn step(&mut self) -> Option<Outcome> {
+        let Next::Ask(ask) = self.follower.next() else {
+            return None;
+        };
+        match self.chain.answer(&ask) {
+            Some(answer) => Some(self.follower.answer(answer).unwrap()),
+            None => {
+                self.follower.failed(Failure::Other);
+                Some(Outcome::Going)
+            }
+        }
+    }
+
+    fn sync(&mut self) {
+        self.follower.wake();
+        for _ in 0..500 {
+            // A question from before may be about an older head.
+            let outcome = self.step();
+            if outcome == Some(Outcome::Synced) && self.follower.head() == Some(self.chain.head()) {
+                return;
+            }
+            self.follower.wake();
+        }
+        panic!("not synced after 500 questions: {:?}", self.follower.phase);
+    }
+
+    /// The tree, the window and the store are those of the chain.
+    fn check(&self) {
+        let view = self.view.lock().unwrap();
+        assert_eq!(view.tree().root(), self.chain.root());
+        if !self.chain.leaves().is_empty() {
+            assert_eq!(view.roots().newest(), Some(self.chain.root()));
+        }
+        let leaves: Vec<Fr> = (0..self.chain.leaves().len() as u32)
+            .map(|at| view.tree().leaf(at).unwrap())
+            .collect();
+        assert_eq!(leaves, self.chain.leaves());
+        assert_eq!(view.version(), self.store.version().unwrap());
+        for member in self.store.members().unwrap() {
+            assert_eq!(self.store.find(member.commitment).unwrap(), Some(member));
+            assert_eq!(
+                member.leaf(),
+                self.chain.leaves()[member.index.get() as usize]
+            );
+        }
+    }
+
+    fn accepts(&self, root: Fr) -> bool {
+        self.view.lock().unwrap().roots().contains(&root)
+    }
+}
+
+fn small() -> Range {
+    Range::new(3, 8)
+}
+
+#[test]
+fn each_block_gives_its_root() {
+    let mut rig = Rig::new(Telling::Roots, small());
+    rig.sync();
+    assert!(rig.view.lock().unwrap().roots().is_empty());
+    let mut roots = Vec::new();
+    for _ in 0..60 {
+        rig.chain.mine(&[Op::Register]);
+        rig.sync();
+        roots.push(rig.chain.root());
+    }
+    rig.check();
+    assert!(!rig.accepts(roots[9]));
+    assert!(roots[10..].iter().all(|root| rig.accepts(*root)));
+}
+
+#[test]
+fn the_window_survives_a_restart_without_the_chain() {
+    let mut rig = Rig::new(Telling::Little, small());
+    for _ in 0..70 {
+        rig.chain.mine(&[Op::Register]);
+    }
+    rig.sync();
+    let before = rig
+        .view
+        .lock()
+        .unwrap()
+        .roots()
+        .iter()
+        .copied()
+        .collect::<Vec<_>>();
+    rig.restart();
+    let view = rig.view.lock().unwrap();
+    assert_eq!(before.len(), WINDOW);
+    assert_eq!(view.roots().iter().copied().collect::<Vec<_>>(), before);
+}
+
+#[test]
+fn nothing_is_accepted_before_the_root_was_compared() {
+    let mut rig = Rig::new(Telling::Little, small());
+    for _ in 0..30 {
+        rig.chain.mine(&[Op::Register]);
+    }
+    let mut pages = 0;
+    for _ in 0..100 {
+        let block = rig.follower.block();
+        let Some(outcome) = rig.step() else { break };
+        let is_empty = rig.view.lock().unwrap().roots().is_empty();
+        assert_eq!(is_empty, outcome != Outcome::Synced);
+        if rig.follower.block() > block {
+            pages += 1;
+            rig.restart();
+        }
+    }
+    assert!(pages > 3, "{pages} pages");
+}
+
+/// Old deployments do not say whether an erasure emptied the leaf: it is read.
+#[test]
+fn an_erasure_that_the_events_do_not_explain() {
+    let mut rig = Rig::new(Telling::Little, small());
+    rig.chain.mine(&[Op::Register; 4]);
+    rig.sync();
+    rig.chain.mine(&[Op::Erase { at: 1, fully: true }]);
+    let erased = rig.chain.root();
+    rig.sync();
+    rig.check();
+    assert!(rig.accepts(erased));
+    let lazily = Op::Erase {
+        at: 1,
+        fully: false,
+    };
+    rig.chain.mine(&[lazily]);
+    rig.sync();
+    rig.check();
+    assert_eq!(rig.chain.root(), erased, "the leaf stays");
+}
+
+/// Roots of orphaned blocks stay for as long as told and take no place from the others.
+#[test]
+fn roots_of_a_reorganised_chain_leave_after_a_while() {
+    let mut rig = Rig::new(Telling::All, small());
+    for _ in 0..80 {
+        rig.chain.mine(&[Op::Register]);
+        rig.sync();
+    }
+    let old: Vec<Fr> = rig.view.lock().unwrap().roots().iter().copied().collect();
+    rig.chain.drop_blocks(20);
+    for _ in 0..20 {
+        rig.chain
+            .mine(&[Op::Register, Op::Erase { at: 7, fully: true }]);
+    }
+    rig.sync();
+    rig.check();
+    assert!(old[30..].iter().all(|root| rig.accepts(*root)), "orphans");
+    rig.restart();
+    assert!(
+        old[30..].iter().all(|root| rig.accepts(*root)),
+        "after a restart"
+    );
+    for _ in 0..ORPHAN_BLOCKS {
+        rig.chain.mine(&[]);
+        rig.sync();
+    }
+    assert!(
+        old[30..].iter().all(|root| rig.accepts(*root)),
+        "up to the last block"
+    );
+    rig.chain.mine(&[]);
+    rig.sync();
+    assert!(!old[30..].iter().any(|root| rig.accepts(*root)), "gone");
+    assert_eq!(rig.view.lock().unwrap().roots().len(), WINDOW);
+    rig.check();
+}
+
+/// An endpoint that leaves events out is found out; if there is no other, the leaves are read.
+#[test]
+fn events_that_are_left_out() {
+    let mut rig = Rig::new(Telling::Little, Range::new(100, 100));
+    rig.chain.mine(&[Op::Register; 3]);
+    rig.sync();
+    rig.chain.mine(&[Op::Register; 2]);
+    let mut mismatches = 0;
+    rig.follower.wake();
+    for _ in 0..50 {
+        let Next::Ask(ask) = rig.follower.next() else {
+            break;
+        };
+        let answer = match ask {
+            Ask::Events { .. } => Answer::Events(Vec::new()),
+            ask => rig.chain.answer(&ask).unwrap(),
+        };
+        let outcome = rig.follower.answer(answer).unwrap();
+        mismatches += u32::from(outcome == Outcome::Mismatch);
+    }
+    assert_eq!(
+        mismatches, 1,
+        "told once, so that another endpoint is asked"
+    );
+    rig.check();
+}
+
+/// An older head is no reorganisation as long as its blocks are ours.
+#[test]
+fn an_endpoint_that_lags() {
+    let mut rig = Rig::new(Telling::All, small());
+    for _ in 0..10 {
+        rig.chain.mine(&[Op::Register]);
+        rig.sync();
+    }
+    let version = rig.store.version().unwrap();
+    rig.chain.drop_blocks(4);
+    let mut behind = 0;
+    for _ in 0..MAX_BEHIND {
+        rig.follower.wake();
+        while let Some(outcome) = rig.step() {
+            behind += u32::from(matches!(
+                outcome,
+                Outcome::Behind {
+                    newest: 6,
+                    known: 10
+                }
+            ));
+        }
+    }
+    assert_eq!(
+        (behind, rig.store.version().unwrap()),
+        (MAX_BEHIND, version)
+    );
+    rig.sync();
+    rig.check();
+}
+
+/// A chain that knows none of our blocks must say so several times before it is believed.
+#[test]
+fn a_chain_that_begins_anew() {
+    let mut rig = Rig::new(Telling::All, small());
+    rig.chain.mine(&[Op::Register]);
+    rig.sync();
+    rig.chain.drop_blocks(1);
+    for _ in 0..3 {
+        rig.chain.mine(&[Op::Register]);
+    }
+    rig.follower.wake();
+    let mut foreign = 0;
+    while let Some(outcome) = rig.step() {
+        foreign += u32::from(outcome == Outcome::Foreign);
+    }
+    assert_eq!(foreign, MAX_FOREIGN - 1);
+    rig.check();
+}
+
+#[derive(Clone, Debug)]
+enum Act {
+    Mine(Vec<Op>),
+    Reorganise {
+        depth: usize,
+        blocks: Vec<Vec<Op>>,
+    },
+    Restart,
+    Sync,
+    /// So many questions are answered.
+    Answer(u8),
+    Fail(bool),
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    prop_oneof![
+        3 => Just(Op::Register),
+        1 => (0..40u32, any::<bool>()).prop_map(|(at, fully)| Op::Erase { at, fully }),
+    ]
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    let block = || prop::collection::vec(op(), 0..4);
+    prop_oneof![
+        6 => block().prop_map(Act::Mine),
+        2 => (1..25usize, prop::collection::vec(block(), 0..28))
+            .prop_map(|(depth, blocks)| Act::Reorganise { depth, blocks }),
+        2 => Just(Act::Restart),
+        3 => Just(Act::Sync),
+        4 => (1..6u8).prop_map(Act::Answer),
+        2 => any::<bool>().prop_map(Act::Fail),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Whatever happens on the way, the end is the chain's state; and no root is ever accepted that
+    /// the contract never had.
+    #[test]
+    fn any_history(
+        telling in prop_oneof![Just(Telling::Roots), Just(Telling::All)],
+        acts in prop::collection::vec(act(), 1..60),
+    ) {
+        let rig = play(telling, acts);
+        let view = rig.view.lock().unwrap();
+        for root in view.roots().iter() {
+            prop_assert!(rig.chain.roots.contains(root));
+        }
+    }
+
+    /// Where the events tell little, leaves are read; roots between may never have been.
+    #[test]
+    fn any_history_told_badly(acts in prop::collection::vec(act(), 1..60)) {
+        play(Telling::Little, acts);
+    }
+}
+
+fn play(telling: Telling, acts: Vec<Act>) -> Rig {
+    let mut rig = Rig::new(telling, small());
+    for act in acts {
+        match act {
+            Act::Mine(ops) => rig.chain.mine(&ops),
+            Act::Reorganise { depth, blocks } => {
+                rig.chain.drop_blocks(depth);
+                blocks.iter().for_each(|ops| rig.chain.mine(ops));
+            }
+            Act::Restart => rig.restart(),
+            Act::Sync => {
+                rig.sync();
+                rig.check();
+            }
+            Act::Answer(count) => {
+                rig.follower.wake();
+                (0..count).for_each(|_| {
+                    rig.step();
+                });
+            }
+            Act::Fail(too_much) if too_much => rig.follower.failed(Failure::TooMuch),
+            Act::Fail(_) => rig.follower.failed(Failure::Other),
+        }
+    }
+    rig.sync();
+    rig.check();
+    rig
+}

@@ -1,0 +1,236 @@
+//! A contract as a [`Registry`], followed by a thread.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use alloy::sol_types::SolCall;
+use undertone_rln::Fr;
+
+use super::abi;
+use super::chain::Contract;
+use super::follow::{Follower, Range};
+use super::health::{Health, Status};
+use super::rpc::{Endpoints, RpcError, RpcLimits};
+use super::store::Store;
+use super::worker::Worker;
+use crate::registry::{Change, Member, MemberIndex, Registry, RegistryError, Version};
+use crate::sqlite::StorageError;
+use crate::view::MembershipView;
+
+/// What to follow, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EvmConfig {
+    /// The contract.
+    pub contract: Contract,
+    /// Endpoints, in order of preference.
+    pub urls: Vec<String>,
+    /// Where what is known is kept.
+    pub store: PathBuf,
+    /// How many of the newest roots are accepted.
+    pub window: usize,
+    /// The first block that can have an event; `None` asks the contract.
+    pub first_block: Option<u64>,
+    /// How often an endpoint that does not announce blocks is asked for the newest.
+    pub poll: Duration,
+    /// How soon after a look for news the next may be demanded.
+    pub throttle: Duration,
+    /// Blocks asked for at once at first, and at most.
+    pub range_blocks: (u64, u64),
+    /// How endpoints are asked.
+    pub limits: RpcLimits,
+}
+
+impl EvmConfig {
+    /// The usual settings.
+    pub fn new(contract: Contract, urls: Vec<String>, store: PathBuf, window: usize) -> Self {
+        Self {
+            contract,
+            urls,
+            store,
+            window,
+            first_block: None,
+            poll: Duration::from_secs(4),
+            throttle: Duration::from_millis(500),
+            range_blocks: (5_000, 100_000),
+            limits: RpcLimits::default(),
+        }
+    }
+}
+
+/// Why a contract cannot be followed.
+#[derive(Debug, thiserror::Error)]
+pub enum EvmError {
+    /// An endpoint, where one is needed before anything is known.
+    #[error("endpoint {endpoint}: {error}")]
+    Endpoint {
+        /// Its name, without what may be a key.
+        endpoint: String,
+        /// What happened.
+        error: RpcError,
+    },
+    /// There is no endpoint.
+    #[error("no endpoint; give the URL of at least one")]
+    NoEndpoint,
+    /// The file of what is known.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    /// The operating system gives no thread.
+    #[error("cannot start a thread: {0}")]
+    Thread(std::io::Error),
+}
+
+/// A contract that is followed, until this is dropped.
+#[derive(Debug)]
+pub struct EvmRegistry {
+    shared: Arc<Shared>,
+    worker: Option<JoinHandle<()>>,
+    stop: Option<mpsc::Sender<()>>,
+}
+
+/// What the thread and its owner share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) store: Arc<Store>,
+    pub(super) view: Arc<Mutex<MembershipView>>,
+    pub(super) status: Mutex<Status>,
+    /// The status changed.
+    pub(super) changed: Condvar,
+    /// News is wanted at once.
+    pub(super) wanted: Mutex<bool>,
+}
+
+impl EvmRegistry {
+    /// Starts to follow. What the store knows is there at once; everything else comes as endpoints
+    /// answer, for which this does not wait.
+    ///
+    /// # Errors
+    /// [`EvmError`]: the store, or URLs that are none. An endpoint that is out of order is no error.
+    pub fn start(config: EvmConfig) -> Result<Self, EvmError> {
+        let endpoints = |error: RpcError| EvmError::Endpoint {
+            endpoint: String::from("list"),
+            error,
+        };
+        if config.urls.is_empty() {
+            return Err(EvmError::NoEndpoint);
+        }
+        let endpoints =
+            Endpoints::new(&config.urls, config.contract, config.limits).map_err(endpoints)?;
+        let before_first = config.first_block.unwrap_or(1).saturating_sub(1);
+        let store = Arc::new(Store::open(&config.store, &config.contract, before_first)?);
+        let view = Arc::new(Mutex::new(MembershipView::new(config.window)));
+        let (start, most) = config.range_blocks;
+        let range = Range::new(start, most);
+        let follower = Follower::new(Arc::clone(&store), Arc::clone(&view), range)?;
+        let shared = Arc::new(Shared {
+            store,
+            view,
+            status: Mutex::new(Status::new()),
+            changed: Condvar::new(),
+            wanted: Mutex::new(false),
+        });
+        let (stop, stopped) = mpsc::channel();
+        let worker = Worker {
+            shared: Arc::clone(&shared),
+            follower,
+            endpoints,
+            poll: config.poll,
+            throttle: config.throttle,
+            stopped,
+        };
+        let worker = thread::Builder::new()
+            .name("chain".into())
+            .spawn(move || worker.run())
+            .map_err(EvmError::Thread)?;
+        Ok(Self {
+            shared,
+            worker: Some(worker),
+            stop: Some(stop),
+        })
+    }
+
+    /// The membership as of the last block that is known. It moves by itself.
+    pub fn view(&self) -> Arc<Mutex<MembershipView>> {
+        Arc::clone(&self.shared.view)
+    }
+
+    /// How it goes.
+    pub fn status(&self) -> Status {
+        lock(&self.shared.status).clone()
+    }
+
+    /// Waits until all is known up to the newest block, or nothing more can be; gives the state then
+    /// or after `timeout`.
+    pub fn wait_until(&self, timeout: Duration, done: impl Fn(&Status) -> bool) -> Status {
+        let deadline = Instant::now() + timeout;
+        let mut status = lock(&self.shared.status);
+        while !done(&status) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            let waited = self.shared.changed.wait_timeout(status, left);
+            (status, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+        status.clone()
+    }
+
+    /// Whether everything up to the newest block is known.
+    pub fn is_synced(&self) -> bool {
+        matches!(lock(&self.shared.status).health, Health::Synced { .. })
+    }
+}
+
+impl Drop for EvmRegistry {
+    fn drop(&mut self) {
+        self.stop = None;
+        if let Some(worker) = self.worker.take() {
+            // Its panic was printed; there is nothing to save.
+            let _ = worker.join();
+        }
+    }
+}
+
+impl Registry for EvmRegistry {
+    fn register(&self, _: Fr, _: u32) -> Result<MemberIndex, RegistryError> {
+        Err(RegistryError::ReadOnly)
+    }
+
+    fn remove(&self, _: MemberIndex) -> Result<(), RegistryError> {
+        Err(RegistryError::ReadOnly)
+    }
+
+    fn find(&self, commitment: Fr) -> Result<Option<Member>, RegistryError> {
+        Ok(self.shared.store.find(commitment)?)
+    }
+
+    fn members(&self) -> Result<Vec<Member>, RegistryError> {
+        Ok(self.shared.store.members()?)
+    }
+
+    fn version(&self) -> Result<Version, RegistryError> {
+        Ok(self.shared.store.version()?)
+    }
+
+    fn changes_since(&self, known: Version, most: usize) -> Result<Vec<Change>, RegistryError> {
+        Ok(self.shared.store.changes(known, most)?)
+    }
+
+    /// Asks for news soon, if it was not asked just now.
+    fn hurry(&self) {
+        *lock(&self.shared.wanted) = true;
+    }
+}
+
+/// The block of a contract's deployment, as it says; `None` where no endpoint can tell.
+pub(super) fn deployed_block(endpoints: &mut Endpoints, at: usize) -> Result<u64, RpcError> {
+    let answer = endpoints.view(at, abi::deployedBlockNumberCall {}.abi_encode())?;
+    let block = abi::deployedBlockNumberCall::abi_decode_returns(&answer);
+    Ok(block.map_or(1, u64::from))
+}
+
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What they guard is changed by single calls that leave it whole.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

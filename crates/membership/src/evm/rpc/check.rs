@@ -1,0 +1,143 @@
+//! Answers, believed only as far as they fit the question.
+
+use alloy::hex;
+use alloy::primitives::{B256, U256};
+use undertone_rln::Fr;
+use undertone_rln::tree::CAPACITY;
+
+use super::error::{Fault, RpcError};
+use super::json::Json;
+use crate::evm::abi;
+use crate::evm::chain::{Answer, Ask, BlockRef, Contract, Event, Head};
+
+/// What an endpoint's result says to a question.
+pub(super) fn answer(contract: &Contract, ask: &Ask, result: &Json) -> Result<Answer, RpcError> {
+    let answer = match ask {
+        Ask::Head => head(result).map(Answer::Head),
+        Ask::Header { number } => {
+            head(result).and_then(|head| match head.block.number == *number {
+                true => Ok(Answer::Header(head.block)),
+                false => Err(Fault::NoBlock),
+            })
+        }
+        Ask::Events { from, to, .. } => events(contract, result, *from, *to).map(Answer::Events),
+        Ask::Root { .. } => elements(result).and_then(|words| match words[..] {
+            [root] => Ok(Answer::Root(root)),
+            _ => Err(Fault::Shape),
+        }),
+        Ask::Count { .. } => count(result).ok_or(Fault::Shape).map(Answer::Count),
+        Ask::Leaves { first, last, .. } => {
+            // Dynamic array: where it begins, its length, the items.
+            let wanted = (last - first) as usize + 1;
+            let bytes = bytes(result).ok_or(Fault::Shape);
+            bytes.and_then(|bytes| match bytes.len() == 32 * (wanted + 2) {
+                true => words(&bytes[64..]).map(Answer::Leaves),
+                false => Err(Fault::Shape),
+            })
+        }
+    };
+    answer.map_err(|fault| RpcError::Nonsense { fault })
+}
+
+/// A number in JSON-RPC's hexadecimal.
+pub(super) fn quantity(value: &Json) -> Option<u64> {
+    let digits = value.as_str()?.strip_prefix("0x")?;
+    u64::from_str_radix(digits, 16).ok()
+}
+
+/// Bytes in hexadecimal.
+pub(super) fn bytes(value: &Json) -> Option<Vec<u8>> {
+    hex::decode(value.as_str()?.strip_prefix("0x")?).ok()
+}
+
+fn hash(value: &Json) -> Option<B256> {
+    B256::try_from(bytes(value)?.as_slice()).ok()
+}
+
+fn head(block: &Json) -> Result<Head, Fault> {
+    if block.is_null() {
+        return Err(Fault::NoBlock);
+    }
+    let parse = || {
+        Some(Head {
+            block: BlockRef {
+                number: quantity(block.get("number")?)?,
+                hash: hash(block.get("hash")?)?,
+            },
+            parent: hash(block.get("parentHash")?)?,
+        })
+    };
+    parse().ok_or(Fault::Shape)
+}
+
+fn elements(result: &Json) -> Result<Vec<Fr>, Fault> {
+    words(&bytes(result).ok_or(Fault::Shape)?)
+}
+
+/// A number of leaves: at most as many as the tree has.
+pub(super) fn count(result: &Json) -> Option<u32> {
+    let bytes = bytes(result)?;
+    let number = U256::from_be_bytes(<[u8; 32]>::try_from(bytes).ok()?);
+    u32::try_from(number)
+        .ok()
+        .filter(|count| *count <= CAPACITY)
+}
+
+fn words(bytes: &[u8]) -> Result<Vec<Fr>, Fault> {
+    let (words, rest) = bytes.as_chunks::<32>();
+    if !rest.is_empty() {
+        return Err(Fault::Shape);
+    }
+    let element = |word: &[u8; 32]| abi::element(U256::from_be_bytes(*word)).ok_or(Fault::Shape);
+    words.iter().map(element).collect()
+}
+
+fn events(contract: &Contract, logs: &Json, from: u64, to: u64) -> Result<Vec<Event>, Fault> {
+    let logs = logs.as_array().ok_or(Fault::Shape)?;
+    let mut events: Vec<Event> = Vec::with_capacity(logs.len());
+    let mut last = None;
+    for log in logs {
+        let (event, place) = event(contract, log)?;
+        if !(from..=to).contains(&event.block.number) {
+            return Err(Fault::OtherLog);
+        }
+        if last.replace(place).is_some_and(|last| last >= place) {
+            return Err(Fault::Order);
+        }
+        if let Some(before) = events.last()
+            && before.block.number == event.block.number
+            && before.block.hash != event.block.hash
+        {
+            return Err(Fault::Order);
+        }
+        events.push(event);
+    }
+    Ok(events)
+}
+
+/// The event in a log, and its place on the chain: block and number in the block.
+fn event(contract: &Contract, log: &Json) -> Result<(Event, (u64, u64)), Fault> {
+    let field = |name| log.get(name).ok_or(Fault::Shape);
+    let number = |name| field(name).and_then(|value| quantity(value).ok_or(Fault::Shape));
+    let address = bytes(field("address")?).ok_or(Fault::Shape)?;
+    let is_removed = log.get("removed").and_then(Json::as_bool) == Some(true);
+    if address != contract.address.as_slice() || is_removed {
+        return Err(Fault::OtherLog);
+    }
+    let topics = field("topics")?.as_array().ok_or(Fault::Shape)?;
+    let topics: Option<Vec<B256>> = topics.iter().map(hash).collect();
+    let data = bytes(field("data")?).ok_or(Fault::Shape)?;
+    let kind = abi::event(&topics.ok_or(Fault::Shape)?, &data).ok_or(Fault::OtherLog)?;
+    let block = BlockRef {
+        number: number("blockNumber")?,
+        hash: hash(field("blockHash")?).ok_or(Fault::Shape)?,
+    };
+    let transaction = number("transactionIndex")?;
+    let place = (block.number, number("logIndex")?);
+    let event = Event {
+        block,
+        transaction,
+        kind,
+    };
+    Ok((event, place))
+}

@@ -1,0 +1,91 @@
+//! JSON-RPC 2.0: requests as text, answers as values.
+
+use alloy::hex;
+use alloy::primitives::B256;
+use alloy::sol_types::SolCall;
+
+use super::error::{Fault, RpcError};
+use crate::evm::abi;
+use crate::evm::chain::{Ask, BlockRef, Contract};
+
+/// The result of a call.
+pub(super) type Json = serde_json::Value;
+
+/// Longest words of an endpoint that are repeated.
+const MAX_MESSAGE_CHARS: usize = 200;
+
+/// JSON-RPC's codes for "too many requests" (EIP-1474).
+const LIMIT_EXCEEDED: i64 = -32005;
+
+/// A question as method and parameters.
+pub(super) fn request(contract: &Contract, ask: &Ask) -> (&'static str, String) {
+    match ask {
+        Ask::Head => ("eth_getBlockByNumber", r#"["latest",false]"#.to_owned()),
+        Ask::Header { number } => ("eth_getBlockByNumber", format!(r#"["{number:#x}",false]"#)),
+        Ask::Events { from, to, roots } => {
+            let mut topics: Vec<B256> = abi::CHANGES.to_vec();
+            if *roots {
+                topics.push(abi::ROOT);
+            }
+            let topics: Vec<String> = topics.iter().map(|topic| format!(r#""{topic}""#)).collect();
+            let filter = format!(
+                r#"[{{"address":"{:#x}","fromBlock":"{from:#x}","toBlock":"{to:#x}","topics":[[{}]]}}]"#,
+                contract.address,
+                topics.join(",")
+            );
+            ("eth_getLogs", filter)
+        }
+        Ask::Root { at } => {
+            let data = abi::rootCall {}.abi_encode();
+            ("eth_call", call(contract, &data, Some(at)))
+        }
+        Ask::Count { at } => {
+            let data = abi::nextFreeIndexCall {}.abi_encode();
+            ("eth_call", call(contract, &data, Some(at)))
+        }
+        Ask::Leaves { at, first, last } => {
+            let data = abi::getRateCommitmentsInRangeBoundsInclusiveCall {
+                startIndex: *first,
+                endIndex: *last,
+            };
+            ("eth_call", call(contract, &data.abi_encode(), Some(at)))
+        }
+    }
+}
+
+/// The parameters of `eth_call`, as of a block that must be on the chain (EIP-1898).
+pub(super) fn call(contract: &Contract, data: &[u8], at: Option<&BlockRef>) -> String {
+    let block = match at {
+        Some(block) => format!(
+            r#"{{"blockHash":"{}","requireCanonical":true}}"#,
+            block.hash
+        ),
+        None => r#""latest""#.to_owned(),
+    };
+    format!(
+        r#"[{{"to":"{:#x}","data":"0x{}"}},{block}]"#,
+        contract.address,
+        hex::encode(data)
+    )
+}
+
+/// The result in an answer to request `id`.
+pub(super) fn result(id: u64, bytes: &[u8]) -> Result<Json, RpcError> {
+    let fault = RpcError::Nonsense { fault: Fault::Json };
+    let mut answer: Json = serde_json::from_slice(bytes).map_err(|_| fault.clone())?;
+    if let Some(error) = answer.get("error").filter(|error| !error.is_null()) {
+        let code = error.get("code").and_then(Json::as_i64).unwrap_or(0);
+        let message = error.get("message").and_then(Json::as_str).unwrap_or("");
+        let lower = message.to_ascii_lowercase();
+        // The same code says "too many results" at some endpoints.
+        if code == 429 || (code == LIMIT_EXCEEDED && lower.contains("request")) {
+            return Err(RpcError::Busy { retry_after: None });
+        }
+        let message = message.chars().take(MAX_MESSAGE_CHARS).collect();
+        return Err(RpcError::Refused { code, message });
+    }
+    if answer.get("id").and_then(Json::as_u64) != Some(id) {
+        return Err(fault);
+    }
+    answer.get_mut("result").map(Json::take).ok_or(fault)
+}

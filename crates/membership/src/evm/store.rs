@@ -1,0 +1,287 @@
+//! What is known of a contract, in one SQLite file that belongs to one follower at a time.
+//!
+//! Each page of events is one transaction, with the block that it reaches up to. So a follower that
+//! is killed goes on from the last whole page, and its tree is that page's.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use alloy::primitives::B256;
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+use undertone_rln::{Fr, fr_to_le};
+
+use super::chain::{BlockRef, Contract};
+use crate::registry::{Change, Member, MemberIndex, Version};
+use crate::sqlite::StorageError;
+use crate::sqlite::storage;
+use crate::view::Step;
+
+mod read;
+mod schema;
+
+/// Blocks remembered with their hashes, to find out where a reorganisation began.
+pub(super) const MAX_MARKS: usize = 256;
+
+/// A change of a leaf, as it is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// Height of the block that it is in.
+    pub(super) block: u64,
+    /// The leaf, before and after.
+    pub(super) step: Step,
+    /// Commitment and limit of a registration.
+    pub(super) member: Option<(Fr, u32)>,
+}
+
+/// A block up to which everything is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Mark {
+    /// The block.
+    pub(super) block: BlockRef,
+    /// The version after it.
+    pub(super) version: Version,
+}
+
+/// How far the contract is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Cursor {
+    /// The last block whose events are in.
+    pub(super) number: u64,
+    /// Its hash, where it was asked for.
+    pub(super) hash: Option<B256>,
+    /// The newest version whose root was compared with the contract's.
+    pub(super) accepted: Version,
+}
+
+/// One transaction's worth.
+#[derive(Clone, Debug)]
+pub(super) struct Page<'a> {
+    /// The changes, in order.
+    pub(super) entries: &'a [Entry],
+    /// Where this leads.
+    pub(super) cursor: Cursor,
+    /// Blocks whose hashes are known now.
+    pub(super) marks: &'a [Mark],
+    /// Indices whose leaf may or may not be empty.
+    pub(super) doubts: &'a [MemberIndex],
+    /// Whether earlier doubts are settled.
+    pub(super) settled: bool,
+}
+
+/// The file.
+#[derive(Debug)]
+pub(super) struct Store {
+    path: PathBuf,
+    connection: Mutex<Connection>,
+    /// Locked for as long as the store is open.
+    _lock: Option<File>,
+}
+
+impl Store {
+    /// Opens or makes the file for `contract`, whose first events are after block `before_first`.
+    pub(super) fn open(
+        path: &Path,
+        contract: &Contract,
+        before_first: u64,
+    ) -> Result<Self, StorageError> {
+        let (connection, lock) = schema::open(path, contract, before_first)?;
+        Ok(Self {
+            path: path.to_owned(),
+            connection: Mutex::new(connection),
+            _lock: Some(lock),
+        })
+    }
+
+    /// A store that lives as long as it is open.
+    #[cfg(test)]
+    pub(super) fn in_memory(contract: &Contract, before_first: u64) -> Result<Self, StorageError> {
+        Ok(Self {
+            path: PathBuf::from(":memory:"),
+            connection: Mutex::new(schema::in_memory(contract, before_first)?),
+            _lock: None,
+        })
+    }
+
+    /// How far the contract is known.
+    pub(super) fn cursor(&self) -> Result<Cursor, StorageError> {
+        read::cursor(&self.connection()).map_err(storage(&self.path))
+    }
+
+    /// The newest version.
+    pub(super) fn version(&self) -> Result<Version, StorageError> {
+        read::version(&self.connection()).map_err(storage(&self.path))
+    }
+
+    /// The block after which the contract's events begin.
+    pub(super) fn before_first(&self) -> Result<u64, StorageError> {
+        read::before_first(&self.connection()).map_err(storage(&self.path))
+    }
+
+    /// Blocks whose hashes are known, the oldest first.
+    pub(super) fn marks(&self) -> Result<Vec<Mark>, StorageError> {
+        read::marks(&self.connection()).map_err(storage(&self.path))
+    }
+
+    /// Indices whose leaf may or may not be empty.
+    pub(super) fn doubts(&self) -> Result<Vec<MemberIndex>, StorageError> {
+        read::doubts(&self.connection()).map_err(storage(&self.path))
+    }
+
+    /// Every leaf that is not empty.
+    pub(super) fn leaves(&self) -> Result<Vec<(MemberIndex, Fr)>, StorageError> {
+        read::leaves(&self.connection()).map_err(storage(&self.path))
+    }
+
+    /// The last `most` changes up to `version`, the oldest first.
+    pub(super) fn tail(&self, version: Version, most: usize) -> Result<Vec<Step>, StorageError> {
+        let mut steps = read::steps_back(&self.connection(), version, Version(0), most)
+            .map_err(storage(&self.path))?;
+        steps.reverse();
+        Ok(steps)
+    }
+
+    /// The changes after `to`, the newest first.
+    pub(super) fn steps_after(&self, to: Version) -> Result<Vec<Step>, StorageError> {
+        read::steps_back(&self.connection(), Version(i64::MAX as u64), to, usize::MAX)
+            .map_err(storage(&self.path))
+    }
+
+    /// The changes after `known`, in order.
+    pub(super) fn changes(&self, known: Version, most: usize) -> Result<Vec<Change>, StorageError> {
+        read::changes(&self.connection(), known, most).map_err(storage(&self.path))
+    }
+
+    /// The membership of this commitment whose leaf is in the tree.
+    pub(super) fn find(&self, commitment: Fr) -> Result<Option<Member>, StorageError> {
+        read::find(&self.connection(), commitment).map_err(storage(&self.path))
+    }
+
+    /// The members whose leaf is in the tree, by index.
+    pub(super) fn members(&self) -> Result<Vec<Member>, StorageError> {
+        read::members(&self.connection()).map_err(storage(&self.path))
+    }
+
+    /// Roots of states that were taken back and are accepted still, the oldest first.
+    pub(super) fn orphans(&self) -> Result<Vec<Fr>, StorageError> {
+        read::orphans(&self.connection()).map_err(storage(&self.path))
+    }
+
+    /// Takes in a page, all of it or nothing.
+    pub(super) fn commit(&self, page: &Page<'_>) -> Result<Version, StorageError> {
+        self.write(|transaction| {
+            let mut version = read::version(transaction)?;
+            let mut insert = transaction.prepare_cached(
+                "INSERT INTO changes (version, block, member, before, after, commitment,
+                     message_limit) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            )?;
+            for entry in page.entries {
+                version.0 += 1;
+                insert.execute((
+                    version.0,
+                    entry.block,
+                    entry.step.index.get(),
+                    fr_to_le(&entry.step.before),
+                    fr_to_le(&entry.step.after),
+                    entry.member.map(|(commitment, _)| fr_to_le(&commitment)),
+                    entry.member.map(|(_, limit)| limit),
+                ))?;
+            }
+            drop(insert);
+            if page.settled {
+                transaction.execute("DELETE FROM doubts", [])?;
+            }
+            for index in page.doubts {
+                transaction.execute("INSERT OR IGNORE INTO doubts VALUES (?1)", [index.get()])?;
+            }
+            for mark in page.marks {
+                transaction.execute(
+                    "INSERT OR REPLACE INTO marks (number, hash, version) VALUES (?1, ?2, ?3)",
+                    (mark.block.number, mark.block.hash.0, mark.version.0),
+                )?;
+            }
+            transaction.execute(
+                "DELETE FROM marks WHERE number <=
+                     (SELECT number FROM marks ORDER BY number DESC LIMIT 1 OFFSET ?1)",
+                [MAX_MARKS],
+            )?;
+            transaction.execute(
+                "DELETE FROM orphans WHERE until_block < ?1",
+                [page.cursor.number],
+            )?;
+            set_cursor(transaction, &page.cursor)?;
+            Ok(version)
+        })
+    }
+
+    /// Forgets what came after a block; `orphans` stay accepted up to block `until_block`.
+    pub(super) fn rewind(
+        &self,
+        to: &Mark,
+        hash: Option<B256>,
+        orphans: &[Fr],
+        until_block: u64,
+    ) -> Result<(), StorageError> {
+        self.write(|transaction| {
+            let accepted = read::cursor(transaction)?.accepted.min(to.version);
+            transaction.execute("DELETE FROM changes WHERE version > ?1", [to.version.0])?;
+            transaction.execute("DELETE FROM marks WHERE number > ?1", [to.block.number])?;
+            for root in orphans {
+                transaction.execute(
+                    "INSERT INTO orphans (root, until_block) VALUES (?1, ?2)",
+                    (fr_to_le(root), until_block),
+                )?;
+            }
+            let cursor = Cursor {
+                number: to.block.number,
+                hash,
+                accepted,
+            };
+            set_cursor(transaction, &cursor)
+        })
+    }
+
+    /// Has an empty store begin after `block`.
+    pub(super) fn begin_after(&self, block: u64) -> Result<(), StorageError> {
+        self.write(|transaction| {
+            let sql = "UPDATE contract SET before_first = ?1, number = ?1, hash = NULL";
+            transaction.execute(sql, [block]).map(drop)
+        })
+    }
+
+    fn connection(&self) -> MutexGuard<'_, Connection> {
+        // A panic elsewhere leaves no half-done change: its transaction is rolled back.
+        self.connection
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write<T>(
+        &self,
+        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, StorageError> {
+        let sql_error = storage(&self.path);
+        let mut connection = self.connection();
+        let transaction = connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(&sql_error)?;
+        let result = work(&transaction).map_err(&sql_error)?;
+        transaction.commit().map_err(&sql_error)?;
+        Ok(result)
+    }
+}
+
+fn set_cursor(transaction: &Transaction<'_>, cursor: &Cursor) -> rusqlite::Result<()> {
+    transaction.execute(
+        "UPDATE contract SET number = ?1, hash = ?2, accepted = ?3",
+        (
+            cursor.number,
+            cursor.hash.map(|hash| hash.0),
+            cursor.accepted.0,
+        ),
+    )?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,196 @@
+//! The thread that asks what the follower wants to know.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant, SystemTime};
+
+use super::chain::Ask;
+use super::follow::{Failure, Follower, Next, Outcome};
+use super::health::{Health, Status};
+use super::registry::{Shared, deployed_block, lock};
+use super::rpc::{Endpoints, Fault, RpcError};
+
+/// The longest time between two looks at whether to stop.
+const SLICE: Duration = Duration::from_millis(100);
+
+pub(super) struct Worker {
+    pub(super) shared: Arc<Shared>,
+    pub(super) follower: Follower,
+    pub(super) endpoints: Endpoints,
+    pub(super) poll: Duration,
+    pub(super) throttle: Duration,
+    pub(super) stopped: Receiver<()>,
+}
+
+impl Worker {
+    pub(super) fn run(mut self) {
+        let mut looked = Instant::now();
+        let mut used = 0;
+        while !self.is_stopped(Duration::ZERO) {
+            match self.follower.next() {
+                Next::Idle => {
+                    if self.rest(used, looked) {
+                        self.follower.wake();
+                    }
+                }
+                Next::Ask(ask) => match self.endpoints.choose(Instant::now()) {
+                    Err(wait) => {
+                        self.is_stopped(wait.min(SLICE));
+                    }
+                    Ok(at) => {
+                        used = at;
+                        if ask == Ask::Head {
+                            looked = Instant::now();
+                            *lock(&self.shared.wanted) = false;
+                        }
+                        self.ask(at, &ask);
+                    }
+                },
+            }
+        }
+    }
+
+    fn ask(&mut self, at: usize, ask: &Ask) {
+        let answer = self.skip_to_deployment(at, ask);
+        let answer = answer.and_then(|()| self.endpoints.ask(at, ask));
+        let outcome = match answer {
+            Ok(answer) => self.follower.answer(answer),
+            Err(error) => {
+                let too_much = error.may_be_too_much()
+                    || matches!(
+                        (&error, ask),
+                        (RpcError::Timeout { .. }, Ask::Events { .. })
+                    );
+                let before = self.follower.next();
+                self.follower.failed(match too_much {
+                    true => Failure::TooMuch,
+                    false => Failure::Other,
+                });
+                // Asking for less may do; if it cannot be less, the endpoint is of no use.
+                if error.may_be_too_much() && self.follower.next() == before {
+                    self.endpoints.blame(at, &error);
+                } else if error.may_be_too_much() && self.follower.next() == Next::Ask(Ask::Head) {
+                    self.endpoints.blame(at, &error);
+                }
+                return self.report_failure(at, &error);
+            }
+        };
+        match outcome {
+            Ok(outcome) => self.take(at, outcome),
+            Err(error) => {
+                tracing::error!(%error, "cannot keep what the chain says; will try again");
+                let block = self.follower.block();
+                self.update(|status| status.degrade(block, error.to_string()));
+                self.is_stopped(Duration::from_secs(1));
+                if let Err(error) = self.follower.restore() {
+                    tracing::error!(%error, "cannot read what was kept");
+                }
+            }
+        }
+    }
+
+    /// A new store begins at the contract's first block, if the contract can tell.
+    fn skip_to_deployment(&mut self, at: usize, ask: &Ask) -> Result<(), RpcError> {
+        if !matches!(ask, Ask::Events { from: 1, .. }) {
+            return Ok(());
+        }
+        let block = deployed_block(&mut self.endpoints, at)?;
+        if block > 1 && self.follower.skip_to(block - 1).is_err() {
+            // Then everything is read from the first block on.
+            tracing::warn!("cannot store the contract's first block");
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, at: usize, outcome: Outcome) {
+        let blame = match outcome {
+            Outcome::Going => None,
+            Outcome::Synced => {
+                let block = self.follower.block();
+                return self.update(|status| {
+                    status.health = Health::Synced { block };
+                    status.compared = Some(SystemTime::now());
+                });
+            }
+            Outcome::RolledBack { to, changes } => {
+                tracing::warn!(to, changes, "the chain was reorganised");
+                self.update(|status| status.reorganisations += 1);
+                None
+            }
+            Outcome::Behind { newest, known } => Some(RpcError::Behind {
+                blocks: known - newest,
+            }),
+            Outcome::Foreign => Some(fault(Fault::Foreign)),
+            Outcome::Mismatch => Some(fault(Fault::Root)),
+            Outcome::Nonsense => Some(fault(Fault::Shape)),
+        };
+        if let Some(error) = blame {
+            self.follower.wake();
+            self.endpoints.blame(at, &error);
+            return self.report_failure(at, &error);
+        }
+        let block = self.follower.block();
+        let head = self.follower.head().map_or(block, |head| head.number);
+        self.update(|status| {
+            // An endpoint that answers is no proof that the next question is answered too.
+            if head > block && !matches!(status.health, Health::Degraded { .. })
+                || matches!(status.health, Health::Starting)
+            {
+                status.health = Health::Syncing { block, head };
+            }
+        });
+    }
+
+    fn report_failure(&mut self, at: usize, error: &RpcError) {
+        let name = self.endpoints.name(at).to_owned();
+        tracing::warn!(endpoint = name, %error, "an endpoint failed");
+        let block = self.follower.block();
+        // While another endpoint can be asked at once, nothing is lost.
+        let is_last = self.endpoints.choose(Instant::now()).is_err();
+        self.update(|status| {
+            if is_last {
+                status.degrade(block, format!("{name}: {error}"));
+            }
+        });
+    }
+
+    fn update(&self, change: impl FnOnce(&mut Status)) {
+        let mut status = lock(&self.shared.status);
+        change(&mut status);
+        status.costs = self.endpoints.costs();
+        drop(status);
+        self.shared.changed.notify_all();
+    }
+
+    /// Waits a moment; tells whether to look for news.
+    fn rest(&mut self, at: usize, looked: Instant) -> bool {
+        let due = match *lock(&self.shared.wanted) {
+            true => self.throttle,
+            // Announcements may stop without a word: it is asked all the same, but rarely.
+            false if self.endpoints.is_subscribed(at) => self.poll.saturating_mul(8),
+            false => self.poll,
+        };
+        let left = due.saturating_sub(looked.elapsed());
+        if left.is_zero() {
+            return true;
+        }
+        let slice = left.min(SLICE);
+        let begun = Instant::now();
+        if self.endpoints.wait(at, slice) {
+            return true;
+        }
+        self.is_stopped(slice.saturating_sub(begun.elapsed()));
+        false
+    }
+
+    fn is_stopped(&self, timeout: Duration) -> bool {
+        !matches!(
+            self.stopped.recv_timeout(timeout),
+            Err(RecvTimeoutError::Timeout)
+        )
+    }
+}
+
+fn fault(fault: Fault) -> RpcError {
+    RpcError::Nonsense { fault }
+}
