@@ -32,6 +32,9 @@ pub struct RlnConfig {
     pub policy: Policy,
     /// How many of the newest membership roots the driver should accept.
     pub root_window: usize,
+    /// How long a message with an unknown root waits for newer roots before it is dropped,
+    /// nanoseconds; 0 drops it at once. See [`crate::Relay::wants_roots`].
+    pub root_patience_ns: u64,
     /// Bounds of the nullifier log.
     pub nullifiers: NullifierLimits,
     /// Bounds of what is remembered about who sent which nullifier.
@@ -72,6 +75,7 @@ impl RlnConfig {
                 max_clock_gap_ns: params.max_clock_gap_s.saturating_mul(1_000_000_000),
             },
             root_window: params.root_window,
+            root_patience_ns: 0,
             // About 60 MB when full: what a network at its total rate limit needs many times over.
             nullifiers: NullifierLimits {
                 max_entries_per_epoch: 200_000,

@@ -22,6 +22,7 @@ mod io;
 mod publish;
 mod rejection;
 mod relay;
+mod rootless;
 mod senders;
 mod signals;
 mod validate;

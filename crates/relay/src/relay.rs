@@ -12,6 +12,7 @@ use crate::checks::Checks;
 use crate::config::RelayConfig;
 use crate::io::{Input, Output, RelayReport, SubscribeError};
 use crate::publish::Proving;
+use crate::rootless::RootlessMessages;
 use crate::senders::{SenderLimits, Senders};
 use crate::signals::{Hashed, SignalHashes};
 
@@ -37,6 +38,7 @@ pub struct Relay {
     pub(crate) accepted: BTreeMap<MessageId, Accepted>,
     pub(crate) proving: BTreeMap<u64, Proving>,
     pub(crate) received: BTreeMap<MessageId, Time>,
+    pub(crate) rootless: RootlessMessages,
     pruned_at: Epoch,
     outputs: VecDeque<Output>,
 }
@@ -83,6 +85,7 @@ impl Relay {
             accepted: BTreeMap::new(),
             proving: BTreeMap::new(),
             received: BTreeMap::new(),
+            rootless: RootlessMessages::new(),
             pruned_at: Epoch(0),
             outputs: VecDeque::new(),
             config,
@@ -134,11 +137,14 @@ impl Relay {
             } => self.publish(topic, message, token)?,
             Input::Proved { token, result } => self.proved(token, result)?,
             Input::ProofVerified { ticket, valid } => self.proof_verified(ticket, valid)?,
-            Input::Roots(roots) => self.roots = roots,
+            Input::Roots(roots) => {
+                self.roots = roots;
+                self.retry_rootless()?;
+            }
             Input::ClockSet { unix_ns_at_zero } => self.unix_ns_at_zero = unix_ns_at_zero,
             Input::Tick => self.gossip(gossip::Input::Tick)?,
         }
-        Ok(())
+        self.expire_rootless()
     }
 
     /// The next thing to do, or `None` when there is nothing until the next input.
@@ -148,7 +154,8 @@ impl Relay {
 
     /// When [`Input::Tick`] is due at the latest.
     pub fn next_timeout(&self) -> Time {
-        self.router.next_timeout()
+        let gossip = self.router.next_timeout();
+        self.rootless_until().map_or(gossip, |until| until.min(gossip))
     }
 
     /// Whether so many proofs wait that the driver should read no more from peers until some are

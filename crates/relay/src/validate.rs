@@ -20,6 +20,22 @@ impl Relay {
         data: &Bytes,
     ) -> Option<Verdict> {
         let judged = self.judge(id, from, topic, data);
+        if let Err(reason) = &judged
+            && reason.is_unknown_root()
+            && self.keep_rootless(id, from, topic, data)
+        {
+            return None;
+        }
+        self.settle(id, from, judged)
+    }
+
+    /// The verdict that a judgement amounts to.
+    pub(crate) fn settle(
+        &mut self,
+        id: MessageId,
+        from: PeerIx,
+        judged: Result<Step, Rejection>,
+    ) -> Option<Verdict> {
         match judged {
             Ok(Step::Accept(message)) => Some(self.accept(id, *message)),
             Ok(Step::Wait) => None,
@@ -27,7 +43,7 @@ impl Relay {
         }
     }
 
-    fn judge(
+    pub(crate) fn judge(
         &mut self,
         id: MessageId,
         from: PeerIx,
@@ -200,7 +216,8 @@ impl Relay {
     }
 }
 
-enum Step {
+/// What a judgement before the proof amounts to.
+pub(crate) enum Step {
     Accept(Box<WakuMessage>),
     Wait,
 }

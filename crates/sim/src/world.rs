@@ -234,6 +234,7 @@ fn relay(scenario: &Scenario, cluster_id: u16) -> RelayConfig {
                 max_clock_gap_ns: 20_000_000_000,
             },
             root_window: 1,
+            root_patience_ns: 0,
             nullifiers: NullifierLimits {
                 max_entries_per_epoch: 200_000,
             },

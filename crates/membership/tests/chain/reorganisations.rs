@@ -1,0 +1,43 @@
+//! Blocks that are replaced, with members in them.
+
+use crate::rig::Rig;
+
+fn reorganise(depth: u64) {
+    let rig = Rig::start();
+    (1..=30).for_each(|member| rig.register(member));
+    rig.let_expire();
+    let registry = rig.follow();
+    rig.check(&registry);
+    let mut seen = Vec::new();
+    for step in 0..depth {
+        match step % 3 {
+            0 => rig.erase(step + 1, step % 2 == 0),
+            _ => rig.register(1_000 + step),
+        }
+        rig.check(&registry);
+        seen.push(rig.root());
+    }
+    rig.runtime.block_on(rig.chain.reorganise(depth)).unwrap();
+    let status = rig.check(&registry);
+    assert_eq!(status.reorganisations, 1);
+    // Publishers that have not heard of it are understood.
+    let view = registry.view();
+    assert!(seen.iter().all(|root| view.lock().unwrap().roots().contains(root)));
+    rig.register(2_000);
+    rig.check(&registry);
+}
+
+#[test]
+fn of_1_block() {
+    reorganise(1);
+}
+
+#[test]
+fn of_5_blocks() {
+    reorganise(5);
+}
+
+#[test]
+fn of_20_blocks() {
+    reorganise(20);
+}

@@ -1,0 +1,138 @@
+//! A chain with the contract on it, and endpoints that misbehave.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+use undertone_contracts::{
+    Account, Deployment, DevChain, DevChainOptions, Membership, Terms, U256, deploy,
+};
+use undertone_membership::evm::{Contract, EvmConfig, EvmRegistry, Health, Status};
+use undertone_rln::{Fr, MerkleTree};
+
+/// Long enough for a slow machine; nothing waits for it when all is well.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+pub const CHAIN_ID: u64 = 31_337;
+pub const LIMIT: u32 = 20;
+const ACTIVE_S: u32 = 1_000_000;
+
+pub struct Rig {
+    pub runtime: Runtime,
+    pub chain: DevChain,
+    pub deployment: Deployment,
+    pub membership: Membership,
+    pub owner: Account,
+    pub folder: TempDir,
+}
+
+impl Rig {
+    pub fn start() -> Self {
+        let runtime = Runtime::new().unwrap();
+        let chain = DevChain::start(&DevChainOptions::default()).unwrap();
+        let owner = chain.account(0).unwrap();
+        let terms = Terms {
+            active_s: ACTIVE_S,
+            grace_s: 0,
+            ..Terms::published()
+        };
+        let (deployment, membership) = runtime.block_on(async {
+            let deployment = deploy(&owner, &terms).await.unwrap();
+            let plenty = U256::from(10).pow(U256::from(30));
+            deployment.mint(&owner, owner.address(), plenty).await.unwrap();
+            let membership = Membership::new(chain.provider().clone(), deployment.membership);
+            (deployment, membership)
+        });
+        Self {
+            runtime,
+            chain,
+            deployment,
+            membership,
+            owner,
+            folder: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    pub fn register(&self, commitment: u64) {
+        self.runtime.block_on(async {
+            self.membership.approve(&self.owner, LIMIT).await.unwrap();
+            let commitment = Fr::from(commitment);
+            let registered = self.membership.register(&self.owner, &commitment, LIMIT, &[]);
+            registered.await.unwrap();
+        });
+    }
+
+    pub fn erase(&self, commitment: u64, clear: bool) {
+        let members = [Fr::from(commitment)];
+        let erased = self.membership.erase(&self.owner, &members, clear);
+        self.runtime.block_on(erased).unwrap();
+    }
+
+    /// From now on those who are members can be erased.
+    pub fn let_expire(&self) {
+        self.runtime.block_on(self.chain.advance(u64::from(ACTIVE_S) + 1)).unwrap();
+    }
+
+    pub fn contract(&self) -> Contract {
+        Contract {
+            chain_id: CHAIN_ID,
+            address: self.deployment.membership,
+        }
+    }
+
+    pub fn store(&self) -> PathBuf {
+        self.folder.path().join("chain.sqlite")
+    }
+
+    pub fn config(&self, urls: &[&str]) -> EvmConfig {
+        let urls = urls.iter().map(|url| (*url).to_owned()).collect();
+        let mut config = EvmConfig::new(self.contract(), urls, self.store(), 50);
+        config.poll = Duration::from_millis(50);
+        config.throttle = Duration::from_millis(10);
+        config.limits.timeout = Duration::from_millis(2_000);
+        config.limits.backoff = Duration::from_millis(20);
+        config.limits.max_backoff = Duration::from_millis(200);
+        config
+    }
+
+    pub fn follow(&self) -> EvmRegistry {
+        EvmRegistry::start(self.config(&[self.chain.endpoint()])).unwrap()
+    }
+
+    pub fn block(&self) -> u64 {
+        let number: String = self
+            .runtime
+            .block_on(self.chain.request("eth_blockNumber", Vec::<String>::new()))
+            .unwrap();
+        u64::from_str_radix(&number[2..], 16).unwrap()
+    }
+
+    /// The contract's root now.
+    pub fn root(&self) -> Fr {
+        let info = undertone_contracts::abi::RlnMembership::rootCall {};
+        let root = self.runtime.block_on(self.membership.read(info)).unwrap();
+        undertone_contracts::field_from_word(root).unwrap()
+    }
+
+    /// Waits until the registry knows the chain as it is now, and compares.
+    pub fn check(&self, registry: &EvmRegistry) -> Status {
+        let (block, root) = (self.block(), self.root());
+        let status = registry.wait_until(PATIENCE, |status| {
+            status.health == Health::Synced { block } && seen(registry) == root
+        });
+        assert_eq!(seen(registry), root, "{status:?}, chain at {block}");
+        assert_eq!(status.health, Health::Synced { block });
+        let view = registry.view();
+        let view = view.lock().unwrap();
+        if root != MerkleTree::new().root() {
+            assert_eq!(view.roots().newest(), Some(root));
+        }
+        status
+    }
+}
+
+/// The root of the registry's tree.
+pub fn seen(registry: &EvmRegistry) -> Fr {
+    registry.view().lock().unwrap().tree().root()
+}

@@ -1,0 +1,67 @@
+//! From nothing, and block by block.
+
+use undertone_membership::{MembershipView, Registry, RegistryError};
+use undertone_rln::Fr;
+
+use crate::rig::Rig;
+
+#[test]
+fn members_come_and_go() {
+    let rig = Rig::start();
+    (1..=12).for_each(|member| rig.register(member));
+    let registry = rig.follow();
+    rig.check(&registry);
+    assert_eq!(registry.members().unwrap().len(), 12);
+    let member = registry.find(Fr::from(5)).unwrap().unwrap();
+    assert_eq!((member.index.get(), member.limit), (4, 20));
+
+    rig.let_expire();
+    rig.check(&registry);
+    rig.erase(5, false);
+    rig.check(&registry);
+    assert_eq!(registry.find(Fr::from(5)).unwrap(), Some(member), "the leaf stays");
+    rig.erase(6, true);
+    rig.check(&registry);
+    assert_eq!(registry.find(Fr::from(6)).unwrap(), None);
+    rig.register(100);
+    rig.check(&registry);
+    let again = registry.find(Fr::from(100)).unwrap().unwrap();
+    assert_eq!(again.index.get(), 5, "the index erased last is used first");
+    rig.register(101);
+    rig.check(&registry);
+    assert_eq!(registry.find(Fr::from(5)).unwrap(), None, "overwritten");
+    assert_eq!(registry.members().unwrap().len(), 12);
+}
+
+/// Another follower of the same log arrives at the same tree.
+#[test]
+fn the_log_is_that_of_any_registry() {
+    let rig = Rig::start();
+    (1..=7).for_each(|member| rig.register(member));
+    let registry = rig.follow();
+    rig.check(&registry);
+    let mut view = MembershipView::new(50);
+    view.refresh(&registry).unwrap();
+    assert_eq!(view.tree().root(), rig.root());
+    assert_eq!(registry.tree().unwrap().root(), rig.root());
+    let roots = |view: &MembershipView| view.roots().iter().copied().collect::<Vec<_>>();
+    assert_eq!(roots(&view), roots(&registry.view().lock().unwrap()));
+    let error = registry.register(Fr::from(1), 20).unwrap_err();
+    assert!(matches!(error, RegistryError::ReadOnly));
+}
+
+/// Over a WebSocket a new block is known without asking for it.
+#[test]
+fn blocks_are_announced_over_a_web_socket() {
+    let rig = Rig::start();
+    let url = rig.chain.endpoint().replace("http://", "ws://");
+    let mut config = rig.config(&[&url]);
+    // Without announcements the test would take hours.
+    config.poll = std::time::Duration::from_secs(3600);
+    let registry = undertone_membership::evm::EvmRegistry::start(config).unwrap();
+    rig.check(&registry);
+    for member in 1..=3 {
+        rig.register(member);
+        rig.check(&registry);
+    }
+}
