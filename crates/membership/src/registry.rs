@@ -153,6 +153,11 @@ pub trait Registry: Send + Sync {
     /// registry that is always up to date has nothing to do.
     fn hurry(&self) {}
 
+    /// Why the changes known here may not be all there are; `None` when nothing is amiss.
+    fn trouble(&self) -> Option<String> {
+        None
+    }
+
     /// The tree of the present members, built from scratch.
     ///
     /// # Errors

@@ -155,7 +155,8 @@ impl Relay {
     /// When [`Input::Tick`] is due at the latest.
     pub fn next_timeout(&self) -> Time {
         let gossip = self.router.next_timeout();
-        self.rootless_until().map_or(gossip, |until| until.min(gossip))
+        self.rootless_until()
+            .map_or(gossip, |until| until.min(gossip))
     }
 
     /// Whether so many proofs wait that the driver should read no more from peers until some are

@@ -13,10 +13,10 @@ use crate::rejection::Rejection;
 use crate::relay::Relay;
 
 /// Most messages that wait from one peer.
-const MAX_OF_PEER: usize = 16;
+pub(crate) const MAX_OF_PEER: usize = 16;
 
 /// Most messages that wait.
-const MAX_MESSAGES: usize = 128;
+pub(crate) const MAX_MESSAGES: usize = 128;
 
 /// A message that waits for roots.
 #[derive(Debug)]
@@ -42,11 +42,16 @@ impl Relay {
         topic: &Topic,
         data: &Bytes,
     ) -> bool {
-        let patience_ns = self.config.rln.as_ref().map_or(0, |rln| rln.root_patience_ns);
-        let of_peer = self.rootless.values().filter(|message| message.from == from);
-        if patience_ns == 0
-            || self.rootless.len() >= MAX_MESSAGES
-            || of_peer.count() >= MAX_OF_PEER
+        let patience_ns = self
+            .config
+            .rln
+            .as_ref()
+            .map_or(0, |rln| rln.root_patience_ns);
+        let of_peer = self
+            .rootless
+            .values()
+            .filter(|message| message.from == from);
+        if patience_ns == 0 || self.rootless.len() >= MAX_MESSAGES || of_peer.count() >= MAX_OF_PEER
         {
             return false;
         }
@@ -105,7 +110,10 @@ impl Relay {
 
 impl Rejection {
     pub(crate) fn is_unknown_root(&self) -> bool {
-        matches!(self, Self::Proof(undertone_rln::Rejection::UnknownRoot { .. }))
+        matches!(
+            self,
+            Self::Proof(undertone_rln::Rejection::UnknownRoot { .. })
+        )
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use alloy::primitives::keccak256;
 use alloy::sol_types::SolCall;
 use undertone_rln::Fr;
 
@@ -15,7 +16,7 @@ use super::health::{Health, Status};
 use super::rpc::{Endpoints, RpcError, RpcLimits};
 use super::store::Store;
 use super::worker::Worker;
-use crate::registry::{Change, Member, MemberIndex, Registry, RegistryError, Version};
+use crate::registry::{Change, Member, MemberIndex, Registry, RegistryError, RegistryId, Version};
 use crate::sqlite::StorageError;
 use crate::view::MembershipView;
 
@@ -84,6 +85,7 @@ pub enum EvmError {
 /// A contract that is followed, until this is dropped.
 #[derive(Debug)]
 pub struct EvmRegistry {
+    contract: Contract,
     shared: Arc<Shared>,
     worker: Option<JoinHandle<()>>,
     stop: Option<mpsc::Sender<()>>,
@@ -144,6 +146,7 @@ impl EvmRegistry {
             .spawn(move || worker.run())
             .map_err(EvmError::Thread)?;
         Ok(Self {
+            contract: config.contract,
             shared,
             worker: Some(worker),
             stop: Some(stop),
@@ -193,6 +196,29 @@ impl Drop for EvmRegistry {
 }
 
 impl Registry for EvmRegistry {
+    /// From the chain and the contract's address. The log of a chain may be taken back: a view of it
+    /// is kept in the store, not in a snapshot.
+    fn id(&self) -> RegistryId {
+        let contract = &self.contract;
+        let place = [
+            &contract.chain_id.to_be_bytes()[..],
+            contract.address.as_slice(),
+        ]
+        .concat();
+        let mut id = [0; 16];
+        id.copy_from_slice(&keccak256(place)[..16]);
+        RegistryId(id)
+    }
+
+    fn trouble(&self) -> Option<String> {
+        match self.status().health {
+            Health::Synced { .. } => None,
+            Health::Starting => Some("no endpoint has answered yet".to_owned()),
+            Health::Syncing { block, head } => Some(format!("at block {block} of {head}")),
+            Health::Degraded { block, reason, .. } => Some(format!("at block {block}; {reason}")),
+        }
+    }
+
     fn register(&self, _: Fr, _: u32) -> Result<MemberIndex, RegistryError> {
         Err(RegistryError::ReadOnly)
     }

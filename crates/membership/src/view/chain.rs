@@ -106,6 +106,3 @@ impl MembershipView {
         self.revision += leaves.len() as u64;
     }
 }
-
-#[cfg(test)]
-mod tests;

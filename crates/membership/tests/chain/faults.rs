@@ -6,7 +6,7 @@ use crate::proxy::{Mode, Proxy};
 use crate::rig::{PATIENCE, Rig, seen};
 
 /// Faults after which nothing new is accepted, however often the endpoint repeats them.
-const USELESS: [Mode; 11] = [
+const USELESS: [Mode; 10] = [
     Mode::Hang,
     Mode::Status(429),
     Mode::Status(500),
@@ -15,7 +15,6 @@ const USELESS: [Mode; 11] = [
     Mode::ForeignLogs,
     Mode::LogsBackwards,
     Mode::NoBlocks,
-    Mode::Chain(1),
     Mode::WrongRoot,
     Mode::Old(3),
 ];
@@ -40,12 +39,38 @@ fn alone() {
         let status = registry.wait_until(PATIENCE, |status| {
             matches!(status.health, Health::Degraded { .. })
         });
-        assert!(matches!(status.health, Health::Degraded { .. }), "{mode:?}: {status:?}");
+        assert!(
+            matches!(status.health, Health::Degraded { .. }),
+            "{mode:?}: {status:?}"
+        );
         let view = registry.view();
-        assert_eq!(view.lock().unwrap().roots().newest(), Some(before), "{mode:?}");
+        assert_eq!(
+            view.lock().unwrap().roots().newest(),
+            Some(before),
+            "{mode:?}"
+        );
         assert_eq!(seen(&registry), before, "{mode:?}");
         proxy.set(Mode::Honest);
     }
+    rig.check(&registry);
+}
+
+/// An endpoint is asked for its chain before anything else.
+#[test]
+fn another_chain() {
+    let rig = Rig::start();
+    rig.register(1);
+    let proxy = Proxy::start(rig.chain.endpoint(), Mode::Chain(1));
+    let registry = EvmRegistry::start(rig.config(&[&proxy.url])).unwrap();
+    let status = registry.wait_until(PATIENCE, |status| {
+        matches!(status.health, Health::Degraded { .. })
+    });
+    let Health::Degraded { reason, .. } = status.health else {
+        panic!("{status:?}");
+    };
+    assert!(reason.contains("is of chain 1, not 31337"), "{reason}");
+    assert!(registry.view().lock().unwrap().roots().is_empty());
+    proxy.set(Mode::Honest);
     rig.check(&registry);
 }
 
@@ -57,7 +82,7 @@ fn with_another() {
     let mut config = rig.config(&[&proxy.url, rig.chain.endpoint()]);
     config.limits.timeout = std::time::Duration::from_millis(200);
     let registry = EvmRegistry::start(config).unwrap();
-    let both = [Mode::NoLogs, Mode::HalfTheLogs];
+    let both = [Mode::NoLogs, Mode::HalfTheLogs, Mode::Chain(1)];
     for (member, mode) in (1..).zip(USELESS.into_iter().chain(both)) {
         rig.check(&registry);
         proxy.set(mode.clone());

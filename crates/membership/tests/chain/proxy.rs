@@ -8,7 +8,7 @@ use std::thread;
 use serde_json::{Value, json};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub(crate) enum Mode {
     Honest,
     /// Takes the request and never answers.
     Hang,
@@ -38,15 +38,15 @@ pub enum Mode {
     WrongRoot,
 }
 
-pub struct Proxy {
-    pub url: String,
+pub(crate) struct Proxy {
+    pub(crate) url: String,
     mode: Arc<Mutex<Mode>>,
     asked: Arc<Mutex<u64>>,
 }
 
 impl Proxy {
     /// Serves until the test ends.
-    pub fn start(target: &str, mode: Mode) -> Self {
+    pub(crate) fn start(target: &str, mode: Mode) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let mode = Arc::new(Mutex::new(mode));
@@ -62,12 +62,12 @@ impl Proxy {
         Self { url, mode, asked }
     }
 
-    pub fn set(&self, mode: Mode) {
+    pub(crate) fn set(&self, mode: Mode) {
         *self.mode.lock().unwrap() = mode;
     }
 
     /// Requests so far.
-    pub fn asked(&self) -> u64 {
+    pub(crate) fn asked(&self) -> u64 {
         *self.asked.lock().unwrap()
     }
 }
@@ -93,7 +93,8 @@ fn serve(stream: TcpStream, target: &str, mode: &Mutex<Mode>, asked: &Mutex<u64>
             "HTTP/1.1 {status} -\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
             answer.len()
         );
-        if stream.write_all(head.as_bytes()).is_err() || stream.write_all(answer.as_bytes()).is_err()
+        if stream.write_all(head.as_bytes()).is_err()
+            || stream.write_all(answer.as_bytes()).is_err()
         {
             return;
         }
@@ -129,7 +130,8 @@ fn answer(request: &Value, target: &str, mode: &Mode) -> String {
             u64::from_str_radix(&text[2..], 16).unwrap()
         };
         if number("toBlock") - number("fromBlock") + 1 > *most {
-            let error = json!({"code": -32005, "message": "query returned more than 10000 results"});
+            let error =
+                json!({"code": -32005, "message": "query returned more than 10000 results"});
             return json!({"jsonrpc": "2.0", "id": request["id"], "error": error}).to_string();
         }
     }
@@ -137,7 +139,10 @@ fn answer(request: &Value, target: &str, mode: &Mode) -> String {
         (mode, &*method, request["params"][0].as_str())
     {
         let newest = json!({"jsonrpc": "2.0", "id": 0, "method": "eth_blockNumber", "params": []});
-        let newest = forward(&newest, target)["result"].as_str().unwrap().to_owned();
+        let newest = forward(&newest, target)["result"]
+            .as_str()
+            .unwrap()
+            .to_owned();
         let newest = u64::from_str_radix(&newest[2..], 16).unwrap();
         request["params"][0] = json!(format!("{:#x}", newest.saturating_sub(*blocks)));
     }
@@ -149,7 +154,13 @@ fn answer(request: &Value, target: &str, mode: &Mode) -> String {
         (Mode::Chain(id), "eth_chainId") => *result = json!(format!("{id:#x}")),
         (Mode::WrongRoot, "eth_call") => *result = json!(format!("0x{:064x}", 5)),
         (Mode::HalfTheLogs, "eth_getLogs") => {
-            let logs = result.as_array().unwrap().iter().step_by(2).cloned().collect();
+            let logs = result
+                .as_array()
+                .unwrap()
+                .iter()
+                .step_by(2)
+                .cloned()
+                .collect();
             *result = Value::Array(logs);
         }
         (Mode::ForeignLogs, "eth_getLogs") => {
@@ -164,7 +175,14 @@ fn answer(request: &Value, target: &str, mode: &Mode) -> String {
 }
 
 fn forward(request: &Value, target: &str) -> Value {
-    let mut response = ureq::post(target).send(request.to_string()).unwrap();
-    let text = response.body_mut().with_config().limit(64 << 20).read_to_string();
+    let mut response = ureq::post(target)
+        .header("content-type", "application/json")
+        .send(request.to_string())
+        .unwrap();
+    let text = response
+        .body_mut()
+        .with_config()
+        .limit(64 << 20)
+        .read_to_string();
     serde_json::from_str(&text.unwrap()).unwrap()
 }

@@ -35,7 +35,11 @@ fn killed_at_every_stage() {
     let rig = Rig::start();
     (1..=60).for_each(|member| rig.register(member));
     let store = rig.store().display().to_string();
-    let what = format!("{} {} {store}", rig.chain.endpoint(), rig.deployment.membership);
+    let what = format!(
+        "{} {} {store}",
+        rig.chain.endpoint(),
+        rig.deployment.membership
+    );
     let mut blocks = Vec::new();
     for after_ms in [0, 10, 20, 30, 40, 50, 60, 80, 100, 150, 200, 300] {
         let mut child = Command::new(std::env::current_exe().unwrap())
@@ -62,7 +66,11 @@ fn killed_at_every_stage() {
         // Whatever is there is whole: no root that was not compared, and the tree is the log's.
         let view = registry.view();
         let view = view.lock().unwrap();
-        assert!(view.roots().newest().is_none_or(|root| root == view.tree().root()));
+        assert!(
+            view.roots()
+                .newest()
+                .is_none_or(|root| root == view.tree().root())
+        );
     }
     assert!(blocks.is_sorted(), "what was stored stays: {blocks:?}");
     let registry = rig.follow();

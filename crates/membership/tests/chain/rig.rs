@@ -12,23 +12,23 @@ use undertone_membership::evm::{Contract, EvmConfig, EvmRegistry, Health, Status
 use undertone_rln::{Fr, MerkleTree};
 
 /// Long enough for a slow machine; nothing waits for it when all is well.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-pub const CHAIN_ID: u64 = 31_337;
-pub const LIMIT: u32 = 20;
+pub(crate) const CHAIN_ID: u64 = 31_337;
+pub(crate) const LIMIT: u32 = 20;
 const ACTIVE_S: u32 = 1_000_000;
 
-pub struct Rig {
-    pub runtime: Runtime,
-    pub chain: DevChain,
-    pub deployment: Deployment,
-    pub membership: Membership,
-    pub owner: Account,
-    pub folder: TempDir,
+pub(crate) struct Rig {
+    pub(crate) runtime: Runtime,
+    pub(crate) chain: DevChain,
+    pub(crate) deployment: Deployment,
+    pub(crate) membership: Membership,
+    pub(crate) owner: Account,
+    pub(crate) folder: TempDir,
 }
 
 impl Rig {
-    pub fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let runtime = Runtime::new().unwrap();
         let chain = DevChain::start(&DevChainOptions::default()).unwrap();
         let owner = chain.account(0).unwrap();
@@ -40,7 +40,10 @@ impl Rig {
         let (deployment, membership) = runtime.block_on(async {
             let deployment = deploy(&owner, &terms).await.unwrap();
             let plenty = U256::from(10).pow(U256::from(30));
-            deployment.mint(&owner, owner.address(), plenty).await.unwrap();
+            deployment
+                .mint(&owner, owner.address(), plenty)
+                .await
+                .unwrap();
             let membership = Membership::new(chain.provider().clone(), deployment.membership);
             (deployment, membership)
         });
@@ -54,38 +57,42 @@ impl Rig {
         }
     }
 
-    pub fn register(&self, commitment: u64) {
+    pub(crate) fn register(&self, commitment: u64) {
         self.runtime.block_on(async {
             self.membership.approve(&self.owner, LIMIT).await.unwrap();
             let commitment = Fr::from(commitment);
-            let registered = self.membership.register(&self.owner, &commitment, LIMIT, &[]);
+            let registered = self
+                .membership
+                .register(&self.owner, &commitment, LIMIT, &[]);
             registered.await.unwrap();
         });
     }
 
-    pub fn erase(&self, commitment: u64, clear: bool) {
+    pub(crate) fn erase(&self, commitment: u64, clear: bool) {
         let members = [Fr::from(commitment)];
         let erased = self.membership.erase(&self.owner, &members, clear);
         self.runtime.block_on(erased).unwrap();
     }
 
     /// From now on those who are members can be erased.
-    pub fn let_expire(&self) {
-        self.runtime.block_on(self.chain.advance(u64::from(ACTIVE_S) + 1)).unwrap();
+    pub(crate) fn let_expire(&self) {
+        self.runtime
+            .block_on(self.chain.advance(u64::from(ACTIVE_S) + 1))
+            .unwrap();
     }
 
-    pub fn contract(&self) -> Contract {
+    pub(crate) fn contract(&self) -> Contract {
         Contract {
             chain_id: CHAIN_ID,
             address: self.deployment.membership,
         }
     }
 
-    pub fn store(&self) -> PathBuf {
+    pub(crate) fn store(&self) -> PathBuf {
         self.folder.path().join("chain.sqlite")
     }
 
-    pub fn config(&self, urls: &[&str]) -> EvmConfig {
+    pub(crate) fn config(&self, urls: &[&str]) -> EvmConfig {
         let urls = urls.iter().map(|url| (*url).to_owned()).collect();
         let mut config = EvmConfig::new(self.contract(), urls, self.store(), 50);
         config.poll = Duration::from_millis(50);
@@ -96,11 +103,11 @@ impl Rig {
         config
     }
 
-    pub fn follow(&self) -> EvmRegistry {
+    pub(crate) fn follow(&self) -> EvmRegistry {
         EvmRegistry::start(self.config(&[self.chain.endpoint()])).unwrap()
     }
 
-    pub fn block(&self) -> u64 {
+    pub(crate) fn block(&self) -> u64 {
         let number: String = self
             .runtime
             .block_on(self.chain.request("eth_blockNumber", Vec::<String>::new()))
@@ -109,14 +116,14 @@ impl Rig {
     }
 
     /// The contract's root now.
-    pub fn root(&self) -> Fr {
+    pub(crate) fn root(&self) -> Fr {
         let info = undertone_contracts::abi::RlnMembership::rootCall {};
         let root = self.runtime.block_on(self.membership.read(info)).unwrap();
         undertone_contracts::field_from_word(root).unwrap()
     }
 
     /// Waits until the registry knows the chain as it is now, and compares.
-    pub fn check(&self, registry: &EvmRegistry) -> Status {
+    pub(crate) fn check(&self, registry: &EvmRegistry) -> Status {
         let (block, root) = (self.block(), self.root());
         let status = registry.wait_until(PATIENCE, |status| {
             status.health == Health::Synced { block } && seen(registry) == root
@@ -133,6 +140,6 @@ impl Rig {
 }
 
 /// The root of the registry's tree.
-pub fn seen(registry: &EvmRegistry) -> Fr {
+pub(crate) fn seen(registry: &EvmRegistry) -> Fr {
     registry.view().lock().unwrap().tree().root()
 }

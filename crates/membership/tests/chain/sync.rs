@@ -19,7 +19,11 @@ fn members_come_and_go() {
     rig.check(&registry);
     rig.erase(5, false);
     rig.check(&registry);
-    assert_eq!(registry.find(Fr::from(5)).unwrap(), Some(member), "the leaf stays");
+    assert_eq!(
+        registry.find(Fr::from(5)).unwrap(),
+        Some(member),
+        "the leaf stays"
+    );
     rig.erase(6, true);
     rig.check(&registry);
     assert_eq!(registry.find(Fr::from(6)).unwrap(), None);

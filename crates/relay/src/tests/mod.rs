@@ -11,6 +11,7 @@ mod net;
 mod order;
 mod publish;
 mod real;
+mod rootless;
 mod solo;
 mod spam;
 mod spam_blame;

@@ -1,1 +1,197 @@
+use alloy::primitives::address;
+use serde_json::json;
+use undertone_rln::Fr;
 
+use super::json::{request, result};
+use super::*;
+use crate::evm::chain::{BlockRef, EventKind};
+
+const CONTRACT: Contract = Contract {
+    chain_id: 59_141,
+    address: address!("b9cd878c90e49f797b4431fbf4fb333108cb90e6"),
+};
+
+const HASH: [u8; 32] = [0xab; 32];
+
+fn log(block: u64, number: u64) -> serde_json::Value {
+    let word = |number: u64| format!("{number:064x}");
+    json!({
+        "address": "0xb9cd878c90e49f797b4431fbf4fb333108cb90e6",
+        "topics": ["0x09f1fd9af917aa77238ff2affbec28a0028188d74c0d4f974364cd383ce7090a"],
+        "data": format!("0x{}{}{}", word(7), word(20), word(3)),
+        "blockNumber": format!("{block:#x}"),
+        "blockHash": format!("0x{}", "ab".repeat(32)),
+        "transactionIndex": "0x2",
+        "logIndex": format!("{number:#x}"),
+        "removed": false,
+    })
+}
+
+fn events(logs: serde_json::Value) -> Result<Answer, RpcError> {
+    let ask = Ask::Events {
+        from: 10,
+        to: 20,
+        roots: true,
+    };
+    check::answer(&CONTRACT, &ask, &logs)
+}
+
+fn fault(logs: serde_json::Value) -> Fault {
+    match events(logs) {
+        Err(RpcError::Nonsense { fault }) => fault,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Calls in the encoding of the reference, byte for byte.
+#[test]
+fn requests() {
+    let at = BlockRef {
+        number: 9,
+        hash: HASH.into(),
+    };
+    let (method, parameters) = request(&CONTRACT, &Ask::Root { at });
+    let expected = format!(
+        r#"[{{"to":"0xb9cd878c90e49f797b4431fbf4fb333108cb90e6","data":"0xebf0c717"}},{{"blockHash":"0x{}","requireCanonical":true}}]"#,
+        "ab".repeat(32)
+    );
+    assert_eq!((method, parameters), ("eth_call", expected));
+    let (first, last) = (1, 2);
+    let (_, parameters) = request(&CONTRACT, &Ask::Leaves { at, first, last });
+    assert!(parameters.contains(&format!("0x9379f1b5{:064x}{:064x}", 1, 2)));
+    let (method, parameters) = request(
+        &CONTRACT,
+        &Ask::Events {
+            from: 10,
+            to: 255,
+            roots: false,
+        },
+    );
+    assert_eq!(method, "eth_getLogs");
+    assert!(parameters.contains(r#""fromBlock":"0xa","toBlock":"0xff""#));
+    assert!(
+        parameters.contains("09f1fd9af917aa77238ff2affbec28a0028188d74c0d4f974364cd383ce7090a")
+    );
+    assert!(
+        !parameters.contains("db9f891ab8f2ac489678404eba9f461b43d50d2c6672200e0ce68c05b60efa54")
+    );
+}
+
+#[test]
+fn a_registration_as_the_reference_logs_it() {
+    let Ok(Answer::Events(events)) = events(json!([log(12, 0)])) else {
+        panic!("no events");
+    };
+    let [event] = events[..] else {
+        panic!("{events:?}");
+    };
+    assert_eq!((event.block.number, event.transaction), (12, 2));
+    assert_eq!(event.block.hash, HASH);
+    let EventKind::Registered {
+        commitment,
+        limit,
+        index,
+    } = event.kind
+    else {
+        panic!("{event:?}");
+    };
+    assert_eq!((commitment, limit, index.get()), (Fr::from(7), 20, 3));
+}
+
+#[test]
+fn logs_that_were_not_asked_for() {
+    assert!(events(json!([])).is_ok());
+    assert_eq!(fault(json!({})), Fault::Shape);
+    assert_eq!(fault(json!([log(9, 0)])), Fault::OtherLog, "before");
+    assert_eq!(fault(json!([log(21, 0)])), Fault::OtherLog, "after");
+    assert_eq!(fault(json!([log(12, 1), log(12, 0)])), Fault::Order);
+    assert_eq!(
+        fault(json!([log(12, 1), log(12, 1)])),
+        Fault::Order,
+        "twice"
+    );
+    let with = |name: &str, value: serde_json::Value| {
+        let mut log = log(12, 0);
+        log[name] = value;
+        fault(json!([log]))
+    };
+    assert_eq!(with("removed", json!(true)), Fault::OtherLog);
+    assert_eq!(with("address", json!("0x00")), Fault::OtherLog);
+    assert_eq!(with("topics", json!([])), Fault::OtherLog);
+    assert_eq!(with("data", json!("0x")), Fault::OtherLog);
+    assert_eq!(with("blockHash", json!(null)), Fault::Shape);
+}
+
+#[test]
+fn answers_of_json_rpc() {
+    let nonsense = |bytes: &[u8]| {
+        let expected = RpcError::Nonsense { fault: Fault::Json };
+        assert_eq!(result(1, bytes), Err(expected));
+    };
+    nonsense(b"<html>");
+    nonsense(b"{}");
+    nonsense(br#"{"jsonrpc":"2.0","id":2,"result":"0x1"}"#);
+    let fine = result(1, br#"{"jsonrpc":"2.0","id":1,"result":"0x1"}"#);
+    assert_eq!(fine, Ok(json!("0x1")));
+    let busy = br#"{"id":1,"error":{"code":-32005,"message":"request limit reached"}}"#;
+    assert_eq!(result(1, busy), Err(RpcError::Busy { retry_after: None }));
+    let long = br#"{"id":1,"error":{"code":-32005,"message":"more than 10000 results"}}"#;
+    assert!(result(1, long).unwrap_err().may_be_too_much());
+}
+
+#[test]
+fn leaves_are_as_many_as_asked_for() {
+    let at = BlockRef {
+        number: 9,
+        hash: HASH.into(),
+    };
+    let (first, last) = (4, 5);
+    let ask = Ask::Leaves { at, first, last };
+    let answer = |numbers: &[u64]| {
+        let words: String = numbers.iter().map(|n| format!("{n:064x}")).collect();
+        check::answer(&CONTRACT, &ask, &json!(format!("0x{words}")))
+    };
+    let leaves = Answer::Leaves(vec![Fr::from(8), Fr::from(9)]);
+    assert_eq!(answer(&[32, 2, 8, 9]), Ok(leaves));
+    assert!(answer(&[32, 1, 8]).is_err());
+    assert!(answer(&[32, 3, 8, 9, 10]).is_err());
+    assert!(answer(&[]).is_err());
+}
+
+#[test]
+fn failed_endpoints_are_left_alone_for_longer_and_longer() {
+    let urls = [
+        "http://127.0.0.1:1".to_owned(),
+        "http://127.0.0.1:2".to_owned(),
+    ];
+    let mut endpoints = Endpoints::new(&urls, CONTRACT, RpcLimits::default()).unwrap();
+    let error = RpcError::Status { status: 500 };
+    assert_eq!(endpoints.choose(Instant::now()), Ok(0));
+    endpoints.blame(0, &error);
+    assert_eq!(
+        endpoints.choose(Instant::now()),
+        Ok(1),
+        "the next takes over"
+    );
+    endpoints.blame(1, &error);
+    let wait = endpoints.choose(Instant::now()).unwrap_err();
+    assert!(wait <= Duration::from_secs(1));
+    for _ in 0..20 {
+        endpoints.blame(0, &error);
+        endpoints.blame(1, &error);
+    }
+    let wait = endpoints.choose(Instant::now()).unwrap_err();
+    assert!(wait > Duration::from_secs(50) && wait <= Duration::from_secs(60));
+    let later = Instant::now() + Duration::from_secs(61);
+    assert_eq!(endpoints.choose(later), Ok(0), "the preferred one again");
+}
+
+#[test]
+fn keys_in_urls_stay_out_of_names() {
+    let urls = ["https://user:secret@host.example:8545/v3/key?x=secret".to_owned()];
+    let endpoints = Endpoints::new(&urls, CONTRACT, RpcLimits::default()).unwrap();
+    assert_eq!(endpoints.name(0), "https://host.example:8545");
+    for bad in ["host:1", "ftp://host", "http://"] {
+        assert!(Endpoints::new(&[bad.to_owned()], CONTRACT, RpcLimits::default()).is_err());
+    }
+}
