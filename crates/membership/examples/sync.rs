@@ -90,6 +90,7 @@ async fn fill(
             "to": deployment.membership,
             "data": data,
             "gas": "0x16e360",
+            "gasPrice": "0x3b9aca00",
         }]);
         chain
             .request::<Value>("eth_sendTransaction", transaction)

@@ -6,8 +6,6 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use undertone_rln::Fr;
-
 use super::chain::{Answer, Ask, BlockRef, Event, Head};
 use super::store::{Cursor, Mark, Page, Store};
 use crate::registry::{MemberIndex, Version};
@@ -16,6 +14,7 @@ use crate::view::MembershipView;
 
 mod draft;
 mod fork;
+mod heads;
 mod range;
 mod repair;
 
@@ -304,134 +303,6 @@ impl Follower {
             }
         }
         self.phase = Phase::Head;
-    }
-
-    fn on_head(&mut self, head: Head) -> Result<Outcome, StorageError> {
-        self.head = Some(head.block);
-        let Some(hash) = self.cursor.hash else {
-            return if head.block.number < self.cursor.number {
-                self.on_behind(head)
-            } else {
-                self.go_on(head.block)
-            };
-        };
-        let known = BlockRef {
-            number: self.cursor.number,
-            hash,
-        };
-        if head.block == known && self.cursor.accepted == self.store.version()? {
-            self.behind = 0;
-            self.phase = Phase::Idle;
-            return Ok(Outcome::Synced);
-        }
-        if head.block.number < known.number {
-            let below = |mark: &&Mark| mark.block.number <= head.block.number;
-            let marks = self.store.marks()?;
-            return match marks.iter().rev().find(below) {
-                None => self.on_behind(head),
-                Some(mark) if mark.block == head.block => self.on_behind(head),
-                Some(mark) if mark.block.number == head.block.number => {
-                    self.search_fork(head, mark.block.number)
-                }
-                Some(mark) => {
-                    let mark = mark.block;
-                    self.phase = Phase::Probe { head, mark };
-                    Ok(Outcome::Going)
-                }
-            };
-        }
-        let follows = head.block.number == known.number + 1 && head.parent == hash;
-        if head.block == known || follows {
-            self.go_on(head.block)
-        } else if head.block.number <= known.number + 1 {
-            self.search_fork(head, known.number)
-        } else {
-            self.phase = Phase::Probe { head, mark: known };
-            Ok(Outcome::Going)
-        }
-    }
-
-    fn go_on(&mut self, head: BlockRef) -> Result<Outcome, StorageError> {
-        self.behind = 0;
-        self.foreign = 0;
-        self.phase = match head.number == self.cursor.number {
-            true => Phase::State {
-                head,
-                events: Vec::new(),
-            },
-            false => Phase::Pages { head },
-        };
-        Ok(Outcome::Going)
-    }
-
-    fn on_behind(&mut self, head: Head) -> Result<Outcome, StorageError> {
-        self.behind += 1;
-        if self.behind > MAX_BEHIND {
-            return self.search_fork(head, head.block.number + 1);
-        }
-        self.phase = Phase::Idle;
-        Ok(Outcome::Behind {
-            newest: head.block.number,
-            known: self.cursor.number,
-        })
-    }
-
-    /// Looks for the newest known block that is still there; that at `gone` is not.
-    fn search_fork(&mut self, head: Head, gone: u64) -> Result<Outcome, StorageError> {
-        let mut marks = self.store.marks()?;
-        marks.retain(|mark| mark.block.number < gone && mark.block.number <= head.block.number);
-        self.on_search(head, Search::new(marks))
-    }
-
-    fn on_search(&mut self, head: Head, search: Search) -> Result<Outcome, StorageError> {
-        let to = match search.found() {
-            None => {
-                self.phase = Phase::Fork { head, search };
-                return Ok(Outcome::Going);
-            }
-            Some(Some(mark)) => (mark, Some(mark.block.hash)),
-            Some(None) => {
-                self.foreign += 1;
-                if self.foreign < MAX_FOREIGN {
-                    return Ok(Outcome::Foreign);
-                }
-                let block = BlockRef {
-                    number: self.store.before_first()?,
-                    hash: Default::default(),
-                };
-                let version = Version(0);
-                (Mark { block, version }, None)
-            }
-        };
-        self.rewind(&to.0, to.1, head.block.number)
-    }
-
-    fn rewind(
-        &mut self,
-        to: &Mark,
-        hash: Option<alloy::primitives::B256>,
-        head: u64,
-    ) -> Result<Outcome, StorageError> {
-        let undone = self.store.steps_after(to.version)?;
-        let mut view = lock(&self.view);
-        let before: Vec<Fr> = view.orphans().copied().collect();
-        view.roll_back(&undone, to.version);
-        let new: Vec<Fr> = view
-            .orphans()
-            .filter(|root| !before.contains(root))
-            .copied()
-            .collect();
-        let until = head.max(self.cursor.number) + ORPHAN_BLOCKS;
-        self.store.rewind(to, hash, &new, until)?;
-        drop(view);
-        self.cursor = self.store.cursor()?;
-        self.behind = 0;
-        self.foreign = 0;
-        self.refill = true;
-        Ok(Outcome::RolledBack {
-            to: to.block.number,
-            changes: undone.len() as u64,
-        })
     }
 
     fn commit_unaccepted(

@@ -1,5 +1,6 @@
 use alloy::primitives::Address;
 use proptest::prelude::*;
+use undertone_rln::Fr;
 
 use super::*;
 use crate::evm::chain::Contract;
