@@ -67,6 +67,8 @@ async fn fill(
     members: u64,
 ) -> Result<undertone_contracts::Address, Box<dyn Error>> {
     let owner = chain.account(0)?;
+    let plenty = json!([owner.address(), "0xfffffffffffffffffffffffff"]);
+    chain.request::<Value>("anvil_setBalance", plenty).await?;
     let terms = Terms {
         max_total_rate_limit: u32::MAX,
         ..Terms::published()
@@ -90,7 +92,6 @@ async fn fill(
             "to": deployment.membership,
             "data": data,
             "gas": "0x16e360",
-            "gasPrice": "0x3b9aca00",
         }]);
         chain
             .request::<Value>("eth_sendTransaction", transaction)
