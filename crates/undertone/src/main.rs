@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use commands::{Failure, demo, lab, model, node, rln, sim, testbed};
+use commands::{Failure, demo, lab, model, node, registry, rln, sim, testbed};
 
 /// A Waku node and network laboratory
 #[derive(Parser, Debug)]
@@ -26,6 +26,8 @@ enum Command {
     Model(model::Args),
     /// Run a node
     Node(node::Args),
+    /// The membership contract of a network on a chain: deploy
+    Registry(Box<registry::Args>),
     /// Rate-limit memberships and proofs: keygen, register, list, remove, keystore, prove, ...
     Rln(Box<rln::Args>),
     /// A network in virtual time: run a scenario, compare it with published figures
@@ -41,6 +43,7 @@ fn main() -> ExitCode {
         Command::Lab(args) => lab::run(args),
         Command::Model(args) => model::run(args),
         Command::Node(args) => node::run(args),
+        Command::Registry(args) => registry::run(args),
         Command::Rln(args) => rln::run(args),
         Command::Sim(args) => sim::run(args),
         Command::Testbed(args) => testbed::run(args),

@@ -14,6 +14,17 @@ mod tests;
 const STAMP: &str = "node_modules/.undertone-package-lock.json";
 const LOCK: &str = "package-lock.json";
 
+/// Tests of other packages that need a chain, and that the unit step therefore ignores.
+const ON_A_CHAIN: [&str; 7] = [
+    "test",
+    "--package",
+    "undertone",
+    "--test",
+    "chain_cli",
+    "--",
+    "--ignored",
+];
+
 /// Runs the step; `npm` is known to be there.
 pub(super) fn run(root: &Path, npm: &str) -> Outcome {
     let folder = root.join("contracts");
@@ -36,7 +47,10 @@ pub(super) fn run(root: &Path, npm: &str) -> Outcome {
         Outcome::Passed => {}
         stale => return stale,
     }
-    cargo(root, &["test", "--package", "undertone-contracts"], &[])
+    match cargo(root, &["test", "--package", "undertone-contracts"], &[]) {
+        Outcome::Passed => cargo(root, &ON_A_CHAIN, &[]),
+        failed => failed,
+    }
 }
 
 /// Whether `node_modules` is what the lock file asks for.

@@ -4,10 +4,12 @@ pub(crate) mod demo;
 pub(crate) mod lab;
 pub(crate) mod model;
 pub(crate) mod node;
+pub(crate) mod registry;
 pub(crate) mod rln;
 pub(crate) mod sim;
 pub(crate) mod testbed;
 
+mod chain;
 mod failure;
 mod output;
 

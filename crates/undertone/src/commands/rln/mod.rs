@@ -5,6 +5,7 @@
 
 mod bench;
 mod files;
+mod holder;
 mod keygen;
 mod keystore;
 mod list;
@@ -13,6 +14,8 @@ mod prove;
 mod register;
 mod registry;
 mod remove;
+mod slash;
+mod status;
 mod verdict;
 mod verify;
 
@@ -48,6 +51,16 @@ enum Command {
     Prove(prove::Args),
     /// Judge a message as a relay does, nullifier log aside
     Verify(verify::Args),
+    /// Show a membership on a chain: state, terms, deposit
+    Status(status::Args),
+    /// Extend a membership on a chain that is in its grace period
+    Extend(holder::Member),
+    /// Erase a membership on a chain: in its grace period one's own, after it anyone's
+    Erase(holder::Erase),
+    /// Withdraw the deposit of memberships that were erased
+    Withdraw(holder::Withdraw),
+    /// Remove a member on a chain that published too much, for its deposit
+    Slash(slash::Args),
     /// Measure proofs, hashing, tree and memory on this machine, beside the published figures
     Bench(bench::Args),
 }
@@ -63,6 +76,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         Command::Keystore(args) => keystore::run(args, json),
         Command::Prove(args) => prove::run(args, json),
         Command::Verify(args) => verify::run(args, json),
+        Command::Status(args) => status::run(args, json),
+        Command::Extend(args) => holder::extend(args, json),
+        Command::Erase(args) => holder::erase(args, json),
+        Command::Withdraw(args) => holder::withdraw(args, json),
+        Command::Slash(args) => slash::run(args, json),
         Command::Bench(args) => bench::run(args, json),
     }
 }

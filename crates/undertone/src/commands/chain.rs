@@ -1,0 +1,112 @@
+//! Flags and helpers of the commands that talk to a chain.
+
+use std::env;
+use std::fs::File;
+use std::future::Future;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use undertone_contracts::{Account, Address, ChainError, Membership, PrivateKeySigner, reader};
+use zeroize::Zeroizing;
+
+use super::Failure;
+
+/// Holds the key when no file is named.
+const KEY_VARIABLE: &str = "UNDERTONE_ETH_KEY";
+/// 64 digits, `0x`, and white space around them.
+const MAX_KEY_FILE_BYTES: u64 = 128;
+
+/// Where the chain is.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Endpoint {
+    /// RPC endpoint of the chain, like http://127.0.0.1:8545
+    #[arg(long, value_name = "URL")]
+    pub(crate) rpc: String,
+}
+
+/// Which contract is meant.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Contract {
+    #[command(flatten)]
+    endpoint: Endpoint,
+    /// Address of the membership contract
+    #[arg(long, value_name = "ADDRESS")]
+    contract: Address,
+}
+
+/// Who signs. Keys are never flags: everyone on a machine can read those.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Key {
+    /// File with the private key of the account, 64 hex digits [default: the environment's
+    /// UNDERTONE_ETH_KEY]
+    #[arg(long, value_name = "FILE")]
+    eth_key_file: Option<PathBuf>,
+}
+
+impl Contract {
+    /// The contract, to read from.
+    pub(crate) fn open(&self) -> Result<Membership, Failure> {
+        let provider = reader(&self.endpoint.rpc).map_err(failed)?;
+        Ok(Membership::new(provider, self.contract))
+    }
+
+    /// The account that signs, at the same endpoint.
+    pub(crate) fn account(&self, key: &Key) -> Result<Account, Failure> {
+        key.account(&self.endpoint)
+    }
+}
+
+impl Key {
+    /// The account with this key.
+    pub(crate) fn account(&self, endpoint: &Endpoint) -> Result<Account, Failure> {
+        Account::connect(&endpoint.rpc, self.read()?).map_err(failed)
+    }
+
+    fn read(&self) -> Result<PrivateKeySigner, Failure> {
+        match &self.eth_key_file {
+            Some(path) => parse(&read(path)?).ok_or_else(|| {
+                Failure::at(path, "not a private key").with_help("it has 64 hex digits")
+            }),
+            None => {
+                let text = env::var(KEY_VARIABLE).map(Zeroizing::new).map_err(|_| {
+                    Failure::usage("no key to sign with")
+                        .with_help(format!("give --eth-key-file FILE, or set {KEY_VARIABLE}"))
+                })?;
+                parse(&text).ok_or_else(|| {
+                    Failure::usage(format!("{KEY_VARIABLE} is not a private key"))
+                        .with_help("it has 64 hex digits")
+                })
+            }
+        }
+    }
+}
+
+/// Waits for what a chain answers.
+pub(crate) fn wait<T>(work: impl Future<Output = Result<T, ChainError>>) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::new(format!("cannot start: {error}")))?;
+    runtime.block_on(work).map_err(failed)
+}
+
+/// The errors of a chain name their remedy themselves.
+pub(crate) fn failed(error: ChainError) -> Failure {
+    match error {
+        ChainError::Endpoint => Failure::usage(format!("--rpc: {error}")),
+        error => Failure::new(error.to_string()),
+    }
+}
+
+fn read(path: &Path) -> Result<Zeroizing<String>, Failure> {
+    let mut text = Zeroizing::new(String::new());
+    let file = File::open(path).map_err(|error| Failure::at(path, error))?;
+    file.take(MAX_KEY_FILE_BYTES)
+        .read_to_string(&mut text)
+        .map_err(|error| Failure::at(path, error))?;
+    Ok(text)
+}
+
+fn parse(text: &str) -> Option<PrivateKeySigner> {
+    text.trim().parse().ok()
+}

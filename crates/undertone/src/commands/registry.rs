@@ -1,0 +1,31 @@
+//! `undertone registry`: the membership registry of a network, on a chain.
+
+mod deploy;
+
+use clap::Subcommand;
+
+use super::{Failure, chain, output};
+
+/// Flags of `undertone registry`.
+#[derive(clap::Args, Debug)]
+#[command(arg_required_else_help = true)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+    /// Print one JSON object
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    /// Put the membership contract, with a test token, on a development chain
+    Deploy(deploy::Args),
+}
+
+/// Runs one of the subcommands.
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    match &args.command {
+        Command::Deploy(deploy) => deploy::run(deploy, args.json),
+    }
+}

@@ -1,0 +1,92 @@
+//! `undertone registry deploy`.
+
+use std::fmt;
+
+use serde::Serialize;
+use undertone_contracts::{Address, Terms, U256, deploy};
+
+use super::{Failure, chain, output};
+
+#[derive(clap::Args, Debug)]
+pub(super) struct Args {
+    #[command(flatten)]
+    endpoint: chain::Endpoint,
+    #[command(flatten)]
+    key: chain::Key,
+    /// Messages per epoch of all members together
+    #[arg(long, value_name = "N", default_value_t = Terms::published().max_total_rate_limit)]
+    max_total_limit: u32,
+    /// Least messages per epoch of one member
+    #[arg(long, value_name = "N", default_value_t = Terms::published().min_rate_limit)]
+    min_limit: u32,
+    /// Most messages per epoch of one member
+    #[arg(long, value_name = "N", default_value_t = Terms::published().max_rate_limit)]
+    max_limit: u32,
+    /// How long a membership is active, in seconds
+    #[arg(long, value_name = "N", default_value_t = Terms::published().active_s)]
+    active_s: u32,
+    /// How long it can be extended after that, in seconds
+    #[arg(long, value_name = "N", default_value_t = Terms::published().grace_s)]
+    grace_s: u32,
+    /// Deposit for one message per epoch, in 10^-18 tokens
+    #[arg(long, value_name = "N", default_value_t = Terms::published().price_per_message)]
+    price: U256,
+    /// Test tokens for the account that deploys, in 10^-18 tokens
+    #[arg(long, value_name = "N", default_value = "1000000000000000000000000")]
+    mint: U256,
+}
+
+#[derive(Serialize)]
+struct Deployed {
+    contract: Address,
+    token: Address,
+    price_calculator: Address,
+    implementation: Address,
+    owner: Address,
+    block: u64,
+    gas_used: u64,
+}
+
+pub(super) fn run(args: &Args, json: bool) -> Result<(), Failure> {
+    let terms = Terms {
+        max_total_rate_limit: args.max_total_limit,
+        min_rate_limit: args.min_limit,
+        max_rate_limit: args.max_limit,
+        active_s: args.active_s,
+        grace_s: args.grace_s,
+        price_per_message: args.price,
+    };
+    let owner = args.key.account(&args.endpoint)?;
+    let deployment = chain::wait(async {
+        let deployment = deploy(&owner, &terms).await?;
+        deployment.mint(&owner, owner.address(), args.mint).await?;
+        Ok(deployment)
+    })?;
+    let deployed = Deployed {
+        contract: deployment.membership,
+        token: deployment.token,
+        price_calculator: deployment.calculator,
+        implementation: deployment.implementation,
+        owner: owner.address(),
+        block: deployment.block,
+        gas_used: deployment.gas_used,
+    };
+    output::print(&deployed, json)
+}
+
+impl fmt::Display for Deployed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        output::fields(
+            f,
+            &[
+                ("contract", &self.contract),
+                ("token", &self.token),
+                ("price calculator", &self.price_calculator),
+                ("implementation", &self.implementation),
+                ("owner", &self.owner),
+                ("block", &self.block),
+                ("gas used", &self.gas_used),
+            ],
+        )
+    }
+}
