@@ -59,6 +59,16 @@ pub enum DevChainError {
          the PATH, or name it in {ANVIL_VARIABLE}"
     )]
     NotFound,
+    /// The variable names something else.
+    #[error(
+        "{ANVIL_VARIABLE} names {program}, where there is no file: name anvil itself, or unset it \
+         to use the one on the PATH or in contracts/",
+        program = program.display()
+    )]
+    Named {
+        /// What it names.
+        program: PathBuf,
+    },
     /// It cannot be run.
     #[error("cannot run {program}: {source}", program = program.display())]
     Start {
@@ -96,7 +106,7 @@ impl DevChain {
     /// # Errors
     /// [`DevChainError`], which says how to get the program.
     pub fn start(options: &DevChainOptions) -> Result<Self, DevChainError> {
-        let program = find().ok_or(DevChainError::NotFound)?;
+        let program = find()?;
         let mut command = Command::new("sh");
         command.args(["-c", LEASH, "sh"]).arg(&program);
         command.args(["--host", "127.0.0.1", "--port", "0"]);
@@ -219,15 +229,19 @@ fn tail(stderr: impl Read) -> String {
 }
 
 /// The program: named by the variable, on the path, or installed by npm.
-fn find() -> Option<PathBuf> {
-    if let Some(named) = env::var_os(ANVIL_VARIABLE) {
-        return Some(named.into());
+fn find() -> Result<PathBuf, DevChainError> {
+    if let Some(program) = env::var_os(ANVIL_VARIABLE).map(PathBuf::from) {
+        return match program.is_file() {
+            true => Ok(program),
+            false => Err(DevChainError::Named { program }),
+        };
     }
     let path = env::var_os("PATH").unwrap_or_default();
     let mut programs = env::split_paths(&path).map(|folder| folder.join("anvil"));
     programs
         .find(|program| program.is_file())
         .or_else(installed)
+        .ok_or(DevChainError::NotFound)
 }
 
 /// `contracts/node_modules/@foundry-rs/anvil-SYSTEM/bin/anvil`, of the one system that npm chose.

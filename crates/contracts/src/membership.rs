@@ -110,6 +110,23 @@ impl Membership {
         Ok((price.token, price.price))
     }
 
+    /// What an account has of a token, in the token's smallest unit.
+    ///
+    /// # Errors
+    /// [`ChainError`].
+    pub async fn balance(&self, account: Address, token: Address) -> Result<U256, ChainError> {
+        self.read_from(token, TestToken::balanceOfCall { account })
+            .await
+    }
+
+    /// The number of the chain that the endpoint is of, EIP-155.
+    ///
+    /// # Errors
+    /// [`ChainError::Rpc`].
+    pub async fn chain_id(&self) -> Result<u64, ChainError> {
+        asked("eth_chainId", self.provider.get_chain_id()).await
+    }
+
     /// The membership of a commitment; `None` when there is none or it was erased or slashed.
     ///
     /// # Errors
