@@ -26,7 +26,7 @@ enum Command {
     Model(model::Args),
     /// Run a node
     Node(node::Args),
-    /// The membership contract of a network on a chain: deploy
+    /// The membership contract of a network on a chain: deploy, sync
     Registry(Box<registry::Args>),
     /// Rate-limit memberships and proofs: keygen, register, list, remove, keystore, prove, ...
     Rln(Box<rln::Args>),

@@ -6,10 +6,12 @@
 
 use std::fs;
 use std::future::Future;
-use std::process::Command;
+use std::io::Write;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
+use undertone_contracts::abi::RlnMembership;
 use undertone_contracts::{Account, DevChain, DevChainOptions, Membership, reader};
 use undertone_rln::IdentityFile;
 
@@ -67,7 +69,7 @@ impl Place {
             word => word,
         });
         command.args(words).current_dir(self.folder.path());
-        command.env_remove("UNDERTONE_ETH_KEY");
+        command.env_remove("UNDERTONE_ETH_KEY").stdin(Stdio::null());
         command
     }
 
@@ -158,6 +160,118 @@ fn without_a_key_nothing_is_signed() {
     assert!(said.contains("UNDERTONE_ETH_KEY"), "{said}");
     let (code, said) = place.fails("rln status --rpc nowhere --contract CONTRACT --identity alice");
     assert_eq!(code, 2, "{said}");
+}
+
+#[test]
+#[ignore = "needs anvil: cargo xtask test --only contracts"]
+fn registering_shows_the_price_and_asks() {
+    let place = Place::new();
+    place.json("rln keygen --out bob");
+    let register = "rln register --rpc RPC --contract CONTRACT --eth-key-file owner";
+    let bob = format!("{register} --identity bob --limit 30");
+
+    let (code, said) = place.fails(&bob);
+    assert_eq!(code, 1, "{said}");
+    assert!(
+        said.contains("30 messages per epoch for a deposit of 90 of token 0x"),
+        "{said}"
+    );
+    assert!(
+        said.contains("nothing was paid") && said.contains("--yes"),
+        "{said}"
+    );
+    let status = "rln status --rpc RPC --contract CONTRACT --identity bob";
+    assert_eq!(place.json(status)["state"], "none");
+
+    let mut asked = place.command(&bob);
+    let mut asked = asked
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    asked.stdin.take().unwrap().write_all(b"Yes\n").unwrap();
+    assert!(asked.wait().unwrap().success());
+    let bob = place.json(status);
+    assert_eq!(
+        (&bob["state"], &bob["limit"]),
+        (&"active".into(), &30.into())
+    );
+    assert_eq!((&bob["index"], &bob["deposit"]), (&1.into(), &"90".into()));
+
+    let (code, said) = place.fails(&format!("{register} --identity bob --yes"));
+    assert_eq!(code, 1, "{said}");
+    assert!(said.contains("is member 1 already"), "{said}");
+
+    place.json("rln keygen --out carol");
+    let poor = "rln register --rpc RPC --contract CONTRACT --eth-key-file slasher --identity carol";
+    let (code, said) = place.fails(&format!("{poor} --yes"));
+    assert_eq!(code, 1, "{said}");
+    assert!(
+        said.contains("a limit of 20 takes a deposit of 60"),
+        "{said}"
+    );
+    let carol = place.json(&format!("{register} --identity carol --yes"));
+    assert_eq!((&carol["index"], &carol["limit"]), (&2.into(), &20.into()));
+}
+
+#[test]
+#[ignore = "needs anvil: cargo xtask test --only contracts"]
+fn a_contract_is_read_into_a_file_and_compared() {
+    let place = Place::new();
+    place.json("rln keygen --out bob");
+    let sync = "registry sync --rpc RPC --contract CONTRACT --store members";
+    let register = "--identity bob --yes --eth-key-file owner";
+    let root = || {
+        let (contract, _) = place.library();
+        let word = wait(contract.read(RlnMembership::rootCall {})).unwrap();
+        hex::encode(word.to_le_bytes::<32>())
+    };
+
+    let first = place.json(sync);
+    assert_eq!(
+        (&first["members"], &first["chain_id"]),
+        (&1.into(), &31_337.into())
+    );
+    assert_eq!(first["root"], root());
+    place.json(&format!(
+        "rln register --rpc RPC --contract CONTRACT {register}"
+    ));
+    let second = place.json(sync);
+    assert_eq!(second["members"], 2);
+    assert_eq!(second["root"], root());
+    assert_ne!(second["root"], first["root"]);
+    assert!(
+        second["block"].as_u64() > first["block"].as_u64(),
+        "{second}"
+    );
+    assert!(second["requests"].as_u64() > Some(0), "{second}");
+    assert!(second["received_bytes"].as_u64() > Some(0), "{second}");
+
+    let other = format!("{sync} --chain-id 1 --patience-s 0");
+    let (code, said) = place.fails(&other);
+    assert_eq!(code, 1, "{said}");
+    assert!(said.contains("chain 31337"), "{said}");
+    let elsewhere = format!("{sync}2 --chain-id 1 --patience-s 0");
+    let (code, said) = place.fails(&elsewhere);
+    assert_eq!(code, 1, "{said}");
+    assert!(said.contains("chain"), "{said}");
+}
+
+#[test]
+fn a_registry_is_a_file_or_a_contract() {
+    let file = ["rln", "register", "--identity", "i", "--registry", "r"];
+    let address = "0x0000000000000000000000000000000000000001";
+    for more in [
+        &["--contract", address][..],
+        &["--rpc", "http://127.0.0.1:1"],
+        &["--yes"],
+        &["--rpc", "http://127.0.0.1:1", "--contract", address],
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_undertone"));
+        let output = command.args(file).args(more).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{more:?}");
+    }
 }
 
 fn wait<T>(work: impl Future<Output = T>) -> T {

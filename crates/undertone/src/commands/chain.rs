@@ -44,6 +44,22 @@ pub(crate) struct Key {
 }
 
 impl Contract {
+    /// The contract at an address and an endpoint.
+    pub(crate) fn at(rpc: String, contract: Address) -> Self {
+        let endpoint = Endpoint { rpc };
+        Self { endpoint, contract }
+    }
+
+    /// Its address.
+    pub(crate) fn address(&self) -> Address {
+        self.contract
+    }
+
+    /// The URL of the endpoint.
+    pub(crate) fn rpc(&self) -> &str {
+        &self.endpoint.rpc
+    }
+
     /// The contract, to read from.
     pub(crate) fn open(&self) -> Result<Membership, Failure> {
         let provider = reader(&self.endpoint.rpc).map_err(failed)?;

@@ -1,6 +1,7 @@
 //! `undertone registry`: the membership registry of a network, on a chain.
 
 mod deploy;
+mod sync;
 
 use clap::Subcommand;
 
@@ -21,11 +22,14 @@ pub(crate) struct Args {
 enum Command {
     /// Put the membership contract, with a test token, on a development chain
     Deploy(deploy::Args),
+    /// Read a contract's members into a file, and compare its root
+    Sync(sync::Args),
 }
 
 /// Runs one of the subcommands.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     match &args.command {
         Command::Deploy(deploy) => deploy::run(deploy, args.json),
+        Command::Sync(sync) => sync::run(sync, args.json),
     }
 }

@@ -85,7 +85,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-/// A field element as it is printed everywhere here.
-fn element(element: &Fr) -> String {
+/// A field element as it is printed everywhere.
+pub(super) fn element(element: &Fr) -> String {
     hex::encode(fr_to_le(element))
 }

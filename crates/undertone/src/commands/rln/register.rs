@@ -1,25 +1,49 @@
-//! `undertone rln register`.
+//! `undertone rln register`: in a file that local nodes share, or in a contract on a chain.
+
+mod contract;
 
 use std::fmt;
 use std::path::PathBuf;
 
 use serde::Serialize;
+use undertone_contracts::Address;
 use undertone_membership::{Registry, SqliteRegistry};
 use undertone_message::NetworkPreset;
-use undertone_rln::IdentityFile;
+use undertone_rln::{Fr, IdentityFile};
 
 use super::{Failure, element, network, registry};
-use crate::commands::output;
+use crate::commands::{chain, output};
 
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     /// File of the registry; made where there is none
-    #[arg(long, value_name = "FILE")]
-    registry: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "contract")]
+    registry: Option<PathBuf>,
+    /// Address of a membership contract, instead of a file
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        requires = "rpc",
+        conflicts_with_all = ["registry", "network"]
+    )]
+    contract: Option<Address>,
+    /// RPC endpoint of the contract's chain, like http://127.0.0.1:8545
+    #[arg(
+        long,
+        value_name = "URL",
+        requires = "contract",
+        conflicts_with = "registry"
+    )]
+    rpc: Option<String>,
+    #[command(flatten)]
+    key: chain::Key,
+    /// Pay the contract's price without being asked
+    #[arg(long, requires = "contract", conflicts_with = "registry")]
+    yes: bool,
     /// File of the identity, from `undertone rln keygen`
     #[arg(long, value_name = "FILE")]
     identity: PathBuf,
-    /// Messages per epoch [default: the most that the registry gives]
+    /// Messages per epoch [default: the most that the file gives, the least that a contract gives]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     limit: Option<u32>,
     /// Network whose greatest limit a new registry gets
@@ -38,16 +62,28 @@ struct Registered<'a> {
 }
 
 pub(super) fn run(args: &Args, json: bool) -> Result<(), Failure> {
-    // Everything that can be wrong on the way is found before a registry is made.
     let identity = IdentityFile::read(&args.identity);
     let identity = identity.map_err(|error| Failure::new(error.to_string()))?;
-    let created = registry::is_absent(&args.registry)?;
+    match (&args.registry, &args.rpc, args.contract) {
+        (Some(path), ..) => in_file(args, path, &identity.commitment(), json),
+        (None, Some(rpc), Some(address)) => {
+            let contract = chain::Contract::at(rpc.clone(), address);
+            contract::register(args, &contract, &identity.commitment(), json)
+        }
+        (None, ..) => Err(Failure::usage("no registry to register in")
+            .with_help("give --registry FILE, or --rpc URL and --contract ADDRESS")),
+    }
+}
+
+fn in_file(args: &Args, path: &PathBuf, commitment: &Fr, json: bool) -> Result<(), Failure> {
+    // Everything that can be wrong on the way is found before a registry is made.
+    let created = registry::is_absent(path)?;
     let most = network::max_limit(&args.network)?;
     if let (true, Some(limit)) = (created, args.limit)
         && limit > most
     {
         return Err(Failure::at(
-            &args.registry,
+            path,
             format!(
                 "a new registry for network {} gives no limit of {limit}",
                 args.network.name
@@ -55,19 +91,17 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), Failure> {
         )
         .with_help(format!("give --limit 1 to {most}, or leave it away")));
     }
-    let members = SqliteRegistry::open_or_create(&args.registry, most)
+    let members = SqliteRegistry::open_or_create(path, most)
         .map_err(|error| Failure::new(error.to_string()))?;
     let limit = args.limit.unwrap_or_else(|| members.max_limit());
-    let failed = registry::failed(&args.registry);
-    let index = members
-        .register(identity.commitment(), limit)
-        .map_err(&failed)?;
+    let failed = registry::failed(path);
+    let index = members.register(*commitment, limit).map_err(&failed)?;
     let registered = Registered {
-        registry: &args.registry,
+        registry: path,
         created,
         index: index.get(),
         limit,
-        commitment: element(&identity.commitment()),
+        commitment: element(commitment),
         root: element(&members.tree().map_err(&failed)?.root()),
     };
     output::print(&registered, json)

@@ -1,0 +1,144 @@
+//! `undertone registry sync`: reads a contract's members into a file, as a node does.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::PoisonError;
+use std::time::{Duration, Instant, SystemTime};
+
+use serde::Serialize;
+use undertone_contracts::Address;
+use undertone_membership::evm::{Contract, EvmConfig, EvmRegistry, Health, Status};
+
+use super::{Failure, chain, output};
+use crate::commands::demo::progress::Progress;
+use crate::commands::rln::element;
+
+/// Accepted roots that are made ready; what a relay of the Waku networks keeps.
+const ROOT_WINDOW: usize = 50;
+/// Between two lines of progress.
+const TELL_EVERY: Duration = Duration::from_millis(250);
+
+#[derive(clap::Args, Debug)]
+pub(super) struct Args {
+    #[command(flatten)]
+    contract: chain::Contract,
+    /// File for what is learnt; made where there is none, gone on from where there is
+    #[arg(long, value_name = "FILE")]
+    store: PathBuf,
+    /// Number of the chain, EIP-155 [default: as the endpoint says]
+    #[arg(long, value_name = "N")]
+    chain_id: Option<u64>,
+    /// How long an endpoint may be of no use before this gives up, in seconds
+    #[arg(long, value_name = "N", default_value_t = 60)]
+    patience_s: u64,
+}
+
+#[derive(Serialize)]
+struct Synced {
+    contract: Address,
+    chain_id: u64,
+    store: PathBuf,
+    /// The newest block that is in.
+    block: u64,
+    /// Leaves that are not empty.
+    members: usize,
+    /// Equal to the contract's: nothing counts before that was compared.
+    root: String,
+    requests: u64,
+    sent_bytes: u64,
+    received_bytes: u64,
+    time_ms: u64,
+}
+
+pub(super) fn run(args: &Args, json: bool) -> Result<(), Failure> {
+    let chain_id = match args.chain_id {
+        Some(chain_id) => chain_id,
+        None => chain::wait(args.contract.open()?.chain_id())?,
+    };
+    let contract = Contract {
+        chain_id,
+        address: args.contract.address(),
+    };
+    let urls = vec![args.contract.rpc().to_owned()];
+    let config = EvmConfig::new(contract, urls, args.store.clone(), ROOT_WINDOW);
+    let began = Instant::now();
+    let registry =
+        EvmRegistry::start(config).map_err(|error| Failure::new(format!("sync: {error}")))?;
+    let progress = Progress::new(!json);
+    let patience = Duration::from_secs(args.patience_s);
+    let (block, status) = follow(&registry, patience, began, &progress)?;
+    let elapsed = began.elapsed();
+    progress.finish();
+    let view = registry.view();
+    let view = view.lock().unwrap_or_else(PoisonError::into_inner);
+    let synced = Synced {
+        contract: contract.address,
+        chain_id,
+        store: args.store.clone(),
+        block,
+        members: view.tree().occupied(),
+        root: element(&view.tree().root()),
+        requests: status.costs.requests,
+        sent_bytes: status.costs.sent_bytes,
+        received_bytes: status.costs.received_bytes,
+        time_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
+    };
+    output::print(&synced, json)
+}
+
+/// Tells how it goes until all is known: the newest block, and what it took.
+fn follow(
+    registry: &EvmRegistry,
+    patience: Duration,
+    began: Instant,
+    progress: &Progress,
+) -> Result<(u64, Status), Failure> {
+    loop {
+        let ended = |status: &Status| matches!(status.health, Health::Synced { .. });
+        let status = registry.wait_until(TELL_EVERY, ended);
+        match &status.health {
+            Health::Synced { block } => return Ok((*block, status.clone())),
+            Health::Starting => progress.say("asking for the newest block"),
+            Health::Syncing { block, head } => {
+                let view = registry.view();
+                let members = view.lock().unwrap_or_else(PoisonError::into_inner);
+                let members = members.tree().occupied();
+                let rate = members as f64 / began.elapsed().as_secs_f64();
+                progress.say(format!(
+                    "block {block} of {head}, {members} members, {rate:.0} a second"
+                ));
+            }
+            Health::Degraded { since, reason, .. } => {
+                let lasts = SystemTime::now().duration_since(*since).unwrap_or_default();
+                if lasts >= patience {
+                    progress.finish();
+                    return Err(Failure::new(reason.clone()).with_help(
+                        "check the URL and the address, or wait longer with --patience-s; what \
+                         was read is kept in the store",
+                    ));
+                }
+                progress.say(reason.clone());
+            }
+        }
+    }
+}
+
+impl fmt::Display for Synced {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = format!("{} sent, {} received", self.sent_bytes, self.received_bytes);
+        output::fields(
+            f,
+            &[
+                ("contract", &self.contract),
+                ("chain", &self.chain_id),
+                ("store", &self.store.display()),
+                ("block", &self.block),
+                ("members", &self.members),
+                ("root", &format!("{}, equal to the contract's", self.root)),
+                ("requests", &self.requests),
+                ("bytes", &bytes),
+                ("time", &format!("{} ms", self.time_ms)),
+            ],
+        )
+    }
+}
