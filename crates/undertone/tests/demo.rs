@@ -90,6 +90,63 @@ fn it_delivers_everything_isolates_the_spammer_and_says_so_in_json() {
 }
 
 #[test]
+#[ignore = "needs anvil: cargo xtask test --only contracts"]
+fn on_a_chain_the_spammer_loses_its_membership_and_its_deposit() {
+    let output = Command::new(env!("CARGO_BIN_EXE_undertone"))
+        .args(["demo", "--json", "--runs", "1", "--chain"])
+        .output()
+        .expect("the binary was built for this test");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let report: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("no JSON: {error}\n{stderr}"));
+    assert!(output.status.success(), "{report:#}\n{stderr}");
+    let chain = &report["chain"];
+    assert_eq!(
+        keys(chain),
+        [
+            "chain_id",
+            "commitment",
+            "committed",
+            "contract",
+            "deposit",
+            "index",
+            "members_after",
+            "members_before",
+            "nodes_updated",
+            "received",
+            "receiver",
+            "root",
+            "slashed",
+            "token",
+            "transaction"
+        ]
+    );
+    assert_eq!(chain["slashed"], true);
+    assert_eq!(chain["deposit"], "250000000000000000", "0.05 for each of 5");
+    assert_eq!(chain["received"], chain["deposit"]);
+    assert_eq!(chain["index"], 5);
+    assert_eq!(
+        (&chain["members_before"], &chain["members_after"]),
+        (&6.into(), &5.into())
+    );
+    assert_eq!(chain["nodes_updated"], 5);
+    assert_eq!(report["spam"]["delivered"], 5, "its limit, and no more");
+}
+
+#[test]
+fn without_a_chain_program_it_says_where_to_get_one() {
+    let output = Command::new(env!("CARGO_BIN_EXE_undertone"))
+        .args(["demo", "--chain"])
+        .env("UNDERTONE_ANVIL", "/nowhere/anvil")
+        .output()
+        .expect("the binary was built for this test");
+    assert_eq!(output.status.code(), Some(1));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.contains("/nowhere/anvil"), "{stderr}");
+    assert!(stderr.contains("contracts/"), "{stderr}");
+}
+
+#[test]
 fn wrong_usage_ends_with_status_two() {
     for args in [
         &["demo", "--runs", "0"][..],

@@ -15,12 +15,14 @@ const STAMP: &str = "node_modules/.undertone-package-lock.json";
 const LOCK: &str = "package-lock.json";
 
 /// Tests of other packages that need a chain, and that the unit step therefore ignores.
-const ON_A_CHAIN: [&str; 7] = [
+const ON_A_CHAIN: [&str; 9] = [
     "test",
     "--package",
     "undertone",
     "--test",
     "chain_cli",
+    "--test",
+    "demo",
     "--",
     "--ignored",
 ];

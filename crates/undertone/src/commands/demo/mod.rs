@@ -1,8 +1,10 @@
 //! `undertone demo`: a real network on this machine, in under a minute.
 //!
 //! Five nodes in a line over TCP on loopback, each a member with real proofs; messages of four sizes
-//! travel the line; then a sixth member exceeds its limit and is cut off.
+//! travel the line; then a sixth member exceeds its limit and is cut off. With `--chain`, the members
+//! are those of a contract, and the sixth one loses its deposit.
 
+mod chain;
 mod latency;
 mod network;
 pub(crate) mod progress;
@@ -14,6 +16,7 @@ use std::path::PathBuf;
 
 use undertone_rln::KeyError;
 
+use self::chain::OnChainError;
 use self::network::{Network, NetworkError};
 use self::progress::Progress;
 use self::report::Report;
@@ -28,6 +31,10 @@ pub(crate) struct Args {
     /// Messages of each size
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=20))]
     runs: u32,
+    /// Keep the members in a contract on a chain of the demo's own (needs anvil), and slash the
+    /// spammer there
+    #[arg(long)]
+    chain: bool,
     /// Keep the nodes' files (registry, identities, counters) in this folder
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
@@ -40,6 +47,8 @@ pub(crate) enum DemoError {
     Key(#[from] KeyError),
     #[error(transparent)]
     Network(#[from] NetworkError),
+    #[error(transparent)]
+    Chain(#[from] OnChainError),
     #[error("cannot publish from node {node}: {reason}")]
     Publish {
         node: usize,
@@ -71,7 +80,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 
 async fn demo(args: &Args) -> Result<Report, DemoError> {
     let progress = Progress::new(!args.json);
-    let mut network = Network::start(args.keep.as_deref(), &progress).await?;
+    let mut network = Network::start(args.keep.as_deref(), args.chain, &progress).await?;
     let startup_ms = network.startup_ms;
     latency::warm_up(&mut network, &progress).await?;
     let tokens_before = network.tokens(network::WITH_TOKENS).await;
@@ -82,6 +91,10 @@ async fn demo(args: &Args) -> Result<Report, DemoError> {
         .map_or(0.0, |(before, after)| report::prepare_ms(before, after));
     let without_tokens = latency::without_tokens(&mut network, args.runs, &progress).await?;
     let spam = spam::attack(&mut network, &progress).await?;
+    let chain = match &spam.secret {
+        Some(secret) => chain::punish(&network, secret, &progress).await?,
+        None => None,
+    };
     network.stop().await;
     progress.finish();
     Ok(Report {
@@ -91,5 +104,6 @@ async fn demo(args: &Args) -> Result<Report, DemoError> {
         without_tokens,
         token_prepare_ms,
         spam,
+        chain,
     })
 }

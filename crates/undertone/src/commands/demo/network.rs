@@ -22,6 +22,7 @@ use undertone_rln::{
 };
 
 use super::DemoError;
+use super::chain::{OnChain, OnChainError};
 use super::progress::Progress;
 
 /// Nodes in the line.
@@ -60,6 +61,8 @@ pub(crate) enum NetworkError {
     Preset(#[from] UnknownNetwork),
     #[error(transparent)]
     Registry(#[from] RegistryError),
+    #[error(transparent)]
+    Chain(#[from] OnChainError),
     #[error(transparent)]
     Counter(#[from] CounterError),
     #[error(transparent)]
@@ -103,8 +106,10 @@ pub(crate) struct Network {
     pub(crate) startup_ms: f64,
     pub(crate) prover: Arc<Prover>,
     pub(crate) generation: Generation,
+    /// Where the members are, unless they are in a file.
+    pub(crate) chain: Option<OnChain>,
     preset: NetworkPreset,
-    registry: Arc<SqliteRegistry>,
+    registry: Arc<dyn Registry>,
     verifier: Verifier,
     folder: PathBuf,
     /// Removes the folder at the end.
@@ -112,14 +117,25 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    pub(crate) async fn start(keep: Option<&Path>, progress: &Progress) -> Result<Self, DemoError> {
+    pub(crate) async fn start(
+        keep: Option<&Path>,
+        on_chain: bool,
+        progress: &Progress,
+    ) -> Result<Self, DemoError> {
+        let preset = NetworkPreset::by_name("local").map_err(NetworkError::from)?;
+        let chain = if on_chain {
+            progress.say("starting a chain and deploying the contract");
+            Some(OnChain::start(root_window(&preset)).await?)
+        } else {
+            None
+        };
         let began = Instant::now();
         progress.say("loading the proving key");
         let key = Key::load()?;
-        let mut network = Self::empty(keep, &key)?;
+        let mut network = Self::empty(keep, preset, chain, &key)?;
         for i in 0..NODES {
             progress.say(format!("starting node {} of {NODES}", i + 1));
-            let member = network.register(network.preset_limit())?;
+            let member = network.register(network.preset_limit()).await?;
             let counter = network.folder.join(format!("node-{i}.counter"));
             let proofs = MemberProofs {
                 counter: MessageIdCounter::open(counter, member.limit)
@@ -148,7 +164,12 @@ impl Network {
         Ok(network)
     }
 
-    fn empty(keep: Option<&Path>, key: &Arc<Key>) -> Result<Self, NetworkError> {
+    fn empty(
+        keep: Option<&Path>,
+        preset: NetworkPreset,
+        chain: Option<OnChain>,
+        key: &Arc<Key>,
+    ) -> Result<Self, NetworkError> {
         let temporary = match keep {
             Some(folder) => {
                 std::fs::create_dir_all(folder).map_err(NetworkError::Folder)?;
@@ -162,14 +183,19 @@ impl Network {
             .map(|dir| dir.path().to_path_buf())
             .or(kept);
         let folder = folder.expect("one of the two was made above");
-        let preset = NetworkPreset::by_name("local")?;
         let relay = RelayConfig::for_network(&preset);
         let generation = relay
             .rln
             .as_ref()
             .map_or(Generation::Hashed, |r| r.policy.generation);
-        let registry = SqliteRegistry::open_or_create(folder.join("members.sqlite"), 100)
-            .map_err(RegistryError::from)?;
+        let registry = match &chain {
+            Some(chain) => chain.registry(),
+            None => {
+                let file = folder.join("members.sqlite");
+                let members = SqliteRegistry::open_or_create(file, 100);
+                Arc::new(members.map_err(RegistryError::from)?)
+            }
+        };
         Ok(Self {
             nodes: Vec::new(),
             topic: PubsubTopic::Static(
@@ -179,8 +205,9 @@ impl Network {
             startup_ms: 0.0,
             prover: Arc::new(Prover::new(Arc::clone(key))),
             generation,
+            chain,
             preset,
-            registry: Arc::new(registry),
+            registry,
             verifier: Verifier::new(key),
             folder,
             _temporary: temporary,
@@ -198,13 +225,16 @@ impl Network {
     }
 
     /// A new identity, registered with a limit of its own.
-    pub(crate) fn register(&self, limit: u32) -> Result<Member, NetworkError> {
+    pub(crate) async fn register(&mut self, limit: u32) -> Result<Member, NetworkError> {
         let mut seed = [0; 32];
         getrandom::fill(&mut seed).map_err(|error| NetworkError::Random(error.into()))?;
         let identity = Identity::from_seed(&seed);
-        let index = self.registry.register(identity.commitment(), limit)?;
-        let window = self.preset.rln.map_or(0, |rln| rln.root_window);
-        let mut view = MembershipView::new(window);
+        let commitment = identity.commitment();
+        let index = match &mut self.chain {
+            Some(chain) => chain.register(&commitment, limit).await?,
+            None => self.registry.register(commitment, limit)?,
+        };
+        let mut view = MembershipView::new(root_window(&self.preset));
         view.refresh(&*self.registry)?;
         Ok(Member {
             identity,
@@ -233,7 +263,7 @@ impl Network {
             static_peers,
             max_connections: 50,
             rln: Some(RlnOptions {
-                registry: Arc::clone(&self.registry) as Arc<dyn Registry>,
+                registry: Arc::clone(&self.registry),
                 verifier: self.verifier.clone(),
                 verifier_threads: 1,
                 batches: BatchPolicy::default(),
@@ -302,6 +332,10 @@ impl Network {
             node.running.stop().await;
         }
     }
+}
+
+fn root_window(preset: &NetworkPreset) -> usize {
+    preset.rln.map_or(0, |rln| rln.root_window)
 }
 
 /// Connected peers of a node.

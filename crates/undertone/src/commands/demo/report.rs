@@ -5,6 +5,7 @@ use comfy_table::{CellAlignment, Table};
 
 use undertone_rln::PoolSnapshot;
 
+use super::chain::Slashing;
 use super::latency::{SizeLatency, WithoutTokens};
 use super::published;
 use super::spam::Spam;
@@ -19,6 +20,9 @@ pub(crate) struct Report {
     /// Time on the clock for preparing a token before its message, mean.
     pub(crate) token_prepare_ms: f64,
     pub(crate) spam: Spam,
+    /// Of a demo on a chain alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) chain: Option<Slashing>,
 }
 
 impl Report {
@@ -41,6 +45,10 @@ impl Report {
             self.spam.attempted
         );
         println!("{}", self.spam_table());
+        if let Some(chain) = &self.chain {
+            println!("Chain: its membership in contract {}", chain.contract);
+            println!("{}", chain_table(chain));
+        }
     }
 
     /// A token is work that was done earlier, so both are told.
@@ -136,8 +144,42 @@ impl Report {
         if !spam.secret_recovered {
             return Err("the spammer's secret was not recovered".to_owned());
         }
+        if let Some(chain) = &self.chain {
+            if !chain.slashed {
+                return Err("the spammer was not slashed on the chain".to_owned());
+            }
+            if chain.nodes_updated < self.nodes {
+                let left = self.nodes - chain.nodes_updated;
+                return Err(format!("{left} nodes still have the spammer in their tree"));
+            }
+        }
         Ok(())
     }
+}
+
+fn chain_table(chain: &Slashing) -> Table {
+    let mut table = table(&["what", "result"]);
+    let rows = [
+        ("its deposit, 10^-18 tokens", chain.deposit.clone()),
+        (
+            "received by the first node's account",
+            chain.received.clone(),
+        ),
+        ("committed by transaction", chain.committed.to_string()),
+        ("slashed by transaction", chain.transaction.to_string()),
+        ("leaf that is empty now", chain.index.to_string()),
+        ("members before", chain.members_before.to_string()),
+        ("members after", chain.members_after.to_string()),
+        (
+            "nodes whose tree is without it",
+            chain.nodes_updated.to_string(),
+        ),
+        ("root, the contract's and theirs", chain.root.clone()),
+    ];
+    for (what, result) in rows {
+        table.add_row([what.to_owned(), result]);
+    }
+    table
 }
 
 /// Mean time for preparing a token between two moments.

@@ -9,7 +9,8 @@ use undertone_message::{MessageHash, WakuMessage};
 use undertone_node::driver::{NodeEvent, ProofSource, TimedEvent};
 use undertone_relay::ProofFailure;
 use undertone_rln::{
-    Epoch, Fr, Generation, Identity, ProofRequest, Prover, RateLimitProof, RlnIdentifier,
+    Epoch, Fr, Generation, Identity, ProofRequest, Prover, RateLimitProof, RecoveredSecret,
+    RlnIdentifier,
 };
 
 use super::DemoError;
@@ -38,6 +39,9 @@ pub(crate) struct Spam {
     pub(crate) spammer_peers_left: usize,
     /// From its first message over the limit to its last peer gone; `None` if never.
     pub(crate) isolated_after_ms: Option<f64>,
+    /// The secret that a node recovered, and that is the spammer's.
+    #[serde(skip)]
+    pub(crate) secret: Option<RecoveredSecret>,
     /// Its limit, for the table.
     #[serde(skip)]
     pub(crate) limit: u32,
@@ -79,7 +83,7 @@ impl ProofSource for ReusedIds {
 
 pub(crate) async fn attack(network: &mut Network, progress: &Progress) -> Result<Spam, DemoError> {
     progress.say("a sixth node joins");
-    let member = network.register(LIMIT)?;
+    let member = network.register(LIMIT).await?;
     let secret = *member.identity.secret();
     let proofs = ReusedIds {
         identity: member.identity,
@@ -105,7 +109,7 @@ pub(crate) async fn attack(network: &mut Network, progress: &Progress) -> Result
     let spammer_id = spammer.running.peer_id;
 
     let mut delivered: Option<BTreeSet<_>> = None;
-    let mut secret_recovered = false;
+    let mut exposed = None;
     let mut disconnected_by = Vec::new();
     let mut last = None;
     for (i, node) in network.nodes.iter_mut().enumerate() {
@@ -120,7 +124,7 @@ pub(crate) async fn attack(network: &mut Network, progress: &Progress) -> Result
                 NodeEvent::SpammerExposed {
                     secret: recovered, ..
                 } => {
-                    secret_recovered |= *recovered.secret() == secret;
+                    exposed = exposed.or(Some(recovered).filter(|it| *it.secret() == secret));
                 }
                 NodeEvent::Graylisted { peer, .. } if peer == spammer_id => {
                     let after = at.saturating_duration_since(over_limit_at);
@@ -136,9 +140,10 @@ pub(crate) async fn attack(network: &mut Network, progress: &Progress) -> Result
     Ok(Spam {
         attempted: ATTEMPTS,
         delivered: delivered.map_or(0, |all| all.len()),
-        secret_recovered,
+        secret_recovered: exposed.is_some(),
         spammer_peers_left,
         isolated_after_ms: isolated.map(|after| after.as_secs_f64() * 1e3),
+        secret: exposed,
         limit: LIMIT,
         disconnected_by,
     })

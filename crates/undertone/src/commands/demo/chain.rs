@@ -1,0 +1,254 @@
+//! `undertone demo --chain`: the members are those of a contract, on a chain of the demo's own.
+
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use tempfile::TempDir;
+use undertone_contracts::abi::RlnMembership;
+use undertone_contracts::{
+    Address, ChainError, Deployment, DevChain, DevChainError, DevChainOptions, Membership, Terms,
+    TxHash, deploy, word_from_field,
+};
+use undertone_membership::evm::{Contract, EvmConfig, EvmError, EvmRegistry, Health, Status};
+use undertone_membership::{MemberIndex, Registry, RegistryError};
+use undertone_rln::{Fr, RecoveredSecret};
+
+use super::DemoError;
+use super::network::Network;
+use super::progress::Progress;
+use crate::commands::rln::element;
+
+/// Account that deploys, and that gives the others tokens for their deposits.
+const OWNER: usize = 0;
+/// Account of the first member; the others follow. It is the one that slashes.
+const FIRST_MEMBER: usize = 1;
+/// How often the chain is asked for a new block: it is on this machine.
+const POLL: Duration = Duration::from_millis(50);
+/// How long a block may take to be followed; it takes a fraction of a second.
+const FOLLOW_LIMIT: Duration = Duration::from_secs(30);
+
+/// What goes wrong with the chain.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum OnChainError {
+    #[error(transparent)]
+    Start(#[from] DevChainError),
+    #[error(transparent)]
+    Chain(#[from] ChainError),
+    #[error(transparent)]
+    Follow(#[from] EvmError),
+    #[error(transparent)]
+    Registry(#[from] RegistryError),
+    #[error("cannot make a folder for what is read of the chain: {0}")]
+    Folder(std::io::Error),
+    #[error("block {block} was not followed within {FOLLOW_LIMIT:?}; is loopback traffic blocked?")]
+    Slow { block: u64 },
+    #[error("member {commitment} is on the chain, and not in what was read of it")]
+    Missing { commitment: String },
+}
+
+/// A chain with the contract, and the one follower whose members all nodes take.
+pub(crate) struct OnChain {
+    registry: Arc<EvmRegistry>,
+    contract: Membership,
+    deployment: Deployment,
+    members: usize,
+    /// Gone at the end, as the chain is: neither is of use without the other.
+    _store: TempDir,
+    chain: DevChain,
+}
+
+/// The spammer's end on the chain.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Slashing {
+    pub(crate) contract: Address,
+    pub(crate) chain_id: u64,
+    pub(crate) token: Address,
+    /// Whether contract and follower have no such member any more, their roots are equal, and the
+    /// deposit was paid out.
+    pub(crate) slashed: bool,
+    pub(crate) commitment: String,
+    pub(crate) index: u32,
+    /// What the spammer had paid, in 10^-18 tokens.
+    pub(crate) deposit: String,
+    /// What the first node's account has more than before, in 10^-18 tokens.
+    pub(crate) received: String,
+    pub(crate) receiver: Address,
+    pub(crate) committed: TxHash,
+    pub(crate) transaction: TxHash,
+    pub(crate) members_before: usize,
+    pub(crate) members_after: usize,
+    /// Nodes whose tree is the contract's, without the spammer.
+    pub(crate) nodes_updated: usize,
+    /// The contract's, which is the follower's too.
+    pub(crate) root: String,
+}
+
+impl OnChain {
+    /// Starts the chain, deploys, and begins to follow; `window` roots are accepted.
+    pub(crate) async fn start(window: usize) -> Result<Self, OnChainError> {
+        let options = DevChainOptions::default();
+        let chain = DevChain::start(&options)?;
+        let owner = chain.account(OWNER)?;
+        // The demo's members have limits below those of the contract in use.
+        let terms = Terms {
+            min_rate_limit: 1,
+            ..Terms::published()
+        };
+        let deployment = deploy(&owner, &terms).await?;
+        let contract = Membership::new(chain.provider().clone(), deployment.membership);
+        let store = tempfile::tempdir().map_err(OnChainError::Folder)?;
+        let followed = Contract {
+            chain_id: options.chain_id,
+            address: deployment.membership,
+        };
+        let urls = vec![chain.endpoint().to_owned()];
+        let file = store.path().join("members.sqlite");
+        let registry = EvmRegistry::start(EvmConfig {
+            poll: POLL,
+            throttle: POLL,
+            ..EvmConfig::new(followed, urls, file, window)
+        })?;
+        Ok(Self {
+            registry: Arc::new(registry),
+            contract,
+            deployment,
+            members: 0,
+            _store: store,
+            chain,
+        })
+    }
+
+    /// The contract as nodes know it.
+    pub(crate) fn registry(&self) -> Arc<dyn Registry> {
+        Arc::clone(&self.registry) as Arc<dyn Registry>
+    }
+
+    /// Registers a member, from an account of its own that can just pay the deposit; returns when
+    /// the follower knows it.
+    pub(crate) async fn register(
+        &mut self,
+        commitment: &Fr,
+        limit: u32,
+    ) -> Result<MemberIndex, OnChainError> {
+        let owner = self.chain.account(OWNER)?;
+        let holder = self.chain.account(FIRST_MEMBER + self.members)?;
+        let (_, price) = self.contract.price(limit).await?;
+        self.deployment
+            .mint(&owner, holder.address(), price)
+            .await?;
+        self.contract.approve(&holder, limit).await?;
+        let registered = self.contract.register(&holder, commitment, limit, &[]);
+        let registered = registered.await?;
+        self.members += 1;
+        self.follow_to(registered.mined.block).await?;
+        let member = self.registry.find(*commitment)?;
+        let member = member.ok_or_else(|| OnChainError::Missing {
+            commitment: element(commitment),
+        })?;
+        Ok(member.index)
+    }
+
+    /// Removes the member with this secret, for its deposit, from the first member's account.
+    async fn slash(&self, secret: &RecoveredSecret) -> Result<Slashing, OnChainError> {
+        let account = self.chain.account(FIRST_MEMBER)?;
+        let receiver = account.address();
+        let token = self.deployment.token;
+        let commitment = secret.commitment();
+        let present = self.contract.info(&commitment).await?;
+        let deposit = present.map(|info| info.deposit).unwrap_or_default();
+        let members_before = self.members();
+        let balance = self.contract.balance(receiver, token).await?;
+
+        let secret = secret.secret();
+        let committed = self.contract.commit_slash(&account, secret, receiver);
+        let committed = committed.await?;
+        let slashed = self.contract.slash(&account, secret, receiver).await?;
+        self.follow_to(slashed.mined.block).await?;
+
+        let received = self.contract.balance(receiver, token).await?;
+        let received = received.saturating_sub(balance);
+        let is_gone = self.contract.info(&commitment).await?.is_none();
+        let is_gone = is_gone && self.registry.find(commitment)?.is_none();
+        let root = self.root();
+        let is_same =
+            word_from_field(&root) == self.contract.read(RlnMembership::rootCall {}).await?;
+        Ok(Slashing {
+            contract: self.contract.address(),
+            chain_id: self.contract.chain_id().await?,
+            token,
+            slashed: is_gone && is_same && received == deposit,
+            commitment: element(&commitment),
+            index: slashed.index,
+            deposit: deposit.to_string(),
+            received: received.to_string(),
+            receiver,
+            committed: committed.hash,
+            transaction: slashed.mined.hash,
+            members_before,
+            members_after: self.members(),
+            nodes_updated: 0,
+            root: element(&root),
+        })
+    }
+
+    /// Waits until everything up to a block is known and was compared with the contract's root.
+    async fn follow_to(&self, block: u64) -> Result<(), OnChainError> {
+        let registry = Arc::clone(&self.registry);
+        let known = move |status: &Status| match status.health {
+            Health::Synced { block: at } => at >= block,
+            _ => false,
+        };
+        let waiting = tokio::task::spawn_blocking(move || {
+            let status = registry.wait_until(FOLLOW_LIMIT, known);
+            known(&status)
+        });
+        match waiting.await {
+            Ok(true) => Ok(()),
+            // A panic in waiting was printed.
+            Ok(false) | Err(_) => Err(OnChainError::Slow { block }),
+        }
+    }
+
+    /// Of the follower's tree.
+    fn root(&self) -> Fr {
+        let view = self.registry.view();
+        let view = view.lock().unwrap_or_else(PoisonError::into_inner);
+        view.tree().root()
+    }
+
+    /// Leaves that are not empty, as the follower knows them.
+    fn members(&self) -> usize {
+        let view = self.registry.view();
+        let view = view.lock().unwrap_or_else(PoisonError::into_inner);
+        view.tree().occupied()
+    }
+}
+
+/// Slashes the spammer whose secret the nodes have recovered, and waits until all of them know.
+pub(crate) async fn punish(
+    network: &Network,
+    secret: &RecoveredSecret,
+    progress: &Progress,
+) -> Result<Option<Slashing>, DemoError> {
+    let Some(chain) = &network.chain else {
+        return Ok(None);
+    };
+    progress.say("slashing the spammer on the chain");
+    let mut slashing = chain.slash(secret).await?;
+    let version = chain.registry.version().map_err(OnChainError::from)?.0;
+    let deadline = Instant::now() + FOLLOW_LIMIT;
+    for node in &network.nodes {
+        while Instant::now() < deadline {
+            let state = node.running.handle.rln().await.ok().flatten();
+            let known = state.map(|state| state.membership);
+            if known.is_some_and(|known| known.version >= version) {
+                slashing.nodes_updated +=
+                    usize::from(known.is_some_and(|it| it.members == slashing.members_after));
+                break;
+            }
+            tokio::time::sleep(POLL).await;
+        }
+    }
+    Ok(Some(slashing))
+}
