@@ -18,6 +18,8 @@ use undertone_rln::IdentityFile;
 /// In the middle of an epoch of 600 s.
 const T: &str = "1700000100000000000";
 
+const SYNC: &str = "registry sync --rpc RPC --contract CONTRACT --store members";
+
 struct Place {
     folder: TempDir,
     chain: DevChain,
@@ -116,6 +118,7 @@ fn a_membership_is_extended_erased_and_paid_back() {
     assert_eq!(place.status()["state"], "expired");
     place.json(&format!("rln erase {member} --identity alice"));
     assert_eq!(place.status()["state"], "none");
+    assert_eq!(place.json(SYNC)["members"], 0);
     assert_eq!(
         place.json(&format!("rln withdraw {member}"))["done"],
         "withdrawn"
@@ -123,6 +126,17 @@ fn a_membership_is_extended_erased_and_paid_back() {
     let (code, said) = place.fails(&format!("rln withdraw {member}"));
     assert_eq!(code, 1, "{said}");
     assert!(said.contains("no deposit"), "{said}");
+}
+
+#[test]
+#[ignore = "needs anvil: cargo xtask test --only contracts"]
+fn what_is_erased_lazily_keeps_its_leaf() {
+    let place = Place::new();
+    wait(place.chain.advance(2000)).unwrap();
+    let member = "--rpc RPC --contract CONTRACT --eth-key-file slasher --identity alice";
+    place.json(&format!("rln erase {member} --lazily"));
+    assert_eq!(place.status()["state"], "none");
+    assert_eq!(place.json(SYNC)["members"], 1);
 }
 
 #[test]
@@ -220,7 +234,6 @@ fn registering_shows_the_price_and_asks() {
 fn a_contract_is_read_into_a_file_and_compared() {
     let place = Place::new();
     place.json("rln keygen --out bob");
-    let sync = "registry sync --rpc RPC --contract CONTRACT --store members";
     let register = "--identity bob --yes --eth-key-file owner";
     let root = || {
         let (contract, _) = place.library();
@@ -228,7 +241,7 @@ fn a_contract_is_read_into_a_file_and_compared() {
         hex::encode(word.to_le_bytes::<32>())
     };
 
-    let first = place.json(sync);
+    let first = place.json(SYNC);
     assert_eq!(
         (&first["members"], &first["chain_id"]),
         (&1.into(), &31_337.into())
@@ -237,7 +250,7 @@ fn a_contract_is_read_into_a_file_and_compared() {
     place.json(&format!(
         "rln register --rpc RPC --contract CONTRACT {register}"
     ));
-    let second = place.json(sync);
+    let second = place.json(SYNC);
     assert_eq!(second["members"], 2);
     assert_eq!(second["root"], root());
     assert_ne!(second["root"], first["root"]);
@@ -248,11 +261,11 @@ fn a_contract_is_read_into_a_file_and_compared() {
     assert!(second["requests"].as_u64() > Some(0), "{second}");
     assert!(second["received_bytes"].as_u64() > Some(0), "{second}");
 
-    let other = format!("{sync} --chain-id 1 --patience-s 0");
+    let other = format!("{SYNC} --chain-id 1 --patience-s 0");
     let (code, said) = place.fails(&other);
     assert_eq!(code, 1, "{said}");
     assert!(said.contains("chain 31337"), "{said}");
-    let elsewhere = format!("{sync}2 --chain-id 1 --patience-s 0");
+    let elsewhere = format!("{SYNC}2 --chain-id 1 --patience-s 0");
     let (code, said) = place.fails(&elsewhere);
     assert_eq!(code, 1, "{said}");
     assert!(said.contains("chain"), "{said}");
