@@ -1,7 +1,7 @@
 //! The membership contract on an Ethereum-like chain: its artifacts, its bindings, transactions.
 //!
 //! [`abi`] lists what the contract understands. An [`Account`] signs and sends transactions and
-//! waits for their receipts; [`deploy`] puts the contract with a test token on a chain; a
+//! waits for their receipts; [`deploy()`] puts the contract with a test token on a chain; a
 //! [`Membership`] is a deployed one and what a holder or a slasher does with it. [`DevChain`] starts
 //! a chain of one's own.
 //!
