@@ -35,7 +35,7 @@ pub enum LoadError {
 #[derive(Clone, Debug)]
 pub struct MembershipView {
     tree: MerkleTree,
-    roots: RootWindow,
+    newest: RootWindow,
     window: usize,
     version: Version,
     revision: u64,
@@ -50,7 +50,7 @@ impl MembershipView {
     pub fn new(capacity: usize) -> Self {
         Self {
             tree: MerkleTree::new(),
-            roots: RootWindow::new(capacity),
+            newest: RootWindow::new(capacity),
             window: capacity,
             version: Version::default(),
             revision: 0,
@@ -83,7 +83,7 @@ impl MembershipView {
         view.tree = snapshot.tree;
         view.version = Version(snapshot.version);
         for root in snapshot.roots {
-            view.roots.push(root);
+            view.newest.push(root);
         }
         view.offer_roots();
         Ok(Some(view))
@@ -94,7 +94,7 @@ impl MembershipView {
     /// # Errors
     /// [`SnapshotError::Io`].
     pub fn save(&self, path: &Path, registry: RegistryId) -> Result<(), SnapshotError> {
-        snapshot::save(path, registry.0, self.version.0, &self.tree, &self.roots)
+        snapshot::save(path, registry.0, self.version.0, &self.tree, &self.newest)
     }
 
     /// Takes in what happened since the last call; tells whether anything did.
@@ -122,7 +122,7 @@ impl MembershipView {
             self.apply(old)?;
             for change in new {
                 self.apply(std::slice::from_ref(change))?;
-                self.roots.push(self.tree.root());
+                self.newest.push(self.tree.root());
             }
             self.offer_roots();
             if reached_end {
@@ -184,7 +184,7 @@ impl MembershipView {
 
     fn offer_roots(&mut self) {
         let mut accepted = RootWindow::new(2 * self.window);
-        for root in self.orphans.iter().chain(self.roots.iter()) {
+        for root in self.orphans.iter().chain(self.newest.iter()) {
             accepted.push(*root);
         }
         self.accepted = accepted;

@@ -9,6 +9,7 @@ use std::{
 };
 
 use libp2p::Multiaddr;
+use undertone_membership::evm::Contract;
 use undertone_message::{NetworkPreset, RlnParams, Shard};
 use undertone_rln::{BatchPolicy, PoolConfig};
 
@@ -79,8 +80,10 @@ pub struct RestListen {
 pub struct RlnConfig {
     /// The network's parameters.
     pub params: RlnParams,
-    /// SQLite file of the membership registry.
+    /// SQLite file of the membership registry, unless it is a contract.
     pub registry: PathBuf,
+    /// The contract that is the membership registry.
+    pub chain: Option<ChainConfig>,
     /// Where our identity is kept; without the file the node verifies but cannot publish.
     pub identity_file: PathBuf,
     /// Messages per epoch that our membership allows.
@@ -97,6 +100,17 @@ pub struct RlnConfig {
     pub verifier_threads: usize,
     /// When they check proofs together.
     pub batches: BatchPolicy,
+}
+
+/// A membership contract and the way to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChainConfig {
+    /// The contract.
+    pub contract: Contract,
+    /// Endpoints, the preferred one first.
+    pub urls: Vec<String>,
+    /// Where what is known of it is kept.
+    pub store: PathBuf,
 }
 
 /// What is logged and how.

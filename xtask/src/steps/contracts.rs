@@ -1,4 +1,5 @@
-//! The membership contract: installs its packages, compares it with what is checked in, tests it.
+//! The membership contract: installs its packages, compares it with what is checked in, tests it and
+//! those who follow it.
 
 use std::fs;
 use std::io;
@@ -14,17 +15,26 @@ mod tests;
 const STAMP: &str = "node_modules/.undertone-package-lock.json";
 const LOCK: &str = "package-lock.json";
 
-/// Tests of other packages that need a chain, and that the unit step therefore ignores.
-const ON_A_CHAIN: [&str; 9] = [
-    "test",
-    "--package",
-    "undertone",
-    "--test",
-    "chain_cli",
-    "--test",
-    "demo",
-    "--",
-    "--ignored",
+/// The tests that need a chain. Those outside of `undertone-contracts` are ignored everywhere else.
+const TESTS: [&[&str]; 3] = [
+    &["test", "--package", "undertone-contracts"],
+    &[
+        "test",
+        "--package",
+        "undertone-membership",
+        "--test=chain",
+        "--",
+        "--ignored",
+    ],
+    &[
+        "test",
+        "--package",
+        "undertone",
+        "--test=chain_cli",
+        "--test=demo",
+        "--",
+        "--ignored",
+    ],
 ];
 
 /// Runs the step; `npm` is known to be there.
@@ -49,10 +59,13 @@ pub(super) fn run(root: &Path, npm: &str) -> Outcome {
         Outcome::Passed => {}
         stale => return stale,
     }
-    match cargo(root, &["test", "--package", "undertone-contracts"], &[]) {
-        Outcome::Passed => cargo(root, &ON_A_CHAIN, &[]),
-        failed => failed,
+    for args in TESTS {
+        match cargo(root, args, &[]) {
+            Outcome::Passed => {}
+            failed => return failed,
+        }
     }
+    Outcome::Passed
 }
 
 /// Whether `node_modules` is what the lock file asks for.

@@ -67,9 +67,8 @@ impl Worker {
                     false => Failure::Other,
                 });
                 // Asking for less may do; if it cannot be less, the endpoint is of no use.
-                if error.may_be_too_much() && self.follower.next() == before {
-                    self.endpoints.blame(at, &error);
-                } else if error.may_be_too_much() && self.follower.next() == Next::Ask(Ask::Head) {
+                let next = self.follower.next();
+                if error.may_be_too_much() && (next == before || next == Next::Ask(Ask::Head)) {
                     self.endpoints.blame(at, &error);
                 }
                 return self.report_failure(at, &error);

@@ -28,13 +28,13 @@ impl MembershipView {
     pub(crate) fn accept(&mut self, recent: &[Step], refill: bool) {
         let recent = &recent[recent.len().saturating_sub(self.window)..];
         if refill {
-            self.roots = RootWindow::new(self.window);
+            self.newest = RootWindow::new(self.window);
         }
         let revision = self.revision;
         self.set(recent.iter().rev().map(|step| (step.index, step.before)));
         for step in recent {
             self.set([(step.index, step.after)]);
-            self.roots.push(self.tree.root());
+            self.newest.push(self.tree.root());
         }
         self.revision = revision + 1;
         self.offer_roots();
@@ -49,15 +49,15 @@ impl MembershipView {
             self.set([(step.index, step.before)]);
         }
         self.set(undone.iter().map(|step| (step.index, step.before)));
-        gone.retain(|root| self.roots.contains(root));
+        gone.retain(|root| self.newest.contains(root));
         let mut kept = RootWindow::new(self.window);
-        for root in self.roots.iter().filter(|root| !gone.contains(root)) {
+        for root in self.newest.iter().filter(|root| !gone.contains(root)) {
             kept.push(*root);
         }
         for root in gone.iter().rev() {
             self.orphans.push(*root);
         }
-        self.roots = kept;
+        self.newest = kept;
         self.version = to;
         self.offer_roots();
     }

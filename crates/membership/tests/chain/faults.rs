@@ -22,6 +22,7 @@ const USELESS: [Mode; 10] = [
 /// The only endpoint turns bad: the roots known before stay, nothing is added, and it says so. It
 /// turns good again: all is well.
 #[test]
+#[ignore = "needs anvil; cargo xtask test --only contracts"]
 fn alone() {
     let rig = Rig::start();
     let proxy = Proxy::start(rig.chain.endpoint(), Mode::Honest);
@@ -57,6 +58,7 @@ fn alone() {
 
 /// An endpoint is asked for its chain before anything else.
 #[test]
+#[ignore = "needs anvil; cargo xtask test --only contracts"]
 fn another_chain() {
     let rig = Rig::start();
     rig.register(1);
@@ -76,6 +78,7 @@ fn another_chain() {
 
 /// With a second endpoint nothing is lost.
 #[test]
+#[ignore = "needs anvil; cargo xtask test --only contracts"]
 fn with_another() {
     let rig = Rig::start();
     let proxy = Proxy::start(rig.chain.endpoint(), Mode::Honest);
@@ -99,6 +102,7 @@ fn with_another() {
 /// An endpoint that leaves logs out is found out by the root; if it is the only one, the leaves are
 /// read instead.
 #[test]
+#[ignore = "needs anvil; cargo xtask test --only contracts"]
 fn logs_are_left_out() {
     for mode in [Mode::NoLogs, Mode::HalfTheLogs] {
         let rig = Rig::start();
@@ -111,6 +115,7 @@ fn logs_are_left_out() {
 
 /// An endpoint that gives the logs of few blocks at a time is asked for fewer.
 #[test]
+#[ignore = "needs anvil; cargo xtask test --only contracts"]
 fn short_ranges() {
     let rig = Rig::start();
     let proxy = Proxy::start(rig.chain.endpoint(), Mode::ShortRanges(4));

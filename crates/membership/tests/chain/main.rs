@@ -1,4 +1,9 @@
-//! Following the contract on a real chain.
+//! Following the contract on a real chain. That needs anvil: the tests are ignored here and run by
+//! `cargo xtask test --only contracts`.
+#![allow(
+    clippy::unwrap_used,
+    reason = "only test functions are exempt, and these helpers serve them"
+)]
 
 mod faults;
 mod proxy;

@@ -6,6 +6,7 @@ use undertone_rln::Fr;
 use crate::rig::Rig;
 
 #[test]
+#[ignore = "needs anvil; cargo xtask test --only contracts"]
 fn members_come_and_go() {
     let rig = Rig::start();
     (1..=12).for_each(|member| rig.register(member));
@@ -39,6 +40,7 @@ fn members_come_and_go() {
 
 /// Another follower of the same log arrives at the same tree.
 #[test]
+#[ignore = "needs anvil; cargo xtask test --only contracts"]
 fn the_log_is_that_of_any_registry() {
     let rig = Rig::start();
     (1..=7).for_each(|member| rig.register(member));
@@ -56,6 +58,7 @@ fn the_log_is_that_of_any_registry() {
 
 /// Over a WebSocket a new block is known without asking for it.
 #[test]
+#[ignore = "needs anvil; cargo xtask test --only contracts"]
 fn blocks_are_announced_over_a_web_socket() {
     let rig = Rig::start();
     let url = rig.chain.endpoint().replace("http://", "ws://");

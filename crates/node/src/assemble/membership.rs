@@ -1,15 +1,16 @@
 //! Rate limiting from the configuration: registry, verifier, and our own membership if we have one.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use undertone_membership::evm::{EvmConfig, EvmRegistry};
 use undertone_membership::{MembershipView, Registry, RegistryError, SqliteRegistry};
 use undertone_rln::{
     Generation, IdentityFile, Key, MessageIdCounter, Prover, TableFileOutcome, Verifier,
 };
 
 use super::AssembleError;
-use crate::config::RlnConfig;
+use crate::config::{ChainConfig, RlnConfig};
 use crate::driver::{MemberProofs, PooledProofs, ProofSource, RlnOptions, StartError};
 
 pub(super) fn open(
@@ -18,17 +19,21 @@ pub(super) fn open(
 ) -> Result<RlnOptions, AssembleError> {
     let key = Key::load()?;
     let limit = u32::try_from(config.params.user_message_limit).unwrap_or(u32::MAX);
-    let registry = Arc::new(
-        SqliteRegistry::open_or_create(&config.registry, limit).map_err(RegistryError::from)?,
-    );
-    let view = followed(&config.tree_file, &*registry, relay.root_window)?;
+    let Members {
+        registry,
+        view,
+        snapshot_file,
+    } = match &config.chain {
+        Some(chain) => contract(chain, relay.root_window)?,
+        None => file(config, limit, relay.root_window)?,
+    };
     let candidate = Candidate {
         config: config.clone(),
         generation: relay.policy.generation,
         epoch_size_s: relay.policy.epoch_size_s,
         key: Arc::clone(&key),
-        registry: Arc::clone(&registry) as Arc<dyn Registry>,
-        view: Arc::new(Mutex::new(view)),
+        registry: Arc::clone(&registry),
+        view,
     };
     let view = Arc::clone(&candidate.view);
     let proofs = match candidate.look()? {
@@ -43,7 +48,6 @@ pub(super) fn open(
         }
         Standing::NotRegistered => {
             tracing::warn!(
-                registry = %config.registry.display(),
                 identity_file = %config.identity_file.display(),
                 "the identity is not registered: this node relays but cannot publish; register \
                  it with `undertone rln register`"
@@ -59,6 +63,39 @@ pub(super) fn open(
         proofs,
         joining: Some(Box::new(move || candidate.joined())),
         view,
+        snapshot_file,
+    })
+}
+
+/// Where members are known from.
+struct Members {
+    registry: Arc<dyn Registry>,
+    view: Arc<Mutex<MembershipView>>,
+    snapshot_file: Option<PathBuf>,
+}
+
+/// The contract. It is followed by a thread of its own; this does not wait for it.
+fn contract(chain: &ChainConfig, root_window: usize) -> Result<Members, AssembleError> {
+    let registry = EvmRegistry::start(EvmConfig::new(
+        chain.contract,
+        chain.urls.clone(),
+        chain.store.clone(),
+        root_window,
+    ))?;
+    Ok(Members {
+        view: registry.view(),
+        registry: Arc::new(registry),
+        snapshot_file: None,
+    })
+}
+
+fn file(config: &RlnConfig, limit: u32, root_window: usize) -> Result<Members, AssembleError> {
+    let registry =
+        SqliteRegistry::open_or_create(&config.registry, limit).map_err(RegistryError::from)?;
+    let view = followed(&config.tree_file, &registry, root_window)?;
+    Ok(Members {
+        registry: Arc::new(registry),
+        view: Arc::new(Mutex::new(view)),
         snapshot_file: Some(config.tree_file.clone()),
     })
 }

@@ -18,6 +18,7 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use undertone_membership::RegistryError;
+use undertone_membership::evm::EvmError;
 use undertone_message::PubsubTopic;
 use undertone_relay::RelayConfig;
 use undertone_rln::{CounterError, IdentityFileError, KeyError};
@@ -26,6 +27,10 @@ use crate::config::NodeConfig;
 use crate::delivery_log::DeliveryLog;
 use crate::driver::{NodeOptions, RunningNode, StartError, start};
 use crate::rest::{self, RestConfig};
+
+/// How long a message whose root is not known waits for the registry: an endpoint's answer, or a
+/// second endpoint's after the first one's time is up, as a rule.
+const ROOT_PATIENCE_NS: u64 = 12_000_000_000;
 
 /// Why a configured node did not start.
 #[derive(Debug, Error)]
@@ -64,6 +69,9 @@ pub enum AssembleError {
         /// What the system says.
         error: std::io::Error,
     },
+    /// The contract that is the registry.
+    #[error(transparent)]
+    Chain(#[from] EvmError),
     /// The registry.
     #[error(transparent)]
     Registry(#[from] RegistryError),
@@ -195,8 +203,9 @@ pub async fn assemble(config: &NodeConfig) -> Result<Assembled, AssembleError> {
 pub fn relay_config(config: &NodeConfig) -> RelayConfig {
     let mut relay = RelayConfig::for_network(&config.network);
     gossip::apply(&mut relay.gossip, &config.gossip);
-    if config.rln.is_none() {
-        relay.rln = None;
+    match &mut relay.rln {
+        Some(rln) if config.rln.is_some() => rln.root_patience_ns = ROOT_PATIENCE_NS,
+        rln => *rln = None,
     }
     relay
 }

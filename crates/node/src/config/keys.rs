@@ -162,6 +162,30 @@ pub const KEYS: &[Key] = {
             "membership registry [<data-dir>/registry.sqlite]",
         ),
         key(
+            "rln-eth-rpc",
+            TextList,
+            "a list of http(s):// or ws(s):// URLs",
+            "endpoints of the chain with the membership contract; the first is preferred [none: rln-registry]",
+        ),
+        key(
+            "rln-eth-contract",
+            Text,
+            "an address, 0x and 40 hexadecimal digits",
+            "membership contract, with rln-eth-rpc",
+        ),
+        key(
+            "rln-eth-chain-id",
+            Integer,
+            "a number, 1 or more",
+            "chain of the contract, with rln-eth-rpc",
+        ),
+        key(
+            "rln-eth-store",
+            Text,
+            PATH,
+            "what is known of the contract [<data-dir>/rln-chain.sqlite]",
+        ),
+        key(
             "rln-identity-file",
             Text,
             PATH,

@@ -221,16 +221,20 @@ impl EventLoop {
                     desc: None,
                 }
             }
-            Some(_) if self.relay.roots().is_empty() => ProtocolHealth {
-                protocol: "Rln Relay",
-                status: HealthStatus::Synchronizing,
-                desc: Some("the registry has no members yet".to_owned()),
-            },
-            Some(_) => ProtocolHealth {
-                protocol: "Rln Relay",
-                status: HealthStatus::Ready,
-                desc: None,
-            },
+            Some(rln) => {
+                let empty = self.relay.roots().is_empty();
+                let nobody = || empty.then(|| "the registry has no members yet".to_owned());
+                let desc = rln.trouble().or_else(nobody);
+                let status = match desc {
+                    None => HealthStatus::Ready,
+                    Some(_) => HealthStatus::Synchronizing,
+                };
+                ProtocolHealth {
+                    protocol: "Rln Relay",
+                    status,
+                    desc,
+                }
+            }
         };
         let ready = relay.status == HealthStatus::Ready
             && matches!(rln.status, HealthStatus::Ready | HealthStatus::NotMounted);

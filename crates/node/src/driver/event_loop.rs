@@ -118,6 +118,11 @@ impl EventLoop {
             self.handle(follow_up);
         }
         self.gate.set_closed(self.relay.is_saturated());
+        if self.relay.wants_roots()
+            && let Some(rln) = &self.rln
+        {
+            rln.hurry();
+        }
     }
 
     fn handle(&mut self, input: Input) {

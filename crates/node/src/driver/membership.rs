@@ -63,11 +63,12 @@ impl Follower {
         self.save(&mut saved);
     }
 
-    /// Tells the event loop of a version that it has not heard of.
-    fn tell(&mut self, told: &mut Option<Version>) -> Result<(), Ended> {
+    /// Tells the event loop of a state that it has not heard of. The version alone does not say: a
+    /// chain may be reorganised and come to the same number.
+    fn tell(&mut self, told: &mut Option<u64>) -> Result<(), Ended> {
         let (roots, now) = {
             let view = lock(&self.view);
-            if told.replace(view.version()) == Some(view.version()) {
+            if told.replace(view.revision()) == Some(view.revision()) {
                 return Ok(());
             }
             let roots = view.roots().clone();

@@ -155,6 +155,7 @@ pub(crate) struct RlnService {
     verify: VerifierPool,
     publisher: Option<Publisher>,
     membership: MembershipSnapshot,
+    registry: Arc<dyn Registry>,
     /// Dropped: tells the membership thread to stop.
     stop: std_mpsc::Sender<()>,
     follower: thread::JoinHandle<()>,
@@ -170,6 +171,7 @@ impl RlnService {
         let verify = VerifierPool::start(&options.verifier, options.batches, threads, &events)?;
         let start = |source| Publisher::start(source, events.clone());
         let publisher = options.proofs.map(start).transpose()?;
+        let registry = Arc::clone(&options.registry);
         let follower = Follower {
             joining: options.joining.filter(|_| publisher.is_none()),
             registry: options.registry,
@@ -185,6 +187,7 @@ impl RlnService {
             verify,
             publisher,
             membership: MembershipSnapshot::default(),
+            registry,
             stop,
             follower,
         })
@@ -199,6 +202,16 @@ impl RlnService {
 
     pub(crate) fn set_membership(&mut self, now: MembershipSnapshot) {
         self.membership = now;
+    }
+
+    /// Has the registry look for news soon.
+    pub(crate) fn hurry(&self) {
+        self.registry.hurry();
+    }
+
+    /// Why the membership may not be the newest.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        self.registry.trouble()
     }
 
     /// From now on the node can publish.

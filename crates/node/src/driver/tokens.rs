@@ -155,7 +155,7 @@ impl Shared {
     fn reserve(&self, epoch: Epoch) -> Result<Result<Token, Reserved>, ProofFailure> {
         lock(&self.pool).sending = true;
         let reserved = lock(&self.counter).reserve(epoch);
-        let root_version = lock(&self.view).version().0;
+        let root_version = lock(&self.view).revision();
         let mut state = lock(&self.pool);
         state.sending = false;
         state.sends += 1;
@@ -231,7 +231,7 @@ impl Shared {
         let begun = Instant::now();
         let (path, root_version) = {
             let view = lock(&self.view);
-            (view.path(self.index), view.version().0)
+            (view.path(self.index), view.revision())
         };
         let mut moved = match member.take() {
             Some(member) => member,
@@ -270,7 +270,7 @@ impl Shared {
             next_epoch_at_ns: epoch.0.saturating_add(1).saturating_mul(epoch_ns),
             upcoming,
             limit,
-            root_version: lock(&self.view).version().0,
+            root_version: lock(&self.view).revision(),
         }
     }
 }

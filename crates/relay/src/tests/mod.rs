@@ -10,6 +10,7 @@ mod forge;
 mod net;
 mod order;
 mod publish;
+mod race;
 mod real;
 mod rootless;
 mod solo;

@@ -20,7 +20,7 @@ pub(super) struct Transport {
 #[derive(Debug)]
 enum Kind {
     Http { url: String, agent: ureq::Agent },
-    Ws(Socket),
+    Ws(Box<Socket>),
 }
 
 impl Transport {
@@ -45,7 +45,7 @@ impl Transport {
                     .build()
                     .into(),
             },
-            "ws" | "wss" => Kind::Ws(Socket::new(url, host, scheme == "wss")),
+            "ws" | "wss" => Kind::Ws(Box::new(Socket::new(url, host, scheme == "wss"))),
             _ => return Err(bad()),
         };
         Ok(Self {

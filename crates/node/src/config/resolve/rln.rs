@@ -2,11 +2,12 @@
 
 use std::{ops::RangeInclusive, path::PathBuf, thread::available_parallelism};
 
+use undertone_membership::evm::Contract;
 use undertone_message::{NetworkPreset, RlnParams};
 use undertone_rln::{BatchPolicy, PoolConfig};
 
 use super::Resolver;
-use crate::config::{ConfigError, RlnConfig};
+use crate::config::{ChainConfig, ConfigError, RlnConfig};
 
 const NS_PER_MS: u64 = 1_000_000;
 const NS_PER_S: u64 = 1_000_000_000;
@@ -36,6 +37,7 @@ impl Resolver<'_> {
         }
         Ok(Some(RlnConfig {
             params,
+            chain: self.chain(in_data_dir(&self.raw.rln_eth_store, "rln-chain.sqlite"))?,
             registry: in_data_dir(&self.raw.rln_registry, "registry.sqlite"),
             identity_file: in_data_dir(&self.raw.rln_identity_file, "rln-identity.json"),
             message_limit,
@@ -45,6 +47,30 @@ impl Resolver<'_> {
             tokens: self.tokens(&params)?,
             verifier_threads: self.verifier_threads()?,
             batches: self.batches()?,
+        }))
+    }
+
+    /// The contract, if there are endpoints to find it at.
+    fn chain(&self, store: PathBuf) -> Result<Option<ChainConfig>, ConfigError> {
+        let raw = &self.raw;
+        let Some(urls) = raw.rln_eth_rpc.clone().filter(|urls| !urls.is_empty()) else {
+            return match raw.rln_eth_contract.is_some() || raw.rln_eth_chain_id.is_some() {
+                true => Err(self.bad("rln-eth-rpc")),
+                false => Ok(None),
+            };
+        };
+        if urls.iter().any(|url| !url.contains("://")) {
+            return Err(self.bad("rln-eth-rpc"));
+        }
+        let address = self.raw.rln_eth_contract.as_deref().unwrap_or_default();
+        let chain_id = self.raw.rln_eth_chain_id.filter(|id| *id > 0);
+        Ok(Some(ChainConfig {
+            contract: Contract {
+                chain_id: chain_id.ok_or_else(|| self.bad("rln-eth-chain-id"))?,
+                address: address.parse().map_err(|_| self.bad("rln-eth-contract"))?,
+            },
+            urls,
+            store,
         }))
     }
 

@@ -1,0 +1,269 @@
+//! Members who come while messages are under way, in virtual time: a relay that hears of them late
+//! drops no message that is valid.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use proptest::prelude::*;
+use undertone_gossip::Time;
+use undertone_membership::{
+    Change, ChangeKind, Member, MemberIndex, MembershipView, Registry, RegistryError, RegistryId,
+    Version,
+};
+use undertone_rln::{Fr, MerkleTree, Rejection as Why, fr_to_le, rate_commitment};
+
+use super::forge::{NOW_NS, attach, config, plain_at, proof_of};
+use super::solo::{Solo, delivered, rejections, tickets};
+use crate::{Input, Output, Rejection};
+
+const WINDOW: usize = 50;
+const PATIENCE: Duration = Duration::from_secs(12);
+/// The registry is asked so often when nothing is missing.
+const POLL: Duration = Duration::from_secs(4);
+/// The registry answers within this: the question under way, and the one after it.
+const MAX_ANSWER_MS: u64 = 5_900;
+const LIMIT: u32 = 20;
+/// Three neighbours have room for 16 messages each.
+const MAX_STEPS: usize = 48;
+const FIRST_MEMBERS: u64 = 60;
+
+/// A registry of which the first `.0` changes have happened.
+struct Log(u64);
+
+fn commitment(version: u64) -> Fr {
+    Fr::from(version)
+}
+
+fn change(version: u64) -> Change {
+    Change {
+        version: Version(version),
+        index: MemberIndex::new(version as u32 - 1).unwrap(),
+        kind: ChangeKind::Registered {
+            commitment: commitment(version),
+            limit: LIMIT,
+        },
+    }
+}
+
+/// The root of each version, by a tree of its own.
+fn roots() -> &'static [Fr] {
+    static ROOTS: OnceLock<Vec<Fr>> = OnceLock::new();
+    ROOTS.get_or_init(|| {
+        let mut tree = MerkleTree::new();
+        let mut roots = vec![tree.root()];
+        for version in 1..=FIRST_MEMBERS + MAX_STEPS as u64 {
+            let leaf = rate_commitment(commitment(version), LIMIT);
+            tree.set(version as u32 - 1, leaf).unwrap();
+            roots.push(tree.root());
+        }
+        roots
+    })
+}
+
+/// A view of the first members.
+fn first_members() -> MembershipView {
+    static VIEW: OnceLock<MembershipView> = OnceLock::new();
+    let view = VIEW.get_or_init(|| {
+        let mut view = MembershipView::new(WINDOW);
+        view.refresh(&Log(FIRST_MEMBERS)).unwrap();
+        view
+    });
+    view.clone()
+}
+
+impl Registry for Log {
+    fn id(&self) -> RegistryId {
+        RegistryId([1; 16])
+    }
+
+    fn register(&self, _: Fr, _: u32) -> Result<MemberIndex, RegistryError> {
+        Err(RegistryError::ReadOnly)
+    }
+
+    fn remove(&self, _: MemberIndex) -> Result<(), RegistryError> {
+        Err(RegistryError::ReadOnly)
+    }
+
+    fn find(&self, _: Fr) -> Result<Option<Member>, RegistryError> {
+        Ok(None)
+    }
+
+    fn members(&self) -> Result<Vec<Member>, RegistryError> {
+        Ok(Vec::new())
+    }
+
+    fn version(&self) -> Result<Version, RegistryError> {
+        Ok(Version(self.0))
+    }
+
+    fn changes_since(&self, known: Version, most: usize) -> Result<Vec<Change>, RegistryError> {
+        Ok((known.0 + 1..=self.0).map(change).take(most).collect())
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    /// Somebody becomes a member.
+    Register,
+    /// A message comes, proved against the root of so many changes before.
+    Message { behind: u64 },
+    /// A message comes whose root never was.
+    MadeUp,
+}
+
+/// A step and the time since the one before, milliseconds.
+fn step() -> impl Strategy<Value = (u64, Step)> {
+    let step = prop_oneof![
+        4 => Just(Step::Register),
+        4 => prop_oneof![3 => Just(0), 1 => 0..WINDOW as u64]
+            .prop_map(|behind| Step::Message { behind }),
+        1 => Just(Step::MadeUp),
+    ];
+    (prop_oneof![3 => 0..400_u64, 1 => 0..6_000_u64], step)
+}
+
+/// A relay with its view of the registry, and what became of the messages.
+struct Race {
+    solo: Solo,
+    view: MembershipView,
+    version: u64,
+    answer: Duration,
+    /// The version that an answer under way tells of, and when it comes.
+    asked: Option<(u64, Time)>,
+    poll_at: Time,
+    /// Messages by their number: when each came.
+    valid: BTreeMap<String, Time>,
+    made_up: usize,
+    refused: usize,
+}
+
+impl Race {
+    fn new(answer_ms: u64) -> Self {
+        let mut config = config();
+        config.rln.as_mut().unwrap().root_patience_ns = PATIENCE.as_nanos() as u64;
+        let mut race = Self {
+            solo: Solo::with(config),
+            view: first_members(),
+            version: FIRST_MEMBERS,
+            answer: Duration::from_millis(answer_ms),
+            asked: None,
+            poll_at: Time::ZERO,
+            valid: BTreeMap::new(),
+            made_up: 0,
+            refused: 0,
+        };
+        let roots = race.view.roots().clone();
+        race.solo.input(Input::Roots(roots));
+        race.poll_at = race.solo.now.after(POLL);
+        race
+    }
+
+    fn learn(&mut self, version: u64) {
+        if self.view.refresh(&Log(version)).unwrap() {
+            let outputs = self.solo.input(Input::Roots(self.view.roots().clone()));
+            self.settle(outputs);
+        }
+    }
+
+    /// Checks proofs, and takes down what was delivered and what was refused.
+    fn settle(&mut self, mut outputs: Vec<Output>) {
+        while !outputs.is_empty() {
+            for (_, reason) in rejections(&outputs) {
+                let window_len = WINDOW;
+                assert_eq!(reason, Rejection::Proof(Why::UnknownRoot { window_len }));
+                self.refused += 1;
+            }
+            for message in delivered(&outputs) {
+                let name = String::from_utf8(message.payload.to_vec()).unwrap();
+                let came = self.valid.remove(&name).expect("valid, and delivered once");
+                assert!(self.solo.now <= came.after(2 * self.answer));
+            }
+            let proofs = tickets(&outputs);
+            let answered = proofs
+                .into_iter()
+                .map(|ticket| self.solo.answer(ticket, true));
+            outputs = answered.flatten().collect();
+        }
+    }
+
+    /// The driver: timers, polls, and looks that are wanted.
+    fn run_until(&mut self, end: Time) {
+        loop {
+            if self.asked.is_none()
+                && (self.solo.relay.wants_roots() || self.solo.now >= self.poll_at)
+            {
+                self.asked = Some((self.version, self.solo.now.after(self.answer)));
+                self.poll_at = self.solo.now.after(POLL);
+            }
+            let look = self.asked.map_or(self.poll_at, |(_, at)| at);
+            let next = look.min(self.solo.relay.next_timeout());
+            if next > end {
+                self.solo.now = end;
+                return;
+            }
+            self.solo.now = self.solo.now.max(next);
+            if let Some((version, at)) = self.asked
+                && at <= self.solo.now
+            {
+                self.asked = None;
+                self.learn(version);
+            }
+            let outputs = self.solo.input(Input::Tick);
+            self.settle(outputs);
+        }
+    }
+
+    fn receive(&mut self, peer: u32, name: &str, nullifier: u64, root: Fr) {
+        let message = plain_at(name, NOW_NS - 200_000_000 + self.solo.now.as_nanos());
+        let mut proof = proof_of(&message, nullifier);
+        proof.merkle_root = fr_to_le(&root);
+        let outputs = self.solo.receive_message(peer, &attach(message, &proof));
+        self.settle(outputs);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn no_valid_message_is_refused(
+        steps in prop::collection::vec(step(), 1..MAX_STEPS),
+        answer_ms in 0..MAX_ANSWER_MS,
+    ) {
+        let mut race = Race::new(answer_ms);
+        let mut at = race.solo.now;
+        let mut times = Vec::new();
+        for (gap_ms, step) in &steps {
+            at = at.after(Duration::from_millis(*gap_ms));
+            times.push((at, step));
+        }
+        for (number, (at, step)) in times.iter().enumerate() {
+            race.run_until(*at);
+            let peer = 1 + number as u32 % 3;
+            match step {
+                Step::Register => race.version += 1,
+                Step::Message { behind } => {
+                    // Its root must be among the newest for as long as it may wait.
+                    let soon = at.after(2 * race.answer);
+                    let coming = times[number..]
+                        .iter()
+                        .filter(|(at, step)| matches!(step, Step::Register) && *at <= soon);
+                    let oldest = race.version + coming.count() as u64 + 1 - WINDOW as u64;
+                    let root = (race.version - behind).max(oldest.min(race.version));
+                    let name = number.to_string();
+                    race.valid.insert(name.clone(), *at);
+                    race.receive(peer, &name, number as u64, roots()[root as usize]);
+                }
+                Step::MadeUp => {
+                    race.made_up += 1;
+                    race.receive(peer, "made up", number as u64, Fr::from(number as u64));
+                }
+            }
+        }
+        race.run_until(at.after(PATIENCE));
+        prop_assert!(race.valid.is_empty(), "never delivered: {:?}", race.valid);
+        prop_assert_eq!(race.refused, race.made_up);
+        prop_assert!(!race.solo.relay.wants_roots());
+    }
+}
