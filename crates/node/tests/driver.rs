@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use tokio::sync::mpsc;
+use undertone_gossip::{FloodPublish, LARGE_MESSAGES_ID, StrategyKind};
 use undertone_message::{NetworkPreset, PubsubTopic, Shard, WakuMessage};
 use undertone_node::command::PublishFailure;
 use undertone_node::driver::{NodeEvent, NodeOptions, RunningNode, TimedEvent, start};
@@ -23,19 +24,29 @@ fn topic(cluster: u16) -> PubsubTopic {
 
 /// A node without RLN in that cluster.
 async fn node(cluster: u16, static_peers: Vec<Multiaddr>) -> Node {
+    node_with(cluster, static_peers, &["/vac/waku/relay/2.0.0"], |_| {}).await
+}
+
+async fn node_with(
+    cluster: u16,
+    static_peers: Vec<Multiaddr>,
+    protocols: &[&str],
+    change: impl FnOnce(&mut RelayConfig),
+) -> Node {
     let preset = NetworkPreset::by_name("local").expect("a known network");
-    let relay = RelayConfig {
+    let mut relay = RelayConfig {
         cluster_id: cluster,
         rln: None,
         ..RelayConfig::for_network(&preset)
     };
+    change(&mut relay);
     let (sender, events) = mpsc::unbounded_channel();
     let options = NodeOptions {
         keypair: Keypair::generate_secp256k1(),
         listen: vec!["/ip4/127.0.0.1/tcp/0".parse().expect("a constant")],
         relay,
         network: "local",
-        protocols: vec!["/vac/waku/relay/2.0.0".to_owned()],
+        protocols: protocols.iter().map(|&id| id.to_owned()).collect(),
         topics: vec![topic(cluster)],
         static_peers,
         max_connections: 10,
@@ -122,4 +133,35 @@ async fn a_topic_of_another_cluster_cannot_be_joined() {
     let refused = ours.running.handle.subscribe(topic(67)).await;
     assert!(refused.is_err(), "{refused:?}");
     ours.running.stop().await;
+}
+
+/// Reduced sending pushes no copy here, so the message comes because it is asked for; and it comes in
+/// parts, which the application does not see.
+#[tokio::test]
+async fn nodes_that_agree_spread_large_messages_by_their_ids_and_in_parts() {
+    let protocols = [LARGE_MESSAGES_ID, "/vac/waku/relay/2.0.0"];
+    let reduced = |relay: &mut RelayConfig| {
+        relay.gossip.strategy = StrategyKind::Reduced;
+        relay.gossip.large.push = 0;
+        relay.gossip.flood_publish = FloodPublish::Off;
+        relay.fragment_bytes = Some(10_000);
+    };
+    let one = node_with(1, Vec::new(), &protocols, reduced).await;
+    let two = node_with(1, one.running.addresses.clone(), &protocols, reduced).await;
+    until_in_mesh(&one).await;
+    until_in_mesh(&two).await;
+    let mut deliveries = two.running.handle.messages(8);
+    let message = WakuMessage::new(vec![5; 45_000], "/a/1/b/proto");
+    let published = one.running.handle.publish(topic(1), message.clone()).await;
+    let delivery = tokio::time::timeout(HANG, deliveries.recv()).await;
+    let delivery = delivery.expect("it comes").expect("the node runs");
+    assert_eq!(delivery.message.payload, message.payload);
+    assert_eq!(delivery.hash(), published.expect("it was sent").hash);
+    let gossip = two.running.handle.gossip().await.expect("the node runs");
+    assert_eq!(
+        gossip.stats.sent.iwant, 5,
+        "five parts, each asked for once"
+    );
+    one.running.stop().await;
+    two.running.stop().await;
 }

@@ -21,6 +21,9 @@ pub struct RelayConfig {
     pub named_topics: bool,
     /// Longest encoded `WakuMessage`, bytes.
     pub max_message_bytes: usize,
+    /// Payloads longer than this are published in parts of about this length, bytes; `None` cuts
+    /// nothing. The driver's business, by [`crate::split_message`] and [`crate::Reassembly`].
+    pub fragment_bytes: Option<usize>,
     /// Rate limit; `None` for a network without.
     pub rln: Option<RlnConfig>,
 }
@@ -56,6 +59,7 @@ impl RelayConfig {
             num_shards: network.num_shards,
             named_topics: network.named_topics,
             max_message_bytes: network.max_message_bytes,
+            fragment_bytes: None,
             rln: network.rln.map(|params| RlnConfig::for_network(&params)),
         }
     }

@@ -226,6 +226,7 @@ fn relay(scenario: &Scenario, cluster_id: u16) -> RelayConfig {
         num_shards: NonZeroU16::new(8).expect("not zero"),
         named_topics: false,
         max_message_bytes: setup.max_message_bytes,
+        fragment_bytes: None,
         rln: scenario.rln.as_ref().map(|rln| RlnConfig {
             policy: Policy {
                 generation: GENERATION,

@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
-use undertone_gossip::{Config, FloodPublish};
+use undertone_gossip::{Config, FloodPublish, StrategyKind};
 
 use crate::config::GossipOverrides;
+
+/// Reduced sending: an id is asked for when its copy has not come by then. Later than nearly all copies.
+const IWANT_DELAY: Duration = Duration::from_millis(500);
 
 /// Replaces what the configuration names.
 pub(super) fn apply(config: &mut Config, overrides: &GossipOverrides) {
@@ -30,6 +33,21 @@ pub(super) fn apply(config: &mut Config, overrides: &GossipOverrides) {
         &mut config.prune_backoff,
         overrides.prune_backoff_s.map(Duration::from_secs),
     );
+    let kinds = [
+        ("eager-mesh", StrategyKind::EagerMesh),
+        ("staggered", StrategyKind::Staggered),
+        ("reduced", StrategyKind::Reduced),
+    ];
+    let named = |(name, _): &&(&str, StrategyKind)| overrides.strategy.as_deref() == Some(*name);
+    set(
+        &mut config.strategy,
+        kinds.iter().find(named).map(|(_, kind)| *kind),
+    );
+    if config.strategy == StrategyKind::Reduced {
+        config.large.push = config.degrees.d_low.saturating_sub(1).max(1);
+        config.large.iwant_delay = IWANT_DELAY;
+        config.iwant_in_flight_max = 1;
+    }
     if overrides.flood_publish == Some(false) {
         config.flood_publish = FloodPublish::Off;
     }

@@ -203,6 +203,7 @@ pub async fn assemble(config: &NodeConfig) -> Result<Assembled, AssembleError> {
 pub fn relay_config(config: &NodeConfig) -> RelayConfig {
     let mut relay = RelayConfig::for_network(&config.network);
     gossip::apply(&mut relay.gossip, &config.gossip);
+    relay.fragment_bytes = config.gossip.fragment_bytes;
     match &mut relay.rln {
         Some(rln) if config.rln.is_some() => rln.root_patience_ns = ROOT_PATIENCE_NS,
         rln => *rln = None,

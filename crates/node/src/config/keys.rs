@@ -333,6 +333,19 @@ pub const KEYS: &[Key] = {
             "send own messages to all subscribers",
         ),
         key(
+            "gossip.strategy",
+            Text,
+            "eager-mesh, staggered or reduced",
+            "how large messages are spread [eager-mesh]; the others apply to peers that offer \
+             /undertone/relay-large/1.0.0 too",
+        ),
+        key(
+            "gossip.fragment-bytes",
+            Integer,
+            "bytes, 1000 or more",
+            "publish longer payloads in parts of about this length, and put parts together [off]",
+        ),
+        key(
             "gossip.seen-ttl-s",
             Integer,
             "seconds, 1 or more",

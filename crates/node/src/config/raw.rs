@@ -81,6 +81,10 @@ pub struct GossipOverrides {
     pub history_gossip: Option<usize>,
     /// Whether own messages go to all subscribers.
     pub flood_publish: Option<bool>,
+    /// How large messages are spread: `eager-mesh`, `staggered` or `reduced`.
+    pub strategy: Option<String>,
+    /// Payloads longer than this are published in parts, bytes.
+    pub fragment_bytes: Option<usize>,
     /// How long a message id is remembered, seconds.
     pub seen_ttl_s: Option<u64>,
     /// How long a pruned peer stays out, seconds.

@@ -7,6 +7,7 @@ use std::{
 };
 
 use libp2p::Multiaddr;
+use undertone_gossip::LARGE_MESSAGES_ID;
 use undertone_message::{NetworkPreset, Shard, pubsub_topic::MAX_SHARD_INDEX};
 
 use super::{
@@ -15,6 +16,11 @@ use super::{
 };
 
 mod rln;
+
+/// Names of [`undertone_gossip::StrategyKind`] that a node can be told.
+const STRATEGIES: [&str; 3] = ["eager-mesh", "staggered", "reduced"];
+/// Shortest part: below it, the hashes that each carries are most of it.
+const FRAGMENT_BYTES_MIN: usize = 1_000;
 
 const DEFAULT_NETWORK: &str = "local";
 const DEFAULT_PROTOCOL: &str = "/vac/waku/relay/2.0.0";
@@ -216,7 +222,19 @@ impl Resolver<'_> {
 
     fn protocols(&self) -> Result<Vec<String>, ConfigError> {
         let protocols = self.raw.protocols.clone();
-        let protocols = protocols.unwrap_or_else(|| vec![DEFAULT_PROTOCOL.to_owned()]);
+        let large = self
+            .raw
+            .gossip
+            .strategy
+            .as_deref()
+            .is_some_and(|name| name != "eager-mesh");
+        let defaults = if large {
+            &[LARGE_MESSAGES_ID, DEFAULT_PROTOCOL][..]
+        } else {
+            &[DEFAULT_PROTOCOL]
+        };
+        let protocols =
+            protocols.unwrap_or_else(|| defaults.iter().map(|&id| id.to_owned()).collect());
         if protocols.is_empty() || protocols.iter().any(|id| !id.starts_with('/')) {
             let expected = "one or more protocol ids, each starting with a slash".to_owned();
             return Err(self.bad_because("protocols", expected));
@@ -246,6 +264,16 @@ impl Resolver<'_> {
             if value == Some(0) {
                 return Err(self.bad(name));
             }
+        }
+        let strategy = gossip.strategy.as_deref();
+        if strategy.is_some_and(|name| !STRATEGIES.contains(&name)) {
+            return Err(self.bad("gossip.strategy"));
+        }
+        if gossip
+            .fragment_bytes
+            .is_some_and(|bytes| bytes < FRAGMENT_BYTES_MIN)
+        {
+            return Err(self.bad("gossip.fragment-bytes"));
         }
         if gossip
             .gossip_factor

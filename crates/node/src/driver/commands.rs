@@ -2,7 +2,7 @@
 
 use libp2p::multiaddr::Protocol;
 use tokio::sync::oneshot;
-use undertone_message::{PubsubTopic, WakuMessage};
+use undertone_message::{PubsubTopic, WakuMessage, message_hash};
 use undertone_relay::{self as relay, Input, ProofFailure, PublishError};
 
 use super::event_loop::EventLoop;
@@ -91,13 +91,32 @@ impl EventLoop {
         reply: oneshot::Sender<Result<Published, PublishFailure>>,
     ) {
         let token = self.next_token;
-        self.next_token += 1;
         self.publishing.insert(token, reply);
-        self.input(Input::Publish {
-            topic,
-            message,
-            token,
-        });
+        let message = self.stamped(message);
+        let parts = self.parts.cut(&message);
+        if let Some(parts) = &parts {
+            let hash = message_hash(&topic.to_string(), &message);
+            self.parts.begin(token, parts.len(), hash);
+        }
+        for message in parts.unwrap_or_else(|| vec![message]) {
+            let token = self.next_token;
+            self.next_token += 1;
+            let topic = topic.clone();
+            self.input(Input::Publish {
+                topic,
+                message,
+                token,
+            });
+        }
+    }
+
+    /// Parts of a message carry its time, so it has one before it is cut.
+    fn stamped(&self, mut message: WakuMessage) -> WakuMessage {
+        if message.timestamp_ns() == 0 {
+            let unix_ns = self.clock.unix_ns_at_zero() + self.clock.now().as_nanos();
+            message.timestamp = Some(i64::try_from(unix_ns).unwrap_or(i64::MAX));
+        }
+        message
     }
 
     pub(crate) fn answer_publish(
@@ -106,6 +125,9 @@ impl EventLoop {
         outcome: Result<relay::Published, PublishError>,
     ) {
         self.proving_since.remove(&token);
+        let Some((token, outcome)) = self.parts.settled(token, outcome) else {
+            return;
+        };
         match &outcome {
             Ok(published) if published.peers > 0 => self.totals.published += 1,
             _ => self.totals.publish_failed += 1,

@@ -15,6 +15,7 @@ use undertone_relay::{Input, Output, ProofFailure, Relay, RelayReport};
 use super::dial::Dialling;
 use super::events::{NodeEvent, TimedEvent};
 use super::metrics;
+use super::parts::Parts;
 use super::peers::{PeerTable, ip_of};
 use super::rln::{RlnEvent, RlnService};
 use super::time::Clock;
@@ -44,6 +45,7 @@ pub(crate) struct EventLoop {
     pub(crate) cluster_id: u16,
     pub(crate) static_peers: Vec<Multiaddr>,
     /// Publications under way, by token.
+    pub(crate) parts: Parts,
     pub(crate) publishing: BTreeMap<u64, oneshot::Sender<Result<Published, PublishFailure>>>,
     pub(crate) proving_since: BTreeMap<u64, Instant>,
     pub(crate) next_token: u64,
@@ -192,6 +194,9 @@ impl EventLoop {
                 from,
             } => {
                 self.totals.delivered += 1;
+                let Some(message) = self.parts.whole(self.clock.now(), message) else {
+                    return;
+                };
                 let delivery = Delivery {
                     id,
                     pubsub_topic: topic,

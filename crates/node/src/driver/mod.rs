@@ -13,6 +13,7 @@ mod listen;
 mod membership;
 mod metadata;
 mod metrics;
+mod parts;
 mod peers;
 mod priority;
 mod rln;

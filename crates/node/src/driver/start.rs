@@ -13,6 +13,7 @@ use undertone_relay::{Relay, RelayConfig};
 
 use super::event_loop::EventLoop;
 use super::events::TimedEvent;
+use super::parts::Parts;
 use super::peers::PeerTable;
 use super::rln::{RlnOptions, RlnService};
 use super::time::Clock;
@@ -192,6 +193,7 @@ async fn build(
         publishing: Default::default(),
         proving_since: Default::default(),
         next_token: 0,
+        parts: Parts::new(options.relay.fragment_bytes),
         dialling: Default::default(),
         joined: Default::default(),
         follow_ups: Vec::new(),

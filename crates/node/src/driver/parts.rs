@@ -1,0 +1,172 @@
+//! Large messages that are published in parts, and parts that are delivered.
+
+use std::collections::BTreeMap;
+
+use undertone_gossip::Time;
+use undertone_gossip::fragments::{AssemblerLimits, FRAGMENTS_MAX};
+use undertone_message::{MessageHash, WakuMessage};
+use undertone_relay::{self as relay, PublishError, Reassembled, Reassembly, split_message};
+
+/// A message of ours whose parts are being published.
+#[derive(Debug)]
+struct Whole {
+    hash: MessageHash,
+    missing: usize,
+    /// The fewest peers that a part was sent to.
+    peers: usize,
+    failure: Option<PublishError>,
+}
+
+/// Both directions; idle unless the node is to cut large messages.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    part_bytes: Option<usize>,
+    reassembly: Reassembly,
+    /// By the token of the first part.
+    wholes: BTreeMap<u64, Whole>,
+    /// The first part's token by that of each part.
+    first: BTreeMap<u64, u64>,
+}
+
+impl Parts {
+    /// Payloads longer than `part_bytes` are cut; `None` cuts nothing, and leaves what others have cut
+    /// to the application.
+    pub(crate) fn new(part_bytes: Option<usize>) -> Self {
+        Self {
+            part_bytes,
+            reassembly: Reassembly::new(AssemblerLimits::default()),
+            wholes: BTreeMap::new(),
+            first: BTreeMap::new(),
+        }
+    }
+
+    /// The parts of a message that is to be cut.
+    pub(crate) fn cut(&self, message: &WakuMessage) -> Option<Vec<WakuMessage>> {
+        let part_bytes = self.part_bytes?;
+        let count = message.payload.len().div_ceil(part_bytes.max(1));
+        if !(2..=FRAGMENTS_MAX).contains(&count) {
+            return None;
+        }
+        split_message(message, count).ok().flatten()
+    }
+
+    /// `count` parts are published under tokens from `first` on.
+    pub(crate) fn begin(&mut self, first: u64, count: usize, hash: MessageHash) {
+        let whole = Whole {
+            hash,
+            missing: count,
+            peers: usize::MAX,
+            failure: None,
+        };
+        self.wholes.insert(first, whole);
+        self.first
+            .extend((first..).take(count).map(|token| (token, first)));
+    }
+
+    /// What became of the message that `token` is a part of, once all parts are settled; the outcome
+    /// itself if it is no part.
+    pub(crate) fn settled(
+        &mut self,
+        token: u64,
+        outcome: Result<relay::Published, PublishError>,
+    ) -> Option<(u64, Result<relay::Published, PublishError>)> {
+        let Some(first) = self.first.remove(&token) else {
+            return Some((token, outcome));
+        };
+        let whole = self.wholes.get_mut(&first)?;
+        whole.missing -= 1;
+        match outcome {
+            Ok(published) => whole.peers = whole.peers.min(published.peers),
+            Err(error) => whole.failure = whole.failure.take().or(Some(error)),
+        }
+        if whole.missing > 0 {
+            return None;
+        }
+        let whole = self.wholes.remove(&first)?;
+        let published = relay::Published {
+            hash: whole.hash,
+            peers: whole.peers,
+        };
+        Some((first, whole.failure.map_or(Ok(published), Err)))
+    }
+
+    /// The message to deliver, if this is one or the last part of one.
+    pub(crate) fn whole(&mut self, now: Time, message: WakuMessage) -> Option<WakuMessage> {
+        if self.part_bytes.is_none() {
+            return Some(message);
+        }
+        match self.reassembly.take(now, message) {
+            Reassembled::Message(message) => Some(message),
+            Reassembled::Part { .. } => None,
+            Reassembled::Malformed(error) => {
+                tracing::debug!(%error, "a fragment is none");
+                None
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(len: usize) -> WakuMessage {
+        WakuMessage::new(vec![7; len], "/a/1/b/proto")
+    }
+
+    fn published(peers: usize) -> Result<relay::Published, PublishError> {
+        let hash = MessageHash([1; 32]);
+        Ok(relay::Published { hash, peers })
+    }
+
+    #[test]
+    fn only_large_messages_are_cut_and_only_when_asked_for() {
+        assert!(Parts::new(None).cut(&message(1_000_000)).is_none());
+        let parts = Parts::new(Some(1_000));
+        assert!(parts.cut(&message(1_000)).is_none());
+        assert_eq!(parts.cut(&message(1_001)).unwrap().len(), 2);
+        assert_eq!(parts.cut(&message(64_000)).unwrap().len(), 64);
+        assert!(
+            parts.cut(&message(64_001)).is_none(),
+            "more parts than there may be"
+        );
+    }
+
+    #[test]
+    fn a_message_is_answered_for_when_its_last_part_is_settled() {
+        let mut parts = Parts::new(Some(1_000));
+        let hash = MessageHash([9; 32]);
+        parts.begin(5, 3, hash);
+        assert_eq!(parts.settled(6, published(4)), None);
+        assert_eq!(
+            parts.settled(99, published(1)),
+            Some((99, published(1))),
+            "no part"
+        );
+        assert_eq!(parts.settled(5, published(2)), None);
+        let answer = Ok(relay::Published { hash, peers: 2 });
+        assert_eq!(parts.settled(7, published(3)), Some((5, answer)));
+        assert!(parts.wholes.is_empty() && parts.first.is_empty());
+    }
+
+    #[test]
+    fn one_part_that_fails_fails_the_message() {
+        let mut parts = Parts::new(Some(1_000));
+        parts.begin(0, 2, MessageHash([9; 32]));
+        let failure = PublishError::Busy { waiting: 64 };
+        assert_eq!(parts.settled(0, Err(failure.clone())), None);
+        assert_eq!(parts.settled(1, published(3)), Some((0, Err(failure))));
+    }
+
+    #[test]
+    fn parts_are_delivered_as_the_whole() {
+        let whole = message(2_500);
+        let mut parts = Parts::new(Some(1_000));
+        let cut = parts.cut(&whole).unwrap();
+        let delivered: Vec<_> = cut
+            .into_iter()
+            .map(|part| parts.whole(Time::ZERO, part))
+            .collect();
+        assert_eq!(delivered, [None, None, Some(whole)]);
+    }
+}
