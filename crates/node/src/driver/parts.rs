@@ -132,20 +132,29 @@ mod tests {
         );
     }
 
+    /// Token and peers, or token and what went wrong.
+    fn told(
+        settled: Option<(u64, Result<relay::Published, PublishError>)>,
+    ) -> Option<(u64, Result<usize, String>)> {
+        let (token, outcome) = settled?;
+        let peers = outcome.map(|published| published.peers);
+        Some((token, peers.map_err(|error| error.to_string())))
+    }
+
     #[test]
     fn a_message_is_answered_for_when_its_last_part_is_settled() {
         let mut parts = Parts::new(Some(1_000));
-        let hash = MessageHash([9; 32]);
-        parts.begin(5, 3, hash);
-        assert_eq!(parts.settled(6, published(4)), None);
+        parts.begin(5, 3, MessageHash([9; 32]));
+        assert_eq!(told(parts.settled(6, published(4))), None);
         assert_eq!(
-            parts.settled(99, published(1)),
-            Some((99, published(1))),
+            told(parts.settled(99, published(1))),
+            Some((99, Ok(1))),
             "no part"
         );
-        assert_eq!(parts.settled(5, published(2)), None);
-        let answer = Ok(relay::Published { hash, peers: 2 });
-        assert_eq!(parts.settled(7, published(3)), Some((5, answer)));
+        assert_eq!(told(parts.settled(5, published(2))), None);
+        let (token, answer) = parts.settled(7, published(3)).unwrap();
+        assert_eq!((token, answer.as_ref().unwrap().peers), (5, 2));
+        assert_eq!(answer.unwrap().hash, MessageHash([9; 32]));
         assert!(parts.wholes.is_empty() && parts.first.is_empty());
     }
 
@@ -153,9 +162,10 @@ mod tests {
     fn one_part_that_fails_fails_the_message() {
         let mut parts = Parts::new(Some(1_000));
         parts.begin(0, 2, MessageHash([9; 32]));
-        let failure = PublishError::Busy { waiting: 64 };
-        assert_eq!(parts.settled(0, Err(failure.clone())), None);
-        assert_eq!(parts.settled(1, published(3)), Some((0, Err(failure))));
+        let failure = || PublishError::Busy { waiting: 64 };
+        assert_eq!(told(parts.settled(0, Err(failure()))), None);
+        let answer = Some((0, Err(failure().to_string())));
+        assert_eq!(told(parts.settled(1, published(3))), answer);
     }
 
     #[test]
