@@ -126,9 +126,11 @@ fn every_key_can_be_set_from_text() {
             // 1 is the default on two processors, and no batch.
             Kind::Integer if key.name == "rln-verify-threads" => "64",
             Kind::Integer if key.name == "rln-batch-from" => "2",
+            Kind::Integer if key.name == "gossip.fragment-bytes" => "1000",
             Kind::Integer | Kind::Float | Kind::IntegerList => "1",
             Kind::Text if key.expected == "an IP address" => "127.0.0.2",
             Kind::Text if key.name == "network" => "twn",
+            Kind::Text if key.name == "gossip.strategy" => "reduced",
             Kind::Text if key.name == "log-level" => "debug",
             Kind::Text if key.name == "log-format" => "json",
             Kind::Text => "file",
