@@ -85,6 +85,62 @@ impl SqliteRegistry {
         Ok(result)
     }
 
+    /// Registers commitments with their limits, messages per epoch: all of them in one transaction, or
+    /// none. Their indices come back in the same order.
+    ///
+    /// # Errors
+    /// As [`Registry::register`], for the first that is refused.
+    pub fn register_all(&self, members: &[(Fr, u32)]) -> Result<Vec<MemberIndex>, RegistryError> {
+        let acceptable = |(commitment, limit): &(Fr, u32)| self.acceptable(*commitment, *limit);
+        members.iter().try_for_each(acceptable)?;
+        self.write(|transaction| {
+            let insert = |(commitment, limit): &(Fr, u32)| {
+                self.insert(transaction, &fr_to_le(commitment), *limit)
+            };
+            members.iter().map(insert).collect()
+        })
+    }
+
+    fn acceptable(&self, commitment: Fr, limit: u32) -> Result<(), RegistryError> {
+        let max_limit = self.max_limit;
+        if commitment == Fr::from(0) {
+            return Err(RegistryError::ZeroCommitment);
+        }
+        if !(1..=max_limit).contains(&limit) {
+            return Err(RegistryError::LimitOutOfRange { limit, max_limit });
+        }
+        Ok(())
+    }
+
+    fn insert(
+        &self,
+        transaction: &Transaction<'_>,
+        commitment: &[u8; 32],
+        limit: u32,
+    ) -> Result<MemberIndex, RegistryError> {
+        if let Some(known) = find(transaction, commitment).map_err(storage(&self.path))? {
+            return Err(RegistryError::AlreadyRegistered {
+                index: self.member(&known)?.index,
+            });
+        }
+        let next: u32 = transaction
+            .query_one(
+                "SELECT COALESCE(MAX(member) + 1, 0) FROM changes",
+                [],
+                |r| r.get(0),
+            )
+            .map_err(storage(&self.path))?;
+        let index = MemberIndex::new(next).ok_or(RegistryError::Full)?;
+        transaction
+            .execute(
+                "INSERT INTO members (member, commitment, message_limit) VALUES (?1, ?2, ?3)",
+                (next, commitment, limit),
+            )
+            .map_err(storage(&self.path))?;
+        self.append(transaction, index, commitment, Some(limit))?;
+        Ok(index)
+    }
+
     fn append(
         &self,
         transaction: &Transaction<'_>,
@@ -130,37 +186,9 @@ impl Registry for SqliteRegistry {
     }
 
     fn register(&self, commitment: Fr, limit: u32) -> Result<MemberIndex, RegistryError> {
-        let max_limit = self.max_limit;
-        if commitment == Fr::from(0) {
-            return Err(RegistryError::ZeroCommitment);
-        }
-        if !(1..=max_limit).contains(&limit) {
-            return Err(RegistryError::LimitOutOfRange { limit, max_limit });
-        }
+        self.acceptable(commitment, limit)?;
         let commitment = fr_to_le(&commitment);
-        self.write(|transaction| {
-            if let Some(known) = find(transaction, &commitment).map_err(storage(&self.path))? {
-                return Err(RegistryError::AlreadyRegistered {
-                    index: self.member(&known)?.index,
-                });
-            }
-            let next: u32 = transaction
-                .query_one(
-                    "SELECT COALESCE(MAX(member) + 1, 0) FROM changes",
-                    [],
-                    |r| r.get(0),
-                )
-                .map_err(storage(&self.path))?;
-            let index = MemberIndex::new(next).ok_or(RegistryError::Full)?;
-            transaction
-                .execute(
-                    "INSERT INTO members (member, commitment, message_limit) VALUES (?1, ?2, ?3)",
-                    (next, &commitment, limit),
-                )
-                .map_err(storage(&self.path))?;
-            self.append(transaction, index, &commitment, Some(limit))?;
-            Ok(index)
-        })
+        self.write(|transaction| self.insert(transaction, &commitment, limit))
     }
 
     fn remove(&self, index: MemberIndex) -> Result<(), RegistryError> {

@@ -1,6 +1,7 @@
 //! What an experiment needs of the machine and of real nodes. The laboratory states it; the program,
 //! which has provers and nodes, does it.
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// Why something was not measured.
@@ -70,7 +71,7 @@ pub struct LineRun {
 }
 
 /// Real nodes in one process, each publishing now and then.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CommunityPlan {
     /// Nodes, all of them members.
     pub nodes: u32,
@@ -85,7 +86,7 @@ pub struct CommunityPlan {
 }
 
 /// What became of them.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CommunityRun {
     /// Messages published.
     pub published: u64,
@@ -104,7 +105,7 @@ pub struct CommunityRun {
 }
 
 /// A real spammer among real nodes.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SpamPlan {
     /// Nodes, the spammer among them.
     pub nodes: u32,
@@ -119,7 +120,7 @@ pub struct SpamPlan {
 }
 
 /// What became of it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SpamRun {
     /// Peers of the spammer over time: seconds after its first message, peers.
     pub peers: Vec<(f64, u32)>,

@@ -81,6 +81,27 @@ fn the_last_index_is_not_reused_either() {
 }
 
 #[test]
+fn many_register_together_or_not_at_all() {
+    let (_folder, path) = folder();
+    let registry = SqliteRegistry::open(&path).unwrap();
+    registry.register(Fr::from(1), 1).unwrap();
+    let given = registry.register_all(&[(Fr::from(3), 3), (Fr::from(2), 2)]);
+    assert_eq!(given.unwrap(), [index(1), index(2)]);
+    let refused = registry.register_all(&[(Fr::from(4), 4), (Fr::from(3), 3)]);
+    assert!(
+        matches!(refused, Err(RegistryError::AlreadyRegistered { index: at }) if at == index(1))
+    );
+    let refused = registry.register_all(&[(Fr::from(4), 4), (Fr::from(5), 0)]);
+    assert!(matches!(
+        refused,
+        Err(RegistryError::LimitOutOfRange { limit: 0, .. })
+    ));
+    assert_eq!(registry.find(Fr::from(4)).unwrap(), None);
+    assert_eq!(registry.version().unwrap(), Version(3));
+    assert_eq!(registry.register_all(&[]).unwrap(), []);
+}
+
+#[test]
 fn refused_registrations_leave_no_trace() {
     let (_folder, path) = folder();
     let registry = SqliteRegistry::open_or_create(&path, 20).unwrap();

@@ -43,6 +43,11 @@ impl Failure {
         self
     }
 
+    /// What went wrong, for a command that reports it as part of something larger.
+    pub(crate) fn into_message(self) -> String {
+        self.message
+    }
+
     /// Tells the person at standard error; gives the exit code.
     pub(crate) fn report(self) -> ExitCode {
         let mut stderr = io::stderr().lock();

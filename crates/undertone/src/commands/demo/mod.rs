@@ -10,6 +10,7 @@ mod network;
 pub(crate) mod progress;
 mod published;
 mod report;
+pub(crate) mod reused_ids;
 mod spam;
 
 use std::path::PathBuf;

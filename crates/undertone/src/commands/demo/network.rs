@@ -17,7 +17,7 @@ use undertone_node::handle::{Delivery, NodeHandle};
 use undertone_node::{Keypair, Multiaddr};
 use undertone_relay::RelayConfig;
 use undertone_rln::{
-    BatchPolicy, CounterError, Generation, Identity, Key, MerklePath, MessageIdCounter, PoolConfig,
+    BatchPolicy, CounterError, Generation, Identity, Key, MessageIdCounter, PoolConfig,
     PoolSnapshot, Prover, Verifier,
 };
 
@@ -88,15 +88,6 @@ pub(crate) struct Member {
     pub(crate) index: MemberIndex,
     pub(crate) limit: u32,
     pub(crate) view: Arc<Mutex<MembershipView>>,
-}
-
-impl Member {
-    /// Its path in the tree as it is now.
-    pub(crate) fn path(view: &Mutex<MembershipView>, index: MemberIndex) -> MerklePath {
-        view.lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
-            .path(index)
-    }
 }
 
 /// The whole of it.

@@ -1,21 +1,17 @@
 //! A member that publishes more than its limit, and what becomes of it.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use undertone_membership::{MemberIndex, MembershipView};
 use undertone_message::{MessageHash, WakuMessage};
-use undertone_node::driver::{NodeEvent, ProofSource, TimedEvent};
-use undertone_relay::ProofFailure;
-use undertone_rln::{
-    Epoch, Fr, Generation, Identity, ProofRequest, Prover, RateLimitProof, RecoveredSecret,
-    RlnIdentifier,
-};
+use undertone_node::driver::{NodeEvent, TimedEvent};
+use undertone_rln::RecoveredSecret;
 
 use super::DemoError;
-use super::network::{DemoNode, Member, Network, connected};
+use super::network::{DemoNode, Network, connected};
 use super::progress::Progress;
+use super::reused_ids::ReusedIds;
 
 /// Messages per epoch that the spammer is registered for.
 const LIMIT: u32 = 5;
@@ -48,37 +44,6 @@ pub(crate) struct Spam {
     /// Which node disconnected it, and how long after the first message over the limit, ms.
     #[serde(skip)]
     pub(crate) disconnected_by: Vec<(usize, f64)>,
-}
-
-/// Makes sound proofs with message ids that were used before.
-struct ReusedIds {
-    identity: Identity,
-    index: MemberIndex,
-    limit: u32,
-    next: u32,
-    generation: Generation,
-    prover: Arc<Prover>,
-    view: Arc<Mutex<MembershipView>>,
-}
-
-impl ProofSource for ReusedIds {
-    fn prove(&mut self, epoch: Epoch, x: Fr) -> Result<RateLimitProof, ProofFailure> {
-        let message_id = self.next % self.limit;
-        self.next += 1;
-        let path = Member::path(&self.view, self.index);
-        self.prover
-            .prove(&ProofRequest {
-                identity: &self.identity,
-                limit: self.limit,
-                path: &path,
-                generation: self.generation,
-                epoch,
-                identifier: &RlnIdentifier::WAKU,
-                message_id,
-                x,
-            })
-            .map_err(|error| ProofFailure::Prover(Arc::new(error)))
-    }
 }
 
 pub(crate) async fn attack(network: &mut Network, progress: &Progress) -> Result<Spam, DemoError> {

@@ -3,7 +3,7 @@
 //! Field elements (commitments, roots, nullifiers) are printed as in identity files and on the
 //! wire: 64 hex digits, little-endian.
 
-mod bench;
+pub(crate) mod bench;
 mod files;
 mod holder;
 mod keygen;

@@ -75,7 +75,7 @@ fn print() {
 }
 
 /// As Linux counts it: the field `VmRSS`, in KiB.
-fn resident_bytes() -> Option<u64> {
+pub(crate) fn resident_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status
         .lines()

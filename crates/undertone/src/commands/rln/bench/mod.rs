@@ -1,10 +1,10 @@
 //! `undertone rln bench`: what rate limiting costs on this machine, beside what was published.
 
-mod memory;
-mod proofs;
+pub(crate) mod memory;
+pub(crate) mod proofs;
 mod published;
 mod report;
-mod tree;
+pub(crate) mod tree;
 
 use std::io::{self, IsTerminal};
 use std::time::Duration;

@@ -26,31 +26,31 @@ const BATCH: usize = 32;
 
 /// What proofs cost.
 #[derive(Serialize)]
-pub(super) struct Proofs {
-    pub(super) by_size: Vec<BySize>,
-    pub(super) token_prepare_ms: f64,
-    pub(super) batch: usize,
-    pub(super) batch_per_proof_ms: f64,
-    pub(super) hashing: Vec<Hashing>,
+pub(crate) struct Proofs {
+    pub(crate) by_size: Vec<BySize>,
+    pub(crate) token_prepare_ms: f64,
+    pub(crate) batch: usize,
+    pub(crate) batch_per_proof_ms: f64,
+    pub(crate) hashing: Vec<Hashing>,
 }
 
 /// One size of payload. The signal hash is part of each figure.
 #[derive(Serialize)]
-pub(super) struct BySize {
-    pub(super) size_kb: usize,
-    pub(super) generation_ms: f64,
-    pub(super) sign_ms: f64,
-    pub(super) verification_ms: f64,
+pub(crate) struct BySize {
+    pub(crate) size_kb: usize,
+    pub(crate) generation_ms: f64,
+    pub(crate) sign_ms: f64,
+    pub(crate) verification_ms: f64,
 }
 
 /// Keccak-256 and the way into the field, for one size of message.
 #[derive(Serialize)]
-pub(super) struct Hashing {
-    pub(super) size_kb: usize,
-    pub(super) hashing_ms: f64,
+pub(crate) struct Hashing {
+    pub(crate) size_kb: usize,
+    pub(crate) hashing_ms: f64,
 }
 
-pub(super) fn measure(
+pub(crate) fn measure(
     key: &Arc<Key>,
     runs: usize,
     mut say: impl FnMut(usize),

@@ -5,17 +5,17 @@ use undertone_rln::{Fr, MerkleTree};
 
 use super::clock::median_ms;
 
-pub(super) const MEMBERS: u32 = 10_000;
+pub(crate) const MEMBERS: u32 = 10_000;
 
 /// Building the tree in one batch, and its size in memory.
 #[derive(Serialize)]
-pub(super) struct Tree {
-    pub(super) members: u32,
-    pub(super) build_ms: f64,
-    pub(super) size_mb: f64,
+pub(crate) struct Tree {
+    pub(crate) members: u32,
+    pub(crate) build_ms: f64,
+    pub(crate) size_mb: f64,
 }
 
-pub(super) fn measure(runs: usize) -> Tree {
+pub(crate) fn measure(runs: usize) -> Tree {
     Tree {
         members: MEMBERS,
         build_ms: median_ms(runs, leaves, |leaves| build(&leaves)),
@@ -23,13 +23,13 @@ pub(super) fn measure(runs: usize) -> Tree {
     }
 }
 
-pub(super) fn build(leaves: &[(u32, Fr)]) -> MerkleTree {
+pub(crate) fn build(leaves: &[(u32, Fr)]) -> MerkleTree {
     let mut tree = MerkleTree::new();
     tree.set_many(leaves)
         .expect("10,000 leaves are inside the tree");
     tree
 }
 
-pub(super) fn leaves() -> Vec<(u32, Fr)> {
+pub(crate) fn leaves() -> Vec<(u32, Fr)> {
     (0..MEMBERS).map(|at| (at, Fr::from(at + 1))).collect()
 }

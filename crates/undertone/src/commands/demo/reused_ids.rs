@@ -1,0 +1,46 @@
+//! A member that keeps no count.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use undertone_membership::{MemberIndex, MembershipView};
+use undertone_node::driver::ProofSource;
+use undertone_relay::ProofFailure;
+use undertone_rln::{
+    Epoch, Fr, Generation, Identity, ProofRequest, Prover, RateLimitProof, RlnIdentifier,
+};
+
+/// Makes sound proofs with message ids that were used before.
+pub(crate) struct ReusedIds {
+    pub(crate) identity: Identity,
+    pub(crate) index: MemberIndex,
+    /// As registered, messages per epoch.
+    pub(crate) limit: u32,
+    /// Proofs so far.
+    pub(crate) next: u32,
+    pub(crate) generation: Generation,
+    pub(crate) prover: Arc<Prover>,
+    pub(crate) view: Arc<Mutex<MembershipView>>,
+}
+
+impl ProofSource for ReusedIds {
+    fn prove(&mut self, epoch: Epoch, x: Fr) -> Result<RateLimitProof, ProofFailure> {
+        let message_id = self.next % self.limit;
+        self.next += 1;
+        let path = {
+            let view = self.view.lock().unwrap_or_else(PoisonError::into_inner);
+            view.path(self.index)
+        };
+        self.prover
+            .prove(&ProofRequest {
+                identity: &self.identity,
+                limit: self.limit,
+                path: &path,
+                generation: self.generation,
+                epoch,
+                identifier: &RlnIdentifier::WAKU,
+                message_id,
+                x,
+            })
+            .map_err(|error| ProofFailure::Prover(Arc::new(error)))
+    }
+}

@@ -1,0 +1,78 @@
+//! Which messages arrived where and when.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use undertone_message::WakuMessage;
+use undertone_node::handle::{Delivery, MessageSink, NodeHandle};
+
+/// A message found valid at a node that did not publish it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arrival {
+    pub(super) message: u32,
+    pub(super) at: Instant,
+}
+
+/// All arrivals at the nodes that it watches.
+#[derive(Clone, Default)]
+pub(super) struct Arrivals {
+    list: Arc<Mutex<Vec<Arrival>>>,
+}
+
+impl Arrivals {
+    /// Notes what arrives at a node from now on.
+    pub(super) fn watch(&self, node: &NodeHandle) {
+        node.add_sink(Arc::new(self.clone()));
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.lock().len()
+    }
+
+    /// Those so far.
+    pub(super) fn list(&self) -> Vec<Arrival> {
+        self.lock().clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Arrival>> {
+        // What the lock guards is changed by single calls that leave it whole.
+        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl MessageSink for Arrivals {
+    fn deliver(&self, delivery: &Delivery) -> bool {
+        if delivery.from.is_some()
+            && let Some(message) = number(&delivery.message)
+        {
+            let at = delivery.validated;
+            self.lock().push(Arrival { message, at });
+        }
+        true
+    }
+}
+
+/// A message that carries its number, with a payload of `size_bytes`, at least four.
+pub(super) fn numbered(number: u32, size_bytes: usize) -> WakuMessage {
+    let mut payload = number.to_be_bytes().to_vec();
+    payload.resize(size_bytes.max(payload.len()), 0x5a);
+    WakuMessage::new(payload, "/undertone/1/lab/proto")
+}
+
+fn number(message: &WakuMessage) -> Option<u32> {
+    let bytes = message.payload.first_chunk()?;
+    Some(u32::from_be_bytes(*bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_carries_its_number() {
+        let message = numbered(70_000, 2_000);
+        assert_eq!(message.payload.len(), 2_000);
+        assert_eq!(number(&message), Some(70_000));
+        assert_eq!(number(&WakuMessage::new(vec![1, 2], "/a/1/b/proto")), None);
+    }
+}

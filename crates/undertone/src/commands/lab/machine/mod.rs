@@ -1,0 +1,59 @@
+//! The machine that the experiments ask: proofs made here, nodes run here.
+//!
+//! Nodes run in a child of this process ([`child`]), because processor time and memory are counted by
+//! process, and what an earlier experiment left behind is not theirs.
+
+mod arrivals;
+mod child;
+mod community;
+mod costs;
+mod error;
+mod files;
+mod nodes;
+mod rln;
+mod spam;
+mod topology;
+
+use std::cell::OnceCell;
+
+use undertone_lab::experiment::{
+    CommunityPlan, CommunityRun, LineRun, Machine, MachineError, RlnCosts, SpamPlan, SpamRun,
+    SyncRun,
+};
+
+pub(super) use child::{Args as NodesArgs, run as run_nodes};
+
+/// This machine.
+#[derive(Default)]
+pub(super) struct RealMachine {
+    /// What proofs cost, since two experiments ask.
+    costs: OnceCell<Result<RlnCosts, MachineError>>,
+}
+
+impl Machine for RealMachine {
+    fn rln_costs(&self, runs: usize) -> Result<RlnCosts, MachineError> {
+        self.costs.get_or_init(|| costs::measure(runs)).clone()
+    }
+
+    fn cities(&self, _runs: u32) -> Result<Vec<LineRun>, MachineError> {
+        Err(MachineError::Unavailable {
+            what: "real nodes over an emulated network".to_owned(),
+            remedy: "this version has no testbed".to_owned(),
+        })
+    }
+
+    fn community(&self, plan: CommunityPlan) -> Result<CommunityRun, MachineError> {
+        child::ask("running a community of nodes", "community", &plan)
+    }
+
+    fn spam(&self, plan: SpamPlan) -> Result<SpamRun, MachineError> {
+        child::ask("running a spammer among nodes", "spam", &plan)
+    }
+
+    fn tree_sync(&self, _members: u32) -> Result<SyncRun, MachineError> {
+        Err(MachineError::Unavailable {
+            what: "a chain to follow".to_owned(),
+            remedy: "this version keeps its members in a file".to_owned(),
+        })
+    }
+}

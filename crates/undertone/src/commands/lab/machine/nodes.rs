@@ -1,0 +1,216 @@
+//! Many nodes in this process, on loopback, each connected to a few others at random.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use undertone_message::{NetworkPreset, PubsubTopic, RlnParams, Shard};
+use undertone_node::Keypair;
+use undertone_node::command::Connectedness;
+use undertone_node::driver::{
+    NodeOptions, PoolMonitor, ProofSource, RunningNode, TimedEvent, start,
+};
+use undertone_node::handle::NodeHandle;
+use undertone_relay::RelayConfig;
+use undertone_rln::Generation;
+
+use super::error::NodesError;
+use super::rln::Rln;
+use super::{files, topology};
+
+/// Others that a node dials, unless they dial it.
+const DIALS: usize = 6;
+/// Seed of who dials whom.
+const SEED: u64 = 1;
+/// Neighbours in its mesh that a node has before anything begins: the gossip's lower bound.
+const MESH_MIN: usize = 4;
+/// How long the mesh may take to form.
+const MESH_LIMIT: Duration = Duration::from_secs(120);
+/// Connections of a node at most.
+const MAX_CONNECTIONS: u32 = 100;
+
+/// A rate limit and who is held to it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limit {
+    /// Messages per epoch.
+    pub(super) messages: u32,
+    /// Length of an epoch, seconds.
+    pub(super) epoch_s: u64,
+    /// Members of the tree; as many as nodes, or more.
+    pub(super) members: u32,
+}
+
+/// One node.
+pub(super) struct Node {
+    pub(super) running: RunningNode,
+    pub(super) events: mpsc::UnboundedReceiver<TimedEvent>,
+    /// Its tokens, if it has any.
+    pub(super) tokens: Option<PoolMonitor>,
+}
+
+/// What a node publishes with.
+pub(super) enum Publishes {
+    /// It only relays.
+    Nothing,
+    /// Proofs within its limit, where there is one.
+    Honestly,
+    /// Message ids that it used before.
+    Again,
+}
+
+/// All of them.
+pub(super) struct Nodes {
+    pub(super) all: Vec<Node>,
+    pub(super) topic: PubsubTopic,
+    preset: NetworkPreset,
+    relay: RelayConfig,
+    rln: Option<Rln>,
+    folder: TempDir,
+}
+
+impl Nodes {
+    /// A network for so many nodes, without any yet.
+    pub(super) fn new(nodes: usize, limit: Option<Limit>) -> Result<Self, NodesError> {
+        files::allow_for(nodes)?;
+        let folder = tempfile::tempdir().map_err(NodesError::Folder)?;
+        let mut preset = NetworkPreset::by_name("local")?;
+        preset.rln = limit.and_then(|limit| {
+            Some(RlnParams {
+                epoch_size_s: limit.epoch_s,
+                user_message_limit: u64::from(limit.messages),
+                ..preset.rln?
+            })
+        });
+        let mut relay = RelayConfig::for_network(&preset);
+        if let Some(score) = &mut relay.gossip.score {
+            // All nodes share this address, which would count against each of them.
+            let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
+            score.ip_colocation_allowed.insert(loopback);
+        }
+        let generation = relay
+            .rln
+            .as_ref()
+            .map_or(Generation::Hashed, |rln| rln.policy.generation);
+        let rln = match limit.zip(preset.rln) {
+            Some((limit, params)) => Some(Rln::new(
+                folder.path(),
+                &params,
+                generation,
+                nodes,
+                limit.members,
+            )?),
+            None => None,
+        };
+        let shard = Shard::new(preset.cluster_id, 0).expect("shard 0 exists in every cluster");
+        Ok(Self {
+            all: Vec::with_capacity(nodes),
+            topic: PubsubTopic::Static(shard),
+            preset,
+            relay,
+            rln,
+            folder,
+        })
+    }
+
+    /// Starts one more node, connected to nobody.
+    pub(super) async fn start(&mut self, publishes: Publishes) -> Result<(), NodesError> {
+        let node = self.all.len();
+        let mut tokens = None;
+        let rln = match &self.rln {
+            None => None,
+            Some(rln) => {
+                let proofs: Option<Box<dyn ProofSource>> = match publishes {
+                    Publishes::Nothing => None,
+                    Publishes::Honestly => {
+                        let pooled = rln.honest(node, self.folder.path())?;
+                        tokens = Some(pooled.monitor());
+                        Some(Box::new(pooled))
+                    }
+                    Publishes::Again => Some(Box::new(rln.spammer(node))),
+                };
+                Some(rln.options(proofs))
+            }
+        };
+        let (sender, events) = mpsc::unbounded_channel();
+        let listen = "/ip4/127.0.0.1/tcp/0".parse().expect("a constant address");
+        let running = start(NodeOptions {
+            keypair: Keypair::generate_secp256k1(),
+            listen: vec![listen],
+            relay: self.relay.clone(),
+            network: self.preset.name,
+            protocols: vec!["/vac/waku/relay/2.0.0".to_owned()],
+            topics: vec![self.topic.clone()],
+            static_peers: Vec::new(),
+            max_connections: MAX_CONNECTIONS,
+            rln,
+            events: Some(sender),
+        })
+        .await?;
+        self.all.push(Node {
+            running,
+            events,
+            tokens,
+        });
+        Ok(())
+    }
+
+    /// Connects all nodes so far at random and waits until every one has its mesh.
+    pub(super) async fn connect(&self) -> Result<(), NodesError> {
+        let deadline = Instant::now() + MESH_LIMIT;
+        let dials = topology::dials(self.all.len(), DIALS, SEED);
+        let mut dialling = JoinSet::new();
+        for (node, others) in dials.iter().enumerate() {
+            let handle = self.all[node].running.handle.clone();
+            let peers: Vec<_> = others
+                .iter()
+                .flat_map(|&other| self.all[other].running.addresses.first().cloned())
+                .collect();
+            dialling.spawn(async move {
+                for address in peers {
+                    let connected = handle.connect(address).await;
+                    connected.map_err(|reason| NodesError::Connect { node, reason })?;
+                }
+                Ok(())
+            });
+        }
+        while let Some(dialled) = dialling.join_next().await {
+            dialled.expect("dialling neither panics nor is it aborted")?;
+        }
+        let enough = MESH_MIN.min(self.all.len().saturating_sub(1));
+        for node in &self.all {
+            while in_mesh(&node.running.handle, &self.topic).await < enough {
+                if Instant::now() > deadline {
+                    return Err(NodesError::Slow(MESH_LIMIT));
+                }
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// Stops them all, at the same time.
+    pub(super) async fn stop(self) {
+        let mut stopping = JoinSet::new();
+        for node in self.all {
+            stopping.spawn(node.running.stop());
+        }
+        while stopping.join_next().await.is_some() {}
+    }
+}
+
+async fn in_mesh(handle: &NodeHandle, topic: &PubsubTopic) -> usize {
+    let peers = handle.peers().await.unwrap_or_default();
+    let in_mesh = peers.iter().filter(|peer| peer.in_mesh.contains(topic));
+    in_mesh.count()
+}
+
+/// Peers that a node is connected to.
+pub(super) async fn connected(handle: &NodeHandle) -> u32 {
+    let peers = handle.peers().await.unwrap_or_default();
+    let connected = peers
+        .iter()
+        .filter(|peer| peer.connected == Connectedness::Connected);
+    u32::try_from(connected.count()).unwrap_or(u32::MAX)
+}
