@@ -89,8 +89,9 @@ fn a_failure_is_told_at_the_end_and_stops_nothing() {
 }
 
 fn community(plan: CommunityPlan) -> CommunityRun {
-    let plan = serde_json::to_string(&plan).unwrap();
-    serde_json::from_str(&succeeded(&["lab", "nodes", "community", &plan])).unwrap()
+    let plan = serde_json::to_string(&plan).expect("plans have fixed keys");
+    let text = succeeded(&["lab", "nodes", "community", &plan]);
+    serde_json::from_str(&text).expect("it prints what it found")
 }
 
 #[test]

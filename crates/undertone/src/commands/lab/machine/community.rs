@@ -45,7 +45,8 @@ pub(super) async fn run(plan: CommunityPlan) -> Result<CommunityRun, NodesError>
         arrivals.watch(&node.running.handle);
     }
     nodes.connect().await?;
-    wait_for_tokens(&nodes, limit).await;
+    let epoch = Duration::from_secs(limit.epoch_s);
+    nodes.prepare_tokens(epoch * TOKENS_LIMIT_EPOCHS).await?;
 
     tokio::time::sleep(until_next(limit.epoch_s)).await;
     let watch = Stopwatch::start();
@@ -95,19 +96,6 @@ fn limit(plan: &CommunityPlan) -> Limit {
         messages: (epoch_s / plan.period_s).ceil() as u32,
         epoch_s: epoch_s as u64,
         members: plan.members,
-    }
-}
-
-/// Waits until every node has had the time to prepare what it needs for an epoch: the member's own
-/// share of its proofs, and the first tokens.
-async fn wait_for_tokens(nodes: &Nodes, limit: Limit) {
-    let epoch = Duration::from_secs(limit.epoch_s);
-    let deadline = Instant::now() + epoch * TOKENS_LIMIT_EPOCHS;
-    for tokens in nodes.all.iter().filter_map(|node| node.tokens.as_ref()) {
-        let ready = || tokens.snapshot().state.ready >= limit.messages as usize;
-        while !ready() && Instant::now() < deadline {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
     }
 }
 

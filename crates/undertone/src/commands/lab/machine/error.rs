@@ -9,7 +9,7 @@ use undertone_membership::RegistryError;
 use undertone_message::UnknownNetwork;
 use undertone_node::command::ConnectFailure;
 use undertone_node::driver::StartError;
-use undertone_rln::{CounterError, KeyError};
+use undertone_rln::{CounterError, KeyError, ProveError};
 
 /// Why nodes did not run.
 #[derive(Debug, Error)]
@@ -32,6 +32,8 @@ pub(super) enum NodesError {
     Counter(#[from] CounterError),
     #[error(transparent)]
     Start(#[from] StartError),
+    #[error(transparent)]
+    Prove(#[from] ProveError),
     #[error("no thread for preparing tokens: {0}")]
     Tokens(io::Error),
     #[error("node {node} cannot connect: {reason}")]

@@ -12,6 +12,7 @@ mod files;
 mod nodes;
 mod rln;
 mod spam;
+mod tokens;
 mod topology;
 
 use std::cell::OnceCell;

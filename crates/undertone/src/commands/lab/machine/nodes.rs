@@ -9,9 +9,7 @@ use tokio::task::JoinSet;
 use undertone_message::{NetworkPreset, PubsubTopic, RlnParams, Shard};
 use undertone_node::Keypair;
 use undertone_node::command::Connectedness;
-use undertone_node::driver::{
-    NodeOptions, PoolMonitor, ProofSource, RunningNode, TimedEvent, start,
-};
+use undertone_node::driver::{NodeOptions, ProofSource, RunningNode, TimedEvent, start};
 use undertone_node::handle::NodeHandle;
 use undertone_relay::RelayConfig;
 use undertone_rln::Generation;
@@ -46,8 +44,6 @@ pub(super) struct Limit {
 pub(super) struct Node {
     pub(super) running: RunningNode,
     pub(super) events: mpsc::UnboundedReceiver<TimedEvent>,
-    /// Its tokens, if it has any.
-    pub(super) tokens: Option<PoolMonitor>,
 }
 
 /// What a node publishes with.
@@ -117,17 +113,12 @@ impl Nodes {
     /// Starts one more node, connected to nobody.
     pub(super) async fn start(&mut self, publishes: Publishes) -> Result<(), NodesError> {
         let node = self.all.len();
-        let mut tokens = None;
-        let rln = match &self.rln {
+        let rln = match &mut self.rln {
             None => None,
             Some(rln) => {
                 let proofs: Option<Box<dyn ProofSource>> = match publishes {
                     Publishes::Nothing => None,
-                    Publishes::Honestly => {
-                        let pooled = rln.honest(node, self.folder.path())?;
-                        tokens = Some(pooled.monitor());
-                        Some(Box::new(pooled))
-                    }
+                    Publishes::Honestly => Some(Box::new(rln.honest(node, self.folder.path())?)),
                     Publishes::Again => Some(Box::new(rln.spammer(node))),
                 };
                 Some(rln.options(proofs))
@@ -148,11 +139,7 @@ impl Nodes {
             events: Some(sender),
         })
         .await?;
-        self.all.push(Node {
-            running,
-            events,
-            tokens,
-        });
+        self.all.push(Node { running, events });
         Ok(())
     }
 
@@ -172,7 +159,7 @@ impl Nodes {
                     let connected = handle.connect(address).await;
                     connected.map_err(|reason| NodesError::Connect { node, reason })?;
                 }
-                Ok(())
+                Ok::<_, NodesError>(())
             });
         }
         while let Some(dialled) = dialling.join_next().await {
@@ -186,6 +173,19 @@ impl Nodes {
                 }
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
+        }
+        Ok(())
+    }
+
+    /// Prepares tokens from now on and waits until every honest node has some, or for so long.
+    pub(super) async fn prepare_tokens(&mut self, limit: Duration) -> Result<(), NodesError> {
+        let Some(rln) = &mut self.rln else {
+            return Ok(());
+        };
+        rln.prepare_tokens()?;
+        let deadline = Instant::now() + limit;
+        while !rln.has_tokens() && Instant::now() < deadline {
+            tokio::time::sleep(Duration::from_millis(20)).await;
         }
         Ok(())
     }

@@ -2,21 +2,18 @@
 //! registry, and one view of it, so that there is one tree however many nodes there are.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use undertone_membership::{MemberIndex, MembershipView, Registry, RegistryError, SqliteRegistry};
 use undertone_message::RlnParams;
-use undertone_node::driver::{MemberProofs, PooledProofs, ProofSource, RlnOptions};
+use undertone_node::driver::{ProofSource, RlnOptions};
 use undertone_rln::{
-    BatchPolicy, Fr, Generation, Identity, Key, MessageIdCounter, PoolConfig, Prover, Verifier,
+    BatchPolicy, Fr, Generation, Identity, Key, MerklePath, MessageIdCounter, Prover, Verifier,
 };
 
 use super::error::NodesError;
+use super::tokens::{Proofs, Publisher, Terms, TokenThread};
 use crate::commands::demo::reused_ids::ReusedIds;
-
-/// Share of a processor that a node's tokens may take, percent. Not held down: they are a part of
-/// what publishing costs.
-const TOKENS_CPU_PERCENT: u8 = 100;
 
 /// The members and their proofs.
 pub(super) struct Rln {
@@ -25,9 +22,10 @@ pub(super) struct Rln {
     indices: Vec<MemberIndex>,
     prover: Arc<Prover>,
     verifier: Verifier,
-    generation: Generation,
-    limit: u32,
-    epoch_size_s: u64,
+    terms: Terms,
+    publishers: Vec<Arc<Publisher>>,
+    /// Prepares their tokens, once all of them are there.
+    tokens: Option<TokenThread>,
 }
 
 impl Rln {
@@ -57,30 +55,43 @@ impl Rln {
             indices,
             prover: Arc::new(Prover::new(Arc::clone(&key))),
             verifier: Verifier::new(&key),
-            generation,
-            limit,
-            epoch_size_s: params.epoch_size_s,
+            terms: Terms {
+                generation,
+                limit,
+                epoch_size_s: params.epoch_size_s,
+            },
+            publishers: Vec::new(),
+            tokens: None,
         })
     }
 
-    /// The proofs of a node that keeps to its limit, with tokens for all it may send.
-    pub(super) fn honest(&self, node: usize, folder: &Path) -> Result<PooledProofs, NodesError> {
+    /// The proofs of a node that keeps to its limit.
+    pub(super) fn honest(&mut self, node: usize, folder: &Path) -> Result<Proofs, NodesError> {
+        let path = self.path(node);
+        let limit = self.terms.limit;
+        let member = self.prover.member(&identity(node), limit, &path)?;
         let counter = folder.join(format!("node-{node}.counter"));
-        let proofs = MemberProofs {
-            identity: identity(node),
-            index: self.indices[node],
-            limit: self.limit,
-            generation: self.generation,
-            counter: MessageIdCounter::open(counter, self.limit)?,
-            prover: Arc::clone(&self.prover),
-            view: Arc::clone(&self.view),
-        };
-        let tokens = PoolConfig {
-            size: self.limit as usize,
-            max_cpu_percent: TOKENS_CPU_PERCENT,
-            ..PoolConfig::default()
-        };
-        PooledProofs::start(proofs, tokens, self.epoch_size_s).map_err(NodesError::Tokens)
+        let counter = MessageIdCounter::open(counter, limit)?;
+        let publisher = Arc::new(Publisher::new(member, counter, self.terms));
+        self.publishers.push(Arc::clone(&publisher));
+        Ok(Proofs(publisher))
+    }
+
+    /// Begins to prepare tokens for the honest nodes so far.
+    pub(super) fn prepare_tokens(&mut self) -> Result<(), NodesError> {
+        let publishers = self.publishers.clone();
+        self.tokens = Some(TokenThread::start(publishers).map_err(NodesError::Tokens)?);
+        Ok(())
+    }
+
+    /// Whether every honest node has tokens.
+    pub(super) fn has_tokens(&self) -> bool {
+        self.publishers.iter().all(|publisher| publisher.is_ready())
+    }
+
+    fn path(&self, node: usize) -> MerklePath {
+        let view = self.view.lock().unwrap_or_else(PoisonError::into_inner);
+        view.path(self.indices[node])
     }
 
     /// The proofs of a node that does not.
@@ -88,9 +99,9 @@ impl Rln {
         ReusedIds {
             identity: identity(node),
             index: self.indices[node],
-            limit: self.limit,
+            limit: self.terms.limit,
             next: 0,
-            generation: self.generation,
+            generation: self.terms.generation,
             prover: Arc::clone(&self.prover),
             view: Arc::clone(&self.view),
         }
@@ -104,7 +115,9 @@ impl Rln {
             verifier_threads: 1,
             batches: BatchPolicy::default(),
             proofs,
+            joining: None,
             view: Arc::clone(&self.view),
+            snapshot_file: None,
         }
     }
 }

@@ -1,0 +1,175 @@
+//! Proofs of many members in one process, with tokens ahead.
+//!
+//! A node by itself has a thread that prepares its tokens. A hundred such threads would share the
+//! processor until no token is ready in time, and each would hold the memory that a proof takes while
+//! it is made; so one thread prepares them for all, one after another. It does the same work.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, UNIX_EPOCH};
+use std::{io, thread};
+
+use undertone_node::driver::ProofSource;
+use undertone_relay::ProofFailure;
+use undertone_rln::prover::os_rng;
+use undertone_rln::{
+    CounterError, Epoch, Fr, Generation, Member, MessageIdCounter, MessageSlot, PreparedToken,
+    ProveError, RateLimitProof, RlnIdentifier,
+};
+
+/// How often the thread looks for work when there is none.
+const LOOK_AROUND: Duration = Duration::from_millis(20);
+
+/// What the network asks of all.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Terms {
+    pub(super) generation: Generation,
+    /// Messages per epoch.
+    pub(super) limit: u32,
+    pub(super) epoch_size_s: u64,
+}
+
+/// One member. The tree does not change while it publishes.
+pub(super) struct Publisher {
+    member: Member,
+    terms: Terms,
+    counter: Mutex<MessageIdCounter>,
+    ready: Mutex<BTreeMap<(Epoch, u32), PreparedToken>>,
+}
+
+impl Publisher {
+    pub(super) fn new(member: Member, counter: MessageIdCounter, terms: Terms) -> Self {
+        Self {
+            member,
+            terms,
+            counter: Mutex::new(counter),
+            ready: Mutex::default(),
+        }
+    }
+
+    /// Whether the tokens of an epoch are there, this one's or the next.
+    pub(super) fn is_ready(&self) -> bool {
+        lock(&self.ready).len() >= self.terms.limit as usize
+    }
+
+    fn slot(&self, epoch: Epoch, message_id: u32) -> MessageSlot<'static> {
+        MessageSlot {
+            generation: self.terms.generation,
+            epoch,
+            identifier: &RlnIdentifier::WAKU,
+            message_id,
+        }
+    }
+
+    /// Makes the first token that is missing in an epoch; tells whether one was.
+    fn prepare(&self, epoch: Epoch) -> Result<bool, ProveError> {
+        let Some(first) = lock(&self.counter).upcoming(epoch) else {
+            return Ok(false);
+        };
+        let missing = {
+            let ready = lock(&self.ready);
+            (first..self.terms.limit).find(|id| !ready.contains_key(&(epoch, *id)))
+        };
+        let Some(id) = missing else {
+            return Ok(false);
+        };
+        let token = self.member.prepare(&self.slot(epoch, id), &mut os_rng()?)?;
+        lock(&self.ready).insert((epoch, id), token);
+        Ok(true)
+    }
+
+    fn forget_before(&self, epoch: Epoch) {
+        lock(&self.ready).retain(|(of, _), _| *of >= epoch);
+    }
+
+    fn prove(&self, epoch: Epoch, x: Fr) -> Result<RateLimitProof, ProofFailure> {
+        let reserved = lock(&self.counter).reserve(epoch);
+        let mut reserved = reserved.map_err(|error| match error {
+            CounterError::Exhausted { .. } => ProofFailure::Exhausted {
+                limit: self.terms.limit,
+                epoch,
+            },
+            error => ProofFailure::Prover(Arc::new(error)),
+        })?;
+        let prepared = lock(&self.ready).remove(&(epoch, reserved.message_id()));
+        if let Some(prepared) = prepared {
+            match prepared.arm(reserved) {
+                Ok(token) => return Ok(token.sign(x)),
+                Err(other) => reserved = other.returned.1,
+            }
+        }
+        let failed = |error: ProveError| ProofFailure::Prover(Arc::new(error));
+        let slot = self.slot(epoch, reserved.message_id());
+        self.member
+            .prove(&slot, x, &mut os_rng().map_err(failed)?)
+            .map_err(failed)
+    }
+}
+
+/// A node's own end.
+pub(super) struct Proofs(pub(super) Arc<Publisher>);
+
+impl ProofSource for Proofs {
+    fn prove(&mut self, epoch: Epoch, x: Fr) -> Result<RateLimitProof, ProofFailure> {
+        self.0.prove(epoch, x)
+    }
+}
+
+/// The thread that prepares tokens; it ends after it is dropped, within one token's preparation.
+pub(super) struct TokenThread {
+    ended: Arc<AtomicBool>,
+}
+
+impl TokenThread {
+    /// Starts it: this epoch's tokens of all, then the next epoch's.
+    pub(super) fn start(publishers: Vec<Arc<Publisher>>) -> io::Result<Self> {
+        let ended = Arc::new(AtomicBool::new(false));
+        let thread = Self {
+            ended: Arc::clone(&ended),
+        };
+        thread::Builder::new()
+            .name("rln-tokens".into())
+            .spawn(move || {
+                while !ended.load(Ordering::Relaxed) {
+                    // A system without random numbers may have some later; sends tell of it.
+                    if !prepare_one(&publishers).unwrap_or(false) {
+                        thread::sleep(LOOK_AROUND);
+                    }
+                }
+            })?;
+        Ok(thread)
+    }
+}
+
+impl Drop for TokenThread {
+    fn drop(&mut self) {
+        self.ended.store(true, Ordering::Relaxed);
+    }
+}
+
+fn prepare_one(publishers: &[Arc<Publisher>]) -> Result<bool, ProveError> {
+    let Some(first) = publishers.first() else {
+        return Ok(false);
+    };
+    // A clock set before 1970 is in epoch 0.
+    let since = UNIX_EPOCH.elapsed().unwrap_or_default();
+    let now_ns = u64::try_from(since.as_nanos()).unwrap_or(u64::MAX);
+    let epoch = Epoch::at(now_ns, first.terms.epoch_size_s);
+    for publisher in publishers {
+        publisher.forget_before(epoch);
+    }
+    for epoch in [epoch, Epoch(epoch.0.saturating_add(1))] {
+        for publisher in publishers {
+            if publisher.prepare(epoch)? {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What the locks guard is changed by single calls that leave it whole.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
