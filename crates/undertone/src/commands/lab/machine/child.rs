@@ -60,26 +60,38 @@ fn print<T: Serialize>(work: impl Future<Output = Result<T, NodesError>>) -> Res
         .map_err(|error| Failure::new(format!("standard output: {error}")))
 }
 
-/// The parent: starts the child and waits for what it finds. `what` is for messages.
+/// The parent: starts a child with a plan and waits for what it finds. `what` is for messages.
 pub(super) fn ask<P: Serialize, R: DeserializeOwned>(
     what: &'static str,
     kind: &str,
     plan: &P,
 ) -> Result<R, MachineError> {
-    let failed = |reason: String| MachineError::Failed { what, reason };
     let plan = serde_json::to_string(plan).expect("plans have fixed keys");
+    answer(what, &["lab", "nodes", kind, &plan])
+}
+
+/// What this program prints as JSON, started again with other arguments.
+pub(super) fn answer<R: DeserializeOwned>(
+    what: &'static str,
+    args: &[&str],
+) -> Result<R, MachineError> {
+    let failed = |reason: String| MachineError::Failed { what, reason };
     let output = std::env::current_exe().and_then(|program| {
         Command::new(program)
-            .args(["lab", "nodes", kind, &plan])
+            .args(args)
             .stdin(Stdio::null())
             .output()
     });
     let output = output.map_err(|error| failed(format!("cannot start a child: {error}")))?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
-        let last = said.trim().lines().next_back().unwrap_or_default();
-        let last = last.strip_prefix("error: ").unwrap_or(last);
-        return Err(failed(format!("{} ({last})", output.status)));
+        let said = said.trim();
+        let said = said.strip_prefix("error: ").unwrap_or(said);
+        return Err(failed(format!(
+            "{} ({})",
+            output.status,
+            said.replace('\n', "; ")
+        )));
     }
     serde_json::from_slice(&output.stdout)
         .map_err(|error| failed(format!("the child's answer cannot be read: {error}")))

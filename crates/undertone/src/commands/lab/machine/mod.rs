@@ -5,6 +5,7 @@
 
 mod arrivals;
 mod child;
+mod cities;
 mod community;
 mod costs;
 mod error;
@@ -36,11 +37,8 @@ impl Machine for RealMachine {
         self.costs.get_or_init(|| costs::measure(runs)).clone()
     }
 
-    fn cities(&self, _runs: u32) -> Result<Vec<LineRun>, MachineError> {
-        Err(MachineError::Unavailable {
-            what: "real nodes over an emulated network".to_owned(),
-            remedy: "this version has no testbed".to_owned(),
-        })
+    fn cities(&self, runs: u32) -> Result<Vec<LineRun>, MachineError> {
+        cities::run(runs)
     }
 
     fn community(&self, plan: CommunityPlan) -> Result<CommunityRun, MachineError> {

@@ -1,0 +1,109 @@
+//! The five cities, as `undertone testbed` runs them.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use undertone_lab::experiment::{LineRun, MachineError};
+
+use super::child;
+
+/// The part of the testbed's answer that is needed.
+#[derive(Deserialize)]
+struct Answer {
+    hop_rows: Vec<Row>,
+    costs: Costs,
+}
+
+/// Medians over the messages of one size, milliseconds.
+#[derive(Clone, Deserialize)]
+struct Row {
+    size_bytes: usize,
+    connections: Connections,
+    /// From 1.
+    hop: u16,
+    transmit_ms: f64,
+    validate_ms: f64,
+}
+
+/// Cold comes first: where a size has both, the warm ones count.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Connections {
+    Cold,
+    Warm,
+}
+
+#[derive(Deserialize)]
+struct Costs {
+    generation_ms: f64,
+}
+
+/// So many runs, each with nodes and a seed of its own; one line for each size in each of them.
+pub(super) fn run(runs: u32) -> Result<Vec<LineRun>, MachineError> {
+    let mut lines = Vec::new();
+    for seed in 1..=runs {
+        let seed = seed.to_string();
+        let args = ["testbed", "cities-line", "--json", "--seed", &seed];
+        lines.extend(by_size(child::answer(
+            "running five cities on the testbed",
+            &args,
+        )?));
+    }
+    Ok(lines)
+}
+
+fn by_size(answer: Answer) -> Vec<LineRun> {
+    let Answer { hop_rows, costs } = answer;
+    let mut sizes: BTreeMap<usize, BTreeMap<u16, Row>> = BTreeMap::new();
+    for row in hop_rows {
+        let hops = sizes.entry(row.size_bytes).or_default();
+        let known = hops.entry(row.hop).or_insert_with(|| row.clone());
+        if known.connections < row.connections {
+            *known = row;
+        }
+    }
+    let lines = sizes.into_iter().map(|(size_bytes, hops)| {
+        let hops: Vec<_> = hops
+            .values()
+            .map(|row| (row.transmit_ms, row.validate_ms))
+            .collect();
+        let on_the_way_ms: f64 = hops
+            .iter()
+            .map(|(transmit, validate)| transmit + validate)
+            .sum();
+        LineRun {
+            size_kb: size_bytes / 1000,
+            prove_ms: costs.generation_ms,
+            hops,
+            total_ms: costs.generation_ms + on_the_way_ms,
+        }
+    });
+    lines.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warm_hops_count_where_there_are_both() {
+        let text = r#"{"costs": {"generation_ms": 60.0, "validation_ms": 6.0}, "hop_rows": [
+            {"size_bytes": 2000, "connections": "cold", "hop": 1, "transmit_ms": 90.0, "validate_ms": 9.0},
+            {"size_bytes": 2000, "connections": "warm", "hop": 1, "transmit_ms": 30.0, "validate_ms": 5.0},
+            {"size_bytes": 2000, "connections": "warm", "hop": 2, "transmit_ms": 40.0, "validate_ms": 6.0},
+            {"size_bytes": 500000, "connections": "cold", "hop": 1, "transmit_ms": 70.0, "validate_ms": 7.0}
+        ]}"#;
+        let lines = by_size(serde_json::from_str(text).unwrap());
+        let line = |size_kb, hops: &[(f64, f64)], total_ms| LineRun {
+            size_kb,
+            prove_ms: 60.0,
+            hops: hops.to_vec(),
+            total_ms,
+        };
+        let expected = [
+            line(2, &[(30.0, 5.0), (40.0, 6.0)], 141.0),
+            line(500, &[(70.0, 7.0)], 137.0),
+        ];
+        assert_eq!(lines, expected);
+    }
+}
