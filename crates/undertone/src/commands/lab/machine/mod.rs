@@ -51,8 +51,9 @@ impl Machine for RealMachine {
 
     fn tree_sync(&self, _members: u32) -> Result<SyncRun, MachineError> {
         Err(MachineError::Unavailable {
-            what: "a chain to follow".to_owned(),
-            remedy: "this version keeps its members in a file".to_owned(),
+            what: "a development chain in this program".to_owned(),
+            remedy: "measure it with `cargo run --release -p undertone-membership --example sync`"
+                .to_owned(),
         })
     }
 }
