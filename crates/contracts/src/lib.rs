@@ -10,6 +10,7 @@
 pub mod abi;
 pub mod account;
 pub mod artifact;
+pub mod crowd;
 pub mod deploy;
 pub mod devchain;
 pub mod error;
@@ -22,6 +23,7 @@ pub use account::{Account, Mined, reader};
 pub use alloy::primitives::{Address, TxHash, U256};
 pub use alloy::signers::local::PrivateKeySigner;
 pub use artifact::{Artifact, ArtifactError};
+pub use crowd::crowd;
 pub use deploy::{Deployment, Terms, deploy};
 pub use devchain::{DevChain, DevChainError, DevChainOptions};
 pub use error::ChainError;

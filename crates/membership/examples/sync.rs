@@ -6,13 +6,8 @@ use std::error::Error;
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
-use serde_json::{Value, json};
-use undertone_contracts::abi::TestToken;
-use undertone_contracts::{DevChain, DevChainOptions, Terms, U256, deploy};
+use undertone_contracts::{DevChain, DevChainOptions, crowd};
 use undertone_membership::evm::{Contract, EvmConfig, EvmRegistry, Health};
-
-/// Registrations in a block: what its gas allows.
-const IN_BLOCK: u64 = 20;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let members: u64 = std::env::args()
@@ -20,7 +15,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         .map_or(Ok(10_000), |text| text.parse())?;
     let runtime = tokio::runtime::Runtime::new()?;
     let chain = DevChain::start(&DevChainOptions::default())?;
-    let deployment = runtime.block_on(fill(&chain, members))?;
+    let deployment = runtime.block_on(crowd(&chain, members, |member| {
+        if member % 1000 == 0 {
+            eprintln!("{member} registered");
+        }
+    }))?;
     let folder = tempfile::tempdir()?;
     let contract = Contract {
         chain_id: DevChainOptions::default().chain_id,
@@ -60,50 +59,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("store        {} bytes", std::fs::metadata(store)?.len());
     println!("published    < 4 minutes, 2 MB, 520 requests (a year at 5,000 blocks each)");
     Ok(())
-}
-
-async fn fill(
-    chain: &DevChain,
-    members: u64,
-) -> Result<undertone_contracts::Address, Box<dyn Error>> {
-    let owner = chain.account(0)?;
-    let plenty = json!([owner.address(), "0xfffffffffffffffffffffffff"]);
-    chain.request::<Value>("anvil_setBalance", plenty).await?;
-    let terms = Terms {
-        max_total_rate_limit: u32::MAX,
-        ..Terms::published()
-    };
-    let deployment = deploy(&owner, &terms).await?;
-    deployment
-        .mint(&owner, owner.address(), U256::from(10).pow(U256::from(40)))
-        .await?;
-    let approve = TestToken::approveCall {
-        spender: deployment.membership,
-        amount: U256::MAX,
-    };
-    let approve = alloy::sol_types::SolCall::abi_encode(&approve);
-    owner.call(deployment.token, approve).await?;
-    chain.set_automine(false).await?;
-    for member in 1..=members {
-        // register(member, 20, [])
-        let data = format!("0x6bfdc994{member:064x}{:064x}{:064x}{:064x}", 20, 96, 0);
-        let transaction = json!([{
-            "from": owner.address(),
-            "to": deployment.membership,
-            "data": data,
-            "gas": "0x16e360",
-        }]);
-        chain
-            .request::<Value>("eth_sendTransaction", transaction)
-            .await?;
-        if member % IN_BLOCK == 0 || member == members {
-            chain.mine(1).await?;
-        }
-        if member % 1000 == 0 {
-            eprintln!("{member} registered");
-        }
-    }
-    Ok(deployment.membership)
 }
 
 /// Processor time of this process so far.

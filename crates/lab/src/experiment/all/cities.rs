@@ -33,7 +33,7 @@ const PUBLISHED_TRANSMISSION: f64 = 0.35;
 fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
     let mut findings = Findings::default();
     let line = context.say("real nodes between five cities");
-    let real = context.machine().cities(context.by_scale(2, 5));
+    let real = context.machine().cities(context.by_scale(1, 5));
     line.finish();
     let real = real.unwrap_or_else(|error| {
         findings.note(format!("The testbed did not run: {error}."));

@@ -38,18 +38,22 @@ struct Costs {
     generation_ms: f64,
 }
 
-/// So many runs, each with nodes and a seed of its own; one line for each size in each of them.
+/// Sizes of the scenario's messages, in turn.
+const SIZES: u32 = 4;
+/// Few runs are for a quick look: messages follow one another as soon as the largest has arrived.
+const QUICK_SPACING_S: u32 = 4;
+
+/// So many messages of each size; one line for each size, of medians.
 pub(super) fn run(runs: u32) -> Result<Vec<LineRun>, MachineError> {
-    let mut lines = Vec::new();
-    for seed in 1..=runs {
-        let seed = seed.to_string();
-        let args = ["testbed", "cities-line", "--json", "--seed", &seed];
-        lines.extend(by_size(child::answer(
-            "running five cities on the testbed",
-            &args,
-        )?));
+    let messages = format!("traffic.messages={}", SIZES * runs);
+    let spacing = format!("traffic.spacing_s={QUICK_SPACING_S}");
+    let drain = format!("traffic.drain_s={QUICK_SPACING_S}");
+    let mut args = vec!["testbed", "cities-line", "--json", "--set", &messages];
+    if runs < 3 {
+        args.extend(["--set", &spacing, "--set", &drain]);
     }
-    Ok(lines)
+    let answer = child::answer("running five cities on the testbed", &args)?;
+    Ok(by_size(answer))
 }
 
 fn by_size(answer: Answer) -> Vec<LineRun> {

@@ -1,0 +1,64 @@
+//! A contract with many members on a development chain, as fast as the chain takes them.
+
+use alloy::sol_types::SolCall;
+use serde_json::{Value, json};
+
+use crate::abi::{RlnMembership, TestToken};
+use crate::{Address, ChainError, DevChain, Terms, U256, deploy};
+
+/// Registrations in a block: what its gas allows.
+const IN_BLOCK: u64 = 20;
+/// Gas for one, with room for a tree of any size.
+const GAS: &str = "0x16e360";
+/// Wei that pay for any number of them.
+const PLENTY: &str = "0xfffffffffffffffffffffffff";
+const RATE_LIMIT: u32 = 20;
+
+/// Deploys the contract and registers the commitments 1 to `members`, twenty in a block; `tell` hears
+/// how many there are, now and then. Blocks are mined on demand from then on.
+///
+/// # Errors
+/// [`ChainError`].
+pub async fn crowd(
+    chain: &DevChain,
+    members: u64,
+    mut tell: impl FnMut(u64),
+) -> Result<Address, ChainError> {
+    let owner = chain.account(0)?;
+    let balance = json!([owner.address(), PLENTY]);
+    chain.request::<Value>("anvil_setBalance", balance).await?;
+    let terms = Terms {
+        max_total_rate_limit: u32::MAX,
+        ..Terms::published()
+    };
+    let deployment = deploy(&owner, &terms).await?;
+    let tokens = U256::from(10).pow(U256::from(40));
+    deployment.mint(&owner, owner.address(), tokens).await?;
+    let approve = TestToken::approveCall {
+        spender: deployment.membership,
+        amount: U256::MAX,
+    };
+    owner.call(deployment.token, approve.abi_encode()).await?;
+    chain.set_automine(false).await?;
+    for member in 1..=members {
+        let register = RlnMembership::registerCall {
+            idCommitment: U256::from(member),
+            rateLimit: RATE_LIMIT,
+            idCommitmentsToErase: Vec::new(),
+        };
+        let transaction = json!([{
+            "from": owner.address(),
+            "to": deployment.membership,
+            "data": alloy::hex::encode_prefixed(register.abi_encode()),
+            "gas": GAS,
+        }]);
+        chain
+            .request::<Value>("eth_sendTransaction", transaction)
+            .await?;
+        if member % IN_BLOCK == 0 || member == members {
+            chain.mine(1).await?;
+            tell(member);
+        }
+    }
+    Ok(deployment.membership)
+}
