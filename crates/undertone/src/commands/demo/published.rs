@@ -1,7 +1,6 @@
 //! The paper's figures, from the vendored table.
 
-/// Table 3 of the paper.
-const MULTIHOST: &str = include_str!("../../../data/multihost_latency.csv");
+use undertone_lab::published::MULTIHOST_LATENCY;
 
 /// One row of it, milliseconds.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,7 +14,7 @@ pub(crate) struct PaperRow {
 
 /// The row for a size, if the paper has one.
 pub(crate) fn row(size_kb: usize) -> Option<PaperRow> {
-    MULTIHOST
+    MULTIHOST_LATENCY
         .lines()
         .skip(1)
         .filter_map(parse)

@@ -1,10 +1,8 @@
-//! The published figures, from the vendored tables (`data/README.md` names the sources).
+//! The published figures, from the vendored tables (`crates/lab/published/README.md` names the sources).
 
 use serde::Serialize;
+use undertone_lab::published::{HASHING, RLN_KEY_BENCHMARKS, RLN_PLATFORMS};
 
-const PLATFORMS: &str = include_str!("../../../../data/rln_platforms.csv");
-const HASHING: &str = include_str!("../../../../data/hashing.csv");
-const KEY_BENCHMARKS: &str = include_str!("../../../../data/rln_key_benchmarks.csv");
 
 /// All of them.
 #[derive(Serialize)]
@@ -40,7 +38,7 @@ pub(super) struct Quantity {
 impl Published {
     pub(super) fn vendored() -> Self {
         Self {
-            platforms: rows(PLATFORMS, |[platform, generation_ms, verification_ms]| {
+            platforms: rows(RLN_PLATFORMS, |[platform, generation_ms, verification_ms]| {
                 Platform {
                     platform,
                     generation_ms: number(generation_ms),
@@ -51,7 +49,7 @@ impl Published {
                 size_kb: number(size_kb) as usize,
                 hashing_ms: number(hashing_ms),
             }),
-            key_benchmarks: rows(KEY_BENCHMARKS, |[quantity, value, unit]| Quantity {
+            key_benchmarks: rows(RLN_KEY_BENCHMARKS, |[quantity, value, unit]| Quantity {
                 quantity,
                 value: number(value),
                 unit,

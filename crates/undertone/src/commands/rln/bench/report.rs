@@ -146,7 +146,7 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "Here: processor time, medians. Published: see data/README.md."
+            "Here: processor time, medians. Published: see crates/lab/published."
         )?;
         writeln!(f, "{}", self.platforms())?;
         writeln!(f, "{}", self.hashing())?;
