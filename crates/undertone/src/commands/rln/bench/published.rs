@@ -3,7 +3,6 @@
 use serde::Serialize;
 use undertone_lab::published::{HASHING, RLN_KEY_BENCHMARKS, RLN_PLATFORMS};
 
-
 /// All of them.
 #[derive(Serialize)]
 pub(super) struct Published {
@@ -38,13 +37,14 @@ pub(super) struct Quantity {
 impl Published {
     pub(super) fn vendored() -> Self {
         Self {
-            platforms: rows(RLN_PLATFORMS, |[platform, generation_ms, verification_ms]| {
-                Platform {
+            platforms: rows(
+                RLN_PLATFORMS,
+                |[platform, generation_ms, verification_ms]| Platform {
                     platform,
                     generation_ms: number(generation_ms),
                     verification_ms: number(verification_ms),
-                }
-            }),
+                },
+            ),
             hashing: rows(HASHING, |[size_kb, hashing_ms]| Hashing {
                 size_kb: number(size_kb) as usize,
                 hashing_ms: number(hashing_ms),
