@@ -12,16 +12,16 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 
 /// A network has collapsed when its 95th percentile is so many times that of a network at rest.
 const COLLAPSED: f64 = 5.0;
-const RATES_PER_S: [u32; 8] = [1, 10, 50, 100, 150, 200, 300, 400];
+const RATES_PER_S: [u32; 7] = [1, 10, 50, 100, 150, 200, 300];
 /// Uplink of a node of the scenario, and what a copy of a message takes on it.
 const UPLINK_BYTES_PER_S: f64 = 2_500_000.0;
 const COPY_BYTES: f64 = 2_500.0;
 
 fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
     let mut findings = Findings::default();
-    let (seconds, most) = context.by_scale((4, 400), (15, u32::MAX));
+    let (seconds, nodes) = context.by_scale((3, 50), (15, 100));
     let mut table = Table::new(
-        "100 nodes, 2 KB, 20 Mbit/s up and down",
+        format!("{nodes} nodes, 2 KB, 20 Mbit/s up and down"),
         &[
             "messages/s",
             "median ms",
@@ -36,7 +36,8 @@ fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
     let mut copies = f64::NAN;
     for rate in RATES_PER_S {
         let set = [
-            format!("traffic.messages={}", (rate * seconds).clamp(10, most)),
+            format!("scenario.nodes={nodes}"),
+            format!("traffic.messages={}", (rate * seconds).max(10)),
             format!("traffic.spacing_s={}", 1.0 / f64::from(rate)),
         ];
         let set: Vec<&str> = set.iter().map(String::as_str).collect();

@@ -88,6 +88,11 @@ fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
                 .into_iter()
                 .collect::<Vec<_>>(),
             Criterion::AtMost(3.0),
+        )
+        .because(
+            "The key and the tables of the prover, some 200 MB, are in the process once, and counted \
+             here with its hundred nodes: five nodes with RLN take 213 MB more than five without. What \
+             each node adds is about 2 MB.",
         ),
         Figure::ours(
             "processor of a node with RLN",
