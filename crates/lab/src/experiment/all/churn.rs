@@ -68,6 +68,10 @@ fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
         .mark(40.0, "20 leave")
         .mark(50.0, "10 crash"),
     ];
+    findings.note(
+        "Nodes that join ask for what was published shortly before: those messages have more receivers \
+         and late ones.",
+    );
     findings.note("A crash is noticed after 10 s: until then neighbours send to who is gone.");
     Ok(findings)
 }

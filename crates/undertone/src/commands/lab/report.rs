@@ -5,6 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use serde::Serialize;
+use undertone_lab::experiment::EXPERIMENTS;
 use undertone_lab::export;
 use undertone_lab::page::page;
 use undertone_lab::record::{FolderError, Record, read_folder};
@@ -38,7 +39,10 @@ struct Written {
 }
 
 pub(super) fn run(args: &Args, json: bool) -> Result<(), Failure> {
-    let records = read_folder(&args.from).map_err(failure)?;
+    let mut records = read_folder(&args.from).map_err(failure)?;
+    // As they are listed; what is not known comes last.
+    let place = |record: &Record| EXPERIMENTS.iter().position(|known| known.id == record.id);
+    records.sort_by_key(|record| place(record).unwrap_or(usize::MAX));
     let html = args
         .html
         .clone()
