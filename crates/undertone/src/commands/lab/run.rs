@@ -29,7 +29,7 @@ pub(super) struct Args {
     /// As much as was published, with several seeds: hours for all of them
     #[arg(long)]
     full: bool,
-    /// Write the records into this folder, <ID>.json
+    /// Write the records into this folder, as ID.json
     #[arg(long, value_name = "DIR", default_value = RESULTS)]
     out: PathBuf,
     /// Threads of a simulation; its outcome does not depend on it (one per processor if not given)
