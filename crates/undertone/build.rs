@@ -15,7 +15,8 @@ fn main() {
 /// The commit of the repository that this package is in. A copy of the sources inside of another
 /// repository must not take that one's.
 fn from_git() -> Option<String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    // Asked when it runs: several checkouts may share what was built of this script.
+    let root = Path::new(&std::env::var_os("CARGO_MANIFEST_DIR")?).join("../..");
     if !root.join(".git").exists() {
         return None;
     }
