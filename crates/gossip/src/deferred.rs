@@ -84,8 +84,10 @@ impl Router {
         let mut asking: BTreeMap<PeerIx, Vec<MessageId>> = BTreeMap::new();
         while let Some((id, mut holders)) = self.deferred.take_due(self.now) {
             let room = self.promises.room() > asking.values().map(Vec::len).sum();
-            while let Some(peer) = holders.pop_front() {
-                if room && self.may_ask(peer) && self.promises.may_ask(&id, peer, in_flight_max) {
+            // Until a request under way has ended, those who could be asked next are kept.
+            let now = room && !self.promises.is_asked(&id, in_flight_max);
+            while now && let Some(peer) = holders.pop_front() {
+                if self.may_ask(peer) && self.promises.may_ask(&id, peer, in_flight_max) {
                     asking.entry(peer).or_default().push(id);
                     break;
                 }

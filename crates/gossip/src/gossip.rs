@@ -63,7 +63,11 @@ impl Router {
             return;
         };
         state.used.ihave_messages += 1;
-        if state.used.ihave_messages > limits.ihave_messages_per_heartbeat_max {
+        let max = match state.features.large_messages {
+            true => limits.announcements_per_heartbeat_max,
+            false => limits.ihave_messages_per_heartbeat_max,
+        };
+        if state.used.ihave_messages > max {
             return;
         }
         let budget = limits

@@ -37,6 +37,8 @@ pub struct Limits {
     pub idontwant_ids_per_heartbeat_max: usize,
     /// IHAVE messages handled from one peer between two heartbeats.
     pub ihave_messages_per_heartbeat_max: usize,
+    /// The same from a peer that announces each large message by itself.
+    pub announcements_per_heartbeat_max: usize,
     /// Ids asked for from one peer between two heartbeats.
     pub iwant_ids_per_heartbeat_max: usize,
     /// Copies queued for one peer that are remembered as cancellable.
@@ -72,6 +74,7 @@ impl Default for Limits {
             pending_bytes_max: 64 << 20,
             idontwant_ids_per_heartbeat_max: 1000,
             ihave_messages_per_heartbeat_max: 10,
+            announcements_per_heartbeat_max: 1000,
             iwant_ids_per_heartbeat_max: 5000,
             cancellable_per_peer_max: 1024,
             promises_max: 20_000,

@@ -39,6 +39,13 @@ impl Promises {
         open.len() < in_flight_max && open.iter().all(|request| request.peer != peer)
     }
 
+    /// Whether as many peers are asked for `id` as may be.
+    pub(crate) fn is_asked(&self, id: &MessageId, in_flight_max: usize) -> bool {
+        self.requests
+            .get(id)
+            .is_some_and(|open| open.len() >= in_flight_max)
+    }
+
     /// How many more requests may be made.
     pub(crate) fn room(&self) -> usize {
         self.max.saturating_sub(self.count)

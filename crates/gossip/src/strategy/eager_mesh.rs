@@ -8,47 +8,43 @@ use crate::types::PeerIx;
 #[derive(Debug)]
 pub(super) struct EagerMesh;
 
-impl Strategy for EagerMesh {
-    fn keeps_mesh(&self) -> bool {
-        true
-    }
+impl Strategy for EagerMesh {}
 
-    fn forward(&self, view: &View<'_>) -> Vec<PeerIx> {
-        let subscribers = view.topic.subscribers.as_slice().iter().copied();
-        subscribers
-            .filter(|p| view.topic.mesh.contains(*p) || view.is_always_sent(*p))
-            .collect()
-    }
+pub(super) fn forward(view: &View<'_>) -> Vec<PeerIx> {
+    let subscribers = view.topic.subscribers.as_slice().iter().copied();
+    subscribers
+        .filter(|p| view.topic.mesh.contains(*p) || view.is_always_sent(*p))
+        .collect()
+}
 
-    fn publish(&self, view: &View<'_>, len: usize, rng: &mut Rng) -> Vec<PeerIx> {
-        let topic = view.topic;
-        let base = if topic.joined {
-            &topic.mesh
-        } else {
-            &topic.fanout
-        };
-        let mut chosen: Vec<_> = base.as_slice().to_vec();
-        let subscribers = topic.subscribers.as_slice().iter().copied();
-        chosen.extend(subscribers.filter(|p| !base.contains(*p) && view.is_always_sent(*p)));
-        let Some(max) = flood_max(view.config, len) else {
-            return chosen;
-        };
-        let mut flood: Vec<_> = topic
-            .subscribers
-            .as_slice()
-            .iter()
-            .copied()
-            .filter(|p| !chosen.contains(p) && view.is_publishable(*p))
-            .collect();
-        let room = max.saturating_sub(chosen.len()).min(flood.len());
-        // Only who is left out is left to chance. A fixed order keeps the connections that carried
-        // the last message first, and whose windows are open, in front.
-        if room < flood.len() {
-            rng.choose(&mut flood, room);
-        }
-        chosen.extend_from_slice(&flood[..room]);
-        chosen
+pub(super) fn publish(view: &View<'_>, len: usize, rng: &mut Rng) -> Vec<PeerIx> {
+    let topic = view.topic;
+    let base = if topic.joined {
+        &topic.mesh
+    } else {
+        &topic.fanout
+    };
+    let mut chosen: Vec<_> = base.as_slice().to_vec();
+    let subscribers = topic.subscribers.as_slice().iter().copied();
+    chosen.extend(subscribers.filter(|p| !base.contains(*p) && view.is_always_sent(*p)));
+    let Some(max) = flood_max(view.config, len) else {
+        return chosen;
+    };
+    let mut flood: Vec<_> = topic
+        .subscribers
+        .as_slice()
+        .iter()
+        .copied()
+        .filter(|p| !chosen.contains(p) && view.is_publishable(*p))
+        .collect();
+    let room = max.saturating_sub(chosen.len()).min(flood.len());
+    // Only who is left out is left to chance. A fixed order keeps the connections that carried
+    // the last message first, and whose windows are open, in front.
+    if room < flood.len() {
+        rng.choose(&mut flood, room);
     }
+    chosen.extend_from_slice(&flood[..room]);
+    chosen
 }
 
 /// How many peers a message of `len` bytes may be flooded to; `None` when flooding is off.

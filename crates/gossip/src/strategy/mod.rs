@@ -80,16 +80,23 @@ impl View<'_> {
     }
 }
 
-/// Chooses receivers. The router removes those that have the message or do not want it.
+/// Chooses receivers. The router removes those that have the message or do not want it. What a
+/// strategy does not say is as in GossipSub.
 pub(crate) trait Strategy: fmt::Debug + Send {
     /// Whether meshes are kept and ids are gossiped.
-    fn keeps_mesh(&self) -> bool;
+    fn keeps_mesh(&self) -> bool {
+        true
+    }
 
     /// Receivers of a message that is passed on.
-    fn forward(&self, view: &View<'_>) -> Vec<PeerIx>;
+    fn forward(&self, view: &View<'_>) -> Vec<PeerIx> {
+        eager_mesh::forward(view)
+    }
 
     /// Receivers of a message of our own, `len` bytes long.
-    fn publish(&self, view: &View<'_>, len: usize, rng: &mut Rng) -> Vec<PeerIx>;
+    fn publish(&self, view: &View<'_>, len: usize, rng: &mut Rng) -> Vec<PeerIx> {
+        eager_mesh::publish(view, len, rng)
+    }
 
     /// How a message of `len` bytes gets to those receivers that still lack it.
     fn spread(

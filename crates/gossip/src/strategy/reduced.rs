@@ -4,7 +4,7 @@
 //! With one copy and no patience it is what GossipSub v2.0 drafts as lazy announcing, in the words of
 //! IHAVE and IWANT.
 
-use super::{Sending, Strategy, View, eager_mesh::EagerMesh};
+use super::{Sending, Strategy, View};
 use crate::rng::Rng;
 use crate::types::PeerIx;
 
@@ -12,18 +12,6 @@ use crate::types::PeerIx;
 pub(super) struct Reduced;
 
 impl Strategy for Reduced {
-    fn keeps_mesh(&self) -> bool {
-        true
-    }
-
-    fn forward(&self, view: &View<'_>) -> Vec<PeerIx> {
-        EagerMesh.forward(view)
-    }
-
-    fn publish(&self, view: &View<'_>, len: usize, rng: &mut Rng) -> Vec<PeerIx> {
-        EagerMesh.publish(view, len, rng)
-    }
-
     fn spread(
         &self,
         view: &View<'_>,

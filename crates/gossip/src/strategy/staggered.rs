@@ -4,7 +4,7 @@
 //! nim-libp2p's experiments let two large copies be under way at once; here two leave every
 //! [`gap`](crate::LargeMessages::gap), whatever the transport has taken, which needs no word from it.
 
-use super::{Sending, Strategy, View, eager_mesh::EagerMesh};
+use super::{Sending, Strategy, View};
 use crate::rng::Rng;
 use crate::types::PeerIx;
 
@@ -12,18 +12,6 @@ use crate::types::PeerIx;
 pub(super) struct Staggered;
 
 impl Strategy for Staggered {
-    fn keeps_mesh(&self) -> bool {
-        true
-    }
-
-    fn forward(&self, view: &View<'_>) -> Vec<PeerIx> {
-        EagerMesh.forward(view)
-    }
-
-    fn publish(&self, view: &View<'_>, len: usize, rng: &mut Rng) -> Vec<PeerIx> {
-        EagerMesh.publish(view, len, rng)
-    }
-
     fn spread(
         &self,
         view: &View<'_>,

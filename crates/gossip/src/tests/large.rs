@@ -124,6 +124,47 @@ fn an_id_is_left_alone_while_its_copy_may_be_under_way() {
     assert_eq!(solo.router.usage().deferred, 0);
 }
 
+/// One request in flight: the next holder is asked when the first one's time is over, not forgotten.
+#[test]
+fn with_one_request_in_flight_the_next_holder_waits_for_its_end() {
+    let mut config = with(StrategyKind::Reduced);
+    config.large.iwant_delay = Duration::from_millis(300);
+    config.iwant_in_flight_max = 1;
+    let mut solo = mesh_of(config.clone(), 4);
+    solo.frame(0, raw::ihave(TOPIC, &id(&LARGE)));
+    solo.frame(1, raw::ihave(TOPIC, &id(&LARGE)));
+    let first = solo.advance_ms(300);
+    assert_eq!(said(&first, 0).iwant, id(&LARGE));
+    let meanwhile = solo.advance_ms(2_900);
+    assert!((0..4).all(|n| said(&meanwhile, n).iwant.is_empty()));
+    let next = solo.advance(config.iwant_followup);
+    assert_eq!(said(&next, 1).iwant, id(&LARGE));
+    assert!(said(&next, 0).iwant.is_empty());
+}
+
+/// Each large message is announced by itself, so that more of them come than heartbeats' gossip.
+#[test]
+fn announcements_of_who_agreed_are_not_counted_as_gossip() {
+    let mut config = with(StrategyKind::Reduced);
+    config.limits.announcements_per_heartbeat_max = 40;
+    let asked = |features: crate::Features| {
+        let mut solo = Solo::joined(config.clone());
+        let peer = NewPeer {
+            features,
+            ..outbound(0)
+        };
+        solo.mesh_peer(peer);
+        let ids = (0..50_u8).map(|n| id(&[n]));
+        let asked = ids.filter(|id| {
+            let outputs = solo.frame(0, raw::ihave(TOPIC, id));
+            said(&outputs, 0).iwant == *id
+        });
+        asked.count()
+    };
+    assert_eq!(asked(features("/meshsub/1.2.0")), 10);
+    assert_eq!(asked(features(LARGE_MESSAGES_ID)), 40, "bounded too");
+}
+
 #[test]
 fn a_holder_that_is_gone_is_not_asked() {
     let mut config = with(StrategyKind::Reduced);

@@ -264,6 +264,7 @@ const LIMITS: &[&str] = &[
     "pending_bytes_max",
     "idontwant_ids_per_heartbeat_max",
     "ihave_messages_per_heartbeat_max",
+    "announcements_per_heartbeat_max",
     "iwant_ids_per_heartbeat_max",
     "cancellable_per_peer_max",
     "promises_max",
@@ -305,6 +306,10 @@ fn limits(section: &Section<'_>, limits: &mut Limits) -> Result<(), ScenarioErro
         (
             "ihave_messages_per_heartbeat_max",
             &mut limits.ihave_messages_per_heartbeat_max,
+        ),
+        (
+            "announcements_per_heartbeat_max",
+            &mut limits.announcements_per_heartbeat_max,
         ),
         (
             "iwant_ids_per_heartbeat_max",
