@@ -7,6 +7,7 @@
 
 mod faults;
 mod proxy;
+mod removal;
 mod reorganisations;
 mod restarts;
 mod rig;

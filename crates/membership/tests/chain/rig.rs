@@ -6,7 +6,8 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use undertone_contracts::{
-    Account, Deployment, DevChain, DevChainOptions, Membership, Terms, U256, deploy,
+    Account, ChainError, Deployment, DevChain, DevChainOptions, Membership, Registered, Terms,
+    U256, deploy,
 };
 use undertone_membership::evm::{Contract, EvmConfig, EvmRegistry, Health, Status};
 use undertone_rln::{Fr, MerkleTree};
@@ -58,20 +59,41 @@ impl Rig {
     }
 
     pub(crate) fn register(&self, commitment: u64) {
+        self.join(&Fr::from(commitment));
+    }
+
+    pub(crate) fn join(&self, commitment: &Fr) {
+        self.try_join(commitment).unwrap();
+    }
+
+    pub(crate) fn try_join(&self, commitment: &Fr) -> Result<Registered, ChainError> {
         self.runtime.block_on(async {
             self.membership.approve(&self.owner, LIMIT).await.unwrap();
-            let commitment = Fr::from(commitment);
-            let registered = self
-                .membership
-                .register(&self.owner, &commitment, LIMIT, &[]);
-            registered.await.unwrap();
-        });
+            let owner = &self.owner;
+            self.membership
+                .register(owner, commitment, LIMIT, &[])
+                .await
+        })
     }
 
     pub(crate) fn erase(&self, commitment: u64, clear: bool) {
-        let members = [Fr::from(commitment)];
-        let erased = self.membership.erase(&self.owner, &members, clear);
+        self.erase_all(&[Fr::from(commitment)], clear);
+    }
+
+    pub(crate) fn erase_all(&self, members: &[Fr], clear: bool) {
+        let erased = self.membership.erase(&self.owner, members, clear);
         self.runtime.block_on(erased).unwrap();
+    }
+
+    pub(crate) fn slash(&self, secret: &Fr) {
+        self.runtime.block_on(async {
+            let receiver = self.owner.address();
+            let slashing = &self.membership;
+            let committed = slashing.commit_slash(&self.owner, secret, receiver);
+            committed.await.unwrap();
+            let slashed = slashing.slash(&self.owner, secret, receiver);
+            slashed.await.unwrap();
+        });
     }
 
     /// From now on those who are members can be erased.
