@@ -2,11 +2,11 @@
 
 use std::array;
 
-use ark_ff::{AdditiveGroup, Field};
+use ark_ff::AdditiveGroup;
 use zeroize::Zeroizing;
 
 use super::params::{HALF_FULL, Params};
-use super::products::{sum_of_products, sum_of_two};
+use super::products::{power_5, sum_of_products, sum_of_two};
 use crate::field::Fr;
 
 impl<const T: usize, const N: usize> Params<T, N> {
@@ -39,7 +39,7 @@ impl<const T: usize, const N: usize> Params<T, N> {
         let (start, steady) = self.partial.split_at(N);
         let mut x = state[0];
         for (j, k) in start.iter().enumerate() {
-            ys[j] = power_5(x + k);
+            ys[j] = power_5(x, *k);
             x = sum_of_products(&self.entry[j], &rest);
             for (h, y) in self.impulse.iter().zip(ys[..=j].iter().rev()) {
                 x += *h * y;
@@ -47,7 +47,7 @@ impl<const T: usize, const N: usize> Params<T, N> {
             xs[j] = x;
         }
         for k in steady {
-            ys[N] = power_5(x + k);
+            ys[N] = power_5(x, *k);
             x = sum_of_two(&self.feedback, &xs, &self.feed, &ys);
             *xs = array::from_fn(|j| if j + 1 < N { xs[j + 1] } else { x });
             *ys = array::from_fn(|j| if j < N { ys[j + 1] } else { Fr::ZERO });
@@ -63,9 +63,5 @@ impl<const T: usize, const N: usize> Params<T, N> {
 }
 
 fn substitute<const T: usize>(state: &[Fr; T], constants: &[Fr; T]) -> [Fr; T] {
-    array::from_fn(|i| power_5(state[i] + constants[i]))
-}
-
-fn power_5(x: Fr) -> Fr {
-    x.square().square() * x
+    array::from_fn(|i| power_5(state[i], constants[i]))
 }

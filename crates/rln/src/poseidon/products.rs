@@ -1,4 +1,4 @@
-//! Sums of products in the scalar field with a single reduction.
+//! Sums of products and the S-box in the scalar field, with as few reductions as their bounds allow.
 //!
 //! An element is held in Montgomery form, so a product is to be divided by 2^256 modulo r. Products of
 //! 256-bit integers are added up in 512 bits first, and the division of `n` products leaves less than
@@ -39,6 +39,31 @@ pub(super) fn sum_of_two<const N: usize, const M: usize>(
     Fr::new_unchecked(BigInt::new(reduced))
 }
 
+/// `(x + k)^5`.
+///
+/// Nothing is reduced before the end: `x + k < 2 r`, its square leaves the division below
+/// `(0.19 * 4 + 1) r = 1.76 r`, the square of that below `1.59 r`, and the last product below
+/// `(0.19 * 1.59 * 2 + 1) r < 2 r`, which one subtraction ends. 2^256 is more than `5 r`.
+#[inline]
+pub(super) fn power_5(x: Fr, k: Fr) -> Fr {
+    let x = plus(&x.0.0, &k.0.0);
+    let second = divide(square(&x));
+    let fourth = divide(square(&second));
+    let fifth = divide(product(&fourth, &x));
+    Fr::new_unchecked(BigInt::new(subtract_modulus(fifth)))
+}
+
+/// `a + b`, which must be less than 2^256.
+#[inline(always)]
+fn plus(a: &[u64; 4], b: &[u64; 4]) -> [u64; 4] {
+    let mut carry = false;
+    let mut sum = [0; 4];
+    for (sum, (a, b)) in sum.iter_mut().zip(a.iter().zip(b)) {
+        (*sum, carry) = add(*a, *b, carry);
+    }
+    sum
+}
+
 /// `low + a b + carry`, as its low and its high half; it always fits.
 #[inline(always)]
 fn multiply_add(low: u64, a: u64, b: u64, carry: u64) -> (u64, u64) {
@@ -47,7 +72,7 @@ fn multiply_add(low: u64, a: u64, b: u64, carry: u64) -> (u64, u64) {
 }
 
 #[inline(always)]
-fn add_product(sum: &mut [u64; 8], a: &[u64; 4], b: &[u64; 4]) {
+fn product(a: &[u64; 4], b: &[u64; 4]) -> [u64; 8] {
     let mut product = [0; 8];
     for i in 0..4 {
         let mut carry = 0;
@@ -56,8 +81,37 @@ fn add_product(sum: &mut [u64; 8], a: &[u64; 4], b: &[u64; 4]) {
         }
         product[i + 4] = carry;
     }
+    product
+}
+
+/// `a a`: the products of different limbs once, doubled.
+#[inline(always)]
+fn square(a: &[u64; 4]) -> [u64; 8] {
+    let mut mixed = [0; 8];
+    for i in 0..3 {
+        let mut carry = 0;
+        for j in i + 1..4 {
+            (mixed[i + j], carry) = multiply_add(mixed[i + j], a[i], a[j], carry);
+        }
+        mixed[i + 4] = carry;
+    }
+    let mut square = [0; 8];
+    let (mut above, mut carry) = (0, false);
+    for i in 0..4 {
+        let wide = u128::from(a[i]) * u128::from(a[i]);
+        for (at, half) in [(2 * i, wide as u64), (2 * i + 1, (wide >> 64) as u64)] {
+            let doubled = mixed[at] << 1 | above;
+            above = mixed[at] >> 63;
+            (square[at], carry) = add(doubled, half, carry);
+        }
+    }
+    square
+}
+
+#[inline(always)]
+fn add_product(sum: &mut [u64; 8], a: &[u64; 4], b: &[u64; 4]) {
     let mut carry = false;
-    for (sum, product) in sum.iter_mut().zip(product) {
+    for (sum, product) in sum.iter_mut().zip(product(a, b)) {
         (*sum, carry) = add(*sum, product, carry);
     }
 }

@@ -20,6 +20,9 @@ fn largest_terms() {
         assert_eq!(sum_of_products(&terms, &terms), times(5));
         assert_eq!(sum_of_two(&[extreme], &[extreme], &terms, &terms), times(6));
         assert_eq!(sum_of_two(&terms, &terms, &terms, &terms), times(10));
+        for constant in [largest, -Fr::ONE, Fr::ZERO] {
+            assert_eq!(power_5(extreme, constant), (extreme + constant).pow([5]));
+        }
     }
 }
 
@@ -30,5 +33,6 @@ proptest! {
         let [a, b] = [&elements[..5], &elements[5..]].map(|half| <[Fr; 5]>::try_from(half).unwrap());
         prop_assert_eq!(sum_of_products(&a, &b), naive(&a, &b));
         prop_assert_eq!(sum_of_two(&a, &b, &b, &b), naive(&a, &b) + naive(&b, &b));
+        prop_assert_eq!(power_5(a[0], b[0]), (a[0] + b[0]).pow([5]));
     }
 }
