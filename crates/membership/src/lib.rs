@@ -16,4 +16,4 @@ pub use registry::{
     Version,
 };
 pub use sqlite::{Damage, SqliteRegistry, StorageError};
-pub use view::{LoadError, MembershipView};
+pub use view::{LoadError, MembershipView, View};

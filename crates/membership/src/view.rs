@@ -200,8 +200,10 @@ fn leaf(change: &Change) -> Fr {
 }
 
 mod chain;
+mod interface;
 
 pub(crate) use chain::Step;
+pub use interface::View;
 
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use undertone_membership::evm::{EvmConfig, EvmRegistry};
-use undertone_membership::{MembershipView, Registry, RegistryError, SqliteRegistry};
+use undertone_membership::{MembershipView, Registry, RegistryError, SqliteRegistry, View};
 use undertone_rln::{
     Generation, IdentityFile, Key, MessageIdCounter, Prover, TableFileOutcome, Verifier,
 };
@@ -70,7 +70,7 @@ pub(super) fn open(
 /// Where members are known from.
 struct Members {
     registry: Arc<dyn Registry>,
-    view: Arc<Mutex<MembershipView>>,
+    view: Arc<Mutex<dyn View>>,
     snapshot_file: Option<PathBuf>,
 }
 
@@ -132,7 +132,7 @@ struct Candidate {
     epoch_size_s: u64,
     key: Arc<Key>,
     registry: Arc<dyn Registry>,
-    view: Arc<Mutex<MembershipView>>,
+    view: Arc<Mutex<dyn View>>,
 }
 
 enum Standing {

@@ -79,10 +79,10 @@ impl JobSizes {
 /// The membership as the node follows it, at one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MembershipSnapshot {
-    /// The registry's version.
-    pub version: u64,
-    /// Members at that version.
-    pub members: usize,
+    /// The registry's version; `None` where the log of changes is not known.
+    pub version: Option<u64>,
+    /// Members at that version; `None` where they are not known.
+    pub members: Option<usize>,
     /// Roots that are accepted.
     pub roots: usize,
 }

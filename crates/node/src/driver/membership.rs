@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
-use undertone_membership::{MembershipView, Registry, Version};
+use undertone_membership::{Registry, Version, View};
 
 use super::rln::{Joining, Publisher, RlnEvent};
 use crate::command::MembershipSnapshot;
@@ -21,7 +21,7 @@ const SAVE_EVERY: Duration = Duration::from_secs(600);
 /// What the thread works with.
 pub(super) struct Follower {
     pub(super) registry: Arc<dyn Registry>,
-    pub(super) view: Arc<Mutex<MembershipView>>,
+    pub(super) view: Arc<Mutex<dyn View>>,
     pub(super) snapshot_file: Option<PathBuf>,
     pub(super) joining: Option<Joining>,
     pub(super) events: mpsc::UnboundedSender<RlnEvent>,
@@ -73,8 +73,8 @@ impl Follower {
             }
             let roots = view.roots().clone();
             let now = MembershipSnapshot {
-                version: view.version().0,
-                members: view.tree().occupied(),
+                version: view.version().map(|version| version.0),
+                members: view.members(),
                 roots: roots.len(),
             };
             (roots, now)
@@ -99,7 +99,9 @@ impl Follower {
         let Some(path) = &self.snapshot_file else {
             return;
         };
-        let view = lock(&self.view).clone();
+        let Some(view) = lock(&self.view).copy() else {
+            return;
+        };
         if view.version() == Version::default() || *saved == Some(view.version()) {
             return;
         }
@@ -112,7 +114,7 @@ impl Follower {
     }
 }
 
-pub(super) fn lock(view: &Mutex<MembershipView>) -> MutexGuard<'_, MembershipView> {
+pub(super) fn lock(view: &Mutex<dyn View>) -> MutexGuard<'_, dyn View + 'static> {
     // A refresh that panicked leaves the last whole version; the next one carries on from it.
     view.lock().unwrap_or_else(PoisonError::into_inner)
 }

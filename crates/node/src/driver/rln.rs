@@ -6,7 +6,7 @@ use std::{fmt, io, thread};
 
 use libp2p::PeerId;
 use tokio::sync::mpsc;
-use undertone_membership::{MemberIndex, MembershipView, Registry};
+use undertone_membership::{MemberIndex, Registry, View};
 use undertone_relay::{ProofFailure, ProofTicket};
 use undertone_rln::{
     BatchPolicy, CounterError, Epoch, Fr, Generation, Identity, MessageIdCounter, ProofRequest,
@@ -51,7 +51,7 @@ pub struct RlnOptions {
     /// Asked while there is no `proofs`; `None` for a node that will never publish.
     pub joining: Option<Joining>,
     /// The membership as this node follows it, shared with `proofs`.
-    pub view: Arc<Mutex<MembershipView>>,
+    pub view: Arc<Mutex<dyn View>>,
     /// Where the view is saved now and then and at the end; `None` for nowhere.
     pub snapshot_file: Option<PathBuf>,
 }
@@ -71,11 +71,13 @@ pub struct MemberProofs {
     /// The prover.
     pub prover: Arc<Prover>,
     /// The membership.
-    pub view: Arc<Mutex<MembershipView>>,
+    pub view: Arc<Mutex<dyn View>>,
 }
 
 impl ProofSource for MemberProofs {
     fn prove(&mut self, epoch: Epoch, x: Fr) -> Result<RateLimitProof, ProofFailure> {
+        let path = lock(&self.view).path(self.index);
+        let path = path.ok_or(ProofFailure::NoMembership)?;
         let message_id = self.counter.next(epoch).map_err(|error| match error {
             CounterError::Exhausted { .. } => ProofFailure::Exhausted {
                 limit: self.limit,
@@ -83,7 +85,6 @@ impl ProofSource for MemberProofs {
             },
             error => ProofFailure::Prover(Arc::new(error)),
         })?;
-        let path = lock(&self.view).path(self.index);
         self.prover
             .prove(&ProofRequest {
                 identity: &self.identity,

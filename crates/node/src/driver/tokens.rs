@@ -5,7 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
-use undertone_membership::{MemberIndex, MembershipView};
+use undertone_membership::{MemberIndex, View};
 use undertone_relay::ProofFailure;
 use undertone_rln::prover::os_rng;
 use undertone_rln::{
@@ -38,7 +38,7 @@ struct Shared {
     generation: Generation,
     epoch_size_s: u64,
     prover: Arc<Prover>,
-    view: Arc<Mutex<MembershipView>>,
+    view: Arc<Mutex<dyn View>>,
     counter: Mutex<MessageIdCounter>,
     pool: Mutex<State>,
     /// A token was taken or put in, or the thread is to end.
@@ -118,11 +118,12 @@ impl PoolMonitor {
 impl ProofSource for PooledProofs {
     fn prove(&mut self, epoch: Epoch, x: Fr) -> Result<RateLimitProof, ProofFailure> {
         let shared = &*self.shared;
+        let path = lock(&shared.view).path(shared.index);
+        let path = path.ok_or(ProofFailure::NoMembership)?;
         let reserved = match shared.reserve(epoch)? {
             Ok(token) => return Ok(token.sign(x)),
             Err(reserved) => reserved,
         };
-        let path = lock(&shared.view).path(shared.index);
         shared
             .prover
             .prove(&ProofRequest {
@@ -209,9 +210,10 @@ impl Shared {
             let sends = state.sends;
             drop(state);
             let around = self.surroundings();
+            let is_member = lock(&self.view).path(self.index).is_some();
             state = lock(&self.pool);
             // The send's token would be dropped as one whose id is used up. The send's end wakes us.
-            if state.sending || state.ended {
+            if state.sending || state.ended || !is_member {
                 return (state, Work::Idle);
             }
             if state.sends == sends {
@@ -232,6 +234,9 @@ impl Shared {
         let (path, root_version) = {
             let view = lock(&self.view);
             (view.path(self.index), view.revision())
+        };
+        let Some(path) = path else {
+            return Ok(());
         };
         let mut moved = match member.take() {
             Some(member) => member,
@@ -282,7 +287,7 @@ fn unix_now_ns() -> u64 {
     })
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // What the locks guard is changed by single calls that leave it whole.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

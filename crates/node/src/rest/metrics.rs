@@ -141,13 +141,17 @@ impl Page<'_> {
         let member = usize::from(rln.may_publish);
         self.gauge("rln_member", "1 when this node may publish", member)?;
         let now = rln.membership;
-        let version = usize::try_from(now.version).unwrap_or(usize::MAX);
-        self.gauge(
-            "registry_version",
-            "Changes of the membership so far",
-            version,
-        )?;
-        self.gauge("registry_members", "Members", now.members)?;
+        if let Some(version) = now.version {
+            let version = usize::try_from(version).unwrap_or(usize::MAX);
+            self.gauge(
+                "registry_version",
+                "Changes of the membership so far",
+                version,
+            )?;
+        }
+        if let Some(members) = now.members {
+            self.gauge("registry_members", "Members", members)?;
+        }
         self.gauge(
             "registry_roots",
             "Membership roots that are accepted",

@@ -41,7 +41,7 @@ impl Setup {
             generation: Generation::Hashed,
             counter: MessageIdCounter::open(self.folder.path().join("ids"), LIMIT).unwrap(),
             prover: Arc::new(Prover::new(Arc::clone(&self.key))),
-            view: Arc::clone(&self.view),
+            view: self.view.clone(),
         };
         PooledProofs::start(member, config, EPOCH_SIZE_S).unwrap()
     }

@@ -242,9 +242,9 @@ pub(crate) async fn punish(
         while Instant::now() < deadline {
             let state = node.running.handle.rln().await.ok().flatten();
             let known = state.map(|state| state.membership);
-            if known.is_some_and(|known| known.version >= version) {
+            if known.is_some_and(|known| known.version >= Some(version)) {
                 slashing.nodes_updated +=
-                    usize::from(known.is_some_and(|it| it.members == slashing.members_after));
+                    usize::from(known.is_some_and(|it| it.members == Some(slashing.members_after)));
                 break;
             }
             tokio::time::sleep(POLL).await;

@@ -136,7 +136,7 @@ impl Network {
                 limit: member.limit,
                 generation: network.generation,
                 prover: Arc::clone(&network.prover),
-                view: Arc::clone(&member.view),
+                view: member.view.clone(),
             };
             let before = network
                 .nodes

@@ -116,7 +116,7 @@ impl Rln {
             batches: BatchPolicy::default(),
             proofs,
             joining: None,
-            view: Arc::clone(&self.view),
+            view: self.view.clone(),
             snapshot_file: None,
         }
     }
