@@ -16,12 +16,20 @@ const STAMP: &str = "node_modules/.undertone-package-lock.json";
 const LOCK: &str = "package-lock.json";
 
 /// The tests that need a chain. Those outside of `undertone-contracts` are ignored everywhere else.
-const TESTS: [&[&str]; 3] = [
+const TESTS: [&[&str]; 4] = [
     &["test", "--package", "undertone-contracts"],
     &[
         "test",
         "--package",
         "undertone-membership",
+        "--test=chain",
+        "--",
+        "--ignored",
+    ],
+    &[
+        "test",
+        "--package",
+        "undertone-node",
         "--test=chain",
         "--",
         "--ignored",
