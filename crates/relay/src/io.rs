@@ -250,6 +250,10 @@ pub enum ProofFailure {
     /// This node is no member.
     #[error("this node has no membership; register one with `undertone rln register`")]
     NoMembership,
+    /// The newest membership is not known yet, or not compared with the registry: a proof for it may
+    /// be worth nothing.
+    #[error("the membership is still synchronizing; try again when /health says READY")]
+    Synchronizing,
     /// The prover failed, or the counter could not be written.
     #[error("{0}")]
     Prover(std::sync::Arc<dyn std::error::Error + Send + Sync>),

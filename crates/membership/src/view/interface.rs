@@ -51,8 +51,10 @@ impl View for MembershipView {
         Some(self.tree().occupied())
     }
 
+    /// The tree may be ahead of what was compared, while a chain is read.
     fn path(&self, index: MemberIndex) -> Option<MerklePath> {
-        Some(self.path(index))
+        let is_accepted = self.newest.newest() == Some(self.tree().root());
+        is_accepted.then(|| self.path(index))
     }
 
     fn refresh(&mut self, registry: &dyn Registry) -> Result<bool, RegistryError> {

@@ -132,6 +132,25 @@ fn a_path_leads_to_an_accepted_root() {
 }
 
 #[test]
+fn a_tree_ahead_of_the_accepted_roots_gives_no_path() {
+    let registry = Memory::default();
+    registry.register(Fr::from(1), 20).unwrap();
+    let mut view = MembershipView::new(5);
+    assert_eq!(View::path(&view, index(0)), None, "nothing is accepted yet");
+    view.refresh(&registry).unwrap();
+    assert_eq!(View::path(&view, index(0)), Some(view.path(index(0))));
+    let step = super::Step {
+        index: index(1),
+        before: Fr::from(0),
+        after: Fr::from(9),
+    };
+    view.write(&[(step.index, step.after)], Version(2));
+    assert_eq!(View::path(&view, index(0)), None);
+    view.accept(&[step], false);
+    assert_eq!(View::path(&view, index(0)), Some(view.path(index(0))));
+}
+
+#[test]
 fn more_changes_than_a_page() {
     let registry = Memory::default();
     for commitment in 1..=(PAGE as u64 + 30) {

@@ -1,9 +1,11 @@
 //! From nothing, and block by block.
 
-use undertone_membership::{MembershipView, Registry, RegistryError};
+use undertone_membership::evm::{EvmRegistry, Health, Status};
+use undertone_membership::{MembershipView, Registry, RegistryError, View};
 use undertone_rln::Fr;
 
-use crate::rig::Rig;
+use crate::proxy::{Mode, Proxy};
+use crate::rig::{PATIENCE, Rig};
 
 #[test]
 #[ignore = "needs anvil; cargo xtask test --only contracts"]
@@ -65,10 +67,34 @@ fn blocks_are_announced_over_a_web_socket() {
     let mut config = rig.config(&[&url]);
     // Without announcements the test would take hours.
     config.poll = std::time::Duration::from_secs(3600);
-    let registry = undertone_membership::evm::EvmRegistry::start(config).unwrap();
+    let registry = EvmRegistry::start(config).unwrap();
     rig.check(&registry);
     for member in 1..=3 {
         rig.register(member);
         rig.check(&registry);
     }
+}
+
+/// All events are in, but the contract's root was not the tree's: nobody proves by such a tree.
+#[test]
+#[ignore = "needs anvil; cargo xtask test --only contracts"]
+fn there_is_no_path_before_the_tree_was_compared() {
+    let rig = Rig::start();
+    (1..=5).for_each(|member| rig.register(member));
+    let proxy = Proxy::start(rig.chain.endpoint(), Mode::WrongRoot);
+    let mut config = rig.config(&[&proxy.url]);
+    config.range_blocks = (2, 2);
+    // Or it asks the contract, which lies.
+    config.first_block = Some(2);
+    let registry = EvmRegistry::start(config).unwrap();
+    let degraded = |status: &Status| matches!(status.health, Health::Degraded { .. });
+    let status = registry.wait_until(PATIENCE, degraded);
+    assert!(degraded(&status), "{status:?}");
+    let member = registry.find(Fr::from(2)).unwrap().unwrap();
+    let view = registry.view();
+    let path = || View::path(&*view.lock().unwrap(), member.index);
+    assert_eq!(path(), None);
+    proxy.set(Mode::Honest);
+    rig.check(&registry);
+    assert_eq!(path().unwrap().root_of(member.leaf()), rig.root());
 }

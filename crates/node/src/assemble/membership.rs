@@ -1,17 +1,16 @@
-//! Rate limiting from the configuration: registry, verifier, and our own membership if we have one.
+//! Rate limiting from the configuration: registry and verifier.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use undertone_membership::evm::{EvmConfig, EvmRegistry};
 use undertone_membership::{MembershipView, Registry, RegistryError, SqliteRegistry, View};
-use undertone_rln::{
-    Generation, IdentityFile, Key, MessageIdCounter, Prover, TableFileOutcome, Verifier,
-};
+use undertone_rln::{Key, Verifier};
 
 use super::AssembleError;
+use super::candidate::{Candidate, Found};
 use crate::config::{ChainConfig, RlnConfig};
-use crate::driver::{MemberProofs, PooledProofs, ProofSource, RlnOptions, StartError};
+use crate::driver::RlnOptions;
 
 pub(super) fn open(
     config: &RlnConfig,
@@ -27,18 +26,10 @@ pub(super) fn open(
         Some(chain) => contract(chain, relay.root_window)?,
         None => file(config, limit, relay.root_window)?,
     };
-    let candidate = Candidate {
-        config: config.clone(),
-        generation: relay.policy.generation,
-        epoch_size_s: relay.policy.epoch_size_s,
-        key: Arc::clone(&key),
-        registry: Arc::clone(&registry),
-        view,
-    };
-    let view = Arc::clone(&candidate.view);
-    let proofs = match candidate.look()? {
-        Standing::Member(proofs) => Some(proofs),
-        Standing::NoIdentity => {
+    let mut candidate = Candidate::new(config, relay, &key, &registry, &view);
+    let proofs = match candidate.find()? {
+        Found::Member(identity, member) => Some(candidate.proofs(identity, &member)?),
+        Found::NoIdentity => {
             tracing::warn!(
                 identity_file = %config.identity_file.display(),
                 "no identity: this node relays but cannot publish; make one with \
@@ -46,7 +37,7 @@ pub(super) fn open(
             );
             None
         }
-        Standing::NotRegistered => {
+        Found::NotRegistered => {
             tracing::warn!(
                 identity_file = %config.identity_file.display(),
                 "the identity is not registered: this node relays but cannot publish; register \
@@ -61,7 +52,7 @@ pub(super) fn open(
         verifier_threads: config.verifier_threads,
         batches: config.batches,
         proofs,
-        joining: Some(Box::new(move || candidate.joined())),
+        joining: Some(Box::new(move || candidate.look())),
         view,
         snapshot_file,
     })
@@ -123,82 +114,4 @@ fn followed(
     let mut view = MembershipView::new(root_window);
     view.refresh(registry)?;
     Ok(view)
-}
-
-/// A node that may be a member, or become one while it runs.
-struct Candidate {
-    config: RlnConfig,
-    generation: Generation,
-    epoch_size_s: u64,
-    key: Arc<Key>,
-    registry: Arc<dyn Registry>,
-    view: Arc<Mutex<dyn View>>,
-}
-
-enum Standing {
-    NoIdentity,
-    NotRegistered,
-    Member(Box<dyn ProofSource>),
-}
-
-impl Candidate {
-    /// Whether it has become a member; what stands in the way is logged.
-    fn joined(&self) -> Option<Box<dyn ProofSource>> {
-        match self.look() {
-            Ok(Standing::Member(proofs)) => Some(proofs),
-            Ok(_) => None,
-            Err(error) => {
-                tracing::error!(%error, "cannot publish yet; will look again when the registry changes");
-                None
-            }
-        }
-    }
-
-    fn look(&self) -> Result<Standing, AssembleError> {
-        let config = &self.config;
-        if !config.identity_file.exists() {
-            return Ok(Standing::NoIdentity);
-        }
-        let identity = IdentityFile::read(&config.identity_file)?;
-        let Some(member) = self.registry.find(identity.commitment())? else {
-            return Ok(Standing::NotRegistered);
-        };
-        // The registry's limit is part of the leaf, so proofs are for that; the node may hold
-        // itself to less.
-        let own_limit = u32::try_from(config.message_limit)
-            .unwrap_or(u32::MAX)
-            .min(member.limit);
-        let proofs = MemberProofs {
-            counter: MessageIdCounter::open(&config.counter_file, own_limit)?,
-            identity,
-            index: member.index,
-            limit: member.limit,
-            generation: self.generation,
-            prover: Arc::new(prover(config, &self.key)),
-            view: Arc::clone(&self.view),
-        };
-        let pooled = PooledProofs::start(proofs, config.tokens, self.epoch_size_s)
-            .map_err(StartError::Thread)?;
-        Ok(Standing::Member(Box::new(pooled)))
-    }
-}
-
-/// The prover, with its tables from the file or put there.
-fn prover(config: &RlnConfig, key: &Arc<Key>) -> Prover {
-    let file = &config.tables_file;
-    let (prover, outcome) = Prover::with_table_file(Arc::clone(key), file);
-    match outcome {
-        TableFileOutcome::Loaded | TableFileOutcome::Created => {}
-        TableFileOutcome::Replaced(defect) => {
-            tracing::warn!(tables_file = %file.display(), %defect, "the prover's tables were replaced");
-        }
-        TableFileOutcome::Unavailable(error) => {
-            tracing::warn!(
-                tables_file = %file.display(),
-                %error,
-                "cannot keep the prover's tables; each start computes them again"
-            );
-        }
-    }
-    prover
 }

@@ -1,5 +1,6 @@
 //! From a configuration to a running node with its REST server.
 
+mod candidate;
 mod files;
 mod gossip;
 mod membership;

@@ -324,6 +324,12 @@ impl EventLoop {
                     rln.set_publisher(publisher);
                 }
             }
+            RlnEvent::Left => {
+                tracing::warn!("this node's membership has ended or moved");
+                if let Some(rln) = &mut self.rln {
+                    rln.drop_publisher();
+                }
+            }
         }
     }
 

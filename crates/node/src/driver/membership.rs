@@ -1,4 +1,5 @@
-//! The thread that follows the registry, saves what it has learnt, and sees when we become a member.
+//! The thread that follows the registry, saves what it has learnt, and sees what becomes of our own
+//! membership.
 
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -8,7 +9,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use undertone_membership::{Registry, Version, View};
 
-use super::rln::{Joining, Publisher, RlnEvent};
+use super::rln::{Joining, Publisher, RlnEvent, Standing};
 use crate::command::MembershipSnapshot;
 
 /// How often the registry is asked for changes.
@@ -35,6 +36,7 @@ impl Follower {
     pub(super) fn run(mut self, stopped: &Receiver<()>) {
         let mut failing = false;
         let mut told = None;
+        let mut looking = false;
         let mut saved = None;
         let mut saved_at = Instant::now();
         loop {
@@ -48,8 +50,16 @@ impl Follower {
                 }
                 Err(_) => {}
             }
-            if self.tell(&mut told).is_err() {
-                break;
+            let outcome = self.tell(&mut told).and_then(|news| {
+                looking |= news;
+                match looking {
+                    true => self.look(),
+                    false => Ok(false),
+                }
+            });
+            match outcome {
+                Ok(again) => looking = again,
+                Err(Ended) => break,
             }
             if saved_at.elapsed() >= SAVE_EVERY {
                 saved_at = Instant::now();
@@ -63,35 +73,40 @@ impl Follower {
         self.save(&mut saved);
     }
 
-    /// Tells the event loop of a state that it has not heard of. The version alone does not say: a
-    /// chain may be reorganised and come to the same number.
-    fn tell(&mut self, told: &mut Option<u64>) -> Result<(), Ended> {
+    /// Tells the event loop of a state that it has not heard of; says whether there was one. The
+    /// version alone does not say: a chain may be reorganised and come to the same number.
+    fn tell(&mut self, told: &mut Option<u64>) -> Result<bool, Ended> {
         let (roots, now) = {
             let view = lock(&self.view);
             if told.replace(view.revision()) == Some(view.revision()) {
-                return Ok(());
+                return Ok(false);
             }
-            let roots = view.roots().clone();
-            let now = MembershipSnapshot {
-                version: view.version().map(|version| version.0),
-                members: view.members(),
-                roots: roots.len(),
-            };
-            (roots, now)
+            (view.roots().clone(), snapshot(&*view))
         };
         let event = RlnEvent::Membership { roots, now };
         self.events.send(event).map_err(|_| Ended)?;
-        if let Some(source) = self.joining.as_mut().and_then(|joining| joining()) {
-            match Publisher::start(source, self.events.clone()) {
-                Ok(publisher) => {
-                    self.joining = None;
-                    let event = RlnEvent::Joined(publisher);
-                    self.events.send(event).map_err(|_| Ended)?;
+        Ok(true)
+    }
+
+    /// Looks for our own membership; says whether to look again soon.
+    fn look(&mut self) -> Result<bool, Ended> {
+        let Some(joining) = &mut self.joining else {
+            return Ok(false);
+        };
+        let (event, again) = match joining() {
+            Standing::Same => return Ok(false),
+            Standing::Ending => return Ok(true),
+            Standing::Left => (RlnEvent::Left, true),
+            Standing::Joined(source) => match Publisher::start(source, self.events.clone()) {
+                Ok(publisher) => (RlnEvent::Joined(publisher), false),
+                Err(error) => {
+                    tracing::error!(%error, "cannot start a thread for proofs");
+                    return Ok(false);
                 }
-                Err(error) => tracing::error!(%error, "cannot start a thread for proofs"),
-            }
-        }
-        Ok(())
+            },
+        };
+        self.events.send(event).map_err(|_| Ended)?;
+        Ok(again)
     }
 
     /// Saves a view that is not saved already. The copy lets the lock go while the disk is busy.
@@ -111,6 +126,15 @@ impl Follower {
                 tracing::warn!(%error, "cannot save the membership tree; the next start builds it");
             }
         }
+    }
+}
+
+/// The membership in numbers.
+pub(super) fn snapshot(view: &dyn View) -> MembershipSnapshot {
+    MembershipSnapshot {
+        version: view.version().map(|version| version.0),
+        members: view.members(),
+        roots: view.roots().len(),
     }
 }
 

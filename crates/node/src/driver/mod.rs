@@ -23,6 +23,6 @@ mod tokens;
 mod verify;
 
 pub use events::{NodeEvent, TimedEvent};
-pub use rln::{Joining, MemberProofs, ProofSource, RlnOptions};
+pub use rln::{Joining, MemberProofs, ProofSource, RlnOptions, Standing};
 pub use start::{NodeOptions, RunningNode, StartError, start};
 pub use tokens::{PoolMonitor, PooledProofs};

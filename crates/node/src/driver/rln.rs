@@ -1,6 +1,7 @@
 //! Proofs on threads of their own: checking and making them.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc as std_mpsc};
 use std::{fmt, io, thread};
 
@@ -13,7 +14,7 @@ use undertone_rln::{
     ProofStatement, Prover, RateLimitProof, RlnIdentifier, RootWindow, Verifier,
 };
 
-use super::membership::{Follower, lock};
+use super::membership::{Follower, lock, snapshot};
 use super::tokens::PoolMonitor;
 use super::verify::{Proof, VerifierPool};
 use crate::command::{MembershipSnapshot, RlnSnapshot};
@@ -32,9 +33,21 @@ pub trait ProofSource: Send {
     }
 }
 
-/// Looks whether this node has become a member, and gives its source of proofs then. Asked on a
-/// thread of its own after each change of the registry, until it gives one; may block.
-pub type Joining = Box<dyn FnMut() -> Option<Box<dyn ProofSource>> + Send>;
+/// What has become of this node's membership since it was looked for the last time.
+pub enum Standing {
+    /// Nothing, as far as is known.
+    Same,
+    /// It has one; from now on proofs come from here.
+    Joined(Box<dyn ProofSource>),
+    /// It has none, or another than before: the source of its proofs is to be dropped. Look again.
+    Left,
+    /// The source that was dropped has not ended yet. Look again.
+    Ending,
+}
+
+/// Looks for this node's membership. Asked on a thread of its own after each change of the registry;
+/// may block.
+pub type Joining = Box<dyn FnMut() -> Standing + Send>;
 
 /// What a node needs for rate limiting.
 pub struct RlnOptions {
@@ -46,9 +59,9 @@ pub struct RlnOptions {
     pub verifier_threads: usize,
     /// When they check proofs together.
     pub batches: BatchPolicy,
-    /// Makes ours; `None` for a node that only relays.
+    /// Makes ours; `None` for a node that is no member.
     pub proofs: Option<Box<dyn ProofSource>>,
-    /// Asked while there is no `proofs`; `None` for a node that will never publish.
+    /// Follows our membership; `None` where it never changes.
     pub joining: Option<Joining>,
     /// The membership as this node follows it, shared with `proofs`.
     pub view: Arc<Mutex<dyn View>>,
@@ -77,7 +90,7 @@ pub struct MemberProofs {
 impl ProofSource for MemberProofs {
     fn prove(&mut self, epoch: Epoch, x: Fr) -> Result<RateLimitProof, ProofFailure> {
         let path = lock(&self.view).path(self.index);
-        let path = path.ok_or(ProofFailure::NoMembership)?;
+        let path = path.ok_or(ProofFailure::Synchronizing)?;
         let message_id = self.counter.next(epoch).map_err(|error| match error {
             CounterError::Exhausted { .. } => ProofFailure::Exhausted {
                 limit: self.limit,
@@ -117,6 +130,8 @@ pub(crate) enum RlnEvent {
     },
     /// The node has become a member.
     Joined(Publisher),
+    /// It is one no longer, or another one.
+    Left,
 }
 
 pub(crate) struct ProveJob {
@@ -125,10 +140,11 @@ pub(crate) struct ProveJob {
     x: Fr,
 }
 
-/// The thread that makes proofs. It stops when this is dropped.
+/// The thread that makes proofs. It stops when this is dropped, and what waits for it fails.
 pub(crate) struct Publisher {
     jobs: std_mpsc::Sender<ProveJob>,
     tokens: Option<PoolMonitor>,
+    ended: Arc<AtomicBool>,
 }
 
 impl Publisher {
@@ -138,10 +154,22 @@ impl Publisher {
     ) -> io::Result<Self> {
         let tokens = source.tokens();
         let (jobs, received) = std_mpsc::channel();
+        let ended = Arc::new(AtomicBool::new(false));
+        let has_ended = Arc::clone(&ended);
         thread::Builder::new()
             .name("rln-prove".into())
-            .spawn(move || prove_loop(&received, source, &events))?;
-        Ok(Self { jobs, tokens })
+            .spawn(move || prove_loop(&received, source, &events, &has_ended))?;
+        Ok(Self {
+            jobs,
+            tokens,
+            ended,
+        })
+    }
+}
+
+impl Drop for Publisher {
+    fn drop(&mut self) {
+        self.ended.store(true, Ordering::Relaxed);
     }
 }
 
@@ -173,8 +201,9 @@ impl RlnService {
         let start = |source| Publisher::start(source, events.clone());
         let publisher = options.proofs.map(start).transpose()?;
         let registry = Arc::clone(&options.registry);
+        let membership = snapshot(&*lock(&options.view));
         let follower = Follower {
-            joining: options.joining.filter(|_| publisher.is_none()),
+            joining: options.joining,
             registry: options.registry,
             view: options.view,
             snapshot_file: options.snapshot_file,
@@ -187,7 +216,7 @@ impl RlnService {
         Ok(Self {
             verify,
             publisher,
-            membership: MembershipSnapshot::default(),
+            membership,
             registry,
             stop,
             follower,
@@ -218,6 +247,11 @@ impl RlnService {
     /// From now on the node can publish.
     pub(crate) fn set_publisher(&mut self, publisher: Publisher) {
         self.publisher = Some(publisher);
+    }
+
+    /// From now on it cannot.
+    pub(crate) fn drop_publisher(&mut self) {
+        self.publisher = None;
     }
 
     pub(crate) fn snapshot(&self) -> RlnSnapshot {
@@ -261,9 +295,13 @@ fn prove_loop(
     jobs: &std_mpsc::Receiver<ProveJob>,
     mut source: Box<dyn ProofSource>,
     events: &mpsc::UnboundedSender<RlnEvent>,
+    has_ended: &AtomicBool,
 ) {
     while let Ok(ProveJob { token, epoch, x }) = jobs.recv() {
-        let result = Box::new(source.prove(epoch, x));
+        let result = Box::new(match has_ended.load(Ordering::Relaxed) {
+            false => source.prove(epoch, x),
+            true => Err(ProofFailure::NoMembership),
+        });
         if events.send(RlnEvent::Proved { token, result }).is_err() {
             return;
         }

@@ -119,7 +119,7 @@ impl ProofSource for PooledProofs {
     fn prove(&mut self, epoch: Epoch, x: Fr) -> Result<RateLimitProof, ProofFailure> {
         let shared = &*self.shared;
         let path = lock(&shared.view).path(shared.index);
-        let path = path.ok_or(ProofFailure::NoMembership)?;
+        let path = path.ok_or(ProofFailure::Synchronizing)?;
         let reserved = match shared.reserve(epoch)? {
             Ok(token) => return Ok(token.sign(x)),
             Err(reserved) => reserved,

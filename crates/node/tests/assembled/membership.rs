@@ -6,8 +6,8 @@ use undertone_membership::{MembershipView, Registry as _, RegistryId};
 use undertone_message::{PubsubTopic, Shard, WakuMessage};
 use undertone_node::assemble::Assembled;
 use undertone_node::command::PublishFailure;
-use undertone_rln::Fr;
 use undertone_rln::tree::{MerkleTree, snapshot};
+use undertone_rln::{Fr, Identity};
 
 use crate::support::{Place, metrics_until};
 
@@ -89,6 +89,93 @@ async fn an_identity_registered_while_the_node_runs_is_picked_up() {
 
     place.join(b"late");
     metrics_until(&node, |now| now["undertone_rln_member"] == 1.0).await;
+    // The proof is made; there is only nobody to send it to.
+    assert_eq!(publish().await, PublishFailure::NoPeers);
+    node.stop().await;
+}
+
+/// Removed, the node stops; registered elsewhere, it goes on from there and repeats no message id.
+#[tokio::test]
+async fn a_member_that_moves_proves_at_its_new_place() {
+    let alices = Place::new();
+    alices.join(b"alice");
+    let bobs = Place::with_registry_of(&alices);
+    bobs.join(b"bob");
+    let bob = bobs.node(&[]).await;
+    let alice = alices.node(&[bob.node.addresses[0].to_string()]).await;
+    let topic = PubsubTopic::Static(Shard::new(66, 0).unwrap());
+    let publish = async |text: &str| {
+        let message = WakuMessage::new(text.to_owned().into_bytes(), "/test/1/a/proto");
+        alice.node.handle.publish(topic.clone(), message).await
+    };
+    let mesh = format!("undertone_mesh_peers{{topic=\"{topic}\"}}");
+    metrics_until(&alice, |now| {
+        now[&mesh] == 1.0 && now["undertone_tokens_ready"] == 2.0
+    })
+    .await;
+    publish("before").await.unwrap();
+
+    let registry = alices.registry();
+    let commitment = Identity::from_seed(b"alice").commitment();
+    let first = registry.find(commitment).unwrap().unwrap().index;
+    registry.remove(first).unwrap();
+    metrics_until(&alice, |now| now["undertone_rln_member"] == 0.0).await;
+    let refused = publish("removed").await.unwrap_err();
+    assert!(
+        matches!(&refused, PublishFailure::RlnProof { reason } if reason.contains("no membership")),
+        "{refused}"
+    );
+
+    let second = registry.register(commitment, 50).unwrap();
+    assert_ne!(second, first);
+    let now = metrics_until(&alice, |now| {
+        now["undertone_rln_member"] == 1.0 && now["undertone_tokens_ready"] == 2.0
+    })
+    .await;
+    assert_eq!(now["undertone_tokens_taken_total"], 0.0, "a new pool");
+    // The second one may take a token, and none of those can be of the old place.
+    for text in ["after", "and again"] {
+        publish(text).await.unwrap();
+    }
+    let bobs = metrics_until(&bob, |now| now["undertone_messages_delivered_total"] >= 3.0).await;
+    assert_eq!(
+        bobs["undertone_verifier_proofs_total{verdict=\"bad\"}"],
+        0.0
+    );
+    assert_eq!(bobs["undertone_spammers_exposed_total"], 0.0);
+    alice.stop().await;
+    bob.stop().await;
+}
+
+/// Moved at once, as when a chain is reorganised: nobody sees the node without a membership.
+#[tokio::test]
+async fn a_member_that_moved_while_nobody_looked_is_found() {
+    let place = Place::new();
+    place.join(b"alice");
+    let node = place.node(&[]).await;
+    let publish = async || {
+        let topic = PubsubTopic::Static(Shard::new(66, 0).unwrap());
+        let message = WakuMessage::new(&b"hello"[..], "/test/1/a/proto");
+        node.node.handle.publish(topic, message).await.unwrap_err()
+    };
+    metrics_until(&node, |now| now["undertone_tokens_ready"] == 2.0).await;
+    assert_eq!(publish().await, PublishFailure::NoPeers);
+    let now = metrics_until(&node, |_| true).await;
+    assert_eq!(now["undertone_tokens_taken_total"], 1.0);
+
+    let registry = place.registry();
+    let commitment = Identity::from_seed(b"alice").commitment();
+    let first = registry.find(commitment).unwrap().unwrap().index;
+    registry.remove(first).unwrap();
+    registry.register(commitment, 100).unwrap();
+    let now = metrics_until(&node, |now| {
+        now["undertone_registry_version"] == 3.0
+            && now["undertone_rln_member"] == 1.0
+            && now["undertone_tokens_ready"] == 2.0
+            && now["undertone_tokens_taken_total"] == 0.0
+    })
+    .await;
+    assert_eq!(now["undertone_registry_members"], 1.0);
     // The proof is made; there is only nobody to send it to.
     assert_eq!(publish().await, PublishFailure::NoPeers);
     node.stop().await;

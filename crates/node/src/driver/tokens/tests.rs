@@ -1,5 +1,8 @@
-use undertone_membership::{MembershipView, Registry, SqliteRegistry};
-use undertone_rln::{Key, PoolSnapshot, ProofStatement, Verifier, external_nullifier, fr_from_le};
+use undertone_membership::{MembershipView, Registry, RegistryError, SqliteRegistry, Version};
+use undertone_rln::{
+    Key, MerklePath, PoolSnapshot, ProofStatement, RootWindow, Verifier, external_nullifier,
+    fr_from_le,
+};
 
 use super::*;
 
@@ -153,4 +156,64 @@ fn the_limit_ends_sends_with_tokens_too() {
         }
     );
     assert!(exhausted, "{error}");
+}
+
+/// A membership that is not known yet.
+struct Unknown(RootWindow);
+
+impl View for Unknown {
+    fn roots(&self) -> &RootWindow {
+        &self.0
+    }
+
+    fn revision(&self) -> u64 {
+        0
+    }
+
+    fn version(&self) -> Option<Version> {
+        None
+    }
+
+    fn members(&self) -> Option<usize> {
+        None
+    }
+
+    fn path(&self, _: MemberIndex) -> Option<MerklePath> {
+        None
+    }
+
+    fn refresh(&mut self, _: &dyn Registry) -> Result<bool, RegistryError> {
+        Ok(false)
+    }
+
+    fn copy(&self) -> Option<MembershipView> {
+        None
+    }
+}
+
+#[test]
+fn nothing_is_proved_before_the_membership_is_known() {
+    let setup = Setup::new();
+    let member = |ids: &str| MemberProofs {
+        identity: Identity::from_seed(b"pooled"),
+        index: MemberIndex::new(0).unwrap(),
+        limit: LIMIT,
+        generation: Generation::Hashed,
+        counter: MessageIdCounter::open(setup.folder.path().join(ids), LIMIT).unwrap(),
+        prover: Arc::new(Prover::new(Arc::clone(&setup.key))),
+        view: Arc::new(Mutex::new(Unknown(RootWindow::new(50)))),
+    };
+    let mut single = member("a");
+    let mut pooled = PooledProofs::start(member("b"), config(2), EPOCH_SIZE_S).unwrap();
+    let sources: [&mut dyn ProofSource; 2] = [&mut single, &mut pooled];
+    for source in sources {
+        let refused = source.prove(Epoch(0), Fr::from(1)).unwrap_err();
+        assert!(
+            matches!(refused, ProofFailure::Synchronizing),
+            "{refused:?}"
+        );
+    }
+    // No message id was used up for nothing.
+    assert_eq!(single.counter.upcoming(Epoch(0)), Some(0));
+    assert_eq!(lock(&pooled.shared.counter).upcoming(Epoch(0)), Some(0));
 }

@@ -1,0 +1,157 @@
+//! Our own membership, if we have one: found, lost, and found again elsewhere.
+
+use std::sync::{Arc, Mutex};
+
+use undertone_membership::{Member, MemberIndex, Registry, View};
+use undertone_rln::{
+    CounterError, Generation, Identity, IdentityFile, Key, MessageIdCounter, Prover,
+    TableFileOutcome,
+};
+
+use super::AssembleError;
+use crate::config::RlnConfig;
+use crate::driver::{MemberProofs, PooledProofs, ProofSource, Standing, StartError};
+
+/// A node that may be a member, become one while it runs, or cease to be one.
+pub(super) struct Candidate {
+    config: RlnConfig,
+    generation: Generation,
+    epoch_size_s: u64,
+    key: Arc<Key>,
+    registry: Arc<dyn Registry>,
+    view: Arc<Mutex<dyn View>>,
+    /// Whose membership it is; once it was one, another identity's would need another counter.
+    identity: Option<Identity>,
+    /// Index and limit that proofs are made for.
+    place: Option<(MemberIndex, u32)>,
+    /// Proofs were made for another place, and their source may hold the counter still.
+    has_left: bool,
+}
+
+/// What there is.
+pub(super) enum Found {
+    NoIdentity,
+    NotRegistered,
+    Member(Identity, Member),
+}
+
+impl Candidate {
+    pub(super) fn new(
+        config: &RlnConfig,
+        relay: &undertone_relay::RlnConfig,
+        key: &Arc<Key>,
+        registry: &Arc<dyn Registry>,
+        view: &Arc<Mutex<dyn View>>,
+    ) -> Self {
+        Self {
+            config: config.clone(),
+            generation: relay.policy.generation,
+            epoch_size_s: relay.policy.epoch_size_s,
+            key: Arc::clone(key),
+            registry: Arc::clone(registry),
+            view: Arc::clone(view),
+            identity: None,
+            place: None,
+            has_left: false,
+        }
+    }
+
+    pub(super) fn find(&self) -> Result<Found, AssembleError> {
+        let identity = match &self.identity {
+            Some(identity) => identity.clone(),
+            None if !self.config.identity_file.exists() => return Ok(Found::NoIdentity),
+            None => IdentityFile::read(&self.config.identity_file)?,
+        };
+        Ok(match self.registry.find(identity.commitment())? {
+            Some(member) => Found::Member(identity, member),
+            None => Found::NotRegistered,
+        })
+    }
+
+    /// What makes the proofs of `member`. What made them before must have ended.
+    pub(super) fn proofs(
+        &mut self,
+        identity: Identity,
+        member: &Member,
+    ) -> Result<Box<dyn ProofSource>, AssembleError> {
+        let config = &self.config;
+        // The registry's limit is part of the leaf, so proofs are for that; the node may hold
+        // itself to less.
+        let own_limit = u32::try_from(config.message_limit)
+            .unwrap_or(u32::MAX)
+            .min(member.limit);
+        let proofs = MemberProofs {
+            // One for all places: an id used at two of them in one epoch would give the secret away.
+            counter: MessageIdCounter::open(&config.counter_file, own_limit)?,
+            identity: identity.clone(),
+            index: member.index,
+            limit: member.limit,
+            generation: self.generation,
+            prover: Arc::new(prover(config, &self.key)),
+            view: Arc::clone(&self.view),
+        };
+        let pooled = PooledProofs::start(proofs, config.tokens, self.epoch_size_s)
+            .map_err(StartError::Thread)?;
+        self.identity = Some(identity);
+        self.place = Some((member.index, member.limit));
+        self.has_left = false;
+        Ok(Box::new(pooled))
+    }
+
+    /// What has become of the membership; what stands in the way of proofs is logged.
+    pub(super) fn look(&mut self) -> Standing {
+        let outcome = match self.find() {
+            Ok(Found::Member(identity, member)) => self.follow(identity, &member),
+            Ok(Found::NoIdentity | Found::NotRegistered) => Ok(self.leave()),
+            Err(error) => Err(error),
+        };
+        match outcome {
+            Ok(standing) => standing,
+            Err(AssembleError::Counter(CounterError::Locked(_))) if self.has_left => {
+                Standing::Ending
+            }
+            Err(error) => {
+                tracing::error!(%error, "cannot tell our membership; will look again when the registry changes");
+                Standing::Same
+            }
+        }
+    }
+
+    fn follow(&mut self, identity: Identity, member: &Member) -> Result<Standing, AssembleError> {
+        match self.place {
+            Some(place) if place == (member.index, member.limit) => Ok(Standing::Same),
+            Some(_) => Ok(self.leave()),
+            None => Ok(Standing::Joined(self.proofs(identity, member)?)),
+        }
+    }
+
+    fn leave(&mut self) -> Standing {
+        match self.place.take() {
+            Some(_) => {
+                self.has_left = true;
+                Standing::Left
+            }
+            None => Standing::Same,
+        }
+    }
+}
+
+/// The prover, with its tables from the file or put there.
+fn prover(config: &RlnConfig, key: &Arc<Key>) -> Prover {
+    let file = &config.tables_file;
+    let (prover, outcome) = Prover::with_table_file(Arc::clone(key), file);
+    match outcome {
+        TableFileOutcome::Loaded | TableFileOutcome::Created => {}
+        TableFileOutcome::Replaced(defect) => {
+            tracing::warn!(tables_file = %file.display(), %defect, "the prover's tables were replaced");
+        }
+        TableFileOutcome::Unavailable(error) => {
+            tracing::warn!(
+                tables_file = %file.display(),
+                %error,
+                "cannot keep the prover's tables; each start computes them again"
+            );
+        }
+    }
+    prover
+}
