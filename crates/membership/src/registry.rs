@@ -226,6 +226,17 @@ pub enum RegistryError {
          contract"
     )]
     ReadOnly,
+    /// Nobody has told yet.
+    #[error(
+        "the contract was not asked for this commitment yet; ask again when an endpoint has answered"
+    )]
+    NotAnswered,
+    /// The registry does without.
+    #[error("light mode knows roots and one member's path, not {what}; use full mode for that")]
+    NotKept {
+        /// What was asked for.
+        what: &'static str,
+    },
     /// The registry's file gives trouble.
     #[error(transparent)]
     Storage(#[from] StorageError),

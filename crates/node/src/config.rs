@@ -9,7 +9,7 @@ use std::{
 };
 
 use libp2p::Multiaddr;
-use undertone_membership::evm::Contract;
+use undertone_membership::evm::{Contract, Mode};
 use undertone_message::{NetworkPreset, RlnParams, Shard};
 use undertone_rln::{BatchPolicy, PoolConfig};
 
@@ -107,6 +107,8 @@ pub struct RlnConfig {
 pub struct ChainConfig {
     /// The contract.
     pub contract: Contract,
+    /// How much of it is followed.
+    pub mode: Mode,
     /// Endpoints, the preferred one first.
     pub urls: Vec<String>,
     /// Where what is known of it is kept.

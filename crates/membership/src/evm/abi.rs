@@ -3,7 +3,7 @@
 use alloy::primitives::{B256, U256};
 use alloy::sol;
 use alloy::sol_types::SolEvent;
-use undertone_rln::{Fr, fr_from_le};
+use undertone_rln::{Fr, fr_from_le, fr_to_le};
 
 use super::chain::EventKind;
 use crate::registry::MemberIndex;
@@ -51,6 +51,11 @@ pub(super) const ROOT: B256 = RootStored::SIGNATURE_HASH;
 /// A number from the chain as a field element; `None` from the field's order on.
 pub(super) fn element(number: U256) -> Option<Fr> {
     fr_from_le(&number.to_le_bytes()).ok()
+}
+
+/// A field element as a number of the chain.
+pub(super) fn number(element: &Fr) -> U256 {
+    U256::from_le_bytes(fr_to_le(element))
 }
 
 /// An event from its topics and data; `None` when they are not one of ours in every detail.

@@ -1,9 +1,12 @@
 //! What a follower asks of a chain and what it is told: plain values, nothing of JSON.
 
 use alloy::primitives::{Address, B256};
-use undertone_rln::Fr;
+use undertone_rln::{Fr, tree::DEPTH};
 
-use crate::registry::MemberIndex;
+use crate::registry::{Member, MemberIndex};
+
+/// How many roots the contract keeps.
+pub(super) const RECENT_ROOTS: usize = 5;
 
 /// The contract that is followed. Nothing read from one is ever mixed with another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,6 +110,45 @@ pub(super) enum Ask {
         /// Last index.
         last: u32,
     },
+    /// The contract's newest roots.
+    Recent {
+        /// The block; `None` for whatever is newest where the question arrives.
+        at: Option<BlockRef>,
+    },
+    /// The membership of a commitment, as of a block.
+    Membership {
+        /// The commitment.
+        commitment: Fr,
+        /// The block.
+        at: BlockRef,
+    },
+    /// The path of a leaf, as of a block.
+    Path {
+        /// Whose leaf.
+        index: MemberIndex,
+        /// The block.
+        at: BlockRef,
+    },
+}
+
+/// The newest roots as the contract keeps them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Recent {
+    /// The oldest first, without repetitions of the one before; never 0.
+    pub roots: Vec<Fr>,
+    /// Whether there were more before. If not, these are all roots that there ever were.
+    pub is_full: bool,
+}
+
+impl Recent {
+    /// At most so many of them.
+    pub(super) fn newest(&self, most: usize) -> Self {
+        let surplus = self.roots.len().saturating_sub(most);
+        Self {
+            roots: self.roots[surplus..].to_vec(),
+            is_full: self.is_full || surplus > 0,
+        }
+    }
 }
 
 /// What an endpoint says.
@@ -124,4 +166,10 @@ pub(super) enum Answer {
     Count(u32),
     /// To [`Ask::Leaves`]; 0 for an empty one.
     Leaves(Vec<Fr>),
+    /// To [`Ask::Recent`].
+    Recent(Recent),
+    /// To [`Ask::Membership`]; the leaf is in the tree.
+    Membership(Option<Member>),
+    /// To [`Ask::Path`]: the siblings, the leaf's own first.
+    Path([Fr; DEPTH]),
 }

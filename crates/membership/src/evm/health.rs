@@ -55,6 +55,21 @@ impl Status {
         }
     }
 
+    /// Whether everything up to the newest block is known.
+    pub fn is_synced(&self) -> bool {
+        matches!(self.health, Health::Synced { .. })
+    }
+
+    /// What is amiss, for people; `None` when nothing is.
+    pub(super) fn trouble(&self) -> Option<String> {
+        match &self.health {
+            Health::Synced { .. } => None,
+            Health::Starting => Some("no endpoint has answered yet".to_owned()),
+            Health::Syncing { block, head } => Some(format!("at block {block} of {head}")),
+            Health::Degraded { block, reason, .. } => Some(format!("at block {block}; {reason}")),
+        }
+    }
+
     /// Notes a failure. How long it lasts counts from the first.
     pub(super) fn degrade(&mut self, block: u64, reason: String) {
         let since = match self.health {

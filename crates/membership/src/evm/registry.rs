@@ -1,9 +1,9 @@
 //! A contract as a [`Registry`], followed by a thread.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use alloy::primitives::keccak256;
 use alloy::sol_types::SolCall;
@@ -12,8 +12,9 @@ use undertone_rln::Fr;
 use super::abi;
 use super::chain::Contract;
 use super::follow::{Follower, Range};
-use super::health::{Health, Status};
+use super::health::Status;
 use super::rpc::{Endpoints, RpcError, RpcLimits};
+use super::signals::Signals;
 use super::store::Store;
 use super::worker::Worker;
 use crate::registry::{Change, Member, MemberIndex, Registry, RegistryError, RegistryId, Version};
@@ -58,6 +59,30 @@ impl EvmConfig {
             limits: RpcLimits::default(),
         }
     }
+
+    /// The usual settings of light mode: fewer requests.
+    pub fn light(contract: Contract, urls: Vec<String>, store: PathBuf, window: usize) -> Self {
+        Self {
+            poll: Duration::from_secs(30),
+            throttle: Duration::from_secs(2),
+            limits: RpcLimits {
+                // The longest is a block with the hashes of its transactions.
+                max_answer_bytes: 1 << 20,
+                ..RpcLimits::default()
+            },
+            ..Self::new(contract, urls, store, window)
+        }
+    }
+}
+
+/// How much of a contract is followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// The newest roots and one member's path, as the contract tells them: [`super::LightRegistry`].
+    Light,
+    /// All members, from the contract's events: [`EvmRegistry`].
+    Full,
 }
 
 /// Why a contract cannot be followed.
@@ -96,11 +121,7 @@ pub struct EvmRegistry {
 pub(super) struct Shared {
     pub(super) store: Arc<Store>,
     pub(super) view: Arc<Mutex<MembershipView>>,
-    pub(super) status: Mutex<Status>,
-    /// The status changed.
-    pub(super) changed: Condvar,
-    /// News is wanted at once.
-    pub(super) wanted: Mutex<bool>,
+    pub(super) signals: Signals,
 }
 
 impl EvmRegistry {
@@ -110,15 +131,7 @@ impl EvmRegistry {
     /// # Errors
     /// [`EvmError`]: the store, or URLs that are none. An endpoint that is out of order is no error.
     pub fn start(config: EvmConfig) -> Result<Self, EvmError> {
-        let endpoints = |error: RpcError| EvmError::Endpoint {
-            endpoint: String::from("list"),
-            error,
-        };
-        if config.urls.is_empty() {
-            return Err(EvmError::NoEndpoint);
-        }
-        let endpoints =
-            Endpoints::new(&config.urls, config.contract, config.limits).map_err(endpoints)?;
+        let endpoints = endpoints(&config, true)?;
         let before_first = config.first_block.unwrap_or(1).saturating_sub(1);
         let store = Arc::new(Store::open(&config.store, &config.contract, before_first)?);
         let view = Arc::new(Mutex::new(MembershipView::new(config.window)));
@@ -128,9 +141,7 @@ impl EvmRegistry {
         let shared = Arc::new(Shared {
             store,
             view,
-            status: Mutex::new(Status::new()),
-            changed: Condvar::new(),
-            wanted: Mutex::new(false),
+            signals: Signals::new(),
         });
         let (stop, stopped) = mpsc::channel();
         let worker = Worker {
@@ -160,28 +171,18 @@ impl EvmRegistry {
 
     /// How it goes.
     pub fn status(&self) -> Status {
-        lock(&self.shared.status).clone()
+        self.shared.signals.status()
     }
 
     /// Waits until all is known up to the newest block, or nothing more can be; gives the state then
     /// or after `timeout`.
     pub fn wait_until(&self, timeout: Duration, done: impl Fn(&Status) -> bool) -> Status {
-        let deadline = Instant::now() + timeout;
-        let mut status = lock(&self.shared.status);
-        while !done(&status) {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                break;
-            }
-            let waited = self.shared.changed.wait_timeout(status, left);
-            (status, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        }
-        status.clone()
+        self.shared.signals.wait_until(timeout, done)
     }
 
     /// Whether everything up to the newest block is known.
     pub fn is_synced(&self) -> bool {
-        matches!(lock(&self.shared.status).health, Health::Synced { .. })
+        self.status().is_synced()
     }
 }
 
@@ -199,24 +200,11 @@ impl Registry for EvmRegistry {
     /// From the chain and the contract's address. The log of a chain may be taken back: a view of it
     /// is kept in the store, not in a snapshot.
     fn id(&self) -> RegistryId {
-        let contract = &self.contract;
-        let place = [
-            &contract.chain_id.to_be_bytes()[..],
-            contract.address.as_slice(),
-        ]
-        .concat();
-        let mut id = [0; 16];
-        id.copy_from_slice(&keccak256(place)[..16]);
-        RegistryId(id)
+        id(&self.contract)
     }
 
     fn trouble(&self) -> Option<String> {
-        match self.status().health {
-            Health::Synced { .. } => None,
-            Health::Starting => Some("no endpoint has answered yet".to_owned()),
-            Health::Syncing { block, head } => Some(format!("at block {block} of {head}")),
-            Health::Degraded { block, reason, .. } => Some(format!("at block {block}; {reason}")),
-        }
+        self.status().trouble()
     }
 
     fn register(&self, _: Fr, _: u32) -> Result<MemberIndex, RegistryError> {
@@ -245,7 +233,7 @@ impl Registry for EvmRegistry {
 
     /// Asks for news soon, if it was not asked just now.
     fn hurry(&self) {
-        *lock(&self.shared.wanted) = true;
+        self.shared.signals.want();
     }
 }
 
@@ -256,7 +244,26 @@ pub(super) fn deployed_block(endpoints: &mut Endpoints, at: usize) -> Result<u64
     Ok(block.map_or(1, u64::from))
 }
 
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What they guard is changed by single calls that leave it whole.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+/// The configured endpoints; `announced`: whether they are asked to tell of new blocks.
+pub(super) fn endpoints(config: &EvmConfig, announced: bool) -> Result<Endpoints, EvmError> {
+    if config.urls.is_empty() {
+        return Err(EvmError::NoEndpoint);
+    }
+    let endpoints = Endpoints::new(&config.urls, config.contract, config.limits, announced);
+    endpoints.map_err(|error| EvmError::Endpoint {
+        endpoint: String::from("list"),
+        error,
+    })
+}
+
+/// What tells a contract's members from those of others.
+pub(super) fn id(contract: &Contract) -> RegistryId {
+    let place = [
+        &contract.chain_id.to_be_bytes()[..],
+        contract.address.as_slice(),
+    ]
+    .concat();
+    let mut id = [0; 16];
+    id.copy_from_slice(&keccak256(place)[..16]);
+    RegistryId(id)
 }

@@ -69,15 +69,17 @@ struct Endpoint {
 }
 
 impl Endpoints {
-    /// Endpoints at these URLs: `http`, `https`, `ws` or `wss`.
+    /// Endpoints at these URLs: `http`, `https`, `ws` or `wss`. The latter are asked to announce
+    /// new blocks if `announced`.
     pub(super) fn new(
         urls: &[String],
         contract: Contract,
         limits: RpcLimits,
+        announced: bool,
     ) -> Result<Self, RpcError> {
         let open = |url: &String| {
             Ok(Endpoint {
-                transport: Transport::new(url, &limits)?,
+                transport: Transport::new(url, &limits, announced)?,
                 checked: false,
                 failures: 0,
                 not_before: None,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 use super::chain::Ask;
 use super::follow::{Failure, Follower, Next, Outcome};
 use super::health::{Health, Status};
-use super::registry::{Shared, deployed_block, lock};
+use super::registry::{Shared, deployed_block};
 use super::rpc::{Endpoints, Fault, RpcError};
 
 /// The longest time between two looks at whether to stop.
@@ -41,7 +41,7 @@ impl Worker {
                         used = at;
                         if ask == Ask::Head {
                             looked = Instant::now();
-                            *lock(&self.shared.wanted) = false;
+                            self.shared.signals.take_wanted();
                         }
                         self.ask(at, &ask);
                     }
@@ -154,16 +154,15 @@ impl Worker {
     }
 
     fn update(&self, change: impl FnOnce(&mut Status)) {
-        let mut status = lock(&self.shared.status);
-        change(&mut status);
-        status.costs = self.endpoints.costs();
-        drop(status);
-        self.shared.changed.notify_all();
+        self.shared.signals.update(|status| {
+            change(status);
+            status.costs = self.endpoints.costs();
+        });
     }
 
     /// Waits a moment; tells whether to look for news.
     fn rest(&mut self, at: usize, looked: Instant) -> bool {
-        let due = match *lock(&self.shared.wanted) {
+        let due = match self.shared.signals.is_wanted() {
             true => self.throttle,
             // Announcements may stop without a word: it is asked all the same, but rarely.
             false if self.endpoints.is_subscribed(at) => self.poll.saturating_mul(8),

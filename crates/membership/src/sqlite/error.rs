@@ -46,6 +46,17 @@ pub enum StorageError {
         /// That contract's chain.
         found_chain: u64,
     },
+    /// The file is of the other mode of following a contract.
+    #[error(
+        "{path}: not of {wanted} mode; give another file for it, it is filled from the chain, or go \
+         back to the mode that made it"
+    )]
+    OtherMode {
+        /// The file.
+        path: PathBuf,
+        /// The mode that was to use it.
+        wanted: &'static str,
+    },
     /// Another process kept the file locked for several seconds.
     #[error("{path}: locked by another process for too long; end or repair that process")]
     Locked {

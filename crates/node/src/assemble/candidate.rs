@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use undertone_membership::{Member, MemberIndex, Registry, View};
+use undertone_membership::{Member, MemberIndex, Registry, RegistryError, View};
 use undertone_rln::{
     CounterError, Generation, Identity, IdentityFile, Key, MessageIdCounter, Prover,
     TableFileOutcome,
@@ -31,6 +31,8 @@ pub(super) struct Candidate {
 /// What there is.
 pub(super) enum Found {
     NoIdentity,
+    /// The contract was not asked yet.
+    NotKnown,
     NotRegistered,
     Member(Identity, Member),
 }
@@ -62,10 +64,12 @@ impl Candidate {
             None if !self.config.identity_file.exists() => return Ok(Found::NoIdentity),
             None => IdentityFile::read(&self.config.identity_file)?,
         };
-        Ok(match self.registry.find(identity.commitment())? {
-            Some(member) => Found::Member(identity, member),
-            None => Found::NotRegistered,
-        })
+        match self.registry.find(identity.commitment()) {
+            Ok(Some(member)) => Ok(Found::Member(identity, member)),
+            Ok(None) => Ok(Found::NotRegistered),
+            Err(RegistryError::NotAnswered) => Ok(Found::NotKnown),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// What makes the proofs of `member`. What made them before must have ended.
@@ -103,6 +107,7 @@ impl Candidate {
         let outcome = match self.find() {
             Ok(Found::Member(identity, member)) => self.follow(identity, &member),
             Ok(Found::NoIdentity | Found::NotRegistered) => Ok(self.leave()),
+            Ok(Found::NotKnown) => Ok(Standing::Same),
             Err(error) => Err(error),
         };
         match outcome {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use undertone_membership::evm::{EvmConfig, EvmRegistry};
+use undertone_membership::evm::{EvmConfig, EvmRegistry, LightRegistry, Mode};
 use undertone_membership::{MembershipView, Registry, RegistryError, SqliteRegistry, View};
 use undertone_rln::{Key, Verifier};
 
@@ -45,6 +45,10 @@ pub(super) fn open(
             );
             None
         }
+        Found::NotKnown => {
+            tracing::info!("this node can publish once the contract has said that it is a member");
+            None
+        }
     };
     Ok(RlnOptions {
         registry,
@@ -67,15 +71,22 @@ struct Members {
 
 /// The contract. It is followed by a thread of its own; this does not wait for it.
 fn contract(chain: &ChainConfig, root_window: usize) -> Result<Members, AssembleError> {
-    let registry = EvmRegistry::start(EvmConfig::new(
-        chain.contract,
-        chain.urls.clone(),
-        chain.store.clone(),
-        root_window,
-    ))?;
+    let (contract, urls, store) = (chain.contract, chain.urls.clone(), chain.store.clone());
+    let (view, registry): (Arc<Mutex<dyn View>>, Arc<dyn Registry>) = match chain.mode {
+        Mode::Full => {
+            let config = EvmConfig::new(contract, urls, store, root_window);
+            let registry = EvmRegistry::start(config)?;
+            (registry.view(), Arc::new(registry))
+        }
+        Mode::Light => {
+            let config = EvmConfig::light(contract, urls, store, root_window);
+            let registry = LightRegistry::start(config)?;
+            (registry.view(), Arc::new(registry))
+        }
+    };
     Ok(Members {
-        view: registry.view(),
-        registry: Arc::new(registry),
+        registry,
+        view,
         snapshot_file: None,
     })
 }

@@ -180,10 +180,16 @@ pub const KEYS: &[Key] = {
             "chain of the contract, with rln-eth-rpc",
         ),
         key(
+            "rln-eth-mode",
+            Text,
+            "full or light",
+            "what is known of the contract: all members, or the newest roots and our own path, for fewer requests [full]",
+        ),
+        key(
             "rln-eth-store",
             Text,
             PATH,
-            "what is known of the contract [<data-dir>/rln-chain.sqlite]",
+            "where that is kept [<data-dir>/rln-chain.sqlite, or rln-chain-light.sqlite]",
         ),
         key(
             "rln-identity-file",

@@ -3,6 +3,7 @@
 use std::{net::IpAddr, path::PathBuf};
 
 use serde::Deserialize;
+use undertone_membership::evm::Mode;
 
 use super::{LogFormat, LogLevel};
 
@@ -35,6 +36,7 @@ pub(super) struct Raw {
     pub(super) rln_eth_rpc: Option<Vec<String>>,
     pub(super) rln_eth_contract: Option<String>,
     pub(super) rln_eth_chain_id: Option<u64>,
+    pub(super) rln_eth_mode: Option<Mode>,
     pub(super) rln_eth_store: Option<PathBuf>,
     pub(super) rln_identity_file: Option<PathBuf>,
     pub(super) rln_message_limit: Option<u64>,

@@ -3,12 +3,13 @@
 use alloy::hex;
 use alloy::primitives::{B256, U256};
 use undertone_rln::Fr;
-use undertone_rln::tree::CAPACITY;
+use undertone_rln::tree::{CAPACITY, DEPTH};
 
 use super::error::{Fault, RpcError};
 use super::json::Json;
 use crate::evm::abi;
-use crate::evm::chain::{Answer, Ask, BlockRef, Contract, Event, Head};
+use crate::evm::chain::{Answer, Ask, BlockRef, Contract, Event, Head, RECENT_ROOTS, Recent};
+use crate::registry::{Member, MemberIndex};
 
 /// What an endpoint's result says to a question.
 pub(super) fn answer(contract: &Contract, ask: &Ask, result: &Json) -> Result<Answer, RpcError> {
@@ -35,6 +36,14 @@ pub(super) fn answer(contract: &Contract, ask: &Ask, result: &Json) -> Result<An
                 false => Err(Fault::Shape),
             })
         }
+        Ask::Recent { .. } => recent(result).map(Answer::Recent),
+        Ask::Membership { commitment, .. } => {
+            membership(*commitment, result).map(Answer::Membership)
+        }
+        Ask::Path { .. } => elements(result).and_then(|siblings| {
+            let siblings = <[Fr; DEPTH]>::try_from(siblings).map_err(|_| Fault::Shape)?;
+            Ok(Answer::Path(siblings))
+        }),
     };
     answer.map_err(|fault| RpcError::Nonsense { fault })
 }
@@ -72,6 +81,53 @@ fn head(block: &Json) -> Result<Head, Fault> {
 
 fn elements(result: &Json) -> Result<Vec<Fr>, Fault> {
     words(&bytes(result).ok_or(Fault::Shape)?)
+}
+
+/// The newest first, then 0 where there was no root yet.
+fn recent(result: &Json) -> Result<Recent, Fault> {
+    let mut roots = elements(result)?;
+    if roots.len() != RECENT_ROOTS {
+        return Err(Fault::Shape);
+    }
+    let unused = Fr::from(0);
+    let used = roots.iter().position(|root| *root == unused);
+    let used = used.unwrap_or(RECENT_ROOTS);
+    if roots[used..].iter().any(|root| *root != unused) {
+        return Err(Fault::Shape);
+    }
+    roots.truncate(used);
+    roots.reverse();
+    roots.dedup();
+    Ok(Recent {
+        roots,
+        is_full: used == RECENT_ROOTS,
+    })
+}
+
+/// Limit, index and leaf; all 0 where there is none. A leaf of another commitment or limit is no
+/// answer, and neither is a membership without a leaf.
+fn membership(commitment: Fr, result: &Json) -> Result<Option<Member>, Fault> {
+    let bytes = bytes(result).ok_or(Fault::Shape)?;
+    let (words, rest) = bytes.as_chunks::<32>();
+    let ([limit, index, leaf], []) = (words, rest) else {
+        return Err(Fault::Shape);
+    };
+    if [limit, index, leaf].iter().all(|word| **word == [0; 32]) {
+        return Ok(None);
+    }
+    let small = |word: &[u8; 32]| u32::try_from(U256::from_be_bytes(*word)).ok();
+    let member = Member {
+        index: small(index)
+            .and_then(MemberIndex::new)
+            .ok_or(Fault::Shape)?,
+        commitment,
+        limit: small(limit).ok_or(Fault::Shape)?,
+    };
+    let leaf = abi::element(U256::from_be_bytes(*leaf));
+    match leaf == Some(member.leaf()) {
+        true => Ok(Some(member)),
+        false => Err(Fault::Leaf),
+    }
 }
 
 /// A number of leaves: at most as many as the tree has.

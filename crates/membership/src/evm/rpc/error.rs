@@ -23,6 +23,12 @@ pub enum Fault {
     /// Events and root contradict each other.
     #[error("events and root do not fit together")]
     Root,
+    /// A membership whose leaf is another's.
+    #[error("a membership with another leaf")]
+    Leaf,
+    /// A path that does not lead from the leaf to the root.
+    #[error("a path that does not lead to the root")]
+    Path,
     /// None of the blocks that were known before.
     #[error("none of the known blocks")]
     Foreign,

@@ -1,7 +1,7 @@
 //! JSON-RPC 2.0: requests as text, answers as values.
 
 use alloy::hex;
-use alloy::primitives::B256;
+use alloy::primitives::{B256, Uint};
 use alloy::sol_types::SolCall;
 
 use super::error::{Fault, RpcError};
@@ -47,6 +47,22 @@ pub(super) fn request(contract: &Contract, ask: &Ask) -> (&'static str, String) 
             let data = abi::getRateCommitmentsInRangeBoundsInclusiveCall {
                 startIndex: *first,
                 endIndex: *last,
+            };
+            ("eth_call", call(contract, &data.abi_encode(), Some(at)))
+        }
+        Ask::Recent { at } => {
+            let data = abi::getRecentRootsCall {}.abi_encode();
+            ("eth_call", call(contract, &data, at.as_ref()))
+        }
+        Ask::Membership { commitment, at } => {
+            let data = abi::getMembershipInfoCall {
+                idCommitment: abi::number(commitment),
+            };
+            ("eth_call", call(contract, &data.abi_encode(), Some(at)))
+        }
+        Ask::Path { index, at } => {
+            let data = abi::getMerkleProofCall {
+                index: Uint::from(index.get()),
             };
             ("eth_call", call(contract, &data.abi_encode(), Some(at)))
         }

@@ -4,7 +4,8 @@ use undertone_rln::Fr;
 
 use super::json::{request, result};
 use super::*;
-use crate::evm::chain::{BlockRef, EventKind};
+use crate::evm::chain::{BlockRef, EventKind, Recent};
+use crate::registry::{Member, MemberIndex};
 
 const CONTRACT: Contract = Contract {
     chain_id: 59_141,
@@ -158,13 +159,117 @@ fn leaves_are_as_many_as_asked_for() {
     assert!(answer(&[]).is_err());
 }
 
+fn words(numbers: &[u64]) -> serde_json::Value {
+    let words: String = numbers.iter().map(|n| format!("{n:064x}")).collect();
+    json!(format!("0x{words}"))
+}
+
+const AT: BlockRef = BlockRef {
+    number: 9,
+    hash: alloy::primitives::B256::new(HASH),
+};
+
+/// The calls of light mode, with the selectors of the contract in use.
+#[test]
+fn requests_of_light_mode() {
+    let parameters = |ask: &Ask| request(&CONTRACT, ask).1;
+    let recent = parameters(&Ask::Recent { at: None });
+    let expected =
+        r#"[{"to":"0xb9cd878c90e49f797b4431fbf4fb333108cb90e6","data":"0xe63337c3"},"latest"]"#;
+    assert_eq!(recent, expected);
+    let recent = parameters(&Ask::Recent { at: Some(AT) });
+    assert!(recent.contains(r#""requireCanonical":true"#));
+    let index = MemberIndex::new(300).unwrap();
+    let path = parameters(&Ask::Path { index, at: AT });
+    assert!(path.contains(&format!(r#""0x00ffef23{:064x}""#, 300)));
+    let commitment = Fr::from(258);
+    let membership = parameters(&Ask::Membership { commitment, at: AT });
+    assert!(membership.contains(&format!(r#""0x3a7592f0{:064x}""#, 258)));
+}
+
+#[test]
+fn recent_roots_come_newest_first_and_zeros_are_none() {
+    let answer = |result| check::answer(&CONTRACT, &Ask::Recent { at: None }, &result);
+    let roots = |numbers: &[u64], is_full| {
+        let roots = numbers.iter().map(|n| Fr::from(*n)).collect();
+        Ok(Answer::Recent(Recent { roots, is_full }))
+    };
+    assert_eq!(
+        answer(words(&[5, 4, 3, 2, 1])),
+        roots(&[1, 2, 3, 4, 5], true)
+    );
+    assert_eq!(answer(words(&[5, 4, 0, 0, 0])), roots(&[4, 5], false));
+    assert_eq!(answer(words(&[0; 5])), roots(&[], false));
+    assert_eq!(answer(words(&[5, 4, 4, 4, 3])), roots(&[3, 4, 5], true));
+    for bad in [
+        words(&[5, 0, 3, 2, 1]),
+        words(&[0, 0, 0, 0, 1]),
+        words(&[5, 4, 3, 2]),
+        words(&[6, 5, 4, 3, 2, 1]),
+        json!("0x"),
+        json!(null),
+        json!(format!("0x{}", "ff".repeat(160))),
+        json!(format!("0x{}", "00".repeat(159))),
+    ] {
+        let expected = RpcError::Nonsense {
+            fault: Fault::Shape,
+        };
+        assert_eq!(answer(bad.clone()), Err(expected), "{bad}");
+    }
+}
+
+#[test]
+fn a_membership_has_the_leaf_of_its_commitment_and_limit() {
+    let commitment = Fr::from(7);
+    let ask = Ask::Membership { commitment, at: AT };
+    let answer = |result: &serde_json::Value| check::answer(&CONTRACT, &ask, result);
+    let leaf = |commitment: u64, limit| {
+        crate::evm::abi::number(&undertone_rln::rate_commitment(commitment.into(), limit))
+    };
+    let with = |limit: u64, index: u64, leaf: alloy::primitives::U256| {
+        json!(format!("0x{limit:064x}{index:064x}{leaf:064x}"))
+    };
+    let member = Member {
+        index: MemberIndex::new(3).unwrap(),
+        commitment,
+        limit: 20,
+    };
+    assert_eq!(
+        answer(&with(20, 3, leaf(7, 20))),
+        Ok(Answer::Membership(Some(member)))
+    );
+    assert_eq!(answer(&words(&[0, 0, 0])), Ok(Answer::Membership(None)));
+    for (bad, fault) in [
+        (with(20, 3, leaf(8, 20)), Fault::Leaf),
+        (with(21, 3, leaf(7, 20)), Fault::Leaf),
+        (words(&[20, 3, 0]), Fault::Leaf),
+        (with(20, 1 << 20, leaf(7, 20)), Fault::Shape),
+        (with(1 << 32, 3, leaf(7, 20)), Fault::Shape),
+        (words(&[0, 0]), Fault::Shape),
+        (words(&[0, 0, 0, 0]), Fault::Shape),
+    ] {
+        assert_eq!(answer(&bad), Err(RpcError::Nonsense { fault }), "{bad}");
+    }
+}
+
+#[test]
+fn a_path_has_twenty_siblings() {
+    let index = MemberIndex::new(3).unwrap();
+    let answer = |result| check::answer(&CONTRACT, &Ask::Path { index, at: AT }, &result);
+    let numbers: Vec<u64> = (1..=21).collect();
+    let siblings = std::array::from_fn(|at| Fr::from(at as u64 + 1));
+    assert_eq!(answer(words(&numbers[..20])), Ok(Answer::Path(siblings)));
+    assert!(answer(words(&numbers[..19])).is_err());
+    assert!(answer(words(&numbers)).is_err());
+}
+
 #[test]
 fn failed_endpoints_are_left_alone_for_longer_and_longer() {
     let urls = [
         "http://127.0.0.1:1".to_owned(),
         "http://127.0.0.1:2".to_owned(),
     ];
-    let mut endpoints = Endpoints::new(&urls, CONTRACT, RpcLimits::default()).unwrap();
+    let mut endpoints = Endpoints::new(&urls, CONTRACT, RpcLimits::default(), true).unwrap();
     let error = RpcError::Status { status: 500 };
     assert_eq!(endpoints.choose(Instant::now()), Ok(0));
     endpoints.blame(0, &error);
@@ -189,9 +294,9 @@ fn failed_endpoints_are_left_alone_for_longer_and_longer() {
 #[test]
 fn keys_in_urls_stay_out_of_names() {
     let urls = ["https://user:secret@host.example:8545/v3/key?x=secret".to_owned()];
-    let endpoints = Endpoints::new(&urls, CONTRACT, RpcLimits::default()).unwrap();
+    let endpoints = Endpoints::new(&urls, CONTRACT, RpcLimits::default(), true).unwrap();
     assert_eq!(endpoints.name(0), "https://host.example:8545");
     for bad in ["host:1", "ftp://host", "http://"] {
-        assert!(Endpoints::new(&[bad.to_owned()], CONTRACT, RpcLimits::default()).is_err());
+        assert!(Endpoints::new(&[bad.to_owned()], CONTRACT, RpcLimits::default(), true).is_err());
     }
 }

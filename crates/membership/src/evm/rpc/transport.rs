@@ -24,7 +24,7 @@ enum Kind {
 }
 
 impl Transport {
-    pub(super) fn new(url: &str, limits: &RpcLimits) -> Result<Self, RpcError> {
+    pub(super) fn new(url: &str, limits: &RpcLimits, announced: bool) -> Result<Self, RpcError> {
         let bad = || RpcError::Url {
             url: url.to_owned(),
         };
@@ -45,7 +45,10 @@ impl Transport {
                     .build()
                     .into(),
             },
-            "ws" | "wss" => Kind::Ws(Box::new(Socket::new(url, host, scheme == "wss"))),
+            "ws" | "wss" => {
+                let is_tls = scheme == "wss";
+                Kind::Ws(Box::new(Socket::new(url, host, is_tls, announced)))
+            }
             _ => return Err(bad()),
         };
         Ok(Self {

@@ -2,7 +2,7 @@
 
 use std::{ops::RangeInclusive, path::PathBuf, thread::available_parallelism};
 
-use undertone_membership::evm::Contract;
+use undertone_membership::evm::{Contract, Mode};
 use undertone_message::{NetworkPreset, RlnParams};
 use undertone_rln::{BatchPolicy, PoolConfig};
 
@@ -37,7 +37,7 @@ impl Resolver<'_> {
         }
         Ok(Some(RlnConfig {
             params,
-            chain: self.chain(in_data_dir(&self.raw.rln_eth_store, "rln-chain.sqlite"))?,
+            chain: self.chain(in_data_dir(&self.raw.rln_eth_store, self.chain_file()))?,
             registry: in_data_dir(&self.raw.rln_registry, "registry.sqlite"),
             identity_file: in_data_dir(&self.raw.rln_identity_file, "rln-identity.json"),
             message_limit,
@@ -50,11 +50,26 @@ impl Resolver<'_> {
         }))
     }
 
+    fn mode(&self) -> Mode {
+        self.raw.rln_eth_mode.unwrap_or(Mode::Full)
+    }
+
+    /// Each mode has a file of its own.
+    fn chain_file(&self) -> &'static str {
+        match self.mode() {
+            Mode::Full => "rln-chain.sqlite",
+            Mode::Light => "rln-chain-light.sqlite",
+        }
+    }
+
     /// The contract, if there are endpoints to find it at.
     fn chain(&self, store: PathBuf) -> Result<Option<ChainConfig>, ConfigError> {
         let raw = &self.raw;
         let Some(urls) = raw.rln_eth_rpc.clone().filter(|urls| !urls.is_empty()) else {
-            return match raw.rln_eth_contract.is_some() || raw.rln_eth_chain_id.is_some() {
+            let is_meant = raw.rln_eth_contract.is_some()
+                || raw.rln_eth_chain_id.is_some()
+                || raw.rln_eth_mode.is_some();
+            return match is_meant {
                 true => Err(self.bad("rln-eth-rpc")),
                 false => Ok(None),
             };
@@ -69,6 +84,7 @@ impl Resolver<'_> {
                 chain_id: chain_id.ok_or_else(|| self.bad("rln-eth-chain-id"))?,
                 address: address.parse().map_err(|_| self.bad("rln-eth-contract"))?,
             },
+            mode: self.mode(),
             urls,
             store,
         }))
@@ -78,7 +94,12 @@ impl Resolver<'_> {
         let default = PoolConfig::default();
         let root_window = params.root_window as u64;
         let refresh_roots = self.raw.rln_tokens_refresh;
-        let refresh_roots = refresh_roots.unwrap_or((root_window / 2).max(1));
+        // In light mode others may have heard of more roots than this node: it keeps up.
+        let usual = match self.mode() {
+            Mode::Full => (root_window / 2).max(1),
+            Mode::Light => 1,
+        };
+        let refresh_roots = refresh_roots.unwrap_or(usual);
         if !(1..=root_window).contains(&refresh_roots) {
             let expected = format!("a number, 1 to {root_window}");
             return Err(self.bad_because("rln-tokens-refresh", expected));

@@ -1,6 +1,6 @@
 //! The membership contract.
 
-use undertone_membership::evm::Contract;
+use undertone_membership::evm::{Contract, Mode};
 
 use super::*;
 
@@ -20,6 +20,7 @@ pub(super) fn other(key: &str) -> &'static str {
         "rln-eth-rpc" => "http://a.example,ws://b.example",
         "rln-eth-contract" => "0xc9cd878c90e49f797b4431fbf4fb333108cb90e7",
         "rln-eth-chain-id" => "1",
+        "rln-eth-mode" => "light",
         _ => "file",
     }
 }
@@ -43,6 +44,39 @@ fn a_contract_is_an_address_on_a_chain_with_endpoints() {
     assert_eq!(chain.contract, contract);
     assert_eq!(chain.urls, [FIRST, "wss://second.example"]);
     assert_eq!(chain.store, Path::new("/d/rln-chain.sqlite"));
+}
+
+#[test]
+fn light_mode_has_a_file_of_its_own_and_tokens_that_keep_up() {
+    let config = load_flags(&WHOLE).unwrap().rln.unwrap();
+    assert_eq!(config.chain.unwrap().mode, Mode::Full);
+    assert_eq!(config.tokens.refresh_roots, 25);
+    let mut flags = WHOLE.to_vec();
+    flags.push(("rln-eth-mode", "light"));
+    let config = load_flags(&flags).unwrap().rln.unwrap();
+    let chain = config.chain.unwrap();
+    assert_eq!(chain.mode, Mode::Light);
+    assert!(chain.store.ends_with("rln-chain-light.sqlite"));
+    assert_eq!(config.tokens.refresh_roots, 1);
+    flags.push(("rln-tokens-refresh", "7"));
+    let config = load_flags(&flags).unwrap().rln.unwrap();
+    assert_eq!(config.tokens.refresh_roots, 7);
+}
+
+#[test]
+fn another_mode_is_refused_with_its_place_and_the_choice() {
+    let error = load_file("rln-eth-mode = \"lite\"")
+        .unwrap_err()
+        .to_string();
+    for part in ["rln-eth-mode", "lite", "full or light", ":1"] {
+        assert!(error.contains(part), "{error}");
+    }
+    let mut flags = WHOLE.to_vec();
+    flags.push(("rln-eth-mode", "lite"));
+    let error = load_flags(&flags).unwrap_err().to_string();
+    for part in ["--rln-eth-mode", "lite", "full or light"] {
+        assert!(error.contains(part), "{error}");
+    }
 }
 
 #[test]

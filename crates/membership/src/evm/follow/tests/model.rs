@@ -196,6 +196,9 @@ impl Chain {
                 first,
                 last,
             } => Answer::Leaves(at(block)?.leaves[*first as usize..=*last as usize].to_vec()),
+            Ask::Recent { .. } | Ask::Membership { .. } | Ask::Path { .. } => {
+                panic!("{ask:?} is of light mode")
+            }
         })
     }
 }

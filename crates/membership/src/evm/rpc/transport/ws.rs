@@ -23,6 +23,8 @@ pub(super) struct Socket {
     url: String,
     host: String,
     is_tls: bool,
+    /// Whether to be told of new blocks.
+    announced: bool,
     stream: Option<Stream>,
     /// A block was announced while something else was waited for.
     news: bool,
@@ -31,11 +33,12 @@ pub(super) struct Socket {
 }
 
 impl Socket {
-    pub(super) fn new(url: &str, host: &str, is_tls: bool) -> Self {
+    pub(super) fn new(url: &str, host: &str, is_tls: bool, announced: bool) -> Self {
         Self {
             url: url.to_owned(),
             host: host.to_owned(),
             is_tls,
+            announced,
             stream: None,
             news: false,
             subscribed: false,
@@ -142,9 +145,11 @@ impl Socket {
             detail: error.to_string(),
         })?;
         // An endpoint that refuses is asked at intervals instead, like one over HTTP.
-        stream
-            .send(Message::text(SUBSCRIBE))
-            .map_err(|error| failed(error, limits))?;
+        if self.announced {
+            stream
+                .send(Message::text(SUBSCRIBE))
+                .map_err(|error| failed(error, limits))?;
+        }
         Ok(stream)
     }
 }

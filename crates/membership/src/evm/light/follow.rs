@@ -1,0 +1,318 @@
+//! What to ask of a contract for its newest roots and one path: without a clock or a socket.
+//!
+//! As long as the contract's roots are what they were, one call says so. Otherwise the newest block
+//! is asked for, and everything as of that block, named by its hash, so that roots and path fit
+//! together. Nothing of an answer is used unless all of it fits.
+
+use std::sync::{Arc, Mutex};
+
+use undertone_rln::{Fr, MerklePath};
+
+use super::store::Store;
+use super::view::{LightView, Own, Place};
+use crate::evm::chain::{Answer, Ask, BlockRef, Recent};
+use crate::evm::signals::lock;
+use crate::registry::Member;
+use crate::sqlite::StorageError;
+
+/// So often in a row an older block is taken for an endpoint that lags. Then the chain is shorter.
+const MAX_BEHIND: u32 = 12;
+
+/// What to do next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// Ask this; then call [`Follower::answer`] or [`Follower::failed`].
+    Ask(Ask),
+    /// Nothing until [`Follower::wake`].
+    Idle,
+}
+
+/// What an answer led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// There is more to ask.
+    Going,
+    /// All is known. Whether it differs from what was known before.
+    Synced {
+        /// It does.
+        is_news: bool,
+    },
+    /// The endpoint's newest block is older than what is known.
+    Behind {
+        /// Its height.
+        newest: u64,
+        /// Height of what is known.
+        known: u64,
+    },
+    /// Membership, path and root of the endpoint do not fit together.
+    Mismatch,
+    /// The answer is none to the question.
+    Nonsense,
+}
+
+/// The state machine.
+#[derive(Debug)]
+pub(super) struct Follower {
+    store: Arc<Store>,
+    view: Arc<Mutex<LightView>>,
+    /// Whose membership is wanted.
+    watched: Option<Fr>,
+    /// The contract's roots as of the last block that was taken in.
+    last: Option<Recent>,
+    /// The contract's roots have changed, it was said.
+    is_changed: bool,
+    phase: Phase,
+    behind: u32,
+}
+
+#[derive(Debug)]
+enum Phase {
+    Idle,
+    /// Whether anything has changed.
+    Glance,
+    Head,
+    Roots {
+        at: BlockRef,
+    },
+    Membership {
+        at: BlockRef,
+        recent: Recent,
+        commitment: Fr,
+        /// Whose path did not fit.
+        misfit: Option<Member>,
+    },
+    Path {
+        at: BlockRef,
+        recent: Recent,
+        member: Member,
+        /// Whether the contract was asked for the member just now.
+        is_fresh: bool,
+    },
+}
+
+impl Follower {
+    /// A follower that keeps what it learns in `store` and `view`.
+    pub(super) fn new(store: Arc<Store>, view: Arc<Mutex<LightView>>) -> Self {
+        Self {
+            store,
+            view,
+            watched: None,
+            last: None,
+            is_changed: false,
+            phase: Phase::Head,
+            behind: 0,
+        }
+    }
+
+    /// Height of the block that is known.
+    pub(super) fn block(&self) -> u64 {
+        let view = lock(&self.view);
+        view.known().block.map_or(0, |block| block.number)
+    }
+
+    /// From now on the membership of this commitment is wanted.
+    pub(super) fn watch(&mut self, commitment: Fr) {
+        if self.watched.replace(commitment) != Some(commitment) {
+            self.phase = Phase::Head;
+        }
+    }
+
+    /// Looks for news.
+    pub(super) fn wake(&mut self) {
+        if matches!(self.phase, Phase::Idle) {
+            self.phase = self.beginning();
+        }
+    }
+
+    /// Where a look begins. Roots of replaced blocks go by the height, so that has to be known.
+    fn beginning(&self) -> Phase {
+        let view = lock(&self.view);
+        let is_answered = self
+            .watched
+            .is_none_or(|commitment| view.membership(commitment).is_some());
+        match self.last.is_some() && is_answered && view.known().orphans.is_empty() {
+            true => Phase::Glance,
+            false => Phase::Head,
+        }
+    }
+
+    /// What to do.
+    pub(super) fn next(&self) -> Next {
+        Next::Ask(match &self.phase {
+            Phase::Idle => return Next::Idle,
+            Phase::Glance => Ask::Recent { at: None },
+            Phase::Head => Ask::Head,
+            Phase::Roots { at } => Ask::Recent { at: Some(*at) },
+            Phase::Membership { at, commitment, .. } => Ask::Membership {
+                commitment: *commitment,
+                at: *at,
+            },
+            Phase::Path { at, member, .. } => Ask::Path {
+                index: member.index,
+                at: *at,
+            },
+        })
+    }
+
+    /// Takes note that there is no answer.
+    pub(super) fn failed(&mut self) {
+        self.is_changed = false;
+        self.phase = self.beginning();
+    }
+
+    /// Takes the answer to what [`Self::next`] said.
+    ///
+    /// # Errors
+    /// When it cannot be stored. Then nothing was taken in.
+    pub(super) fn answer(&mut self, answer: Answer) -> Result<Outcome, StorageError> {
+        match (std::mem::replace(&mut self.phase, Phase::Head), answer) {
+            (Phase::Glance, Answer::Recent(recent)) => Ok(self.on_glance(&recent)),
+            (Phase::Head, Answer::Head(head)) => Ok(self.on_head(head.block)),
+            (Phase::Roots { at }, Answer::Recent(recent)) => self.on_roots(at, recent),
+            (
+                Phase::Membership {
+                    at, recent, misfit, ..
+                },
+                Answer::Membership(member),
+            ) => match member {
+                None => self.take(at, recent, None),
+                // The same place again, whose path does not fit.
+                Some(_) if member == misfit => Ok(self.mismatch()),
+                Some(member) => {
+                    self.phase = Phase::Path {
+                        at,
+                        recent,
+                        member,
+                        is_fresh: true,
+                    };
+                    Ok(Outcome::Going)
+                }
+            },
+            (
+                Phase::Path {
+                    at,
+                    recent,
+                    member,
+                    is_fresh,
+                },
+                Answer::Path(siblings),
+            ) => {
+                let path = MerklePath {
+                    index: member.index.get(),
+                    siblings,
+                };
+                let place = Place { member, path };
+                if place.leads_to(recent.roots.last()) {
+                    return self.take(at, recent, Some(place));
+                }
+                if is_fresh {
+                    return Ok(self.mismatch());
+                }
+                self.phase = Phase::Membership {
+                    at,
+                    recent,
+                    commitment: member.commitment,
+                    misfit: Some(member),
+                };
+                Ok(Outcome::Going)
+            }
+            _ => Ok(Outcome::Nonsense),
+        }
+    }
+
+    fn on_glance(&mut self, recent: &Recent) -> Outcome {
+        self.is_changed = self.last.as_ref() != Some(recent);
+        if self.is_changed {
+            return Outcome::Going;
+        }
+        self.phase = Phase::Idle;
+        Outcome::Synced { is_news: false }
+    }
+
+    fn on_head(&mut self, head: BlockRef) -> Outcome {
+        let known = self.block();
+        if head.number < known && self.behind < MAX_BEHIND {
+            self.behind += 1;
+            self.phase = Phase::Idle;
+            return Outcome::Behind {
+                newest: head.number,
+                known,
+            };
+        }
+        self.behind = 0;
+        self.phase = Phase::Roots { at: head };
+        Outcome::Going
+    }
+
+    fn on_roots(&mut self, at: BlockRef, recent: Recent) -> Result<Outcome, StorageError> {
+        let is_same = self.last.as_ref() == Some(&recent);
+        if is_same && self.is_changed {
+            // The endpoint is several, and not all of them know the newest block.
+            self.is_changed = false;
+            self.phase = Phase::Idle;
+            return Ok(Outcome::Behind {
+                newest: at.number,
+                known: at.number + 1,
+            });
+        }
+        let Some(commitment) = self.watched else {
+            return self.commit(at, recent, None);
+        };
+        let own = lock(&self.view).known().own.clone();
+        let own = own.filter(|own| own.commitment == commitment);
+        self.phase = match own {
+            // The same tree has the same paths, and the same members.
+            Some(own) if is_same => return self.commit(at, recent, Some(own)),
+            Some(Own {
+                place: Some(Place { member, .. }),
+                ..
+            }) => Phase::Path {
+                at,
+                recent,
+                member,
+                is_fresh: false,
+            },
+            _ => Phase::Membership {
+                at,
+                recent,
+                commitment,
+                misfit: None,
+            },
+        };
+        Ok(Outcome::Going)
+    }
+
+    fn mismatch(&mut self) -> Outcome {
+        self.is_changed = false;
+        Outcome::Mismatch
+    }
+
+    fn take(
+        &mut self,
+        at: BlockRef,
+        recent: Recent,
+        place: Option<Place>,
+    ) -> Result<Outcome, StorageError> {
+        let own = self.watched.map(|commitment| Own { commitment, place });
+        self.commit(at, recent, own)
+    }
+
+    fn commit(
+        &mut self,
+        at: BlockRef,
+        recent: Recent,
+        own: Option<Own>,
+    ) -> Result<Outcome, StorageError> {
+        let mut view = lock(&self.view).clone();
+        let is_news = view.take(at, &recent, own);
+        self.store.save(view.known())?;
+        *lock(&self.view) = view;
+        self.last = Some(recent);
+        self.is_changed = false;
+        self.phase = Phase::Idle;
+        Ok(Outcome::Synced { is_news })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,75 @@
+//! When to look for news. Requests cost money, and strangers can cause them.
+
+use std::time::Duration;
+
+/// A demand that leads to nothing doubles the time to the next this often. A message waits for its
+/// root for longer than that still is with the usual throttle: see docs/membership.md.
+const MAX_DOUBLINGS: u32 = 2;
+
+/// How long to wait between looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Pace {
+    poll: Duration,
+    throttle: Duration,
+    /// Demands in a row after which nothing was new.
+    in_vain: u32,
+}
+
+impl Pace {
+    /// A look every `poll`, and on demand `throttle` after the last.
+    pub(super) fn new(poll: Duration, throttle: Duration) -> Self {
+        Self {
+            poll,
+            throttle,
+            in_vain: 0,
+        }
+    }
+
+    /// How long after the last look the next one is due. Whoever sends messages with roots of its own
+    /// invention has us look in vain; a root that did exist brings news.
+    pub(super) fn due(&self, is_wanted: bool) -> Duration {
+        match is_wanted {
+            true => self.poll.min(self.throttle * (1 << self.in_vain)),
+            false => self.poll,
+        }
+    }
+
+    /// Notes what a look has brought.
+    pub(super) fn looked(&mut self, was_wanted: bool, is_news: bool) {
+        match (is_news, was_wanted) {
+            (true, _) => self.in_vain = 0,
+            (false, true) => self.in_vain = MAX_DOUBLINGS.min(self.in_vain + 1),
+            (false, false) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: fn(u64) -> Duration = Duration::from_secs;
+
+    #[test]
+    fn demands_in_vain_are_heard_less_often() {
+        let mut pace = Pace::new(S(30), S(2));
+        let mut due = Vec::new();
+        for _ in 0..4 {
+            due.push(pace.due(true));
+            pace.looked(true, false);
+        }
+        assert_eq!(due, [S(2), S(4), S(8), S(8)]);
+        pace.looked(false, false);
+        assert_eq!(pace.due(true), S(8), "nobody asked");
+        pace.looked(true, true);
+        assert_eq!(pace.due(true), S(2));
+        assert_eq!(pace.due(false), S(30));
+    }
+
+    #[test]
+    fn a_demand_never_waits_for_longer_than_a_look_without_one() {
+        let mut pace = Pace::new(S(3), S(2));
+        pace.looked(true, false);
+        assert_eq!(pace.due(true), S(3));
+    }
+}

@@ -1,0 +1,149 @@
+//! The thread that asks what the follower of light mode wants to know.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant, SystemTime};
+
+use super::follow::{Follower, Next, Outcome};
+use super::pace::Pace;
+use super::registry::Shared;
+use crate::evm::chain::Ask;
+use crate::evm::health::{Health, Status};
+use crate::evm::rpc::{Endpoints, Fault, RpcError};
+use crate::evm::signals::lock;
+
+/// The longest time between two looks at whether to stop or to look for news.
+const SLICE: Duration = Duration::from_millis(100);
+
+/// How long the thread waits after a failure of the file.
+const AFTER_FAILURE: Duration = Duration::from_secs(1);
+
+pub(super) struct Worker {
+    pub(super) shared: Arc<Shared>,
+    pub(super) follower: Follower,
+    pub(super) endpoints: Endpoints,
+    pub(super) pace: Pace,
+    pub(super) stopped: Receiver<()>,
+}
+
+impl Worker {
+    pub(super) fn run(mut self) {
+        let (mut looked, mut was_wanted, mut used) = (Instant::now(), false, 0);
+        while !self.is_stopped(Duration::ZERO) {
+            if let Some(commitment) = lock(&self.shared.watched).take() {
+                self.follower.watch(commitment);
+            }
+            let Next::Ask(ask) = self.follower.next() else {
+                self.rest(used, looked);
+                continue;
+            };
+            match self.endpoints.choose(Instant::now()) {
+                Err(wait) => {
+                    self.is_stopped(wait.min(SLICE));
+                }
+                Ok(at) => {
+                    used = at;
+                    if matches!(ask, Ask::Head | Ask::Recent { at: None }) {
+                        looked = Instant::now();
+                        was_wanted |= self.shared.signals.take_wanted();
+                    }
+                    if let Some(is_news) = self.ask(at, &ask) {
+                        self.pace.looked(was_wanted, is_news);
+                        was_wanted = false;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Asks; at the end of a look, whether it brought news.
+    fn ask(&mut self, at: usize, ask: &Ask) -> Option<bool> {
+        let outcome = match self.endpoints.ask(at, ask) {
+            Ok(answer) => self.follower.answer(answer),
+            Err(error) => {
+                self.follower.failed();
+                // Less cannot be asked for: an endpoint that refuses is of no use.
+                if error.may_be_too_much() {
+                    self.endpoints.blame(at, &error);
+                }
+                self.report_failure(at, &error);
+                return None;
+            }
+        };
+        match outcome {
+            Ok(outcome) => self.take(at, outcome),
+            Err(error) => {
+                tracing::error!(%error, "cannot keep what the chain says; will try again");
+                let block = self.follower.block();
+                self.update(|status| status.degrade(block, error.to_string()));
+                self.is_stopped(AFTER_FAILURE);
+                None
+            }
+        }
+    }
+
+    fn take(&mut self, at: usize, outcome: Outcome) -> Option<bool> {
+        let nonsense = |fault| RpcError::Nonsense { fault };
+        let error = match outcome {
+            Outcome::Going => return None,
+            Outcome::Synced { is_news } => {
+                let block = self.follower.block();
+                self.update(|status| {
+                    status.health = Health::Synced { block };
+                    status.compared = Some(SystemTime::now());
+                });
+                return Some(is_news);
+            }
+            Outcome::Behind { newest, known } => RpcError::Behind {
+                blocks: known - newest,
+            },
+            Outcome::Mismatch => nonsense(Fault::Path),
+            Outcome::Nonsense => nonsense(Fault::Shape),
+        };
+        self.follower.wake();
+        self.endpoints.blame(at, &error);
+        self.report_failure(at, &error);
+        None
+    }
+
+    fn report_failure(&self, at: usize, error: &RpcError) {
+        let name = self.endpoints.name(at);
+        tracing::warn!(endpoint = name, %error, "an endpoint failed");
+        let block = self.follower.block();
+        // While another endpoint can be asked at once, nothing is lost.
+        let is_last = self.endpoints.choose(Instant::now()).is_err();
+        self.update(|status| {
+            if is_last {
+                status.degrade(block, format!("{name}: {error}"));
+            }
+        });
+    }
+
+    fn update(&self, change: impl FnOnce(&mut Status)) {
+        self.shared.signals.update(|status| {
+            change(status);
+            status.costs = self.endpoints.costs();
+        });
+    }
+
+    /// Waits a moment; wakes the follower when it is time to look for news.
+    fn rest(&mut self, at: usize, looked: Instant) {
+        let due = self.pace.due(self.shared.signals.is_wanted());
+        let left = due.saturating_sub(looked.elapsed());
+        if left.is_zero() {
+            return self.follower.wake();
+        }
+        let slice = left.min(SLICE);
+        let begun = Instant::now();
+        // Answers a WebSocket's pings.
+        self.endpoints.wait(at, slice);
+        self.is_stopped(slice.saturating_sub(begun.elapsed()));
+    }
+
+    fn is_stopped(&self, timeout: Duration) -> bool {
+        !matches!(
+            self.stopped.recv_timeout(timeout),
+            Err(RecvTimeoutError::Timeout)
+        )
+    }
+}
