@@ -171,5 +171,5 @@ pub(super) enum Answer {
     /// To [`Ask::Membership`]; the leaf is in the tree.
     Membership(Option<Member>),
     /// To [`Ask::Path`]: the siblings, the leaf's own first.
-    Path([Fr; DEPTH]),
+    Path(Box<[Fr; DEPTH]>),
 }

@@ -6,6 +6,7 @@
 )]
 
 mod faults;
+mod light;
 mod proxy;
 mod removal;
 mod reorganisations;

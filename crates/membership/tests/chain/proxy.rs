@@ -36,6 +36,10 @@ pub(crate) enum Mode {
     ShortRanges(u64),
     /// A root of its own.
     WrongRoot,
+    /// Five roots of its own.
+    WrongRoots,
+    /// The path of another leaf.
+    WrongPath,
 }
 
 pub(crate) struct Proxy {
@@ -153,6 +157,14 @@ fn answer(request: &Value, target: &str, mode: &Mode) -> String {
         (Mode::NoBlocks, "eth_getBlockByNumber") => *result = Value::Null,
         (Mode::Chain(id), "eth_chainId") => *result = json!(format!("{id:#x}")),
         (Mode::WrongRoot, "eth_call") => *result = json!(format!("0x{:064x}", 5)),
+        (Mode::WrongRoots, "eth_call") if calls(&request, "e63337c3") => {
+            let words: String = (1..=5).map(|root| format!("{root:064x}")).collect();
+            *result = json!(format!("0x{words}"));
+        }
+        (Mode::WrongPath, "eth_call") if calls(&request, "00ffef23") => {
+            let siblings = &result.as_str().unwrap()[66..];
+            *result = json!(format!("0x{:064x}{siblings}", 5));
+        }
         (Mode::HalfTheLogs, "eth_getLogs") => {
             let logs = result
                 .as_array()
@@ -172,6 +184,12 @@ fn answer(request: &Value, target: &str, mode: &Mode) -> String {
         _ => {}
     }
     answer.to_string()
+}
+
+/// Whether a call is of the function with this selector.
+fn calls(request: &Value, selector: &str) -> bool {
+    let data = request["params"][0]["data"].as_str();
+    data.is_some_and(|data| data[2..].starts_with(selector))
 }
 
 fn forward(request: &Value, target: &str) -> Value {

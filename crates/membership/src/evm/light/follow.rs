@@ -199,7 +199,7 @@ impl Follower {
             ) => {
                 let path = MerklePath {
                     index: member.index.get(),
-                    siblings,
+                    siblings: *siblings,
                 };
                 let place = Place { member, path };
                 if place.leads_to(recent.roots.last()) {

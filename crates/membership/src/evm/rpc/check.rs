@@ -42,7 +42,7 @@ pub(super) fn answer(contract: &Contract, ask: &Ask, result: &Json) -> Result<An
         }
         Ask::Path { .. } => elements(result).and_then(|siblings| {
             let siblings = <[Fr; DEPTH]>::try_from(siblings).map_err(|_| Fault::Shape)?;
-            Ok(Answer::Path(siblings))
+            Ok(Answer::Path(Box::new(siblings)))
         }),
     };
     answer.map_err(|fault| RpcError::Nonsense { fault })

@@ -257,7 +257,7 @@ fn a_path_has_twenty_siblings() {
     let index = MemberIndex::new(3).unwrap();
     let answer = |result| check::answer(&CONTRACT, &Ask::Path { index, at: AT }, &result);
     let numbers: Vec<u64> = (1..=21).collect();
-    let siblings = std::array::from_fn(|at| Fr::from(at as u64 + 1));
+    let siblings = Box::new(std::array::from_fn(|at| Fr::from(at as u64 + 1)));
     assert_eq!(answer(words(&numbers[..20])), Ok(Answer::Path(siblings)));
     assert!(answer(words(&numbers[..19])).is_err());
     assert!(answer(words(&numbers)).is_err());

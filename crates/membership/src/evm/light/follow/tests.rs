@@ -74,7 +74,7 @@ impl Chain {
             }
             Ask::Path { index, at } => {
                 assert_eq!(at, self.block());
-                Answer::Path(self.tree.path(index.get()).unwrap().siblings)
+                Answer::Path(Box::new(self.tree.path(index.get()).unwrap().siblings))
             }
             _ => panic!("{ask:?} is of full mode"),
         }
@@ -239,8 +239,8 @@ fn nothing_of_a_wrong_path_is_taken() {
     rig.chain.set(member(8, 5));
     rig.follower.wake();
     // Of another leaf, and again after the contract was asked who it is.
-    let wrong = rig.chain.tree.path(3).unwrap().siblings;
-    let lie = |ask: &Ask| matches!(ask, Ask::Path { .. }).then_some(Answer::Path(wrong));
+    let wrong = Box::new(rig.chain.tree.path(3).unwrap().siblings);
+    let lie = |ask: &Ask| matches!(ask, Ask::Path { .. }).then(|| Answer::Path(wrong.clone()));
     assert_eq!(rig.lie(lie), Outcome::Going);
     let same = |ask: &Ask| {
         matches!(ask, Ask::Membership { .. }).then_some(Answer::Membership(Some(member(7, OURS))))
