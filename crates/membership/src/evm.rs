@@ -22,4 +22,4 @@ pub use chain::Contract;
 pub use health::{Health, Status};
 pub use light::{LightRegistry, LightView};
 pub use registry::{EvmConfig, EvmError, EvmRegistry, Mode};
-pub use rpc::{Fault, RpcCosts, RpcError, RpcLimits};
+pub use rpc::{EndpointCosts, Fault, RpcCosts, RpcError, RpcLimits};

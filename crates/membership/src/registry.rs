@@ -5,6 +5,7 @@ use std::fmt;
 use undertone_rln::tree::{CAPACITY, MerkleTree};
 use undertone_rln::{Fr, rate_commitment};
 
+use crate::evm::Status;
 use crate::sqlite::StorageError;
 
 /// The largest limit that the circuit can hold, in messages per epoch.
@@ -155,6 +156,11 @@ pub trait Registry: Send + Sync {
 
     /// Why the changes known here may not be all there are; `None` when nothing is amiss.
     fn trouble(&self) -> Option<String> {
+        None
+    }
+
+    /// How a chain is followed; `None` where there is none.
+    fn chain(&self) -> Option<Status> {
         None
     }
 

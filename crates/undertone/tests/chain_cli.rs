@@ -261,6 +261,11 @@ fn a_contract_is_read_into_a_file_and_compared() {
     assert!(second["requests"].as_u64() > Some(0), "{second}");
     assert!(second["received_bytes"].as_u64() > Some(0), "{second}");
 
+    // Nobody listens at the first endpoint.
+    let third = place.json(&SYNC.replace("--rpc", "--rpc http://127.0.0.1:1 --rpc"));
+    assert_eq!(third["root"], second["root"]);
+    assert_eq!(third["chain_id"], 31_337);
+
     let other = format!("{SYNC} --chain-id 1 --patience-s 0");
     let (code, said) = place.fails(&other);
     assert_eq!(code, 1, "{said}");

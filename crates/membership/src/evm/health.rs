@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use super::rpc::RpcCosts;
+use super::rpc::{EndpointCosts, RpcCosts};
 
 /// Where following a contract stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,13 +32,33 @@ pub enum Health {
     },
 }
 
+impl Health {
+    /// Every name that [`Health::name`] gives.
+    pub const NAMES: [&str; 4] = ["starting", "syncing", "synced", "degraded"];
+
+    /// In one word.
+    pub fn name(&self) -> &'static str {
+        let at = match self {
+            Self::Starting => 0,
+            Self::Syncing { .. } => 1,
+            Self::Synced { .. } => 2,
+            Self::Degraded { .. } => 3,
+        };
+        Self::NAMES[at]
+    }
+}
+
 /// The state of following a contract.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
     /// How well it goes.
     pub health: Health,
+    /// The newest block that an endpoint told of.
+    pub head: Option<u64>,
     /// What it has cost.
     pub costs: RpcCosts,
+    /// What each endpoint had to do with that, in order of preference.
+    pub endpoints: Vec<EndpointCosts>,
     /// Reorganisations that were followed.
     pub reorganisations: u64,
     /// When the contract's root was last compared with ours.
@@ -49,7 +69,9 @@ impl Status {
     pub(super) fn new() -> Self {
         Self {
             health: Health::Starting,
+            head: None,
             costs: RpcCosts::default(),
+            endpoints: Vec::new(),
             reorganisations: 0,
             compared: None,
         }
@@ -67,6 +89,16 @@ impl Status {
             Health::Starting => Some("no endpoint has answered yet".to_owned()),
             Health::Syncing { block, head } => Some(format!("at block {block} of {head}")),
             Health::Degraded { block, reason, .. } => Some(format!("at block {block}; {reason}")),
+        }
+    }
+
+    /// Height of the last block that is in; `None` before the first answer.
+    pub fn block(&self) -> Option<u64> {
+        match self.health {
+            Health::Starting => None,
+            Health::Syncing { block, .. }
+            | Health::Synced { block }
+            | Health::Degraded { block, .. } => Some(block),
         }
     }
 

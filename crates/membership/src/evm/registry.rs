@@ -207,6 +207,10 @@ impl Registry for EvmRegistry {
         self.status().trouble()
     }
 
+    fn chain(&self) -> Option<Status> {
+        Some(self.status())
+    }
+
     fn register(&self, _: Fr, _: u32) -> Result<MemberIndex, RegistryError> {
         Err(RegistryError::ReadOnly)
     }

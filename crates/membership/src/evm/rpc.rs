@@ -50,6 +50,17 @@ pub struct RpcCosts {
     pub received_bytes: u64,
 }
 
+/// What one endpoint was asked so far.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EndpointCosts {
+    /// Its URL, without what may be a key.
+    pub name: String,
+    /// Requests sent to it.
+    pub requests: u64,
+    /// Requests without a useful answer.
+    pub failures: u64,
+}
+
 /// The endpoints, in order of preference.
 #[derive(Debug)]
 pub(super) struct Endpoints {
@@ -64,7 +75,10 @@ struct Endpoint {
     transport: Transport,
     /// Its chain was asked for since the last failure.
     checked: bool,
+    /// In a row.
     failures: u32,
+    requests_total: u64,
+    failures_total: u64,
     not_before: Option<Instant>,
 }
 
@@ -82,6 +96,8 @@ impl Endpoints {
                 transport: Transport::new(url, &limits, announced)?,
                 checked: false,
                 failures: 0,
+                requests_total: 0,
+                failures_total: 0,
                 not_before: None,
             })
         };
@@ -96,6 +112,16 @@ impl Endpoints {
     /// What asking has cost.
     pub(super) fn costs(&self) -> RpcCosts {
         self.costs
+    }
+
+    /// What each endpoint had to do with that, in order of preference.
+    pub(super) fn each(&self) -> Vec<EndpointCosts> {
+        let costs = |endpoint: &Endpoint| EndpointCosts {
+            name: endpoint.transport.name().to_owned(),
+            requests: endpoint.requests_total,
+            failures: endpoint.failures_total,
+        };
+        self.list.iter().map(costs).collect()
     }
 
     /// The endpoint to ask at `now`, or how long to wait for one.
@@ -160,6 +186,7 @@ impl Endpoints {
             _ => doubled,
         };
         endpoint.failures += 1;
+        endpoint.failures_total += 1;
         endpoint.checked = false;
         endpoint.not_before = Some(Instant::now() + wait.min(limits.max_backoff));
     }
@@ -204,6 +231,7 @@ impl Endpoints {
             format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{parameters}}}"#);
         self.costs.sent_bytes += body.len() as u64;
         let endpoint = &mut self.list[at];
+        endpoint.requests_total += 1;
         let answer = endpoint.transport.call(id, body, &self.limits);
         let result = match answer {
             Ok(bytes) => {

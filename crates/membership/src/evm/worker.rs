@@ -156,7 +156,9 @@ impl Worker {
     fn update(&self, change: impl FnOnce(&mut Status)) {
         self.shared.signals.update(|status| {
             change(status);
+            status.head = self.follower.head().map(|head| head.number);
             status.costs = self.endpoints.costs();
+            status.endpoints = self.endpoints.each();
         });
     }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use undertone_gossip::{Stats, Usage};
+use undertone_membership::evm;
 use undertone_rln::{BatchPolicy, PoolConfig, PoolSnapshot};
 
 /// The router at one moment.
@@ -15,7 +16,7 @@ pub struct GossipSnapshot {
 }
 
 /// Rate limiting at one moment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RlnSnapshot {
     /// Whether the node has a membership.
     pub may_publish: bool,
@@ -25,6 +26,8 @@ pub struct RlnSnapshot {
     pub verifier: VerifierSnapshot,
     /// Who may publish.
     pub membership: MembershipSnapshot,
+    /// How the chain is followed that says so; `None` where the registry is none.
+    pub chain: Option<evm::Status>,
 }
 
 /// The pool of tokens at one moment.

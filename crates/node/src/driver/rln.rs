@@ -261,6 +261,7 @@ impl RlnService {
             tokens: tokens.map(PoolMonitor::snapshot),
             verifier: self.verify.snapshot(),
             membership: self.membership,
+            chain: self.registry.chain(),
         }
     }
 

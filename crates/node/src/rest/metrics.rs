@@ -18,6 +18,8 @@ use prometheus_client::registry::{Registry, Unit};
 use super::{App, errors::ApiError};
 use crate::command::{JobSizes, MetricsSnapshot, RlnSnapshot, TokenSnapshot};
 
+mod chain;
+
 /// OpenMetrics, which Prometheus asks for.
 const CONTENT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
@@ -177,8 +179,11 @@ impl Page<'_> {
             &verifier.job_sizes,
             verifier.checked_total,
         )?;
-        match &rln.tokens {
-            Some(tokens) => self.tokens(tokens),
+        if let Some(tokens) = &rln.tokens {
+            self.tokens(tokens)?;
+        }
+        match &rln.chain {
+            Some(chain) => self.chain(chain),
             None => Ok(()),
         }
     }

@@ -1,7 +1,10 @@
 //! `/debug/v1/rln`: tokens and verification. nwaku has no such route.
 
+use std::time::SystemTime;
+
 use axum::{Json, Router, extract::State, routing::get};
 use serde::Serialize;
+use undertone_membership::evm::{EndpointCosts, Health, Status};
 
 use super::{App, errors::ApiError};
 use crate::command::{RlnSnapshot, TokenSnapshot, VerifierSnapshot};
@@ -25,6 +28,7 @@ struct RlnBody {
     may_publish: bool,
     tokens: Option<TokensBody>,
     verifier: VerifierBody,
+    chain: Option<ChainBody>,
 }
 
 #[derive(Serialize)]
@@ -57,6 +61,28 @@ struct VerifierBody {
     batches_total: u64,
 }
 
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ChainBody {
+    state: &'static str,
+    reason: Option<String>,
+    block: Option<u64>,
+    head: Option<u64>,
+    compared_ms_ago: Option<u64>,
+    reorganisations_total: u64,
+    sent_bytes_total: u64,
+    received_bytes_total: u64,
+    endpoints: Vec<EndpointBody>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct EndpointBody {
+    name: String,
+    requests_total: u64,
+    failures_total: u64,
+}
+
 const NS_PER_MS: u64 = 1_000_000;
 
 impl From<RlnSnapshot> for RlnBody {
@@ -65,6 +91,44 @@ impl From<RlnSnapshot> for RlnBody {
             may_publish: snapshot.may_publish,
             tokens: snapshot.tokens.map(TokensBody::from),
             verifier: snapshot.verifier.into(),
+            chain: snapshot.chain.map(ChainBody::from),
+        }
+    }
+}
+
+impl From<Status> for ChainBody {
+    fn from(status: Status) -> Self {
+        let ago = |at: SystemTime| {
+            let ago = SystemTime::now().duration_since(at).unwrap_or_default();
+            u64::try_from(ago.as_millis()).unwrap_or(u64::MAX)
+        };
+        Self {
+            state: status.health.name(),
+            block: status.block(),
+            head: status.head,
+            compared_ms_ago: status.compared.map(ago),
+            reorganisations_total: status.reorganisations,
+            sent_bytes_total: status.costs.sent_bytes,
+            received_bytes_total: status.costs.received_bytes,
+            endpoints: status
+                .endpoints
+                .into_iter()
+                .map(EndpointBody::from)
+                .collect(),
+            reason: match status.health {
+                Health::Degraded { reason, .. } => Some(reason),
+                _ => None,
+            },
+        }
+    }
+}
+
+impl From<EndpointCosts> for EndpointBody {
+    fn from(endpoint: EndpointCosts) -> Self {
+        Self {
+            name: endpoint.name,
+            requests_total: endpoint.requests,
+            failures_total: endpoint.failures,
         }
     }
 }

@@ -46,5 +46,14 @@ async fn an_endpoint_that_is_gone_is_told() {
     // The roots that were accepted still are.
     let rln = node.node.handle.rln().await.unwrap().unwrap();
     assert_eq!(rln.membership.roots, 1);
+    let chain = rln.chain.unwrap();
+    assert_eq!(chain.health.name(), "degraded");
+    assert_eq!(chain.block(), chain.head);
+    assert!(chain.compared.is_some());
+    let [endpoint] = &chain.endpoints[..] else {
+        panic!("{chain:?}");
+    };
+    assert_eq!(endpoint.requests, chain.costs.requests);
+    assert!(0 < endpoint.failures && endpoint.failures < endpoint.requests);
     node.stop().await;
 }

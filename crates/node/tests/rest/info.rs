@@ -1,8 +1,11 @@
+use std::time::{Duration, SystemTime};
+
 use axum::{
     body::Body,
     http::{Request, StatusCode},
 };
 use undertone_gossip::Stats;
+use undertone_membership::evm::{EndpointCosts, Health, RpcCosts, Status};
 use undertone_node::command::{
     JobSizes, MembershipSnapshot, RlnSnapshot, TokenSnapshot, VerifierSnapshot,
 };
@@ -79,13 +82,14 @@ async fn rate_limiting_is_shown_with_its_tokens() {
             job_sizes: JobSizes::default(),
         },
         membership: MembershipSnapshot::default(),
+        chain: None,
     };
     let expected = concat!(
         r#"{"mayPublish":true,"tokens":{"size":8,"refreshRoots":25,"leadMs":60000,"#,
         r#""maxCpuPercent":10,"ready":8,"preparedTotal":12,"takenTotal":3,"missedTotal":2,"#,
         r#""discardedTotal":1,"spentMsTotal":768},"verifier":{"threads":1,"batchFrom":4,"#,
         r#""batchMax":32,"batchMaxDelayMs":10,"suspectMs":60000,"waiting":5,"suspects":6,"#,
-        r#""checkedTotal":70,"badTotal":8,"batchesTotal":9}}"#,
+        r#""checkedTotal":70,"badTotal":8,"batchesTotal":9},"chain":null}"#,
     );
     let api = Api::start(Script {
         rln: Some(snapshot),
@@ -170,4 +174,66 @@ async fn options_on_relay_routes_are_answered() {
     }
     let request = Request::options("/health").body(Body::empty()).unwrap();
     assert_eq!(api.send(request).await, bad_request(UNKNOWN));
+}
+
+#[tokio::test]
+async fn a_chain_is_shown_with_its_endpoints() {
+    let endpoint = |name: &str, requests, failures| EndpointCosts {
+        name: name.to_owned(),
+        requests,
+        failures,
+    };
+    let compared = SystemTime::UNIX_EPOCH + Duration::from_millis(1_500);
+    let chain = Status {
+        health: Health::Degraded {
+            block: 70,
+            since: compared,
+            reason: "gone".to_owned(),
+        },
+        head: Some(72),
+        costs: RpcCosts {
+            requests: 9,
+            failures: 4,
+            sent_bytes: 100,
+            received_bytes: 2_000,
+        },
+        endpoints: vec![endpoint("http://a", 8, 4), endpoint("http://a", 1, 0)],
+        reorganisations: 3,
+        compared: Some(compared),
+    };
+    let snapshot = RlnSnapshot {
+        may_publish: false,
+        tokens: None,
+        verifier: VerifierSnapshot {
+            threads: 1,
+            policy: BatchPolicy::default(),
+            waiting: 0,
+            suspects: 0,
+            checked_total: 0,
+            bad_total: 0,
+            batches_total: 0,
+            job_sizes: JobSizes::default(),
+        },
+        membership: MembershipSnapshot::default(),
+        chain: Some(chain),
+    };
+    let api = Api::start(Script {
+        rln: Some(snapshot),
+        ..Script::default()
+    });
+    let (status, body) = api.get("/debug/v1/rln").await;
+    assert_eq!(status, StatusCode::OK);
+    let mut body: serde_json::Value = serde_json::from_str(&body).unwrap();
+    let ago_ms = body["chain"]["comparedMsAgo"].take().as_u64();
+    // This was written decades after that.
+    assert!(ago_ms > Some(1_700_000_000_000), "{ago_ms:?}");
+    let expected = serde_json::json!({
+        "state": "degraded", "reason": "gone", "block": 70, "head": 72, "comparedMsAgo": null,
+        "reorganisationsTotal": 3, "sentBytesTotal": 100, "receivedBytesTotal": 2000,
+        "endpoints": [
+            {"name": "http://a", "requestsTotal": 8, "failuresTotal": 4},
+            {"name": "http://a", "requestsTotal": 1, "failuresTotal": 0},
+        ],
+    });
+    assert_eq!(body["chain"], expected);
 }

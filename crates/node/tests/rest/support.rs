@@ -233,7 +233,7 @@ async fn answer(
                     let _ = reply.send(report.clone());
                 }
             }
-            Command::Rln { reply } => drop(reply.send(script.rln)),
+            Command::Rln { reply } => drop(reply.send(script.rln.clone())),
             Command::Shutdown { reply } => drop(reply.send(())),
             // Not part of the API.
             Command::Gossip { reply } => {

@@ -224,8 +224,12 @@ impl Race {
 }
 
 proptest! {
-    // `PROPTEST_CASES=5000` searches longer than the 256 cases of every day.
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..Default::default() })]
+    // `PROPTEST_CASES=20000` searches longer.
+    #![proptest_config(ProptestConfig {
+        cases: std::env::var("PROPTEST_CASES").map_or(2000, |cases| cases.parse().unwrap()),
+        failure_persistence: None,
+        ..Default::default()
+    })]
 
     #[test]
     fn no_valid_message_is_refused(

@@ -50,16 +50,6 @@ impl Contract {
         Self { endpoint, contract }
     }
 
-    /// Its address.
-    pub(crate) fn address(&self) -> Address {
-        self.contract
-    }
-
-    /// The URL of the endpoint.
-    pub(crate) fn rpc(&self) -> &str {
-        &self.endpoint.rpc
-    }
-
     /// The contract, to read from.
     pub(crate) fn open(&self) -> Result<Membership, Failure> {
         let provider = reader(&self.endpoint.rpc).map_err(failed)?;

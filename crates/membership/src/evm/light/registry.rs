@@ -138,6 +138,10 @@ impl Registry for LightRegistry {
         self.shared.signals.want();
     }
 
+    fn chain(&self) -> Option<Status> {
+        Some(self.status())
+    }
+
     fn trouble(&self) -> Option<String> {
         self.status().trouble()
     }

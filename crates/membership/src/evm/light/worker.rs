@@ -90,6 +90,7 @@ impl Worker {
                 let block = self.follower.block();
                 self.update(|status| {
                     status.health = Health::Synced { block };
+                    status.head = Some(block);
                     status.compared = Some(SystemTime::now());
                 });
                 return Some(is_news);
@@ -123,6 +124,7 @@ impl Worker {
         self.shared.signals.update(|status| {
             change(status);
             status.costs = self.endpoints.costs();
+            status.endpoints = self.endpoints.each();
         });
     }
 

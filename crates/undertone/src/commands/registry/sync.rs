@@ -20,12 +20,17 @@ const TELL_EVERY: Duration = Duration::from_millis(250);
 
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
-    #[command(flatten)]
-    contract: chain::Contract,
+    /// RPC endpoint of the chain, like http://127.0.0.1:8545 or wss://chain.example; give several, the
+    /// preferred one first, and the others are asked when it fails
+    #[arg(long, value_name = "URL", required = true)]
+    rpc: Vec<String>,
+    /// Address of the membership contract
+    #[arg(long, value_name = "ADDRESS")]
+    contract: Address,
     /// File for what is learnt; made where there is none, gone on from where there is
     #[arg(long, value_name = "FILE")]
     store: PathBuf,
-    /// Number of the chain, EIP-155 [default: as the endpoint says]
+    /// Number of the chain, EIP-155 [default: as the first endpoint says that answers]
     #[arg(long, value_name = "N")]
     chain_id: Option<u64>,
     /// How long an endpoint may be of no use before this gives up, in seconds
@@ -53,14 +58,13 @@ struct Synced {
 pub(super) fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let chain_id = match args.chain_id {
         Some(chain_id) => chain_id,
-        None => chain::wait(args.contract.open()?.chain_id())?,
+        None => ask_chain_id(args)?,
     };
     let contract = Contract {
         chain_id,
-        address: args.contract.address(),
+        address: args.contract,
     };
-    let urls = vec![args.contract.rpc().to_owned()];
-    let config = EvmConfig::new(contract, urls, args.store.clone(), ROOT_WINDOW);
+    let config = EvmConfig::new(contract, args.rpc.clone(), args.store.clone(), ROOT_WINDOW);
     let began = Instant::now();
     let registry =
         EvmRegistry::start(config).map_err(|error| Failure::new(format!("sync: {error}")))?;
@@ -84,6 +88,19 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), Failure> {
         time_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
     };
     output::print(&synced, json)
+}
+
+/// What the first endpoint says that answers; if none does, why the last one does not.
+fn ask_chain_id(args: &Args) -> Result<u64, Failure> {
+    let mut failure = Failure::usage("--rpc: give the URL of at least one endpoint");
+    for url in &args.rpc {
+        let asked = chain::Contract::at(url.clone(), args.contract).open();
+        match asked.and_then(|contract| chain::wait(contract.chain_id())) {
+            Ok(chain_id) => return Ok(chain_id),
+            Err(error) => failure = error,
+        }
+    }
+    Err(failure)
 }
 
 /// Tells how it goes until all is known: the newest block, and what it took.
