@@ -15,7 +15,7 @@ async fn rln_health(node: &Assembled) -> (HealthStatus, Option<String>) {
     (rln.status, rln.desc)
 }
 
-async fn until_health(node: &Assembled, wanted: HealthStatus) -> Option<String> {
+pub(crate) async fn until_health(node: &Assembled, wanted: HealthStatus) -> Option<String> {
     let wait = async {
         loop {
             let (status, desc) = rln_health(node).await;

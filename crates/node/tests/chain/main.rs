@@ -5,5 +5,6 @@
 )]
 
 mod endpoints;
+mod light;
 mod races;
 mod rig;

@@ -22,7 +22,11 @@ const ROUNDS: usize = 50;
 const STRANGERS_IN_ROUND: usize = 10;
 
 /// Waits for nodes; no valid message may be dropped meanwhile.
-async fn until(what: &str, nodes: &[Assembled], done: impl Fn(&MetricsSnapshot) -> bool) {
+pub(crate) async fn until(
+    what: &str,
+    nodes: &[Assembled],
+    done: impl Fn(&MetricsSnapshot) -> bool,
+) {
     for (at, node) in nodes.iter().enumerate() {
         let wait = async {
             loop {

@@ -48,6 +48,19 @@ impl Registry {
         let registered = membership.register(&self.owner, &commitment, LIMIT, &[]);
         registered.await.unwrap();
     }
+
+    pub(crate) fn place(&self) -> Place {
+        Place {
+            endpoint: self.chain.endpoint().to_owned(),
+            contract: self.deployment.membership.to_string(),
+        }
+    }
+}
+
+/// Where a node finds the contract, or did.
+pub(crate) struct Place {
+    endpoint: String,
+    contract: String,
 }
 
 pub(crate) fn identity(node: usize) -> Identity {
@@ -61,6 +74,8 @@ pub(crate) enum Role {
     Publisher,
     /// Has none, and asks for blocks now and then.
     Relay,
+    /// Has an identity, and knows of the contract what light mode asks for.
+    Light,
 }
 
 /// Node `at` in a folder of its own below `folder`.
@@ -71,23 +86,34 @@ pub(crate) async fn node(
     folder: &TempDir,
     peers: &[String],
 ) -> Assembled {
+    node_of(&registry.place(), at, role, folder, peers).await
+}
+
+/// The same, whether there is a chain or not.
+pub(crate) async fn node_of(
+    place: &Place,
+    at: usize,
+    role: Role,
+    folder: &TempDir,
+    peers: &[String],
+) -> Assembled {
     let endpoint = match role {
-        Role::Publisher => registry.chain.endpoint().replace("http://", "ws://"),
-        Role::Relay => registry.chain.endpoint().to_owned(),
+        Role::Publisher => place.endpoint.replace("http://", "ws://"),
+        Role::Relay | Role::Light => place.endpoint.clone(),
     };
     let folder = folder.path().join(at.to_string());
-    std::fs::create_dir(&folder).unwrap();
-    if role == Role::Publisher {
-        IdentityFile::write(&folder.join("rln-identity.json"), &identity(at)).unwrap();
+    std::fs::create_dir_all(&folder).unwrap();
+    let identity_file = folder.join("rln-identity.json");
+    if role != Role::Relay && !identity_file.exists() {
+        IdentityFile::write(&identity_file, &identity(at)).unwrap();
     }
     let folder = folder.display().to_string();
-    let contract = registry.deployment.membership.to_string();
     let chain_id = DevChainOptions::default().chain_id.to_string();
     let peers = peers.join(",");
     let mut flags = vec![
         ("data-dir", folder.as_str()),
         ("rln-eth-rpc", &endpoint),
-        ("rln-eth-contract", &contract),
+        ("rln-eth-contract", &place.contract),
         ("rln-eth-chain-id", &chain_id),
         ("network", "local"),
         ("shards", "0"),
@@ -97,6 +123,9 @@ pub(crate) async fn node(
         ("rln-tokens", "0"),
         ("rln-verify-threads", "1"),
     ];
+    if role == Role::Light {
+        flags.push(("rln-eth-mode", "light"));
+    }
     if !peers.is_empty() {
         flags.push(("static-peers", &peers));
     }
