@@ -1,13 +1,30 @@
-//! How long a node takes to know a contract's members from nothing, on a chain of its own.
+//! What it takes a node to know a contract's members from nothing, on a chain of its own: full mode
+//! beside light mode.
 //!
 //! `cargo run --release -p undertone-membership --example sync -- [MEMBERS]`
 
 use std::error::Error;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
 use undertone_contracts::{DevChain, DevChainOptions, crowd};
-use undertone_membership::evm::{Contract, EvmConfig, EvmRegistry, Health};
+use undertone_membership::evm::{Contract, EvmConfig, EvmRegistry, LightRegistry, Status};
+use undertone_membership::{MembershipView, Registry as _, View as _};
+use undertone_rln::Fr;
+
+/// No start takes as long.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// What one start has taken.
+struct Start {
+    name: &'static str,
+    elapsed: Duration,
+    cpu: Duration,
+    status: Status,
+    roots: usize,
+    store_bytes: u64,
+}
 
 fn main() -> Result<(), Box<dyn Error>> {
     let members: u64 = std::env::args()
@@ -25,40 +42,108 @@ fn main() -> Result<(), Box<dyn Error>> {
         chain_id: DevChainOptions::default().chain_id,
         address: deployment,
     };
-    let store = folder.path().join("chain.sqlite");
-    let config = EvmConfig::new(
-        contract,
-        vec![chain.endpoint().to_owned()],
-        store.clone(),
-        50,
-    );
+    let urls = vec![chain.endpoint().to_owned()];
+
+    let config = |name: &str| {
+        let store = folder.path().join(name);
+        EvmConfig::light(contract, urls.clone(), store, 50)
+    };
+    let relays = light("light, relays only", config("relays"), None)?;
+    let member = Some(Fr::from(members));
+    let publishes = light("light, publishes", config("publishes"), member)?;
+    let store = folder.path().join("full");
+    let config = EvmConfig::new(contract, urls, store.clone(), 50);
 
     let (begun, cpu) = (Instant::now(), cpu());
     let registry = EvmRegistry::start(config)?;
-    let status = registry.wait_until(Duration::from_secs(600), |status| {
-        matches!(status.health, Health::Synced { .. })
-    });
+    let status = registry.wait_until(PATIENCE, Status::is_synced);
     let (elapsed, cpu) = (begun.elapsed(), self::cpu() - cpu);
     let view = registry.view();
-    let view = view.lock().expect("nobody panics with the view");
-    println!("members      {}", view.tree().occupied());
-    println!("health       {:?}", status.health);
-    println!("root equals  the contract's (compared before anything is accepted)");
+    // Its file is whole once it has ended.
+    drop(registry);
+    let view: &MembershipView = &view.lock().expect("nobody panics with the view");
+    let full = Start {
+        name: "full",
+        elapsed,
+        cpu,
+        status,
+        roots: view.roots().len(),
+        store_bytes: size(&store)?,
+    };
+
+    let tree = view.tree();
     println!(
-        "time         {:.2} s, {:.2} s of processor",
-        elapsed.as_secs_f64(),
-        cpu.as_secs_f64()
+        "{members} members, {} in the tree of full mode",
+        tree.occupied()
     );
-    println!("requests     {}", status.costs.requests);
-    println!("received     {} bytes", status.costs.received_bytes);
-    println!("sent         {} bytes", status.costs.sent_bytes);
+    println!("its tree takes {} bytes of memory", tree.memory_bytes());
     println!(
-        "tree         {} bytes of memory",
-        view.tree().memory_bytes()
+        "{:<20}{:>10}{:>10}{:>10}{:>12}{:>10}{:>8}{:>12}",
+        "", "time ms", "CPU ms", "requests", "received B", "sent B", "roots", "file B"
     );
-    println!("store        {} bytes", std::fs::metadata(store)?.len());
-    println!("published    < 4 minutes, 2 MB, 520 requests (a year at 5,000 blocks each)");
+    for start in [full, relays, publishes] {
+        assert!(start.status.is_synced(), "{:?}", start.status);
+        let costs = start.status.costs;
+        println!(
+            "{:<20}{:>10}{:>10}{:>10}{:>12}{:>10}{:>8}{:>12}",
+            start.name,
+            start.elapsed.as_millis(),
+            start.cpu.as_millis(),
+            costs.requests,
+            costs.received_bytes,
+            costs.sent_bytes,
+            start.roots,
+            start.store_bytes
+        );
+    }
+    println!("published: < 4 minutes, 2 MB, 520 requests (a year at 5,000 blocks each)");
     Ok(())
+}
+
+/// Starts light mode, for a member or for none, and then has it look once more.
+fn light(
+    name: &'static str,
+    config: EvmConfig,
+    member: Option<Fr>,
+) -> Result<Start, Box<dyn Error>> {
+    let store = config.store.clone();
+    let (begun, cpu) = (Instant::now(), cpu());
+    let registry = LightRegistry::start(config)?;
+    if let Some(member) = member {
+        // It is asked for from now on.
+        let _ = registry.find(member);
+    }
+    let status = registry.wait_until(PATIENCE, |status| {
+        status.is_synced() && member.is_none_or(|member| registry.find(member).is_ok())
+    });
+    let (elapsed, cpu) = (begun.elapsed(), self::cpu() - cpu);
+    registry.hurry();
+    let again = registry.wait_until(PATIENCE, |now| now.compared > status.compared);
+    println!(
+        "{name}: a look that finds nothing new takes {} request, {} bytes received, {} sent",
+        again.costs.requests - status.costs.requests,
+        again.costs.received_bytes - status.costs.received_bytes,
+        again.costs.sent_bytes - status.costs.sent_bytes
+    );
+    let view = registry.view();
+    drop(registry);
+    let roots = view
+        .lock()
+        .expect("nobody panics with the view")
+        .roots()
+        .len();
+    Ok(Start {
+        name,
+        elapsed,
+        cpu,
+        status,
+        roots,
+        store_bytes: size(&store)?,
+    })
+}
+
+fn size(store: &Path) -> std::io::Result<u64> {
+    Ok(std::fs::metadata(store)?.len())
 }
 
 /// Processor time of this process so far.
