@@ -326,7 +326,7 @@ fn a_reorganisation_leaves_its_roots_for_a_while() {
     let gone = rig.root();
     rig.runtime.block_on(rig.chain.reorganise(3)).unwrap();
     rig.register(30);
-    rig.check_light(&light);
+    assert_eq!(rig.check_light(&light).reorganisations, 1);
     assert!(roots(&light).contains(&gone));
     let mine = |blocks| rig.runtime.block_on(rig.chain.mine(blocks)).unwrap();
     mine(40);

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use undertone_rln::{Fr, MerklePath};
 
 use super::store::Store;
-use super::view::{LightView, Own, Place};
+use super::view::{LightView, News, Own, Place};
 use crate::evm::chain::{Answer, Ask, BlockRef, Recent};
 use crate::evm::signals::lock;
 use crate::registry::Member;
@@ -32,11 +32,8 @@ pub(super) enum Next {
 pub(super) enum Outcome {
     /// There is more to ask.
     Going,
-    /// All is known. Whether it differs from what was known before.
-    Synced {
-        /// It does.
-        is_news: bool,
-    },
+    /// All is known; with what differs from before.
+    Synced(News),
     /// The endpoint's newest block is older than what is known.
     Behind {
         /// Its height.
@@ -226,7 +223,7 @@ impl Follower {
             return Outcome::Going;
         }
         self.phase = Phase::Idle;
-        Outcome::Synced { is_news: false }
+        Outcome::Synced(News::default())
     }
 
     fn on_head(&mut self, head: BlockRef) -> Outcome {
@@ -304,13 +301,13 @@ impl Follower {
         own: Option<Own>,
     ) -> Result<Outcome, StorageError> {
         let mut view = lock(&self.view).clone();
-        let is_news = view.take(at, &recent, own);
+        let news = view.take(at, &recent, own);
         self.store.save(view.known())?;
         *lock(&self.view) = view;
         self.last = Some(recent);
         self.is_changed = false;
         self.phase = Phase::Idle;
-        Ok(Outcome::Synced { is_news })
+        Ok(Outcome::Synced(news))
     }
 }
 

@@ -54,6 +54,15 @@ pub(super) struct Place {
     pub(super) path: MerklePath,
 }
 
+/// What has changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct News {
+    /// Anything.
+    pub(super) is_any: bool,
+    /// Roots were taken back.
+    pub(super) is_fork: bool,
+}
+
 impl Place {
     /// Whether the path leads from the member's leaf to `root`.
     pub(super) fn leads_to(&self, root: Option<&Fr>) -> bool {
@@ -100,8 +109,8 @@ impl LightView {
     }
 
     /// Takes in the contract's newest roots as of `block`, and what it says of our commitment then;
-    /// tells whether that was news.
-    pub(super) fn take(&mut self, block: BlockRef, recent: &Recent, own: Option<Own>) -> bool {
+    /// tells what that changed.
+    pub(super) fn take(&mut self, block: BlockRef, recent: &Recent, own: Option<Own>) -> News {
         let before = self.known.clone();
         let recent = &recent.newest(self.window);
         let follow = Merge::of(&self.known.roots, recent);
@@ -134,7 +143,10 @@ impl LightView {
         };
         self.revision += u64::from(is_news);
         self.offer();
-        is_news
+        News {
+            is_any: is_news,
+            is_fork: !gone.is_empty(),
+        }
     }
 
     fn offer(&mut self) {

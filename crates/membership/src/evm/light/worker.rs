@@ -86,14 +86,18 @@ impl Worker {
         let nonsense = |fault| RpcError::Nonsense { fault };
         let error = match outcome {
             Outcome::Going => return None,
-            Outcome::Synced { is_news } => {
+            Outcome::Synced(news) => {
                 let block = self.follower.block();
+                if news.is_fork {
+                    tracing::warn!(block, "the chain was reorganised");
+                }
                 self.update(|status| {
+                    status.reorganisations += u64::from(news.is_fork);
                     status.health = Health::Synced { block };
                     status.head = Some(block);
                     status.compared = Some(SystemTime::now());
                 });
-                return Some(is_news);
+                return Some(news.is_any);
             }
             Outcome::Behind { newest, known } => RpcError::Behind {
                 blocks: known - newest,

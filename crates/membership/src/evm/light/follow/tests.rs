@@ -130,7 +130,7 @@ impl Rig {
             asked += 1;
             let outcome = self.follower.answer(self.chain.answer(&ask)).unwrap();
             match outcome {
-                Outcome::Going | Outcome::Synced { .. } => {}
+                Outcome::Going | Outcome::Synced(_) => {}
                 outcome => panic!("{ask:?}: {outcome:?}"),
             }
         }

@@ -28,13 +28,13 @@ fn orphans(view: &LightView) -> Vec<Fr> {
 fn roots_add_up_to_the_window() {
     let mut view = LightView::new(6);
     assert!(view.roots().is_empty());
-    assert!(!view.take(block(1), &recent(&[]), None));
+    assert_eq!(view.take(block(1), &recent(&[]), None), News::default());
     assert!(view.roots().is_empty(), "an empty contract lets nobody in");
-    assert!(view.take(block(2), &recent(&[1, 2]), None));
-    assert!(view.take(block(3), &recent(&[1, 2, 3, 4, 5]), None));
-    assert!(view.take(block(4), &recent(&[4, 5, 6, 7, 8]), None));
+    assert!(view.take(block(2), &recent(&[1, 2]), None).is_any);
+    assert!(view.take(block(3), &recent(&[1, 2, 3, 4, 5]), None).is_any);
+    assert!(view.take(block(4), &recent(&[4, 5, 6, 7, 8]), None).is_any);
     assert_eq!(view.known.roots, roots(&[3, 4, 5, 6, 7, 8]));
-    assert!(!view.take(block(5), &recent(&[4, 5, 6, 7, 8]), None));
+    assert!(!view.take(block(5), &recent(&[4, 5, 6, 7, 8]), None).is_any);
     let accepted: Vec<_> = view.roots().iter().copied().collect();
     assert_eq!(accepted, roots(&[3, 4, 5, 6, 7, 8]));
 }
@@ -62,13 +62,17 @@ fn every_root_counts_and_missed_ones_as_a_whole_window() {
 fn roots_of_replaced_blocks_stay_for_a_while() {
     let mut view = LightView::new(50);
     view.take(block(10), &recent(&[1, 2, 3, 4, 5]), None);
-    view.take(block(11), &recent(&[2, 3, 40, 50]), None);
+    let news = view.take(block(11), &recent(&[2, 3, 40, 50]), None);
+    assert!(news.is_fork);
     assert_eq!(view.known.roots, roots(&[1, 2, 3, 40, 50]));
     assert_eq!(orphans(&view), roots(&[4, 5]));
     assert!(view.roots().contains(&Fr::from(5)));
     view.take(block(11 + ORPHAN_BLOCKS), &recent(&[2, 3, 40, 50]), None);
     assert!(view.roots().contains(&Fr::from(5)));
-    assert!(view.take(block(12 + ORPHAN_BLOCKS), &recent(&[2, 3, 40, 50]), None));
+    assert!(
+        view.take(block(12 + ORPHAN_BLOCKS), &recent(&[2, 3, 40, 50]), None)
+            .is_any
+    );
     assert!(!view.roots().contains(&Fr::from(5)));
     assert_eq!(view.roots().newest(), Some(Fr::from(50)));
 }
