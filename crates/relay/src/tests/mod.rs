@@ -4,6 +4,7 @@
 
 mod blame;
 mod brought;
+mod crowd;
 mod determinism;
 mod flow;
 mod forge;

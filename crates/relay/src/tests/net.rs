@@ -58,6 +58,8 @@ pub(crate) struct Net {
     pub(crate) arrivals: Vec<(usize, usize, Rpc)>,
     /// The message id of each node's next proof; setting one back makes a spammer.
     pub(crate) next_message_id: Vec<u32>,
+    /// The root that each node's forged proofs name.
+    pub(crate) proves_by: Vec<Fr>,
     proofs: Proofs,
     links: BTreeSet<(usize, usize)>,
     events: BTreeMap<(Time, u64), Event>,
@@ -69,6 +71,11 @@ impl Net {
     /// Relays that accept forged proofs.
     pub(crate) fn forged(nodes: usize, seed: u8) -> Self {
         Self::new(&vec![config(); nodes], seed, Proofs::Forged)
+    }
+
+    /// The same with a configuration of their own.
+    pub(crate) fn forged_with(config: &RelayConfig, nodes: usize, seed: u8) -> Self {
+        Self::new(&vec![config.clone(); nodes], seed, Proofs::Forged)
     }
 
     /// Relays that make and check proofs.
@@ -92,6 +99,7 @@ impl Net {
             outputs: Vec::new(),
             arrivals: Vec::new(),
             next_message_id: vec![0; nodes],
+            proves_by: vec![root(); nodes],
             proofs,
             links: BTreeSet::new(),
             events: BTreeMap::new(),
@@ -306,7 +314,7 @@ impl Net {
                 let nullifier = 1000 * node as u64 + u64::from(message_id);
                 RateLimitProof {
                     proof: [9; 128],
-                    merkle_root: fr_to_le(&root()),
+                    merkle_root: fr_to_le(&self.proves_by[node]),
                     epoch: epoch.to_bytes(),
                     share_x: fr_to_le(&x),
                     share_y: fr_to_le(&share(nullifier, x)),
