@@ -183,17 +183,19 @@ impl Follower {
         self.head
     }
 
-    /// Leaves out the blocks up to `block`, in which the contract was not there yet.
+    /// Leaves out the blocks up to `block`, in which the contract was not there yet. Says whether it
+    /// did: then what is to be asked is another question.
     ///
     /// # Errors
     /// When it cannot be stored.
-    pub(super) fn skip_to(&mut self, block: u64) -> Result<(), StorageError> {
-        if self.cursor.number == self.store.before_first()? && block > self.cursor.number {
+    pub(super) fn skip_to(&mut self, block: u64) -> Result<bool, StorageError> {
+        let skips = self.cursor.number == self.store.before_first()? && block > self.cursor.number;
+        if skips {
             self.store.begin_after(block)?;
             self.cursor = self.store.cursor()?;
             self.phase = Phase::Head;
         }
-        Ok(())
+        Ok(skips)
     }
 
     /// Looks for news.

@@ -51,8 +51,11 @@ impl Worker {
     }
 
     fn ask(&mut self, at: usize, ask: &Ask) {
-        let answer = self.skip_to_deployment(at, ask);
-        let answer = answer.and_then(|()| self.endpoints.ask(at, ask));
+        let answer = match self.skip_to_deployment(at, ask) {
+            Ok(true) => return,
+            Ok(false) => self.endpoints.ask(at, ask),
+            Err(error) => Err(error),
+        };
         let outcome = match answer {
             Ok(answer) => self.follower.answer(answer),
             Err(error) => {
@@ -88,17 +91,21 @@ impl Worker {
         }
     }
 
-    /// A new store begins at the contract's first block, if the contract can tell.
-    fn skip_to_deployment(&mut self, at: usize, ask: &Ask) -> Result<(), RpcError> {
+    /// A new store begins at the contract's first block, if the contract can tell. Says whether there
+    /// is another question than `ask` now.
+    fn skip_to_deployment(&mut self, at: usize, ask: &Ask) -> Result<bool, RpcError> {
         if !matches!(ask, Ask::Events { from: 1, .. }) {
-            return Ok(());
+            return Ok(false);
         }
         let block = deployed_block(&mut self.endpoints, at)?;
-        if block > 1 && self.follower.skip_to(block - 1).is_err() {
-            // Then everything is read from the first block on.
-            tracing::warn!("cannot store the contract's first block");
+        if block <= 1 {
+            return Ok(false);
         }
-        Ok(())
+        let skipped = self.follower.skip_to(block - 1);
+        Ok(skipped.unwrap_or_else(|error| {
+            tracing::warn!(%error, "cannot store the contract's first block: reading from the first of all");
+            false
+        }))
     }
 
     fn take(&mut self, at: usize, outcome: Outcome) {

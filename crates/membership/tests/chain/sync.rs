@@ -40,6 +40,18 @@ fn members_come_and_go() {
     assert_eq!(registry.members().unwrap().len(), 12);
 }
 
+/// Chain, newest block, the contract's first block, newest block again, events, root.
+#[test]
+#[ignore = "needs anvil; cargo xtask test --only contracts"]
+fn the_first_sync_asks_nothing_twice() {
+    let rig = Rig::start();
+    (1..=5).for_each(|member| rig.register(member));
+    let registry = rig.follow();
+    let status = registry.wait_until(PATIENCE, Status::is_synced);
+    assert_eq!((status.costs.requests, status.costs.failures), (6, 0));
+    assert_eq!(status.health, Health::Synced { block: rig.block() });
+}
+
 /// Another follower of the same log arrives at the same tree.
 #[test]
 #[ignore = "needs anvil; cargo xtask test --only contracts"]
