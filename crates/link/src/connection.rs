@@ -31,8 +31,6 @@ pub(crate) struct Burst<P> {
     pub(crate) missing: u32,
     /// Those of them that the receiver's queue dropped; the sender knows of the others.
     pub(crate) dropped: u32,
-    /// Whether the sender had more to send than room in its window.
-    pub(crate) limited: bool,
     /// Whether the sender waits for the acknowledgement.
     pub(crate) ack_wanted: bool,
     /// Whether it fills the hole that an earlier one of this number left.
@@ -130,7 +128,13 @@ impl<P> Connection<P> {
         let data = if whole {
             first.bytes_left
         } else {
-            u64::from(packets) * u64::from(profile.segment_bytes)
+            // Less than full where the frame was handed down in pieces.
+            let full = u64::from(packets) * u64::from(profile.segment_bytes);
+            let even = first.bytes_left * u64::from(packets) / u64::from(first.packets_left);
+            match first.packets_left > profile.packets(first.bytes_left) {
+                true => even,
+                false => full,
+            }
         };
         first.started = true;
         first.packets_left -= packets;
@@ -154,7 +158,6 @@ impl<P> Connection<P> {
             lasts_ns: 0,
             missing: 0,
             dropped: 0,
-            limited: false,
             ack_wanted: false,
             repair: false,
             frame,

@@ -41,6 +41,8 @@ struct CoDel {
     dropping: bool,
     drop_next: f64,
     count: u32,
+    /// `count` when dropping last began.
+    last_count: u32,
 }
 
 /// Queue and link.
@@ -181,8 +183,10 @@ impl Downlink {
             && until >= since + interval
         {
             codel.dropping = true;
-            let recent = codel.count > 2 && until - codel.drop_next < 16.0 * interval;
-            codel.count = if recent { codel.count - 2 } else { 1 };
+            let last = codel.count - codel.last_count;
+            let recent = last > 1 && until - codel.drop_next < 16.0 * interval;
+            codel.count = if recent { last } else { 1 };
+            codel.last_count = codel.count;
             codel.drop_next = since + interval + interval / f64::from(codel.count).sqrt();
             drops += 1;
         }

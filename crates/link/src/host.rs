@@ -44,6 +44,9 @@ pub struct Config {
     pub jitter_ns: u64,
     /// Packets that a connection has carried in each direction before the first frame.
     pub setup_packets: u32,
+    /// The layers above hand a frame down in pieces of so many bytes, and no packet holds parts of two
+    /// pieces while the window lets both go at once; 0: in one piece.
+    pub piece_bytes: u32,
 }
 
 /// Which frames of a connection go first.

@@ -22,9 +22,16 @@ pub(crate) struct Window {
     threshold: u32,
     receiver: u32,
     in_flight: u32,
+    /// How far the window was used: the most packets in flight, and whether they filled it. Both are
+    /// of the stretch that ends with packet `used_until`, and begin anew after it.
     most_in_flight: u32,
-    /// Whether the window, and not a lack of data, ended what was last sent.
     limited: bool,
+    used_until: u64,
+    /// Packets ever sent, and those of them that are no longer in flight.
+    sent: u64,
+    acked: u64,
+    /// What was lost before this packet was sent has been answered for.
+    recover_until: u64,
     flights: VecDeque<Flight>,
     /// Packets acknowledged since the window last grew, in congestion avoidance.
     credit: u32,
@@ -42,6 +49,10 @@ impl Window {
             in_flight: 0,
             most_in_flight: 0,
             limited: false,
+            used_until: 0,
+            sent: 0,
+            acked: 0,
+            recover_until: 0,
             flights: VecDeque::new(),
             credit: 0,
             last_sent_ns: 0,
@@ -63,17 +74,12 @@ impl Window {
         self.in_flight == 0
     }
 
-    /// Packets leave; `acked_ns` is when they are acknowledged if nobody hears otherwise. `limited`
-    /// tells that more would have left, had there been room.
-    pub(crate) fn sent(&mut self, now_ns: u64, packets: u32, acked_ns: u64, limited: bool) {
+    /// Packets leave; `acked_ns` is when they are acknowledged if nobody hears otherwise.
+    pub(crate) fn sent(&mut self, now_ns: u64, packets: u32, acked_ns: u64) {
         self.last_sent_ns = now_ns;
-        if self.in_flight == 0 {
-            self.most_in_flight = 0;
-            self.limited = false;
-        }
-        self.limited |= limited;
         self.in_flight += packets;
-        self.most_in_flight = self.most_in_flight.max(self.in_flight);
+        self.sent += u64::from(packets);
+        self.note_use();
         match self.flights.back_mut() {
             // One that comes at the same time, or before what is ahead of it: acknowledgements
             // are in order.
@@ -134,11 +140,25 @@ impl Window {
             flight.packets -= taken;
             packets -= taken;
             self.in_flight = self.in_flight.saturating_sub(taken);
+            self.acked += u64::from(taken);
         }
         self.flights.retain(|f| f.packets > 0);
     }
 
+    /// Remembers how far the window is used, as Linux does (`tcp_cwnd_validate`): that it was full holds
+    /// until all that was in flight then is acknowledged and more is sent.
+    fn note_use(&mut self) {
+        let limited = self.in_flight >= self.window;
+        let more = !self.limited && self.in_flight > self.most_in_flight;
+        if limited || more || self.acked >= self.used_until {
+            self.limited = limited;
+            self.most_in_flight = self.in_flight;
+            self.used_until = self.sent;
+        }
+    }
+
     fn grow(&mut self, packets: u32, profile: &Profile) {
+        self.acked += u64::from(packets);
         self.in_flight = self.in_flight.saturating_sub(packets);
         self.receiver = self
             .receiver
@@ -165,8 +185,13 @@ impl Window {
         }
     }
 
-    /// Fast retransmit: half the window, and three packets for the three acknowledgements.
+    /// Fast retransmit: half the window, and three packets for the three acknowledgements. Once for all
+    /// that was in flight together (RFC 6582).
     pub(crate) fn lost(&mut self) {
+        if self.acked < self.recover_until {
+            return;
+        }
+        self.recover_until = self.sent;
         self.threshold = (self.window / 2).max(2);
         self.window = self.threshold + 3;
         self.most_in_flight = self.in_flight;
@@ -196,3 +221,6 @@ impl Window {
         self.most_in_flight = 0;
     }
 }
+
+#[cfg(test)]
+mod tests;

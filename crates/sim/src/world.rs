@@ -213,6 +213,7 @@ fn host(scenario: &Scenario) -> link::Config {
         loss: 0.0,
         jitter_ns: network.jitter_ns,
         setup_packets: network.setup_packets,
+        piece_bytes: network.mux_piece_bytes,
     }
 }
 

@@ -75,7 +75,6 @@ impl<P> Host<P> {
                 lasts_ns: 0,
                 missing: 0,
                 dropped: 0,
-                limited: false,
                 ack_wanted: false,
                 repair: true,
                 frame: repair.frame,

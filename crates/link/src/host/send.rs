@@ -4,7 +4,7 @@ use rand_core::RngCore;
 
 use crate::connection::{Burst, Repair, Unsent};
 use crate::host::{Arrival, ConnIx, Host, Later, Misuse, Output, Priority, Travels};
-use crate::profile::Sharing;
+use crate::profile::{Profile, Sharing};
 
 impl<P> Host<P> {
     pub(crate) fn write(
@@ -15,15 +15,20 @@ impl<P> Host<P> {
         priority: Priority,
     ) -> Result<(), Misuse> {
         let (now, profile, order) = (self.now, self.config.profile, self.written);
+        let piece_bytes = u64::from(self.config.piece_bytes);
         let connection = self.get_mut(conn.0).ok_or(Misuse::NotOpen(conn))?;
         connection.window.advance(now, &profile);
         let rto_ns = connection.rto_ns(&profile);
         connection.window.resume(now, rto_ns, &profile);
         connection.unsent_bytes += bytes;
+        let room = match connection.unsent.is_empty() {
+            true => connection.window.room(),
+            false => 0,
+        };
         let unsent = Unsent {
             frame,
             bytes_left: bytes,
-            packets_left: profile.packets(bytes),
+            packets_left: packets(&profile, bytes, piece_bytes, room),
             order,
             started: false,
         };
@@ -113,7 +118,6 @@ impl<P> Host<P> {
         let writable =
             connection.writer_waits && connection.unsent_bytes < profile.send_buffer_bytes;
         connection.writer_waits &= !writable;
-        burst.limited = blocked;
         burst.ack_wanted = blocked || connection.window.awaits();
         if writable {
             self.outputs.push_back(Output::Writable(ConnIx(conn)));
@@ -150,9 +154,7 @@ impl<P> Host<P> {
             let delay = if quick { 0 } else { delay };
             let acked = first + burst.lasts_ns + delay + connection.reverse_delay_ns;
             let acked = if burst.ack_wanted { u64::MAX } else { acked };
-            connection
-                .window
-                .sent(now, burst.packets - lost, acked, burst.limited);
+            connection.window.sent(now, burst.packets - lost, acked);
         }
         if lost > 0 {
             let rto_ns = connection.rto_ns(&profile);
@@ -207,4 +209,19 @@ impl<P> Host<P> {
             _ => 0,
         }
     }
+}
+
+/// Packets that a frame takes. Pieces that the window lets go as they are written end with a packet of
+/// their own; what has to wait is filled up.
+fn packets(profile: &Profile, bytes: u64, piece_bytes: u64, room: u32) -> u32 {
+    let (mut left, mut packets) = (bytes, 0);
+    while piece_bytes > 0 && left > piece_bytes {
+        let piece = profile.packets(piece_bytes);
+        if packets + piece > room {
+            break;
+        }
+        packets += piece;
+        left -= piece_bytes;
+    }
+    packets + profile.packets(left)
 }

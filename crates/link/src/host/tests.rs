@@ -23,6 +23,7 @@ pub(super) fn config(profile: Profile) -> Config {
         loss: 0.0,
         jitter_ns: 0,
         setup_packets: 0,
+        piece_bytes: 0,
     }
 }
 

@@ -97,8 +97,8 @@ fn square(a: &[u64; 4]) -> [u64; 8] {
     }
     let mut square = [0; 8];
     let (mut above, mut carry) = (0, false);
-    for i in 0..4 {
-        let wide = u128::from(a[i]) * u128::from(a[i]);
+    for (i, limb) in a.iter().enumerate() {
+        let wide = u128::from(*limb) * u128::from(*limb);
         for (at, half) in [(2 * i, wide as u64), (2 * i + 1, (wide >> 64) as u64)] {
             let doubled = mixed[at] << 1 | above;
             above = mixed[at] >> 63;

@@ -76,6 +76,7 @@ impl Scenario {
                 tcp: TcpProfile::Linux,
                 setup_packets: 16,
                 mux_overhead_bytes: 22,
+                mux_piece_bytes: 0,
             },
             relay: RelaySetup {
                 protocol: "/vac/waku/relay/2.0.0".to_owned(),

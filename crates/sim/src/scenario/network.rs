@@ -108,4 +108,7 @@ pub struct Network {
     pub setup_packets: u32,
     /// Bytes that security and muxing add to each frame.
     pub mux_overhead_bytes: u32,
+    /// Bytes that muxing hands to the transport at once: each such piece ends with a packet of its own
+    /// if it can leave at once. 0: a frame is one piece.
+    pub mux_piece_bytes: u32,
 }

@@ -51,6 +51,7 @@ impl Pair {
             loss: 0.0,
             jitter_ns: 0,
             setup_packets: 0,
+            piece_bytes: 0,
         };
         let mut hosts = [Host::new(config, [1; 32]), Host::new(config, [2; 32])];
         let delay_ns = case.one_way_ms.saturating_mul(1_000_000);

@@ -26,6 +26,7 @@ const KEYS: &[&str] = &[
     "tcp",
     "setup_packets",
     "mux_overhead_bytes",
+    "mux_piece_bytes",
 ];
 
 /// Fastest link, Mbit/s.
@@ -96,6 +97,7 @@ pub(super) fn read(root: &Section<'_>, folder: Option<&Path>) -> Result<Network,
         mux_overhead_bytes: section
             .whole("mux_overhead_bytes", 0, 10_000)?
             .unwrap_or(DEFAULT_MUX_OVERHEAD_BYTES),
+        mux_piece_bytes: section.whole("mux_piece_bytes", 0, 1 << 20)?.unwrap_or(0),
     };
     section.check_all_read("another kind of delay or queue is given")?;
     Ok(network)

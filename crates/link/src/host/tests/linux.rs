@@ -105,3 +105,30 @@ fn a_second_message_of_the_same_size_fits_the_window_that_the_first_opened() {
         }
     }
 }
+
+/// 16 414 bytes are 12 packets, the last of them not full; what has to wait is filled up.
+#[test]
+fn pieces_that_leave_at_once_end_with_a_packet_of_their_own() {
+    let pieces = Config {
+        piece_bytes: 16_414,
+        ..config(Profile::LINUX)
+    };
+    let packets = |config: Config, bytes: &[u64]| {
+        let mut pair = Pair::new(config, 10 * MS);
+        let mut sent = 0;
+        for (frame, bytes) in bytes.iter().enumerate() {
+            sent = pair.hosts[0].totals().sent_packets;
+            pair.write(0, frame as u32, *bytes);
+            pair.run_until(pair.now + 150 * MS);
+        }
+        pair.hosts[0].totals().sent_packets - sent
+    };
+    let whole = config(Profile::LINUX);
+    assert_eq!(packets(whole, &[25_700]), 18);
+    assert_eq!(
+        packets(pieces, &[25_700]),
+        18,
+        "a first window has no room for a piece"
+    );
+    assert_eq!(packets(pieces, &[25_700, 25_700]), 19, "a second one has");
+}
