@@ -16,9 +16,6 @@ use undertone_rln::Fr;
 /// No start takes as long.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// Blocks after the last registration.
-const QUIET_BLOCKS: u64 = 1_100;
-
 /// What one start has taken.
 struct Start {
     name: &'static str,
@@ -40,10 +37,6 @@ fn main() -> Result<(), Box<dyn Error>> {
             eprintln!("{member} registered");
         }
     }))?;
-    // The newest blocks are asked for more than the older ones, in which almost all of a chain is.
-    for _ in 0..QUIET_BLOCKS / 50 {
-        runtime.block_on(chain.mine(50))?;
-    }
     let folder = tempfile::tempdir()?;
     let contract = Contract {
         chain_id: DevChainOptions::default().chain_id,

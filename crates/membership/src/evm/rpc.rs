@@ -46,7 +46,7 @@ pub struct RpcCosts {
     pub failures: u64,
     /// Bytes of the requests' bodies.
     pub sent_bytes: u64,
-    /// Bytes of the answers' bodies.
+    /// Bytes of the answers' bodies, unpacked where an endpoint packs them.
     pub received_bytes: u64,
 }
 

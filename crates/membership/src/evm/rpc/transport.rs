@@ -150,3 +150,6 @@ fn timed_out(limits: &RpcLimits) -> RpcError {
         after_ms: limits.timeout.as_millis() as u64,
     }
 }
+
+#[cfg(test)]
+mod tests;
