@@ -22,7 +22,9 @@
 //! b_m = h_(N-m) - sum_(m<=j<N) a_j h_(j-m)                                             (2)
 //! ```
 //!
-//! 2 T - 1 products with the same constants in each round, and `s'` is not needed. (1) for `i = 0`
+//! 2 T - 1 products, and `s'` is not needed. One of them is saved by scales: with `X_i = l_i x_i` and
+//! `Y_i = (X_i + l_i k)^5 = l_i^5 y_i`, (2) is a sum of `X` and `Y` with other factors, and the one of the
+//! newest `Y` is 1 if `l_(i+N+1) = l_(i+N)^5 / b_N`. The factors are then a round's own. (1) for `i = 0`
 //! starts the recurrence. At its end, round `P`, (1) for `i = P - N` and `j < N` is a linear system
 //! for `s'_(P-N)`, whose matrix has the rows `v R^j`; from there `N` plain steps lead to `s'_P`. Both
 //! together are one matrix: the exit.
@@ -45,20 +47,30 @@ pub(super) struct Params<const T: usize, const N: usize> {
     pub(super) mix: Square<T>,
     /// Constants of the full rounds; the fifth also has what the partial rounds passed on.
     pub(super) full: [[Fr; T]; 2 * HALF_FULL],
-    /// The constants `k`, one for each partial round.
-    pub(super) partial: Vec<Fr>,
+    /// The constants `k` of the first `N` partial rounds.
+    pub(super) start: [Fr; N],
+    /// The other partial rounds.
+    pub(super) steady: Vec<Steady<N>>,
     /// `h_0 .. h_(N-1)`.
     pub(super) impulse: [Fr; N],
     /// Row `j` is `v R^j`.
     pub(super) entry: Square<N>,
-    /// `a_0 .. a_(N-1)`.
-    pub(super) feedback: [Fr; N],
-    /// `b_0 .. b_N`.
-    pub(super) feed: [Fr; T],
-    /// `s'_P` from `x_(P-N+1) .. x_P`.
+    /// `s'_P` from `X_(P-N+1) .. X_P`.
     pub(super) exit_x: Square<N>,
-    /// The rest of `s'_P`, from `y_(P-N) .. y_(P-1)`.
+    /// The rest of `s'_P`, from `Y_(P-N) .. Y_(P-1)`.
     pub(super) exit_y: Square<N>,
+    /// `x_P` is this times `X_P`.
+    pub(super) exit_scale: Fr,
+}
+
+/// A partial round after the first `N`.
+pub(super) struct Steady<const N: usize> {
+    /// `l_i k`.
+    pub(super) constant: Fr,
+    /// Factors of the newest `N` of `X`, the oldest first.
+    pub(super) feedback: [Fr; N],
+    /// Factors of the `N` of `Y` before the newest, the oldest first.
+    pub(super) feed: [Fr; N],
 }
 
 impl<const T: usize, const N: usize> Params<T, N> {
@@ -115,8 +127,11 @@ impl<const T: usize, const N: usize> Params<T, N> {
         let entry: Square<N> = array::from_fn(|j| rows_v[j]);
         // v R^N = sum a_j v R^j: the transposed entry matrix times a is v R^N.
         let feedback = apply(&inverse(transpose(&entry)), &rows_v[N]);
-        let feed =
+        let feed: [Fr; T] =
             array::from_fn(|m| h[N - m] - (m..N).map(|j| feedback[j] * h[j - m]).sum::<Fr>());
+
+        let start = array::from_fn(|i| partial[i]);
+        let (steady, scales) = scaled(&feedback, &feed, &partial[N..]);
 
         let mut power = identity();
         for _ in 0..N {
@@ -126,21 +141,65 @@ impl<const T: usize, const N: usize> Params<T, N> {
         let exit_y = array::from_fn(|i| {
             array::from_fn(|m| {
                 let known: Fr = (m..N).map(|j| exit_x[i][j] * h[j - m]).sum();
-                columns_w[N - 1 - m][i] - known
+                (columns_w[N - 1 - m][i] - known) * scales.inverse_y[m]
             })
         });
         Self {
             mix,
             full,
-            partial,
+            start,
+            steady,
             impulse: array::from_fn(|k| h[k]),
             entry,
-            feedback,
-            feed,
-            exit_x,
+            exit_x: array::from_fn(|i| array::from_fn(|j| exit_x[i][j] * scales.inverse_x[j])),
             exit_y,
+            exit_scale: scales.inverse_x[N - 1],
         }
     }
+}
+
+/// What the newest of `X` and `Y` are to be multiplied with, the oldest first.
+struct Scales<const T: usize, const N: usize> {
+    inverse_x: [Fr; N],
+    inverse_y: [Fr; T],
+}
+
+/// The rounds after the first `N` with scales; before them all scales are 1.
+fn scaled<const T: usize, const N: usize>(
+    feedback: &[Fr; N],
+    feed: &[Fr; T],
+    constants: &[Fr],
+) -> (Vec<Steady<N>>, Scales<T, N>) {
+    let one_over = |element: Fr| {
+        element
+            .inverse()
+            .expect("b_N is m, an entry of a Cauchy matrix, which is not zero")
+    };
+    let newest_feed = one_over(feed[N]);
+    let mut scale = Fr::ONE;
+    let mut scales = Scales {
+        inverse_x: [Fr::ONE; N],
+        inverse_y: [Fr::ONE; T],
+    };
+    let mut rounds = Vec::with_capacity(constants.len());
+    for constant in constants {
+        let next = scale.pow([5]) * newest_feed;
+        let Scales {
+            inverse_x,
+            inverse_y,
+        } = &mut scales;
+        rounds.push(Steady {
+            constant: scale * constant,
+            feedback: array::from_fn(|j| next * feedback[j] * inverse_x[j]),
+            feed: array::from_fn(|m| next * feed[m] * inverse_y[m]),
+        });
+        inverse_y[N] = one_over(scale.pow([5]));
+        inverse_y.rotate_left(1);
+        inverse_x.rotate_left(1);
+        inverse_x[N - 1] = one_over(next);
+        scale = next;
+    }
+    (rounds, scales)
 }
 
 fn dot<const N: usize>(a: &[Fr; N], b: &[Fr; N]) -> Fr {

@@ -33,12 +33,11 @@ impl<const T: usize, const N: usize> Params<T, N> {
 
     fn partial_rounds(&self, state: &[Fr; T]) -> [Fr; T] {
         let rest: [Fr; N] = array::from_fn(|i| state[i + 1]);
-        // The newest N values of x and, with room for one more, of y.
+        // The newest N values of x and of y.
         let mut xs = Zeroizing::new([Fr::ZERO; N]);
-        let mut ys = Zeroizing::new([Fr::ZERO; T]);
-        let (start, steady) = self.partial.split_at(N);
+        let mut ys = Zeroizing::new([Fr::ZERO; N]);
         let mut x = state[0];
-        for (j, k) in start.iter().enumerate() {
+        for (j, k) in self.start.iter().enumerate() {
             ys[j] = power_5(x, *k);
             x = sum_of_products(&self.entry[j], &rest);
             for (h, y) in self.impulse.iter().zip(ys[..=j].iter().rev()) {
@@ -46,18 +45,15 @@ impl<const T: usize, const N: usize> Params<T, N> {
             }
             xs[j] = x;
         }
-        for k in steady {
-            ys[N] = power_5(x, *k);
-            x = sum_of_two(&self.feedback, &xs, &self.feed, &ys);
+        for round in &self.steady {
+            let y = power_5(x, round.constant);
+            x = sum_of_two(&round.feedback, &xs, &round.feed, &ys, y);
             *xs = array::from_fn(|j| if j + 1 < N { xs[j + 1] } else { x });
-            *ys = array::from_fn(|j| if j < N { ys[j + 1] } else { Fr::ZERO });
+            *ys = array::from_fn(|j| if j + 1 < N { ys[j + 1] } else { y });
         }
         array::from_fn(|i| match i {
-            0 => x,
-            _ => {
-                let ys = array::from_fn(|m| ys[m]);
-                sum_of_two(&self.exit_x[i - 1], &xs, &self.exit_y[i - 1], &ys)
-            }
+            0 => x * self.exit_scale,
+            _ => sum_of_two(&self.exit_x[i - 1], &xs, &self.exit_y[i - 1], &ys, Fr::ZERO),
         })
     }
 }

@@ -2,38 +2,40 @@
 //!
 //! An element is held in Montgomery form, so a product is to be divided by 2^256 modulo r. Products of
 //! 256-bit integers are added up in 512 bits first, and the division of `n` products leaves less than
-//! `n r^2 / 2^256 + r < (0.19 n + 1) r`: one subtraction ends it for up to five, two for up to ten.
+//! `n r^2 / 2^256 + r < (0.19 n + 1) r`, with an element more `(0.19 n + 2) r`: two subtractions end it
+//! for up to five products, three for up to ten.
 
-use ark_ff::{BigInt, PrimeField};
+use ark_ff::{AdditiveGroup, BigInt, PrimeField};
 
 use crate::field::Fr;
 
 const MODULUS: [u64; 4] = Fr::MODULUS.0;
 
-/// Products whose sum one subtraction brings below r.
-const ONE_SUBTRACTION: usize = 5;
-
 /// `sum of a_i b_i`.
 #[inline]
 pub(super) fn sum_of_products<const N: usize>(a: &[Fr; N], b: &[Fr; N]) -> Fr {
-    sum_of_two(a, b, &[], &[])
+    sum_of_two(a, b, &[], &[], Fr::ZERO)
 }
 
-/// `sum of a_i b_i + sum of c_i d_i`, at most ten terms in all.
+/// `sum of a_i b_i + sum of c_i d_i + more`, at most ten products in all.
 #[inline]
 pub(super) fn sum_of_two<const N: usize, const M: usize>(
     a: &[Fr; N],
     b: &[Fr; N],
     c: &[Fr; M],
     d: &[Fr; M],
+    more: Fr,
 ) -> Fr {
-    const { assert!(N + M <= 2 * ONE_SUBTRACTION) }
+    const { assert!(N + M <= 10) }
     let mut sum = [0; 8];
+    // It is not to be divided, so it is multiplied with 2^256 first.
+    sum[4..].copy_from_slice(&more.0.0);
     for (a, b) in a.iter().zip(b).chain(c.iter().zip(d)) {
         add_product(&mut sum, &a.0.0, &b.0.0);
     }
-    let mut reduced = subtract_modulus(divide(sum));
-    if N + M > ONE_SUBTRACTION {
+    // Below (0.19 n + 2) r: 0.95 for five products, 1.89 for ten.
+    let mut reduced = subtract_modulus(subtract_modulus(divide(sum)));
+    if N + M > 5 {
         reduced = subtract_modulus(reduced);
     }
     Fr::new_unchecked(BigInt::new(reduced))
