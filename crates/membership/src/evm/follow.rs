@@ -116,6 +116,14 @@ enum Phase {
     Pages {
         head: BlockRef,
     },
+    /// A page is here that others come before or after: whether the newest block known before it is
+    /// still on the chain. If not, the page is of another fork than what it would be added to.
+    Check {
+        head: BlockRef,
+        to: u64,
+        events: Vec<Event>,
+        mark: BlockRef,
+    },
     State {
         head: BlockRef,
         events: Vec<Event>,
@@ -210,7 +218,7 @@ impl Follower {
         let ask = match &self.phase {
             Phase::Idle => return Next::Idle,
             Phase::Head => Ask::Head,
-            Phase::Probe { mark, .. } => Ask::Header {
+            Phase::Probe { mark, .. } | Phase::Check { mark, .. } => Ask::Header {
                 number: mark.number,
             },
             Phase::Fork { search, .. } => Ask::Header {
@@ -262,12 +270,34 @@ impl Follower {
                     return Ok(Outcome::Nonsense);
                 };
                 self.range.answered(events.len());
-                if to == head.number {
-                    self.phase = Phase::State { head, events };
-                    return Ok(Outcome::Going);
+                let is_one_of_many = self.cursor.hash.is_none() || to != head.number;
+                match self.store.marks()?.last() {
+                    Some(mark) if is_one_of_many => {
+                        let mark = mark.block;
+                        self.phase = Phase::Check {
+                            head,
+                            to,
+                            events,
+                            mark,
+                        };
+                        Ok(Outcome::Going)
+                    }
+                    _ => self.on_page(head, to, events),
                 }
-                self.commit_unaccepted(to, &head, &events)
             }
+            (
+                Phase::Check {
+                    head,
+                    to,
+                    events,
+                    mark,
+                },
+                Answer::Header(found),
+            ) => match found.hash == mark.hash {
+                true => self.on_page(head, to, events),
+                // The newest block leads to where the forks part.
+                false => Ok(Outcome::Going),
+            },
             (Phase::State { head, events }, Answer::Root(root)) => {
                 self.compare(Repair::new(head, events, root))
             }
@@ -305,6 +335,19 @@ impl Follower {
             }
         }
         self.phase = Phase::Head;
+    }
+
+    fn on_page(
+        &mut self,
+        head: BlockRef,
+        to: u64,
+        events: Vec<Event>,
+    ) -> Result<Outcome, StorageError> {
+        if to == head.number {
+            self.phase = Phase::State { head, events };
+            return Ok(Outcome::Going);
+        }
+        self.commit_unaccepted(to, &head, &events)
     }
 
     fn commit_unaccepted(

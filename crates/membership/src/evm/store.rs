@@ -218,7 +218,6 @@ impl Store {
     pub(super) fn rewind(
         &self,
         to: &Mark,
-        hash: Option<B256>,
         orphans: &[Fr],
         until_block: u64,
     ) -> Result<(), StorageError> {
@@ -234,7 +233,7 @@ impl Store {
             }
             let cursor = Cursor {
                 number: to.block.number,
-                hash,
+                hash: None,
                 accepted,
             };
             set_cursor(transaction, &cursor)

@@ -42,22 +42,25 @@ impl MembershipView {
 
     /// Takes back changes, the newest first. Their roots become orphans.
     pub(crate) fn roll_back(&mut self, undone: &[Step], to: Version) {
+        let mut kept: Vec<Fr> = self.newest.iter().copied().collect();
         let mut gone = Vec::new();
-        // What is older has left the window.
+        // What is older has left the window. A root may also be that of an earlier state, which stays;
+        // and that of a change that was not accepted yet is not there.
         for step in undone.iter().take(self.window) {
-            gone.push(self.tree.root());
+            let root = self.tree.root();
+            if kept.last() == Some(&root) {
+                gone.extend(kept.pop());
+            }
             self.set([(step.index, step.before)]);
         }
         self.set(undone.iter().map(|step| (step.index, step.before)));
-        gone.retain(|root| self.newest.contains(root));
-        let mut kept = RootWindow::new(self.window);
-        for root in self.newest.iter().filter(|root| !gone.contains(root)) {
-            kept.push(*root);
-        }
         for root in gone.iter().rev() {
             self.orphans.push(*root);
         }
-        self.newest = kept;
+        self.newest = RootWindow::new(self.window);
+        for root in kept {
+            self.newest.push(root);
+        }
         self.version = to;
         self.offer_roots();
     }

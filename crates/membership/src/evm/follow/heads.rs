@@ -13,11 +13,7 @@ impl Follower {
     pub(super) fn on_head(&mut self, head: Head) -> Result<Outcome, StorageError> {
         self.head = Some(head.block);
         let Some(hash) = self.cursor.hash else {
-            return if head.block.number < self.cursor.number {
-                self.on_behind(head)
-            } else {
-                self.go_on(head.block)
-            };
+            return self.on_head_amid_pages(head);
         };
         let known = BlockRef {
             number: self.cursor.number,
@@ -52,6 +48,20 @@ impl Follower {
         } else {
             self.phase = Phase::Probe { head, mark: known };
             Ok(Outcome::Going)
+        }
+    }
+
+    /// Between two pages the last block's hash is not known. That of the last event is: blocks that were
+    /// replaced since would leave their changes among those of the new ones.
+    fn on_head_amid_pages(&mut self, head: Head) -> Result<Outcome, StorageError> {
+        match self.store.marks()?.last() {
+            Some(mark) if mark.block.number <= head.block.number => {
+                let mark = mark.block;
+                self.phase = Phase::Probe { head, mark };
+                Ok(Outcome::Going)
+            }
+            _ if head.block.number < self.cursor.number => self.on_behind(head),
+            _ => self.go_on(head.block),
         }
     }
 
@@ -97,7 +107,7 @@ impl Follower {
                 self.phase = Phase::Fork { head, search };
                 return Ok(Outcome::Going);
             }
-            Some(Some(mark)) => (mark, Some(mark.block.hash)),
+            Some(Some(mark)) => mark,
             Some(None) => {
                 self.foreign += 1;
                 if self.foreign < MAX_FOREIGN {
@@ -108,18 +118,15 @@ impl Follower {
                     hash: Default::default(),
                 };
                 let version = Version(0);
-                (Mark { block, version }, None)
+                Mark { block, version }
             }
         };
-        self.rewind(&to.0, to.1, head.block.number)
+        self.rewind(&to, head.block.number)
     }
 
-    fn rewind(
-        &mut self,
-        to: &Mark,
-        hash: Option<alloy::primitives::B256>,
-        head: u64,
-    ) -> Result<Outcome, StorageError> {
+    /// Goes back to a block that is on the chain. It is compared before it counts: a leaf that was read
+    /// is of a later block, and may have been another one in this.
+    fn rewind(&mut self, to: &Mark, head: u64) -> Result<Outcome, StorageError> {
         let undone = self.store.steps_after(to.version)?;
         let mut view = lock(&self.view);
         let before: Vec<Fr> = view.orphans().copied().collect();
@@ -130,12 +137,12 @@ impl Follower {
             .copied()
             .collect();
         let until = head.max(self.cursor.number) + ORPHAN_BLOCKS;
-        self.store.rewind(to, hash, &new, until)?;
-        drop(view);
+        self.store.rewind(to, &new, until)?;
         self.cursor = self.store.cursor()?;
+        self.refill = true;
+        drop(view);
         self.behind = 0;
         self.foreign = 0;
-        self.refill = true;
         Ok(Outcome::RolledBack {
             to: to.block.number,
             changes: undone.len() as u64,

@@ -294,6 +294,50 @@ fn a_chain_that_begins_anew() {
     rig.check();
 }
 
+/// A root comes back when a leaf is emptied: taking the later state back must not take the earlier one.
+#[test]
+fn a_chain_that_is_shorter_and_ends_at_a_root_seen_twice() {
+    let mut rig = Rig::new(Telling::All, small());
+    rig.chain.mine(&[Op::Register]);
+    rig.sync();
+    rig.chain.mine(&[Op::Register]);
+    rig.sync();
+    rig.chain.mine(&[Op::Erase { at: 1, fully: true }]);
+    rig.sync();
+    rig.chain.mine(&[Op::Register]);
+    rig.sync();
+    rig.chain.drop_blocks(3);
+    rig.sync();
+    rig.check();
+}
+
+/// The first page was of blocks that are gone when the second is asked for, with another head or not.
+#[test]
+fn pages_of_two_forks_are_not_put_together() {
+    for (empty_blocks, depth) in [(3, 4), (4, 6)] {
+        let mut rig = Rig::new(Telling::Roots, small());
+        rig.chain.mine(&[]);
+        rig.chain.mine(&[]);
+        rig.chain.mine(&[Op::Register; 2]);
+        (0..empty_blocks).for_each(|_| rig.chain.mine(&[]));
+        rig.follower.wake();
+        while rig.follower.block() < 3 {
+            rig.step();
+        }
+        rig.chain.drop_blocks(depth);
+        rig.chain.mine(&[]);
+        rig.chain.mine(&[]);
+        rig.chain.mine(&[Op::Register]);
+        rig.chain.mine(&[Op::Register]);
+        rig.follower.failed(Failure::TooMuch);
+        rig.sync();
+        rig.check();
+        let view = rig.view.lock().unwrap();
+        let made_up = view.roots().iter().filter(|r| !rig.chain.roots.contains(r));
+        assert_eq!(made_up.count(), 0);
+    }
+}
+
 #[derive(Clone, Debug)]
 enum Act {
     Mine(Vec<Op>),
@@ -329,7 +373,7 @@ fn act() -> impl Strategy<Value = Act> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(64))]
 
     /// Whatever happens on the way, the end is the chain's state; and no root is accepted that the
     /// contract never had, unless leaves had to be read: a page of one fork and a page of another
