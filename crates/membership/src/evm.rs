@@ -6,6 +6,7 @@
 //! contract is asked for.
 
 mod abi;
+mod background;
 mod chain;
 mod file;
 mod follow;

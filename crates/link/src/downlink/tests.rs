@@ -110,3 +110,33 @@ proptest! {
         }
     }
 }
+
+/// RFC 8289, section 4.3: what is added to the count in a dropping state is where the next one begins, if
+/// that is soon.
+#[test]
+fn codel_begins_again_at_the_rate_of_the_last_dropping_state() {
+    let codel = Discipline::CoDel {
+        target_ns: 5 * MS,
+        interval_ns: 100 * MS,
+    };
+    let mut link = link(codel);
+    let mut burst = 0;
+    let mut stand = |link: &mut Downlink, from_ms: u64, for_ms: u64| {
+        burst += 1;
+        // Twice as much as the link carries.
+        let bytes = MBIT_100 * 2 * for_ms / 1000;
+        link.begin(from_ms * MS, burst, bytes, for_ms * MS);
+        link.end((from_ms + for_ms) * MS, burst);
+        link.codel.last_count
+    };
+    let began = stand(&mut link, 0, 350);
+    assert_eq!(began, 1);
+    // What waits then drains, and is dropped from meanwhile.
+    link.advance(999 * MS);
+    let ended = link.codel.count;
+    assert!(ended >= 4, "{ended}");
+    let again = stand(&mut link, 1000, 150);
+    assert_eq!(again, ended - began);
+    let much_later = stand(&mut link, 10_000, 150);
+    assert_eq!(much_later, 1);
+}

@@ -72,6 +72,15 @@ pub(super) enum EventKind {
     Root(Fr),
 }
 
+/// What a follower does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// It asks this, and is told the answer or that there is none.
+    Ask(Ask),
+    /// Nothing until it is woken.
+    Idle,
+}
+
 /// A question to an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ask {

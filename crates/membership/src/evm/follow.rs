@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::chain::{Answer, Ask, BlockRef, Event, Head};
+use super::chain::{Answer, Ask, BlockRef, Event, Head, Next};
 use super::store::{Cursor, Mark, Page, Store};
 use crate::registry::{MemberIndex, Version};
 use crate::sqlite::StorageError;
@@ -31,19 +31,10 @@ const NEAR_BLOCKS: u64 = 1024;
 pub(super) const ORPHAN_BLOCKS: u64 = 32;
 
 /// So often in a row an older block is taken for an endpoint that lags. Then the chain is shorter.
-const MAX_BEHIND: u32 = 12;
+pub(super) const MAX_BEHIND: u32 = 12;
 
 /// Endpoints that must know none of our blocks before everything is read anew.
 const MAX_FOREIGN: u32 = 3;
-
-/// What to do next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Next {
-    /// Ask this; then call [`Follower::answer`] or [`Follower::failed`].
-    Ask(Ask),
-    /// Nothing until [`Follower::wake`].
-    Idle,
-}
 
 /// What an answer led to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,7 @@
 //! A contract as a [`Registry`], followed by a thread.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, mpsc};
-use std::thread::{self, JoinHandle};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use alloy::primitives::keccak256;
@@ -10,6 +9,7 @@ use alloy::sol_types::SolCall;
 use undertone_rln::Fr;
 
 use super::abi;
+use super::background::Background;
 use super::chain::Contract;
 use super::follow::{Follower, Range};
 use super::health::Status;
@@ -112,8 +112,8 @@ pub enum EvmError {
 pub struct EvmRegistry {
     contract: Contract,
     shared: Arc<Shared>,
-    worker: Option<JoinHandle<()>>,
-    stop: Option<mpsc::Sender<()>>,
+    /// Ends with this.
+    _worker: Background,
 }
 
 /// What the thread and its owner share.
@@ -143,24 +143,22 @@ impl EvmRegistry {
             view,
             signals: Signals::new(),
         });
-        let (stop, stopped) = mpsc::channel();
-        let worker = Worker {
-            shared: Arc::clone(&shared),
-            follower,
-            endpoints,
-            poll: config.poll,
-            throttle: config.throttle,
-            stopped,
-        };
-        let worker = thread::Builder::new()
-            .name("chain".into())
-            .spawn(move || worker.run())
-            .map_err(EvmError::Thread)?;
+        let known = Arc::clone(&shared);
+        let worker = Background::start(move |stop| {
+            Worker {
+                shared: known,
+                follower,
+                endpoints,
+                poll: config.poll,
+                throttle: config.throttle,
+                stop,
+            }
+            .run();
+        })?;
         Ok(Self {
             contract: config.contract,
             shared,
-            worker: Some(worker),
-            stop: Some(stop),
+            _worker: worker,
         })
     }
 
@@ -183,16 +181,6 @@ impl EvmRegistry {
     /// Whether everything up to the newest block is known.
     pub fn is_synced(&self) -> bool {
         self.status().is_synced()
-    }
-}
-
-impl Drop for EvmRegistry {
-    fn drop(&mut self) {
-        self.stop = None;
-        if let Some(worker) = self.worker.take() {
-            // Its panic was printed; there is nothing to save.
-            let _ = worker.join();
-        }
     }
 }
 

@@ -1,11 +1,11 @@
 //! The thread that asks what the follower wants to know.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant, SystemTime};
 
-use super::chain::Ask;
-use super::follow::{Failure, Follower, Next, Outcome};
+use super::background::Stop;
+use super::chain::{Ask, Next};
+use super::follow::{Failure, Follower, Outcome};
 use super::health::{Health, Status};
 use super::registry::{Shared, deployed_block};
 use super::rpc::{Endpoints, Fault, RpcError};
@@ -19,14 +19,14 @@ pub(super) struct Worker {
     pub(super) endpoints: Endpoints,
     pub(super) poll: Duration,
     pub(super) throttle: Duration,
-    pub(super) stopped: Receiver<()>,
+    pub(super) stop: Stop,
 }
 
 impl Worker {
     pub(super) fn run(mut self) {
         let mut looked = Instant::now();
         let mut used = 0;
-        while !self.is_stopped(Duration::ZERO) {
+        while !self.stop.within(Duration::ZERO) {
             match self.follower.next() {
                 Next::Idle => {
                     if self.rest(used, looked) {
@@ -35,7 +35,7 @@ impl Worker {
                 }
                 Next::Ask(ask) => match self.endpoints.choose(Instant::now()) {
                     Err(wait) => {
-                        self.is_stopped(wait.min(SLICE));
+                        self.stop.within(wait.min(SLICE));
                     }
                     Ok(at) => {
                         used = at;
@@ -83,7 +83,7 @@ impl Worker {
                 tracing::error!(%error, "cannot keep what the chain says; will try again");
                 let block = self.follower.block();
                 self.update(|status| status.degrade(block, error.to_string()));
-                self.is_stopped(Duration::from_secs(1));
+                self.stop.within(Duration::from_secs(1));
                 if let Err(error) = self.follower.restore() {
                     tracing::error!(%error, "cannot read what was kept");
                 }
@@ -186,15 +186,8 @@ impl Worker {
         if self.endpoints.wait(at, slice) {
             return true;
         }
-        self.is_stopped(slice.saturating_sub(begun.elapsed()));
+        self.stop.within(slice.saturating_sub(begun.elapsed()));
         false
-    }
-
-    fn is_stopped(&self, timeout: Duration) -> bool {
-        !matches!(
-            self.stopped.recv_timeout(timeout),
-            Err(RecvTimeoutError::Timeout)
-        )
     }
 }
 

@@ -173,7 +173,7 @@ fn scaled<const T: usize, const N: usize>(
     let one_over = |element: Fr| {
         element
             .inverse()
-            .expect("b_N is m, an entry of a Cauchy matrix, which is not zero")
+            .expect("made of b_N by powers and quotients, which is m, an entry of a Cauchy matrix")
     };
     let newest_feed = one_over(feed[N]);
     let mut scale = Fr::ONE;

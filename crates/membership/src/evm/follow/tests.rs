@@ -311,6 +311,20 @@ fn a_chain_that_is_shorter_and_ends_at_a_root_seen_twice() {
     rig.check();
 }
 
+/// The leaf was read as of block 4; what is known of block 1 is not what the contract had there.
+#[test]
+fn a_leaf_that_was_read_is_compared_again_when_its_block_is_gone() {
+    let mut rig = Rig::new(Telling::Little, small());
+    rig.chain
+        .mine(&[Op::Register, Op::Erase { at: 0, fully: true }]);
+    (0..3).for_each(|_| rig.chain.mine(&[]));
+    rig.sync();
+    rig.chain.drop_blocks(3);
+    rig.restart();
+    rig.sync();
+    rig.check();
+}
+
 /// The first page was of blocks that are gone when the second is asked for, with another head or not.
 #[test]
 fn pages_of_two_forks_are_not_put_together() {

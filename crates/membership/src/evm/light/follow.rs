@@ -10,22 +10,11 @@ use undertone_rln::{Fr, MerklePath};
 
 use super::store::Store;
 use super::view::{LightView, News, Own, Place};
-use crate::evm::chain::{Answer, Ask, BlockRef, Recent};
+use crate::evm::chain::{Answer, Ask, BlockRef, Next, Recent};
+use crate::evm::follow::MAX_BEHIND;
 use crate::evm::signals::lock;
 use crate::registry::Member;
 use crate::sqlite::StorageError;
-
-/// So often in a row an older block is taken for an endpoint that lags. Then the chain is shorter.
-const MAX_BEHIND: u32 = 12;
-
-/// What to do next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Next {
-    /// Ask this; then call [`Follower::answer`] or [`Follower::failed`].
-    Ask(Ask),
-    /// Nothing until [`Follower::wake`].
-    Idle,
-}
 
 /// What an answer led to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,6 @@
 //! A contract as a [`Registry`] that knows its newest roots and one member.
 
-use std::sync::{Arc, Mutex, mpsc};
-use std::thread::{self, JoinHandle};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use undertone_rln::Fr;
@@ -11,6 +10,7 @@ use super::pace::Pace;
 use super::store::Store;
 use super::view::LightView;
 use super::worker::Worker;
+use crate::evm::background::Background;
 use crate::evm::chain::Contract;
 use crate::evm::health::Status;
 use crate::evm::registry::{EvmConfig, EvmError, endpoints, id};
@@ -24,8 +24,8 @@ use crate::registry::{Change, Member, MemberIndex, Registry, RegistryError, Regi
 pub struct LightRegistry {
     contract: Contract,
     shared: Arc<Shared>,
-    worker: Option<JoinHandle<()>>,
-    stop: Option<mpsc::Sender<()>>,
+    /// Ends with this.
+    _worker: Background,
 }
 
 /// What the thread and its owner share.
@@ -55,23 +55,21 @@ impl LightRegistry {
             signals: Signals::new(),
             watched: Mutex::new(None),
         });
-        let (stop, stopped) = mpsc::channel();
-        let worker = Worker {
-            shared: Arc::clone(&shared),
-            follower,
-            endpoints,
-            pace: Pace::new(config.poll, config.throttle),
-            stopped,
-        };
-        let worker = thread::Builder::new()
-            .name("chain".into())
-            .spawn(move || worker.run())
-            .map_err(EvmError::Thread)?;
+        let known = Arc::clone(&shared);
+        let worker = Background::start(move |stop| {
+            Worker {
+                shared: known,
+                follower,
+                endpoints,
+                pace: Pace::new(config.poll, config.throttle),
+                stop,
+            }
+            .run();
+        })?;
         Ok(Self {
             contract: config.contract,
             shared,
-            worker: Some(worker),
-            stop: Some(stop),
+            _worker: worker,
         })
     }
 
@@ -88,16 +86,6 @@ impl LightRegistry {
     /// Waits until `done`, or for `timeout`; gives the status then.
     pub fn wait_until(&self, timeout: Duration, done: impl Fn(&Status) -> bool) -> Status {
         self.shared.signals.wait_until(timeout, done)
-    }
-}
-
-impl Drop for LightRegistry {
-    fn drop(&mut self) {
-        self.stop = None;
-        if let Some(worker) = self.worker.take() {
-            // Its panic was printed; there is nothing to save.
-            let _ = worker.join();
-        }
     }
 }
 

@@ -1,13 +1,13 @@
 //! The thread that asks what the follower of light mode wants to know.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant, SystemTime};
 
-use super::follow::{Follower, Next, Outcome};
+use super::follow::{Follower, Outcome};
 use super::pace::Pace;
 use super::registry::Shared;
-use crate::evm::chain::Ask;
+use crate::evm::background::Stop;
+use crate::evm::chain::{Ask, Next};
 use crate::evm::health::{Health, Status};
 use crate::evm::rpc::{Endpoints, Fault, RpcError};
 use crate::evm::signals::lock;
@@ -23,13 +23,13 @@ pub(super) struct Worker {
     pub(super) follower: Follower,
     pub(super) endpoints: Endpoints,
     pub(super) pace: Pace,
-    pub(super) stopped: Receiver<()>,
+    pub(super) stop: Stop,
 }
 
 impl Worker {
     pub(super) fn run(mut self) {
         let (mut looked, mut was_wanted, mut used) = (Instant::now(), false, 0);
-        while !self.is_stopped(Duration::ZERO) {
+        while !self.stop.within(Duration::ZERO) {
             if let Some(commitment) = lock(&self.shared.watched).take() {
                 self.follower.watch(commitment);
             }
@@ -39,7 +39,7 @@ impl Worker {
             };
             match self.endpoints.choose(Instant::now()) {
                 Err(wait) => {
-                    self.is_stopped(wait.min(SLICE));
+                    self.stop.within(wait.min(SLICE));
                 }
                 Ok(at) => {
                     used = at;
@@ -76,7 +76,7 @@ impl Worker {
                 tracing::error!(%error, "cannot keep what the chain says; will try again");
                 let block = self.follower.block();
                 self.update(|status| status.degrade(block, error.to_string()));
-                self.is_stopped(AFTER_FAILURE);
+                self.stop.within(AFTER_FAILURE);
                 None
             }
         }
@@ -143,13 +143,6 @@ impl Worker {
         let begun = Instant::now();
         // Answers a WebSocket's pings.
         self.endpoints.wait(at, slice);
-        self.is_stopped(slice.saturating_sub(begun.elapsed()));
-    }
-
-    fn is_stopped(&self, timeout: Duration) -> bool {
-        !matches!(
-            self.stopped.recv_timeout(timeout),
-            Err(RecvTimeoutError::Timeout)
-        )
+        self.stop.within(slice.saturating_sub(begun.elapsed()));
     }
 }
