@@ -130,8 +130,10 @@ fn a_spammer_ends_alone_with_its_secret_known() {
     let run: SpamRun = serde_json::from_str(&text).unwrap();
     assert_eq!(run.peers[0].1, 5, "all honest nodes, at first: {run:?}");
     assert_eq!(run.peers.last().unwrap().1, 0, "{run:?}");
-    assert!(run.attempted > 2, "{run:?}");
-    // One for the epoch, two when the attack happens to begin at the end of one.
+    assert!(run.prepared >= 40, "two seconds' tokens: {run:?}");
+    assert!(run.sent_s.len() > 2 && run.sent_s.is_sorted(), "{run:?}");
+    assert!(run.attempted >= run.sent_s.len() as u64, "{run:?}");
+    // One for the epoch, two when preparing took so long that it ended meanwhile.
     assert!((1..=2).contains(&run.delivered), "{run:?}");
     assert!(run.secret_recovered);
 }

@@ -124,12 +124,26 @@ pub struct SpamPlan {
 pub struct SpamRun {
     /// Peers of the spammer over time: seconds after its first message, peers.
     pub peers: Vec<(f64, u32)>,
-    /// Messages that it published.
+    /// Tokens that were prepared for it before.
+    pub prepared: u64,
+    /// Messages that it had peers to send to: seconds after its first message, ascending.
+    pub sent_s: Vec<f64>,
+    /// Messages that it published, to peers or to nobody.
     pub attempted: u64,
     /// Of those, that reached every honest node.
     pub delivered: u64,
     /// Whether an honest node recovered its secret.
     pub secret_recovered: bool,
+}
+
+impl SpamRun {
+    /// Messages per second, from its first to the last that it had peers to send to; `None` if there are
+    /// not two.
+    pub fn rate_per_s(&self) -> Option<f64> {
+        let (first, last) = (self.sent_s.first()?, self.sent_s.last()?);
+        let intervals = (self.sent_s.len() - 1) as f64;
+        (last > first).then(|| intervals / (last - first))
+    }
 }
 
 /// Following a registry on a chain from nothing.
@@ -169,11 +183,11 @@ pub trait Machine {
     /// [`MachineError`].
     fn community(&self, plan: CommunityPlan) -> Result<CommunityRun, MachineError>;
 
-    /// A spammer among nodes.
+    /// A spammer among nodes. `tell` hears how far it is, in words.
     ///
     /// # Errors
     /// [`MachineError`].
-    fn spam(&self, plan: SpamPlan) -> Result<SpamRun, MachineError>;
+    fn spam(&self, plan: SpamPlan, tell: &dyn Fn(&str)) -> Result<SpamRun, MachineError>;
 
     /// A chain with so many members, and a node that follows it from nothing.
     ///

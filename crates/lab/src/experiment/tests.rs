@@ -25,11 +25,31 @@ impl Machine for Nothing {
     fn community(&self, _: CommunityPlan) -> Result<CommunityRun, MachineError> {
         Self::refuse()
     }
-    fn spam(&self, _: SpamPlan) -> Result<SpamRun, MachineError> {
+    fn spam(&self, _: SpamPlan, _: &dyn Fn(&str)) -> Result<SpamRun, MachineError> {
         Self::refuse()
     }
     fn tree_sync(&self, _: u32) -> Result<SyncRun, MachineError> {
         Self::refuse()
+    }
+}
+
+#[test]
+fn a_rate_is_that_of_the_intervals_between_messages() {
+    let rate_per_s = |sent_s: &[f64]| {
+        let run = SpamRun {
+            peers: Vec::new(),
+            prepared: 0,
+            sent_s: sent_s.to_vec(),
+            attempted: 9,
+            delivered: 0,
+            secret_recovered: false,
+        };
+        run.rate_per_s()
+    };
+    assert_eq!(rate_per_s(&[0.0, 0.25, 0.5, 1.0]), Some(3.0));
+    assert_eq!(rate_per_s(&[0.5, 1.0]), Some(2.0));
+    for too_few in [&[] as &[f64], &[0.0], &[1.0, 1.0]] {
+        assert_eq!(rate_per_s(too_few), None);
     }
 }
 

@@ -53,6 +53,11 @@ impl ProgressLine {
         self.bar.enable_steady_tick(Duration::from_millis(200));
     }
 
+    /// Shows how far it is, in words.
+    pub fn tell(&self, how_far: &str) {
+        self.bar.set_message(format!("{}: {how_far}", self.what));
+    }
+
     /// Removes the line.
     pub fn finish(self) {
         self.bar.finish_and_clear();

@@ -24,6 +24,8 @@ const FAMILIES: [(&str, &[&str]); 3] = [
 ];
 /// When spam begins and the last honest message is published in the scenario, seconds.
 const BEGINS_S: f64 = 20.0;
+/// Messages per second of the spammer, as published: 3000 a minute.
+const RATE_PER_S: f64 = 50.0;
 /// Moments after the first message over the limit, seconds.
 const AFTER_S: [f64; 9] = [0.1, 0.3, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0];
 
@@ -69,13 +71,13 @@ fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
     }
     let plan = SpamPlan {
         nodes: context.by_scale(20, 100),
-        interval_s: 0.02,
+        interval_s: 1.0 / RATE_PER_S,
         duration_s: context.by_scale(5.0, 10.0),
         limit: 1,
         epoch_s: 10,
     };
     let line = context.say("a real spammer among real nodes");
-    let real = context.machine().spam(plan);
+    let real = context.machine().spam(plan, &|how_far| line.tell(how_far));
     line.finish();
     match real {
         Ok(run) => {
@@ -86,6 +88,13 @@ fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
                 0.0,
                 &left.into_iter().collect::<Vec<_>>(),
                 Criterion::AtMost(0.0),
+            ));
+            findings.figures.push(Figure::published(
+                "messages of the spammer per second while it had peers, real nodes",
+                "1/s",
+                RATE_PER_S,
+                &run.rate_per_s().into_iter().collect::<Vec<_>>(),
+                Criterion::Within(0.1),
             ));
             findings.figures.push(Figure::stated(
                 "messages of the spammer that reached everybody, real nodes",
@@ -108,8 +117,13 @@ fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
                 .collect();
             chart = chart.with("real nodes", Role::Ours, Shape::Steps(line));
             findings.note(format!(
-                "Real nodes: {} of them; {} messages attempted, {} reached everybody.",
-                plan.nodes, run.attempted, run.delivered
+                "Real nodes: {} of them; the spammer had {} tokens prepared; {} messages sent while it \
+                 had peers, {} attempted in all, {} reached everybody.",
+                plan.nodes,
+                run.prepared,
+                run.sent_s.len(),
+                run.attempted,
+                run.delivered
             ));
         }
         Err(error) => {

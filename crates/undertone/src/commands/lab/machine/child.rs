@@ -1,8 +1,9 @@
 //! Real nodes in a process of their own: this program, started again with the plan.
 
 use std::future::Future;
-use std::io::Write;
-use std::process::{Command, Stdio};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::process::{Command, Output, Stdio};
+use std::thread;
 
 use clap::Subcommand;
 use serde::Serialize;
@@ -12,6 +13,9 @@ use undertone_lab::experiment::{CommunityPlan, MachineError, SpamPlan};
 use super::error::NodesError;
 use super::{community, spam};
 use crate::commands::Failure;
+
+/// Begins a line of the child's standard error that says how far it is.
+const HOW_FAR: &str = "progress: ";
 
 /// The child's command line.
 #[derive(clap::Args, Debug)]
@@ -56,7 +60,7 @@ fn print<T: Serialize>(work: impl Future<Output = Result<T, NodesError>>) -> Res
     let outcome = runtime.block_on(work);
     let outcome = outcome.map_err(|error| Failure::new(error.to_string()))?;
     let text = serde_json::to_string(&outcome).expect("numbers, lists and fixed keys only");
-    writeln!(std::io::stdout().lock(), "{text}")
+    writeln!(io::stdout().lock(), "{text}")
         .map_err(|error| Failure::new(format!("standard output: {error}")))
 }
 
@@ -70,18 +74,38 @@ pub(super) fn ask<P: Serialize, R: DeserializeOwned>(
     answer(what, &["lab", "nodes", kind, &plan])
 }
 
+/// As [`ask`]; `tell` hears what the child says with [`say`].
+pub(super) fn ask_and_tell<P: Serialize, R: DeserializeOwned>(
+    what: &'static str,
+    kind: &str,
+    plan: &P,
+    tell: &dyn Fn(&str),
+) -> Result<R, MachineError> {
+    let plan = serde_json::to_string(plan).expect("plans have fixed keys");
+    listen(what, &["lab", "nodes", kind, &plan], tell)
+}
+
+/// The child: says how far it is.
+pub(super) fn say(how_far: &str) {
+    // A parent that is gone does not hear it.
+    let _ = writeln!(io::stderr().lock(), "{HOW_FAR}{how_far}");
+}
+
 /// What this program prints as JSON, started again with other arguments.
 pub(super) fn answer<R: DeserializeOwned>(
     what: &'static str,
     args: &[&str],
 ) -> Result<R, MachineError> {
+    listen(what, args, &|_| {})
+}
+
+fn listen<R: DeserializeOwned>(
+    what: &'static str,
+    args: &[&str],
+    tell: &dyn Fn(&str),
+) -> Result<R, MachineError> {
     let failed = |reason: String| MachineError::Failed { what, reason };
-    let output = std::env::current_exe().and_then(|program| {
-        Command::new(program)
-            .args(args)
-            .stdin(Stdio::null())
-            .output()
-    });
+    let output = output(args, tell);
     let output = output.map_err(|error| failed(format!("cannot start a child: {error}")))?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
@@ -95,4 +119,66 @@ pub(super) fn answer<R: DeserializeOwned>(
     }
     serde_json::from_slice(&output.stdout)
         .map_err(|error| failed(format!("the child's answer cannot be read: {error}")))
+}
+
+/// Starts this program and waits for its end. What it says of how far it is goes to `tell`, not into the
+/// output.
+fn output(args: &[&str], tell: &dyn Fn(&str)) -> io::Result<Output> {
+    let mut child = Command::new(std::env::current_exe()?)
+        .args(args)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let (out, err) = (child.stdout.take(), child.stderr.take());
+    // Both at the same time: a child whose pipe is full waits.
+    let (stdout, stderr) = thread::scope(|scope| {
+        let reading = scope.spawn(|| {
+            let mut bytes = Vec::new();
+            let read = out.map_or(Ok(0), |mut out| out.read_to_end(&mut bytes));
+            read.map(|_| bytes)
+        });
+        let said = err.map_or(Ok(Vec::new()), |err| hear(err, tell));
+        (reading.join().expect("reading does not panic"), said)
+    });
+    // Before any of it can be found wanting, so that no child is left behind.
+    let status = child.wait()?;
+    Ok(Output {
+        status,
+        stdout: stdout?,
+        stderr: stderr?,
+    })
+}
+
+/// Reads all that is said; what [`say`] wrote goes to `tell`, the rest is returned.
+fn hear(said: impl Read, tell: &dyn Fn(&str)) -> io::Result<Vec<u8>> {
+    let mut rest = Vec::new();
+    for line in BufReader::new(said).split(b'\n') {
+        let line = line?;
+        match line.strip_prefix(HOW_FAR.as_bytes()) {
+            Some(how_far) => tell(&String::from_utf8_lossy(how_far)),
+            None => {
+                rest.extend(line);
+                rest.push(b'\n');
+            }
+        }
+    }
+    Ok(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+
+    #[test]
+    fn how_far_it_is_is_told_and_no_part_of_why_it_failed() {
+        let told = RefCell::new(Vec::new());
+        let tell = |how_far: &str| told.borrow_mut().push(how_far.to_owned());
+        let said = "progress: 10 of 20\nerror: no space\nprogress: 20 of 20\n  help: \u{fc}";
+        let rest = hear(said.as_bytes(), &tell).unwrap();
+        assert_eq!(rest, "error: no space\n  help: \u{fc}\n".as_bytes());
+        assert_eq!(told.into_inner(), ["10 of 20", "20 of 20"]);
+    }
 }

@@ -10,8 +10,10 @@ mod community;
 mod costs;
 mod error;
 mod files;
+mod hoard;
 mod nodes;
 mod rln;
+mod schedule;
 mod spam;
 mod sync;
 mod tokens;
@@ -46,8 +48,8 @@ impl Machine for RealMachine {
         child::ask("running a community of nodes", "community", &plan)
     }
 
-    fn spam(&self, plan: SpamPlan) -> Result<SpamRun, MachineError> {
-        child::ask("running a spammer among nodes", "spam", &plan)
+    fn spam(&self, plan: SpamPlan, tell: &dyn Fn(&str)) -> Result<SpamRun, MachineError> {
+        child::ask_and_tell("running a spammer among nodes", "spam", &plan, tell)
     }
 
     fn tree_sync(&self, members: u32) -> Result<SyncRun, MachineError> {

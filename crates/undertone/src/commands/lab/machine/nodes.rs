@@ -15,6 +15,7 @@ use undertone_relay::RelayConfig;
 use undertone_rln::Generation;
 
 use super::error::NodesError;
+use super::hoard::{Hoarder, Stock};
 use super::rln::Rln;
 use super::{files, topology};
 
@@ -52,8 +53,8 @@ pub(super) enum Publishes {
     Nothing,
     /// Proofs within its limit, where there is one.
     Honestly,
-    /// Message ids that it used before.
-    Again,
+    /// Message ids that it used before, with these tokens as long as there are any.
+    Again(Stock),
 }
 
 /// All of them.
@@ -110,6 +111,12 @@ impl Nodes {
         })
     }
 
+    /// What prepares the next node's tokens when that is to be a spammer; `None` without a limit.
+    pub(super) fn hoarder(&self) -> Result<Option<Hoarder>, NodesError> {
+        let hoarder = |rln: &Rln| rln.hoarder(self.all.len(), self.folder.path());
+        self.rln.as_ref().map(hoarder).transpose()
+    }
+
     /// Starts one more node, connected to nobody.
     pub(super) async fn start(&mut self, publishes: Publishes) -> Result<(), NodesError> {
         let node = self.all.len();
@@ -119,7 +126,7 @@ impl Nodes {
                 let proofs: Option<Box<dyn ProofSource>> = match publishes {
                     Publishes::Nothing => None,
                     Publishes::Honestly => Some(Box::new(rln.honest(node, self.folder.path())?)),
-                    Publishes::Again => Some(Box::new(rln.spammer(node))),
+                    Publishes::Again(stock) => Some(Box::new(rln.spammer(node, stock))),
                 };
                 Some(rln.options(proofs))
             }

@@ -12,6 +12,7 @@ use undertone_rln::{
 };
 
 use super::error::NodesError;
+use super::hoard::{Hoarded, Hoarder, Stock};
 use super::tokens::{Proofs, Publisher, Terms, TokenThread};
 use crate::commands::demo::reused_ids::ReusedIds;
 
@@ -95,8 +96,8 @@ impl Rln {
     }
 
     /// The proofs of a node that does not.
-    pub(super) fn spammer(&self, node: usize) -> ReusedIds {
-        ReusedIds {
+    pub(super) fn spammer(&self, node: usize, stock: Stock) -> Hoarded<ReusedIds> {
+        let otherwise = ReusedIds {
             identity: identity(node),
             index: self.indices[node],
             limit: self.terms.limit,
@@ -104,7 +105,17 @@ impl Rln {
             generation: self.terms.generation,
             prover: Arc::clone(&self.prover),
             view: Arc::clone(&self.view),
-        }
+        };
+        Hoarded { stock, otherwise }
+    }
+
+    /// What prepares tokens for a node that does not.
+    pub(super) fn hoarder(&self, node: usize, folder: &Path) -> Result<Hoarder, NodesError> {
+        let path = self.path(node);
+        let member = self
+            .prover
+            .member(&identity(node), self.terms.limit, &path)?;
+        Hoarder::new(member, self.terms, folder)
     }
 
     /// A node's options.

@@ -5,13 +5,16 @@ use std::time::{Duration, Instant};
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::SeedableRng;
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{MissedTickBehavior, interval, interval_at};
 use undertone_lab::experiment::{SpamPlan, SpamRun};
 use undertone_node::driver::NodeEvent;
 
 use super::arrivals::{Arrivals, numbered};
+use super::child::say;
 use super::error::{NodesError, within};
+use super::hoard::Hoarder;
 use super::nodes::{Limit, Node, Nodes, Publishes, connected};
+use super::schedule::{Schedule, epoch_at, unix_now};
 use super::{rln, topology};
 
 /// Honest nodes that the spammer connects to.
@@ -24,6 +27,14 @@ const SIZE_BYTES: usize = 200;
 const SAMPLE: Duration = Duration::from_millis(50);
 /// How long the honest nodes may take to let the spammer into their meshes.
 const JOIN_LIMIT: Duration = Duration::from_secs(10);
+
+/// How long the spammer's tokens last. Its peers are gone 0.25 s after its first message, at the plan's
+/// rate, and were gone after 1.1 s at most when it made a proof for each message on busy processors.
+const TOKENS_LAST: Duration = Duration::from_secs(2);
+/// Preparing all tokens may take so many times as long as one of them suggests.
+const SLOWER: f64 = 1.5;
+/// It is said how far preparing is after each so many.
+const SAY_EVERY: u32 = 10;
 
 /// Runs the plan. Honest nodes are members that only relay.
 pub(super) async fn run(plan: SpamPlan) -> Result<SpamRun, NodesError> {
@@ -45,10 +56,18 @@ pub(super) async fn run(plan: SpamPlan) -> Result<SpamRun, NodesError> {
         arrivals.watch(&nodes.all[node].running.handle);
     }
     nodes.connect().await?;
-    nodes.start(Publishes::Again).await?;
+    let hoarder = nodes.hoarder()?.expect("the nodes were made with a limit");
+    let stock = hoarder.stock();
+    nodes.start(Publishes::Again(stock.clone())).await?;
     join(&nodes).await?;
+    let hoarding = tokio::task::spawn_blocking(move || hoard(hoarder, &plan));
+    let schedule = hoarding.await.expect("preparing does not panic")?;
+    let prepared = schedule.messages.keys().map(|epoch| stock.count(*epoch));
+    let prepared = prepared.sum::<usize>();
+    tokio::time::sleep(schedule.opens.saturating_sub(unix_now())).await;
+    say("the attack");
 
-    let (peers, attempted) = attack(&nodes, &plan).await?;
+    let (peers, Sent { sent_s, attempted }) = attack(&nodes, &plan).await?;
     let honest = count - 1;
     let mut reached: BTreeMap<u32, usize> = BTreeMap::new();
     for arrival in arrivals.list() {
@@ -66,6 +85,8 @@ pub(super) async fn run(plan: SpamPlan) -> Result<SpamRun, NodesError> {
     nodes.stop().await;
     Ok(SpamRun {
         peers,
+        prepared: prepared as u64,
+        sent_s,
         attempted,
         delivered: delivered as u64,
         secret_recovered,
@@ -106,28 +127,62 @@ async fn subscribed(node: &Node, nodes: &Nodes) -> usize {
     subscribed.count()
 }
 
+/// Prepares what the attack takes while it has peers, for the epochs that it will be in. Blocks.
+fn hoard(mut hoarder: Hoarder, plan: &SpamPlan) -> Result<Schedule, NodesError> {
+    let interval = Duration::from_secs_f64(plan.interval_s);
+    let lasts = TOKENS_LAST.as_secs_f64().min(plan.duration_s);
+    let messages = (lasts / plan.interval_s).ceil() as u32;
+    // The first token of a process takes longest, by far.
+    hoarder.prepare(epoch_at(unix_now(), plan.epoch_s))?;
+    let began = Instant::now();
+    hoarder.prepare(epoch_at(unix_now(), plan.epoch_s))?;
+    let preparing = began.elapsed().mul_f64(SLOWER) * messages;
+    let schedule = Schedule::new(unix_now() + preparing, messages, interval, plan.epoch_s);
+    let epochs = schedule.messages.iter();
+    let epochs = epochs.flat_map(|(epoch, count)| std::iter::repeat_n(*epoch, *count as usize));
+    for (done, epoch) in (0..messages).zip(epochs) {
+        if done % SAY_EVERY == 0 {
+            say(&format!("{done} of {messages} tokens prepared"));
+        }
+        hoarder.prepare(epoch)?;
+    }
+    Ok(schedule)
+}
+
+/// What the spammer did.
+struct Sent {
+    sent_s: Vec<f64>,
+    attempted: u64,
+}
+
 /// Publishes for as long as planned and counts peers meanwhile, from the first message on. Messages
 /// of a spammer that nobody is connected to any more count as attempts.
-async fn attack(nodes: &Nodes, plan: &SpamPlan) -> Result<(Vec<(f64, u32)>, u64), NodesError> {
+async fn attack(nodes: &Nodes, plan: &SpamPlan) -> Result<(Vec<(f64, u32)>, Sent), NodesError> {
     let spammer = nodes.all.last().expect("the spammer was started last");
     let handle = &spammer.running.handle;
     let publish = |number: u32| handle.publish(nodes.topic.clone(), numbered(number, SIZE_BYTES));
-    // The first proof of a process takes longest, by far; nothing is counted before it is out.
     publish(0).await.map_err(NodesError::Publish)?;
     let began = Instant::now();
     let end = began + Duration::from_secs_f64(plan.duration_s);
     let spam = async {
+        let mut sent_s = vec![0.0];
         let mut attempted = 1;
-        let mut ticks = interval(Duration::from_secs_f64(plan.interval_s));
-        // A proof may take longer than the interval; a machine sends no faster than it proves.
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let interval = Duration::from_secs_f64(plan.interval_s);
+        let mut ticks = interval_at((began + interval).into(), interval);
+        // What a busy moment has delayed is made up for, so that the rate is the plan's. Without tokens,
+        // proofs take longer than the interval: a machine sends no faster than it proves.
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
         while Instant::now() < end {
             ticks.tick().await;
-            // Refused for want of peers: what the attack is to end in.
-            let _ = publish(attempted).await;
+            // Refused or sent to nobody for want of peers: what the attack is to end in.
+            let published = publish(attempted).await;
+            if published.is_ok_and(|published| published.peers > 0) {
+                sent_s.push(began.elapsed().as_secs_f64());
+            }
             attempted += 1;
         }
-        u64::from(attempted)
+        let attempted = u64::from(attempted);
+        Sent { sent_s, attempted }
     };
     let sample = async {
         let mut peers = Vec::new();
@@ -140,6 +195,6 @@ async fn attack(nodes: &Nodes, plan: &SpamPlan) -> Result<(Vec<(f64, u32)>, u64)
         }
         peers
     };
-    let (attempted, peers) = tokio::join!(spam, sample);
-    Ok((peers, attempted))
+    let (sent, peers) = tokio::join!(spam, sample);
+    Ok((peers, sent))
 }
