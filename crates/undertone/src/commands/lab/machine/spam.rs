@@ -28,8 +28,8 @@ const SAMPLE: Duration = Duration::from_millis(50);
 /// How long the honest nodes may take to let the spammer into their meshes.
 const JOIN_LIMIT: Duration = Duration::from_secs(10);
 
-/// How long the spammer's tokens last. Its peers are gone 0.25 s after its first message, at the plan's
-/// rate, and were gone after 1.1 s at most when it made a proof for each message on busy processors.
+/// How long the spammer's tokens last. In `undertone lab run spam` its peers are gone 0.25 s after its
+/// first message; they were gone after 1.1 s at most in seven runs in which it proved each message.
 const TOKENS_LAST: Duration = Duration::from_secs(2);
 /// Preparing all tokens may take so many times as long as one of them suggests.
 const SLOWER: f64 = 1.5;
