@@ -191,10 +191,17 @@ fn shard(cluster: u16, index: u16) -> Option<PubsubTopic> {
 
 fn host(scenario: &Scenario) -> link::Config {
     let network = &scenario.network;
+    let profile = match network.tcp {
+        TcpProfile::Linux => link::Profile::LINUX,
+        TcpProfile::Shadow => link::Profile::SHADOW,
+    };
     link::Config {
-        profile: match network.tcp {
-            TcpProfile::Linux => link::Profile::LINUX,
-            TcpProfile::Shadow => link::Profile::SHADOW,
+        profile: link::Profile {
+            idle: match network.slow_start_after_idle {
+                true => link::Idle::Decay,
+                false => link::Idle::Keep,
+            },
+            ..profile
         },
         uplink_bytes_per_s: network.uplink_bytes_per_s,
         downlink_bytes_per_s: network.downlink_bytes_per_s,

@@ -49,6 +49,14 @@ impl Congestion {
     }
 }
 
+/// What a namespace's TCP is told.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tcp {
+    /// None: what the kernel gives a new namespace.
+    pub(crate) congestion: Option<Congestion>,
+    pub(crate) slow_start_after_idle: bool,
+}
+
 /// What sh does before it becomes the program it is given: it makes sure that the process which
 /// launched it was still there when the signal for its end had been arranged.
 const STILL_WANTED: &str = r#"[ "$PPID" = "$0" ] && exec "$@""#;
@@ -69,15 +77,12 @@ pub struct Host {
 
 impl Host {
     /// Makes the namespace and its device. The device is for the pump.
-    pub(crate) fn start(
-        index: u32,
-        congestion: Option<Congestion>,
-    ) -> Result<(Self, SyncDevice), TestbedError> {
+    pub(crate) fn start(index: u32, tcp: Tcp) -> Result<(Self, SyncDevice), TestbedError> {
         let (jobs, inbox) = mpsc::channel::<Job>();
         let (ready, started) = mpsc::sync_channel(1);
         let hold = move || {
             // The receiver waits below, so this reaches it.
-            let device = enter(index, congestion);
+            let device = enter(index, tcp);
             let entered = device.is_ok();
             if ready.send(device).is_ok() && entered {
                 serve(&inbox);
@@ -200,7 +205,7 @@ fn serve(inbox: &Receiver<Job>) {
 }
 
 /// Moves the calling thread into a namespace of its own.
-fn enter(index: u32, congestion: Option<Congestion>) -> Result<SyncDevice, TestbedError> {
+fn enter(index: u32, tcp: Tcp) -> Result<SyncDevice, TestbedError> {
     let host = index;
     unshare(CloneFlags::CLONE_NEWNET).map_err(|errno| TestbedError::Unshare {
         host,
@@ -219,7 +224,9 @@ fn enter(index: u32, congestion: Option<Congestion>) -> Result<SyncDevice, Testb
     if fs::exists(DISABLE_IPV6).unwrap_or(true) {
         set(DISABLE_IPV6, "1")?;
     }
-    if let Some(congestion) = congestion {
+    let idle = if tcp.slow_start_after_idle { "1" } else { "0" };
+    set("/proc/sys/net/ipv4/tcp_slow_start_after_idle", idle)?;
+    if let Some(congestion) = tcp.congestion {
         set(
             "/proc/sys/net/ipv4/tcp_congestion_control",
             congestion.name(),

@@ -3,7 +3,7 @@
 use undertone_link::packet::{HostConfig, Network, Paths};
 
 use crate::error::TestbedError;
-use crate::host::{Congestion, Host, MAX_HOSTS};
+use crate::host::{Congestion, Host, MAX_HOSTS, Tcp};
 use crate::pump::{Pump, PumpReport};
 
 /// What a testbed is made of.
@@ -16,6 +16,9 @@ pub struct TestbedConfig {
     /// What connections of all hosts begin with; none: what the kernel gives a new namespace. The
     /// kernel refuses what `net.ipv4.tcp_allowed_congestion_control` does not name.
     pub congestion: Option<Congestion>,
+    /// Whether a silence takes a connection's window back (`net.ipv4.tcp_slow_start_after_idle`, on
+    /// unless somebody turned it off).
+    pub slow_start_after_idle: bool,
     /// Of the network's random choices.
     pub seed: [u8; 32],
 }
@@ -43,7 +46,11 @@ impl Testbed {
             .filter(|count| *count <= max)
             .ok_or(too_many)?;
         let network = Network::new(&config.hosts, config.paths.clone(), config.seed)?;
-        let started = (0..count).map(|index| Host::start(index, config.congestion));
+        let tcp = Tcp {
+            congestion: config.congestion,
+            slow_start_after_idle: config.slow_start_after_idle,
+        };
+        let started = (0..count).map(|index| Host::start(index, tcp));
         let started = started.collect::<Result<Vec<_>, _>>()?;
         let (hosts, devices) = started.into_iter().unzip();
         let pump = Pump::start(network, devices)?;

@@ -21,6 +21,7 @@ fn start() -> Testbed {
         hosts: vec![HostConfig::symmetric(LinkConfig::UNLIMITED)],
         paths: Paths::uniform(Path::constant(0)),
         congestion: None,
+        slow_start_after_idle: true,
         seed: [0; 32],
     };
     Testbed::start(&config).expect("a testbed that can run starts")

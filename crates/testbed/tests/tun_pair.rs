@@ -23,6 +23,7 @@ fn config(hosts: usize) -> TestbedConfig {
         hosts: vec![HostConfig::symmetric(LinkConfig::UNLIMITED); hosts],
         paths: Paths::uniform(Path::constant(ONE_WAY_MS * 1_000_000)),
         congestion: None,
+        slow_start_after_idle: true,
         seed: [0; 32],
     }
 }
@@ -114,6 +115,20 @@ fn threads_in(namespace: &str) -> usize {
     links
         .filter(|link| link.to_string_lossy() == namespace)
         .count()
+}
+
+#[test]
+fn a_silence_takes_windows_back_or_leaves_them() {
+    allowed();
+    for (slow_start_after_idle, expected) in [(true, "1\n"), (false, "0\n")] {
+        let testbed = Testbed::start(&TestbedConfig {
+            slow_start_after_idle,
+            ..config(1)
+        });
+        let setting = || std::fs::read_to_string("/proc/sys/net/ipv4/tcp_slow_start_after_idle");
+        let read = testbed.unwrap().hosts()[0].spawn(setting).unwrap();
+        assert_eq!(read.join().unwrap().unwrap(), expected);
+    }
 }
 
 #[test]

@@ -74,6 +74,7 @@ impl Scenario {
                     interval_ns: 100 * MS,
                 },
                 tcp: TcpProfile::Linux,
+                slow_start_after_idle: true,
                 setup_packets: 16,
                 mux_overhead_bytes: 22,
                 mux_piece_bytes: 0,

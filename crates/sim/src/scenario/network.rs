@@ -103,6 +103,9 @@ pub struct Network {
     pub queue: Qdisc,
     /// Transport.
     pub tcp: TcpProfile,
+    /// Whether a silence takes a connection's window back towards where it began (RFC 2861), as Linux
+    /// does unless `net.ipv4.tcp_slow_start_after_idle` is 0.
+    pub slow_start_after_idle: bool,
     /// Packets that a connection has carried in each direction before the first frame of the relay
     /// (handshakes, identification): they have opened its window.
     pub setup_packets: u32,

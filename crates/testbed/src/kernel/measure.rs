@@ -92,6 +92,7 @@ pub fn measure(case: &Case) -> Result<Measured, KernelError> {
         hosts: vec![HostConfig::symmetric(link); 2],
         paths: Paths::uniform(Path::constant(case.one_way_ms.saturating_mul(1_000_000))),
         congestion: None,
+        slow_start_after_idle: true,
         seed: [0; 32],
     })?;
     let [sender, receiver] = testbed.hosts() else {

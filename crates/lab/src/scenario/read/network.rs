@@ -24,6 +24,7 @@ const KEYS: &[&str] = &[
     "codel_interval_ms",
     "fifo_max_bytes",
     "tcp",
+    "slow_start_after_idle",
     "setup_packets",
     "mux_overhead_bytes",
     "mux_piece_bytes",
@@ -73,6 +74,12 @@ pub(super) fn read(root: &Section<'_>, folder: Option<&Path>) -> Result<Network,
         (Some(graph), None) => graph.loss.clone(),
         _ => Vec::new(),
     };
+    let tcp = section
+        .word(
+            "tcp",
+            &[("linux", TcpProfile::Linux), ("shadow", TcpProfile::Shadow)],
+        )?
+        .unwrap_or(TcpProfile::Linux);
     let network = Network {
         uplink_bytes_per_s: uplinks[0],
         downlink_bytes_per_s: downlinks[0],
@@ -87,12 +94,10 @@ pub(super) fn read(root: &Section<'_>, folder: Option<&Path>) -> Result<Network,
         delay,
         jitter_ns: section.time("jitter_ms", MS)?.unwrap_or(0),
         queue: queue(&section)?,
-        tcp: section
-            .word(
-                "tcp",
-                &[("linux", TcpProfile::Linux), ("shadow", TcpProfile::Shadow)],
-            )?
-            .unwrap_or(TcpProfile::Linux),
+        tcp,
+        slow_start_after_idle: section
+            .flag("slow_start_after_idle")?
+            .unwrap_or(tcp == TcpProfile::Linux),
         setup_packets: section.whole("setup_packets", 0, 100_000)?.unwrap_or(0),
         mux_overhead_bytes: section
             .whole("mux_overhead_bytes", 0, 10_000)?

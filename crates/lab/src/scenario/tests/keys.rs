@@ -68,6 +68,24 @@ fn delays_queues_and_costs() {
 }
 
 #[test]
+fn a_silence_costs_what_the_transport_says_unless_the_scenario_does() {
+    let slow = |overrides: &[&str]| {
+        read(LEAST, overrides)
+            .scenario
+            .network
+            .slow_start_after_idle
+    };
+    assert!(slow(&[]));
+    assert!(!slow(&["network.tcp=shadow"]));
+    let (on, off) = (
+        "network.slow_start_after_idle=true",
+        "network.slow_start_after_idle=false",
+    );
+    assert!(!slow(&[off]));
+    assert!(slow(&["network.tcp=shadow", on]));
+}
+
+#[test]
 fn limits_and_their_costs() {
     let wait = "rln={generation_ms=1, verification_ms=2}";
     let rln = read(LEAST, &[wait]).scenario.rln.unwrap();

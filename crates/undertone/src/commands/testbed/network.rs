@@ -29,6 +29,7 @@ pub(crate) fn config(
         hosts: nodes.map(|node| host(scenario, plan.rates(node))).collect(),
         paths: Paths::per_pair(table.collect())?,
         congestion: Some(CONGESTION),
+        slow_start_after_idle: scenario.network.slow_start_after_idle,
         seed: full_seed,
     })
 }
