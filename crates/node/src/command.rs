@@ -3,7 +3,8 @@
 use libp2p::{Multiaddr, PeerId};
 use thiserror::Error;
 use tokio::sync::oneshot;
-use undertone_message::{MessageHash, PubsubTopic, WakuMessage};
+use undertone_gossip::MessageId;
+use undertone_message::{MessageHash, PubsubTopic, WakuMessage, message_hash};
 
 mod snapshots;
 
@@ -85,10 +86,22 @@ pub enum Command {
 /// A message that was sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Published {
-    /// Its hash, with the timestamp it was sent with.
-    pub hash: MessageHash,
+    /// What neighbours call it; of a message that went in parts, the last part.
+    pub id: MessageId,
+    /// Where it was sent.
+    pub pubsub_topic: PubsubTopic,
+    /// As it was sent, with its timestamp, but for the proof.
+    pub message: WakuMessage,
     /// To how many peers it went; never 0.
     pub peers: usize,
+}
+
+impl Published {
+    /// Its deterministic hash. Computed on each call, by whoever wants it: for a large message it takes longer
+    /// than to send it to a peer.
+    pub fn hash(&self) -> MessageHash {
+        message_hash(&self.pubsub_topic.to_string(), &self.message)
+    }
 }
 
 /// Why a message was not published.

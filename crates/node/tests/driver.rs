@@ -100,7 +100,8 @@ async fn a_message_reaches_the_other_node_and_a_stopped_one_is_noticed() {
         .await
         .expect("it arrives");
     let delivery = delivery.expect("bob runs");
-    assert_eq!(delivery.hash(), published.hash);
+    assert_eq!(delivery.hash(), published.hash());
+    assert_eq!(delivery.id, published.id);
     assert_eq!(delivery.from, Some(alice.running.peer_id));
     assert_eq!(&delivery.message.payload[..], b"hello");
 
@@ -156,7 +157,7 @@ async fn nodes_that_agree_spread_large_messages_by_their_ids_and_in_parts() {
     let delivery = tokio::time::timeout(HANG, deliveries.recv()).await;
     let delivery = delivery.expect("it comes").expect("the node runs");
     assert_eq!(delivery.message.payload, message.payload);
-    assert_eq!(delivery.hash(), published.expect("it was sent").hash);
+    assert_eq!(delivery.hash(), published.expect("it was sent").hash());
     let gossip = two.running.handle.gossip().await.expect("the node runs");
     assert_eq!(
         gossip.stats.sent.iwant, 5,

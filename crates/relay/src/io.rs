@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use thiserror::Error;
 use undertone_gossip::{self as gossip, Class, MessageId, NewPeer, PeerIx, Progress, SendHandle};
-use undertone_message::{MessageHash, PubsubTopic, WakuMessage};
+use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_rln::{Epoch, Fr, ProofStatement, RateLimitProof, RecoveredSecret, RootWindow};
 
 use crate::rejection::Rejection;
@@ -158,8 +158,8 @@ pub enum Output {
 /// A message that was given to the router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Published {
-    /// Its deterministic hash, timestamp included.
-    pub hash: MessageHash,
+    /// What the router calls it.
+    pub id: MessageId,
     /// Peers it was sent to; may be 0.
     pub peers: usize,
 }

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use undertone_gossip::{self as gossip, ApiMisuse, MessageId, Topic};
 use undertone_message::message::MAX_META_BYTES;
-use undertone_message::{PubsubTopic, WakuMessage, message_hash};
+use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_rln::{CheckedProof, Epoch, RateLimitProof, Seen, fr_from_le};
 
 use crate::checks::Purpose;
@@ -222,7 +222,6 @@ impl Relay {
         };
         let outcome = match outcome {
             Ok((id, peers)) => {
-                let hash = message_hash(&topic.to_string(), &message);
                 let received = self.now;
                 self.output(Output::Deliver {
                     id,
@@ -231,7 +230,7 @@ impl Relay {
                     received,
                     from: None,
                 });
-                Ok(Published { hash, peers })
+                Ok(Published { id, peers })
             }
             Err(gossip::PublishError::TooLarge { len, max }) => {
                 Err(PublishError::TooLarge { len, max })

@@ -2,7 +2,7 @@
 
 use libp2p::multiaddr::Protocol;
 use tokio::sync::oneshot;
-use undertone_message::{PubsubTopic, WakuMessage, message_hash};
+use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_relay::{self as relay, Input, ProofFailure, PublishError};
 
 use super::event_loop::EventLoop;
@@ -12,6 +12,13 @@ use crate::command::{
     Command, ConnectFailure, ConnectionStatus, GossipSnapshot, HealthReport, HealthStatus,
     NodeInfo, PeerSnapshot, ProtocolHealth, PublishFailure, Published, SubscribeFailure,
 };
+
+/// A publication under way.
+pub(crate) struct Publishing {
+    pubsub_topic: PubsubTopic,
+    message: WakuMessage,
+    pub(crate) reply: oneshot::Sender<Result<Published, PublishFailure>>,
+}
 
 impl EventLoop {
     pub(crate) fn on_command(&mut self, command: Command) {
@@ -91,12 +98,16 @@ impl EventLoop {
         reply: oneshot::Sender<Result<Published, PublishFailure>>,
     ) {
         let token = self.next_token;
-        self.publishing.insert(token, reply);
         let message = self.stamped(message);
+        let publishing = Publishing {
+            pubsub_topic: topic.clone(),
+            message: message.clone(),
+            reply,
+        };
+        self.publishing.insert(token, publishing);
         let parts = self.parts.cut(&message);
         if let Some(parts) = &parts {
-            let hash = message_hash(&topic.to_string(), &message);
-            self.parts.begin(token, parts.len(), hash);
+            self.parts.begin(token, parts.len());
         }
         for message in parts.unwrap_or_else(|| vec![message]) {
             let token = self.next_token;
@@ -132,19 +143,21 @@ impl EventLoop {
             Ok(published) if published.peers > 0 => self.totals.published += 1,
             _ => self.totals.publish_failed += 1,
         }
-        let Some(reply) = self.publishing.remove(&token) else {
+        let Some(publishing) = self.publishing.remove(&token) else {
             return;
         };
         let answer = match outcome {
             // It is in the cache and will be gossiped, but nobody has it yet.
             Ok(published) if published.peers == 0 => Err(PublishFailure::NoPeers),
             Ok(published) => Ok(Published {
-                hash: published.hash,
+                id: published.id,
+                pubsub_topic: publishing.pubsub_topic,
+                message: publishing.message,
                 peers: published.peers,
             }),
             Err(error) => Err(self.failure(error)),
         };
-        let _ = reply.send(answer);
+        let _ = publishing.reply.send(answer);
     }
 
     fn failure(&self, error: PublishError) -> PublishFailure {

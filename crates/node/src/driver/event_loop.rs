@@ -7,11 +7,12 @@ use futures::StreamExt;
 use libp2p::core::{ConnectedPoint, Endpoint};
 use libp2p::swarm::{SwarmEvent, dial_opts::DialOpts};
 use libp2p::{Multiaddr, PeerId, Swarm};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use undertone_gossip::{Class, Direction, Features, NewPeer, PeerIx, Progress, QueuedFrame};
 use undertone_message::PubsubTopic;
 use undertone_relay::{Input, Output, ProofFailure, Relay, RelayReport};
 
+use super::commands::Publishing;
 use super::dial::Dialling;
 use super::events::{NodeEvent, TimedEvent};
 use super::metrics;
@@ -19,7 +20,7 @@ use super::parts::Parts;
 use super::peers::{PeerTable, ip_of};
 use super::rln::{RlnEvent, RlnService};
 use super::time::Clock;
-use crate::command::{Command, ConnectFailure, PeerOrigin, PublishFailure, Published, Totals};
+use crate::command::{Command, ConnectFailure, PeerOrigin, PublishFailure, Totals};
 use crate::handle::Delivery;
 use crate::swarm::{Behaviour, BehaviourEvent, Gate, PubsubEvent};
 
@@ -46,7 +47,7 @@ pub(crate) struct EventLoop {
     pub(crate) static_peers: Vec<Multiaddr>,
     /// Publications under way, by token.
     pub(crate) parts: Parts,
-    pub(crate) publishing: BTreeMap<u64, oneshot::Sender<Result<Published, PublishFailure>>>,
+    pub(crate) publishing: BTreeMap<u64, Publishing>,
     pub(crate) proving_since: BTreeMap<u64, Instant>,
     pub(crate) next_token: u64,
     pub(crate) dialling: BTreeMap<libp2p::swarm::ConnectionId, Dialling>,
@@ -99,8 +100,8 @@ impl EventLoop {
                 () = &mut goodbye => break,
             }
         }
-        for (_, reply) in std::mem::take(&mut self.publishing) {
-            let _ = reply.send(Err(PublishFailure::ShuttingDown));
+        for (_, publishing) in std::mem::take(&mut self.publishing) {
+            let _ = publishing.reply.send(Err(PublishFailure::ShuttingDown));
         }
         if let Some(rln) = self.rln.take() {
             rln.stop();

@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 
 use undertone_gossip::Time;
 use undertone_gossip::fragments::{AssemblerLimits, FRAGMENTS_MAX};
-use undertone_message::{MessageHash, WakuMessage};
+use undertone_message::WakuMessage;
 use undertone_relay::{self as relay, PublishError, Reassembled, Reassembly, split_message};
 
 /// A message of ours whose parts are being published.
 #[derive(Debug)]
 struct Whole {
-    hash: MessageHash,
     missing: usize,
     /// The fewest peers that a part was sent to.
     peers: usize,
@@ -51,9 +50,8 @@ impl Parts {
     }
 
     /// `count` parts are published under tokens from `first` on.
-    pub(crate) fn begin(&mut self, first: u64, count: usize, hash: MessageHash) {
+    pub(crate) fn begin(&mut self, first: u64, count: usize) {
         let whole = Whole {
-            hash,
             missing: count,
             peers: usize::MAX,
             failure: None,
@@ -75,19 +73,22 @@ impl Parts {
         };
         let whole = self.wholes.get_mut(&first)?;
         whole.missing -= 1;
-        match outcome {
+        match &outcome {
             Ok(published) => whole.peers = whole.peers.min(published.peers),
-            Err(error) => whole.failure = whole.failure.take().or(Some(error)),
+            Err(error) => whole.failure = whole.failure.take().or_else(|| Some(error.clone())),
         }
         if whole.missing > 0 {
             return None;
         }
         let whole = self.wholes.remove(&first)?;
-        let published = relay::Published {
-            hash: whole.hash,
-            peers: whole.peers,
+        let answer = match whole.failure {
+            Some(failure) => Err(failure),
+            None => outcome.map(|last| relay::Published {
+                peers: whole.peers,
+                ..last
+            }),
         };
-        Some((first, whole.failure.map_or(Ok(published), Err)))
+        Some((first, answer))
     }
 
     /// The message to deliver, if this is one or the last part of one.
@@ -108,15 +109,18 @@ impl Parts {
 
 #[cfg(test)]
 mod tests {
+    use undertone_gossip::MessageId;
+
     use super::*;
 
     fn message(len: usize) -> WakuMessage {
         WakuMessage::new(vec![7; len], "/a/1/b/proto")
     }
 
+    /// Each under an id of its own.
     fn published(peers: usize) -> Result<relay::Published, PublishError> {
-        let hash = MessageHash([1; 32]);
-        Ok(relay::Published { hash, peers })
+        let id = MessageId::of(&[peers as u8]);
+        Ok(relay::Published { id, peers })
     }
 
     #[test]
@@ -144,7 +148,7 @@ mod tests {
     #[test]
     fn a_message_is_answered_for_when_its_last_part_is_settled() {
         let mut parts = Parts::new(Some(1_000));
-        parts.begin(5, 3, MessageHash([9; 32]));
+        parts.begin(5, 3);
         assert_eq!(told(parts.settled(6, published(4))), None);
         assert_eq!(
             told(parts.settled(99, published(1))),
@@ -154,14 +158,14 @@ mod tests {
         assert_eq!(told(parts.settled(5, published(2))), None);
         let (token, answer) = parts.settled(7, published(3)).unwrap();
         assert_eq!((token, answer.as_ref().unwrap().peers), (5, 2));
-        assert_eq!(answer.unwrap().hash, MessageHash([9; 32]));
+        assert_eq!(answer.unwrap().id, published(3).unwrap().id, "the last");
         assert!(parts.wholes.is_empty() && parts.first.is_empty());
     }
 
     #[test]
     fn one_part_that_fails_fails_the_message() {
         let mut parts = Parts::new(Some(1_000));
-        parts.begin(0, 2, MessageHash([9; 32]));
+        parts.begin(0, 2);
         let failure = || PublishError::Busy { waiting: 64 };
         assert_eq!(told(parts.settled(0, Err(failure()))), None);
         let answer = Some((0, Err(failure().to_string())));

@@ -14,7 +14,7 @@ use libp2p::Multiaddr;
 use tokio::sync::mpsc;
 use tower::ServiceExt as _;
 use undertone_gossip::{MessageId, Stats, Usage};
-use undertone_message::{MessageHash, NetworkPreset, PubsubTopic, Shard, WakuMessage};
+use undertone_message::{NetworkPreset, PubsubTopic, Shard, WakuMessage};
 use undertone_node::{
     command::{
         Command, ConnectFailure, ConnectionStatus, GossipSnapshot, HealthReport, HealthStatus,
@@ -193,11 +193,14 @@ async fn answer(
                 reply,
             } => {
                 note(format!("publish {pubsub_topic}"));
-                published.lock().unwrap().push((pubsub_topic, message));
+                let sent = (pubsub_topic.clone(), message.clone());
+                published.lock().unwrap().push(sent);
                 match script.publish.clone() {
                     Some(outcome) => {
                         let sent = Published {
-                            hash: MessageHash([0; 32]),
+                            id: MessageId::of(&message.encode()),
+                            pubsub_topic,
+                            message,
                             peers: 1,
                         };
                         let _ = reply.send(outcome.map(|()| sent));

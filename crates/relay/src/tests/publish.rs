@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use undertone_message::{PubsubTopic, WakuMessage, message_hash};
+use undertone_gossip::MessageId;
+use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_rln::{Epoch, Fr};
 
 use super::forge::*;
@@ -43,9 +44,9 @@ fn a_published_message_is_proved_for_what_receivers_will_hash() {
     let proved = proved("hello", 1);
     let sent = [1, 2, 3].map(|peer| (peer, proved.encode().into()));
     assert_eq!(forwarded(&outputs), sent);
-    let hash = message_hash("/waku/2/rs/1/0", &proved);
+    let id = MessageId::of(&proved.encode());
     match &published(&outputs)[..] {
-        [(8, Ok(published))] => assert_eq!((published.hash, published.peers), (hash, 3)),
+        [(8, Ok(published))] => assert_eq!((published.id, published.peers), (id, 3)),
         other => panic!("{other:?}"),
     }
     solo.assert_idle();
@@ -129,7 +130,7 @@ fn the_other_node_decodes_what_was_published_and_checks_its_proof() {
     );
     match &net.published(0)[..] {
         [Ok(published)] => {
-            assert_eq!(published.hash, message_hash("/waku/2/rs/1/0", received));
+            assert_eq!(published.id, MessageId::of(&received.encode()));
             assert_eq!(published.peers, 1);
         }
         other => panic!("{other:?}"),

@@ -13,8 +13,6 @@ use undertone_message::{DecodeError, PubsubTopic, PubsubTopicError, WakuMessage}
 use undertone_node::command::{ConnectFailure, PeerSnapshot, PublishFailure, SubscribeFailure};
 use undertone_node::handle::{NodeHandle, Stopped};
 
-use crate::output::message_id;
-
 /// The content topic of stamped messages; js-waku's peer uses the same.
 const CONTENT_TOPIC: &str = "/undertone/1/interop/proto";
 
@@ -111,9 +109,7 @@ async fn publish(
         }
         Content::Raw { hex } => verbatim(hex::decode(hex)?)?,
     };
-    node.publish(topic, message.clone()).await?;
-    // After the node has it: the hash is not part of the message's way.
-    let id = message_id(&message.encode());
+    let id = hex::encode(node.publish(topic, message).await?.id.0);
     Ok(object(&Published { id }))
 }
 

@@ -2,7 +2,6 @@ use std::io::{self, BufWriter, Write};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-use sha2::{Digest, Sha256};
 use undertone_interop::host::monotonic_ns;
 use undertone_interop::payload;
 use undertone_interop::protocol::{Event, Ready, Reply};
@@ -86,9 +85,4 @@ fn write_line(out: &mut impl Write, line: Line) -> io::Result<()> {
         }
     }
     out.write_all(b"\n")
-}
-
-/// The id of a gossip message with this data, in hex.
-pub(crate) fn message_id(data: &[u8]) -> String {
-    hex::encode(Sha256::digest(data))
 }

@@ -126,7 +126,7 @@ async fn run(network: &mut Network, size: usize, run: u32) -> Result<Run, DemoEr
     let taken_after = network.tokens(WITH_TOKENS).await;
     let mut arrivals = Vec::new();
     for node in &mut network.nodes {
-        let Some(delivery) = arrival(node, published.hash).await else {
+        let Some(delivery) = arrival(node, published.hash()).await else {
             break;
         };
         arrivals.push(delivery);

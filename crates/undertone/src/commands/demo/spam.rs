@@ -173,7 +173,7 @@ async fn publish_all(
         }
         // Once everybody has turned away there is nobody left to publish to.
         if let Ok(published) = sent {
-            hashes.insert(published.hash);
+            hashes.insert(published.hash());
         }
     }
     (over_limit_at, hashes)
