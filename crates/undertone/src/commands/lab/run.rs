@@ -26,7 +26,7 @@ pub(super) struct Args {
     /// Experiments that `undertone lab list` shows; all, or all-quick, for every one of them
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
-    /// As much as was published, with several seeds: hours for all of them
+    /// As much as was published, with several seeds: a quarter of an hour for all of them
     #[arg(long)]
     full: bool,
     /// Write the records into this folder, as ID.json
