@@ -12,6 +12,10 @@ use undertone_gossip::wire::{VarintError, read_varint};
 /// Bytes asked of the stream at least.
 const READ_CHUNK: usize = 16 << 10;
 
+/// A frame up to this size gets memory of its own. A frame that stays where it was read keeps all that was
+/// asked for with it: one of 200 bytes, cached for seconds, would cost [`READ_CHUNK`].
+const COPIED_BYTES: usize = READ_CHUNK / 2;
+
 /// Why no frame could be read.
 #[derive(Debug, Error)]
 pub(crate) enum ReadError {
@@ -89,9 +93,13 @@ impl<S: AsyncRead + Unpin> FrameReader<S> {
         if self.filled < end {
             return Ok(Err(end - self.filled));
         }
-        let bytes = self.buffer.split_to(end);
         self.filled -= end;
-        Ok(Ok(bytes.freeze()))
+        if end <= COPIED_BYTES {
+            let frame = Bytes::copy_from_slice(&self.buffer[..end]);
+            self.buffer.advance(end);
+            return Ok(Ok(frame));
+        }
+        Ok(Ok(self.buffer.split_to(end).freeze()))
     }
 }
 
@@ -140,3 +148,6 @@ impl<S: AsyncWrite + Unpin> FrameWriter<S> {
         Poll::Pending
     }
 }
+
+#[cfg(test)]
+mod tests;
