@@ -5,7 +5,7 @@ mod node;
 
 use bytes::{Bytes, BytesMut};
 
-use crate::subject::Subject;
+use crate::subject::{Outlet, Subject};
 use node::{Event, Node};
 
 /// The behaviour of `libp2p-gossipsub`: decoded RPCs in, queued RPCs out.
@@ -16,6 +16,7 @@ pub(crate) struct WithCodec(Node);
 
 impl Subject for Behaviour {
     type Arriving = Event;
+    type Outlet = Node;
 
     fn new() -> Self {
         Self(Node::new())
@@ -33,26 +34,15 @@ impl Subject for Behaviour {
         self.0.receive(1, event);
     }
 
-    fn settle(&mut self) {
-        self.0.send();
-    }
-
-    fn sent_bytes(&self) -> u64 {
-        self.0.sent_bytes()
-    }
-
-    fn record(&mut self) {
-        self.0.record();
-    }
-
-    fn recorded(&mut self) -> Vec<Bytes> {
-        self.0.recorded()
+    fn outlet(&mut self) -> &mut Node {
+        &mut self.0
     }
 }
 
 impl Subject for WithCodec {
     /// As a stream's reader has it when a frame is complete.
     type Arriving = BytesMut;
+    type Outlet = Node;
 
     fn new() -> Self {
         Self(Node::new())
@@ -65,7 +55,7 @@ impl Subject for WithCodec {
     fn first_copy(&mut self, mut frame: BytesMut) {
         let event = self.0.decode(&mut frame);
         self.0.receive(0, event);
-        self.0.send();
+        self.0.settle();
     }
 
     /// Nothing is sent, and a handler whose queue stays empty is not woken.
@@ -74,19 +64,7 @@ impl Subject for WithCodec {
         self.0.receive(1, event);
     }
 
-    fn settle(&mut self) {
-        self.0.send();
-    }
-
-    fn sent_bytes(&self) -> u64 {
-        self.0.sent_bytes()
-    }
-
-    fn record(&mut self) {
-        self.0.record();
-    }
-
-    fn recorded(&mut self) -> Vec<Bytes> {
-        self.0.recorded()
+    fn outlet(&mut self) -> &mut Node {
+        &mut self.0
     }
 }

@@ -11,6 +11,8 @@ pub(crate) const PEERS: usize = 8;
 pub(crate) trait Subject {
     /// A frame in the form in which the router takes it.
     type Arriving;
+    /// Where its frames go.
+    type Outlet: Outlet;
 
     fn new() -> Self;
 
@@ -23,7 +25,12 @@ pub(crate) trait Subject {
     /// Takes a further copy from peer 1.
     fn further_copy(&mut self, arriving: Self::Arriving);
 
-    /// Sends what still waits to be sent; not measured.
+    fn outlet(&mut self) -> &mut Self::Outlet;
+}
+
+/// What a router sends, for the checks; not measured.
+pub(crate) trait Outlet {
+    /// Sends what still waits to be sent.
     fn settle(&mut self);
 
     /// Bytes sent to all peers so far.
@@ -32,7 +39,7 @@ pub(crate) trait Subject {
     /// Keeps what is sent from now on.
     fn record(&mut self);
 
-    /// What was sent to each peer since [`Subject::record`], and keeps no more.
+    /// What was sent to each peer since [`Outlet::record`], and keeps no more.
     fn recorded(&mut self) -> Vec<Bytes>;
 }
 
@@ -48,20 +55,24 @@ impl<S: Subject> Checked<S> {
     /// A fresh subject, after it has shown with one message of the size that it does the work.
     pub(crate) fn new(messages: &mut Messages) -> Self {
         let mut subject = S::new();
-        subject.settle();
-        let before = subject.sent_bytes();
+        subject.outlet().settle();
+        let before = subject.outlet().sent_bytes();
         let frame = messages.fresh();
-        subject.record();
+        subject.outlet().record();
         let arriving = subject.arriving(&frame);
         subject.first_copy(arriving);
-        subject.settle();
-        assert_forwarded(&frame, subject.recorded());
+        subject.outlet().settle();
+        assert_forwarded(&frame, subject.outlet().recorded());
 
-        let after = subject.sent_bytes();
+        let after = subject.outlet().sent_bytes();
         let arriving = subject.arriving(&frame);
         subject.further_copy(arriving);
-        subject.settle();
-        assert_eq!(subject.sent_bytes(), after, "a duplicate was answered");
+        subject.outlet().settle();
+        assert_eq!(
+            subject.outlet().sent_bytes(),
+            after,
+            "a duplicate was answered"
+        );
         Self {
             subject,
             bytes_per_message: after - before,
@@ -84,8 +95,8 @@ impl<S: Subject> Checked<S> {
 
     /// Settles, and checks that as much was sent as the messages so far ask for.
     pub(crate) fn settle(&mut self) {
-        self.subject.settle();
-        let sent = self.subject.sent_bytes();
+        self.subject.outlet().settle();
+        let sent = self.subject.outlet().sent_bytes();
         assert_eq!(sent, self.expected_bytes, "bytes sent to all peers");
     }
 }

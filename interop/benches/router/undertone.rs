@@ -6,7 +6,7 @@ use undertone_gossip::{
 };
 
 use crate::frames::{TOPIC, hello};
-use crate::subject::{PEERS, Subject};
+use crate::subject::{Outlet, PEERS, Subject};
 
 /// Undertone's router: frames in, frames out.
 pub(crate) struct Undertone {
@@ -51,6 +51,7 @@ impl Undertone {
 
 impl Subject for Undertone {
     type Arriving = Bytes;
+    type Outlet = Self;
 
     fn new() -> Self {
         let router = Router::new(Config::waku(), [7; 32], Time::ZERO).expect("the preset is valid");
@@ -93,6 +94,12 @@ impl Subject for Undertone {
         self.input(Input::Frame { peer, frame });
     }
 
+    fn outlet(&mut self) -> &mut Self {
+        self
+    }
+}
+
+impl Outlet for Undertone {
     /// Outputs are taken as they come: nothing waits.
     fn settle(&mut self) {}
 

@@ -28,7 +28,7 @@ use undertone_gossip::Config;
 use super::config;
 use crate::frames::{TOPIC, hello};
 use crate::streams::{self, Swallowing, Written};
-use crate::subject::PEERS;
+use crate::subject::{Outlet, PEERS};
 
 /// What a handler tells the behaviour: a decoded RPC, for one.
 pub(crate) type Event = THandlerOutEvent<Behaviour>;
@@ -77,12 +77,12 @@ impl Node {
             reader,
             peers,
         };
-        node.send();
+        node.settle();
         for seat in 0..PEERS {
             let event = node.decode(&mut BytesMut::from(&hello()[..]));
             node.receive(seat, event);
         }
-        node.send();
+        node.settle();
         assert_eq!(node.behaviour.mesh_peers(&topic.hash()).count(), PEERS);
         node
     }
@@ -126,9 +126,11 @@ impl Node {
             }
         }
     }
+}
 
+impl Outlet for Node {
     /// Has every handler take what waits in its queue, encode it and write it to its stream.
-    pub(crate) fn send(&mut self) {
+    fn settle(&mut self) {
         let mut cx = Context::from_waker(Waker::noop());
         for peer in &mut self.peers {
             while let Poll::Ready(event) = peer.handler.poll(&mut cx) {
@@ -141,17 +143,17 @@ impl Node {
         }
     }
 
-    pub(crate) fn sent_bytes(&self) -> u64 {
+    fn sent_bytes(&self) -> u64 {
         self.peers.iter().map(|peer| peer.written.bytes()).sum()
     }
 
-    pub(crate) fn record(&mut self) {
+    fn record(&mut self) {
         for peer in &self.peers {
             peer.written.record();
         }
     }
 
-    pub(crate) fn recorded(&mut self) -> Vec<Bytes> {
+    fn recorded(&mut self) -> Vec<Bytes> {
         let recorded = self.peers.iter().map(|peer| peer.written.recorded());
         recorded.collect()
     }
