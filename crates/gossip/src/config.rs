@@ -43,7 +43,7 @@ pub enum FloodPublish {
 /// How the strategies for large messages spread them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LargeMessages {
-    /// Data longer than this is large, bytes.
+    /// Data longer than this is large, and a frame longer than this is waited for, bytes.
     pub threshold_bytes: usize,
     /// Staggered: copies that leave at the same time.
     pub group: usize,
@@ -55,6 +55,9 @@ pub struct LargeMessages {
     pub iwant_delay: Duration,
     /// Time after which the next peer is asked.
     pub iwant_retry: Duration,
+    /// Longest time for which nothing is asked for because a long frame is coming in; zero asks
+    /// whatever comes in.
+    pub transfer_wait: Duration,
 }
 
 impl Default for LargeMessages {
@@ -67,6 +70,7 @@ impl Default for LargeMessages {
             push: 3,
             iwant_delay: Duration::ZERO,
             iwant_retry: Duration::from_secs(1),
+            transfer_wait: Duration::from_secs(3),
         }
     }
 }
@@ -114,7 +118,7 @@ pub struct Config {
     pub iwant_followup: Duration,
     /// Times the same message is sent to the same peer on request.
     pub gossip_retransmissions: u8,
-    /// Peers asked for the same message at the same time.
+    /// Peers asked for the same message at the same time; others that have it come next.
     pub iwant_in_flight_max: usize,
     /// Data longer than this is announced by IDONTWANT, bytes; `usize::MAX` turns it off.
     pub idontwant_threshold_bytes: usize,
@@ -167,7 +171,7 @@ impl Config {
             opportunistic_graft_peers: 2,
             iwant_followup: Duration::from_secs(3),
             gossip_retransmissions: 3,
-            iwant_in_flight_max: 2,
+            iwant_in_flight_max: 1,
             idontwant_threshold_bytes: 512,
             idontwant_ttl_heartbeats: 6,
             peer_exchange: false,

@@ -44,6 +44,7 @@ impl Router {
             self.release_topic(ix);
         }
         self.paced.forget(peer);
+        self.arrived(peer);
         self.scores.disconnected(peer, self.now);
         // Promises, and verdicts on what it sent, may still be charged to the index.
         let charged = self.config.seen_ttl.max(self.config.iwant_followup);

@@ -13,6 +13,8 @@ const HOLDERS_MAX: usize = 8;
 struct Lacking {
     holders: VecDeque<PeerIx>,
     due: Time,
+    /// From when on it is asked for whatever is coming in.
+    patient_until: Time,
 }
 
 /// Ids to ask for later, bounded.
@@ -20,7 +22,18 @@ struct Lacking {
 pub(crate) struct Deferred {
     lacking: BTreeMap<MessageId, Lacking>,
     due: BTreeSet<(Time, MessageId)>,
+    /// Those that would be asked for now if nothing were coming in.
+    held: BTreeSet<MessageId>,
     max: usize,
+}
+
+/// When to ask for an id.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct When {
+    /// Not before.
+    pub(crate) due: Time,
+    /// Not later, even while something is coming in that may be it.
+    pub(crate) patient_until: Time,
 }
 
 impl Deferred {
@@ -28,12 +41,13 @@ impl Deferred {
         Self {
             lacking: BTreeMap::new(),
             due: BTreeSet::new(),
+            held: BTreeSet::new(),
             max,
         }
     }
 
-    /// `peer` has what we lack; ask at `due`, unless it is decided already when to.
-    pub(crate) fn add(&mut self, id: MessageId, peer: PeerIx, due: Time) {
+    /// `peer` has what we lack; ask then, unless it is decided already when to.
+    pub(crate) fn add(&mut self, id: MessageId, peer: PeerIx, when: When) {
         if let Some(lacking) = self.lacking.get_mut(&id) {
             if lacking.holders.len() < HOLDERS_MAX && !lacking.holders.contains(&peer) {
                 lacking.holders.push_back(peer);
@@ -42,8 +56,13 @@ impl Deferred {
         }
         // What is not noted is advertised again at the next heartbeat.
         if self.lacking.len() < self.max {
-            let holders = VecDeque::from([peer]);
-            self.lacking.insert(id, Lacking { holders, due });
+            let When { due, patient_until } = when;
+            let lacking = Lacking {
+                holders: VecDeque::from([peer]),
+                due,
+                patient_until,
+            };
+            self.lacking.insert(id, lacking);
             self.due.insert((due, id));
         }
     }
@@ -52,6 +71,7 @@ impl Deferred {
     pub(crate) fn came(&mut self, id: &MessageId) {
         if let Some(lacking) = self.lacking.remove(id) {
             self.due.remove(&(lacking.due, *id));
+            self.held.remove(id);
         }
     }
 
@@ -67,8 +87,38 @@ impl Deferred {
             return None;
         }
         self.due.remove(&(due, id));
+        self.held.remove(&id);
         let lacking = self.lacking.remove(&id)?;
         Some((id, lacking.holders))
+    }
+
+    /// Puts off what is due until something has come in, `until` at the latest, and no longer than
+    /// there is patience.
+    fn hold(&mut self, now: Time, until: Time) {
+        let due = self.due.iter().take_while(|(due, _)| *due <= now);
+        let due: Vec<_> = due.map(|(_, id)| *id).collect();
+        for id in due {
+            let patient_until = self.lacking.get(&id).map(|lacking| lacking.patient_until);
+            if let Some(patient_until) = patient_until.filter(|end| *end > now) {
+                self.put_off(id, until.min(patient_until));
+                self.held.insert(id);
+            }
+        }
+    }
+
+    /// What was held is due.
+    pub(crate) fn release(&mut self, now: Time) {
+        for id in std::mem::take(&mut self.held) {
+            self.put_off(id, now);
+        }
+    }
+
+    fn put_off(&mut self, id: MessageId, due: Time) {
+        if let Some(lacking) = self.lacking.get_mut(&id) {
+            self.due.remove(&(lacking.due, id));
+            lacking.due = due;
+            self.due.insert((due, id));
+        }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -77,10 +127,21 @@ impl Deferred {
 }
 
 impl Router {
+    /// In `delay`, if nothing is coming in by then.
+    pub(crate) fn ask_in(&self, delay: std::time::Duration) -> When {
+        let due = self.now.after(delay);
+        let patient_until = due.after(self.config.large.transfer_wait);
+        When { due, patient_until }
+    }
+
     /// Asks for what did not come by itself: one holder now, the next after a while.
     pub(crate) fn ask_due(&mut self) {
+        let arriving_until = self.arriving_until();
+        if let Some(until) = arriving_until {
+            self.deferred.hold(self.now, until);
+        }
         let in_flight_max = self.config.iwant_in_flight_max;
-        let retry = self.now.after(self.config.large.iwant_retry);
+        let retry = self.ask_in(self.config.large.iwant_retry);
         let mut asking: BTreeMap<PeerIx, Vec<MessageId>> = BTreeMap::new();
         while let Some((id, mut holders)) = self.deferred.take_due(self.now) {
             let room = self.promises.room() > asking.values().map(Vec::len).sum();
@@ -97,6 +158,9 @@ impl Router {
             }
         }
         for (peer, ids) in asking {
+            if arriving_until.is_some() {
+                self.stats.asked_impatiently += ids.len() as u64;
+            }
             self.ask(peer, &ids);
         }
     }

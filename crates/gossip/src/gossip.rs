@@ -75,23 +75,27 @@ impl Router {
             .saturating_sub(state.used.iwant_ids)
             .min(self.promises.room());
         let in_flight_max = self.config.iwant_in_flight_max;
-        let mut wanted: Vec<_> = ihave
-            .ids
-            .iter()
-            .copied()
-            .filter(|id| !self.seen.contains(id))
-            .filter(|id| self.promises.may_ask(id, peer, in_flight_max))
-            .collect();
+        let mut wanted = Vec::new();
+        for id in ihave.ids.iter().filter(|id| !self.seen.contains(id)) {
+            if self.promises.may_ask(id, peer, in_flight_max) {
+                wanted.push(*id);
+            } else if self.promises.is_asked(id, in_flight_max) {
+                // Others are asked already; it is the next if they do not deliver.
+                let when = self.ask_in(self.config.large.iwant_retry);
+                self.deferred.add(*id, peer, when);
+            }
+        }
         wanted.sort_unstable();
         wanted.dedup();
         self.rng.choose(&mut wanted, budget);
         wanted.truncate(budget);
-        if self.config.large.iwant_delay.is_zero() {
+        let delay = self.config.large.iwant_delay;
+        if delay.is_zero() && self.arriving_until().is_none() {
             return self.ask(peer, &wanted);
         }
-        let due = self.now.after(self.config.large.iwant_delay);
+        let when = self.ask_in(delay);
         for id in wanted {
-            self.deferred.add(id, peer, due);
+            self.deferred.add(id, peer, when);
         }
     }
 

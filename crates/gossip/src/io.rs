@@ -15,6 +15,15 @@ pub enum Input {
     Connected(NewPeer),
     /// A peer is gone.
     Disconnected(PeerIx),
+    /// A frame longer than [`crate::LargeMessages::threshold_bytes`] has begun to come from a peer and
+    /// is not whole, or none is any more. What is wanted is not asked for meanwhile. Said for each that
+    /// begins; the end after the frame was given. A driver that never says either asks at once.
+    Arriving {
+        /// From whom.
+        peer: PeerIx,
+        /// Whether one is.
+        is_arriving: bool,
+    },
     /// A peer sent a frame; its length prefix is part of it, as it is of [`Output::Send`], so
     /// that a message can go on in the memory it came in.
     Frame {
@@ -232,6 +241,8 @@ pub struct Stats {
     pub messages_received: u64,
     /// Further copies received.
     pub duplicates_received: u64,
+    /// Ids asked for although a long frame was coming in: their patience was over.
+    pub asked_impatiently: u64,
     /// Copies sent: forwarded, published or asked for.
     pub messages_sent: u64,
     /// Copies cancelled before they began.

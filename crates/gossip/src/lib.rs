@@ -21,6 +21,7 @@
 //! are the preset [`Config::waku`].
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod arriving;
 mod backoff;
 mod cache;
 mod config;

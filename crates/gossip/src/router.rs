@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use bytes::Bytes;
 
+use crate::arriving::Arriving;
 use crate::backoff::Backoffs;
 use crate::cache::Cache;
 use crate::config::{Config, ConfigError};
@@ -44,6 +45,7 @@ pub struct Router {
     pub(crate) scores: Scores,
     pub(crate) backoffs: Backoffs,
     pub(crate) promises: Promises,
+    pub(crate) arriving: Arriving,
     pub(crate) deferred: Deferred,
     pub(crate) paced: Paced,
     pub(crate) seen: Seen,
@@ -80,6 +82,7 @@ impl Router {
             scores: Scores::new(config.score.clone(), now),
             backoffs: Backoffs::new(config.backoff_slack, limits.backoffs_max),
             promises: Promises::new(config.iwant_followup, limits.promises_max),
+            arriving: Arriving::default(),
             deferred: Deferred::new(limits.promises_max),
             paced: Paced::default(),
             seen: Seen::new(&mut rng, limits.seen_max),
@@ -122,6 +125,7 @@ impl Router {
         match input {
             Input::Connected(peer) => self.connected(peer)?,
             Input::Disconnected(peer) => self.disconnected(peer)?,
+            Input::Arriving { peer, is_arriving } => self.arriving(peer, is_arriving),
             Input::Frame { peer, frame } => self.frame(peer, &frame)?,
             Input::Validated { id, verdict } => self.validated(id, verdict),
             Input::Publish { topic, data, token } => self.publish(&topic, data, token)?,
@@ -356,6 +360,7 @@ impl Router {
             cache_bytes: self.cache.bytes(),
             promises: self.promises.len(),
             deferred: self.deferred.len(),
+            arriving: self.arriving.len(),
             backoffs: self.backoffs.len(),
             departed: self.departed.len(),
             subscriptions_of_a_peer: per_peer(|state| state.topics.len()),
@@ -382,6 +387,8 @@ pub struct Usage {
     pub promises: usize,
     /// Ids to ask for later.
     pub deferred: usize,
+    /// Peers from which a long frame is coming in.
+    pub arriving: usize,
     /// Backoffs remembered.
     pub backoffs: usize,
     /// Peers that are gone and whose index is still bound.

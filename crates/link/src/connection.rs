@@ -35,6 +35,8 @@ pub(crate) struct Burst<P> {
     pub(crate) ack_wanted: bool,
     /// Whether it fills the hole that an earlier one of this number left.
     pub(crate) repair: bool,
+    /// Bytes of the frame that begins with it; 0: it goes on with one.
+    pub(crate) begins_bytes: u64,
     /// The frame that ends with it.
     pub(crate) frame: Option<P>,
 }
@@ -45,6 +47,8 @@ pub(crate) struct Repair<P> {
     pub(crate) seq: u32,
     pub(crate) packets: u32,
     pub(crate) wire_bytes: u64,
+    /// As in the burst, if nothing of that has arrived.
+    pub(crate) begins_bytes: u64,
     pub(crate) frame: Option<P>,
     pub(crate) tries: u32,
 }
@@ -136,6 +140,8 @@ impl<P> Connection<P> {
                 false => full,
             }
         };
+        // Nothing of a frame has left while all of it is unsent.
+        let begins_bytes = if first.started { 0 } else { first.bytes_left };
         first.started = true;
         first.packets_left -= packets;
         first.bytes_left -= data;
@@ -160,6 +166,7 @@ impl<P> Connection<P> {
             dropped: 0,
             ack_wanted: false,
             repair: false,
+            begins_bytes,
             frame,
         };
         Some(burst)

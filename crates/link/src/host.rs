@@ -44,6 +44,8 @@ pub struct Config {
     pub jitter_ns: u64,
     /// Packets that a connection has carried in each direction before the first frame.
     pub setup_packets: u32,
+    /// A frame longer than this is announced by [`Output::Begun`], bytes.
+    pub begun_over_bytes: u64,
     /// The layers above hand a frame down in pieces of so many bytes, and no packet holds parts of two
     /// pieces while the window lets both go at once; 0: in one piece.
     pub piece_bytes: u32,
@@ -147,6 +149,14 @@ pub enum Output<P> {
         at_ns: u64,
         /// What.
         arrival: Arrival<P>,
+    },
+    /// The first packets of a frame longer than [`Config::begun_over_bytes`] are here; [`Output::Received`] follows when it is whole, and for
+    /// frames of one connection in the same order.
+    Begun {
+        /// Where.
+        conn: ConnIx,
+        /// Bytes of the frame, as they were written.
+        bytes: u64,
     },
     /// A frame has come whole.
     Received {

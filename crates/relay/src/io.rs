@@ -19,6 +19,14 @@ pub enum Input {
     Connected(NewPeer),
     /// A peer is gone.
     Disconnected(PeerIx),
+    /// A long frame has begun to come from a peer and is not whole, or none is any more; see
+    /// [`gossip::Input::Arriving`].
+    Arriving {
+        /// From whom.
+        peer: PeerIx,
+        /// Whether one is.
+        is_arriving: bool,
+    },
     /// A peer sent a frame; its length prefix is part of it.
     Frame {
         /// Who.

@@ -116,6 +116,9 @@ impl Relay {
         match input {
             Input::Connected(peer) => self.gossip(gossip::Input::Connected(peer))?,
             Input::Disconnected(peer) => self.gossip(gossip::Input::Disconnected(peer))?,
+            Input::Arriving { peer, is_arriving } => {
+                self.gossip(gossip::Input::Arriving { peer, is_arriving })?;
+            }
             Input::Frame { peer, frame } => self.gossip(gossip::Input::Frame { peer, frame })?,
             Input::Sent {
                 peer,

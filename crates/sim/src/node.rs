@@ -94,6 +94,10 @@ pub(crate) struct Node {
     /// Over everything that came in and was delivered.
     pub(crate) trace: u64,
     queues: BTreeMap<u32, SendQueue>,
+    /// When long frames of each connection began that were not given to the relay.
+    coming: BTreeMap<u32, VecDeque<u64>>,
+    /// Frames longer than this are long, bytes.
+    long_frame_bytes: u64,
     /// Connections still to be made, the next one last.
     to_connect: Vec<(u64, u32)>,
     member: Option<Member>,
@@ -119,6 +123,8 @@ impl Node {
                 .then(|| (Reassembly::new(AssemblerLimits::default()), BTreeMap::new())),
             trace: u64::from(id),
             queues: BTreeMap::new(),
+            coming: BTreeMap::new(),
+            long_frame_bytes: world.scenario.relay.gossip.large.threshold_bytes as u64,
             to_connect: Vec::new(),
             member: rln.map(|rln| Member::new(world.seed, id, rln.message_limit)),
             verifier: rln.and_then(Verifier::new),

@@ -41,6 +41,8 @@ enum Op {
     /// News of one of the frames given out lately.
     Sent(usize, Progress),
     Application(u32, f64),
+    /// A long frame has begun to come in, or is gone.
+    Arriving(u32, bool),
     Wait(u64),
 }
 
@@ -103,7 +105,8 @@ fn op() -> impl Strategy<Value = Op> {
         3 => (0..NAMES.len()).prop_map(Op::Subscribe),
         1 => (0..NAMES.len()).prop_map(Op::Unsubscribe),
         4 => (0usize..20, progress).prop_map(|(i, p)| Op::Sent(i, p)),
-        1 => (n, -2_000.0..100.0).prop_map(|(n, score)| Op::Application(n, score)),
+        1 => (n.clone(), -2_000.0..100.0).prop_map(|(n, score)| Op::Application(n, score)),
+        3 => (n, any::<bool>()).prop_map(|(n, is_arriving)| Op::Arriving(n, is_arriving)),
         4 => (0u64..3_000).prop_map(Op::Wait),
     ]
 }
@@ -155,17 +158,28 @@ struct Driver {
     inbound: BTreeSet<u32>,
     waiting: VecDeque<MessageId>,
     handles: VecDeque<(PeerIx, SendHandle)>,
+    arriving: BTreeSet<u32>,
+    /// Whether the router waits for what comes in as long as it comes in.
+    patient: bool,
+    must_not_ask: bool,
 }
 
 impl Driver {
-    fn new(px: bool) -> Self {
+    fn new(px: bool, patient: bool) -> Self {
+        let mut config = config(px);
+        if patient {
+            config.large.transfer_wait = Duration::from_hours(1);
+        }
         Self {
-            router: Router::new(config(px), [1; 32], Time::ZERO).unwrap(),
+            router: Router::new(config, [1; 32], Time::ZERO).unwrap(),
             now: Time::ZERO,
             connected: BTreeSet::new(),
             inbound: BTreeSet::new(),
             waiting: VecDeque::new(),
             handles: VecDeque::new(),
+            arriving: BTreeSet::new(),
+            patient,
+            must_not_ask: false,
         }
     }
 
@@ -201,6 +215,7 @@ impl Driver {
                 if !self.connected.remove(n) {
                     return Ok(());
                 }
+                self.arriving.remove(n);
                 Input::Disconnected(PeerIx(*n))
             }
             Op::Frame(n, _) if !self.connected.contains(n) => return Ok(()),
@@ -246,6 +261,16 @@ impl Driver {
                 peer: PeerIx(*n),
                 score: *score,
             },
+            Op::Arriving(n, is_arriving) => {
+                match *is_arriving && self.connected.contains(n) {
+                    true => self.arriving.insert(*n),
+                    false => self.arriving.remove(n),
+                };
+                Input::Arriving {
+                    peer: PeerIx(*n),
+                    is_arriving: *is_arriving,
+                }
+            }
             Op::Wait(ms) => {
                 let end = self.now.after(Duration::from_millis(*ms));
                 while self.router.next_timeout() <= end {
@@ -262,15 +287,24 @@ impl Driver {
     fn take(&mut self, input: Input) -> Result<(), TestCaseError> {
         // Own topics may not fit; nothing else that this driver does is misuse.
         let own = matches!(input, Input::Subscribe(_) | Input::Publish { .. });
+        let arriving_before = self.is_arriving();
         if let Err(error) = self.router.handle(self.now, input) {
             prop_assert!(own, "{error}");
         }
+        self.must_not_ask = self.patient && arriving_before && self.is_arriving();
         prop_assert!(self.router.next_timeout() > self.now);
         while let Some(output) = self.router.poll() {
             self.check(output)?;
         }
         self.check_bounds()?;
         self.check_meshes()
+    }
+
+    /// Whether a long frame comes from a peer whose gossip is heard.
+    fn is_arriving(&self) -> bool {
+        let gossip = self.router.config().thresholds.gossip;
+        let heard = |n: &u32| self.router.score(PeerIx(*n)) >= gossip;
+        self.arriving.iter().any(heard)
     }
 
     fn check(&mut self, output: Output) -> Result<(), TestCaseError> {
@@ -291,6 +325,11 @@ impl Driver {
                     limits.frame_bytes_max + 3
                 };
                 prop_assert!(frame.len() <= max, "{} bytes: {rpc:?}", frame.len());
+                let asks = !rpc.iwant.is_empty();
+                prop_assert!(
+                    !(asks && self.must_not_ask),
+                    "while it may be coming in: {rpc:?}"
+                );
                 self.handles.push_back((peer, handle));
                 self.handles.truncate(40);
             }
@@ -332,6 +371,8 @@ impl Driver {
                 limits.cache_bytes_max.max(limits.frame_bytes_max),
             ),
             ("promises", usage.promises, limits.promises_max),
+            ("deferred", usage.deferred, limits.promises_max),
+            ("arriving", usage.arriving, self.connected.len()),
             ("backoffs", usage.backoffs, limits.backoffs_max),
             ("departed", usage.departed, limits.retained_peers_max),
             (
@@ -384,8 +425,12 @@ impl Driver {
 
 proptest! {
     #[test]
-    fn any_inputs_keep_every_bound(px in any::<bool>(), ops in prop::collection::vec(op(), 0..150)) {
-        let mut driver = Driver::new(px);
+    fn any_inputs_keep_every_bound(
+        px in any::<bool>(),
+        patient in any::<bool>(),
+        ops in prop::collection::vec(op(), 0..150),
+    ) {
+        let mut driver = Driver::new(px, patient);
         for op in &ops {
             driver.run(op)?;
         }

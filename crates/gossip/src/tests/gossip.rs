@@ -135,14 +135,21 @@ fn gossip_skips_explicit_floodsub_and_badly_scored_peers() {
 }
 
 #[test]
-fn an_advertised_id_is_asked_for_once_per_peer_and_of_two_peers() {
-    let mut solo = Solo::joined(Config::waku());
-    (0..3).for_each(|n| drop(solo.subscriber(peer(n))));
+fn an_advertised_id_is_asked_for_once_per_peer_and_of_so_many_peers() {
     let ihave = raw::ihave(TOPIC, &ids(&[b"m"]));
-    for (n, asked) in [(0, 1), (0, 0), (1, 1), (2, 0)] {
-        let outputs = solo.frame(n, ihave.clone());
-        assert_eq!(said(&outputs, n).iwant.len(), asked, "peer {n}");
+    let mut config = Config::waku();
+    assert_eq!(config.iwant_in_flight_max, 1);
+    for in_flight_max in [2, 1] {
+        config.iwant_in_flight_max = in_flight_max;
+        let mut solo = Solo::joined(config.clone());
+        (0..3).for_each(|n| drop(solo.subscriber(peer(n))));
+        for (n, asked) in [(0, 1), (0, 0), (1, in_flight_max - 1), (2, 0)] {
+            let outputs = solo.frame(n, ihave.clone());
+            assert_eq!(said(&outputs, n).iwant.len(), asked, "peer {n}");
+        }
     }
+    let mut solo = Solo::joined(config);
+    (0..3).for_each(|n| drop(solo.subscriber(peer(n))));
     solo.deliver(0, b"m");
     assert!(
         said(&solo.frame(2, ihave), 2).iwant.is_empty(),
@@ -152,15 +159,16 @@ fn an_advertised_id_is_asked_for_once_per_peer_and_of_two_peers() {
 
 #[test]
 fn with_one_request_in_flight_the_next_peer_is_asked_when_the_first_one_fails() {
-    let mut config = Config::waku();
-    config.iwant_in_flight_max = 1;
-    let mut solo = Solo::joined(config);
+    let mut solo = Solo::joined(Config::waku());
     (0..2).for_each(|n| drop(solo.subscriber(peer(n))));
     let ihave = raw::ihave(TOPIC, &ids(&[b"m"]));
     assert_eq!(said(&solo.frame(0, ihave.clone()), 0).iwant.len(), 1);
     assert_eq!(said(&solo.frame(1, ihave.clone()), 1).iwant.len(), 0);
-    solo.advance_ms(4_200);
-    assert_eq!(said(&solo.frame(1, ihave), 1).iwant.len(), 1);
+    let meanwhile = solo.advance_ms(2_900);
+    assert!(said(&meanwhile, 1).iwant.is_empty());
+    let next = solo.advance_ms(1_300);
+    assert_eq!(said(&next, 1).iwant.len(), 1, "without another IHAVE");
+    assert!(said(&next, 0).iwant.is_empty());
     assert!(solo.score(0) < 0.0 && solo.score(1) >= 0.0);
 }
 

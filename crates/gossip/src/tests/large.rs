@@ -104,6 +104,7 @@ fn those_who_did_not_agree_count_among_the_copies() {
 fn an_id_is_left_alone_while_its_copy_may_be_under_way() {
     let mut config = with(StrategyKind::Reduced);
     config.large.iwant_delay = Duration::from_millis(300);
+    config.iwant_in_flight_max = 2;
     let mut solo = mesh_of(config.clone(), 4);
     assert!(sends(&solo.frame(0, raw::ihave(TOPIC, &id(&LARGE)))).is_empty());
     solo.deliver(1, &LARGE);
@@ -129,7 +130,6 @@ fn an_id_is_left_alone_while_its_copy_may_be_under_way() {
 fn with_one_request_in_flight_the_next_holder_waits_for_its_end() {
     let mut config = with(StrategyKind::Reduced);
     config.large.iwant_delay = Duration::from_millis(300);
-    config.iwant_in_flight_max = 1;
     let mut solo = mesh_of(config.clone(), 4);
     solo.frame(0, raw::ihave(TOPIC, &id(&LARGE)));
     solo.frame(1, raw::ihave(TOPIC, &id(&LARGE)));

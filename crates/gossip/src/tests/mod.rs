@@ -8,6 +8,7 @@
 //! `proptest-regressions/`, from where the next `cargo test -p undertone-gossip` replays it first;
 //! `PROPTEST_CASES=10000` searches longer.
 
+mod arriving;
 mod contract;
 mod cves;
 mod determinism;

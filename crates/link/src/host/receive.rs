@@ -10,6 +10,10 @@ impl<P> Host<P> {
             return;
         }
         self.inside += u64::from(burst.packets - burst.missing);
+        if burst.begins_bytes > self.config.begun_over_bytes {
+            let (conn, bytes) = (ConnIx(conn), burst.begins_bytes);
+            self.outputs.push_back(Output::Begun { conn, bytes });
+        }
         if self.now < self.config.unlimited_until_ns {
             if burst.ack_wanted {
                 let delay = self.ack_delay(conn, &burst);

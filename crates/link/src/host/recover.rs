@@ -29,6 +29,7 @@ impl<P> Host<P> {
                 seq,
                 packets: dropped,
                 wire_bytes,
+                begins_bytes: 0,
                 frame: None,
                 tries: 0,
             }),
@@ -77,6 +78,7 @@ impl<P> Host<P> {
                 dropped: 0,
                 ack_wanted: false,
                 repair: true,
+                begins_bytes: repair.begins_bytes,
                 frame: repair.frame,
             },
         );

@@ -167,6 +167,7 @@ impl<P> Host<P> {
                 seq: burst.seq,
                 packets: lost,
                 wire_bytes: burst.wire_bytes * u64::from(lost) / u64::from(burst.packets),
+                begins_bytes: if all { burst.begins_bytes } else { 0 },
                 frame: if all { burst.frame.take() } else { None },
                 tries,
             });

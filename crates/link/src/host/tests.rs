@@ -23,6 +23,7 @@ pub(super) fn config(profile: Profile) -> Config {
         loss: 0.0,
         jitter_ns: 0,
         setup_packets: 0,
+        begun_over_bytes: u64::MAX,
         piece_bytes: 0,
     }
 }
@@ -35,6 +36,8 @@ pub(super) struct Pair {
     sent: u64,
     /// (when, at which host, which frame)
     pub(super) received: Vec<(u64, usize, u32)>,
+    /// (when, at which host, how long)
+    pub(super) begun: Vec<(u64, usize, u64)>,
     pub(super) writable: Vec<u64>,
 }
 
@@ -58,6 +61,7 @@ impl Pair {
             wire: BTreeMap::new(),
             sent: 0,
             received: Vec::new(),
+            begun: Vec::new(),
             writable: Vec::new(),
         }
     }
@@ -71,6 +75,7 @@ impl Pair {
                     let key = (at_ns, self.sent);
                     self.wire.insert(key, (to as usize, arrival));
                 }
+                Output::Begun { bytes, .. } => self.begun.push((self.now, host, bytes)),
                 Output::Received { frame, .. } => self.received.push((self.now, host, frame)),
                 Output::Writable(_) => self.writable.push(self.now),
             }
@@ -163,6 +168,32 @@ fn what_is_lost_is_sent_again_and_nothing_overtakes_it() {
         let arrived = pair.hosts[1].totals().received_packets;
         assert_eq!(sent.sent_packets, arrived + sent.lost_packets);
     }
+}
+
+#[test]
+fn a_long_frame_is_announced_once_by_its_first_packets() {
+    let announced = |config: Config| {
+        let config = Config {
+            begun_over_bytes: 20_000,
+            ..config
+        };
+        let mut pair = Pair::new(config, 10 * MS);
+        for frame in 0..60 {
+            pair.write(0, frame, 1_000 * u64::from(frame + 1));
+        }
+        pair.run_until(600_000 * MS);
+        assert_eq!(pair.received.len(), 60);
+        let mut lengths: Vec<_> = pair.begun.iter().map(|(.., bytes)| *bytes).collect();
+        lengths.sort_unstable();
+        let long: Vec<_> = (21..=60).map(|kb| kb * 1_000).collect();
+        assert_eq!(lengths, long);
+        for (begun_ns, _, bytes) in pair.begun {
+            let (whole_ns, ..) = pair.received[bytes as usize / 1_000 - 1];
+            assert!(begun_ns < whole_ns, "{bytes}: {begun_ns}, {whole_ns}");
+        }
+    };
+    announced(config(Profile::LINUX));
+    announced(lossy(0.2));
 }
 
 #[test]

@@ -46,7 +46,6 @@ pub(super) fn apply(config: &mut Config, overrides: &GossipOverrides) {
     if config.strategy == StrategyKind::Reduced {
         config.large.push = config.degrees.d_low.saturating_sub(1).max(1);
         config.large.iwant_delay = IWANT_DELAY;
-        config.iwant_in_flight_max = 1;
     }
     if overrides.flood_publish == Some(false) {
         config.flood_publish = FloodPublish::Off;

@@ -22,7 +22,7 @@ use super::rln::{RlnEvent, RlnService};
 use super::time::Clock;
 use crate::command::{Command, ConnectFailure, PeerOrigin, PublishFailure, Totals};
 use crate::handle::Delivery;
-use crate::swarm::{Behaviour, BehaviourEvent, Gate, PubsubEvent};
+use crate::swarm::{Arrivals, Behaviour, BehaviourEvent, Gate, Incoming, PubsubEvent};
 
 /// How often connections to the configured peers are looked after.
 const REDIAL: Duration = Duration::from_secs(2);
@@ -36,6 +36,7 @@ pub(crate) struct EventLoop {
     pub(crate) relay: Relay,
     pub(crate) clock: Clock,
     pub(crate) gate: Gate,
+    pub(crate) arrivals: Arrivals,
     pub(crate) peers: PeerTable,
     pub(crate) rln: Option<RlnService>,
     pub(crate) rln_events: mpsc::UnboundedReceiver<RlnEvent>,
@@ -116,6 +117,7 @@ impl EventLoop {
 
     /// Gives the relay an input, does what it wants, and gives it what follows from that.
     pub(crate) fn input(&mut self, input: Input) {
+        self.tell_arriving();
         self.handle(input);
         while let Some(follow_up) = self.follow_ups.pop() {
             self.handle(follow_up);
@@ -128,7 +130,7 @@ impl EventLoop {
         }
     }
 
-    fn handle(&mut self, input: Input) {
+    pub(crate) fn handle(&mut self, input: Input) {
         if let Err(misuse) = self.relay.handle(self.clock.now(), input) {
             // The driver's own mistake: nothing a peer can bring about.
             tracing::error!(%misuse, "the driver misused the relay");
@@ -409,10 +411,11 @@ impl EventLoop {
                     self.input(Input::Disconnected(ix));
                 }
             }
-            PubsubEvent::Frame { peer, frame } => {
+            PubsubEvent::Frame { peer, incoming } => {
                 let Some(ix) = self.peers.find(&peer) else {
                     return;
                 };
+                let Incoming { frame, arrival } = incoming;
                 self.totals.received_bytes += frame.len() as u64;
                 let started = self.swarm.behaviour_mut().pubsub.take_started(&peer);
                 for handle in started {
@@ -424,6 +427,10 @@ impl EventLoop {
                     });
                 }
                 self.input(Input::Frame { peer: ix, frame });
+                if arrival.is_some() {
+                    drop(arrival);
+                    self.tell_arriving();
+                }
             }
             PubsubEvent::Unsupported { peer } => {
                 tracing::debug!(%peer, "peer speaks no pubsub protocol of ours");

@@ -19,7 +19,7 @@ use super::rln::{RlnOptions, RlnService};
 use super::time::Clock;
 use crate::command::SubscribeFailure;
 use crate::handle::{Endpoint, NodeHandle, node_channel};
-use crate::swarm::{self, Gate, PubsubConfig, SwarmOptions};
+use crate::swarm::{self, Arrivals, Gate, PubsubConfig, SwarmOptions};
 
 /// What a node is made of.
 pub struct NodeOptions {
@@ -149,7 +149,7 @@ async fn build(
     if options.relay.rln.is_some() && options.rln.is_none() {
         return Err(StartError::RlnMissing(options.network));
     }
-    let gate = Gate::default();
+    let (gate, arrivals) = (Gate::default(), Arrivals::default());
     let clock = Clock::start();
     let mut seed = [0; 32];
     getrandom::fill(&mut seed).map_err(std::io::Error::from)?;
@@ -159,6 +159,8 @@ async fn build(
         frame_bytes_max: options.relay.gossip.limits.frame_bytes_max,
         queue: QueueLimits::default(),
         gate: gate.clone(),
+        long_frame_bytes: options.relay.gossip.large.threshold_bytes,
+        arrivals: arrivals.clone(),
     };
     let mut swarm = swarm::build(SwarmOptions {
         keypair: options.keypair,
@@ -181,6 +183,7 @@ async fn build(
         relay,
         clock,
         gate,
+        arrivals,
         peers: PeerTable::default(),
         rln,
         rln_events,

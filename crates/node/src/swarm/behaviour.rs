@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use bytes::Bytes;
 use libp2p::core::transport::PortUse;
 use libp2p::core::{ConnectedPoint, Endpoint};
 use libp2p::swarm::behaviour::ConnectionEstablished;
@@ -15,6 +14,8 @@ use libp2p::swarm::{
 use libp2p::{Multiaddr, PeerId};
 use undertone_gossip::{Overflow, QueueLimits, QueuedFrame, SendHandle};
 
+use super::arrivals::Arrivals;
+use super::frames::{Incoming, Reading};
 use super::handler::{FromHandler, Handler};
 use super::outbox::{Gate, Outbox};
 use super::upgrade::PubsubUpgrade;
@@ -29,6 +30,10 @@ pub(crate) struct PubsubConfig {
     pub(crate) queue: QueueLimits,
     /// Closed by the driver while it has too much to do.
     pub(crate) gate: Gate,
+    /// A frame longer than this is noted while it comes, bytes.
+    pub(crate) long_frame_bytes: usize,
+    /// Where.
+    pub(crate) arrivals: Arrivals,
 }
 
 /// What happened on some connection.
@@ -43,7 +48,7 @@ pub(crate) enum PubsubEvent {
     /// The last connection to a peer that was `Opened` is gone.
     Closed { peer: PeerId },
     /// A frame.
-    Frame { peer: PeerId, frame: Bytes },
+    Frame { peer: PeerId, incoming: Incoming },
     /// The peer speaks no pubsub protocol of ours.
     Unsupported { peer: PeerId },
 }
@@ -68,6 +73,8 @@ pub(crate) struct Pubsub {
     frame_bytes_max: usize,
     queue: QueueLimits,
     gate: Gate,
+    long_frame_bytes: usize,
+    arrivals: Arrivals,
     peers: BTreeMap<PeerId, PeerConnections>,
     /// Outboxes of connections that are being set up.
     establishing: BTreeMap<ConnectionId, Outbox>,
@@ -84,6 +91,8 @@ impl Pubsub {
             frame_bytes_max: config.frame_bytes_max,
             queue: config.queue,
             gate: config.gate,
+            long_frame_bytes: config.long_frame_bytes,
+            arrivals: config.arrivals,
             peers: BTreeMap::new(),
             establishing: BTreeMap::new(),
             events: VecDeque::new(),
@@ -129,15 +138,16 @@ impl Pubsub {
         }
     }
 
-    fn handler(&mut self, connection: ConnectionId) -> Handler {
+    fn handler(&mut self, connection: ConnectionId, peer: PeerId) -> Handler {
         let outbox = Outbox::new(self.queue);
         self.establishing.insert(connection, outbox.clone());
-        Handler::new(
-            self.upgrade.clone(),
-            outbox,
-            self.gate.clone(),
-            self.frame_bytes_max,
-        )
+        let reading = Reading {
+            frame_bytes_max: self.frame_bytes_max,
+            long_frame_bytes: self.long_frame_bytes,
+            arrivals: self.arrivals.clone(),
+            peer,
+        };
+        Handler::new(self.upgrade.clone(), outbox, self.gate.clone(), reading)
     }
 
     fn established(&mut self, event: &ConnectionEstablished<'_>) {
@@ -177,22 +187,22 @@ impl NetworkBehaviour for Pubsub {
     fn handle_established_inbound_connection(
         &mut self,
         connection: ConnectionId,
-        _: PeerId,
+        peer: PeerId,
         _: &Multiaddr,
         _: &Multiaddr,
     ) -> Result<Handler, ConnectionDenied> {
-        Ok(self.handler(connection))
+        Ok(self.handler(connection, peer))
     }
 
     fn handle_established_outbound_connection(
         &mut self,
         connection: ConnectionId,
-        _: PeerId,
+        peer: PeerId,
         _: &Multiaddr,
         _: Endpoint,
         _: PortUse,
     ) -> Result<Handler, ConnectionDenied> {
-        Ok(self.handler(connection))
+        Ok(self.handler(connection, peer))
     }
 
     fn on_swarm_event(&mut self, event: FromSwarm<'_>) {
@@ -234,8 +244,9 @@ impl NetworkBehaviour for Pubsub {
                     self.event(ToSwarm::GenerateEvent(opened));
                 }
             }
-            FromHandler::Frame(frame) => {
-                self.event(ToSwarm::GenerateEvent(PubsubEvent::Frame { peer, frame }));
+            FromHandler::Frame(incoming) => {
+                let frame = PubsubEvent::Frame { peer, incoming };
+                self.event(ToSwarm::GenerateEvent(frame));
             }
             FromHandler::Failed(error) => {
                 tracing::info!(%peer, %error, "disconnecting a peer that broke the framing");

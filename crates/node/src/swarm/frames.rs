@@ -6,8 +6,11 @@ use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes, BytesMut};
 use futures::io::{AsyncRead, AsyncWrite};
+use libp2p::PeerId;
 use thiserror::Error;
 use undertone_gossip::wire::{VarintError, read_varint};
+
+use super::arrivals::{Arrival, Arrivals};
 
 /// Bytes asked of the stream at least.
 const READ_CHUNK: usize = 16 << 10;
@@ -27,6 +30,27 @@ pub(crate) enum ReadError {
     Length(VarintError),
 }
 
+/// How frames of a peer are read.
+#[derive(Clone, Debug)]
+pub(crate) struct Reading {
+    /// Longest that is taken.
+    pub(crate) frame_bytes_max: usize,
+    /// One longer than this that has to be waited for is noted.
+    pub(crate) long_frame_bytes: usize,
+    /// Where.
+    pub(crate) arrivals: Arrivals,
+    /// Of whom.
+    pub(crate) peer: PeerId,
+}
+
+/// A frame with its prefix.
+#[derive(Debug)]
+pub(crate) struct Incoming {
+    pub(crate) frame: Bytes,
+    /// If it was long in coming: to be dropped when the router has it.
+    pub(crate) arrival: Option<Arrival>,
+}
+
 /// Reads frames. Memory grows with what has arrived, never with what a prefix claims.
 #[derive(Debug)]
 pub(crate) struct FrameReader<S> {
@@ -34,16 +58,21 @@ pub(crate) struct FrameReader<S> {
     buffer: BytesMut,
     /// How much of `buffer` holds data.
     filled: usize,
-    max: usize,
+    reading: Reading,
+    /// Length of the frame that is being read; 0 while it is not known.
+    coming_bytes: usize,
+    arrival: Option<Arrival>,
 }
 
 impl<S: AsyncRead + Unpin> FrameReader<S> {
-    pub(crate) fn new(stream: S, max: usize) -> Self {
+    pub(crate) fn new(stream: S, reading: Reading) -> Self {
         Self {
             stream,
             buffer: BytesMut::new(),
             filled: 0,
-            max,
+            reading,
+            coming_bytes: 0,
+            arrival: None,
         }
     }
 
@@ -51,10 +80,13 @@ impl<S: AsyncRead + Unpin> FrameReader<S> {
     pub(crate) fn poll_frame(
         &mut self,
         cx: &mut Context<'_>,
-    ) -> Poll<Result<Option<Bytes>, ReadError>> {
+    ) -> Poll<Result<Option<Incoming>, ReadError>> {
         loop {
             let missing = match self.take_frame()? {
-                Ok(frame) => return Poll::Ready(Ok(Some(frame))),
+                Ok(frame) => {
+                    let arrival = self.arrival.take();
+                    return Poll::Ready(Ok(Some(Incoming { frame, arrival })));
+                }
                 Err(missing) => missing,
             };
             // At most as much again as is here already: a claimed megabyte costs its sender one.
@@ -66,7 +98,11 @@ impl<S: AsyncRead + Unpin> FrameReader<S> {
                 self.buffer.resize(wanted, 0);
             }
             let space = &mut self.buffer[self.filled..];
-            let read = ready!(Pin::new(&mut self.stream).poll_read(cx, space))?;
+            let Poll::Ready(read) = Pin::new(&mut self.stream).poll_read(cx, space) else {
+                self.note_waiting();
+                return Poll::Pending;
+            };
+            let read = read?;
             if read == 0 {
                 return Poll::Ready(if self.filled == 0 {
                     Ok(None)
@@ -78,18 +114,36 @@ impl<S: AsyncRead + Unpin> FrameReader<S> {
         }
     }
 
+    /// The rest of a frame has to be waited for.
+    fn note_waiting(&mut self) {
+        let Reading {
+            long_frame_bytes,
+            arrivals,
+            peer,
+            ..
+        } = &self.reading;
+        if self.coming_bytes > *long_frame_bytes && self.arrival.is_none() {
+            self.arrival = Some(arrivals.begin(*peer));
+        }
+    }
+
     /// A frame if it is complete, otherwise the bytes to read at the least.
     fn take_frame(&mut self) -> Result<Result<Bytes, usize>, ReadError> {
         let (len, prefix) = match read_varint(&self.buffer[..self.filled]) {
             Ok(read) => read,
-            Err(VarintError::Incomplete) => return Ok(Err(READ_CHUNK)),
+            Err(VarintError::Incomplete) => {
+                self.coming_bytes = 0;
+                return Ok(Err(READ_CHUNK));
+            }
             Err(error) => return Err(ReadError::Length(error)),
         };
+        let max = self.reading.frame_bytes_max;
         let frame = match usize::try_from(len) {
-            Ok(frame) if frame <= self.max => frame,
-            _ => return Err(ReadError::TooLarge { len, max: self.max }),
+            Ok(frame) if frame <= max => frame,
+            _ => return Err(ReadError::TooLarge { len, max }),
         };
         let end = prefix + frame;
+        self.coming_bytes = end;
         if self.filled < end {
             return Ok(Err(end - self.filled));
         }

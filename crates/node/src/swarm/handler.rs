@@ -2,7 +2,6 @@
 
 use std::task::{Context, Poll};
 
-use bytes::Bytes;
 use libp2p::swarm::handler::{
     ConnectionEvent, DialUpgradeError, FullyNegotiatedInbound, FullyNegotiatedOutbound,
 };
@@ -11,7 +10,7 @@ use libp2p::swarm::{
     SubstreamProtocol,
 };
 
-use super::frames::{FrameReader, FrameWriter, ReadError};
+use super::frames::{FrameReader, FrameWriter, Incoming, ReadError, Reading};
 use super::outbox::{Gate, Outbox};
 use super::upgrade::PubsubUpgrade;
 
@@ -25,7 +24,7 @@ pub(crate) enum FromHandler {
     /// The protocol is agreed on; frames may follow.
     Opened(StreamProtocol),
     /// A frame arrived.
-    Frame(Bytes),
+    Frame(Incoming),
     /// The peer broke the framing; the connection is of no more use.
     Failed(ReadError),
     /// The peer speaks none of our protocols.
@@ -48,7 +47,7 @@ pub(crate) struct Handler {
     upgrade: PubsubUpgrade,
     outbox: Outbox,
     gate: Gate,
-    frame_bytes_max: usize,
+    reading: Reading,
     inbound: Option<FrameReader<Stream>>,
     outbound: Outbound,
     opened: Option<StreamProtocol>,
@@ -63,13 +62,13 @@ impl Handler {
         upgrade: PubsubUpgrade,
         outbox: Outbox,
         gate: Gate,
-        frame_bytes_max: usize,
+        reading: Reading,
     ) -> Self {
         Self {
             upgrade,
             outbox,
             gate,
-            frame_bytes_max,
+            reading,
             inbound: None,
             outbound: Outbound::Idle,
             opened: None,
@@ -84,7 +83,7 @@ impl Handler {
         self.inbound_attempts += 1;
         if self.inbound_attempts <= STREAM_ATTEMPTS_MAX {
             // A new stream replaces the old one: the peer has given that up.
-            self.inbound = Some(FrameReader::new(stream, self.frame_bytes_max));
+            self.inbound = Some(FrameReader::new(stream, self.reading.clone()));
             self.opened.get_or_insert(protocol);
         }
     }
@@ -117,7 +116,7 @@ impl Handler {
         };
         match reader.poll_frame(cx) {
             Poll::Pending => Poll::Pending,
-            Poll::Ready(Ok(Some(frame))) => Poll::Ready(FromHandler::Frame(frame)),
+            Poll::Ready(Ok(Some(incoming))) => Poll::Ready(FromHandler::Frame(incoming)),
             Poll::Ready(Ok(None)) => {
                 self.inbound = None;
                 Poll::Pending

@@ -1,5 +1,6 @@
 //! The libp2p side: one behaviour that carries pubsub frames, and those that come ready made.
 
+mod arrivals;
 mod behaviour;
 mod frames;
 mod handler;
@@ -7,7 +8,9 @@ mod metadata;
 mod outbox;
 mod upgrade;
 
+pub(crate) use arrivals::Arrivals;
 pub(crate) use behaviour::{Pubsub, PubsubConfig, PubsubEvent};
+pub(crate) use frames::Incoming;
 pub(crate) use metadata::{METADATA_PROTOCOL, MetadataCodec};
 pub(crate) use outbox::Gate;
 

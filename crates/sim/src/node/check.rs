@@ -1,9 +1,10 @@
 //! Rules that are checked beside the system.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use bytes::Bytes;
-use undertone_gossip::{Class, Limits, MessageId, QueuedFrame, Report, wire};
+use undertone_gossip::{Class, Limits, MessageId, MessageIds, QueuedFrame, Report, wire};
 use undertone_relay::RelayReport;
 
 use crate::account;
@@ -16,12 +17,18 @@ const VIOLATIONS_MAX: usize = 100;
 /// How long an IDONTWANT is remembered here, nanoseconds: less than any router does.
 const REMEMBERED_NS: u64 = 1_000_000_000;
 
+/// How long a request is remembered, nanoseconds: longer than any frame takes that is waited for.
+const ASKED_NS: u64 = 60_000_000_000;
+
 /// What one node is checked against.
 #[derive(Debug, Default)]
 pub(crate) struct Checks {
     delivered: BTreeSet<u32>,
     /// Ids that each peer does not want, with the time it said so.
     unwanted: BTreeMap<(u32, MessageId), u64>,
+    /// Ids that were asked for, when last.
+    asked: BTreeMap<MessageId, u64>,
+    asked_impatiently: u64,
     /// When the mesh last changed.
     pub(crate) mesh_changed_ns: u64,
 }
@@ -58,17 +65,48 @@ impl Checks {
         if queued.class == Class::Control || self.unwanted.is_empty() {
             return;
         }
-        let limits = Limits {
-            frame_bytes_max: usize::MAX,
-            ..Limits::default()
-        };
-        let rpc = wire::unframe(&queued.frame).and_then(|body| wire::decode(&body, &limits).ok());
-        for message in rpc.into_iter().flat_map(|rpc| rpc.messages) {
-            use undertone_gossip::MessageIds;
-            let id = bench.ids.id_of(&message.data);
+        for id in ids(bench, &queued.frame) {
             let said_ns = self.unwanted.get(&(place, id));
             if said_ns.is_some_and(|said_ns| *said_ns + REMEMBERED_NS > now_ns) {
                 let rule = "nothing is sent that a processed IDONTWANT named";
+                violated(bench, now_ns, node, rule);
+            }
+        }
+    }
+
+    /// A request goes to the queue of a peer; `impatiently`: how many ids of all so far were asked for
+    /// whatever was coming in.
+    pub(super) fn asks(&mut self, now_ns: u64, impatiently: u64, frame: &Bytes) {
+        if std::mem::replace(&mut self.asked_impatiently, impatiently) != impatiently {
+            return;
+        }
+        self.asked.retain(|_, at_ns| *at_ns + ASKED_NS > now_ns);
+        let limits = Limits::default();
+        let rpc = wire::unframe(frame).and_then(|body| wire::decode(&body, &limits).ok());
+        for id in rpc.into_iter().flat_map(|rpc| rpc.iwant) {
+            self.asked.insert(id, now_ns);
+        }
+    }
+
+    /// A frame that was coming in `during_ns` is whole.
+    pub(super) fn came(
+        &mut self,
+        bench: &mut Bench,
+        now_ns: u64,
+        node: u32,
+        during_ns: Range<u64>,
+        frame: &Bytes,
+    ) {
+        if !self.asked.values().any(|at_ns| during_ns.contains(at_ns)) {
+            return;
+        }
+        for id in ids(bench, frame) {
+            if self
+                .asked
+                .get(&id)
+                .is_some_and(|at_ns| during_ns.contains(at_ns))
+            {
+                let rule = "nothing is asked for while a copy of it is coming in";
                 violated(bench, now_ns, node, rule);
             }
         }
@@ -86,6 +124,18 @@ impl Checks {
             self.mesh_changed_ns = now_ns;
         }
     }
+}
+
+/// Ids of the messages in a frame.
+fn ids(bench: &mut Bench, frame: &Bytes) -> Vec<MessageId> {
+    let limits = Limits {
+        frame_bytes_max: usize::MAX,
+        ..Limits::default()
+    };
+    let rpc = wire::unframe(frame).and_then(|body| wire::decode(&body, &limits).ok());
+    let messages = rpc.into_iter().flat_map(|rpc| rpc.messages);
+    let ids = messages.map(|message| bench.ids.id_of(&message.data));
+    ids.collect()
 }
 
 pub(crate) fn violated(bench: &mut Bench, at_ns: u64, node: u32, rule: &'static str) {

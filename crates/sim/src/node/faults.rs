@@ -64,6 +64,7 @@ impl Node {
     fn stop(&mut self, bench: &mut Bench) {
         self.relay = None;
         self.queues.clear();
+        self.coming.clear();
         self.to_connect.clear();
         bench.relay_outputs.clear();
     }

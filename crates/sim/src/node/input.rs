@@ -104,6 +104,7 @@ impl Node {
         if self.host.is_open(ConnIx(place)) {
             self.host_input(world, bench, now_ns, link::Input::Close(ConnIx(place)));
             self.queues.remove(&place);
+            self.coming.remove(&place);
             let gone = Input::Disconnected(PeerIx(place));
             self.relay_input(world, bench, now_ns, gone);
         }
@@ -172,8 +173,40 @@ impl Node {
         }
         self.mix([now_ns, u64::from(place), frame.len() as u64], &frame);
         self.checks.heard(now_ns, place, &frame);
-        let peer = PeerIx(place);
+        let (peer, is_long) = (PeerIx(place), frame.len() as u64 > self.long_frame_bytes);
+        if is_long {
+            self.check_long(bench, now_ns, place, &frame);
+        }
         self.relay_input(world, bench, now_ns, Input::Frame { peer, frame });
+        if is_long {
+            self.arrived_whole(world, bench, now_ns, place);
+        }
+    }
+
+    /// Of a peer whose gossip is heard, what came was not to be asked for meanwhile.
+    fn check_long(&mut self, bench: &mut Bench, now_ns: u64, place: u32, frame: &Bytes) {
+        let begun_ns = self.coming.get(&place).and_then(|coming| coming.front());
+        if let (Some(begun_ns), Some(relay)) = (begun_ns, &self.relay)
+            && relay.router().score(PeerIx(place)) >= 0.0
+        {
+            let wait = relay.router().config().large.transfer_wait;
+            let until_ns = begun_ns.saturating_add(wait.as_nanos() as u64);
+            let during_ns = *begun_ns + 1..now_ns.min(until_ns);
+            self.checks.came(bench, now_ns, self.id, during_ns, frame);
+        }
+    }
+
+    /// A long frame that had begun is done with.
+    fn arrived_whole(&mut self, world: &World, bench: &mut Bench, now_ns: u64, place: u32) {
+        let Some(coming) = self.coming.get_mut(&place) else {
+            return;
+        };
+        coming.pop_front();
+        if coming.is_empty() {
+            self.coming.remove(&place);
+            let (peer, is_arriving) = (PeerIx(place), false);
+            self.relay_input(world, bench, now_ns, Input::Arriving { peer, is_arriving });
+        }
     }
 
     pub(super) fn publish(&mut self, world: &World, bench: &mut Bench, now_ns: u64, number: u32) {

@@ -65,6 +65,7 @@ impl Node {
                 link::Output::Send { to, at_ns, arrival } => {
                     self.cause(bench, at_ns, to, What::Arrival(arrival));
                 }
+                link::Output::Begun { conn, .. } => self.begun(bench, now_ns, conn.0),
                 link::Output::Received { conn, frame } => {
                     bench.received.push_back((conn.0, frame));
                 }
@@ -74,6 +75,13 @@ impl Node {
         while let Some(place) = bench.writable.pop() {
             self.write_waiting(bench, now_ns, place);
         }
+    }
+
+    /// A long frame has begun to come in.
+    fn begun(&mut self, bench: &mut Bench, now_ns: u64, place: u32) {
+        self.coming.entry(place).or_default().push_back(now_ns);
+        let (peer, is_arriving) = (PeerIx(place), true);
+        self.relay_takes(bench, now_ns, Input::Arriving { peer, is_arriving });
     }
 
     fn relay_output(&mut self, world: &World, bench: &mut Bench, now_ns: u64, output: Output) {
@@ -118,7 +126,14 @@ impl Node {
         if !self.host.is_open(conn) {
             return;
         }
+        let iwants = self.counters.iwant.count;
         account::count(&mut self.counters, &queued.frame);
+        if self.counters.iwant.count > iwants
+            && let Some(relay) = &self.relay
+        {
+            let impatiently = relay.router().stats().asked_impatiently;
+            self.checks.asks(now_ns, impatiently, &queued.frame);
+        }
         self.checks.sends(bench, now_ns, self.id, place, &queued);
         if !self.queues.contains_key(&place) && self.host.is_writable(conn) {
             return self.write(bench, now_ns, place, queued);
@@ -187,6 +202,7 @@ impl Node {
         self.cause(bench, at_ns, end.remote, What::Closed(end.remote_place));
         self.host_takes(bench, now_ns, link::Input::Close(ConnIx(place)));
         self.queues.remove(&place);
+        self.coming.remove(&place);
         self.relay_takes(bench, now_ns, Input::Disconnected(PeerIx(place)));
     }
 

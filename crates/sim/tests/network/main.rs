@@ -8,4 +8,5 @@ mod rate_limit;
 mod silence;
 mod support;
 mod topologies;
+mod transfers;
 mod verification;

@@ -51,6 +51,7 @@ impl Pair {
             loss: 0.0,
             jitter_ns: 0,
             setup_packets: 0,
+            begun_over_bytes: u64::MAX,
             piece_bytes: 0,
         };
         let mut hosts = [Host::new(config, [1; 32]), Host::new(config, [2; 32])];
@@ -130,7 +131,7 @@ impl Pair {
                     self.wire.insert((at_ns, self.sent), (to as usize, arrival));
                 }
                 Output::Received { .. } => self.read_ns = Some(self.now_ns),
-                Output::Writable(_) => {}
+                Output::Begun { .. } | Output::Writable(_) => {}
             }
         }
         Ok(())

@@ -59,6 +59,7 @@ const LARGE: &[&str] = &[
     "push",
     "iwant_delay_ms",
     "iwant_retry_ms",
+    "transfer_wait_ms",
 ];
 
 /// nim-libp2p's estimate of an uplink: 100 Mbit/s.
@@ -131,7 +132,8 @@ fn large(section: &Section<'_>, large: &mut LargeMessages) -> Result<(), Scenari
     section.set_whole("push", &mut large.push, 0, 1_000)?;
     section.set_time("gap_ms", &mut large.gap, MS)?;
     section.set_time("iwant_delay_ms", &mut large.iwant_delay, MS)?;
-    section.set_time("iwant_retry_ms", &mut large.iwant_retry, MS)
+    section.set_time("iwant_retry_ms", &mut large.iwant_retry, MS)?;
+    section.set_time("transfer_wait_ms", &mut large.transfer_wait, MS)
 }
 
 fn degrees(section: &Section<'_>, config: &mut Config) -> Result<(), ScenarioError> {

@@ -4,8 +4,8 @@ use futures::task::noop_waker;
 
 use super::*;
 
-/// Gives what it was given, one piece for each read.
-struct Pieces(VecDeque<Vec<u8>>);
+/// Gives what it was given, one piece for each read; none is a pause.
+struct Pieces(VecDeque<Option<Vec<u8>>>);
 
 impl AsyncRead for Pieces {
     fn poll_read(
@@ -13,13 +13,15 @@ impl AsyncRead for Pieces {
         _: &mut Context<'_>,
         space: &mut [u8],
     ) -> Poll<io::Result<usize>> {
-        let Some(mut piece) = self.0.pop_front() else {
-            return Poll::Ready(Ok(0));
+        let mut piece = match self.0.pop_front() {
+            Some(Some(piece)) => piece,
+            Some(None) => return Poll::Pending,
+            None => return Poll::Ready(Ok(0)),
         };
         let rest = piece.split_off(piece.len().min(space.len()));
         space[..piece.len()].copy_from_slice(&piece);
         if !rest.is_empty() {
-            self.0.push_front(rest);
+            self.0.push_front(Some(rest));
         }
         Poll::Ready(Ok(piece.len()))
     }
@@ -39,12 +41,22 @@ fn frame(len: usize) -> Vec<u8> {
 }
 
 fn reader(pieces: impl IntoIterator<Item = Vec<u8>>) -> FrameReader<Pieces> {
-    FrameReader::new(Pieces(pieces.into_iter().collect()), 1 << 20)
+    let pieces = pieces.into_iter().map(Some).collect();
+    FrameReader::new(Pieces(pieces), reading())
+}
+
+fn reading() -> Reading {
+    Reading {
+        frame_bytes_max: 1 << 20,
+        long_frame_bytes: 2_000,
+        arrivals: Arrivals::default(),
+        peer: PeerId::random(),
+    }
 }
 
 fn next(reader: &mut FrameReader<Pieces>) -> Result<Option<Bytes>, ReadError> {
     match reader.poll_frame(&mut Context::from_waker(&noop_waker())) {
-        Poll::Ready(read) => read,
+        Poll::Ready(read) => Ok(read?.map(|incoming| incoming.frame)),
         Poll::Pending => panic!("pieces are always ready"),
     }
 }
@@ -94,4 +106,51 @@ fn a_frame_over_the_limit_is_refused_by_its_prefix() {
     claim.truncate(4);
     let refused = next(&mut reader([claim]));
     assert!(matches!(refused, Err(ReadError::TooLarge { .. })));
+}
+
+#[test]
+fn a_long_frame_that_has_to_be_waited_for_is_noted_until_the_router_has_it() {
+    let long = frame(5_000);
+    let (head, tail) = long.split_at(100);
+    let pieces = [Some(head.to_vec()), None, Some(tail.to_vec()), None];
+    let reading = reading();
+    let (arrivals, peer) = (reading.arrivals.clone(), reading.peer);
+    let mut reader = FrameReader::new(Pieces(pieces.into()), reading);
+    let waker = noop_waker();
+    let cx = &mut Context::from_waker(&waker);
+    assert!(reader.poll_frame(cx).is_pending());
+    assert_eq!(arrivals.take_changes(), [(peer, true)]);
+    let Poll::Ready(Ok(Some(incoming))) = reader.poll_frame(cx) else {
+        panic!("all of it is there");
+    };
+    assert_eq!(incoming.frame, long);
+    assert!(reader.poll_frame(cx).is_pending());
+    assert_eq!(arrivals.take_changes(), [], "the router does not have it");
+    drop(incoming);
+    assert_eq!(arrivals.take_changes(), [(peer, false)]);
+}
+
+#[test]
+fn a_long_frame_ends_with_its_connection_and_others_are_not_noted() {
+    let head = |len| {
+        let mut head = frame(len);
+        head.truncate(50);
+        [Some(frame(5_000)), Some(head), None]
+    };
+    let waker = noop_waker();
+    let cx = &mut Context::from_waker(&waker);
+    for (len, noted) in [(1_990, false), (3_000, true)] {
+        let reading = reading();
+        let (arrivals, peer) = (reading.arrivals.clone(), reading.peer);
+        let mut reader = FrameReader::new(Pieces(head(len).into()), reading);
+        let Poll::Ready(Ok(Some(whole))) = reader.poll_frame(cx) else {
+            panic!("all of the first is there");
+        };
+        assert!(whole.arrival.is_none(), "nobody waited for it");
+        assert!(reader.poll_frame(cx).is_pending());
+        assert_eq!(!arrivals.take_changes().is_empty(), noted, "{len}");
+        drop(reader);
+        let ended = arrivals.take_changes();
+        assert_eq!(ended.contains(&(peer, false)), noted, "{len}");
+    }
 }

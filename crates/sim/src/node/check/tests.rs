@@ -119,3 +119,34 @@ fn only_so_many_violations_are_kept() {
     }
     assert_eq!(bench.violations.len(), VIOLATIONS_MAX);
 }
+
+fn iwant(data: &'static [u8]) -> Bytes {
+    let mut encoder = Encoder::default();
+    encoder.iwant(&[MessageId::of(&Bytes::from_static(data))]);
+    encoder.finish().unwrap()
+}
+
+/// What the checks say of a frame with `data` that began at 1 s and is whole at 2 s, when something was
+/// asked for at a time.
+fn asked_meanwhile(at_ns: u64, impatiently: u64, data: &[u8]) -> usize {
+    let (mut checks, mut bench) = (Checks::default(), bench());
+    checks.asks(at_ns, impatiently, &iwant(b"asked"));
+    let frame = message_frame(&topic(), data);
+    checks.came(&mut bench, 2 * S, NODE, S + 1..2 * S, &frame);
+    let rule = "nothing is asked for while a copy of it is coming in";
+    assert!(bench.violations.iter().all(|broken| broken.rule == rule));
+    bench.violations.len()
+}
+
+#[test]
+fn asking_for_what_is_coming_in_breaks_a_rule() {
+    assert_eq!(asked_meanwhile(S + S / 2, 0, b"asked"), 1);
+    assert_eq!(asked_meanwhile(S + S / 2, 0, b"else"), 0);
+    assert_eq!(asked_meanwhile(S - 1, 0, b"asked"), 0, "before");
+    assert_eq!(asked_meanwhile(S, 0, b"asked"), 0, "at the same time");
+    assert_eq!(
+        asked_meanwhile(S + S / 2, 1, b"asked"),
+        0,
+        "out of patience"
+    );
+}

@@ -124,6 +124,8 @@ fn a_collection_over_its_bound_breaks_a_rule() {
         cache_bytes: limits.cache_bytes_max.max(limits.frame_bytes_max),
         promises: limits.promises_max,
         deferred: limits.promises_max,
+        // Bounded by the connections that there are.
+        arriving: 0,
         backoffs: limits.backoffs_max,
         departed: limits.retained_peers_max,
         subscriptions_of_a_peer: limits.subscriptions_per_peer_max,

@@ -1,0 +1,110 @@
+//! Long frames that connections have begun to read, by peer: connections note them, the driver tells
+//! the router before it is given anything else, so that nobody is woken for it.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use libp2p::PeerId;
+
+#[derive(Debug, Default)]
+struct Peer {
+    /// Frames that are not whole, or not yet given to the router.
+    frames: u32,
+    /// Whether one of them has begun since the driver looked.
+    begun: bool,
+    /// Whether the driver was told of any.
+    told: bool,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    changed: AtomicBool,
+    peers: Mutex<BTreeMap<PeerId, Peer>>,
+}
+
+/// What all connections and the driver share.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Arrivals(Arc<Shared>);
+
+impl Arrivals {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<PeerId, Peer>> {
+        // Nothing panics while it is held, and a count is whole between calls.
+        self.0.peers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A long frame has begun to come from a peer.
+    pub(crate) fn begin(&self, peer: PeerId) -> Arrival {
+        {
+            let mut peers = self.lock();
+            let of_peer = peers.entry(peer).or_default();
+            of_peer.frames += 1;
+            of_peer.begun = true;
+        }
+        self.0.changed.store(true, Ordering::Release);
+        let arrivals = self.clone();
+        Arrival { arrivals, peer }
+    }
+
+    /// Peers from whom a long frame has begun to come since the last call, and those from whom none
+    /// comes any more.
+    pub(crate) fn take_changes(&self) -> Vec<(PeerId, bool)> {
+        if !self.0.changed.swap(false, Ordering::AcqRel) {
+            return Vec::new();
+        }
+        let mut changes = Vec::new();
+        self.lock().retain(|id, peer| {
+            let is_arriving = peer.frames > 0;
+            let begun = std::mem::take(&mut peer.begun) && is_arriving;
+            if begun || peer.told != is_arriving {
+                peer.told = is_arriving;
+                changes.push((*id, is_arriving));
+            }
+            is_arriving
+        });
+        changes
+    }
+}
+
+/// A long frame that has begun to come. Dropped when the router has it, or with its connection.
+#[derive(Debug)]
+pub(crate) struct Arrival {
+    arrivals: Arrivals,
+    peer: PeerId,
+}
+
+impl Drop for Arrival {
+    fn drop(&mut self) {
+        if let Some(peer) = self.arrivals.lock().get_mut(&self.peer) {
+            peer.frames -= 1;
+        }
+        self.arrivals.0.changed.store(true, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peer_is_named_when_a_frame_begins_and_when_its_last_is_gone() {
+        let (arrivals, peer) = (Arrivals::default(), PeerId::random());
+        assert_eq!(arrivals.take_changes(), []);
+        let first = arrivals.begin(peer);
+        assert_eq!(arrivals.take_changes(), [(peer, true)]);
+        assert_eq!(arrivals.take_changes(), []);
+        let second = arrivals.begin(peer);
+        drop(first);
+        assert_eq!(arrivals.take_changes(), [(peer, true)], "another one");
+        drop(second);
+        assert_eq!(arrivals.take_changes(), [(peer, false)]);
+        assert!(arrivals.lock().is_empty(), "nothing is kept of it");
+    }
+
+    #[test]
+    fn what_came_and_went_between_two_looks_is_not_told() {
+        let (arrivals, peer) = (Arrivals::default(), PeerId::random());
+        drop(arrivals.begin(peer));
+        assert_eq!(arrivals.take_changes(), []);
+    }
+}

@@ -1,0 +1,38 @@
+//! What is coming in is not asked for.
+
+use std::time::Duration;
+
+use undertone_gossip::StrategyKind;
+use undertone_sim::scenario::Topology;
+
+use crate::support::{SEED, have_all, outcome, with_messages};
+
+/// Ids asked for, and copies of 50 KB that came for nothing, where the mesh is told of messages rather
+/// than sent them and nobody has any patience but with what is coming in.
+fn asked_and_wasted(transfer_wait: Duration) -> (u64, u64) {
+    let mut scenario = with_messages(30, 10);
+    scenario.topology = Topology::Dials(8);
+    scenario.traffic.payload_bytes = vec![50_000];
+    scenario.relay.protocol = undertone_gossip::LARGE_MESSAGES_ID.to_owned();
+    let gossip = &mut scenario.relay.gossip;
+    gossip.strategy = StrategyKind::Reduced;
+    gossip.large.iwant_delay = Duration::ZERO;
+    gossip.large.transfer_wait = transfer_wait;
+    let outcome = outcome(&scenario, SEED, 1);
+    assert_eq!(outcome.violations, []);
+    assert!(have_all(&outcome, 0..30));
+    let asked = outcome.nodes.iter().map(|node| node.iwant.count).sum();
+    let copies: u64 = outcome.nodes.iter().map(|node| node.messages.count).sum();
+    (asked, copies - 29 * 10)
+}
+
+#[test]
+fn waiting_for_what_comes_in_saves_requests_and_copies() {
+    let patient = asked_and_wasted(Duration::from_secs(3));
+    let impatient = asked_and_wasted(Duration::ZERO);
+    assert!(patient.0 > 0, "some copies never come by themselves");
+    assert!(
+        patient.0 < impatient.0 && patient.1 < impatient.1,
+        "{patient:?}, not fewer than {impatient:?}"
+    );
+}
