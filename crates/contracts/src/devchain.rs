@@ -16,6 +16,7 @@ use crate::account::{Account, reader};
 use crate::error::ChainError;
 
 mod control;
+mod install;
 #[cfg(test)]
 mod tests;
 
@@ -59,6 +60,12 @@ pub enum DevChainError {
          the PATH, or name it in {ANVIL_VARIABLE}"
     )]
     NotFound,
+    /// `npm ci` did not bring it.
+    #[error("`npm ci` in contracts/ failed, which would have brought anvil; it said: {said}")]
+    Install {
+        /// What it said.
+        said: String,
+    },
     /// The variable names something else.
     #[error(
         "{ANVIL_VARIABLE} names {program}, where there is no file: name anvil itself, or unset it \
@@ -106,7 +113,22 @@ impl DevChain {
     /// # Errors
     /// [`DevChainError`], which says how to get the program.
     pub fn start(options: &DevChainOptions) -> Result<Self, DevChainError> {
-        let program = find()?;
+        Self::start_program(find()?, options)
+    }
+
+    /// As [`Self::start`], but where the program is not there and the sources and npm are, `npm ci`
+    /// in `contracts/` brings it first; `installing` is called before that.
+    ///
+    /// # Errors
+    /// [`DevChainError`], which says how to get the program.
+    pub fn start_or_install(
+        options: &DevChainOptions,
+        installing: impl FnOnce(),
+    ) -> Result<Self, DevChainError> {
+        Self::start_program(install::find_or_install(installing)?, options)
+    }
+
+    fn start_program(program: PathBuf, options: &DevChainOptions) -> Result<Self, DevChainError> {
         let mut command = Command::new("sh");
         command.args(["-c", LEASH, "sh"]).arg(&program);
         command.args(["--host", "127.0.0.1", "--port", "0"]);

@@ -9,6 +9,7 @@ pub(crate) mod rln;
 pub(crate) mod sim;
 pub(crate) mod testbed;
 
+mod anvil;
 mod chain;
 mod failure;
 mod output;

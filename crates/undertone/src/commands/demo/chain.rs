@@ -14,6 +14,7 @@ use undertone_membership::evm::{Contract, EvmConfig, EvmError, EvmRegistry, Heal
 use undertone_membership::{MemberIndex, Registry, RegistryError};
 use undertone_rln::{Fr, RecoveredSecret};
 
+use super::super::anvil;
 use super::DemoError;
 use super::network::Network;
 use super::progress::Progress;
@@ -88,7 +89,7 @@ impl OnChain {
     /// Starts the chain, deploys, and begins to follow; `window` roots are accepted.
     pub(crate) async fn start(window: usize) -> Result<Self, OnChainError> {
         let options = DevChainOptions::default();
-        let chain = DevChain::start(&options)?;
+        let chain = anvil::start(&options)?;
         let owner = chain.account(OWNER)?;
         // The demo's members have limits below those of the contract in use.
         let terms = Terms {

@@ -3,9 +3,11 @@
 use std::fmt::Display;
 use std::time::{Duration, Instant};
 
-use undertone_contracts::{DevChain, DevChainError, DevChainOptions, crowd};
+use undertone_contracts::{DevChainError, DevChainOptions, crowd};
 use undertone_lab::experiment::{MachineError, SyncRun};
 use undertone_membership::evm::{Contract, EvmConfig, EvmRegistry, Health};
+
+use super::super::super::anvil;
 
 const WHAT: &str = "following a chain";
 /// Roots that are accepted, as the networks have it.
@@ -15,7 +17,7 @@ const LIMIT: Duration = Duration::from_secs(300);
 
 pub(super) fn run(members: u32) -> Result<SyncRun, MachineError> {
     let options = DevChainOptions::default();
-    let chain = DevChain::start(&options).map_err(unavailable)?;
+    let chain = anvil::start(&options).map_err(unavailable)?;
     let runtime = tokio::runtime::Runtime::new().map_err(failed)?;
     let filled = runtime.block_on(async {
         let address = crowd(&chain, u64::from(members), |_| {}).await?;
