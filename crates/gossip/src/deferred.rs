@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use crate::peers::PeerState;
 use crate::router::Router;
 use crate::time::Time;
 use crate::types::{MessageId, PeerIx};
@@ -147,13 +148,19 @@ impl Router {
             let room = self.promises.room() > asking.values().map(Vec::len).sum();
             // Until a request under way has ended, those who could be asked next are kept.
             let now = room && !self.promises.is_asked(&id, in_flight_max);
+            let mut used_up = Vec::new();
             while now && let Some(peer) = holders.pop_front() {
-                if self.may_ask(peer) && self.promises.may_ask(&id, peer, in_flight_max) {
-                    asking.entry(peer).or_default().push(id);
+                if !self.is_heard(peer) || !self.promises.may_ask(&id, peer, in_flight_max) {
+                    continue;
+                }
+                let asked = asking.entry(peer).or_default();
+                if self.has_budget(peer, asked.len()) {
+                    asked.push(id);
                     break;
                 }
+                used_up.push(peer);
             }
-            for peer in holders {
+            for peer in holders.into_iter().chain(used_up) {
                 self.deferred.add(id, peer, retry);
             }
         }
@@ -165,10 +172,14 @@ impl Router {
         }
     }
 
-    fn may_ask(&self, peer: PeerIx) -> bool {
+    fn is_heard(&self, peer: PeerIx) -> bool {
+        self.peers.get(peer).is_some() && self.scores.score(peer) >= self.config.thresholds.gossip
+    }
+
+    /// Whether one more id may be asked of the peer, `asking` not being counted yet.
+    fn has_budget(&self, peer: PeerIx, asking: usize) -> bool {
         let max = self.config.limits.iwant_ids_per_heartbeat_max;
-        let budget = |state: &crate::peers::PeerState| state.used.iwant_ids < max;
-        self.peers.get(peer).is_some_and(budget)
-            && self.scores.score(peer) >= self.config.thresholds.gossip
+        let used = |state: &PeerState| state.used.iwant_ids + asking;
+        self.peers.get(peer).is_some_and(|state| used(state) < max)
     }
 }

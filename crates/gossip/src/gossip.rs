@@ -72,7 +72,7 @@ impl Router {
         }
         let budget = limits
             .iwant_ids_per_heartbeat_max
-            .saturating_sub(state.used.iwant_ids)
+            .saturating_sub(state.used.iwant_ids + state.used.waiting_ids)
             .min(self.promises.room());
         let in_flight_max = self.config.iwant_in_flight_max;
         let mut wanted = Vec::new();
@@ -92,6 +92,9 @@ impl Router {
         let delay = self.config.large.iwant_delay;
         if delay.is_zero() && self.arriving_until().is_none() {
             return self.ask(peer, &wanted);
+        }
+        if let Some(state) = self.peers.get_busy(peer) {
+            state.used.waiting_ids += wanted.len();
         }
         let when = self.ask_in(delay);
         for id in wanted {

@@ -33,7 +33,10 @@ pub(crate) struct PeerState {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Budget {
     pub(crate) ihave_messages: usize,
+    /// Ids asked for.
     pub(crate) iwant_ids: usize,
+    /// Ids that were heard of and left to be asked for later.
+    pub(crate) waiting_ids: usize,
     pub(crate) idontwant_ids: usize,
 }
 

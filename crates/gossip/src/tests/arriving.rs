@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::raw;
 use super::solo::{Solo, TOPIC, peer, said, scored};
-use crate::{Config, Input, MessageId, PeerIx};
+use crate::{Config, Input, MessageId, Output, PeerIx};
 
 const WANTED: &[u8] = b"wanted";
 
@@ -130,6 +130,29 @@ fn peers_whose_gossip_is_not_heard_hold_nothing_up() {
     solo.set_score(1, -11.0);
     solo.input(arriving(1, true));
     assert_eq!(said(&solo.frame(0, ihave()), 0).iwant, ids());
+}
+
+/// Ids that wait are counted when they are heard of, and again when they are asked for.
+#[test]
+fn waiting_widens_no_budget() {
+    let mut config = Config::waku();
+    config.limits.iwant_ids_per_heartbeat_max = 10;
+    let mut solo = solo(config);
+    let asked = |outputs: &[Output]| said(outputs, 0).iwant.len();
+    solo.input(arriving(1, true));
+    for turn in 0..3 {
+        let ids = raw::made_up_ids(turn * 7, 7);
+        solo.frame(0, raw::ihave(TOPIC, &ids));
+    }
+    assert_eq!(solo.router.usage().deferred, 10, "what may be heard");
+    solo.heartbeat();
+    let ids = raw::made_up_ids(100, 7);
+    solo.frame(0, raw::ihave(TOPIC, &ids));
+    assert_eq!(solo.router.usage().deferred, 17);
+    let first = solo.input(arriving(1, false));
+    assert_eq!(asked(&first), 10, "this heartbeat's");
+    let next = solo.advance_ms(3_000);
+    assert_eq!(asked(&next), 7, "and the others in the next ones");
 }
 
 #[test]
