@@ -3,7 +3,7 @@
 use std::io;
 
 use thiserror::Error;
-use undertone_link::packet::ConfigError;
+use undertone_link::packet::{ApiMisuse, ConfigError};
 
 /// A testbed that could not be started, or ended early.
 #[derive(Debug, Error)]
@@ -12,6 +12,9 @@ pub enum TestbedError {
     /// The description of the network is wrong.
     #[error("the network cannot be built: {0}")]
     Config(#[from] ConfigError),
+    /// A change names what is not there.
+    #[error("the network cannot be changed: {0}")]
+    Change(#[from] ApiMisuse),
     /// A thread that should hold a namespace or pump packets ended by a panic.
     #[error("the thread of {what} is gone")]
     Gone {

@@ -3,6 +3,7 @@
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::{Command, Stdio};
+use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
@@ -10,7 +11,7 @@ use std::time::Instant;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
 use tun_rs::SyncDevice;
-use undertone_link::packet::{Input, Network, Output, Why};
+use undertone_link::packet::{ApiMisuse, Change, Input, Network, Output, Why};
 
 use crate::error::TestbedError;
 use crate::host::{MTU_BYTES, index_of};
@@ -31,7 +32,7 @@ const NS_PER_S: u64 = 1_000_000_000;
 pub struct PumpReport {
     /// Packets handed to their receivers.
     pub delivered: u64,
-    /// Packets lost on a path, as the paths say.
+    /// Packets lost on a path, by a host, or at a cut.
     pub lost: u64,
     /// Packets dropped by a queue that was full or late.
     pub queue_dropped: u64,
@@ -55,7 +56,9 @@ impl PumpReport {
 /// A running pump; it stops when dropped.
 #[derive(Debug)]
 pub(crate) struct Pump {
-    stop: Arc<OwnedFd>,
+    orders: Sender<Order>,
+    /// Written to after each order.
+    wake: Arc<OwnedFd>,
     report: Arc<Mutex<PumpReport>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -66,8 +69,9 @@ impl Pump {
         devices: Vec<SyncDevice>,
     ) -> Result<Self, TestbedError> {
         let system = |what| move |source| TestbedError::System { what, source };
-        let stop = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
-        let stop = Arc::new(stop.map_err(io::Error::from).map_err(system("eventfd"))?);
+        let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
+        let wake = Arc::new(wake.map_err(io::Error::from).map_err(system("eventfd"))?);
+        let (orders, inbox) = mpsc::channel();
         let report = Arc::new(Mutex::new(PumpReport::default()));
         let mut works = Works {
             network,
@@ -75,12 +79,14 @@ impl Pump {
             began: Instant::now(),
             free: Vec::new(),
             report: PumpReport::default(),
+            inbox,
         };
-        let (stopped, shared) = (Arc::clone(&stop), Arc::clone(&report));
+        let (woken, shared) = (Arc::clone(&wake), Arc::clone(&report));
         let thread = thread::Builder::new().name("pump".to_owned());
-        let thread = thread.spawn(move || works.run(&stopped, &shared));
+        let thread = thread.spawn(move || works.run(&woken, &shared));
         Ok(Self {
-            stop,
+            orders,
+            wake,
             report,
             thread: Some(thread.map_err(system("cannot start the pump's thread"))?),
         })
@@ -89,12 +95,36 @@ impl Pump {
     pub(crate) fn report(&self) -> PumpReport {
         *self.report.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Changes the network, and returns once it has changed.
+    pub(crate) fn change(&self, change: Change) -> Result<(), TestbedError> {
+        let gone = |()| TestbedError::Gone { what: "the pump" };
+        let (reply, done) = mpsc::sync_channel(1);
+        self.order(Order::Change(change, reply)).map_err(gone)?;
+        let done = done.recv().map_err(|_| gone(()))?;
+        Ok(done?)
+    }
+
+    /// An error when the thread has ended.
+    fn order(&self, order: Order) -> Result<(), ()> {
+        self.orders.send(order).map_err(drop)?;
+        // An eventfd refuses only what would take its counter beyond 64 bits.
+        let _ = rustix::io::write(&*self.wake, &1_u64.to_ne_bytes());
+        Ok(())
+    }
+}
+
+/// What the pump's thread is told.
+#[derive(Debug)]
+enum Order {
+    Change(Change, SyncSender<Result<(), ApiMisuse>>),
+    Stop,
 }
 
 impl Drop for Pump {
     fn drop(&mut self) {
-        // An eventfd refuses only what would take its counter beyond 64 bits.
-        let _ = rustix::io::write(&*self.stop, &1_u64.to_ne_bytes());
+        // A thread that has ended needs no order.
+        let _ = self.order(Order::Stop);
         if let Some(thread) = self.thread.take() {
             drop(thread.join());
         }
@@ -109,11 +139,12 @@ struct Works {
     /// Buffers to use again.
     free: Vec<Vec<u8>>,
     report: PumpReport,
+    inbox: Receiver<Order>,
 }
 
 impl Works {
     /// Until told to stop.
-    fn run(&mut self, stop: &OwnedFd, shared: &Mutex<PumpReport>) {
+    fn run(&mut self, wake: &OwnedFd, shared: &Mutex<PumpReport>) {
         go_first();
         let mut ready = vec![true; self.devices.len()];
         loop {
@@ -129,20 +160,39 @@ impl Works {
                 .iter()
                 .map(|device| PollFd::new(device, PollFlags::IN))
                 .collect();
-            fds.push(PollFd::new(stop, PollFlags::IN));
+            fds.push(PollFd::new(wake, PollFlags::IN));
             match poll(&mut fds, self.timeout().as_ref()) {
                 Ok(_) | Err(Errno::INTR) => {}
                 // The descriptors are ours and open, so only memory can be missing.
                 Err(_) => return,
             }
             let came = |fd: &PollFd<'_>| fd.revents().contains(PollFlags::IN);
-            if fds.last().is_some_and(came) {
-                return;
-            }
+            let is_told = fds.last().is_some_and(came);
             for (ready, fd) in ready.iter_mut().zip(&fds) {
                 *ready = came(fd);
             }
+            if is_told && !self.obey(wake) {
+                return;
+            }
         }
+    }
+
+    /// Does what it was told; false: it is to stop.
+    fn obey(&mut self, wake: &OwnedFd) -> bool {
+        // Before the orders are taken: one that comes later wakes anew. It is readable, so this ends.
+        let _ = rustix::io::read(wake, &mut [0; 8]);
+        while let Ok(order) = self.inbox.try_recv() {
+            match order {
+                Order::Stop => return false,
+                Order::Change(change, reply) => {
+                    let now_ns = self.now_ns();
+                    let done = self.network.handle(now_ns, Input::Change(change));
+                    // Whoever asked may be gone.
+                    let _ = reply.send(done);
+                }
+            }
+        }
+        true
     }
 
     fn now_ns(&self) -> u64 {
@@ -202,7 +252,7 @@ impl Works {
                 }
                 Output::Dropped(dropped) => {
                     match dropped.why {
-                        Why::Lost => self.report.lost += 1,
+                        Why::Lost | Why::Cut => self.report.lost += 1,
                         Why::Full(_) | Why::Late(_) => self.report.queue_dropped += 1,
                     }
                     dropped.packet

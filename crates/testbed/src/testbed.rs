@@ -1,6 +1,6 @@
 //! Hosts and the network between them.
 
-use undertone_link::packet::{HostConfig, Network, Paths};
+use undertone_link::packet::{Change, HostConfig, Network, Paths};
 
 use crate::error::TestbedError;
 use crate::host::{Congestion, Host, MAX_HOSTS, Tcp};
@@ -65,5 +65,15 @@ impl Testbed {
     /// What became of the packets so far, and how late they were.
     pub fn report(&self) -> PumpReport {
         self.pump.report()
+    }
+
+    /// Changes the network, and returns once it has changed.
+    ///
+    /// # Errors
+    ///
+    /// When the change names a host that is not there or a probability above one, or the thread of
+    /// the network has ended.
+    pub fn change(&self, change: Change) -> Result<(), TestbedError> {
+        self.pump.change(change)
     }
 }

@@ -6,7 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use undertone_link::packet::{HostConfig, LinkConfig, Path, Paths, Rate};
+use undertone_link::packet::{Change, HostConfig, LinkConfig, Path, Paths, Rate};
 use undertone_testbed::kernel::{Case, measure};
 use undertone_testbed::{Congestion, Testbed, TestbedConfig, TestbedError, can_run};
 
@@ -151,4 +151,48 @@ fn a_congestion_control_that_is_not_allowed_is_named() {
         };
         assert_eq!(value, congestion.name());
     }
+}
+
+#[test]
+fn a_cut_holds_packets_up_until_it_is_healed() {
+    allowed();
+    let testbed = Testbed::start(&config(2)).unwrap();
+    let [client, server] = testbed.hosts() else {
+        panic!("two hosts were asked for");
+    };
+    let at = server.address();
+    let (listening, ready) = mpsc::sync_channel(1);
+    let serving = server.spawn(move || {
+        let listener = TcpListener::bind((at, 4001)).unwrap();
+        listening.send(()).unwrap();
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut said = [0; 5];
+        stream.read_exact(&mut said).unwrap();
+        (said, Instant::now())
+    });
+    ready.recv().unwrap();
+    let connecting = client.spawn(move || TcpStream::connect((at, 4001)).unwrap());
+    let mut stream = connecting.unwrap().join().unwrap();
+    let cut = Change::Cut {
+        cut: 0,
+        hosts: vec![0],
+    };
+    testbed.change(cut).unwrap();
+    stream.write_all(b"hello").unwrap();
+    while testbed.report().lost == 0 {
+        std::thread::yield_now();
+    }
+    let healed = Instant::now();
+    testbed.change(Change::Heal { cut: 0 }).unwrap();
+    let (said, heard) = serving.unwrap().join().unwrap();
+    assert_eq!(&said, b"hello");
+    assert!(heard > healed);
+}
+
+#[test]
+fn a_change_of_a_host_that_is_not_there_is_an_error() {
+    allowed();
+    let testbed = Testbed::start(&config(2)).unwrap();
+    let error = testbed.change(Change::Hold { host: 2 }).unwrap_err();
+    assert!(error.to_string().contains("there is no host 2"), "{error}");
 }

@@ -10,12 +10,15 @@
 //! never looked at. [`Network`] is driven like the other machines of this workspace: `handle`, then
 //! `poll` until nothing is left, then again no later than `next_timeout`.
 //!
+//! Rates, losses and cuts change while it runs ([`Change`]).
+//!
 //! Events happen at the moments they are due, not when the driver calls: a driver that is late (a
 //! real clock always is) delays what it delivers but not what the network does meanwhile.
 //!
 //! Not modelled: the content of packets, link layers, corruption, duplication, queues inside the
 //! path (put them at the hosts).
 
+mod change;
 mod codel;
 mod config;
 mod network;
@@ -28,6 +31,7 @@ mod shaper;
 #[cfg(test)]
 mod tests;
 
+pub use change::Change;
 pub use config::{CoDel, ConfigError, Discipline, HostConfig, LinkConfig, Rate};
 pub use network::{ApiMisuse, Dropped, Input, Network, Output, Side, Why};
 pub use path::{Jitter, Order, Path, Paths};

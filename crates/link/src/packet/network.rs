@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 use thiserror::Error;
 
+use super::change::{Change, Cuts};
 use super::config::{ConfigError, HostConfig};
 use super::path::{Arrivals, Paths};
-use super::rng::Rng;
+use super::rng::{MILLION, Rng};
 use super::shaper::{Offered, Shaper};
 
 /// Something that happens to the network.
@@ -24,6 +25,8 @@ pub enum Input<P> {
         /// The driver's handle, given back as it is.
         packet: P,
     },
+    /// The network becomes another one.
+    Change(Change),
     /// Time has passed.
     Tick,
 }
@@ -62,8 +65,10 @@ pub struct Dropped<P> {
 /// What dropped a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Why {
-    /// Loss on the path.
+    /// Loss on the path, or of what the sender sends.
     Lost,
+    /// The network is cut between the two.
+    Cut,
     /// A queue had no room.
     Full(Side),
     /// CoDel, because the queue had been too long for too long.
@@ -99,6 +104,12 @@ pub enum ApiMisuse {
         /// How many there are.
         hosts: usize,
     },
+    /// A probability above one.
+    #[error("a probability of {ppm} in a million is over one: give at most 1000000")]
+    Probability {
+        /// What was given, in millionths.
+        ppm: u32,
+    },
 }
 
 /// A packet on its way.
@@ -114,6 +125,10 @@ struct Transit<P> {
 struct Host<P> {
     uplink: Shaper<Transit<P>>,
     downlink: Shaper<Transit<P>>,
+    /// How many in a million of the packets it sends are lost, beside what paths lose.
+    loss_ppm: u32,
+    /// What has left its uplink since it was held; none: it is not.
+    held: Option<Vec<Transit<P>>>,
 }
 
 /// What is due. The derived order decides nothing: `Due::seq` differs.
@@ -138,6 +153,7 @@ struct Due {
 pub struct Network<P> {
     hosts: Vec<Host<P>>,
     paths: Paths,
+    cuts: Cuts,
     /// Only pairs that have exchanged packets.
     arrivals: BTreeMap<(u32, u32), Arrivals>,
     rng: Rng,
@@ -163,10 +179,13 @@ impl<P> Network<P> {
         let host = |config: &HostConfig| Host {
             uplink: Shaper::new(&config.uplink),
             downlink: Shaper::new(&config.downlink),
+            loss_ppm: 0,
+            held: None,
         };
         Ok(Self {
             hosts: hosts.iter().map(host).collect(),
             paths,
+            cuts: Cuts::default(),
             arrivals: BTreeMap::new(),
             rng: Rng::new(seed),
             now_ns: 0,
@@ -191,27 +210,75 @@ impl<P> Network<P> {
             });
         }
         self.advance(now_ns);
-        let Input::Packet {
-            from,
-            to,
-            len_bytes,
-            packet,
-        } = input
-        else {
-            return Ok(());
-        };
-        let hosts = self.hosts.len();
-        if let Some(host) = [from, to].into_iter().find(|host| *host as usize >= hosts) {
-            return Err(ApiMisuse::UnknownHost { host, hosts });
+        match input {
+            Input::Tick => Ok(()),
+            Input::Change(change) => self.change(now_ns, change),
+            Input::Packet {
+                from,
+                to,
+                len_bytes,
+                packet,
+            } => {
+                self.check_hosts(&[from, to])?;
+                let transit = Transit {
+                    from,
+                    to,
+                    len_bytes,
+                    packet,
+                };
+                self.offer(now_ns, from, Side::Uplink, transit);
+                Ok(())
+            }
         }
-        let transit = Transit {
-            from,
-            to,
-            len_bytes,
-            packet,
-        };
-        self.offer(now_ns, from, Side::Uplink, transit);
+    }
+
+    fn change(&mut self, now_ns: u64, change: Change) -> Result<(), ApiMisuse> {
+        match change {
+            Change::Rates {
+                host,
+                uplink,
+                downlink,
+            } => {
+                self.check_hosts(&[host])?;
+                for (side, rate) in [(Side::Uplink, uplink), (Side::Downlink, downlink)] {
+                    for transit in self.link(host, side).set_rate(rate) {
+                        self.passed(now_ns, side, transit);
+                    }
+                }
+            }
+            Change::Loss { host, ppm } => {
+                self.check_hosts(&[host])?;
+                if ppm > MILLION {
+                    return Err(ApiMisuse::Probability { ppm });
+                }
+                self.hosts[host as usize].loss_ppm = ppm;
+            }
+            Change::Cut { cut, hosts } => {
+                self.check_hosts(&hosts)?;
+                self.cuts.cut(cut, hosts);
+            }
+            Change::Heal { cut } => self.cuts.heal(cut),
+            Change::Hold { host } => {
+                self.check_hosts(&[host])?;
+                self.hosts[host as usize].held.get_or_insert_default();
+            }
+            Change::Release { host } => {
+                self.check_hosts(&[host])?;
+                let held = self.hosts[host as usize].held.take();
+                for transit in held.into_iter().flatten() {
+                    self.passed(now_ns, Side::Uplink, transit);
+                }
+            }
+        }
         Ok(())
+    }
+
+    fn check_hosts(&self, named: &[u32]) -> Result<(), ApiMisuse> {
+        let hosts = self.hosts.len();
+        match named.iter().find(|host| **host as usize >= hosts) {
+            Some(host) => Err(ApiMisuse::UnknownHost { host: *host, hosts }),
+            None => Ok(()),
+        }
     }
 
     /// The next thing to do.
@@ -224,12 +291,12 @@ impl<P> Network<P> {
         self.due.peek().map(|Reverse(due)| due.at_ns)
     }
 
-    /// Packets inside: in queues, being sent, on paths.
+    /// Packets inside: in queues, being sent, held, on paths.
     pub fn held(&self) -> usize {
-        let links = self
-            .hosts
-            .iter()
-            .map(|host| host.uplink.len() + host.downlink.len());
+        let links = self.hosts.iter().map(|host| {
+            let held = host.held.as_ref().map_or(0, Vec::len);
+            host.uplink.len() + host.downlink.len() + held
+        });
         links.sum::<usize>() + self.flying.len()
     }
 
@@ -243,6 +310,11 @@ impl<P> Network<P> {
                 Event::Arrives => {
                     let transit = self.flying.remove(&due.seq);
                     let transit = transit.expect("put there with this arrival, removed only here");
+                    if self.cuts.are_apart(transit.from, transit.to) {
+                        self.outputs
+                            .push_back(drop_of(due.at_ns, Why::Cut, transit));
+                        continue;
+                    }
                     self.offer(due.at_ns, transit.to, Side::Downlink, transit);
                 }
             }
@@ -292,6 +364,13 @@ impl<P> Network<P> {
             self.outputs
                 .push_back(Output::Deliver { to, at_ns, packet });
             return;
+        }
+        let sender = &mut self.hosts[transit.from as usize];
+        if let Some(held) = &mut sender.held {
+            return held.push(transit);
+        }
+        if self.rng.happens(sender.loss_ppm) {
+            return self.outputs.push_back(drop_of(now_ns, Why::Lost, transit));
         }
         let path = self.paths.between(transit.from, transit.to);
         let arrivals = self.arrivals.entry((transit.from, transit.to)).or_default();

@@ -66,6 +66,12 @@ impl<T> Queue<T> {
         head.map(|head| (head.len_bytes, head.item))
     }
 
+    /// All that waits, first in, first out.
+    pub(super) fn drain(&mut self) -> Vec<T> {
+        self.bytes = 0;
+        self.waiting.drain(..).map(|waiting| waiting.item).collect()
+    }
+
     pub(super) fn len(&self) -> usize {
         self.waiting.len()
     }

@@ -19,15 +19,24 @@ pub(super) struct Pacer {
 impl Pacer {
     /// None for a link without a rate.
     pub(super) fn new(config: &LinkConfig) -> Option<Self> {
-        let rate = config.rate?;
-        let burst_ns = u128::from(config.burst_bytes) * u128::from(NS_PER_S)
-            / u128::from(rate.as_bytes_per_s());
-        Some(Self {
+        Some(Self::of(config.rate?, config.burst_bytes))
+    }
+
+    pub(super) fn of(rate: Rate, burst_bytes: u32) -> Self {
+        Self {
             rate,
-            burst_ns: u64::try_from(burst_ns).unwrap_or(u64::MAX),
+            burst_ns: burst_ns(rate, burst_bytes),
             caught_up_ns: 0,
             carry: 0,
-        })
+        }
+    }
+
+    /// What is taken from now on takes another rate.
+    pub(super) fn set_rate(&mut self, rate: Rate, burst_bytes: u32) {
+        self.rate = rate;
+        self.burst_ns = burst_ns(rate, burst_bytes);
+        // It counts in parts of the old rate; less than a nanosecond.
+        self.carry = 0;
     }
 
     /// Takes a packet at `now_ns`, when the one before has left, and says when it leaves.
@@ -44,4 +53,9 @@ impl Pacer {
         self.carry = work % rate;
         self.caught_up_ns.max(now_ns)
     }
+}
+
+fn burst_ns(rate: Rate, burst_bytes: u32) -> u64 {
+    let ns = u128::from(burst_bytes) * u128::from(NS_PER_S) / u128::from(rate.as_bytes_per_s());
+    u64::try_from(ns).unwrap_or(u64::MAX)
 }

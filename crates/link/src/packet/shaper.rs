@@ -1,6 +1,6 @@
 //! One direction of a host's link: a queue, and the packet that is being sent.
 
-use super::config::LinkConfig;
+use super::config::{LinkConfig, Rate};
 use super::queue::Queue;
 use super::rate::Pacer;
 
@@ -9,6 +9,7 @@ pub(super) struct Shaper<T> {
     queue: Queue<T>,
     /// None: no limit of rate, and nothing ever waits.
     pacer: Option<Pacer>,
+    burst_bytes: u32,
     sending: Option<T>,
 }
 
@@ -30,6 +31,7 @@ impl<T> Shaper<T> {
         Self {
             queue: Queue::new(config),
             pacer: Pacer::new(config),
+            burst_bytes: config.burst_bytes,
             sending: None,
         }
     }
@@ -62,6 +64,20 @@ impl<T> Shaper<T> {
             _ => None,
         };
         (left, until_ns)
+    }
+
+    /// From now on packets take another rate. The one that is being sent ends as it began. Returns what
+    /// leaves at once, because nothing waits on a link without a rate.
+    pub(super) fn set_rate(&mut self, rate: Option<Rate>) -> Vec<T> {
+        match (rate, &mut self.pacer) {
+            (None, _) => {
+                self.pacer = None;
+                return self.queue.drain();
+            }
+            (Some(rate), Some(pacer)) => pacer.set_rate(rate, self.burst_bytes),
+            (Some(rate), none) => *none = Some(Pacer::of(rate, self.burst_bytes)),
+        }
+        Vec::new()
     }
 
     /// Packets inside.

@@ -1,5 +1,6 @@
 //! The network in virtual time.
 
+mod changes;
 mod codel;
 mod conservation;
 mod links;
