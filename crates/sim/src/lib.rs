@@ -19,5 +19,5 @@ mod topology;
 mod world;
 
 pub use outcome::{Outcome, Progress};
-pub use run::{Options, Plan, SimError, run};
+pub use run::{Dial, Options, Plan, SimError, run};
 pub use scenario::Scenario;

@@ -4,7 +4,7 @@ mod plan;
 mod result;
 mod settled;
 
-pub use settled::Plan;
+pub use settled::{Dial, Plan};
 
 use crate::outcome::{Outcome, Progress};
 use crate::scenario::Scenario;

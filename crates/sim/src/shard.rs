@@ -67,8 +67,7 @@ impl Shard {
             if matches!(fault.kind, FaultKind::Join | FaultKind::Partition { .. }) {
                 continue;
             }
-            let first = world.scenario.nodes.saturating_sub(fault.nodes);
-            for node in first..world.scenario.nodes {
+            for node in world.afflicted(fault) {
                 plan(self, fault.at_ns, node, What::Fault(number));
             }
         }

@@ -1,6 +1,7 @@
 //! What all nodes of a run share and nobody changes.
 
 use std::num::NonZeroU16;
+use std::ops::Range;
 
 use undertone_gossip::Features;
 use undertone_link as link;
@@ -10,7 +11,7 @@ use undertone_rln::{Generation, NullifierLimits, Policy, RlnIdentifier};
 
 use crate::outcome::Message;
 use crate::run::SimError;
-use crate::scenario::{Delay, Dialling, FaultKind, Qdisc, Scenario, TcpProfile};
+use crate::scenario::{Delay, Dialling, Fault, FaultKind, Qdisc, Scenario, TcpProfile};
 use crate::seeds::Rng;
 use crate::topology::End;
 
@@ -159,20 +160,50 @@ impl World {
     /// When a connection is ready for frames at both ends: after both nodes have started, and after
     /// those that the dialler made before.
     pub(crate) fn connected_ns(&self, node: u32, end: &End) -> u64 {
+        let takes_ns = self.connecting_ns(node, end.remote);
+        self.dialled_ns(node, end).saturating_add(takes_ns)
+    }
+
+    /// When the dialler of a connection begins to make it.
+    pub(crate) fn dialled_ns(&self, node: u32, end: &End) -> u64 {
         let (from, to) = if end.outbound {
             (node, end.remote)
         } else {
             (end.remote, node)
         };
-        let round_trip_ns = self.delay_ns(from, to) + self.delay_ns(to, from);
-        let takes_ns = CONNECTING_ROUND_TRIPS * round_trip_ns;
         let before = match self.scenario.dialling {
             Dialling::AtOnce => 0,
             Dialling::OneByOne => u64::from(end.dialled_before),
         };
         let starts_ns = [from, to].map(|node| self.starts_ns[node as usize]);
-        let dialled_ns = starts_ns[0].saturating_add(before * takes_ns);
-        dialled_ns.max(starts_ns[1]).saturating_add(takes_ns)
+        let turn_ns = starts_ns[0].saturating_add(before * self.connecting_ns(from, to));
+        turn_ns.max(starts_ns[1])
+    }
+
+    fn connecting_ns(&self, a: u32, b: u32) -> u64 {
+        CONNECTING_ROUND_TRIPS * (self.delay_ns(a, b) + self.delay_ns(b, a))
+    }
+
+    /// The nodes that a fault happens to.
+    pub(crate) fn afflicted(&self, fault: &Fault) -> Range<u32> {
+        self.scenario.nodes.saturating_sub(fault.nodes)..self.scenario.nodes
+    }
+
+    /// When a node crashes or leaves, if it does. What happens to a node before it has started leaves it
+    /// as it is.
+    pub(crate) fn ends_ns(&self, node: u32) -> Option<u64> {
+        let starts_ns = self.starts_ns[node as usize];
+        let ends = self.scenario.faults.iter().filter(|fault| {
+            matches!(fault.kind, FaultKind::Crash { .. } | FaultKind::Leave)
+                && self.afflicted(fault).contains(&node)
+                && fault.at_ns >= starts_ns
+        });
+        ends.map(|fault| fault.at_ns).min()
+    }
+
+    /// Deliveries that a network without faults would make.
+    pub(crate) fn expected(&self) -> u64 {
+        self.messages.len() as u64 * u64::from(self.scenario.nodes - 1)
     }
 
     /// Until when nothing passes between two nodes.

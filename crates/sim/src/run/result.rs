@@ -20,7 +20,6 @@ pub(super) fn collect(world: &World, mut shards: Vec<Shard>) -> Outcome {
     violations.sort_by_key(|v| (v.at_ns, v.node));
     let mut nodes: Vec<_> = shards.iter().flat_map(|shard| &shard.nodes).collect();
     nodes.sort_by_key(|node| node.id);
-    let receivers = u64::from(world.scenario.nodes - 1);
     let mut trace = Sha256::new();
     for node in &nodes {
         trace.update(node.trace.to_le_bytes());
@@ -29,7 +28,7 @@ pub(super) fn collect(world: &World, mut shards: Vec<Shard>) -> Outcome {
         seed: world.seed,
         virtual_ns: world.end_ns,
         events,
-        expected: world.messages.len() as u64 * receivers,
+        expected: world.expected(),
         messages: world.messages.clone(),
         deliveries: deliveries(world, &nodes),
         nodes: nodes.iter().map(|node| counters(node)).collect(),

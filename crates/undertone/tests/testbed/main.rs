@@ -3,5 +3,6 @@
 //! an unprivileged user namespace.
 
 mod clean_up;
+mod faults;
 mod runs;
 mod support;

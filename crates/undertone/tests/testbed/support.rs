@@ -32,8 +32,13 @@ drain_s = 2
 
 /// The program with the scenario, its temporary files below `folder`.
 pub(crate) fn testbed(folder: &Path) -> Command {
-    let file = folder.join("three.toml");
-    std::fs::write(&file, SCENARIO).expect("the folder is the test's own");
+    testbed_of(SCENARIO, folder)
+}
+
+/// The program with another scenario, `scenario.toml` in that folder.
+pub(crate) fn testbed_of(scenario: &str, folder: &Path) -> Command {
+    let file = folder.join("scenario.toml");
+    std::fs::write(&file, scenario).expect("the folder is the test's own");
     let mut command = Command::new(env!("CARGO_BIN_EXE_undertone"));
     command.arg("testbed").arg(file).arg("--json");
     command.env("TMPDIR", folder).stdin(Stdio::null());

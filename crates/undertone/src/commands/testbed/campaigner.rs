@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use undertone_lab::report::Campaign;
 use undertone_sim::Scenario;
+use undertone_sim::scenario::TcpProfile;
 
 use super::costs::Costs;
 use super::hops::Hops;
@@ -32,6 +33,10 @@ impl Campaigner<'_> {
         };
         let mut hops = Hops::default();
         let (mut summaries, mut observed, mut packets) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut notes, mut unsent) = (notes(scenario), Vec::new());
+        for note in &notes {
+            eprintln!("note: {note}");
+        }
         for seed in seeds {
             let run = runner.run(*seed).map_err(failure)?;
             if let Some(folder) = self.out {
@@ -45,6 +50,12 @@ impl Campaigner<'_> {
             summaries.push(run.summary);
             observed.push(run.observed);
             packets.push(run.packets);
+            for note in run.notes {
+                let note = format!("seed {seed}: {note}");
+                eprintln!("note: {note}");
+                notes.push(note);
+            }
+            unsent.push(run.unsent);
         }
         let costs = Costs::of(&hops, &observed);
         if self.beside_sim {
@@ -59,8 +70,21 @@ impl Campaigner<'_> {
             hop_rows: hops.rows(),
             costs,
             packets,
+            notes,
+            unsent,
         })
     }
+}
+
+/// What is otherwise in every run.
+fn notes(scenario: &Scenario) -> Vec<String> {
+    let mut notes = Vec::new();
+    if scenario.network.tcp == TcpProfile::Shadow {
+        let note = "network.tcp = \"shadow\" names the model of the Shadow simulator; here it is the \
+                    kernel's TCP, Reno";
+        notes.push(note.to_owned());
+    }
+    notes
 }
 
 fn simulate(scenario: &Scenario, seeds: &[u64], hops: &mut Hops) -> Result<(), Failure> {

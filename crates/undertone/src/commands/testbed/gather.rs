@@ -1,16 +1,16 @@
 //! From the nodes' logs to what a run returns.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use serde_json::Value;
 use undertone_sim::outcome::{Counters, FirstCopy, MeshDegree, Message, Outcome, trace_back};
 use undertone_sim::{Plan, Scenario};
-use undertone_testbed::Testbed;
+use undertone_testbed::{Host, Testbed, TestbedError};
 
 use super::RunError;
 use super::log::{self, NodeLog};
-use super::nodes::Node;
+use super::node::Node;
 
 /// A run, with what only real nodes tell.
 #[derive(Clone, Debug)]
@@ -24,29 +24,40 @@ pub(crate) struct Observed {
     pub(crate) prove_ns: Vec<u64>,
 }
 
-/// What is asked of the nodes before they end.
+/// What is known beside the logs, most of it asked of the nodes before they end.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ends {
+    /// Messages that did not leave their publishers.
+    pub(crate) unsent: BTreeSet<u32>,
     counters: Vec<Counters>,
     meshes: Vec<u32>,
     connections: Vec<u32>,
 }
 
-/// Asks every node for its totals.
+/// Asks every node that runs for its totals.
 pub(crate) fn ask(nodes: &[Node], testbed: &Testbed) -> Result<Ends, RunError> {
     let mut ends = Ends::default();
     for node in nodes {
         let host = &testbed.hosts()[node.index as usize];
+        let (received, sent) = wire_bytes(host)?;
+        let wire = Counters {
+            wire_sent_bytes: sent,
+            wire_received_bytes: received,
+            ..Counters::default()
+        };
+        // A node that has ended cannot be asked, nor one that never started.
+        if !node.runs() {
+            ends.counters.push(wire);
+            ends.connections.push(0);
+            continue;
+        }
         let ask = |path| Ok::<_, RunError>(node.ask(host, path)?.unwrap_or_default());
         let gossip = ask("/debug/v1/gossip")?;
         let count = |key: &str| gossip[key].as_u64().unwrap_or(0);
-        let (received, sent) = wire_bytes(node.child.id());
         ends.counters.push(Counters {
-            wire_sent_bytes: sent,
-            wire_received_bytes: received,
             duplicates: count("duplicatesReceived"),
             first_copies: count("firstCopiesReceived"),
-            ..Counters::default()
+            ..wire
         });
         let mesh = ask("/admin/v1/peers/mesh")?;
         let of_shard = |shard: &Value| shard["peers"].as_array().map_or(0, Vec::len) as u32;
@@ -59,11 +70,12 @@ pub(crate) fn ask(nodes: &[Node], testbed: &Testbed) -> Result<Ends, RunError> {
     Ok(ends)
 }
 
-/// Bytes of IP packets that a process's namespace has received and sent; 0 where the system does
-/// not tell.
-fn wire_bytes(process: u32) -> (u64, u64) {
-    let table = fs::read_to_string(format!("/proc/{process}/net/dev")).unwrap_or_default();
-    device_bytes(&table).unwrap_or((0, 0))
+/// Bytes of IP packets that a namespace has received and sent; 0 where the system does not tell.
+fn wire_bytes(host: &Host) -> Result<(u64, u64), RunError> {
+    let reading = host.spawn(|| fs::read_to_string("/proc/thread-self/net/dev"))?;
+    let what = "a table of devices";
+    let table = reading.join().map_err(|_| TestbedError::Gone { what })?;
+    Ok(device_bytes(&table.unwrap_or_default()).unwrap_or((0, 0)))
 }
 
 fn device_bytes(table: &str) -> Option<(u64, u64)> {
@@ -96,10 +108,16 @@ pub(crate) fn gather(
     let mut sent_ns = Vec::new();
     for message in &mut messages {
         let log = &logs[message.publisher as usize];
-        let (asked, sent) = published(log, message).ok_or(RunError::Unpublished {
-            message: message.index,
-            node: message.publisher,
-        })?;
+        let Some((asked, sent)) = published(log, message) else {
+            if ends.unsent.contains(&message.index) {
+                sent_ns.push(message.published_ns);
+                continue;
+            }
+            return Err(RunError::Unpublished {
+                message: message.index,
+                node: message.publisher,
+            });
+        };
         message.published_ns = asked.saturating_sub(zero_ns);
         sent_ns.push(sent.saturating_sub(zero_ns));
     }
@@ -131,12 +149,11 @@ pub(crate) fn gather(
         // The network knows how many, not whose.
         first.packets_dropped = dropped_packets;
     }
-    let receivers = u64::from(scenario.nodes - 1);
     let outcome = Outcome {
         seed,
         virtual_ns: now_ns.saturating_sub(zero_ns),
         events: delivered_packets,
-        expected: messages.len() as u64 * receivers,
+        expected: plan.expected(),
         deliveries: trace_back(&messages, scenario.nodes, firsts),
         messages,
         nodes: counters,

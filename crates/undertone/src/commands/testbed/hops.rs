@@ -88,6 +88,9 @@ impl Hops {
         let outcome = &run.outcome;
         let durations = hop_ns(outcome, &run.sent_ns);
         for ((delivery, hop_ns), validate_ns) in durations.zip(&run.validate_ns) {
+            let Some(hop_ns) = hop_ns else {
+                continue;
+            };
             let Some(key) = key(scenario, outcome, delivery) else {
                 continue;
             };
@@ -111,7 +114,7 @@ impl Hops {
         let published = outcome.messages.iter().map(|message| message.published_ns);
         let sent_ns: Vec<_> = published.map(|at| at.saturating_add(proof_ns)).collect();
         for (delivery, hop_ns) in hop_ns(outcome, &sent_ns) {
-            let Some(key) = key(scenario, outcome, delivery) else {
+            let (Some(key), Some(hop_ns)) = (key(scenario, outcome, delivery), hop_ns) else {
                 continue;
             };
             let times = self.simulated.entry(key).or_default();
@@ -172,23 +175,25 @@ fn key(scenario: &Scenario, outcome: &Outcome, delivery: &Delivery) -> Option<Ke
     Some((message.payload_bytes, connections, delivery.hops))
 }
 
-/// Each delivery with the time since its message left the node that it came from.
+/// Each delivery with the time since its message left the node that it came from; none where that node
+/// was killed before it had noted the message.
 fn hop_ns<'a>(
     outcome: &'a Outcome,
     sent_ns: &'a [u64],
-) -> impl Iterator<Item = (&'a Delivery, u64)> {
+) -> impl Iterator<Item = (&'a Delivery, Option<u64>)> {
     outcome.deliveries.iter().map(move |delivery| {
         let message = &outcome.messages[delivery.message as usize];
         let left_ns = if delivery.from == message.publisher {
-            sent_ns[message.index as usize]
+            Some(sent_ns[message.index as usize])
         } else {
             let parent = (delivery.message, delivery.from);
             let found = outcome
                 .deliveries
                 .binary_search_by_key(&parent, |d| (d.message, d.receiver));
-            found.map_or(0, |at| outcome.deliveries[at].received_ns)
+            found.ok().map(|at| outcome.deliveries[at].received_ns)
         };
-        (delivery, delivery.received_ns.saturating_sub(left_ns))
+        let hop_ns = left_ns.map(|left_ns| delivery.received_ns.saturating_sub(left_ns));
+        (delivery, hop_ns)
     })
 }
 

@@ -51,8 +51,10 @@ fn path(scenario: &Scenario, plan: &Plan, from: u32, to: u32) -> Path {
 
 /// The uplink holds whatever TCP's window lets out, as the simulator's does; the downlink drops.
 fn host(scenario: &Scenario, (up, down): (u64, u64)) -> HostConfig {
+    // The timeline limits them when it is time.
+    let is_limited = scenario.network.unlimited_until_ns == 0;
     let link = |bytes_per_s, queue_max_bytes, discipline| LinkConfig {
-        rate: Rate::bytes_per_s(bytes_per_s),
+        rate: Rate::bytes_per_s(bytes_per_s).filter(|_| is_limited),
         burst_bytes: 0,
         queue_max_bytes,
         discipline,

@@ -1,27 +1,23 @@
 //! The processes: their files, their flags, and when they are ready.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::PathBuf;
-use std::process::{Child, Command};
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
 use undertone_membership::{Registry, RegistryError, SqliteRegistry};
 use undertone_node::Keypair;
 use undertone_node::config::{NodeConfig, Sources};
 use undertone_rln::{Identity, IdentityFile};
-use undertone_sim::{Plan, Scenario};
-use undertone_testbed::{Host, Testbed};
+use undertone_sim::scenario::Dialling;
+use undertone_sim::{Dial, Plan, Scenario};
+use undertone_testbed::Testbed;
 
 use super::folder::RunFolder;
-use super::{RunError, rest};
-
-/// Between two looks at a node that is starting.
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
-
-/// How much of a dead node's last words is repeated, bytes.
-const LAST_WORDS: usize = 2_000;
+use super::node::{Node, Wanted};
+use super::timeline::{Life, early_dials, is_configured};
+use super::{RunError, faults, traffic};
 
 /// How nodes are started.
 #[derive(Clone, Debug)]
@@ -32,16 +28,6 @@ pub(crate) struct Setup {
     pub(crate) tokens: u32,
     /// How long nodes may take until they are connected.
     pub(crate) ready: Duration,
-}
-
-/// A running node.
-#[derive(Debug)]
-pub(crate) struct Node {
-    pub(crate) index: u32,
-    pub(crate) peer_id: String,
-    pub(crate) child: Child,
-    pub(crate) deliveries: PathBuf,
-    log: PathBuf,
 }
 
 /// Flags that all nodes of a scenario have, as keys and values.
@@ -97,8 +83,90 @@ pub(crate) fn config(flags: &[(String, String)]) -> Result<NodeConfig, RunError>
     Ok(NodeConfig::load(&sources)?)
 }
 
-/// Starts all nodes of a plan and waits until each is connected to all its peers.
+/// Makes the files of all nodes of a plan, starts those that are there from the beginning, and waits until
+/// each is connected to all its peers among them.
 pub(crate) fn start(
+    scenario: &Scenario,
+    plan: &Plan,
+    setup: &Setup,
+    testbed: &Testbed,
+    folder: &RunFolder,
+) -> Result<Vec<Node>, RunError> {
+    let mut nodes = prepare(scenario, plan, setup, testbed, folder)?;
+    let hosts = testbed.hosts();
+    let is_early = |node: u32| Life::of(scenario, plan, node).joins_ns.is_none();
+    for node in &mut nodes {
+        if is_early(node.index) {
+            node.launch(&hosts[node.index as usize])?;
+        }
+    }
+    let began = Instant::now();
+    let early = early_dials(scenario, plan);
+    if scenario.dialling == Dialling::OneByOne {
+        for node in nodes.iter_mut().filter(|node| is_early(node.index)) {
+            node.wait(
+                &hosts[node.index as usize],
+                &Wanted::NOTHING,
+                began,
+                setup.ready,
+            )?;
+        }
+        connect_one_by_one(scenario, &early, &nodes, testbed, setup)?;
+    }
+    for node in nodes.iter_mut().filter(|node| is_early(node.index)) {
+        let ends = |dial: &&Dial| [dial.from, dial.to].contains(&node.index);
+        let wanted = Wanted {
+            peers: early.iter().filter(ends).count(),
+            tokens: match &scenario.rln {
+                Some(rln) if publishes(plan, node.index) => setup.tokens.min(rln.message_limit),
+                _ => 0,
+            },
+        };
+        node.wait(&hosts[node.index as usize], &wanted, began, setup.ready)?;
+    }
+    Ok(nodes)
+}
+
+/// Has every node make its connections at their times, counted from the moment at which the first nodes
+/// of the scenario start.
+fn connect_one_by_one(
+    scenario: &Scenario,
+    dials: &[Dial],
+    nodes: &[Node],
+    testbed: &Testbed,
+    setup: &Setup,
+) -> Result<(), RunError> {
+    let zero = Instant::now();
+    let failures = thread::scope(|scope| {
+        let mut under_way = Vec::new();
+        for dial in dials {
+            let after_ns = dial.at_ns.saturating_sub(scenario.start_ns);
+            traffic::sleep_until(zero + Duration::from_nanos(after_ns));
+            let address = &nodes[dial.to as usize].address;
+            under_way.push(scope.spawn(move || faults::dial(testbed, dial, address, setup.ready)));
+        }
+        let ended = under_way.into_iter().map(|dialling| {
+            let ended = dialling.join();
+            ended.expect("dialling does not panic")
+        });
+        ended.collect::<Result<Vec<_>, _>>()
+    })?;
+    match failures.into_iter().flatten().next() {
+        None => Ok(()),
+        Some(dial) => Err(RunError::NotReady {
+            node: dial.from,
+            after_s: setup.ready.as_secs(),
+            missing: "a peer that it was to connect to does not answer",
+        }),
+    }
+}
+
+fn publishes(plan: &Plan, node: u32) -> bool {
+    let mut messages = plan.messages().iter();
+    messages.any(|message| message.publisher == node)
+}
+
+fn prepare(
     scenario: &Scenario,
     plan: &Plan,
     setup: &Setup,
@@ -107,8 +175,9 @@ pub(crate) fn start(
 ) -> Result<Vec<Node>, RunError> {
     let registry = registry(scenario, folder)?;
     let shared = flags(scenario, setup);
-    let mut keys = Vec::new();
-    for node in 0..scenario.nodes {
+    let mut nodes = Vec::new();
+    for host in testbed.hosts() {
+        let node = host.index();
         let data_dir = folder.folder(&format!("node-{node}"))?;
         let key = Keypair::generate_secp256k1();
         let encoded = key.to_protobuf_encoding().map_err(|error| RunError::Key {
@@ -119,44 +188,23 @@ pub(crate) fn start(
         if let (Some(registry), Some(rln)) = (&registry, &scenario.rln) {
             let identity = identity()?;
             registry.register(identity.commitment(), rln.message_limit)?;
-            if plan
-                .messages()
-                .iter()
-                .any(|message| message.publisher == node)
-            {
+            if publishes(plan, node) {
                 IdentityFile::write(&data_dir.join("rln-identity.json"), &identity)?;
             }
         }
-        keys.push((data_dir, key.public().to_peer_id().to_string()));
-    }
-    let mut nodes = Vec::new();
-    for (host, (data_dir, peer_id)) in testbed.hosts().iter().zip(&keys) {
-        let peers = plan.dialled_by(host.index()).into_iter().map(|peer| {
-            let address = testbed.hosts()[peer as usize].address();
-            let (_, id) = &keys[peer as usize];
-            format!("/ip4/{address}/tcp/60000/p2p/{id}")
-        });
         let mut command = Command::new(&setup.program);
         command.arg("node");
         for (key, value) in &shared {
             command.arg(format!("--{}={value}", key.replace('.', "-")));
         }
-        let own = [
-            ("data-dir", data_dir.display().to_string()),
-            (
-                "delivery-log",
-                data_dir.join("deliveries").display().to_string(),
-            ),
-            (
-                "rln-registry",
-                folder.path().join("registry.sqlite").display().to_string(),
-            ),
-            ("static-peers", peers.collect::<Vec<_>>().join(",")),
-        ];
-        for (key, value) in own {
-            if !value.is_empty() {
-                command.arg(format!("--{key}={value}"));
-            }
+        let deliveries = data_dir.join("deliveries");
+        let registry = folder.path().join("registry.sqlite");
+        for (key, path) in [
+            ("data-dir", &data_dir),
+            ("delivery-log", &deliveries),
+            ("rln-registry", &registry),
+        ] {
+            command.arg(format!("--{key}={}", path.display()));
         }
         // The scenario alone decides.
         for (name, _) in std::env::vars_os() {
@@ -164,33 +212,35 @@ pub(crate) fn start(
                 command.env_remove(name);
             }
         }
-        let log = data_dir.join("log");
-        let output = File::create(&log).map_err(|error| RunError::Folder {
-            path: log.clone(),
-            error,
-        })?;
+        let peer_id = key.public().to_peer_id().to_string();
         nodes.push(Node {
-            index: host.index(),
-            peer_id: peer_id.clone(),
-            child: host.launch(&command, Some(&output))?,
-            deliveries: data_dir.join("deliveries"),
-            log,
+            index: node,
+            address: format!("/ip4/{}/tcp/60000/p2p/{peer_id}", host.address()),
+            peer_id,
+            deliveries,
+            log: data_dir.join("log"),
+            command,
+            child: None,
+            is_meant_to_end: false,
         });
     }
-    let began = Instant::now();
-    for node in &mut nodes {
-        let host = &testbed.hosts()[node.index as usize];
-        let publishes = plan.messages().iter().any(|m| m.publisher == node.index);
-        let wanted = Wanted {
-            peers: plan.degree(node.index),
-            tokens: match &scenario.rln {
-                Some(rln) if publishes => setup.tokens.min(rln.message_limit),
-                _ => 0,
-            },
-        };
-        node.wait(host, &wanted, began, setup.ready)?;
-    }
+    configure_peers(scenario, plan, &mut nodes);
     Ok(nodes)
+}
+
+/// Names the peers that nodes connect to by themselves.
+fn configure_peers(scenario: &Scenario, plan: &Plan, nodes: &mut [Node]) {
+    let mut dials = plan.dials();
+    dials.retain(|dial| is_configured(scenario, plan, dial));
+    for node in 0..nodes.len() {
+        let own = dials.iter().filter(|dial| dial.from as usize == node);
+        let addresses = own.map(|dial| nodes[dial.to as usize].address.clone());
+        let addresses: Vec<_> = addresses.collect();
+        if !addresses.is_empty() {
+            let flag = format!("--static-peers={}", addresses.join(","));
+            nodes[node].command.arg(flag);
+        }
+    }
 }
 
 fn registry(scenario: &Scenario, folder: &RunFolder) -> Result<Option<SqliteRegistry>, RunError> {
@@ -210,92 +260,4 @@ fn identity() -> Result<Identity, RunError> {
 
 fn write(path: PathBuf, bytes: &[u8]) -> Result<(), RunError> {
     fs::write(&path, bytes).map_err(|error| RunError::Folder { path, error })
-}
-
-/// When a node is ready.
-struct Wanted {
-    peers: usize,
-    tokens: u32,
-}
-
-impl Node {
-    fn wait(
-        &mut self,
-        host: &Host,
-        wanted: &Wanted,
-        began: Instant,
-        limit: Duration,
-    ) -> Result<(), RunError> {
-        loop {
-            let Some(missing) = self.missing(host, wanted)? else {
-                return Ok(());
-            };
-            self.check()?;
-            if began.elapsed() > limit {
-                return Err(RunError::NotReady {
-                    node: self.index,
-                    after_s: limit.as_secs(),
-                    missing,
-                });
-            }
-            thread::sleep(LOOK_AGAIN);
-        }
-    }
-
-    /// What it still lacks.
-    fn missing(&self, host: &Host, wanted: &Wanted) -> Result<Option<&'static str>, RunError> {
-        let Some(health) = self.ask(host, "/health")? else {
-            return Ok(Some("it does not answer"));
-        };
-        let peers = self.ask(host, "/admin/v1/peers/connected")?;
-        let peers = peers.as_ref().and_then(Value::as_array).map_or(0, Vec::len);
-        if peers < wanted.peers {
-            return Ok(Some("it is not connected to all its peers"));
-        }
-        if health["nodeHealth"] != "READY" {
-            return Ok(Some("it has no mesh, or does not know the members yet"));
-        }
-        if wanted.tokens > 0 {
-            let rln = self.ask(host, "/debug/v1/rln")?.unwrap_or_default();
-            if rln["tokens"]["ready"].as_u64() < Some(wanted.tokens.into()) {
-                return Ok(Some("its tokens are not prepared yet"));
-            }
-        }
-        Ok(None)
-    }
-
-    /// What a path says; none while the node does not listen yet.
-    pub(crate) fn ask(&self, host: &Host, path: &str) -> Result<Option<Value>, RunError> {
-        let Ok(stream) = rest::connect(host)? else {
-            return Ok(None);
-        };
-        let answer = rest::get(stream, path).map_err(|error| RunError::Rest {
-            node: self.index,
-            path: path.to_owned(),
-            error,
-        })?;
-        Ok(serde_json::from_str(&answer.body).ok())
-    }
-
-    /// An error if the process has ended.
-    pub(crate) fn check(&mut self) -> Result<(), RunError> {
-        let Ok(Some(status)) = self.child.try_wait() else {
-            return Ok(());
-        };
-        let said = fs::read(&self.log).unwrap_or_default();
-        let from = said.len().saturating_sub(LAST_WORDS);
-        Err(RunError::Ended {
-            node: self.index,
-            status,
-            said: String::from_utf8_lossy(&said[from..]).into_owned(),
-        })
-    }
-}
-
-impl Drop for Node {
-    fn drop(&mut self) {
-        // Fails for a process that has ended; waited for either way, so that its files are closed.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }

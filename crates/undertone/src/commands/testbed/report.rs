@@ -1,5 +1,6 @@
 //! What runs found out, for people and programs.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use comfy_table::presets::UTF8_BORDERS_ONLY;
@@ -20,6 +21,11 @@ pub(crate) struct Report {
     pub(crate) costs: Costs,
     /// By run.
     pub(crate) packets: Vec<Packets>,
+    /// What is otherwise than the scenario has it.
+    pub(crate) notes: Vec<String>,
+    /// Messages that did not leave their publishers, by run.
+    #[serde(skip)]
+    pub(crate) unsent: Vec<BTreeSet<u32>>,
 }
 
 impl fmt::Display for Report {

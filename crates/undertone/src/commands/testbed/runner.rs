@@ -1,12 +1,14 @@
 //! One run: nodes up, messages out, logs in, nodes gone.
 
+use std::collections::BTreeSet;
+use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use undertone_lab::report::{Stopwatch, Summary};
 use undertone_node::delivery_log::MonotonicNs;
-use undertone_sim::{Plan, Scenario};
+use undertone_sim::{Dial, Plan, Scenario};
 use undertone_testbed::{PumpReport, Testbed, can_run};
 
 use super::super::demo::progress::Progress;
@@ -14,7 +16,9 @@ use super::super::sim::COMMIT;
 use super::folder::{self, RunFolder};
 use super::gather::{self, Observed};
 use super::nodes::{self, Setup};
-use super::{RunError, network, refuse, traffic};
+use super::timeline::timeline;
+use super::traffic::Unsent;
+use super::{RunError, faults, network, refuse, traffic};
 
 /// How to run a scenario.
 #[derive(Debug)]
@@ -31,6 +35,26 @@ pub(crate) struct Run {
     pub(crate) observed: Observed,
     pub(crate) summary: Summary,
     pub(crate) packets: Packets,
+    /// Messages that did not leave their publishers.
+    pub(crate) unsent: BTreeSet<u32>,
+    /// What went otherwise than planned.
+    pub(crate) notes: Vec<String>,
+}
+
+fn notes(unsent: &Unsent, undialled: &[Dial]) -> Vec<String> {
+    let dials = undialled.iter();
+    let dials = dials.map(|dial| format!("node {} did not connect to node {}", dial.from, dial.to));
+    let mut notes: Vec<_> = dials.collect();
+    if !unsent.messages.is_empty() {
+        let count = unsent.messages.len();
+        notes.push(format!("{count} messages did not leave their publishers"));
+    }
+    // One stands for all: they differ by their numbers.
+    let refusal = unsent.refusals.first();
+    notes.extend(
+        refusal.map(|first| format!("refused, the first of {}: {first}", unsent.refusals.len())),
+    );
+    notes
 }
 
 /// How the emulated network did its work.
@@ -73,21 +97,38 @@ impl Runner<'_> {
         let testbed = Testbed::start(&network::config(scenario, &plan, seed)?)?;
         let mut nodes = nodes::start(scenario, &plan, self.setup, &testbed, &folder)?;
         let (ready, ready_at) = (Instant::now(), MonotonicNs::now());
-        let zero_ns = ready_at.as_ns().saturating_sub(traffic::lead_ns(scenario));
+        let lead_ns = traffic::lead_ns(scenario);
+        let zero_ns = ready_at.as_ns().saturating_sub(lead_ns);
         say("nodes are connected".to_owned());
-        traffic::publish(scenario, &plan, &testbed, ready, |message| {
-            say(format!(
-                "message {} of {}",
-                message + 1,
-                scenario.traffic.messages
-            ));
+        let timeline = timeline(scenario, &plan);
+        let (unsent, undialled) = thread::scope(|scope| {
+            // Dropped at the end of this, by whatever way: what is planned then is not done any more.
+            let (running, is_running) = mpsc::channel();
+            let (nodes, testbed) = (&mut nodes, &testbed);
+            let acting = scope.spawn(move || {
+                let zero = (ready, lead_ns);
+                faults::carry_out(timeline, nodes, testbed, zero, &is_running)
+            });
+            let unsent = traffic::publish(scenario, &plan, testbed, ready, |message| {
+                say(format!(
+                    "message {} of {}",
+                    message + 1,
+                    scenario.traffic.messages
+                ));
+            })?;
+            say("waiting for the last deliveries".to_owned());
+            let drained = Instant::now() + Duration::from_nanos(scenario.drain_ns);
+            let end = ready + Duration::from_nanos(plan.end_ns().saturating_sub(lead_ns));
+            traffic::sleep_until(drained.max(end));
+            drop(running);
+            let undialled = acting.join().expect("faults do not panic")?;
+            Ok::<_, RunError>((unsent, undialled))
         })?;
-        say("waiting for the last deliveries".to_owned());
-        thread::sleep(Duration::from_nanos(scenario.drain_ns));
         for node in &mut nodes {
             node.check()?;
         }
-        let ends = gather::ask(&nodes, &testbed)?;
+        let mut ends = gather::ask(&nodes, &testbed)?;
+        ends.unsent.clone_from(&unsent.messages);
         let packets = testbed.report();
         let dropped = packets.lost + packets.queue_dropped;
         let observed = gather::gather(
@@ -106,6 +147,8 @@ impl Runner<'_> {
             observed,
             summary,
             packets: packets.into(),
+            notes: notes(&unsent, &undialled),
+            unsent: unsent.messages,
         })
     }
 }

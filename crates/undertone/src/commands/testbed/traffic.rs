@@ -1,5 +1,6 @@
 //! Publishing over REST, each message at its time.
 
+use std::collections::BTreeSet;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -9,59 +10,104 @@ use undertone_sim::outcome::Message;
 use undertone_sim::{Plan, Scenario};
 use undertone_testbed::Testbed;
 
+use super::timeline::Life;
 use super::{RunError, log, rest};
 
 /// How long before its time a message's request is prepared and connected.
 const PREPARE: Duration = Duration::from_millis(50);
+
+/// What a node says that has used up its messages of an epoch, as nwaku does.
+const LIMIT_REACHED: &str = "NonceLimitReached";
 
 /// Scenario time that lies behind when all nodes are connected, nanoseconds.
 pub(crate) fn lead_ns(scenario: &Scenario) -> u64 {
     scenario.start_ns.saturating_add(scenario.start_spread_ns)
 }
 
+/// What became of messages that did not leave their publishers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Unsent {
+    /// Their numbers.
+    pub(crate) messages: BTreeSet<u32>,
+    /// What publishers said that refused one.
+    pub(crate) refusals: Vec<String>,
+}
+
+/// What became of one message.
+enum Sending {
+    Sent,
+    /// Its publisher has ended, or does not answer yet.
+    Absent,
+    Refused(String),
+}
+
 /// Publishes everything and waits until every node has answered. `ready` is the moment at which all
-/// nodes were connected.
+/// nodes were connected. As in the simulator, what a node that is not there would publish, or one that has
+/// used up its limit, is not published.
 pub(crate) fn publish(
     scenario: &Scenario,
     plan: &Plan,
     testbed: &Testbed,
     ready: Instant,
     mut published: impl FnMut(u32),
-) -> Result<(), RunError> {
+) -> Result<Unsent, RunError> {
     let lead_ns = lead_ns(scenario);
+    let mut unsent = Unsent::default();
     thread::scope(|scope| {
         let mut under_way = Vec::new();
         for message in plan.messages() {
+            let life = Life::of(scenario, plan, message.publisher);
             let after_ns = message.published_ns.saturating_sub(lead_ns);
             let at = ready + Duration::from_nanos(after_ns);
             sleep_until(at.checked_sub(PREPARE).unwrap_or(ready));
+            let (index, node) = (message.index, message.publisher);
+            if !life.covers(message.published_ns.max(lead_ns)) {
+                unsent.messages.insert(index);
+                continue;
+            }
             let path = path(scenario, message);
             let request = rest::post(&path, &body(message));
-            let (index, node) = (message.index, message.publisher);
             let failed = move |error| RunError::Rest { node, path, error };
             let stream = match rest::connect(&testbed.hosts()[node as usize])? {
                 Ok(stream) => stream,
+                Err(_) if life.joins_ns.is_some() => {
+                    unsent.messages.insert(index);
+                    continue;
+                }
                 Err(error) => return Err(failed(error)),
             };
             sleep_until(at);
-            under_way.push(scope.spawn(move || {
-                let answer = rest::exchange(stream, &request).map_err(failed)?;
-                match answer.status {
-                    200 => Ok(()),
-                    status => Err(RunError::Refused {
-                        message: index,
-                        node,
-                        status,
-                        said: answer.body,
-                    }),
-                }
-            }));
+            let sending = scope.spawn(move || match rest::exchange(stream, &request) {
+                Ok(answer) if answer.status == 200 => Ok(Sending::Sent),
+                Ok(answer) if is_meant(scenario, &answer.body) => Ok(Sending::Refused(answer.body)),
+                Ok(answer) => Err(RunError::Refused {
+                    message: index,
+                    node,
+                    status: answer.status,
+                    said: answer.body,
+                }),
+                Err(_) if life.ends_ns.is_some() => Ok(Sending::Absent),
+                Err(error) => Err(failed(error)),
+            });
+            under_way.push((index, sending));
             published(index);
         }
-        under_way
-            .into_iter()
-            .try_for_each(|sending| sending.join().expect("sending does not panic"))
+        for (index, sending) in under_way {
+            match sending.join().expect("sending does not panic")? {
+                Sending::Sent => continue,
+                Sending::Absent => {}
+                Sending::Refused(said) => unsent.refusals.push(format!("message {index}: {said}")),
+            }
+            unsent.messages.insert(index);
+        }
+        Ok(unsent)
     })
+}
+
+/// Whether a scenario may have its nodes refuse a message: it has faults, or the publisher has used up
+/// its limit.
+fn is_meant(scenario: &Scenario, said: &str) -> bool {
+    !scenario.faults.is_empty() || said.contains(LIMIT_REACHED)
 }
 
 pub(crate) fn sleep_until(at: Instant) {

@@ -1,0 +1,91 @@
+//! What a [timeline](super::timeline) says, done: at real nodes and in the network between them.
+
+use std::convert::Infallible;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use undertone_sim::Dial;
+use undertone_testbed::Testbed;
+
+use super::node::Node;
+use super::timeline::{Act, Planned};
+use super::{RunError, rest};
+
+/// Between two tries to connect.
+const TRY_AGAIN: Duration = Duration::from_millis(50);
+
+/// How long a node that joins is tried: it may have ended before it could answer.
+const DIAL_FOR: Duration = Duration::from_secs(20);
+
+/// Does everything at its time. `zero` is the moment of `lead_ns`. Ends early when `running` does. Returns
+/// the connections that were not made.
+pub(crate) fn carry_out(
+    timeline: Vec<Planned>,
+    nodes: &mut [Node],
+    testbed: &Testbed,
+    (zero, lead_ns): (Instant, u64),
+    running: &Receiver<Infallible>,
+) -> Result<Vec<Dial>, RunError> {
+    let addresses: Vec<_> = nodes.iter().map(|node| node.address.clone()).collect();
+    thread::scope(|scope| {
+        let mut dialling = Vec::new();
+        for Planned { at_ns, act } in timeline {
+            let at = zero + Duration::from_nanos(at_ns.saturating_sub(lead_ns));
+            let wait = at.saturating_duration_since(Instant::now());
+            match running.recv_timeout(wait) {
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+                Ok(never) => match never {},
+            }
+            match act {
+                Act::Change(change) => testbed.change(change)?,
+                Act::Start(node) => {
+                    nodes[node as usize].launch(&testbed.hosts()[node as usize])?;
+                }
+                Act::Kill(node) => nodes[node as usize].kill(),
+                Act::Leave(node) => nodes[node as usize].leave(),
+                Act::Dial(asked) => {
+                    let address = &addresses[asked.to as usize];
+                    dialling.push(scope.spawn(move || dial(testbed, &asked, address, DIAL_FOR)));
+                }
+            }
+        }
+        let failed = dialling.into_iter().map(|dialling| {
+            let ended = dialling.join();
+            ended.expect("dialling does not panic")
+        });
+        let failed = failed.collect::<Result<Vec<_>, _>>()?;
+        Ok(failed.into_iter().flatten().collect())
+    })
+}
+
+/// Has a node connect to another as soon as both answer. Returns what was asked if that took too long.
+pub(crate) fn dial(
+    testbed: &Testbed,
+    dial: &Dial,
+    address: &str,
+    give_up: Duration,
+) -> Result<Option<Dial>, RunError> {
+    let began = Instant::now();
+    let [from, to] = [dial.from, dial.to].map(|node| &testbed.hosts()[node as usize]);
+    let json = serde_json::json!([address]).to_string();
+    let connect = rest::post("/admin/v1/peers", &json);
+    loop {
+        // A node answers once it listens.
+        let listens = match rest::connect(to)? {
+            Ok(stream) => rest::get(stream, "/health").is_ok(),
+            Err(_) => false,
+        };
+        if listens && let Ok(stream) = rest::connect(from)? {
+            let answer = rest::exchange(stream, &connect);
+            if answer.is_ok_and(|answer| answer.status == 200) {
+                return Ok(None);
+            }
+        }
+        if began.elapsed() > give_up {
+            return Ok(Some(*dial));
+        }
+        thread::sleep(TRY_AGAIN);
+    }
+}

@@ -1,0 +1,206 @@
+//! What happens in a run beside messages, and when: faults, nodes that come late, rates that begin to
+//! bind. All of it follows from scenario and plan.
+
+use undertone_link::packet::{Change, Rate};
+use undertone_sim::scenario::{Dialling, Fault, FaultKind};
+use undertone_sim::{Dial, Plan, Scenario};
+
+use super::traffic::lead_ns;
+
+/// One in a million, the unit of [`Change::Loss`].
+const MILLION: f64 = 1e6;
+
+/// Something to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Act {
+    /// Change the network.
+    Change(Change),
+    /// Start a node.
+    Start(u32),
+    /// Have a node connect to another.
+    Dial(Dial),
+    /// Kill a node's process.
+    Kill(u32),
+    /// Ask a node's process to end.
+    Leave(u32),
+}
+
+/// When to do it, in scenario time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Planned {
+    pub(crate) at_ns: u64,
+    pub(crate) act: Act,
+}
+
+/// From when to when a node's process runs, in scenario time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Life {
+    /// None: from before the moment at which all nodes are connected.
+    pub(crate) joins_ns: Option<u64>,
+    /// None: to the end.
+    pub(crate) ends_ns: Option<u64>,
+}
+
+impl Life {
+    /// Of a node. What befalls it earlier befalls it when all nodes are connected.
+    pub(crate) fn of(scenario: &Scenario, plan: &Plan, node: u32) -> Self {
+        let lead_ns = lead_ns(scenario);
+        Self {
+            joins_ns: Some(plan.starts_ns(node)).filter(|at_ns| *at_ns > lead_ns),
+            ends_ns: plan.ends_ns(node).map(|at_ns| at_ns.max(lead_ns)),
+        }
+    }
+
+    /// Whether the process runs then.
+    pub(crate) fn covers(self, at_ns: u64) -> bool {
+        self.joins_ns.is_none_or(|joins_ns| joins_ns <= at_ns)
+            && self.ends_ns.is_none_or(|ends_ns| at_ns < ends_ns)
+    }
+}
+
+/// The connections that are made before all nodes are connected.
+pub(crate) fn early_dials(scenario: &Scenario, plan: &Plan) -> Vec<Dial> {
+    let mut dials = plan.dials();
+    dials.retain(|dial| is_early(scenario, plan, dial.from) && is_early(scenario, plan, dial.to));
+    dials
+}
+
+/// Whether a dialler makes this connection by itself, as one of its configured peers.
+pub(crate) fn is_configured(scenario: &Scenario, plan: &Plan, dial: &Dial) -> bool {
+    scenario.dialling == Dialling::AtOnce && is_early(scenario, plan, dial.to)
+}
+
+fn is_early(scenario: &Scenario, plan: &Plan, node: u32) -> bool {
+    Life::of(scenario, plan, node).joins_ns.is_none()
+}
+
+/// All that is to be done once all nodes are connected, in order. What the scenario has earlier comes
+/// first, at that moment; what it has after its end is left out.
+pub(crate) fn timeline(scenario: &Scenario, plan: &Plan) -> Vec<Planned> {
+    let mut timeline = Builder {
+        scenario,
+        plan,
+        lead_ns: lead_ns(scenario),
+        planned: Vec::new(),
+        ended: vec![false; scenario.nodes as usize],
+    };
+    timeline.limit_rates();
+    timeline.join();
+    let mut faults: Vec<_> = (0..).zip(&scenario.faults).collect();
+    faults.sort_by_key(|(_, fault)| fault.at_ns);
+    for (number, fault) in faults {
+        timeline.fault(number, fault);
+    }
+    let mut planned = timeline.planned;
+    planned.retain(|planned| planned.at_ns <= plan.end_ns());
+    // Stable: what happens at one moment happens in the order of the scenario.
+    planned.sort_by_key(|planned| planned.at_ns);
+    planned
+}
+
+struct Builder<'a> {
+    scenario: &'a Scenario,
+    plan: &'a Plan,
+    lead_ns: u64,
+    planned: Vec<Planned>,
+    /// By node: whether something has ended it already.
+    ended: Vec<bool>,
+}
+
+impl Builder<'_> {
+    fn at(&mut self, at_ns: u64, act: Act) {
+        let at_ns = at_ns.max(self.lead_ns);
+        self.planned.push(Planned { at_ns, act });
+    }
+
+    fn limit_rates(&mut self) {
+        let until_ns = self.scenario.network.unlimited_until_ns;
+        if until_ns > 0 {
+            for host in 0..self.scenario.nodes {
+                self.rates(until_ns, host, 1.0);
+            }
+        }
+    }
+
+    fn rates(&mut self, at_ns: u64, host: u32, factor: f64) {
+        let (uplink, downlink) = self.plan.rates(host);
+        let scaled = |rate: u64| Rate::bytes_per_s(((rate as f64 * factor) as u64).max(1));
+        let change = Change::Rates {
+            host,
+            uplink: scaled(uplink),
+            downlink: scaled(downlink),
+        };
+        self.at(at_ns, Act::Change(change));
+    }
+
+    fn join(&mut self) {
+        for node in 0..self.scenario.nodes {
+            let life = Life::of(self.scenario, self.plan, node);
+            if let Some(joins_ns) = life.joins_ns {
+                self.at(joins_ns, Act::Start(node));
+            }
+        }
+        let early = early_dials(self.scenario, self.plan);
+        for dial in self.plan.dials() {
+            if !early.contains(&dial) && !is_configured(self.scenario, self.plan, &dial) {
+                self.at(dial.at_ns, Act::Dial(dial));
+            }
+        }
+    }
+
+    fn fault(&mut self, number: u32, fault: &Fault) {
+        let nodes = self.plan.afflicted(fault);
+        let at_ns = fault.at_ns;
+        match fault.kind {
+            FaultKind::Crash { noticed_after_ns } => {
+                for host in nodes {
+                    if self.ends(host, at_ns) {
+                        // Nobody hears the kernel close its connections before it is time.
+                        self.at(at_ns, Act::Change(Change::Hold { host }));
+                        self.at(at_ns, Act::Kill(host));
+                        let noticed_ns = at_ns.saturating_add(noticed_after_ns);
+                        self.at(noticed_ns, Act::Change(Change::Release { host }));
+                    }
+                }
+            }
+            FaultKind::Leave => {
+                for node in nodes {
+                    if self.ends(node, at_ns) {
+                        self.at(at_ns, Act::Leave(node));
+                    }
+                }
+            }
+            FaultKind::Partition { for_ns } => {
+                let (cut, hosts) = (number, nodes.collect());
+                self.at(at_ns, Act::Change(Change::Cut { cut, hosts }));
+                let until_ns = at_ns.saturating_add(for_ns);
+                self.at(until_ns, Act::Change(Change::Heal { cut }));
+            }
+            FaultKind::Slow { factor } => {
+                let binds_ns = self.scenario.network.unlimited_until_ns;
+                for host in nodes {
+                    self.rates(at_ns.max(binds_ns), host, factor);
+                }
+            }
+            FaultKind::Lossy { loss } => {
+                let ppm = (loss * MILLION).round() as u32;
+                for host in nodes {
+                    self.at(at_ns, Act::Change(Change::Loss { host, ppm }));
+                }
+            }
+            // The plan starts the nodes then; clocks are set when processes start.
+            FaultKind::Join | FaultKind::ClockSkew { .. } | FaultKind::Spam { .. } => {}
+        }
+    }
+
+    /// Whether it is this fault that ends the node.
+    fn ends(&mut self, node: u32, at_ns: u64) -> bool {
+        let ended = &mut self.ended[node as usize];
+        let ends = !*ended && self.plan.ends_ns(node) == Some(at_ns);
+        *ended |= ends;
+        ends
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,101 @@
+//! A network that loses packets, falls apart, and whose nodes come and go.
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+use crate::support::testbed_of;
+
+/// Seven nodes, each connected to all others; node 0 publishes every two seconds, from 2 s to 14 s. Without
+/// gossip a message that nobody sends a node in time never gets there.
+const SCENARIO: &str = r#"
+[scenario]
+nodes = 7
+start_spread_s = 0
+[topology]
+kind = "full-mesh"
+[network]
+one_way_ms = 20
+uplink_mbit_per_s = 100
+downlink_mbit_per_s = 100
+[relay]
+d_lazy = 0
+gossip_factor = 0
+[traffic]
+messages = 7
+payload_bytes = 2000
+first_s = 2
+spacing_s = 2
+drain_s = 3
+[[faults]]
+kind = "lossy"
+at_s = 0
+nodes = 3
+loss = 0.1
+[[faults]]
+kind = "join"
+at_s = 2.5
+nodes = 1
+[[faults]]
+kind = "partition"
+at_s = 7
+nodes = 2
+for_s = 2.5
+[[faults]]
+kind = "leave"
+at_s = 13
+nodes = 1
+[[faults]]
+kind = "crash"
+at_s = 13
+nodes = 2
+noticed_after_s = 1
+"#;
+
+fn report(output: &Output) -> Value {
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    serde_json::from_slice(&output.stdout).expect("it prints JSON")
+}
+
+/// Receivers of each message.
+fn delivered(report: &Value) -> Vec<u64> {
+    let messages = report["per_message"].as_array().expect("a list");
+    let receivers = |message: &Value| {
+        let hops = message["hops"].as_object().expect("a table");
+        hops.values().filter_map(Value::as_u64).sum()
+    };
+    messages.iter().map(receivers).collect()
+}
+
+#[test]
+#[ignore = "needs network namespaces: cargo xtask test --only testbed"]
+fn what_befalls_real_nodes_befalls_simulated_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    let measured = report(&testbed_of(SCENARIO, folder.path()).output().unwrap());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_undertone"));
+    command.arg("sim").arg(folder.path().join("scenario.toml"));
+    let simulated = report(&command.arg("--json").output().unwrap());
+
+    // Nobody is there yet, or any more, who misses it: one node joins, one crashes and one leaves.
+    let mut there = delivered(&measured);
+    // The node that joins may need longer to start than it has until then.
+    assert!((5..=6).contains(&there.remove(1)), "{there:?}");
+    assert_eq!(there, [5, 6, 6, 6, 6, 4], "{measured}");
+    let mut simulated_there = delivered(&simulated);
+    simulated_there.remove(1);
+    assert_eq!(there, simulated_there);
+    assert_eq!(measured["expected"], simulated["expected"]);
+    assert_eq!(measured["expected"], 42);
+
+    // The fourth is published a second into a partition of 2.5 s.
+    for report in [&measured, &simulated] {
+        let latency = &report["per_message"][3]["latency_ms"];
+        assert!(latency["max"].as_f64() > Some(1_400.0), "{latency}");
+        assert!(latency["min"].as_f64() < Some(1_000.0), "{latency}");
+    }
+    assert!(measured["packets"][0]["lost"].as_u64() > Some(0));
+    // The five that are left see that the others are gone.
+    assert_eq!(measured["mesh_degree"]["max"], 4, "{measured}");
+    assert_eq!(measured["notes"], serde_json::json!([]));
+}
