@@ -56,12 +56,18 @@ pub struct NodeConfig {
     pub data_dir: PathBuf,
     /// Where deliveries are logged, see [`crate::delivery_log`]; `None` for nowhere.
     pub delivery_log: Option<PathBuf>,
+    /// How far our clock is ahead of the system's, milliseconds; negative: behind.
+    pub clock_ahead_ms: i64,
     /// What is logged and how.
     pub log: LogConfig,
     /// Pubsub protocol ids to offer, most preferred first.
     pub protocols: Vec<String>,
     /// Gossip parameters that differ from the defaults.
     pub gossip: GossipOverrides,
+    /// All parameters of the router, in place of the network's; `gossip` still changes single ones, and
+    /// the bound on frames follows the longest message. No key sets it: whoever loads the configuration
+    /// may.
+    pub router: Option<undertone_gossip::Config>,
 }
 
 /// Where and how the REST server listens.
@@ -96,6 +102,8 @@ pub struct RlnConfig {
     pub tree_file: PathBuf,
     /// Proofs prepared ahead of messages.
     pub tokens: PoolConfig,
+    /// How far our clock is ahead of the system's, milliseconds; negative: behind.
+    pub clock_ahead_ms: i64,
     /// Threads that check proofs; at least 1.
     pub verifier_threads: usize,
     /// When they check proofs together.

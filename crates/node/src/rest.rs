@@ -50,6 +50,8 @@ pub struct RestConfig {
     pub admin: bool,
     /// Messages kept for each topic until they are fetched.
     pub relay_cache_capacity: usize,
+    /// How far our clock is ahead of the system's, nanoseconds: messages without a time are stamped by it.
+    pub clock_ahead_ns: i64,
     /// Answer to `/version`.
     pub version: String,
 }

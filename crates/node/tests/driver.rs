@@ -50,6 +50,7 @@ async fn node_with(
         topics: vec![topic(cluster)],
         static_peers,
         max_connections: 10,
+        clock_ahead_ns: 0,
         rln: None,
         events: Some(sender),
     };

@@ -18,6 +18,7 @@ mod tests;
 use std::fs;
 use std::path::Path;
 
+use undertone_gossip::Config;
 use undertone_sim::Scenario;
 
 pub use built_in::{BUILT_IN, BuiltIn};
@@ -35,6 +36,8 @@ pub struct Loaded {
     pub scenario: Scenario,
     /// One line for people; may be empty.
     pub description: String,
+    /// What it sets of the router's parameters, as a file that [`relay_parameters`] reads.
+    pub relay_parameters: String,
 }
 
 /// Reads the scenario at a path, or the one built in under a name, and applies overrides of the form
@@ -78,6 +81,16 @@ pub fn parse(
         set::apply(&mut root, text)?;
     }
     read::read(&root, name, folder)
+}
+
+/// Reads all parameters of a router from a file that has nothing but the `[relay]` table of a scenario, and
+/// of it only what concerns the router.
+///
+/// # Errors
+/// The first mistake found.
+pub fn relay_parameters(path: &Path) -> Result<Config, ScenarioError> {
+    let root = tree::read(&read_bounded(path)?, &path.to_string_lossy())?;
+    read::relay_parameters(&root)
 }
 
 fn read_bounded(path: &Path) -> Result<String, ScenarioError> {

@@ -1,6 +1,7 @@
 mod files;
 mod gml;
 mod keys;
+mod parameters;
 mod seeds;
 
 use super::{Loaded, ScenarioError, parse};

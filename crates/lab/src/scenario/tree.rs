@@ -29,6 +29,28 @@ pub(super) enum Value {
     Other(String),
 }
 
+impl Value {
+    /// As it would stand in a file.
+    pub(super) fn to_toml(&self) -> toml_edit::Value {
+        match self {
+            Self::Bool(value) => (*value).into(),
+            Self::Integer(value) => (*value).into(),
+            Self::Float(value) => (*value).into(),
+            Self::Text(value) | Self::Other(value) => value.into(),
+            Self::List(items) => {
+                let items = items.iter().map(|item| item.value.to_toml());
+                toml_edit::Value::Array(items.collect())
+            }
+            Self::Table(table) => {
+                let keys = table
+                    .iter()
+                    .map(|(key, entry)| (key, entry.value.to_toml()));
+                toml_edit::Value::InlineTable(keys.collect())
+            }
+        }
+    }
+}
+
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

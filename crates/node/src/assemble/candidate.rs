@@ -8,7 +8,7 @@ use undertone_rln::{
     TableFileOutcome,
 };
 
-use super::AssembleError;
+use super::{AssembleError, NS_PER_MS};
 use crate::config::RlnConfig;
 use crate::driver::{MemberProofs, PooledProofs, ProofSource, Standing, StartError};
 
@@ -94,7 +94,8 @@ impl Candidate {
             prover: Arc::new(prover(config, &self.key)),
             view: Arc::clone(&self.view),
         };
-        let pooled = PooledProofs::start(proofs, config.tokens, self.epoch_size_s)
+        let ahead_ns = config.clock_ahead_ms.saturating_mul(NS_PER_MS);
+        let pooled = PooledProofs::start_ahead(proofs, config.tokens, self.epoch_size_s, ahead_ns)
             .map_err(StartError::Thread)?;
         self.identity = Some(identity);
         self.place = Some((member.index, member.limit));

@@ -43,7 +43,7 @@ pub(super) fn apply(config: &mut Config, overrides: &GossipOverrides) {
         &mut config.strategy,
         kinds.iter().find(named).map(|(_, kind)| *kind),
     );
-    if config.strategy == StrategyKind::Reduced {
+    if overrides.strategy.is_some() && config.strategy == StrategyKind::Reduced {
         config.large.push = config.degrees.d_low.saturating_sub(1).max(1);
         config.large.iwant_delay = IWANT_DELAY;
     }

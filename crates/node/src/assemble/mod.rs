@@ -33,6 +33,8 @@ use crate::rest::{self, RestConfig};
 /// second endpoint's after the first one's time is up, as a rule.
 const ROOT_PATIENCE_NS: u64 = 12_000_000_000;
 
+pub(super) const NS_PER_MS: i64 = 1_000_000;
+
 /// Why a configured node did not start.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -166,6 +168,7 @@ pub async fn assemble(config: &NodeConfig) -> Result<Assembled, AssembleError> {
         static_peers: config.static_peers.clone(),
         max_connections: config.max_connections,
         rln,
+        clock_ahead_ns: config.clock_ahead_ms.saturating_mul(NS_PER_MS),
         events: delivery_log.as_ref().map(DeliveryLog::follow),
     })
     .await?;
@@ -186,6 +189,7 @@ pub async fn assemble(config: &NodeConfig) -> Result<Assembled, AssembleError> {
             relay: config.relay,
             admin: listen.admin,
             relay_cache_capacity: listen.relay_cache_capacity,
+            clock_ahead_ns: config.clock_ahead_ms.saturating_mul(NS_PER_MS),
             version: format!("undertone v{}", env!("CARGO_PKG_VERSION")),
         };
         let router = rest::router(assembled.node.handle.clone(), rest_config);
@@ -203,6 +207,11 @@ pub async fn assemble(config: &NodeConfig) -> Result<Assembled, AssembleError> {
 /// The relay that a configuration describes.
 pub fn relay_config(config: &NodeConfig) -> RelayConfig {
     let mut relay = RelayConfig::for_network(&config.network);
+    if let Some(router) = &config.router {
+        let frame_bytes_max = relay.gossip.limits.frame_bytes_max;
+        relay.gossip.clone_from(router);
+        relay.gossip.limits.frame_bytes_max = frame_bytes_max;
+    }
     gossip::apply(&mut relay.gossip, &config.gossip);
     relay.fragment_bytes = config.gossip.fragment_bytes;
     match &mut relay.rln {

@@ -156,6 +156,18 @@ pub const KEYS: &[Key] = {
             "rate limiting [true if the network has it]",
         ),
         key(
+            "rln-epoch-s",
+            Integer,
+            "seconds, 1 to 1000000000",
+            "length of an epoch, for networks of one's own [the network's]",
+        ),
+        key(
+            "rln-user-message-limit",
+            Integer,
+            "a number, 1 to 65535",
+            "messages per epoch of a membership at most, for networks of one's own [the network's]",
+        ),
+        key(
             "rln-registry",
             Text,
             PATH,
@@ -274,6 +286,12 @@ pub const KEYS: &[Key] = {
             Text,
             PATH,
             "append a line of JSON for each message delivered and each proof made []",
+        ),
+        key(
+            "clock-ahead-ms",
+            Integer,
+            "milliseconds, -1000000000 to 1000000000",
+            "how far our clock is ahead of the system's, to test what wrong clocks do [0]",
         ),
         key(
             "log-level",

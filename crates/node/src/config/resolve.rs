@@ -22,6 +22,9 @@ const STRATEGIES: [&str; 3] = ["eager-mesh", "staggered", "reduced"];
 /// Shortest part: below it, the hashes that each carries are most of it.
 const FRAGMENT_BYTES_MIN: usize = 1_000;
 
+/// About eleven days.
+const MAX_CLOCK_AHEAD_MS: i64 = 1_000_000_000;
+
 const DEFAULT_NETWORK: &str = "local";
 const DEFAULT_PROTOCOL: &str = "/vac/waku/relay/2.0.0";
 const MAX_CACHE_CAPACITY: usize = 100_000;
@@ -92,12 +95,14 @@ impl Resolver<'_> {
             relay: self.raw.relay.unwrap_or(true),
             rln: self.rln(&network, in_data_dir)?,
             delivery_log: self.raw.delivery_log.clone(),
+            clock_ahead_ms: self.clock_ahead_ms()?,
             log: LogConfig {
                 level: self.raw.log_level.unwrap_or(LogLevel::Info),
                 format: self.raw.log_format.unwrap_or(LogFormat::Text),
             },
             protocols: self.protocols()?,
             gossip: self.raw.gossip.clone(),
+            router: None,
             network,
             data_dir,
         })
@@ -152,7 +157,10 @@ impl Resolver<'_> {
             cluster_id: self.raw.cluster_id.unwrap_or(preset.cluster_id),
             num_shards,
             max_message_bytes,
-            rln: preset.rln.filter(|_| self.raw.rln != Some(false)),
+            rln: match preset.rln {
+                Some(params) if self.raw.rln != Some(false) => Some(self.rln_params(params)?),
+                _ => None,
+            },
             ..preset
         })
     }
@@ -218,6 +226,14 @@ impl Resolver<'_> {
             })
         };
         peers.iter().map(parse).collect()
+    }
+
+    fn clock_ahead_ms(&self) -> Result<i64, ConfigError> {
+        let ahead_ms = self.raw.clock_ahead_ms.unwrap_or(0);
+        match (-MAX_CLOCK_AHEAD_MS..=MAX_CLOCK_AHEAD_MS).contains(&ahead_ms) {
+            true => Ok(ahead_ms),
+            false => Err(self.bad("clock-ahead-ms")),
+        }
     }
 
     fn protocols(&self) -> Result<Vec<String>, ConfigError> {

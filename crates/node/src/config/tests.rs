@@ -425,6 +425,13 @@ fn each_bound_is_checked() {
         ),
         ("log-level", "loud", "error, warn, info, debug or trace"),
         ("log-format", "xml", "text or json"),
+        ("rln-epoch-s", "0", "seconds, 1 to 1000000000"),
+        ("rln-user-message-limit", "65536", "a number, 1 to 65535"),
+        (
+            "clock-ahead-ms",
+            "1000000001",
+            "milliseconds, -1000000000 to 1000000000",
+        ),
         ("gossip.gossip-factor", "1.5", "a share, 0 to 1"),
         ("gossip.d", "0", "a number of peers, 1 or more"),
     ] {
@@ -462,4 +469,26 @@ fn another_strategy_brings_its_protocol_id() {
         let error = NodeConfig::load(&sources).unwrap_err().to_string();
         assert!(error.contains("gossip."), "{error}");
     }
+}
+
+#[test]
+fn a_network_of_ones_own_has_its_own_limit() {
+    let limit = [("rln-user-message-limit", "7"), ("rln-epoch-s", "30")];
+    let config = load_flags(&limit).unwrap();
+    let rln = config.rln.unwrap();
+    assert_eq!(
+        (rln.params.user_message_limit, rln.params.epoch_size_s),
+        (7, 30)
+    );
+    assert_eq!(rln.message_limit, 7, "of a member that has all of it");
+    assert_eq!(config.network.rln, Some(rln.params));
+    let error = load_flags(&[limit[0], ("rln-message-limit", "8")]).unwrap_err();
+    assert!(error.to_string().ends_with("1 to 7"), "{error}");
+}
+
+#[test]
+fn a_clock_may_be_behind() {
+    let config = load_flags(&[("clock-ahead-ms", "-25000")]).unwrap();
+    assert_eq!(config.clock_ahead_ms, -25_000);
+    assert_eq!(config.rln.unwrap().clock_ahead_ms, -25_000);
 }

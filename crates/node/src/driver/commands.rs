@@ -2,6 +2,7 @@
 
 use libp2p::multiaddr::Protocol;
 use tokio::sync::oneshot;
+use undertone_gossip::StrategyKind;
 use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_relay::{self as relay, Input, ProofFailure, PublishError};
 
@@ -290,9 +291,10 @@ impl EventLoop {
         let router = self.relay.router();
         let has_mesh = |topic: &undertone_gossip::Topic| !router.mesh(topic).is_empty();
         let joined = router.joined();
+        let keeps_meshes = router.config().strategy != StrategyKind::Flood;
         if connected == 0 {
             Some("no connected peers")
-        } else if !joined.is_empty() && !joined.iter().any(has_mesh) {
+        } else if keeps_meshes && !joined.is_empty() && !joined.iter().any(has_mesh) {
             Some("no peers in the mesh of any topic")
         } else {
             None

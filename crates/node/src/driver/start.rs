@@ -42,6 +42,8 @@ pub struct NodeOptions {
     pub max_connections: u32,
     /// Rate limiting; must be there if the relay's configuration has it.
     pub rln: Option<RlnOptions>,
+    /// How far the node's wall clock is ahead of the system's, nanoseconds; negative: behind.
+    pub clock_ahead_ns: i64,
     /// Where events go, for whoever watches from within the process.
     pub events: Option<mpsc::UnboundedSender<TimedEvent>>,
 }
@@ -150,7 +152,7 @@ async fn build(
         return Err(StartError::RlnMissing(options.network));
     }
     let (gate, arrivals) = (Gate::default(), Arrivals::default());
-    let clock = Clock::start();
+    let clock = Clock::start(options.clock_ahead_ns);
     let mut seed = [0; 32];
     getrandom::fill(&mut seed).map_err(std::io::Error::from)?;
     let relay = Relay::new(options.relay.clone(), seed, Time::ZERO)?;

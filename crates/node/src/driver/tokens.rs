@@ -37,6 +37,7 @@ struct Shared {
     limit: u32,
     generation: Generation,
     epoch_size_s: u64,
+    clock_ahead_ns: i64,
     prover: Arc<Prover>,
     view: Arc<Mutex<dyn View>>,
     counter: Mutex<MessageIdCounter>,
@@ -67,12 +68,26 @@ impl PooledProofs {
     /// # Errors
     /// When the operating system gives no thread.
     pub fn start(member: MemberProofs, config: PoolConfig, epoch_size_s: u64) -> io::Result<Self> {
+        Self::start_ahead(member, config, epoch_size_s, 0)
+    }
+
+    /// The same where the clock is so far ahead of the system's, nanoseconds; negative: behind.
+    ///
+    /// # Errors
+    /// When the operating system gives no thread.
+    pub fn start_ahead(
+        member: MemberProofs,
+        config: PoolConfig,
+        epoch_size_s: u64,
+        clock_ahead_ns: i64,
+    ) -> io::Result<Self> {
         let shared = Arc::new(Shared {
             identity: member.identity,
             index: member.index,
             limit: member.limit,
             generation: member.generation,
             epoch_size_s: epoch_size_s.max(1),
+            clock_ahead_ns,
             prover: member.prover,
             view: member.view,
             counter: Mutex::new(member.counter),
@@ -192,7 +207,7 @@ impl Shared {
                     }
                 }
                 Work::WaitUntil { at_ns } => {
-                    Duration::from_nanos(at_ns.saturating_sub(unix_now_ns())).min(LOOK_AROUND)
+                    Duration::from_nanos(at_ns.saturating_sub(self.unix_now_ns())).min(LOOK_AROUND)
                 }
                 Work::Idle => LOOK_AROUND,
             };
@@ -253,7 +268,7 @@ impl Shared {
         // Time on the clock: at least what the processor spent.
         let spent_ns = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let key = (epoch, message_id);
-        let now_ns = unix_now_ns();
+        let now_ns = self.unix_now_ns();
         lock(&self.pool)
             .tokens
             .insert(key, root_version, token, spent_ns, now_ns);
@@ -261,8 +276,15 @@ impl Shared {
         Ok(())
     }
 
+    /// 0 for a clock set before 1970.
+    fn unix_now_ns(&self) -> u64 {
+        let since = UNIX_EPOCH.elapsed().unwrap_or_default();
+        let now_ns = u64::try_from(since.as_nanos()).unwrap_or(u64::MAX);
+        now_ns.saturating_add_signed(self.clock_ahead_ns)
+    }
+
     fn surroundings(&self) -> Surroundings {
-        let now_ns = unix_now_ns();
+        let now_ns = self.unix_now_ns();
         let epoch = Epoch::at(now_ns, self.epoch_size_s);
         let (upcoming, limit) = {
             let counter = lock(&self.counter);
@@ -278,13 +300,6 @@ impl Shared {
             root_version: lock(&self.view).revision(),
         }
     }
-}
-
-/// 0 for a clock set before 1970.
-fn unix_now_ns() -> u64 {
-    UNIX_EPOCH.elapsed().map_or(0, |since| {
-        u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
-    })
 }
 
 fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

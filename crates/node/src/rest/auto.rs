@@ -102,7 +102,7 @@ async fn publish(
     JsonBody(message): JsonBody<RelayWakuMessage>,
 ) -> Result<Response, ApiError> {
     let message = message
-        .into_message(now_ns())
+        .into_message(now_ns(&app))
         .map_err(ApiError::BadRequest)?;
     let pubsub_topic = carrier(&app, &message.content_topic)
         .map_err(|e| ApiError::BadRequest(format!("Failed to publish. Autosharding error: {e}")))?;

@@ -113,7 +113,7 @@ async fn publish(
         ))
     })?;
     let message = message
-        .into_message(now_ns())
+        .into_message(now_ns(&app))
         .map_err(ApiError::BadRequest)?;
     match send(&app, pubsub_topic, message).await {
         Ok(_) => Ok(ok()),
@@ -137,10 +137,11 @@ pub(super) async fn send(
         .unwrap_or(Err(PublishFailure::Timeout))
 }
 
-/// Unix time in nanoseconds.
-pub(super) fn now_ns() -> i64 {
+/// Unix time in nanoseconds, by our clock.
+pub(super) fn now_ns(app: &App) -> i64 {
     let since = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
-    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+    let now_ns = i64::try_from(since.as_nanos()).unwrap_or(i64::MAX);
+    now_ns.saturating_add(app.config.clock_ahead_ns)
 }

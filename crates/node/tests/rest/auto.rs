@@ -2,7 +2,7 @@ use axum::http::StatusCode;
 use undertone_message::WakuMessage;
 use undertone_node::command::PublishFailure;
 
-use crate::support::{Api, Script, answer_ok, bad_request, shard};
+use crate::support::{Api, Script, answer_ok, bad_request, config, shard};
 
 const SUBSCRIPTIONS: &str = "/relay/v1/auto/subscriptions";
 const MESSAGES: &str = "/relay/v1/auto/messages";
@@ -62,6 +62,25 @@ async fn a_message_is_published_on_its_shard() {
         api.published.lock().unwrap()[0].1.timestamp_ns() > 0,
         "stamped with the time"
     );
+}
+
+#[tokio::test]
+async fn a_message_is_stamped_by_the_nodes_own_clock() {
+    const YEAR_NS: i64 = 365 * 86_400 * 1_000_000_000;
+    let stamped = async |clock_ahead_ns| {
+        let config = undertone_node::rest::RestConfig {
+            clock_ahead_ns,
+            ..config()
+        };
+        let api = Api::with_config(Script::default(), config);
+        let body = format!(r#"{{"payload": "aGk=", "contentTopic": "{TOPIC}"}}"#);
+        assert_eq!(api.post(MESSAGES, &body).await, answer_ok());
+        let published = api.published.lock().unwrap();
+        published[0].1.timestamp_ns()
+    };
+    let right_ns = stamped(0).await;
+    let ahead_ns = stamped(2 * YEAR_NS).await;
+    assert!(ahead_ns - right_ns > YEAR_NS, "{right_ns} {ahead_ns}");
 }
 
 #[tokio::test]

@@ -87,6 +87,7 @@ pub(crate) fn config() -> RestConfig {
         relay: true,
         admin: true,
         relay_cache_capacity: 3,
+        clock_ahead_ns: 0,
         version: "undertone-test".into(),
     }
 }

@@ -3,16 +3,19 @@
 use std::path::PathBuf;
 
 use tokio::signal::unix::{SignalKind, signal};
+use undertone_lab::scenario::relay_parameters;
 use undertone_node::assemble::{Assembled, assemble};
 use undertone_node::config::{KEYS, Kind, NodeConfig, Sources};
 use undertone_node::logging;
 
 use super::Failure;
+use super::sim::scenario_failure;
 
 /// Flags of `undertone node`: `--config-file`, `--json`, and one for each configuration key.
 #[derive(Debug)]
 pub(crate) struct Args {
     config_file: Option<PathBuf>,
+    relay_parameters: Option<PathBuf>,
     json: bool,
     flags: Vec<(String, String)>,
 }
@@ -25,6 +28,7 @@ impl clap::FromArgMatches for Args {
             .filter_map(|key| Some((key.name.to_owned(), text(key.name)?)));
         Ok(Self {
             config_file: matches.get_one::<PathBuf>("config-file").cloned(),
+            relay_parameters: matches.get_one::<PathBuf>("relay-parameters").cloned(),
             json: matches.get_flag("json"),
             flags: flags.collect(),
         })
@@ -44,6 +48,15 @@ impl clap::Args for Args {
             .env("UNDERTONE_CONFIG_FILE")
             .value_parser(clap::value_parser!(PathBuf))
             .help("TOML file with the keys below; environment and flags override it");
+        let router = clap::Arg::new("relay-parameters")
+            .long("relay-parameters")
+            .value_name("FILE")
+            .value_parser(clap::value_parser!(PathBuf))
+            .help(
+                "TOML file with the table [relay] of a scenario (docs/scenarios.md), without protocol, \
+                 max_message_bytes, topics and fragments: every parameter of the router, in place of the \
+                 network's; the gossip-* keys below change single ones of them",
+            );
         let json = clap::Arg::new("json")
             .long("json")
             .action(clap::ArgAction::SetTrue)
@@ -62,7 +75,7 @@ impl clap::Args for Args {
                 flag
             }
         });
-        command.arg(file).arg(json).args(keys)
+        command.arg(file).arg(router).arg(json).args(keys)
     }
 
     fn augment_args_for_update(command: clap::Command) -> clap::Command {
@@ -73,7 +86,12 @@ impl clap::Args for Args {
 /// Runs the node until SIGTERM or SIGINT.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let sources = Sources::from_process(args.config_file.clone(), args.flags.clone());
-    let config = NodeConfig::load(&sources).map_err(|error| Failure::usage(error.to_string()))?;
+    let mut config =
+        NodeConfig::load(&sources).map_err(|error| Failure::usage(error.to_string()))?;
+    if let Some(path) = &args.relay_parameters {
+        let router = relay_parameters(path).map_err(scenario_failure)?;
+        config.router = Some(router);
+    }
     let filter = std::env::var("UNDERTONE_LOG").ok();
     logging::init(config.log, filter.as_deref())
         .map_err(|error| Failure::usage(error.to_string()))?;

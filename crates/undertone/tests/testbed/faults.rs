@@ -4,7 +4,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-use crate::support::testbed_of;
+use crate::support::{self, testbed, testbed_of};
 
 /// Seven nodes, each connected to all others; node 0 publishes every two seconds, from 2 s to 14 s. Without
 /// gossip a message that nobody sends a node in time never gets there.
@@ -98,4 +98,39 @@ fn what_befalls_real_nodes_befalls_simulated_ones() {
     // The five that are left see that the others are gone.
     assert_eq!(measured["mesh_degree"]["max"], 4, "{measured}");
     assert_eq!(measured["notes"], serde_json::json!([]));
+}
+
+#[test]
+#[ignore = "needs network namespaces: cargo xtask test --only testbed"]
+fn a_node_whose_clock_is_wrong_takes_no_message() {
+    let folder = tempfile::tempdir().unwrap();
+    // Of three nodes in a line, the last; 20 s are allowed for.
+    let skew = "[[faults]]\nkind = \"clock-skew\"\nat_s = 1\nnodes = 1\nahead_ms = -25000\n";
+    let scenario = format!("{}{skew}", support::SCENARIO);
+    let wrong = report(&testbed_of(&scenario, folder.path()).output().unwrap());
+    assert_eq!(delivered(&wrong), [1, 1]);
+}
+
+#[test]
+#[ignore = "needs network namespaces: cargo xtask test --only testbed"]
+fn a_node_that_has_used_up_its_limit_publishes_no_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = testbed(folder.path());
+    // An epoch that does not end meanwhile.
+    command.args([
+        "--set",
+        "rln.message_limit=1",
+        "--set",
+        "rln.epoch_s=1000000000",
+    ]);
+    let limited = report(&command.output().unwrap());
+    assert_eq!(delivered(&limited), [2, 0]);
+    assert_eq!(limited["expected"], 4);
+    let notes = limited["notes"].as_array().unwrap();
+    assert_eq!(
+        notes[0],
+        "seed 1: 1 messages did not leave their publishers"
+    );
+    let refusal = notes[1].as_str().unwrap();
+    assert!(refusal.contains("NonceLimitReached"), "{refusal}");
 }

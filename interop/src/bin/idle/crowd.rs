@@ -66,6 +66,7 @@ fn node(number: u16) -> Result<NodeOptions, CrowdError> {
         topics: vec![PubsubTopic::parse(TOPIC)?],
         static_peers: Vec::new(),
         max_connections: MAX_CONNECTIONS,
+        clock_ahead_ns: 0,
         rln: None,
         events: None,
     })

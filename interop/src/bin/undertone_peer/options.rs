@@ -102,6 +102,7 @@ impl Options {
             topics: Vec::new(),
             static_peers: Vec::new(),
             max_connections: MAX_CONNECTIONS,
+            clock_ahead_ns: 0,
             rln: None,
             events: None,
         })

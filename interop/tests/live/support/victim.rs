@@ -63,6 +63,7 @@ impl Victim {
             topics: vec![PubsubTopic::parse(TOPIC).unwrap()],
             static_peers: Vec::new(),
             max_connections: 200,
+            clock_ahead_ns: 0,
             rln: None,
             events: Some(sender),
         })

@@ -11,6 +11,7 @@ mod traffic;
 
 use std::path::Path;
 
+use undertone_gossip::Config;
 use undertone_sim::Scenario;
 use undertone_sim::scenario::{Cpu, Traffic};
 
@@ -29,11 +30,11 @@ const CPU: &[&str] = &["per_frame_us", "per_kb_us"];
 
 /// Reads a whole file.
 pub(super) fn read(
-    root: &Entry,
+    root_entry: &Entry,
     name: &str,
     folder: Option<&Path>,
 ) -> Result<Loaded, ScenarioError> {
-    let root = Section::new(root, String::new(), TABLES)?;
+    let root = Section::new(root_entry, String::new(), TABLES)?;
     let general = root.below("scenario", SCENARIO)?;
     let nodes_expected = format!("a whole number from 2 to {MAX_NODES}");
     let nodes: u32 = general
@@ -64,7 +65,13 @@ pub(super) fn read(
     Ok(Loaded {
         description: description.unwrap_or_default().to_owned(),
         scenario,
+        relay_parameters: relay::parameters_text(root_entry),
     })
+}
+
+/// Reads a file that is about a router alone.
+pub(super) fn relay_parameters(root: &Entry) -> Result<Config, ScenarioError> {
+    relay::parameters(&Section::new(root, String::new(), &["relay"])?)
 }
 
 /// One heartbeat, so that those of the nodes are spread evenly.

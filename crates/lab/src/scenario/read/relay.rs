@@ -1,11 +1,13 @@
 //! `[relay]`: every parameter of the router, by the name it has in `undertone_gossip::Config`.
 
+use toml_edit::{DocumentMut, InlineTable};
 use undertone_gossip::{Config, LargeMessages, Limits, PROTOCOLS};
 use undertone_gossip::{FloodPublish, StrategyKind};
 use undertone_sim::scenario::RelaySetup;
 
 use super::super::ScenarioError;
 use super::super::section::{MS, S, Section};
+use super::super::tree::{Entry, Value};
 use super::score;
 
 const KEYS: &[&str] = &[
@@ -112,6 +114,46 @@ pub(super) fn read(root: &Section<'_>) -> Result<RelaySetup, ScenarioError> {
             source,
         })?;
     Ok(setup)
+}
+
+/// Keys of the table that are not parameters of the router, with the flag that a node has for them.
+const NOT_OF_ROUTER: &[(&str, &str)] = &[
+    ("protocol", "--protocols"),
+    ("max_message_bytes", "--max-message-bytes"),
+    ("topics", "--shards"),
+    ("fragments", "--gossip-fragment-bytes"),
+];
+
+/// The router's parameters from a file of their own.
+pub(super) fn parameters(root: &Section<'_>) -> Result<Config, ScenarioError> {
+    let section = root.below("relay", KEYS)?;
+    if !section.is_present() {
+        return Err(root.bad("relay", "a table [relay] of keys"));
+    }
+    for (key, flag) in NOT_OF_ROUTER {
+        if section.has(key) {
+            return Err(section.bad(key, format!("no such key here: a node has the flag {flag}")));
+        }
+    }
+    Ok(read(root)?.gossip)
+}
+
+/// The part of the table that [`parameters`] reads.
+pub(super) fn parameters_text(root: &Entry) -> String {
+    let mut text = DocumentMut::new();
+    let mut table = InlineTable::new();
+    if let Value::Table(root) = &root.value
+        && let Some(Entry { value, .. }) = root.get("relay")
+        && let Value::Table(relay) = value
+    {
+        for (key, entry) in relay {
+            if NOT_OF_ROUTER.iter().all(|(other, _)| key != other) {
+                table.insert(key, entry.value.to_toml());
+            }
+        }
+    }
+    text.insert("relay", toml_edit::value(table));
+    text.to_string()
 }
 
 fn protocol(section: &Section<'_>, is_waku: bool) -> Result<String, ScenarioError> {

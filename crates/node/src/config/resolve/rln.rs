@@ -4,7 +4,7 @@ use std::{ops::RangeInclusive, path::PathBuf, thread::available_parallelism};
 
 use undertone_membership::evm::{Contract, Mode};
 use undertone_message::{NetworkPreset, RlnParams};
-use undertone_rln::{BatchPolicy, PoolConfig};
+use undertone_rln::{BatchPolicy, PoolConfig, prover::MAX_LIMIT};
 
 use super::Resolver;
 use crate::config::{ChainConfig, ConfigError, RlnConfig};
@@ -12,6 +12,8 @@ use crate::config::{ChainConfig, ConfigError, RlnConfig};
 const NS_PER_MS: u64 = 1_000_000;
 const NS_PER_S: u64 = 1_000_000_000;
 const MAX_SECONDS: u64 = 86_400;
+/// As in scenario files.
+const MAX_EPOCH_S: u64 = 1_000_000_000;
 const MAX_BATCH: u64 = 1024;
 
 impl Resolver<'_> {
@@ -45,9 +47,22 @@ impl Resolver<'_> {
             tables_file: in_data_dir(&None, "rln-tables"),
             tree_file: in_data_dir(&None, "rln-tree"),
             tokens: self.tokens(&params)?,
+            clock_ahead_ms: self.clock_ahead_ms()?,
             verifier_threads: self.verifier_threads()?,
             batches: self.batches()?,
         }))
+    }
+
+    /// The network's parameters with what is set in their place.
+    pub(super) fn rln_params(&self, params: RlnParams) -> Result<RlnParams, ConfigError> {
+        let epoch_s = self.within("rln-epoch-s", self.raw.rln_epoch_s, 1..=MAX_EPOCH_S)?;
+        let limit = self.raw.rln_user_message_limit;
+        let limit = self.within("rln-user-message-limit", limit, 1..=MAX_LIMIT.into())?;
+        Ok(RlnParams {
+            epoch_size_s: epoch_s.unwrap_or(params.epoch_size_s),
+            user_message_limit: limit.unwrap_or(params.user_message_limit),
+            ..params
+        })
     }
 
     fn mode(&self) -> Mode {

@@ -253,6 +253,7 @@ impl Network {
             topics: vec![self.topic.clone()],
             static_peers,
             max_connections: 50,
+            clock_ahead_ns: 0,
             rln: Some(RlnOptions {
                 registry: Arc::clone(&self.registry),
                 verifier: self.verifier.clone(),

@@ -61,7 +61,7 @@ pub(super) fn run(campaigner: &Campaigner<'_>, runs: u64) -> Result<Bench, Failu
                     campaigner.setup.tokens = WARM_TOKENS;
                 }
                 let loaded = scenario::load(name, &set).map_err(scenario_failure)?;
-                let report = campaigner.run(&loaded.scenario, &seeds)?;
+                let report = campaigner.run(&loaded, &seeds)?;
                 // The first message of the warm runs is one more cold one, with others behind it.
                 let rows = report.hop_rows.into_iter();
                 cells.push(Cell {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use undertone_lab::report::Campaign;
+use undertone_lab::scenario::Loaded;
 use undertone_sim::Scenario;
 use undertone_sim::scenario::TcpProfile;
 
@@ -25,9 +26,10 @@ pub(super) struct Campaigner<'a> {
 
 impl Campaigner<'_> {
     /// Runs a scenario with each seed.
-    pub(super) fn run(&self, scenario: &Scenario, seeds: &[u64]) -> Result<Report, Failure> {
+    pub(super) fn run(&self, loaded: &Loaded, seeds: &[u64]) -> Result<Report, Failure> {
+        let scenario = &loaded.scenario;
         let runner = Runner {
-            scenario,
+            loaded,
             setup: &self.setup,
             show_progress: self.show_progress,
         };

@@ -102,7 +102,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let loaded = scenario::load(reference, &args.set).map_err(scenario_failure)?;
     let seeds = args.seeds.as_ref();
     let seeds = seeds.map_or(vec![args.seed.unwrap_or(1)], |seeds| seeds.0.clone());
-    let report = campaigner.run(&loaded.scenario, &seeds)?;
+    let report = campaigner.run(&loaded, &seeds)?;
     output::print(&report, args.json)?;
     if !loaded.scenario.faults.is_empty() {
         // What they cost is what was to be found out.

@@ -10,7 +10,7 @@ use undertone_membership::{Registry, RegistryError, SqliteRegistry};
 use undertone_node::Keypair;
 use undertone_node::config::{NodeConfig, Sources};
 use undertone_rln::{Identity, IdentityFile};
-use undertone_sim::scenario::Dialling;
+use undertone_sim::scenario::{Dialling, FaultKind};
 use undertone_sim::{Dial, Plan, Scenario};
 use undertone_testbed::Testbed;
 
@@ -18,6 +18,14 @@ use super::folder::RunFolder;
 use super::node::{Node, Wanted};
 use super::timeline::{Life, early_dials, is_configured};
 use super::{RunError, faults, traffic};
+
+const NS_PER_MS: i64 = 1_000_000;
+
+/// Of the network `local`; there are more if the scenario has more topics.
+const SHARDS: u32 = 8;
+
+/// Parts that a node cuts messages into are this long at least.
+const PART_BYTES_MIN: u32 = 1_000;
 
 /// How nodes are started.
 #[derive(Clone, Debug)]
@@ -33,39 +41,26 @@ pub(crate) struct Setup {
 /// Flags that all nodes of a scenario have, as keys and values.
 pub(crate) fn flags(scenario: &Scenario, setup: &Setup) -> Vec<(String, String)> {
     let relay = &scenario.relay;
-    let gossip = &relay.gossip;
-    let degrees = &gossip.degrees;
     let shards: Vec<_> = (0..relay.topics).map(|n| n.to_string()).collect();
-    let flood = gossip.flood_publish != undertone_gossip::FloodPublish::Off;
     let mut flags = vec![
         ("network", "local".to_owned()),
         ("shards", shards.join(",")),
+        (
+            "num-shards-in-network",
+            relay.topics.max(SHARDS).to_string(),
+        ),
         ("max-message-bytes", relay.max_message_bytes.to_string()),
         ("protocols", relay.protocol.clone()),
         ("rest-admin", true.to_string()),
         ("rln", scenario.rln.is_some().to_string()),
         ("log-level", "warn".to_owned()),
-        ("gossip.d", degrees.d.to_string()),
-        ("gossip.d-low", degrees.d_low.to_string()),
-        ("gossip.d-high", degrees.d_high.to_string()),
-        ("gossip.d-score", degrees.d_score.to_string()),
-        ("gossip.d-out", degrees.d_out.to_string()),
-        ("gossip.d-lazy", degrees.d_lazy.to_string()),
-        (
-            "gossip.heartbeat-ms",
-            gossip.heartbeat.as_millis().to_string(),
-        ),
-        ("gossip.gossip-factor", gossip.gossip_factor.to_string()),
-        ("gossip.history-length", gossip.history_length.to_string()),
-        ("gossip.history-gossip", gossip.history_gossip.to_string()),
-        ("gossip.seen-ttl-s", gossip.seen_ttl.as_secs().to_string()),
-        (
-            "gossip.prune-backoff-s",
-            gossip.prune_backoff.as_secs().to_string(),
-        ),
-        ("gossip.flood-publish", flood.to_string()),
     ];
-    if scenario.rln.is_some() {
+    if let Some(part_bytes) = part_bytes(scenario) {
+        flags.push(("gossip.fragment-bytes", part_bytes.to_string()));
+    }
+    if let Some(rln) = &scenario.rln {
+        flags.push(("rln-epoch-s", rln.epoch_s.to_string()));
+        flags.push(("rln-user-message-limit", rln.message_limit.to_string()));
         flags.push(("rln-tokens", setup.tokens.to_string()));
         // They are prepared before the first message, and nothing waits for a rest meanwhile.
         flags.push(("rln-tokens-max-cpu", "100".to_owned()));
@@ -74,7 +69,17 @@ pub(crate) fn flags(scenario: &Scenario, setup: &Setup) -> Vec<(String, String)>
     flags.into_iter().map(owned).collect()
 }
 
-/// The configuration that all nodes share.
+/// How long parts are to be for every message to have as many as the scenario says; none: all are
+/// published whole, or no such length does it.
+pub(crate) fn part_bytes(scenario: &Scenario) -> Option<u32> {
+    let parts = scenario.relay.fragments;
+    let sizes = &scenario.traffic.payload_bytes;
+    let bytes = sizes.iter().max()?.div_ceil(parts.max(1));
+    let fits = |size: &u32| size.div_ceil(bytes.max(1)) == parts;
+    (parts > 1 && bytes >= PART_BYTES_MIN && sizes.iter().all(fits)).then_some(bytes)
+}
+
+/// The configuration that all nodes share, but for the parameters of the router.
 pub(crate) fn config(flags: &[(String, String)]) -> Result<NodeConfig, RunError> {
     let sources = Sources {
         flags: flags.to_vec(),
@@ -83,16 +88,30 @@ pub(crate) fn config(flags: &[(String, String)]) -> Result<NodeConfig, RunError>
     Ok(NodeConfig::load(&sources)?)
 }
 
+/// The command line of all nodes: their flags, and the router's parameters in a file of the run's folder.
+pub(crate) fn command_line(
+    flags: &[(String, String)],
+    relay_parameters: &str,
+    folder: &RunFolder,
+) -> Result<Vec<String>, RunError> {
+    let path = folder.path().join("relay.toml");
+    let written = format!("--relay-parameters={}", path.display());
+    write(path, relay_parameters.as_bytes())?;
+    let flags = flags.iter();
+    let flags = flags.map(|(key, value)| format!("--{}={value}", key.replace('.', "-")));
+    Ok(flags.chain([written]).collect())
+}
+
 /// Makes the files of all nodes of a plan, starts those that are there from the beginning, and waits until
 /// each is connected to all its peers among them.
 pub(crate) fn start(
     scenario: &Scenario,
     plan: &Plan,
     setup: &Setup,
-    testbed: &Testbed,
-    folder: &RunFolder,
+    flags: &[String],
+    (testbed, folder): (&Testbed, &RunFolder),
 ) -> Result<Vec<Node>, RunError> {
-    let mut nodes = prepare(scenario, plan, setup, testbed, folder)?;
+    let mut nodes = prepare(scenario, plan, setup, flags, (testbed, folder))?;
     let hosts = testbed.hosts();
     let is_early = |node: u32| Life::of(scenario, plan, node).joins_ns.is_none();
     for node in &mut nodes {
@@ -170,11 +189,10 @@ fn prepare(
     scenario: &Scenario,
     plan: &Plan,
     setup: &Setup,
-    testbed: &Testbed,
-    folder: &RunFolder,
+    flags: &[String],
+    (testbed, folder): (&Testbed, &RunFolder),
 ) -> Result<Vec<Node>, RunError> {
     let registry = registry(scenario, folder)?;
-    let shared = flags(scenario, setup);
     let mut nodes = Vec::new();
     for host in testbed.hosts() {
         let node = host.index();
@@ -193,10 +211,7 @@ fn prepare(
             }
         }
         let mut command = Command::new(&setup.program);
-        command.arg("node");
-        for (key, value) in &shared {
-            command.arg(format!("--{}={value}", key.replace('.', "-")));
-        }
+        command.arg("node").args(flags);
         let deliveries = data_dir.join("deliveries");
         let registry = folder.path().join("registry.sqlite");
         for (key, path) in [
@@ -205,6 +220,9 @@ fn prepare(
             ("rln-registry", &registry),
         ] {
             command.arg(format!("--{key}={}", path.display()));
+        }
+        if let Some(ahead_ms) = clock_ahead_ms(scenario, plan, node) {
+            command.arg(format!("--clock-ahead-ms={ahead_ms}"));
         }
         // The scenario alone decides.
         for (name, _) in std::env::vars_os() {
@@ -226,6 +244,22 @@ fn prepare(
     }
     configure_peers(scenario, plan, &mut nodes);
     Ok(nodes)
+}
+
+/// How far a node's clock is ahead, from its start on. A clock that is set before its node starts is, as in
+/// the simulator, as the start has it.
+fn clock_ahead_ms(scenario: &Scenario, plan: &Plan, node: u32) -> Option<i64> {
+    let set = scenario.faults.iter().filter_map(|fault| match fault.kind {
+        FaultKind::ClockSkew { by_ns } => {
+            let is_set =
+                plan.afflicted(fault).contains(&node) && fault.at_ns >= plan.starts_ns(node);
+            is_set.then_some((fault.at_ns, by_ns))
+        }
+        _ => None,
+    });
+    // The last one counts, and of two at one moment the one that is listed last.
+    let (_, by_ns) = set.max_by_key(|(at_ns, _)| *at_ns)?;
+    Some(by_ns / NS_PER_MS)
 }
 
 /// Names the peers that nodes connect to by themselves.
@@ -261,3 +295,6 @@ fn identity() -> Result<Identity, RunError> {
 fn write(path: PathBuf, bytes: &[u8]) -> Result<(), RunError> {
     fs::write(&path, bytes).map_err(|error| RunError::Folder { path, error })
 }
+
+#[cfg(test)]
+mod tests;

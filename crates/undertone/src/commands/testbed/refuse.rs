@@ -1,12 +1,10 @@
 //! What a scenario may not ask of real nodes and real kernels.
 
-use undertone_gossip::Config;
-use undertone_node::assemble::relay_config;
-use undertone_node::config::NodeConfig;
 use undertone_sim::Scenario;
 use undertone_sim::scenario::FaultKind;
 
 use super::RunError;
+use super::nodes::part_bytes;
 
 /// Processes that a machine of ordinary size holds.
 pub(crate) const MAX_NODES: u32 = 100;
@@ -14,7 +12,8 @@ pub(crate) const MAX_NODES: u32 = 100;
 /// Messages for which a thread and a body are prepared.
 const MAX_MESSAGES: u32 = 10_000;
 
-const SIMULATE: &str = "leave it away, or run it with `undertone sim`";
+const ATTACK: &str =
+    "run it with `undertone sim`; `undertone lab run spam` has a spammer among real nodes";
 
 fn refuse(
     key: impl Into<String>,
@@ -30,8 +29,8 @@ fn refuse(
     }
 }
 
-/// Checks a scenario against the configuration that its nodes would get.
-pub(crate) fn check(scenario: &Scenario, node: &NodeConfig) -> Result<(), RunError> {
+/// Checks that a scenario can be run.
+pub(crate) fn check(scenario: &Scenario) -> Result<(), RunError> {
     let Scenario { nodes, traffic, .. } = scenario;
     if *nodes > MAX_NODES {
         let cannot = "starts at most 100 processes";
@@ -52,136 +51,29 @@ pub(crate) fn check(scenario: &Scenario, node: &NodeConfig) -> Result<(), RunErr
         ));
     }
     for (index, fault) in scenario.faults.iter().enumerate() {
-        let kind = match fault.kind {
-            FaultKind::ClockSkew { .. } => "\"clock-skew\"",
-            FaultKind::Spam { .. } => "\"spam\"",
-            _ => continue,
-        };
-        let key = format!("faults.{index}.kind");
-        return Err(refuse(key, kind, "has no such fault", SIMULATE));
-    }
-    rate_limit(scenario, node)?;
-    gossip(&scenario.relay.gossip, &relay_config(node).gossip)
-}
-
-fn rate_limit(scenario: &Scenario, node: &NodeConfig) -> Result<(), RunError> {
-    let (Some(rln), Some(network)) = (&scenario.rln, &node.network.rln) else {
-        return Ok(());
-    };
-    let cannot = "has the limit of the network `local`";
-    if rln.epoch_s != network.epoch_size_s {
-        let remedy = "set rln.epoch_s = 600";
-        return Err(refuse("rln.epoch_s", rln.epoch_s, cannot, remedy));
-    }
-    if u64::from(rln.message_limit) > network.user_message_limit {
-        let remedy = "set rln.message_limit = 100 at most";
-        return Err(refuse(
-            "rln.message_limit",
-            rln.message_limit,
-            cannot,
-            remedy,
-        ));
-    }
-    Ok(())
-}
-
-/// Every parameter of the router that a node cannot be told must be what a node has.
-fn gossip(wanted: &Config, node: &Config) -> Result<(), RunError> {
-    let differs = |differs: bool, key: &'static str| differs.then_some(key);
-    // A bound on frames follows from the longest message, in the simulator as in a node.
-    let mut limits = wanted.limits.clone();
-    limits.frame_bytes_max = node.limits.frame_bytes_max;
-    let keys = [
-        differs(wanted.degrees != node.degrees, "relay.d and its like"),
-        differs(wanted.strategy != node.strategy, "relay.strategy"),
-        differs(wanted.heartbeat != node.heartbeat, "relay.heartbeat_ms"),
-        differs(
-            wanted.heartbeat_delay != node.heartbeat_delay,
-            "relay.heartbeat_delay_ms",
-        ),
-        differs(
-            wanted.gossip_factor != node.gossip_factor,
-            "relay.gossip_factor",
-        ),
-        differs(
-            wanted.history_length != node.history_length,
-            "relay.history_length",
-        ),
-        differs(
-            wanted.history_gossip != node.history_gossip,
-            "relay.history_gossip",
-        ),
-        differs(wanted.fanout_ttl != node.fanout_ttl, "relay.fanout_ttl_s"),
-        differs(wanted.seen_ttl != node.seen_ttl, "relay.seen_ttl_s"),
-        differs(
-            wanted.prune_backoff != node.prune_backoff,
-            "relay.prune_backoff_s",
-        ),
-        differs(
-            wanted.unsubscribe_backoff != node.unsubscribe_backoff,
-            "relay.unsubscribe_backoff_s",
-        ),
-        differs(
-            wanted.backoff_slack != node.backoff_slack,
-            "relay.backoff_slack_s",
-        ),
-        differs(
-            wanted.graft_flood_threshold != node.graft_flood_threshold,
-            "relay.graft_flood_threshold_s",
-        ),
-        differs(
-            wanted.flood_publish != node.flood_publish,
-            "relay.flood_publish",
-        ),
-        differs(
-            wanted.opportunistic_graft_heartbeats != node.opportunistic_graft_heartbeats,
-            "relay.opportunistic_graft_heartbeats",
-        ),
-        differs(
-            wanted.opportunistic_graft_peers != node.opportunistic_graft_peers,
-            "relay.opportunistic_graft_peers",
-        ),
-        differs(
-            wanted.iwant_followup != node.iwant_followup,
-            "relay.iwant_followup_s",
-        ),
-        differs(
-            wanted.gossip_retransmissions != node.gossip_retransmissions,
-            "relay.gossip_retransmissions",
-        ),
-        differs(
-            wanted.iwant_in_flight_max != node.iwant_in_flight_max,
-            "relay.iwant_in_flight_max",
-        ),
-        differs(
-            wanted.idontwant_threshold_bytes != node.idontwant_threshold_bytes,
-            "relay.idontwant",
-        ),
-        differs(
-            wanted.idontwant_ttl_heartbeats != node.idontwant_ttl_heartbeats,
-            "relay.idontwant_ttl_heartbeats",
-        ),
-        differs(
-            (wanted.peer_exchange, wanted.peer_exchange_peers)
-                != (node.peer_exchange, node.peer_exchange_peers),
-            "relay.peer_exchange",
-        ),
-        differs(wanted.thresholds != node.thresholds, "relay.thresholds"),
-        differs(wanted.score != node.score, "relay.score"),
-        differs(
-            wanted.disconnect_graylisted != node.disconnect_graylisted,
-            "relay.disconnect_graylisted",
-        ),
-        differs(limits != node.limits, "relay.limits"),
-    ];
-    match keys.into_iter().flatten().next() {
-        None => Ok(()),
-        Some(key) => {
-            let value = "another value than a node has";
-            let cannot = "runs `undertone node`, which has no flag for it";
-            Err(refuse(key, value, cannot, SIMULATE))
+        match fault.kind {
+            FaultKind::Spam { .. } => {
+                let key = format!("faults.{index}.kind");
+                let cannot = "has no spammer";
+                return Err(refuse(key, "\"spam\"", cannot, ATTACK));
+            }
+            FaultKind::ClockSkew { .. } if fault.at_ns > traffic.first_ns => {
+                let key = format!("faults.{index}.at_s");
+                let at_s = fault.at_ns as f64 / 1e9;
+                let cannot = "sets clocks when nodes start";
+                let remedy = "set it to traffic.first_s at most, or run it with `undertone sim`";
+                return Err(refuse(key, at_s, cannot, remedy));
+            }
+            _ => {}
         }
     }
+    let parts = scenario.relay.fragments;
+    if parts > 1 && part_bytes(scenario).is_none() {
+        let cannot = "has nodes that cut messages into parts of one length, 1000 bytes at least";
+        let remedy = "take payloads of one size and parts of 1000 bytes, or `undertone sim`";
+        return Err(refuse("relay.fragments", parts, cannot, remedy));
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use undertone_lab::report::{Stopwatch, Summary};
+use undertone_lab::scenario::Loaded;
 use undertone_node::delivery_log::MonotonicNs;
-use undertone_sim::{Dial, Plan, Scenario};
+use undertone_sim::{Dial, Plan};
 use undertone_testbed::{PumpReport, Testbed, can_run};
 
 use super::super::demo::progress::Progress;
@@ -23,7 +24,7 @@ use super::{RunError, faults, network, refuse, traffic};
 /// How to run a scenario.
 #[derive(Debug)]
 pub(crate) struct Runner<'a> {
-    pub(crate) scenario: &'a Scenario,
+    pub(crate) loaded: &'a Loaded,
     pub(crate) setup: &'a Setup,
     pub(crate) show_progress: bool,
 }
@@ -83,9 +84,11 @@ impl From<PumpReport> for Packets {
 impl Runner<'_> {
     /// Runs it with a seed, which settles connections, delays and messages as in the simulator.
     pub(crate) fn run(&self, seed: u64) -> Result<Run, RunError> {
-        let scenario = self.scenario;
+        let scenario = &self.loaded.scenario;
         let flags = nodes::flags(scenario, self.setup);
-        refuse::check(scenario, &nodes::config(&flags)?)?;
+        refuse::check(scenario)?;
+        // What a node would refuse is told before any of them starts.
+        nodes::config(&flags)?;
         let plan = Plan::new(scenario, seed)?;
         can_run()?;
         let watch = Stopwatch::start();
@@ -95,7 +98,8 @@ impl Runner<'_> {
         // Dropped in the reverse order: processes, namespaces, files.
         let folder = RunFolder::make(&folder::base())?;
         let testbed = Testbed::start(&network::config(scenario, &plan, seed)?)?;
-        let mut nodes = nodes::start(scenario, &plan, self.setup, &testbed, &folder)?;
+        let flags = nodes::command_line(&flags, &self.loaded.relay_parameters, &folder)?;
+        let mut nodes = nodes::start(scenario, &plan, self.setup, &flags, (&testbed, &folder))?;
         let (ready, ready_at) = (Instant::now(), MonotonicNs::now());
         let lead_ns = traffic::lead_ns(scenario);
         let zero_ns = ready_at.as_ns().saturating_sub(lead_ns);

@@ -142,6 +142,7 @@ impl Nodes {
             topics: vec![self.topic.clone()],
             static_peers: Vec::new(),
             max_connections: MAX_CONNECTIONS,
+            clock_ahead_ns: 0,
             rln,
             events: Some(sender),
         })

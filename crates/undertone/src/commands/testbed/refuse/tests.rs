@@ -1,9 +1,5 @@
-use std::path::PathBuf;
-use std::time::Duration;
-
 use undertone_lab::scenario::parse;
 
-use super::super::nodes::{Setup, config, flags};
 use super::*;
 
 const PLAIN: &str = r#"
@@ -31,12 +27,7 @@ first_s = 5
 fn checked(set: &[&str]) -> Result<(), RunError> {
     let set: Vec<_> = set.iter().map(|text| (*text).to_owned()).collect();
     let scenario = parse(PLAIN, "plain", "plain", None, &set).unwrap().scenario;
-    let setup = Setup {
-        program: PathBuf::new(),
-        tokens: 0,
-        ready: Duration::ZERO,
-    };
-    check(&scenario, &config(&flags(&scenario, &setup)).unwrap())
+    check(&scenario)
 }
 
 fn refused(set: &[&str], said: &str) {
@@ -61,6 +52,11 @@ fn what_a_node_can_be_told_is_taken() {
         "relay.topics=2",
         "relay.max_message_bytes=600000",
         "relay.protocol=/meshsub/1.1.0",
+        "relay.topics=20",
+        "relay.strategy=flood",
+        "relay.limits.topics_max=3",
+        "rln.epoch_s=60",
+        "rln.message_limit=101",
         "network.loss=0.01",
         "network.jitter_ms=3",
         "network.tcp=shadow",
@@ -76,47 +72,33 @@ fn what_it_cannot_names_the_key_and_a_remedy() {
         &["scenario.nodes=200"],
         "scenario.nodes = 200: the testbed starts at most 100 processes; set scenario.nodes=100",
     );
-    refused(&["rln.epoch_s=60"], "set rln.epoch_s = 600");
-    refused(&["rln.message_limit=101"], "rln.message_limit = 101:");
     refused(
         &["traffic.messages=20000", "traffic.spacing_s=1"],
         "traffic.messages = 20000:",
     );
-    for (set, key) in [
-        ("relay.idontwant=false", "relay.idontwant"),
-        ("relay.flood_publish=on", "relay.flood_publish"),
-        ("relay.strategy=flood", "relay.strategy"),
-        ("relay.heartbeat_delay_ms=5", "relay.heartbeat_delay_ms"),
-        ("relay.thresholds.gossip=-1", "relay.thresholds"),
-        ("relay.score.enabled=false", "relay.score"),
-        ("relay.limits.topics_max=3", "relay.limits"),
-        ("relay.iwant_followup_s=9", "relay.iwant_followup_s"),
-    ] {
-        refused(&[set], &format!("{key} = another value"));
-    }
+    refused(
+        &["relay.fragments=7"],
+        "relay.fragments = 7: the testbed has nodes that cut messages",
+    );
 }
 
 /// With one more table at the end.
 fn with_fault(fault: &str) -> Result<(), RunError> {
-    let text = format!("{PLAIN}\n[[faults]]\nat_s = 9\nnodes = 1\n{fault}");
+    let text = format!("{PLAIN}\n[[faults]]\nnodes = 1\n{fault}");
     let scenario = parse(&text, "plain", "plain", None, &[]).unwrap().scenario;
-    let setup = Setup {
-        program: PathBuf::new(),
-        tokens: 0,
-        ready: Duration::ZERO,
-    };
-    check(&scenario, &config(&flags(&scenario, &setup)).unwrap())
+    check(&scenario)
 }
 
 #[test]
 fn what_can_befall_real_nodes_is_taken() {
     for fault in [
-        "kind = \"crash\"\nnoticed_after_s = 1",
-        "kind = \"leave\"",
-        "kind = \"join\"",
-        "kind = \"partition\"\nfor_s = 1",
-        "kind = \"slow\"\nfactor = 0.5",
-        "kind = \"lossy\"\nloss = 0.5",
+        "at_s = 9\nkind = \"crash\"\nnoticed_after_s = 1",
+        "at_s = 9\nkind = \"leave\"",
+        "at_s = 9\nkind = \"join\"",
+        "at_s = 9\nkind = \"partition\"\nfor_s = 1",
+        "at_s = 9\nkind = \"slow\"\nfactor = 0.5",
+        "at_s = 9\nkind = \"lossy\"\nloss = 0.5",
+        "at_s = 5\nkind = \"clock-skew\"\nahead_ms = -5",
     ] {
         with_fault(fault).unwrap();
     }
@@ -124,7 +106,12 @@ fn what_can_befall_real_nodes_is_taken() {
 
 #[test]
 fn other_faults_are_named_by_their_place() {
-    let error = with_fault("kind = \"spam\"\ninterval_ms = 20").unwrap_err();
+    let error = with_fault("at_s = 9\nkind = \"spam\"\ninterval_ms = 20").unwrap_err();
     let error = error.to_string();
     assert!(error.starts_with("faults.0.kind = \"spam\": "), "{error}");
+    assert!(error.contains("`undertone lab run spam`"), "{error}");
+    let error = with_fault("at_s = 9.5\nkind = \"clock-skew\"\nahead_ms = 1").unwrap_err();
+    let error = error.to_string();
+    assert!(error.starts_with("faults.0.at_s = 9.5: "), "{error}");
+    assert!(error.contains("traffic.first_s"), "{error}");
 }
