@@ -8,7 +8,7 @@ use undertone_rln::{
     TableFileOutcome,
 };
 
-use super::{AssembleError, NS_PER_MS};
+use super::{AssembleError, MakeProofs, NS_PER_MS};
 use crate::config::RlnConfig;
 use crate::driver::{MemberProofs, PooledProofs, ProofSource, Standing, StartError};
 
@@ -26,6 +26,8 @@ pub(super) struct Candidate {
     place: Option<(MemberIndex, u32)>,
     /// Proofs were made for another place, and their source may hold the counter still.
     has_left: bool,
+    /// None: proofs are made as they should be.
+    make_proofs: Option<MakeProofs>,
 }
 
 /// What there is.
@@ -44,6 +46,7 @@ impl Candidate {
         key: &Arc<Key>,
         registry: &Arc<dyn Registry>,
         view: &Arc<Mutex<dyn View>>,
+        make_proofs: Option<MakeProofs>,
     ) -> Self {
         Self {
             config: config.clone(),
@@ -55,6 +58,7 @@ impl Candidate {
             identity: None,
             place: None,
             has_left: false,
+            make_proofs,
         }
     }
 
@@ -95,12 +99,18 @@ impl Candidate {
             view: Arc::clone(&self.view),
         };
         let ahead_ns = config.clock_ahead_ms.saturating_mul(NS_PER_MS);
-        let pooled = PooledProofs::start_ahead(proofs, config.tokens, self.epoch_size_s, ahead_ns)
-            .map_err(StartError::Thread)?;
+        let source: Box<dyn ProofSource> = match &mut self.make_proofs {
+            Some(make) => make(proofs).map_err(StartError::Thread)?,
+            None => {
+                let (tokens, epoch_s) = (config.tokens, self.epoch_size_s);
+                let pooled = PooledProofs::start_ahead(proofs, tokens, epoch_s, ahead_ns);
+                Box::new(pooled.map_err(StartError::Thread)?)
+            }
+        };
         self.identity = Some(identity);
         self.place = Some((member.index, member.limit));
         self.has_left = false;
-        Ok(Box::new(pooled))
+        Ok(source)
     }
 
     /// What has become of the membership; what stands in the way of proofs is logged.

@@ -7,14 +7,15 @@ use undertone_membership::evm::{EvmConfig, EvmRegistry, LightRegistry, Mode};
 use undertone_membership::{MembershipView, Registry, RegistryError, SqliteRegistry, View};
 use undertone_rln::{Key, Verifier};
 
-use super::AssembleError;
 use super::candidate::{Candidate, Found};
+use super::{AssembleError, MakeProofs};
 use crate::config::{ChainConfig, RlnConfig};
 use crate::driver::RlnOptions;
 
 pub(super) fn open(
     config: &RlnConfig,
     relay: &undertone_relay::RlnConfig,
+    make_proofs: Option<MakeProofs>,
 ) -> Result<RlnOptions, AssembleError> {
     let key = Key::load()?;
     let limit = u32::try_from(config.params.user_message_limit).unwrap_or(u32::MAX);
@@ -26,7 +27,7 @@ pub(super) fn open(
         Some(chain) => contract(chain, relay.root_window)?,
         None => file(config, limit, relay.root_window)?,
     };
-    let mut candidate = Candidate::new(config, relay, &key, &registry, &view);
+    let mut candidate = Candidate::new(config, relay, &key, &registry, &view, make_proofs);
     let proofs = match candidate.find()? {
         Found::Member(identity, member) => Some(candidate.proofs(identity, &member)?),
         Found::NoIdentity => {

@@ -26,7 +26,7 @@ use undertone_rln::{CounterError, IdentityFileError, KeyError};
 
 use crate::config::NodeConfig;
 use crate::delivery_log::DeliveryLog;
-use crate::driver::{NodeOptions, RunningNode, StartError, start};
+use crate::driver::{MemberProofs, NodeOptions, ProofSource, RunningNode, StartError, start};
 use crate::rest::{self, RestConfig};
 
 /// How long a message whose root is not known waits for the registry: an endpoint's answer, or a
@@ -114,11 +114,26 @@ impl Assembled {
     }
 }
 
+/// Makes something else of what a member's proofs are made from.
+pub type MakeProofs = Box<dyn FnMut(MemberProofs) -> std::io::Result<Box<dyn ProofSource>> + Send>;
+
 /// Starts what the configuration describes.
 ///
 /// # Errors
 /// [`AssembleError`] names the key or file and the remedy.
 pub async fn assemble(config: &NodeConfig) -> Result<Assembled, AssembleError> {
+    assemble_with(config, None).await
+}
+
+/// The same, with proofs that somebody else makes, if given: for tests of what members do that they
+/// should not.
+///
+/// # Errors
+/// As [`assemble`].
+pub async fn assemble_with(
+    config: &NodeConfig,
+    make_proofs: Option<MakeProofs>,
+) -> Result<Assembled, AssembleError> {
     std::fs::create_dir_all(&config.data_dir).map_err(|error| AssembleError::DataDir {
         path: config.data_dir.clone(),
         error,
@@ -145,7 +160,7 @@ pub async fn assemble(config: &NodeConfig) -> Result<Assembled, AssembleError> {
     };
     let relay = relay_config(config);
     let rln = match (&config.rln, &relay.rln) {
-        (Some(config), Some(relay)) => Some(membership::open(config, relay)?),
+        (Some(config), Some(relay)) => Some(membership::open(config, relay, make_proofs)?),
         _ => None,
     };
     let may_publish = rln.as_ref().is_none_or(|rln| rln.proofs.is_some());

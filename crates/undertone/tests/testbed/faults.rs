@@ -113,6 +113,25 @@ fn a_node_whose_clock_is_wrong_takes_no_message() {
 
 #[test]
 #[ignore = "needs network namespaces: cargo xtask test --only testbed"]
+fn a_spammer_is_left_by_its_peers() {
+    let folder = tempfile::tempdir().unwrap();
+    // The last of three nodes in a line; five seconds later node 0 publishes the second message.
+    let spam = "[[faults]]\nkind = \"spam\"\nat_s = 2\nnodes = 1\ninterval_ms = 20\n";
+    let scenario = format!("{}{spam}", support::SCENARIO);
+    let mut command = testbed_of(&scenario, folder.path());
+    let keys = [
+        "rln.message_limit=2",
+        "rln.epoch_s=1000000000",
+        "traffic.spacing_s=6",
+    ];
+    command.args(keys.iter().flat_map(|key| ["--set", key]));
+    let spammed = report(&command.output().unwrap());
+    assert_eq!(delivered(&spammed), [2, 1]);
+    assert_eq!(spammed["notes"], serde_json::json!([]));
+}
+
+#[test]
+#[ignore = "needs network namespaces: cargo xtask test --only testbed"]
 fn a_node_that_has_used_up_its_limit_publishes_no_more() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = testbed(folder.path());

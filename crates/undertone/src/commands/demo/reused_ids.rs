@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use undertone_membership::{MemberIndex, MembershipView};
+use undertone_membership::{MemberIndex, View};
 use undertone_node::driver::ProofSource;
 use undertone_relay::ProofFailure;
 use undertone_rln::{
@@ -19,7 +19,7 @@ pub(crate) struct ReusedIds {
     pub(crate) next: u32,
     pub(crate) generation: Generation,
     pub(crate) prover: Arc<Prover>,
-    pub(crate) view: Arc<Mutex<MembershipView>>,
+    pub(crate) view: Arc<Mutex<dyn View>>,
 }
 
 impl ProofSource for ReusedIds {
@@ -28,7 +28,7 @@ impl ProofSource for ReusedIds {
         self.next += 1;
         let path = {
             let view = self.view.lock().unwrap_or_else(PoisonError::into_inner);
-            view.path(self.index)
+            view.path(self.index).ok_or(ProofFailure::Synchronizing)?
         };
         self.prover
             .prove(&ProofRequest {

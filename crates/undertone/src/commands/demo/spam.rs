@@ -57,7 +57,7 @@ pub(crate) async fn attack(network: &mut Network, progress: &Progress) -> Result
         next: 0,
         generation: network.generation,
         prover: Arc::clone(&network.prover),
-        view: Arc::clone(&member.view),
+        view: member.view.clone(),
     };
     let spammer = network
         .node(Box::new(proofs), member.view, Vec::new())

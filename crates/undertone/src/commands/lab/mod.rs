@@ -10,6 +10,8 @@ use clap::Subcommand;
 
 use super::Failure;
 
+pub(crate) use machine::spammers_proofs;
+
 /// Where records go, and come from, unless another folder is named.
 const RESULTS: &str = "lab-results";
 

@@ -1,16 +1,17 @@
 //! What a [timeline](super::timeline) says, done: at real nodes and in the network between them.
 
 use std::convert::Infallible;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use undertone_sim::Dial;
-use undertone_testbed::Testbed;
+use undertone_testbed::{Host, Testbed};
 
 use super::node::Node;
 use super::timeline::{Act, Planned};
-use super::{RunError, rest};
+use super::{RunError, rest, traffic};
 
 /// Between two tries to connect.
 const TRY_AGAIN: Duration = Duration::from_millis(50);
@@ -28,7 +29,10 @@ pub(crate) fn carry_out(
     running: &Receiver<Infallible>,
 ) -> Result<Vec<Dial>, RunError> {
     let addresses: Vec<_> = nodes.iter().map(|node| node.address.clone()).collect();
+    let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
+        let is_over = &is_over;
+        let over = Over(is_over);
         let mut dialling = Vec::new();
         for Planned { at_ns, act } in timeline {
             let at = zero + Duration::from_nanos(at_ns.saturating_sub(lead_ns));
@@ -45,12 +49,20 @@ pub(crate) fn carry_out(
                 }
                 Act::Kill(node) => nodes[node as usize].kill(),
                 Act::Leave(node) => nodes[node as usize].leave(),
+                Act::Spam { node, interval_ns } => {
+                    let host = &testbed.hosts()[node as usize];
+                    let interval = Duration::from_nanos(interval_ns);
+                    scope.spawn(move || spam(host, interval, is_over));
+                }
                 Act::Dial(asked) => {
                     let address = &addresses[asked.to as usize];
                     dialling.push(scope.spawn(move || dial(testbed, &asked, address, DIAL_FOR)));
                 }
             }
         }
+        // Ends with the run, as there is nothing that it could receive.
+        let _ = running.recv();
+        drop(over);
         let failed = dialling.into_iter().map(|dialling| {
             let ended = dialling.join();
             ended.expect("dialling does not panic")
@@ -58,6 +70,32 @@ pub(crate) fn carry_out(
         let failed = failed.collect::<Result<Vec<_>, _>>()?;
         Ok(failed.into_iter().flatten().collect())
     })
+}
+
+/// Ends what goes on for the whole run, whatever way that ends.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Has a node publish until the run is over. What fails is what spam is to end in, or its node has ended.
+fn spam(host: &Host, interval: Duration, is_over: &AtomicBool) {
+    let mut at = Instant::now();
+    for number in 0_u64.. {
+        if is_over.load(Ordering::Relaxed) {
+            return;
+        }
+        let request = traffic::spam(number);
+        if let Ok(Ok(stream)) = rest::connect(host) {
+            let _ = rest::exchange(stream, &request);
+        }
+        // One that cannot be made in time is not made up for: a node sends no faster than it proves.
+        at = (at + interval).max(Instant::now());
+        traffic::sleep_until(at);
+    }
 }
 
 /// Has a node connect to another as soon as both answer. Returns what was asked if that took too long.

@@ -16,7 +16,7 @@ use undertone_testbed::Testbed;
 
 use super::folder::RunFolder;
 use super::node::{Node, Wanted};
-use super::timeline::{Life, early_dials, is_configured};
+use super::timeline::{Life, early_dials, is_configured, spams};
 use super::{RunError, faults, traffic};
 
 const NS_PER_MS: i64 = 1_000_000;
@@ -203,15 +203,20 @@ fn prepare(
             error: error.into(),
         })?;
         write(data_dir.join("node-key"), &encoded)?;
+        let mut faults = scenario.faults.iter();
+        let spams = faults.any(|fault| spams(plan, fault, node));
         if let (Some(registry), Some(rln)) = (&registry, &scenario.rln) {
             let identity = identity()?;
             registry.register(identity.commitment(), rln.message_limit)?;
-            if publishes(plan, node) {
+            if publishes(plan, node) || spams {
                 IdentityFile::write(&data_dir.join("rln-identity.json"), &identity)?;
             }
         }
         let mut command = Command::new(&setup.program);
         command.arg("node").args(flags);
+        if spams {
+            command.arg("--spam");
+        }
         let deliveries = data_dir.join("deliveries");
         let registry = folder.path().join("registry.sqlite");
         for (key, path) in [

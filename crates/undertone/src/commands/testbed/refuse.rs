@@ -12,9 +12,6 @@ pub(crate) const MAX_NODES: u32 = 100;
 /// Messages for which a thread and a body are prepared.
 const MAX_MESSAGES: u32 = 10_000;
 
-const ATTACK: &str =
-    "run it with `undertone sim`; `undertone lab run spam` has a spammer among real nodes";
-
 fn refuse(
     key: impl Into<String>,
     value: impl ToString,
@@ -52,11 +49,6 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), RunError> {
     }
     for (index, fault) in scenario.faults.iter().enumerate() {
         match fault.kind {
-            FaultKind::Spam { .. } => {
-                let key = format!("faults.{index}.kind");
-                let cannot = "has no spammer";
-                return Err(refuse(key, "\"spam\"", cannot, ATTACK));
-            }
             FaultKind::ClockSkew { .. } if fault.at_ns > traffic.first_ns => {
                 let key = format!("faults.{index}.at_s");
                 let at_s = fault.at_ns as f64 / 1e9;

@@ -23,6 +23,12 @@ pub(crate) enum Act {
     Kill(u32),
     /// Ask a node's process to end.
     Leave(u32),
+    /// Have a node publish without end.
+    Spam {
+        node: u32,
+        /// Between two messages, nanoseconds.
+        interval_ns: u64,
+    },
 }
 
 /// When to do it, in scenario time.
@@ -72,6 +78,17 @@ pub(crate) fn is_configured(scenario: &Scenario, plan: &Plan, dial: &Dial) -> bo
 
 fn is_early(scenario: &Scenario, plan: &Plan, node: u32) -> bool {
     Life::of(scenario, plan, node).joins_ns.is_none()
+}
+
+/// Whether a fault makes this node a spammer: one that is not there then does not become one later.
+pub(crate) fn spams(plan: &Plan, fault: &Fault, node: u32) -> bool {
+    let is_there = plan.starts_ns(node) <= fault.at_ns
+        && plan
+            .ends_ns(node)
+            .is_none_or(|ends_ns| fault.at_ns < ends_ns);
+    matches!(fault.kind, FaultKind::Spam { .. })
+        && plan.afflicted(fault).contains(&node)
+        && is_there
 }
 
 /// All that is to be done once all nodes are connected, in order. What the scenario has earlier comes
@@ -189,7 +206,14 @@ impl Builder<'_> {
                 }
             }
             // The plan starts the nodes then; clocks are set when processes start.
-            FaultKind::Join | FaultKind::ClockSkew { .. } | FaultKind::Spam { .. } => {}
+            FaultKind::Spam { interval_ns } => {
+                for node in nodes {
+                    if spams(self.plan, fault, node) {
+                        self.at(at_ns, Act::Spam { node, interval_ns });
+                    }
+                }
+            }
+            FaultKind::Join | FaultKind::ClockSkew { .. } => {}
         }
     }
 

@@ -19,6 +19,12 @@ const PREPARE: Duration = Duration::from_millis(50);
 /// What a node says that has used up its messages of an epoch, as nwaku does.
 const LIMIT_REACHED: &str = "NonceLimitReached";
 
+/// As in the simulator.
+const SPAM_BYTES: usize = 64;
+
+/// Spam has payloads of its own: no message has such a number.
+const SPAM_SEED: u64 = 1 << 31;
+
 /// Scenario time that lies behind when all nodes are connected, nanoseconds.
 pub(crate) fn lead_ns(scenario: &Scenario) -> u64 {
     scenario.start_ns.saturating_add(scenario.start_spread_ns)
@@ -119,16 +125,24 @@ fn path(scenario: &Scenario, message: &Message) -> String {
     format!("/relay/v1/messages/%2Fwaku%2F2%2Frs%2F66%2F{shard}")
 }
 
+/// The request that publishes one message of a spammer's: no message that counts.
+pub(crate) fn spam(number: u64) -> Vec<u8> {
+    let payload = STANDARD.encode(payload(SPAM_SEED ^ number, SPAM_BYTES));
+    let json = format!(r#"{{"payload":"{payload}","contentTopic":"/undertone/1/spam/proto"}}"#);
+    rest::post("/relay/v1/messages/%2Fwaku%2F2%2Frs%2F66%2F0", &json)
+}
+
 /// Without a timestamp, so that the node stamps it.
 fn body(message: &Message) -> String {
-    let payload = STANDARD.encode(payload(message.index, message.payload_bytes as usize));
+    let size = message.payload_bytes as usize;
+    let payload = STANDARD.encode(payload(message.index.into(), size));
     let topic = log::content_topic(message.index);
     format!(r#"{{"payload":"{payload}","contentTopic":"{topic}"}}"#)
 }
 
 /// Bytes that no compressor along the way could shorten, different for each message.
-fn payload(message: u32, size_bytes: usize) -> Vec<u8> {
-    let mut state = 0x9e37_79b9_7f4a_7c15 ^ (u64::from(message) << 32) ^ size_bytes as u64;
+fn payload(message: u64, size_bytes: usize) -> Vec<u8> {
+    let mut state = 0x9e37_79b9_7f4a_7c15 ^ (message << 32) ^ size_bytes as u64;
     let mut bytes = Vec::with_capacity(size_bytes + 8);
     while bytes.len() < size_bytes {
         state ^= state << 13;

@@ -37,6 +37,17 @@ impl Stock {
         self.lock().get(&epoch).map_or(0, Vec::len)
     }
 
+    /// Throws away what is of an earlier epoch.
+    pub(super) fn forget_before(&self, epoch: Epoch) {
+        let mut tokens = self.lock();
+        *tokens = tokens.split_off(&epoch);
+    }
+
+    /// Whether so many have it.
+    pub(super) fn is_shared_by(&self, count: usize) -> bool {
+        Arc::strong_count(&self.0) >= count
+    }
+
     fn lock(&self) -> MutexGuard<'_, BTreeMap<Epoch, Vec<Token>>> {
         // What the lock guards is changed by single calls that leave it whole.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -52,13 +63,18 @@ pub(super) struct Hoarder {
 }
 
 impl Hoarder {
-    /// Keeps its counters in `folder`.
-    pub(super) fn new(member: Member, terms: Terms, folder: &Path) -> Result<Self, NodesError> {
+    /// Fills `stock`. Keeps its counters in `folder`.
+    pub(super) fn new(
+        member: Member,
+        terms: Terms,
+        folder: &Path,
+        stock: Stock,
+    ) -> Result<Self, NodesError> {
         Ok(Self {
             member,
             terms,
             ids: ForgottenIds::new(folder, terms.limit)?,
-            stock: Stock::default(),
+            stock,
         })
     }
 

@@ -15,6 +15,7 @@ mod nodes;
 mod rln;
 mod schedule;
 mod spam;
+mod spammer;
 mod sync;
 mod tokens;
 mod topology;
@@ -25,6 +26,8 @@ use undertone_lab::experiment::{
     CommunityPlan, CommunityRun, LineRun, Machine, MachineError, RlnCosts, SpamPlan, SpamRun,
     SyncRun,
 };
+
+pub(crate) use spammer::spammers_proofs;
 
 pub(super) use child::{Args as NodesArgs, run as run_nodes};
 

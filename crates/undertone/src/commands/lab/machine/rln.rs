@@ -104,7 +104,7 @@ impl Rln {
             next: 0,
             generation: self.terms.generation,
             prover: Arc::clone(&self.prover),
-            view: Arc::clone(&self.view),
+            view: self.view.clone(),
         };
         Hoarded { stock, otherwise }
     }
@@ -115,7 +115,7 @@ impl Rln {
         let member = self
             .prover
             .member(&identity(node), self.terms.limit, &path)?;
-        Hoarder::new(member, self.terms, folder)
+        Hoarder::new(member, self.terms, folder, Stock::default())
     }
 
     /// A node's options.

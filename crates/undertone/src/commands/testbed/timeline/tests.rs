@@ -139,6 +139,25 @@ fn a_process_runs_from_its_start_to_its_end() {
 }
 
 #[test]
+fn only_a_node_that_is_there_becomes_a_spammer() {
+    let interval_ns = S / 50;
+    let spam = FaultKind::Spam { interval_ns };
+    let faults = [
+        (8, 2, spam),
+        (20, 1, FaultKind::Join),
+        (30, 2, FaultKind::Leave),
+        (30, 3, spam),
+    ];
+    let planned = planned(&four(&faults));
+    let spammers: Vec<_> = planned
+        .iter()
+        .filter(|(_, act)| matches!(act, Act::Spam { .. }))
+        .collect();
+    let spam = |node| Act::Spam { node, interval_ns };
+    assert_eq!(spammers, [&(8.0, spam(2)), &(30.0, spam(1))]);
+}
+
+#[test]
 fn what_comes_after_the_end_is_left_out() {
     let faults = [(12, 1, FaultKind::Partition { for_ns: 90 * S })];
     // The last message and fault, and ten seconds.

@@ -31,7 +31,10 @@ fn hoarder(limit: u32, folder: &Path) -> (Identity, Hoarder) {
         limit,
         epoch_size_s: 10,
     };
-    (identity, Hoarder::new(member, terms, folder).unwrap())
+    (
+        identity,
+        Hoarder::new(member, terms, folder, Stock::default()).unwrap(),
+    )
 }
 
 #[test]
