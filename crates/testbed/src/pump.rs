@@ -32,8 +32,10 @@ const NS_PER_S: u64 = 1_000_000_000;
 pub struct PumpReport {
     /// Packets handed to their receivers.
     pub delivered: u64,
-    /// Packets lost on a path, by a host, or at a cut.
+    /// Packets lost on a path or by their sender.
     pub lost: u64,
+    /// Packets that came to a cut.
+    pub cut: u64,
     /// Packets dropped by a queue that was full or late.
     pub queue_dropped: u64,
     /// Packets that were not IPv4 to a host of the testbed.
@@ -252,7 +254,8 @@ impl Works {
                 }
                 Output::Dropped(dropped) => {
                     match dropped.why {
-                        Why::Lost | Why::Cut => self.report.lost += 1,
+                        Why::Lost => self.report.lost += 1,
+                        Why::Cut => self.report.cut += 1,
                         Why::Full(_) | Why::Late(_) => self.report.queue_dropped += 1,
                     }
                     dropped.packet

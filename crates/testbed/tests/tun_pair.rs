@@ -179,7 +179,7 @@ fn a_cut_holds_packets_up_until_it_is_healed() {
     };
     testbed.change(cut).unwrap();
     stream.write_all(b"hello").unwrap();
-    while testbed.report().lost == 0 {
+    while testbed.report().cut == 0 {
         std::thread::yield_now();
     }
     let healed = Instant::now();

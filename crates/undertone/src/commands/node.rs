@@ -76,6 +76,7 @@ impl clap::Args for Args {
             let flag = clap::Arg::new(key.name)
                 .long(key.flag().trim_start_matches("--").to_owned())
                 .value_name("VALUE")
+                .allow_negative_numbers(true)
                 .help(format!("{} [{}]", key.help, key.variable()));
             // `--rest-admin` alone reads as `--rest-admin true`.
             if key.kind == Kind::Bool {

@@ -94,7 +94,9 @@ fn what_befalls_real_nodes_befalls_simulated_ones() {
         assert!(latency["max"].as_f64() > Some(1_400.0), "{latency}");
         assert!(latency["min"].as_f64() < Some(1_000.0), "{latency}");
     }
-    assert!(measured["packets"][0]["lost"].as_u64() > Some(0));
+    for how in ["lost", "cut"] {
+        assert!(measured["packets"][0][how].as_u64() > Some(0), "{how}");
+    }
     // The five that are left see that the others are gone.
     assert_eq!(measured["mesh_degree"]["max"], 4, "{measured}");
     assert_eq!(measured["notes"], serde_json::json!([]));

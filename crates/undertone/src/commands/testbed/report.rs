@@ -49,8 +49,13 @@ impl fmt::Display for Packets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} packets, {} lost, {} dropped by queues, {:.0} µs late on average, {:.0} at most",
-            self.delivered, self.lost, self.queue_dropped, self.late_mean_us, self.late_max_us
+            "{} packets, {} lost, {} at a partition, {} dropped by queues, {:.0} µs late on average, {:.0} at most",
+            self.delivered,
+            self.lost,
+            self.cut,
+            self.queue_dropped,
+            self.late_mean_us,
+            self.late_max_us
         )
     }
 }

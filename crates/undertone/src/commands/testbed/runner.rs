@@ -63,6 +63,8 @@ fn notes(unsent: &Unsent, undialled: &[Dial]) -> Vec<String> {
 pub(crate) struct Packets {
     pub(crate) delivered: u64,
     pub(crate) lost: u64,
+    /// Lost at a partition.
+    pub(crate) cut: u64,
     pub(crate) queue_dropped: u64,
     /// How long after its moment a packet was handed over.
     pub(crate) late_mean_us: f64,
@@ -74,6 +76,7 @@ impl From<PumpReport> for Packets {
         Self {
             delivered: report.delivered,
             lost: report.lost,
+            cut: report.cut,
             queue_dropped: report.queue_dropped,
             late_mean_us: report.late_mean_ns() as f64 / 1e3,
             late_max_us: report.late_max_ns as f64 / 1e3,
@@ -134,7 +137,7 @@ impl Runner<'_> {
         let mut ends = gather::ask(&nodes, &testbed)?;
         ends.unsent.clone_from(&unsent.messages);
         let packets = testbed.report();
-        let dropped = packets.lost + packets.queue_dropped;
+        let dropped = packets.lost + packets.cut + packets.queue_dropped;
         let observed = gather::gather(
             scenario,
             &plan,
