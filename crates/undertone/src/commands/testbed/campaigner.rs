@@ -36,9 +36,6 @@ impl Campaigner<'_> {
         let mut hops = Hops::default();
         let (mut summaries, mut observed, mut packets) = (Vec::new(), Vec::new(), Vec::new());
         let (mut notes, mut unsent) = (notes(scenario), Vec::new());
-        for note in &notes {
-            eprintln!("note: {note}");
-        }
         for seed in seeds {
             let run = runner.run(*seed).map_err(failure)?;
             if let Some(folder) = self.out {
@@ -52,12 +49,12 @@ impl Campaigner<'_> {
             summaries.push(run.summary);
             observed.push(run.observed);
             packets.push(run.packets);
-            for note in run.notes {
-                let note = format!("seed {seed}: {note}");
-                eprintln!("note: {note}");
-                notes.push(note);
-            }
+            let own = run.notes.into_iter();
+            notes.extend(own.map(|note| format!("seed {seed}: {note}")));
             unsent.push(run.unsent);
+        }
+        for note in &notes {
+            eprintln!("note: {note}");
         }
         let costs = Costs::of(&hops, &observed);
         if self.beside_sim {

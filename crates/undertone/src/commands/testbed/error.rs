@@ -46,6 +46,8 @@ pub(crate) enum RunError {
         status: std::process::ExitStatus,
         said: String,
     },
+    #[error("node {node} was asked to end and still runs 10 s later")]
+    Stays { node: u32 },
     #[error(
         "node {node} was not ready after {after_s} s: {missing}; give it longer with --ready-s, or \
          take fewer nodes"

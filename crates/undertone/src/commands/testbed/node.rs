@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::path::PathBuf;
-use std::process::{Child, Command};
+use std::process::{Child, Command, ExitStatus};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,6 +14,9 @@ use super::{RunError, rest};
 
 /// Between two looks at a node that is starting.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+/// How long a node may take to end that was asked to: it sends its last frames.
+const GOODBYE: Duration = Duration::from_secs(10);
 
 /// How much of a dead node's last words is repeated, bytes.
 const LAST_WORDS: usize = 2_000;
@@ -29,8 +32,17 @@ pub(crate) struct Node {
     pub(super) log: PathBuf,
     pub(super) command: Command,
     pub(super) child: Option<Child>,
-    /// A fault has ended it, or told it to end.
-    pub(super) is_meant_to_end: bool,
+    /// How a fault has ended it.
+    pub(super) end: Option<End>,
+}
+
+/// How a fault ends a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// It was killed.
+    Killed,
+    /// It was asked to end, and should do so in good order.
+    Asked,
 }
 
 /// When a node is ready.
@@ -60,12 +72,12 @@ impl Node {
 
     /// Whether the process runs and is meant to.
     pub(crate) fn runs(&self) -> bool {
-        self.child.is_some() && !self.is_meant_to_end
+        self.child.is_some() && self.end.is_none()
     }
 
     /// Kills the process, and returns once it is gone.
     pub(crate) fn kill(&mut self) {
-        self.is_meant_to_end = true;
+        self.end = Some(End::Killed);
         if let Some(child) = &mut self.child {
             // Fails for a process that has ended.
             let _ = child.kill();
@@ -75,7 +87,7 @@ impl Node {
 
     /// Asks the process to end.
     pub(crate) fn leave(&mut self) {
-        self.is_meant_to_end = true;
+        self.end = Some(End::Asked);
         let child = self.child.as_ref();
         let id = child.and_then(|child| Pid::from_raw(i32::try_from(child.id()).ok()?));
         if let Some(id) = id {
@@ -143,14 +155,36 @@ impl Node {
         Ok(serde_json::from_str(&answer.body).ok())
     }
 
-    /// An error if the process has ended by itself.
-    pub(crate) fn check(&mut self) -> Result<(), RunError> {
-        if self.is_meant_to_end {
-            return Ok(());
+    /// How the process ended, if it has.
+    fn status(&mut self) -> Option<ExitStatus> {
+        self.child.as_mut()?.try_wait().ok()?
+    }
+
+    /// How it ended, if it does before long.
+    fn wait_for_end(&mut self) -> Option<ExitStatus> {
+        let began = Instant::now();
+        while began.elapsed() < GOODBYE {
+            if let Some(status) = self.status() {
+                return Some(status);
+            }
+            thread::sleep(LOOK_AGAIN);
         }
-        let ended = self.child.as_mut().map(Child::try_wait);
-        let Some(Ok(Some(status))) = ended else {
-            return Ok(());
+        None
+    }
+
+    /// An error if the process has ended by itself, or has not when it was asked to.
+    pub(crate) fn check(&mut self) -> Result<(), RunError> {
+        let status = match self.end {
+            Some(End::Killed) => return Ok(()),
+            None => match self.status() {
+                Some(status) => status,
+                None => return Ok(()),
+            },
+            Some(End::Asked) => match self.wait_for_end() {
+                Some(status) if status.success() => return Ok(()),
+                Some(status) => status,
+                None => return Err(RunError::Stays { node: self.index }),
+            },
         };
         let said = fs::read(&self.log).unwrap_or_default();
         let from = said.len().saturating_sub(LAST_WORDS);

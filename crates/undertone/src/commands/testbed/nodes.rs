@@ -244,7 +244,7 @@ fn prepare(
             log: data_dir.join("log"),
             command,
             child: None,
-            is_meant_to_end: false,
+            end: None,
         });
     }
     configure_peers(scenario, plan, &mut nodes);
