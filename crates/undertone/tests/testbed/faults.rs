@@ -155,3 +155,30 @@ fn a_node_that_has_used_up_its_limit_publishes_no_more() {
     let refusal = notes[1].as_str().unwrap();
     assert!(refusal.contains("NonceLimitReached"), "{refusal}");
 }
+
+#[test]
+#[ignore = "needs network namespaces: cargo xtask test --only testbed"]
+fn connections_one_by_one_and_rates_that_bind_later() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = testbed(folder.path());
+    for key in [
+        "topology.dialling=one-by-one",
+        "network.tcp=shadow",
+        // Half a second before the second message, which takes more than a second at 16 kB/s.
+        "network.unlimited_until_s=1.5",
+        "network.uplink_mbit_per_s=0.128",
+        "traffic.payload_bytes=20000",
+        "traffic.drain_s=8",
+    ] {
+        command.args(["--set", key]);
+    }
+    let slow = report(&command.output().unwrap());
+    assert_eq!(delivered(&slow), [2, 2]);
+    let limited_ms = &slow["per_message"][1]["latency_ms"]["max"];
+    // Two hops: the uplinks of the first node and of the second.
+    assert!(limited_ms.as_f64() > Some(2_500.0), "{limited_ms}");
+    let unlimited_ms = &slow["per_message"][0]["latency_ms"]["max"];
+    assert!(unlimited_ms.as_f64() < limited_ms.as_f64(), "{slow}");
+    let note = slow["notes"][0].as_str().unwrap();
+    assert!(note.starts_with("network.tcp = \"shadow\""), "{note}");
+}

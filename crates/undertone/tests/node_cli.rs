@@ -1,0 +1,52 @@
+//! What `undertone node` says about a command line that is wrong.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+/// Status and what is said of a node that is not to start.
+fn refused(args: &[&str]) -> (Option<i32>, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_undertone"));
+    command.arg("node").args(args).stdin(Stdio::null());
+    command.arg("--data-dir").arg(folder.path());
+    let output = command.output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    (output.status.code(), said)
+}
+
+#[test]
+fn parameters_of_the_router_are_checked_before_anything_starts() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("relay.toml");
+    let path = path.to_str().unwrap();
+    for (text, expected) in [
+        (
+            "[relay]\nd = 6\ndlow = 4\n",
+            ":3: unknown key \"relay.dlow\"; did you mean \"d_low\"?",
+        ),
+        (
+            "[relay]\nheartbeat_ms = \"often\"\n",
+            ":2: relay.heartbeat_ms = \"often\": expected a number",
+        ),
+        (
+            "[relay]\ntopics = 2\n",
+            ":2: relay.topics = 2: expected no such key here: a node has the flag --shards",
+        ),
+    ] {
+        fs::write(path, text).unwrap();
+        let (status, said) = refused(&["--relay-parameters", path]);
+        assert_eq!(status, Some(2), "{said}");
+        assert!(said.contains(&format!("{path}{expected}")), "{said}");
+    }
+    let (status, said) = refused(&["--relay-parameters", "/nowhere/relay.toml"]);
+    assert_eq!(status, Some(2), "{said}");
+    assert!(said.contains("cannot read /nowhere/relay.toml"), "{said}");
+}
+
+#[test]
+fn a_clock_that_is_behind_may_be_written_with_a_space() {
+    let (status, said) = refused(&["--clock-ahead-ms", "-2000000000"]);
+    assert_eq!(status, Some(2), "{said}");
+    let expected = "clock-ahead-ms = -2000000000: expected milliseconds";
+    assert!(said.contains(expected), "{said}");
+}
