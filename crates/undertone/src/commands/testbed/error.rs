@@ -19,6 +19,15 @@ pub(crate) enum RunError {
         cannot: &'static str,
         remedy: &'static str,
     },
+    #[error(
+        "scenario.nodes = {nodes}: there is memory for {fit} processes here; take fewer (`--set \
+         scenario.nodes={fit}`), or run it with `undertone sim`"
+    )]
+    Memory {
+        nodes: u32,
+        /// How many would.
+        fit: u64,
+    },
     #[error("the scenario cannot be run: {0}")]
     Plan(#[from] SimError),
     #[error("the nodes' configuration: {0}")]
@@ -85,7 +94,7 @@ impl RunError {
     pub(crate) fn is_usage(&self) -> bool {
         matches!(
             self,
-            Self::Unsupported { .. } | Self::Plan(_) | Self::Config(_)
+            Self::Unsupported { .. } | Self::Memory { .. } | Self::Plan(_) | Self::Config(_)
         )
     }
 }

@@ -9,6 +9,7 @@ mod folder;
 mod gather;
 mod hops;
 mod log;
+mod memory;
 mod network;
 mod node;
 mod nodes;

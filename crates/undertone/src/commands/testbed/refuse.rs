@@ -6,8 +6,8 @@ use undertone_sim::scenario::FaultKind;
 use super::RunError;
 use super::nodes::part_bytes;
 
-/// Processes that a machine of ordinary size holds.
-pub(crate) const MAX_NODES: u32 = 100;
+/// Processes that a large machine holds.
+pub(crate) const MAX_NODES: u32 = 1_000;
 
 /// Messages for which a thread and a body are prepared.
 const MAX_MESSAGES: u32 = 10_000;
@@ -30,12 +30,12 @@ fn refuse(
 pub(crate) fn check(scenario: &Scenario) -> Result<(), RunError> {
     let Scenario { nodes, traffic, .. } = scenario;
     if *nodes > MAX_NODES {
-        let cannot = "starts at most 100 processes";
+        let cannot = "starts at most 1000 processes";
         return Err(refuse(
             "scenario.nodes",
             nodes,
             cannot,
-            "set scenario.nodes=100 (`--set scenario.nodes=100`), or run it with `undertone sim`",
+            "take fewer (`--set scenario.nodes=100`), or run it with `undertone sim`",
         ));
     }
     if traffic.messages > MAX_MESSAGES {

@@ -19,7 +19,7 @@ use super::gather::{self, Observed};
 use super::nodes::{self, Setup};
 use super::timeline::timeline;
 use super::traffic::Unsent;
-use super::{RunError, faults, network, refuse, traffic};
+use super::{RunError, faults, memory, network, refuse, traffic};
 
 /// How to run a scenario.
 #[derive(Debug)]
@@ -93,6 +93,7 @@ impl Runner<'_> {
         // What a node would refuse is told before any of them starts.
         nodes::config(&flags)?;
         let plan = Plan::new(scenario, seed)?;
+        memory::check(scenario.nodes)?;
         can_run()?;
         let watch = Stopwatch::start();
         let progress = Progress::new(self.show_progress);

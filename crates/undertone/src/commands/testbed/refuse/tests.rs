@@ -69,8 +69,8 @@ fn what_a_node_can_be_told_is_taken() {
 #[test]
 fn what_it_cannot_names_the_key_and_a_remedy() {
     refused(
-        &["scenario.nodes=200"],
-        "scenario.nodes = 200: the testbed starts at most 100 processes; set scenario.nodes=100",
+        &["scenario.nodes=1200"],
+        "scenario.nodes = 1200: the testbed starts at most 1000 processes; take fewer",
     );
     refused(
         &["traffic.messages=20000", "traffic.spacing_s=1"],
