@@ -32,3 +32,14 @@ fn links_and_paths_are_those_of_the_scenario() {
     assert_eq!(there.jitter, Jitter::Uniform { spread_ns: MS });
     assert_eq!(path(&scenario, &plan, 1, 0).delay_ns, 8 * MS);
 }
+
+#[test]
+fn rates_that_bind_later_do_not_bind_at_first() {
+    let mut scenario = Scenario::plain(2);
+    scenario.topology = Topology::Line;
+    scenario.network.unlimited_until_ns = 1;
+    let plan = Plan::new(&scenario, 1).unwrap();
+    for host in config(&scenario, &plan, 1).unwrap().hosts {
+        assert_eq!((host.uplink.rate, host.downlink.rate), (None, None));
+    }
+}
