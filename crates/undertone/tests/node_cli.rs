@@ -5,12 +5,12 @@ use std::process::{Command, Stdio};
 
 /// Status and what is said of a node that is not to start.
 fn refused(args: &[&str]) -> (Option<i32>, String) {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let mut command = Command::new(env!("CARGO_BIN_EXE_undertone"));
     command.arg("node").args(args).stdin(Stdio::null());
     command.arg("--data-dir").arg(folder.path());
-    let output = command.output().unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
+    let output = command.output().expect("the program was built");
+    let said = String::from_utf8(output.stderr).expect("it says text");
     (output.status.code(), said)
 }
 
