@@ -1,4 +1,4 @@
-//! Long frames that are coming in. What they bring is not known before they are whole, so what is
+//! Long frames ([`crate::LargeMessages::transfer_bytes`]) that are coming in. What they bring is not known before they are whole, so what is
 //! wanted waits for all of them: asking for a message whose copy is under way buys a duplicate.
 
 use std::collections::BTreeMap;
@@ -50,7 +50,8 @@ impl Router {
     /// Nothing long comes from the peer any more: who waited for it may be next.
     pub(crate) fn arrived(&mut self, peer: PeerIx) {
         self.arriving.ends(peer);
-        if self.arriving_until().is_none() {
+        // This happens with every long message, and as a rule nothing waits for it.
+        if self.deferred.holds_any() && self.arriving_until().is_none() {
             self.deferred.release(self.now);
         }
     }

@@ -43,7 +43,7 @@ pub enum FloodPublish {
 /// How the strategies for large messages spread them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LargeMessages {
-    /// Data longer than this is large, and a frame longer than this is waited for, bytes.
+    /// Data longer than this is large, bytes.
     pub threshold_bytes: usize,
     /// Staggered: copies that leave at the same time.
     pub group: usize,
@@ -55,6 +55,9 @@ pub struct LargeMessages {
     pub iwant_delay: Duration,
     /// Time after which the next peer is asked.
     pub iwant_retry: Duration,
+    /// A frame longer than this is waited for, bytes: what a connection's first window of ten segments
+    /// does not carry at once.
+    pub transfer_bytes: usize,
     /// Longest time for which nothing is asked for because a long frame is coming in; zero asks
     /// whatever comes in.
     pub transfer_wait: Duration,
@@ -70,6 +73,7 @@ impl Default for LargeMessages {
             push: 3,
             iwant_delay: Duration::ZERO,
             iwant_retry: Duration::from_secs(1),
+            transfer_bytes: 14_480,
             transfer_wait: Duration::from_secs(3),
         }
     }
@@ -114,6 +118,8 @@ pub struct Config {
     pub opportunistic_graft_heartbeats: u64,
     /// Peers grafted then.
     pub opportunistic_graft_peers: usize,
+    /// Time after which another peer is asked for what one has not delivered.
+    pub iwant_give_up: Duration,
     /// Time in which an asked-for message must arrive.
     pub iwant_followup: Duration,
     /// Times the same message is sent to the same peer on request.
@@ -169,6 +175,7 @@ impl Config {
             },
             opportunistic_graft_heartbeats: 60,
             opportunistic_graft_peers: 2,
+            iwant_give_up: Duration::from_secs(1),
             iwant_followup: Duration::from_secs(3),
             gossip_retransmissions: 3,
             iwant_in_flight_max: 1,

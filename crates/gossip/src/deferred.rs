@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::peers::PeerState;
+use crate::promises::Asking;
 use crate::router::Router;
 use crate::time::Time;
 use crate::types::{MessageId, PeerIx};
@@ -107,6 +108,11 @@ impl Deferred {
         }
     }
 
+    /// Whether something waits for what is coming in.
+    pub(crate) fn holds_any(&self) -> bool {
+        !self.held.is_empty()
+    }
+
     /// What was held is due.
     pub(crate) fn release(&mut self, now: Time) {
         for id in std::mem::take(&mut self.held) {
@@ -141,16 +147,16 @@ impl Router {
         if let Some(until) = arriving_until {
             self.deferred.hold(self.now, until);
         }
-        let in_flight_max = self.config.iwant_in_flight_max;
+        let in_flight = self.asking();
         let retry = self.ask_in(self.config.large.iwant_retry);
         let mut asking: BTreeMap<PeerIx, Vec<MessageId>> = BTreeMap::new();
         while let Some((id, mut holders)) = self.deferred.take_due(self.now) {
             let room = self.promises.room() > asking.values().map(Vec::len).sum();
             // Until a request under way has ended, those who could be asked next are kept.
-            let now = room && !self.promises.is_asked(&id, in_flight_max);
+            let now = room && !self.promises.is_asked(&id, in_flight);
             let mut used_up = Vec::new();
             while now && let Some(peer) = holders.pop_front() {
-                if !self.is_heard(peer) || !self.promises.may_ask(&id, peer, in_flight_max) {
+                if !self.is_heard(peer) || !self.promises.may_ask(&id, peer, in_flight) {
                     continue;
                 }
                 let asked = asking.entry(peer).or_default();
@@ -169,6 +175,13 @@ impl Router {
                 self.stats.asked_impatiently += ids.len() as u64;
             }
             self.ask(peer, &ids);
+        }
+    }
+
+    pub(crate) fn asking(&self) -> Asking {
+        Asking {
+            now: self.now,
+            in_flight_max: self.config.iwant_in_flight_max,
         }
     }
 

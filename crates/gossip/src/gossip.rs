@@ -74,16 +74,19 @@ impl Router {
             .iwant_ids_per_heartbeat_max
             .saturating_sub(state.used.iwant_ids + state.used.waiting_ids)
             .min(self.promises.room());
-        let in_flight_max = self.config.iwant_in_flight_max;
+        let asking = self.asking();
         let mut wanted = Vec::new();
         for id in ihave.ids.iter().filter(|id| !self.seen.contains(id)) {
-            if self.promises.may_ask(id, peer, in_flight_max) {
+            if self.promises.may_ask(id, peer, asking) {
                 wanted.push(*id);
-            } else if self.promises.is_asked(id, in_flight_max) {
+            } else if self.promises.is_asked(id, asking) {
                 // Others are asked already; it is the next if they do not deliver.
                 let when = self.ask_in(self.config.large.iwant_retry);
                 self.deferred.add(*id, peer, when);
             }
+        }
+        if wanted.is_empty() {
+            return;
         }
         wanted.sort_unstable();
         wanted.dedup();

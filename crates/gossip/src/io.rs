@@ -15,7 +15,7 @@ pub enum Input {
     Connected(NewPeer),
     /// A peer is gone.
     Disconnected(PeerIx),
-    /// A frame longer than [`crate::LargeMessages::threshold_bytes`] has begun to come from a peer and
+    /// A frame longer than [`crate::LargeMessages::transfer_bytes`] has begun to come from a peer and
     /// is not whole, or none is any more. What is wanted is not asked for meanwhile. Said for each that
     /// begins; the end after the frame was given. A driver that never says either asks at once.
     Arriving {

@@ -10,8 +10,18 @@ use crate::types::{MessageId, PeerIx};
 #[derive(Clone, Copy, Debug)]
 struct Request {
     peer: PeerIx,
+    /// When another peer may be asked in its place.
+    given_up: Time,
+    /// When the promise is broken.
     expires: Time,
     tracked: bool,
+}
+
+/// What decides whether one more peer is asked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asking {
+    pub(crate) now: Time,
+    pub(crate) in_flight_max: usize,
 }
 
 /// Open requests by message id.
@@ -19,31 +29,33 @@ struct Request {
 pub(crate) struct Promises {
     requests: BTreeMap<MessageId, Vec<Request>>,
     count: usize,
+    give_up: Duration,
     followup: Duration,
     max: usize,
 }
 
 impl Promises {
-    pub(crate) fn new(followup: Duration, max: usize) -> Self {
+    pub(crate) fn new(give_up: Duration, followup: Duration, max: usize) -> Self {
         Self {
             requests: BTreeMap::new(),
             count: 0,
+            give_up,
             followup,
             max,
         }
     }
 
     /// Whether one more peer may be asked for `id`, given how many may be asked at once.
-    pub(crate) fn may_ask(&self, id: &MessageId, peer: PeerIx, in_flight_max: usize) -> bool {
-        let open = self.requests.get(id).map_or(&[][..], Vec::as_slice);
-        open.len() < in_flight_max && open.iter().all(|request| request.peer != peer)
+    pub(crate) fn may_ask(&self, id: &MessageId, peer: PeerIx, asking: Asking) -> bool {
+        let mut open = self.requests.get(id).into_iter().flatten();
+        !self.is_asked(id, asking) && open.all(|request| request.peer != peer)
     }
 
-    /// Whether as many peers are asked for `id` as may be.
-    pub(crate) fn is_asked(&self, id: &MessageId, in_flight_max: usize) -> bool {
-        self.requests
-            .get(id)
-            .is_some_and(|open| open.len() >= in_flight_max)
+    /// Whether as many peers are asked for `id` as may be; one that was given up does not count.
+    pub(crate) fn is_asked(&self, id: &MessageId, asking: Asking) -> bool {
+        let open = self.requests.get(id).into_iter().flatten();
+        let in_flight = open.filter(|request| asking.now < request.given_up);
+        in_flight.count() >= asking.in_flight_max
     }
 
     /// How many more requests may be made.
@@ -53,10 +65,11 @@ impl Promises {
 
     /// `peer` was asked for `ids`; `tracked` is the index of the one it is held to.
     pub(crate) fn asked(&mut self, ids: &[MessageId], tracked: usize, peer: PeerIx, now: Time) {
-        let expires = now.after(self.followup);
+        let (given_up, expires) = (now.after(self.give_up), now.after(self.followup));
         for (i, id) in ids.iter().enumerate() {
             let request = Request {
                 peer,
+                given_up,
                 expires,
                 tracked: i == tracked,
             };

@@ -81,7 +81,11 @@ impl Router {
             peers: Peers::default(),
             scores: Scores::new(config.score.clone(), now),
             backoffs: Backoffs::new(config.backoff_slack, limits.backoffs_max),
-            promises: Promises::new(config.iwant_followup, limits.promises_max),
+            promises: Promises::new(
+                config.iwant_give_up,
+                config.iwant_followup,
+                limits.promises_max,
+            ),
             arriving: Arriving::default(),
             deferred: Deferred::new(limits.promises_max),
             paced: Paced::default(),

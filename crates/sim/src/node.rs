@@ -124,7 +124,7 @@ impl Node {
             trace: u64::from(id),
             queues: BTreeMap::new(),
             coming: BTreeMap::new(),
-            long_frame_bytes: world.scenario.relay.gossip.large.threshold_bytes as u64,
+            long_frame_bytes: world.scenario.relay.gossip.large.transfer_bytes as u64,
             to_connect: Vec::new(),
             member: rln.map(|rln| Member::new(world.seed, id, rln.message_limit)),
             verifier: rln.and_then(Verifier::new),

@@ -251,7 +251,7 @@ fn host(scenario: &Scenario) -> link::Config {
         loss: 0.0,
         jitter_ns: network.jitter_ns,
         setup_packets: network.setup_packets,
-        begun_over_bytes: scenario.relay.gossip.large.threshold_bytes as u64
+        begun_over_bytes: scenario.relay.gossip.large.transfer_bytes as u64
             + u64::from(network.mux_overhead_bytes),
         piece_bytes: network.mux_piece_bytes,
     }

@@ -130,14 +130,14 @@ fn an_id_is_left_alone_while_its_copy_may_be_under_way() {
 fn with_one_request_in_flight_the_next_holder_waits_for_its_end() {
     let mut config = with(StrategyKind::Reduced);
     config.large.iwant_delay = Duration::from_millis(300);
-    let mut solo = mesh_of(config.clone(), 4);
+    let mut solo = mesh_of(config, 4);
     solo.frame(0, raw::ihave(TOPIC, &id(&LARGE)));
     solo.frame(1, raw::ihave(TOPIC, &id(&LARGE)));
     let first = solo.advance_ms(300);
     assert_eq!(said(&first, 0).iwant, id(&LARGE));
-    let meanwhile = solo.advance_ms(2_900);
+    let meanwhile = solo.advance_ms(999);
     assert!((0..4).all(|n| said(&meanwhile, n).iwant.is_empty()));
-    let next = solo.advance(config.iwant_followup);
+    let next = solo.advance_ms(1);
     assert_eq!(said(&next, 1).iwant, id(&LARGE));
     assert!(said(&next, 0).iwant.is_empty());
 }

@@ -161,7 +161,7 @@ async fn build(
         frame_bytes_max: options.relay.gossip.limits.frame_bytes_max,
         queue: QueueLimits::default(),
         gate: gate.clone(),
-        long_frame_bytes: options.relay.gossip.large.threshold_bytes,
+        long_frame_bytes: options.relay.gossip.large.transfer_bytes,
         arrivals: arrivals.clone(),
     };
     let mut swarm = swarm::build(SwarmOptions {

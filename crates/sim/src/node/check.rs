@@ -17,8 +17,12 @@ const VIOLATIONS_MAX: usize = 100;
 /// How long an IDONTWANT is remembered here, nanoseconds: less than any router does.
 const REMEMBERED_NS: u64 = 1_000_000_000;
 
-/// How long a request is remembered, nanoseconds: longer than any frame takes that is waited for.
+/// How long a request is remembered at the least, nanoseconds: longer than any frame takes that is waited
+/// for.
 const ASKED_NS: u64 = 60_000_000_000;
+
+/// Requests from which on it is looked which are older.
+const ASKED_MAX: usize = 4_096;
 
 /// What one node is checked against.
 #[derive(Debug, Default)]
@@ -28,7 +32,10 @@ pub(crate) struct Checks {
     unwanted: BTreeMap<(u32, MessageId), u64>,
     /// Ids that were asked for, when last.
     asked: BTreeMap<MessageId, u64>,
+    last_asked_ns: u64,
     asked_impatiently: u64,
+    /// Peers whose gossip was not heard when something was asked for, though something came from them.
+    unheard: BTreeMap<u32, u64>,
     /// When the mesh last changed.
     pub(crate) mesh_changed_ns: u64,
 }
@@ -75,17 +82,32 @@ impl Checks {
     }
 
     /// A request goes to the queue of a peer; `impatiently`: how many ids of all so far were asked for
-    /// whatever was coming in.
-    pub(super) fn asks(&mut self, now_ns: u64, impatiently: u64, frame: &Bytes) {
+    /// whatever was coming in; `unheard`: from whom something comes that does not count.
+    pub(super) fn asks(
+        &mut self,
+        now_ns: u64,
+        impatiently: u64,
+        unheard: impl Iterator<Item = u32>,
+        frame: &Bytes,
+    ) {
+        self.unheard.extend(unheard.map(|place| (place, now_ns)));
         if std::mem::replace(&mut self.asked_impatiently, impatiently) != impatiently {
             return;
         }
-        self.asked.retain(|_, at_ns| *at_ns + ASKED_NS > now_ns);
+        if self.asked.len() >= ASKED_MAX {
+            self.asked.retain(|_, at_ns| *at_ns + ASKED_NS > now_ns);
+        }
         let limits = Limits::default();
         let rpc = wire::unframe(frame).and_then(|body| wire::decode(&body, &limits).ok());
+        self.last_asked_ns = now_ns;
         for id in rpc.into_iter().flat_map(|rpc| rpc.iwant) {
             self.asked.insert(id, now_ns);
         }
+    }
+
+    /// Whether anything was asked for at that time or later.
+    pub(super) fn has_asked_since(&self, at_ns: u64) -> bool {
+        !self.asked.is_empty() && self.last_asked_ns >= at_ns
     }
 
     /// A frame that was coming in `during_ns` is whole.
@@ -93,11 +115,12 @@ impl Checks {
         &mut self,
         bench: &mut Bench,
         now_ns: u64,
-        node: u32,
+        (node, place): (u32, u32),
         during_ns: Range<u64>,
         frame: &Bytes,
     ) {
-        if !self.asked.values().any(|at_ns| during_ns.contains(at_ns)) {
+        let unheard_ns = self.unheard.get(&place);
+        if unheard_ns.is_some_and(|at_ns| during_ns.contains(at_ns)) {
             return;
         }
         for id in ids(bench, frame) {

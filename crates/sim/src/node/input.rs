@@ -183,16 +183,17 @@ impl Node {
         }
     }
 
-    /// Of a peer whose gossip is heard, what came was not to be asked for meanwhile.
+    /// What came was not to be asked for meanwhile.
     fn check_long(&mut self, bench: &mut Bench, now_ns: u64, place: u32, frame: &Bytes) {
         let begun_ns = self.coming.get(&place).and_then(|coming| coming.front());
         if let (Some(begun_ns), Some(relay)) = (begun_ns, &self.relay)
-            && relay.router().score(PeerIx(place)) >= 0.0
+            && self.checks.has_asked_since(*begun_ns)
         {
             let wait = relay.router().config().large.transfer_wait;
             let until_ns = begun_ns.saturating_add(wait.as_nanos() as u64);
             let during_ns = *begun_ns + 1..now_ns.min(until_ns);
-            self.checks.came(bench, now_ns, self.id, during_ns, frame);
+            self.checks
+                .came(bench, now_ns, (self.id, place), during_ns, frame);
         }
     }
 

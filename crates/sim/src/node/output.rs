@@ -131,8 +131,15 @@ impl Node {
         if self.counters.iwant.count > iwants
             && let Some(relay) = &self.relay
         {
-            let impatiently = relay.router().stats().asked_impatiently;
-            self.checks.asks(now_ns, impatiently, &queued.frame);
+            let router = relay.router();
+            let (impatiently, least) = (
+                router.stats().asked_impatiently,
+                router.config().thresholds.gossip,
+            );
+            let coming = self.coming.keys().copied();
+            let unheard = coming.filter(|place| router.score(PeerIx(*place)) < least);
+            self.checks
+                .asks(now_ns, impatiently, unheard, &queued.frame);
         }
         self.checks.sends(bench, now_ns, self.id, place, &queued);
         if !self.queues.contains_key(&place) && self.host.is_writable(conn) {

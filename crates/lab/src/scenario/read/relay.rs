@@ -40,6 +40,7 @@ const KEYS: &[&str] = &[
     "flood_publish_bytes_per_ms",
     "opportunistic_graft_heartbeats",
     "opportunistic_graft_peers",
+    "iwant_give_up_s",
     "iwant_followup_s",
     "gossip_retransmissions",
     "iwant_in_flight_max",
@@ -61,6 +62,7 @@ const LARGE: &[&str] = &[
     "push",
     "iwant_delay_ms",
     "iwant_retry_ms",
+    "transfer_bytes",
     "transfer_wait_ms",
 ];
 
@@ -175,6 +177,7 @@ fn large(section: &Section<'_>, large: &mut LargeMessages) -> Result<(), Scenari
     section.set_time("gap_ms", &mut large.gap, MS)?;
     section.set_time("iwant_delay_ms", &mut large.iwant_delay, MS)?;
     section.set_time("iwant_retry_ms", &mut large.iwant_retry, MS)?;
+    section.set_whole("transfer_bytes", &mut large.transfer_bytes, 0, MAX)?;
     section.set_time("transfer_wait_ms", &mut large.transfer_wait, MS)
 }
 
@@ -209,6 +212,7 @@ fn times(section: &Section<'_>, config: &mut Config) -> Result<(), ScenarioError
             &mut config.graft_flood_threshold,
             S,
         ),
+        ("iwant_give_up_s", &mut config.iwant_give_up, S),
         ("iwant_followup_s", &mut config.iwant_followup, S),
     ] {
         section.set_time(key, target, unit_ns)?;

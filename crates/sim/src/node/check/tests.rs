@@ -128,11 +128,13 @@ fn iwant(data: &'static [u8]) -> Bytes {
 
 /// What the checks say of a frame with `data` that began at 1 s and is whole at 2 s, when something was
 /// asked for at a time.
-fn asked_meanwhile(at_ns: u64, impatiently: u64, data: &[u8]) -> usize {
+fn asked_meanwhile(at_ns: u64, impatiently: u64, unheard: &[u32], data: &[u8]) -> usize {
     let (mut checks, mut bench) = (Checks::default(), bench());
-    checks.asks(at_ns, impatiently, &iwant(b"asked"));
+    let unheard = unheard.iter().copied();
+    checks.asks(at_ns, impatiently, unheard, &iwant(b"asked"));
     let frame = message_frame(&topic(), data);
-    checks.came(&mut bench, 2 * S, NODE, S + 1..2 * S, &frame);
+    let came = S + 1..2 * S;
+    checks.came(&mut bench, 2 * S, (NODE, PEER), came, &frame);
     let rule = "nothing is asked for while a copy of it is coming in";
     assert!(bench.violations.iter().all(|broken| broken.rule == rule));
     bench.violations.len()
@@ -140,13 +142,16 @@ fn asked_meanwhile(at_ns: u64, impatiently: u64, data: &[u8]) -> usize {
 
 #[test]
 fn asking_for_what_is_coming_in_breaks_a_rule() {
-    assert_eq!(asked_meanwhile(S + S / 2, 0, b"asked"), 1);
-    assert_eq!(asked_meanwhile(S + S / 2, 0, b"else"), 0);
-    assert_eq!(asked_meanwhile(S - 1, 0, b"asked"), 0, "before");
-    assert_eq!(asked_meanwhile(S, 0, b"asked"), 0, "at the same time");
+    let meanwhile = S + S / 2;
+    assert_eq!(asked_meanwhile(meanwhile, 0, &[], b"asked"), 1);
+    assert_eq!(asked_meanwhile(meanwhile, 0, &[PEER + 1], b"asked"), 1);
+    assert_eq!(asked_meanwhile(meanwhile, 0, &[], b"else"), 0);
+    assert_eq!(asked_meanwhile(S - 1, 0, &[], b"asked"), 0, "before");
+    assert_eq!(asked_meanwhile(S, 0, &[], b"asked"), 0, "when it began");
+    assert_eq!(asked_meanwhile(meanwhile, 1, &[], b"asked"), 0, "impatient");
     assert_eq!(
-        asked_meanwhile(S + S / 2, 1, b"asked"),
+        asked_meanwhile(meanwhile, 0, &[PEER], b"asked"),
         0,
-        "out of patience"
+        "unheard"
     );
 }
