@@ -74,7 +74,7 @@ impl Default for LargeMessages {
             iwant_delay: Duration::ZERO,
             iwant_retry: Duration::from_secs(1),
             transfer_bytes: 14_480,
-            transfer_wait: Duration::from_secs(3),
+            transfer_wait: Duration::from_secs(1),
         }
     }
 }

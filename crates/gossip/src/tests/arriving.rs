@@ -16,6 +16,13 @@ fn ihave() -> Vec<u8> {
     raw::ihave(TOPIC, &ids())
 }
 
+/// Three seconds of patience.
+fn patient() -> Config {
+    let mut config = Config::waku();
+    config.large.transfer_wait = Duration::from_secs(3);
+    config
+}
+
 /// A router with four subscribers that are not in its mesh's way.
 fn solo(config: Config) -> Solo {
     let mut solo = Solo::joined(config);
@@ -34,7 +41,7 @@ fn is_asked(solo: &mut Solo, n: u32, input: Input) -> bool {
 
 #[test]
 fn nothing_is_asked_for_while_a_frame_comes_in_that_may_be_it() {
-    let mut solo = solo(Config::waku());
+    let mut solo = solo(patient());
     solo.input(arriving(1, true));
     assert!(said(&solo.frame(0, ihave()), 0).iwant.is_empty());
     let meanwhile = solo.advance_ms(2_000);
@@ -50,7 +57,7 @@ fn nothing_is_asked_for_while_a_frame_comes_in_that_may_be_it() {
 
 #[test]
 fn it_is_asked_for_at_once_when_what_came_was_something_else() {
-    let mut solo = solo(Config::waku());
+    let mut solo = solo(patient());
     solo.input(arriving(1, true));
     solo.input(arriving(2, true));
     solo.frame(0, ihave());
@@ -64,7 +71,7 @@ fn it_is_asked_for_at_once_when_what_came_was_something_else() {
 
 #[test]
 fn a_connection_that_breaks_brings_nothing_any_more() {
-    let mut solo = solo(Config::waku());
+    let mut solo = solo(patient());
     solo.input(arriving(1, true));
     solo.frame(0, ihave());
     assert!(is_asked(&mut solo, 0, Input::Disconnected(PeerIx(1))));
@@ -76,7 +83,7 @@ fn a_connection_that_breaks_brings_nothing_any_more() {
 
 #[test]
 fn a_frame_that_trickles_is_not_waited_for_for_ever() {
-    let mut solo = solo(Config::waku());
+    let mut solo = solo(patient());
     solo.input(arriving(1, true));
     solo.advance_ms(2_500);
     solo.frame(0, ihave());
@@ -96,7 +103,7 @@ fn a_frame_that_trickles_is_not_waited_for_for_ever() {
 /// Each frame has its own time, also on a connection on which one follows another.
 #[test]
 fn a_frame_that_follows_another_is_waited_for_as_long() {
-    let mut solo = solo(Config::waku());
+    let mut solo = solo(patient());
     solo.input(arriving(1, true));
     solo.advance_ms(2_900);
     solo.input(arriving(1, true));
@@ -107,7 +114,7 @@ fn a_frame_that_follows_another_is_waited_for_as_long() {
 /// There is always another frame coming in: each is waited for, but an id no longer than 3 s.
 #[test]
 fn an_id_waits_no_longer_than_there_is_patience() {
-    let mut solo = solo(Config::waku());
+    let mut solo = solo(patient());
     solo.input(arriving(1, true));
     solo.frame(0, ihave());
     let mut early = Vec::new();
@@ -135,7 +142,7 @@ fn peers_whose_gossip_is_not_heard_hold_nothing_up() {
 /// Ids that wait are counted when they are heard of, and again when they are asked for.
 #[test]
 fn waiting_widens_no_budget() {
-    let mut config = Config::waku();
+    let mut config = patient();
     config.limits.iwant_ids_per_heartbeat_max = 10;
     let mut solo = solo(config);
     let asked = |outputs: &[Output]| said(outputs, 0).iwant.len();
@@ -157,7 +164,7 @@ fn waiting_widens_no_budget() {
 
 #[test]
 fn with_no_patience_what_comes_in_does_not_matter() {
-    let mut config = Config::waku();
+    let mut config = patient();
     config.large.transfer_wait = Duration::ZERO;
     let mut solo = solo(config);
     solo.input(arriving(1, true));

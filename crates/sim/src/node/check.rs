@@ -33,7 +33,8 @@ pub(crate) struct Checks {
     /// Ids that were asked for, when last.
     asked: BTreeMap<MessageId, u64>,
     last_asked_ns: u64,
-    asked_impatiently: u64,
+    /// Ids that were asked for whatever was coming in, and when the last of them were.
+    asked_impatiently: (u64, u64),
     /// Peers whose gossip was not heard when something was asked for, though something came from them.
     unheard: BTreeMap<u32, u64>,
     /// When the mesh last changed.
@@ -91,7 +92,11 @@ impl Checks {
         frame: &Bytes,
     ) {
         self.unheard.extend(unheard.map(|place| (place, now_ns)));
-        if std::mem::replace(&mut self.asked_impatiently, impatiently) != impatiently {
+        if self.asked_impatiently.0 != impatiently {
+            self.asked_impatiently = (impatiently, now_ns);
+        }
+        // All requests of one moment come from one decision.
+        if self.asked_impatiently.1 == now_ns {
             return;
         }
         if self.asked.len() >= ASKED_MAX {
