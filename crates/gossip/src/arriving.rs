@@ -1,5 +1,6 @@
-//! Long frames ([`crate::LargeMessages::transfer_bytes`]) that are coming in. What they bring is not known before they are whole, so what is
-//! wanted waits for all of them: asking for a message whose copy is under way buys a duplicate.
+//! Long frames ([`crate::LargeMessages::transfer_bytes`]) that are coming in. What they bring is not
+//! known before they are whole, so what is wanted waits for all of them: asking for a message whose copy
+//! is under way buys a duplicate.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
