@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::env;
 use std::io::{self, BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
@@ -268,8 +268,7 @@ fn find() -> Result<PathBuf, DevChainError> {
 
 /// `contracts/node_modules/@foundry-rs/anvil-SYSTEM/bin/anvil`, of the one system that npm chose.
 fn installed() -> Option<PathBuf> {
-    let packages = "../../contracts/node_modules/@foundry-rs";
-    let packages = Path::new(env!("CARGO_MANIFEST_DIR")).join(packages);
+    let packages = install::folder().join("node_modules/@foundry-rs");
     let mut programs = packages
         .read_dir()
         .ok()?

@@ -1,6 +1,7 @@
 //! Ids that peers have and we lack, left alone for a while: the copy may be under way.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
 
 use crate::peers::PeerState;
 use crate::promises::Asking;
@@ -135,7 +136,7 @@ impl Deferred {
 
 impl Router {
     /// In `delay`, if nothing is coming in by then.
-    pub(crate) fn ask_in(&self, delay: std::time::Duration) -> When {
+    pub(crate) fn ask_in(&self, delay: Duration) -> When {
         let due = self.now.after(delay);
         let patient_until = due.after(self.config.large.transfer_wait);
         When { due, patient_until }

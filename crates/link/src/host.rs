@@ -150,8 +150,9 @@ pub enum Output<P> {
         /// What.
         arrival: Arrival<P>,
     },
-    /// The first packets of a frame longer than [`Config::begun_over_bytes`] are here; [`Output::Received`] follows when it is whole, and for
-    /// frames of one connection in the same order.
+    /// The first packets of a frame longer than [`Config::begun_over_bytes`] are here. Each such frame has
+    /// one of these before its [`Output::Received`]; where all first packets of one are lost, the next one
+    /// of its connection may begin before it.
     Begun {
         /// Where.
         conn: ConnIx,

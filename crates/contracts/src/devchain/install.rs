@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use super::{DevChainError, find};
 
 /// The folder whose lock file names the program with its checksum.
-fn folder() -> PathBuf {
+pub(super) fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contracts")
 }
 
