@@ -303,6 +303,11 @@ impl Router {
         }
     }
 
+    /// Whether a peer is connected.
+    pub fn is_connected(&self, peer: PeerIx) -> bool {
+        self.peers.get(peer).is_some()
+    }
+
     /// The score of a peer now; 0 for one that is not known.
     pub fn score(&self, peer: PeerIx) -> f64 {
         self.scores.score(peer)

@@ -92,10 +92,16 @@ impl Relay {
         })
     }
 
-    /// Has message ids and signals hashed by `ids` and `signals`.
+    /// Has message ids computed by `ids`.
     #[must_use]
-    pub fn with_hashes(mut self, ids: Box<dyn MessageIds>, signals: Box<dyn SignalHashes>) -> Self {
+    pub fn with_message_ids(mut self, ids: Box<dyn MessageIds>) -> Self {
         self.router = self.router.with_message_ids(ids);
+        self
+    }
+
+    /// Has signals hashed by `signals`.
+    #[must_use]
+    pub fn with_signal_hashes(mut self, signals: Box<dyn SignalHashes>) -> Self {
         self.signals = signals;
         self
     }

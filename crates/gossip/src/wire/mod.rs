@@ -5,6 +5,7 @@
 //! [`unframe`] takes the one out of the other.
 
 mod decode;
+mod early;
 mod encode;
 mod varint;
 
@@ -14,6 +15,7 @@ mod tests;
 use bytes::Bytes;
 
 pub use decode::decode;
+pub use early::EarlyId;
 pub(crate) use encode::{ENTRY_OVERHEAD_BYTES, ids_bytes, join, message_frame_len, px_bytes};
 pub use encode::{Encoder, message_frame};
 pub use varint::{MAX_LEN as VARINT_LEN_MAX, VarintError, read_varint};

@@ -4,25 +4,25 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use futures::StreamExt;
-use libp2p::core::{ConnectedPoint, Endpoint};
 use libp2p::swarm::{SwarmEvent, dial_opts::DialOpts};
 use libp2p::{Multiaddr, PeerId, Swarm};
 use tokio::sync::mpsc;
-use undertone_gossip::{Class, Direction, Features, NewPeer, PeerIx, Progress, QueuedFrame};
+use undertone_gossip::{Class, PeerIx, Progress, QueuedFrame};
 use undertone_message::PubsubTopic;
 use undertone_relay::{Input, Output, ProofFailure, Relay, RelayReport};
 
 use super::commands::Publishing;
 use super::dial::Dialling;
 use super::events::{NodeEvent, TimedEvent};
+use super::ids::KnownIds;
 use super::metrics;
 use super::parts::Parts;
-use super::peers::{PeerTable, ip_of};
+use super::peers::PeerTable;
 use super::rln::{RlnEvent, RlnService};
 use super::time::Clock;
 use crate::command::{Command, ConnectFailure, PeerOrigin, PublishFailure, Totals};
 use crate::handle::Delivery;
-use crate::swarm::{Arrivals, Behaviour, BehaviourEvent, Gate, Incoming, PubsubEvent};
+use crate::swarm::{Arrivals, Behaviour, BehaviourEvent, Gate, Received};
 
 /// How often connections to the configured peers are looked after.
 const REDIAL: Duration = Duration::from_secs(2);
@@ -30,13 +30,24 @@ const REDIAL: Duration = Duration::from_secs(2);
 /// How often the offset between wall clock and virtual time is renewed.
 const CLOCK_SYNC: Duration = Duration::from_secs(10);
 
+/// What the loop looks at. The two take turns, so that neither waits for ever.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    /// Messages first: frames, proofs, commands. Then the rest.
+    Messages,
+    /// The rest, once: time, the swarm, peers to dial.
+    Rest,
+}
+
 /// Everything the loop holds.
 pub(crate) struct EventLoop {
     pub(crate) swarm: Swarm<Behaviour>,
+    pub(crate) frames: mpsc::Receiver<Received>,
     pub(crate) relay: Relay,
     pub(crate) clock: Clock,
     pub(crate) gate: Gate,
     pub(crate) arrivals: Arrivals,
+    pub(crate) ids: KnownIds,
     pub(crate) peers: PeerTable,
     pub(crate) rln: Option<RlnService>,
     pub(crate) rln_events: mpsc::UnboundedReceiver<RlnEvent>,
@@ -65,12 +76,21 @@ impl EventLoop {
         redial.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut clock_sync = tokio::time::interval(CLOCK_SYNC);
         clock_sync.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut turn = Turn::Messages;
         loop {
             let wake = self.clock.instant(self.relay.next_timeout());
-            tokio::select! {
-                event = self.swarm.select_next_some() => self.on_swarm_event(event),
-                Some(event) = self.rln_events.recv() => self.on_rln_event(event),
-                command = self.commands.recv() => match command {
+            let takes_frames = turn == Turn::Messages && !self.relay.is_saturated();
+            turn = tokio::select! {
+                biased;
+                Some(first) = self.frames.recv(), if takes_frames => {
+                    self.on_frames(first);
+                    Turn::Rest
+                }
+                Some(event) = self.rln_events.recv(), if turn == Turn::Messages => {
+                    self.on_rln_event(event);
+                    Turn::Rest
+                }
+                command = self.commands.recv(), if turn == Turn::Messages => match command {
                     None => break,
                     Some(Command::Shutdown { reply }) => {
                         self.stop().await;
@@ -78,11 +98,32 @@ impl EventLoop {
                         let _ = reply.send(());
                         return;
                     }
-                    Some(command) => self.on_command(command),
+                    Some(command) => {
+                        self.on_command(command);
+                        Turn::Rest
+                    }
                 },
-                () = tokio::time::sleep_until(wake.into()) => self.input(Input::Tick),
-                _ = redial.tick() => self.redial(),
-                _ = clock_sync.tick() => self.set_clock(),
+                () = tokio::time::sleep_until(wake.into()) => {
+                    self.input(Input::Tick);
+                    Turn::Messages
+                }
+                event = self.swarm.select_next_some() => {
+                    self.on_swarm_event(event);
+                    Turn::Messages
+                }
+                _ = redial.tick() => {
+                    self.redial();
+                    Turn::Messages
+                }
+                _ = clock_sync.tick() => {
+                    self.set_clock();
+                    Turn::Messages
+                }
+                () = std::future::ready(()), if turn == Turn::Rest => Turn::Messages,
+            };
+            if turn == Turn::Rest {
+                // What is to be sent now is written first: all else is in the way of a message.
+                tokio::task::yield_now().await;
             }
         }
         self.stop().await;
@@ -381,67 +422,5 @@ impl EventLoop {
             }
             _ => {}
         }
-    }
-
-    fn on_pubsub(&mut self, event: PubsubEvent) {
-        match event {
-            PubsubEvent::Opened {
-                peer,
-                protocol,
-                endpoint,
-            } => {
-                let Some(features) = Features::of(protocol.as_ref()) else {
-                    return;
-                };
-                let ix = self.peers.index(peer);
-                self.event(NodeEvent::PeerConnected { peer });
-                self.input(Input::Connected(NewPeer {
-                    peer: ix,
-                    identity: peer.to_bytes().into(),
-                    record: bytes::Bytes::new(),
-                    direction: direction(&endpoint),
-                    features,
-                    ip: ip_of(endpoint.get_remote_address()),
-                    explicit: false,
-                }));
-            }
-            PubsubEvent::Closed { peer } => {
-                self.event(NodeEvent::PeerDisconnected { peer });
-                if let Some(ix) = self.peers.find(&peer) {
-                    self.input(Input::Disconnected(ix));
-                }
-            }
-            PubsubEvent::Frame { peer, incoming } => {
-                let Some(ix) = self.peers.find(&peer) else {
-                    return;
-                };
-                let Incoming { frame, arrival } = incoming;
-                self.totals.received_bytes += frame.len() as u64;
-                let started = self.swarm.behaviour_mut().pubsub.take_started(&peer);
-                for handle in started {
-                    let progress = Progress::Started;
-                    self.input(Input::Sent {
-                        peer: ix,
-                        handle,
-                        progress,
-                    });
-                }
-                self.input(Input::Frame { peer: ix, frame });
-                if arrival.is_some() {
-                    drop(arrival);
-                    self.tell_arriving();
-                }
-            }
-            PubsubEvent::Unsupported { peer } => {
-                tracing::debug!(%peer, "peer speaks no pubsub protocol of ours");
-            }
-        }
-    }
-}
-
-fn direction(endpoint: &ConnectedPoint) -> Direction {
-    match endpoint.to_endpoint() {
-        Endpoint::Dialer => Direction::Outbound,
-        Endpoint::Listener => Direction::Inbound,
     }
 }

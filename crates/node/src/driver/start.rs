@@ -13,13 +13,14 @@ use undertone_relay::{Relay, RelayConfig};
 
 use super::event_loop::EventLoop;
 use super::events::TimedEvent;
+use super::ids::KnownIds;
 use super::parts::Parts;
 use super::peers::PeerTable;
 use super::rln::{RlnOptions, RlnService};
 use super::time::Clock;
 use crate::command::SubscribeFailure;
 use crate::handle::{Endpoint, NodeHandle, node_channel};
-use crate::swarm::{self, Arrivals, Gate, PubsubConfig, SwarmOptions};
+use crate::swarm::{self, Arrivals, Gate, Inbound, PubsubConfig, SwarmOptions};
 
 /// What a node is made of.
 pub struct NodeOptions {
@@ -118,7 +119,8 @@ pub async fn start(options: NodeOptions) -> Result<RunningNode, StartError> {
     let (handle, endpoint) = node_channel();
     let (ready, started) = oneshot::channel();
     let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
+        .enable_io()
+        .enable_time()
         .build()?;
     let thread = thread::Builder::new().name("net".into()).spawn(move || {
         runtime.block_on(async move {
@@ -126,7 +128,9 @@ pub async fn start(options: NodeOptions) -> Result<RunningNode, StartError> {
                 Ok((event_loop, addresses)) => {
                     // The starter may have given up; the loop then ends with its handles.
                     let _ = ready.send(Ok(addresses));
-                    event_loop.run().await;
+                    // A task among tasks: what `block_on` runs has its turn only when no task has one.
+                    // If it panics, that is logged where it happens.
+                    let _ = tokio::spawn(event_loop.run()).await;
                 }
                 Err(error) => {
                     let _ = ready.send(Err(error));
@@ -152,15 +156,18 @@ async fn build(
         return Err(StartError::RlnMissing(options.network));
     }
     let (gate, arrivals) = (Gate::default(), Arrivals::default());
+    let (inbound, frames) = Inbound::new(gate.clone());
     let clock = Clock::start(options.clock_ahead_ns);
     let mut seed = [0; 32];
     getrandom::fill(&mut seed).map_err(std::io::Error::from)?;
-    let relay = Relay::new(options.relay.clone(), seed, Time::ZERO)?;
+    let ids = KnownIds::default();
+    let relay = Relay::new(options.relay.clone(), seed, Time::ZERO)?
+        .with_message_ids(Box::new(ids.clone()));
     let pubsub = PubsubConfig {
         protocols: protocols(&options.protocols)?,
         frame_bytes_max: options.relay.gossip.limits.frame_bytes_max,
         queue: QueueLimits::default(),
-        gate: gate.clone(),
+        inbound,
         long_frame_bytes: options.relay.gossip.large.transfer_bytes,
         arrivals: arrivals.clone(),
     };
@@ -182,10 +189,12 @@ async fn build(
     tokio::spawn(super::deliver::run(waiting, endpoint.deliveries));
     let mut event_loop = EventLoop {
         swarm,
+        frames,
         relay,
         clock,
         gate,
         arrivals,
+        ids,
         peers: PeerTable::default(),
         rln,
         rln_events,

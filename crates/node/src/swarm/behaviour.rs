@@ -1,4 +1,4 @@
-//! Pubsub frames in and out, peer by peer.
+//! Who speaks pubsub, and where the frames to each peer go.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -9,15 +9,16 @@ use libp2p::core::{ConnectedPoint, Endpoint};
 use libp2p::swarm::behaviour::ConnectionEstablished;
 use libp2p::swarm::{
     CloseConnection, ConnectionClosed, ConnectionDenied, ConnectionId, FromSwarm, NetworkBehaviour,
-    StreamProtocol, THandlerInEvent, ToSwarm,
+    NotifyHandler, StreamProtocol, THandlerInEvent, ToSwarm,
 };
 use libp2p::{Multiaddr, PeerId};
 use undertone_gossip::{Overflow, QueueLimits, QueuedFrame, SendHandle};
 
 use super::arrivals::Arrivals;
-use super::frames::{Incoming, Reading};
-use super::handler::{FromHandler, Handler};
-use super::outbox::{Gate, Outbox};
+use super::frames::Reading;
+use super::handler::{FromHandler, Handler, Read};
+use super::outbox::Outbox;
+use super::pump::Inbound;
 use super::upgrade::PubsubUpgrade;
 
 /// What the behaviour is built from.
@@ -28,8 +29,8 @@ pub(crate) struct PubsubConfig {
     pub(crate) frame_bytes_max: usize,
     /// Bounds of each connection's outbound queue.
     pub(crate) queue: QueueLimits,
-    /// Closed by the driver while it has too much to do.
-    pub(crate) gate: Gate,
+    /// Where the frames of all connections go.
+    pub(crate) inbound: Inbound,
     /// A frame longer than this is noted while it comes, bytes.
     pub(crate) long_frame_bytes: usize,
     /// Where.
@@ -39,7 +40,7 @@ pub(crate) struct PubsubConfig {
 /// What happened on some connection.
 #[derive(Debug)]
 pub(crate) enum PubsubEvent {
-    /// A peer speaks this protocol; comes before its first frame.
+    /// A peer speaks this protocol; its frames are read from now on.
     Opened {
         peer: PeerId,
         protocol: StreamProtocol,
@@ -47,8 +48,6 @@ pub(crate) enum PubsubEvent {
     },
     /// The last connection to a peer that was `Opened` is gone.
     Closed { peer: PeerId },
-    /// A frame.
-    Frame { peer: PeerId, incoming: Incoming },
     /// The peer speaks no pubsub protocol of ours.
     Unsupported { peer: PeerId },
 }
@@ -72,7 +71,7 @@ pub(crate) struct Pubsub {
     upgrade: PubsubUpgrade,
     frame_bytes_max: usize,
     queue: QueueLimits,
-    gate: Gate,
+    inbound: Inbound,
     long_frame_bytes: usize,
     arrivals: Arrivals,
     peers: BTreeMap<PeerId, PeerConnections>,
@@ -90,7 +89,7 @@ impl Pubsub {
             },
             frame_bytes_max: config.frame_bytes_max,
             queue: config.queue,
-            gate: config.gate,
+            inbound: config.inbound,
             long_frame_bytes: config.long_frame_bytes,
             arrivals: config.arrivals,
             peers: BTreeMap::new(),
@@ -147,7 +146,7 @@ impl Pubsub {
             arrivals: self.arrivals.clone(),
             peer,
         };
-        Handler::new(self.upgrade.clone(), outbox, self.gate.clone(), reading)
+        Handler::new(self.upgrade.clone(), outbox, self.inbound.clone(), reading)
     }
 
     fn established(&mut self, event: &ConnectionEstablished<'_>) {
@@ -159,6 +158,29 @@ impl Pubsub {
                 outbox,
             });
         }
+    }
+
+    fn opened(&mut self, peer: PeerId, connection: ConnectionId, protocol: StreamProtocol) {
+        let Some(state) = self.peers.get_mut(&peer) else {
+            return;
+        };
+        let Some(from) = state.connections.iter().find(|c| c.id == connection) else {
+            return;
+        };
+        if !std::mem::replace(&mut state.opened, true) {
+            let endpoint = from.endpoint.clone();
+            self.event(ToSwarm::GenerateEvent(PubsubEvent::Opened {
+                peer,
+                protocol,
+                endpoint,
+            }));
+        }
+        // Behind the event above: the driver knows the peer when its first frame comes.
+        self.event(ToSwarm::NotifyHandler {
+            peer_id: peer,
+            handler: NotifyHandler::One(connection),
+            event: Read,
+        });
     }
 
     fn closed(&mut self, event: &ConnectionClosed<'_>) {
@@ -227,27 +249,7 @@ impl NetworkBehaviour for Pubsub {
         event: FromHandler,
     ) {
         match event {
-            FromHandler::Opened(protocol) => {
-                let Some(state) = self.peers.get_mut(&peer) else {
-                    return;
-                };
-                if std::mem::replace(&mut state.opened, true) {
-                    return;
-                }
-                let from = state.connections.iter().find(|c| c.id == connection);
-                if let Some(endpoint) = from.map(|c| c.endpoint.clone()) {
-                    let opened = PubsubEvent::Opened {
-                        peer,
-                        protocol,
-                        endpoint,
-                    };
-                    self.event(ToSwarm::GenerateEvent(opened));
-                }
-            }
-            FromHandler::Frame(incoming) => {
-                let frame = PubsubEvent::Frame { peer, incoming };
-                self.event(ToSwarm::GenerateEvent(frame));
-            }
+            FromHandler::Opened(protocol) => self.opened(peer, connection, protocol),
             FromHandler::Failed(error) => {
                 tracing::info!(%peer, %error, "disconnecting a peer that broke the framing");
                 self.disconnect(peer);

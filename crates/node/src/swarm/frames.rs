@@ -1,5 +1,6 @@
 //! Length-prefixed frames on a stream, read and written without copying more than needed.
 
+use std::convert::Infallible;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -8,12 +9,17 @@ use bytes::{Buf, Bytes, BytesMut};
 use futures::io::{AsyncRead, AsyncWrite};
 use libp2p::PeerId;
 use thiserror::Error;
-use undertone_gossip::wire::{VarintError, read_varint};
+use undertone_gossip::MessageId;
+use undertone_gossip::wire::{EarlyId, VarintError, read_varint};
 
 use super::arrivals::{Arrival, Arrivals};
 
 /// Bytes asked of the stream at least.
 const READ_CHUNK: usize = 16 << 10;
+
+/// Memory for a frame grows by so many times what has come of it: a claimed megabyte costs its sender a
+/// quarter of it, and what has come is copied twice, not six times.
+const GROWTH: usize = 3;
 
 /// A frame up to this size gets memory of its own. A frame that stays where it was read keeps all that was
 /// asked for with it: one of 200 bytes, cached for seconds, would cost [`READ_CHUNK`].
@@ -49,6 +55,8 @@ pub(crate) struct Incoming {
     pub(crate) frame: Bytes,
     /// If it was long in coming: to be dropped when the router has it.
     pub(crate) arrival: Option<Arrival>,
+    /// Data of a message in it and the id of that, if it was hashed while the rest was waited for.
+    pub(crate) hashed: Option<(Bytes, MessageId)>,
 }
 
 /// Reads frames. Memory grows with what has arrived, never with what a prefix claims.
@@ -62,6 +70,8 @@ pub(crate) struct FrameReader<S> {
     /// Length of the frame that is being read; 0 while it is not known.
     coming_bytes: usize,
     arrival: Option<Arrival>,
+    /// If the frame has been waited for.
+    early: Option<EarlyId>,
 }
 
 impl<S: AsyncRead + Unpin> FrameReader<S> {
@@ -73,6 +83,7 @@ impl<S: AsyncRead + Unpin> FrameReader<S> {
             reading,
             coming_bytes: 0,
             arrival: None,
+            early: None,
         }
     }
 
@@ -83,16 +94,10 @@ impl<S: AsyncRead + Unpin> FrameReader<S> {
     ) -> Poll<Result<Option<Incoming>, ReadError>> {
         loop {
             let missing = match self.take_frame()? {
-                Ok(frame) => {
-                    let arrival = self.arrival.take();
-                    return Poll::Ready(Ok(Some(Incoming { frame, arrival })));
-                }
+                Ok(frame) => return Poll::Ready(Ok(Some(self.incoming(frame)))),
                 Err(missing) => missing,
             };
-            // At most as much again as is here already: a claimed megabyte costs its sender one.
-            let grow = missing
-                .min(self.filled.max(READ_CHUNK))
-                .max(READ_CHUNK.min(missing));
+            let grow = missing.min(READ_CHUNK.max(self.filled * GROWTH));
             let wanted = self.filled + grow;
             if self.buffer.len() < wanted {
                 self.buffer.resize(wanted, 0);
@@ -114,8 +119,25 @@ impl<S: AsyncRead + Unpin> FrameReader<S> {
         }
     }
 
+    fn incoming(&mut self, frame: Bytes) -> Incoming {
+        let hashed = self.early.take().and_then(|mut early| {
+            early.advance(&frame);
+            let (data, id) = early.finish()?;
+            Some((frame.slice(data), id))
+        });
+        Incoming {
+            frame,
+            arrival: self.arrival.take(),
+            hashed,
+        }
+    }
+
     /// The rest of a frame has to be waited for.
     fn note_waiting(&mut self) {
+        if self.coming_bytes > 0 {
+            let early = self.early.get_or_insert_default();
+            early.advance(&self.buffer[..self.filled]);
+        }
         let Reading {
             long_frame_bytes,
             arrivals,
@@ -174,12 +196,13 @@ impl<S: AsyncWrite + Unpin> FrameWriter<S> {
         }
     }
 
-    /// Takes frames from `next` and writes them until there are none or the stream is full.
+    /// Takes frames from `next` and writes them until there are none or the stream is full. Is ready
+    /// only when the stream has failed.
     pub(crate) fn poll_write(
         &mut self,
         cx: &mut Context<'_>,
         mut next: impl FnMut(&mut Context<'_>) -> Option<Bytes>,
-    ) -> Poll<io::Result<()>> {
+    ) -> Poll<io::Result<Infallible>> {
         loop {
             while !self.current.is_empty() {
                 let stream = Pin::new(&mut self.stream);

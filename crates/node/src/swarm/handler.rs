@@ -1,5 +1,7 @@
-//! One connection: a stream to write on, a stream to read from.
+//! One connection: agrees on a stream to write on and a stream to read from, and hands each to a task.
 
+use std::future::Future;
+use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use libp2p::swarm::handler::{
@@ -10,8 +12,9 @@ use libp2p::swarm::{
     SubstreamProtocol,
 };
 
-use super::frames::{FrameReader, FrameWriter, Incoming, ReadError, Reading};
-use super::outbox::{Gate, Outbox};
+use super::frames::{ReadError, Reading};
+use super::outbox::Outbox;
+use super::pump::{self, Inbound, Task};
 use super::upgrade::PubsubUpgrade;
 
 /// Streams that a peer may open one after the other before the connection is given up
@@ -21,22 +24,33 @@ const STREAM_ATTEMPTS_MAX: u32 = 5;
 /// What a connection tells the behaviour.
 #[derive(Debug)]
 pub(crate) enum FromHandler {
-    /// The protocol is agreed on; frames may follow.
+    /// The protocol is agreed on. No frame is read before the handler is told to.
     Opened(StreamProtocol),
-    /// A frame arrived.
-    Frame(Incoming),
     /// The peer broke the framing; the connection is of no more use.
     Failed(ReadError),
     /// The peer speaks none of our protocols.
     Unsupported,
 }
 
+/// What the behaviour tells a connection: who reads its frames knows the peer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Read;
+
 #[derive(Debug)]
-enum Outbound {
+enum Reader {
+    /// There is no stream, or none any more.
+    None,
+    /// Until the behaviour says so.
+    Waiting(Stream),
+    Reading(Task<Result<(), ReadError>>),
+}
+
+#[derive(Debug)]
+enum Writer {
     /// Not asked for yet.
     Idle,
     Opening,
-    Open(FrameWriter<Stream>),
+    Writing(Task<std::io::Error>),
     /// Tried too often, or unsupported.
     Disabled,
 }
@@ -46,10 +60,11 @@ enum Outbound {
 pub(crate) struct Handler {
     upgrade: PubsubUpgrade,
     outbox: Outbox,
-    gate: Gate,
+    inbound: Inbound,
     reading: Reading,
-    inbound: Option<FrameReader<Stream>>,
-    outbound: Outbound,
+    may_read: bool,
+    reader: Reader,
+    writer: Writer,
     opened: Option<StreamProtocol>,
     announced: bool,
     failure: Option<FromHandler>,
@@ -61,16 +76,17 @@ impl Handler {
     pub(crate) fn new(
         upgrade: PubsubUpgrade,
         outbox: Outbox,
-        gate: Gate,
+        inbound: Inbound,
         reading: Reading,
     ) -> Self {
         Self {
             upgrade,
             outbox,
-            gate,
+            inbound,
             reading,
-            inbound: None,
-            outbound: Outbound::Idle,
+            may_read: false,
+            reader: Reader::None,
+            writer: Writer::Idle,
             opened: None,
             announced: false,
             failure: None,
@@ -83,53 +99,59 @@ impl Handler {
         self.inbound_attempts += 1;
         if self.inbound_attempts <= STREAM_ATTEMPTS_MAX {
             // A new stream replaces the old one: the peer has given that up.
-            self.inbound = Some(FrameReader::new(stream, self.reading.clone()));
+            self.reader = Reader::Waiting(stream);
             self.opened.get_or_insert(protocol);
+            self.read();
         }
     }
 
-    fn poll_outbound(&mut self, cx: &mut Context<'_>) {
-        if let Outbound::Open(writer) = &mut self.outbound {
-            let outbox = &self.outbox;
-            if let Poll::Ready(Err(error)) = writer.poll_write(cx, |cx| outbox.next(cx)) {
-                tracing::debug!(%error, "outbound stream closed");
-                self.retry_outbound();
-            }
+    /// Begins to read if there is a stream, and whoever gets its frames knows the peer.
+    fn read(&mut self) {
+        if !self.may_read {
+            return;
         }
+        self.reader = match std::mem::replace(&mut self.reader, Reader::None) {
+            Reader::Waiting(stream) => {
+                let (reading, inbound) = (self.reading.clone(), self.inbound.clone());
+                Reader::Reading(Task::spawn(pump::read(stream, reading, inbound)))
+            }
+            as_it_was => as_it_was,
+        };
     }
 
     fn retry_outbound(&mut self) {
         let again = self.outbound_attempts < STREAM_ATTEMPTS_MAX;
-        self.outbound = if again {
-            Outbound::Idle
+        self.writer = if again {
+            Writer::Idle
         } else {
-            Outbound::Disabled
+            Writer::Disabled
         };
     }
 
-    fn poll_inbound(&mut self, cx: &mut Context<'_>) -> Poll<FromHandler> {
-        if !self.gate.is_open(cx) {
-            return Poll::Pending;
+    fn poll_writer(&mut self, cx: &mut Context<'_>) {
+        if let Writer::Writing(task) = &mut self.writer
+            && let Poll::Ready(error) = Pin::new(task).poll(cx)
+        {
+            tracing::debug!(%error, "outbound stream closed");
+            self.retry_outbound();
         }
-        let Some(reader) = &mut self.inbound else {
+    }
+
+    fn poll_reader(&mut self, cx: &mut Context<'_>) -> Poll<FromHandler> {
+        let Reader::Reading(task) = &mut self.reader else {
             return Poll::Pending;
         };
-        match reader.poll_frame(cx) {
-            Poll::Pending => Poll::Pending,
-            Poll::Ready(Ok(Some(incoming))) => Poll::Ready(FromHandler::Frame(incoming)),
-            Poll::Ready(Ok(None)) => {
-                self.inbound = None;
-                Poll::Pending
-            }
-            Poll::Ready(Err(ReadError::Io(error))) => {
+        let Poll::Ready(ended) = Pin::new(task).poll(cx) else {
+            return Poll::Pending;
+        };
+        self.reader = Reader::None;
+        match ended {
+            Ok(()) => Poll::Pending,
+            Err(ReadError::Io(error)) => {
                 tracing::debug!(%error, "inbound stream closed");
-                self.inbound = None;
                 Poll::Pending
             }
-            Poll::Ready(Err(error)) => {
-                self.inbound = None;
-                Poll::Ready(FromHandler::Failed(error))
-            }
+            Err(error) => Poll::Ready(FromHandler::Failed(error)),
         }
     }
 }
@@ -137,7 +159,7 @@ impl Handler {
 type HandlerEvent = ConnectionHandlerEvent<PubsubUpgrade, (), FromHandler>;
 
 impl ConnectionHandler for Handler {
-    type FromBehaviour = std::convert::Infallible;
+    type FromBehaviour = Read;
     type ToBehaviour = FromHandler;
     type InboundProtocol = PubsubUpgrade;
     type OutboundProtocol = PubsubUpgrade;
@@ -149,12 +171,14 @@ impl ConnectionHandler for Handler {
     }
 
     fn connection_keep_alive(&self) -> bool {
-        self.inbound.is_some() || matches!(self.outbound, Outbound::Opening | Outbound::Open(_))
+        !matches!(self.reader, Reader::None)
+            || matches!(self.writer, Writer::Opening | Writer::Writing(_))
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<HandlerEvent> {
-        if matches!(self.outbound, Outbound::Idle) {
-            self.outbound = Outbound::Opening;
+        self.poll_writer(cx);
+        if matches!(self.writer, Writer::Idle) {
+            self.writer = Writer::Opening;
             self.outbound_attempts += 1;
             let protocol = SubstreamProtocol::new(self.upgrade.clone(), ());
             return Poll::Ready(ConnectionHandlerEvent::OutboundSubstreamRequest { protocol });
@@ -167,17 +191,13 @@ impl ConnectionHandler for Handler {
         if let Some(event) = self.failure.take() {
             return Poll::Ready(ConnectionHandlerEvent::NotifyBehaviour(event));
         }
-        self.poll_outbound(cx);
-        if matches!(self.outbound, Outbound::Idle) {
-            cx.waker().wake_by_ref();
-            return Poll::Pending;
-        }
-        self.poll_inbound(cx)
+        self.poll_reader(cx)
             .map(ConnectionHandlerEvent::NotifyBehaviour)
     }
 
-    fn on_behaviour_event(&mut self, event: Self::FromBehaviour) {
-        match event {}
+    fn on_behaviour_event(&mut self, Read: Read) {
+        self.may_read = true;
+        self.read();
     }
 
     fn on_connection_event(
@@ -192,12 +212,13 @@ impl ConnectionHandler for Handler {
                 protocol: (stream, protocol),
                 ..
             }) => {
-                self.outbound = Outbound::Open(FrameWriter::new(stream));
+                let outbox = self.outbox.clone();
+                self.writer = Writer::Writing(Task::spawn(pump::write(stream, outbox)));
                 self.opened.get_or_insert(protocol);
             }
             ConnectionEvent::DialUpgradeError(DialUpgradeError { error, .. }) => match error {
                 StreamUpgradeError::NegotiationFailed => {
-                    self.outbound = Outbound::Disabled;
+                    self.writer = Writer::Disabled;
                     if self.opened.is_none() {
                         self.failure = Some(FromHandler::Unsupported);
                     }

@@ -6,6 +6,7 @@ mod frames;
 mod handler;
 mod metadata;
 mod outbox;
+mod pump;
 mod upgrade;
 
 pub(crate) use arrivals::Arrivals;
@@ -13,6 +14,7 @@ pub(crate) use behaviour::{Pubsub, PubsubConfig, PubsubEvent};
 pub(crate) use frames::Incoming;
 pub(crate) use metadata::{METADATA_PROTOCOL, MetadataCodec};
 pub(crate) use outbox::Gate;
+pub(crate) use pump::{Inbound, Received};
 
 use libp2p::identity::Keypair;
 use libp2p::swarm::NetworkBehaviour;

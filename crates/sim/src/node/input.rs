@@ -33,7 +33,8 @@ impl Node {
         let seed = derive(world.seed, "relay", u64::from(self.id));
         let relay = Relay::new(world.relay.clone(), seed, Time::from_nanos(now_ns))
             .expect("the configuration was validated before the run")
-            .with_hashes(Box::new(bench.ids.clone()), Box::new(bench.signals.clone()));
+            .with_message_ids(Box::new(bench.ids.clone()))
+            .with_signal_hashes(Box::new(bench.signals.clone()));
         self.relay = Some(Box::new(relay));
         let unix_ns_at_zero = UNIX_NS_AT_ZERO;
         self.relay_input(world, bench, now_ns, Input::ClockSet { unix_ns_at_zero });

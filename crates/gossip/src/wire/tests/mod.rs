@@ -1,5 +1,6 @@
 //! The wire format: golden bytes, round trips, and what the limits do to hostile bytes.
 
+mod early;
 mod golden;
 mod limits;
 mod roundtrip;

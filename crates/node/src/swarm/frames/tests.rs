@@ -154,3 +154,42 @@ fn a_long_frame_ends_with_its_connection_and_others_are_not_noted() {
         assert_eq!(ended.contains(&(peer, false)), noted, "{len}");
     }
 }
+
+/// A frame with one message of this data.
+fn message_frame(data: &[u8]) -> Vec<u8> {
+    undertone_gossip::wire::message_frame(&undertone_gossip::Topic::new("t"), data).to_vec()
+}
+
+#[test]
+fn a_message_that_has_to_be_waited_for_is_hashed_meanwhile() {
+    let data: Vec<u8> = (0..40_000).map(|at| at as u8).collect();
+    let whole = message_frame(&data);
+    let (head, rest) = whole.split_at(100);
+    let (middle, tail) = rest.split_at(20_000);
+    let waker = noop_waker();
+    let cx = &mut Context::from_waker(&waker);
+    let pieces = [
+        Some(head.to_vec()),
+        None,
+        Some(middle.to_vec()),
+        None,
+        Some([tail, &whole].concat()),
+    ];
+    let mut reader = FrameReader::new(Pieces(pieces.into()), reading());
+    assert!(reader.poll_frame(cx).is_pending());
+    assert!(reader.poll_frame(cx).is_pending());
+    let Poll::Ready(Ok(Some(waited_for))) = reader.poll_frame(cx) else {
+        panic!("all of it is there");
+    };
+    let (hashed, id) = waited_for.hashed.expect("there was time");
+    assert_eq!((&hashed[..], id), (&data[..], MessageId::of(&data)));
+    assert_eq!(
+        hashed.as_ptr(),
+        waited_for.frame[whole.len() - data.len() - 3..].as_ptr()
+    );
+    let Poll::Ready(Ok(Some(at_once))) = reader.poll_frame(cx) else {
+        panic!("all of it is there");
+    };
+    assert_eq!(at_once.frame, whole);
+    assert!(at_once.hashed.is_none(), "whoever decodes it hashes it");
+}

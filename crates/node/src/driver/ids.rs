@@ -1,0 +1,52 @@
+//! Ids of messages that were hashed while they came in.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use undertone_gossip::{MessageId, MessageIds};
+
+/// Knows the id of one message; the others are hashed. The router has it, and the driver.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct KnownIds(Arc<Mutex<Option<(Bytes, MessageId)>>>);
+
+impl KnownIds {
+    fn lock(&self) -> MutexGuard<'_, Option<(Bytes, MessageId)>> {
+        // Nothing panics while it is held.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// This data has this id.
+    pub(crate) fn know(&self, hashed: Option<(Bytes, MessageId)>) {
+        *self.lock() = hashed;
+    }
+}
+
+impl MessageIds for KnownIds {
+    fn id_of(&mut self, data: &Bytes) -> MessageId {
+        // The same memory, so the same bytes: it is held for as long as it is known.
+        let same = |known: &Bytes| known.as_ptr() == data.as_ptr() && known.len() == data.len();
+        match &*self.lock() {
+            Some((known, id)) if same(known) => *id,
+            _ => MessageId::of(data),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_very_memory_that_was_hashed_is_known() {
+        let frame = Bytes::from(vec![7; 100]);
+        let other = MessageId([1; 32]);
+        let mut ids = KnownIds::default();
+        ids.know(Some((frame.slice(10..60), other)));
+        assert_eq!(ids.id_of(&frame.slice(10..60)), other);
+        for elsewhere in [frame.slice(11..61), frame.slice(10..59), vec![7; 50].into()] {
+            assert_eq!(ids.id_of(&elsewhere), MessageId::of(&elsewhere));
+        }
+        ids.know(None);
+        assert_eq!(ids.id_of(&frame.slice(10..60)), MessageId::of(&[7; 50]));
+    }
+}

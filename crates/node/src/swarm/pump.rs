@@ -1,0 +1,113 @@
+//! The tasks that carry frames between a connection's streams and the driver. The swarm has no part in
+//! it: what it does for each event of a connection would be in the way of every frame.
+
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use libp2p::PeerId;
+use libp2p::swarm::Stream;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use super::frames::{FrameReader, FrameWriter, Incoming, ReadError, Reading};
+use super::outbox::{Gate, Outbox};
+
+/// Frames that were read and not yet taken, over all connections. Who has one more waits.
+const FRAMES_MAX: usize = 32;
+
+/// A frame of a peer.
+#[derive(Debug)]
+pub(crate) struct Received {
+    pub(crate) peer: PeerId,
+    pub(crate) incoming: Incoming,
+}
+
+/// Where the frames of all connections go.
+#[derive(Clone, Debug)]
+pub(crate) struct Inbound {
+    gate: Gate,
+    frames: mpsc::Sender<Received>,
+}
+
+impl Inbound {
+    /// While the gate is closed nothing is read.
+    pub(crate) fn new(gate: Gate) -> (Self, mpsc::Receiver<Received>) {
+        let (frames, received) = mpsc::channel(FRAMES_MAX);
+        (Self { gate, frames }, received)
+    }
+}
+
+/// Reads frames until the stream ends or nobody takes them.
+pub(crate) async fn read(
+    stream: Stream,
+    reading: Reading,
+    inbound: Inbound,
+) -> Result<(), ReadError> {
+    let peer = reading.peer;
+    let mut reader = FrameReader::new(stream, reading);
+    loop {
+        let next = poll_fn(|cx| {
+            if !inbound.gate.is_open(cx) {
+                return Poll::Pending;
+            }
+            reader.poll_frame(cx)
+        });
+        let Some(incoming) = next.await? else {
+            return Ok(());
+        };
+        if inbound
+            .frames
+            .send(Received { peer, incoming })
+            .await
+            .is_err()
+        {
+            return Ok(());
+        }
+    }
+}
+
+/// Writes what the outbox holds until the stream fails.
+pub(crate) async fn write(stream: Stream, outbox: Outbox) -> io::Error {
+    let mut writer = FrameWriter::new(stream);
+    poll_fn(
+        |cx| match ready!(writer.poll_write(cx, |cx| outbox.next(cx))) {
+            Ok(never) => match never {},
+            Err(error) => Poll::Ready(error),
+        },
+    )
+    .await
+}
+
+/// A task that ends when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Task<T>(JoinHandle<T>);
+
+impl<T: Send + 'static> Task<T> {
+    /// Must be called on a runtime, which connections are.
+    pub(crate) fn spawn(future: impl Future<Output = T> + Send + 'static) -> Self {
+        Self(tokio::spawn(future))
+    }
+}
+
+impl<T> Future for Task<T> {
+    type Output = T;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
+        match ready!(Pin::new(&mut self.0).poll(cx)) {
+            Ok(output) => Poll::Ready(output),
+            Err(error) => match error.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                // Nobody else ends it, so this is the runtime's own end.
+                Err(_) => Poll::Pending,
+            },
+        }
+    }
+}
+
+impl<T> Drop for Task<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
