@@ -3,10 +3,16 @@
 //! Every command carries a `ref` that the driver chose; the peer answers each with exactly one
 //! [`Reply`] of the same `ref`. [`Event`]s come at any time. `interop/README.md` shows the lines.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 #[cfg(test)]
 mod tests;
+
+/// How long a peer waits before it tells what it received: telling it at once would be in the way of
+/// the next peer, which is about to receive it. When it was received is in the line.
+pub const REPORT_DELAY: Duration = Duration::from_millis(20);
 
 /// A line from the driver to the peer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -9,6 +9,19 @@ export function event(name, fields) {
   write({ event: name, ...fields });
 }
 
+// What was received is told a little later, so that telling it is not in the way of what is measured.
+const REPORT_DELAY_MS = 20;
+const reports = [];
+
+function tell() {
+  if (reports.length > 0) process.stdout.write(reports.splice(0).map((line) => JSON.stringify(line) + "\n").join(""));
+}
+
+export function report(name, fields) {
+  if (reports.length === 0) setTimeout(tell, REPORT_DELAY_MS);
+  reports.push({ event: name, ...fields });
+}
+
 // `handlers` maps a command's name to an async function of the command; what it returns is the reply.
 // Commands start in the order of their lines and may finish in another.
 export function serve(handlers) {
@@ -31,7 +44,10 @@ export function serve(handlers) {
     } catch (error) {
       write({ ref: command.ref, error: String(error?.message ?? error) });
     }
-    if (command.cmd === "quit") process.exit(0);
+    if (command.cmd === "quit") {
+      tell();
+      process.exit(0);
+    }
   });
   // A driver that died closes the pipe: a peer must not outlive it.
   input.on("close", () => process.exit(0));

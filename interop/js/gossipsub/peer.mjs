@@ -9,7 +9,7 @@ import { tcp } from "@libp2p/tcp";
 import { multiaddr } from "@multiformats/multiaddr";
 import { createLibp2p } from "libp2p";
 import { countControl } from "../common/control.mjs";
-import { event, serve, stat } from "../common/lines.mjs";
+import { event, report, serve, stat } from "../common/lines.mjs";
 import { options } from "../common/options.mjs";
 import { describe, fromHex, stamped } from "../common/payload.mjs";
 
@@ -57,7 +57,7 @@ const control = countControl(pubsub);
 
 pubsub.addEventListener("gossipsub:message", ({ detail }) => {
   const { topic, data } = detail.msg;
-  event("message", { topic, id: detail.msgId, from: String(detail.propagationSource), ...describe(data) });
+  report("message", { topic, id: detail.msgId, from: String(detail.propagationSource), ...describe(data) });
 });
 
 serve({

@@ -6,7 +6,7 @@ import { multiaddr } from "@multiformats/multiaddr";
 import { createDecoder, createEncoder } from "@waku/sdk";
 import { createRelayNode } from "@waku/sdk/relay";
 import { countControl } from "../common/control.mjs";
-import { event, serve, stat } from "../common/lines.mjs";
+import { event, report, serve, stat } from "../common/lines.mjs";
 import { options } from "../common/options.mjs";
 import { describe, fromHex, stamped } from "../common/payload.mjs";
 
@@ -45,7 +45,7 @@ gossip.addEventListener("gossipsub:message", async ({ detail }) => {
   // The relay's validator has let it through, so it decodes.
   const { payload } = await decoder.fromWireToProtoObj(data);
   const id = createHash("sha256").update(data).digest("hex");
-  event("message", { topic, id, from: String(detail.propagationSource), ...describe(payload) });
+  report("message", { topic, id, from: String(detail.propagationSource), ...describe(payload) });
 });
 
 function own(topic) {

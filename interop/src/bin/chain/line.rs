@@ -4,6 +4,10 @@ use undertone_interop::process::PendingReply;
 use undertone_interop::protocol::{Command, Content, Stat};
 use undertone_interop::{PeerCommand, PeerError, PeerProcess};
 
+use crate::Failure;
+use crate::options::Options;
+use crate::processors::Processors;
+
 /// Peers of one variant, each connected to the one before it.
 pub(crate) struct Line {
     label: String,
@@ -23,13 +27,21 @@ impl Line {
     pub(crate) async fn start(
         label: String,
         command: &PeerCommand,
-        nodes: u16,
-        topic: &str,
-    ) -> Result<Self, PeerError> {
+        options: &Options,
+        processors: Option<&Processors>,
+    ) -> Result<Self, Failure> {
+        let topic = &options.topic;
         let mut peers: Vec<PeerProcess> = Vec::new();
-        for index in 0..nodes {
+        for index in 0..usize::from(options.nodes) {
             let command = command.clone().labelled(format!("{label} {index}"));
+            // A process begins where the one that starts it is.
+            if let Some(processors) = processors {
+                processors.go_to(index)?;
+            }
             let mut peer = PeerProcess::spawn(&command).await?;
+            if let Some(processors) = processors {
+                processors.go_anywhere()?;
+            }
             peer.subscribe(topic).await?;
             if let Some(before) = peers.last() {
                 peer.connect(before.addr()).await?;
@@ -43,7 +55,7 @@ impl Line {
         }
         Ok(Self {
             label,
-            topic: topic.to_owned(),
+            topic: topic.clone(),
             peers,
             next_seq: 1,
         })

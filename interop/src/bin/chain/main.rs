@@ -6,6 +6,7 @@
 mod line;
 mod load;
 mod options;
+mod processors;
 mod report;
 mod summary;
 
@@ -18,6 +19,7 @@ use undertone_interop::variants::VariantsError;
 use line::Line;
 use load::Load;
 use options::Options;
+use processors::{Processors, ProcessorsError};
 use report::Report;
 use summary::Tally;
 
@@ -27,6 +29,8 @@ enum Failure {
     Peer(#[from] PeerError),
     #[error(transparent)]
     Variants(#[from] VariantsError),
+    #[error(transparent)]
+    Processors(#[from] ProcessorsError),
 }
 
 /// Messages that nobody counts, sent before the first that is.
@@ -52,11 +56,12 @@ async fn main() {
 }
 
 async fn run(options: &Options) -> Result<Report, Failure> {
+    let processors = options.apart.then(Processors::several).transpose()?;
     let mut lines = Vec::new();
     for command in options.variants.commands()? {
         let label = command.label().to_owned();
         eprintln!("{label}: starting {} peers", options.nodes);
-        lines.push(Line::start(label, &command, options.nodes, &options.topic).await?);
+        lines.push(Line::start(label, &command, options, processors.as_ref()).await?);
     }
     for line in &mut lines {
         load::run(line, WARM_UP).await?;
@@ -85,7 +90,7 @@ async fn run(options: &Options) -> Result<Report, Failure> {
     for line in lines {
         line.quit().await?;
     }
-    Ok(Report::new(options.nodes, rows))
+    Ok(Report::new(options.nodes, options.apart, rows))
 }
 
 /// For each line and peer: processor time per time while nothing is sent.

@@ -20,6 +20,10 @@ pub(crate) struct Options {
     /// Peers in the line.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(2..=100))]
     pub(crate) nodes: u16,
+    /// Run neighbours on different processors, as on different machines: without it the system may have
+    /// a peer wait for the processor of the one that sends to it.
+    #[arg(long)]
+    pub(crate) apart: bool,
     /// Topic to publish on.
     #[arg(long, default_value = "/waku/2/rs/66/3")]
     pub(crate) topic: String,

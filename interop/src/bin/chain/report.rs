@@ -11,6 +11,8 @@ mod tests;
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     nodes: u16,
+    /// Whether neighbours ran on different processors.
+    apart: bool,
     rows: Vec<Compared>,
 }
 
@@ -33,7 +35,7 @@ struct Ratios {
 
 impl Report {
     /// `rows` in the order of the loads, and the first variant's first for each load.
-    pub(crate) fn new(nodes: u16, rows: Vec<Row>) -> Self {
+    pub(crate) fn new(nodes: u16, apart: bool, rows: Vec<Row>) -> Self {
         let mut first: Option<Row> = None;
         let compare = |row: Row| {
             let base = match first.take() {
@@ -49,6 +51,7 @@ impl Report {
         };
         Self {
             nodes,
+            apart,
             rows: rows.into_iter().map(compare).collect(),
         }
     }
@@ -97,9 +100,14 @@ impl Report {
             }
         }
         format!(
-            "{table}\n{} peers in a line. Times in ms; cpu/msg: mean of the peers, in ms; rss: highest \
+            "{table}\n{} peers in a line{}. Times in ms; cpu/msg: mean of the peers, in ms; rss: highest \
              of any peer, in MiB.",
-            self.nodes
+            self.nodes,
+            if self.apart {
+                ", neighbours on different processors"
+            } else {
+                ""
+            }
         )
     }
 }

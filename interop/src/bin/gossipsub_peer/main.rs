@@ -4,21 +4,21 @@
 mod commands;
 mod network;
 mod options;
+mod reports;
 
 use clap::Parser;
 use futures::StreamExt;
+use libp2p::Swarm;
 use libp2p::swarm::SwarmEvent;
-use libp2p::{PeerId, Swarm};
 use libp2p_gossipsub as gossipsub;
 use tokio::io::{AsyncBufReadExt, BufReader, stdin};
-use undertone_interop::host::monotonic_ns;
-use undertone_interop::payload;
 use undertone_interop::protocol::{Event, Outcome, Ready, Reply, Request};
 use undertone_interop::tap::Counter;
 
 use commands::{Commands, Next};
 use network::{Behaviour, BehaviourEvent};
 use options::Options;
+use reports::Reports;
 
 #[derive(Debug, thiserror::Error)]
 enum Failure {
@@ -56,6 +56,7 @@ async fn run(options: &Options) -> Result<(), Failure> {
     }))?;
 
     let mut commands = Commands::new(counter);
+    let mut reports = Reports::default();
     let mut lines = BufReader::new(stdin()).lines();
     loop {
         tokio::select! {
@@ -69,12 +70,14 @@ async fn run(options: &Options) -> Result<(), Failure> {
                     Next::Answer(outcome) => write(&Reply { reference, outcome })?,
                     Next::Later => {}
                     Next::Quit => {
+                        reports.take().iter().try_for_each(write)?;
                         let outcome = Outcome::Ok(serde_json::json!({}));
                         return Ok(write(&Reply { reference, outcome })?);
                     }
                 }
             }
-            event = swarm.select_next_some() => on_event(&mut swarm, &mut commands, event)?,
+            event = swarm.select_next_some() => on_event(&mut swarm, &mut commands, &mut reports, event)?,
+            () = reports.due() => reports.take().iter().try_for_each(write)?,
         }
     }
 }
@@ -82,6 +85,7 @@ async fn run(options: &Options) -> Result<(), Failure> {
 fn on_event(
     swarm: &mut Swarm<Behaviour>,
     commands: &mut Commands,
+    reports: &mut Reports,
     event: SwarmEvent<BehaviourEvent>,
 ) -> std::io::Result<()> {
     match event {
@@ -89,7 +93,10 @@ fn on_event(
             propagation_source,
             message_id,
             message,
-        })) => on_message(&propagation_source, &message_id, message),
+        })) => {
+            reports.received(&propagation_source, &message_id, message);
+            Ok(())
+        }
         SwarmEvent::ConnectionEstablished {
             connection_id,
             peer_id,
@@ -111,18 +118,6 @@ fn on_event(
         }
         _ => Ok(()),
     }
-}
-
-fn on_message(
-    from: &PeerId,
-    id: &gossipsub::MessageId,
-    message: gossipsub::Message,
-) -> std::io::Result<()> {
-    let now_ns = monotonic_ns();
-    let topic = message.topic.into_string();
-    let id = hex::encode(&id.0);
-    let event = payload::delivery(topic, id, from.to_string(), &message.data, now_ns);
-    write(&Event::Message(event))
 }
 
 /// Writes one line at once, so that the driver sees it at once.

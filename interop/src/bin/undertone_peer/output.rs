@@ -1,10 +1,11 @@
 use std::io::{self, BufWriter, Write};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
+use std::time::Instant;
 
 use undertone_interop::host::monotonic_ns;
 use undertone_interop::payload;
-use undertone_interop::protocol::{Event, Ready, Reply};
+use undertone_interop::protocol::{Event, REPORT_DELAY, Ready, Reply};
 use undertone_node::handle::{Delivery, MessageSink};
 
 /// What is to be written.
@@ -53,17 +54,39 @@ impl MessageSink for Output {
     }
 }
 
-/// Flushes whenever no line waits, so that a burst costs few system calls.
+/// What was delivered waits for [`REPORT_DELAY`], everything else is written at once.
 fn write_all(lines: &Receiver<Line>) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(64 << 10, io::stdout().lock());
-    while let Ok(first) = lines.recv() {
-        write_line(&mut out, first)?;
-        for line in lines.try_iter() {
-            write_line(&mut out, line)?;
+    let mut delivered = Vec::new();
+    let mut due = None;
+    loop {
+        let line = match due {
+            None => lines.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            Some(due) => {
+                lines.recv_timeout(Instant::saturating_duration_since(&due, Instant::now()))
+            }
+        };
+        match line {
+            Ok(line @ Line::Delivered { .. }) => {
+                due.get_or_insert_with(|| Instant::now() + REPORT_DELAY);
+                delivered.push(line);
+            }
+            Ok(line) => {
+                write_line(&mut out, line)?;
+                out.flush()?;
+            }
+            Err(ended) => {
+                due = None;
+                for line in delivered.drain(..) {
+                    write_line(&mut out, line)?;
+                }
+                out.flush()?;
+                if ended == RecvTimeoutError::Disconnected {
+                    return Ok(());
+                }
+            }
         }
-        out.flush()?;
     }
-    Ok(())
 }
 
 fn write_line(out: &mut impl Write, line: Line) -> io::Result<()> {

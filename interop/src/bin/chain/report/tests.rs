@@ -28,7 +28,7 @@ fn every_load_is_compared_with_its_own_first_variant() {
         row("a", 99, 4.0),
         row("b", 99, 6.0),
     ];
-    let report = Report::new(3, rows);
+    let report = Report::new(3, false, rows);
     let ratios: Vec<_> = report
         .rows
         .iter()
@@ -41,7 +41,7 @@ fn every_load_is_compared_with_its_own_first_variant() {
 
 #[test]
 fn both_forms_show_the_figures() {
-    let report = Report::new(3, vec![row("a", 16, 2.0)]);
+    let report = Report::new(3, false, vec![row("a", 16, 2.0)]);
     let table = report.table();
     for cell in ["| 3/4 ", " 2.00 ", " 8.00 ", "| - "] {
         let squeezed = table.split_whitespace().collect::<Vec<_>>().join(" ");

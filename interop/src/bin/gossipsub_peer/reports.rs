@@ -1,0 +1,38 @@
+use libp2p::PeerId;
+use libp2p_gossipsub::{Message, MessageId};
+use tokio::time::{Instant, sleep_until};
+use undertone_interop::host::monotonic_ns;
+use undertone_interop::payload;
+use undertone_interop::protocol::{Event, REPORT_DELAY};
+
+/// What was received and has not been told.
+#[derive(Default)]
+pub(crate) struct Reports {
+    waiting: Vec<Event>,
+    due: Option<Instant>,
+}
+
+impl Reports {
+    pub(crate) fn received(&mut self, from: &PeerId, id: &MessageId, message: Message) {
+        let now_ns = monotonic_ns();
+        let topic = message.topic.into_string();
+        let id = hex::encode(&id.0);
+        let event = payload::delivery(topic, id, from.to_string(), &message.data, now_ns);
+        self.waiting.push(Event::Message(event));
+        self.due
+            .get_or_insert_with(|| Instant::now() + REPORT_DELAY);
+    }
+
+    /// Until it is time to tell it; for ever if there is nothing.
+    pub(crate) async fn due(&self) {
+        match self.due {
+            Some(due) => sleep_until(due).await,
+            None => std::future::pending().await,
+        }
+    }
+
+    pub(crate) fn take(&mut self) -> Vec<Event> {
+        self.due = None;
+        std::mem::take(&mut self.waiting)
+    }
+}
