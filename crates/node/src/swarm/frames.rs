@@ -185,6 +185,8 @@ pub(crate) struct FrameWriter<S> {
     stream: S,
     current: Bytes,
     unflushed: bool,
+    /// The first part of `current` has been written, and it has others.
+    begun: bool,
 }
 
 impl<S: AsyncWrite + Unpin> FrameWriter<S> {
@@ -193,6 +195,7 @@ impl<S: AsyncWrite + Unpin> FrameWriter<S> {
             stream,
             current: Bytes::new(),
             unflushed: false,
+            begun: false,
         }
     }
 
@@ -212,9 +215,17 @@ impl<S: AsyncWrite + Unpin> FrameWriter<S> {
                 }
                 self.current.advance(written);
                 self.unflushed = true;
+                if std::mem::take(&mut self.begun) && !self.current.is_empty() {
+                    // What reads it can begin while the rest is copied.
+                    cx.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
             }
             match next(cx) {
-                Some(bytes) => self.current = bytes,
+                Some(bytes) => {
+                    self.current = bytes;
+                    self.begun = true;
+                }
                 None => break,
             }
         }
