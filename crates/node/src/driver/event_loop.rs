@@ -30,14 +30,8 @@ const REDIAL: Duration = Duration::from_secs(2);
 /// How often the offset between wall clock and virtual time is renewed.
 const CLOCK_SYNC: Duration = Duration::from_secs(10);
 
-/// What the loop looks at. The two take turns, so that neither waits for ever.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Turn {
-    /// Messages first: frames, proofs, commands. Then the rest.
-    Messages,
-    /// The rest, once: time, the swarm, peers to dial.
-    Rest,
-}
+/// Things other than frames that have a turn after frames, if so many are ready: neither side waits for ever.
+const OTHERS_PER_TURN: u32 = 32;
 
 /// Everything the loop holds.
 pub(crate) struct EventLoop {
@@ -76,21 +70,40 @@ impl EventLoop {
         redial.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut clock_sync = tokio::time::interval(CLOCK_SYNC);
         clock_sync.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        let mut turn = Turn::Messages;
+        let mut others_left: u32 = 0;
         loop {
             let wake = self.clock.instant(self.relay.next_timeout());
-            let takes_frames = turn == Turn::Messages && !self.relay.is_saturated();
-            turn = tokio::select! {
+            let others_turn = others_left > 0;
+            let takes_frames = !others_turn && !self.relay.is_saturated();
+            others_left = others_left.saturating_sub(1);
+            let sends = tokio::select! {
                 biased;
                 Some(first) = self.frames.recv(), if takes_frames => {
                     self.on_frames(first);
-                    Turn::Rest
+                    others_left = OTHERS_PER_TURN;
+                    true
                 }
-                Some(event) = self.rln_events.recv(), if turn == Turn::Messages => {
+                () = tokio::time::sleep_until(wake.into()) => {
+                    self.input(Input::Tick);
+                    false
+                }
+                Some(event) = self.rln_events.recv() => {
                     self.on_rln_event(event);
-                    Turn::Rest
+                    true
                 }
-                command = self.commands.recv(), if turn == Turn::Messages => match command {
+                event = self.swarm.select_next_some() => {
+                    self.on_swarm_event(event);
+                    false
+                }
+                _ = redial.tick() => {
+                    self.redial();
+                    false
+                }
+                _ = clock_sync.tick() => {
+                    self.set_clock();
+                    false
+                }
+                command = self.commands.recv() => match command {
                     None => break,
                     Some(Command::Shutdown { reply }) => {
                         self.stop().await;
@@ -100,28 +113,15 @@ impl EventLoop {
                     }
                     Some(command) => {
                         self.on_command(command);
-                        Turn::Rest
+                        true
                     }
                 },
-                () = tokio::time::sleep_until(wake.into()) => {
-                    self.input(Input::Tick);
-                    Turn::Messages
+                () = std::future::ready(()), if others_turn => {
+                    others_left = 0;
+                    false
                 }
-                event = self.swarm.select_next_some() => {
-                    self.on_swarm_event(event);
-                    Turn::Messages
-                }
-                _ = redial.tick() => {
-                    self.redial();
-                    Turn::Messages
-                }
-                _ = clock_sync.tick() => {
-                    self.set_clock();
-                    Turn::Messages
-                }
-                () = std::future::ready(()), if turn == Turn::Rest => Turn::Messages,
             };
-            if turn == Turn::Rest {
+            if sends {
                 // What is to be sent now is written first: all else is in the way of a message.
                 tokio::task::yield_now().await;
             }
