@@ -20,7 +20,7 @@ struct Inner {
     writer: Option<Waker>,
 }
 
-/// The outbound queue of one connection. The driver pushes, the connection's task takes.
+/// The outbound queue of one connection. The driver pushes, the task that writes takes.
 #[derive(Clone, Debug)]
 pub(crate) struct Outbox(Arc<Mutex<Inner>>);
 

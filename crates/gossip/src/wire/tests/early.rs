@@ -1,33 +1,21 @@
 //! The id that is computed while a frame comes in is that of the message which decoding finds.
 
+use std::ops::Range;
+
 use proptest::prelude::*;
 
+use crate::tests::raw::{bytes, framed, subscribe};
 use crate::types::{MessageId, Topic};
-use crate::wire::varint::write as write_varint;
 use crate::wire::{EarlyId, decode, message_frame, unframe};
 
 /// Shows a frame as it comes in pieces of `piece_bytes`, and says what was made of it.
-fn hashed(frame: &[u8], piece_bytes: usize) -> Option<(std::ops::Range<usize>, MessageId)> {
+fn hashed(frame: &[u8], piece_bytes: usize) -> Option<(Range<usize>, MessageId)> {
     let mut early = EarlyId::default();
     for end in (0..frame.len()).step_by(piece_bytes) {
         early.advance(&frame[..end]);
     }
     early.advance(frame);
     early.finish()
-}
-
-fn field(tag: u8, content: &[u8]) -> Vec<u8> {
-    let mut field = vec![tag];
-    write_varint(&mut field, content.len() as u64);
-    field.extend(content);
-    field
-}
-
-fn framed(rpc: &[u8]) -> Vec<u8> {
-    let mut frame = vec![];
-    write_varint(&mut frame, rpc.len() as u64);
-    frame.extend(rpc);
-    frame
 }
 
 proptest! {
@@ -55,19 +43,16 @@ proptest! {
 
 #[test]
 fn a_frame_that_begins_with_something_else_is_left_alone() {
-    let message = field(0x12, &field(0x12, b"data"));
-    let subscription = field(0x0a, &[]);
-    assert_eq!(hashed(&framed(&[subscription, message].concat()), 1), None);
-    let topic_first = field(
-        0x12,
-        &[field(0x22, b"topic"), field(0x12, b"data")].concat(),
-    );
+    let message = bytes(2, &bytes(2, b"data"));
+    let subscription_first = [subscribe("topic"), message].concat();
+    assert_eq!(hashed(&framed(&subscription_first), 1), None);
+    let topic_first = bytes(2, &[bytes(4, b"topic"), bytes(2, b"data")].concat());
     assert_eq!(hashed(&framed(&topic_first), 1), None);
 }
 
 #[test]
 fn data_that_claims_more_than_its_frame_is_not_hashed() {
-    let mut too_long = framed(&field(0x12, &field(0x12, b"data")));
+    let mut too_long = framed(&bytes(2, &bytes(2, b"data"))).to_vec();
     let claims = too_long.len() - b"data".len() - 1;
     too_long[claims] += 1;
     too_long.push(0);
@@ -76,7 +61,7 @@ fn data_that_claims_more_than_its_frame_is_not_hashed() {
 
 #[test]
 fn nothing_is_said_of_data_that_has_not_come() {
-    let frame = framed(&field(0x12, &field(0x12, b"data")));
+    let frame = framed(&bytes(2, &bytes(2, b"data")));
     let mut early = EarlyId::default();
     early.advance(&frame[..frame.len() - 1]);
     assert!(early.finish().is_none());
