@@ -132,7 +132,7 @@ impl<S: AsyncRead + Unpin> FrameReader<S> {
         }
     }
 
-    /// The rest of a frame has to be waited for.
+    /// The rest of a frame has to be waited for: time to hash what is here.
     fn note_waiting(&mut self) {
         if self.coming_bytes > 0 {
             let early = self.early.get_or_insert_default();
@@ -185,8 +185,8 @@ pub(crate) struct FrameWriter<S> {
     stream: S,
     current: Bytes,
     unflushed: bool,
-    /// The first part of `current` has been written, and it has others.
-    begun: bool,
+    /// Nothing of `current` has been written.
+    fresh: bool,
 }
 
 impl<S: AsyncWrite + Unpin> FrameWriter<S> {
@@ -195,7 +195,7 @@ impl<S: AsyncWrite + Unpin> FrameWriter<S> {
             stream,
             current: Bytes::new(),
             unflushed: false,
-            begun: false,
+            fresh: false,
         }
     }
 
@@ -215,7 +215,7 @@ impl<S: AsyncWrite + Unpin> FrameWriter<S> {
                 }
                 self.current.advance(written);
                 self.unflushed = true;
-                if std::mem::take(&mut self.begun) && !self.current.is_empty() {
+                if std::mem::take(&mut self.fresh) && !self.current.is_empty() {
                     // What reads it can begin while the rest is copied.
                     cx.waker().wake_by_ref();
                     return Poll::Pending;
@@ -224,7 +224,7 @@ impl<S: AsyncWrite + Unpin> FrameWriter<S> {
             match next(cx) {
                 Some(bytes) => {
                     self.current = bytes;
-                    self.begun = true;
+                    self.fresh = true;
                 }
                 None => break,
             }
