@@ -17,7 +17,7 @@ impl Router {
         }
         self.departed.remove(&peer);
         self.scores.connected(peer, new.ip);
-        self.peers.insert(peer, PeerState::new(new));
+        self.peers.insert(peer, PeerState::new(new, self.now));
         // Its score outlived the last connection: turn it away at the door.
         self.disconnect_if_graylisted(peer);
         let joined = self.topics.joined();

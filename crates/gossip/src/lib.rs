@@ -21,6 +21,7 @@
 //! are the preset [`Config::waku`].
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod address;
 mod arriving;
 mod backoff;
 mod cache;
@@ -60,6 +61,7 @@ pub mod wire;
 #[cfg(test)]
 mod tests;
 
+pub use address::AddressGroup;
 pub use config::{Config, ConfigError, Degrees, FloodPublish, LargeMessages, Rule};
 pub use error::{ApiMisuse, Capacity, Malformed, PeerMisbehaved, Penalty, PublishError};
 pub use features::{Features, LARGE_MESSAGES_ID, PROTOCOLS, Protocol};

@@ -9,6 +9,12 @@ use crate::topics::TopicIx;
 use crate::types::{Direction, PeerIx, Topic};
 use crate::wire::{self, Prune};
 
+/// A GRAFT that came before the backoff was over.
+struct GraftDuringBackoff {
+    /// Whether it came within seconds of the PRUNE.
+    flood: bool,
+}
+
 impl Router {
     pub(crate) fn join(&mut self, topic: &Topic) -> Result<(), ApiMisuse> {
         let ix = self.own_topic(topic)?;
@@ -147,40 +153,51 @@ impl Router {
             .prune(&name, backoff_s, &offered);
     }
 
-    /// GRAFT, judged in the order the implementations agree on.
-    pub(crate) fn on_graft(&mut self, peer: PeerIx, name: &Topic) {
+    /// All GRAFTs of one frame. Those that come during a backoff are one offence together: a peer with
+    /// eight topics does wrong once, not eight times.
+    pub(crate) fn on_grafts(&mut self, peer: PeerIx, topics: &[Topic]) {
+        let offences = topics.iter().filter_map(|topic| self.on_graft(peer, topic));
+        let flood = offences.map(|offence| offence.flood).max();
+        if let Some(flood) = flood {
+            self.misbehaved(peer, None, PeerMisbehaved::GraftDuringBackoff { flood });
+        }
+    }
+
+    /// GRAFT of one topic, judged in the order the implementations agree on. Returns the offence, if it is
+    /// one.
+    fn on_graft(&mut self, peer: PeerIx, name: &Topic) -> Option<GraftDuringBackoff> {
         self.stats.received.graft += 1;
         // A topic we are not in gets no answer: answering would make us an amplifier.
-        let Some(ix) = self
-            .topics
-            .find(name)
-            .filter(|ix| self.topics.get(*ix).joined)
-        else {
-            return;
-        };
-        let Some(state) = self.peers.get(peer) else {
-            return;
-        };
+        let ix = self.topics.find(name);
+        let ix = ix.filter(|ix| self.topics.get(*ix).joined)?;
+        let state = self.peers.get(peer)?;
         let (explicit, direction) = (state.explicit, state.direction);
+        let connected_at = state.connected_at;
         // A peer without a mesh would not understand the PRUNE that ends its membership.
         if self.topics.get(ix).mesh.contains(peer) || !state.features.mesh {
-            return;
+            return None;
         }
         let backoff = self.config.prune_backoff;
         if explicit {
-            return self.send_prune(ix, peer, backoff, false);
+            self.send_prune(ix, peer, backoff, false);
+            return None;
         }
-        if let Some(pruned_at) = self.backoffs.active(ix, peer, self.now) {
+        // A backoff of an earlier connection binds ourselves only. The peer may have been started anew since:
+        // it has forgotten what it was told, or no longer wants the distance that it asked for.
+        let pruned_at = self.backoffs.active(ix, peer, self.now);
+        if let Some(pruned_at) = pruned_at.filter(|at| *at >= connected_at) {
             let flood = self.now.since(pruned_at) < self.config.graft_flood_threshold;
-            self.misbehaved(peer, None, PeerMisbehaved::GraftDuringBackoff { flood });
-            return self.send_prune(ix, peer, backoff, false);
+            self.send_prune(ix, peer, backoff, false);
+            return Some(GraftDuringBackoff { flood });
         }
         if self.scores.score(peer) < 0.0 {
-            return self.send_prune(ix, peer, backoff, false);
+            self.send_prune(ix, peer, backoff, false);
+            return None;
         }
         let full = self.topics.get(ix).mesh.len() >= self.config.degrees.d_high;
         if full && direction == Direction::Inbound {
-            return self.send_prune(ix, peer, backoff, true);
+            self.send_prune(ix, peer, backoff, true);
+            return None;
         }
         self.add_to_mesh(ix, peer);
         // Who grafts is subscribed, even if its announcement is still under way.
@@ -189,6 +206,7 @@ impl Router {
             // Subscribed to too many topics already: a mesh holds only whom a disconnect removes.
             self.prune(ix, peer, backoff, false);
         }
+        None
     }
 
     pub(crate) fn on_prune(&mut self, peer: PeerIx, prune: &Prune) {

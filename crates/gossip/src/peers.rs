@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use bytes::Bytes;
 
 use crate::features::Features;
+use crate::time::Time;
 use crate::topics::TopicIx;
 use crate::types::{Direction, MessageId, PeerIx, SendHandle};
 
@@ -17,6 +18,8 @@ pub(crate) struct PeerState {
     pub(crate) direction: Direction,
     pub(crate) features: Features,
     pub(crate) explicit: bool,
+    /// The start of this connection. What was said on an earlier one the peer may not remember.
+    pub(crate) connected_at: Time,
     /// Topics the peer is subscribed to, sorted.
     pub(crate) topics: Vec<TopicIx>,
     /// Budgets used since the last heartbeat.
@@ -41,13 +44,14 @@ pub(crate) struct Budget {
 }
 
 impl PeerState {
-    pub(crate) fn new(peer: crate::NewPeer) -> Self {
+    pub(crate) fn new(peer: crate::NewPeer, now: Time) -> Self {
         Self {
             identity: peer.identity,
             record: peer.record,
             direction: peer.direction,
             features: peer.features,
             explicit: peer.explicit,
+            connected_at: now,
             topics: Vec::new(),
             used: Budget::default(),
             dont_send: BTreeMap::new(),

@@ -38,9 +38,7 @@ impl Router {
             self.message(peer, message, frame);
         }
         if self.strategy.keeps_mesh() {
-            for topic in &rpc.graft {
-                self.on_graft(peer, topic);
-            }
+            self.on_grafts(peer, &rpc.graft);
             for prune in &rpc.prune {
                 self.on_prune(peer, prune);
             }

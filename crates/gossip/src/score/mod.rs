@@ -3,8 +3,11 @@
 //! Counters live in `counters`, the numbers in `params`; who delivered what is the seen cache's
 //! record. Where prose and implementations of the specification differ, this follows the
 //! implementations: a positive score is lost at disconnect, a negative one is kept for
-//! `retain_score`, and nothing decays while the peer is away.
+//! `retain_score`, and nothing decays while the peer is away. Where the implementations let strangers
+//! harm a peer that did nothing, this does not follow them: see [`Scores::disconnected`] for what is
+//! kept, and `colocation` for who pays when many peers share an address.
 
+mod colocation;
 mod counters;
 mod params;
 
@@ -12,9 +15,9 @@ mod params;
 mod tests;
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use colocation::Colocation;
 use counters::{TopicCounters, decay_counter};
 pub use params::{Evaluation, ScoreParams, Thresholds, TopicScoreParams};
 
@@ -52,8 +55,7 @@ pub(crate) struct Scores {
     /// Parameters per topic, resolved when the topic is first counted.
     topics: Vec<Option<TopicScoreParams>>,
     peers: Vec<Option<Box<Record>>>,
-    /// Peers per address; a retained peer still counts until it is forgotten.
-    ips: BTreeMap<IpAddr, u32>,
+    colocation: Colocation,
     next_decay: Time,
 }
 
@@ -67,7 +69,7 @@ impl Scores {
             params,
             topics: Vec::new(),
             peers: Vec::new(),
-            ips: BTreeMap::new(),
+            colocation: Colocation::default(),
             next_decay,
         }
     }
@@ -114,24 +116,28 @@ impl Scores {
         }
         let record = self.peers[peer.slot()].get_or_insert_default();
         record.retained_until = None;
-        if record.ip != ip {
-            let old = std::mem::replace(&mut record.ip, ip);
-            record.touched();
-            self.leave_ip(old);
-            if let Some(ip) = ip {
-                *self.ips.entry(ip).or_default() += 1;
-                self.address_touched(ip);
-            }
+        record.ip = ip;
+        record.touched();
+        if let Some(ip) = ip {
+            self.colocation.joined(ip.into(), peer);
         }
     }
 
-    /// The peer is gone. A positive score is deleted, any other kept for `retain_score`.
+    /// The peer is gone, and no longer counts at its address. What it is remembered for, for
+    /// `retain_score`, is what it did itself: invalid messages, failed mesh deliveries, misbehaviour. A
+    /// peer that did nothing of the kind is forgotten; so many neighbours at its address that its score
+    /// was negative are not its doing.
     pub(crate) fn disconnected(&mut self, peer: PeerIx, now: Time) {
-        let Some(params) = &self.params else { return };
-        let retain = params.retain_score;
-        if self.score(peer) > 0.0 {
-            self.forget(peer);
+        let Some(params) = self.params.clone() else {
             return;
+        };
+        self.leave_address(peer);
+        let slot = self.peers.get(peer.slot()).and_then(Option::as_deref);
+        let is_clean = slot.is_none_or(|record| {
+            record.behaviour == 0.0 && self.compute(&params, peer, record) >= 0.0
+        });
+        if is_clean {
+            return self.forget(peer);
         }
         if let Some(record) = record(&mut self.peers, peer) {
             for (topic, counters) in &mut record.topics {
@@ -139,7 +145,7 @@ impl Scores {
                     counters.retain_bad(params);
                 }
             }
-            record.retained_until = Some(now.after(retain));
+            record.retained_until = Some(now.after(params.retain_score));
         }
     }
 
@@ -149,28 +155,20 @@ impl Scores {
     }
 
     pub(crate) fn forget(&mut self, peer: PeerIx) {
-        let slot = self.peers.get_mut(peer.slot());
-        if let Some(record) = slot.and_then(Option::take) {
-            self.leave_ip(record.ip);
+        self.leave_address(peer);
+        if let Some(slot) = self.peers.get_mut(peer.slot()) {
+            *slot = None;
         }
     }
 
-    fn leave_ip(&mut self, ip: Option<IpAddr>) {
-        let Some(ip) = ip else { return };
-        if let Some(count) = self.ips.get_mut(&ip) {
-            *count -= 1;
-            if *count == 0 {
-                self.ips.remove(&ip);
-            }
-            self.address_touched(ip);
-        }
-    }
-
-    /// The number of peers at an address counts for each of them.
-    fn address_touched(&mut self, ip: IpAddr) {
-        for record in self.peers.iter_mut().flatten() {
-            if record.ip == Some(ip) {
-                record.touched();
+    /// The peer makes room at its address: who came after it has one peer less before it.
+    fn leave_address(&mut self, peer: PeerIx) {
+        let ip = record(&mut self.peers, peer).and_then(|record| record.ip.take());
+        if let Some(ip) = ip {
+            for behind in self.colocation.left(ip.into(), peer) {
+                if let Some(record) = record(&mut self.peers, behind) {
+                    record.touched();
+                }
             }
         }
     }
@@ -246,7 +244,7 @@ impl Scores {
         match (&self.params, record) {
             (Some(params), Some(record)) => match params.evaluation {
                 Evaluation::OnDemand => record.memo.get().unwrap_or_else(|| {
-                    let score = self.compute(params, record);
+                    let score = self.compute(params, peer, record);
                     record.memo.set(Some(score));
                     score
                 }),
@@ -256,7 +254,7 @@ impl Scores {
         }
     }
 
-    fn compute(&self, params: &ScoreParams, record: &Record) -> f64 {
+    fn compute(&self, params: &ScoreParams, peer: PeerIx, record: &Record) -> f64 {
         let mut score = 0.0;
         for (topic, counters) in &record.topics {
             if let Some(topic) = params_of(&self.topics, *topic) {
@@ -271,8 +269,8 @@ impl Scores {
             .ip
             .filter(|ip| !params.ip_colocation_allowed.contains(ip))
         {
-            let peers = self.ips.get(&ip).copied().unwrap_or_default();
-            let surplus = f64::from(peers.saturating_sub(params.ip_colocation_threshold));
+            let place = self.colocation.place(ip.into(), peer);
+            let surplus = f64::from(place.saturating_sub(params.ip_colocation_threshold));
             score += surplus * surplus * params.ip_colocation_weight;
         }
         let behaviour = (record.behaviour - params.behaviour_threshold).max(0.0);
@@ -302,8 +300,11 @@ impl Scores {
         }
         if params.evaluation == Evaluation::AtDecay {
             self.refresh_mesh_times(now);
-            let held = self.peers.iter().flatten();
-            let scores: Vec<_> = held.map(|r| self.compute(&params, r)).collect();
+            let held = (0..).map(PeerIx).zip(&self.peers);
+            let held = held.filter_map(|(peer, record)| Some((peer, record.as_deref()?)));
+            let scores: Vec<_> = held
+                .map(|(peer, r)| self.compute(&params, peer, r))
+                .collect();
             for (record, score) in self.peers.iter_mut().flatten().zip(scores) {
                 record.cached = score;
             }

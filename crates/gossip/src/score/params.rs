@@ -22,7 +22,8 @@ pub struct ScoreParams {
     pub topic_score_cap: f64,
     /// Weight of the value the application sets (P5).
     pub application_weight: f64,
-    /// Weight of the squared surplus of peers on one address (P6); not positive.
+    /// Weight of the squared surplus of peers on one address (P6); not positive. A peer's surplus counts
+    /// the peers that were connected from its [`AddressGroup`](crate::AddressGroup) before it.
     pub ip_colocation_weight: f64,
     /// Peers that may share an address.
     pub ip_colocation_threshold: u32,
@@ -30,7 +31,8 @@ pub struct ScoreParams {
     pub ip_colocation_allowed: BTreeSet<IpAddr>,
     /// Weight of the squared surplus of misbehaviour (P7); not positive.
     pub behaviour_weight: f64,
-    /// Misbehaviour that is free.
+    /// Offences that are free. An honest peer commits some: its messages are lost when its stream is
+    /// reset, and its GRAFT crosses our PRUNE.
     pub behaviour_threshold: f64,
     /// Decay factor of the misbehaviour counter, in (0, 1).
     pub behaviour_decay: f64,
@@ -119,7 +121,7 @@ impl Default for TopicScoreParams {
 }
 
 impl Default for ScoreParams {
-    /// Waku's global parameters.
+    /// Waku's global parameters, but for `behaviour_threshold`.
     fn default() -> Self {
         Self {
             evaluation: Evaluation::OnDemand,
@@ -129,7 +131,9 @@ impl Default for ScoreParams {
             ip_colocation_threshold: 5,
             ip_colocation_allowed: BTreeSet::new(),
             behaviour_weight: -10.0,
-            behaviour_threshold: 0.0,
+            // nwaku's weight is for offences that count 0.1 each, with none of them free. Ours count 1, as
+            // in go-libp2p-pubsub, whose users set this threshold with weights of the same size.
+            behaviour_threshold: 6.0,
             behaviour_decay: 0.986,
             slow_peer_weight: 0.0,
             slow_peer_threshold: 0.0,

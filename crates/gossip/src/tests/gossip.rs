@@ -3,7 +3,7 @@
 use super::net::Net;
 use super::raw;
 use super::solo::{
-    Solo, TOPIC, cancels, delivered, features, peer, receivers, said, scored, sends, topic,
+    Solo, TOPIC, cancels, delivered, features, peer, receivers, said, scored, sends, strict, topic,
 };
 use crate::{Config, Input, MessageId, NewPeer, Output, PeerIx, Progress, Verdict};
 
@@ -159,7 +159,7 @@ fn an_advertised_id_is_asked_for_once_per_peer_and_of_so_many_peers() {
 
 #[test]
 fn with_one_request_in_flight_the_next_peer_is_asked_when_the_first_one_fails() {
-    let mut solo = Solo::joined(Config::waku());
+    let mut solo = Solo::joined(strict());
     (0..2).for_each(|n| drop(solo.subscriber(peer(n))));
     let ihave = raw::ihave(TOPIC, &ids(&[b"m"]));
     assert_eq!(said(&solo.frame(0, ihave.clone()), 0).iwant.len(), 1);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::raw;
-use super::solo::{Solo, TOPIC, grafted, misdeeds, peer, receivers, said, scored, sends};
+use super::solo::{Solo, TOPIC, grafted, misdeeds, peer, receivers, said, scored, sends, strict};
 use crate::{
     Capacity, Config, Malformed, MessageId, Output, PeerIx, PeerMisbehaved, Report, Verdict,
 };
@@ -90,7 +90,7 @@ fn promises_are_bounded_over_all_peers() {
 
 #[test]
 fn ihave_without_the_messages_makes_the_score_negative() {
-    let mut solo = with_peer(Config::waku());
+    let mut solo = with_peer(strict());
     solo.frame(0, raw::ihave(TOPIC, &raw::made_up_ids(0, 50)));
     assert!(solo.score(0) >= 0.0);
     let outputs = solo.advance_ms(4_200);
@@ -119,7 +119,7 @@ fn graft_for_a_topic_we_are_not_in_gets_no_reply_at_all() {
 #[test]
 fn graft_during_backoff_costs_one_and_within_ten_seconds_two() {
     for (after_ms, cost) in [(9_900, 2.0), (10_100, 1.0), (59_900, 1.0)] {
-        let mut solo = with_peer(Config::waku());
+        let mut solo = with_peer(strict());
         solo.frame(0, raw::prune(TOPIC, Some(60), &[]));
         solo.now = solo.now.after(Duration::from_millis(after_ms));
         let outputs = solo.frame(0, raw::graft(TOPIC));
@@ -212,7 +212,7 @@ fn idontwant_for_ids_never_sent_is_cleared() {
 
 #[test]
 fn a_malformed_frame_costs_and_changes_nothing() {
-    let mut solo = with_peer(Config::waku());
+    let mut solo = with_peer(strict());
     let mut frame = raw::subscribe("a");
     frame.extend(raw::publish(TOPIC, b"m"));
     frame.extend([0x0a, 0x05, 0x01]);
@@ -324,7 +324,7 @@ fn backoffs_are_bounded() {
 
 #[test]
 fn peers_that_come_and_go_are_bounded() {
-    let mut config = Config::waku();
+    let mut config = strict();
     config.limits.retained_peers_max = 10;
     let mut solo = Solo::joined(config);
     let mut freed = 0;

@@ -26,5 +26,6 @@ mod publish;
 mod px;
 mod queue;
 pub(crate) mod raw;
+mod restart;
 mod scoring;
 pub(crate) mod solo;

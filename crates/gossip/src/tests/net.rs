@@ -147,6 +147,14 @@ impl Net {
         self.work_off();
     }
 
+    /// A node whose process begins anew: it remembers nothing, and is connected to nobody.
+    pub(crate) fn restart(&mut self, node: usize, config: &Config) {
+        let connected = self.links.keys().any(|(at, _)| *at == node);
+        assert!(!connected, "disconnect node {node} first");
+        let seed = Sha256::digest(self.sequence.to_le_bytes());
+        self.routers[node] = Router::new(config.clone(), seed.into(), self.now).unwrap();
+    }
+
     fn hang_up(&mut self, a: usize, b: usize) {
         for (at, other) in [(a, b), (b, a)] {
             if self.links.remove(&(at, other)).is_some() {

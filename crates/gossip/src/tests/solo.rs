@@ -49,6 +49,13 @@ pub(crate) fn scored() -> Config {
     config
 }
 
+/// Waku's parameters without offences that are free, for tests of what one costs.
+pub(crate) fn strict() -> Config {
+    let mut config = Config::waku();
+    config.score.as_mut().unwrap().behaviour_threshold = 0.0;
+    config
+}
+
 pub(crate) struct Solo {
     pub(crate) router: Router,
     pub(crate) now: Time,

@@ -129,11 +129,10 @@ impl EventLoop {
         self.stop().await;
     }
 
-    /// Says goodbye: leaves every topic, lets the last frames go, closes.
+    /// Lets the last frames go, then closes every connection. Topics are not left first: leaving sends
+    /// PRUNEs with a backoff, which the node's neighbours would hold against it when it starts again; that a
+    /// connection has ended says all that is to be said.
     async fn stop(&mut self) {
-        for topic in std::mem::take(&mut self.joined) {
-            self.input(Input::Unsubscribe(topic));
-        }
         let goodbye = tokio::time::sleep(Duration::from_millis(100));
         tokio::pin!(goodbye);
         loop {

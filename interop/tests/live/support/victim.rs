@@ -51,6 +51,8 @@ impl Victim {
         let score = relay.gossip.score.as_mut().unwrap();
         score.decay_interval = NEVER;
         score.ip_colocation_weight = 0.0;
+        // No offence is free: what each costs is exact.
+        score.behaviour_threshold = 0.0;
         change(&mut relay.gossip);
         let limits = relay.gossip.limits.clone();
         let (sender, events) = mpsc::unbounded_channel();

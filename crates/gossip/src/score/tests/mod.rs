@@ -313,22 +313,72 @@ fn a_deficit_sticks_when_the_peer_is_pruned_once() {
 }
 
 #[test]
-fn peers_on_one_address_pay_with_the_square_of_their_surplus() {
+fn who_comes_to_a_crowded_address_pays_with_the_square_of_the_surplus() {
     let (mut scores, _) = scores(ScoreParams::default());
     for n in 0..8 {
         scores.connected(PeerIx(n), Some(ip(1)));
     }
     scores.connected(PeerIx(8), Some(ip(2)));
-    assert!((0..8).all(|n| scores.score(PeerIx(n)) == -450.0));
-    assert_eq!(scores.score(PeerIx(8)), 0.0);
+    let at = |scores: &Scores, n| scores.score(PeerIx(n));
+    assert!(
+        (0..5).all(|n| at(&scores, n) == 0.0),
+        "they were there first"
+    );
+    assert_eq!(
+        (5..8).map(|n| at(&scores, n)).collect::<Vec<_>>(),
+        [-50.0, -200.0, -450.0]
+    );
+    assert_eq!(at(&scores, 8), 0.0);
     scores.disconnected(PeerIx(0), Time::ZERO);
     assert_eq!(
-        scores.score(PeerIx(1)),
-        -450.0,
-        "who is gone counts until it is forgotten"
+        (5..8).map(|n| at(&scores, n)).collect::<Vec<_>>(),
+        [0.0, -50.0, -200.0]
     );
-    scores.forget(PeerIx(0));
-    assert_eq!(scores.score(PeerIx(1)), -200.0);
+}
+
+/// 25 identities that came for three seconds put out both honest nodes at their address for ten minutes.
+#[test]
+fn a_crowd_that_comes_and_goes_costs_the_members_of_its_address_nothing() {
+    let (mut scores, _) = scores(ScoreParams::default());
+    for n in 0..27 {
+        scores.connected(PeerIx(n), Some(ip(1)));
+    }
+    assert_eq!((0..2).map(|n| scores.score(PeerIx(n))).sum::<f64>(), 0.0);
+    for n in 1..27 {
+        scores.disconnected(PeerIx(n), Time::ZERO);
+        assert!(!scores.remembers(PeerIx(n)), "peer {n} did nothing wrong");
+    }
+    scores.connected(PeerIx(1), Some(ip(1)));
+    assert_eq!(
+        scores.score(PeerIx(1)),
+        0.0,
+        "it returns to an address that is not crowded any more"
+    );
+}
+
+#[test]
+fn addresses_of_one_ipv6_network_count_as_one() {
+    let (mut scores, _) = scores(ScoreParams::default());
+    for n in 0..7u32 {
+        let ip: IpAddr = format!("2001:db8::{n:x}").parse().unwrap();
+        scores.connected(PeerIx(n), Some(ip));
+    }
+    assert_eq!(scores.score(PeerIx(6)), -200.0);
+}
+
+#[test]
+fn offences_below_the_threshold_are_not_undone_by_reconnecting() {
+    let (mut scores, _) = scores(ScoreParams::default());
+    for _ in 0..2 {
+        scores.connected(PeerIx(0), None);
+        scores.behaviour(PeerIx(0), 5);
+        scores.disconnected(PeerIx(0), Time::ZERO);
+    }
+    assert_eq!(
+        scores.score(PeerIx(0)),
+        -160.0,
+        "ten offences, six of them free"
+    );
 }
 
 #[test]

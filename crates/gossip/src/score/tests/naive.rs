@@ -27,6 +27,8 @@ pub(super) struct Counts {
 pub(super) struct Peer {
     connected: bool,
     forget_at: Time,
+    /// Connections made before this one, by anybody.
+    came: u64,
     ip: Option<IpAddr>,
     topics: BTreeMap<usize, Counts>,
     p5: f64,
@@ -39,6 +41,7 @@ pub(super) struct Naive {
     pub(super) params: ScoreParams,
     pub(super) topics: Vec<TopicScoreParams>,
     peers: BTreeMap<u32, Peer>,
+    connections: u64,
     next_decay: Time,
 }
 
@@ -49,6 +52,7 @@ impl Naive {
             params,
             topics,
             peers: BTreeMap::new(),
+            connections: 0,
             next_decay,
         }
     }
@@ -63,15 +67,19 @@ impl Naive {
     }
 
     pub(super) fn connect(&mut self, peer: u32, ip: Option<IpAddr>) {
+        self.connections += 1;
         let peer = self.peers.entry(peer).or_default();
         peer.connected = true;
+        peer.came = self.connections;
         peer.ip = ip;
     }
 
     /// "If score > 0 the record is deleted; otherwise P2 is zeroed, active deficits go to P3b, mesh
-    /// status inactive, kept until RetainScore."
+    /// status inactive, kept until RetainScore." Here a score of 0 without offences is deleted too, and
+    /// P6 is not the peer's doing.
     pub(super) fn disconnect(&mut self, peer: u32, now: Time) {
-        if self.score(peer) > 0.0 {
+        self.peers.get_mut(&peer).unwrap().ip = None;
+        if self.live_score(peer) >= 0.0 && self.peers[&peer].p7 == 0.0 {
             self.peers.remove(&peer);
             return;
         }
@@ -228,11 +236,10 @@ impl Naive {
         if params.topic_score_cap > 0.0 && topics > params.topic_score_cap {
             topics = params.topic_score_cap;
         }
-        // "go counts retained (disconnected) peers until expiry."
-        let same_ip = self
-            .peers
-            .values()
-            .filter(|other| other.ip == peer.ip)
+        // Who is here already, itself included.
+        let others = self.peers.values().filter(|other| other.connected);
+        let same_ip = others
+            .filter(|other| other.ip == peer.ip && other.came <= peer.came)
             .count();
         let threshold = params.ip_colocation_threshold as usize;
         let counted = peer
