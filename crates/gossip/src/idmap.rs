@@ -63,6 +63,10 @@ impl<V> IdMap<V> {
         Self(HashMap::with_hasher(key))
     }
 
+    pub(crate) fn get(&self, id: &MessageId) -> Option<&V> {
+        self.0.get(id)
+    }
+
     pub(crate) fn get_mut(&mut self, id: &MessageId) -> Option<&mut V> {
         self.0.get_mut(id)
     }

@@ -99,6 +99,8 @@ pub enum Verdict {
     Accept,
     /// Drop without blame.
     Ignore,
+    /// Drop without blame and without a judgement: the next copy is validated as if it were the first.
+    Forget,
     /// Drop, and blame everybody who sent it (P4).
     Reject,
     /// Drop, and blame only who sent the first copy: others may have passed it on in good faith.
@@ -157,6 +159,13 @@ pub enum Output {
         /// What.
         data: Bytes,
     },
+    /// Another peer has sent a copy of a message whose verdict is still awaited.
+    Copied {
+        /// Which.
+        id: MessageId,
+        /// Who sent this copy.
+        from: PeerIx,
+    },
     /// A valid message for the application.
     Deliver {
         /// Which.
@@ -206,6 +215,13 @@ pub enum Report {
         peer: PeerIx,
         /// Where.
         topic: Topic,
+    },
+    /// A message came on a topic that it does not belong on, see [`crate::Placement`].
+    Misplaced {
+        /// Who sent it.
+        peer: PeerIx,
+        /// Which.
+        id: MessageId,
     },
     /// A peer misbehaved.
     Misbehaved {

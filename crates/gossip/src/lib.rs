@@ -65,7 +65,7 @@ pub use address::AddressGroup;
 pub use config::{Config, ConfigError, Degrees, FloodPublish, LargeMessages, Rule};
 pub use error::{ApiMisuse, Capacity, Malformed, PeerMisbehaved, Penalty, PublishError};
 pub use features::{Features, LARGE_MESSAGES_ID, PROTOCOLS, Protocol};
-pub use ids::MessageIds;
+pub use ids::{MessageIds, Placement};
 pub use io::{Class, ControlStats, Input, NewPeer, Output, Progress, Report, Stats, Verdict};
 pub use limits::Limits;
 pub use queue::{Overflow, QueueLimits, QueuedFrame, SendQueue};

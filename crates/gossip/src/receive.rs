@@ -65,6 +65,10 @@ impl Router {
         if self.seen.contains(&id) {
             return self.further_copy(peer, ix, id);
         }
+        if !self.placement.belongs(&message.topic, &message.data) {
+            // Not marked as seen, and nothing that is asked for elsewhere has come.
+            return self.report(Report::Misplaced { peer, id });
+        }
         // Before the room is known: the peer kept its word even if we cannot take the message.
         self.promises.kept(&id);
         self.deferred.came(&id);
@@ -116,6 +120,7 @@ impl Router {
             Copy::Penalty => {
                 self.misbehaved(peer, Some(topic), PeerMisbehaved::InvalidMessage { id });
             }
+            Copy::Unjudged => self.output(Output::Copied { id, from: peer }),
             Copy::Nothing => {}
         }
     }
@@ -132,12 +137,16 @@ impl Router {
             data,
             frame,
         } = waiting;
+        if verdict == Verdict::Forget {
+            self.seen.remove(&id);
+            return;
+        }
         let status = match verdict {
             Verdict::Accept => Status::Valid {
                 at: self.now,
                 credited: Vec::new(),
             },
-            Verdict::Ignore | Verdict::RejectSender => Status::Ignored,
+            Verdict::Ignore | Verdict::Forget | Verdict::RejectSender => Status::Ignored,
             Verdict::Reject => Status::Invalid,
         };
         let senders = self.seen.settle(&id, status);
@@ -168,7 +177,7 @@ impl Router {
             Verdict::RejectSender => {
                 self.misbehaved(from, Some(topic), PeerMisbehaved::InvalidMessage { id });
             }
-            Verdict::Ignore => {}
+            Verdict::Ignore | Verdict::Forget => {}
         }
     }
 

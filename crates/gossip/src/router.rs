@@ -10,7 +10,7 @@ use crate::cache::Cache;
 use crate::config::{Config, ConfigError};
 use crate::deferred::Deferred;
 use crate::error::{ApiMisuse, PeerMisbehaved, Penalty};
-use crate::ids::{Hashed, MessageIds};
+use crate::ids::{Anywhere, Hashed, MessageIds, Placement};
 use crate::io::{Class, Input, Output, Progress, Report, Stats};
 use crate::paced::Paced;
 use crate::peers::Peers;
@@ -35,6 +35,7 @@ pub struct Router {
     pub(crate) config: Config,
     pub(crate) strategy: Box<dyn Strategy>,
     pub(crate) ids: Box<dyn MessageIds>,
+    pub(crate) placement: Box<dyn Placement>,
     pub(crate) rng: Rng,
     pub(crate) now: Time,
     pub(crate) started: Time,
@@ -73,6 +74,7 @@ impl Router {
         Ok(Self {
             strategy: config.strategy.build(),
             ids: Box::new(Hashed),
+            placement: Box::new(Anywhere),
             now,
             started: now,
             heartbeats: 0,
@@ -111,6 +113,13 @@ impl Router {
     #[must_use]
     pub fn with_message_ids(mut self, ids: Box<dyn MessageIds>) -> Self {
         self.ids = ids;
+        self
+    }
+
+    /// Has messages dropped that do not belong on the topic that they come on.
+    #[must_use]
+    pub fn with_placement(mut self, placement: Box<dyn Placement>) -> Self {
+        self.placement = placement;
         self
     }
 
@@ -311,6 +320,11 @@ impl Router {
     /// The score of a peer now; 0 for one that is not known.
     pub fn score(&self, peer: PeerIx) -> f64 {
         self.scores.score(peer)
+    }
+
+    /// Who sent a copy of a message whose verdict is awaited, the first one first.
+    pub fn senders(&self, id: &MessageId) -> &[PeerIx] {
+        self.seen.senders(id)
     }
 
     /// Peers in the mesh of a topic, in the order of their indices.

@@ -29,15 +29,35 @@ pub(crate) enum Copy {
     Credit,
     /// A copy of a rejected message (P4).
     Penalty,
+    /// The message is not judged yet, and this peer had not sent it before.
+    Unjudged,
     /// Nothing.
     Nothing,
+}
+
+/// What is remembered of one message.
+#[derive(Debug)]
+struct Record {
+    status: Status,
+    /// Tells it from an earlier record of the same id, which was removed on request.
+    number: u64,
+}
+
+/// The place of a record in the order in which records are forgotten.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    expires: Time,
+    id: MessageId,
+    number: u64,
 }
 
 /// Messages seen, forgotten in the order in which they first came.
 #[derive(Debug)]
 pub(crate) struct Seen {
-    records: IdMap<Status>,
-    order: VecDeque<(Time, MessageId)>,
+    records: IdMap<Record>,
+    /// A place may outlive its record, see [`Self::remove`].
+    order: VecDeque<Place>,
+    next_number: u64,
     max: usize,
 }
 
@@ -46,6 +66,7 @@ impl Seen {
         Self {
             records: IdMap::new(rng),
             order: VecDeque::new(),
+            next_number: 0,
             // The newest message is always remembered, or its verdict would find nobody.
             max: max.max(1),
         }
@@ -60,8 +81,41 @@ impl Seen {
         while self.order.len() >= self.max {
             self.forget_oldest();
         }
-        if self.records.insert(id, status).is_none() {
-            self.order.push_back((expires, id));
+        let number = self.next_number;
+        self.next_number += 1;
+        let place = Place {
+            expires,
+            id,
+            number,
+        };
+        self.records.insert(id, Record { status, number });
+        self.order.push_back(place);
+    }
+
+    /// Forgets a message that was not judged, so that its next copy is a first one; returns who had
+    /// sent a copy. The place in the order stays until its time, unless it is the newest.
+    pub(crate) fn remove(&mut self, id: &MessageId) -> Vec<PeerIx> {
+        let Some(record) = self.records.remove(id) else {
+            return Vec::new();
+        };
+        if self
+            .order
+            .back()
+            .is_some_and(|newest| newest.number == record.number)
+        {
+            self.order.pop_back();
+        }
+        match record.status {
+            Status::Unknown { senders } => senders,
+            _ => Vec::new(),
+        }
+    }
+
+    /// Who sent a copy of a message that is not judged yet, the first one first.
+    pub(crate) fn senders(&self, id: &MessageId) -> &[PeerIx] {
+        match self.records.get(id).map(|record| &record.status) {
+            Some(Status::Unknown { senders }) => senders,
+            _ => &[],
         }
     }
 
@@ -73,12 +127,14 @@ impl Seen {
         now: Time,
         window: Duration,
     ) -> Copy {
-        match self.records.get_mut(id) {
+        let record = self.records.get_mut(id);
+        match record.map(|record| &mut record.status) {
             Some(Status::Unknown { senders }) => {
-                if !senders.contains(&peer) {
-                    senders.push(peer);
+                if senders.contains(&peer) {
+                    return Copy::Nothing;
                 }
-                Copy::Nothing
+                senders.push(peer);
+                Copy::Unjudged
             }
             Some(Status::Valid { at, credited }) => {
                 if credited.contains(&peer) || now > at.after(window) {
@@ -95,13 +151,14 @@ impl Seen {
     /// The validator spoke: moves the record on and returns who had sent a copy by then. A second
     /// verdict on the same message finds nobody.
     pub(crate) fn settle(&mut self, id: &MessageId, verdict: Status) -> Vec<PeerIx> {
-        let Some(record @ Status::Unknown { .. }) = self.records.get_mut(id) else {
+        let record = self.records.get_mut(id);
+        let Some(status @ Status::Unknown { .. }) = record.map(|record| &mut record.status) else {
             return Vec::new();
         };
-        let Status::Unknown { senders } = std::mem::replace(record, verdict) else {
+        let Status::Unknown { senders } = std::mem::replace(status, verdict) else {
             return Vec::new();
         };
-        if let Some(Status::Valid { credited, .. }) = self.records.get_mut(id) {
+        if let Status::Valid { credited, .. } = status {
             credited.clone_from(&senders);
         }
         senders
@@ -111,14 +168,18 @@ impl Seen {
         while self
             .order
             .front()
-            .is_some_and(|(expires, _)| *expires <= now)
+            .is_some_and(|oldest| oldest.expires <= now)
         {
             self.forget_oldest();
         }
     }
 
     fn forget_oldest(&mut self) {
-        if let Some((_, id)) = self.order.pop_front() {
+        let Some(Place { id, number, .. }) = self.order.pop_front() else {
+            return;
+        };
+        let record = self.records.get(&id);
+        if record.is_some_and(|record| record.number == number) {
             self.records.remove(&id);
         }
     }

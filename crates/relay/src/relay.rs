@@ -260,6 +260,7 @@ impl Relay {
                 return self.deliver(id, from, &topic);
             }
             gossip::Output::Published { token, outcome } => return self.published(token, outcome),
+            gossip::Output::Copied { .. } => return,
             // Validation is asked for by a frame and taken out in `gossip`.
             gossip::Output::Validate { .. } => return,
         };

@@ -91,7 +91,8 @@ fn entry() -> impl Strategy<Value = Vec<u8>> {
 fn op() -> impl Strategy<Value = Op> {
     let n = 0..PEERS;
     let verdict = prop_oneof![
-        3 => Just(Verdict::Accept), 1 => Just(Verdict::Ignore), 1 => Just(Verdict::Reject)
+        3 => Just(Verdict::Accept), 1 => Just(Verdict::Ignore), 1 => Just(Verdict::Reject),
+        1 => Just(Verdict::Forget)
     ];
     let progress = prop_oneof![Just(Progress::Started), Just(Progress::Dropped)];
     prop_oneof![
@@ -346,7 +347,7 @@ impl Driver {
                 prop_assert_eq!(identity, "id");
             }
             Output::Deliver { id, data, .. } => prop_assert_eq!(MessageId::of(&data), id),
-            Output::Published { .. } | Output::Report(_) => {}
+            Output::Copied { .. } | Output::Published { .. } | Output::Report(_) => {}
         }
         Ok(())
     }

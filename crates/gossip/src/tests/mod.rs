@@ -13,6 +13,7 @@ mod contract;
 mod cves;
 mod determinism;
 mod flood;
+mod forgetting;
 mod forwarding;
 mod fragments;
 mod fuzz;

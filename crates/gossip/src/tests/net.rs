@@ -314,7 +314,8 @@ impl Net {
             }
             Output::Deliver { data, .. } => self.delivered[node].push((self.now, data)),
             Output::Disconnect(peer) => self.hang_up(node, peer.0 as usize),
-            Output::Published { .. }
+            Output::Copied { .. }
+            | Output::Published { .. }
             | Output::Connect { .. }
             | Output::Forgotten(_)
             | Output::Report(_) => {}
