@@ -48,6 +48,8 @@ abstract contract MembershipTree {
     // solhint-disable-next-line func-name-mixedcase
     function __MembershipTree_init() internal {
         LazyIMT.init(merkleTree, MERKLE_TREE_DEPTH);
+        // The library's own bound would leave the last leaf out.
+        merkleTree.maxIndex = MAX_MEMBERSHIP_SET_SIZE;
     }
 
     /// @notice The root of the tree as it is now.

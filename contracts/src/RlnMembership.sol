@@ -39,6 +39,7 @@ contract RlnMembership is OwnableUpgradeable, UUPSUpgradeable, Slashing {
     {
         __Ownable_init();
         __UUPSUpgradeable_init();
+        __ReentrancyGuard_init();
         __MembershipTree_init();
         __Memberships_init(
             IPriceCalculator(_priceCalculator),
@@ -83,6 +84,7 @@ contract RlnMembership is OwnableUpgradeable, UUPSUpgradeable, Slashing {
         uint256[] calldata idCommitmentsToErase
     )
         external
+        nonReentrant
     {
         if (!isValidIdCommitment(idCommitment)) revert InvalidIdCommitment(idCommitment);
         Record memory old = _records[idCommitment];
@@ -92,14 +94,16 @@ contract RlnMembership is OwnableUpgradeable, UUPSUpgradeable, Slashing {
         _eraseAll(idCommitmentsToErase, false);
         (uint32 index, bool reused) = _takeIndex();
         (IERC20 token, uint256 deposit) = _begin(idCommitment, rateLimit, index);
+        // The order of events is that of the contract in use: a client of it takes the third log of the
+        // receipt, after the token's Approval and Transfer. No call back can come between them.
+        _collect(token, deposit);
+        emit MembershipRegistered(idCommitment, rateLimit, index);
         // One commitment, one leaf: otherwise slashing it would leave the other one in the tree.
         if (old.state == State.Erased && old.index != index && _hasLeaf(idCommitment, old)) {
             _clearLeaf(old.index);
         }
         _setLeaf(idCommitment, rateLimit, index, reused);
         _storeRoot();
-        emit MembershipRegistered(idCommitment, rateLimit, index);
-        _collect(token, deposit);
     }
 
     /// @notice Makes memberships in their grace period active again; for their holder.
@@ -111,12 +115,18 @@ contract RlnMembership is OwnableUpgradeable, UUPSUpgradeable, Slashing {
 
     /// @notice Erases expired memberships, and the sender's own in grace. Their leaves stay in the
     /// tree, and proofs made with them hold, until their indices are taken again.
-    function eraseMemberships(uint256[] calldata idCommitments) external {
+    function eraseMemberships(uint256[] calldata idCommitments) external nonReentrant {
         _eraseAll(idCommitments, false);
     }
 
     /// @notice The same; with `eraseFromMembershipSet` the leaves become 0 at once.
-    function eraseMemberships(uint256[] calldata idCommitments, bool eraseFromMembershipSet) external {
+    function eraseMemberships(
+        uint256[] calldata idCommitments,
+        bool eraseFromMembershipSet
+    )
+        external
+        nonReentrant
+    {
         _eraseAll(idCommitments, eraseFromMembershipSet);
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity 0.8.24;
 
+import { ReentrancyGuardUpgradeable } from "@openzeppelin/contracts-upgradeable/security/ReentrancyGuardUpgradeable.sol";
 import { IERC20 } from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import { SafeERC20 } from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
 import { PoseidonT2 } from "poseidon-solidity/PoseidonT2.sol";
@@ -21,7 +22,7 @@ import { Memberships } from "./Memberships.sol";
 /// @notice A member that publishes more than its limit gives its secret away. Two transactions are
 /// needed, so that nobody can copy the secret out of the second one and take the reward: whoever
 /// learns it there has not committed in a block before.
-abstract contract Slashing is MembershipTree, Memberships {
+abstract contract Slashing is ReentrancyGuardUpgradeable, MembershipTree, Memberships {
     using SafeERC20 for IERC20;
 
     /// @notice Blocks between a commitment and the first block in which it counts.
@@ -57,7 +58,7 @@ abstract contract Slashing is MembershipTree, Memberships {
     /// `receiver`. Its leaf becomes 0 at once, and its commitment can never be registered again.
     /// @param secret The identity secret, whose Poseidon hash is the member's commitment.
     /// @param receiver Who gets the deposit.
-    function slash(uint256 secret, address receiver) external {
+    function slash(uint256 secret, address receiver) external nonReentrant {
         _useCommitment(keccak256(abi.encode(secret, receiver, msg.sender)));
         if (secret == 0 || secret >= Q) revert InvalidSecret();
         if (receiver == address(0)) revert InvalidReceiver();

@@ -8,6 +8,7 @@ mod abi;
 mod fuzz;
 mod life;
 mod model;
+mod receipts;
 mod roots;
 mod slashing;
 mod tree;
