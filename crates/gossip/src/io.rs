@@ -15,6 +15,9 @@ pub enum Input {
     Connected(NewPeer),
     /// A peer is gone.
     Disconnected(PeerIx),
+    /// Frames of a connected peer, or frames to it, go over another stream from now on. What was on its
+    /// way on the old one may be lost, so the peer is told again what it has to know.
+    Renewed(NewPeer),
     /// A frame longer than [`crate::LargeMessages::transfer_bytes`] has begun to come from a peer and
     /// is not whole, or none is any more. What is wanted is not asked for meanwhile. Said for each that
     /// begins; the end after the frame was given. A driver that never says either asks at once.

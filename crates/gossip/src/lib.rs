@@ -47,6 +47,7 @@ mod publish;
 mod px;
 mod queue;
 mod receive;
+mod renew;
 mod rng;
 mod router;
 mod score;

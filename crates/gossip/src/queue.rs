@@ -128,6 +128,11 @@ impl SendQueue {
         false
     }
 
+    /// Drops all control that waits: a peer whose session is new is told anew.
+    pub fn drop_control(&mut self) {
+        self.control.clear();
+    }
+
     /// Frames that wait.
     pub fn len(&self) -> usize {
         self.control.len() + self.publish.len() + self.forward.len()

@@ -138,6 +138,7 @@ impl Router {
         match input {
             Input::Connected(peer) => self.connected(peer)?,
             Input::Disconnected(peer) => self.disconnected(peer)?,
+            Input::Renewed(peer) => self.renewed(peer)?,
             Input::Arriving { peer, is_arriving } => self.arriving(peer, is_arriving),
             Input::Frame { peer, frame } => self.frame(peer, &frame)?,
             Input::Validated { id, verdict } => self.validated(id, verdict),

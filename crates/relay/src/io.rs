@@ -19,6 +19,8 @@ pub enum Input {
     Connected(NewPeer),
     /// A peer is gone.
     Disconnected(PeerIx),
+    /// Frames of a connected peer, or frames to it, go over another stream from now on.
+    Renewed(NewPeer),
     /// A long frame has begun to come from a peer and is not whole, or none is any more; see
     /// [`gossip::Input::Arriving`].
     Arriving {

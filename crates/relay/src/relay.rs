@@ -122,6 +122,7 @@ impl Relay {
         match input {
             Input::Connected(peer) => self.gossip(gossip::Input::Connected(peer))?,
             Input::Disconnected(peer) => self.gossip(gossip::Input::Disconnected(peer))?,
+            Input::Renewed(peer) => self.gossip(gossip::Input::Renewed(peer))?,
             Input::Arriving { peer, is_arriving } => {
                 self.gossip(gossip::Input::Arriving { peer, is_arriving })?;
             }

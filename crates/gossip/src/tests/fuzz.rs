@@ -32,6 +32,8 @@ enum Op {
         explicit: bool,
     },
     Disconnect(u32),
+    /// Another stream, of another address and protocol perhaps.
+    Renew(u32, usize),
     Frame(u32, Vec<Vec<u8>>),
     /// Verdict on one of the messages that wait.
     Judge(usize, Verdict),
@@ -100,6 +102,7 @@ fn op() -> impl Strategy<Value = Op> {
             |(n, outbound, protocol, explicit)| Op::Connect { n, outbound, protocol, explicit }
         ),
         1 => n.clone().prop_map(Op::Disconnect),
+        1 => (n.clone(), 0..PROTOCOLS.len()).prop_map(|(n, protocol)| Op::Renew(n, protocol)),
         20 => (n.clone(), prop::collection::vec(entry(), 1..6)).prop_map(|(n, e)| Op::Frame(n, e)),
         6 => (0usize..10, verdict).prop_map(|(i, v)| Op::Judge(i, v)),
         2 => (0..NAMES.len(), 0u8..12, 0usize..900).prop_map(|(t, i, len)| Op::Publish(t, i, len)),
@@ -218,6 +221,17 @@ impl Driver {
                 }
                 self.arriving.remove(n);
                 Input::Disconnected(PeerIx(*n))
+            }
+            Op::Renew(n, _) if !self.connected.contains(n) => return Ok(()),
+            Op::Renew(n, protocol) => {
+                let inbound = self.inbound.contains(n);
+                let ip = Some(std::net::Ipv4Addr::new(10, 0, 1, (*n % 3) as u8).into());
+                Input::Renewed(NewPeer {
+                    direction: [Direction::Outbound, Direction::Inbound][usize::from(inbound)],
+                    features: PROTOCOLS[*protocol].features,
+                    ip,
+                    ..peer(*n)
+                })
             }
             Op::Frame(n, _) if !self.connected.contains(n) => return Ok(()),
             Op::Frame(n, entries) => {

@@ -27,6 +27,7 @@ mod publish;
 mod px;
 mod queue;
 pub(crate) mod raw;
+mod renew;
 mod restart;
 mod scoring;
 pub(crate) mod solo;

@@ -381,6 +381,7 @@ impl EventLoop {
             SwarmEvent::Behaviour(BehaviourEvent::Pubsub(event)) => self.on_pubsub(event),
             SwarmEvent::Behaviour(BehaviourEvent::Identify(event)) => self.on_identify(event),
             SwarmEvent::Behaviour(BehaviourEvent::Metadata(event)) => self.on_metadata(event),
+            SwarmEvent::Behaviour(BehaviourEvent::Ping(event)) => self.on_ping(event),
             SwarmEvent::NewListenAddr { address, .. } => {
                 tracing::info!(%address, "listening");
             }

@@ -4,6 +4,7 @@
 //! socket without waking another thread), a few others check proofs, one makes them, one follows
 //! the membership.
 
+mod alive;
 mod arriving;
 mod commands;
 mod deliver;

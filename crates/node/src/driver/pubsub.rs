@@ -1,7 +1,8 @@
 //! Peers that come and go, and their frames.
 
 use libp2p::core::{ConnectedPoint, Endpoint};
-use undertone_gossip::{Direction, Features, NewPeer, Progress};
+use libp2p::{PeerId, StreamProtocol};
+use undertone_gossip::{Direction, Features, NewPeer, PeerIx, Progress};
 use undertone_relay::Input;
 
 use super::event_loop::EventLoop;
@@ -63,20 +64,25 @@ impl EventLoop {
                 protocol,
                 endpoint,
             } => {
-                let Some(features) = Features::of(protocol.as_ref()) else {
+                let ix = self.peers.index(peer);
+                let Some(new) = new_peer(ix, peer, &protocol, &endpoint) else {
                     return;
                 };
-                let ix = self.peers.index(peer);
                 self.event(NodeEvent::PeerConnected { peer });
-                self.input(Input::Connected(NewPeer {
-                    peer: ix,
-                    identity: peer.to_bytes().into(),
-                    record: bytes::Bytes::new(),
-                    direction: direction(&endpoint),
-                    features,
-                    ip: ip_of(endpoint.get_remote_address()),
-                    explicit: false,
-                }));
+                self.input(Input::Connected(new));
+            }
+            PubsubEvent::Renewed {
+                peer,
+                protocol,
+                endpoint,
+            } => {
+                let ix = self.peers.find(&peer);
+                let new = ix.and_then(|ix| new_peer(ix, peer, &protocol, &endpoint));
+                if let Some(new) = new {
+                    tracing::debug!(%peer, "frames go over another stream from now on");
+                    self.peers.connected(peer, &endpoint);
+                    self.input(Input::Renewed(new));
+                }
             }
             PubsubEvent::Closed { peer } => {
                 self.event(NodeEvent::PeerDisconnected { peer });
@@ -89,6 +95,24 @@ impl EventLoop {
             }
         }
     }
+}
+
+/// What the router is told of a peer; `None` if its protocol is unknown, which is then not offered.
+fn new_peer(
+    ix: PeerIx,
+    peer: PeerId,
+    protocol: &StreamProtocol,
+    endpoint: &ConnectedPoint,
+) -> Option<NewPeer> {
+    Some(NewPeer {
+        peer: ix,
+        identity: peer.to_bytes().into(),
+        record: bytes::Bytes::new(),
+        direction: direction(endpoint),
+        features: Features::of(protocol.as_ref())?,
+        ip: ip_of(endpoint.get_remote_address()),
+        explicit: false,
+    })
 }
 
 fn direction(endpoint: &ConnectedPoint) -> Direction {

@@ -177,7 +177,6 @@ async fn build(
         pubsub,
         max_connections: options.max_connections,
     })
-    .await
     .map_err(|error| StartError::Transport(error.to_string()))?;
     let addresses = super::listen::listen(&mut swarm, options.listen).await?;
     let (rln_sender, rln_events) = mpsc::unbounded_channel();

@@ -1,4 +1,4 @@
-//! Who speaks pubsub, and where the frames to each peer go.
+//! The behaviour that carries pubsub frames: who speaks pubsub, and where the frames to each peer go.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -16,9 +16,10 @@ use undertone_gossip::{Overflow, QueueLimits, QueuedFrame, SendHandle};
 
 use super::arrivals::Arrivals;
 use super::frames::Reading;
-use super::handler::{FromHandler, Handler, Read};
+use super::handler::{FromHandler, Handler, ToHandler};
 use super::outbox::Outbox;
 use super::pump::Inbound;
+use super::session::{Session, Step};
 use super::upgrade::PubsubUpgrade;
 
 /// What the behaviour is built from.
@@ -46,24 +47,22 @@ pub(crate) enum PubsubEvent {
         protocol: StreamProtocol,
         endpoint: ConnectedPoint,
     },
-    /// The last connection to a peer that was `Opened` is gone.
+    /// The session with a peer that was `Opened` has ended.
     Closed { peer: PeerId },
+    /// Frames of a peer that was `Opened`, or frames to it, go over another stream from now on.
+    Renewed {
+        peer: PeerId,
+        protocol: StreamProtocol,
+        endpoint: ConnectedPoint,
+    },
     /// The peer speaks no pubsub protocol of ours.
     Unsupported { peer: PeerId },
 }
 
 #[derive(Debug)]
-struct Connection {
-    id: ConnectionId,
-    endpoint: ConnectedPoint,
+struct Peer {
+    session: Session,
     outbox: Outbox,
-}
-
-#[derive(Debug, Default)]
-struct PeerConnections {
-    /// The first is written to; frames are read from all.
-    connections: Vec<Connection>,
-    opened: bool,
 }
 
 /// The behaviour.
@@ -74,7 +73,7 @@ pub(crate) struct Pubsub {
     inbound: Inbound,
     long_frame_bytes: usize,
     arrivals: Arrivals,
-    peers: BTreeMap<PeerId, PeerConnections>,
+    peers: BTreeMap<PeerId, Peer>,
     /// Outboxes of connections that are being set up.
     establishing: BTreeMap<ConnectionId, Outbox>,
     events: VecDeque<ToSwarm<PubsubEvent, THandlerInEvent<Self>>>,
@@ -100,7 +99,7 @@ impl Pubsub {
     }
 
     fn outbox(&self, peer: &PeerId) -> Option<&Outbox> {
-        Some(&self.peers.get(peer)?.connections.first()?.outbox)
+        Some(&self.peers.get(peer)?.outbox)
     }
 
     /// Queues a frame for a peer. A peer that is gone swallows it: its `Closed` is on the way.
@@ -138,7 +137,9 @@ impl Pubsub {
     }
 
     fn handler(&mut self, connection: ConnectionId, peer: PeerId) -> Handler {
-        let outbox = Outbox::new(self.queue);
+        // All connections to a peer share what waits for it.
+        let known = self.outbox(&peer).cloned();
+        let outbox = known.unwrap_or_else(|| Outbox::new(self.queue));
         self.establishing.insert(connection, outbox.clone());
         let reading = Reading {
             frame_bytes_max: self.frame_bytes_max,
@@ -146,59 +147,106 @@ impl Pubsub {
             arrivals: self.arrivals.clone(),
             peer,
         };
-        Handler::new(self.upgrade.clone(), outbox, self.inbound.clone(), reading)
+        let (upgrade, inbound) = (self.upgrade.clone(), self.inbound.clone());
+        Handler::new(connection, upgrade, outbox, inbound, reading)
     }
 
     fn established(&mut self, event: &ConnectionEstablished<'_>) {
-        if let Some(outbox) = self.establishing.remove(&event.connection_id) {
-            let peer = self.peers.entry(event.peer_id).or_default();
-            peer.connections.push(Connection {
-                id: event.connection_id,
-                endpoint: event.endpoint.clone(),
-                outbox,
-            });
-        }
-    }
-
-    fn opened(&mut self, peer: PeerId, connection: ConnectionId, protocol: StreamProtocol) {
-        let Some(state) = self.peers.get_mut(&peer) else {
+        let Some(outbox) = self.establishing.remove(&event.connection_id) else {
             return;
         };
-        let Some(from) = state.connections.iter().find(|c| c.id == connection) else {
-            return;
-        };
-        if !std::mem::replace(&mut state.opened, true) {
-            let endpoint = from.endpoint.clone();
-            self.event(ToSwarm::GenerateEvent(PubsubEvent::Opened {
-                peer,
-                protocol,
-                endpoint,
-            }));
-        }
-        // Behind the event above: the driver knows the peer when its first frame comes.
-        self.event(ToSwarm::NotifyHandler {
-            peer_id: peer,
-            handler: NotifyHandler::One(connection),
-            event: Read,
+        let peer = self.peers.entry(event.peer_id).or_insert_with(|| Peer {
+            session: Session::default(),
+            outbox,
         });
+        let endpoint = event.endpoint.clone();
+        let steps = peer.session.established(event.connection_id, endpoint);
+        self.take(event.peer_id, steps);
     }
 
     fn closed(&mut self, event: &ConnectionClosed<'_>) {
         let Some(peer) = self.peers.get_mut(&event.peer_id) else {
             return;
         };
-        peer.connections
-            .retain(|connection| connection.id != event.connection_id);
-        if peer.connections.is_empty() {
-            let opened = peer.opened;
+        peer.outbox.detach(event.connection_id);
+        let steps = peer.session.closed(event.connection_id);
+        self.take(event.peer_id, steps);
+        if self
+            .peers
+            .get(&event.peer_id)
+            .is_some_and(|peer| peer.session.is_empty())
+        {
             self.peers.remove(&event.peer_id);
-            if opened {
-                let closed = PubsubEvent::Closed {
-                    peer: event.peer_id,
-                };
-                self.event(ToSwarm::GenerateEvent(closed));
-            }
         }
+    }
+
+    /// Does what a peer's session asks for.
+    fn take(&mut self, id: PeerId, steps: impl IntoIterator<Item = Step>) {
+        for step in steps {
+            self.step(id, step);
+        }
+        if let Some(peer) = self.peers.get(&id)
+            && peer.outbox.carrier() != peer.session.carrier()
+        {
+            peer.outbox.set_carrier(peer.session.carrier());
+        }
+    }
+
+    fn step(&mut self, peer: PeerId, step: Step) {
+        let tell = |connection, event| ToSwarm::NotifyHandler {
+            peer_id: peer,
+            handler: NotifyHandler::One(connection),
+            event,
+        };
+        let event = match step {
+            Step::Opened(connection) => {
+                let Some((protocol, endpoint)) = self.agreed(peer, connection) else {
+                    return;
+                };
+                ToSwarm::GenerateEvent(PubsubEvent::Opened {
+                    peer,
+                    protocol,
+                    endpoint,
+                })
+            }
+            Step::Renewed(connection) => {
+                let Some((protocol, endpoint)) = self.agreed(peer, connection) else {
+                    return;
+                };
+                ToSwarm::GenerateEvent(PubsubEvent::Renewed {
+                    peer,
+                    protocol,
+                    endpoint,
+                })
+            }
+            Step::Closed => {
+                if let Some(peer) = self.peers.get(&peer) {
+                    peer.outbox.drop_control();
+                }
+                ToSwarm::GenerateEvent(PubsubEvent::Closed { peer })
+            }
+            // Behind `Opened`: the driver knows the peer when its first frame comes.
+            Step::Read(connection) => tell(connection, ToHandler::Read),
+            Step::Write(connection, may_write) => tell(connection, ToHandler::Write(may_write)),
+            Step::Close(connection) => return self.close(peer, connection),
+        };
+        self.event(event);
+    }
+
+    fn agreed(
+        &self,
+        peer: PeerId,
+        connection: ConnectionId,
+    ) -> Option<(StreamProtocol, ConnectedPoint)> {
+        let connection = self.peers.get(&peer)?.session.connection(connection)?;
+        Some((connection.protocol.clone()?, connection.endpoint.clone()))
+    }
+
+    fn close(&mut self, peer: PeerId, connection: ConnectionId) {
+        self.event(ToSwarm::CloseConnection {
+            peer_id: peer,
+            connection: CloseConnection::One(connection),
+        });
     }
 }
 
@@ -248,16 +296,28 @@ impl NetworkBehaviour for Pubsub {
         connection: ConnectionId,
         event: FromHandler,
     ) {
-        match event {
-            FromHandler::Opened(protocol) => self.opened(peer, connection, protocol),
+        let Some(known) = self.peers.get_mut(&peer) else {
+            return;
+        };
+        let steps = match event {
+            FromHandler::Heard(protocol) => known.session.heard(connection, protocol),
+            FromHandler::Writable(protocol) => known.session.writable(connection, protocol),
+            FromHandler::Unwritable => Vec::from_iter(known.session.unwritable(connection)),
             FromHandler::Failed(error) => {
                 tracing::info!(%peer, %error, "disconnecting a peer that broke the framing");
-                self.disconnect(peer);
+                return self.disconnect(peer);
             }
             FromHandler::Unsupported => {
+                let steps = known.session.unsupported(connection);
                 self.event(ToSwarm::GenerateEvent(PubsubEvent::Unsupported { peer }));
+                steps
             }
-        }
+            FromHandler::GaveUp => {
+                tracing::info!(%peer, "closing a connection whose pubsub streams fail again and again");
+                return self.close(peer, connection);
+            }
+        };
+        self.take(peer, steps);
     }
 
     fn poll(

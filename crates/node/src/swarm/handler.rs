@@ -1,40 +1,57 @@
 //! One connection: agrees on a stream to write on and a stream to read from, and hands each to a task.
 
+use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
 
 use libp2p::swarm::handler::{
     ConnectionEvent, DialUpgradeError, FullyNegotiatedInbound, FullyNegotiatedOutbound,
 };
 use libp2p::swarm::{
-    ConnectionHandler, ConnectionHandlerEvent, Stream, StreamProtocol, StreamUpgradeError,
-    SubstreamProtocol,
+    ConnectionHandler, ConnectionHandlerEvent, ConnectionId, Stream, StreamProtocol,
+    StreamUpgradeError, SubstreamProtocol,
 };
 
+use super::attempts::Attempts;
 use super::frames::{ReadError, Reading};
 use super::outbox::Outbox;
 use super::pump::{self, Inbound, Task};
 use super::upgrade::PubsubUpgrade;
 
-/// Streams that a peer may open one after the other before the connection is given up
+/// Streams that may be opened one after the other, in each direction, before the connection is given up
 /// (CVE-2022-23486: a stream must not cost more than its sender).
-const STREAM_ATTEMPTS_MAX: u32 = 5;
+const STREAMS_MAX: u32 = 5;
+
+/// One more stream may be opened for each of these: some implementations reset a stream now and then.
+const STREAMS_REFILL: Duration = Duration::from_secs(10);
 
 /// What a connection tells the behaviour.
 #[derive(Debug)]
 pub(crate) enum FromHandler {
-    /// The protocol is agreed on. No frame is read before the handler is told to.
-    Opened(StreamProtocol),
+    /// The peer has opened a stream. No frame of it is read before the handler is told to, once.
+    Heard(StreamProtocol),
+    /// A stream to the peer is open.
+    Writable(StreamProtocol),
+    /// The stream to the peer is gone.
+    Unwritable,
     /// The peer broke the framing; the connection is of no more use.
     Failed(ReadError),
-    /// The peer speaks none of our protocols.
+    /// The peer accepts streams of none of our protocols.
     Unsupported,
+    /// Streams failed too often; the connection is of no more use.
+    GaveUp,
 }
 
-/// What the behaviour tells a connection: who reads its frames knows the peer.
+/// What the behaviour tells a connection.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Read;
+pub(crate) enum ToHandler {
+    /// Who takes the frames knows the peer: read them.
+    Read,
+    /// Whether to open a stream to the peer, and again when it fails.
+    Write(bool),
+}
 
 #[derive(Debug)]
 enum Reader {
@@ -51,57 +68,71 @@ enum Writer {
     Idle,
     Opening,
     Writing(Task<std::io::Error>),
-    /// Tried too often, or unsupported.
+    /// Failed too often, or unsupported.
     Disabled,
 }
 
 /// The state of one connection.
 #[derive(Debug)]
 pub(crate) struct Handler {
+    id: ConnectionId,
     upgrade: PubsubUpgrade,
     outbox: Outbox,
     inbound: Inbound,
     reading: Reading,
     may_read: bool,
+    may_write: bool,
     reader: Reader,
     writer: Writer,
-    opened: Option<StreamProtocol>,
-    announced: bool,
-    failure: Option<FromHandler>,
-    inbound_attempts: u32,
-    outbound_attempts: u32,
+    inbound_streams: Attempts,
+    outbound_streams: Attempts,
+    gave_up: bool,
+    /// At most a few for each stream, of which there are not many.
+    events: VecDeque<FromHandler>,
 }
 
 impl Handler {
     pub(crate) fn new(
+        id: ConnectionId,
         upgrade: PubsubUpgrade,
         outbox: Outbox,
         inbound: Inbound,
         reading: Reading,
     ) -> Self {
+        let now = Instant::now();
         Self {
+            id,
             upgrade,
             outbox,
             inbound,
             reading,
             may_read: false,
+            may_write: false,
             reader: Reader::None,
             writer: Writer::Idle,
-            opened: None,
-            announced: false,
-            failure: None,
-            inbound_attempts: 0,
-            outbound_attempts: 0,
+            inbound_streams: Attempts::new(STREAMS_MAX, STREAMS_REFILL, now),
+            outbound_streams: Attempts::new(STREAMS_MAX, STREAMS_REFILL, now),
+            gave_up: false,
+            events: VecDeque::new(),
         }
     }
 
     fn on_inbound(&mut self, (stream, protocol): (Stream, StreamProtocol)) {
-        self.inbound_attempts += 1;
-        if self.inbound_attempts <= STREAM_ATTEMPTS_MAX {
+        if self.inbound_streams.take(Instant::now()) {
             // A new stream replaces the old one: the peer has given that up.
             self.reader = Reader::Waiting(stream);
-            self.opened.get_or_insert(protocol);
+            self.events.push_back(FromHandler::Heard(protocol));
             self.read();
+        } else {
+            self.give_up();
+        }
+    }
+
+    /// Reports once that the connection is of no more use.
+    fn give_up(&mut self) {
+        self.writer = Writer::Disabled;
+        if !std::mem::replace(&mut self.gave_up, true) {
+            self.events.push_back(FromHandler::GaveUp);
         }
     }
 
@@ -119,22 +150,28 @@ impl Handler {
         };
     }
 
-    fn retry_outbound(&mut self) {
-        let again = self.outbound_attempts < STREAM_ATTEMPTS_MAX;
-        self.writer = if again {
-            Writer::Idle
-        } else {
-            Writer::Disabled
-        };
-    }
-
     fn poll_writer(&mut self, cx: &mut Context<'_>) {
         if let Writer::Writing(task) = &mut self.writer
             && let Poll::Ready(error) = Pin::new(task).poll(cx)
         {
             tracing::debug!(%error, "outbound stream closed");
-            self.retry_outbound();
+            self.writer = Writer::Idle;
+            self.events.push_back(FromHandler::Unwritable);
         }
+    }
+
+    /// Whether to open a stream to the peer now.
+    fn opens_stream(&mut self) -> bool {
+        if !self.may_write || !matches!(self.writer, Writer::Idle) {
+            return false;
+        }
+        let opens = self.outbound_streams.take(Instant::now());
+        if opens {
+            self.writer = Writer::Opening;
+        } else {
+            self.give_up();
+        }
+        opens
     }
 
     fn poll_reader(&mut self, cx: &mut Context<'_>) -> Poll<FromHandler> {
@@ -159,7 +196,7 @@ impl Handler {
 type HandlerEvent = ConnectionHandlerEvent<PubsubUpgrade, (), FromHandler>;
 
 impl ConnectionHandler for Handler {
-    type FromBehaviour = Read;
+    type FromBehaviour = ToHandler;
     type ToBehaviour = FromHandler;
     type InboundProtocol = PubsubUpgrade;
     type OutboundProtocol = PubsubUpgrade;
@@ -177,27 +214,25 @@ impl ConnectionHandler for Handler {
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<HandlerEvent> {
         self.poll_writer(cx);
-        if matches!(self.writer, Writer::Idle) {
-            self.writer = Writer::Opening;
-            self.outbound_attempts += 1;
+        if self.opens_stream() {
             let protocol = SubstreamProtocol::new(self.upgrade.clone(), ());
             return Poll::Ready(ConnectionHandlerEvent::OutboundSubstreamRequest { protocol });
         }
-        if let Some(protocol) = self.opened.as_ref().filter(|_| !self.announced) {
-            self.announced = true;
-            let event = FromHandler::Opened(protocol.clone());
-            return Poll::Ready(ConnectionHandlerEvent::NotifyBehaviour(event));
-        }
-        if let Some(event) = self.failure.take() {
+        if let Some(event) = self.events.pop_front() {
             return Poll::Ready(ConnectionHandlerEvent::NotifyBehaviour(event));
         }
         self.poll_reader(cx)
             .map(ConnectionHandlerEvent::NotifyBehaviour)
     }
 
-    fn on_behaviour_event(&mut self, Read: Read) {
-        self.may_read = true;
-        self.read();
+    fn on_behaviour_event(&mut self, event: ToHandler) {
+        match event {
+            ToHandler::Read => {
+                self.may_read = true;
+                self.read();
+            }
+            ToHandler::Write(may_write) => self.may_write = may_write,
+        }
     }
 
     fn on_connection_event(
@@ -212,20 +247,18 @@ impl ConnectionHandler for Handler {
                 protocol: (stream, protocol),
                 ..
             }) => {
-                let outbox = self.outbox.clone();
-                self.writer = Writer::Writing(Task::spawn(pump::write(stream, outbox)));
-                self.opened.get_or_insert(protocol);
+                let writing = pump::write(stream, self.outbox.clone(), self.id);
+                self.writer = Writer::Writing(Task::spawn(writing));
+                self.events.push_back(FromHandler::Writable(protocol));
             }
             ConnectionEvent::DialUpgradeError(DialUpgradeError { error, .. }) => match error {
                 StreamUpgradeError::NegotiationFailed => {
                     self.writer = Writer::Disabled;
-                    if self.opened.is_none() {
-                        self.failure = Some(FromHandler::Unsupported);
-                    }
+                    self.events.push_back(FromHandler::Unsupported);
                 }
                 error => {
                     tracing::debug!(%error, "cannot open a pubsub stream");
-                    self.retry_outbound();
+                    self.writer = Writer::Idle;
                 }
             },
             _ => {}

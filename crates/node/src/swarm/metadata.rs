@@ -13,13 +13,17 @@ use undertone_message::metadata::MAX_METADATA_BYTES;
 pub(crate) const METADATA_PROTOCOL: StreamProtocol =
     StreamProtocol::new("/vac/waku/metadata/1.0.0");
 
+/// Questions and answers under way on a connection at a time.
+const STREAMS_MAX: usize = 4;
+
 /// One length-prefixed message each way.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct MetadataCodec;
 
 pub(crate) fn behaviour() -> request_response::Behaviour<MetadataCodec> {
     let protocols = [(METADATA_PROTOCOL, ProtocolSupport::Full)];
-    request_response::Behaviour::new(protocols, request_response::Config::default())
+    let config = request_response::Config::default().with_max_concurrent_streams(STREAMS_MAX);
+    request_response::Behaviour::new(protocols, config)
 }
 
 async fn read<T: AsyncRead + Unpin + Send>(stream: &mut T) -> io::Result<WakuMetadata> {

@@ -1,13 +1,18 @@
 //! The libp2p side: one behaviour that carries pubsub frames, and those that come ready made.
 
 mod arrivals;
+mod attempts;
 mod behaviour;
+mod closing;
 mod frames;
 mod handler;
 mod metadata;
 mod outbox;
 mod pump;
+mod session;
+mod transport;
 mod upgrade;
+mod yamux;
 
 pub(crate) use arrivals::Arrivals;
 pub(crate) use behaviour::{Pubsub, PubsubConfig, PubsubEvent};
@@ -18,7 +23,7 @@ pub(crate) use pump::{Inbound, Received};
 
 use libp2p::identity::Keypair;
 use libp2p::swarm::NetworkBehaviour;
-use libp2p::{Swarm, connection_limits, identify, noise, ping, request_response, tcp, yamux};
+use libp2p::{Swarm, connection_limits, identify, noise, ping, request_response};
 use std::time::Duration;
 use thiserror::Error;
 
@@ -27,6 +32,19 @@ const IDENTIFY_INTERVAL: Duration = Duration::from_secs(300);
 
 /// How long a connection without pubsub streams is kept: time for identify and metadata.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How often a peer is asked for a sign of life. With [`PING_TIMEOUT`] twice, and the 10 s that libp2p gives
+/// the stream of the second attempt, a connection that has died is found within 26 s.
+const PING_INTERVAL: Duration = Duration::from_secs(5);
+
+/// How long a peer may take to answer; who fails to twice in a row is gone.
+const PING_TIMEOUT: Duration = Duration::from_secs(6);
+
+/// How long the handshake of a peer that dialled may take.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Streams of a peer on which no protocol is agreed yet; more wait.
+const NEGOTIATING_STREAMS_MAX: usize = 8;
 
 /// Everything a node does on its connections.
 #[derive(NetworkBehaviour)]
@@ -48,9 +66,6 @@ pub(crate) enum SwarmError {
     /// The system's DNS configuration could not be read.
     #[error("DNS: {0}")]
     Dns(#[from] std::io::Error),
-    /// WebSocket could not be set up.
-    #[error("WebSocket: {0}")]
-    WebSocket(String),
 }
 
 /// What the swarm is built from.
@@ -61,8 +76,11 @@ pub(crate) struct SwarmOptions {
     pub(crate) max_connections: u32,
 }
 
-/// TCP and WebSocket, noise, yamux and mplex.
-pub(crate) async fn build(options: SwarmOptions) -> Result<Swarm<Behaviour>, SwarmError> {
+/// A swarm that listens and dials nowhere yet.
+///
+/// # Errors
+/// [`SwarmError`] if the key or the system's DNS configuration is of no use.
+pub(crate) fn build(options: SwarmOptions) -> Result<Swarm<Behaviour>, SwarmError> {
     let SwarmOptions {
         keypair,
         agent,
@@ -81,26 +99,17 @@ pub(crate) async fn build(options: SwarmOptions) -> Result<Swarm<Behaviour>, Swa
         limits: connection_limits::Behaviour::new(limits),
         pubsub: Pubsub::new(pubsub),
         identify: identify::Behaviour::new(identify),
-        ping: ping::Behaviour::default(),
+        ping: ping::Behaviour::new(
+            ping::Config::new()
+                .with_interval(PING_INTERVAL)
+                .with_timeout(PING_TIMEOUT),
+        ),
         metadata: metadata::behaviour(),
     };
-    let swarm = libp2p::SwarmBuilder::with_existing_identity(keypair)
-        .with_tokio()
-        .with_tcp(
-            tcp::Config::default().nodelay(true),
-            noise::Config::new,
-            (yamux::Config::default, libp2p_mplex::Config::default),
-        )?
-        .with_dns()?
-        .with_websocket(
-            noise::Config::new,
-            (yamux::Config::default, libp2p_mplex::Config::default),
-        )
-        .await
-        .map_err(|error| SwarmError::WebSocket(error.to_string()))?
-        .with_behaviour(|_| behaviour)
-        .unwrap_or_else(|never| match never {})
-        .with_swarm_config(|config| config.with_idle_connection_timeout(IDLE_TIMEOUT))
-        .build();
-    Ok(swarm)
+    let transport = transport::build(&keypair, HANDSHAKE_TIMEOUT)?;
+    let config = libp2p::swarm::Config::with_tokio_executor()
+        .with_idle_connection_timeout(IDLE_TIMEOUT)
+        .with_max_negotiating_inbound_streams(NEGOTIATING_STREAMS_MAX);
+    let peer_id = keypair.public().to_peer_id();
+    Ok(Swarm::new(transport, behaviour, peer_id, config))
 }

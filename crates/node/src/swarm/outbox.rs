@@ -1,10 +1,12 @@
 //! What the driver and a connection share: the frames that wait, and whether to read on.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Waker};
 
 use bytes::{Bytes, BytesMut};
+use libp2p::swarm::ConnectionId;
 use undertone_gossip::{Overflow, QueueLimits, QueuedFrame, SendHandle, SendQueue};
 
 /// Small frames are gathered up to this many bytes into one write: one header, one cipher call.
@@ -17,10 +19,13 @@ const STARTED_MAX: usize = 4096;
 struct Inner {
     queue: SendQueue,
     started: Vec<SendHandle>,
-    writer: Option<Waker>,
+    carrier: Option<ConnectionId>,
+    /// Writers of all connections that wait, to be woken when there is something for them.
+    writers: BTreeMap<ConnectionId, Waker>,
 }
 
-/// The outbound queue of one connection. The driver pushes, the task that writes takes.
+/// The outbound queue of one peer. The driver pushes; of the tasks that write to the peer's connections,
+/// the one of the carrier takes.
 #[derive(Clone, Debug)]
 pub(crate) struct Outbox(Arc<Mutex<Inner>>);
 
@@ -40,10 +45,7 @@ impl Outbox {
     pub(crate) fn push(&self, frame: QueuedFrame) -> Result<(), Overflow> {
         let mut inner = self.lock();
         inner.queue.push(frame)?;
-        if let Some(writer) = inner.writer.take() {
-            drop(inner);
-            writer.wake();
-        }
+        inner.wake_carrier();
         Ok(())
     }
 
@@ -56,11 +58,37 @@ impl Outbox {
         std::mem::take(&mut self.lock().started)
     }
 
-    /// Bytes to write next: one large frame, or several small ones.
-    pub(crate) fn next(&self, cx: &mut Context<'_>) -> Option<Bytes> {
+    /// The connection whose writer takes the frames.
+    pub(crate) fn carrier(&self) -> Option<ConnectionId> {
+        self.lock().carrier
+    }
+
+    /// Has another connection carry the frames. The writer of the former one ends the frame that it has
+    /// begun and takes no more.
+    pub(crate) fn set_carrier(&self, carrier: Option<ConnectionId>) {
         let mut inner = self.lock();
-        let Some(first) = inner.take() else {
-            inner.writer = Some(cx.waker().clone());
+        inner.carrier = carrier;
+        inner.wake_carrier();
+    }
+
+    /// A connection is gone: its writer is not woken any more.
+    pub(crate) fn detach(&self, connection: ConnectionId) {
+        self.lock().writers.remove(&connection);
+    }
+
+    /// A new session with the peer begins: messages that wait still reach it, control does not.
+    pub(crate) fn drop_control(&self) {
+        self.lock().queue.drop_control();
+    }
+
+    /// Bytes that a connection has to write next: one large frame, or several small ones. `None` while
+    /// there are none or another connection carries them.
+    pub(crate) fn next(&self, connection: ConnectionId, cx: &mut Context<'_>) -> Option<Bytes> {
+        let mut inner = self.lock();
+        let carries = inner.carrier == Some(connection);
+        let first = if carries { inner.take() } else { None };
+        let Some(first) = first else {
+            inner.writers.insert(connection, cx.waker().clone());
             return None;
         };
         // A large frame is written as it is: copying it would cost more than a header.
@@ -81,6 +109,13 @@ impl Outbox {
 }
 
 impl Inner {
+    fn wake_carrier(&mut self) {
+        let carrier = self.carrier;
+        if let Some(writer) = carrier.and_then(|carrier| self.writers.remove(&carrier)) {
+            writer.wake();
+        }
+    }
+
     fn take(&mut self) -> Option<Bytes> {
         let frame = self.queue.pop()?;
         if self.started.len() < STARTED_MAX {

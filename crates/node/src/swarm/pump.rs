@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use libp2p::PeerId;
-use libp2p::swarm::Stream;
+use libp2p::swarm::{ConnectionId, Stream};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -68,11 +68,11 @@ pub(crate) async fn read(
     }
 }
 
-/// Writes what the outbox holds until the stream fails.
-pub(crate) async fn write(stream: Stream, outbox: Outbox) -> io::Error {
+/// Writes what the outbox has for a connection until the stream fails.
+pub(crate) async fn write(stream: Stream, outbox: Outbox, connection: ConnectionId) -> io::Error {
     let mut writer = FrameWriter::new(stream);
     poll_fn(
-        |cx| match ready!(writer.poll_write(cx, |cx| outbox.next(cx))) {
+        |cx| match ready!(writer.poll_write(cx, |cx| outbox.next(connection, cx))) {
             Ok(never) => match never {},
             Err(error) => Poll::Ready(error),
         },

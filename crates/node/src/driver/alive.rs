@@ -1,0 +1,51 @@
+//! Connections that have died without a word.
+
+use std::io;
+
+use libp2p::ping::{self, Failure};
+
+use super::event_loop::EventLoop;
+
+impl EventLoop {
+    /// Closes a connection whose peer no longer answers. One that resets the stream of pings or does not
+    /// know the protocol is alive.
+    pub(crate) fn on_ping(&mut self, event: ping::Event) {
+        let Err(failure) = event.result else {
+            return;
+        };
+        let peer = event.peer;
+        if is_silence(&failure) {
+            tracing::info!(%peer, "closing a connection whose peer no longer answers");
+            self.swarm.close_connection(event.connection);
+        } else {
+            tracing::debug!(%peer, %failure, "ping failed");
+        }
+    }
+}
+
+fn is_silence(failure: &Failure) -> bool {
+    match failure {
+        Failure::Timeout => true,
+        // The stream of a second attempt could not even be agreed on.
+        Failure::Other { error } => error
+            .downcast_ref::<io::Error>()
+            .is_some_and(|error| error.kind() == io::ErrorKind::TimedOut),
+        Failure::Unsupported => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_peer_that_says_nothing_is_silent() {
+        let other = |kind| Failure::Other {
+            error: Box::new(io::Error::from(kind)),
+        };
+        assert!(is_silence(&Failure::Timeout));
+        assert!(is_silence(&other(io::ErrorKind::TimedOut)));
+        assert!(!is_silence(&other(io::ErrorKind::UnexpectedEof)));
+        assert!(!is_silence(&Failure::Unsupported));
+    }
+}

@@ -1,0 +1,209 @@
+//! The connections to one peer: which of them carries the frames to it, and when its session is new.
+//!
+//! The newest connection carries as soon as the peer has accepted a stream on it: an older one may have
+//! died without a word. Who dials a second time has lost its first connection, and with it all that it
+//! knew of this node: that is another session. Two nodes that dial each other at the same moment have two
+//! connections and one session.
+
+use libp2p::core::ConnectedPoint;
+use libp2p::swarm::{ConnectionId, StreamProtocol};
+
+/// A thing to do, in the order in which it is to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// A session begins on this connection.
+    Opened(ConnectionId),
+    /// Frames of the session go over another stream, which is on this connection.
+    Renewed(ConnectionId),
+    /// The session has ended.
+    Closed,
+    /// Tell the connection to read frames.
+    Read(ConnectionId),
+    /// Tell the connection whether to open a stream to the peer.
+    Write(ConnectionId, bool),
+    /// Close the connection.
+    Close(ConnectionId),
+}
+
+/// What is known of a connection.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    id: ConnectionId,
+    pub(crate) endpoint: ConnectedPoint,
+    /// The one that was agreed on last.
+    pub(crate) protocol: Option<StreamProtocol>,
+    /// The peer has opened a stream.
+    heard: bool,
+    /// The peer has accepted a stream that is still open.
+    writable: bool,
+    /// It was told to open one.
+    may_write: bool,
+    /// The peer accepts none.
+    unsupported: bool,
+}
+
+/// The connections to one peer, oldest first.
+#[derive(Debug, Default)]
+pub(crate) struct Session {
+    connections: Vec<Connection>,
+    carrier: Option<ConnectionId>,
+    opened: bool,
+    /// Whether some connection has carried frames in this session.
+    written: bool,
+}
+
+impl Session {
+    /// The connection that carries frames to the peer.
+    pub(crate) fn carrier(&self) -> Option<ConnectionId> {
+        self.carrier
+    }
+
+    pub(crate) fn connection(&self, id: ConnectionId) -> Option<&Connection> {
+        self.connections.iter().find(|known| known.id == id)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.connections.is_empty()
+    }
+
+    fn get_mut(&mut self, id: ConnectionId) -> Option<&mut Connection> {
+        self.connections.iter_mut().find(|known| known.id == id)
+    }
+
+    pub(crate) fn established(&mut self, id: ConnectionId, endpoint: ConnectedPoint) -> Vec<Step> {
+        self.connections.push(Connection {
+            id,
+            endpoint,
+            protocol: None,
+            heard: false,
+            writable: false,
+            may_write: false,
+            unsupported: false,
+        });
+        self.choose_writer()
+    }
+
+    /// The peer has opened a stream.
+    pub(crate) fn heard(&mut self, id: ConnectionId, protocol: StreamProtocol) -> Vec<Step> {
+        let Some(connection) = self.get_mut(id) else {
+            return Vec::new();
+        };
+        connection.protocol = Some(protocol);
+        let again = std::mem::replace(&mut connection.heard, true);
+        if !std::mem::replace(&mut self.opened, true) {
+            return vec![Step::Opened(id), Step::Read(id)];
+        }
+        if again {
+            return vec![Step::Renewed(id)];
+        }
+        let mut steps = self.replace_session(id);
+        steps.push(Step::Read(id));
+        steps
+    }
+
+    /// Ends the session if the peer has dialled again.
+    fn replace_session(&mut self, newer: ConnectionId) -> Vec<Step> {
+        let dialled_by_peer = |known: &Connection| known.endpoint.is_listener() && known.heard;
+        if !self.connection(newer).is_some_and(dialled_by_peer) {
+            return Vec::new();
+        }
+        let older: Vec<_> = self
+            .connections
+            .iter()
+            .take_while(|known| known.id != newer)
+            .filter(|known| dialled_by_peer(known))
+            .map(|known| known.id)
+            .collect();
+        if older.is_empty() {
+            return Vec::new();
+        }
+        self.connections.retain(|known| !older.contains(&known.id));
+        let mut steps: Vec<_> = older.into_iter().map(Step::Close).collect();
+        self.written = false;
+        steps.extend(self.choose_writer());
+        steps.extend([Step::Closed, Step::Opened(newer)]);
+        steps.extend(self.choose_carrier());
+        steps
+    }
+
+    /// The peer has accepted a stream.
+    pub(crate) fn writable(&mut self, id: ConnectionId, protocol: StreamProtocol) -> Vec<Step> {
+        let Some(connection) = self.get_mut(id) else {
+            return Vec::new();
+        };
+        connection.protocol = Some(protocol);
+        connection.writable = true;
+        let mut steps = Vec::new();
+        if !std::mem::replace(&mut self.opened, true) {
+            steps.extend([Step::Opened(id), Step::Read(id)]);
+        }
+        steps.extend(self.choose_carrier());
+        steps
+    }
+
+    /// The stream to the peer is gone.
+    pub(crate) fn unwritable(&mut self, id: ConnectionId) -> Option<Step> {
+        if let Some(connection) = self.get_mut(id) {
+            connection.writable = false;
+        }
+        self.choose_carrier()
+    }
+
+    /// The peer accepts no stream on this connection.
+    pub(crate) fn unsupported(&mut self, id: ConnectionId) -> Vec<Step> {
+        if let Some(connection) = self.get_mut(id) {
+            connection.unsupported = true;
+        }
+        self.choose_writer()
+    }
+
+    pub(crate) fn closed(&mut self, id: ConnectionId) -> Vec<Step> {
+        let before = self.connections.len();
+        self.connections.retain(|known| known.id != id);
+        if self.connections.len() == before {
+            return Vec::new();
+        }
+        if self.connections.is_empty() {
+            self.carrier = None;
+            let ended = self.opened.then_some(Step::Closed);
+            return ended.into_iter().collect();
+        }
+        let mut steps = self.choose_writer();
+        steps.extend(self.choose_carrier());
+        steps
+    }
+
+    /// Only the newest connection opens streams to the peer: some implementations allow one stream per
+    /// peer and reset the older one.
+    fn choose_writer(&mut self) -> Vec<Step> {
+        let usable = self.connections.iter().rev();
+        let newest = usable
+            .filter(|known| !known.unsupported)
+            .map(|known| known.id)
+            .next();
+        let mut steps = Vec::new();
+        for known in &mut self.connections {
+            let may_write = Some(known.id) == newest;
+            if known.may_write != may_write {
+                known.may_write = may_write;
+                steps.push(Step::Write(known.id, may_write));
+            }
+        }
+        steps
+    }
+
+    fn choose_carrier(&mut self) -> Option<Step> {
+        let writable = self.connections.iter().rev().find(|known| known.writable);
+        let carrier = writable.map(|known| known.id);
+        if self.carrier == carrier {
+            return None;
+        }
+        self.carrier = carrier;
+        let id = carrier?;
+        let renewed = std::mem::replace(&mut self.written, true);
+        renewed.then_some(Step::Renewed(id))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,77 @@
+//! The transports: TCP and WebSocket, noise, and streams by yamux or mplex.
+
+use std::io;
+use std::time::Duration;
+
+use libp2p::core::muxing::StreamMuxerBox;
+use libp2p::core::transport::timeout::TransportTimeout;
+use libp2p::core::transport::{Boxed, OrTransport};
+use libp2p::core::upgrade::{SelectUpgrade, Version};
+use libp2p::identity::Keypair;
+use libp2p::{PeerId, Transport, dns, noise, tcp, websocket};
+
+use super::SwarmError;
+use super::closing::Closing;
+use super::yamux::YamuxUpgrade;
+
+/// How long dialling may take, from the name of a host to the first stream.
+const DIAL_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The kernel gives a connection up whose peer has not acknowledged what it was sent for so long. A ping
+/// every few seconds sees to it that something always is on its way.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const UNACKNOWLEDGED_MAX: Duration = Duration::from_secs(20);
+
+/// Longest WebSocket message, bytes. Implementations put one noise message of at most 64 KiB into each.
+const WEBSOCKET_MESSAGE_BYTES_MAX: usize = 1 << 20;
+
+/// Streams of one mplex connection, which has no flow control for each of them.
+const MPLEX_STREAMS_MAX: usize = 12;
+
+/// Frames that wait in a stream of mplex before the connection is read no more. A frame has up to 1 MiB.
+const MPLEX_BUFFERED_FRAMES_MAX: usize = 2;
+
+/// Everything from the socket to the streams. A handshake that a peer began ends after `handshake_timeout`.
+pub(crate) fn build(
+    keypair: &Keypair,
+    handshake_timeout: Duration,
+) -> Result<Boxed<(PeerId, StreamMuxerBox)>, SwarmError> {
+    let plain = dns::tokio::Transport::system(sockets())?;
+    let mut websocket = websocket::Config::new(dns::tokio::Transport::system(sockets())?);
+    websocket.set_max_data_size(WEBSOCKET_MESSAGE_BYTES_MAX);
+    let mut mplex = libp2p_mplex::Config::default();
+    mplex
+        .set_max_num_streams(MPLEX_STREAMS_MAX)
+        .set_max_buffer_size(MPLEX_BUFFERED_FRAMES_MAX);
+    let upgraded = OrTransport::new(websocket, plain)
+        .upgrade(Version::V1Lazy)
+        .authenticate(noise::Config::new(keypair)?)
+        .multiplex(SelectUpgrade::new(YamuxUpgrade::default(), mplex))
+        .map(|(peer, muxer), _| (peer, StreamMuxerBox::new(Closing::new(muxer))));
+    let dialled = TransportTimeout::with_outgoing_timeout(upgraded, DIAL_TIMEOUT);
+    Ok(TransportTimeout::with_ingoing_timeout(dialled, handshake_timeout).boxed())
+}
+
+/// TCP whose sockets notice that a peer has gone without a word.
+fn sockets()
+-> impl Transport<Output = tcp::tokio::TcpStream, Error = io::Error, Dial: Send, ListenerUpgrade: Send>
++ Send
++ Unpin
++ 'static {
+    tcp::tokio::Transport::new(tcp::Config::default().nodelay(true)).map(|stream, _| {
+        bound_silence(&stream);
+        stream
+    })
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn bound_silence(stream: &tcp::tokio::TcpStream) {
+    let millis = u32::try_from(UNACKNOWLEDGED_MAX.as_millis()).expect("some seconds");
+    if let Err(error) = rustix::net::sockopt::set_tcp_user_timeout(&stream.0, millis) {
+        // Pings find a dead peer too, a few seconds later.
+        tracing::debug!(%error, "cannot set TCP_USER_TIMEOUT");
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn bound_silence(_: &tcp::tokio::TcpStream) {}

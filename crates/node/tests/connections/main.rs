@@ -1,0 +1,5 @@
+//! Connections of real nodes over loopback: those that die, those that are too many.
+
+mod proxy;
+mod reconnect;
+mod support;

@@ -1,0 +1,79 @@
+//! Connections that die without a word, and peers that come back before anybody has noticed.
+
+use std::time::{Duration, Instant};
+
+use undertone_message::WakuMessage;
+use undertone_node::Keypair;
+
+use super::proxy::Proxy;
+use super::support::{Node, topic, until_heard};
+
+/// Shorter than any connection takes to be found dead, so that what arrives came over a new one.
+const BEFORE_DEAD: Duration = Duration::from_secs(12);
+
+/// A dead connection is closed after 26 s; the rest is for a machine that is busy.
+const DEAD: Duration = Duration::from_secs(45);
+
+async fn messages_flow(one: &Node, other: &Node) {
+    let there = until_heard(one, other, BEFORE_DEAD).await;
+    let back = until_heard(other, one, BEFORE_DEAD).await;
+    println!("a message after {there:?}, one back after {back:?}");
+}
+
+/// Wi-Fi changes, or a NAT forgets: the client knows, the server does not.
+#[tokio::test]
+async fn a_client_that_dials_again_is_heard_while_its_dead_connection_is_held() {
+    let server = Node::start(Keypair::generate_secp256k1(), Vec::new()).await;
+    let proxy = Proxy::to(server.address()).await;
+    let client = Node::start(Keypair::generate_secp256k1(), vec![proxy.address.clone()]).await;
+    server.until_in_mesh().await;
+    client.until_in_mesh().await;
+    messages_flow(&client, &server).await;
+    proxy.forget();
+    messages_flow(&client, &server).await;
+    proxy.end_silent();
+    messages_flow(&client, &server).await;
+    client.stop().await;
+    server.stop().await;
+}
+
+/// Suspended and woken elsewhere: the server had dialled the client, which now dials the server.
+#[tokio::test]
+async fn a_client_that_was_dialled_and_dials_itself_is_heard_while_its_dead_connection_is_held() {
+    let keypair = Keypair::generate_secp256k1();
+    let before = Node::start(keypair.clone(), Vec::new()).await;
+    let proxy = Proxy::to(before.address()).await;
+    let server = Node::start(Keypair::generate_secp256k1(), vec![proxy.address.clone()]).await;
+    server.until_in_mesh().await;
+    messages_flow(&before, &server).await;
+    proxy.silence();
+    before.stop().await;
+    let client = Node::start(keypair, vec![server.address().clone()]).await;
+    messages_flow(&client, &server).await;
+    proxy.end_silent();
+    messages_flow(&client, &server).await;
+    client.stop().await;
+    server.stop().await;
+}
+
+/// What waits to be sent, and what the kernel has taken, must not keep the connection either.
+#[tokio::test]
+async fn a_connection_that_fell_silent_is_given_up_by_both_sides() {
+    let mut server = Node::start(Keypair::generate_secp256k1(), Vec::new()).await;
+    let proxy = Proxy::to(server.address()).await;
+    let mut client = Node::start(Keypair::generate_secp256k1(), vec![proxy.address.clone()]).await;
+    server.until_in_mesh().await;
+    proxy.silence();
+    let since = Instant::now();
+    for n in 0..60 {
+        let message = WakuMessage::new(vec![n; 140_000], "/test/1/a/proto");
+        let published = server.running.handle.publish(topic(), message).await;
+        published.expect("the server still counts on its peer");
+    }
+    server.until_peer_is_gone().await;
+    client.until_peer_is_gone().await;
+    println!("given up after {:?}", since.elapsed());
+    assert!(since.elapsed() < DEAD, "after {:?}", since.elapsed());
+    client.stop().await;
+    server.stop().await;
+}

@@ -1,0 +1,132 @@
+//! Nodes without RLN that tell what happens to them.
+
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc;
+use undertone_message::{NetworkPreset, PubsubTopic, Shard, WakuMessage};
+use undertone_node::driver::{NodeEvent, NodeOptions, RunningNode, TimedEvent, start};
+use undertone_node::handle::Delivery;
+use undertone_node::{Keypair, Multiaddr};
+use undertone_relay::RelayConfig;
+
+/// Guards against hangs only.
+pub(crate) const HANG: Duration = Duration::from_secs(60);
+
+/// How often something is tried again.
+const RETRY: Duration = Duration::from_millis(250);
+
+pub(crate) fn topic() -> PubsubTopic {
+    PubsubTopic::Static(Shard::new(66, 0).expect("shard 0 exists"))
+}
+
+/// A node and what it says.
+pub(crate) struct Node {
+    pub(crate) running: RunningNode,
+    events: mpsc::UnboundedReceiver<TimedEvent>,
+}
+
+impl Node {
+    pub(crate) async fn start(keypair: Keypair, static_peers: Vec<Multiaddr>) -> Self {
+        let preset = NetworkPreset::by_name("local").expect("a known network");
+        let relay = RelayConfig {
+            cluster_id: 66,
+            rln: None,
+            ..RelayConfig::for_network(&preset)
+        };
+        let (sender, events) = mpsc::unbounded_channel();
+        let options = NodeOptions {
+            keypair,
+            listen: vec!["/ip4/127.0.0.1/tcp/0".parse().expect("a constant")],
+            relay,
+            network: "local",
+            protocols: vec!["/vac/waku/relay/2.0.0".to_owned()],
+            topics: vec![topic()],
+            static_peers,
+            max_connections: 10,
+            clock_ahead_ns: 0,
+            rln: None,
+            events: Some(sender),
+        };
+        let running = start(options).await.expect("loopback is there");
+        Self { running, events }
+    }
+
+    pub(crate) fn address(&self) -> &Multiaddr {
+        &self.running.addresses[0]
+    }
+
+    pub(crate) async fn stop(self) {
+        self.running.stop().await;
+    }
+
+    /// Waits until some peer is in the mesh.
+    pub(crate) async fn until_in_mesh(&self) {
+        let wait = async {
+            loop {
+                let peers = self.running.handle.peers().await.expect("the node runs");
+                if peers.iter().any(|peer| !peer.in_mesh.is_empty()) {
+                    return;
+                }
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::time::timeout(HANG, wait)
+            .await
+            .expect("the mesh forms");
+    }
+
+    /// Waits until the node says that it has lost a peer.
+    pub(crate) async fn until_peer_is_gone(&mut self) {
+        let wait = async {
+            loop {
+                let event = self.events.recv().await.expect("the node runs");
+                if matches!(event.event, NodeEvent::PeerDisconnected { .. }) {
+                    return;
+                }
+            }
+        };
+        tokio::time::timeout(HANG, wait)
+            .await
+            .expect("the peer is given up");
+    }
+}
+
+/// Publishes at one node until the other has heard a message; returns after how long.
+pub(crate) async fn until_heard(from: &Node, to: &Node, deadline: Duration) -> Duration {
+    let mut heard = to.running.handle.messages(64);
+    let since = Instant::now();
+    let wait = async {
+        for n in 0_u64.. {
+            let message = WakuMessage::new(n.to_be_bytes().to_vec(), "/test/1/a/proto");
+            let message = WakuMessage {
+                timestamp: Some(now_ns()),
+                ..message
+            };
+            // There may be nobody to publish to yet.
+            let _ = from.running.handle.publish(topic(), message).await;
+            match tokio::time::timeout(RETRY, from_peer(&mut heard)).await {
+                Ok(()) => return,
+                Err(_) => continue,
+            }
+        }
+    };
+    tokio::time::timeout(deadline, wait)
+        .await
+        .expect("a message arrives");
+    since.elapsed()
+}
+
+/// Waits for a message that came over the network.
+async fn from_peer(heard: &mut mpsc::Receiver<Delivery>) {
+    loop {
+        let delivery = heard.recv().await.expect("the node runs");
+        if delivery.from.is_some() {
+            return;
+        }
+    }
+}
+
+fn now_ns() -> i64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    i64::try_from(now.expect("after 1970").as_nanos()).expect("before 2262")
+}
