@@ -33,6 +33,11 @@ impl Arriving {
         under_way.map(|(_, until)| until).max()
     }
 
+    /// Whether a long frame is coming from the peer.
+    pub(crate) fn is_from(&self, peer: PeerIx) -> bool {
+        self.0.contains_key(&peer)
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }

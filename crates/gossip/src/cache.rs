@@ -23,6 +23,8 @@ pub(crate) struct Cache {
     messages: IdMap<Cached>,
     /// Newest window in front.
     windows: VecDeque<VecDeque<(MessageId, TopicIx)>>,
+    /// The longest frame put into each window, bytes.
+    longest: VecDeque<usize>,
     history_length: usize,
     history_gossip: usize,
     bytes: usize,
@@ -34,6 +36,7 @@ impl Cache {
         Self {
             messages: IdMap::new(rng),
             windows: VecDeque::from([VecDeque::new()]),
+            longest: VecDeque::from([0]),
             history_length: length,
             history_gossip: gossip,
             bytes: 0,
@@ -44,6 +47,9 @@ impl Cache {
     /// Adds a message; the oldest ones make room.
     pub(crate) fn put(&mut self, id: MessageId, topic: TopicIx, frame: Bytes) {
         self.bytes += frame.len();
+        if let Some(longest) = self.longest.front_mut() {
+            *longest = frame.len().max(*longest);
+        }
         if let Some(old) = self.messages.insert(
             id,
             Cached {
@@ -90,6 +96,8 @@ impl Cache {
     /// A heartbeat has passed.
     pub(crate) fn shift(&mut self) {
         self.windows.push_front(VecDeque::new());
+        self.longest.push_front(0);
+        self.longest.truncate(self.history_length.max(1));
         while self.windows.len() > self.history_length.max(1) {
             for (id, _) in self.windows.pop_back().into_iter().flatten() {
                 self.remove(&id);
@@ -110,6 +118,15 @@ impl Cache {
         if let Some(message) = self.messages.remove(id) {
             self.bytes -= message.frame.len();
         }
+    }
+
+    /// The longest frame of the windows that are kept, bytes; `None` when there was none.
+    pub(crate) fn longest_bytes(&self) -> Option<usize> {
+        self.longest
+            .iter()
+            .copied()
+            .max()
+            .filter(|longest| *longest > 0)
     }
 
     pub(crate) fn bytes(&self) -> usize {

@@ -120,12 +120,19 @@ pub struct Config {
     pub opportunistic_graft_peers: usize,
     /// Time after which another peer is asked for what one has not delivered.
     pub iwant_give_up: Duration,
+    /// The same for a peer that has not delivered when it was asked before.
+    pub iwant_give_up_dubious: Duration,
     /// Time in which an asked-for message must arrive.
     pub iwant_followup: Duration,
     /// Times the same message is sent to the same peer on request.
     pub gossip_retransmissions: u8,
     /// Peers asked for the same message at the same time; others that have it come next.
     pub iwant_in_flight_max: usize,
+    /// The same after peers that never delivered anything have left requests for it unanswered.
+    pub iwant_in_flight_retry_max: usize,
+    /// Requests that a peer must leave unanswered, one after the other, before they are an offence (P7).
+    /// Fewer are an accident: a stream was reset, an answer was too long for the peer's queue.
+    pub broken_promises_habit: u32,
     /// Data longer than this is announced by IDONTWANT, bytes; `usize::MAX` turns it off.
     pub idontwant_threshold_bytes: usize,
     /// Heartbeats for which an IDONTWANT is honoured.
@@ -176,9 +183,12 @@ impl Config {
             opportunistic_graft_heartbeats: 60,
             opportunistic_graft_peers: 2,
             iwant_give_up: Duration::from_secs(1),
+            iwant_give_up_dubious: Duration::from_millis(300),
             iwant_followup: Duration::from_secs(3),
             gossip_retransmissions: 3,
             iwant_in_flight_max: 1,
+            iwant_in_flight_retry_max: 3,
+            broken_promises_habit: 8,
             idontwant_threshold_bytes: 512,
             idontwant_ttl_heartbeats: 6,
             peer_exchange: false,

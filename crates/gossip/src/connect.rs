@@ -44,10 +44,11 @@ impl Router {
             self.release_topic(ix);
         }
         self.paced.forget(peer);
+        self.promises.forget(peer);
         self.arrived(peer);
         self.scores.disconnected(peer, self.now);
-        // Promises, and verdicts on what it sent, may still be charged to the index.
-        let charged = self.config.seen_ttl.max(self.config.iwant_followup);
+        // Verdicts on what it sent may still be charged to the index.
+        let charged = self.config.seen_ttl;
         self.departed.insert(peer, self.now.after(charged));
         while self.departed.len() > self.config.limits.retained_peers_max {
             self.forget_longest_departed();

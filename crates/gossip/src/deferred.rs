@@ -1,20 +1,22 @@
 //! Ids that peers have and we lack, left alone for a while: the copy may be under way.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::time::Duration;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::peers::PeerState;
-use crate::promises::Asking;
-use crate::router::Router;
 use crate::time::Time;
 use crate::types::{MessageId, PeerIx};
 
-/// Peers remembered as having a message.
-const HOLDERS_MAX: usize = 8;
+/// A peer that announced a message.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Holder {
+    pub(crate) peer: PeerIx,
+    /// Time of its last announcement.
+    pub(crate) heard_at: Time,
+}
 
 #[derive(Debug)]
 struct Lacking {
-    holders: VecDeque<PeerIx>,
+    /// Peers that have the message, in the order in which they first said so.
+    holders: Vec<Holder>,
     due: Time,
     /// From when on it is asked for whatever is coming in.
     patient_until: Time,
@@ -27,7 +29,8 @@ pub(crate) struct Deferred {
     due: BTreeSet<(Time, MessageId)>,
     /// Those that would be asked for now if nothing were coming in.
     held: BTreeSet<MessageId>,
-    max: usize,
+    ids_max: usize,
+    holders_max: usize,
 }
 
 /// When to ask for an id.
@@ -39,29 +42,53 @@ pub(crate) struct When {
     pub(crate) patient_until: Time,
 }
 
+impl When {
+    /// The same, or `due` if that is sooner.
+    pub(crate) fn or_sooner(self, due: Option<Time>) -> Self {
+        let due = due.map_or(self.due, |due| due.min(self.due));
+        Self { due, ..self }
+    }
+}
+
 impl Deferred {
-    pub(crate) fn new(max: usize) -> Self {
+    pub(crate) fn new(ids_max: usize, holders_max: usize) -> Self {
         Self {
             lacking: BTreeMap::new(),
             due: BTreeSet::new(),
             held: BTreeSet::new(),
-            max,
+            ids_max,
+            holders_max,
         }
     }
 
-    /// `peer` has what we lack; ask then, unless it is decided already when to.
-    pub(crate) fn add(&mut self, id: MessageId, peer: PeerIx, when: When) {
+    /// `holder` has what we lack; ask then, or sooner if that was decided already. Where too many have it,
+    /// one that is worse than the new one, by `is_worse`, is forgotten.
+    pub(crate) fn add(
+        &mut self,
+        id: MessageId,
+        holder: Holder,
+        when: When,
+        is_worse: impl Fn(PeerIx, PeerIx) -> bool,
+    ) {
         if let Some(lacking) = self.lacking.get_mut(&id) {
-            if lacking.holders.len() < HOLDERS_MAX && !lacking.holders.contains(&peer) {
-                lacking.holders.push_back(peer);
+            let holders = &mut lacking.holders;
+            if let Some(known) = holders.iter_mut().find(|h| h.peer == holder.peer) {
+                known.heard_at = known.heard_at.max(holder.heard_at);
+            } else if holders.len() < self.holders_max {
+                holders.push(holder);
+            } else if let Some(worse) = holders.iter_mut().find(|h| is_worse(h.peer, holder.peer)) {
+                *worse = holder;
+            }
+            if when.due < lacking.due && !self.held.contains(&id) {
+                self.put_off(id, when.due);
             }
             return;
         }
         // What is not noted is advertised again at the next heartbeat.
-        if self.lacking.len() < self.max {
+        if self.lacking.len() < self.ids_max {
             let When { due, patient_until } = when;
             let lacking = Lacking {
-                holders: VecDeque::from([peer]),
+                holders: vec![holder],
                 due,
                 patient_until,
             };
@@ -84,7 +111,7 @@ impl Deferred {
     }
 
     /// Takes an id that is due, and who has it.
-    fn take_due(&mut self, now: Time) -> Option<(MessageId, VecDeque<PeerIx>)> {
+    pub(crate) fn take_due(&mut self, now: Time) -> Option<(MessageId, Vec<Holder>)> {
         let (due, id) = *self.due.first()?;
         if due > now {
             return None;
@@ -97,7 +124,7 @@ impl Deferred {
 
     /// Puts off what is due until something has come in, `until` at the latest, and no longer than
     /// there is patience.
-    fn hold(&mut self, now: Time, until: Time) {
+    pub(crate) fn hold(&mut self, now: Time, until: Time) {
         let due = self.due.iter().take_while(|(due, _)| *due <= now);
         let due: Vec<_> = due.map(|(_, id)| *id).collect();
         for id in due {
@@ -131,69 +158,5 @@ impl Deferred {
 
     pub(crate) fn len(&self) -> usize {
         self.lacking.len()
-    }
-}
-
-impl Router {
-    /// In `delay`, if nothing is coming in by then.
-    pub(crate) fn ask_in(&self, delay: Duration) -> When {
-        let due = self.now.after(delay);
-        let patient_until = due.after(self.config.large.transfer_wait);
-        When { due, patient_until }
-    }
-
-    /// Asks for what did not come by itself: one holder now, the next after a while.
-    pub(crate) fn ask_due(&mut self) {
-        let arriving_until = self.arriving_until();
-        if let Some(until) = arriving_until {
-            self.deferred.hold(self.now, until);
-        }
-        let in_flight = self.asking();
-        let retry = self.ask_in(self.config.large.iwant_retry);
-        let mut asking: BTreeMap<PeerIx, Vec<MessageId>> = BTreeMap::new();
-        while let Some((id, mut holders)) = self.deferred.take_due(self.now) {
-            let room = self.promises.room() > asking.values().map(Vec::len).sum();
-            // Until a request under way has ended, those who could be asked next are kept.
-            let now = room && !self.promises.is_asked(&id, in_flight);
-            let mut used_up = Vec::new();
-            while now && let Some(peer) = holders.pop_front() {
-                if !self.is_heard(peer) || !self.promises.may_ask(&id, peer, in_flight) {
-                    continue;
-                }
-                let asked = asking.entry(peer).or_default();
-                if self.has_budget(peer, asked.len()) {
-                    asked.push(id);
-                    break;
-                }
-                used_up.push(peer);
-            }
-            for peer in holders.into_iter().chain(used_up) {
-                self.deferred.add(id, peer, retry);
-            }
-        }
-        for (peer, ids) in asking {
-            if arriving_until.is_some() {
-                self.stats.asked_impatiently += ids.len() as u64;
-            }
-            self.ask(peer, &ids);
-        }
-    }
-
-    pub(crate) fn asking(&self) -> Asking {
-        Asking {
-            now: self.now,
-            in_flight_max: self.config.iwant_in_flight_max,
-        }
-    }
-
-    fn is_heard(&self, peer: PeerIx) -> bool {
-        self.peers.get(peer).is_some() && self.scores.score(peer) >= self.config.thresholds.gossip
-    }
-
-    /// Whether one more id may be asked of the peer, `asking` not being counted yet.
-    fn has_budget(&self, peer: PeerIx, asking: usize) -> bool {
-        let max = self.config.limits.iwant_ids_per_heartbeat_max;
-        let used = |state: &PeerState| state.used.iwant_ids + asking;
-        self.peers.get(peer).is_some_and(|state| used(state) < max)
     }
 }

@@ -63,11 +63,18 @@ pub enum Malformed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PeerMisbehaved {
-    /// It advertised ids and did not deliver them when asked.
+    /// It advertised ids and did not deliver them when asked, again and again
+    /// ([`Config::broken_promises_habit`](crate::Config::broken_promises_habit)).
     #[error("broke {count} promises to deliver advertised messages")]
     BrokenPromises {
-        /// How many.
+        /// Promises broken since the last heartbeat; one offence together.
         count: u32,
+    },
+    /// It sent many frames with nothing in them.
+    #[error("sent {count} empty frames since the last heartbeat")]
+    EmptyFrames {
+        /// How many.
+        count: usize,
     },
     /// It grafted although it had been told to stay away.
     #[error("grafted during backoff (flood: {flood})")]
@@ -105,9 +112,10 @@ impl PeerMisbehaved {
     /// The price.
     pub fn penalty(&self) -> Penalty {
         match self {
-            Self::BrokenPromises { count } => Penalty::Behaviour(*count),
+            Self::BrokenPromises { .. } | Self::EmptyFrames { .. } | Self::Malformed(_) => {
+                Penalty::Behaviour(1)
+            }
             Self::GraftDuringBackoff { flood } => Penalty::Behaviour(1 + u32::from(*flood)),
-            Self::Malformed(_) => Penalty::Behaviour(1),
             Self::InvalidMessage { .. } | Self::SignedMessage { .. } => Penalty::InvalidMessage,
         }
     }

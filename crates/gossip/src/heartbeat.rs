@@ -1,7 +1,6 @@
 //! The heartbeat: upkeep of budgets, promises, meshes, gossip and caches, in go-libp2p-pubsub's
 //! order.
 
-use crate::error::PeerMisbehaved;
 use crate::router::Router;
 use crate::topics::TopicIx;
 use crate::types::{Direction, PeerIx};
@@ -14,9 +13,7 @@ impl Router {
         self.backoffs.clear_expired(self.now);
         let history = self.config.history_length as u64;
         self.peers.renew(self.heartbeats, history);
-        for (peer, count) in self.promises.broken(self.now) {
-            self.misbehaved(peer, None, PeerMisbehaved::BrokenPromises { count });
-        }
+        self.judge_promises();
         if self.strategy.keeps_mesh() {
             for ix in self.topics.joined() {
                 self.maintain_mesh(ix);
@@ -48,9 +45,11 @@ impl Router {
         if self.topics.get(ix).mesh.len() >= degrees.d_low {
             self.fill_outbound_quota(ix);
         }
+        self.even_out_addresses(ix);
         let every = self.config.opportunistic_graft_heartbeats;
         if every > 0 && self.heartbeats.is_multiple_of(every) {
             self.graft_opportunistically(ix);
+            self.exchange_idle_members(ix);
         }
     }
 

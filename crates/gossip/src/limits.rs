@@ -19,6 +19,11 @@ pub struct Limits {
     pub control_entries_per_rpc_max: usize,
     /// Message ids in one RPC, each kind; further ones are skipped.
     pub ids_per_rpc_max: usize,
+    /// Fields in one RPC that we know nothing of; further ones refuse the frame.
+    pub unknown_fields_per_rpc_max: usize,
+    /// Frames without anything in them from one peer between two heartbeats; each time as many come again is
+    /// an offence.
+    pub empty_frames_per_heartbeat_max: usize,
     /// Peers offered in one PRUNE; further ones are skipped.
     pub px_peers_per_prune_max: usize,
     /// Bytes of one signed peer record or peer id in peer exchange.
@@ -41,6 +46,15 @@ pub struct Limits {
     pub announcements_per_heartbeat_max: usize,
     /// Ids asked for from one peer between two heartbeats.
     pub iwant_ids_per_heartbeat_max: usize,
+    /// The same from a peer that has left a request unanswered.
+    pub iwant_ids_of_dubious_per_heartbeat_max: usize,
+    /// Peers remembered as having one message that we lack.
+    pub holders_per_id_max: usize,
+    /// Bytes of messages that one IWANT asks for, by the longest message seen lately. nwaku drops messages
+    /// of more than 138,240 bytes from an answer of several.
+    pub iwant_answer_bytes_max: usize,
+    /// Assumed length of a message before any was seen, bytes.
+    pub iwant_unknown_message_bytes: usize,
     /// Copies queued for one peer that are remembered as cancellable.
     pub cancellable_per_peer_max: usize,
     /// Ids asked for and not yet received, over all peers.
@@ -65,6 +79,8 @@ impl Default for Limits {
             messages_per_rpc_max: 1024,
             control_entries_per_rpc_max: 512,
             ids_per_rpc_max: 5000,
+            unknown_fields_per_rpc_max: 256,
+            empty_frames_per_heartbeat_max: 16,
             px_peers_per_prune_max: 16,
             px_record_bytes_max: 2048,
             prune_backoff_s_max: 3600,
@@ -76,6 +92,10 @@ impl Default for Limits {
             ihave_messages_per_heartbeat_max: 10,
             announcements_per_heartbeat_max: 1000,
             iwant_ids_per_heartbeat_max: 5000,
+            iwant_ids_of_dubious_per_heartbeat_max: 64,
+            holders_per_id_max: 32,
+            iwant_answer_bytes_max: 128 << 10,
+            iwant_unknown_message_bytes: 2 << 10,
             cancellable_per_peer_max: 1024,
             promises_max: 20_000,
             retained_peers_max: 4096,

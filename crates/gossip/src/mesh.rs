@@ -196,8 +196,11 @@ impl Router {
         }
         let full = self.topics.get(ix).mesh.len() >= self.config.degrees.d_high;
         if full && direction == Direction::Inbound {
-            self.send_prune(ix, peer, backoff, true);
-            return None;
+            let Some(worst) = self.makes_room_for(ix, peer) else {
+                self.send_prune(ix, peer, backoff, true);
+                return None;
+            };
+            self.prune(ix, worst, backoff, true);
         }
         self.add_to_mesh(ix, peer);
         // Who grafts is subscribed, even if its announcement is still under way.

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, VecDeque};
 
 use bytes::Bytes;
 
+use crate::address::AddressGroup;
 use crate::features::Features;
+use crate::promises::Standing;
 use crate::time::Time;
 use crate::topics::TopicIx;
 use crate::types::{Direction, MessageId, PeerIx, SendHandle};
@@ -18,6 +20,7 @@ pub(crate) struct PeerState {
     pub(crate) direction: Direction,
     pub(crate) features: Features,
     pub(crate) explicit: bool,
+    pub(crate) address: Option<AddressGroup>,
     /// The start of this connection. What was said on an earlier one the peer may not remember.
     pub(crate) connected_at: Time,
     /// Topics the peer is subscribed to, sorted.
@@ -28,8 +31,38 @@ pub(crate) struct PeerState {
     pub(crate) dont_send: BTreeMap<MessageId, u64>,
     /// Copies handed to the driver and, as far as we know, not yet begun; with the heartbeat.
     pub(crate) cancellable: VecDeque<(MessageId, SendHandle, u64)>,
+    /// What its announcements are worth.
+    pub(crate) word: Word,
     /// Whether the heartbeat has to look at it.
     busy: bool,
+}
+
+/// A peer's record of delivering what it announced, when asked for it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Word {
+    /// Whether it ever did.
+    has_kept: bool,
+    /// Requests that are overdue since it last did.
+    pub(crate) overdue_in_a_row: u32,
+}
+
+impl Word {
+    pub(crate) fn kept(&mut self) {
+        self.has_kept = true;
+        self.overdue_in_a_row = 0;
+    }
+
+    pub(crate) fn overdue(&mut self, count: u32) {
+        self.overdue_in_a_row = self.overdue_in_a_row.saturating_add(count);
+    }
+
+    pub(crate) fn standing(self) -> Standing {
+        match (self.overdue_in_a_row, self.has_kept) {
+            (0, true) => Standing::Trusted,
+            (0, false) => Standing::Untried,
+            _ => Standing::Dubious,
+        }
+    }
 }
 
 /// What a peer used up between two heartbeats.
@@ -41,6 +74,7 @@ pub(crate) struct Budget {
     /// Ids that were heard of and left to be asked for later.
     pub(crate) waiting_ids: usize,
     pub(crate) idontwant_ids: usize,
+    pub(crate) empty_frames: usize,
 }
 
 impl PeerState {
@@ -51,11 +85,13 @@ impl PeerState {
             direction: peer.direction,
             features: peer.features,
             explicit: peer.explicit,
+            address: peer.ip.map(AddressGroup::from),
             connected_at: now,
             topics: Vec::new(),
             used: Budget::default(),
             dont_send: BTreeMap::new(),
             cancellable: VecDeque::new(),
+            word: Word::default(),
             busy: false,
         }
     }

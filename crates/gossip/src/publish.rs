@@ -58,8 +58,7 @@ impl Router {
         };
         self.seen.begin(id, published, expires);
         // Who was asked for it may still answer, and its copy will then be a duplicate.
-        self.promises.kept(&id);
-        self.deferred.came(&id);
+        self.no_longer_wanted(&id, None);
         self.cache.put(id, ix, frame.clone());
         let view = View {
             config: &self.config,

@@ -29,6 +29,10 @@ impl Router {
                 return Ok(());
             }
         };
+        if rpc.is_empty() {
+            self.empty_frame(peer);
+            return Ok(());
+        }
         for change in &rpc.subscriptions {
             self.subscription(peer, change);
         }
@@ -50,6 +54,19 @@ impl Router {
         Ok(())
     }
 
+    /// One is how some implementations say hello. Many are a way to keep us busy.
+    fn empty_frame(&mut self, peer: PeerIx) {
+        let max = self.config.limits.empty_frames_per_heartbeat_max.max(1);
+        let Some(state) = self.peers.get_busy(peer) else {
+            return;
+        };
+        state.used.empty_frames += 1;
+        let count = state.used.empty_frames;
+        if count > max && (count - 1).is_multiple_of(max) {
+            self.misbehaved(peer, None, PeerMisbehaved::EmptyFrames { count });
+        }
+    }
+
     fn message(&mut self, peer: PeerIx, message: WireMessage, frame: &Bytes) {
         let Some(ix) = self
             .topics
@@ -69,9 +86,7 @@ impl Router {
             // Not marked as seen, and nothing that is asked for elsewhere has come.
             return self.report(Report::Misplaced { peer, id });
         }
-        // Before the room is known: the peer kept its word even if we cannot take the message.
-        self.promises.kept(&id);
-        self.deferred.came(&id);
+        self.no_longer_wanted(&id, Some(peer));
         if let Err(capacity) = self.pending.room_for(message.data.len()) {
             // Not marked as seen: it can still be asked for when there is room.
             return self.report(Report::Capacity { peer, capacity });

@@ -83,13 +83,9 @@ impl Router {
             peers: Peers::default(),
             scores: Scores::new(config.score.clone(), now),
             backoffs: Backoffs::new(config.backoff_slack, limits.backoffs_max),
-            promises: Promises::new(
-                config.iwant_give_up,
-                config.iwant_followup,
-                limits.promises_max,
-            ),
+            promises: Promises::new(config.iwant_followup, limits.promises_max),
             arriving: Arriving::default(),
-            deferred: Deferred::new(limits.promises_max),
+            deferred: Deferred::new(limits.promises_max, limits.holders_per_id_max),
             paced: Paced::default(),
             seen: Seen::new(&mut rng, limits.seen_max),
             cache: Cache::new(
@@ -162,7 +158,7 @@ impl Router {
         if self.paced.next() <= now {
             self.send_due();
         }
-        if self.deferred.next() <= now {
+        if self.next_question() <= now {
             self.ask_due();
         }
         self.flush_control();
@@ -177,7 +173,7 @@ impl Router {
     /// When [`Input::Tick`] is due at the latest.
     pub fn next_timeout(&self) -> Time {
         let upkeep = self.next_heartbeat.min(self.scores.next_decay());
-        upkeep.min(self.paced.next()).min(self.deferred.next())
+        upkeep.min(self.paced.next()).min(self.next_question())
     }
 
     fn sent(&mut self, peer: PeerIx, handle: SendHandle, progress: Progress) {
@@ -228,7 +224,7 @@ impl Router {
         }
     }
 
-    fn send_control(&mut self, peer: PeerIx, frame: Option<Bytes>) {
+    pub(crate) fn send_control(&mut self, peer: PeerIx, frame: Option<Bytes>) {
         if let Some(frame) = frame.filter(|_| self.peers.get(peer).is_some()) {
             let handle = self.handle_for_send();
             self.output(Output::Send {

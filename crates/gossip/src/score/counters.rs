@@ -38,6 +38,15 @@ impl TopicCounters {
         self.mesh_delivery(params);
     }
 
+    pub(crate) fn first_deliveries(&self) -> f64 {
+        self.first_deliveries
+    }
+
+    /// Time since the peer entered the mesh, live, while it is there.
+    pub(crate) fn time_in_mesh(&self, now: Time) -> Option<Duration> {
+        self.mesh_since.map(|since| now.since(since))
+    }
+
     pub(crate) fn mesh_delivery(&mut self, params: &TopicScoreParams) {
         if self.mesh_since.is_some() {
             self.mesh_deliveries = (self.mesh_deliveries + 1.0).min(params.mesh_deliveries_cap);

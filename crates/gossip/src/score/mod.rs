@@ -16,6 +16,7 @@ mod tests;
 
 use std::cell::Cell;
 use std::net::IpAddr;
+use std::time::Duration;
 
 use colocation::Colocation;
 use counters::{TopicCounters, decay_counter};
@@ -231,8 +232,25 @@ impl Scores {
         }
     }
 
+    /// Messages of a topic that the peer brought first, after decay.
+    pub(crate) fn first_deliveries(&self, peer: PeerIx, topic: TopicIx) -> f64 {
+        self.counters(peer, topic)
+            .map_or(0.0, TopicCounters::first_deliveries)
+    }
+
+    /// Time since the peer entered the mesh of a topic, while it is there.
+    pub(crate) fn time_in_mesh(&self, peer: PeerIx, topic: TopicIx, now: Time) -> Option<Duration> {
+        self.counters(peer, topic)?.time_in_mesh(now)
+    }
+
+    fn counters(&self, peer: PeerIx, topic: TopicIx) -> Option<&TopicCounters> {
+        let topics = &self.peers.get(peer.slot())?.as_deref()?.topics;
+        let at = topics.binary_search_by_key(&topic, |(t, _)| *t).ok()?;
+        Some(&topics[at].1)
+    }
+
     /// The near-first window of a topic.
-    pub(crate) fn delivery_window(&self, topic: TopicIx) -> std::time::Duration {
+    pub(crate) fn delivery_window(&self, topic: TopicIx) -> Duration {
         params_of(&self.topics, topic)
             .map(|p| p.mesh_deliveries_window)
             .unwrap_or_default()

@@ -164,14 +164,16 @@ pub struct Thresholds {
 }
 
 impl Default for Thresholds {
-    /// Waku's thresholds.
+    /// Waku's thresholds, but for `opportunistic_graft`.
     fn default() -> Self {
         Self {
             gossip: -100.0,
             publish: -1000.0,
             graylist: -10_000.0,
             accept_px: 0.0,
-            opportunistic_graft: 0.0,
+            // nwaku turns it off. With Waku's weights a member that brings nothing reaches 0.1 at most, and each
+            // message that a peer brings first is worth 1.
+            opportunistic_graft: 0.2,
         }
     }
 }

@@ -9,6 +9,7 @@
 //! `PROPTEST_CASES=10000` searches longer.
 
 mod arriving;
+mod asking;
 mod contract;
 mod cves;
 mod determinism;
@@ -23,6 +24,7 @@ mod large;
 mod mesh;
 mod misbehaviour;
 pub(crate) mod net;
+mod places;
 mod publish;
 mod px;
 mod queue;

@@ -69,6 +69,30 @@ impl Fields {
     }
 }
 
+/// What one RPC may still hold of fields that mean nothing to us. Each costs a few nanoseconds to pass over,
+/// and two bytes to send.
+struct Spare<'a> {
+    limits: &'a Limits,
+    unknown_fields: usize,
+    skipped_ids: usize,
+}
+
+impl Spare<'_> {
+    fn unknown_field(&mut self) -> Result<(), Malformed> {
+        let max = self.limits.unknown_fields_per_rpc_max;
+        within("unknown fields", self.unknown_fields, max)?;
+        self.unknown_fields += 1;
+        Ok(())
+    }
+
+    fn skipped_id(&mut self) -> Result<(), Malformed> {
+        let max = self.limits.ids_per_rpc_max;
+        within("message ids that are of no use", self.skipped_ids, max)?;
+        self.skipped_ids += 1;
+        Ok(())
+    }
+}
+
 /// Refuses the `n`-th element of a list that may hold `max`.
 fn within(what: &'static str, n: usize, max: usize) -> Result<(), Malformed> {
     if n < max {
@@ -90,17 +114,25 @@ fn topic(bytes: Bytes, limits: &Limits) -> Result<Topic, Malformed> {
 
 /// Keeps an id if it can be one of ours and there is room; others are skipped, as the
 /// specification truncates long lists instead of refusing them.
-fn push_id(ids: &mut Vec<MessageId>, already: usize, bytes: &Bytes, limits: &Limits) {
-    if already + ids.len() < limits.ids_per_rpc_max
+fn push_id(
+    ids: &mut Vec<MessageId>,
+    already: usize,
+    bytes: &Bytes,
+    spare: &mut Spare<'_>,
+) -> Result<(), Malformed> {
+    if already + ids.len() < spare.limits.ids_per_rpc_max
         && let Ok(id) = <[u8; MessageId::LEN]>::try_from(&bytes[..])
     {
         ids.push(MessageId(id));
+        Ok(())
+    } else {
+        spare.skipped_id()
     }
 }
 
 /// Decodes one RPC (without its length prefix).
 ///
-/// Unknown fields are skipped. Lists of ids are cut at their limit; anything else over a limit
+/// A few unknown fields are skipped. Lists of ids are cut at their limit; anything else over a limit
 /// refuses the frame.
 ///
 /// # Errors
@@ -113,33 +145,38 @@ pub fn decode(frame: &Bytes, limits: &Limits) -> Result<Rpc, Malformed> {
         });
     }
     let (mut rpc, mut iwant_entries) = (Rpc::default(), 0);
+    let spare = &mut Spare {
+        limits,
+        unknown_fields: 0,
+        skipped_ids: 0,
+    };
     let mut fields = Fields(frame.clone());
     while let Some(field) = fields.next()? {
         match (field.number, field.value) {
             (1, Value::Bytes(b)) => {
                 let n = rpc.subscriptions.len();
                 within("subscriptions", n, limits.subscriptions_per_rpc_max)?;
-                rpc.subscriptions.push(subscription(b, limits)?);
+                rpc.subscriptions.push(subscription(b, spare)?);
             }
             (2, Value::Bytes(b)) => {
                 within("messages", rpc.messages.len(), limits.messages_per_rpc_max)?;
-                rpc.messages.push(message(b, limits)?);
+                rpc.messages.push(message(b, spare)?);
             }
-            (3, Value::Bytes(b)) => control(b, &mut rpc, &mut iwant_entries, limits)?,
-            _ => {}
+            (3, Value::Bytes(b)) => control(b, &mut rpc, &mut iwant_entries, spare)?,
+            _ => spare.unknown_field()?,
         }
     }
     Ok(rpc)
 }
 
-fn subscription(bytes: Bytes, limits: &Limits) -> Result<Subscription, Malformed> {
+fn subscription(bytes: Bytes, spare: &mut Spare<'_>) -> Result<Subscription, Malformed> {
     let (mut subscribe, mut name) = (false, None);
     let mut fields = Fields(bytes);
     while let Some(field) = fields.next()? {
         match (field.number, field.value) {
             (1, Value::Number(n)) => subscribe = n != 0,
-            (2, Value::Bytes(b)) => name = Some(topic(b, limits)?),
-            _ => {}
+            (2, Value::Bytes(b)) => name = Some(topic(b, spare.limits)?),
+            _ => spare.unknown_field()?,
         }
     }
     let topic = name.ok_or(Malformed::Missing {
@@ -148,16 +185,16 @@ fn subscription(bytes: Bytes, limits: &Limits) -> Result<Subscription, Malformed
     Ok(Subscription { subscribe, topic })
 }
 
-fn message(bytes: Bytes, limits: &Limits) -> Result<WireMessage, Malformed> {
+fn message(bytes: Bytes, spare: &mut Spare<'_>) -> Result<WireMessage, Malformed> {
     let (mut data, mut name, mut signed) = (Bytes::new(), None, false);
     let mut fields = Fields(bytes);
     while let Some(field) = fields.next()? {
         match (field.number, field.value) {
             (2, Value::Bytes(b)) => data = b,
-            (4, Value::Bytes(b)) => name = Some(topic(b, limits)?),
+            (4, Value::Bytes(b)) => name = Some(topic(b, spare.limits)?),
             // An empty field is proto2 noise, not a signature.
             (1 | 3 | 5 | 6, Value::Bytes(b)) => signed |= !b.is_empty(),
-            _ => {}
+            _ => spare.unknown_field()?,
         }
     }
     let topic = name.ok_or(Malformed::Missing {
@@ -175,52 +212,53 @@ fn control(
     bytes: Bytes,
     rpc: &mut Rpc,
     iwant_entries: &mut usize,
-    limits: &Limits,
+    spare: &mut Spare<'_>,
 ) -> Result<(), Malformed> {
-    let max = limits.control_entries_per_rpc_max;
+    let max = spare.limits.control_entries_per_rpc_max;
     let mut fields = Fields(bytes);
     while let Some(field) = fields.next()? {
         let Value::Bytes(b) = field.value else {
+            spare.unknown_field()?;
             continue;
         };
         match field.number {
             1 => {
                 within("IHAVE", rpc.ihave.len(), max)?;
                 let already = rpc.ihave.iter().map(|i| i.ids.len()).sum();
-                rpc.ihave.push(ihave(b, already, limits)?);
+                rpc.ihave.push(ihave(b, already, spare)?);
             }
             2 => {
                 within("IWANT", *iwant_entries, max)?;
                 *iwant_entries += 1;
-                id_list(b, &mut rpc.iwant, limits)?;
+                id_list(b, &mut rpc.iwant, spare)?;
             }
             3 => {
                 within("GRAFT", rpc.graft.len(), max)?;
-                rpc.graft.push(graft(b, limits)?);
+                rpc.graft.push(graft(b, spare)?);
             }
             4 => {
                 within("PRUNE", rpc.prune.len(), max)?;
-                rpc.prune.push(prune(b, limits)?);
+                rpc.prune.push(prune(b, spare)?);
             }
             5 => {
                 within("IDONTWANT", rpc.idontwant_entries, max)?;
                 rpc.idontwant_entries += 1;
-                id_list(b, &mut rpc.idontwant, limits)?;
+                id_list(b, &mut rpc.idontwant, spare)?;
             }
-            _ => {}
+            _ => spare.unknown_field()?,
         }
     }
     Ok(())
 }
 
-fn ihave(bytes: Bytes, already: usize, limits: &Limits) -> Result<IHave, Malformed> {
+fn ihave(bytes: Bytes, already: usize, spare: &mut Spare<'_>) -> Result<IHave, Malformed> {
     let (mut name, mut ids) = (None, Vec::new());
     let mut fields = Fields(bytes);
     while let Some(field) = fields.next()? {
         match (field.number, field.value) {
-            (1, Value::Bytes(b)) => name = Some(topic(b, limits)?),
-            (2, Value::Bytes(b)) => push_id(&mut ids, already, &b, limits),
-            _ => {}
+            (1, Value::Bytes(b)) => name = Some(topic(b, spare.limits)?),
+            (2, Value::Bytes(b)) => push_id(&mut ids, already, &b, spare)?,
+            _ => spare.unknown_field()?,
         }
     }
     let topic = name.ok_or(Malformed::Missing {
@@ -229,22 +267,24 @@ fn ihave(bytes: Bytes, already: usize, limits: &Limits) -> Result<IHave, Malform
     Ok(IHave { topic, ids })
 }
 
-fn id_list(bytes: Bytes, ids: &mut Vec<MessageId>, limits: &Limits) -> Result<(), Malformed> {
+fn id_list(bytes: Bytes, ids: &mut Vec<MessageId>, spare: &mut Spare<'_>) -> Result<(), Malformed> {
     let mut fields = Fields(bytes);
     while let Some(field) = fields.next()? {
-        if let (1, Value::Bytes(b)) = (field.number, field.value) {
-            push_id(ids, 0, &b, limits);
+        match (field.number, field.value) {
+            (1, Value::Bytes(b)) => push_id(ids, 0, &b, spare)?,
+            _ => spare.unknown_field()?,
         }
     }
     Ok(())
 }
 
-fn graft(bytes: Bytes, limits: &Limits) -> Result<Topic, Malformed> {
+fn graft(bytes: Bytes, spare: &mut Spare<'_>) -> Result<Topic, Malformed> {
     let mut name = None;
     let mut fields = Fields(bytes);
     while let Some(field) = fields.next()? {
-        if let (1, Value::Bytes(b)) = (field.number, field.value) {
-            name = Some(topic(b, limits)?);
+        match (field.number, field.value) {
+            (1, Value::Bytes(b)) => name = Some(topic(b, spare.limits)?),
+            _ => spare.unknown_field()?,
         }
     }
     name.ok_or(Malformed::Missing {
@@ -252,17 +292,17 @@ fn graft(bytes: Bytes, limits: &Limits) -> Result<Topic, Malformed> {
     })
 }
 
-fn prune(bytes: Bytes, limits: &Limits) -> Result<Prune, Malformed> {
+fn prune(bytes: Bytes, spare: &mut Spare<'_>) -> Result<Prune, Malformed> {
     let (mut name, mut peers, mut backoff_s) = (None, Vec::new(), None);
     let mut fields = Fields(bytes);
     while let Some(field) = fields.next()? {
         match (field.number, field.value) {
-            (1, Value::Bytes(b)) => name = Some(topic(b, limits)?),
-            (2, Value::Bytes(b)) if peers.len() < limits.px_peers_per_prune_max => {
-                peers.extend(px_peer(b, limits)?);
+            (1, Value::Bytes(b)) => name = Some(topic(b, spare.limits)?),
+            (2, Value::Bytes(b)) if peers.len() < spare.limits.px_peers_per_prune_max => {
+                peers.extend(px_peer(b, spare)?);
             }
             (3, Value::Number(n)) => backoff_s = Some(n),
-            _ => {}
+            _ => spare.unknown_field()?,
         }
     }
     let topic = name.ok_or(Malformed::Missing {
@@ -276,16 +316,16 @@ fn prune(bytes: Bytes, limits: &Limits) -> Result<Prune, Malformed> {
 }
 
 /// An offered peer, or nothing when its record is larger than anything honest.
-fn px_peer(bytes: Bytes, limits: &Limits) -> Result<Option<PxPeer>, Malformed> {
+fn px_peer(bytes: Bytes, spare: &mut Spare<'_>) -> Result<Option<PxPeer>, Malformed> {
     let (mut peer_id, mut record) = (Bytes::new(), Bytes::new());
     let mut fields = Fields(bytes);
     while let Some(field) = fields.next()? {
         match (field.number, field.value) {
             (1, Value::Bytes(b)) => peer_id = b,
             (2, Value::Bytes(b)) => record = b,
-            _ => {}
+            _ => spare.unknown_field()?,
         }
     }
-    let fits = peer_id.len().max(record.len()) <= limits.px_record_bytes_max;
+    let fits = peer_id.len().max(record.len()) <= spare.limits.px_record_bytes_max;
     Ok((fits && !peer_id.is_empty()).then_some(PxPeer { peer_id, record }))
 }

@@ -50,6 +50,13 @@ pub struct Rpc {
     pub idontwant_entries: usize,
 }
 
+impl Rpc {
+    /// Whether there is nothing in it that we know.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// One change of the peer's subscriptions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subscription {

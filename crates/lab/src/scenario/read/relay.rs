@@ -44,6 +44,9 @@ const KEYS: &[&str] = &[
     "iwant_followup_s",
     "gossip_retransmissions",
     "iwant_in_flight_max",
+    "iwant_in_flight_retry_max",
+    "iwant_give_up_dubious_ms",
+    "broken_promises_habit",
     "idontwant",
     "idontwant_threshold_bytes",
     "idontwant_ttl_heartbeats",
@@ -213,6 +216,11 @@ fn times(section: &Section<'_>, config: &mut Config) -> Result<(), ScenarioError
             S,
         ),
         ("iwant_give_up_s", &mut config.iwant_give_up, S),
+        (
+            "iwant_give_up_dubious_ms",
+            &mut config.iwant_give_up_dubious,
+            MS,
+        ),
         ("iwant_followup_s", &mut config.iwant_followup, S),
     ] {
         section.set_time(key, target, unit_ns)?;
@@ -241,6 +249,10 @@ fn counts(section: &Section<'_>, config: &mut Config) -> Result<(), ScenarioErro
             &mut config.opportunistic_graft_peers,
         ),
         ("iwant_in_flight_max", &mut config.iwant_in_flight_max),
+        (
+            "iwant_in_flight_retry_max",
+            &mut config.iwant_in_flight_retry_max,
+        ),
         ("peer_exchange_peers", &mut config.peer_exchange_peers),
     ] {
         section.set_whole(key, target, 0, 1_000)?;
@@ -257,6 +269,12 @@ fn counts(section: &Section<'_>, config: &mut Config) -> Result<(), ScenarioErro
     ] {
         section.set_whole(key, target, 0, MAX)?;
     }
+    section.set_whole(
+        "broken_promises_habit",
+        &mut config.broken_promises_habit,
+        1,
+        MAX,
+    )?;
     let retransmissions = &mut config.gossip_retransmissions;
     section.set_whole("gossip_retransmissions", retransmissions, 0, 255)?;
     section.set_flag("peer_exchange", &mut config.peer_exchange)?;
@@ -303,6 +321,8 @@ const LIMITS: &[&str] = &[
     "messages_per_rpc_max",
     "control_entries_per_rpc_max",
     "ids_per_rpc_max",
+    "unknown_fields_per_rpc_max",
+    "empty_frames_per_heartbeat_max",
     "px_peers_per_prune_max",
     "px_record_bytes_max",
     "prune_backoff_s_max",
@@ -314,6 +334,10 @@ const LIMITS: &[&str] = &[
     "ihave_messages_per_heartbeat_max",
     "announcements_per_heartbeat_max",
     "iwant_ids_per_heartbeat_max",
+    "iwant_ids_of_dubious_per_heartbeat_max",
+    "holders_per_id_max",
+    "iwant_answer_bytes_max",
+    "iwant_unknown_message_bytes",
     "cancellable_per_peer_max",
     "promises_max",
     "retained_peers_max",
@@ -341,6 +365,14 @@ fn limits(section: &Section<'_>, limits: &mut Limits) -> Result<(), ScenarioErro
             &mut limits.control_entries_per_rpc_max,
         ),
         ("ids_per_rpc_max", &mut limits.ids_per_rpc_max),
+        (
+            "unknown_fields_per_rpc_max",
+            &mut limits.unknown_fields_per_rpc_max,
+        ),
+        (
+            "empty_frames_per_heartbeat_max",
+            &mut limits.empty_frames_per_heartbeat_max,
+        ),
         ("px_peers_per_prune_max", &mut limits.px_peers_per_prune_max),
         ("px_record_bytes_max", &mut limits.px_record_bytes_max),
         ("seen_max", &mut limits.seen_max),
@@ -362,6 +394,16 @@ fn limits(section: &Section<'_>, limits: &mut Limits) -> Result<(), ScenarioErro
         (
             "iwant_ids_per_heartbeat_max",
             &mut limits.iwant_ids_per_heartbeat_max,
+        ),
+        (
+            "iwant_ids_of_dubious_per_heartbeat_max",
+            &mut limits.iwant_ids_of_dubious_per_heartbeat_max,
+        ),
+        ("holders_per_id_max", &mut limits.holders_per_id_max),
+        ("iwant_answer_bytes_max", &mut limits.iwant_answer_bytes_max),
+        (
+            "iwant_unknown_message_bytes",
+            &mut limits.iwant_unknown_message_bytes,
         ),
         (
             "cancellable_per_peer_max",

@@ -1,0 +1,335 @@
+//! Asking for messages that others have (IHAVE received, IWANT sent): whom, when, and for how long.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::config::Config;
+use crate::deferred::{Holder, When};
+use crate::error::PeerMisbehaved;
+use crate::peers::{PeerState, Peers};
+use crate::promises::{Asked, InFlight, Standing};
+use crate::router::Router;
+use crate::score::Scores;
+use crate::time::Time;
+use crate::types::{MessageId, PeerIx};
+use crate::wire::{self, Encoder, IHave};
+
+/// What decides which of several peers that have a message is asked first.
+#[derive(Clone, Copy)]
+struct Ranking<'a> {
+    peers: &'a Peers,
+    scores: &'a Scores,
+}
+
+impl Ranking<'_> {
+    /// Peers with fewer requests overdue come first, then those with the better score.
+    fn order(self, a: PeerIx, b: PeerIx) -> Ordering {
+        let overdue = |peer| {
+            self.peers
+                .get(peer)
+                .map_or(u32::MAX, |p| p.word.overdue_in_a_row)
+        };
+        let score = |peer| self.scores.score(peer);
+        overdue(a)
+            .cmp(&overdue(b))
+            .then_with(|| score(b).total_cmp(&score(a)))
+    }
+
+    /// Takes the first of `holders` by this order; among equals the one that announced it first.
+    fn take_first(self, holders: &mut Vec<Holder>) -> Option<Holder> {
+        let numbered = holders.iter().enumerate();
+        let first = numbered.min_by(|(_, a), (_, b)| self.order(a.peer, b.peer));
+        let at = first.map(|(at, _)| at)?;
+        Some(holders.remove(at))
+    }
+}
+
+/// How long a holder of a message can be expected to have it.
+fn binding_for(config: &Config) -> Duration {
+    // Implementations that follow the specification keep a message for two heartbeats after the last one at
+    // which they announce it; nwaku and this one for three.
+    config.heartbeat * 2
+}
+
+/// How long after its announcement a holder may have the message at all.
+fn kept_for(config: &Config) -> Duration {
+    let heartbeats = u32::try_from(config.history_length).unwrap_or(u32::MAX);
+    config.heartbeat.saturating_mul(heartbeats)
+}
+
+impl Router {
+    pub(crate) fn on_ihave(&mut self, peer: PeerIx, ihave: &IHave) {
+        self.stats.received.ihave += ihave.ids.len() as u64;
+        let joined = self
+            .topics
+            .find(&ihave.topic)
+            .filter(|ix| self.topics.get(*ix).joined);
+        if joined.is_none() || self.scores.score(peer) < self.config.thresholds.gossip {
+            return;
+        }
+        let limits = &self.config.limits;
+        let Some(state) = self.peers.get_busy(peer) else {
+            return;
+        };
+        state.used.ihave_messages += 1;
+        let max = match state.features.large_messages {
+            true => limits.announcements_per_heartbeat_max,
+            false => limits.ihave_messages_per_heartbeat_max,
+        };
+        if state.used.ihave_messages > max {
+            return;
+        }
+        let standing = state.word.standing();
+        let ids_max = match standing {
+            Standing::Dubious => limits.iwant_ids_of_dubious_per_heartbeat_max,
+            Standing::Trusted | Standing::Untried => limits.iwant_ids_per_heartbeat_max,
+        };
+        let budget = ids_max
+            .saturating_sub(state.used.iwant_ids + state.used.waiting_ids)
+            .min(self.promises.room());
+        let in_flight = self.in_flight();
+        let mut wanted = Vec::new();
+        for id in &ihave.ids {
+            if self.seen.contains(id) {
+                continue;
+            }
+            if self.promises.may_ask(id, peer, standing, in_flight) {
+                wanted.push(*id);
+            } else if !self.promises.is_open(id, peer) {
+                // Others are asked already; it is one of the next if they do not deliver.
+                let when = self.ask_in(self.config.large.iwant_retry);
+                let sooner = self.promises.dubious_until(id, self.now);
+                self.ask_later(*id, peer, when.or_sooner(sooner));
+            }
+        }
+        if wanted.is_empty() {
+            return;
+        }
+        wanted.sort_unstable();
+        wanted.dedup();
+        self.rng.choose(&mut wanted, budget);
+        wanted.truncate(budget);
+        let delay = self.config.large.iwant_delay;
+        if delay.is_zero() && self.arriving_until().is_none() {
+            let is_binding = true;
+            let asked: Vec<_> = wanted
+                .iter()
+                .map(|id| Asked {
+                    id: *id,
+                    is_binding,
+                })
+                .collect();
+            return self.ask(peer, &asked);
+        }
+        if let Some(state) = self.peers.get_busy(peer) {
+            state.used.waiting_ids += wanted.len();
+        }
+        let when = self.ask_in(delay);
+        for id in wanted {
+            self.ask_later(id, peer, when);
+        }
+    }
+
+    /// Notes a peer that has just announced a message.
+    fn ask_later(&mut self, id: MessageId, peer: PeerIx, when: When) {
+        let heard_at = self.now;
+        self.note_holder(id, Holder { peer, heard_at }, when);
+    }
+
+    fn note_holder(&mut self, id: MessageId, holder: Holder, when: When) {
+        let (peers, scores) = (&self.peers, &self.scores);
+        let ranking = Ranking { peers, scores };
+        let is_worse = |a, b| ranking.order(a, b) == Ordering::Greater;
+        self.deferred.add(id, holder, when, is_worse);
+    }
+
+    /// IWANT for ids within every budget.
+    fn ask(&mut self, peer: PeerIx, wanted: &[Asked]) {
+        let Some(state) = self.peers.get_busy(peer).filter(|_| !wanted.is_empty()) else {
+            return;
+        };
+        state.used.iwant_ids += wanted.len();
+        let standing = state.word.standing();
+        let patience = self.patience(standing);
+        self.promises
+            .asked(wanted, peer, standing, self.now, patience);
+        self.stats.sent.iwant += wanted.len() as u64;
+        let ids: Vec<_> = wanted.iter().map(|asked| asked.id).collect();
+        let per_frame = self.ids_per_iwant();
+        if ids.len() <= per_frame {
+            for part in ids.chunks(self.ids_per_frame()) {
+                let bytes = wire::ids_bytes(part);
+                self.control_with_room(peer, bytes).iwant(part);
+            }
+            return;
+        }
+        for part in ids.chunks(per_frame) {
+            let mut encoder = Encoder::default();
+            encoder.iwant(part);
+            let frame = encoder.finish();
+            self.send_control(peer, frame);
+        }
+    }
+
+    /// Ids in one IWANT, so that the answer to it stays small: some implementations answer each IWANT by one
+    /// frame, and drop what does not fit it. How long the messages will be is not known; the longest of
+    /// those seen lately stands for them.
+    fn ids_per_iwant(&self) -> usize {
+        let limits = &self.config.limits;
+        let longest = self
+            .cache
+            .longest_bytes()
+            .unwrap_or(limits.iwant_unknown_message_bytes);
+        (limits.iwant_answer_bytes_max / longest.max(1)).max(1)
+    }
+
+    fn patience(&self, standing: Standing) -> Duration {
+        match standing {
+            Standing::Trusted | Standing::Untried => self.config.iwant_give_up,
+            Standing::Dubious => self
+                .config
+                .iwant_give_up
+                .min(self.config.iwant_give_up_dubious),
+        }
+    }
+
+    /// In `delay`, if nothing is coming in by then.
+    fn ask_in(&self, delay: Duration) -> When {
+        let due = self.now.after(delay);
+        let patient_until = due.after(self.config.large.transfer_wait);
+        When { due, patient_until }
+    }
+
+    /// Asks for what did not come by itself: as many holders as may be asked now, the others after a while.
+    pub(crate) fn ask_due(&mut self) {
+        let arriving_until = self.arriving_until();
+        if let Some(until) = arriving_until {
+            self.deferred.hold(self.now, until);
+        }
+        let retry = self.ask_in(self.config.large.iwant_retry);
+        let mut asking: BTreeMap<PeerIx, Vec<Asked>> = BTreeMap::new();
+        while let Some((id, holders)) = self.deferred.take_due(self.now) {
+            let rest = self.choose_holders(id, holders, &mut asking);
+            let dubious = asking.iter().any(|(peer, ids)| {
+                ids.last().is_some_and(|asked| asked.id == id)
+                    && self.standing(*peer) == Standing::Dubious
+            });
+            let new = dubious.then(|| self.now.after(self.patience(Standing::Dubious)));
+            let sooner = self.promises.dubious_until(&id, self.now).or(new);
+            for holder in rest {
+                self.note_holder(id, holder, retry.or_sooner(sooner));
+            }
+        }
+        for (peer, asked) in asking {
+            if arriving_until.is_some() {
+                self.stats.asked_impatiently += asked.len() as u64;
+            }
+            self.ask(peer, &asked);
+        }
+    }
+
+    /// Adds the best of `holders` to those that are asked, one and one more for each that failed, and returns
+    /// those to keep for later. Until the requests under way have ended, those who could be asked next are kept.
+    fn choose_holders(
+        &self,
+        id: MessageId,
+        mut holders: Vec<Holder>,
+        asking: &mut BTreeMap<PeerIx, Vec<Asked>>,
+    ) -> Vec<Holder> {
+        let (peers, scores) = (&self.peers, &self.scores);
+        let ranking = Ranking { peers, scores };
+        let in_flight = self.in_flight();
+        let (kept_for, binding_for) = (kept_for(&self.config), binding_for(&self.config));
+        let chosen_max = 1 + self.promises.failed(&id, self.now);
+        let mut chosen = 0;
+        let mut later = Vec::new();
+        while let Some(holder) = ranking.take_first(&mut holders) {
+            let Holder { peer, heard_at } = holder;
+            let age = self.now.since(heard_at);
+            if age > kept_for || !self.is_heard(peer) || self.promises.is_open(&id, peer) {
+                continue;
+            }
+            let standing = self.standing(peer);
+            let places = self.promises.places(&id, standing, in_flight);
+            let has_place = chosen < places.min(chosen_max);
+            let room = self.promises.room() > asking.values().map(Vec::len).sum();
+            let asked = asking.get(&peer).map_or(0, Vec::len);
+            if !has_place || !room || !self.has_budget(peer, asked) {
+                later.push(holder);
+                continue;
+            }
+            let is_binding = age <= binding_for;
+            asking
+                .entry(peer)
+                .or_default()
+                .push(Asked { id, is_binding });
+            chosen += 1;
+        }
+        later
+    }
+
+    fn in_flight(&self) -> InFlight {
+        InFlight {
+            now: self.now,
+            max: self.config.iwant_in_flight_max,
+            retry_max: self.config.iwant_in_flight_retry_max,
+        }
+    }
+
+    fn standing(&self, peer: PeerIx) -> Standing {
+        let state = self.peers.get(peer);
+        state.map_or(Standing::Untried, |state| state.word.standing())
+    }
+
+    fn is_heard(&self, peer: PeerIx) -> bool {
+        self.peers.get(peer).is_some() && self.scores.score(peer) >= self.config.thresholds.gossip
+    }
+
+    /// Whether one more id may be asked of the peer, `asking` not being counted yet.
+    fn has_budget(&self, peer: PeerIx, asking: usize) -> bool {
+        let max = self.config.limits.iwant_ids_per_heartbeat_max;
+        let used = |state: &PeerState| state.used.iwant_ids + asking;
+        self.peers.get(peer).is_some_and(|state| used(state) < max)
+    }
+
+    /// A message came, from a peer or from ourselves: nobody is asked for it any more.
+    pub(crate) fn no_longer_wanted(&mut self, id: &MessageId, sender: Option<PeerIx>) {
+        // Whether there is room for the message is not asked: the peer kept its word.
+        let was_asked = self.promises.kept(id, sender);
+        if let Some(state) = sender
+            .filter(|_| was_asked)
+            .and_then(|peer| self.peers.get_mut(peer))
+        {
+            state.word.kept();
+        }
+        self.deferred.came(id);
+    }
+
+    /// Notes which requests were not answered in time, and blames whoever makes a habit of it. One that is
+    /// sending something long is given the time for it.
+    pub(crate) fn judge_promises(&mut self) {
+        let unanswered = self.promises.unanswered(self.now);
+        for (peer, count) in unanswered.overdue {
+            if let Some(state) = self
+                .peers
+                .get_mut(peer)
+                .filter(|_| !self.arriving.is_from(peer))
+            {
+                state.word.overdue(count);
+            }
+        }
+        for (peer, count) in unanswered.broken {
+            let state = self.peers.get(peer);
+            let in_a_row = state.map_or(0, |state| state.word.overdue_in_a_row);
+            if in_a_row >= self.config.broken_promises_habit {
+                self.misbehaved(peer, None, PeerMisbehaved::BrokenPromises { count });
+            }
+        }
+    }
+
+    /// When an id is asked for again at the latest.
+    pub(crate) fn next_question(&self) -> Time {
+        self.deferred.next()
+    }
+}

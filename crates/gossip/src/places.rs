@@ -1,0 +1,116 @@
+//! Places in a mesh: who gives one up, and to whom. A mesh that fills up with peers of few addresses, or with
+//! peers that bring nothing, must not keep out those that would bring messages.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::address::AddressGroup;
+use crate::router::Router;
+use crate::topics::TopicIx;
+use crate::types::{Direction, PeerIx};
+
+/// Members exchanged for peers of other addresses at one heartbeat, at most.
+const EXCHANGES_PER_HEARTBEAT: usize = 2;
+
+/// How long a member may bring nothing first while others do.
+const IDLE_AFTER: Duration = Duration::from_secs(60);
+
+/// First deliveries of a topic, over all peers and after decay, from which on a member that has none is
+/// called idle. With fewer, having none is chance.
+const BUSY_FIRST_DELIVERIES: f64 = 4.0;
+
+/// Members of a mesh that dialled us, by address.
+type Crowd = BTreeMap<AddressGroup, Vec<PeerIx>>;
+
+impl Router {
+    /// The member of a full mesh that makes room for a newcomer that dialled us: the worst of the most
+    /// crowded address, if the newcomer's is less crowded even with it. Peers that we dialled stay, because
+    /// an attacker cannot make us dial.
+    pub(crate) fn makes_room_for(&self, ix: TopicIx, newcomer: PeerIx) -> Option<PeerIx> {
+        let address = self.peers.get(newcomer)?.address?;
+        self.worst_of_a_larger_crowd(&self.crowd(ix), address)
+    }
+
+    fn crowd(&self, ix: TopicIx) -> Crowd {
+        let mut crowd = Crowd::new();
+        for peer in self.topics.get(ix).mesh.as_slice() {
+            let state = self.peers.get(*peer);
+            let inbound = state.filter(|state| state.direction == Direction::Inbound);
+            if let Some(address) = inbound.and_then(|state| state.address) {
+                crowd.entry(address).or_default().push(*peer);
+            }
+        }
+        crowd
+    }
+
+    fn worst_of_a_larger_crowd(&self, crowd: &Crowd, address: AddressGroup) -> Option<PeerIx> {
+        let there = crowd.get(&address).map_or(0, Vec::len);
+        let largest = crowd.values().max_by_key(|peers| peers.len())?;
+        if largest.len() < there + 2 {
+            return None;
+        }
+        let score = |peer: &PeerIx| self.scores.score(*peer);
+        let worst = largest.iter().min_by(|a, b| score(a).total_cmp(&score(b)));
+        worst.copied()
+    }
+
+    /// Exchanges members of crowded addresses for subscribers of others.
+    pub(crate) fn even_out_addresses(&mut self, ix: TopicIx) {
+        for _ in 0..EXCHANGES_PER_HEARTBEAT {
+            let crowd = self.crowd(ix);
+            if crowd.values().all(|peers| peers.len() < 2) {
+                return;
+            }
+            let mut others = self.graftable(ix);
+            others.retain(|peer| self.makes_room_in(&crowd, *peer).is_some());
+            self.rng.choose(&mut others, 1);
+            let Some(newcomer) = others.first().copied() else {
+                return;
+            };
+            if let Some(worst) = self.makes_room_in(&crowd, newcomer) {
+                self.prune(ix, worst, self.config.prune_backoff, true);
+                self.graft(ix, newcomer);
+            }
+        }
+    }
+
+    fn makes_room_in(&self, crowd: &Crowd, newcomer: PeerIx) -> Option<PeerIx> {
+        let address = self.peers.get(newcomer)?.address?;
+        self.worst_of_a_larger_crowd(crowd, address)
+    }
+
+    /// Exchanges members that never bring a message first, while others do, for peers outside the mesh:
+    /// those that brought some on request, or any.
+    pub(crate) fn exchange_idle_members(&mut self, ix: TopicIx) {
+        let topic = self.topics.get(ix);
+        let brought = |peer: &PeerIx| self.scores.first_deliveries(*peer, ix);
+        let all = topic
+            .subscribers
+            .as_slice()
+            .iter()
+            .map(brought)
+            .sum::<f64>();
+        if all < BUSY_FIRST_DELIVERIES || topic.mesh.len() < self.config.degrees.d_low {
+            return;
+        }
+        let mesh = topic.mesh.as_slice().iter().copied();
+        let is_idle = |peer: &PeerIx| {
+            brought(peer) == 0.0
+                && self.scores.time_in_mesh(*peer, ix, self.now) >= Some(IDLE_AFTER)
+        };
+        let mut idle: Vec<_> = mesh.filter(is_idle).collect();
+        let mut others = self.graftable(ix);
+        let count = self.config.opportunistic_graft_peers;
+        let count = count.min(idle.len()).min(others.len());
+        self.rng.choose(&mut idle, count);
+        self.rng.shuffle(&mut others);
+        others.sort_by(|a, b| {
+            let brought = |peer: &PeerIx| self.scores.first_deliveries(*peer, ix);
+            brought(b).total_cmp(&brought(a))
+        });
+        for (idle, other) in idle.into_iter().zip(others).take(count) {
+            self.prune(ix, idle, self.config.prune_backoff, true);
+            self.graft(ix, other);
+        }
+    }
+}
