@@ -1,4 +1,4 @@
-// Compiles src/*.sol into artifacts/*.json; with --check compares instead and writes nothing.
+// Compiles src/*.sol and test/*.sol into artifacts/*.json; with --check compares instead and writes nothing.
 // Exit codes: 0 all is good, 1 it does not compile or an artifact differs.
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -6,7 +6,7 @@ import { join } from "node:path";
 import solc from "solc";
 
 const root = import.meta.dirname;
-const sourceDir = join(root, "src");
+const sourceDirs = ["src", "test"];
 const artifactDir = join(root, "artifacts");
 
 // Contract and the file that defines it: what is deployed, in the order of deployment.
@@ -17,6 +17,7 @@ const contracts = [
   ["TestStableToken", "src/TestStableToken.sol"],
   ["LinearPriceCalculator", "src/LinearPriceCalculator.sol"],
   ["RlnMembership", "src/RlnMembership.sol"],
+  ["OlderMembership", "test/OlderMembership.sol"],
   ["ERC1967Proxy", "@openzeppelin/contracts/proxy/ERC1967/ERC1967Proxy.sol"],
 ];
 
@@ -27,13 +28,16 @@ const settings = {
   metadata: { appendCBOR: false, bytecodeHash: "none" },
 };
 
-const own = readdirSync(sourceDir).filter((name) => name.endsWith(".sol")).sort();
+const own = sourceDirs.flatMap((dir) => {
+  const names = readdirSync(join(root, dir)).filter((name) => name.endsWith(".sol"));
+  return names.map((name) => `${dir}/${name}`);
+}).sort();
 const hash = createHash("sha256");
 const sources = {};
-for (const name of own) {
-  const content = readFileSync(join(sourceDir, name), "utf8");
-  hash.update(`${name}\n${Buffer.byteLength(content)}\n${content}`);
-  sources[`src/${name}`] = { content };
+for (const path of own) {
+  const content = readFileSync(join(root, path), "utf8");
+  hash.update(`${path}\n${Buffer.byteLength(content)}\n${content}`);
+  sources[path] = { content };
 }
 const sourceSha256 = hash.digest("hex");
 
@@ -52,7 +56,7 @@ const output = JSON.parse(
 );
 const complaints = (output.errors ?? []).filter(
   // A package's own warnings are its authors' business.
-  (entry) => entry.severity === "error" || entry.sourceLocation?.file.startsWith("src/"),
+  (entry) => entry.severity === "error" || own.includes(entry.sourceLocation?.file),
 );
 if (complaints.length > 0) {
   for (const entry of complaints) console.error(entry.formattedMessage);

@@ -58,14 +58,14 @@ abstract contract MembershipTree {
     }
 
     /// @notice The recent roots, newest first, then 0.
-    function getRecentRoots() external view returns (uint256[HISTORY_SIZE] memory ordered) {
+    function getRecentRoots() external view virtual returns (uint256[HISTORY_SIZE] memory ordered) {
         for (uint8 age = 0; age < HISTORY_SIZE; age++) {
             ordered[age] = _rootOfAge(age);
         }
     }
 
     /// @notice The recent root at a position; 0 is the newest.
-    function getRootAt(uint8 position) external view returns (uint256) {
+    function getRootAt(uint8 position) external view virtual returns (uint256) {
         require(position < HISTORY_SIZE, "Out of range");
         require(_rootOfAge(0) != 0, "No roots yet");
         return _rootOfAge(position);
@@ -130,13 +130,13 @@ abstract contract MembershipTree {
         }
     }
 
-    function _clearLeaf(uint32 index) internal {
+    function _clearLeaf(uint32 index) internal virtual {
         LazyIMT.update(merkleTree, 0, index);
         emit LeafCleared(index);
     }
 
     /// @dev Remembers the root after all changes of a call.
-    function _storeRoot() internal {
+    function _storeRoot() internal virtual {
         uint256 newRoot = root();
         _recentRoots[_rootIndex] = newRoot;
         _rootIndex = (_rootIndex + 1) % HISTORY_SIZE;

@@ -17,7 +17,7 @@ pub struct Artifact {
     pub contract: String,
     /// Version of the compiler.
     pub solc: String,
-    /// SHA-256 of all sources in `contracts/src`, as `compile.mjs` takes it; hex.
+    /// SHA-256 of all sources in `contracts/src` and `contracts/test`, as `compile.mjs` takes it; hex.
     pub source_sha256: String,
     /// The ABI, JSON as the compiler writes it.
     pub abi: Box<RawValue>,
@@ -80,6 +80,9 @@ artifacts! {
     price_calculator = "LinearPriceCalculator";
     /// The membership contract, to be used through a proxy.
     membership = "RlnMembership";
+    /// A contract for tests that tells what older deployments tell: no recent roots, and no event for
+    /// a new root or an emptied leaf.
+    older_membership = "OlderMembership";
     /// The proxy.
     proxy = "ERC1967Proxy";
 }

@@ -5,7 +5,7 @@ use alloy::sol_types::{SolCall, SolValue};
 
 use crate::abi::{RlnMembership, TestToken};
 use crate::account::{Account, Mined};
-use crate::artifact;
+use crate::artifact::{self, Artifact};
 use crate::error::ChainError;
 
 /// What a new contract asks of its members.
@@ -65,6 +65,23 @@ impl Terms {
 /// # Errors
 /// [`ChainError`]; what was deployed before it stays, and nobody needs it.
 pub async fn deploy(account: &Account, terms: &Terms) -> Result<Deployment, ChainError> {
+    deploy_code(account, terms, artifact::membership()?).await
+}
+
+/// As [`deploy()`], with a contract that tells those who follow it no more than older deployments do:
+/// for tests.
+///
+/// # Errors
+/// As [`deploy()`].
+pub async fn deploy_older(account: &Account, terms: &Terms) -> Result<Deployment, ChainError> {
+    deploy_code(account, terms, artifact::older_membership()?).await
+}
+
+async fn deploy_code(
+    account: &Account,
+    terms: &Terms,
+    membership: Artifact,
+) -> Result<Deployment, ChainError> {
     let mut gas_used = 0;
     let mut put = async |code| {
         let mined = account.create(code).await?;
@@ -82,7 +99,7 @@ pub async fn deploy(account: &Account, terms: &Terms) -> Result<Deployment, Chai
     let calculator = put([calculator.as_ref(), &price].concat().into()).await?;
 
     let [t2, t3] = hashes;
-    let membership = artifact::membership()?.linked(&[t2, t3, ("LazyIMT", tree)])?;
+    let membership = membership.linked(&[t2, t3, ("LazyIMT", tree)])?;
     let implementation = put(membership).await?;
 
     let start = RlnMembership::initializeCall {

@@ -24,7 +24,7 @@ pub use alloy::primitives::{Address, TxHash, U256};
 pub use alloy::signers::local::PrivateKeySigner;
 pub use artifact::{Artifact, ArtifactError};
 pub use crowd::crowd;
-pub use deploy::{Deployment, Terms, deploy};
+pub use deploy::{Deployment, Terms, deploy, deploy_older};
 pub use devchain::{DevChain, DevChainError, DevChainOptions};
 pub use error::ChainError;
 pub use field::{field_from_word, word_from_field};

@@ -17,6 +17,7 @@ fn all() -> Vec<Artifact> {
         test_token,
         price_calculator,
         membership,
+        older_membership,
         proxy,
     ];
     readers.iter().map(|read| read().unwrap()).collect()
@@ -24,17 +25,22 @@ fn all() -> Vec<Artifact> {
 
 #[test]
 fn artifacts_are_of_the_sources_beside_them() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contracts/src");
-    let mut names: Vec<String> = fs::read_dir(&folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .filter(|name| name.ends_with(".sol"))
-        .collect();
-    names.sort();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contracts");
+    let mut paths: Vec<String> = Vec::new();
+    for part in ["src", "test"] {
+        let names = fs::read_dir(folder.join(part)).unwrap();
+        let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        paths.extend(
+            names
+                .filter(|name| name.ends_with(".sol"))
+                .map(|name| format!("{part}/{name}")),
+        );
+    }
+    paths.sort();
     let mut hasher = Sha256::new();
-    for name in names {
-        let content = fs::read_to_string(folder.join(&name)).unwrap();
-        hasher.update(format!("{name}\n{}\n{content}", content.len()));
+    for path in paths {
+        let content = fs::read_to_string(folder.join(&path)).unwrap();
+        hasher.update(format!("{path}\n{}\n{content}", content.len()));
     }
     let sources = hex::encode(hasher.finalize());
     for artifact in all() {

@@ -105,6 +105,11 @@ pub(super) enum Ask {
         /// The block.
         at: BlockRef,
     },
+    /// The contract's root as of a height, on whatever chain the endpoint follows.
+    RootOf {
+        /// The height; `None` for whatever is newest where the question arrives.
+        height: Option<u64>,
+    },
     /// How many leaves were ever written, as of a block.
     Count {
         /// The block.
@@ -140,6 +145,14 @@ pub(super) enum Ask {
     },
 }
 
+impl Ask {
+    /// Whether an endpoint that does its work may say no: the contract may lack the function, or the
+    /// endpoint the state of a block that is not the newest.
+    pub(super) fn may_be_refused(&self) -> bool {
+        matches!(self, Self::Recent { .. } | Self::RootOf { height: Some(_) })
+    }
+}
+
 /// The newest roots as the contract keeps them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Recent {
@@ -169,7 +182,7 @@ pub(super) enum Answer {
     Header(BlockRef),
     /// To [`Ask::Events`], in the order of the chain.
     Events(Vec<Event>),
-    /// To [`Ask::Root`].
+    /// To [`Ask::Root`] and [`Ask::RootOf`].
     Root(Fr),
     /// To [`Ask::Count`].
     Count(u32),
@@ -181,4 +194,6 @@ pub(super) enum Answer {
     Membership(Option<Member>),
     /// To [`Ask::Path`]: the siblings, the leaf's own first.
     Path(Box<[Fr; DEPTH]>),
+    /// To a question that [`Ask::may_be_refused`]: it cannot be answered.
+    Refused,
 }

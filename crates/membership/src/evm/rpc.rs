@@ -143,22 +143,18 @@ impl Endpoints {
         self.list[at].transport.name()
     }
 
-    /// Asks endpoint `at`. A failure is remembered.
+    /// Asks endpoint `at`. A failure is remembered until it [`Self::worked`].
     pub(super) fn ask(&mut self, at: usize, ask: &Ask) -> Result<Answer, RpcError> {
         self.check_chain(at)?;
         let (method, parameters) = json::request(&self.contract, ask);
         let result = self.call(at, method, &parameters)?;
         let answer = check::answer(&self.contract, ask, &result);
-        match answer {
-            Ok(answer) => {
-                self.list[at].failures = 0;
-                Ok(answer)
-            }
-            Err(error) => {
-                self.blame(at, &error);
-                Err(error)
-            }
-        }
+        answer.inspect_err(|error| self.blame(at, error))
+    }
+
+    /// Forgets the failures in a row of endpoint `at`, which was of use.
+    pub(super) fn worked(&mut self, at: usize) {
+        self.list[at].failures = 0;
     }
 
     /// One `eth_call` of the contract at the newest block; the words of its result.

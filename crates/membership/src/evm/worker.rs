@@ -57,7 +57,10 @@ impl Worker {
             Err(error) => Err(error),
         };
         let outcome = match answer {
-            Ok(answer) => self.follower.answer(answer),
+            Ok(answer) => {
+                self.endpoints.worked(at);
+                self.follower.answer(answer)
+            }
             Err(error) => {
                 let too_much = error.may_be_too_much()
                     || matches!(

@@ -13,19 +13,19 @@ use crate::proxy::{Mode, Proxy};
 use crate::rig::{LIMIT, PATIENCE, Rig};
 
 impl Rig {
-    fn light_config(&self, urls: &[&str]) -> EvmConfig {
+    pub(crate) fn light_config(&self, urls: &[&str]) -> EvmConfig {
         let mut config = self.config(urls);
         config.store = self.folder.path().join("light.sqlite");
         config.limits.max_answer_bytes = 1 << 20;
         config
     }
 
-    fn light(&self) -> LightRegistry {
+    pub(crate) fn light(&self) -> LightRegistry {
         LightRegistry::start(self.light_config(&[self.chain.endpoint()])).unwrap()
     }
 
     /// Waits until the newest root is the chain's.
-    fn check_light(&self, registry: &LightRegistry) -> Status {
+    pub(crate) fn check_light(&self, registry: &LightRegistry) -> Status {
         let root = Some(self.root());
         let status = registry.wait_until(PATIENCE, |status| {
             status.is_synced() && newest(registry) == root
@@ -36,7 +36,7 @@ impl Rig {
     }
 
     /// Waits until it is known whether `identity` is a member.
-    fn look_up(&self, registry: &LightRegistry, identity: &Identity) -> Option<Member> {
+    pub(crate) fn look_up(&self, registry: &LightRegistry, identity: &Identity) -> Option<Member> {
         let commitment = identity.commitment();
         if let Err(error) = registry.find(commitment) {
             assert!(matches!(error, RegistryError::NotAnswered), "{error}");
@@ -53,7 +53,7 @@ fn newest(registry: &LightRegistry) -> Option<Fr> {
     registry.view().lock().unwrap().roots().newest()
 }
 
-fn roots(registry: &LightRegistry) -> Vec<Fr> {
+pub(crate) fn roots(registry: &LightRegistry) -> Vec<Fr> {
     let view = registry.view();
     let view = view.lock().unwrap();
     view.roots().iter().copied().collect()

@@ -7,6 +7,7 @@
 
 mod faults;
 mod light;
+mod older;
 mod proxy;
 mod removal;
 mod reorganisations;

@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use undertone_contracts::{
     Account, ChainError, Deployment, DevChain, DevChainOptions, Membership, Registered, Terms,
-    U256, deploy,
+    U256, deploy, deploy_older,
 };
 use undertone_membership::evm::{Contract, EvmConfig, EvmRegistry, Health, Status};
 use undertone_rln::{Fr, MerkleTree};
@@ -30,6 +30,15 @@ pub(crate) struct Rig {
 
 impl Rig {
     pub(crate) fn start() -> Self {
+        Self::of(false)
+    }
+
+    /// With a contract that tells what older deployments tell.
+    pub(crate) fn older() -> Self {
+        Self::of(true)
+    }
+
+    fn of(is_older: bool) -> Self {
         let runtime = Runtime::new().unwrap();
         let chain = DevChain::start(&DevChainOptions::default()).unwrap();
         let owner = chain.account(0).unwrap();
@@ -39,7 +48,11 @@ impl Rig {
             ..Terms::published()
         };
         let (deployment, membership) = runtime.block_on(async {
-            let deployment = deploy(&owner, &terms).await.unwrap();
+            let deployed = match is_older {
+                true => deploy_older(&owner, &terms).await,
+                false => deploy(&owner, &terms).await,
+            };
+            let deployment = deployed.unwrap();
             let plenty = U256::from(10).pow(U256::from(30));
             deployment
                 .mint(&owner, owner.address(), plenty)

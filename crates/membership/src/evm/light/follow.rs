@@ -3,11 +3,15 @@
 //! As long as the contract's roots are what they were, one call says so. Otherwise the newest block
 //! is asked for, and everything as of that block, named by its hash, so that roots and path fit
 //! together. Nothing of an answer is used unless all of it fits.
+//!
+//! A contract without `getRecentRoots`, as older deployments are, refuses that question. Then its
+//! `root()` is followed, and the roots of the blocks since the last look are searched for.
 
 use std::sync::{Arc, Mutex};
 
 use undertone_rln::{Fr, MerklePath};
 
+use super::between::Between;
 use super::store::Store;
 use super::view::{LightView, News, Own, Place};
 use crate::evm::chain::{Answer, Ask, BlockRef, Next, Recent};
@@ -15,6 +19,10 @@ use crate::evm::follow::MAX_BEHIND;
 use crate::evm::signals::lock;
 use crate::registry::Member;
 use crate::sqlite::StorageError;
+
+/// Looks at `root()` after which the contract is asked for recent roots again: it may have been
+/// upgraded. An hour of looks without demand.
+const LOOKS_BY_ROOT: u32 = 120;
 
 /// What an answer led to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,8 +55,21 @@ pub(super) struct Follower {
     last: Option<Recent>,
     /// The contract's roots have changed, it was said.
     is_changed: bool,
+    history: History,
     phase: Phase,
     behind: u32,
+}
+
+/// Which roots the contract tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum History {
+    /// Recent ones, as far as is known.
+    Roots,
+    /// The newest alone.
+    Root {
+        /// Looks since it refused to tell more.
+        looks: u32,
+    },
 }
 
 #[derive(Debug)]
@@ -59,6 +80,12 @@ enum Phase {
     Head,
     Roots {
         at: BlockRef,
+    },
+    /// Which roots there were since the last look.
+    Between {
+        at: BlockRef,
+        between: Between,
+        height: u64,
     },
     Membership {
         at: BlockRef,
@@ -85,6 +112,7 @@ impl Follower {
             watched: None,
             last: None,
             is_changed: false,
+            history: History::Roots,
             phase: Phase::Head,
             behind: 0,
         }
@@ -106,6 +134,11 @@ impl Follower {
     /// Looks for news.
     pub(super) fn wake(&mut self) {
         if matches!(self.phase, Phase::Idle) {
+            if let History::Root { looks } = self.history
+                && looks >= LOOKS_BY_ROOT
+            {
+                self.history = History::Roots;
+            }
             self.phase = self.beginning();
         }
     }
@@ -124,11 +157,17 @@ impl Follower {
 
     /// What to do.
     pub(super) fn next(&self) -> Next {
+        let is_kept = self.history == History::Roots;
         Next::Ask(match &self.phase {
             Phase::Idle => return Next::Idle,
-            Phase::Glance => Ask::Recent { at: None },
+            Phase::Glance if is_kept => Ask::Recent { at: None },
+            Phase::Glance => Ask::RootOf { height: None },
             Phase::Head => Ask::Head,
-            Phase::Roots { at } => Ask::Recent { at: Some(*at) },
+            Phase::Roots { at } if is_kept => Ask::Recent { at: Some(*at) },
+            Phase::Roots { at } => Ask::Root { at: *at },
+            Phase::Between { height, .. } => Ask::RootOf {
+                height: Some(*height),
+            },
             Phase::Membership { at, commitment, .. } => Ask::Membership {
                 commitment: *commitment,
                 at: *at,
@@ -143,6 +182,10 @@ impl Follower {
     /// Takes note that there is no answer.
     pub(super) fn failed(&mut self) {
         self.is_changed = false;
+        // It was not the function that was missing.
+        if self.history == (History::Root { looks: 0 }) {
+            self.history = History::Roots;
+        }
         self.phase = self.beginning();
     }
 
@@ -155,6 +198,28 @@ impl Follower {
             (Phase::Glance, Answer::Recent(recent)) => Ok(self.on_glance(&recent)),
             (Phase::Head, Answer::Head(head)) => Ok(self.on_head(head.block)),
             (Phase::Roots { at }, Answer::Recent(recent)) => self.on_roots(at, recent),
+            (phase @ (Phase::Glance | Phase::Roots { .. }), Answer::Refused) => {
+                self.history = History::Root { looks: 0 };
+                self.phase = phase;
+                Ok(Outcome::Going)
+            }
+            (Phase::Glance, Answer::Root(root)) => Ok(self.on_glance(&only(root))),
+            (Phase::Roots { at }, Answer::Root(root)) => self.on_root(at, root),
+            (
+                Phase::Between {
+                    at,
+                    mut between,
+                    height,
+                },
+                Answer::Root(root),
+            ) => {
+                between.take(height, root);
+                self.search(at, between)
+            }
+            // The state of older blocks is not there any more.
+            (Phase::Between { at, between, .. }, Answer::Refused) => {
+                self.on_roots(at, between.roots())
+            }
             (
                 Phase::Membership {
                     at, recent, misfit, ..
@@ -211,8 +276,15 @@ impl Follower {
         if self.is_changed {
             return Outcome::Going;
         }
-        self.phase = Phase::Idle;
+        self.looked();
         Outcome::Synced(News::default())
+    }
+
+    fn looked(&mut self) {
+        if let History::Root { looks } = &mut self.history {
+            *looks += 1;
+        }
+        self.phase = Phase::Idle;
     }
 
     fn on_head(&mut self, head: BlockRef) -> Outcome {
@@ -230,8 +302,40 @@ impl Follower {
         Outcome::Going
     }
 
+    /// The root of a contract that keeps no others.
+    fn on_root(&mut self, at: BlockRef, root: Fr) -> Result<Outcome, StorageError> {
+        let view = lock(&self.view);
+        let known = view.known();
+        let before = match (known.block, known.roots.last()) {
+            (Some(block), Some(last)) if *last != root => block.number,
+            _ => at.number,
+        };
+        drop(view);
+        self.search(at, Between::new(before, at.number, root))
+    }
+
+    fn search(&mut self, at: BlockRef, between: Between) -> Result<Outcome, StorageError> {
+        let Some(height) = between.next() else {
+            return self.on_roots(at, between.roots());
+        };
+        self.phase = Phase::Between {
+            at,
+            between,
+            height,
+        };
+        Ok(Outcome::Going)
+    }
+
+    /// What a glance is to show as long as nothing changes.
+    fn glimpse(&self, recent: &Recent) -> Recent {
+        match self.history {
+            History::Roots => recent.clone(),
+            History::Root { .. } => recent.newest(1),
+        }
+    }
+
     fn on_roots(&mut self, at: BlockRef, recent: Recent) -> Result<Outcome, StorageError> {
-        let is_same = self.last.as_ref() == Some(&recent);
+        let is_same = self.last == Some(self.glimpse(&recent));
         if is_same && self.is_changed {
             // The endpoint is several, and not all of them know the newest block.
             self.is_changed = false;
@@ -293,10 +397,18 @@ impl Follower {
         let news = view.take(at, &recent, own);
         self.store.save(view.known())?;
         *lock(&self.view) = view;
-        self.last = Some(recent);
+        self.last = Some(self.glimpse(&recent));
         self.is_changed = false;
-        self.phase = Phase::Idle;
+        self.looked();
         Ok(Outcome::Synced(news))
+    }
+}
+
+/// All that a contract tells that keeps no recent roots.
+fn only(root: Fr) -> Recent {
+    Recent {
+        roots: vec![root],
+        is_full: true,
     }
 }
 

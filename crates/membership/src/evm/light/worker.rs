@@ -7,7 +7,7 @@ use super::follow::{Follower, Outcome};
 use super::pace::Pace;
 use super::registry::Shared;
 use crate::evm::background::Stop;
-use crate::evm::chain::{Ask, Next};
+use crate::evm::chain::{Answer, Ask, Next};
 use crate::evm::health::{Health, Status};
 use crate::evm::rpc::{Endpoints, Fault, RpcError};
 use crate::evm::signals::lock;
@@ -43,7 +43,7 @@ impl Worker {
                 }
                 Ok(at) => {
                     used = at;
-                    if matches!(ask, Ask::Head | Ask::Recent { at: None }) {
+                    if is_first(&ask) {
                         looked = Instant::now();
                         was_wanted |= self.shared.signals.take_wanted();
                     }
@@ -60,6 +60,9 @@ impl Worker {
     fn ask(&mut self, at: usize, ask: &Ask) -> Option<bool> {
         let outcome = match self.endpoints.ask(at, ask) {
             Ok(answer) => self.follower.answer(answer),
+            Err(RpcError::Refused { .. }) if ask.may_be_refused() => {
+                self.follower.answer(Answer::Refused)
+            }
             Err(error) => {
                 self.follower.failed();
                 // Less cannot be asked for: an endpoint that refuses is of no use.
@@ -88,6 +91,8 @@ impl Worker {
             Outcome::Going => return None,
             Outcome::Synced(news) => {
                 let block = self.follower.block();
+                // Not after each answer: an endpoint that knows blocks may know nothing of the contract.
+                self.endpoints.worked(at);
                 if news.is_fork {
                     tracing::warn!(block, "the chain was reorganised");
                 }
@@ -145,4 +150,12 @@ impl Worker {
         self.endpoints.wait(at, slice);
         self.stop.within(slice.saturating_sub(begun.elapsed()));
     }
+}
+
+/// Whether a look begins with this question.
+fn is_first(ask: &Ask) -> bool {
+    matches!(
+        ask,
+        Ask::Head | Ask::Recent { at: None } | Ask::RootOf { height: None }
+    )
 }

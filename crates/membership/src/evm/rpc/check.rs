@@ -13,6 +13,10 @@ use crate::registry::{Member, MemberIndex};
 
 /// What an endpoint's result says to a question.
 pub(super) fn answer(contract: &Contract, ask: &Ask, result: &Json) -> Result<Answer, RpcError> {
+    // What a contract without the function gives that has a fallback, and an address without code.
+    if ask.may_be_refused() && result.as_str() == Some("0x") {
+        return Ok(Answer::Refused);
+    }
     let answer = match ask {
         Ask::Head => head(result).map(Answer::Head),
         Ask::Header { number } => {
@@ -22,10 +26,12 @@ pub(super) fn answer(contract: &Contract, ask: &Ask, result: &Json) -> Result<An
             })
         }
         Ask::Events { from, to, .. } => events(contract, result, *from, *to).map(Answer::Events),
-        Ask::Root { .. } => elements(result).and_then(|words| match words[..] {
-            [root] => Ok(Answer::Root(root)),
-            _ => Err(Fault::Shape),
-        }),
+        Ask::Root { .. } | Ask::RootOf { .. } => {
+            elements(result).and_then(|words| match words[..] {
+                [root] => Ok(Answer::Root(root)),
+                _ => Err(Fault::Shape),
+            })
+        }
         Ask::Count { .. } => count(result).ok_or(Fault::Shape).map(Answer::Count),
         Ask::Leaves { first, last, .. } => {
             // Dynamic array: where it begins, its length, the items.

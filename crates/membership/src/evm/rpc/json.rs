@@ -17,6 +17,9 @@ const MAX_MESSAGE_CHARS: usize = 200;
 /// JSON-RPC's codes for "too many requests" (EIP-1474).
 const LIMIT_EXCEEDED: i64 = -32005;
 
+/// The newest block.
+const LATEST: &str = r#""latest""#;
+
 /// A question as method and parameters.
 pub(super) fn request(contract: &Contract, ask: &Ask) -> (&'static str, String) {
     match ask {
@@ -38,6 +41,14 @@ pub(super) fn request(contract: &Contract, ask: &Ask) -> (&'static str, String) 
         Ask::Root { at } => {
             let data = abi::rootCall {}.abi_encode();
             ("eth_call", call(contract, &data, Some(at)))
+        }
+        Ask::RootOf { height } => {
+            let data = abi::rootCall {}.abi_encode();
+            let block = match height {
+                Some(height) => format!(r#""{height:#x}""#),
+                None => LATEST.to_owned(),
+            };
+            ("eth_call", call_at(contract, &data, &block))
         }
         Ask::Count { at } => {
             let data = abi::nextFreeIndexCall {}.abi_encode();
@@ -76,8 +87,12 @@ pub(super) fn call(contract: &Contract, data: &[u8], at: Option<&BlockRef>) -> S
             r#"{{"blockHash":"{}","requireCanonical":true}}"#,
             block.hash
         ),
-        None => r#""latest""#.to_owned(),
+        None => LATEST.to_owned(),
     };
+    call_at(contract, data, &block)
+}
+
+fn call_at(contract: &Contract, data: &[u8], block: &str) -> String {
     format!(
         r#"[{{"to":"{:#x}","data":"0x{}"}},{block}]"#,
         contract.address,

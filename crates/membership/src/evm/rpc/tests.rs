@@ -188,6 +188,18 @@ fn requests_of_light_mode() {
 }
 
 #[test]
+fn roots_are_asked_for_by_height_too() {
+    let call = |height| request(&CONTRACT, &Ask::RootOf { height });
+    let expected = |block| {
+        let to = "0xb9cd878c90e49f797b4431fbf4fb333108cb90e6";
+        let parameters = format!(r#"[{{"to":"{to}","data":"0xebf0c717"}},"{block}"]"#);
+        ("eth_call", parameters)
+    };
+    assert_eq!(call(None), expected("latest"));
+    assert_eq!(call(Some(26)), expected("0x1a"));
+}
+
+#[test]
 fn recent_roots_come_newest_first_and_zeros_are_none() {
     let answer = |result| check::answer(&CONTRACT, &Ask::Recent { at: None }, &result);
     let roots = |numbers: &[u64], is_full| {
@@ -206,7 +218,6 @@ fn recent_roots_come_newest_first_and_zeros_are_none() {
         words(&[0, 0, 0, 0, 1]),
         words(&[5, 4, 3, 2]),
         words(&[6, 5, 4, 3, 2, 1]),
-        json!("0x"),
         json!(null),
         json!(format!("0x{}", "ff".repeat(160))),
         json!(format!("0x{}", "00".repeat(159))),
@@ -216,6 +227,8 @@ fn recent_roots_come_newest_first_and_zeros_are_none() {
         };
         assert_eq!(answer(bad.clone()), Err(expected), "{bad}");
     }
+    // The contract has no such function, and a fallback.
+    assert_eq!(answer(json!("0x")), Ok(Answer::Refused));
 }
 
 #[test]

@@ -196,7 +196,7 @@ impl Chain {
                 first,
                 last,
             } => Answer::Leaves(at(block)?.leaves[*first as usize..=*last as usize].to_vec()),
-            Ask::Recent { .. } | Ask::Membership { .. } | Ask::Path { .. } => {
+            Ask::RootOf { .. } | Ask::Recent { .. } | Ask::Membership { .. } | Ask::Path { .. } => {
                 panic!("{ask:?} is of light mode")
             }
         })
