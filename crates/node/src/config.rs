@@ -13,6 +13,8 @@ use undertone_membership::evm::{Contract, Mode};
 use undertone_message::{NetworkPreset, RlnParams, Shard};
 use undertone_rln::{BatchPolicy, PoolConfig};
 
+use crate::driver::ConnectionLimits;
+
 mod error;
 mod keys;
 mod raw;
@@ -46,8 +48,8 @@ pub struct NodeConfig {
     pub static_peers: Vec<Multiaddr>,
     /// Where the node's secret key is kept.
     pub node_key_file: PathBuf,
-    /// Most connections at a time.
-    pub max_connections: u32,
+    /// How many connections there may be.
+    pub connections: ConnectionLimits,
     /// Whether messages are relayed.
     pub relay: bool,
     /// Rate limiting, `None` when off.

@@ -26,7 +26,9 @@ use undertone_rln::{CounterError, IdentityFileError, KeyError};
 
 use crate::config::NodeConfig;
 use crate::delivery_log::DeliveryLog;
-use crate::driver::{MemberProofs, NodeOptions, ProofSource, RunningNode, StartError, start};
+use crate::driver::{
+    MemberProofs, NodeOptions, ProofSource, RunningNode, StartError, start_within,
+};
 use crate::rest::{self, RestConfig};
 
 /// How long a message whose root is not known waits for the registry: an endpoint's answer, or a
@@ -173,7 +175,7 @@ pub async fn assemble_with(
             .collect(),
         false => Vec::new(),
     };
-    let node = start(NodeOptions {
+    let options = NodeOptions {
         keypair: files::node_key(&config.node_key_file)?,
         listen: listen_addresses(config),
         relay,
@@ -181,12 +183,12 @@ pub async fn assemble_with(
         protocols: config.protocols.clone(),
         topics: Vec::clone(&topics),
         static_peers: config.static_peers.clone(),
-        max_connections: config.max_connections,
+        max_connections: config.connections.total_max,
         rln,
         clock_ahead_ns: config.clock_ahead_ms.saturating_mul(NS_PER_MS),
         events: delivery_log.as_ref().map(DeliveryLog::follow),
-    })
-    .await?;
+    };
+    let node = start_within(options, config.connections.clone()).await?;
     if let Some(log) = delivery_log {
         node.handle.add_sink(Arc::new(log));
     }

@@ -143,6 +143,18 @@ pub const KEYS: &[Key] = {
             "most connections [150]",
         ),
         key(
+            "max-connections-per-address",
+            Integer,
+            "a number, 1 or more",
+            "most connections from one IPv4 address or IPv6 /64 [16]",
+        ),
+        key(
+            "max-connections-per-loopback-address",
+            Integer,
+            "a number, 1 or more",
+            "most connections from one loopback address [max-connections]",
+        ),
+        key(
             "protocols",
             TextList,
             "a list of protocol ids",

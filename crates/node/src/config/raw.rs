@@ -29,6 +29,8 @@ pub(super) struct Raw {
     pub(super) static_peers: Option<Vec<String>>,
     pub(super) node_key_file: Option<PathBuf>,
     pub(super) max_connections: Option<u32>,
+    pub(super) max_connections_per_address: Option<u32>,
+    pub(super) max_connections_per_loopback_address: Option<u32>,
     pub(super) protocols: Option<Vec<String>>,
     pub(super) relay: Option<bool>,
     pub(super) rln: Option<bool>,

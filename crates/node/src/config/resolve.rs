@@ -14,6 +14,7 @@ use super::{
     ConfigError, Key, LogConfig, LogFormat, LogLevel, NodeConfig, RestListen, raw::Raw,
     sources::Gathered,
 };
+use crate::driver::ConnectionLimits;
 
 mod rln;
 
@@ -91,7 +92,7 @@ impl Resolver<'_> {
             rest: self.rest()?,
             static_peers: self.static_peers()?,
             node_key_file: in_data_dir(&self.raw.node_key_file, "node-key"),
-            max_connections: self.at_least_one("max-connections", self.raw.max_connections, 150)?,
+            connections: self.connections()?,
             relay: self.raw.relay.unwrap_or(true),
             rln: self.rln(&network, in_data_dir)?,
             delivery_log: self.raw.delivery_log.clone(),
@@ -130,6 +131,25 @@ impl Resolver<'_> {
         } else {
             Ok(value)
         }
+    }
+
+    fn connections(&self) -> Result<ConnectionLimits, ConfigError> {
+        let raw = &self.raw;
+        let total_max = self.at_least_one("max-connections", raw.max_connections, 150)?;
+        let limits = ConnectionLimits::with_total(total_max);
+        Ok(ConnectionLimits {
+            per_address_max: self.at_least_one(
+                "max-connections-per-address",
+                raw.max_connections_per_address,
+                limits.per_address_max,
+            )?,
+            per_loopback_address_max: self.at_least_one(
+                "max-connections-per-loopback-address",
+                raw.max_connections_per_loopback_address,
+                limits.per_loopback_address_max,
+            )?,
+            ..limits
+        })
     }
 
     fn network(&self) -> Result<NetworkPreset, ConfigError> {

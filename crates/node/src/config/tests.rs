@@ -400,6 +400,12 @@ fn each_bound_is_checked() {
         ("shards", "1,x", "a list of shard indices"),
         ("max-message-bytes", "0", "bytes, 1 or more"),
         ("max-connections", "0", "a number, 1 or more"),
+        ("max-connections-per-address", "0", "a number, 1 or more"),
+        (
+            "max-connections-per-loopback-address",
+            "0",
+            "a number, 1 or more",
+        ),
         ("rest-relay-cache-capacity", "0", "a number, 1 to 100000"),
         (
             "rest-relay-cache-capacity",

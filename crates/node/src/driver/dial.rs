@@ -1,7 +1,7 @@
 //! Connecting to peers: those that are configured, and those that somebody asks for.
 
-use libp2p::Multiaddr;
 use libp2p::swarm::dial_opts::DialOpts;
+use libp2p::{Multiaddr, PeerId};
 use tokio::sync::oneshot;
 
 use super::event_loop::EventLoop;
@@ -25,6 +25,31 @@ impl EventLoop {
             .collect();
         for address in missing {
             self.dial(address, None);
+        }
+    }
+
+    /// Static peers come in and are dialled beyond every bound.
+    pub(crate) fn keep_static_peers(&mut self) {
+        let known: Vec<_> = self.static_peers.iter().filter_map(peer_id_of).collect();
+        for peer in known {
+            self.swarm.behaviour_mut().admission.places().keep(peer);
+        }
+    }
+
+    /// A dialled connection is there: an address that names no identity has one now.
+    pub(crate) fn learn_static_peer(&mut self, peer: PeerId, address: &Multiaddr) {
+        if self.static_peers.contains(address) {
+            self.swarm.behaviour_mut().admission.places().keep(peer);
+        }
+    }
+
+    /// Tells who decides on places what the router thinks of its peers.
+    pub(crate) fn tell_scores(&mut self) {
+        let router = self.relay.router();
+        let scores: Vec<_> = self.peers.connected_scores(|ix| router.score(ix)).collect();
+        let places = self.swarm.behaviour_mut().admission.places();
+        for (peer, score) in scores {
+            places.set_score(peer, score);
         }
     }
 

@@ -96,6 +96,7 @@ impl EventLoop {
                     false
                 }
                 _ = redial.tick() => {
+                    self.tell_scores();
                     self.redial();
                     false
                 }
@@ -392,9 +393,12 @@ impl EventLoop {
                 ..
             } => {
                 self.peers.connected(peer_id, &endpoint);
-                if let Some(reply) = self.dialling.remove(&connection_id).and_then(|d| d.reply) {
-                    self.peers.known(peer_id).origin = PeerOrigin::Static;
-                    let _ = reply.send(Ok(()));
+                if let Some(dialling) = self.dialling.remove(&connection_id) {
+                    self.learn_static_peer(peer_id, &dialling.address);
+                    if let Some(reply) = dialling.reply {
+                        self.peers.known(peer_id).origin = PeerOrigin::Static;
+                        let _ = reply.send(Ok(()));
+                    }
                 }
             }
             SwarmEvent::ConnectionClosed {

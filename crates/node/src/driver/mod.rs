@@ -26,7 +26,8 @@ mod time;
 mod tokens;
 mod verify;
 
+pub use crate::swarm::ConnectionLimits;
 pub use events::{NodeEvent, TimedEvent};
 pub use rln::{Joining, MemberProofs, ProofSource, RlnOptions, Standing};
-pub use start::{NodeOptions, RunningNode, StartError, start};
+pub use start::{NodeOptions, RunningNode, StartError, start, start_within};
 pub use tokens::{PoolMonitor, PooledProofs};

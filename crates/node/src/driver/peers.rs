@@ -66,6 +66,15 @@ impl PeerTable {
         self.indices.get(peer).copied()
     }
 
+    /// Peers the router knows or remembers, each with its score.
+    pub(crate) fn connected_scores(
+        &self,
+        score: impl Fn(PeerIx) -> f64,
+    ) -> impl Iterator<Item = (PeerId, f64)> {
+        let indices = self.indices.iter();
+        indices.map(move |(peer, ix)| (*peer, score(*ix)))
+    }
+
     pub(crate) fn identity(&self, ix: PeerIx) -> Option<PeerId> {
         self.identities.get(ix.0 as usize).copied().flatten()
     }

@@ -68,6 +68,8 @@ impl EventLoop {
                 let Some(new) = new_peer(ix, peer, &protocol, &endpoint) else {
                     return;
                 };
+                let places = self.swarm.behaviour_mut().admission.places();
+                places.speaks(peer, true);
                 self.event(NodeEvent::PeerConnected { peer });
                 self.input(Input::Connected(new));
             }
@@ -85,6 +87,8 @@ impl EventLoop {
                 }
             }
             PubsubEvent::Closed { peer } => {
+                let places = self.swarm.behaviour_mut().admission.places();
+                places.speaks(peer, false);
                 self.event(NodeEvent::PeerDisconnected { peer });
                 if let Some(ix) = self.peers.find(&peer) {
                     self.input(Input::Disconnected(ix));

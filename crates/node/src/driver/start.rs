@@ -20,7 +20,7 @@ use super::rln::{RlnOptions, RlnService};
 use super::time::Clock;
 use crate::command::SubscribeFailure;
 use crate::handle::{Endpoint, NodeHandle, node_channel};
-use crate::swarm::{self, Arrivals, Gate, Inbound, PubsubConfig, SwarmOptions};
+use crate::swarm::{self, Arrivals, ConnectionLimits, Gate, Inbound, PubsubConfig, SwarmOptions};
 
 /// What a node is made of.
 pub struct NodeOptions {
@@ -39,7 +39,7 @@ pub struct NodeOptions {
     pub topics: Vec<PubsubTopic>,
     /// Peers to stay connected to.
     pub static_peers: Vec<Multiaddr>,
-    /// Connections at most.
+    /// Connections at most; [`start_within`] bounds more than their number.
     pub max_connections: u32,
     /// Rate limiting; must be there if the relay's configuration has it.
     pub rln: Option<RlnOptions>,
@@ -115,6 +115,19 @@ fn known_protocols() -> String {
 /// # Errors
 /// [`StartError`] names what is wrong and what to do.
 pub async fn start(options: NodeOptions) -> Result<RunningNode, StartError> {
+    let limits = ConnectionLimits::with_total(options.max_connections);
+    start_within(options, limits).await
+}
+
+/// Starts a node as [`start`] does, with bounds of its connections in place of
+/// [`NodeOptions::max_connections`]. They are lowered if the process may not open so many files.
+///
+/// # Errors
+/// [`StartError`] names what is wrong and what to do.
+pub async fn start_within(
+    options: NodeOptions,
+    limits: ConnectionLimits,
+) -> Result<RunningNode, StartError> {
     let peer_id = options.keypair.public().to_peer_id();
     let (handle, endpoint) = node_channel();
     let (ready, started) = oneshot::channel();
@@ -124,7 +137,7 @@ pub async fn start(options: NodeOptions) -> Result<RunningNode, StartError> {
         .build()?;
     let thread = thread::Builder::new().name("net".into()).spawn(move || {
         runtime.block_on(async move {
-            match build(options, endpoint).await {
+            match build(options, limits, endpoint).await {
                 Ok((event_loop, addresses)) => {
                     // The starter may have given up; the loop then ends with its handles.
                     let _ = ready.send(Ok(addresses));
@@ -150,6 +163,7 @@ pub async fn start(options: NodeOptions) -> Result<RunningNode, StartError> {
 
 async fn build(
     options: NodeOptions,
+    limits: ConnectionLimits,
     endpoint: Endpoint,
 ) -> Result<(EventLoop, Vec<Multiaddr>), StartError> {
     if options.relay.rln.is_some() && options.rln.is_none() {
@@ -175,7 +189,7 @@ async fn build(
         keypair: options.keypair,
         agent: format!("undertone/{}", env!("CARGO_PKG_VERSION")),
         pubsub,
-        max_connections: options.max_connections,
+        limits: fitted(limits),
     })
     .map_err(|error| StartError::Transport(error.to_string()))?;
     let addresses = super::listen::listen(&mut swarm, options.listen).await?;
@@ -213,11 +227,27 @@ async fn build(
         totals: Default::default(),
     };
     event_loop.set_clock();
+    event_loop.keep_static_peers();
     for topic in options.topics {
         event_loop.subscribe(topic)?;
     }
     event_loop.redial();
     Ok((event_loop, addresses))
+}
+
+/// The limits within the number of files that the process may open.
+fn fitted(limits: ConnectionLimits) -> ConnectionLimits {
+    let files_max = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    let Some(fitted) = files_max.and_then(|files_max| limits.within_files(files_max)) else {
+        return limits;
+    };
+    tracing::warn!(
+        files = files_max,
+        connections = fitted.total_max,
+        handshakes = fitted.pending_max,
+        "fewer connections than asked for: the process may not open more files; raise its limit (ulimit -n)"
+    );
+    fitted
 }
 
 fn protocols(ids: &[String]) -> Result<Vec<StreamProtocol>, StartError> {

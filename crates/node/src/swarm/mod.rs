@@ -1,13 +1,19 @@
 //! The libp2p side: one behaviour that carries pubsub frames, and those that come ready made.
 
+mod address_group;
+mod admission;
 mod arrivals;
 mod attempts;
 mod behaviour;
 mod closing;
+mod doorway;
 mod frames;
 mod handler;
+mod handshakes;
+mod limits;
 mod metadata;
 mod outbox;
+mod places;
 mod pump;
 mod session;
 mod transport;
@@ -17,15 +23,18 @@ mod yamux;
 pub(crate) use arrivals::Arrivals;
 pub(crate) use behaviour::{Pubsub, PubsubConfig, PubsubEvent};
 pub(crate) use frames::Incoming;
+pub use limits::ConnectionLimits;
 pub(crate) use metadata::{METADATA_PROTOCOL, MetadataCodec};
 pub(crate) use outbox::Gate;
 pub(crate) use pump::{Inbound, Received};
 
 use libp2p::identity::Keypair;
 use libp2p::swarm::NetworkBehaviour;
-use libp2p::{Swarm, connection_limits, identify, noise, ping, request_response};
+use libp2p::{Swarm, identify, noise, ping, request_response};
 use std::time::Duration;
 use thiserror::Error;
+
+use admission::Admission;
 
 /// How often identify repeats itself on a connection.
 const IDENTIFY_INTERVAL: Duration = Duration::from_secs(300);
@@ -40,9 +49,6 @@ const PING_INTERVAL: Duration = Duration::from_secs(5);
 /// How long a peer may take to answer; who fails to twice in a row is gone.
 const PING_TIMEOUT: Duration = Duration::from_secs(6);
 
-/// How long the handshake of a peer that dialled may take.
-const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(3);
-
 /// Streams of a peer on which no protocol is agreed yet; more wait.
 const NEGOTIATING_STREAMS_MAX: usize = 8;
 
@@ -50,7 +56,7 @@ const NEGOTIATING_STREAMS_MAX: usize = 8;
 #[derive(NetworkBehaviour)]
 pub(crate) struct Behaviour {
     /// First, so that a connection over the limit costs nothing more.
-    pub(crate) limits: connection_limits::Behaviour,
+    pub(crate) admission: Admission,
     pub(crate) pubsub: Pubsub,
     pub(crate) identify: identify::Behaviour,
     pub(crate) ping: ping::Behaviour,
@@ -73,7 +79,7 @@ pub(crate) struct SwarmOptions {
     pub(crate) keypair: Keypair,
     pub(crate) agent: String,
     pub(crate) pubsub: PubsubConfig,
-    pub(crate) max_connections: u32,
+    pub(crate) limits: ConnectionLimits,
 }
 
 /// A swarm that listens and dials nowhere yet.
@@ -85,18 +91,14 @@ pub(crate) fn build(options: SwarmOptions) -> Result<Swarm<Behaviour>, SwarmErro
         keypair,
         agent,
         pubsub,
-        max_connections,
+        limits,
     } = options;
-    let limits = connection_limits::ConnectionLimits::default()
-        .with_max_established(Some(max_connections))
-        .with_max_pending_incoming(Some(max_connections))
-        .with_max_established_per_peer(Some(2));
     let identify = identify::Config::new("ipfs/0.1.0".into(), keypair.public())
         .with_agent_version(agent)
         .with_interval(IDENTIFY_INTERVAL)
         .with_push_listen_addr_updates(false);
     let behaviour = Behaviour {
-        limits: connection_limits::Behaviour::new(limits),
+        admission: Admission::new(limits.clone()),
         pubsub: Pubsub::new(pubsub),
         identify: identify::Behaviour::new(identify),
         ping: ping::Behaviour::new(
@@ -106,7 +108,7 @@ pub(crate) fn build(options: SwarmOptions) -> Result<Swarm<Behaviour>, SwarmErro
         ),
         metadata: metadata::behaviour(),
     };
-    let transport = transport::build(&keypair, HANDSHAKE_TIMEOUT)?;
+    let transport = transport::build(&keypair, limits)?;
     let config = libp2p::swarm::Config::with_tokio_executor()
         .with_idle_connection_timeout(IDLE_TIMEOUT)
         .with_max_negotiating_inbound_streams(NEGOTIATING_STREAMS_MAX);

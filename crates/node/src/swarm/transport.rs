@@ -12,6 +12,8 @@ use libp2p::{PeerId, Transport, dns, noise, tcp, websocket};
 
 use super::SwarmError;
 use super::closing::Closing;
+use super::doorway::Doorway;
+use super::limits::ConnectionLimits;
 use super::yamux::YamuxUpgrade;
 
 /// How long dialling may take, from the name of a host to the first stream.
@@ -31,10 +33,10 @@ const MPLEX_STREAMS_MAX: usize = 12;
 /// Frames that wait in a stream of mplex before the connection is read no more. A frame has up to 1 MiB.
 const MPLEX_BUFFERED_FRAMES_MAX: usize = 2;
 
-/// Everything from the socket to the streams. A handshake that a peer began ends after `handshake_timeout`.
+/// Everything from the socket to the streams. Handshakes of peers that dial are bounded by `limits`.
 pub(crate) fn build(
     keypair: &Keypair,
-    handshake_timeout: Duration,
+    limits: ConnectionLimits,
 ) -> Result<Boxed<(PeerId, StreamMuxerBox)>, SwarmError> {
     let plain = dns::tokio::Transport::system(sockets())?;
     let mut websocket = websocket::Config::new(dns::tokio::Transport::system(sockets())?);
@@ -49,7 +51,8 @@ pub(crate) fn build(
         .multiplex(SelectUpgrade::new(YamuxUpgrade::default(), mplex))
         .map(|(peer, muxer), _| (peer, StreamMuxerBox::new(Closing::new(muxer))));
     let dialled = TransportTimeout::with_outgoing_timeout(upgraded, DIAL_TIMEOUT);
-    Ok(TransportTimeout::with_ingoing_timeout(dialled, handshake_timeout).boxed())
+    let timed = TransportTimeout::with_ingoing_timeout(dialled, limits.handshake_timeout);
+    Ok(Doorway::new(timed.boxed(), limits).boxed())
 }
 
 /// TCP whose sockets notice that a peer has gone without a word.

@@ -4,7 +4,9 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 use undertone_message::{NetworkPreset, PubsubTopic, Shard, WakuMessage};
-use undertone_node::driver::{NodeEvent, NodeOptions, RunningNode, TimedEvent, start};
+use undertone_node::driver::{
+    ConnectionLimits, NodeEvent, NodeOptions, RunningNode, TimedEvent, start_within,
+};
 use undertone_node::handle::Delivery;
 use undertone_node::{Keypair, Multiaddr};
 use undertone_relay::RelayConfig;
@@ -27,6 +29,17 @@ pub(crate) struct Node {
 
 impl Node {
     pub(crate) async fn start(keypair: Keypair, static_peers: Vec<Multiaddr>) -> Self {
+        let listen = "/ip4/127.0.0.1/tcp/0".parse().expect("a constant");
+        let limits = ConnectionLimits::with_total(10);
+        Self::within(keypair, listen, static_peers, limits).await
+    }
+
+    pub(crate) async fn within(
+        keypair: Keypair,
+        listen: Multiaddr,
+        static_peers: Vec<Multiaddr>,
+        limits: ConnectionLimits,
+    ) -> Self {
         let preset = NetworkPreset::by_name("local").expect("a known network");
         let relay = RelayConfig {
             cluster_id: 66,
@@ -36,18 +49,20 @@ impl Node {
         let (sender, events) = mpsc::unbounded_channel();
         let options = NodeOptions {
             keypair,
-            listen: vec!["/ip4/127.0.0.1/tcp/0".parse().expect("a constant")],
+            listen: vec![listen],
             relay,
             network: "local",
             protocols: vec!["/vac/waku/relay/2.0.0".to_owned()],
             topics: vec![topic()],
             static_peers,
-            max_connections: 10,
+            max_connections: limits.total_max,
             clock_ahead_ns: 0,
             rln: None,
             events: Some(sender),
         };
-        let running = start(options).await.expect("loopback is there");
+        let running = start_within(options, limits)
+            .await
+            .expect("loopback is there");
         Self { running, events }
     }
 

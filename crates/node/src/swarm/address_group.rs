@@ -1,0 +1,72 @@
+//! Addresses that are counted as one, because one host or one customer has them all.
+
+use std::net::IpAddr;
+
+use libp2p::Multiaddr;
+use libp2p::multiaddr::Protocol;
+
+/// An IPv4 address, the /64 of an IPv6 address, or neither.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum AddressGroup {
+    V4([u8; 4]),
+    V6([u8; 8]),
+    /// An address without an IP address, of which TCP has none.
+    Other,
+}
+
+impl AddressGroup {
+    pub(crate) fn of(address: &Multiaddr) -> Self {
+        let ip = address.iter().find_map(|part| match part {
+            Protocol::Ip4(ip) => Some(IpAddr::from(ip)),
+            Protocol::Ip6(ip) => Some(IpAddr::from(ip)),
+            _ => None,
+        });
+        match ip.map(|ip| ip.to_canonical()) {
+            Some(IpAddr::V4(ip)) => Self::V4(ip.octets()),
+            Some(IpAddr::V6(ip)) => {
+                let [a, b, c, d, e, f, g, h, ..] = ip.octets();
+                Self::V6([a, b, c, d, e, f, g, h])
+            }
+            None => Self::Other,
+        }
+    }
+
+    /// Whether it is this host itself: other nodes of a test network, or a proxy in front of this one.
+    /// `::1` shares its /64 with nobody else.
+    pub(crate) fn is_loopback(self) -> bool {
+        match self {
+            Self::V4([first, ..]) => first == 127,
+            Self::V6(prefix) => prefix == [0; 8],
+            Self::Other => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn group(address: &str) -> AddressGroup {
+        AddressGroup::of(&address.parse().expect("a constant"))
+    }
+
+    #[test]
+    fn an_ipv4_address_stands_alone_and_a_64_for_all_that_it_holds() {
+        assert_ne!(group("/ip4/10.0.0.1/tcp/1"), group("/ip4/10.0.0.2/tcp/1"));
+        assert_eq!(group("/ip4/10.0.0.1/tcp/1"), group("/ip4/10.0.0.1/tcp/2"));
+        let (one, other) = ("/ip6/2001:db8::1/tcp/1", "/ip6/2001:db8::ffff:2/tcp/1");
+        assert_eq!(group(one), group(other));
+        assert_ne!(group(one), group("/ip6/2001:db8:0:1::1/tcp/1"));
+        let mapped = group("/ip6/::ffff:10.0.0.1/tcp/1");
+        assert_eq!(mapped, group("/ip4/10.0.0.1/tcp/1"));
+    }
+
+    #[test]
+    fn loopback_is_known_in_both_versions() {
+        assert!(group("/ip4/127.0.0.5/tcp/1").is_loopback());
+        assert!(group("/ip6/::1/tcp/1").is_loopback());
+        assert!(!group("/ip4/128.0.0.1/tcp/1").is_loopback());
+        assert!(!group("/ip6/2001:db8::1/tcp/1").is_loopback());
+        assert!(!group("/memory/1").is_loopback());
+    }
+}

@@ -1,0 +1,124 @@
+//! The behaviour that gives connections their places and closes those that lose theirs.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::task::{Context, Poll, Waker};
+
+use libp2p::core::Endpoint;
+use libp2p::core::transport::PortUse;
+use libp2p::swarm::{
+    CloseConnection, ConnectionDenied, ConnectionId, FromSwarm, NetworkBehaviour, THandlerInEvent,
+    THandlerOutEvent, ToSwarm, dummy,
+};
+use libp2p::{Multiaddr, PeerId};
+
+use super::address_group::AddressGroup;
+use super::limits::ConnectionLimits;
+use super::places::{Newcomer, Places};
+
+/// The behaviour.
+#[derive(Debug)]
+pub(crate) struct Admission {
+    places: Places,
+    /// Connections that lost their places.
+    closing: VecDeque<(PeerId, ConnectionId)>,
+    waker: Option<Waker>,
+}
+
+impl Admission {
+    pub(crate) fn new(limits: ConnectionLimits) -> Self {
+        Self {
+            places: Places::new(limits),
+            closing: VecDeque::new(),
+            waker: None,
+        }
+    }
+
+    /// Who is let in before whom: to be told what becomes of the peers.
+    pub(crate) fn places(&mut self) -> &mut Places {
+        &mut self.places
+    }
+
+    fn admit(&mut self, new: Newcomer) -> Result<dummy::ConnectionHandler, ConnectionDenied> {
+        match self.places.admit(new) {
+            Ok(closed) => {
+                self.closing.extend(closed);
+                if let Some(waker) = self.waker.take() {
+                    waker.wake();
+                }
+                Ok(dummy::ConnectionHandler)
+            }
+            Err(no_place) => Err(ConnectionDenied::new(no_place)),
+        }
+    }
+}
+
+impl NetworkBehaviour for Admission {
+    type ConnectionHandler = dummy::ConnectionHandler;
+    type ToSwarm = Infallible;
+
+    fn handle_established_inbound_connection(
+        &mut self,
+        id: ConnectionId,
+        peer: PeerId,
+        _: &Multiaddr,
+        remote: &Multiaddr,
+    ) -> Result<dummy::ConnectionHandler, ConnectionDenied> {
+        self.admit(Newcomer {
+            id,
+            peer,
+            group: AddressGroup::of(remote),
+            inbound: true,
+        })
+    }
+
+    fn handle_established_outbound_connection(
+        &mut self,
+        id: ConnectionId,
+        peer: PeerId,
+        remote: &Multiaddr,
+        _: Endpoint,
+        _: PortUse,
+    ) -> Result<dummy::ConnectionHandler, ConnectionDenied> {
+        self.admit(Newcomer {
+            id,
+            peer,
+            group: AddressGroup::of(remote),
+            inbound: false,
+        })
+    }
+
+    fn on_swarm_event(&mut self, event: FromSwarm<'_>) {
+        match event {
+            FromSwarm::ConnectionClosed(event) => self.places.leave(event.connection_id),
+            // Denied by another behaviour after it had its place.
+            FromSwarm::DialFailure(event) => self.places.leave(event.connection_id),
+            FromSwarm::ListenFailure(event) => self.places.leave(event.connection_id),
+            _ => {}
+        }
+    }
+
+    fn on_connection_handler_event(
+        &mut self,
+        _: PeerId,
+        _: ConnectionId,
+        event: THandlerOutEvent<Self>,
+    ) {
+        match event {}
+    }
+
+    fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<ToSwarm<Self::ToSwarm, THandlerInEvent<Self>>> {
+        let Some((peer_id, connection)) = self.closing.pop_front() else {
+            self.waker = Some(cx.waker().clone());
+            return Poll::Pending;
+        };
+        tracing::debug!(peer = %peer_id, "closing a connection to make room");
+        Poll::Ready(ToSwarm::CloseConnection {
+            peer_id,
+            connection: CloseConnection::One(connection),
+        })
+    }
+}

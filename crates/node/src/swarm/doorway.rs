@@ -1,0 +1,136 @@
+//! The transport with a bound on handshakes: those that [`Handshakes`] names end.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+
+use futures::future::{AbortHandle, AbortRegistration, Abortable};
+use libp2p::core::muxing::StreamMuxerBox;
+use libp2p::core::transport::{Boxed, DialOpts, ListenerId, TransportError, TransportEvent};
+use libp2p::{Multiaddr, PeerId, Transport};
+
+use super::address_group::AddressGroup;
+use super::handshakes::{HandshakeId, Handshakes};
+use super::limits::ConnectionLimits;
+
+type Inner = Boxed<(PeerId, StreamMuxerBox)>;
+
+#[derive(Debug)]
+struct Shared {
+    handshakes: Handshakes,
+    aborts: BTreeMap<HandshakeId, AbortHandle>,
+}
+
+#[derive(Clone, Debug)]
+struct Table(Arc<Mutex<Shared>>);
+
+impl Table {
+    fn lock(&self) -> MutexGuard<'_, Shared> {
+        // Nothing panics while it is held, and the table is whole between calls.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn begin(&self, group: AddressGroup) -> (Entry, AbortRegistration) {
+        let (abort, registration) = AbortHandle::new_pair();
+        let mut shared = self.lock();
+        let (id, evicted) = shared.handshakes.begin(group);
+        shared.aborts.insert(id, abort);
+        if let Some(evicted) = evicted.and_then(|evicted| shared.aborts.remove(&evicted)) {
+            evicted.abort();
+        }
+        drop(shared);
+        let table = self.clone();
+        (Entry { table, group, id }, registration)
+    }
+}
+
+/// A handshake that goes on. Dropped when it is over.
+struct Entry {
+    table: Table,
+    group: AddressGroup,
+    id: HandshakeId,
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        let mut shared = self.table.lock();
+        shared.handshakes.end(self.group, self.id);
+        shared.aborts.remove(&self.id);
+    }
+}
+
+/// The transport behind the bound.
+pub(crate) struct Doorway {
+    inner: Inner,
+    table: Table,
+}
+
+impl Doorway {
+    pub(crate) fn new(inner: Inner, limits: ConnectionLimits) -> Self {
+        let shared = Shared {
+            handshakes: Handshakes::new(limits),
+            aborts: BTreeMap::new(),
+        };
+        Self {
+            inner,
+            table: Table(Arc::new(Mutex::new(shared))),
+        }
+    }
+}
+
+type Handshake = Pin<Box<dyn Future<Output = io::Result<(PeerId, StreamMuxerBox)>> + Send>>;
+
+impl Transport for Doorway {
+    type Output = (PeerId, StreamMuxerBox);
+    type Error = io::Error;
+    type ListenerUpgrade = Handshake;
+    type Dial = <Inner as Transport>::Dial;
+
+    fn listen_on(
+        &mut self,
+        id: ListenerId,
+        address: Multiaddr,
+    ) -> Result<(), TransportError<io::Error>> {
+        self.inner.listen_on(id, address)
+    }
+
+    fn remove_listener(&mut self, id: ListenerId) -> bool {
+        self.inner.remove_listener(id)
+    }
+
+    fn dial(
+        &mut self,
+        address: Multiaddr,
+        options: DialOpts,
+    ) -> Result<Self::Dial, TransportError<io::Error>> {
+        self.inner.dial(address, options)
+    }
+
+    fn poll(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<TransportEvent<Handshake, io::Error>> {
+        let table = self.table.clone();
+        Pin::new(&mut self.inner).poll(cx).map(|event| {
+            let group = match &event {
+                TransportEvent::Incoming { send_back_addr, .. } => AddressGroup::of(send_back_addr),
+                _ => AddressGroup::Other,
+            };
+            event.map_upgrade(move |upgrade| -> Handshake {
+                let (entry, abort) = table.begin(group);
+                Box::pin(async move {
+                    let _entry = entry;
+                    let ended = Abortable::new(upgrade, abort).await;
+                    ended.unwrap_or_else(|_| Err(too_many()))
+                })
+            })
+        })
+    }
+}
+
+fn too_many() -> io::Error {
+    io::Error::other("the handshake made room for another one")
+}

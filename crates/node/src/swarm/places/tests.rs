@@ -1,0 +1,164 @@
+use super::*;
+
+fn limits() -> ConnectionLimits {
+    ConnectionLimits {
+        outbound_reserved: 2,
+        per_address_max: 3,
+        per_loopback_address_max: 5,
+        ..ConnectionLimits::with_total(10)
+    }
+}
+
+fn id(n: usize) -> ConnectionId {
+    ConnectionId::new_unchecked(n)
+}
+
+fn address(n: u8) -> AddressGroup {
+    AddressGroup::V4([10, 0, 0, n])
+}
+
+fn inbound(n: usize, group: AddressGroup) -> Newcomer {
+    Newcomer {
+        id: id(n),
+        peer: PeerId::random(),
+        group,
+        inbound: true,
+    }
+}
+
+fn outbound(n: usize) -> Newcomer {
+    Newcomer {
+        inbound: false,
+        ..inbound(n, address(99))
+    }
+}
+
+/// The connections that lose their places.
+fn admit(places: &mut Places, new: Newcomer) -> Result<Vec<ConnectionId>, NoPlace> {
+    let losers = places.admit(new)?;
+    Ok(losers.into_iter().map(|(_, id)| id).collect())
+}
+
+/// A peer of good standing.
+fn member(places: &mut Places, new: Newcomer) {
+    assert_eq!(admit(places, new), Ok(vec![]));
+    places.speaks(new.peer, true);
+}
+
+#[test]
+fn an_address_that_has_all_it_may_loses_its_oldest_peer_without_pubsub() {
+    let mut places = Places::new(limits());
+    member(&mut places, inbound(0, address(1)));
+    assert_eq!(admit(&mut places, inbound(1, address(1))), Ok(vec![]));
+    assert_eq!(admit(&mut places, inbound(2, address(1))), Ok(vec![]));
+    assert_eq!(admit(&mut places, inbound(3, address(1))), Ok(vec![id(1)]));
+    assert_eq!(admit(&mut places, inbound(4, address(1))), Ok(vec![id(2)]));
+}
+
+#[test]
+fn an_address_full_of_members_loses_the_one_with_the_worst_score_or_takes_nobody() {
+    let mut places = Places::new(limits());
+    let members: Vec<_> = (0..3).map(|n| inbound(n, address(1))).collect();
+    for new in &members {
+        member(&mut places, *new);
+    }
+    assert_eq!(
+        admit(&mut places, inbound(3, address(1))),
+        Err(NoPlace::Address)
+    );
+    places.set_score(members[0].peer, -1.0);
+    places.set_score(members[1].peer, -5.0);
+    assert_eq!(admit(&mut places, inbound(4, address(1))), Ok(vec![id(1)]));
+}
+
+#[test]
+fn an_address_that_is_full_costs_others_nothing() {
+    let mut places = Places::new(limits());
+    (0..3).for_each(|n| member(&mut places, inbound(n, address(1))));
+    assert_eq!(admit(&mut places, inbound(3, address(2))), Ok(vec![]));
+}
+
+#[test]
+fn a_loopback_address_has_a_bound_of_its_own() {
+    let mut places = Places::new(limits());
+    let loopback = AddressGroup::V4([127, 0, 0, 1]);
+    (0..5).for_each(|n| member(&mut places, inbound(n, loopback)));
+    assert_eq!(
+        admit(&mut places, inbound(5, loopback)),
+        Err(NoPlace::Address)
+    );
+}
+
+#[test]
+fn a_full_node_drops_who_does_not_speak_pubsub_first_of_the_address_with_the_most() {
+    let mut places = Places::new(limits());
+    assert_eq!(admit(&mut places, inbound(0, address(1))), Ok(vec![]));
+    (1..3).for_each(|n| assert_eq!(admit(&mut places, inbound(n, address(2))), Ok(vec![])));
+    (3..8).for_each(|n| member(&mut places, inbound(n, address(n as u8))));
+    assert_eq!(admit(&mut places, inbound(8, address(50))), Ok(vec![id(1)]));
+    assert_eq!(admit(&mut places, inbound(9, address(51))), Ok(vec![id(0)]));
+}
+
+#[test]
+fn a_node_full_of_members_takes_from_the_crowd_and_from_nobody_else() {
+    let mut places = Places::new(limits());
+    (0..3).for_each(|n| member(&mut places, inbound(n, address(1))));
+    (3..8).for_each(|n| member(&mut places, inbound(n, address(n as u8))));
+    let newcomer = inbound(8, address(50));
+    assert_eq!(admit(&mut places, newcomer), Ok(vec![id(2)]), "the newest");
+    places.speaks(newcomer.peer, true);
+    assert_eq!(admit(&mut places, inbound(9, address(51))), Ok(vec![id(1)]));
+    places.speaks(places.taken[&id(9)].peer, true);
+    assert_eq!(
+        admit(&mut places, inbound(10, address(52))),
+        Err(NoPlace::Total)
+    );
+}
+
+#[test]
+fn peers_that_dial_leave_room_for_those_that_are_dialled() {
+    let mut places = Places::new(limits());
+    (0..8).for_each(|n| member(&mut places, inbound(n, address(n as u8))));
+    assert_eq!(
+        admit(&mut places, inbound(8, address(50))),
+        Err(NoPlace::Total)
+    );
+    assert_eq!(admit(&mut places, outbound(9)), Ok(vec![]));
+    assert_eq!(admit(&mut places, outbound(10)), Ok(vec![]));
+    assert_eq!(admit(&mut places, outbound(11)), Err(NoPlace::Total));
+}
+
+#[test]
+fn a_static_peer_comes_in_beyond_every_bound_and_is_never_dropped() {
+    let mut places = Places::new(limits());
+    let friend = inbound(100, address(60));
+    places.keep(friend.peer);
+    (0..8).for_each(|n| member(&mut places, inbound(n, address(n as u8))));
+    assert_eq!(admit(&mut places, friend), Ok(vec![]));
+    assert_eq!(
+        admit(&mut places, inbound(101, address(50))),
+        Err(NoPlace::Total)
+    );
+    places.leave(friend.id);
+    assert_eq!(admit(&mut places, friend), Ok(vec![]), "remembered");
+}
+
+#[test]
+fn a_peer_that_comes_a_third_time_loses_its_oldest_connection() {
+    let mut places = Places::new(limits());
+    let first = inbound(0, address(1));
+    assert_eq!(admit(&mut places, first), Ok(vec![]));
+    let again = |n| Newcomer { id: id(n), ..first };
+    assert_eq!(admit(&mut places, again(1)), Ok(vec![]));
+    assert_eq!(admit(&mut places, again(2)), Ok(vec![id(0)]));
+}
+
+#[test]
+fn nothing_is_kept_of_a_peer_that_has_left() {
+    let mut places = Places::new(limits());
+    let peer = inbound(0, address(1));
+    member(&mut places, peer);
+    places.leave(peer.id);
+    places.leave(peer.id);
+    assert!(places.taken.is_empty() && places.peers.is_empty());
+}
