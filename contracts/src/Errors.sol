@@ -55,3 +55,21 @@ error SlashTooEarly(uint256 firstBlock);
 
 /// The commitment is too old; commit again.
 error SlashCommitmentExpired(uint256 lastBlock);
+
+/// There is no reward for slashing this member, or it was paid out.
+error NoReward(uint256 idCommitment);
+
+/// The reward is paid when the membership's active period would have ended.
+error RewardTooEarly(uint256 payableFrom);
+
+/// There is no code at this address.
+error NoCode(address implementation);
+
+/// The owner has not announced this upgrade, or the code there is another now.
+error UpgradeNotAnnounced(address implementation);
+
+/// The delay after the announcement is not over.
+error UpgradeTooEarly(uint256 notBefore);
+
+/// The announced upgrade was not made in time; announce it again.
+error UpgradeTooLate(uint256 notAfter);

@@ -14,6 +14,8 @@ import {
     MembershipDoesNotExist,
     NonHolderCannotEraseGracePeriodMembership,
     NonHolderCannotExtend,
+    NoReward,
+    RewardTooEarly,
     WithdrawalTooEarly
 } from "./Errors.sol";
 import { IPriceCalculator } from "./IPriceCalculator.sol";
@@ -23,6 +25,9 @@ abstract contract Memberships {
     using SafeERC20 for IERC20;
     using SafeCast for uint256;
 
+    /// @dev Basis points in one.
+    uint256 internal constant BPS = 10_000;
+
     /// @dev What a commitment is. Active, in grace and expired are all `Held`: time alone tells.
     enum State {
         Unknown,
@@ -31,7 +36,9 @@ abstract contract Memberships {
         Slashed
     }
 
-    /// @dev A membership in three slots. An erased one is kept, so that it can still be slashed.
+    /// @dev A membership in three slots. An erased one is kept, so that it can still be slashed. Of a
+    /// slashed one, `holder` and `deposit` are the reward and whose it is, and `gracePeriodStart` says
+    /// from when on.
     struct Record {
         address holder;
         uint32 rateLimit;
@@ -77,6 +84,10 @@ abstract contract Memberships {
     mapping(uint256 idCommitment => Record record) internal _records;
 
     mapping(address holder => mapping(address token => Credit credit)) internal _credits;
+
+    /// @notice Shares of slashed members' deposits, in the token's smallest unit. They are part of this
+    /// contract's balance, and nothing pays them out.
+    mapping(address token => uint256 amount) public burnedDeposits;
 
     uint256[50] private __gap;
 
@@ -243,24 +254,47 @@ abstract contract Memberships {
         return r.index;
     }
 
-    /// @dev Takes the deposit of a member whose secret is known, wherever it is by now.
-    /// @return before The record as it was; nothing but `Slashed` remains of it.
-    /// @return reward What of the deposit was still here.
-    function _forfeit(uint256 idCommitment) internal returns (Record memory before, uint256 reward) {
-        before = _records[idCommitment];
+    /// @dev Takes the deposit of a member whose secret is known, wherever it is by now: a share stays
+    /// here for ever, the rest is the receiver's reward.
+    /// @return before The record as it was; what is kept of it is the reward.
+    /// @return burned The share, rounded up.
+    /// @return reward The rest; both are 0 when the deposit was paid out before.
+    function _forfeit(
+        uint256 idCommitment,
+        address receiver,
+        uint256 burnedBps
+    )
+        internal
+        returns (Record memory before, uint256 burned, uint256 reward)
+    {
+        Record storage stored = _records[idCommitment];
+        before = stored;
+        uint256 deposit = before.deposit;
         if (before.state == State.Held) {
             currentTotalRateLimit -= before.rateLimit;
-            reward = before.deposit;
         } else {
             Credit storage credit = _credits[before.holder][before.token];
             // Another membership's deposit is not touched when this one's has been paid out.
-            if (credit.withdrawals == before.withdrawals) {
-                reward = before.deposit;
-                credit.amount -= before.deposit;
-            }
+            if (credit.withdrawals == before.withdrawals) credit.amount -= before.deposit;
+            else deposit = 0;
         }
-        delete _records[idCommitment];
-        _records[idCommitment].state = State.Slashed;
+        burned = (deposit * burnedBps + BPS - 1) / BPS;
+        reward = deposit - burned;
+        burnedDeposits[before.token] += burned;
+        stored.state = State.Slashed;
+        stored.holder = receiver;
+        stored.deposit = uint128(reward);
+    }
+
+    /// @dev Pays the reward for slashing a member. Not before the member could have left with its
+    /// deposit: otherwise slashing oneself would be a way to get it back sooner.
+    function _payReward(uint256 idCommitment) internal returns (address receiver, uint256 amount) {
+        Record storage r = _records[idCommitment];
+        (receiver, amount) = (r.holder, r.deposit);
+        if (r.state != State.Slashed || amount == 0) revert NoReward(idCommitment);
+        if (block.timestamp < r.gracePeriodStart) revert RewardTooEarly(r.gracePeriodStart);
+        r.deposit = 0;
+        IERC20(r.token).safeTransfer(receiver, amount);
     }
 
     /// @dev The record of a membership that exists; all 0 otherwise.

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity 0.8.24;
 
-import { OwnableUpgradeable } from "@openzeppelin/contracts-upgradeable/access/OwnableUpgradeable.sol";
-import { UUPSUpgradeable } from "@openzeppelin/contracts-upgradeable/proxy/utils/UUPSUpgradeable.sol";
 import { IERC20 } from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 
+import { DelayedUpgrade } from "./DelayedUpgrade.sol";
 import { InvalidIdCommitment, InvalidTerms, MembershipSlashedBefore } from "./Errors.sol";
 import { IPriceCalculator } from "./IPriceCalculator.sol";
 import { Slashing } from "./Slashing.sol";
 
 /// @title Members of an RLN network: who may publish how many messages per epoch.
 /// @notice Compatible with the membership contract of the Waku networks (WakuRlnV2), plus slashing.
-contract RlnMembership is OwnableUpgradeable, UUPSUpgradeable, Slashing {
+contract RlnMembership is DelayedUpgrade, Slashing {
     /// @notice The block of `initialize`: no event of this contract is older.
     uint32 public deployedBlockNumber;
 
-    constructor() {
+    /// @param slashBurnBps The share of a slashed member's deposit that nobody gets, in basis points.
+    /// @param upgradeDelay Seconds between the announcement of an upgrade and the upgrade.
+    constructor(uint16 slashBurnBps, uint32 upgradeDelay) Slashing(slashBurnBps) DelayedUpgrade(upgradeDelay) {
         _disableInitializers();
     }
 
@@ -163,8 +164,6 @@ contract RlnMembership is OwnableUpgradeable, UUPSUpgradeable, Slashing {
     function setGracePeriodDuration(uint32 _gracePeriodDurationForNewMembership) external onlyOwner {
         gracePeriodDurationForNewMemberships = _gracePeriodDurationForNewMembership;
     }
-
-    function _authorizeUpgrade(address) internal override onlyOwner { }
 
     function _eraseAll(uint256[] calldata idCommitments, bool clear) private {
         for (uint256 i = 0; i < idCommitments.length; i++) {

@@ -9,6 +9,8 @@ import { RlnMembership } from "../src/RlnMembership.sol";
 /// @notice The contract in use is one of these. It keeps no recent roots, and reports neither a new
 /// root nor a leaf that became 0. For tests only.
 contract OlderMembership is RlnMembership {
+    constructor(uint16 slashBurnBps, uint32 upgradeDelay) RlnMembership(slashBurnBps, upgradeDelay) { }
+
     /// @dev As a function that is not there: undone without a reason.
     function getRecentRoots() external pure override returns (uint256[HISTORY_SIZE] memory) {
         _missing();

@@ -107,6 +107,8 @@ async fn slash(
     row(&format!("`commitSlash` ({what})"), &committed);
     let slashed = contract.slash(slasher, member.secret(), to).await?;
     row(&format!("`slash` ({what})"), &slashed.mined);
+    let claimed = contract.claim_reward(slasher, &member.commitment()).await?;
+    row(&format!("`claimReward` ({what})"), &claimed);
     Ok(())
 }
 

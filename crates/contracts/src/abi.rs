@@ -31,6 +31,12 @@ sol! {
         error SlashNotCommitted(bytes32 commitment);
         error SlashTooEarly(uint256 firstBlock);
         error SlashCommitmentExpired(uint256 lastBlock);
+        error NoReward(uint256 idCommitment);
+        error RewardTooEarly(uint256 payableFrom);
+        error NoCode(address implementation);
+        error UpgradeNotAnnounced(address implementation);
+        error UpgradeTooEarly(uint256 notBefore);
+        error UpgradeTooLate(uint256 notAfter);
 
         // Events of the contract in use.
         event MembershipRegistered(uint256 idCommitment, uint256 membershipRateLimit, uint32 index);
@@ -50,8 +56,18 @@ sol! {
             uint32 membershipRateLimit,
             uint32 index,
             address receiver,
-            uint256 reward
+            uint256 burned,
+            uint256 reward,
+            uint256 payableFrom
         );
+        event RewardPaid(uint256 idCommitment, address receiver, uint256 reward);
+        event UpgradeAnnounced(
+            address implementation,
+            bytes32 codeHash,
+            uint256 notBefore,
+            uint256 notAfter
+        );
+        event UpgradeCancelled(address implementation);
 
         // Functions of the contract in use.
         function initialize(
@@ -144,6 +160,26 @@ sol! {
             address sender,
             bytes32 commitment
         ) external view returns (uint256 blockNumber);
+        function claimReward(uint256 idCommitment) external;
+        function slashReward(uint256 idCommitment) external view returns (
+            address receiver,
+            address token,
+            uint256 amount,
+            uint256 payableFrom
+        );
+        function burnedDeposits(address token) external view returns (uint256 amount);
+        function SLASH_BURN_BPS() external view returns (uint16);
+        function MIN_SLASH_BURN_BPS() external view returns (uint16);
+        function MAX_SLASH_BURN_BPS() external view returns (uint16);
+        function announceUpgrade(address implementation) external;
+        function cancelUpgrade() external;
+        function announcedImplementation() external view returns (address);
+        function announcedCodeHash() external view returns (bytes32);
+        function upgradeNotBefore() external view returns (uint64);
+        function UPGRADE_DELAY() external view returns (uint32);
+        function MIN_UPGRADE_DELAY() external view returns (uint32);
+        function MAX_UPGRADE_DELAY() external view returns (uint32);
+        function UPGRADE_WINDOW() external view returns (uint32);
         function SLASH_DELAY_BLOCKS() external view returns (uint256);
         function SLASH_WINDOW_BLOCKS() external view returns (uint256);
     }

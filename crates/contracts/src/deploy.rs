@@ -23,6 +23,10 @@ pub struct Terms {
     pub grace_s: u32,
     /// Deposit for one message per epoch, in the token's smallest unit.
     pub price_per_message: U256,
+    /// Share of a slashed member's deposit that nobody gets, in basis points: 1,000 to 9,000.
+    pub slash_burn_bps: u16,
+    /// Time between the announcement of an upgrade and the upgrade, in seconds: 7 to 400 days.
+    pub upgrade_delay_s: u32,
 }
 
 /// Where everything is.
@@ -44,7 +48,9 @@ pub struct Deployment {
 
 impl Terms {
     /// The values of the deployment script of the contract in use: a total of 1,000,000 messages
-    /// per epoch, 20 to 600 for each member, 180 days and 30 of grace, 0.05 tokens a message.
+    /// per epoch, 20 to 600 for each member, 180 days and 30 of grace, 0.05 tokens a message. What it
+    /// does not have: half of a slashed member's deposit is burned, and an upgrade is announced so long
+    /// before that whoever was a member can leave.
     #[must_use]
     pub fn published() -> Self {
         const DAY_S: u32 = 24 * 60 * 60;
@@ -55,6 +61,8 @@ impl Terms {
             active_s: 180 * DAY_S,
             grace_s: 30 * DAY_S,
             price_per_message: U256::from(50_000_000_000_000_000_u64),
+            slash_burn_bps: 5_000,
+            upgrade_delay_s: 210 * DAY_S,
         }
     }
 }
@@ -100,7 +108,8 @@ async fn deploy_code(
 
     let [t2, t3] = hashes;
     let membership = membership.linked(&[t2, t3, ("LazyIMT", tree)])?;
-    let implementation = put(membership).await?;
+    let fixed = (terms.slash_burn_bps, terms.upgrade_delay_s).abi_encode_params();
+    let implementation = put([membership.as_ref(), &fixed].concat().into()).await?;
 
     let start = RlnMembership::initializeCall {
         priceCalculator: calculator,

@@ -28,5 +28,5 @@ pub use deploy::{Deployment, Terms, deploy, deploy_older};
 pub use devchain::{DevChain, DevChainError, DevChainOptions};
 pub use error::ChainError;
 pub use field::{field_from_word, word_from_field};
-pub use membership::{Info, Membership, Registered, Slashed, State};
+pub use membership::{Info, Membership, Registered, Reward, Slashed, State};
 pub use refusal::Refusal;

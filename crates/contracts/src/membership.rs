@@ -38,10 +38,27 @@ pub struct Registered {
 pub struct Slashed {
     /// Index that the member had.
     pub index: u32,
-    /// What the receiver got, in the token's smallest unit.
+    /// Share of the deposit that nobody gets, in the token's smallest unit.
+    pub burned: U256,
+    /// The rest, which [`Membership::claim_reward`] pays to the receiver.
     pub reward: U256,
+    /// When it can be claimed, in seconds since 1970: at the end of the member's active period.
+    pub payable_from_s: u64,
     /// The transaction.
     pub mined: Mined,
+}
+
+/// A reward for slashing that was not claimed yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reward {
+    /// Who gets it.
+    pub receiver: Address,
+    /// The token of the deposit.
+    pub token: Address,
+    /// Its amount, in the token's smallest unit.
+    pub amount: U256,
+    /// When it can be claimed, in seconds since 1970.
+    pub payable_from_s: u64,
 }
 
 /// Where a membership is in its life.
@@ -294,9 +311,43 @@ impl Membership {
         let event: RlnMembership::MembershipSlashed = self.event(&mined)?;
         Ok(Slashed {
             index: event.index,
+            burned: event.burned,
             reward: event.reward,
+            payable_from_s: event.payableFrom.saturating_to(),
             mined,
         })
+    }
+
+    /// The reward for slashing a member; `None` when there is none, or it was claimed.
+    ///
+    /// # Errors
+    /// [`ChainError`].
+    pub async fn reward(&self, commitment: &Fr) -> Result<Option<Reward>, ChainError> {
+        let call = RlnMembership::slashRewardCall {
+            idCommitment: word_from_field(commitment),
+        };
+        let reward = self.read(call).await?;
+        Ok((reward.amount != U256::ZERO).then(|| Reward {
+            receiver: reward.receiver,
+            token: reward.token,
+            amount: reward.amount,
+            payable_from_s: reward.payableFrom.saturating_to(),
+        }))
+    }
+
+    /// The third step of slashing: pays the reward to its receiver, whoever asks for it.
+    ///
+    /// # Errors
+    /// As [`Membership::register`]; [`Refusal::RewardTooEarly`] tells when to try again.
+    pub async fn claim_reward(
+        &self,
+        sender: &Account,
+        commitment: &Fr,
+    ) -> Result<Mined, ChainError> {
+        let call = RlnMembership::claimRewardCall {
+            idCommitment: word_from_field(commitment),
+        };
+        sender.call(self.contract, call.abi_encode()).await
     }
 
     async fn read_from<C: SolCall>(

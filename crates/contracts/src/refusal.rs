@@ -1,6 +1,6 @@
 //! The contract's reasons, decoded, and what to do about each.
 
-use alloy::primitives::{B256, Bytes, U256};
+use alloy::primitives::{Address, B256, Bytes, U256};
 use alloy::sol_types::{Revert, SolError, SolInterface};
 
 use crate::abi::RlnMembership::RlnMembershipErrors as Errors;
@@ -70,8 +70,29 @@ pub enum Refusal {
     /// `slash` long after `commitSlash`.
     #[error("the commitment counted until block {0}; commit again")]
     CommitmentExpired(U256),
+    /// The reward for slashing was paid, or there never was one.
+    #[error("there is no reward for slashing {0}: it was paid out, or nobody slashed this member")]
+    NoReward(U256),
+    /// The slashed membership's active period would not be over yet.
+    #[error("the reward is paid from {0} on, in seconds since 1970: the member's active period")]
+    RewardTooEarly(U256),
+    /// An upgrade to an address without code.
+    #[error("there is no code at {0}; deploy the new implementation before announcing it")]
+    NoCode(Address),
+    /// An upgrade that was not announced.
+    #[error("the upgrade to {0} was not announced, or its code has changed since; announce it")]
+    UpgradeNotAnnounced(Address),
+    /// An upgrade during the delay after its announcement.
+    #[error("the upgrade can be made from {0} on, in seconds since 1970")]
+    UpgradeTooEarly(U256),
+    /// An upgrade long after its announcement.
+    #[error("the upgrade could be made until {0}, in seconds since 1970; announce it again")]
+    UpgradeTooLate(U256),
     /// Limits or durations that contradict each other.
-    #[error("the terms contradict each other: least <= greatest <= total, durations above 0")]
+    #[error(
+        "the terms contradict each other: least <= greatest <= total, durations above 0, the burned \
+         share and the delay of upgrades within their bounds"
+    )]
     InvalidTerms,
     /// Not for everyone.
     #[error("only the contract's owner may do this; use the owner's key")]
@@ -141,6 +162,12 @@ impl From<Errors> for Refusal {
             Errors::InvalidReceiver(_) => Self::InvalidReceiver,
             Errors::SlashNotCommitted(e) => Self::NotCommitted(e.commitment),
             Errors::SlashTooEarly(e) => Self::SlashTooEarly(e.firstBlock),
+            Errors::NoReward(e) => Self::NoReward(e.idCommitment),
+            Errors::RewardTooEarly(e) => Self::RewardTooEarly(e.payableFrom),
+            Errors::NoCode(e) => Self::NoCode(e.implementation),
+            Errors::UpgradeNotAnnounced(e) => Self::UpgradeNotAnnounced(e.implementation),
+            Errors::UpgradeTooEarly(e) => Self::UpgradeTooEarly(e.notBefore),
+            Errors::UpgradeTooLate(e) => Self::UpgradeTooLate(e.notAfter),
             Errors::SlashCommitmentExpired(e) => Self::CommitmentExpired(e.lastBlock),
         }
     }

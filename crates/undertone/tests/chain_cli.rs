@@ -159,9 +159,28 @@ fn two_messages_with_one_id_slash_their_author() {
     assert!(said.contains("reveal nothing"), "{said}");
 
     let slashed = place.json(&format!("{slash} --message one --message two"));
-    assert_eq!(slashed["reward"], "60");
+    assert_eq!(
+        (&slashed["burned"], &slashed["reward"]),
+        (&"30".into(), &"30".into())
+    );
     assert_eq!(slashed["commitment"], place.status()["commitment"]);
     assert_eq!(place.status()["state"], "slashed");
+
+    let claim = "rln claim --rpc RPC --contract CONTRACT --eth-key-file slasher --commitment";
+    let (code, said) = place.fails(&format!("{claim} abc"));
+    assert_eq!(code, 2, "{said}");
+    let claim = format!("{claim} {}", slashed["commitment"].as_str().unwrap());
+    let (code, said) = place.fails(&claim);
+    assert_eq!(code, 1, "{said}");
+    let from = slashed["reward_from_s"].to_string();
+    assert!(said.contains("paid from") && said.contains(&from), "{said}");
+    wait(place.chain.advance(1000)).unwrap();
+    let claimed = place.json(&claim);
+    assert_eq!(claimed["reward"], "30");
+    assert_eq!(claimed["receiver"], slashed["receiver"]);
+    let (code, said) = place.fails(&claim);
+    assert_eq!(code, 1, "{said}");
+    assert!(said.contains("no reward"), "{said}");
 }
 
 #[test]

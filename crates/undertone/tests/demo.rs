@@ -104,6 +104,7 @@ fn on_a_chain_the_spammer_loses_its_membership_and_its_deposit() {
     assert_eq!(
         keys(chain),
         [
+            "burned",
             "chain_id",
             "commitment",
             "committed",
@@ -113,8 +114,9 @@ fn on_a_chain_the_spammer_loses_its_membership_and_its_deposit() {
             "members_after",
             "members_before",
             "nodes_updated",
-            "received",
             "receiver",
+            "reward",
+            "reward_from_s",
             "root",
             "slashed",
             "token",
@@ -123,7 +125,8 @@ fn on_a_chain_the_spammer_loses_its_membership_and_its_deposit() {
     );
     assert_eq!(chain["slashed"], true);
     assert_eq!(chain["deposit"], "250000000000000000", "0.05 for each of 5");
-    assert_eq!(chain["received"], chain["deposit"]);
+    assert_eq!(chain["burned"], "125000000000000000", "half of it");
+    assert_eq!(chain["reward"], chain["burned"]);
     assert_eq!(chain["index"], 5);
     assert_eq!(
         (&chain["members_before"], &chain["members_after"]),

@@ -10,6 +10,7 @@ use serde_json::Value;
 use undertone_contracts::abi::RlnMembership;
 use undertone_contracts::{ChainError, Refusal, word_from_field};
 
+use crate::ledger::Ledger;
 use crate::model::{Model, No, Op, leaf};
 use crate::world::{ACTIVE_S, GRACE_S, World, id, identity, ids, word};
 
@@ -61,6 +62,7 @@ async fn run(seed: u64, ops: u32) {
     interval.await.unwrap();
     let (now_s, block) = world.now().await;
     let mut model = Model::new(now_s, block);
+    let mut ledger = Ledger::default();
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let (mut done, mut refused) = (0, 0);
     for step in 0..ops {
@@ -73,6 +75,14 @@ async fn run(seed: u64, ops: u32) {
             Err(_) => refused += 1,
         }
         let place = format!("seed {seed}, step {step}, after {op:?}");
+        if found.is_ok() {
+            ledger.note(&op, model.now_s);
+        }
+        let here = world.tokens(world.contract.address()).await;
+        assert!(
+            here >= ledger.locked(model.now_s),
+            "{place}: paid out too soon or too much"
+        );
         assert_eq!(world.now().await, (model.now_s, model.block), "{place}");
         assert_eq!(world.root().await, model.root(), "{place}");
         if step % 10 == 9 || step + 1 == ops {
@@ -90,7 +100,7 @@ fn choose(rng: &mut ChaCha8Rng) -> Op {
     let mut below = |bound: u32| rng.next_u32() % bound;
     let who = below(ACCOUNTS) as usize;
     let name = below(NAMES);
-    match below(20) {
+    match below(22) {
         0..5 => {
             let limit = if below(10) == 0 {
                 below(700)
@@ -129,7 +139,8 @@ fn choose(rng: &mut ChaCha8Rng) -> Op {
             name,
             receiver: below(2) as usize,
         },
-        16..19 => Op::Wait {
+        16..18 => Op::Claim { who, name },
+        18..21 => Op::Wait {
             seconds: match below(3) {
                 0 => u64::from(ACTIVE_S),
                 1 => u64::from(GRACE_S),
@@ -191,6 +202,10 @@ async fn apply(world: &World, op: &Op, model: &Model) -> Result<(), No> {
             let to = world.address(*receiver);
             world.reveal(*who, *name, to).await.map(drop)
         }
+        Op::Claim { who, name } => {
+            let (who, name) = (world.account(*who), id(*name));
+            contract.claim_reward(who, &name).await.map(drop)
+        }
         Op::Wait { .. } => {
             let chain = &world.chain;
             let next = chain.request::<Value>("evm_setNextBlockTimestamp", [model.now_s]);
@@ -213,7 +228,10 @@ fn reason(error: &ChainError) -> No {
         Some(Refusal::NotTheHolder(_)) => No::NotTheHolder,
         Some(Refusal::StillActive(_)) => No::Active,
         Some(Refusal::NoDeposit) => No::NothingFreed,
-        Some(Refusal::WithdrawalTooEarly(_) | Refusal::SlashTooEarly(_)) => No::TooEarly,
+        Some(
+            Refusal::WithdrawalTooEarly(_) | Refusal::SlashTooEarly(_) | Refusal::RewardTooEarly(_),
+        ) => No::TooEarly,
+        Some(Refusal::NoReward(_)) => No::Unrewarded,
         Some(Refusal::NotCommitted(_)) => No::NotCommitted,
         Some(Refusal::CommitmentExpired(_)) => No::Expired,
         _ => panic!("unforeseen: {error}"),
@@ -259,6 +277,11 @@ async fn compare(world: &World, model: &Model, place: &str) {
     }
     let deposits = world.tokens(world.contract.address()).await;
     assert_eq!(deposits, model.deposits(), "{place}");
+    let token = world.deployment.token;
+    let burned = world
+        .read(RlnMembership::burnedDepositsCall { token })
+        .await;
+    assert_eq!(burned, U256::from(model.burned), "{place}");
     for name in 0..NAMES {
         let info = world.contract.info(&id(name)).await.unwrap();
         let found = info.map(|i| (i.holder, i.rate_limit, i.index, i.grace_starts_s));
@@ -274,5 +297,12 @@ async fn compare(world: &World, model: &Model, place: &str) {
             model.slashed.contains(&name),
             "{place}: member {name}"
         );
+        let reward = world.contract.reward(&id(name)).await.unwrap();
+        let found = reward.map(|r| (r.receiver, r.amount, r.payable_from_s));
+        let expected = model.rewards.get(&name).map(|r| {
+            let amount = U256::from(r.amount);
+            (world.address(r.receiver), amount, r.payable_from_s)
+        });
+        assert_eq!(found, expected, "{place}: reward for {name}");
     }
 }

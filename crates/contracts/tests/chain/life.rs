@@ -6,7 +6,7 @@ use undertone_contracts::abi::RlnMembership;
 use undertone_contracts::{Refusal, State, Terms, word_from_field};
 use undertone_rln::rate_commitment;
 
-use crate::world::{ACTIVE_S, GRACE_S, PRICE, WEALTH, World, id, ids, refusal, terms, word};
+use crate::world::{ACTIVE_S, GRACE_S, PRICE, WEALTH, World, id, ids, refusal, word};
 
 #[tokio::test]
 async fn registering_takes_the_price_and_sets_the_leaf() {
@@ -366,25 +366,6 @@ async fn the_owner_changes_terms_for_new_members_only() {
     for input in bad {
         assert_eq!(refusal(change(0, input).await), Refusal::InvalidTerms);
     }
-}
-
-#[tokio::test]
-async fn an_upgrade_is_the_owners_and_keeps_the_members() {
-    let world = World::new().await;
-    world.join(1).await;
-    let root = world.root().await;
-    let other = undertone_contracts::deploy(world.account(0), &terms())
-        .await
-        .unwrap();
-    let call = RlnMembership::upgradeToCall {
-        newImplementation: other.implementation,
-    };
-    let (proxy, input) = (world.contract.address(), call.abi_encode());
-    let upgraded = world.account(1).call(proxy, input.clone()).await;
-    assert_eq!(refusal(upgraded), Refusal::NotTheOwner);
-    world.account(0).call(proxy, input).await.unwrap();
-    assert!(world.is_member(1).await);
-    assert_eq!(world.root().await, root);
 }
 
 #[tokio::test]

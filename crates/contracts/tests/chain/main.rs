@@ -6,10 +6,12 @@
 
 mod abi;
 mod fuzz;
+mod ledger;
 mod life;
 mod model;
 mod receipts;
 mod roots;
 mod slashing;
 mod tree;
+mod upgrades;
 mod world;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use undertone_rln::{Fr, MerkleTree, rate_commitment};
 
-use crate::world::{ACTIVE_S, GRACE_S, PRICE, WEALTH, id};
+use crate::world::{ACTIVE_S, GRACE_S, PRICE, WEALTH, id, reward_of};
 
 /// Roots that are remembered.
 const HISTORY: usize = 5;
@@ -40,6 +40,10 @@ pub(crate) enum Op {
         name: u32,
         receiver: usize,
     },
+    Claim {
+        who: usize,
+        name: u32,
+    },
     Wait {
         seconds: u64,
     },
@@ -63,6 +67,7 @@ pub(crate) enum No {
     TooEarly,
     NotCommitted,
     Expired,
+    Unrewarded,
 }
 
 #[derive(Debug, Clone)]
@@ -71,6 +76,13 @@ pub(crate) struct Held {
     pub(crate) limit: u32,
     pub(crate) index: u32,
     pub(crate) grace_starts_s: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Reward {
+    pub(crate) receiver: usize,
+    pub(crate) amount: u64,
+    pub(crate) payable_from_s: u64,
 }
 
 /// A deposit that its holder may withdraw. `of` is forgotten when the member begins anew.
@@ -86,8 +98,10 @@ pub(crate) struct Model {
     pub(crate) now_s: u64,
     pub(crate) block: u64,
     pub(crate) held: BTreeMap<u32, Held>,
-    /// Members that were erased and not registered again, with their last index and limit.
-    erased: BTreeMap<u32, (u32, u32)>,
+    /// Members that were erased and not registered again, as they were last.
+    erased: BTreeMap<u32, Held>,
+    pub(crate) rewards: BTreeMap<u32, Reward>,
+    pub(crate) burned: u64,
     pub(crate) slashed: Vec<u32>,
     freed: Vec<Freed>,
     last_erasure: [u64; 4],
@@ -108,6 +122,8 @@ impl Model {
             block,
             held: BTreeMap::new(),
             erased: BTreeMap::new(),
+            rewards: BTreeMap::new(),
+            burned: 0,
             slashed: Vec::new(),
             freed: Vec::new(),
             last_erasure: [0; 4],
@@ -199,6 +215,7 @@ impl Model {
                 name,
                 receiver,
             } => self.slash(*who, *name, *receiver),
+            Op::Claim { name, .. } => self.claim(*name),
             Op::Wait { .. } | Op::Mine { .. } => Ok(()),
         }
     }
@@ -265,7 +282,7 @@ impl Model {
             return Err(No::NotTheHolder);
         }
         self.held.remove(&name);
-        self.erased.insert(name, (held.index, held.limit));
+        self.erased.insert(name, held.clone());
         self.freed.push(Freed {
             of: Some(name),
             holder: held.holder,
@@ -299,30 +316,48 @@ impl Model {
             return Err(No::Expired);
         }
         self.commitments.remove(&key);
-        if let Some(held) = self.held.remove(&name) {
-            self.wallets[receiver] += u64::from(held.limit) * PRICE;
+        let (was, deposit) = if let Some(held) = self.held.remove(&name) {
+            let deposit = u64::from(held.limit) * PRICE;
             self.free.push(held.index);
             self.put(held.index, None);
             self.remember();
-        } else if let Some((index, limit)) = self.erased.remove(&name) {
+            (held, deposit)
+        } else if let Some(held) = self.erased.remove(&name) {
             let own = |freed: &Freed| freed.of == Some(name);
-            self.wallets[receiver] += self
-                .freed
-                .iter()
-                .filter(|freed| own(freed))
-                .map(|freed| freed.amount)
-                .sum::<u64>();
+            let deposits = self.freed.iter().filter(|freed| own(freed));
+            let deposit = deposits.map(|freed| freed.amount).sum();
             self.freed.retain(|freed| !own(freed));
-            if self.leaves[index as usize] == Some((name, limit)) {
-                self.put(index, None);
+            if self.leaves[held.index as usize] == Some((name, held.limit)) {
+                self.put(held.index, None);
                 self.remember();
             }
+            (held, deposit)
         } else if self.slashed.contains(&name) {
             return Err(No::Slashed);
         } else {
             return Err(No::NotAMember);
-        }
+        };
         self.slashed.push(name);
+        let amount = reward_of(deposit);
+        self.burned += deposit - amount;
+        if amount > 0 {
+            let reward = Reward {
+                receiver,
+                amount,
+                payable_from_s: was.grace_starts_s,
+            };
+            self.rewards.insert(name, reward);
+        }
+        Ok(())
+    }
+
+    fn claim(&mut self, name: u32) -> Result<(), No> {
+        let reward = *self.rewards.get(&name).ok_or(No::Unrewarded)?;
+        if self.now_s < reward.payable_from_s {
+            return Err(No::TooEarly);
+        }
+        self.rewards.remove(&name);
+        self.wallets[reward.receiver] += reward.amount;
         Ok(())
     }
 

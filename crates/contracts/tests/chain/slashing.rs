@@ -3,10 +3,12 @@
 use alloy::primitives::{Address, U256};
 use alloy::sol_types::SolCall;
 use undertone_contracts::abi::RlnMembership;
-use undertone_contracts::{ChainError, Refusal, Slashed};
+use undertone_contracts::{ChainError, Mined, Refusal, Slashed, Terms};
 use undertone_rln::{Fr, recover_secret};
 
-use crate::world::{ACTIVE_S, GRACE_S, PRICE, WEALTH, World, id, identity, ids, refusal, word};
+use crate::world::{
+    ACTIVE_S, GRACE_S, PRICE, WEALTH, World, id, identity, ids, refusal, reward_of, word,
+};
 
 /// Account 2 slashes member `name` for its own benefit.
 async fn slash(world: &World, name: u32) -> Result<Slashed, ChainError> {
@@ -20,6 +22,14 @@ async fn slash(world: &World, name: u32) -> Result<Slashed, ChainError> {
     world
         .contract
         .slash(slasher, identity.secret(), receiver)
+        .await
+}
+
+/// Account 3, whom it does not concern, has the reward for slashing member `name` paid.
+async fn claim(world: &World, name: u32) -> Result<Mined, ChainError> {
+    world
+        .contract
+        .claim_reward(world.account(3), &id(name))
         .await
 }
 
@@ -57,9 +67,9 @@ async fn two_messages_too_many_cost_the_membership_and_the_deposit() {
         .unwrap();
     assert_eq!(
         (slashed.index, slashed.reward),
-        (index, U256::from(50 * PRICE))
+        (index, U256::from(reward_of(50 * PRICE)))
     );
-    assert_eq!(world.tokens(receiver).await, 50 * PRICE);
+    assert_eq!(slashed.burned + slashed.reward, U256::from(50 * PRICE));
     assert_eq!(world.leaf(index).await, U256::ZERO);
     assert_eq!(world.total_rate_limit().await, U256::from(40));
     assert!(!world.is_member(2).await);
@@ -73,6 +83,91 @@ async fn two_messages_too_many_cost_the_membership_and_the_deposit() {
     );
     assert_eq!(world.join(4).await, index);
     assert_eq!(refusal(slash(&world, 2).await), Refusal::Slashed(word(2)));
+
+    // The reward is there when the member could have left.
+    let from = U256::from(slashed.payable_from_s);
+    let refused = refusal(claim(&world, 2).await);
+    assert_eq!(refused, Refusal::RewardTooEarly(from));
+    let (now_s, _) = world.now().await;
+    world.advance((slashed.payable_from_s - now_s) as u32).await;
+    claim(&world, 2).await.unwrap();
+    assert_eq!(world.tokens(receiver).await, reward_of(50 * PRICE));
+    assert_eq!(refusal(claim(&world, 2).await), Refusal::NoReward(word(2)));
+    assert_eq!(refusal(claim(&world, 4).await), Refusal::NoReward(word(4)));
+}
+
+/// The tokens for one deposit, and the wish to publish more than it pays for.
+#[tokio::test]
+async fn one_deposit_carries_one_identity_and_slashing_oneself_loses_a_share() {
+    let world = World::new().await;
+    let (poor, owner) = (world.chain.account(5).unwrap(), world.account(0));
+    let (me, price) = (poor.address(), 600 * PRICE);
+    let mint = world.deployment.mint(owner, me, U256::from(price));
+    mint.await.unwrap();
+    world.contract.approve(&poor, u32::MAX).await.unwrap();
+    let mut carried = 0;
+    for name in 1..5 {
+        let joined = world.contract.register(&poor, &id(name), 600, &[]).await;
+        if joined.is_err() {
+            break;
+        }
+        carried += 1;
+        let secret = *identity(name).secret();
+        world
+            .contract
+            .commit_slash(&poor, &secret, me)
+            .await
+            .unwrap();
+        world.contract.slash(&poor, &secret, me).await.unwrap();
+        assert!(matches!(
+            refusal(claim(&world, name).await),
+            Refusal::RewardTooEarly(_)
+        ));
+    }
+    assert_eq!((carried, world.tokens(me).await), (1, 0));
+
+    world.advance(ACTIVE_S).await;
+    claim(&world, 1).await.unwrap();
+    let left = world.tokens(me).await;
+    assert_eq!(left, reward_of(price));
+    assert!(left < price, "leaving would have given all of it back");
+    let again = world.contract.register(&poor, &id(5), 600, &[]).await;
+    assert_eq!(refusal(again), Refusal::Balance);
+}
+
+#[tokio::test]
+async fn the_burned_share_has_bounds_and_is_rounded_up() {
+    for slash_burn_bps in [999, 9_001] {
+        let world = World::new().await;
+        let terms = Terms {
+            slash_burn_bps,
+            ..crate::world::terms()
+        };
+        let deployed = undertone_contracts::deploy(world.account(0), &terms).await;
+        assert_eq!(refusal(deployed), Refusal::InvalidTerms);
+    }
+    for slash_burn_bps in [1_000, 9_000] {
+        let world = World::with(&Terms {
+            slash_burn_bps,
+            min_rate_limit: 1,
+            price_per_message: U256::from(1),
+            ..crate::world::terms()
+        })
+        .await;
+        world.join_with(1, 1, &[]).await.unwrap();
+        let slashed = slash(&world, 1).await.unwrap();
+        assert_eq!(
+            (slashed.burned, slashed.reward),
+            (U256::from(1), U256::ZERO)
+        );
+        world.join_with(2, 10, &[]).await.unwrap();
+        let slashed = slash(&world, 2).await.unwrap();
+        let burned = U256::from(slash_burn_bps / 1_000);
+        assert_eq!(
+            (slashed.burned, slashed.reward),
+            (burned, U256::from(10) - burned)
+        );
+    }
 }
 
 #[tokio::test]
@@ -83,14 +178,17 @@ async fn in_grace_and_expired_the_deposit_goes_the_same_way() {
     world.advance(ACTIVE_S).await;
     assert_eq!(
         slash(&world, 1).await.unwrap().reward,
-        U256::from(20 * PRICE)
+        U256::from(reward_of(20 * PRICE))
     );
+    claim(&world, 1).await.unwrap();
     world.advance(GRACE_S).await;
     assert_eq!(
         slash(&world, 2).await.unwrap().reward,
-        U256::from(20 * PRICE)
+        U256::from(reward_of(20 * PRICE))
     );
-    assert_eq!(world.tokens(world.address(2)).await, WEALTH + 40 * PRICE);
+    claim(&world, 2).await.unwrap();
+    let expected = WEALTH + 2 * reward_of(20 * PRICE);
+    assert_eq!(world.tokens(world.address(2)).await, expected);
     assert_eq!(world.total_rate_limit().await, U256::ZERO);
     let erased = world.erase(1, &[2], false).await;
     assert_eq!(refusal(erased), Refusal::NotAMember(word(2)));
@@ -108,8 +206,9 @@ async fn a_lazily_erased_member_loses_its_leaf_and_a_deposit_not_yet_withdrawn()
 
     assert_eq!(
         slash(&world, 2).await.unwrap().reward,
-        U256::from(20 * PRICE)
+        U256::from(reward_of(20 * PRICE))
     );
+    claim(&world, 2).await.unwrap();
     assert_eq!(world.leaf(index).await, U256::ZERO);
     assert_eq!(world.credit(1).await, 20 * PRICE);
     // The index was free before; it is not free twice.
@@ -133,6 +232,7 @@ async fn a_deposit_that_was_withdrawn_is_not_taken_from_another_membership() {
     world.erase(1, &[2], false).await.unwrap();
 
     assert_eq!(slash(&world, 1).await.unwrap().reward, U256::ZERO);
+    assert_eq!(refusal(claim(&world, 1).await), Refusal::NoReward(word(1)));
     assert_eq!(world.leaf(index).await, U256::ZERO);
     assert_eq!(world.credit(1).await, 20 * PRICE);
     assert_eq!(
@@ -150,7 +250,7 @@ async fn slashing_an_erased_member_leaves_the_next_one_at_its_index_alone() {
     let root = world.root().await;
     assert_eq!(
         slash(&world, 1).await.unwrap().reward,
-        U256::from(20 * PRICE)
+        U256::from(reward_of(20 * PRICE))
     );
     assert_eq!(world.root().await, root);
     assert!(world.is_member(2).await);
@@ -328,7 +428,9 @@ async fn a_member_that_sees_its_secret_cannot_get_away_with_the_deposit() {
     let slashed = slashed.unwrap();
     assert_eq!(erased.unwrap().block, slashed.block);
     assert!(withdrawn.is_err());
-    assert_eq!(world.tokens(me).await, WEALTH + 20 * PRICE);
+    world.chain.set_automine(true).await.unwrap();
+    claim(&world, 1).await.unwrap();
+    assert_eq!(world.tokens(me).await, WEALTH + reward_of(20 * PRICE));
     assert_eq!(world.credit(1).await, 0);
     assert_eq!(world.contract.info(&id(1)).await.unwrap(), None);
 }

@@ -17,6 +17,10 @@ pub(crate) const GRACE_S: u32 = 500;
 pub(crate) const WEALTH: u64 = 1_000_000;
 /// Deposit for one message per epoch.
 pub(crate) const PRICE: u64 = 7;
+/// Share of a slashed member's deposit that is burned, in basis points: not even.
+pub(crate) const BURN_BPS: u16 = 3_333;
+/// Seconds from the announcement of an upgrade to the upgrade.
+pub(crate) const UPGRADE_DELAY_S: u32 = 10 * 24 * 60 * 60;
 /// Gas that is enough for any call.
 const GAS: u64 = 5_000_000;
 
@@ -35,6 +39,8 @@ pub(crate) fn terms() -> Terms {
         active_s: ACTIVE_S,
         grace_s: GRACE_S,
         price_per_message: U256::from(PRICE),
+        slash_burn_bps: BURN_BPS,
+        upgrade_delay_s: UPGRADE_DELAY_S,
     }
 }
 
@@ -224,4 +230,9 @@ pub(crate) fn refusal<T: std::fmt::Debug>(result: Result<T, ChainError>) -> Refu
         Some(refusal) => refusal.clone(),
         None => panic!("not refused by the contract, but: {error}"),
     }
+}
+
+/// What is left of a deposit for whoever slashes.
+pub(crate) fn reward_of(deposit: u64) -> u64 {
+    deposit - (deposit * u64::from(BURN_BPS)).div_ceil(10_000)
 }

@@ -66,14 +66,18 @@ pub(crate) struct Slashing {
     pub(crate) chain_id: u64,
     pub(crate) token: Address,
     /// Whether contract and follower have no such member any more, their roots are equal, and the
-    /// deposit was paid out.
+    /// deposit is divided between nobody and the first node's account.
     pub(crate) slashed: bool,
     pub(crate) commitment: String,
     pub(crate) index: u32,
     /// What the spammer had paid, in 10^-18 tokens.
     pub(crate) deposit: String,
-    /// What the first node's account has more than before, in 10^-18 tokens.
-    pub(crate) received: String,
+    /// The share of it that nobody gets, in 10^-18 tokens.
+    pub(crate) burned: String,
+    /// The rest, in 10^-18 tokens, which the first node's account can claim.
+    pub(crate) reward: String,
+    /// When it can, Unix time in seconds: at the end of the spammer's active period.
+    pub(crate) reward_from_s: u64,
     pub(crate) receiver: Address,
     pub(crate) committed: TxHash,
     pub(crate) transaction: TxHash,
@@ -150,7 +154,7 @@ impl OnChain {
         Ok(member.index)
     }
 
-    /// Removes the member with this secret, for its deposit, from the first member's account.
+    /// Removes the member with this secret, for a share of its deposit, from the first member's account.
     async fn slash(&self, secret: &RecoveredSecret) -> Result<Slashing, OnChainError> {
         let account = self.chain.account(FIRST_MEMBER)?;
         let receiver = account.address();
@@ -159,7 +163,6 @@ impl OnChain {
         let present = self.contract.info(&commitment).await?;
         let deposit = present.map(|info| info.deposit).unwrap_or_default();
         let members_before = self.members();
-        let balance = self.contract.balance(receiver, token).await?;
 
         let secret = secret.secret();
         let committed = self.contract.commit_slash(&account, secret, receiver);
@@ -167,8 +170,10 @@ impl OnChain {
         let slashed = self.contract.slash(&account, secret, receiver).await?;
         self.follow_to(slashed.mined.block).await?;
 
-        let received = self.contract.balance(receiver, token).await?;
-        let received = received.saturating_sub(balance);
+        let reward = self.contract.reward(&commitment).await?;
+        let is_promised = reward.is_some_and(|reward| {
+            reward.receiver == receiver && slashed.burned + reward.amount == deposit
+        });
         let is_gone = self.contract.info(&commitment).await?.is_none();
         let is_gone = is_gone && self.registry.find(commitment)?.is_none();
         let root = self.root();
@@ -178,11 +183,13 @@ impl OnChain {
             contract: self.contract.address(),
             chain_id: self.contract.chain_id().await?,
             token,
-            slashed: is_gone && is_same && received == deposit,
+            slashed: is_gone && is_same && is_promised,
             commitment: element(&commitment),
             index: slashed.index,
             deposit: deposit.to_string(),
-            received: received.to_string(),
+            burned: slashed.burned.to_string(),
+            reward: slashed.reward.to_string(),
+            reward_from_s: slashed.payable_from_s,
             receiver,
             committed: committed.hash,
             transaction: slashed.mined.hash,

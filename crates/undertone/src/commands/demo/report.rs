@@ -161,9 +161,11 @@ fn chain_table(chain: &Slashing) -> Table {
     let mut table = table(&["what", "result"]);
     let rows = [
         ("its deposit, 10^-18 tokens", chain.deposit.clone()),
+        ("burned of it", chain.burned.clone()),
+        ("reward of the first node's account", chain.reward.clone()),
         (
-            "received by the first node's account",
-            chain.received.clone(),
+            "to be claimed from, Unix time",
+            chain.reward_from_s.to_string(),
         ),
         ("committed by transaction", chain.committed.to_string()),
         ("slashed by transaction", chain.transaction.to_string()),

@@ -31,6 +31,12 @@ pub(super) struct Args {
     /// Deposit for one message per epoch, in 10^-18 tokens
     #[arg(long, value_name = "N", default_value_t = Terms::published().price_per_message)]
     price: U256,
+    /// Share of a slashed member's deposit that nobody gets, in basis points (1000 to 9000)
+    #[arg(long, value_name = "N", default_value_t = Terms::published().slash_burn_bps)]
+    slash_burn_bps: u16,
+    /// Time from the announcement of an upgrade to the upgrade, in seconds (7 to 400 days)
+    #[arg(long, value_name = "N", default_value_t = Terms::published().upgrade_delay_s)]
+    upgrade_delay_s: u32,
     /// Test tokens for the account that deploys, in 10^-18 tokens
     #[arg(long, value_name = "N", default_value = "1000000000000000000000000")]
     mint: U256,
@@ -55,6 +61,8 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), Failure> {
         active_s: args.active_s,
         grace_s: args.grace_s,
         price_per_message: args.price,
+        slash_burn_bps: args.slash_burn_bps,
+        upgrade_delay_s: args.upgrade_delay_s,
     };
     let owner = args.key.account(&args.endpoint)?;
     let deployment = chain::wait(async {

@@ -4,6 +4,7 @@
 //! wire: 64 hex digits, little-endian.
 
 pub(crate) mod bench;
+mod claim;
 mod files;
 mod holder;
 mod keygen;
@@ -59,8 +60,10 @@ enum Command {
     Erase(holder::Erase),
     /// Withdraw the deposit of memberships that were erased
     Withdraw(holder::Withdraw),
-    /// Remove a member on a chain that published too much, for its deposit
+    /// Remove a member on a chain that published too much, for a share of its deposit
     Slash(slash::Args),
+    /// Have the reward for slashing paid, once the member could have left
+    Claim(claim::Args),
     /// Measure proofs, hashing, tree and memory on this machine, beside the published figures
     Bench(bench::Args),
 }
@@ -81,6 +84,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         Command::Erase(args) => holder::erase(args, json),
         Command::Withdraw(args) => holder::withdraw(args, json),
         Command::Slash(args) => slash::run(args, json),
+        Command::Claim(args) => claim::run(args, json),
         Command::Bench(args) => bench::run(args, json),
     }
 }

@@ -1,4 +1,4 @@
-//! `undertone rln slash`: removes a member whose secret is known, for its deposit.
+//! `undertone rln slash`: removes a member whose secret is known, for a share of its deposit.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ pub(super) struct Args {
     /// File with the member's secret, 64 hex digits, little-endian
     #[arg(long, value_name = "FILE")]
     secret_file: Option<PathBuf>,
-    /// Who gets the deposit [default: the account that signs]
+    /// Who gets the reward [default: the account that signs]
     #[arg(long, value_name = "ADDRESS")]
     receiver: Option<Address>,
 }
@@ -46,7 +46,10 @@ struct Slashed {
     commitment: String,
     index: u32,
     receiver: Address,
+    burned: String,
     reward: String,
+    /// When `undertone rln claim` can be used, Unix time in seconds.
+    reward_from_s: u64,
     committed: TxHash,
     transaction: TxHash,
     block: u64,
@@ -73,7 +76,9 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), Failure> {
         commitment: element(&poseidon(&[secret])),
         index: slashed.index,
         receiver,
+        burned: slashed.burned.to_string(),
         reward: slashed.reward.to_string(),
+        reward_from_s: slashed.payable_from_s,
         committed: committed.hash,
         transaction: slashed.mined.hash,
         block: slashed.mined.block,
@@ -138,7 +143,9 @@ impl fmt::Display for Slashed {
                 ("slashed", &self.commitment),
                 ("index", &self.index),
                 ("receiver", &self.receiver),
+                ("burned", &self.burned),
                 ("reward", &self.reward),
+                ("claim it from", &self.reward_from_s),
                 ("committed by", &self.committed),
                 ("slashed by", &self.transaction),
                 ("block", &self.block),
