@@ -16,6 +16,9 @@ pub struct NetworkPreset {
     pub cluster_id: u16,
     /// How many shards autosharding spreads over.
     pub num_shards: NonZeroU16,
+    /// Whether a message is heard on the shard of its content topic only. Otherwise shards may be used
+    /// for anything, and automatic sharding is for those who ask for it.
+    pub one_shard_per_content_topic: bool,
     /// Longest encoded `WakuMessage`, bytes.
     pub max_message_bytes: usize,
     /// Whether pubsub topics other than static shards are allowed.
@@ -35,6 +38,9 @@ pub struct RlnParams {
     pub epoch_size_s: u64,
     /// Messages that one membership may send in an epoch, at most.
     pub user_message_limit: u64,
+    /// Messages that all memberships together may send in an epoch, at most: the largest total rate limit
+    /// that a registry of the network has.
+    pub max_messages_per_epoch: usize,
     /// How many recent membership roots are accepted.
     pub root_window: usize,
     /// How far a message's timestamp may be from our clock, whole seconds.
@@ -65,6 +71,7 @@ const RLN: RlnParams = RlnParams {
     generation: RlnGeneration::Hashed,
     epoch_size_s: 600,
     user_message_limit: 100,
+    max_messages_per_epoch: 1_000_000,
     root_window: 50,
     max_clock_gap_s: 20,
 };
@@ -73,6 +80,7 @@ const TWN: NetworkPreset = NetworkPreset {
     name: "twn",
     cluster_id: 1,
     num_shards: EIGHT_SHARDS,
+    one_shard_per_content_topic: true,
     max_message_bytes: 150 * 1024,
     named_topics: false,
     rln: Some(RLN),
@@ -89,6 +97,7 @@ pub const PRESETS: [NetworkPreset; 3] = [
         cluster_id: 66,
         max_message_bytes: 1024 * 1024,
         named_topics: true,
+        one_shard_per_content_topic: false,
         chain: None,
         ..TWN
     },

@@ -25,6 +25,14 @@ pub(crate) enum Purpose {
 }
 
 impl Purpose {
+    /// The message that is judged.
+    fn message(&self) -> Option<&MessageId> {
+        match self {
+            Self::Judge { id, .. } => Some(id),
+            Self::Evidence { .. } | Self::Own { .. } => None,
+        }
+    }
+
     /// The peer that delivered the proof.
     pub(crate) fn from(&self) -> Option<PeerIx> {
         match self {
@@ -45,6 +53,9 @@ pub(crate) struct Check {
 #[derive(Debug, Default)]
 pub(crate) struct Checks {
     waiting: BTreeMap<ProofTicket, Check>,
+    by_message: BTreeMap<MessageId, ProofTicket>,
+    /// How many there are of each peer that has any.
+    by_peer: BTreeMap<PeerIx, usize>,
     next: u64,
     max: usize,
 }
@@ -61,9 +72,14 @@ impl Checks {
         self.waiting.len() >= self.max
     }
 
-    /// From half of the bound on, nothing more should be read from peers.
-    pub(crate) fn is_saturated(&self) -> bool {
+    /// From half of the bound on each peer has to wait for its own.
+    pub(crate) fn is_crowded(&self) -> bool {
         self.max > 0 && self.waiting.len() * 2 >= self.max
+    }
+
+    /// From three quarters of the bound on, nothing more should be read from anybody.
+    pub(crate) fn is_saturated(&self) -> bool {
+        self.max > 0 && self.waiting.len() * 4 >= self.max * 3
     }
 
     /// Takes a check in; the caller has made sure that there is room.
@@ -71,12 +87,77 @@ impl Checks {
         debug_assert!(!self.is_full());
         let ticket = ProofTicket(self.next);
         self.next += 1;
+        if let Some(id) = check.purpose.message() {
+            self.by_message.insert(*id, ticket);
+        }
+        self.count(check.purpose.from(), true);
         self.waiting.insert(ticket, check);
         ticket
     }
 
     pub(crate) fn finish(&mut self, ticket: ProofTicket) -> Option<Check> {
-        self.waiting.remove(&ticket)
+        let check = self.waiting.remove(&ticket)?;
+        if let Some(id) = check.purpose.message() {
+            self.by_message.remove(id);
+        }
+        self.count(check.purpose.from(), false);
+        Some(check)
+    }
+
+    /// From now on a message is judged in the name of another peer that has sent it too.
+    pub(crate) fn set_from(&mut self, ticket: ProofTicket, peer: PeerIx) {
+        let check = self.waiting.get_mut(&ticket);
+        if let Some(Purpose::Judge { from, .. }) = check.map(|check| &mut check.purpose) {
+            let before = std::mem::replace(from, peer);
+            self.count(Some(before), false);
+            self.count(Some(peer), true);
+        }
+    }
+
+    fn count(&mut self, peer: Option<PeerIx>, begins: bool) {
+        let Some(peer) = peer else { return };
+        let count = self.by_peer.entry(peer).or_default();
+        if begins {
+            *count += 1;
+        } else {
+            *count = count.saturating_sub(1);
+        }
+        if *count == 0 {
+            self.by_peer.remove(&peer);
+        }
+    }
+
+    /// The proof of a message, and the peer in whose name it is checked.
+    pub(crate) fn of_message(&self, id: &MessageId) -> Option<(ProofTicket, PeerIx)> {
+        let ticket = *self.by_message.get(id)?;
+        let from = self.waiting.get(&ticket)?.purpose.from()?;
+        Some((ticket, from))
+    }
+
+    /// The message that a proof decides about, if it does.
+    pub(crate) fn message(&self, ticket: ProofTicket) -> Option<&MessageId> {
+        self.waiting.get(&ticket)?.purpose.message()
+    }
+
+    /// How many proofs of a peer there are.
+    pub(crate) fn of_peer(&self, peer: PeerIx) -> usize {
+        self.by_peer.get(&peer).copied().unwrap_or(0)
+    }
+
+    /// The proofs of a peer, the oldest first.
+    pub(crate) fn tickets_of(&self, peer: PeerIx) -> Vec<ProofTicket> {
+        let of_peer = |check: &Check| check.purpose.from() == Some(peer);
+        let found = self.waiting.iter().filter(|(_, check)| of_peer(check));
+        found.map(|(ticket, _)| *ticket).collect()
+    }
+
+    /// Peers with proofs under way, and how many.
+    pub(crate) fn by_peer(&self) -> impl Iterator<Item = (PeerIx, usize)> {
+        self.by_peer.iter().map(|(peer, count)| (*peer, *count))
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
     }
 
     /// The oldest epoch of a proof under way.

@@ -15,8 +15,9 @@ pub struct RelayConfig {
     pub gossip: Config,
     /// Cluster whose shards may be joined.
     pub cluster_id: u16,
-    /// Shards of the cluster, for automatic sharding.
-    pub num_shards: NonZeroU16,
+    /// Shards that content topics are spread over by automatic sharding: a message on another shard than
+    /// that of its content topic is ignored. `None` for static sharding, where any may be on any.
+    pub num_shards: Option<NonZeroU16>,
     /// Whether topics that name no shard may be joined.
     pub named_topics: bool,
     /// Longest encoded `WakuMessage`, bytes.
@@ -45,6 +46,59 @@ pub struct RlnConfig {
     /// Messages that wait for their proof to be checked; the driver should stop reading at
     /// [`crate::Relay::is_saturated`], so that this is never reached.
     pub checks_max: usize,
+    /// How many of them may be of one peer.
+    pub checks_of_peer: PeerChecks,
+}
+
+/// Messages of peers that may wait for their proof to be checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PeerChecks {
+    /// Of a peer that has delivered a good proof.
+    pub proven: CheckBounds,
+    /// Of a peer none of whose proofs has been checked.
+    pub newcomer: CheckBounds,
+    /// Of a peer that has delivered a bad proof within the last minute.
+    pub suspect: CheckBounds,
+    /// Of all newcomers and suspects together.
+    pub strangers_max: usize,
+}
+
+/// Bounds for one peer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CheckBounds {
+    /// From so many on, nothing more is read from it: back-pressure instead of loss.
+    pub pause_at: usize,
+    /// No more than this; the rest of a frame is dropped and may be sent again.
+    pub max: usize,
+}
+
+impl PeerChecks {
+    /// The same generous bounds for every peer.
+    pub fn unbounded() -> Self {
+        let all = CheckBounds {
+            pause_at: usize::MAX,
+            max: usize::MAX,
+        };
+        Self {
+            proven: all,
+            newcomer: all,
+            suspect: all,
+            strangers_max: usize::MAX,
+        }
+    }
+}
+
+impl Default for PeerChecks {
+    /// Two full batches of a proven peer before it is paused; few of anybody else.
+    fn default() -> Self {
+        let bounds = |pause_at, max| CheckBounds { pause_at, max };
+        Self {
+            proven: bounds(64, 128),
+            newcomer: bounds(4, 32),
+            suspect: bounds(1, 1),
+            strangers_max: 128,
+        }
+    }
 }
 
 impl RelayConfig {
@@ -56,7 +110,9 @@ impl RelayConfig {
         Self {
             gossip,
             cluster_id: network.cluster_id,
-            num_shards: network.num_shards,
+            num_shards: network
+                .one_shard_per_content_topic
+                .then_some(network.num_shards),
             named_topics: network.named_topics,
             max_message_bytes: network.max_message_bytes,
             fragment_bytes: None,
@@ -80,9 +136,8 @@ impl RlnConfig {
             },
             root_window: params.root_window,
             root_patience_ns: 0,
-            // About 60 MB when full: what a network at its total rate limit needs many times over.
             nullifiers: NullifierLimits {
-                max_entries_per_epoch: 200_000,
+                max_entries_per_epoch: params.max_messages_per_epoch,
             },
             // About 2 MB as a rule, 13 MB when full. Spam under way is among the newest.
             senders: SenderLimits {
@@ -90,6 +145,7 @@ impl RlnConfig {
                 max_peers_per_nullifier: 64,
             },
             checks_max: 256,
+            checks_of_peer: PeerChecks::default(),
         }
     }
 }

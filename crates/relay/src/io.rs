@@ -124,6 +124,27 @@ pub enum Output {
         /// What it claims.
         statement: Box<ProofStatement>,
     },
+    /// From now on a proof that is being checked counts as delivered by another peer, which has sent it
+    /// too.
+    MoveProof {
+        /// Its name.
+        ticket: ProofTicket,
+        /// The other peer.
+        from: PeerIx,
+    },
+    /// A proof need not be checked any more, and no answer is waited for.
+    DropProof {
+        /// Its name.
+        ticket: ProofTicket,
+    },
+    /// Whether to read frames from a peer. While it is paused, as many of its proofs wait to be checked
+    /// as may; what it sends meanwhile should wait on its connection.
+    Reading {
+        /// Whom.
+        peer: PeerIx,
+        /// Whether nothing more should be read.
+        is_paused: bool,
+    },
     /// Make a proof; answer with [`Input::Proved`].
     Prove {
         /// Comes back in the answer.
@@ -236,6 +257,20 @@ pub enum PublishError {
         len: usize,
         /// Bytes allowed.
         max: usize,
+    },
+    /// With automatic sharding, the content topic belongs to another shard: receivers would ignore the
+    /// message.
+    #[error(
+        "content topic {content_topic} belongs to shard {shard}, not to {topic}; publish it there, or \
+         set `num-shards-in-network = 0` on all nodes if the network has no automatic sharding"
+    )]
+    OtherShard {
+        /// Where it was to be published.
+        topic: PubsubTopic,
+        /// What it is about.
+        content_topic: std::sync::Arc<str>,
+        /// Index of the shard where it belongs.
+        shard: u16,
     },
     /// As many messages wait for their proof as may.
     #[error("{waiting} messages wait for their proof; try again")]

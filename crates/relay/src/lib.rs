@@ -17,20 +17,23 @@
 
 mod checks;
 mod config;
+mod fairness;
 mod fragmented;
 mod io;
+mod placement;
 mod publish;
 mod rejection;
 mod relay;
 mod rootless;
 mod senders;
 mod signals;
+mod standing;
 mod validate;
 
 #[cfg(test)]
 mod tests;
 
-pub use config::{RelayConfig, RlnConfig};
+pub use config::{CheckBounds, PeerChecks, RelayConfig, RlnConfig};
 pub use fragmented::{FRAGMENT_META, Reassembled, Reassembly, split_message};
 pub use io::{
     Input, Output, ProofFailure, ProofTicket, PublishError, Published, RelayReport, SubscribeError,

@@ -8,6 +8,7 @@ use undertone_rln::{CheckedProof, Epoch, RateLimitProof, Seen, fr_from_le};
 
 use crate::checks::Purpose;
 use crate::io::{Output, ProofFailure, PublishError, Published};
+use crate::placement::{may_be_on, shard_of_content};
 use crate::rejection::Rejection;
 use crate::relay::Relay;
 
@@ -87,6 +88,7 @@ impl Relay {
         if message.content_topic.is_empty() {
             return Err(PublishError::EmptyContentTopic);
         }
+        self.belongs(topic, message)?;
         let (len, max) = (message.meta_bytes().len(), MAX_META_BYTES);
         if len > max {
             return Err(PublishError::MetaTooLong { len, max });
@@ -110,6 +112,23 @@ impl Relay {
             return Err(PublishError::Busy { waiting });
         }
         Ok(())
+    }
+
+    /// Whether receivers hear the message on this topic.
+    fn belongs(&self, topic: &PubsubTopic, message: &WakuMessage) -> Result<(), PublishError> {
+        let Some(num_shards) = self.config.num_shards else {
+            return Ok(());
+        };
+        let content_topic = &message.content_topic;
+        let shard = shard_of_content(content_topic, num_shards);
+        match shard.filter(|_| !may_be_on(topic, content_topic, num_shards)) {
+            Some(shard) => Err(PublishError::OtherShard {
+                topic: topic.clone(),
+                content_topic: content_topic.clone(),
+                shard,
+            }),
+            None => Ok(()),
+        }
     }
 
     fn joined(&self, topic: &PubsubTopic) -> Result<Topic, PublishError> {
@@ -153,7 +172,7 @@ impl Relay {
         if let (Ok(epoch), [Ok(nullifier), Ok(x), Ok(y)]) =
             (Epoch::from_bytes(&proof.epoch), numbers)
         {
-            // A full log does not keep us from publishing, only others from being heard.
+            // What was known of it was looked at before, where it matters.
             let _ = self.nullifiers.insert(epoch, nullifier, x, y);
         }
     }

@@ -8,8 +8,8 @@ use undertone_rln::Rejection as Why;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Rejection {
-    /// Too many proofs wait, or the epoch's nullifier log is full; nobody is blamed.
-    #[error("too many proofs wait to be checked, or the nullifier log is full")]
+    /// Too many proofs wait, in all or of this peer; nobody is blamed.
+    #[error("too many proofs wait to be checked")]
     Capacity,
     /// No `WakuMessage`.
     #[error("not a WakuMessage: {0}")]
@@ -17,6 +17,10 @@ pub enum Rejection {
     /// The same message, for a peer's under another envelope; nobody is blamed.
     #[error("the same message came before, in this or another encoding")]
     Duplicate,
+    /// With automatic sharding, the content topic belongs to another shard than the one that the
+    /// message came on; nobody is blamed, as other implementations pass such messages on.
+    #[error("the content topic belongs to another shard")]
+    OtherShard,
     /// The proof field cannot be read.
     #[error("proof: {0}")]
     MalformedProof(undertone_rln::ProofDecodeError),
@@ -45,18 +49,26 @@ pub enum Rejection {
         /// Bytes allowed.
         max: usize,
     },
+    /// The peer was disconnected, or a proof of it did not hold, before this message was judged.
+    #[error("not judged: the peer that sent the message was cut off before")]
+    Unjudged,
     /// A topic outside the network.
     #[error("the topic is not part of this network")]
     WrongShard,
 }
 
 impl Rejection {
+    /// Whether this says nothing about the message: a later copy is judged as if it were the first.
+    pub fn is_no_judgement(&self) -> bool {
+        self.is_unknown_root() || matches!(self, Self::Capacity | Self::OtherShard | Self::Unjudged)
+    }
+
     /// Whether the peer that sent the message is to blame. Where it may have forwarded the message
     /// in good faith, it is not: blaming it would let one author set honest neighbours against
     /// each other.
     pub fn is_blamed(&self) -> bool {
         match self {
-            Self::Capacity | Self::Duplicate => false,
+            Self::Capacity | Self::Duplicate | Self::OtherShard | Self::Unjudged => false,
             Self::Spam { repeated } => *repeated,
             Self::Decode(error) => !error.forwarder_may_be_honest(),
             Self::Proof(why) => match why {

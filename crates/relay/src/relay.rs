@@ -11,10 +11,13 @@ use undertone_rln::{Epoch, ExternalNullifiers, NullifierLog, RootWindow};
 use crate::checks::Checks;
 use crate::config::RelayConfig;
 use crate::io::{Input, Output, RelayReport, SubscribeError};
+use crate::placement::ByContentTopic;
 use crate::publish::Proving;
-use crate::rootless::RootlessMessages;
+use crate::rejection::Rejection;
+use crate::rootless::{ROOM, RootlessMessages};
 use crate::senders::{SenderLimits, Senders};
 use crate::signals::{Hashed, SignalHashes};
+use crate::standing::Standings;
 
 /// Waku Relay.
 #[derive(Debug)]
@@ -33,7 +36,14 @@ pub struct Relay {
     /// Peers that sent spam whose proof did not hold: no more evidence is checked for them, or
     /// they could have pairings for nothing.
     pub(crate) forgers: BTreeSet<PeerIx>,
+    pub(crate) standings: Standings,
     pub(crate) checks: Checks,
+    /// Peers from which nothing should be read for now.
+    pub(crate) paused: BTreeSet<PeerIx>,
+    /// Peers that were cut off in the present input.
+    pub(crate) cut: Vec<PeerIx>,
+    /// Messages that are to be dropped unjudged at the end of the present input, with who sent them.
+    pub(crate) unjudged: Vec<(MessageId, PeerIx, Rejection)>,
     /// Messages accepted by validation, until the router hands them back for delivery.
     pub(crate) accepted: BTreeMap<MessageId, Accepted>,
     pub(crate) proving: BTreeMap<u64, Proving>,
@@ -56,7 +66,10 @@ impl Relay {
     /// # Errors
     /// [`ConfigError`] names the rule that the gossip configuration breaks.
     pub fn new(config: RelayConfig, seed: [u8; 32], now: Time) -> Result<Self, ConfigError> {
-        let router = Router::new(config.gossip.clone(), seed, now)?;
+        let mut router = Router::new(config.gossip.clone(), seed, now)?;
+        if let Some(num_shards) = config.num_shards {
+            router = router.with_placement(Box::new(ByContentTopic { num_shards }));
+        }
         let rln = config.rln.as_ref();
         Ok(Self {
             router,
@@ -81,11 +94,15 @@ impl Relay {
                 |rln| rln.senders,
             )),
             forgers: BTreeSet::new(),
+            standings: Standings::default(),
+            paused: BTreeSet::new(),
+            cut: Vec::new(),
+            unjudged: Vec::new(),
             checks: Checks::new(rln.map_or(0, |rln| rln.checks_max)),
             accepted: BTreeMap::new(),
             proving: BTreeMap::new(),
             received: BTreeMap::new(),
-            rootless: RootlessMessages::new(),
+            rootless: RootlessMessages::new(ROOM),
             pruned_at: Epoch(0),
             outputs: VecDeque::new(),
             config,
@@ -154,7 +171,10 @@ impl Relay {
             Input::ClockSet { unix_ns_at_zero } => self.unix_ns_at_zero = unix_ns_at_zero,
             Input::Tick => self.gossip(gossip::Input::Tick)?,
         }
-        self.expire_rootless()
+        self.expire_rootless()?;
+        self.cut_off()?;
+        self.update_pauses();
+        Ok(())
     }
 
     /// The next thing to do, or `None` when there is nothing until the next input.
@@ -169,8 +189,8 @@ impl Relay {
             .map_or(gossip, |until| until.min(gossip))
     }
 
-    /// Whether so many proofs wait that the driver should read no more from peers until some are
-    /// done: back-pressure instead of loss.
+    /// Whether so many proofs wait that the driver should take no more frames of any peer until some are
+    /// done: the last resort, when [`Output::Reading`] has not been enough.
     pub fn is_saturated(&self) -> bool {
         self.checks.is_saturated()
     }
@@ -248,11 +268,17 @@ impl Relay {
             },
             gossip::Output::Cancel { peer, handle } => Output::Cancel { peer, handle },
             gossip::Output::Connect { identity, record } => Output::Connect { identity, record },
-            gossip::Output::Disconnect(peer) => Output::Disconnect(peer),
+            gossip::Output::Disconnect(peer) => {
+                self.cut.push(peer);
+                Output::Disconnect(peer)
+            }
             gossip::Output::Forgotten(peer) => {
-                self.senders.forget(peer);
-                self.forgers.remove(&peer);
+                self.forget_peer(peer);
                 Output::Forgotten(peer)
+            }
+            gossip::Output::Report(gossip::Report::Misplaced { peer: from, id }) => {
+                let reason = Rejection::OtherShard;
+                Output::Report(RelayReport::Rejected { id, from, reason })
             }
             gossip::Output::Report(report) => Output::Report(RelayReport::Gossip(report)),
             gossip::Output::Deliver {
@@ -261,7 +287,7 @@ impl Relay {
                 return self.deliver(id, from, &topic);
             }
             gossip::Output::Published { token, outcome } => return self.published(token, outcome),
-            gossip::Output::Copied { .. } => return,
+            gossip::Output::Copied { id, from } => return self.copied(&id, from),
             // Validation is asked for by a frame and taken out in `gossip`.
             gossip::Output::Validate { .. } => return,
         };

@@ -2,29 +2,51 @@
 //!
 //! A publisher proves against the newest root as soon as it knows it. A relay that hears of the
 //! change a moment later must not drop the message: it is kept until new roots come, for a bounded
-//! time and in bounded number, and judged again.
-
-use std::collections::BTreeMap;
+//! time and in bounded number, and judged again. One that has to go before is forgotten by the router
+//! too, so that a later copy of it is judged as if it were the first.
 
 use bytes::Bytes;
-use undertone_gossip::{ApiMisuse, MessageId, PeerIx, Time, Topic};
+use undertone_gossip::{ApiMisuse, MessageId, PeerIx, Router, Time, Topic};
 
 use crate::rejection::Rejection;
 use crate::relay::Relay;
+use crate::standing::Standings;
 
-/// Most messages that wait from one peer.
-pub(crate) const MAX_OF_PEER: usize = 16;
+mod room;
 
-/// Most messages that wait.
-pub(crate) const MAX_MESSAGES: usize = 128;
+use room::{Known, Room, RoomLimits, Waiting};
+
+/// Bounds of what waits for roots.
+pub(crate) const ROOM: RoomLimits = RoomLimits {
+    max: 128,
+    max_of_peer: 16,
+};
 
 /// A message that waits for roots.
 #[derive(Debug)]
 pub(crate) struct Rootless {
-    pub(crate) from: PeerIx,
-    pub(crate) topic: Topic,
-    pub(crate) data: Bytes,
+    topic: Topic,
+    data: Bytes,
     until: Time,
+}
+
+/// Messages that wait.
+pub(crate) type RootlessMessages = Room<Rootless>;
+
+/// What the relay knows about peers and messages that wait.
+struct KnownHere<'a> {
+    standings: &'a Standings,
+    router: &'a Router,
+}
+
+impl Known for KnownHere<'_> {
+    fn is_proven(&self, peer: PeerIx) -> bool {
+        self.standings.is_proven(peer)
+    }
+
+    fn senders(&self, id: &MessageId) -> &[PeerIx] {
+        self.router.senders(id)
+    }
 }
 
 impl Relay {
@@ -34,7 +56,8 @@ impl Relay {
         !self.rootless.is_empty()
     }
 
-    /// Keeps a message whose root is unknown; `false` when there is no room or no patience for it.
+    /// Keeps a message whose root is unknown; `false` when there is no patience for it. Those that
+    /// make room for it are dropped at the end of the input.
     pub(crate) fn keep_rootless(
         &mut self,
         id: MessageId,
@@ -42,38 +65,57 @@ impl Relay {
         topic: &Topic,
         data: &Bytes,
     ) -> bool {
-        let patience_ns = self
-            .config
-            .rln
-            .as_ref()
-            .map_or(0, |rln| rln.root_patience_ns);
-        let of_peer = self
-            .rootless
-            .values()
-            .filter(|message| message.from == from);
-        if patience_ns == 0 || self.rootless.len() >= MAX_MESSAGES || of_peer.count() >= MAX_OF_PEER
-        {
+        let rln = self.config.rln.as_ref();
+        let patience_ns = rln.map_or(0, |rln| rln.root_patience_ns);
+        if patience_ns == 0 {
             return false;
         }
-        let message = Rootless {
-            from,
+        let what = Rootless {
             topic: topic.clone(),
             data: data.clone(),
             until: self.now.after(std::time::Duration::from_nanos(patience_ns)),
         };
-        self.rootless.insert(id, message);
+        let known = KnownHere {
+            standings: &self.standings,
+            router: &self.router,
+        };
+        let reason = Rejection::Proof(undertone_rln::Rejection::UnknownRoot {
+            window_len: self.roots.len(),
+        });
+        for Waiting { id, from, .. } in self.rootless.put(Waiting { id, from, what }, &known) {
+            self.unjudged.push((id, from, reason));
+        }
         true
     }
 
     /// Judges again what waited for these roots.
     pub(crate) fn retry_rootless(&mut self) -> Result<(), ApiMisuse> {
-        for (id, message) in std::mem::take(&mut self.rootless) {
-            match self.judge(id, message.from, &message.topic, &message.data) {
-                Err(reason) if reason.is_unknown_root() => {
-                    self.rootless.insert(id, message);
+        let waited = self.rootless.take(|_| true);
+        self.judge_again(waited, true)
+    }
+
+    /// Judges what has waited long enough for the last time.
+    pub(crate) fn expire_rootless(&mut self) -> Result<(), ApiMisuse> {
+        let now = self.now;
+        let late = self.rootless.take(|message| message.what.until <= now);
+        self.judge_again(late, false)
+    }
+
+    fn judge_again(
+        &mut self,
+        waited: Vec<Waiting<Rootless>>,
+        may_wait: bool,
+    ) -> Result<(), ApiMisuse> {
+        for message in waited {
+            let Waiting { id, from, what } = &message;
+            let (id, from) = (*id, *from);
+            match self.judge(id, from, &what.topic, &what.data) {
+                Err(reason) if may_wait && reason.is_unknown_root() => {
+                    // There is room: it was in the room before.
+                    self.rootless.put_back(message);
                 }
                 judged => {
-                    if let Some(verdict) = self.settle(id, message.from, judged) {
+                    if let Some(verdict) = self.settle(id, from, judged) {
                         self.verdict(id, verdict)?;
                     }
                 }
@@ -82,29 +124,9 @@ impl Relay {
         Ok(())
     }
 
-    /// Drops what waited in vain.
-    pub(crate) fn expire_rootless(&mut self) -> Result<(), ApiMisuse> {
-        let now = self.now;
-        let late: Vec<MessageId> = self
-            .rootless
-            .iter()
-            .filter(|(_, message)| message.until <= now)
-            .map(|(id, _)| *id)
-            .collect();
-        for id in late {
-            if let Some(message) = self.rootless.remove(&id) {
-                let judged = self.judge(id, message.from, &message.topic, &message.data);
-                if let Some(verdict) = self.settle(id, message.from, judged) {
-                    self.verdict(id, verdict)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// When the first of them has waited long enough.
     pub(crate) fn rootless_until(&self) -> Option<Time> {
-        self.rootless.values().map(|message| message.until).min()
+        self.rootless.iter().map(|message| message.what.until).min()
     }
 }
 
@@ -116,6 +138,3 @@ impl Rejection {
         )
     }
 }
-
-/// Messages that wait, by id.
-pub(crate) type RootlessMessages = BTreeMap<MessageId, Rootless>;

@@ -77,13 +77,13 @@ impl Relay {
                 self.senders.record(proof.epoch, proof.nullifier, from);
                 let reason = self.spam_from(from, &proof);
                 // Dropped without a pairing; the secret counts only once this proof is verified.
-                if !self.checks.is_full() && !self.forgers.contains(&from) {
+                if self.has_room_for(from) && !self.forgers.contains(&from) {
                     self.verify(proof, Purpose::Evidence { from });
                 }
                 return Err(reason);
             }
         }
-        if self.checks.is_full() {
+        if !self.has_room_for(from) {
             return Err(Rejection::Capacity);
         }
         self.senders.record(proof.epoch, proof.nullifier, from);
@@ -150,6 +150,12 @@ impl Relay {
         let Some(Check { proof, purpose }) = self.checks.finish(ticket) else {
             return Ok(());
         };
+        if let Some(from) = purpose.from() {
+            self.standings.checked(from, valid, self.now);
+            if !valid {
+                self.cut.push(from);
+            }
+        }
         match purpose {
             Purpose::Evidence { from } => {
                 if valid {
@@ -182,9 +188,9 @@ impl Relay {
         if !valid {
             return Err(Rejection::Snark);
         }
-        self.nullifiers
-            .insert(proof.epoch, proof.nullifier, proof.x, proof.y)
-            .map_err(|_full| Rejection::Capacity)
+        Ok(self
+            .nullifiers
+            .insert(proof.epoch, proof.nullifier, proof.x, proof.y))
     }
 
     /// Both proofs hold: the secret computed from their shares is the spammer's.
@@ -205,9 +211,10 @@ impl Relay {
         Verdict::Accept
     }
 
-    fn reject(&mut self, id: MessageId, from: PeerIx, reason: Rejection) -> Verdict {
+    pub(crate) fn reject(&mut self, id: MessageId, from: PeerIx, reason: Rejection) -> Verdict {
         self.output(Output::Report(RelayReport::Rejected { id, from, reason }));
         match reason {
+            _ if reason.is_no_judgement() => Verdict::Forget,
             _ if !reason.is_blamed() => Verdict::Ignore,
             // Guilty of sending both; a neighbour that has seen only this one is not.
             Rejection::Spam { .. } => Verdict::RejectSender,

@@ -53,7 +53,7 @@ pub use key::{Key, KeyError};
 pub use keystore::{CredentialKey, Keystore, KeystoreCredential, KeystoreError};
 pub use member::Member;
 pub use nullifiers::{
-    Full, NullifierLimits, NullifierLog, RecoveredSecret, Seen, SharedNullifierLog, recover_secret,
+    NullifierLimits, NullifierLog, RecoveredSecret, Seen, SharedNullifierLog, recover_secret,
 };
 pub use pool::{Pool, PoolConfig, PoolSnapshot, Surroundings, Work};
 pub use prover::{MessageSlot, ProofRequest, ProveError, Prover};

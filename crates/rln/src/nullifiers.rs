@@ -1,7 +1,6 @@
 //! Which nullifiers were seen, and what using one twice reveals.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::fmt;
 use std::ops::RangeInclusive;
 
@@ -19,7 +18,8 @@ pub use shared::SharedNullifierLog;
 /// Bounds of a [`NullifierLog`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NullifierLimits {
-    /// Nullifiers held for each epoch: the sum of all members' limits is always enough.
+    /// Nullifiers held for each epoch, read as at least 2. The sum of all members' limits is always
+    /// enough; if there are more all the same, the older half makes room.
     pub max_entries_per_epoch: usize,
 }
 
@@ -36,19 +36,6 @@ pub enum Seen {
         /// have made it up.
         secret: RecoveredSecret,
     },
-}
-
-/// The log holds as many nullifiers of an epoch as it may.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "the nullifier log is full: {max_entries} entries in epoch {epoch}; raise \
-     max_entries_per_epoch to the sum of the members' limits"
-)]
-pub struct Full {
-    /// The epoch.
-    pub epoch: Epoch,
-    /// The bound.
-    pub max_entries: usize,
 }
 
 /// A secret computed from two points of its line. Wiped from memory on drop.
@@ -80,11 +67,51 @@ struct Share {
     y: Fr,
 }
 
+/// What a nullifier is looked up by: half of its bytes. A nullifier is a hash, so nobody finds two with
+/// the same half; that half is kept because a million of them have to fit in memory.
+type Key = [u8; 16];
+
+fn key(nullifier: &Fr) -> Key {
+    let bytes = fr_to_le(nullifier);
+    *bytes
+        .first_chunk()
+        .expect("a field element has more than 16 bytes")
+}
+
+/// The nullifiers of one epoch, in two halves, so that the older one can be dropped as a whole.
+#[derive(Clone, Debug, Default)]
+struct EpochLog {
+    newer: BTreeMap<Key, Share>,
+    older: BTreeMap<Key, Share>,
+}
+
+impl EpochLog {
+    fn get(&self, key: &Key) -> Option<&Share> {
+        self.newer.get(key).or_else(|| self.older.get(key))
+    }
+
+    /// Enters a nullifier that is not there, and returns how many were dropped for it.
+    fn enter(&mut self, key: Key, share: Share, max_entries: usize) -> usize {
+        let mut dropped = 0;
+        if self.newer.len() >= (max_entries / 2).max(1) {
+            let newer = std::mem::take(&mut self.newer);
+            dropped = std::mem::replace(&mut self.older, newer).len();
+        }
+        self.newer.insert(key, share);
+        dropped
+    }
+
+    fn len(&self) -> usize {
+        self.newer.len() + self.older.len()
+    }
+}
+
 /// The nullifiers of verified proofs, by epoch.
 #[derive(Clone, Debug)]
 pub struct NullifierLog {
     limits: NullifierLimits,
-    epochs: BTreeMap<Epoch, BTreeMap<[u8; 32], Share>>,
+    epochs: BTreeMap<Epoch, EpochLog>,
+    dropped_total: u64,
 }
 
 impl NullifierLog {
@@ -93,15 +120,14 @@ impl NullifierLog {
         Self {
             limits,
             epochs: BTreeMap::new(),
+            dropped_total: 0,
         }
     }
 
     /// What is known about a nullifier; for an early answer, before the pairing.
     pub fn check(&self, epoch: Epoch, nullifier: Fr, x: Fr, y: Fr) -> Seen {
-        let known = self
-            .epochs
-            .get(&epoch)
-            .and_then(|log| log.get(&fr_to_le(&nullifier)));
+        let log = self.epochs.get(&epoch);
+        let known = log.and_then(|log| log.get(&key(&nullifier)));
         known.map_or(Seen::New, |known| known.compare(Share { x, y }))
     }
 
@@ -109,22 +135,17 @@ impl NullifierLog {
     /// verified at the same time only the first is `New`.
     ///
     /// Call it for verified proofs only: an entry made by a forgery would let anyone silence
-    /// others.
-    ///
-    /// # Errors
-    /// [`Full`] when the nullifier is new and the epoch has no room.
-    pub fn insert(&mut self, epoch: Epoch, nullifier: Fr, x: Fr, y: Fr) -> Result<Seen, Full> {
-        let max_entries = self.limits.max_entries_per_epoch;
+    /// others. For the same reason a full log refuses nobody: the older half of the epoch's entries is
+    /// forgotten, and a member may use those message ids once more.
+    pub fn insert(&mut self, epoch: Epoch, nullifier: Fr, x: Fr, y: Fr) -> Seen {
+        let (key, share) = (key(&nullifier), Share { x, y });
         let log = self.epochs.entry(epoch).or_default();
-        let full = log.len() >= max_entries;
-        match log.entry(fr_to_le(&nullifier)) {
-            Entry::Occupied(known) => Ok(known.get().compare(Share { x, y })),
-            Entry::Vacant(_) if full => Err(Full { epoch, max_entries }),
-            Entry::Vacant(vacant) => {
-                vacant.insert(Share { x, y });
-                Ok(Seen::New)
-            }
+        if let Some(known) = log.get(&key) {
+            return known.compare(share);
         }
+        let dropped = log.enter(key, share, self.limits.max_entries_per_epoch);
+        self.dropped_total = self.dropped_total.saturating_add(dropped as u64);
+        Seen::New
     }
 
     /// Forgets all epochs outside `keep`.
@@ -137,12 +158,17 @@ impl NullifierLog {
 
     /// Number of nullifiers held, over all epochs.
     pub fn len(&self) -> usize {
-        self.epochs.values().map(BTreeMap::len).sum()
+        self.epochs.values().map(EpochLog::len).sum()
     }
 
     /// Whether no nullifier is held.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Number of nullifiers that were forgotten because their epoch had more than fit.
+    pub fn dropped_total(&self) -> u64 {
+        self.dropped_total
     }
 }
 

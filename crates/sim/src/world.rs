@@ -1,12 +1,11 @@
 //! What all nodes of a run share and nobody changes.
 
-use std::num::NonZeroU16;
 use std::ops::Range;
 
 use undertone_gossip::Features;
 use undertone_link as link;
 use undertone_message::{PubsubTopic, Shard};
-use undertone_relay::{RelayConfig, RlnConfig, SenderLimits};
+use undertone_relay::{PeerChecks, RelayConfig, RlnConfig, SenderLimits};
 use undertone_rln::{Generation, NullifierLimits, Policy, RlnIdentifier};
 
 use crate::outcome::Message;
@@ -264,7 +263,8 @@ fn relay(scenario: &Scenario, cluster_id: u16) -> RelayConfig {
     RelayConfig {
         gossip,
         cluster_id,
-        num_shards: NonZeroU16::new(8).expect("not zero"),
+        // One shard carries all, whatever the content topic.
+        num_shards: None,
         named_topics: false,
         max_message_bytes: setup.max_message_bytes,
         fragment_bytes: None,
@@ -285,6 +285,7 @@ fn relay(scenario: &Scenario, cluster_id: u16) -> RelayConfig {
                 max_peers_per_nullifier: 64,
             },
             checks_max: 4096,
+            checks_of_peer: PeerChecks::unbounded(),
         }),
     }
 }

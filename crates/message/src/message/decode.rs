@@ -119,6 +119,15 @@ impl WakuMessage {
     }
 }
 
+impl WakuMessage {
+    /// The content topic of an encoded message, without decoding the rest; `None` for bytes that are no
+    /// message, or a topic that is no text.
+    pub fn content_topic_in(input: &[u8]) -> Option<&str> {
+        let topic = Raw::read(input).ok()?.content_topic?;
+        std::str::from_utf8(input.get(topic)?).ok()
+    }
+}
+
 /// Where the fields are, before any of them is copied or checked for meaning.
 #[derive(Default)]
 struct Raw {

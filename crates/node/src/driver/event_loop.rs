@@ -163,7 +163,6 @@ impl EventLoop {
         while let Some(follow_up) = self.follow_ups.pop() {
             self.handle(follow_up);
         }
-        self.gate.set_closed(self.relay.is_saturated());
         if self.relay.wants_roots()
             && let Some(rln) = &self.rln
         {
@@ -215,6 +214,22 @@ impl EventLoop {
                 let from = from.and_then(|ix| self.peers.identity(ix));
                 if let Some(rln) = &self.rln {
                     rln.verify(ticket, from, statement);
+                }
+            }
+            Output::MoveProof { ticket, from } => {
+                let from = self.peers.identity(from);
+                if let Some(rln) = &self.rln {
+                    rln.move_proof(ticket, from);
+                }
+            }
+            Output::DropProof { ticket } => {
+                if let Some(rln) = &self.rln {
+                    rln.drop_proof(ticket);
+                }
+            }
+            Output::Reading { peer, is_paused } => {
+                if let Some(peer) = self.peers.identity(peer) {
+                    self.gate.set_closed(peer, is_paused);
                 }
             }
             Output::Prove { token, epoch, x } => {

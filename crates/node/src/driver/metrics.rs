@@ -49,9 +49,11 @@ pub(super) fn reason_label(reason: &Rejection) -> &'static str {
             Why::SignalMismatch => "signal_mismatch",
             Why::UnknownRoot { .. } => "unknown_root",
         },
+        Rejection::OtherShard => "other_shard",
         Rejection::Snark => "snark",
         Rejection::Spam { .. } => "spam",
         Rejection::TooLarge { .. } => "too_large",
+        Rejection::Unjudged => "unjudged",
         Rejection::WrongShard => "wrong_shard",
         _ => "other",
     }

@@ -278,6 +278,16 @@ impl RlnService {
         });
     }
 
+    /// A proof that waits counts as delivered by another peer from now on.
+    pub(crate) fn move_proof(&self, ticket: ProofTicket, from: Option<PeerId>) {
+        self.verify.move_to(ticket, from);
+    }
+
+    /// A proof need not be checked any more.
+    pub(crate) fn drop_proof(&self, ticket: ProofTicket) {
+        self.verify.remove(ticket);
+    }
+
     /// Asks for a proof.
     ///
     /// # Errors

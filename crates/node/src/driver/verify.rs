@@ -1,4 +1,5 @@
-//! The threads that check proofs: one by one while there are few, in batches when they pile up.
+//! The threads that check proofs: one by one while there are few, in batches when they pile up, and each
+//! peer in its turn.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -67,6 +68,8 @@ impl VerifierPool {
             changed: Condvar::new(),
             start: Instant::now(),
         });
+        // What we publish ourselves does not wait behind newcomers.
+        shared.lock().batcher.good_proof(None);
         // From here on a failure drops the pool, which stops the threads that run already.
         let pool = Self {
             shared,
@@ -96,6 +99,21 @@ impl VerifierPool {
         let from = proof.from;
         self.shared.lock().batcher.push(proof, from);
         self.shared.changed.notify_one();
+    }
+
+    /// A proof that waits counts as delivered by another peer from now on. One that is being checked
+    /// needs no other place.
+    pub(super) fn move_to(&self, ticket: ProofTicket, from: Option<PeerId>) {
+        let mut queue = self.shared.lock();
+        if let Some(proof) = queue.batcher.remove(|proof| proof.ticket == ticket) {
+            queue.batcher.push(Proof { from, ..proof }, from);
+        }
+    }
+
+    /// Nobody asks for a proof any more; it is not checked if it still waits.
+    pub(super) fn remove(&self, ticket: ProofTicket) {
+        let mut queue = self.shared.lock();
+        queue.batcher.remove(|proof| proof.ticket == ticket);
     }
 
     pub(super) fn snapshot(&self) -> VerifierSnapshot {
@@ -130,10 +148,6 @@ impl Shared {
             let verdicts = check(&job);
             self.count(&job, &verdicts);
             for (proof, valid) in job.tickets().iter().zip(verdicts) {
-                if !valid {
-                    let now_ns = self.now_ns();
-                    self.lock().batcher.bad_proof(proof.from, now_ns);
-                }
                 let ticket = proof.ticket;
                 if events.send(RlnEvent::Verified { ticket, valid }).is_err() {
                     return;
@@ -150,6 +164,15 @@ impl Shared {
         queue.bad_total += bad as u64;
         queue.batches_total += u64::from(matches!(job, Job::Batch(_)));
         queue.job_sizes.count(verdicts.len());
+        let now_ns = self.now_ns();
+        for (proof, valid) in job.tickets().iter().zip(verdicts) {
+            match (proof.from, valid) {
+                (from, true) => queue.batcher.good_proof(from),
+                // One that our own publisher brought says nothing about peers.
+                (None, false) => {}
+                (from, false) => queue.batcher.bad_proof(from, now_ns),
+            }
+        }
     }
 
     /// Waits for something to do; `None` when the owner is gone.

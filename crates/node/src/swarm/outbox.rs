@@ -1,11 +1,12 @@
-//! What the driver and a connection share: the frames that wait, and whether to read on.
+//! What the driver and a connection share: the frames that wait, and from whom to read on.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Waker};
 
 use bytes::{Bytes, BytesMut};
+use libp2p::PeerId;
 use libp2p::swarm::ConnectionId;
 use undertone_gossip::{Overflow, QueueLimits, QueuedFrame, SendHandle, SendQueue};
 
@@ -127,41 +128,51 @@ impl Inner {
 
 #[derive(Debug, Default)]
 struct GateInner {
-    closed: AtomicBool,
-    readers: Mutex<Vec<Waker>>,
+    /// How many peers are in `closed`.
+    count: AtomicUsize,
+    /// Peers that are not read from, with the tasks that would read.
+    closed: Mutex<BTreeMap<PeerId, Vec<Waker>>>,
 }
 
-/// Back-pressure: while it is closed, connections read no frames, and TCP slows the peers down.
+/// Back-pressure by peer: while it is closed for a peer, that one's connections read no frames, and TCP
+/// slows the peer down.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Gate(Arc<GateInner>);
 
 impl Gate {
-    pub(crate) fn set_closed(&self, closed: bool) {
-        let was_closed = self.0.closed.swap(closed, Ordering::AcqRel);
-        if was_closed && !closed {
-            let mut readers = self
-                .0
-                .readers
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            readers.drain(..).for_each(Waker::wake);
-        }
+    pub(crate) fn set_closed(&self, peer: PeerId, is_closed: bool) {
+        let mut closed = self.lock();
+        let readers = if is_closed {
+            closed.entry(peer).or_default();
+            None
+        } else {
+            closed.remove(&peer)
+        };
+        self.0.count.store(closed.len(), Ordering::Release);
+        drop(closed);
+        readers.into_iter().flatten().for_each(Waker::wake);
     }
 
-    /// Whether to read; if not, the task is woken when it opens.
-    pub(crate) fn is_open(&self, cx: &Context<'_>) -> bool {
-        if !self.0.closed.load(Ordering::Acquire) {
+    /// Whether to read from a peer; if not, the task is woken when the gate opens.
+    pub(crate) fn is_open(&self, peer: &PeerId, cx: &Context<'_>) -> bool {
+        if self.0.count.load(Ordering::Acquire) == 0 {
             return true;
         }
-        let mut readers = self
-            .0
-            .readers
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut closed = self.lock();
+        let Some(readers) = closed.get_mut(peer) else {
+            return true;
+        };
         if !readers.iter().any(|reader| reader.will_wake(cx.waker())) {
             readers.push(cx.waker().clone());
         }
-        // It may have opened between the look and the registration.
-        !self.0.closed.load(Ordering::Acquire)
+        false
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<PeerId, Vec<Waker>>> {
+        // Nothing panics while it is held, and the map is whole between calls.
+        self.0.closed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -32,7 +32,7 @@ pub(crate) struct Inbound {
 }
 
 impl Inbound {
-    /// While the gate is closed nothing is read.
+    /// From a peer whose gate is closed nothing is read.
     pub(crate) fn new(gate: Gate) -> (Self, mpsc::Receiver<Received>) {
         let (frames, received) = mpsc::channel(FRAMES_MAX);
         (Self { gate, frames }, received)
@@ -49,7 +49,7 @@ pub(crate) async fn read(
     let mut reader = FrameReader::new(stream, reading);
     loop {
         let next = poll_fn(|cx| {
-            if !inbound.gate.is_open(cx) {
+            if !inbound.gate.is_open(&peer, cx) {
                 return Poll::Pending;
             }
             reader.poll_frame(cx)

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use undertone_gossip::PeerIx;
 use undertone_message::WakuMessage;
-use undertone_rln::{Fr, NullifierLimits, Rejection as Why, fr_to_le};
+use undertone_rln::{Fr, Rejection as Why, fr_to_le};
 
 use super::forge::*;
 use super::net::Net;
@@ -203,18 +203,6 @@ fn where_no_more_proofs_may_be_checked_the_publisher_is_told_to_try_again() {
     );
     // What needs a proof to be made needs no check.
     assert_eq!(published(&solo.publish(&plain("ours"), 8)).len(), 0);
-}
-
-#[test]
-fn where_the_nullifier_cannot_be_logged_the_message_is_not_sent() {
-    let max_entries_per_epoch = 1;
-    let one = NullifierLimits {
-        max_entries_per_epoch,
-    };
-    let mut solo = Solo::with(config_with(|rln| rln.nullifiers = one));
-    solo.accept(1, &proved("theirs", 1));
-    let ticket = publish_to_check(&mut solo, &proved("ours", 2), 8);
-    assert_eq!(refused(&solo.answer(ticket, true)), Rejection::Capacity);
 }
 
 #[test]

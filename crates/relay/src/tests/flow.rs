@@ -79,17 +79,20 @@ fn a_peer_that_leaves_while_its_proof_is_checked_leaves_its_message() {
 }
 
 #[test]
-fn the_relay_is_saturated_from_half_of_its_checks_on() {
+fn the_relay_is_saturated_from_three_quarters_of_its_checks_on() {
     let mut config = config();
     config.rln.as_mut().unwrap().checks_max = 4;
     let mut solo = Solo::with(config);
     let first = solo.receive_to_check(1, &proved("a", 1));
     assert!(!solo.relay.is_saturated());
-    let second = solo.receive_to_check(1, &proved("b", 2));
+    let second = solo.receive_to_check(2, &proved("b", 2));
+    assert!(!solo.relay.is_saturated());
+    let third = solo.receive_to_check(3, &proved("c", 3));
     assert!(solo.relay.is_saturated());
     solo.answer(second, false);
     assert!(!solo.relay.is_saturated());
     solo.answer(first, true);
+    solo.answer(third, true);
     solo.assert_idle();
 }
 

@@ -15,8 +15,17 @@ pub(crate) const CONTENT_TOPIC: &str = "/test/1/a/proto";
 /// The secret of the member whose line [`share`] draws.
 pub(crate) const SECRET: u64 = 77;
 
-/// The Waku Network: cluster 1, 150 KiB, epochs of 600 s, 20 s of clock gap.
+/// The Waku Network: cluster 1, 150 KiB, epochs of 600 s, 20 s of clock gap. Any content topic may be
+/// on any shard.
 pub(crate) fn config() -> RelayConfig {
+    RelayConfig {
+        num_shards: None,
+        ..sharded()
+    }
+}
+
+/// The same with its eight shards, each for some content topics.
+pub(crate) fn sharded() -> RelayConfig {
     RelayConfig::for_network(&NetworkPreset::by_name("twn").unwrap())
 }
 

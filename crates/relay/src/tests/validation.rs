@@ -328,14 +328,15 @@ fn more_messages_than_may_wait_for_their_proof() {
 
 #[test]
 fn more_nullifiers_than_an_epoch_may_have() {
-    let one = NullifierLimits {
-        max_entries_per_epoch: 1,
+    let few = NullifierLimits {
+        max_entries_per_epoch: 2,
     };
-    let mut solo = Solo::with(config_with(|rln| rln.nullifiers = one));
-    solo.accept(1, &proved("a", 1));
-    let ticket = solo.receive_to_check(1, &proved("b", 2));
-    assert_eq!(rejection(&solo.answer(ticket, true)), Rejection::Capacity);
-    solo.assert_idle();
+    let mut solo = Solo::with(config_with(|rln| rln.nullifiers = few));
+    for nullifier in 1..=5 {
+        solo.accept(1, &proved("nobody is silenced", nullifier));
+    }
+    let again = solo.receive_message(2, &proved("the newest is known", 5));
+    assert_eq!(rejection(&again), Rejection::Spam { repeated: false });
 }
 
 #[test]

@@ -17,14 +17,30 @@ const COSTS: VerifyCosts = VerifyCosts {
 };
 
 const HONEST: u32 = 1;
+const OTHER: u32 = 3;
 const ATTACKER: u32 = 2;
 
-fn with_waiting(peers: &[u32]) -> Batcher<usize, u32> {
+/// Peers below this have delivered a good proof.
+const FIRST_STRANGER: u32 = 100;
+
+fn batcher() -> Batcher<usize, u32> {
     let mut batcher = Batcher::new(POLICY, COSTS);
+    [HONEST, OTHER, ATTACKER]
+        .into_iter()
+        .for_each(|peer| batcher.good_proof(peer));
+    batcher
+}
+
+fn with_waiting(peers: &[u32]) -> Batcher<usize, u32> {
+    let mut batcher = batcher();
     for (ticket, peer) in peers.iter().enumerate() {
         batcher.push(ticket, *peer);
     }
     batcher
+}
+
+fn jobs(batcher: &mut Batcher<usize, u32>) -> Vec<Job<usize>> {
+    std::iter::from_fn(|| batcher.next_job(0)).collect()
 }
 
 #[test]
@@ -77,6 +93,57 @@ fn a_maximum_of_one_means_no_batches() {
 }
 
 #[test]
+fn peers_take_turns() {
+    let mut batcher = with_waiting(&[HONEST, HONEST, HONEST, HONEST, HONEST, OTHER, OTHER]);
+    // The largest batch is of six.
+    assert_eq!(
+        batcher.next_job(0),
+        Some(Job::Batch(vec![0, 5, 1, 6, 2, 3]))
+    );
+    assert_eq!(batcher.next_job(0), Some(Job::Single(4)));
+}
+
+#[test]
+fn a_flood_of_newcomers_costs_the_others_no_more_than_their_share() {
+    let mut batcher = batcher();
+    let strangers = FIRST_STRANGER..FIRST_STRANGER + 50;
+    for (ticket, stranger) in strangers.enumerate() {
+        batcher.push(1_000 + ticket, stranger);
+    }
+    // A worker that has been with the newcomers alone does not owe them anything.
+    for _ in 0..10 {
+        batcher.next_job(0);
+    }
+    let mut served = Vec::new();
+    for ticket in 0..12 {
+        batcher.push(ticket, HONEST);
+        served.extend(batcher.next_job(0).unwrap().tickets().iter().copied());
+    }
+    let honest: Vec<_> = served.iter().filter(|t| **t < 1_000).copied().collect();
+    assert_eq!(honest, (0..honest.len()).collect::<Vec<_>>());
+    assert!((9..12).contains(&honest.len()), "{served:?}");
+    assert!(honest.len() < served.len(), "newcomers are served as well");
+}
+
+#[test]
+fn newcomers_are_verified_singly_until_a_proof_of_theirs_holds() {
+    let mut batcher = Batcher::new(POLICY, COSTS);
+    (0..6).for_each(|ticket| batcher.push(ticket, HONEST));
+    assert_eq!(batcher.next_job(0), Some(Job::Single(0)));
+    batcher.good_proof(HONEST);
+    assert_eq!(batcher.next_job(0), Some(Job::Batch(vec![1, 2, 3, 4, 5])));
+}
+
+#[test]
+fn a_proof_that_is_taken_back_is_not_verified() {
+    let mut batcher = with_waiting(&[HONEST, OTHER, HONEST]);
+    assert_eq!(batcher.remove(|ticket| *ticket == 1), Some(1));
+    assert_eq!(batcher.remove(|ticket| *ticket == 1), None);
+    assert_eq!(batcher.waiting(), 2);
+    assert_eq!(jobs(&mut batcher), [Job::Single(0), Job::Single(2)]);
+}
+
+#[test]
 fn a_suspect_is_verified_singly_and_spoils_no_batch() {
     let mut batcher = with_waiting(&[HONEST, ATTACKER, HONEST, HONEST, HONEST, ATTACKER]);
     batcher.bad_proof(ATTACKER, 0);
@@ -86,27 +153,45 @@ fn a_suspect_is_verified_singly_and_spoils_no_batch() {
 }
 
 #[test]
-fn suspicion_ends_by_itself_or_is_renewed() {
-    let mut batcher = with_waiting(&[ATTACKER; 4]);
+fn suspicion_ends_by_itself_or_is_renewed_and_a_good_proof_does_not_end_it() {
+    let mut batcher = with_waiting(&[ATTACKER; 5]);
     batcher.bad_proof(ATTACKER, 0);
     batcher.bad_proof(ATTACKER, 500);
+    batcher.good_proof(ATTACKER);
     assert_eq!(batcher.next_job(1_499), Some(Job::Single(0)));
-    batcher.push(4, ATTACKER);
-    assert_eq!(batcher.next_job(1_500), Some(Job::Batch(vec![1, 2, 3, 4])));
+    assert_eq!(batcher.next_job(1_500), Some(Job::Single(1)), "a newcomer");
     assert_eq!(batcher.suspects(), 0);
+    batcher.good_proof(ATTACKER);
+    batcher.push(5, ATTACKER);
+    assert_eq!(batcher.next_job(1_500), Some(Job::Batch(vec![2, 3, 4, 5])));
 }
 
 #[test]
 fn made_up_peers_take_bounded_memory_and_the_longest_suspect_stays() {
-    let mut batcher = Batcher::new(POLICY, COSTS);
+    let mut batcher: Batcher<u32, u32> = Batcher::new(POLICY, COSTS);
     let sybils = 0..MAX_SUSPECTS as u32 + 10;
     for (at, sybil) in sybils.clone().enumerate() {
         batcher.bad_proof(sybil, at as u64);
-        batcher.push(sybil, sybil);
     }
     assert_eq!(batcher.suspects(), MAX_SUSPECTS);
-    // The first ten were let go, and are batched again.
-    assert_eq!(batcher.next_job(0), Some(Job::Batch((0..6).collect())));
+    assert!((0..10).all(|sybil| batcher.class_of(sybil) == NEWCOMERS));
+    assert_eq!(batcher.class_of(10), SUSPECTS);
+}
+
+#[test]
+fn peers_with_good_proofs_take_bounded_memory_and_the_latest_stay() {
+    let mut batcher: Batcher<u32, u32> = Batcher::new(POLICY, COSTS);
+    let peers = MAX_PROVEN as u32 + 1;
+    batcher.push(7, 1);
+    for peer in (0..peers).chain([0]) {
+        batcher.good_proof(peer);
+    }
+    assert_eq!(batcher.proven.len(), MAX_PROVEN);
+    assert_eq!(
+        [0, 1].map(|peer| batcher.class_of(peer)),
+        [PROVEN, NEWCOMERS]
+    );
+    assert_eq!(batcher.next_job(0), Some(Job::Single(7)));
 }
 
 #[test]
@@ -118,29 +203,97 @@ fn costs_are_a_line() {
     assert_eq!(COSTS.batch_ns(usize::MAX), u64::MAX);
 }
 
-/// The rule, written for one job and without regard to cost.
-fn naive(waiting: &mut Vec<(usize, u32)>, suspects: &[(u32, u64)], now_ns: u64) -> Vec<usize> {
-    let suspect = |peer: u32| {
-        let last = suspects.iter().rev().find(|(who, _)| *who == peer);
-        last.is_some_and(|(_, since_ns)| now_ns < since_ns + POLICY.suspect_for_ns)
-    };
-    let Some((_, first)) = waiting.first() else {
-        return Vec::new();
-    };
-    let trusted = waiting.iter().filter(|(_, peer)| !suspect(*peer));
-    let trusted: Vec<_> = trusted.map(|(ticket, _)| *ticket).collect();
-    let taken = if suspect(*first) || trusted.len() < 4 {
-        vec![waiting[0].0]
-    } else {
-        trusted[..trusted.len().min(6)].to_vec()
-    };
-    waiting.retain(|(ticket, _)| !taken.contains(ticket));
-    taken
+/// The rule, written for one job and without regard to cost: one list of all that waits, in the order
+/// in which it came, from which turns, classes and shares are worked out anew each time.
+#[derive(Default)]
+struct Naive {
+    waiting: Vec<(usize, u32)>,
+    proven: Vec<u32>,
+    suspects: Vec<(u32, u64)>,
+    /// Peers of each class in the order of their turns.
+    turns: [Vec<u32>; 3],
+    spent_ns: [u64; 3],
+    served_ns: u64,
+}
+
+impl Naive {
+    fn class(&self, peer: u32) -> usize {
+        if self.suspects.iter().any(|(who, _)| *who == peer) {
+            2
+        } else if self.proven.contains(&peer) {
+            0
+        } else {
+            1
+        }
+    }
+
+    /// Brings the turns up to date after something has come, gone or changed class.
+    fn settle(&mut self) {
+        for class in 0..3 {
+            let was_empty = self.turns[class].is_empty();
+            let mut turns = std::mem::take(&mut self.turns[class]);
+            turns.retain(|peer| self.waits(*peer) && self.class(*peer) == class);
+            for (_, peer) in &self.waiting {
+                if self.class(*peer) == class && !turns.contains(peer) {
+                    turns.push(*peer);
+                }
+            }
+            if was_empty && !turns.is_empty() {
+                self.spent_ns[class] = self.spent_ns[class].max(self.served_ns);
+            }
+            self.turns[class] = turns;
+        }
+    }
+
+    fn waits(&self, peer: u32) -> bool {
+        self.waiting.iter().any(|(_, who)| *who == peer)
+    }
+
+    fn next(&mut self, now_ns: u64) -> Vec<usize> {
+        let ended = |(_, since_ns): &(u32, u64)| since_ns + POLICY.suspect_for_ns <= now_ns;
+        while let Some(place) = (0..self.suspects.len())
+            .filter(|place| ended(&self.suspects[*place]))
+            .min_by_key(|place| self.suspects[*place].0)
+        {
+            self.suspects.remove(place);
+            self.settle();
+        }
+        let waiting = (0..3).filter(|class| !self.turns[*class].is_empty());
+        let Some(class) = waiting.min_by_key(|class| self.spent_ns[*class]) else {
+            return Vec::new();
+        };
+        self.served_ns = self.spent_ns[class];
+        let of_class = self.waiting.iter().filter(|(_, p)| self.class(*p) == class);
+        let of_class = of_class.count();
+        let count = if class == 0 && of_class >= 4 {
+            of_class.min(6)
+        } else {
+            1
+        };
+        let mut taken = Vec::new();
+        for _ in 0..count {
+            let peer = self.turns[class].remove(0);
+            let place = self.waiting.iter().position(|(_, p)| *p == peer).unwrap();
+            taken.push(self.waiting.remove(place).0);
+            if self.waits(peer) {
+                self.turns[class].push(peer);
+            }
+        }
+        let cost_ns = if count == 1 {
+            3_000
+        } else {
+            4_000 + 1_000 * count as u64
+        };
+        self.spent_ns[class] += cost_ns * [1, 4, 12][class];
+        taken
+    }
 }
 
 #[derive(Clone, Debug)]
 enum Event {
     Push(u32),
+    Remove(usize),
+    Good(u32),
     Bad(u32),
     Pass(u64),
     Free,
@@ -148,38 +301,54 @@ enum Event {
 
 fn events() -> impl Strategy<Value = Vec<Event>> {
     let event = prop_oneof![
-        6 => (0u32..4).prop_map(Event::Push),
-        1 => (0u32..4).prop_map(Event::Bad),
+        8 => (0u32..5).prop_map(Event::Push),
+        1 => (0usize..80).prop_map(Event::Remove),
+        2 => (0u32..5).prop_map(Event::Good),
+        1 => (0u32..5).prop_map(Event::Bad),
         1 => (0u64..700).prop_map(Event::Pass),
-        2 => Just(Event::Free),
+        3 => Just(Event::Free),
     ];
-    prop::collection::vec(event, 0..80)
+    prop::collection::vec(event, 0..120)
 }
 
 proptest! {
     #[test]
     fn equals_the_naive_rule(events in events()) {
         let mut batcher = Batcher::new(POLICY, COSTS);
-        let (mut waiting, mut suspects, mut now_ns) = (Vec::new(), Vec::new(), 0);
+        let (mut naive, mut now_ns) = (Naive::default(), 0);
         for (ticket, event) in events.into_iter().enumerate() {
             match event {
                 Event::Push(peer) => {
                     batcher.push(ticket, peer);
-                    waiting.push((ticket, peer));
+                    naive.waiting.push((ticket, peer));
+                }
+                Event::Remove(which) => {
+                    let place = naive.waiting.iter().position(|(ticket, _)| *ticket == which);
+                    let expected = place.map(|place| naive.waiting.remove(place).0);
+                    prop_assert_eq!(batcher.remove(|ticket| *ticket == which), expected);
+                }
+                Event::Good(peer) => {
+                    batcher.good_proof(peer);
+                    if naive.class(peer) != 2 {
+                        naive.proven.push(peer);
+                    }
                 }
                 Event::Bad(peer) => {
                     batcher.bad_proof(peer, now_ns);
-                    suspects.push((peer, now_ns));
+                    naive.proven.retain(|other| *other != peer);
+                    naive.suspects.retain(|(other, _)| *other != peer);
+                    naive.suspects.push((peer, now_ns));
                 }
                 Event::Pass(time_ns) => now_ns += time_ns,
                 Event::Free => {
-                    let expected = naive(&mut waiting, &suspects, now_ns);
+                    let expected = naive.next(now_ns);
                     let job = batcher.next_job(now_ns);
                     let tickets = job.as_ref().map_or(&[][..], Job::tickets);
                     prop_assert_eq!(tickets, &expected);
                 }
             }
-            prop_assert_eq!(batcher.waiting(), waiting.len());
+            naive.settle();
+            prop_assert_eq!(batcher.waiting(), naive.waiting.len());
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::{Full, NullifierLimits, NullifierLog, Seen};
+use super::{NullifierLimits, NullifierLog, Seen};
 use crate::epoch::Epoch;
 use crate::field::Fr;
 
@@ -28,10 +28,7 @@ impl SharedNullifierLog {
     }
 
     /// See [`NullifierLog::insert`].
-    ///
-    /// # Errors
-    /// [`Full`] when the nullifier is new and the epoch has no room.
-    pub fn insert(&self, epoch: Epoch, nullifier: Fr, x: Fr, y: Fr) -> Result<Seen, Full> {
+    pub fn insert(&self, epoch: Epoch, nullifier: Fr, x: Fr, y: Fr) -> Seen {
         self.lock().insert(epoch, nullifier, x, y)
     }
 

@@ -14,8 +14,13 @@ fn point(secret: u64, slope: u64, x: u64) -> (Fr, Fr) {
     (x, secret + slope * x)
 }
 
+/// As spread as the hashes that nullifiers are.
+fn nullifier_of(number: u64) -> Fr {
+    poseidon(&[Fr::from(number)])
+}
+
 fn insert(log: &mut NullifierLog, epoch: u64, nullifier: u64, (x, y): (Fr, Fr)) -> Seen {
-    log.insert(Epoch(epoch), Fr::from(nullifier), x, y).unwrap()
+    log.insert(Epoch(epoch), nullifier_of(nullifier), x, y)
 }
 
 #[test]
@@ -27,7 +32,7 @@ fn a_second_message_reveals_the_secret() {
     let spam = Seen::Spam {
         secret: RecoveredSecret(Fr::from(42)),
     };
-    assert_eq!(log.check(Epoch(1), Fr::from(5), x, y), spam);
+    assert_eq!(log.check(Epoch(1), nullifier_of(5), x, y), spam);
     match insert(&mut log, 1, 5, (x, y)) {
         Seen::Spam { secret } => {
             assert_eq!(secret.secret(), &Fr::from(42));
@@ -47,7 +52,7 @@ fn a_second_message_reveals_the_secret() {
 fn checking_enters_nothing() {
     let log = log(10);
     let (x, y) = point(1, 2, 3);
-    assert_eq!(log.check(Epoch(1), Fr::from(5), x, y), Seen::New);
+    assert_eq!(log.check(Epoch(1), nullifier_of(5), x, y), Seen::New);
     assert!(log.is_empty());
 }
 
@@ -64,19 +69,36 @@ fn epochs_and_nullifiers_are_apart() {
 }
 
 #[test]
-fn a_full_epoch_still_recognises_what_it_holds() {
-    let mut log = log(2);
-    for nullifier in [5, 6] {
+fn a_full_epoch_takes_new_nullifiers_and_forgets_the_older_half() {
+    let mut log = log(4);
+    for nullifier in 0..4 {
         assert_eq!(insert(&mut log, 1, nullifier, point(1, 2, 3)), Seen::New);
     }
-    let (x, y) = point(1, 2, 4);
-    let full = Err(Full {
-        epoch: Epoch(1),
-        max_entries: 2,
-    });
-    assert_eq!(log.insert(Epoch(1), Fr::from(7), x, y), full);
-    assert!(matches!(insert(&mut log, 1, 5, (x, y)), Seen::Spam { .. }));
-    assert_eq!(insert(&mut log, 2, 7, (x, y)), Seen::New);
+    let again = point(1, 2, 4);
+    let is_known = |log: &NullifierLog, nullifier| {
+        let (x, y) = again;
+        log.check(Epoch(1), nullifier_of(nullifier), x, y) != Seen::New
+    };
+    assert!((0..4).all(|nullifier| is_known(&log, nullifier)), "it fits");
+    assert_eq!((log.len(), log.dropped_total()), (4, 0));
+    assert_eq!(insert(&mut log, 1, 4, point(1, 2, 3)), Seen::New);
+    let known: Vec<_> = (0..5).filter(|n| is_known(&log, *n)).collect();
+    assert_eq!(known, [2, 3, 4]);
+    assert_eq!((log.len(), log.dropped_total()), (3, 2));
+    assert!(matches!(insert(&mut log, 1, 2, again), Seen::Spam { .. }));
+    assert_eq!(insert(&mut log, 2, 0, again), Seen::New, "another epoch");
+}
+
+/// The least that a limit may be: the newest entry is always there.
+#[test]
+fn a_log_without_room_remembers_the_newest() {
+    let mut log = log(0);
+    for nullifier in 0..3 {
+        assert_eq!(insert(&mut log, 1, nullifier, point(1, 2, 3)), Seen::New);
+        let second = insert(&mut log, 1, nullifier, point(1, 2, 4));
+        assert!(matches!(second, Seen::Spam { .. }));
+    }
+    assert_eq!(log.len(), 2);
 }
 
 #[test]
@@ -88,7 +110,7 @@ fn pruning_keeps_the_range_with_both_ends() {
     log.prune(Epoch(2)..=Epoch(4));
     let (x, y) = point(1, 2, 3);
     let known: Vec<_> = (1..=5)
-        .filter(|e| log.check(Epoch(*e), Fr::from(5), x, y) == Seen::Duplicate)
+        .filter(|e| log.check(Epoch(*e), nullifier_of(5), x, y) == Seen::Duplicate)
         .collect();
     assert_eq!(known, [2, 3, 4]);
 }

@@ -113,7 +113,11 @@ impl Node {
             } => self.arrived(world, bench, now_ns, message, from),
             Output::Disconnect(peer) => self.hang_up(world, bench, now_ns, peer.0),
             Output::Report(report) => self.checks.reported(now_ns, &report),
-            Output::Published { .. }
+            // Every proof here holds and no peer is cut off, and the relay's bounds are generous.
+            Output::MoveProof { .. }
+            | Output::DropProof { .. }
+            | Output::Reading { .. }
+            | Output::Published { .. }
             | Output::Subscribed { .. }
             | Output::Deliver { from: None, .. }
             | Output::Connect { .. }

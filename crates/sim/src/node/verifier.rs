@@ -7,6 +7,9 @@ use crate::node::{Bench, Node, What};
 use crate::scenario::{Rln, Verification};
 use crate::world::World;
 
+/// The peer that all proofs come from: every proof here holds, so it does not matter whose it is.
+const EVERYBODY: u32 = 0;
+
 /// One worker that takes what waits, by the policy of real nodes.
 #[derive(Debug)]
 pub(crate) struct Verifier {
@@ -30,9 +33,11 @@ impl Verifier {
                     batch_base_ns,
                     batch_per_proof_ns,
                 };
+                let mut waiting = Batcher::new(BatchPolicy::default(), costs);
+                waiting.good_proof(EVERYBODY);
                 Some(Self {
                     costs,
-                    waiting: Batcher::new(BatchPolicy::default(), costs),
+                    waiting,
                     busy: false,
                 })
             }
@@ -66,8 +71,7 @@ impl Node {
     ) {
         let id = self.id;
         if let Some(verifier) = &mut self.verifier {
-            // Every proof here holds, so it does not matter whose it is.
-            verifier.waiting.push(ticket, 0);
+            verifier.waiting.push(ticket, EVERYBODY);
             self.work_verifier(bench, now_ns);
         } else if let Some(Rln {
             verification: Verification::Wait { ns },

@@ -42,9 +42,10 @@ fn verdicts_ns(scenario: &Scenario) -> Vec<u64> {
 /// The node's policy by hand: the worker takes the first proof as it comes, the others wait for it.
 fn by_policy_ns(count: u32) -> Vec<u64> {
     let mut waiting = Batcher::new(BatchPolicy::default(), COSTS);
+    waiting.good_proof(0);
     let (mut now_ns, mut verdicts) = (0, Vec::new());
     for proof in 0..count {
-        waiting.push(proof, proof);
+        waiting.push(proof, 0);
         if proof == 0 {
             assert_eq!(waiting.next_job(0), Some(Job::Single(0)));
             now_ns += COSTS.single_ns;

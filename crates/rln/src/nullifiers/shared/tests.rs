@@ -26,7 +26,7 @@ fn of_several_threads_one_is_new() {
         });
         let new = order.filter(|nullifier| {
             let (secret, slope, x) = (Fr::from(7), Fr::from(*nullifier), Fr::from(thread));
-            let seen = log.insert(Epoch(1), slope, x, secret + slope * x).unwrap();
+            let seen = log.insert(Epoch(1), slope, x, secret + slope * x);
             match seen {
                 Seen::New => true,
                 Seen::Spam { secret } => {
@@ -56,7 +56,7 @@ fn checking_and_pruning_reach_the_log() {
     let log = log();
     assert!(log.is_empty());
     let [nullifier, x, y] = [1, 2, 3].map(Fr::from);
-    assert_eq!(log.insert(Epoch(1), nullifier, x, y), Ok(Seen::New));
+    assert_eq!(log.insert(Epoch(1), nullifier, x, y), Seen::New);
     assert_eq!(log.check(Epoch(1), nullifier, x, y), Seen::Duplicate);
     log.prune(Epoch(2)..=Epoch(3));
     assert_eq!(log.check(Epoch(1), nullifier, x, y), Seen::New);

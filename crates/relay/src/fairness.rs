@@ -1,0 +1,138 @@
+//! Who may have how many proofs waiting to be checked, and what becomes of those of a peer that is cut
+//! off.
+
+use std::collections::BTreeSet;
+
+use undertone_gossip::{ApiMisuse, MessageId, PeerIx};
+
+use crate::checks::Purpose;
+use crate::config::CheckBounds;
+use crate::io::{Output, ProofTicket};
+use crate::rejection::Rejection;
+use crate::relay::Relay;
+use crate::standing::Standing;
+
+impl Relay {
+    /// Whether one more proof of a peer may wait to be checked.
+    pub(crate) fn has_room_for(&self, peer: PeerIx) -> bool {
+        if self.checks.is_full() {
+            return false;
+        }
+        let Some(rln) = &self.config.rln else {
+            return false;
+        };
+        let standing = self.standings.of(peer, self.now);
+        self.checks.of_peer(peer) < self.check_bounds(standing).max
+            && (standing == Standing::Proven || self.strangers() < rln.checks_of_peer.strangers_max)
+    }
+
+    fn check_bounds(&self, standing: Standing) -> CheckBounds {
+        let rln = self.config.rln.as_ref();
+        rln.map_or(CheckBounds::default(), |rln| match standing {
+            Standing::Proven => rln.checks_of_peer.proven,
+            Standing::Newcomer => rln.checks_of_peer.newcomer,
+            Standing::Suspect => rln.checks_of_peer.suspect,
+        })
+    }
+
+    /// Proofs of peers that have not delivered a good one.
+    fn strangers(&self) -> usize {
+        let strangers = self
+            .checks
+            .by_peer()
+            .filter(|(peer, _)| self.standings.of(*peer, self.now) != Standing::Proven);
+        strangers.map(|(_, count)| count).sum()
+    }
+
+    /// Another peer has sent a message whose proof is being checked: it waits on in the name of the one
+    /// with the better standing.
+    pub(crate) fn copied(&mut self, id: &MessageId, peer: PeerIx) {
+        let Some((ticket, from)) = self.checks.of_message(id) else {
+            return;
+        };
+        let standing = |peer| self.standings.of(peer, self.now);
+        if standing(peer) > standing(from) && self.has_room_for(peer) {
+            self.pass_on_check(ticket, peer);
+        }
+    }
+
+    fn pass_on_check(&mut self, ticket: ProofTicket, peer: PeerIx) {
+        self.checks.set_from(ticket, peer);
+        self.output(Output::MoveProof { ticket, from: peer });
+    }
+
+    /// Takes back the proofs of peers that were cut off in this input, or that sent a bad one: what
+    /// others have sent too is checked in their name, the rest not at all.
+    pub(crate) fn cut_off(&mut self) -> Result<(), ApiMisuse> {
+        while let Some(peer) = self.cut.pop() {
+            for ticket in self.checks.tickets_of(peer) {
+                let heir = self
+                    .checks
+                    .message(ticket)
+                    .and_then(|id| self.heir(id, peer));
+                if let Some(heir) = heir {
+                    self.pass_on_check(ticket, heir);
+                    continue;
+                }
+                self.output(Output::DropProof { ticket });
+                let purpose = self.checks.finish(ticket).map(|check| check.purpose);
+                if let Some(Purpose::Judge { id, from, .. }) = purpose {
+                    self.unjudged.push((id, from, Rejection::Unjudged));
+                }
+            }
+        }
+        for (id, from, reason) in std::mem::take(&mut self.unjudged) {
+            let verdict = self.reject(id, from, reason);
+            self.verdict(id, verdict)?;
+        }
+        Ok(())
+    }
+
+    /// The best of the other peers that have sent a message.
+    fn heir(&self, id: &MessageId, peer: PeerIx) -> Option<PeerIx> {
+        let senders = self.router.senders(id).iter().copied();
+        let others = senders.filter(|other| *other != peer && self.has_room_for(*other));
+        let ranked = others.map(|other| (self.standings.of(other, self.now), other));
+        let heirs = ranked.filter(|(standing, _)| *standing > Standing::Suspect);
+        heirs.max().map(|(_, heir)| heir)
+    }
+
+    /// Says from which peers nothing more should be read for now: those that have as many proofs
+    /// waiting as they may. Where many wait, that is one.
+    pub(crate) fn update_pauses(&mut self) {
+        if self.checks.is_empty() && self.paused.is_empty() {
+            return;
+        }
+        let crowded = self.checks.is_crowded();
+        let over = self.checks.by_peer().filter(|(peer, count)| {
+            let standing = self.standings.of(*peer, self.now);
+            let pause_at = if crowded {
+                1
+            } else {
+                self.check_bounds(standing).pause_at
+            };
+            *count >= pause_at
+        });
+        let over: BTreeSet<PeerIx> = over.map(|(peer, _)| peer).collect();
+        if over == self.paused {
+            return;
+        }
+        let was = std::mem::replace(&mut self.paused, over.clone());
+        for (peers, is_paused) in [(&over - &was, true), (&was - &over, false)] {
+            for peer in peers {
+                self.output(Output::Reading { peer, is_paused });
+            }
+        }
+    }
+
+    /// Nothing is remembered of a peer from now on; its index may be another's.
+    pub(crate) fn forget_peer(&mut self, peer: PeerIx) {
+        self.senders.forget(peer);
+        self.forgers.remove(&peer);
+        self.standings.forget(peer);
+        if self.paused.remove(&peer) {
+            let is_paused = false;
+            self.output(Output::Reading { peer, is_paused });
+        }
+    }
+}

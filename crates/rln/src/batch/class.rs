@@ -1,0 +1,82 @@
+//! Proofs of one class of peers: each peer has a queue of its own, and the peers take turns.
+
+use std::collections::{BTreeMap, VecDeque};
+
+/// The queues. No peer has an empty one.
+#[derive(Clone, Debug)]
+pub(super) struct Class<T, P> {
+    queues: BTreeMap<P, VecDeque<T>>,
+    /// The peers in the order of their turns.
+    turns: VecDeque<P>,
+    len: usize,
+    /// Work done for this class, weighted.
+    pub(super) spent_ns: u64,
+}
+
+impl<T, P: Copy + Ord> Class<T, P> {
+    pub(super) fn new() -> Self {
+        Self {
+            queues: BTreeMap::new(),
+            turns: VecDeque::new(),
+            len: 0,
+            spent_ns: 0,
+        }
+    }
+
+    pub(super) fn push(&mut self, peer: P, ticket: T) {
+        let queue = self.queues.entry(peer).or_default();
+        if queue.is_empty() {
+            self.turns.push_back(peer);
+        }
+        queue.push_back(ticket);
+        self.len += 1;
+    }
+
+    /// The oldest proof of each peer in turn, up to `count`.
+    pub(super) fn take(&mut self, count: usize) -> Vec<T> {
+        let mut taken = Vec::with_capacity(count.min(self.len));
+        while taken.len() < count
+            && let Some(peer) = self.turns.pop_front()
+        {
+            let Some(queue) = self.queues.get_mut(&peer) else {
+                continue;
+            };
+            taken.extend(queue.pop_front());
+            if queue.is_empty() {
+                self.queues.remove(&peer);
+            } else {
+                self.turns.push_back(peer);
+            }
+        }
+        self.len -= taken.len();
+        taken
+    }
+
+    /// Takes one proof out of the queues.
+    pub(super) fn remove(&mut self, is_it: impl Fn(&T) -> bool) -> Option<T> {
+        let mut queues = self.queues.iter();
+        let (peer, place) =
+            queues.find_map(|(peer, queue)| Some((*peer, queue.iter().position(&is_it)?)))?;
+        let queue = self.queues.get_mut(&peer)?;
+        let ticket = queue.remove(place)?;
+        self.len -= 1;
+        if queue.is_empty() {
+            self.remove_peer(peer);
+        }
+        Some(ticket)
+    }
+
+    /// Takes out all that waits of a peer, the oldest first.
+    pub(super) fn remove_peer(&mut self, peer: P) -> VecDeque<T> {
+        let Some(queue) = self.queues.remove(&peer) else {
+            return VecDeque::new();
+        };
+        self.turns.retain(|other| *other != peer);
+        self.len -= queue.len();
+        queue
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+}
