@@ -261,8 +261,7 @@ pub enum PublishError {
     /// With automatic sharding, the content topic belongs to another shard: receivers would ignore the
     /// message.
     #[error(
-        "content topic {content_topic} belongs to shard {shard}, not to {topic}; publish it there, or \
-         set `num-shards-in-network = 0` on all nodes if the network has no automatic sharding"
+        "content topic {content_topic} belongs to shard {shard}, not to {topic}; publish it there"
     )]
     OtherShard {
         /// Where it was to be published.

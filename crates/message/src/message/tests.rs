@@ -18,6 +18,18 @@ fn with_tail(build: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
 }
 
 #[test]
+fn the_content_topic_of_encoded_bytes_is_that_of_the_decoded_message() {
+    let twice = with_tail(|input| put_bytes_field(input, 2, b"/a/1/b/proto"));
+    for input in [&SMALLEST[..], &twice] {
+        let decoded = decode(input).unwrap();
+        let found = WakuMessage::content_topic_in(input);
+        assert_eq!(found, Some(&*decoded.content_topic));
+    }
+    assert_eq!(WakuMessage::content_topic_in(&SMALLEST[..4]), None);
+    assert_eq!(WakuMessage::content_topic_in(b"\x12\x01\xff"), None);
+}
+
+#[test]
 fn a_full_message_encodes_to_these_bytes() {
     let message = WakuMessage {
         payload: Bytes::from_static(&[1, 2, 3]),
