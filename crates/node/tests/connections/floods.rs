@@ -1,6 +1,8 @@
 //! Crowds that want to keep others out.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use futures::StreamExt;
@@ -12,7 +14,7 @@ use tokio::task::JoinSet;
 use undertone_node::driver::ConnectionLimits;
 use undertone_node::{Keypair, Multiaddr};
 
-use super::support::{Node, until_heard};
+use super::support::{HANG, Node, until_heard};
 
 /// Members of a crowd.
 const CROWD: usize = 150;
@@ -63,11 +65,13 @@ async fn silent_sockets(address: SocketAddr) -> JoinSet<()> {
 }
 
 /// Peers without any protocol, each of another identity, that dial again when they are disconnected.
+/// Returns when they could have filled the node.
 async fn idle_identities(address: &Multiaddr) -> JoinSet<()> {
     let mut crowd = JoinSet::new();
+    let arrived = Arc::new(AtomicU32::new(0));
     for _ in 0..CROWD {
         let mut swarm = idle_identity();
-        let address = address.clone();
+        let (address, arrived) = (address.clone(), arrived.clone());
         crowd.spawn(async move {
             loop {
                 let _ = swarm.dial(address.clone());
@@ -75,6 +79,9 @@ async fn idle_identities(address: &Multiaddr) -> JoinSet<()> {
                     match swarm.select_next_some().await {
                         SwarmEvent::ConnectionClosed { .. }
                         | SwarmEvent::OutgoingConnectionError { .. } => break,
+                        SwarmEvent::ConnectionEstablished { .. } => {
+                            arrived.fetch_add(1, Ordering::Relaxed);
+                        }
                         _ => {}
                     }
                 }
@@ -84,6 +91,14 @@ async fn idle_identities(address: &Multiaddr) -> JoinSet<()> {
         });
         tokio::task::yield_now().await;
     }
+    let wait = async {
+        while arrived.load(Ordering::Relaxed) < limits().total_max - 1 {
+            tokio::time::sleep(AGAIN).await;
+        }
+    };
+    tokio::time::timeout(HANG, wait)
+        .await
+        .expect("the crowd comes");
     crowd
 }
 
