@@ -25,7 +25,7 @@ impl Report {
     /// Whether everything that had to pass did.
     pub(crate) fn is_good(&self) -> bool {
         self.rows.iter().all(|row| match row.outcome {
-            Outcome::Passed => true,
+            Outcome::Passed | Outcome::PassedBut(_) => true,
             Outcome::Skipped(_) => !self.strict,
             Outcome::Failed(_) => false,
         })
@@ -38,6 +38,7 @@ impl fmt::Display for Report {
         for row in &self.rows {
             let (result, reason) = match &row.outcome {
                 Outcome::Passed => ("passed", ""),
+                Outcome::PassedBut(reason) => ("passed", reason.as_str()),
                 Outcome::Failed(reason) => ("failed", reason.as_str()),
                 Outcome::Skipped(reason) => ("skipped", reason.as_str()),
             };

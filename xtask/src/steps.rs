@@ -8,6 +8,7 @@ use std::process::{Command, ExitStatus};
 
 use crate::tidy;
 
+mod audit;
 mod contracts;
 mod namespaces;
 mod page;
@@ -22,6 +23,7 @@ pub(crate) enum Step {
     Tidy,
     Clippy,
     Doc,
+    Audit,
     Contracts,
     Unit,
     Page,
@@ -33,6 +35,8 @@ pub(crate) enum Step {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Passed,
+    /// All that could run on this machine passed; the text says what could not.
+    PassedBut(String),
     Failed(String),
     /// It could not run on this machine.
     Skipped(String),
@@ -41,11 +45,12 @@ pub(crate) enum Outcome {
 impl Step {
     /// All steps in their order: the quickest first, but contracts before unit, whose tests use the
     /// chain that it installs.
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Fmt,
         Self::Tidy,
         Self::Clippy,
         Self::Doc,
+        Self::Audit,
         Self::Contracts,
         Self::Unit,
         Self::Page,
@@ -60,6 +65,7 @@ impl Step {
             Self::Tidy => "tidy",
             Self::Clippy => "clippy",
             Self::Doc => "doc",
+            Self::Audit => "audit",
             Self::Contracts => "contracts",
             Self::Unit => "unit",
             Self::Page => "page",
@@ -75,6 +81,7 @@ impl Step {
             Self::Tidy => "length of files, leftovers in code, dependencies explained",
             Self::Clippy => "no warning of rustc or clippy in any target",
             Self::Doc => "the documentation builds without a warning",
+            Self::Audit => "where dependencies come from, their licences, known advisories",
             Self::Contracts => "the contract's artifacts and its tests on a chain; needs npm",
             Self::Unit => "all tests but those of contracts, testbed and interop",
             Self::Page => "the HTML report in a browser; needs npm and Chromium",
@@ -105,6 +112,7 @@ impl Step {
                 let args = ["doc", "--workspace", "--no-deps"];
                 cargo(root, &args, &[("RUSTDOCFLAGS", "-D warnings")])
             }
+            Self::Audit => audit::run(root),
             Self::Contracts => match version_of(NPM) {
                 Ok(()) => contracts::run(root, NPM),
                 Err(reason) => Outcome::Skipped(reason),

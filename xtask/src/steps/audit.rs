@@ -1,0 +1,90 @@
+//! Dependencies: where they come from, their licences, and known advisories.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use super::Outcome;
+
+#[cfg(test)]
+mod tests;
+
+/// The version that the configuration in `deny.toml` is written for.
+const VERSION: &str = "0.20.2";
+/// Where the step installs it, below the workspace.
+const TOOLS: &str = "target/tools";
+
+/// Runs the step.
+pub(super) fn run(root: &Path) -> Outcome {
+    let program = match program(root) {
+        Ok(program) => program,
+        Err(reason) => return Outcome::Skipped(reason),
+    };
+    match check(root, &program, &["bans", "licenses", "sources"]) {
+        Ok(output) if output.status.success() => {}
+        Ok(output) => {
+            eprint!("{}", String::from_utf8_lossy(&output.stderr));
+            return Outcome::Failed("a dependency breaks a rule of deny.toml".to_owned());
+        }
+        Err(error) => return Outcome::Failed(format!("cannot run cargo-deny: {error}")),
+    }
+    match check(root, &program, &["advisories"]) {
+        Ok(output) if output.status.success() => Outcome::Passed,
+        Ok(output) => verdict(&String::from_utf8_lossy(&output.stderr)),
+        Err(error) => Outcome::Failed(format!("cannot run cargo-deny: {error}")),
+    }
+}
+
+/// What the check of advisories failed for: an advisory, or that the database is out of reach.
+fn verdict(said: &str) -> Outcome {
+    if said.contains("failed to fetch advisory database") {
+        let why = "advisories were not checked: the database cannot be fetched from here";
+        eprintln!("{why}; run `cargo deny check advisories` where it can");
+        return Outcome::PassedBut(why.to_owned());
+    }
+    eprint!("{said}");
+    Outcome::Failed("an advisory concerns a dependency".to_owned())
+}
+
+fn check(root: &Path, program: &Path, what: &[&str]) -> std::io::Result<Output> {
+    let mut command = Command::new(program);
+    command
+        .current_dir(root)
+        .arg("--locked")
+        .arg("check")
+        .args(what);
+    command.stdin(Stdio::null()).output()
+}
+
+/// `cargo-deny`, installed if it is not here. An error is the reason why it cannot be had.
+fn program(root: &Path) -> Result<PathBuf, String> {
+    let installed = root.join(TOOLS).join("bin/cargo-deny");
+    for candidate in [installed.clone(), PathBuf::from("cargo-deny")] {
+        let version = Command::new(&candidate).arg("--version").output();
+        if version.is_ok_and(|output| output.status.success()) {
+            return Ok(candidate);
+        }
+    }
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
+    let mut install = Command::new(cargo);
+    // Without optimisation: it runs for seconds, and takes minutes to compile with it.
+    install.args([
+        "install",
+        "cargo-deny",
+        "--version",
+        VERSION,
+        "--locked",
+        "--debug",
+        "--quiet",
+    ]);
+    install.arg("--root").arg(root.join(TOOLS));
+    let status = install
+        .status()
+        .map_err(|error| format!("cannot run cargo: {error}"))?;
+    if status.success() {
+        return Ok(installed);
+    }
+    Err(format!(
+        "`cargo install cargo-deny --version {VERSION}` fails ({status}): install it by hand"
+    ))
+}
