@@ -84,7 +84,9 @@ impl Step {
             Self::Audit => "where dependencies come from, their licences, known advisories",
             Self::Contracts => "the contract's artifacts and its tests on a chain; needs npm",
             Self::Unit => "all tests but those of contracts, testbed and interop",
-            Self::Page => "the HTML report in a browser; needs npm and Chromium",
+            Self::Page => {
+                "in a browser: the HTML report, and pages that attack a node; needs npm and Chromium"
+            }
             Self::Testbed => {
                 "real TCP and real nodes in network namespaces; needs TUN devices and iproute2"
             }
@@ -128,7 +130,10 @@ impl Step {
                 cargo(root, &args, &[])
             }
             Self::Page => match version_of(NPM).and_then(|()| page::browser()) {
-                Ok(chromium) => page::check(root, &chromium),
+                Ok(chromium) => match page::check(root, &chromium) {
+                    Outcome::Passed => page::attack(root, &chromium),
+                    failed => failed,
+                },
                 Err(reason) => Outcome::Skipped(reason),
             },
             Self::Testbed => match namespaces::right_to_make() {

@@ -9,8 +9,8 @@ use undertone_message::{MessageHash, PubsubTopic, WakuMessage, message_hash};
 mod snapshots;
 
 pub use snapshots::{
-    GossipSnapshot, JobSizes, MembershipSnapshot, MetricsSnapshot, RlnSnapshot, TokenSnapshot,
-    TopicSnapshot, Totals, VerifierSnapshot,
+    GossipSnapshot, JobSizes, MembershipSnapshot, MessageSizes, MetricsSnapshot, RlnSnapshot,
+    TokenSnapshot, TopicSnapshot, Totals, VerifierSnapshot,
 };
 
 /// One request; the answer goes to `reply`, and a dropped `reply` means that nobody waits.
@@ -38,6 +38,22 @@ pub enum Command {
         message: WakuMessage,
         /// The answer.
         reply: oneshot::Sender<Result<Published, PublishFailure>>,
+    },
+    /// As `Publish`, on a topic of the network that need not be joined; without a peer the message waits for one.
+    Post {
+        /// Where.
+        pubsub_topic: PubsubTopic,
+        /// What.
+        message: WakuMessage,
+        /// Whether its timestamp is replaced when it has waited.
+        restamp: bool,
+        /// The answer: what became of it, or that it waits.
+        reply: oneshot::Sender<Result<Post, PublishFailure>>,
+    },
+    /// What became of the newest messages that were posted.
+    Posts {
+        /// The answer, the oldest first.
+        reply: oneshot::Sender<Vec<Post>>,
     },
     /// All known peers.
     Peers {
@@ -104,6 +120,42 @@ impl Published {
     }
 }
 
+/// A message that was posted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Post {
+    /// Its number, from 1 on since the node's start.
+    pub id: u64,
+    /// Where it is published.
+    pub pubsub_topic: PubsubTopic,
+    /// Its content topic.
+    pub content_topic: String,
+    /// What became of it.
+    pub state: PostState,
+}
+
+/// What became of a message that was posted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PostState {
+    /// No peer of its topic is connected.
+    Waiting,
+    /// A proof is being made, or it is on its way.
+    Sending,
+    /// It was sent.
+    Sent {
+        /// To how many peers.
+        peers: usize,
+        /// Its deterministic hash, with the timestamp that it was sent with.
+        hash: MessageHash,
+    },
+    /// No peer came while others would have taken it.
+    Expired,
+    /// It was not sent.
+    Failed {
+        /// Why.
+        reason: PublishFailure,
+    },
+}
+
 /// Why a message was not published.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
@@ -114,6 +166,9 @@ pub enum PublishFailure {
         /// The topic.
         topic: PubsubTopic,
     },
+    /// The same message was published or received just now.
+    #[error("the same message was published or received just now")]
+    Duplicate,
     /// Longer than the network carries.
     #[error("Message size exceeded maximum of {max_bytes} bytes")]
     TooLarge {
@@ -279,7 +334,7 @@ pub struct NodeInfo {
     pub peer_id: PeerId,
     /// Where it listens, each with `/p2p`.
     pub listen_addresses: Vec<Multiaddr>,
-    /// Its node record, `None` without discovery.
+    /// Its signed node record, `None` when its key is of a kind that records have no scheme for.
     pub enr_uri: Option<String>,
     /// Topics it takes part in.
     pub subscriptions: Vec<PubsubTopic>,

@@ -14,6 +14,7 @@ use undertone_message::{NetworkPreset, RlnParams, Shard};
 use undertone_rln::{BatchPolicy, PoolConfig};
 
 use crate::driver::ConnectionLimits;
+use crate::rest::TokenScope;
 
 mod error;
 mod keys;
@@ -34,8 +35,12 @@ pub use sources::Sources;
 pub struct NodeConfig {
     /// The network's constants, with overrides applied.
     pub network: NetworkPreset,
+    /// Whether content topics are spread over the network's shards (automatic sharding).
+    pub autosharding: bool,
     /// Shards to subscribe to from the start, ascending.
     pub shards: Vec<Shard>,
+    /// Content topics whose messages REST keeps from the start, and the shard of each, which is among `shards`.
+    pub content_topics: Vec<(String, Shard)>,
     /// Where libp2p listens.
     pub listen_address: IpAddr,
     /// TCP port of libp2p; 0 lets the system choose.
@@ -44,6 +49,8 @@ pub struct NodeConfig {
     pub websocket_port: Option<u16>,
     /// The REST server, `None` when off.
     pub rest: Option<RestListen>,
+    /// Where `/metrics` is served besides REST, `None` when off.
+    pub metrics: Option<SocketAddr>,
     /// Peers to stay connected to.
     pub static_peers: Vec<Multiaddr>,
     /// Where the node's secret key is kept.
@@ -81,6 +88,14 @@ pub struct RestListen {
     pub admin: bool,
     /// Messages kept for each topic until they are fetched.
     pub relay_cache_capacity: usize,
+    /// Names by which it may be asked, see [`crate::rest::Access::hosts`].
+    pub hosts: Vec<String>,
+    /// Origins of pages that may ask, see [`crate::rest::Access::origins`].
+    pub origins: Vec<String>,
+    /// What the token is asked for; `None`: there is none.
+    pub token_for: Option<TokenScope>,
+    /// The token, if one was set.
+    pub token: Option<String>,
 }
 
 /// Rate limiting of this node.

@@ -11,7 +11,7 @@ use undertone_message::{MessageHash, PubsubTopic, WakuMessage, message_hash};
 
 use crate::command::{
     Command, ConnectFailure, GossipSnapshot, HealthReport, MetricsSnapshot, NodeInfo, PeerSnapshot,
-    PublishFailure, Published, RlnSnapshot, SubscribeFailure,
+    Post, PublishFailure, Published, RlnSnapshot, SubscribeFailure,
 };
 
 #[cfg(test)]
@@ -142,6 +142,29 @@ impl NodeHandle {
         })
         .await
         .unwrap_or(Err(PublishFailure::ShuttingDown))
+    }
+
+    /// Publishes a message, now or when a peer comes, on a topic that need not be joined. With `restamp`, its
+    /// timestamp is replaced when it has waited.
+    pub async fn post(
+        &self,
+        pubsub_topic: PubsubTopic,
+        message: WakuMessage,
+        restamp: bool,
+    ) -> Result<Post, PublishFailure> {
+        self.ask(|reply| Command::Post {
+            pubsub_topic,
+            message,
+            restamp,
+            reply,
+        })
+        .await
+        .unwrap_or(Err(PublishFailure::ShuttingDown))
+    }
+
+    /// What became of the newest messages that were posted, the oldest first.
+    pub async fn posts(&self) -> Result<Vec<Post>, Stopped> {
+        self.ask(|reply| Command::Posts { reply }).await
     }
 
     /// All known peers.

@@ -1,12 +1,25 @@
 //! Log lines on standard error, so that standard output stays for results.
 
+use std::io::IsTerminal as _;
+use std::sync::OnceLock;
+
 use thiserror::Error;
-use tracing_subscriber::{EnvFilter, fmt, util::SubscriberInitExt as _};
+use tracing::Subscriber;
+use tracing_subscriber::{
+    EnvFilter, Layer, fmt, layer::SubscriberExt as _, registry::LookupSpan, reload,
+    util::SubscriberInitExt as _,
+};
 
 use crate::config::{LogConfig, LogFormat, LogLevel};
 
+mod line;
 #[cfg(test)]
 mod tests;
+
+use line::Line;
+
+/// Changes the filter of the subscriber of this process.
+static FILTER: OnceLock<reload::Handle<EnvFilter, tracing_subscriber::Registry>> = OnceLock::new();
 
 /// The variable whose filter (`info,libp2p=warn`) replaces the configured level.
 pub const VARIABLE: &str = "UNDERTONE_LOG";
@@ -31,25 +44,55 @@ pub enum LoggingError {
 /// Installs the subscriber of this process; `filter` is the value of [`VARIABLE`], if set.
 pub fn init(config: LogConfig, filter: Option<&str>) -> Result<(), LoggingError> {
     let filter = parse_filter(config.level, filter)?;
-    let builder = fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    let installed = match config.format {
-        LogFormat::Text => builder.finish().try_init(),
-        LogFormat::Json => builder.json().finish().try_init(),
-    };
-    installed.map_err(|_| LoggingError::AlreadySet)
+    let (filter, handle) = reload::Layer::new(filter);
+    let installed = tracing_subscriber::registry()
+        .with(filter)
+        .with(lines(config.format))
+        .try_init();
+    installed.map_err(|_| LoggingError::AlreadySet)?;
+    // The first subscriber is the only one.
+    let _ = FILTER.set(handle);
+    Ok(())
 }
 
-fn parse_filter(level: LogLevel, filter: Option<&str>) -> Result<EnvFilter, LoggingError> {
-    let default = match level {
+/// What writes the lines.
+fn lines<S>(format: LogFormat) -> Box<dyn Layer<S> + Send + Sync>
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+{
+    let layer = fmt::layer().with_writer(std::io::stderr);
+    match format {
+        LogFormat::Text => {
+            let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+            layer.with_ansi(colours).event_format(Line).boxed()
+        }
+        LogFormat::Json => layer.json().boxed(),
+    }
+}
+
+/// Changes the level of this process's log, in place of the configured one and of [`VARIABLE`]; `false` when
+/// logging was not set up here.
+pub fn set_level(level: LogLevel) -> bool {
+    let filter = EnvFilter::new(name(level));
+    FILTER
+        .get()
+        .is_some_and(|handle| handle.reload(filter).is_ok())
+}
+
+fn name(level: LogLevel) -> &'static str {
+    match level {
         LogLevel::Error => "error",
         LogLevel::Warn => "warn",
         LogLevel::Info => "info",
         LogLevel::Debug => "debug",
         LogLevel::Trace => "trace",
-    };
+    }
+}
+
+fn parse_filter(level: LogLevel, filter: Option<&str>) -> Result<EnvFilter, LoggingError> {
     let filter = filter
         .filter(|text| !text.trim().is_empty())
-        .unwrap_or(default);
+        .unwrap_or(name(level));
     EnvFilter::try_new(filter).map_err(|source| LoggingError::Filter {
         filter: filter.to_owned(),
         source,

@@ -2,17 +2,18 @@
 //!
 //! Listens on loopback by default: whoever can reach it can publish with this node's membership.
 
-use std::{io, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     Router,
-    extract::{DefaultBodyLimit, State},
+    extract::State,
     http::{Method, StatusCode, Uri},
+    middleware,
     response::{IntoResponse as _, Response},
 };
-use tokio::net::TcpListener;
 use undertone_message::{NetworkPreset, PubsubTopic};
 
+mod access;
 mod admin;
 mod auto;
 mod body;
@@ -23,13 +24,21 @@ mod health;
 mod info;
 mod metrics;
 mod peers;
+mod places;
+mod posts;
 mod relay;
 mod rln;
+mod serve;
 mod shapes;
 
+use crate::config::LogLevel;
 use crate::handle::NodeHandle;
 use cache::MessageCache;
 use errors::ApiError;
+
+pub use access::{Access, Token, TokenScope};
+pub use metrics::metrics_router;
+pub use serve::{ServeLimits, serve};
 
 /// Longest wait for the node to publish or to report its health.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
@@ -42,8 +51,17 @@ const BODY_OVERHEAD_BYTES: usize = 64 * 1024;
 pub struct RestConfig {
     /// The network, for autosharding and sizes.
     pub network: NetworkPreset,
+    /// Whether content topics are spread over the network's shards; without it, the routes by content topic say
+    /// that there is no automatic sharding.
+    pub autosharding: bool,
     /// Topics the node takes part in from the start; their messages are kept for fetching.
     pub subscriptions: Vec<PubsubTopic>,
+    /// Content topics whose messages are kept from the start, and the topic that carries each.
+    pub content_topics: Vec<(String, PubsubTopic)>,
+    /// Changes the level of the log; `None` where it cannot be changed.
+    pub log_level: Option<fn(LogLevel) -> bool>,
+    /// Who may use it.
+    pub access: Access,
     /// Whether `/relay` is served.
     pub relay: bool,
     /// Whether `/admin` is served.
@@ -62,6 +80,7 @@ struct App {
     handle: NodeHandle,
     config: Arc<RestConfig>,
     cache: Arc<MessageCache>,
+    max_body_bytes: usize,
 }
 
 /// The API of the node behind `handle`; messages are kept from this call on.
@@ -69,6 +88,10 @@ pub fn router(handle: NodeHandle, config: RestConfig) -> Router {
     let cache = Arc::new(MessageCache::new(config.relay_cache_capacity));
     for topic in &config.subscriptions {
         cache.subscribe_pubsub(topic.clone());
+    }
+    for (topic, carrier) in &config.content_topics {
+        // The configuration has no more than the cache takes.
+        let _ = cache.subscribe_content(topic, carrier.clone());
     }
     handle.add_sink(cache.clone());
     let mut router = Router::new()
@@ -78,7 +101,10 @@ pub fn router(handle: NodeHandle, config: RestConfig) -> Router {
         .merge(metrics::routes())
         .merge(rln::routes());
     if config.relay {
-        router = router.merge(relay::routes()).merge(auto::routes());
+        router = router
+            .merge(relay::routes())
+            .merge(auto::routes())
+            .merge(posts::routes());
     }
     if config.admin {
         router = router.merge(admin::routes());
@@ -89,26 +115,17 @@ pub fn router(handle: NodeHandle, config: RestConfig) -> Router {
         .max_message_bytes
         .saturating_mul(2)
         .saturating_add(BODY_OVERHEAD_BYTES);
+    let app = App {
+        handle,
+        config: Arc::new(config),
+        cache,
+        max_body_bytes,
+    };
     router
         .fallback(unknown_route)
         .method_not_allowed_fallback(unknown_route)
-        .layer(DefaultBodyLimit::max(max_body_bytes))
-        .with_state(App {
-            handle,
-            config: Arc::new(config),
-            cache,
-        })
-}
-
-/// Serves `router` until `stop` completes, then finishes the requests under way.
-pub async fn serve(
-    listener: TcpListener,
-    router: Router,
-    stop: impl Future<Output = ()> + Send + 'static,
-) -> io::Result<()> {
-    axum::serve(listener, router)
-        .with_graceful_shutdown(stop)
-        .await
+        .layer(middleware::from_fn_with_state(app.clone(), access::check))
+        .with_state(app)
 }
 
 /// An area that is switched off says how to switch it on; anything else is a mistake.
@@ -129,7 +146,7 @@ async fn unknown_route(State(app): State<App>, method: Method, uri: Uri) -> Resp
     match off {
         Some(text) => ApiError::NotFound(text.into()).into_response(),
         None if method == Method::OPTIONS && matches!(area, "relay") => ok(),
-        None => ApiError::BadRequest("Bad request initiated. Invalid path or method used.".into())
+        None => ApiError::NotFound("Bad request initiated. Invalid path or method used.".into())
             .into_response(),
     }
 }

@@ -20,6 +20,9 @@ pub struct RelayConfig {
     pub num_shards: Option<NonZeroU16>,
     /// Whether topics that name no shard may be joined.
     pub named_topics: bool,
+    /// Whether messages of ours may go to topics of the network that are not joined, by way of peers that are kept
+    /// for the purpose (fanout).
+    pub publish_unjoined: bool,
     /// Longest encoded `WakuMessage`, bytes.
     pub max_message_bytes: usize,
     /// Payloads longer than this are published in parts of about this length, bytes; `None` cuts
@@ -114,6 +117,7 @@ impl RelayConfig {
                 .one_shard_per_content_topic
                 .then_some(network.num_shards),
             named_topics: network.named_topics,
+            publish_unjoined: false,
             max_message_bytes: network.max_message_bytes,
             fragment_bytes: None,
             rln: network.rln.map(|params| RlnConfig::for_network(&params)),

@@ -133,7 +133,8 @@ impl Relay {
 
     fn joined(&self, topic: &PubsubTopic) -> Result<Topic, PublishError> {
         let name = Topic::new(&topic.to_string());
-        if self.topics.contains_key(&name) {
+        let unjoined = self.config.publish_unjoined && self.is_in_network(topic);
+        if unjoined || self.topics.contains_key(&name) {
             Ok(name)
         } else {
             Err(PublishError::NotSubscribed {
@@ -242,13 +243,17 @@ impl Relay {
         let outcome = match outcome {
             Ok((id, peers)) => {
                 let received = self.now;
-                self.output(Output::Deliver {
-                    id,
-                    topic,
-                    message,
-                    received,
-                    from: None,
-                });
+                let is_joined = || self.topics.contains_key(&Topic::new(&topic.to_string()));
+                // What we publish elsewhere is not for us.
+                if !self.config.publish_unjoined || is_joined() {
+                    self.output(Output::Deliver {
+                        id,
+                        topic,
+                        message,
+                        received,
+                        from: None,
+                    });
+                }
                 Ok(Published { id, peers })
             }
             Err(gossip::PublishError::TooLarge { len, max }) => {

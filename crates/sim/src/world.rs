@@ -266,6 +266,7 @@ fn relay(scenario: &Scenario, cluster_id: u16) -> RelayConfig {
         // One shard carries all, whatever the content topic.
         num_shards: None,
         named_topics: false,
+        publish_unjoined: false,
         max_message_bytes: setup.max_message_bytes,
         fragment_bytes: None,
         rln: scenario.rln.as_ref().map(|rln| RlnConfig {

@@ -1,4 +1,4 @@
-//! The report of the laboratory, looked at in Chromium.
+//! What is checked in Chromium: the report of the laboratory, and what web pages can do to a node.
 
 use std::env;
 use std::ffi::OsStr;
@@ -18,6 +18,8 @@ const PACKAGE: &str = "chromium";
 const RECORDS: &str = "crates/lab/tests/page/records";
 /// What looks at the page.
 const CHECK: &str = "crates/lab/tests/page/browser";
+/// What lets pages of other origins try to use a node.
+const ATTACK: &str = "crates/node/tests/browser";
 
 /// The browser, installed if that is possible here. An error is the reason why not, with a remedy.
 pub(super) fn browser() -> Result<PathBuf, String> {
@@ -52,23 +54,42 @@ pub(super) fn check(root: &Path, chromium: &Path) -> Outcome {
     if written != Outcome::Passed {
         return written;
     }
-    let folder = root.join(CHECK);
-    if !is_installed(&folder) {
+    let page = root.join(page);
+    let arguments = [page.as_path(), chromium, &out];
+    run_check(&root.join(CHECK), &arguments)
+}
+
+/// Lets web pages of other origins try to publish through a node and to empty its cache.
+pub(super) fn attack(root: &Path, chromium: &Path) -> Outcome {
+    let built = cargo(
+        root,
+        &["build", "--package", "undertone", "--bin", "undertone"],
+        &[],
+    );
+    if built != Outcome::Passed {
+        return built;
+    }
+    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let undertone = target.join("debug/undertone");
+    run_check(&root.join(ATTACK), &[&undertone, chromium])
+}
+
+/// Runs a folder's `check.mjs` with its npm packages installed.
+fn run_check(folder: &Path, arguments: &[&Path]) -> Outcome {
+    if !is_installed(folder) {
         let npm = ["ci", "--ignore-scripts", "--no-audit", "--no-fund"];
         let installed = ended(
             "npm ci",
-            Command::new("npm").current_dir(&folder).args(npm).status(),
+            Command::new("npm").current_dir(folder).args(npm).status(),
         );
         if installed != Outcome::Passed {
             return installed;
         }
     }
     let mut node = Command::new("node");
-    node.arg(folder.join("check.mjs"))
-        .arg(root.join(page))
-        .arg(chromium)
-        .arg(out);
-    ended("node check.mjs", node.status())
+    node.arg(folder.join("check.mjs")).args(arguments);
+    let what = format!("{}/check.mjs", folder.display());
+    ended(&what, node.status())
 }
 
 /// The first of some programs that is in one of the folders of a `PATH`.

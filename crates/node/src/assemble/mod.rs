@@ -9,7 +9,7 @@ mod membership;
 mod tests;
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use libp2p::Multiaddr;
@@ -24,12 +24,12 @@ use undertone_message::PubsubTopic;
 use undertone_relay::RelayConfig;
 use undertone_rln::{CounterError, IdentityFileError, KeyError};
 
-use crate::config::NodeConfig;
+use crate::config::{NodeConfig, RestListen};
 use crate::delivery_log::DeliveryLog;
 use crate::driver::{
     MemberProofs, NodeOptions, ProofSource, RunningNode, StartError, start_within,
 };
-use crate::rest::{self, RestConfig};
+use crate::rest::{self, Access, RestConfig, ServeLimits, Token};
 
 /// How long a message whose root is not known waits for the registry: an endpoint's answer, or a
 /// second endpoint's after the first one's time is up, as a rule.
@@ -53,6 +53,14 @@ pub enum AssembleError {
     /// The node's secret key.
     #[error("node key {path}: {reason}; move the file away to get a new identity")]
     NodeKey {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The REST API's token.
+    #[error("REST token {path}: {reason}; set rest-token, or move the file away to get a new one")]
+    RestToken {
         /// The file.
         path: PathBuf,
         /// What is wrong.
@@ -88,6 +96,16 @@ pub enum AssembleError {
         /// What the system says.
         error: std::io::Error,
     },
+    /// The server of metrics.
+    #[error(
+        "metrics-server-address, metrics-server-port: cannot listen on {address}: {error}; choose another port"
+    )]
+    Metrics {
+        /// Where.
+        address: SocketAddr,
+        /// What the system says.
+        error: std::io::Error,
+    },
     /// The node itself.
     #[error(transparent)]
     Start(#[from] StartError),
@@ -101,15 +119,40 @@ pub struct Assembled {
     pub rest: Option<SocketAddr>,
     /// Whether the node can publish where the network asks for proofs.
     pub may_publish: bool,
-    rest_task: Option<(oneshot::Sender<()>, JoinHandle<std::io::Result<()>>)>,
+    /// Where metrics have a port of their own, if they do.
+    pub metrics: Option<SocketAddr>,
+    servers: Vec<Server>,
+}
+
+/// A server that runs, and what stops it.
+struct Server {
+    stop: oneshot::Sender<()>,
+    task: JoinHandle<std::io::Result<()>>,
+}
+
+impl Server {
+    fn start(listener: TcpListener, router: axum::Router) -> Self {
+        let (stop, stopped) = oneshot::channel();
+        let stopped = async {
+            // A dropped sender means the same.
+            let _ = stopped.await;
+        };
+        let serving = rest::serve(listener, router, ServeLimits::default(), stopped);
+        let task = tokio::spawn(serving);
+        Self { stop, task }
+    }
 }
 
 impl Assembled {
     /// Stops taking requests, then stops the node.
     pub async fn stop(self) {
-        if let Some((stop, task)) = self.rest_task {
+        let mut ending = Vec::new();
+        for server in self.servers {
             // The server may have ended by itself; that was logged.
-            let _ = stop.send(());
+            let _ = server.stop.send(());
+            ending.push(server.task);
+        }
+        for task in ending {
             let _ = task.await;
         }
         self.node.stop().await;
@@ -148,6 +191,17 @@ pub async fn assemble_with(
             Some(listener.map_err(|error| AssembleError::Rest { address, error })?)
         }
         None => None,
+    };
+    let metrics = match config.metrics {
+        Some(address) => {
+            let listener = TcpListener::bind(address).await;
+            Some(listener.map_err(|error| AssembleError::Metrics { address, error })?)
+        }
+        None => None,
+    };
+    let access = match &config.rest {
+        Some(rest) => access(rest, &config.data_dir)?,
+        None => Access::default(),
     };
     let delivery_log = match &config.delivery_log {
         Some(path) => {
@@ -196,13 +250,26 @@ pub async fn assemble_with(
         node,
         rest: None,
         may_publish,
-        rest_task: None,
+        metrics: None,
+        servers: Vec::new(),
     };
+    if let Some(listener) = metrics {
+        assembled.metrics = listener.local_addr().ok();
+        let router = rest::metrics_router(assembled.node.handle.clone());
+        assembled.servers.push(Server::start(listener, router));
+    }
     if let (Some(listener), Some(listen)) = (rest, &config.rest) {
         assembled.rest = listener.local_addr().ok();
         let rest_config = RestConfig {
             network: config.network,
+            autosharding: config.autosharding,
             subscriptions: topics,
+            content_topics: match config.relay {
+                true => content_topics(config),
+                false => Vec::new(),
+            },
+            log_level: Some(crate::logging::set_level),
+            access,
             relay: config.relay,
             admin: listen.admin,
             relay_cache_capacity: listen.relay_cache_capacity,
@@ -210,15 +277,39 @@ pub async fn assemble_with(
             version: format!("undertone v{}", env!("CARGO_PKG_VERSION")),
         };
         let router = rest::router(assembled.node.handle.clone(), rest_config);
-        let (stop, stopped) = oneshot::channel();
-        let stopped = async {
-            // A dropped sender means the same.
-            let _ = stopped.await;
-        };
-        let task = tokio::spawn(rest::serve(listener, router, stopped));
-        assembled.rest_task = Some((stop, task));
+        assembled.servers.push(Server::start(listener, router));
     }
     Ok(assembled)
+}
+
+fn content_topics(config: &NodeConfig) -> Vec<(String, PubsubTopic)> {
+    let topics = config.content_topics.iter();
+    topics
+        .map(|(topic, shard)| (topic.clone(), PubsubTopic::Static(*shard)))
+        .collect()
+}
+
+/// Who may use the REST API; a token that is needed and not set is made.
+fn access(rest: &RestListen, data_dir: &Path) -> Result<Access, AssembleError> {
+    let token = match (rest.token_for, &rest.token) {
+        (None, _) => None,
+        (Some(scope), Some(secret)) => {
+            let secret = secret.clone();
+            Some(Token { secret, scope })
+        }
+        (Some(scope), None) => {
+            let path = data_dir.join("rest-token");
+            let secret = files::rest_token(&path)?;
+            tracing::info!(path = %path.display(), "requests to the REST API need the token in this file");
+            Some(Token { secret, scope })
+        }
+    };
+    Ok(Access {
+        address: rest.address.ip(),
+        hosts: rest.hosts.clone(),
+        origins: rest.origins.clone(),
+        token,
+    })
 }
 
 /// The relay that a configuration describes.
@@ -231,6 +322,7 @@ pub fn relay_config(config: &NodeConfig) -> RelayConfig {
     }
     gossip::apply(&mut relay.gossip, &config.gossip);
     relay.fragment_bytes = config.gossip.fragment_bytes;
+    relay.publish_unjoined = true;
     match &mut relay.rln {
         Some(rln) if config.rln.is_some() => rln.root_patience_ns = ROOT_PATIENCE_NS,
         rln => *rln = None,

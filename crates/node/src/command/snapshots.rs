@@ -79,6 +79,28 @@ impl JobSizes {
     }
 }
 
+/// Messages by the length of their payloads.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct MessageSizes {
+    /// Messages, by size: of at most [`MessageSizes::BOUNDS_KB`] and more than the bound before; the last entry is
+    /// for those above all bounds.
+    pub counts: [u64; Self::BOUNDS_KB.len() + 1],
+    /// All payloads together, bytes.
+    pub sum_bytes: u64,
+}
+
+impl MessageSizes {
+    /// Upper bounds of the sizes counted together, thousands of bytes: nwaku's.
+    pub const BOUNDS_KB: [usize; 13] = [0, 1, 3, 5, 15, 50, 75, 100, 125, 150, 500, 700, 1000];
+
+    /// Counts a payload.
+    pub(crate) fn count(&mut self, bytes: usize) {
+        let at = Self::BOUNDS_KB.partition_point(|bound_kb| bound_kb * 1000 < bytes);
+        self.counts[at] += 1;
+        self.sum_bytes += bytes as u64;
+    }
+}
+
 /// The membership as the node follows it, at one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MembershipSnapshot {
@@ -118,8 +140,14 @@ pub struct Totals {
     pub rejected: BTreeMap<&'static str, u64>,
     /// Members whose secret two messages gave away.
     pub spammers: u64,
-    /// Peers that were cut off for their score.
+    /// Times that a peer's score fell so low that it was cut off; its returns until it recovers do not count.
     pub graylisted: u64,
+    /// Times that a topic was joined.
+    pub joined: u64,
+    /// Times that a topic was left.
+    pub left: u64,
+    /// Valid messages of ours and of others, by size.
+    pub message_sizes: MessageSizes,
 }
 
 /// Everything that is counted, at one moment.
@@ -127,6 +155,10 @@ pub struct Totals {
 pub struct MetricsSnapshot {
     /// Peers that are connected.
     pub peers: usize,
+    /// Those of them with which pubsub is spoken.
+    pub pubsub_peers: usize,
+    /// Peers that are known, connected or not.
+    pub known_peers: usize,
     /// The router.
     pub gossip: GossipSnapshot,
     /// The topics that the node takes part in.

@@ -84,14 +84,20 @@ pub const KEYS: &[Key] = {
         key(
             "num-shards-in-network",
             Integer,
-            "a number, 1 to 1024",
-            "shards of the cluster [the network's]",
+            "a number, 0 to 1024",
+            "shards that content topics are spread over; 0 for static sharding [the network's]",
         ),
         key(
             "shards",
             IntegerList,
             "a list of shard indices",
-            "shards to join [all]",
+            "shards to join [all; shard 0 with static sharding]",
+        ),
+        key(
+            "content-topics",
+            TextList,
+            "a list of content topics, /app/version/name/encoding",
+            "content topics whose shards to join too, and whose messages to keep for REST []",
         ),
         key(
             "max-message-bytes",
@@ -119,11 +125,49 @@ pub const KEYS: &[Key] = {
         key("rest-port", Integer, PORT, "port of the REST API [8645]"),
         key("rest-admin", Bool, BOOL, "serve /admin too [false]"),
         key(
+            "rest-allow-host",
+            TextList,
+            "a list of host names, each with or without a port, or *",
+            "names by which the REST API is reached, besides addresses of its own and localhost []",
+        ),
+        key(
+            "rest-allow-origin",
+            TextList,
+            "a list of origins such as https://app.example or localhost:*, or *",
+            "web pages that may use the REST API []",
+        ),
+        key(
+            "rest-auth",
+            Text,
+            "auto, none, admin or all",
+            "what needs the token: nothing, /admin, all but /health; auto: all unless rest-address is loopback, \
+             then /admin if rest-token is set [auto]",
+        ),
+        key(
+            "rest-token",
+            Text,
+            "16 or more printable characters without spaces",
+            "the bearer token [made and kept in <data-dir>/rest-token when one is needed]",
+        ),
+        key(
             "rest-relay-cache-capacity",
             Integer,
             "a number, 1 to 100000",
             "messages kept for each topic until fetched [50]",
         ),
+        key(
+            "metrics-server",
+            Bool,
+            BOOL,
+            "serve /metrics on a port of its own too, without token [false]",
+        ),
+        key(
+            "metrics-server-address",
+            Text,
+            IP,
+            "where it is served [127.0.0.1]",
+        ),
+        key("metrics-server-port", Integer, PORT, "port of it [8008]"),
         key(
             "static-peers",
             TextList,

@@ -15,6 +15,7 @@ pub(super) struct Raw {
     pub(super) cluster_id: Option<u16>,
     pub(super) num_shards_in_network: Option<u16>,
     pub(super) shards: Option<Vec<u16>>,
+    pub(super) content_topics: Option<Vec<String>>,
     pub(super) max_message_bytes: Option<usize>,
     pub(super) listen_address: Option<IpAddr>,
     pub(super) tcp_port: Option<u16>,
@@ -25,7 +26,14 @@ pub(super) struct Raw {
     pub(super) rest_address: Option<IpAddr>,
     pub(super) rest_port: Option<u16>,
     pub(super) rest_admin: Option<bool>,
+    pub(super) rest_allow_host: Option<Vec<String>>,
+    pub(super) rest_allow_origin: Option<Vec<String>>,
+    pub(super) rest_auth: Option<RestAuth>,
+    pub(super) rest_token: Option<String>,
     pub(super) rest_relay_cache_capacity: Option<usize>,
+    pub(super) metrics_server: Option<bool>,
+    pub(super) metrics_server_address: Option<IpAddr>,
+    pub(super) metrics_server_port: Option<u16>,
     pub(super) static_peers: Option<Vec<String>>,
     pub(super) node_key_file: Option<PathBuf>,
     pub(super) max_connections: Option<u32>,
@@ -60,6 +68,21 @@ pub(super) struct Raw {
     pub(super) log_level: Option<LogLevel>,
     pub(super) log_format: Option<LogFormat>,
     pub(super) gossip: GossipOverrides,
+}
+
+/// What the REST API's token is asked for, as it is written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum RestAuth {
+    /// By where the API listens.
+    #[default]
+    Auto,
+    /// Nothing.
+    None,
+    /// Paths under `/admin`.
+    Admin,
+    /// All paths but `/health`.
+    All,
 }
 
 /// Gossip parameters that were set; `None` leaves the router's default.

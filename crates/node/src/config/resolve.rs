@@ -1,22 +1,19 @@
 //! From keys as written to a complete configuration: defaults, presets, checks across keys.
 
-use std::{
-    net::{IpAddr, Ipv4Addr, SocketAddr},
-    num::NonZeroU16,
-    path::PathBuf,
-};
+use std::{net::Ipv4Addr, num::NonZeroU16, path::PathBuf};
 
 use libp2p::Multiaddr;
 use undertone_gossip::LARGE_MESSAGES_ID;
-use undertone_message::{NetworkPreset, Shard, pubsub_topic::MAX_SHARD_INDEX};
+use undertone_message::{NetworkPreset, pubsub_topic::MAX_SHARD_INDEX};
 
 use super::{
-    ConfigError, Key, LogConfig, LogFormat, LogLevel, NodeConfig, RestListen, raw::Raw,
-    sources::Gathered,
+    ConfigError, Key, LogConfig, LogFormat, LogLevel, NodeConfig, raw::Raw, sources::Gathered,
 };
 use crate::driver::ConnectionLimits;
 
+mod rest;
 mod rln;
+mod shards;
 
 /// Names of [`undertone_gossip::StrategyKind`] that a node can be told.
 const STRATEGIES: [&str; 3] = ["eager-mesh", "staggered", "reduced"];
@@ -28,7 +25,6 @@ const MAX_CLOCK_AHEAD_MS: i64 = 1_000_000_000;
 
 const DEFAULT_NETWORK: &str = "local";
 const DEFAULT_PROTOCOL: &str = "/vac/waku/relay/2.0.0";
-const MAX_CACHE_CAPACITY: usize = 100_000;
 
 /// Turns merged sources into a configuration.
 pub(super) fn resolve(gathered: &Gathered) -> Result<NodeConfig, ConfigError> {
@@ -78,8 +74,11 @@ impl Resolver<'_> {
         let in_data_dir =
             |set: &Option<PathBuf>, name: &str| set.clone().unwrap_or_else(|| data_dir.join(name));
         self.check_gossip()?;
+        let content_topics = self.content_topics(&network)?;
         Ok(NodeConfig {
-            shards: self.shards(&network)?,
+            autosharding: self.autosharding(),
+            shards: self.shards(&network, &content_topics),
+            content_topics,
             listen_address: self
                 .raw
                 .listen_address
@@ -90,6 +89,7 @@ impl Resolver<'_> {
                 _ => None,
             },
             rest: self.rest()?,
+            metrics: self.metrics()?,
             static_peers: self.static_peers()?,
             node_key_file: in_data_dir(&self.raw.node_key_file, "node-key"),
             connections: self.connections()?,
@@ -117,6 +117,17 @@ impl Resolver<'_> {
     fn bad_because(&self, name: &str, expected: String) -> ConfigError {
         let key = Key::by_name(name).expect("checks use names from KEYS");
         bad_value(self.gathered, key, expected)
+    }
+
+    /// As [`Self::bad`], without the value.
+    fn bad_secret(&self, name: &str) -> ConfigError {
+        let key = Key::by_name(name).expect("checks use names from KEYS");
+        ConfigError::BadValue {
+            origin: self.gathered.origin(key),
+            key: key.name,
+            value: "(not shown)".to_owned(),
+            expected: key.expected.to_owned(),
+        }
     }
 
     fn at_least_one<T: PartialOrd + From<u8>>(
@@ -161,7 +172,8 @@ impl Resolver<'_> {
             source,
         })?;
         let num_shards = match self.raw.num_shards_in_network {
-            None => preset.num_shards,
+            // Static sharding spreads nothing, so any number will do.
+            None | Some(0) => preset.num_shards,
             Some(number) => NonZeroU16::new(number)
                 .filter(|number| number.get() <= MAX_SHARD_INDEX + 1)
                 .ok_or_else(|| self.bad("num-shards-in-network"))?,
@@ -185,26 +197,6 @@ impl Resolver<'_> {
         })
     }
 
-    fn shards(&self, network: &NetworkPreset) -> Result<Vec<Shard>, ConfigError> {
-        let count = network.num_shards.get();
-        let mut indices = self
-            .raw
-            .shards
-            .clone()
-            .unwrap_or_else(|| (0..count).collect::<Vec<_>>());
-        if indices.iter().any(|index| *index >= count) {
-            let expected = format!("shard indices below {count}, the number of shards");
-            return Err(self.bad_because("shards", expected));
-        }
-        indices.sort_unstable();
-        indices.dedup();
-        let cluster = network.cluster_id;
-        Ok(indices
-            .into_iter()
-            .map(|index| Shard { cluster, index })
-            .collect())
-    }
-
     fn shifted(&self, port: u16) -> Result<u16, ConfigError> {
         let shift = self.raw.ports_shift.unwrap_or(0);
         // Port 0 asks the system for any free one; shifting it would ask for a certain one.
@@ -215,26 +207,6 @@ impl Resolver<'_> {
             let expected = format!("at most {}, because of port {port}", u16::MAX - port);
             self.bad_because("ports-shift", expected)
         })
-    }
-
-    fn rest(&self) -> Result<Option<RestListen>, ConfigError> {
-        let capacity = self.raw.rest_relay_cache_capacity.unwrap_or(50);
-        if !(1..=MAX_CACHE_CAPACITY).contains(&capacity) {
-            return Err(self.bad("rest-relay-cache-capacity"));
-        }
-        if self.raw.rest == Some(false) {
-            return Ok(None);
-        }
-        let ip = self
-            .raw
-            .rest_address
-            .unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
-        let port = self.shifted(self.raw.rest_port.unwrap_or(8645))?;
-        Ok(Some(RestListen {
-            address: SocketAddr::new(ip, port),
-            admin: self.raw.rest_admin.unwrap_or(false),
-            relay_cache_capacity: capacity,
-        }))
     }
 
     fn static_peers(&self) -> Result<Vec<Multiaddr>, ConfigError> {

@@ -6,6 +6,8 @@ use undertone_rln::{BatchPolicy, PoolConfig};
 use super::*;
 
 mod chain;
+mod gossip;
+mod rest;
 
 /// Sources with a file of the given text; the directory lives as long as the file is needed.
 fn with_file(text: &str) -> (TempDir, Sources) {
@@ -133,6 +135,9 @@ fn every_key_can_be_set_from_text() {
             Kind::Text if key.name == "gossip.strategy" => "reduced",
             Kind::Text if key.name == "log-level" => "debug",
             Kind::Text if key.name == "log-format" => "json",
+            Kind::Text if key.name == "rest-auth" => "all",
+            Kind::Text if key.name == "rest-token" => "0123456789abcdef",
+            Kind::TextList if key.name == "content-topics" => "/a/1/b/proto",
             Kind::Text => "file",
             Kind::TextList if key.name == "static-peers" => "/ip4/127.0.0.1/tcp/1",
             Kind::TextList => "/a,/b",
@@ -140,6 +145,9 @@ fn every_key_can_be_set_from_text() {
         // The keys of the contract only count together.
         let (mut around, value) = match key.name.starts_with("rln-eth-") {
             true => (chain::WHOLE.to_vec(), chain::other(key.name)),
+            false if key.name.starts_with("metrics-server-") => {
+                (vec![("metrics-server", "true")], value)
+            }
             false => (Vec::new(), value),
         };
         let default = load_flags(&around).unwrap();
@@ -390,13 +398,14 @@ fn each_bound_is_checked() {
     for (name, value, expected) in [
         ("listen-address", "here", "an IP address"),
         ("cluster-id", "65536", "a number, 0 to 65535"),
-        ("num-shards-in-network", "0", "a number, 1 to 1024"),
-        ("num-shards-in-network", "1025", "a number, 1 to 1024"),
+        ("num-shards-in-network", "1025", "a number, 0 to 1024"),
+        ("shards", "65536", "a list of shard indices"),
         (
-            "shards",
-            "1,8",
-            "shard indices below 8, the number of shards",
+            "rest-token",
+            "short",
+            "16 or more printable characters without spaces",
         ),
+        ("rest-auth", "some", "auto, none, admin or all"),
         ("shards", "1,x", "a list of shard indices"),
         ("max-message-bytes", "0", "bytes, 1 or more"),
         ("max-connections", "0", "a number, 1 or more"),
@@ -459,22 +468,6 @@ fn an_unknown_network_is_named_with_its_source() {
         "flag --network: no network is called \"twm\"; did you mean \"twn\"? \
          known: local, twn, twn-v0.37"
     );
-}
-
-#[test]
-fn another_strategy_brings_its_protocol_id() {
-    let (_dir, sources) = with_file("[gossip]\nstrategy = \"staggered\"\nfragment-bytes = 20000");
-    let config = NodeConfig::load(&sources).unwrap();
-    let both = ["/undertone/relay-large/1.0.0", "/vac/waku/relay/2.0.0"];
-    assert_eq!(config.protocols, both);
-    assert_eq!(config.gossip.fragment_bytes, Some(20_000));
-    let (_dir, sources) = with_file("[gossip]\nstrategy = \"eager-mesh\"");
-    assert_eq!(NodeConfig::load(&sources).unwrap().protocols, both[1..]);
-    for wrong in ["strategy = \"faster\"", "fragment-bytes = 999"] {
-        let (_dir, sources) = with_file(&format!("[gossip]\n{wrong}"));
-        let error = NodeConfig::load(&sources).unwrap_err().to_string();
-        assert!(error.contains("gossip."), "{error}");
-    }
 }
 
 #[test]

@@ -2,16 +2,15 @@
 
 use libp2p::multiaddr::Protocol;
 use tokio::sync::oneshot;
-use undertone_gossip::StrategyKind;
 use undertone_message::{PubsubTopic, WakuMessage};
-use undertone_relay::{self as relay, Input, ProofFailure, PublishError};
+use undertone_relay::{self as relay, Input, ProofFailure, PublishError, Rejection};
 
 use super::event_loop::EventLoop;
 use super::peers::Known;
 use super::rln::RlnService;
 use crate::command::{
-    Command, ConnectFailure, ConnectionStatus, GossipSnapshot, HealthReport, HealthStatus,
-    NodeInfo, PeerSnapshot, ProtocolHealth, PublishFailure, Published, SubscribeFailure,
+    Command, ConnectFailure, GossipSnapshot, NodeInfo, PeerSnapshot, PublishFailure, Published,
+    SubscribeFailure,
 };
 
 /// A publication under way.
@@ -29,7 +28,7 @@ impl EventLoop {
                 let _ = reply.send(self.subscribe(topic));
             }
             Command::Unsubscribe { topic, reply } => {
-                self.joined.remove(&topic);
+                self.totals.left += u64::from(self.joined.remove(&topic));
                 self.input(Input::Unsubscribe(topic));
                 let _ = reply.send(Ok(()));
             }
@@ -38,7 +37,21 @@ impl EventLoop {
                 message,
                 reply,
             } => {
-                self.publish(pubsub_topic, message, reply);
+                if self.joined.contains(&pubsub_topic) {
+                    self.publish(pubsub_topic, message, reply);
+                } else {
+                    let topic = pubsub_topic;
+                    let _ = reply.send(Err(PublishFailure::NotSubscribed { topic }));
+                }
+            }
+            Command::Post {
+                pubsub_topic,
+                message,
+                restamp,
+                reply,
+            } => self.post(pubsub_topic, message, restamp, reply),
+            Command::Posts { reply } => {
+                let _ = reply.send(self.posts());
             }
             Command::Peers { reply } => {
                 let _ = reply.send(self.snapshots());
@@ -92,7 +105,7 @@ impl EventLoop {
         Err(SubscribeFailure::TooMany { max })
     }
 
-    fn publish(
+    pub(super) fn publish(
         &mut self,
         topic: PubsubTopic,
         message: WakuMessage,
@@ -164,6 +177,9 @@ impl EventLoop {
     fn failure(&self, error: PublishError) -> PublishFailure {
         match error {
             PublishError::NotSubscribed { topic } => PublishFailure::NotSubscribed { topic },
+            PublishError::Duplicate | PublishError::InvalidProof(Rejection::Duplicate) => {
+                PublishFailure::Duplicate
+            }
             PublishError::TooLarge { len, max } => PublishFailure::TooLarge {
                 size_bytes: len,
                 max_bytes: max,
@@ -214,90 +230,20 @@ impl EventLoop {
 
     fn info(&self) -> NodeInfo {
         let peer_id = *self.swarm.local_peer_id();
-        let addresses = self
+        let addresses: Vec<_> = self
             .swarm
             .listeners()
-            .chain(self.swarm.external_addresses());
+            .chain(self.swarm.external_addresses())
+            .cloned()
+            .collect();
         NodeInfo {
             peer_id,
             listen_addresses: addresses
+                .iter()
                 .map(|address| address.clone().with(Protocol::P2p(peer_id)))
                 .collect(),
-            enr_uri: None,
+            enr_uri: self.record.uri(&addresses, self.cluster_id, &self.joined),
             subscriptions: self.joined.iter().cloned().collect(),
-        }
-    }
-
-    fn health(&self) -> HealthReport {
-        let d_low = self.relay.router().config().degrees.d_low;
-        let connected = self.peers.connected_count();
-        let connection = match connected {
-            0 => ConnectionStatus::Disconnected,
-            n if n < d_low => ConnectionStatus::PartiallyConnected,
-            _ => ConnectionStatus::Connected,
-        };
-        let relay = match self.relay_trouble(connected) {
-            None => ProtocolHealth {
-                protocol: "Relay",
-                status: HealthStatus::Ready,
-                desc: None,
-            },
-            Some(trouble) => ProtocolHealth {
-                protocol: "Relay",
-                status: HealthStatus::NotReady,
-                desc: Some(trouble.to_owned()),
-            },
-        };
-        let rln = match &self.rln {
-            None => {
-                let status = HealthStatus::NotMounted;
-                ProtocolHealth {
-                    protocol: "Rln Relay",
-                    status,
-                    desc: None,
-                }
-            }
-            Some(rln) => {
-                let empty = self.relay.roots().is_empty();
-                let nobody = || empty.then(|| "the registry has no members yet".to_owned());
-                let desc = rln.trouble().or_else(nobody);
-                let status = match desc {
-                    None => HealthStatus::Ready,
-                    Some(_) => HealthStatus::Synchronizing,
-                };
-                ProtocolHealth {
-                    protocol: "Rln Relay",
-                    status,
-                    desc,
-                }
-            }
-        };
-        let ready = relay.status == HealthStatus::Ready
-            && matches!(rln.status, HealthStatus::Ready | HealthStatus::NotMounted);
-        let node = if ready {
-            HealthStatus::Ready
-        } else {
-            HealthStatus::NotReady
-        };
-        HealthReport {
-            node,
-            connection,
-            protocols: vec![relay, rln],
-        }
-    }
-
-    /// Why a message published now would reach nobody.
-    fn relay_trouble(&self, connected: usize) -> Option<&'static str> {
-        let router = self.relay.router();
-        let has_mesh = |topic: &undertone_gossip::Topic| !router.mesh(topic).is_empty();
-        let joined = router.joined();
-        let keeps_meshes = router.config().strategy != StrategyKind::Flood;
-        if connected == 0 {
-            Some("no connected peers")
-        } else if keeps_meshes && !joined.is_empty() && !joined.iter().any(has_mesh) {
-            Some("no peers in the mesh of any topic")
-        } else {
-            None
         }
     }
 }

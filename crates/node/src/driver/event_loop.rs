@@ -18,6 +18,8 @@ use super::ids::KnownIds;
 use super::metrics;
 use super::parts::Parts;
 use super::peers::PeerTable;
+use super::posts::Posts;
+use super::record::NodeRecord;
 use super::rln::{RlnEvent, RlnService};
 use super::time::Clock;
 use crate::command::{Command, ConnectFailure, PeerOrigin, PublishFailure, Totals};
@@ -61,6 +63,12 @@ pub(crate) struct EventLoop {
     /// Inputs that follow from outputs: taken once the outputs are drained.
     pub(crate) follow_ups: Vec<Input>,
     pub(crate) totals: Totals,
+    /// Messages that wait for a peer.
+    pub(crate) posts: Posts,
+    /// What the node says of itself.
+    pub(crate) record: NodeRecord,
+    /// Peers that were counted when their score fell below the graylist threshold, and have not recovered.
+    pub(crate) graylisted: BTreeSet<PeerIx>,
 }
 
 impl EventLoop {
@@ -122,6 +130,7 @@ impl EventLoop {
                     false
                 }
             };
+            self.look_after_posts();
             if sends {
                 // What is to be sent now is written first: all else is in the way of a message.
                 tokio::task::yield_now().await;
@@ -205,7 +214,10 @@ impl EventLoop {
             }
             Output::Connect { identity, .. } => self.connect_offered(&identity),
             Output::Disconnect(peer) => self.disconnect(peer),
-            Output::Forgotten(peer) => self.peers.release(peer),
+            Output::Forgotten(peer) => {
+                self.graylisted.remove(&peer);
+                self.peers.release(peer);
+            }
             Output::VerifyProof {
                 ticket,
                 from,
@@ -253,6 +265,7 @@ impl EventLoop {
                 from,
             } => {
                 self.totals.delivered += 1;
+                self.totals.message_sizes.count(message.payload.len());
                 let Some(message) = self.parts.whole(self.clock.now(), message) else {
                     return;
                 };
@@ -269,9 +282,7 @@ impl EventLoop {
             }
             Output::Published { token, outcome } => self.answer_publish(token, outcome),
             Output::Subscribed { topic, outcome } => match outcome {
-                Ok(()) => {
-                    self.joined.insert(topic);
-                }
+                Ok(()) => self.totals.joined += u64::from(self.joined.insert(topic)),
                 Err(error) => tracing::warn!(%error, "cannot subscribe"),
             },
             Output::Report(report) => self.report(report),
@@ -305,7 +316,10 @@ impl EventLoop {
         let Some(peer) = self.peers.identity(ix) else {
             return;
         };
-        self.totals.graylisted += 1;
+        // A peer that comes back while its score is as low is refused again, but was graylisted once.
+        if self.graylisted.insert(ix) {
+            self.totals.graylisted += 1;
+        }
         let score = self.relay.router().score(ix);
         tracing::info!(%peer, score, "disconnecting a peer below the graylist threshold");
         self.event(NodeEvent::Graylisted { peer, score });
@@ -429,7 +443,9 @@ impl EventLoop {
                 error,
             } => {
                 if let Some(peer) = peer_id {
-                    self.peers.unreachable(peer);
+                    let asked = self.dialling.get(&connection_id);
+                    let address = asked.map(|dialling| &dialling.address);
+                    self.peers.unreachable(peer, address);
                 }
                 if let Some(dialling) = self.dialling.remove(&connection_id) {
                     let (address, reason) = (dialling.address, error.to_string());

@@ -27,6 +27,7 @@ impl EventLoop {
             .map(ToString::to_string)
             .collect();
         known.agent = info.agent_version.chars().take(AGENT_BYTES_MAX).collect();
+        self.peers.listens_at(peer_id, &info.listen_addrs);
         if asks {
             let ours = self.metadata();
             self.swarm

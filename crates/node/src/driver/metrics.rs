@@ -18,6 +18,8 @@ impl EventLoop {
         };
         MetricsSnapshot {
             peers: self.peers.connected_count(),
+            pubsub_peers: self.peers.count(|ix| router.is_connected(ix)),
+            known_peers: self.peers.iter().count(),
             gossip: GossipSnapshot {
                 stats: router.stats(),
                 usage: router.usage(),

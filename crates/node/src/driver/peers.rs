@@ -22,6 +22,8 @@ pub(crate) struct Known {
     pub(crate) shards: Vec<u16>,
     pub(crate) origin: PeerOrigin,
     pub(crate) connected: Connectedness,
+    /// Whether it dialled us: its address is then the port that its system chose, where nobody listens.
+    pub(crate) is_inbound: bool,
 }
 
 impl Default for Known {
@@ -33,6 +35,7 @@ impl Default for Known {
             shards: Vec::new(),
             origin: PeerOrigin::UnknownOrigin,
             connected: Connectedness::NotConnected,
+            is_inbound: false,
         }
     }
 }
@@ -103,6 +106,7 @@ impl PeerTable {
         let known = self.known(peer);
         known.connected = Connectedness::Connected;
         known.address = Some(without_peer_id(endpoint.get_remote_address()));
+        known.is_inbound = endpoint.is_listener();
         self.gone.retain(|gone| *gone != peer);
     }
 
@@ -110,12 +114,39 @@ impl PeerTable {
         self.set_gone(peer, Connectedness::CanConnect);
     }
 
-    /// A peer that could not be reached: listed only if it was known before.
-    pub(crate) fn unreachable(&mut self, peer: PeerId) {
-        let connected = |known: &Known| known.connected == Connectedness::Connected;
-        if self.known.get(&peer).is_some_and(|known| !connected(known)) {
-            self.set_gone(peer, Connectedness::CannotConnect);
+    /// Where a peer says that it listens: for one that dialled us, the address under which others reach it.
+    pub(crate) fn listens_at(&mut self, peer: PeerId, addresses: &[Multiaddr]) {
+        let known = self.known(peer);
+        if !known.is_inbound {
+            return;
         }
+        let from = known.address.as_ref().and_then(ip_of);
+        let addresses: Vec<_> = addresses.iter().map(without_peer_id).collect();
+        let at = |wanted: &dyn Fn(IpAddr) -> bool| {
+            let fits = |address: &&Multiaddr| ip_of(address).is_some_and(wanted);
+            addresses.iter().find(fits).cloned()
+        };
+        // What it says of the address it comes from is most likely true. Behind a translator only it knows.
+        let is_reachable = |ip: IpAddr| !ip.is_loopback() && !ip.is_unspecified();
+        let told = at(&|ip| Some(ip) == from).or_else(|| at(&is_reachable));
+        if told.is_some() {
+            known.address = told;
+        }
+    }
+
+    /// A peer that could not be reached: listed if it was known before, or dialled by somebody's wish.
+    pub(crate) fn unreachable(&mut self, peer: PeerId, wished: Option<&Multiaddr>) {
+        let connected = |known: &Known| known.connected == Connectedness::Connected;
+        let is_connected = self.known.get(&peer).is_some_and(connected);
+        if is_connected || (wished.is_none() && !self.known.contains_key(&peer)) {
+            return;
+        }
+        if let Some(address) = wished {
+            let known = self.known(peer);
+            known.address = Some(without_peer_id(address));
+            known.origin = PeerOrigin::Static;
+        }
+        self.set_gone(peer, Connectedness::CannotConnect);
     }
 
     fn set_gone(&mut self, peer: PeerId, how: Connectedness) {
@@ -134,6 +165,11 @@ impl PeerTable {
         self.known.values().any(|known| {
             known.connected == Connectedness::Connected && known.address.as_ref() == Some(address)
         })
+    }
+
+    /// Peers whose index satisfies a condition.
+    pub(crate) fn count(&self, is_counted: impl Fn(PeerIx) -> bool) -> usize {
+        self.indices.values().filter(|ix| is_counted(**ix)).count()
     }
 
     pub(crate) fn connected_count(&self) -> usize {

@@ -72,6 +72,10 @@ impl EventLoop {
                 places.speaks(peer, true);
                 self.event(NodeEvent::PeerConnected { peer });
                 self.input(Input::Connected(new));
+                let router = self.relay.router();
+                if router.score(ix) >= router.config().thresholds.graylist {
+                    self.graylisted.remove(&ix);
+                }
             }
             PubsubEvent::Renewed {
                 peer,

@@ -254,6 +254,11 @@ impl RlnService {
         self.publisher = None;
     }
 
+    /// Whether the node can publish.
+    pub(crate) fn is_member(&self) -> bool {
+        self.publisher.is_some()
+    }
+
     pub(crate) fn snapshot(&self) -> RlnSnapshot {
         let tokens = self.publisher.as_ref().and_then(|p| p.tokens.as_ref());
         RlnSnapshot {

@@ -16,6 +16,8 @@ use super::events::TimedEvent;
 use super::ids::KnownIds;
 use super::parts::Parts;
 use super::peers::PeerTable;
+use super::posts::Posts;
+use super::record::NodeRecord;
 use super::rln::{RlnOptions, RlnService};
 use super::time::Clock;
 use crate::command::SubscribeFailure;
@@ -185,6 +187,7 @@ async fn build(
         long_frame_bytes: options.relay.gossip.large.transfer_bytes,
         arrivals: arrivals.clone(),
     };
+    let record = NodeRecord::new(&options.keypair);
     let mut swarm = swarm::build(SwarmOptions {
         keypair: options.keypair,
         agent: format!("undertone/{}", env!("CARGO_PKG_VERSION")),
@@ -225,6 +228,9 @@ async fn build(
         joined: Default::default(),
         follow_ups: Vec::new(),
         totals: Default::default(),
+        posts: Posts::new(&options.relay),
+        record,
+        graylisted: Default::default(),
     };
     event_loop.set_clock();
     event_loop.keep_static_peers();

@@ -17,3 +17,47 @@ fn a_bad_filter_is_named() {
             .starts_with("UNDERTONE_LOG = \"undertone=loud\" is not a filter")
     );
 }
+
+/// What is written is kept, to be looked at.
+#[derive(Clone, Default)]
+struct Kept(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
+
+impl std::io::Write for Kept {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_line_begins_with_three_letters_and_has_colours_only_when_asked_for() {
+    let written = |ansi| {
+        let kept = Kept::default();
+        let writer = kept.clone();
+        let layer = fmt::layer()
+            .with_writer(move || writer.clone())
+            .with_ansi(ansi)
+            .event_format(Line);
+        let subscriber = tracing_subscriber::registry().with(layer);
+        tracing::subscriber::with_default(subscriber, || {
+            tracing::trace!("a");
+            tracing::debug!("b");
+            tracing::info!(peer = 7, "c");
+            tracing::warn!("d");
+            tracing::error!("e");
+        });
+        let bytes = kept.0.lock().unwrap().clone();
+        String::from_utf8(bytes).unwrap()
+    };
+    let plain = written(false);
+    let letters: Vec<_> = plain.lines().map(|line| &line[..4]).collect();
+    assert_eq!(letters, ["TRC ", "DBG ", "INF ", "WRN ", "ERR "]);
+    assert!(!plain.contains('\u{1b}'), "{plain}");
+    let third = plain.lines().nth(2).unwrap();
+    assert!(third.ends_with(": c peer=7"), "{third}");
+    assert!(written(true).contains("\u{1b}[32mINF\u{1b}[0m "));
+}

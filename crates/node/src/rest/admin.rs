@@ -4,7 +4,7 @@ use axum::{
     Json, Router,
     extract::{Path, State},
     response::Response,
-    routing::get,
+    routing::{get, post},
 };
 use libp2p::{Multiaddr, PeerId};
 use undertone_message::Shard;
@@ -19,6 +19,7 @@ use super::{
     },
 };
 use crate::command::{Connectedness, PeerSnapshot};
+use crate::config::LogLevel;
 
 pub(super) fn routes() -> Router<App> {
     Router::new()
@@ -33,6 +34,7 @@ pub(super) fn routes() -> Router<App> {
         .route("/admin/v1/peers/mesh/on/{shard}", get(mesh_on))
         .route("/admin/v1/peers/stats", get(stats))
         .route("/admin/v1/filter/subscriptions", get(filter_subscriptions))
+        .route("/admin/v1/log-level/{level}", post(log_level))
 }
 
 type Answer<T> = Result<Json<T>, ApiError>;
@@ -139,6 +141,26 @@ async fn stats(State(app): State<App>) -> Answer<Ordered<Ordered<usize>>> {
 
 async fn filter_subscriptions() -> ApiError {
     ApiError::BadRequest("Error: Filter Protocol is not mounted to the node".into())
+}
+
+/// nwaku's names; a level between two of ours shows what the coarser one shows.
+async fn log_level(State(app): State<App>, Path(text): Path<String>) -> Result<Response, ApiError> {
+    let level = match text.to_ascii_uppercase().as_str() {
+        "TRACE" | "TRC" => LogLevel::Trace,
+        "DEBUG" | "DBG" => LogLevel::Debug,
+        "INFO" | "INF" => LogLevel::Info,
+        "NOTICE" | "NTC" | "WARN" | "WRN" => LogLevel::Warn,
+        "ERROR" | "ERR" | "FATAL" | "FTL" => LogLevel::Error,
+        _ => {
+            return Err(ApiError::BadRequest(format!(
+                "Invalid log-level: {text}; TRACE, DEBUG, INFO, NOTICE, WARN, ERROR or FATAL"
+            )));
+        }
+    };
+    match app.config.log_level {
+        Some(set) if set(level) => Ok(ok()),
+        _ => Err(ApiError::Internal("The log level cannot be changed".into())),
+    }
 }
 
 async fn connect(

@@ -3,20 +3,27 @@
 use axum::{
     Json, Router,
     extract::{Path, State},
-    response::Response,
+    http::HeaderName,
+    response::{IntoResponse as _, Response},
     routing::{get, post},
 };
+use thiserror::Error;
+use tokio::time::timeout;
 use undertone_message::{ContentTopic, ContentTopicError, PubsubTopic, Shard, shard_of};
 
 use super::{
-    App,
+    ANSWER_TIMEOUT, App,
     body::JsonBody,
     cache::MAX_CONTENT_TOPICS,
     errors::ApiError,
     ok,
-    relay::{leave_unless_wanted, now_ns, send, subscribe_error},
+    relay::{leave_unless_wanted, message_of, now_ns, subscribe_error},
     shapes::RelayWakuMessage,
 };
+use crate::command::PublishFailure;
+
+/// The number under which `/relay/v1/posts` tells what became of a message.
+const POST_ID: HeaderName = HeaderName::from_static("x-post-id");
 
 pub(super) fn routes() -> Router<App> {
     Router::new()
@@ -28,9 +35,23 @@ pub(super) fn routes() -> Router<App> {
         .route("/relay/v1/auto/messages", post(publish))
 }
 
-fn carrier(app: &App, content_topic: &str) -> Result<PubsubTopic, ContentTopicError> {
+/// Why no shard carries a content topic.
+#[derive(Debug, Error)]
+enum NoCarrier {
+    /// It is none.
+    #[error(transparent)]
+    Topic(#[from] ContentTopicError),
+    /// The network has static sharding.
+    #[error("Static sharding is used, autosharding is off (num-shards-in-network = 0)")]
+    Static,
+}
+
+fn carrier(app: &App, content_topic: &str) -> Result<PubsubTopic, NoCarrier> {
     let network = &app.config.network;
     let topic = ContentTopic::parse(content_topic)?;
+    if !app.config.autosharding {
+        return Err(NoCarrier::Static);
+    }
     let index = shard_of(&topic, network.num_shards);
     Ok(Shard {
         cluster: network.cluster_id,
@@ -99,13 +120,24 @@ async fn messages(
 
 async fn publish(
     State(app): State<App>,
-    JsonBody(message): JsonBody<RelayWakuMessage>,
+    body: Result<JsonBody<RelayWakuMessage>, ApiError>,
 ) -> Result<Response, ApiError> {
-    let message = message
+    let body = message_of(&app, body)?;
+    let restamp = body.leaves_the_time_to_us();
+    let message = body
         .into_message(now_ns(&app))
         .map_err(ApiError::BadRequest)?;
     let pubsub_topic = carrier(&app, &message.content_topic)
         .map_err(|e| ApiError::BadRequest(format!("Failed to publish. Autosharding error: {e}")))?;
-    send(&app, pubsub_topic, message).await?;
-    Ok(ok())
+    let posted = timeout(
+        ANSWER_TIMEOUT,
+        app.handle.post(pubsub_topic, message, restamp),
+    )
+    .await;
+    match posted.unwrap_or(Err(PublishFailure::Timeout)) {
+        Ok(post) => Ok(([(POST_ID, post.id.to_string())], ok()).into_response()),
+        // Who sends a message again wants it to be on its way, which it is.
+        Err(PublishFailure::Duplicate) => Ok(ok()),
+        Err(failure) => Err(failure.into()),
+    }
 }

@@ -1,4 +1,4 @@
-//! Messages that wait to be fetched, bounded for each topic.
+//! Messages that wait to be fetched by pubsub topic or by content topic, bounded for each topic.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -15,22 +15,34 @@ mod tests;
 /// Content topics that may be subscribed to at a time; pubsub topics are bounded by the node.
 pub(super) const MAX_CONTENT_TOPICS: usize = 4096;
 
-/// One queue for each topic that was subscribed to through the API; the oldest message goes first.
+/// Content topics without a subscription of which it is remembered that a message came.
+const SEEN_TOPICS_MAX: usize = 4096;
+
+/// Longest such topic that is remembered, bytes: a peer chooses it.
+const SEEN_TOPIC_BYTES_MAX: usize = 256;
+
+/// Messages in two indices: by pubsub topic and by content topic. Each topic keeps so many, and the oldest goes
+/// first; what is fetched by one index is gone from the other.
 pub(super) struct MessageCache {
     capacity: usize,
-    queues: Mutex<Queues>,
+    kept: Mutex<Kept>,
 }
 
+/// Queues hold numbers of messages in the order in which those came.
 #[derive(Default)]
-struct Queues {
-    pubsub: BTreeMap<PubsubTopic, VecDeque<WakuMessage>>,
+struct Kept {
+    next: u64,
+    messages: BTreeMap<u64, WakuMessage>,
+    pubsub: BTreeMap<PubsubTopic, VecDeque<u64>>,
     content: BTreeMap<String, Content>,
+    /// Content topics that came on subscribed pubsub topics, and the number of the last message.
+    seen: BTreeMap<String, u64>,
 }
 
-/// A content topic and the pubsub topic it is carried by.
+/// A content topic that was subscribed to and the pubsub topic it is carried by.
 struct Content {
     carrier: PubsubTopic,
-    messages: VecDeque<WakuMessage>,
+    queue: VecDeque<u64>,
 }
 
 /// The cache holds as many content topics as it may.
@@ -42,26 +54,28 @@ impl MessageCache {
     pub(super) fn new(capacity: usize) -> Self {
         Self {
             capacity,
-            queues: Mutex::default(),
+            kept: Mutex::default(),
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Queues> {
-        // Every change below leaves the queues whole, even if a thread panics after it.
-        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        // A thread that panics between two changes leaves at worst a number without its message, which is skipped.
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Starts keeping a topic's messages; `false` when it does already.
     pub(super) fn subscribe_pubsub(&self, topic: PubsubTopic) -> bool {
-        let mut queues = self.lock();
-        let is_new = !queues.pubsub.contains_key(&topic);
-        queues.pubsub.entry(topic).or_default();
+        let mut kept = self.lock();
+        let is_new = !kept.pubsub.contains_key(&topic);
+        kept.pubsub.entry(topic).or_default();
         is_new
     }
 
-    /// Forgets a topic and its messages.
+    /// Forgets a topic, and its messages unless a content topic keeps them.
     pub(super) fn unsubscribe_pubsub(&self, topic: &PubsubTopic) {
-        self.lock().pubsub.remove(topic);
+        let mut kept = self.lock();
+        let queue = kept.pubsub.remove(topic).unwrap_or_default();
+        queue.into_iter().for_each(|number| kept.release(number));
     }
 
     /// Starts keeping a content topic's messages; `false` when it does already.
@@ -70,31 +84,35 @@ impl MessageCache {
         topic: &str,
         carrier: PubsubTopic,
     ) -> Result<bool, TooManyTopics> {
-        let mut queues = self.lock();
-        if queues.content.contains_key(topic) {
+        let mut kept = self.lock();
+        if kept.content.contains_key(topic) {
             return Ok(false);
         }
-        if queues.content.len() >= MAX_CONTENT_TOPICS {
+        if kept.content.len() >= MAX_CONTENT_TOPICS {
             return Err(TooManyTopics);
         }
         let content = Content {
             carrier,
-            messages: VecDeque::new(),
+            queue: VecDeque::new(),
         };
-        queues.content.insert(topic.to_owned(), content);
+        kept.content.insert(topic.to_owned(), content);
         Ok(true)
     }
 
-    /// Forgets a content topic and its messages.
+    /// Forgets a content topic, and its messages unless a pubsub topic keeps them.
     pub(super) fn unsubscribe_content(&self, topic: &str) {
-        self.lock().content.remove(topic);
+        let mut kept = self.lock();
+        kept.seen.remove(topic);
+        let content = kept.content.remove(topic);
+        let queue = content.map(|content| content.queue).unwrap_or_default();
+        queue.into_iter().for_each(|number| kept.release(number));
     }
 
     /// Whether anybody still wants messages that `topic` carries.
     pub(super) fn wants(&self, topic: &PubsubTopic) -> bool {
-        let queues = self.lock();
-        queues.pubsub.contains_key(topic)
-            || queues
+        let kept = self.lock();
+        kept.pubsub.contains_key(topic)
+            || kept
                 .content
                 .values()
                 .any(|content| content.carrier == *topic)
@@ -102,37 +120,100 @@ impl MessageCache {
 
     /// Hands out and forgets what waits on a pubsub topic; `None` when not subscribed.
     pub(super) fn take_pubsub(&self, topic: &PubsubTopic) -> Option<Vec<WakuMessage>> {
-        self.lock()
-            .pubsub
-            .get_mut(topic)
-            .map(|queue| queue.drain(..).collect())
+        let mut kept = self.lock();
+        let numbers = std::mem::take(kept.pubsub.get_mut(topic)?);
+        Some(kept.take(numbers.into()))
     }
 
-    /// Hands out and forgets what waits on a content topic; `None` when not subscribed.
+    /// Hands out and forgets what waits on a content topic; `None` when it was not subscribed to and no message
+    /// of it came on a subscribed pubsub topic.
     pub(super) fn take_content(&self, topic: &str) -> Option<Vec<WakuMessage>> {
-        self.lock()
-            .content
-            .get_mut(topic)
-            .map(|content| content.messages.drain(..).collect())
+        let mut kept = self.lock();
+        if !kept.content.contains_key(topic) && !kept.seen.contains_key(topic) {
+            return None;
+        }
+        let is_of = |message: &WakuMessage| *message.content_topic == *topic;
+        let of_topic = kept.messages.iter().filter(|(_, message)| is_of(message));
+        let numbers = of_topic.map(|(number, _)| *number).collect();
+        Some(kept.take(numbers))
+    }
+}
+
+impl Kept {
+    /// Removes messages from wherever they are.
+    fn take(&mut self, numbers: Vec<u64>) -> Vec<WakuMessage> {
+        let messages: Vec<_> = numbers
+            .into_iter()
+            .filter_map(|number| self.messages.remove(&number))
+            .collect();
+        let messages_left = &self.messages;
+        let contents = self.content.values_mut().map(|content| &mut content.queue);
+        for queue in self.pubsub.values_mut().chain(contents) {
+            queue.retain(|number| messages_left.contains_key(number));
+        }
+        messages
+    }
+
+    /// A queue has dropped a message; it goes unless the other index has it.
+    fn release(&mut self, number: u64) {
+        let Some(message) = self.messages.get(&number) else {
+            return;
+        };
+        let content = self.content.get(&*message.content_topic);
+        let has = |queue: &VecDeque<u64>| queue.binary_search(&number).is_ok();
+        let is_held = content.is_some_and(|c| has(&c.queue)) || self.pubsub.values().any(has);
+        if !is_held {
+            self.messages.remove(&number);
+        }
+    }
+
+    fn remember(&mut self, topic: &str, number: u64) {
+        if topic.len() > SEEN_TOPIC_BYTES_MAX {
+            return;
+        }
+        if let Some(last) = self.seen.get_mut(topic) {
+            *last = number;
+            return;
+        }
+        if self.seen.len() >= SEEN_TOPICS_MAX
+            && let Some(oldest) = self.seen.iter().min_by_key(|(_, last)| **last)
+        {
+            let oldest = oldest.0.clone();
+            self.seen.remove(&oldest);
+        }
+        self.seen.insert(topic.to_owned(), number);
     }
 }
 
 impl MessageSink for MessageCache {
     fn deliver(&self, delivery: &Delivery) -> bool {
-        let mut queues = self.lock();
-        if let Some(queue) = queues.pubsub.get_mut(&delivery.pubsub_topic) {
-            push(queue, self.capacity, &delivery.message);
+        let mut guard = self.lock();
+        let kept = &mut *guard;
+        let (carrier, topic) = (&delivery.pubsub_topic, &*delivery.message.content_topic);
+        let by_pubsub = kept.pubsub.get_mut(carrier);
+        let by_content = kept.content.get_mut(topic);
+        let by_content = by_content.filter(|content| content.carrier == *carrier);
+        if by_pubsub.is_none() && by_content.is_none() {
+            return true;
         }
-        if let Some(content) = queues.content.get_mut(&*delivery.message.content_topic)
-            && content.carrier == delivery.pubsub_topic
-        {
-            push(&mut content.messages, self.capacity, &delivery.message);
+        let number = kept.next;
+        kept.next += 1;
+        let is_seen = by_pubsub.is_some();
+        let content_queue = by_content.map(|content| &mut content.queue);
+        let mut dropped = Vec::new();
+        for queue in by_pubsub.into_iter().chain(content_queue) {
+            while queue.len() >= self.capacity
+                && let Some(oldest) = queue.pop_front()
+            {
+                dropped.push(oldest);
+            }
+            queue.push_back(number);
+        }
+        kept.messages.insert(number, delivery.message.clone());
+        dropped.into_iter().for_each(|number| kept.release(number));
+        if is_seen {
+            kept.remember(topic, number);
         }
         true
     }
-}
-
-fn push(queue: &mut VecDeque<WakuMessage>, capacity: usize, message: &WakuMessage) {
-    while queue.len() >= capacity && queue.pop_front().is_some() {}
-    queue.push_back(message.clone());
 }

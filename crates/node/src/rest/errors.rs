@@ -1,7 +1,7 @@
 //! Answers that are not success: a status and a text.
 
 use axum::{
-    http::StatusCode,
+    http::{StatusCode, header::WWW_AUTHENTICATE},
     response::{IntoResponse, Response},
 };
 
@@ -17,6 +17,14 @@ pub(super) enum ApiError {
     BadRequest(String),
     /// What was asked for is not there: 404.
     NotFound(String),
+    /// A page from elsewhere asks, or a host is named that is not this node: 403.
+    Forbidden(String),
+    /// The token is missing or wrong: 401.
+    Unauthorized(String),
+    /// The body is declared to be something other than JSON: 415.
+    MediaType(String),
+    /// The body did not come in time: 408.
+    Slow(String),
     /// The body is longer than any message: 413.
     TooLarge(String),
     /// The node's: 500.
@@ -30,6 +38,13 @@ impl IntoResponse for ApiError {
         let (status, text) = match self {
             Self::BadRequest(text) => (StatusCode::BAD_REQUEST, text),
             Self::NotFound(text) => (StatusCode::NOT_FOUND, text),
+            Self::Forbidden(text) => (StatusCode::FORBIDDEN, text),
+            Self::Unauthorized(text) => {
+                let scheme = [(WWW_AUTHENTICATE, "Bearer")];
+                return (StatusCode::UNAUTHORIZED, scheme, text).into_response();
+            }
+            Self::MediaType(text) => (StatusCode::UNSUPPORTED_MEDIA_TYPE, text),
+            Self::Slow(text) => (StatusCode::REQUEST_TIMEOUT, text),
             Self::TooLarge(text) => (StatusCode::PAYLOAD_TOO_LARGE, text),
             Self::Internal(text) => (StatusCode::INTERNAL_SERVER_ERROR, text),
             Self::Unavailable(text) => (StatusCode::SERVICE_UNAVAILABLE, text),
@@ -42,7 +57,8 @@ impl From<PublishFailure> for ApiError {
     fn from(failure: PublishFailure) -> Self {
         let text = format!("Failed to publish: {failure}");
         match failure {
-            PublishFailure::NotSubscribed { .. }
+            PublishFailure::Duplicate
+            | PublishFailure::NotSubscribed { .. }
             | PublishFailure::TooLarge { .. }
             | PublishFailure::InvalidMessage { .. }
             | PublishFailure::NoPeers

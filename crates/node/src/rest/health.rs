@@ -15,7 +15,20 @@ async fn health(State(app): State<App>) -> Result<Json<HealthBody>, ApiError> {
     match timeout(ANSWER_TIMEOUT, app.handle.health()).await {
         Err(_) => Err(ApiError::Internal("Health check timed out".into())),
         Ok(Err(_)) => Err(ApiError::Unavailable("Health check failed".into())),
-        Ok(Ok(report)) => Ok(Json(report.into())),
+        Ok(Ok(mut report)) => {
+            if !app.config.relay {
+                report.protocols.iter_mut().for_each(unmount_relay);
+            }
+            Ok(Json(report.into()))
+        }
+    }
+}
+
+/// Without relaying, that there are no peers is no fault.
+fn unmount_relay(health: &mut ProtocolHealth) {
+    if health.protocol == "Relay" {
+        health.status = HealthStatus::NotMounted;
+        health.desc = None;
     }
 }
 

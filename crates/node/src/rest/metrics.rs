@@ -1,6 +1,7 @@
-//! `GET /metrics`: everything that is counted, for Prometheus. nwaku serves it on a port of its own.
+//! `GET /metrics`: everything that is counted, for Prometheus. It can have a port of its own, as with nwaku.
 
 use std::fmt;
+use std::sync::Arc;
 
 use axum::{
     Router,
@@ -17,8 +18,12 @@ use prometheus_client::registry::{Registry, Unit};
 
 use super::{App, errors::ApiError};
 use crate::command::{JobSizes, MetricsSnapshot, RlnSnapshot, TokenSnapshot};
+use crate::handle::NodeHandle;
 
 mod chain;
+mod dashboards;
+
+use dashboards::Dashboards;
 
 /// OpenMetrics, which Prometheus asks for.
 const CONTENT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -28,17 +33,31 @@ pub(super) fn routes() -> Router<App> {
 }
 
 async fn metrics(State(app): State<App>) -> Result<Response, ApiError> {
-    let snapshot = app.handle.metrics().await?;
-    let mut registry = Registry::with_prefix("undertone");
-    registry.register_collector(Box::new(Snapshot(snapshot)));
+    page(&app.handle).await
+}
+
+/// `/metrics` alone, for a port of its own. Nothing can be changed there, so whoever reaches it may read it.
+pub fn metrics_router(handle: NodeHandle) -> Router {
+    let metrics = |State(handle): State<NodeHandle>| async move { page(&handle).await };
+    Router::new()
+        .route("/metrics", get(metrics))
+        .with_state(handle)
+}
+
+async fn page(handle: &NodeHandle) -> Result<Response, ApiError> {
+    let snapshot = Snapshot(Arc::from(handle.metrics().await?));
+    let mut registry = Registry::default();
+    let ours = registry.sub_registry_with_prefix("undertone");
+    ours.register_collector(Box::new(snapshot.clone()));
+    registry.register_collector(Box::new(Dashboards(snapshot)));
     let mut text = String::new();
     encode(&mut text, &registry).expect("writing to a String does not fail");
     Ok(([(CONTENT_TYPE, CONTENT)], text).into_response())
 }
 
 /// The state machines count by themselves; this only gives their counts names.
-#[derive(Debug)]
-struct Snapshot(Box<MetricsSnapshot>);
+#[derive(Debug, Clone)]
+struct Snapshot(Arc<MetricsSnapshot>);
 
 impl Collector for Snapshot {
     fn encode(&self, encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {

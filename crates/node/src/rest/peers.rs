@@ -49,6 +49,7 @@ pub(super) struct WakuPeer {
     connected: &'static str,
     agent: String,
     origin: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
     score: Option<f64>,
 }
 

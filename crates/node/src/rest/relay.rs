@@ -9,7 +9,7 @@ use axum::{
     routing::{get, post},
 };
 use tokio::time::timeout;
-use undertone_message::{PubsubTopic, WakuMessage};
+use undertone_message::{PubsubTopic, Shard, WakuMessage};
 
 use super::{ANSWER_TIMEOUT, App, body::JsonBody, errors::ApiError, ok, shapes::RelayWakuMessage};
 use crate::command::{PublishFailure, Published, SubscribeFailure};
@@ -31,11 +31,19 @@ async fn subscribe(
     JsonBody(topics): JsonBody<Vec<String>>,
 ) -> Result<Response, ApiError> {
     for topic in static_shards(&topics)? {
-        if app.cache.subscribe_pubsub(topic.clone())
-            && let Err(failure) = app.handle.subscribe(topic.clone()).await
-        {
-            app.cache.unsubscribe_pubsub(&topic);
-            return Err(subscribe_error("Subscribe", failure));
+        if !app.cache.subscribe_pubsub(topic.clone()) {
+            continue;
+        }
+        match app.handle.subscribe(topic.clone()).await {
+            Ok(()) => {}
+            // As nwaku answers; its peers of another cluster are disconnected like ours, so nothing ever comes.
+            Err(failure @ SubscribeFailure::NotInNetwork { .. }) => {
+                tracing::warn!(%failure, "subscribed over REST, but no message will come");
+            }
+            Err(failure) => {
+                app.cache.unsubscribe_pubsub(&topic);
+                return Err(subscribe_error("Subscribe", failure));
+            }
         }
     }
     Ok(ok())
@@ -76,9 +84,9 @@ fn static_shards(topics: &[String]) -> Result<Vec<PubsubTopic>, ApiError> {
     let mut parsed = Vec::with_capacity(topics.len());
     let mut bad = Vec::new();
     for topic in topics {
-        match PubsubTopic::parse(topic) {
-            Ok(topic) => parsed.push(topic),
-            Err(_) => bad.push(format!("{topic:?}")),
+        match any_shard(topic) {
+            Some(topic) => parsed.push(topic),
+            None => bad.push(format!("{topic:?}")),
         }
     }
     if bad.is_empty() {
@@ -91,12 +99,31 @@ fn static_shards(topics: &[String]) -> Result<Vec<PubsubTopic>, ApiError> {
     )))
 }
 
+/// A static shard of any number: nwaku takes those beyond the specified 1023 too.
+fn any_shard(topic: &str) -> Option<PubsubTopic> {
+    if let Ok(topic) = PubsubTopic::parse(topic) {
+        return Some(topic);
+    }
+    let (cluster, index) = topic.strip_prefix("/waku/2/rs/")?.split_once('/')?;
+    let number = |text: &str| {
+        let number: u16 = text.parse().ok()?;
+        // As it would be written, so that one topic has one name.
+        (number.to_string() == text).then_some(number)
+    };
+    let (cluster, index) = (number(cluster)?, number(index)?);
+    Some(Shard { cluster, index }.into())
+}
+
+/// A pubsub topic in a path.
+fn topic_in_path(text: &str) -> Option<PubsubTopic> {
+    any_shard(text).or_else(|| PubsubTopic::parse_any(text).ok())
+}
+
 async fn messages(
     State(app): State<App>,
     Path(topic): Path<String>,
 ) -> Result<Json<Vec<RelayWakuMessage>>, ApiError> {
-    let messages = PubsubTopic::parse_any(&topic)
-        .ok()
+    let messages = topic_in_path(&topic)
         .and_then(|topic| app.cache.take_pubsub(&topic))
         .ok_or_else(|| ApiError::NotFound(String::new()))?;
     Ok(Json(messages.iter().map(RelayWakuMessage::from).collect()))
@@ -105,9 +132,10 @@ async fn messages(
 async fn publish(
     State(app): State<App>,
     Path(topic): Path<String>,
-    JsonBody(message): JsonBody<RelayWakuMessage>,
+    body: Result<JsonBody<RelayWakuMessage>, ApiError>,
 ) -> Result<Response, ApiError> {
-    let pubsub_topic = PubsubTopic::parse_any(&topic).map_err(|_| {
+    let message = message_of(&app, body)?;
+    let pubsub_topic = topic_in_path(&topic).ok_or_else(|| {
         ApiError::BadRequest(format!(
             "Failed to publish: Node not subscribed to topic: {topic}"
         ))
@@ -116,7 +144,8 @@ async fn publish(
         .into_message(now_ns(&app))
         .map_err(ApiError::BadRequest)?;
     match send(&app, pubsub_topic, message).await {
-        Ok(_) => Ok(ok()),
+        // Who sends a message again wants it to be on its way, which it is.
+        Ok(_) | Err(PublishFailure::Duplicate) => Ok(ok()),
         // nwaku does not look at this outcome here, and its clients publish before peers come.
         Err(PublishFailure::NoPeers) => {
             tracing::warn!(%topic, "published over REST, but there is no peer to send it to");
@@ -126,8 +155,25 @@ async fn publish(
     }
 }
 
+/// The message in a body; one that is too long for any message is refused as a message of that length is.
+pub(super) fn message_of(
+    app: &App,
+    body: Result<JsonBody<RelayWakuMessage>, ApiError>,
+) -> Result<RelayWakuMessage, ApiError> {
+    match body {
+        Ok(JsonBody(message)) => Ok(message),
+        Err(ApiError::TooLarge(_)) => {
+            let max = app.config.network.max_message_bytes;
+            Err(ApiError::BadRequest(format!(
+                "Failed to publish: Message size exceeded maximum of {max} bytes"
+            )))
+        }
+        Err(error) => Err(error),
+    }
+}
+
 /// Publishes, with nwaku's bound on how long a client waits.
-pub(super) async fn send(
+async fn send(
     app: &App,
     topic: PubsubTopic,
     message: WakuMessage,

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fmt};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::{
     Deserialize, Deserializer, Serialize,
-    de::{self, IgnoredAny, MapAccess, Visitor},
+    de::{self, MapAccess, Visitor},
 };
 use undertone_message::{WakuMessage, message::MAX_META_BYTES};
 
@@ -47,6 +47,12 @@ impl From<&WakuMessage> for RelayWakuMessage {
 }
 
 impl RelayWakuMessage {
+    /// Whether the node chooses the timestamp. A proof fixes it.
+    pub(super) fn leaves_the_time_to_us(&self) -> bool {
+        self.timestamp.is_none_or(|time| time == 0)
+            && self.proof.as_deref().is_none_or(str::is_empty)
+    }
+
     /// The message, stamped with `now_ns` (Unix time, nanoseconds) if it has no timestamp.
     pub(super) fn into_message(self, now_ns: i64) -> Result<WakuMessage, String> {
         let decode = |text: &str| {
@@ -82,7 +88,7 @@ impl<'de> Deserialize<'de> for RelayWakuMessage {
     }
 }
 
-/// By hand, because nwaku refuses any key that comes twice, known or not, and any `null`.
+/// By hand, because nwaku refuses any key that comes twice, any that it does not know, and any `null`.
 struct MessageVisitor;
 
 impl<'de> Visitor<'de> for MessageVisitor {
@@ -106,8 +112,9 @@ impl<'de> Visitor<'de> for MessageVisitor {
                 "meta" => meta = Some(map.next_value()?),
                 "ephemeral" => ephemeral = Some(map.next_value()?),
                 "proof" => proof = Some(map.next_value()?),
-                _ => {
-                    map.next_value::<IgnoredAny>()?;
+                // A misspelt key would be a field that is silently left out.
+                unknown => {
+                    return Err(de::Error::custom(format!("Unknown field `{unknown}`")));
                 }
             }
             if let Some(name) = seen.replace(name) {

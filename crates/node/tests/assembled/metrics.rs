@@ -59,6 +59,19 @@ async fn values_move_when_a_message_is_published() {
         ("undertone_verifier_batch_proofs_count", 1.0),
         ("undertone_verifier_batch_proofs_sum", 1.0),
         ("undertone_verifier_waiting", 0.0),
+        ("libp2p_peers", 1.0),
+        ("libp2p_pubsub_peers", 1.0),
+        ("libp2p_pubsub_topics", 8.0),
+        ("libp2p_pubsub_subscriptions_total", 8.0),
+        (
+            "libp2p_gossipsub_peers_per_topic_mesh{topic=\"/waku/2/rs/66/0\"}",
+            1.0,
+        ),
+        ("waku_peer_store_size", 1.0),
+        ("waku_node_messages_total{type=\"relay\"}", 1.0),
+        ("waku_histogram_message_size_count", 1.0),
+        ("waku_histogram_message_size_sum", 0.005),
+        ("waku_histogram_message_size_bucket{le=\"1.0\"}", 1.0),
     ] {
         assert_eq!(bobs[name], value, "{name}");
     }

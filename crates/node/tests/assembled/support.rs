@@ -106,7 +106,7 @@ pub(crate) async fn metrics_until(
 /// The page as a client sees it: each series with its labels, and its value.
 pub(crate) async fn metrics(rest: SocketAddr) -> BTreeMap<String, f64> {
     let mut stream = TcpStream::connect(rest).await.unwrap();
-    let request = "GET /metrics HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+    let request = "GET /metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.unwrap();
@@ -117,7 +117,8 @@ pub(crate) async fn metrics(rest: SocketAddr) -> BTreeMap<String, f64> {
     let mut values = BTreeMap::new();
     for line in body.lines().filter(|line| !line.starts_with('#')) {
         let (series, value) = line.rsplit_once(' ').unwrap();
-        assert!(series.starts_with("undertone_"), "{line}");
+        let prefixes = ["undertone_", "libp2p_", "waku_"];
+        assert!(prefixes.iter().any(|p| series.starts_with(p)), "{line}");
         let value = value.parse().unwrap();
         let twice = values.insert(series.to_owned(), value);
         assert_eq!(twice, None, "{line}");

@@ -37,21 +37,24 @@ fn peers() -> Vec<PeerSnapshot> {
 }
 
 fn peer_a(score: Value) -> Value {
-    json!({
+    let mut peer = json!({
         "multiaddr": format!("/ip4/10.0.0.1/tcp/60000/p2p/{PEER_A}"),
         "protocols": ["/ipfs/ping/1.0.0", STORE, RELAY],
         "shards": [0, 1],
         "connected": "Connected",
         "agent": "nwaku-v0.38",
         "origin": "Static",
-        "score": score,
-    })
+    });
+    if !score.is_null() {
+        peer["score"] = score;
+    }
+    peer
 }
 
 fn peer_b() -> Value {
     json!({
         "multiaddr": "", "protocols": [], "shards": [0], "connected": "NotConnected", "agent": "",
-        "origin": "Discv5", "score": null,
+        "origin": "Discv5",
     })
 }
 
@@ -193,5 +196,27 @@ async fn without_relay_there_are_no_gossip_peers() {
                 "Error: Relay Protocol is not mounted to the node".into()
             )
         );
+    }
+}
+
+#[tokio::test]
+async fn the_log_level_is_set_by_its_name() {
+    use undertone_node::config::LogLevel;
+    let api = Api::with_config(
+        Script::default(),
+        undertone_node::rest::RestConfig {
+            log_level: Some(|level| level != LogLevel::Trace),
+            ..config()
+        },
+    );
+    for level in ["DEBUG", "info", "NOTICE", "WARN", "ERROR", "FATAL"] {
+        let path = format!("/admin/v1/log-level/{level}");
+        let request = axum::http::Request::post(path);
+        let request = request.body(axum::body::Body::empty()).unwrap();
+        assert_eq!(api.send(request).await, answer_ok(), "{level}");
+    }
+    for (level, status) in [("LOUD", 400), ("TRACE", 500)] {
+        let path = format!("/admin/v1/log-level/{level}");
+        assert_eq!(api.post(&path, "").await.0.as_u16(), status, "{level}");
     }
 }

@@ -11,7 +11,7 @@ use undertone_node::command::{
 };
 use undertone_rln::{BatchPolicy, PoolConfig, PoolSnapshot};
 
-use crate::support::{Api, PEER_A, Script, answer_ok, bad_request, config};
+use crate::support::{Api, PEER_A, Script, answer_ok, config};
 
 const UNKNOWN: &str = "Bad request initiated. Invalid path or method used.";
 
@@ -125,7 +125,8 @@ async fn gossip_shows_what_came_and_went() {
 }
 
 #[tokio::test]
-async fn an_unknown_path_or_method_is_a_bad_request() {
+async fn an_unknown_path_or_method_is_not_found() {
+    let unknown = || (StatusCode::NOT_FOUND, UNKNOWN.to_owned());
     let api = Api::start(Script::default());
     for path in [
         "/",
@@ -134,9 +135,11 @@ async fn an_unknown_path_or_method_is_a_bad_request() {
         "/admin/v1/nope",
         "/relay/v1/subscriptions",
     ] {
-        assert_eq!(api.get(path).await, bad_request(UNKNOWN), "{path}");
+        assert_eq!(api.get(path).await, unknown(), "{path}");
     }
-    assert_eq!(api.post("/health", "{}").await, bad_request(UNKNOWN));
+    assert_eq!(api.post("/health", "{}").await, unknown());
+    let head = Request::head("/info").body(Body::empty()).unwrap();
+    assert_eq!(api.send(head).await.0, StatusCode::NOT_FOUND);
 }
 
 #[tokio::test]
@@ -173,7 +176,8 @@ async fn options_on_relay_routes_are_answered() {
         assert_eq!(api.send(request).await, answer_ok(), "{path}");
     }
     let request = Request::options("/health").body(Body::empty()).unwrap();
-    assert_eq!(api.send(request).await, bad_request(UNKNOWN));
+    let unknown = (StatusCode::NOT_FOUND, UNKNOWN.to_owned());
+    assert_eq!(api.send(request).await, unknown);
 }
 
 #[tokio::test]

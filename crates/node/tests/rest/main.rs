@@ -4,8 +4,11 @@
     reason = "only test functions are exempt, and these helpers serve them"
 )]
 
+mod access;
 mod admin;
 mod auto;
 mod info;
+mod live;
 mod relay;
+mod serve;
 mod support;

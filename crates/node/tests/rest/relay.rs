@@ -67,6 +67,43 @@ async fn bad_topics_are_listed_and_nothing_is_done() {
 }
 
 #[tokio::test]
+async fn shards_of_other_clusters_and_numbers_are_subscribed_to_as_nwaku_does() {
+    let network = "local";
+    let foreign = undertone_message::Shard {
+        cluster: 5,
+        index: 0,
+    };
+    let api = Api::start(Script {
+        subscribe: Err(SubscribeFailure::NotInNetwork {
+            topic: foreign.into(),
+            network,
+        }),
+        ..Script::default()
+    });
+    let topics = r#"["/waku/2/rs/5/0"]"#;
+    assert_eq!(api.post(SUBSCRIPTIONS, topics).await, answer_ok());
+    let path = "/relay/v1/messages/%2Fwaku%2F2%2Frs%2F5%2F0";
+    assert_eq!(api.get(path).await, (StatusCode::OK, "[]".into()));
+
+    let api = Api::start(Script::default());
+    let topics = r#"["/waku/2/rs/66/1024"]"#;
+    assert_eq!(api.post(SUBSCRIPTIONS, topics).await, answer_ok());
+    assert_eq!(api.asked(), ["subscribe /waku/2/rs/66/1024"]);
+    api.deliver(shard(1024), WakuMessage::new(&b"hi"[..], "/a/1/b/proto"));
+    let path = "/relay/v1/messages/%2Fwaku%2F2%2Frs%2F66%2F1024";
+    assert!(api.get(path).await.1.contains("aGk="));
+    for odd in [
+        "/waku/2/rs/66/65536",
+        "/waku/2/rs/66/01024",
+        "/waku/2/rs/66/+1",
+    ] {
+        let topics = format!(r#"["{odd}"]"#);
+        let (status, _) = api.post(SUBSCRIPTIONS, &topics).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{odd}");
+    }
+}
+
+#[tokio::test]
 async fn a_refused_subscription_leaves_nothing_behind() {
     let failure = SubscribeFailure::TooMany { max: 1 };
     let api = Api::start(Script {
@@ -152,6 +189,7 @@ async fn each_failure_to_publish_has_its_status_and_text() {
             "Failed to publish: the node is shutting down",
         ),
         (F::NoPeers, 200, "OK"),
+        (F::Duplicate, 200, "OK"),
     ];
     for (failure, status, text) in cases {
         let answer = publish_with(failure).await;
@@ -207,7 +245,7 @@ async fn a_bad_body_is_explained_and_not_published() {
 }
 
 #[tokio::test]
-async fn json_may_come_as_text_but_not_as_a_form() {
+async fn only_what_is_declared_as_json_is_read() {
     let api = Api::start(Script::default());
     let request = |media_type: Option<&str>| {
         let builder = Request::post(MESSAGES_0);
@@ -217,14 +255,24 @@ async fn json_may_come_as_text_but_not_as_a_form() {
         };
         builder.body(Body::from(MESSAGE)).unwrap()
     };
-    assert_eq!(api.send(request(Some("text/plain"))).await, answer_ok());
-    let expected = bad_request("Wrong Content-Type, expected application/json or text/plain");
-    assert_eq!(
-        api.send(request(Some("application/x-www-form-urlencoded")))
-            .await,
-        expected
+    let expected = (
+        StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        "Wrong Content-Type, expected application/json".to_owned(),
     );
-    assert_eq!(api.send(request(None)).await, expected);
+    for media_type in [
+        None,
+        Some("text/plain"),
+        Some("text/plain; charset=utf-8"),
+        Some("application/x-www-form-urlencoded"),
+        Some("multipart/form-data; boundary=x"),
+    ] {
+        assert_eq!(
+            api.send(request(media_type)).await,
+            expected,
+            "{media_type:?}"
+        );
+    }
+    assert!(api.asked().is_empty());
 }
 
 #[tokio::test]
@@ -234,10 +282,11 @@ async fn a_body_longer_than_any_message_is_refused() {
     let api = Api::with_config(Script::default(), small);
     let payload = "A".repeat(2 * 1024 + 64 * 1024);
     let body = format!(r#"{{"payload": "{payload}", "contentTopic": "t"}}"#);
-    assert_eq!(
-        api.post(MESSAGES_0, &body).await.0,
-        StatusCode::PAYLOAD_TOO_LARGE
-    );
+    let text = "Failed to publish: Message size exceeded maximum of 1024 bytes";
+    assert_eq!(api.post(MESSAGES_0, &body).await, bad_request(text));
+    let topics = format!(r#"["{payload}"]"#);
+    let (status, _) = api.post(SUBSCRIPTIONS, &topics).await;
+    assert_eq!(status, StatusCode::PAYLOAD_TOO_LARGE);
     assert!(api.asked().is_empty());
 }
 

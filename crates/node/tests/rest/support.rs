@@ -9,6 +9,7 @@ use axum::{
     Router,
     body::{Body, to_bytes},
     http::{Request, StatusCode},
+    response::Response,
 };
 use libp2p::Multiaddr;
 use tokio::sync::mpsc;
@@ -18,11 +19,11 @@ use undertone_message::{NetworkPreset, PubsubTopic, Shard, WakuMessage};
 use undertone_node::{
     command::{
         Command, ConnectFailure, ConnectionStatus, GossipSnapshot, HealthReport, HealthStatus,
-        NodeInfo, PeerSnapshot, ProtocolHealth, PublishFailure, Published, RlnSnapshot,
-        SubscribeFailure,
+        NodeInfo, PeerSnapshot, Post, PostState, ProtocolHealth, PublishFailure, Published,
+        RlnSnapshot, SubscribeFailure,
     },
     handle::{Deliveries, Delivery, node_channel},
-    rest::{RestConfig, router},
+    rest::{Access, RestConfig, router},
 };
 
 pub(crate) const PEER_A: &str = "16Uiu2HAmCzWcYBCw3xKW8De16X9wtcbQrqD8x7CRRv4xpsFJ4oN8";
@@ -38,6 +39,7 @@ pub(crate) struct Script {
     pub(crate) health: Option<HealthReport>,
     pub(crate) rln: Option<RlnSnapshot>,
     pub(crate) gossip: Stats,
+    pub(crate) posts: Vec<Post>,
 }
 
 impl Default for Script {
@@ -65,6 +67,7 @@ impl Default for Script {
             }),
             rln: None,
             gossip: Stats::default(),
+            posts: Vec::new(),
         }
     }
 }
@@ -83,7 +86,11 @@ pub(crate) struct Api {
 pub(crate) fn config() -> RestConfig {
     RestConfig {
         network: NetworkPreset::by_name("local").unwrap(),
+        autosharding: true,
         subscriptions: vec![shard(0)],
+        content_topics: Vec::new(),
+        log_level: None,
+        access: Access::default(),
         relay: true,
         admin: true,
         relay_cache_capacity: 3,
@@ -142,10 +149,14 @@ impl Api {
     }
 
     pub(crate) async fn send(&self, request: Request<Body>) -> (StatusCode, String) {
-        let response = self.router.clone().oneshot(request).await.unwrap();
+        let response = self.answer(request).await;
         let status = response.status();
         let body = to_bytes(response.into_body(), 1 << 20).await.unwrap();
         (status, String::from_utf8(body.to_vec()).unwrap())
+    }
+
+    pub(crate) async fn answer(&self, request: Request<Body>) -> Response {
+        self.router.clone().oneshot(request).await.unwrap()
     }
 
     pub(crate) fn asked(&self) -> Vec<String> {
@@ -178,6 +189,7 @@ async fn answer(
 ) {
     let note = |text: String| asked.lock().unwrap().push(text);
     let mut unanswered = Vec::new();
+    let mut posts_unanswered = Vec::new();
     while let Some(command) = commands.recv().await {
         match command {
             Command::Subscribe { topic, reply } => {
@@ -209,6 +221,29 @@ async fn answer(
                     None => unanswered.push(reply),
                 }
             }
+            Command::Post {
+                pubsub_topic,
+                message,
+                reply,
+                restamp: _,
+            } => {
+                note(format!("post {pubsub_topic}"));
+                published
+                    .lock()
+                    .unwrap()
+                    .push((pubsub_topic.clone(), message.clone()));
+                let post = Post {
+                    id: 7,
+                    pubsub_topic,
+                    content_topic: message.content_topic.to_string(),
+                    state: PostState::Waiting,
+                };
+                match script.publish.clone() {
+                    Some(outcome) => drop(reply.send(outcome.map(|()| post))),
+                    None => posts_unanswered.push(reply),
+                }
+            }
+            Command::Posts { reply } => drop(reply.send(script.posts.clone())),
             Command::Peers { reply } => drop(reply.send(script.peers.clone())),
             Command::Connect { address, reply } => {
                 note(format!("connect {address}"));

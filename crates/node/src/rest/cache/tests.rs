@@ -86,3 +86,58 @@ fn content_topics_are_bounded() {
     }
     assert_eq!(cache.subscribe_content(TOPIC, shard(0)), Err(TooManyTopics));
 }
+
+#[test]
+fn what_is_fetched_by_one_index_is_gone_from_the_other() {
+    let cache = MessageCache::new(4);
+    cache.subscribe_pubsub(shard(0));
+    cache.subscribe_content(TOPIC, shard(0)).unwrap();
+    deliver(&cache, shard(0), 1);
+    assert_eq!(cache.take_pubsub(&shard(0)), Some(vec![message(1)]));
+    assert_eq!(cache.take_content(TOPIC), Some(vec![]));
+    deliver(&cache, shard(0), 2);
+    assert_eq!(cache.take_content(TOPIC), Some(vec![message(2)]));
+    assert_eq!(cache.take_pubsub(&shard(0)), Some(vec![]));
+    assert!(cache.lock().messages.is_empty());
+}
+
+#[test]
+fn a_content_topic_of_a_subscribed_shard_is_there_once_a_message_came() {
+    let cache = MessageCache::new(2);
+    cache.subscribe_pubsub(shard(0));
+    assert_eq!(cache.take_content(TOPIC), None);
+    deliver(&cache, shard(1), 1);
+    assert_eq!(cache.take_content(TOPIC), None, "of another shard");
+    (2..=4).for_each(|payload| deliver(&cache, shard(0), payload));
+    let newest = vec![message(3), message(4)];
+    assert_eq!(cache.take_content(TOPIC), Some(newest));
+    assert_eq!(cache.take_content(TOPIC), Some(vec![]), "not unknown again");
+    assert_eq!(cache.take_pubsub(&shard(0)), Some(vec![]));
+}
+
+#[test]
+fn a_message_stays_while_one_index_has_it() {
+    let cache = MessageCache::new(2);
+    cache.subscribe_pubsub(shard(0));
+    cache.subscribe_content(TOPIC, shard(0)).unwrap();
+    deliver(&cache, shard(0), 1);
+    cache.unsubscribe_pubsub(&shard(0));
+    assert_eq!(cache.take_content(TOPIC), Some(vec![message(1)]));
+    (2..=9).for_each(|payload| deliver(&cache, shard(0), payload));
+    assert_eq!(cache.lock().messages.len(), 2);
+    cache.unsubscribe_content(TOPIC);
+    assert!(cache.lock().messages.is_empty());
+}
+
+#[test]
+fn topics_that_others_choose_are_remembered_within_bounds() {
+    let cache = MessageCache::new(1);
+    let mut kept = cache.lock();
+    for number in 0..SEEN_TOPICS_MAX + 1 {
+        kept.remember(&number.to_string(), number as u64);
+    }
+    assert_eq!(kept.seen.len(), SEEN_TOPICS_MAX);
+    assert!(!kept.seen.contains_key("0") && kept.seen.contains_key("1"));
+    kept.remember(&"x".repeat(SEEN_TOPIC_BYTES_MAX + 1), 0);
+    assert_eq!(kept.seen.len(), SEEN_TOPICS_MAX);
+}

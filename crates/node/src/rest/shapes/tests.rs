@@ -12,7 +12,7 @@ fn refusal(json: &str) -> String {
 
 #[test]
 fn a_minimal_message_gets_its_defaults() {
-    let message = parse(r#"{"payload": "aGk=", "contentTopic": "/a/1/b/proto", "x": {}}"#);
+    let message = parse(r#"{"payload": "aGk=", "contentTopic": "/a/1/b/proto"}"#);
     let message = message.unwrap().into_message(NOW_NS).unwrap();
     let expected = WakuMessage {
         version: Some(0),
@@ -74,7 +74,10 @@ fn each_fault_is_named() {
             r#"{"payload":"aGk=","payload":"aGk="}"#,
             "Multiple `payload` fields found",
         ),
-        (r#"{"x":1,"x":2}"#, "Multiple `x` fields found"),
+        (
+            r#"{"payload":"aGk=","contentTopic":"t","contenttopic":1}"#,
+            "Unknown field `contenttopic`",
+        ),
         (
             r#"{"payload":"aGk=","contentTopic":"t","version":null}"#,
             "invalid type: null",

@@ -44,7 +44,7 @@ pub(crate) fn post(path: &str, json: &str) -> Vec<u8> {
 
 fn head(method: &str, path: &str, length: usize) -> Vec<u8> {
     format!(
-        "{method} {path} HTTP/1.1\r\nHost: node\r\nConnection: close\r\n\
+        "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
          Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
     )
     .into_bytes()

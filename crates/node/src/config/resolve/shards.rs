@@ -1,0 +1,64 @@
+//! Which shards a node joins, and for which content topics.
+
+use undertone_message::{ContentTopic, NetworkPreset, Shard, shard_of};
+
+use super::Resolver;
+use crate::config::ConfigError;
+
+/// Content topics of a configuration; REST keeps messages of at most so many.
+const CONTENT_TOPICS_MAX: usize = 4096;
+
+impl Resolver<'_> {
+    /// Static sharding is chosen by a network of no shards, as nwaku has it.
+    pub(super) fn autosharding(&self) -> bool {
+        self.raw.num_shards_in_network != Some(0)
+    }
+
+    /// The content topics to join, each with its shard.
+    pub(super) fn content_topics(
+        &self,
+        network: &NetworkPreset,
+    ) -> Result<Vec<(String, Shard)>, ConfigError> {
+        let topics = self.raw.content_topics.as_deref().unwrap_or(&[]);
+        let bad = |expected: String| self.bad_because("content-topics", expected);
+        if !topics.is_empty() && !self.autosharding() {
+            let expected = "none with num-shards-in-network = 0: no shard carries them by itself";
+            return Err(bad(expected.to_owned()));
+        }
+        if topics.len() > CONTENT_TOPICS_MAX {
+            return Err(bad(format!("at most {CONTENT_TOPICS_MAX} content topics")));
+        }
+        let carried = |text: &String| {
+            let topic = ContentTopic::parse(text)
+                .map_err(|e| bad(format!("content topics; {text:?} is not one ({e})")))?;
+            let shard = Shard {
+                cluster: network.cluster_id,
+                index: shard_of(&topic, network.num_shards),
+            };
+            Ok((text.clone(), shard))
+        };
+        topics.iter().map(carried).collect()
+    }
+
+    /// The shards that are named, or all there are, and those of the content topics.
+    pub(super) fn shards(
+        &self,
+        network: &NetworkPreset,
+        content_topics: &[(String, Shard)],
+    ) -> Vec<Shard> {
+        let count = match self.autosharding() {
+            true => network.num_shards.get(),
+            false => 1,
+        };
+        let named = self.raw.shards.clone();
+        let mut indices = named.unwrap_or_else(|| (0..count).collect::<Vec<_>>());
+        indices.extend(content_topics.iter().map(|(_, shard)| shard.index));
+        indices.sort_unstable();
+        indices.dedup();
+        let cluster = network.cluster_id;
+        indices
+            .into_iter()
+            .map(|index| Shard { cluster, index })
+            .collect()
+    }
+}

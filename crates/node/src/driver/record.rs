@@ -1,0 +1,226 @@
+//! The node's record (ENR, EIP-778): who it is, where, and which shards it takes part in, signed with its key.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use k256::ecdsa::{Signature, SigningKey, signature::hazmat::PrehashSigner as _};
+use libp2p::Multiaddr;
+use libp2p::identity::Keypair;
+use libp2p::multiaddr::Protocol;
+use sha3::{Digest as _, Keccak256};
+use undertone_message::PubsubTopic;
+
+mod rlp;
+#[cfg(test)]
+mod tests;
+
+/// Longest record, bytes (EIP-778).
+const RECORD_BYTES_MAX: usize = 300;
+
+/// Bytes of a record that its signature, its sequence number and the list around them take.
+const SIGNED_BYTES: usize = 64 + 2 + 9 + 3;
+
+/// The bit of the key `waku2` that says that the node relays.
+const RELAY: u8 = 1;
+
+/// From so many shards on they are written as a vector of bits.
+const LISTED_SHARDS_MAX: usize = 64;
+
+/// Bytes of that vector.
+const SHARD_BITS: usize = 128;
+
+/// Keys and values, by key as they are signed.
+type Content = BTreeMap<&'static [u8], Vec<u8>>;
+
+/// What the node says of itself.
+#[derive(Debug)]
+pub(crate) struct NodeRecord {
+    key: Option<Signer>,
+    last: RefCell<Option<Written>>,
+}
+
+struct Signer {
+    secret: SigningKey,
+    /// The public key, compressed.
+    public: Vec<u8>,
+}
+
+impl std::fmt::Debug for Signer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Signer")
+    }
+}
+
+/// A record as it was signed last: it keeps its sequence number while its content is the same.
+#[derive(Debug)]
+struct Written {
+    content: Content,
+    sequence: u64,
+    uri: String,
+}
+
+impl NodeRecord {
+    /// The record of the node with this identity. Only secp256k1 keys can sign records.
+    pub(crate) fn new(keypair: &Keypair) -> Self {
+        let signer = || {
+            let keypair = keypair.clone().try_into_secp256k1().ok()?;
+            let secret = SigningKey::from_slice(&keypair.secret().to_bytes()).ok()?;
+            let public = keypair.public().to_bytes().to_vec();
+            Some(Signer { secret, public })
+        };
+        Self {
+            key: signer(),
+            last: RefCell::new(None),
+        }
+    }
+
+    /// The record in text form, `enr:…`; a new sequence number when it says something new.
+    pub(crate) fn uri(
+        &self,
+        addresses: &[Multiaddr],
+        cluster_id: u16,
+        joined: &BTreeSet<PubsubTopic>,
+    ) -> Option<String> {
+        let signer = self.key.as_ref()?;
+        let content = content(&signer.public, addresses, cluster_id, joined);
+        let mut last = self.last.borrow_mut();
+        if let Some(written) = &*last
+            && written.content == content
+        {
+            return Some(written.uri.clone());
+        }
+        // Greater than in any run before, which sequence numbers have to be.
+        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now_ms = since_1970.unwrap_or_default().as_millis();
+        let least = last.as_ref().map_or(1, |written| written.sequence + 1);
+        let sequence = u64::try_from(now_ms).unwrap_or(u64::MAX).max(least);
+        let uri = signer.sign(sequence, &content)?;
+        *last = Some(Written {
+            content,
+            sequence,
+            uri: uri.clone(),
+        });
+        Some(uri)
+    }
+}
+
+impl Signer {
+    fn sign(&self, sequence: u64, content: &Content) -> Option<String> {
+        let mut items = rlp::integer(sequence);
+        for (key, value) in content {
+            items.extend(rlp::bytes(key));
+            items.extend(rlp::bytes(value));
+        }
+        let hash = Keccak256::digest(rlp::list(&items));
+        let signature: Signature = self.secret.sign_prehash(&hash).ok()?;
+        let mut record = rlp::bytes(&signature.to_bytes());
+        record.extend(items);
+        Some(format!(
+            "enr:{}",
+            URL_SAFE_NO_PAD.encode(rlp::list(&record))
+        ))
+    }
+}
+
+fn content(
+    public: &[u8],
+    addresses: &[Multiaddr],
+    cluster_id: u16,
+    joined: &BTreeSet<PubsubTopic>,
+) -> Content {
+    let mut content = Content::new();
+    content.insert(b"id", b"v4".to_vec());
+    content.insert(b"secp256k1", public.to_vec());
+    content.insert(b"waku2", vec![RELAY]);
+    let shards: BTreeSet<u16> = joined
+        .iter()
+        .filter_map(PubsubTopic::shard)
+        .filter(|shard| shard.cluster == cluster_id)
+        .map(|shard| shard.index)
+        .collect();
+    let (key, value) = shards_value(cluster_id, &shards);
+    content.insert(key, value);
+    if let Some((ip, port)) = best_tcp(addresses) {
+        let (key, port_key): (&[u8], &[u8]) = match ip.len() {
+            4 => (b"ip", b"tcp"),
+            _ => (b"ip6", b"tcp6"),
+        };
+        content.insert(key, ip);
+        // Integers have no leading zeros.
+        let port: Vec<u8> = port
+            .to_be_bytes()
+            .into_iter()
+            .skip_while(|b| *b == 0)
+            .collect();
+        content.insert(port_key, port);
+    }
+    let mut multiaddrs = Vec::new();
+    let taken: usize = content.iter().map(|(k, v)| k.len() + v.len() + 3).sum();
+    let room = RECORD_BYTES_MAX.saturating_sub(SIGNED_BYTES + taken + b"multiaddrs".len() + 4);
+    // What `ip` and `tcp` cannot say: WebSocket, names.
+    for address in addresses
+        .iter()
+        .filter(|address| plain_tcp(address).is_none())
+    {
+        let bytes = address.to_vec();
+        let Ok(len) = u16::try_from(bytes.len()) else {
+            continue;
+        };
+        if multiaddrs.len() + bytes.len() + 2 <= room {
+            multiaddrs.extend(len.to_be_bytes());
+            multiaddrs.extend(bytes);
+        }
+    }
+    if !multiaddrs.is_empty() {
+        content.insert(b"multiaddrs", multiaddrs);
+    }
+    content
+}
+
+/// Few shards as a list, many as bits.
+fn shards_value(cluster_id: u16, shards: &BTreeSet<u16>) -> (&'static [u8], Vec<u8>) {
+    let mut value = cluster_id.to_be_bytes().to_vec();
+    if let Ok(count) = u8::try_from(shards.len())
+        && shards.len() < LISTED_SHARDS_MAX
+    {
+        value.push(count);
+        value.extend(shards.iter().flat_map(|shard| shard.to_be_bytes()));
+        return (b"rs", value);
+    }
+    let mut bits = [0u8; SHARD_BITS];
+    for shard in shards {
+        if let Some(byte) = bits.get_mut(usize::from(shard / 8)) {
+            *byte |= 1 << (shard % 8);
+        }
+    }
+    value.extend(bits);
+    (b"rsv", value)
+}
+
+/// IP address and port of an address that has nothing else.
+fn plain_tcp(address: &Multiaddr) -> Option<(Vec<u8>, u16)> {
+    let mut parts = address.iter();
+    let ip = match parts.next()? {
+        Protocol::Ip4(ip) => ip.octets().to_vec(),
+        Protocol::Ip6(ip) => ip.octets().to_vec(),
+        _ => return None,
+    };
+    match (parts.next()?, parts.next()) {
+        (Protocol::Tcp(port), None | Some(Protocol::P2p(_))) => Some((ip, port)),
+        _ => None,
+    }
+}
+
+/// The address that others most likely reach: IPv4 first, loopback and unspecified last.
+fn best_tcp(addresses: &[Multiaddr]) -> Option<(Vec<u8>, u16)> {
+    let rank = |(ip, _): &(Vec<u8>, u16)| {
+        let is_local = match ip.as_slice() {
+            [first, ..] if ip.len() == 4 => matches!(*first, 0 | 127),
+            bytes => bytes[..15].iter().all(|b| *b == 0),
+        };
+        (is_local, ip.len())
+    };
+    addresses.iter().filter_map(plain_tcp).min_by_key(rank)
+}

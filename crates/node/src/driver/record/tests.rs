@@ -1,0 +1,107 @@
+use k256::ecdsa::VerifyingKey;
+use k256::ecdsa::signature::hazmat::PrehashVerifier as _;
+use undertone_message::Shard;
+
+use super::*;
+
+/// The record in EIP-778's example: its key, its content, its bytes.
+const EXAMPLE_KEY: &str = "b71c71a67e1177ad4e901695e1b4b9ee17ae16c6668d313eac2f96dbcda3f291";
+const EXAMPLE: &str = "enr:-IS4QHCYrYZbAKWCBRlAy5zzaDZXJBGkcnh4MHcBFZntXNFrdvJjX04jRzjzCBOonrkTfj499SZuOh8R33Ls8RRcy5wBgmlkgnY0gmlwhH8AAAGJc2VjcDI1NmsxoQPKY0yuDUmstAHYpMa2_oxVtw0RW_QAdpzBQA8yWM0xOIN1ZHCCdl8";
+
+fn keypair() -> Keypair {
+    let mut secret = hex::decode(EXAMPLE_KEY).unwrap();
+    let secret = libp2p::identity::secp256k1::SecretKey::try_from_bytes(&mut secret).unwrap();
+    libp2p::identity::secp256k1::Keypair::from(secret).into()
+}
+
+fn topics(shards: impl IntoIterator<Item = u16>) -> BTreeSet<PubsubTopic> {
+    let topic = |index| PubsubTopic::from(Shard { cluster: 1, index });
+    shards.into_iter().map(topic).collect()
+}
+
+fn addresses(texts: &[&str]) -> Vec<Multiaddr> {
+    texts.iter().map(|text| text.parse().unwrap()).collect()
+}
+
+#[test]
+fn a_record_is_signed_as_the_standards_example_is() {
+    let record = NodeRecord::new(&keypair());
+    let signer = record.key.unwrap();
+    let content = Content::from([
+        (&b"id"[..], b"v4".to_vec()),
+        (b"ip", vec![127, 0, 0, 1]),
+        (b"secp256k1", signer.public.clone()),
+        (b"udp", vec![0x76, 0x5f]),
+    ]);
+    let ours = signer.sign(1, &content).unwrap();
+    let unpack = |uri: &str| URL_SAFE_NO_PAD.decode(&uri[4..]).unwrap();
+    let (ours, theirs) = (unpack(&ours), unpack(EXAMPLE));
+    // List and signature have prefixes of two bytes each; signatures may differ, what is signed may not.
+    let signed_at = 2 + 2 + 64;
+    assert_eq!(ours[signed_at..], theirs[signed_at..]);
+    let hash = Keccak256::digest(rlp::list(&ours[signed_at..]));
+    let verifying = VerifyingKey::from(&signer.secret);
+    for record in [&ours, &theirs] {
+        let signature = Signature::from_slice(&record[4..signed_at]).unwrap();
+        verifying.verify_prehash(&hash, &signature).unwrap();
+    }
+}
+
+#[test]
+fn a_record_says_where_and_which_shards() {
+    let listed = addresses(&[
+        "/ip4/127.0.0.1/tcp/60000",
+        "/ip4/10.1.2.3/tcp/60000",
+        "/ip4/10.1.2.3/tcp/8000/ws",
+    ]);
+    let content = content(&[2; 33], &listed, 1, &topics([0, 7]));
+    assert_eq!(content[&b"ip"[..]], [10, 1, 2, 3]);
+    assert_eq!(content[&b"tcp"[..]], 60_000u16.to_be_bytes());
+    assert_eq!(content[&b"waku2"[..]], [1]);
+    assert_eq!(content[&b"rs"[..]], [0, 1, 2, 0, 0, 0, 7]);
+    let ws = listed[2].to_vec();
+    let multiaddrs = &content[&b"multiaddrs"[..]];
+    assert_eq!(multiaddrs[..2], (ws.len() as u16).to_be_bytes());
+    assert_eq!(multiaddrs[2..], ws);
+    let port = super::content(
+        &[2; 33],
+        &addresses(&["/ip4/1.2.3.4/tcp/80"]),
+        1,
+        &topics([]),
+    );
+    assert_eq!(port[&b"tcp"[..]], [80], "no leading zero");
+}
+
+#[test]
+fn many_shards_are_bits() {
+    let (key, value) = shards_value(258, &(0..64).collect());
+    assert_eq!((key, value.len()), (&b"rsv"[..], 130));
+    assert_eq!(value[..2], [1, 2]);
+    assert_eq!(value[2..10], [255; 8]);
+    assert!(value[10..].iter().all(|b| *b == 0));
+    assert_eq!(shards_value(1, &(0..63).collect()).0, b"rs");
+}
+
+#[test]
+fn a_record_stays_within_its_length_and_keeps_its_number_while_nothing_changes() {
+    let record = NodeRecord::new(&keypair());
+    let many: Vec<_> = (1..20)
+        .map(|i| format!("/ip4/10.0.0.{i}/tcp/8000/ws"))
+        .collect();
+    let many = addresses(&many.iter().map(String::as_str).collect::<Vec<_>>());
+    let uri = |shards| record.uri(&many, 1, &topics(shards)).unwrap();
+    let first = uri(0..8);
+    let bytes = URL_SAFE_NO_PAD.decode(&first[4..]).unwrap();
+    assert!(bytes.len() <= RECORD_BYTES_MAX, "{}", bytes.len());
+    assert_eq!(uri(0..8), first);
+    let number = || record.last.borrow().as_ref().unwrap().sequence;
+    let before = number();
+    assert_ne!(uri(0..3), first);
+    assert!(number() > before);
+}
+
+#[test]
+fn keys_of_other_kinds_have_no_record() {
+    let record = NodeRecord::new(&Keypair::generate_ed25519());
+    assert_eq!(record.uri(&[], 1, &topics([0])), None);
+}

@@ -1,0 +1,265 @@
+//! Who may ask: the `Host`, `Origin` and `Sec-Fetch-Site` of a request, and its bearer token.
+//!
+//! A browser sends a request to this node for any page that asks it to, even one whose answer the page may not
+//! read. What tells such a request from an honest one is what the browser adds and the page cannot change.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use axum::{
+    extract::{Request, State},
+    http::{
+        HeaderMap, HeaderValue, Method, Uri,
+        header::{
+            ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
+            ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_REQUEST_METHOD, AUTHORIZATION, HOST,
+            HeaderName, ORIGIN, VARY,
+        },
+    },
+    middleware::Next,
+    response::{IntoResponse as _, Response},
+};
+use subtle::ConstantTimeEq as _;
+
+use super::{App, errors::ApiError, ok, unknown_route};
+
+#[cfg(test)]
+mod tests;
+
+/// What a browser says of where a request came from; pages cannot set it.
+const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// The only path that answers without a token: whoever watches over processes asks it.
+const ALWAYS_OPEN: &str = "/health";
+
+/// Who may use the API.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Access {
+    /// Where the API listens; a request may name this address as its host.
+    pub address: IpAddr,
+    /// Names that the node is reached by, besides loopback and its address; `*` for any.
+    pub hosts: Vec<String>,
+    /// Origins of web pages that may use the API: `https://app.example`, or host and port; `*` and `?` stand for
+    /// any characters and any one.
+    pub origins: Vec<String>,
+    /// The bearer token that is asked for; `None` for no token.
+    pub token: Option<Token>,
+}
+
+/// A bearer token and what it is asked for.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Token {
+    /// The token.
+    pub secret: String,
+    /// What it is asked for.
+    pub scope: TokenScope,
+}
+
+/// What a token is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TokenScope {
+    /// Paths under `/admin`.
+    Admin,
+    /// All paths but `/health`.
+    Everything,
+}
+
+impl std::fmt::Debug for Token {
+    /// Without the secret: configurations are logged.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Token")
+            .field("scope", &self.scope)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Default for Access {
+    fn default() -> Self {
+        Self {
+            address: Ipv4Addr::LOCALHOST.into(),
+            hosts: Vec::new(),
+            origins: Vec::new(),
+            token: None,
+        }
+    }
+}
+
+/// Refuses what [`Access`] does not let in; answers the question that a browser asks ahead of a request of an
+/// allowed origin.
+pub(super) async fn check(State(app): State<App>, request: Request, next: Next) -> Response {
+    let access = &app.config.access;
+    let (method, headers) = (request.method(), request.headers());
+    let foreign = match access.admits(request.uri(), headers) {
+        Ok(foreign) => foreign,
+        Err(refusal) => {
+            tracing::debug!(
+                path = request.uri().path(),
+                ?refusal,
+                "REST request refused"
+            );
+            return refusal.into_response();
+        }
+    };
+    let asks_ahead = foreign.is_some()
+        && method == Method::OPTIONS
+        && headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD);
+    let mut response = if asks_ahead {
+        ok()
+    } else if let Err(refusal) = access.authorizes(request.uri().path(), headers) {
+        refusal.into_response()
+    } else if method == Method::HEAD {
+        // nwaku has no route for it, and axum would answer it as GET, which empties caches.
+        unknown_route(State(app), method.clone(), request.uri().clone()).await
+    } else {
+        next.run(request).await
+    };
+    if let Some(origin) = foreign {
+        allow(response.headers_mut(), origin);
+    }
+    response
+}
+
+/// Tells the browser that pages of `origin` may read the answer.
+fn allow(headers: &mut HeaderMap, origin: HeaderValue) {
+    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    headers.append(VARY, HeaderValue::from_static("origin"));
+    let methods = HeaderValue::from_static("GET, POST, PUT, DELETE, OPTIONS");
+    headers.insert(ACCESS_CONTROL_ALLOW_METHODS, methods);
+    let named = HeaderValue::from_static("content-type, authorization");
+    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, named);
+}
+
+impl Access {
+    /// Whether the request may be answered; the origin if it is that of a page from elsewhere.
+    fn admits(&self, uri: &Uri, headers: &HeaderMap) -> Result<Option<HeaderValue>, ApiError> {
+        let named = headers.get_all(HOST).iter();
+        let hosts = named.map(|value| value.to_str().unwrap_or_default());
+        let hosts: Vec<_> = hosts.chain(uri.authority().map(|a| a.as_str())).collect();
+        // Browsers always name a host; what names none is no page.
+        if let Some(stranger) = hosts.iter().find(|host| !self.knows_host(host)) {
+            return Err(ApiError::Forbidden(format!(
+                "Host {stranger:?} is not one of this node's; add its name to rest-allow-host"
+            )));
+        }
+        let Some(origin) = headers.get(ORIGIN) else {
+            return self.is_no_foreign_page(headers).map(|()| None);
+        };
+        let text = origin.to_str().unwrap_or_default();
+        let (_, authority) = text.split_once("://").unwrap_or_default();
+        let is_own = !authority.is_empty() && hosts.contains(&authority);
+        if is_own {
+            Ok(None)
+        } else if self.allows_origin(text) {
+            Ok(Some(origin.clone()))
+        } else {
+            Err(ApiError::Forbidden(format!(
+                "Web pages of origin {text:?} may not use this node; add it to rest-allow-origin"
+            )))
+        }
+    }
+
+    /// Images, links and frames of other sites' pages send no origin, but browsers say that they are foreign.
+    fn is_no_foreign_page(&self, headers: &HeaderMap) -> Result<(), ApiError> {
+        let anybody = self.origins.iter().any(|pattern| pattern == "*");
+        match headers.get(FETCH_SITE).map(HeaderValue::as_bytes) {
+            None | Some(b"same-origin" | b"none") => Ok(()),
+            Some(_) if anybody => Ok(()),
+            Some(_) => Err(ApiError::Forbidden(
+                "Pages of other web sites may not use this node".into(),
+            )),
+        }
+    }
+
+    fn knows_host(&self, host: &str) -> bool {
+        let name = without_port(host);
+        let listed = |entry: &String| {
+            entry == "*" || entry.eq_ignore_ascii_case(host) || entry.eq_ignore_ascii_case(name)
+        };
+        if self.hosts.iter().any(listed) {
+            return true;
+        }
+        let bare = name.trim_start_matches('[').trim_end_matches(']');
+        // A name can be made to lead here by whoever owns it; an address cannot.
+        match bare.parse::<IpAddr>() {
+            Ok(ip) => ip.is_loopback() || ip == self.address || self.address.is_unspecified(),
+            Err(_) => name.eq_ignore_ascii_case("localhost"),
+        }
+    }
+
+    fn allows_origin(&self, origin: &str) -> bool {
+        let (_, authority) = origin.split_once("://").unwrap_or_default();
+        self.origins.iter().any(|pattern| {
+            let subject = if pattern.contains("://") || pattern == "*" {
+                origin
+            } else {
+                authority
+            };
+            fits(&pattern.to_ascii_lowercase(), &subject.to_ascii_lowercase())
+        })
+    }
+
+    fn authorizes(&self, path: &str, headers: &HeaderMap) -> Result<(), ApiError> {
+        let Some(token) = &self.token else {
+            return Ok(());
+        };
+        let is_asked_for = match token.scope {
+            TokenScope::Admin => path.starts_with("/admin/"),
+            TokenScope::Everything => path != ALWAYS_OPEN,
+        };
+        let shown = headers
+            .get(AUTHORIZATION)
+            .and_then(|value| value.to_str().ok())
+            .and_then(|value| value.split_once(' '))
+            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
+            .map(|(_, secret)| secret.trim());
+        let is_right =
+            shown.is_some_and(|shown| shown.as_bytes().ct_eq(token.secret.as_bytes()).into());
+        if is_right || !is_asked_for {
+            return Ok(());
+        }
+        Err(ApiError::Unauthorized(
+            "This path needs the node's token: Authorization: Bearer TOKEN, see rest-token".into(),
+        ))
+    }
+}
+
+/// The host of `host:port`; brackets of IPv6 stay.
+fn without_port(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => {
+            // The last colon of a bare IPv6 address is none before a port.
+            if name.contains(':') && !name.ends_with(']') {
+                host
+            } else {
+                name
+            }
+        }
+        _ => host,
+    }
+}
+
+/// Whether `text` is what `pattern` describes: `*` is any characters, `?` any one.
+fn fits(pattern: &str, text: &str) -> bool {
+    let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
+    let (mut p, mut t) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while t < text.len() {
+        match pattern.get(p) {
+            Some(b'*') => {
+                star = Some((p, t));
+                p += 1;
+            }
+            Some(b) if *b == b'?' || *b == text[t] => {
+                p += 1;
+                t += 1;
+            }
+            _ => match &mut star {
+                Some((at, taken)) => {
+                    *taken += 1;
+                    (p, t) = (*at + 1, *taken);
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[p..].iter().all(|b| *b == b'*')
+}

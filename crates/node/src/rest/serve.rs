@@ -1,0 +1,143 @@
+//! The HTTP server: bounds on connections, on their number and on the time that each may take.
+
+use std::{convert::Infallible, io, pin::pin, sync::Arc, time::Duration};
+
+use axum::{Router, body::Body, http::Request, response::Response};
+use hyper::{body::Incoming, server::conn::http1, service::Service as _, service::service_fn};
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    service::TowerToHyperService,
+};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::watch,
+    task::JoinSet,
+    time::{MissedTickBehavior, interval, sleep, timeout},
+};
+
+use super::places::{Place, Places};
+
+/// Rest after the system refused a connection, for want of descriptors as a rule.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// How often connections are looked at that take no answer.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Time for requests under way when the server stops: a little longer than the longest answer takes.
+const GOODBYE: Duration = Duration::from_secs(6);
+
+/// Bytes of a request's head, and of what is read ahead of its body.
+const BUFFER_BYTES: usize = 64 * 1024;
+
+/// What connections may cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ServeLimits {
+    /// Connections at a time; a further one takes the place of the one that has been idle longest.
+    pub connections_max: usize,
+    /// Time for a request's head, counted from the answer to the one before.
+    pub head_timeout: Duration,
+    /// Time for the client to take an answer.
+    pub answer_timeout: Duration,
+}
+
+impl Default for ServeLimits {
+    fn default() -> Self {
+        Self {
+            connections_max: 128,
+            head_timeout: Duration::from_secs(20),
+            answer_timeout: Duration::from_secs(60),
+        }
+    }
+}
+
+/// Serves `router` until `stop` completes, then finishes the requests under way.
+pub async fn serve(
+    listener: TcpListener,
+    router: Router,
+    limits: ServeLimits,
+    stop: impl Future<Output = ()> + Send + 'static,
+) -> io::Result<()> {
+    let places = Places::new(limits.connections_max);
+    let (stopping, stopped) = watch::channel(false);
+    let mut connections = JoinSet::new();
+    let mut stop = pin!(stop);
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            Some(_) = connections.join_next() => continue,
+            () = &mut stop => break,
+        };
+        match accepted {
+            Ok((stream, _)) => {
+                let place = Arc::new(places.take());
+                let serving = connection(stream, router.clone(), place, limits, stopped.clone());
+                connections.spawn(serving);
+            }
+            Err(error) => {
+                tracing::warn!(%error, "REST cannot take a connection");
+                sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+    drop(listener);
+    stopping.send_replace(true);
+    let ended = async { while connections.join_next().await.is_some() {} };
+    // Who takes longer is cut off when the set is dropped.
+    let _ = timeout(GOODBYE, ended).await;
+    Ok(())
+}
+
+async fn connection(
+    stream: TcpStream,
+    router: Router,
+    place: Arc<Place>,
+    limits: ServeLimits,
+    mut stopped: watch::Receiver<bool>,
+) {
+    let router = TowerToHyperService::new(router);
+    let seat = Arc::clone(&place);
+    let service = service_fn(move |request: Request<Incoming>| {
+        seat.touch(true);
+        let answer = router.call(request.map(Body::new));
+        let seat = Arc::clone(&seat);
+        async move {
+            let response: Result<Response, Infallible> = answer.await;
+            seat.touch(false);
+            response
+        }
+    });
+    let serving = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.head_timeout)
+        .max_buf_size(BUFFER_BYTES)
+        .serve_connection(TokioIo::new(stream), service);
+    let mut serving = pin!(serving);
+    let mut look = interval(LOOK);
+    look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut is_stopping = false;
+    loop {
+        tokio::select! {
+            ended = serving.as_mut() => {
+                if let Err(error) = ended {
+                    tracing::debug!(%error, "a REST connection ended");
+                }
+                return;
+            }
+            () = place.is_wanted() => {
+                tracing::debug!("a REST connection made room for another");
+                return;
+            }
+            _ = look.tick() => {
+                // A connection without a request ends by its head's time; this one does not take its answer.
+                if place.is_idle_for(limits.answer_timeout.max(limits.head_timeout)) {
+                    tracing::debug!("a REST connection takes no answer");
+                    return;
+                }
+            }
+            _ = stopped.wait_for(|stopped| *stopped), if !is_stopping => {
+                is_stopping = true;
+                serving.as_mut().graceful_shutdown();
+            }
+        }
+    }
+}
