@@ -104,8 +104,16 @@ impl PeerTable {
 
     pub(crate) fn connected(&mut self, peer: PeerId, endpoint: &ConnectedPoint) {
         let known = self.known(peer);
+        let address = without_peer_id(endpoint.get_remote_address());
+        // What identify told of this address on another connection holds.
+        let is_told = known.connected == Connectedness::Connected
+            && known.is_inbound
+            && endpoint.is_listener()
+            && known.address.as_ref().and_then(ip_of) == ip_of(&address);
+        if !is_told {
+            known.address = Some(address);
+        }
         known.connected = Connectedness::Connected;
-        known.address = Some(without_peer_id(endpoint.get_remote_address()));
         known.is_inbound = endpoint.is_listener();
         self.gone.retain(|gone| *gone != peer);
     }
