@@ -205,6 +205,26 @@ fn a_topic_must_be_joined_before_it_is_published_to() {
 }
 
 #[test]
+fn where_it_is_allowed_topics_of_the_network_are_published_to_unjoined() {
+    let mut solo = Solo::with(crate::RelayConfig {
+        publish_unjoined: true,
+        ..config_without_rln()
+    });
+    let mut publish = |topic: &str| {
+        solo.input(Input::Publish {
+            topic: PubsubTopic::parse(topic).unwrap(),
+            message: plain("hello"),
+            token: 8,
+        })
+    };
+    let outputs = publish("/waku/2/rs/1/1");
+    assert!(matches!(published(&outputs)[..], [(8, Ok(_))]));
+    assert_eq!(delivered(&outputs), [], "nobody here asked for the topic");
+    let error = publish_error(&publish("/waku/2/rs/2/1"));
+    assert!(matches!(error, PublishError::NotSubscribed { .. }));
+}
+
+#[test]
 fn a_topic_that_is_left_while_a_proof_is_made_is_not_published_to() {
     let mut solo = Solo::new();
     let message = plain("hello");
