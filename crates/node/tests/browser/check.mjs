@@ -101,7 +101,7 @@ async function attack({ origin }, target) {
       await tried("cache", () => fetch(api + messages, { mode: "no-cors" }));
       const beacon = new Blob([body("evil beacon")], { type: "text/plain" });
       navigator.sendBeacon(api + messages, beacon);
-      // A form whose text is JSON: `name=value` with the equals sign inside of a string.
+      // A form whose text is JSON: `name=value` with the equals sign at the end of the payload's base64.
       const frame = document.createElement("iframe");
       frame.name = "form";
       document.body.append(frame);
@@ -109,8 +109,8 @@ async function attack({ origin }, target) {
       Object.assign(form, { method: "POST", action: api + messages, target: "form" });
       form.enctype = "text/plain";
       const field = document.createElement("input");
-      field.name = body("evil form").replace(/}$/, ',"meta":"');
-      field.value = '"}';
+      const [name, value] = JSON.stringify({ contentTopic, payload: btoa("evil a form") }).split("=");
+      Object.assign(field, { name, value });
       form.append(field);
       document.body.append(form);
       const submitted = new Promise((done) => (frame.onload = done));
