@@ -188,6 +188,7 @@ impl Resolver<'_> {
         Ok(NetworkPreset {
             cluster_id: self.raw.cluster_id.unwrap_or(preset.cluster_id),
             num_shards,
+            one_shard_per_content_topic: preset.one_shard_per_content_topic && self.autosharding(),
             max_message_bytes,
             rln: match preset.rln {
                 Some(params) if self.raw.rln != Some(false) => Some(self.rln_params(params)?),
