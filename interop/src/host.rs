@@ -27,7 +27,7 @@ pub fn rss_kib() -> u64 {
         .unwrap_or(0)
 }
 
-fn vm_rss(status: &str) -> Option<u64> {
+pub(crate) fn vm_rss(status: &str) -> Option<u64> {
     let line = status
         .lines()
         .find_map(|line| line.strip_prefix("VmRSS:"))?;

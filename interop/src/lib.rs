@@ -6,6 +6,7 @@
 
 pub mod figures;
 pub mod host;
+pub mod hostile;
 pub mod npm;
 pub mod payload;
 pub mod process;

@@ -93,6 +93,19 @@ impl RawPeer {
         write(&mut self.outbound, bytes).await
     }
 
+    /// Gives up the stream that it writes to, and opens another.
+    pub async fn reset(&mut self) -> Result<(), RawError> {
+        let control = &mut self.network.control;
+        let opening = control.open_stream(self.remote, self.protocol.clone());
+        self.outbound = within("stream", opening)
+            .await?
+            .map_err(|source| RawError::Stream {
+                protocol: self.protocol.clone(),
+                source,
+            })?;
+        Ok(())
+    }
+
     /// Opens one more stream and writes bytes to it.
     pub async fn send_on_new_stream(&mut self, bytes: &[u8]) -> Result<Stream, RawError> {
         let control = &mut self.network.control;
@@ -113,6 +126,31 @@ impl RawPeer {
         within("end of the connection", &mut self.network.closed)
             .await
             .map(drop)
+    }
+}
+
+/// A connected peer that speaks no protocol but identify. Dropping it closes the connection.
+pub struct RawIdle(Network);
+
+impl RawIdle {
+    /// Dials `addr` as `key`.
+    pub async fn dial(key: Keypair, addr: &Multiaddr) -> Result<Self, RawError> {
+        let failed = |source| RawError::Dial {
+            addr: addr.clone(),
+            source: Box::new(source),
+        };
+        let mut swarm = swarm(key)?;
+        swarm.dial(addr.clone()).map_err(failed)?;
+        let protocol = StreamProtocol::new("/undertone-interop/idle/1");
+        let mut network = Network::start(swarm, &protocol, None);
+        network.connected().await?.map_err(failed)?;
+        Ok(Self(network))
+    }
+
+    /// Waits until the other side has closed the connection, however long that takes.
+    pub async fn closed(mut self) {
+        // The sender goes with the swarm, and the connection with it.
+        let _ = (&mut self.0.closed).await;
     }
 }
 

@@ -1,21 +1,33 @@
 //! The command line of `cargo xtask`.
 
+use crate::campaigns::Campaign;
 use crate::steps::Step;
 
 pub(crate) const USAGE: &str = "\
 usage: cargo xtask test [--strict] [--only NAME,..]
        cargo xtask test --list
+       cargo xtask campaign [--only NAME,..] [-- ARGUMENT..]
+       cargo xtask campaign --list
 
   --strict       a step that is skipped counts as failed
-  --only NAMES   run these steps only
-  --list         print the names of the steps and what they do";
+  --only NAMES   run these steps or campaigns only
+  --list         print the names of the steps or campaigns and what they do
+  ARGUMENT..     handed on to the campaign's program; for one campaign only";
 
 /// What is to be done.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Task {
     Help,
     List,
-    Test { steps: Vec<Step>, strict: bool },
+    Test {
+        steps: Vec<Step>,
+        strict: bool,
+    },
+    ListCampaigns,
+    Campaign {
+        campaigns: Vec<Campaign>,
+        arguments: Vec<String>,
+    },
 }
 
 /// Reads the arguments after the program's name; an error is for the person who typed them.
@@ -23,9 +35,10 @@ pub(crate) fn parse(args: impl IntoIterator<Item = String>) -> Result<Task, Stri
     let mut args = args.into_iter();
     match args.next().as_deref() {
         Some("test") => {}
+        Some("campaign") => return campaign(args),
         Some("--help" | "-h" | "help") => return Ok(Task::Help),
-        Some(other) => return Err(format!("unknown task {other:?}; there is: test")),
-        None => return Err("no task given; there is: test".to_owned()),
+        Some(other) => return Err(format!("unknown task {other:?}; there are: test, campaign")),
+        None => return Err("no task given; there are: test, campaign".to_owned()),
     }
     let mut strict = false;
     let mut list = false;
@@ -50,6 +63,59 @@ pub(crate) fn parse(args: impl IntoIterator<Item = String>) -> Result<Task, Stri
     }
     let steps = only.map_or_else(|| Ok(Step::ALL.to_vec()), |names| select(&names))?;
     Ok(Task::Test { steps, strict })
+}
+
+/// The arguments after `campaign`.
+fn campaign(mut args: impl Iterator<Item = String>) -> Result<Task, String> {
+    let mut list = false;
+    let mut campaigns = Campaign::ALL.to_vec();
+    let mut arguments = Vec::new();
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--list" => list = true,
+            "--help" | "-h" => return Ok(Task::Help),
+            "--" => arguments.extend(args.by_ref()),
+            other => {
+                let names = match other {
+                    "--only" => args.next(),
+                    _ => other.strip_prefix("--only=").map(str::to_owned),
+                };
+                match names {
+                    Some(names) => campaigns = named_campaigns(&names)?,
+                    None if other == "--only" => {
+                        return Err("--only needs names, as in --only hostile".to_owned());
+                    }
+                    None => return Err(format!("unknown option {other:?} of campaign")),
+                }
+            }
+        }
+    }
+    if list {
+        return Ok(Task::ListCampaigns);
+    }
+    if campaigns.len() > 1 && !arguments.is_empty() {
+        return Err("arguments after -- are for one campaign; name it with --only".to_owned());
+    }
+    Ok(Task::Campaign {
+        campaigns,
+        arguments,
+    })
+}
+
+/// The named campaigns, each once, in the order in which they run.
+fn named_campaigns(names: &str) -> Result<Vec<Campaign>, String> {
+    let names: Vec<_> = names.split(',').map(str::trim).collect();
+    let known = Campaign::ALL.map(Campaign::name);
+    if let Some(name) = names.iter().find(|name| !known.contains(name)) {
+        return Err(format!(
+            "unknown campaign {name:?}; there are: {}",
+            known.join(", ")
+        ));
+    }
+    let all = Campaign::ALL.into_iter();
+    Ok(all
+        .filter(|campaign| names.contains(&campaign.name()))
+        .collect())
 }
 
 /// The named steps, each once, in the order in which they run.

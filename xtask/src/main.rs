@@ -1,6 +1,7 @@
 //! Project tasks. Exit codes: 0 all is good, 1 a step failed, 2 wrong usage.
 
 mod args;
+mod campaigns;
 mod report;
 mod steps;
 mod tidy;
@@ -11,8 +12,9 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use args::Task;
+use campaigns::Campaign;
 use report::{Report, Row};
-use steps::Step;
+use steps::{Outcome, Step};
 
 fn main() -> ExitCode {
     match args::parse(env::args().skip(1)) {
@@ -27,6 +29,16 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Ok(Task::Test { steps, strict }) => test(&steps, strict),
+        Ok(Task::ListCampaigns) => {
+            for campaign in Campaign::ALL {
+                println!("{:9} {}", campaign.name(), campaign.about());
+            }
+            ExitCode::SUCCESS
+        }
+        Ok(Task::Campaign {
+            campaigns,
+            arguments,
+        }) => run_campaigns(&campaigns, &arguments),
         Err(mistake) => wrong_usage(&mistake),
     }
 }
@@ -50,6 +62,27 @@ fn test(steps: &[Step], strict: bool) -> ExitCode {
     let report = Report { rows, strict };
     println!("\n{report}");
     if report.is_good() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+/// Runs campaigns one after the other; what they find goes to standard output, their names to standard
+/// error.
+fn run_campaigns(campaigns: &[Campaign], arguments: &[String]) -> ExitCode {
+    let Some(root) = root() else {
+        return wrong_usage("the workspace is not known; start this as `cargo xtask`");
+    };
+    let mut is_good = true;
+    for campaign in campaigns {
+        eprintln!("== {} ==", campaign.name());
+        if let Outcome::Failed(reason) = campaign.run(&root, arguments) {
+            eprintln!("{} failed: {reason}", campaign.name());
+            is_good = false;
+        }
+    }
+    if is_good {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE

@@ -16,6 +16,18 @@ mod page;
 /// What contracts, interop and the check of the page need besides Rust.
 const NPM: &str = "npm";
 
+/// All tests but those that have a step of their own.
+const UNIT: [&str; 5] = [
+    "test",
+    "--workspace",
+    "--exclude=undertone-contracts",
+    "--exclude=undertone-interop",
+    "--exclude=undertone-testbed",
+];
+
+/// Attacks wait most of the time.
+const HOSTILE_THREADS: &str = "--test-threads=4";
+
 /// One step. All of them build with the dev profile, so that nothing is compiled twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
@@ -29,6 +41,7 @@ pub(crate) enum Step {
     Page,
     Testbed,
     Interop,
+    Hostile,
 }
 
 /// How a step ended.
@@ -56,6 +69,7 @@ impl Step {
         Self::Page,
         Self::Testbed,
         Self::Interop,
+        Self::Hostile,
     ];
 
     /// What it is called in `--only` and in the report.
@@ -71,6 +85,7 @@ impl Step {
             Self::Page => "page",
             Self::Testbed => "testbed",
             Self::Interop => "interop",
+            Self::Hostile => "hostile",
         }
     }
 
@@ -91,6 +106,7 @@ impl Step {
                 "real TCP and real nodes in network namespaces; needs TUN devices and iproute2"
             }
             Self::Interop => "tests against other implementations; needs npm",
+            Self::Hostile => "attacks on real nodes and their restarts, in short",
         }
     }
 
@@ -119,16 +135,7 @@ impl Step {
                 Ok(()) => contracts::run(root, NPM),
                 Err(reason) => Outcome::Skipped(reason),
             },
-            Self::Unit => {
-                let args = [
-                    "test",
-                    "--workspace",
-                    "--exclude=undertone-contracts",
-                    "--exclude=undertone-interop",
-                    "--exclude=undertone-testbed",
-                ];
-                cargo(root, &args, &[])
-            }
+            Self::Unit => cargo(root, &UNIT, &[]),
             Self::Page => match version_of(NPM).and_then(|()| page::browser()) {
                 Ok(chromium) => match page::check(root, &chromium) {
                     Outcome::Passed => page::attack(root, &chromium),
@@ -151,7 +158,27 @@ impl Step {
                 Ok(()) => cargo(root, &["test", "--package", "undertone-interop"], &[]),
                 Err(reason) => Outcome::Skipped(reason),
             },
+            Self::Hostile => hostile(root),
         }
+    }
+}
+
+/// Real nodes are processes of the program `undertone`, which cargo does not build for another package's
+/// tests. Asked for in this way it is the one that the unit tests have built.
+fn hostile(root: &Path) -> Outcome {
+    let program = [&UNIT[..], &["--test=node_cli", "--no-run"]].concat();
+    match cargo(root, &program, &[]) {
+        Outcome::Passed => {
+            let args = [
+                "test",
+                "--package=undertone-interop",
+                "--test=hostile",
+                "--",
+                HOSTILE_THREADS,
+            ];
+            cargo(root, &args, &[])
+        }
+        failed => failed,
     }
 }
 
@@ -191,7 +218,7 @@ fn tidy(root: &Path) -> Outcome {
     }
 }
 
-fn cargo(root: &Path, args: &[&str], variables: &[(&str, &str)]) -> Outcome {
+pub(crate) fn cargo(root: &Path, args: &[&str], variables: &[(&str, &str)]) -> Outcome {
     let program = env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = Command::new(program);
     command.current_dir(root).args(args);

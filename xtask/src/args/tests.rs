@@ -42,3 +42,26 @@ fn every_mistake_names_what_was_typed_or_what_is_missing() {
         assert!(error.contains(named), "{line}: {error}");
     }
 }
+
+#[test]
+fn campaigns_are_named_and_get_what_follows_two_dashes() {
+    let campaigns = vec![Campaign::Hostile];
+    let expected = |arguments: &[&str]| {
+        Ok(Task::Campaign {
+            campaigns: campaigns.clone(),
+            arguments: arguments.iter().map(|&word| word.to_owned()).collect(),
+        })
+    };
+    assert_eq!(parsed("campaign --only hostile"), expected(&[]));
+    let line = "campaign --only=hostile -- --json --only a1-restart";
+    assert_eq!(parsed(line), expected(&["--json", "--only", "a1-restart"]));
+    assert_eq!(parsed("campaign --list"), Ok(Task::ListCampaigns));
+    for (line, named) in [
+        ("campaign --only friendly", "\"friendly\""),
+        ("campaign --only", "--only needs"),
+        ("campaign --quick", "\"--quick\""),
+    ] {
+        let error = parsed(line).expect_err(line);
+        assert!(error.contains(named), "{line}: {error}");
+    }
+}

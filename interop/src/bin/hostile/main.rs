@@ -1,0 +1,121 @@
+//! Attacks on a real node over loopback, and one table of what its users notice. See docs/hostile.md.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Parser;
+use undertone_interop::hostile::attacks::{ALL, Attack};
+use undertone_interop::hostile::stage::Measured;
+use undertone_interop::hostile::table::{Report, Row};
+use undertone_interop::hostile::traffic::Load;
+use undertone_interop::hostile::{HostileError, matrix, node};
+
+/// Name of the restart matrix in `--only`.
+const MATRIX: &str = "matrix";
+/// Newcomers come every two seconds; the last ones have time to be refused.
+const SECONDS_PER_NEWCOMER: u32 = 3;
+
+/// Attacks a node with everything that docs/hostile.md describes, and prints one table.
+#[derive(Debug, Parser)]
+struct Options {
+    /// Names of attacks, separated by commas; `matrix` is the restart matrix.
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
+    /// Print the names of the attacks and what they do.
+    #[arg(long)]
+    list: bool,
+    /// Program of the nodes [undertone, beside this one]; one of another commit can be measured.
+    #[arg(long)]
+    node: Option<PathBuf>,
+    /// How long messages are published in each run.
+    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=600))]
+    seconds: u32,
+    /// Messages published each second.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
+    rate: u32,
+    /// Payload of each message, bytes.
+    #[arg(long, default_value_t = 1_000)]
+    payload_bytes: usize,
+    /// Print JSON.
+    #[arg(long, conflicts_with = "markdown")]
+    json: bool,
+    /// Print Markdown.
+    #[arg(long)]
+    markdown: bool,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let options = Options::parse();
+    if options.list {
+        for attack in ALL {
+            println!("{:22} {}", attack.name, attack.about);
+        }
+        println!("{MATRIX:22} a node goes away in five ways, for 0, 2, 15 and 70 s");
+        return ExitCode::SUCCESS;
+    }
+    let known = |name: &String| name == MATRIX || ALL.iter().any(|attack| attack.name == name);
+    if let Some(name) = options.only.iter().find(|name| !known(name)) {
+        eprintln!("error: no attack is called {name:?}; --list shows their names");
+        return ExitCode::from(2);
+    }
+    match run(&options).await {
+        Ok(report) => {
+            if options.json {
+                println!("{}", report.json());
+            } else {
+                println!("{}", report.text(options.markdown));
+            }
+            if report.is_good() {
+                ExitCode::SUCCESS
+            } else {
+                ExitCode::FAILURE
+            }
+        }
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(options: &Options) -> Result<Report, HostileError> {
+    let program = options.node.clone().unwrap_or_else(|| {
+        let this = std::env::current_exe().unwrap_or_default();
+        node::program(&this)
+    });
+    let is_wanted =
+        |name: &str| options.only.is_empty() || options.only.iter().any(|wanted| wanted == name);
+    let mut report = Report::default();
+    for attack in ALL.iter().filter(|attack| is_wanted(attack.name)) {
+        eprintln!("{}: {}", attack.name, attack.about);
+        let without = measure(&program, attack, options, false).await?;
+        let with = measure(&program, attack, options, true).await?;
+        report.rows.push(Row::new(attack, &without, &with));
+    }
+    if is_wanted(MATRIX) {
+        eprintln!("{MATRIX}: about five minutes");
+        report.matrix = matrix::run(&program, &matrix::DOWN_S).await?;
+    }
+    Ok(report)
+}
+
+async fn measure(
+    program: &std::path::Path,
+    attack: &Attack,
+    options: &Options,
+    is_attacked: bool,
+) -> Result<Measured, HostileError> {
+    let (mut stage, tasks) = attack.stage(program, is_attacked).await?;
+    let load = Load {
+        messages: options.seconds * options.rate,
+        interval: Duration::from_secs(1) / options.rate,
+        payload_bytes: options.payload_bytes,
+        patience: Duration::from_secs(10),
+    };
+    let newcomers = (options.seconds / SECONDS_PER_NEWCOMER).max(1);
+    let measured = stage.measure(&load, newcomers).await;
+    drop(tasks);
+    Ok(measured)
+}

@@ -1,0 +1,29 @@
+//! Attacks on a running node, and what its users notice of them.
+//!
+//! A [`Stage`] is a small honest network of real `undertone node` processes over loopback, one of them the
+//! victim. Each module of [`attacks`] is one attack; [`matrix`] ends or cuts off a node in every way and
+//! measures how soon messages flow again. The binary `hostile` runs the long forms and prints one table;
+//! the tests in `tests/hostile` run short forms. How to run both, and what is measured: `docs/hostile.md`.
+//!
+//! Attackers have loopback addresses of their own (127.0.0.0/8), so that bounds by address apply to them.
+//! Every loop is bounded in count and time.
+
+pub mod attacks;
+mod error;
+pub mod matrix;
+pub mod members;
+pub mod node;
+pub mod peer;
+pub mod proxy;
+mod rest;
+pub mod rpc;
+pub mod stage;
+pub mod table;
+mod tasks;
+pub mod traffic;
+mod usage;
+
+pub use error::HostileError;
+pub use stage::{Stage, StageOptions};
+pub use tasks::Tasks;
+pub use usage::Usage;

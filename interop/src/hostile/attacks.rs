@@ -1,0 +1,88 @@
+//! The attacks, one module each, named after their numbers.
+
+use std::path::Path;
+
+use futures::future::BoxFuture;
+
+use super::{HostileError, Stage, StageOptions, Tasks};
+
+pub mod a1_restart;
+pub mod a2_silent_connection;
+pub mod a3_burst;
+pub mod a4_crowd;
+pub mod a5_made_up_roots;
+pub mod b10_other_shard;
+pub mod b11_junk;
+pub mod b6_squatters;
+pub mod b7_sockets;
+pub mod b8_bad_proofs;
+pub mod b9_credit;
+
+/// What an attack costs who runs it, if it needs more than an Internet connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Price {
+    /// One address, or none: it happens by itself.
+    Nothing,
+    /// So many addresses.
+    Addresses(u32),
+}
+
+/// One attack, with all that is needed to run it.
+#[derive(Clone, Copy)]
+pub struct Attack {
+    /// Number and name, as in `--only`.
+    pub name: &'static str,
+    /// What is done, in one line.
+    pub about: &'static str,
+    /// What it costs.
+    pub price: Price,
+    /// The honest network that it is done to.
+    pub options: fn() -> StageOptions,
+    /// Begins it; it goes on until the tasks are dropped.
+    pub start: Step,
+    /// What the honest network does next, with and without the attack.
+    pub then: Step,
+}
+
+/// Something that is done to a stage, and goes on until the tasks are dropped.
+pub type Step = for<'a> fn(&'a mut Stage) -> BoxFuture<'a, Result<Tasks, HostileError>>;
+
+/// A [`Step`] that does nothing.
+fn nothing(_: &mut Stage) -> BoxFuture<'_, Result<Tasks, HostileError>> {
+    Box::pin(std::future::ready(Ok(Tasks::default())))
+}
+
+impl Attack {
+    /// Starts the honest network; with the attack if it is to be.
+    pub async fn stage(
+        &self,
+        program: &Path,
+        is_attacked: bool,
+    ) -> Result<(Stage, Tasks), HostileError> {
+        let mut stage = Stage::start(program, (self.options)()).await?;
+        let mut tasks = Tasks::default();
+        if is_attacked {
+            tasks = (self.start)(&mut stage).await?;
+        }
+        tasks.join((self.then)(&mut stage).await?);
+        Ok((stage, tasks))
+    }
+}
+
+/// All attacks, in the order of their numbers.
+pub const ALL: [Attack; 14] = [
+    a1_restart::ATTACK,
+    a2_silent_connection::ATTACK,
+    a3_burst::ATTACK,
+    a4_crowd::ATTACK,
+    a5_made_up_roots::ATTACK,
+    b6_squatters::ONE_NEIGHBOUR,
+    b6_squatters::TWO_NEIGHBOURS,
+    b6_squatters::THREE_NEIGHBOURS,
+    b7_sockets::SILENT_SOCKETS,
+    b7_sockets::IDLE_IDENTITIES,
+    b8_bad_proofs::ATTACK,
+    b9_credit::ATTACK,
+    b10_other_shard::ATTACK,
+    b11_junk::ATTACK,
+];

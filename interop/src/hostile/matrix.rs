@@ -1,0 +1,151 @@
+//! A node that goes away and comes back, in every way and for several times: how soon messages flow again.
+
+use std::net::Ipv4Addr;
+use std::path::Path;
+use std::time::Duration;
+
+use futures::{StreamExt as _, stream};
+use serde::Serialize;
+
+use super::node::Node;
+use super::stage::Ways;
+use super::traffic::Load;
+use super::{HostileError, Stage, StageOptions};
+
+/// Where the node dials from after a change of address.
+const NEW_ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 0, 4, 1);
+/// Messages flow both ways so soon after the node is back.
+pub const FLOWS_WITHIN: Duration = Duration::from_secs(5);
+/// Down times of the matrix, seconds.
+pub const DOWN_S: [u64; 4] = [0, 2, 15, 70];
+/// Networks that run at a time.
+const AT_A_TIME: usize = 4;
+
+/// In which way a node goes away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Way {
+    /// SIGTERM, then a start.
+    Terminated,
+    /// SIGKILL, then a start.
+    Killed,
+    /// SIGSTOP, then SIGCONT.
+    Suspended,
+    /// It loses its address, dials from another, and its old connection never ends for its peer.
+    AddressChanged,
+    /// It is killed and its old connection never ends for its peer; then a start.
+    PowerLost,
+}
+
+impl Way {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Terminated,
+        Self::Killed,
+        Self::Suspended,
+        Self::AddressChanged,
+        Self::PowerLost,
+    ];
+
+    /// Name in tables.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Terminated => "SIGTERM",
+            Self::Killed => "SIGKILL",
+            Self::Suspended => "suspend",
+            Self::AddressChanged => "address change",
+            Self::PowerLost => "power loss",
+        }
+    }
+}
+
+/// What came of one way and one time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Cell {
+    /// How the node went away.
+    pub way: Way,
+    /// For how long, seconds.
+    pub down_s: u64,
+    /// From when on every message arrived within a second, both ways, seconds after the node was back;
+    /// none if the last one did not.
+    pub flows_after_s: Option<f64>,
+    /// The lowest score that one honest node had of another when all was over.
+    pub lowest_score: Option<f64>,
+}
+
+impl Cell {
+    /// Whether messages flowed in time and nobody was blamed.
+    #[must_use]
+    pub fn is_good(&self) -> bool {
+        let in_time = |after_s: f64| after_s <= FLOWS_WITHIN.as_secs_f64();
+        self.flows_after_s.is_some_and(in_time) && self.lowest_score.is_none_or(|low| low >= 0.0)
+    }
+}
+
+/// Runs the matrix; cells come in the order of ways and times.
+pub async fn run(program: &Path, down_s: &[u64]) -> Result<Vec<Cell>, HostileError> {
+    let cells = Way::ALL
+        .into_iter()
+        .flat_map(|way| down_s.iter().map(move |down_s| (way, *down_s)));
+    let running = cells.map(|(way, down_s)| cell(program, way, down_s));
+    let done: Vec<_> = stream::iter(running).buffered(AT_A_TIME).collect().await;
+    done.into_iter().collect()
+}
+
+/// Runs one cell on a network of its own: a client behind a proxy, the node that it is connected to, and
+/// a third one.
+pub async fn cell(program: &Path, way: Way, down_s: u64) -> Result<Cell, HostileError> {
+    let options = StageOptions {
+        shards: 8,
+        ways: Ways::Both,
+        ..StageOptions::default()
+    };
+    let mut stage = Stage::start(program, options).await?;
+    go_away(&mut stage, way, Duration::from_secs(down_s)).await?;
+    let load = Load {
+        messages: 80,
+        interval: Duration::from_millis(100),
+        payload_bytes: 100,
+        patience: Duration::from_secs(2),
+    };
+    let measured = stage.measure(&load, 0).await;
+    let flows_after_s = match measured.arrived.last_troubled {
+        None => Some(0.0),
+        Some(last) if last + 2 < load.messages => Some((load.interval * (last + 1)).as_secs_f64()),
+        Some(_) => None,
+    };
+    Ok(Cell {
+        way,
+        down_s,
+        flows_after_s,
+        lowest_score: measured.lowest_score,
+    })
+}
+
+/// Takes the client away and brings it back.
+async fn go_away(stage: &mut Stage, way: Way, down: Duration) -> Result<(), HostileError> {
+    let client = stage.reader.as_mut().expect("there is a client");
+    let proxy = stage.proxy.as_ref().expect("the client is behind a proxy");
+    match way {
+        Way::Terminated => client.terminate().await,
+        Way::Killed => client.kill().await,
+        Way::Suspended => client.suspend(),
+        Way::AddressChanged => {
+            proxy.set_closed(true);
+            proxy.set_source(NEW_ADDRESS);
+            proxy.cut();
+        }
+        Way::PowerLost => {
+            proxy.silence();
+            client.kill().await;
+        }
+    }
+    tokio::time::sleep(down).await;
+    match way {
+        Way::Terminated | Way::Killed | Way::PowerLost => Node::launch(client).await?,
+        Way::Suspended => client.resume(),
+        Way::AddressChanged => proxy.set_closed(false),
+    }
+    Ok(())
+}

@@ -1,0 +1,96 @@
+//! As much of an HTTP client as the REST API needs: one request for each connection.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+/// How long an answer may take. A node under attack may be slow; the result says by how much.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Longest answer that is read, bytes.
+const ANSWER_BYTES_MAX: u64 = 4 << 20;
+
+/// Status and body of an answer.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) body: String,
+}
+
+/// Sends a request; a body is JSON.
+pub(super) async fn request(
+    server: SocketAddr,
+    method: &str,
+    path: &str,
+    body: Option<&str>,
+) -> io::Result<Answer> {
+    let exchange = async {
+        let mut stream = TcpStream::connect(server).await?;
+        let body = body.unwrap_or_default();
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nHost: {server}\r\nConnection: close\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).await?;
+        stream.write_all(body.as_bytes()).await?;
+        let mut answer = Vec::new();
+        stream
+            .take(ANSWER_BYTES_MAX)
+            .read_to_end(&mut answer)
+            .await?;
+        parse(&answer).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
+    };
+    timeout(PATIENCE, exchange)
+        .await
+        .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+}
+
+fn parse(answer: &[u8]) -> Option<Answer> {
+    let text = std::str::from_utf8(answer).ok()?;
+    let (head, body) = text.split_once("\r\n\r\n")?;
+    let status = head.split(' ').nth(1)?.parse().ok()?;
+    let is_chunked = head
+        .to_ascii_lowercase()
+        .contains("transfer-encoding: chunked");
+    let body = if is_chunked {
+        unchunked(body)?
+    } else {
+        body.to_owned()
+    };
+    Some(Answer { status, body })
+}
+
+/// The content of a chunked body.
+fn unchunked(mut body: &str) -> Option<String> {
+    let mut content = String::new();
+    loop {
+        let (length, rest) = body.split_once("\r\n")?;
+        let length = usize::from_str_radix(length.trim(), 16).ok()?;
+        if length == 0 {
+            return Some(content);
+        }
+        content.push_str(rest.get(..length)?);
+        body = rest.get(length..)?.strip_prefix("\r\n")?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bodies_are_read_with_and_without_chunks() {
+        let plain = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nOK";
+        let chunked = b"HTTP/1.1 404 Not Found\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nno\r\n1\r\n!\r\n0\r\n\r\n";
+        let answer = parse(plain).unwrap();
+        assert_eq!((answer.status, answer.body.as_str()), (200, "OK"));
+        let answer = parse(chunked).unwrap();
+        assert_eq!((answer.status, answer.body.as_str()), (404, "no!"));
+        assert!(parse(b"HTTP/1.1 200").is_none());
+    }
+}

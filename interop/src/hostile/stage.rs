@@ -1,0 +1,476 @@
+//! A small honest network of real nodes, one of them the victim.
+//!
+//! ```text
+//! honest[0] publishes ─── victim ─── reader
+//! honest[1..] ───────────┘
+//! ```
+//!
+//! Messages go from `honest[0]` to the victim and the reader; the reader has no other neighbour than the
+//! victim, so that what arrives there has passed through it.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::num::NonZeroU16;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use libp2p::{Multiaddr, PeerId};
+use tempfile::TempDir;
+use tokio::time::{MissedTickBehavior, interval};
+use undertone_gossip::Topic;
+use undertone_message::{ContentTopic, shard_of};
+
+use super::members::Members;
+use super::node::{Node, NodeSpec};
+use super::peer::Peer;
+use super::proxy::Proxy;
+use super::traffic::{self, Arrived, Flow, Inbox, Load, PeerLog};
+use super::usage::{Meter, SAMPLE_INTERVAL};
+use super::{HostileError, Usage};
+
+/// Shards of the network `local`.
+const SHARDS: NonZeroU16 = NonZeroU16::new(8).expect("8 is not zero");
+/// Cluster of the network `local`.
+const CLUSTER: u16 = 66;
+/// How long the nodes may take until their meshes are made.
+const READY: Duration = Duration::from_secs(30);
+/// How long a newcomer may take until the victim has told it its topics.
+pub const NEWCOMER_PATIENCE: Duration = Duration::from_secs(10);
+/// Time between two newcomers.
+const NEWCOMER_INTERVAL: Duration = Duration::from_secs(2);
+
+/// Where the victim listens and dials from.
+pub const VICTIM_IP: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
+const READER_IP: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 3);
+
+/// How an honest network is set up.
+#[derive(Clone, Debug)]
+pub struct StageOptions {
+    /// Topics that all nodes join: the first shards of the cluster.
+    pub shards: u16,
+    /// Further topics that only the victim joins.
+    pub victims_shards: u16,
+    /// Whether messages need proofs.
+    pub rln: bool,
+    /// Whether the victim has a registry file of its own, and proofs are made for the newest root.
+    pub own_registry: bool,
+    /// Honest neighbours of the victim but for the reader.
+    pub honest: usize,
+    /// Whether all of them have one address.
+    pub has_one_address: bool,
+    /// How the victim and its honest neighbours come together.
+    pub meeting: Meeting,
+    /// Whether the first honest node, which publishes, is a neighbour of the others only: to its own
+    /// neighbours a node sends its own messages whatever their meshes are.
+    pub is_apart: bool,
+    /// Whether there is a reader, which dials the victim.
+    pub has_reader: bool,
+    /// How late every byte between the victim and its first honest neighbour is, if it dials that one.
+    pub delay: Duration,
+    /// Who publishes.
+    pub ways: Ways,
+}
+
+/// How the victim and its honest neighbours come together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meeting {
+    /// The victim dials them from the start.
+    VictimDials,
+    /// They dial the victim from the start.
+    HonestDial,
+    /// Not before the attack says so.
+    Later,
+}
+
+/// Who publishes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ways {
+    /// The first honest neighbour.
+    One,
+    /// The first honest neighbour and the reader, in turn.
+    Both,
+}
+
+impl Default for StageOptions {
+    fn default() -> Self {
+        Self {
+            shards: 1,
+            victims_shards: 0,
+            rln: false,
+            own_registry: false,
+            honest: 1,
+            has_one_address: false,
+            meeting: Meeting::VictimDials,
+            is_apart: false,
+            has_reader: true,
+            delay: Duration::ZERO,
+            ways: Ways::One,
+        }
+    }
+}
+
+/// What the users of the victim noticed, and what it cost.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// Honest messages.
+    pub arrived: Arrived,
+    /// Newcomers that were let in.
+    pub newcomers_in: u32,
+    /// Newcomers that tried.
+    pub newcomers_tried: u32,
+    /// What the victim's process took.
+    pub usage: Usage,
+    /// The lowest score that an honest node has of another when all is over; none if none is shown.
+    pub lowest_score: Option<f64>,
+}
+
+/// The network. Dropping it kills its processes and removes its files.
+pub struct Stage {
+    /// The node under attack.
+    pub victim: Node,
+    /// Its honest neighbours; the first one publishes.
+    pub honest: Vec<Node>,
+    /// A node that knows only the victim.
+    pub reader: Option<Node>,
+    /// What is between the reader and the victim.
+    pub proxy: Option<Proxy>,
+    /// The members of the rate limit, if there is one.
+    pub members: Option<Members>,
+    /// Peers of other kinds that must get all messages too.
+    pub others: Vec<PeerLog>,
+    options: StageOptions,
+    runs: u64,
+    _delay: Option<Proxy>,
+    entrances: Vec<Proxy>,
+    folder: TempDir,
+}
+
+impl Stage {
+    /// Starts the nodes and waits until their meshes are made.
+    pub async fn start(program: &Path, options: StageOptions) -> Result<Self, HostileError> {
+        let folder = tempfile::tempdir().map_err(HostileError::io("cannot make a folder"))?;
+        let members = members(&options, folder.path())?;
+        let make = |name: String, ip: Ipv4Addr, flags: Vec<String>| NodeSpec {
+            program: PathBuf::from(program),
+            name,
+            folder: folder.path().to_owned(),
+            ip,
+            flags,
+        };
+        let common = common_flags(&options, members.as_ref());
+        let mut honest: Vec<Node> = Vec::new();
+        for index in 0..options.honest {
+            let mut flags = common.clone();
+            flags.extend(static_peers(honest.first().map(Node::addr)));
+            let ip = honest_ip(if options.has_one_address { 0 } else { index });
+            honest.push(Node::start(make(honest_name(index), ip, flags)).await?);
+        }
+        let mut flags = victim_flags(&options, members.as_ref(), folder.path())?;
+        let mut addresses: Vec<_> = honest.iter().map(Node::addr).collect();
+        let mut delay = None;
+        if let (Some(first), false) = (honest.first(), options.delay.is_zero()) {
+            let ip = Ipv4Addr::LOCALHOST;
+            let proxy = Proxy::slow(ip, first.socket(), VICTIM_IP, options.delay).await?;
+            addresses[0] = first.target().addr_at(proxy.addr());
+            delay = Some(proxy);
+        }
+        if options.meeting == Meeting::VictimDials {
+            flags.extend(static_peers(addresses));
+        }
+        let mut entrances = Vec::new();
+        let victim = Node::start(make("victim".to_owned(), VICTIM_IP, flags)).await?;
+        if options.meeting == Meeting::HonestDial {
+            for (index, node) in honest.iter().enumerate() {
+                let ip = honest_ip(if options.has_one_address { 0 } else { index });
+                entrances.push(arrive(node, ip, &victim).await?);
+            }
+        }
+        let (mut reader, mut proxy) = (None, None);
+        if options.has_reader {
+            let between = Proxy::start(Ipv4Addr::LOCALHOST, victim.socket(), READER_IP).await?;
+            let mut flags = common.clone();
+            flags.extend(static_peers([victim.target().addr_at(between.addr())]));
+            proxy = Some(between);
+            reader = Some(Node::start(make("reader".to_owned(), READER_IP, flags)).await?);
+        }
+        let stage = Self {
+            victim,
+            honest,
+            reader,
+            proxy,
+            members,
+            others: Vec::new(),
+            options,
+            runs: 0,
+            _delay: delay,
+            entrances,
+            folder,
+        };
+        stage.wait_ready().await?;
+        Ok(stage)
+    }
+
+    /// The honest neighbours dial the victim; a publisher that is apart does not.
+    pub async fn meet(&mut self) -> Result<(), HostileError> {
+        let apart = usize::from(self.options.is_apart);
+        for (index, node) in self.honest.iter().enumerate().skip(apart) {
+            let entrance = arrive(node, honest_ip(index), &self.victim).await?;
+            self.entrances.push(entrance);
+        }
+        Ok(())
+    }
+
+    async fn wait_ready(&self) -> Result<(), HostileError> {
+        let mut expected: Vec<PeerId> = Vec::new();
+        if self.options.meeting != Meeting::Later {
+            expected.extend(self.honest.iter().map(Node::peer_id));
+        }
+        expected.extend(self.reader.as_ref().map(Node::peer_id));
+        let others: Vec<_> = self.honest.iter().skip(1).map(Node::peer_id).collect();
+        let mut is_ready = self.are_in_meshes(&self.victim, &expected, READY).await;
+        if let Some(first) = self.honest.first() {
+            is_ready &= self.are_in_meshes(first, &others, READY).await;
+        }
+        if is_ready {
+            return Ok(());
+        }
+        Err(HostileError::Late {
+            waiting_for: format!(
+                "mesh of the honest nodes; end of the victim's log:\n{}",
+                self.victim.log_tail()
+            ),
+            deadline_s: READY.as_secs(),
+        })
+    }
+
+    /// Waits until these peers are in all of a node's meshes; whether they came to be.
+    pub async fn are_in_meshes(&self, node: &Node, peers: &[PeerId], patience: Duration) -> bool {
+        let topics = usize::from(self.options.shards);
+        let are_in = |known: &BTreeMap<PeerId, super::node::PeerView>| {
+            let is_in = |peer| known.get(peer).is_some_and(|view| view.meshes == topics);
+            peers.iter().all(is_in)
+        };
+        node.wait_peers(patience, are_in).await
+    }
+
+    /// Folder of all files of the network.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Topics that all nodes have joined.
+    #[must_use]
+    pub fn topics(&self) -> Vec<Topic> {
+        let names = (0..self.options.shards).map(pubsub_topic);
+        names.map(|name| Topic::new(&name)).collect()
+    }
+
+    /// The victim, the honest neighbours and the reader.
+    pub fn nodes(&self) -> impl Iterator<Item = &Node> {
+        let others = self.honest.iter().chain(&self.reader);
+        std::iter::once(&self.victim).chain(others)
+    }
+
+    /// Publishes a load and measures what arrives, how many newcomers are let in, and what it costs.
+    pub async fn measure(&mut self, load: &Load, newcomers: u32) -> Measured {
+        let first = self.honest.first().expect("somebody publishes");
+        let mut publishers = vec![first];
+        if self.options.ways == Ways::Both {
+            publishers.extend(&self.reader);
+        }
+        let flows: Vec<_> = publishers
+            .into_iter()
+            .map(|from| Flow {
+                from,
+                to: self.inboxes(from.peer_id()),
+            })
+            .collect();
+        let measured = self.measure_flows(load, &flows, newcomers, self.runs).await;
+        self.runs += 1;
+        measured
+    }
+
+    /// Who must get a message of one node.
+    fn inboxes(&self, publisher: PeerId) -> Vec<Inbox<'_>> {
+        let nodes = self.nodes().filter(|node| {
+            // A victim with topics of its own delivers from these too, which is not what is counted.
+            node.peer_id() != publisher
+                && (self.options.victims_shards == 0 || node.peer_id() != self.victim.peer_id())
+        });
+        let others = self.others.iter().cloned().map(Inbox::Peer);
+        nodes.map(Inbox::Node).chain(others).collect()
+    }
+
+    async fn measure_flows(
+        &self,
+        load: &Load,
+        flows: &[Flow<'_>],
+        newcomers: u32,
+        run: u64,
+    ) -> Measured {
+        let topic = (pubsub_topic(0), prefix(0));
+        let traffic = traffic::run(load, flows, (&topic.0, &topic.1), run);
+        let newcomers_in = async {
+            let arriving = (0..newcomers).map(|n| async move {
+                tokio::time::sleep(NEWCOMER_INTERVAL * n).await;
+                self.newcomer(n).await
+            });
+            let let_in = futures::future::join_all(arriving).await;
+            let_in.into_iter().filter(|is_in| *is_in).count()
+        };
+        let mut meter = Meter::start(self.victim.pid().unwrap_or(0));
+        let sampling = async {
+            let mut ticks = interval(SAMPLE_INTERVAL);
+            ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+            loop {
+                ticks.tick().await;
+                meter.sample();
+            }
+        };
+        let (arrived, newcomers_in) = tokio::select! {
+            both = async { tokio::join!(traffic, newcomers_in) } => both,
+            () = sampling => unreachable!("sampling goes on until the rest is over"),
+        };
+        let lowest_score = self.lowest_score().await;
+        Measured {
+            arrived,
+            newcomers_in: u32::try_from(newcomers_in).unwrap_or(u32::MAX),
+            newcomers_tried: newcomers,
+            usage: meter.finish(),
+            lowest_score,
+        }
+    }
+
+    /// Whether the victim lets in a newcomer at an address of its own: it tells it its topics.
+    pub async fn newcomer(&self, number: u32) -> bool {
+        let [.., high, low] = number.to_be_bytes();
+        let from = Ipv4Addr::new(127, 9, high, low.max(1));
+        let arriving = async {
+            let Ok(mut peer) = Peer::connect(from, self.victim.target()).await else {
+                return false;
+            };
+            let topics = self.topics();
+            peer.subscribe(&topics).await
+                && peer
+                    .wait_rpc(NEWCOMER_PATIENCE, |rpc| !rpc.subscriptions.is_empty())
+                    .await
+        };
+        tokio::time::timeout(NEWCOMER_PATIENCE, arriving)
+            .await
+            .unwrap_or(false)
+    }
+
+    /// The lowest score that an honest node has of another one to which it is connected.
+    pub async fn lowest_score(&self) -> Option<f64> {
+        let honest: Vec<_> = self.nodes().map(Node::peer_id).collect();
+        let mut lowest: Option<f64> = None;
+        for node in self.nodes() {
+            for (peer, view) in node.peers().await.unwrap_or_default() {
+                if let Some(score) = view.score.filter(|_| honest.contains(&peer)) {
+                    lowest = Some(lowest.map_or(score, |lowest| lowest.min(score)));
+                }
+            }
+        }
+        lowest
+    }
+}
+
+/// Has a node dial the victim from an address of its own: libp2p cannot choose one, a proxy can.
+async fn arrive(node: &Node, from: Ipv4Addr, victim: &Node) -> Result<Proxy, HostileError> {
+    let entrance = Proxy::start(Ipv4Addr::LOCALHOST, victim.socket(), from).await?;
+    node.connect(&victim.target().addr_at(entrance.addr()))
+        .await;
+    Ok(entrance)
+}
+
+/// Address of an honest neighbour.
+#[must_use]
+pub fn honest_ip(index: usize) -> Ipv4Addr {
+    let last = u8::try_from(index + 11).expect("a stage has few honest nodes");
+    Ipv4Addr::new(127, 0, 0, last)
+}
+
+fn honest_name(index: usize) -> String {
+    format!("honest-{index}")
+}
+
+/// The registry and the identities of the honest neighbours, if there is a rate limit.
+fn members(options: &StageOptions, folder: &Path) -> Result<Option<Members>, HostileError> {
+    if !options.rln {
+        return Ok(None);
+    }
+    let mut members = Members::new(folder)?;
+    for index in 0..options.honest {
+        members.add(&folder.join(honest_name(index)))?;
+    }
+    Ok(Some(members))
+}
+
+fn common_flags(options: &StageOptions, members: Option<&Members>) -> Vec<String> {
+    let mut flags = match members {
+        Some(members) => members.flags(),
+        None => vec!["--rln=false".to_owned()],
+    };
+    if options.own_registry {
+        flags.push("--rln-tokens=0".to_owned());
+    }
+    flags.push(shards(options.shards));
+    flags
+}
+
+fn victim_flags(
+    options: &StageOptions,
+    members: Option<&Members>,
+    folder: &Path,
+) -> Result<Vec<String>, HostileError> {
+    let mut flags = match members {
+        Some(members) if options.own_registry => {
+            let registry = victims_registry(folder);
+            members.copy_to(&registry)?;
+            members.flags_with(&registry)
+        }
+        Some(members) => members.flags(),
+        None => vec!["--rln=false".to_owned()],
+    };
+    flags.push(shards(options.shards + options.victims_shards));
+    Ok(flags)
+}
+
+/// The registry file of a victim that has one of its own.
+#[must_use]
+pub fn victims_registry(folder: &Path) -> PathBuf {
+    folder.join("registry-of-victim.sqlite")
+}
+
+/// The flag that joins the first shards.
+fn shards(count: u16) -> String {
+    let shards = (0..count).map(|shard| shard.to_string());
+    format!("--shards={}", shards.collect::<Vec<_>>().join(","))
+}
+
+/// The flag that connects to these addresses, if there are any.
+pub(super) fn static_peers(addresses: impl IntoIterator<Item = Multiaddr>) -> Option<String> {
+    let addresses = addresses.into_iter().map(|address| address.to_string());
+    let addresses = addresses.collect::<Vec<_>>().join(",");
+    (!addresses.is_empty()).then(|| format!("--static-peers={addresses}"))
+}
+
+/// Name of a shard's pubsub topic.
+#[must_use]
+pub fn pubsub_topic(shard: u16) -> String {
+    format!("/waku/2/rs/{CLUSTER}/{shard}")
+}
+
+/// Application and version of content topics that belong to a shard.
+#[must_use]
+pub fn prefix(shard: u16) -> String {
+    let prefixes = (0..1_000).map(|n| format!("/hostile-{n}/1"));
+    let mut fitting = prefixes.filter(|prefix| {
+        let topic = format!("{prefix}/name/proto");
+        ContentTopic::parse(&topic).is_ok_and(|topic| shard_of(&topic, SHARDS) == shard)
+    });
+    fitting
+        .next()
+        .expect("one in eight names belongs to each shard")
+}

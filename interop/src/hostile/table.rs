@@ -1,0 +1,217 @@
+//! What the campaign prints.
+
+use comfy_table::Table;
+use comfy_table::presets::{ASCII_MARKDOWN, UTF8_FULL_CONDENSED};
+use serde::Serialize;
+
+use super::Usage;
+use super::attacks::{Attack, Price};
+use super::matrix::{Cell, DOWN_S, Way};
+use super::stage::Measured;
+
+/// What every row is to reach.
+const P95_MAX_MS: f64 = 250.0;
+const MEMORY_MAX_MIB: f64 = 128.0;
+
+/// The figures of one run.
+#[derive(Clone, Debug, Serialize)]
+pub struct Figures {
+    /// Honest messages times receivers.
+    pub sent: usize,
+    /// How many of them arrived.
+    pub delivered: usize,
+    /// Median of the latencies.
+    pub p50_ms: Option<f64>,
+    /// 95th percentile of the latencies.
+    pub p95_ms: Option<f64>,
+    /// Newcomers that were let in.
+    pub newcomers_in: u32,
+    /// Newcomers that tried.
+    pub newcomers_tried: u32,
+    /// What the victim's process took.
+    #[serde(flatten)]
+    pub usage: Usage,
+    /// The lowest score that an honest node has of another.
+    pub lowest_score: Option<f64>,
+}
+
+impl From<&Measured> for Figures {
+    fn from(measured: &Measured) -> Self {
+        let arrived = &measured.arrived;
+        Self {
+            sent: arrived.sent,
+            delivered: arrived.delivered,
+            p50_ms: arrived.percentile_ms(50),
+            p95_ms: arrived.percentile_ms(95),
+            newcomers_in: measured.newcomers_in,
+            newcomers_tried: measured.newcomers_tried,
+            usage: measured.usage,
+            lowest_score: measured.lowest_score,
+        }
+    }
+}
+
+impl Figures {
+    /// Whether everything arrived in time, everybody was let in, nobody honest was blamed, and memory is
+    /// within its bound.
+    #[must_use]
+    pub fn is_good(&self) -> bool {
+        self.delivered == self.sent
+            && self.p95_ms.is_some_and(|p95_ms| p95_ms < P95_MAX_MS)
+            && self.newcomers_in == self.newcomers_tried
+            && self.usage.memory_mib < MEMORY_MAX_MIB
+            && self.lowest_score.is_none_or(|score| score >= 0.0)
+    }
+
+    fn cells(&self) -> [String; 8] {
+        let ms = |value: Option<f64>| value.map_or("-".to_owned(), |ms| format!("{ms:.1}"));
+        [
+            format!("{} of {}", self.delivered, self.sent),
+            ms(self.p50_ms),
+            ms(self.p95_ms),
+            format!("{} of {}", self.newcomers_in, self.newcomers_tried),
+            format!("{:.0} %", self.usage.cpu_percent),
+            format!("{:.0}", self.usage.memory_mib),
+            self.usage.handles.to_string(),
+            self.lowest_score
+                .map_or("-".to_owned(), |score| format!("{score:.0}")),
+        ]
+    }
+}
+
+/// One attack, beside the same without it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    /// Name of the attack.
+    pub attack: &'static str,
+    /// What is done.
+    pub about: &'static str,
+    /// Addresses that it needs; 1 for none in particular.
+    pub addresses: u32,
+    /// Without the attack.
+    pub without: Figures,
+    /// With it.
+    pub with: Figures,
+}
+
+impl Row {
+    /// A row from its two runs.
+    #[must_use]
+    pub fn new(attack: &Attack, without: &Measured, with: &Measured) -> Self {
+        Self {
+            attack: attack.name,
+            about: attack.about,
+            addresses: match attack.price {
+                Price::Nothing => 1,
+                Price::Addresses(count) => count,
+            },
+            without: without.into(),
+            with: with.into(),
+        }
+    }
+}
+
+/// All that was measured.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Report {
+    /// The attacks.
+    pub rows: Vec<Row>,
+    /// The restart matrix.
+    pub matrix: Vec<Cell>,
+}
+
+impl Report {
+    /// Whether every row and every cell reached what it is to reach.
+    #[must_use]
+    pub fn is_good(&self) -> bool {
+        self.rows.iter().all(|row| row.with.is_good()) && self.matrix.iter().all(Cell::is_good)
+    }
+
+    /// For programs.
+    #[must_use]
+    pub fn json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("numbers, texts and fixed keys only")
+    }
+
+    /// For people, or in Markdown.
+    #[must_use]
+    pub fn text(&self, is_markdown: bool) -> String {
+        let preset = if is_markdown {
+            ASCII_MARKDOWN
+        } else {
+            UTF8_FULL_CONDENSED
+        };
+        let mut parts = Vec::new();
+        if !self.rows.is_empty() {
+            parts.push(self.attacks(preset).to_string());
+        }
+        if !self.matrix.is_empty() {
+            parts.push(self.restarts(preset).to_string());
+        }
+        parts.join("\n\n")
+    }
+
+    fn attacks(&self, preset: &str) -> Table {
+        let mut table = Table::new();
+        table.load_preset(preset).set_header([
+            "attack",
+            "run",
+            "delivered",
+            "p50 ms",
+            "p95 ms",
+            "newcomers in",
+            "CPU",
+            "memory MiB",
+            "handles",
+            "lowest score",
+            "price",
+            "good",
+        ]);
+        for row in &self.rows {
+            let price = match row.addresses {
+                1 => "none".to_owned(),
+                count => format!("{count} addresses"),
+            };
+            let good = |figures: &Figures| if figures.is_good() { "yes" } else { "NO" };
+            for (name, run, figures, price) in [
+                (row.attack, "without", &row.without, String::new()),
+                ("", "with", &row.with, price),
+            ] {
+                let mut cells = vec![name.to_owned(), run.to_owned()];
+                cells.extend(figures.cells());
+                cells.extend([price, good(figures).to_owned()]);
+                table.add_row(cells);
+            }
+        }
+        table
+    }
+
+    fn restarts(&self, preset: &str) -> Table {
+        let mut table = Table::new();
+        let mut header = vec!["messages flow both ways after".to_owned()];
+        header.extend(DOWN_S.map(|down_s| format!("{down_s} s down")));
+        table.load_preset(preset).set_header(header);
+        for way in Way::ALL {
+            let mut cells = vec![way.name().to_owned()];
+            for down_s in DOWN_S {
+                let mut all = self.matrix.iter();
+                let found = all.find(|cell| cell.way == way && cell.down_s == down_s);
+                cells.push(found.map_or("-".to_owned(), shown));
+            }
+            table.add_row(cells);
+        }
+        table
+    }
+}
+
+fn shown(cell: &Cell) -> String {
+    let after = match cell.flows_after_s {
+        Some(after_s) => format!("{after_s:.1} s"),
+        None => "never".to_owned(),
+    };
+    match cell.lowest_score.filter(|score| *score < 0.0) {
+        Some(score) => format!("{after}, score {score:.0}"),
+        None if cell.is_good() => after,
+        None => format!("{after} (NO)"),
+    }
+}

@@ -1,0 +1,108 @@
+use std::fs;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+/// How often a process is looked at.
+pub(super) const SAMPLE_INTERVAL: Duration = Duration::from_millis(250);
+
+/// `USER_HZ`, the unit of `/proc/PID/stat`, which Linux keeps at 100 for programs whatever its own clock.
+const TICKS_PER_S: f64 = 100.0;
+
+/// Processor time, memory and file descriptors of one process, as `/proc` shows them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Usage {
+    /// Processor time in percent of one core.
+    pub cpu_percent: f64,
+    /// Largest resident memory seen, MiB.
+    pub memory_mib: f64,
+    /// Largest number of open file descriptors seen.
+    pub handles: usize,
+}
+
+/// A measurement that has begun.
+#[derive(Debug)]
+pub(super) struct Meter {
+    pid: u32,
+    began: Instant,
+    cpu_before_s: Option<f64>,
+    largest: Usage,
+}
+
+impl Meter {
+    pub(super) fn start(pid: u32) -> Self {
+        let mut meter = Self {
+            pid,
+            began: Instant::now(),
+            cpu_before_s: cpu_s(pid),
+            largest: Usage::default(),
+        };
+        meter.sample();
+        meter
+    }
+
+    /// To be called every [`SAMPLE_INTERVAL`].
+    pub(super) fn sample(&mut self) {
+        let memory_mib = memory_mib(self.pid).unwrap_or(0.0);
+        self.largest.memory_mib = self.largest.memory_mib.max(memory_mib);
+        self.largest.handles = self.largest.handles.max(handles(self.pid));
+    }
+
+    pub(super) fn finish(mut self) -> Usage {
+        self.sample();
+        let elapsed_s = self.began.elapsed().as_secs_f64().max(0.001);
+        // The process may have been replaced meanwhile: then its time so far is all there is.
+        let after_s = cpu_s(self.pid).unwrap_or(0.0);
+        let spent_s = (after_s - self.cpu_before_s.unwrap_or(0.0)).max(0.0);
+        Usage {
+            cpu_percent: 100.0 * spent_s / elapsed_s,
+            ..self.largest
+        }
+    }
+}
+
+/// Processor time of a process so far, seconds.
+fn cpu_s(pid: u32) -> Option<f64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    ticks(&stat).map(|ticks| ticks as f64 / TICKS_PER_S)
+}
+
+/// User and system time in a line of `/proc/PID/stat`. The name before them may hold anything but ends at
+/// the last parenthesis.
+fn ticks(stat: &str) -> Option<u64> {
+    let (_, after_name) = stat.rsplit_once(')')?;
+    let mut fields = after_name.split_whitespace().skip(11);
+    let user: u64 = fields.next()?.parse().ok()?;
+    let system: u64 = fields.next()?.parse().ok()?;
+    Some(user + system)
+}
+
+/// Resident memory of a process, MiB.
+pub(super) fn memory_mib(pid: u32) -> Option<f64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    Some(crate::host::vm_rss(&status)? as f64 / 1024.0)
+}
+
+/// Open file descriptors of a process.
+fn handles(pid: u32) -> usize {
+    fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, Iterator::count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_parentheses_and_spaces_is_no_field() {
+        let line = "42 (a) b (c) S 1 2 3 4 5 6 7 8 9 10 30 12 0 0 20";
+        assert_eq!(ticks(line), Some(42));
+        assert_eq!(ticks("42 (cut short"), None);
+    }
+
+    #[test]
+    fn this_process_has_memory_and_descriptors() {
+        let meter = Meter::start(std::process::id());
+        let usage = meter.finish();
+        assert!(usage.memory_mib > 1.0 && usage.handles > 2, "{usage:?}");
+    }
+}

@@ -1,0 +1,60 @@
+//! What the tests have in common.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use undertone_interop::hostile::attacks::Attack;
+use undertone_interop::hostile::node;
+use undertone_interop::hostile::stage::Measured;
+use undertone_interop::hostile::traffic::Load;
+use undertone_interop::hostile::{Stage, Tasks};
+
+/// A few seconds of honest messages.
+pub(crate) const SHORT: Load = Load {
+    messages: 20,
+    interval: Duration::from_millis(100),
+    payload_bytes: 1_000,
+    patience: Duration::from_secs(10),
+};
+
+/// The program of the nodes.
+pub(crate) fn program() -> PathBuf {
+    let program = node::program(Path::new(env!("CARGO_BIN_EXE_hostile")));
+    assert!(
+        program.exists(),
+        "{} is missing: build it with `cargo build --package undertone`, or run `cargo xtask test --only hostile`",
+        program.display()
+    );
+    program
+}
+
+/// The honest network, with the attack under way.
+pub(crate) async fn attacked(attack: &Attack) -> (Stage, Tasks) {
+    attack.stage(&program(), true).await.unwrap()
+}
+
+/// Runs an attack in short.
+pub(crate) async fn measured(attack: &Attack, newcomers: u32) -> Measured {
+    let (mut stage, tasks) = attacked(attack).await;
+    let measured = stage.measure(&SHORT, newcomers).await;
+    drop(tasks);
+    measured
+}
+
+/// Every message arrived, and no honest node thinks ill of another.
+pub(crate) fn unharmed(measured: &Measured) {
+    let arrived = &measured.arrived;
+    assert!(
+        arrived.is_complete(),
+        "{} of {} messages arrived; lowest score {:?}",
+        arrived.delivered,
+        arrived.sent,
+        measured.lowest_score
+    );
+    let lowest = measured.lowest_score.unwrap_or(0.0);
+    assert!(
+        lowest >= 0.0,
+        "an honest node has a score of {lowest} of another"
+    );
+    assert_eq!(measured.newcomers_in, measured.newcomers_tried, "newcomers");
+}
