@@ -1,4 +1,8 @@
 //! Nodes that flood another with proofs that do not hold, beside an honest member.
+#![expect(
+    clippy::unwrap_used,
+    reason = "helpers of tests, which clippy takes for other code"
+)]
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
