@@ -39,6 +39,7 @@ impl EventLoop {
     /// A dialled connection is there: an address that names no identity has one now.
     pub(crate) fn learn_static_peer(&mut self, peer: PeerId, address: &Multiaddr) {
         if self.static_peers.contains(address) {
+            self.static_identities.insert(address.clone(), peer);
             self.swarm.behaviour_mut().admission.places().keep(peer);
         }
     }
@@ -56,7 +57,12 @@ impl EventLoop {
     fn is_connected_or_dialled(&self, address: &Multiaddr) -> bool {
         let connected = match peer_id_of(address) {
             Some(peer) => self.swarm.is_connected(&peer),
-            None => self.peers.is_connected_at(address),
+            // The peer may have dialled us, or be connected by another address that it is configured with.
+            None => {
+                let led_to = self.static_identities.get(address);
+                led_to.is_some_and(|peer| self.swarm.is_connected(peer))
+                    || self.peers.is_connected_at(address)
+            }
         };
         connected
             || self

@@ -53,6 +53,8 @@ pub(crate) struct EventLoop {
     pub(crate) network: &'static str,
     pub(crate) cluster_id: u16,
     pub(crate) static_peers: Vec<Multiaddr>,
+    /// Whom the addresses of static peers that name no identity led to when they were last dialled.
+    pub(crate) static_identities: BTreeMap<Multiaddr, PeerId>,
     /// Publications under way, by token.
     pub(crate) parts: Parts,
     pub(crate) publishing: BTreeMap<u64, Publishing>,

@@ -1,5 +1,6 @@
 //! From options to a running node.
 
+use std::collections::BTreeMap;
 use std::thread;
 
 use libp2p::identity::Keypair;
@@ -220,6 +221,7 @@ async fn build(
         network: options.network,
         cluster_id: options.relay.cluster_id,
         static_peers: options.static_peers,
+        static_identities: BTreeMap::new(),
         publishing: Default::default(),
         proving_since: Default::default(),
         next_token: 0,

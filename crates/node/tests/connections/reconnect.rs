@@ -77,3 +77,22 @@ async fn a_connection_that_fell_silent_is_given_up_by_both_sides() {
     client.stop().await;
     server.stop().await;
 }
+
+/// A peer that is configured with two addresses, none of which names it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_static_peer_with_two_addresses_keeps_its_session() {
+    let mut server = Node::start(Keypair::generate_secp256k1(), Vec::new()).await;
+    let by_number = server.address().clone();
+    let by_name = by_number
+        .to_string()
+        .replace("ip4/127.0.0.1", "dns4/localhost");
+    let static_peers = vec![by_number, by_name.parse().expect("an address")];
+    let client = Node::start(Keypair::generate_secp256k1(), static_peers).await;
+    server.until_in_mesh().await;
+    // Peers that are missing are dialled every two seconds.
+    server.sessions_ended_in(Duration::from_secs(3)).await;
+    let ended = server.sessions_ended_in(Duration::from_secs(6)).await;
+    assert_eq!(ended, 0, "it is connected, and not dialled again");
+    client.stop().await;
+    server.stop().await;
+}

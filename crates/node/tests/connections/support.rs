@@ -104,6 +104,19 @@ impl Node {
             .await
             .expect("the peer is given up");
     }
+
+    /// Watches for so long and returns how many sessions with peers ended meanwhile.
+    pub(crate) async fn sessions_ended_in(&mut self, time: Duration) -> usize {
+        let mut ended = 0;
+        let watch = async {
+            while let Some(event) = self.events.recv().await {
+                ended += usize::from(matches!(event.event, NodeEvent::PeerDisconnected { .. }));
+            }
+        };
+        // The node outlives the time: it is the time that ends it.
+        let _ = tokio::time::timeout(time, watch).await;
+        ended
+    }
 }
 
 /// Publishes at one node until the other has heard a message; returns after how long.
