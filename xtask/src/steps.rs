@@ -58,7 +58,7 @@ pub(crate) enum Outcome {
 impl Step {
     /// All steps in their order: the quickest first, but contracts before unit, whose tests use the
     /// chain that it installs.
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::Fmt,
         Self::Tidy,
         Self::Clippy,
