@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use undertone_gossip::{MessageId, PeerIx};
 use undertone_message::WakuMessage;
-use undertone_rln::{CheckedProof, Epoch};
+use undertone_rln::{CheckedProof, Epoch, Fr};
 
 use crate::io::ProofTicket;
 use crate::publish::Proving;
@@ -158,6 +158,12 @@ impl Checks {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.waiting.is_empty()
+    }
+
+    /// Whether a proof under way has this nullifier.
+    pub(crate) fn holds(&self, epoch: Epoch, nullifier: Fr) -> bool {
+        let mut proofs = self.waiting.values().map(|check| &check.proof);
+        proofs.any(|proof| (proof.epoch, proof.nullifier) == (epoch, nullifier))
     }
 
     /// The oldest epoch of a proof under way.

@@ -46,6 +46,9 @@ pub struct RlnConfig {
     pub nullifiers: NullifierLimits,
     /// Bounds of what is remembered about who sent which nullifier.
     pub senders: SenderLimits,
+    /// Sends messages of our own under nullifiers that were used before, which makes their member's
+    /// secret public. For attackers of the laboratory.
+    pub sends_reused_ids: bool,
     /// Messages that wait for their proof to be checked; the driver should stop reading at
     /// [`crate::Relay::is_saturated`], so that this is never reached.
     pub checks_max: usize,
@@ -148,6 +151,7 @@ impl RlnConfig {
                 max_nullifiers: 20_000,
                 max_peers_per_nullifier: 64,
             },
+            sends_reused_ids: false,
             checks_max: 256,
             checks_of_peer: PeerChecks::default(),
         }

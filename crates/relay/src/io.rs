@@ -153,6 +153,9 @@ pub enum Output {
         epoch: Epoch,
         /// The hash of the message.
         x: Fr,
+        /// The nullifier of the proof made before was in the log, so somebody else publishes with this
+        /// identity: message ids whose nullifiers [`crate::Relay::knows_nullifier`] are to be skipped.
+        is_taken: bool,
     },
     /// A valid message of a joined topic, from a peer or from ourselves.
     Deliver {
@@ -250,6 +253,22 @@ pub enum PublishError {
     /// No proof could be made.
     #[error("no RLN proof: {0}")]
     Proof(ProofFailure),
+    /// The timestamp is one that every receiver would refuse.
+    #[error(
+        "timestamp {timestamp_ns} is {} s {} our clock ({unix_now_ns}), receivers accept at most {} s; \
+         leave the timestamp out to have the present time filled in",
+        seconds(i128::from(*timestamp_ns) - i128::from(*unix_now_ns)),
+        if i128::from(*timestamp_ns) > i128::from(*unix_now_ns) { "ahead of" } else { "behind" },
+        seconds(i128::from(*max_clock_gap_ns))
+    )]
+    Timestamp {
+        /// Unix nanoseconds.
+        timestamp_ns: i64,
+        /// Our clock, Unix nanoseconds.
+        unix_now_ns: u64,
+        /// The network's bound on the distance of the two.
+        max_clock_gap_ns: u64,
+    },
     /// Over the network's limit, proof included.
     #[error("Message size exceeded maximum of {max} bytes")]
     TooLarge {
@@ -291,6 +310,15 @@ pub enum ProofFailure {
         /// The epoch.
         epoch: Epoch,
     },
+    /// Another node published with this identity in the epoch, and both used one message id.
+    #[error(
+        "two nodes published with this identity under one message id in epoch {epoch}, which made its \
+         secret public; run one node for each identity, and register a new one"
+    )]
+    IdentityExposed {
+        /// The epoch.
+        epoch: Epoch,
+    },
     /// This node is no member.
     #[error("this node has no membership; register one with `undertone rln register`")]
     NoMembership,
@@ -321,4 +349,9 @@ pub enum SubscribeError {
         /// Our cluster.
         cluster_id: u16,
     },
+}
+
+/// A distance in seconds, for people.
+fn seconds(ns: i128) -> f64 {
+    ns.unsigned_abs() as f64 / 1e9
 }

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use undertone_gossip::{self as gossip, ApiMisuse, MessageId, Topic};
 use undertone_message::message::MAX_META_BYTES;
 use undertone_message::{PubsubTopic, WakuMessage};
-use undertone_rln::{CheckedProof, Epoch, RateLimitProof, Seen, fr_from_le};
+use undertone_rln::{CheckedProof, Epoch, Fr, RateLimitProof, Seen, fr_from_le};
 
 use crate::checks::Purpose;
 use crate::io::{Output, ProofFailure, PublishError, Published};
@@ -53,18 +53,13 @@ impl Relay {
             self.refuse(token, error);
             return Ok(());
         }
-        let Some(rln) = &self.config.rln else {
+        if self.config.rln.is_none() {
             self.proving.insert(token, Proving { topic, message });
-            return self.send_own(token);
-        };
+            return self.send_own(token, None);
+        }
         if self.needs_proof(&message) {
-            let timestamp_ns = message.timestamp_ns();
-            let x = self.signals.hash_of(&message);
-            // The epoch of the timestamp, which is what receivers compare it with.
-            let time_ns = u64::try_from(timestamp_ns).unwrap_or(0);
-            let epoch = Epoch::at(time_ns, rln.policy.epoch_size_s);
             self.proving.insert(token, Proving { topic, message });
-            self.output(Output::Prove { token, epoch, x });
+            self.ask_for_proof(token, false);
         } else {
             let checked = self.check_proof(&message);
             match checked.and_then(|proof| unused(&self.look_up(&proof)).map(|()| proof)) {
@@ -76,6 +71,23 @@ impl Relay {
             }
         }
         Ok(())
+    }
+
+    /// Has the proof of a message made that waits for it.
+    fn ask_for_proof(&mut self, token: u64, is_taken: bool) {
+        let (Some(rln), Some(proving)) = (&self.config.rln, self.proving.get(&token)) else {
+            return;
+        };
+        let x = self.signals.hash_of(&proving.message);
+        // The epoch of the timestamp, which is what receivers compare it with.
+        let time_ns = u64::try_from(proving.message.timestamp_ns()).unwrap_or(0);
+        let epoch = Epoch::at(time_ns, rln.policy.epoch_size_s);
+        self.output(Output::Prove {
+            token,
+            epoch,
+            x,
+            is_taken,
+        });
     }
 
     fn needs_proof(&self, message: &WakuMessage) -> bool {
@@ -93,6 +105,7 @@ impl Relay {
         if len > max {
             return Err(PublishError::MetaTooLong { len, max });
         }
+        self.timely(message)?;
         let proof = if self.needs_proof(message) {
             PROOF_FIELD_BYTES
         } else {
@@ -131,6 +144,25 @@ impl Relay {
         }
     }
 
+    /// Whether a message that gets a proof here has a timestamp that receivers accept. A message id
+    /// would be spent on any other for nothing, in an epoch that is not the present one. The timestamp
+    /// of a message that came with its proof is checked with that.
+    fn timely(&self, message: &WakuMessage) -> Result<(), PublishError> {
+        let (Some(rln), true) = (&self.config.rln, self.needs_proof(message)) else {
+            return Ok(());
+        };
+        let (timestamp_ns, unix_now_ns) = (message.timestamp_ns(), self.unix_now_ns());
+        let max_clock_gap_ns = rln.policy.max_clock_gap_ns;
+        match u64::try_from(timestamp_ns) {
+            Ok(time_ns) if time_ns.abs_diff(unix_now_ns) <= max_clock_gap_ns => Ok(()),
+            _ => Err(PublishError::Timestamp {
+                timestamp_ns,
+                unix_now_ns,
+                max_clock_gap_ns,
+            }),
+        }
+    }
+
     fn joined(&self, topic: &PubsubTopic) -> Result<Topic, PublishError> {
         let name = Topic::new(&topic.to_string());
         let unjoined = self.config.publish_unjoined && self.is_in_network(topic);
@@ -149,14 +181,17 @@ impl Relay {
         token: u64,
         result: Result<RateLimitProof, ProofFailure>,
     ) -> Result<(), ApiMisuse> {
-        let Some(proving) = self.proving.get_mut(&token) else {
+        if !self.proving.contains_key(&token) {
             return Ok(());
-        };
+        }
         match result {
             Ok(proof) => {
-                proving.message.rate_limit_proof = Some(proof.encode().into());
-                self.log_own(&proof);
-                self.send_own(token)
+                if self.claim(&proof) {
+                    return self.send_own(token, Some(&proof));
+                }
+                // A second message under this nullifier would make our secret public.
+                self.ask_for_proof(token, true);
+                Ok(())
             }
             Err(failure) => {
                 self.fail(token, PublishError::Proof(failure));
@@ -167,15 +202,32 @@ impl Relay {
 
     /// Enters the nullifier of a proof made for us, as every receiver will: our message in another
     /// encoding is then a duplicate, and another one under its nullifier is not passed on to
-    /// neighbours who would blame us for it.
-    fn log_own(&mut self, proof: &RateLimitProof) {
+    /// neighbours who would blame us for it. `false` if somebody else has used the nullifier: only who
+    /// has our identity can.
+    fn claim(&mut self, proof: &RateLimitProof) -> bool {
         let numbers = [&proof.nullifier, &proof.share_x, &proof.share_y].map(fr_from_le);
-        if let (Ok(epoch), [Ok(nullifier), Ok(x), Ok(y)]) =
-            (Epoch::from_bytes(&proof.epoch), numbers)
-        {
-            // What was known of it was looked at before, where it matters.
-            let _ = self.nullifiers.insert(epoch, nullifier, x, y);
+        let (Ok(epoch), [Ok(nullifier), Ok(x), Ok(y)]) = (Epoch::from_bytes(&proof.epoch), numbers)
+        else {
+            return true;
+        };
+        let reuses = self
+            .config
+            .rln
+            .as_ref()
+            .is_some_and(|rln| rln.sends_reused_ids);
+        if self.checks.holds(epoch, nullifier) && !reuses {
+            return false;
         }
+        match self.nullifiers.insert(epoch, nullifier, x, y) {
+            Seen::New => true,
+            Seen::Duplicate | Seen::Spam { .. } => reuses,
+        }
+    }
+
+    /// Whether a message under this nullifier came, or was sent. Of one that is being checked too: for
+    /// a nullifier of our own that nobody has seen yet, that is one made with our secret.
+    pub fn knows_nullifier(&self, epoch: Epoch, nullifier: Fr) -> bool {
+        self.nullifiers.contains(epoch, nullifier) || self.checks.holds(epoch, nullifier)
     }
 
     /// The proof that a message of ours came with was checked. Every neighbour will check it too,
@@ -195,7 +247,7 @@ impl Relay {
         match self.log(proof, valid).and_then(|seen| unused(&seen)) {
             Ok(()) => {
                 self.proving.insert(token, proving);
-                self.send_own(token)
+                self.send_own(token, None)
             }
             Err(reason) => {
                 self.refuse(token, PublishError::InvalidProof(reason));
@@ -214,14 +266,19 @@ impl Relay {
         self.output(Output::Published { token, outcome });
     }
 
-    fn send_own(&mut self, token: u64) -> Result<(), ApiMisuse> {
-        let Some(proving) = self.proving.get(&token) else {
+    /// Gives a message to the router, with the proof that was made for it.
+    fn send_own(&mut self, token: u64, proof: Option<&RateLimitProof>) -> Result<(), ApiMisuse> {
+        let Some(proving) = self.proving.get_mut(&token) else {
             return Ok(());
         };
+        if let Some(proof) = proof {
+            proving.message.rate_limit_proof = Some(proof.encode().into());
+        }
+        let (topic, data) = (proving.topic.clone(), proving.message.encode());
         // Once more: it may have been left while the proof was made.
-        match self.joined(&proving.topic) {
+        match self.joined(&topic) {
             Ok(topic) => {
-                let data = Bytes::from(proving.message.encode());
+                let data = Bytes::from(data);
                 self.gossip(gossip::Input::Publish { topic, data, token })
             }
             Err(error) => {

@@ -4,19 +4,21 @@
 //! [`MessageIdCounter::next`] only after the disk holds a mark above it. A crash skips ids; it
 //! never repeats one.
 
-use std::cmp::Ordering;
 use std::fs::{File, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::durable;
-use crate::epoch::Epoch;
+use crate::epoch::{Epoch, WallClock};
 use crate::prover::MAX_LIMIT;
 
+mod closed;
 mod record;
 
+use closed::ClosedEpochs;
 pub use record::Damage;
-use record::Record;
+use record::{Decoded, Record};
 
 /// Ids reserved with one write, at most. See [`block_of`].
 const MAX_BLOCK: u32 = 8;
@@ -61,13 +63,28 @@ pub enum CounterError {
         /// The limit asked for.
         limit: u32,
     },
-    /// The clock went back into an epoch that was left.
-    #[error("epoch {asked} is over: ids were given out in epoch {latest}; set the clock right")]
-    EpochReopened {
+    /// The epoch is one that no message of this moment is in.
+    #[error(
+        "epoch {asked} is ahead of the clock, which allows epochs up to {newest}; publish with the \
+         present time, and set the clock right if it is behind"
+    )]
+    AheadOfClock {
         /// The epoch asked for.
         asked: Epoch,
-        /// The latest epoch that ids were given out in.
-        latest: Epoch,
+        /// The newest epoch that the clock allows.
+        newest: Epoch,
+    },
+    /// Ids of the epoch may have been given out before: it was left, or the clock was ahead.
+    #[error(
+        "epoch {asked} is closed: its message ids may have been given out before the clock went \
+         back, or by an older version; message ids are given out again from epoch {opens} on; \
+         check that the clock is right"
+    )]
+    EpochClosed {
+        /// The epoch asked for.
+        asked: Epoch,
+        /// The next epoch that is open.
+        opens: Epoch,
     },
     /// All ids of the epoch are used up or were skipped by a crash.
     #[error("the limit of {limit} messages in epoch {epoch} is used up; wait for the next epoch")]
@@ -88,6 +105,9 @@ pub struct MessageIdCounter {
     durable: Record,
     /// The next id of epoch `durable.epoch`, at most `durable.reserved`.
     next_id: u32,
+    /// When the first version of this program wrote the file, Unix nanoseconds; `None` once it was
+    /// written by this one.
+    first_version_wrote_ns: Option<u64>,
     _lock: File,
 }
 
@@ -125,13 +145,16 @@ impl MessageIdCounter {
             return Err(CounterError::LimitOutOfRange { limit });
         }
         let (mut lock, was_in_use) = lock(&path)?;
-        let durable = match read(&path)? {
-            Some(record) => record,
+        let (durable, first_version_wrote_ns) = match read(&path)? {
+            Some((decoded, written)) => (
+                decoded.record,
+                decoded.is_first_version.then(|| unix_ns(written)),
+            ),
             None if was_in_use => return Err(CounterError::Missing(path)),
             None => {
-                let fresh = Record::FRESH;
-                write(&path, fresh)?;
-                fresh
+                let fresh = Record::fresh();
+                write(&path, &fresh)?;
+                (fresh, None)
             }
         };
         if !was_in_use {
@@ -146,6 +169,7 @@ impl MessageIdCounter {
             limit,
             next_id: durable.reserved,
             durable,
+            first_version_wrote_ns,
             _lock: lock,
         })
     }
@@ -153,31 +177,19 @@ impl MessageIdCounter {
     /// An id that was never given out in `epoch` and never will be again.
     ///
     /// # Errors
-    /// [`CounterError::EpochReopened`], [`CounterError::Exhausted`], and [`CounterError::Io`] when
-    /// the mark could not be written.
-    pub fn next(&mut self, epoch: Epoch) -> Result<u32, CounterError> {
-        if epoch < self.durable.epoch {
-            return Err(CounterError::EpochReopened {
-                asked: epoch,
-                latest: self.durable.epoch,
-            });
-        }
-        let id = if epoch == self.durable.epoch {
-            self.next_id
-        } else {
-            0
-        };
-        if id >= self.limit {
-            return Err(CounterError::Exhausted {
-                epoch,
-                limit: self.limit,
-            });
-        }
+    /// [`CounterError::AheadOfClock`], [`CounterError::EpochClosed`], [`CounterError::Exhausted`],
+    /// and [`CounterError::Io`] when the mark could not be written.
+    pub fn next(&mut self, epoch: Epoch, clock: &WallClock) -> Result<u32, CounterError> {
+        self.settle(clock)?;
+        let id = self.ready(epoch, clock)?;
         if epoch > self.durable.epoch || id >= self.durable.reserved {
-            let reserved = id.saturating_add(block_of(self.limit)).min(self.limit);
-            let record = Record { epoch, reserved };
-            write(&self.path, record)?;
-            self.durable = record;
+            let mut record = self.durable.clone();
+            if epoch > record.epoch && record.reserved > 0 {
+                record.closed.close(record.epoch, record.epoch);
+            }
+            record.epoch = epoch;
+            record.reserved = id.saturating_add(block_of(self.limit)).min(self.limit);
+            self.replace(record)?;
         }
         self.next_id = id + 1;
         Ok(id)
@@ -187,20 +199,93 @@ impl MessageIdCounter {
     ///
     /// # Errors
     /// As [`MessageIdCounter::next`].
-    pub fn reserve(&mut self, epoch: Epoch) -> Result<Reserved, CounterError> {
-        let message_id = self.next(epoch)?;
+    pub fn reserve(&mut self, epoch: Epoch, clock: &WallClock) -> Result<Reserved, CounterError> {
+        let message_id = self.next(epoch, clock)?;
         Ok(Reserved { epoch, message_id })
     }
 
-    /// The id that [`MessageIdCounter::reserve`] would give out in `epoch`; `None` when the epoch
-    /// is over or used up. Reserves nothing.
-    pub fn upcoming(&self, epoch: Epoch) -> Option<u32> {
-        let id = match epoch.cmp(&self.durable.epoch) {
-            Ordering::Less => return None,
-            Ordering::Equal => self.next_id,
-            Ordering::Greater => 0,
+    /// The id that [`MessageIdCounter::reserve`] would give out in `epoch`. Reserves nothing.
+    ///
+    /// # Errors
+    /// As [`MessageIdCounter::next`], but for [`CounterError::Io`].
+    pub fn ready(&self, epoch: Epoch, clock: &WallClock) -> Result<u32, CounterError> {
+        let newest = clock.newest_epoch();
+        if epoch > newest {
+            return Err(CounterError::AheadOfClock {
+                asked: epoch,
+                newest,
+            });
+        }
+        let settled = self.settled(clock);
+        let (record, next_id) = match &settled {
+            Some(record) => (record, 0),
+            None => (&self.durable, self.next_id),
         };
-        (id < self.limit).then_some(id)
+        if epoch < record.epoch || record.closed.contains(epoch) {
+            let opens = record.closed.open_from(epoch.max(record.epoch));
+            return Err(CounterError::EpochClosed {
+                asked: epoch,
+                opens,
+            });
+        }
+        let id = if epoch == record.epoch { next_id } else { 0 };
+        if id >= self.limit {
+            return Err(CounterError::Exhausted {
+                epoch,
+                limit: self.limit,
+            });
+        }
+        Ok(id)
+    }
+
+    /// As [`MessageIdCounter::ready`], where the reason does not matter.
+    pub fn upcoming(&self, epoch: Epoch, clock: &WallClock) -> Option<u32> {
+        self.ready(epoch, clock).ok()
+    }
+
+    /// What the disk is to hold when the clock is behind the epoch that ids were given out in last:
+    /// that epoch is closed, and so is, of a file that does not tell the epochs before, all up to now.
+    /// `None` where the clock is not behind, or where the file leaves no epoch that is surely unused.
+    fn settled(&self, clock: &WallClock) -> Option<Record> {
+        let newest = clock.newest_epoch();
+        if self.durable.epoch <= newest {
+            return None;
+        }
+        let mut record = self.durable.clone();
+        if let Some(wrote_ns) = self.first_version_wrote_ns {
+            // Written in this clock's future: it is the clock that is wrong, and every epoch up to the
+            // file's may have been used. Written in its past: a timestamp ahead of the clock did it.
+            if clock.unix_now_ns < wrote_ns {
+                return None;
+            }
+            record.closed = ClosedEpochs::default();
+            record.closed.close(Epoch(0), newest);
+        }
+        if record.reserved > 0 {
+            record.closed.close(record.epoch, record.epoch);
+        }
+        record.epoch = record.closed.last_until(newest).unwrap_or(Epoch(0));
+        record.reserved = 0;
+        Some(record)
+    }
+
+    /// Goes back to the clock's time, on disk, if it is behind.
+    fn settle(&mut self, clock: &WallClock) -> Result<(), CounterError> {
+        match self.settled(clock) {
+            Some(record) => {
+                self.replace(record)?;
+                self.next_id = 0;
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn replace(&mut self, record: Record) -> Result<(), CounterError> {
+        write(&self.path, &record)?;
+        self.durable = record;
+        self.first_version_wrote_ns = None;
+        Ok(())
     }
 
     /// The limit that ids stay below.
@@ -235,26 +320,35 @@ fn lock(path: &Path) -> Result<(File, bool), CounterError> {
     Ok((file, was_in_use))
 }
 
-fn read(path: &Path) -> Result<Option<Record>, CounterError> {
+/// The file's content and the time at which it was written.
+fn read(path: &Path) -> Result<Option<(Decoded, SystemTime)>, CounterError> {
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(source) => return Err(io_error(path)(source)),
     };
+    let written = file.metadata().and_then(|data| data.modified());
+    let written = written.map_err(io_error(path))?;
     let mut bytes = Vec::with_capacity(record::BYTES + 1);
     let max_bytes = record::BYTES as u64 + 1;
     file.take(max_bytes)
         .read_to_end(&mut bytes)
         .map_err(io_error(path))?;
-    let record = Record::decode(&bytes).map_err(|what| CounterError::Corrupt {
+    let decoded = Record::decode(&bytes).map_err(|what| CounterError::Corrupt {
         path: path.to_owned(),
         what,
     })?;
-    Ok(Some(record))
+    Ok(Some((decoded, written)))
 }
 
-fn write(path: &Path, record: Record) -> Result<(), CounterError> {
+fn write(path: &Path, record: &Record) -> Result<(), CounterError> {
     durable::replace(path, &record.encode()).map_err(io_error(path))
+}
+
+/// 0 for a time before 1970.
+fn unix_ns(time: SystemTime) -> u64 {
+    let since_1970 = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since_1970.as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn io_error(path: &Path) -> impl Fn(io::Error) -> CounterError {

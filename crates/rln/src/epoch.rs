@@ -8,6 +8,41 @@ const NS_PER_S: u64 = 1_000_000_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Epoch(pub u64);
 
+/// The wall clock at one moment, with what a network says about epochs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WallClock {
+    /// Unix time, nanoseconds.
+    pub unix_now_ns: u64,
+    /// Length of an epoch in seconds; 0 is read as 1.
+    pub epoch_size_s: u64,
+    /// How far a message's timestamp may be ahead of the clock.
+    pub max_clock_gap_ns: u64,
+}
+
+impl WallClock {
+    /// A clock that stands still in `epoch`, for those who say themselves which epoch it is: tests,
+    /// benchmarks, the laboratory.
+    pub fn stopped_in(epoch: Epoch) -> Self {
+        Self {
+            unix_now_ns: epoch.0.saturating_mul(NS_PER_S),
+            epoch_size_s: 1,
+            max_clock_gap_ns: 0,
+        }
+    }
+
+    /// The present epoch.
+    pub fn epoch(&self) -> Epoch {
+        Epoch::at(self.unix_now_ns, self.epoch_size_s)
+    }
+
+    /// The newest epoch that a message of this moment may be in: the next one shortly before it
+    /// begins, the present one otherwise.
+    pub fn newest_epoch(&self) -> Epoch {
+        let newest_ns = self.unix_now_ns.saturating_add(self.max_clock_gap_ns);
+        Epoch::at(newest_ns, self.epoch_size_s)
+    }
+}
+
 /// The epoch field of a proof has a bit set above its first eight bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not an epoch: byte {at} of 32 is {value:#04x}, only the first 8 may be set")]

@@ -8,6 +8,8 @@ use rand_core::{CryptoRng, RngCore, SeedableRng};
 use sha3::{Digest, Keccak256};
 use zeroize::Zeroize;
 
+use crate::epoch::Epoch;
+use crate::external::{Generation, RlnIdentifier, external_nullifier};
 use crate::field::Fr;
 use crate::poseidon::poseidon;
 
@@ -70,6 +72,20 @@ impl Identity {
     /// What a proof is made with. Secret; publishing too often reveals it.
     pub fn secret(&self) -> &Fr {
         &self.secret
+    }
+
+    /// The nullifiers of this identity's proofs in an epoch, by message id.
+    pub fn nullifiers(
+        &self,
+        generation: Generation,
+        epoch: Epoch,
+        identifier: &RlnIdentifier,
+    ) -> impl Fn(u32) -> Fr {
+        let external = external_nullifier(generation, epoch, identifier);
+        move |message_id| {
+            let slope = poseidon(&[self.secret, external, Fr::from(message_id)]);
+            poseidon(&[slope])
+        }
     }
 
     /// What is registered. Public.

@@ -45,7 +45,7 @@ mod transform;
 pub use batch::{BatchPolicy, Batcher, Job, VerifyCosts};
 pub use check::{CheckedProof, Policy, Rejection};
 pub use counter::{CounterError, MessageIdCounter, Reserved};
-pub use epoch::{Epoch, MalformedEpoch};
+pub use epoch::{Epoch, MalformedEpoch, WallClock};
 pub use external::{ExternalNullifiers, Generation, RlnIdentifier, external_nullifier};
 pub use field::{Fr, NonCanonical, fr_from_le, fr_to_le, hash_to_field};
 pub use identity::{Identity, IdentityFile, IdentityFileError, rate_commitment};

@@ -131,6 +131,12 @@ impl NullifierLog {
         known.map_or(Seen::New, |known| known.compare(Share { x, y }))
     }
 
+    /// Whether a message under this nullifier was entered.
+    pub fn contains(&self, epoch: Epoch, nullifier: Fr) -> bool {
+        let log = self.epochs.get(&epoch);
+        log.is_some_and(|log| log.get(&key(&nullifier)).is_some())
+    }
+
     /// Checks and, when the nullifier is new, enters it, in one step: of two proofs that were being
     /// verified at the same time only the first is `New`.
     ///

@@ -12,7 +12,7 @@ use std::time::UNIX_EPOCH;
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
-use undertone_rln::{CounterError, Epoch, MessageIdCounter};
+use undertone_rln::{CounterError, Epoch, MessageIdCounter, WallClock};
 
 /// Set for the child only: the counter file.
 const PATH: &str = "UNDERTONE_COUNTER_PATH";
@@ -30,9 +30,9 @@ fn child_counts_until_killed() {
     let mut out = std::io::stdout().lock();
     let mut epoch = Epoch(1);
     loop {
-        match counter.next(epoch) {
+        match counter.next(epoch, &WallClock::stopped_in(epoch)) {
             Ok(id) => writeln!(out, "id {} {id} end", epoch.0).unwrap(),
-            Err(CounterError::Exhausted { .. } | CounterError::EpochReopened { .. }) => {
+            Err(CounterError::Exhausted { .. } | CounterError::EpochClosed { .. }) => {
                 epoch.0 += 1;
             }
             Err(error) => panic!("{error}"),

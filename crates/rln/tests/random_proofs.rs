@@ -102,7 +102,11 @@ fn one(both: &Both, rng: &mut ChaCha20Rng) {
     let folder = tempfile::tempdir().unwrap();
     let mut counter = MessageIdCounter::open(folder.path().join("ids"), limit).unwrap();
     let reserved = (0..=message_id)
-        .map(|_| counter.reserve(epoch).unwrap())
+        .map(|_| {
+            counter
+                .reserve(epoch, &WallClock::stopped_in(epoch))
+                .unwrap()
+        })
         .last()
         .unwrap();
     let token = member.prepare(&slot, rng).unwrap().arm(reserved).unwrap();

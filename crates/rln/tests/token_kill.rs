@@ -57,11 +57,15 @@ fn child_signs_until_killed() {
             generation: Generation::Hashed,
             epoch: EPOCH,
             identifier: &RlnIdentifier::WAKU,
-            message_id: counter.upcoming(EPOCH).unwrap(),
+            message_id: counter
+                .upcoming(EPOCH, &WallClock::stopped_in(EPOCH))
+                .unwrap(),
         };
         let prepared = member.prepare(&slot, &mut os_rng().unwrap()).unwrap();
         say("prepared", "");
-        let reserved = counter.reserve(EPOCH).unwrap();
+        let reserved = counter
+            .reserve(EPOCH, &WallClock::stopped_in(EPOCH))
+            .unwrap();
         say("reserved", &reserved.message_id().to_string());
         let token = prepared.arm(reserved).unwrap();
         say("armed", "");

@@ -256,6 +256,10 @@ fn host(scenario: &Scenario) -> link::Config {
     }
 }
 
+fn is_spam(fault: &Fault) -> bool {
+    matches!(fault.kind, FaultKind::Spam { .. })
+}
+
 fn relay(scenario: &Scenario, cluster_id: u16) -> RelayConfig {
     let setup = &scenario.relay;
     let mut gossip = setup.gossip.clone();
@@ -285,6 +289,7 @@ fn relay(scenario: &Scenario, cluster_id: u16) -> RelayConfig {
                 max_nullifiers: 20_000,
                 max_peers_per_nullifier: 64,
             },
+            sends_reused_ids: scenario.faults.iter().any(is_spam),
             checks_max: 4096,
             checks_of_peer: PeerChecks::unbounded(),
         }),

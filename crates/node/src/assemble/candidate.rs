@@ -4,19 +4,17 @@ use std::sync::{Arc, Mutex};
 
 use undertone_membership::{Member, MemberIndex, Registry, RegistryError, View};
 use undertone_rln::{
-    CounterError, Generation, Identity, IdentityFile, Key, MessageIdCounter, Prover,
-    TableFileOutcome,
+    CounterError, Identity, IdentityFile, Key, MessageIdCounter, Policy, Prover, TableFileOutcome,
 };
 
 use super::{AssembleError, MakeProofs, NS_PER_MS};
 use crate::config::RlnConfig;
-use crate::driver::{MemberProofs, PooledProofs, ProofSource, Standing, StartError};
+use crate::driver::{MemberClock, MemberProofs, PooledProofs, ProofSource, Standing, StartError};
 
 /// A node that may be a member, become one while it runs, or cease to be one.
 pub(super) struct Candidate {
     config: RlnConfig,
-    generation: Generation,
-    epoch_size_s: u64,
+    policy: Policy,
     key: Arc<Key>,
     registry: Arc<dyn Registry>,
     view: Arc<Mutex<dyn View>>,
@@ -50,8 +48,7 @@ impl Candidate {
     ) -> Self {
         Self {
             config: config.clone(),
-            generation: relay.policy.generation,
-            epoch_size_s: relay.policy.epoch_size_s,
+            policy: relay.policy,
             key: Arc::clone(key),
             registry: Arc::clone(registry),
             view: Arc::clone(view),
@@ -88,22 +85,22 @@ impl Candidate {
         let own_limit = u32::try_from(config.message_limit)
             .unwrap_or(u32::MAX)
             .min(member.limit);
+        let ahead_ns = config.clock_ahead_ms.saturating_mul(NS_PER_MS);
         let proofs = MemberProofs {
             // One for all places: an id used at two of them in one epoch would give the secret away.
             counter: MessageIdCounter::open(&config.counter_file, own_limit)?,
             identity: identity.clone(),
             index: member.index,
             limit: member.limit,
-            generation: self.generation,
+            generation: self.policy.generation,
+            clock: MemberClock::new(&self.policy, ahead_ns),
             prover: Arc::new(prover(config, &self.key)),
             view: Arc::clone(&self.view),
         };
-        let ahead_ns = config.clock_ahead_ms.saturating_mul(NS_PER_MS);
         let source: Box<dyn ProofSource> = match &mut self.make_proofs {
             Some(make) => make(proofs).map_err(StartError::Thread)?,
             None => {
-                let (tokens, epoch_s) = (config.tokens, self.epoch_size_s);
-                let pooled = PooledProofs::start_ahead(proofs, tokens, epoch_s, ahead_ns);
+                let pooled = PooledProofs::start(proofs, config.tokens);
                 Box::new(pooled.map_err(StartError::Thread)?)
             }
         };

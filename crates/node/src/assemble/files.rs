@@ -1,35 +1,90 @@
-//! The node's secret key on disk.
+//! The node's secret key and the REST API's token on disk.
+//!
+//! The key's file is a protobuf-encoded libp2p key, followed by one more protobuf field that other programs skip:
+//! field 100 with the peer id that the key gives. A flipped bit makes another valid key as a rule, and so
+//! another node; the two together are what was written, or the file is refused.
 
 use std::fs::{self, OpenOptions};
-use std::io::{ErrorKind, Write};
+use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use libp2p::PeerId;
 use libp2p::identity::Keypair;
 
-use super::AssembleError;
+use super::{AssembleError, NodeKeyDefect};
 
-/// Longest key file that is read, bytes; a protobuf-encoded key has fewer than 100.
+/// Longest key file that is read, bytes; a protobuf-encoded key and its peer id have fewer than 200.
 const KEY_BYTES_MAX: u64 = 4096;
 
-/// The key in the file; a new one, written there, when there is no file yet.
+/// Tag of the field with the peer id: field 100, length-delimited.
+const PEER_ID_TAG: [u8; 2] = [0xa2, 0x06];
+
+/// The key in the file; a new one, written there, when there is no file yet. A file without a peer id, as
+/// older versions and other programs write it, gets one.
 pub(super) fn node_key(path: &Path) -> Result<Keypair, AssembleError> {
-    let fail = |reason: String| AssembleError::NodeKey {
+    let fail = |defect: NodeKeyDefect| AssembleError::NodeKey {
         path: path.to_owned(),
-        reason,
+        defect,
     };
+    let unreadable = |error| fail(NodeKeyDefect::Unreadable(error));
+    let unwritable = |error| fail(NodeKeyDefect::Unwritable(error));
     match fs::metadata(path) {
-        Ok(metadata) if metadata.len() > KEY_BYTES_MAX => Err(fail("too long for a key".into())),
+        Ok(metadata) if metadata.len() > KEY_BYTES_MAX => Err(fail(NodeKeyDefect::Damaged)),
         Ok(_) => {
-            let bytes = fs::read(path).map_err(|error| fail(error.to_string()))?;
-            Keypair::from_protobuf_encoding(&bytes)
-                .map_err(|error| fail(format!("no protobuf-encoded libp2p key ({error})")))
+            let bytes = fs::read(path).map_err(unreadable)?;
+            let (keypair, content) = read(&bytes).map_err(fail)?;
+            if bytes != content
+                && let Err(error) = replace(path, &content)
+            {
+                // It worked without until now.
+                let path = path.display();
+                tracing::warn!(%path, %error, "cannot add the peer id to the node key, by which damage is found");
+            }
+            Ok(keypair)
         }
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            create(path).map_err(|error| fail(error.to_string()))
+            let keypair = Keypair::generate_secp256k1();
+            let content = encode(&keypair).ok_or_else(|| fail(NodeKeyDefect::Damaged))?;
+            if let Some(folder) = path.parent() {
+                fs::create_dir_all(folder).map_err(unwritable)?;
+            }
+            replace(path, &content).map_err(unwritable)?;
+            Ok(keypair)
         }
-        Err(error) => Err(fail(error.to_string())),
+        Err(error) => Err(unreadable(error)),
     }
+}
+
+/// The key, and the content that its file is to have.
+fn read(bytes: &[u8]) -> Result<(Keypair, Vec<u8>), NodeKeyDefect> {
+    let damaged = |_| NodeKeyDefect::Damaged;
+    let keypair = Keypair::from_protobuf_encoding(bytes).map_err(damaged)?;
+    let key = keypair.to_protobuf_encoding().map_err(damaged)?;
+    let content = encode(&keypair).ok_or(NodeKeyDefect::Damaged)?;
+    if bytes == key || bytes == content {
+        return Ok((keypair, content));
+    }
+    let field = bytes.strip_prefix(key.as_slice());
+    let field = field.and_then(|field| field.strip_prefix(&PEER_ID_TAG));
+    let expected = field.and_then(|field| PeerId::from_bytes(field.get(1..)?).ok());
+    match expected {
+        Some(expected) => Err(NodeKeyDefect::OtherPeer {
+            expected,
+            found: keypair.public().to_peer_id(),
+        }),
+        None => Err(NodeKeyDefect::Damaged),
+    }
+}
+
+/// What a file holds; `None` for a key that cannot be written.
+fn encode(keypair: &Keypair) -> Option<Vec<u8>> {
+    let mut bytes = keypair.to_protobuf_encoding().ok()?;
+    let peer_id = keypair.public().to_peer_id().to_bytes();
+    bytes.extend(PEER_ID_TAG);
+    bytes.push(u8::try_from(peer_id.len()).ok().filter(|len| *len < 0x80)?);
+    bytes.extend(peer_id);
+    Some(bytes)
 }
 
 /// Longest file with a token that is read, bytes.
@@ -63,30 +118,38 @@ fn create_token(path: &Path) -> std::io::Result<String> {
     let mut random = [0; TOKEN_RANDOM_BYTES];
     getrandom::fill(&mut random).map_err(std::io::Error::from)?;
     let token = hex::encode(random);
-    write_secret(path, token.as_bytes())?;
-    Ok(token)
-}
-
-/// Makes a key and writes it so that only its owner can read it.
-fn create(path: &Path) -> std::io::Result<Keypair> {
-    let keypair = Keypair::generate_secp256k1();
-    let bytes = keypair
-        .to_protobuf_encoding()
-        .map_err(std::io::Error::other)?;
-    write_secret(path, &bytes)?;
-    Ok(keypair)
-}
-
-/// Writes a new file that only its owner can read.
-fn write_secret(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
-    let mut file = OpenOptions::new()
+    replace(path, token.as_bytes())?;
+    Ok(token)
+}
+
+/// Replaces the file as a whole, readable by its owner only: a full disk leaves the old one, or none.
+fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(".tmp");
+    let temporary = Path::new(&temporary);
+    match fs::remove_file(temporary) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut options = OpenOptions::new();
+    let mut file = options
         .write(true)
         .create_new(true)
         .mode(0o600)
-        .open(path)?;
-    file.write_all(bytes)?;
-    file.sync_all()
+        .open(temporary)?;
+    let written = file
+        .write_all(content)
+        .and_then(|()| file.sync_all())
+        .and_then(|()| fs::rename(temporary, path));
+    if written.is_err() {
+        // What is left of it is of no use.
+        let _ = fs::remove_file(temporary);
+    }
+    written
 }
+
+#[cfg(test)]
+mod tests;

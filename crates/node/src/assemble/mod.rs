@@ -4,6 +4,7 @@ mod candidate;
 mod files;
 mod gossip;
 mod membership;
+mod space;
 
 #[cfg(test)]
 mod tests;
@@ -12,8 +13,8 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use libp2p::Multiaddr;
 use libp2p::multiaddr::Protocol;
+use libp2p::{Multiaddr, PeerId};
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -51,12 +52,23 @@ pub enum AssembleError {
     #[error(transparent)]
     Key(#[from] KeyError),
     /// The node's secret key.
-    #[error("node key {path}: {reason}; move the file away to get a new identity")]
+    #[error("node key {path}: {defect}")]
     NodeKey {
         /// The file.
         path: PathBuf,
         /// What is wrong.
-        reason: String,
+        defect: NodeKeyDefect,
+    },
+    /// The disk is full.
+    #[error(
+        "{path}: no space left on the device ({error}); free some, or choose another folder with \
+         --data-dir"
+    )]
+    NoSpace {
+        /// The file, or the folder where there was to be one.
+        path: PathBuf,
+        /// What failed for that reason.
+        error: Box<AssembleError>,
     },
     /// The REST API's token.
     #[error("REST token {path}: {reason}; set rest-token, or move the file away to get a new one")]
@@ -109,6 +121,34 @@ pub enum AssembleError {
     /// The node itself.
     #[error(transparent)]
     Start(#[from] StartError),
+}
+
+/// What is wrong with the file of the node's secret key.
+#[derive(Debug, Error)]
+pub enum NodeKeyDefect {
+    /// The key and the peer id beside it do not belong together.
+    #[error(
+        "damaged: it was the key of peer {expected}, and what is there now is that of peer {found}; \
+         restore it from a backup, or move the file away to start as a new peer"
+    )]
+    OtherPeer {
+        /// The peer id in the file.
+        expected: PeerId,
+        /// The peer id of the key in the file.
+        found: PeerId,
+    },
+    /// It does not hold a key and nothing else.
+    #[error(
+        "damaged: not a protobuf-encoded libp2p key with its peer id; restore it from a backup, or move \
+         the file away to start as a new peer"
+    )]
+    Damaged,
+    /// The operating system does not let us read it.
+    #[error("cannot be read: {0}; check its owner and permissions")]
+    Unreadable(std::io::Error),
+    /// The operating system does not let us write it.
+    #[error("cannot be written: {0}; check that the folder exists, is writable and has space")]
+    Unwritable(std::io::Error),
 }
 
 /// A node with everything its configuration asks for.
@@ -176,6 +216,14 @@ pub async fn assemble(config: &NodeConfig) -> Result<Assembled, AssembleError> {
 /// # Errors
 /// As [`assemble`].
 pub async fn assemble_with(
+    config: &NodeConfig,
+    make_proofs: Option<MakeProofs>,
+) -> Result<Assembled, AssembleError> {
+    let assembled = assemble_all(config, make_proofs).await;
+    assembled.map_err(|error| space::explain(error, config))
+}
+
+async fn assemble_all(
     config: &NodeConfig,
     make_proofs: Option<MakeProofs>,
 ) -> Result<Assembled, AssembleError> {

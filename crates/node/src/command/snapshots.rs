@@ -20,6 +20,10 @@ pub struct GossipSnapshot {
 pub struct RlnSnapshot {
     /// Whether the node has a membership.
     pub may_publish: bool,
+    /// Why it cannot publish now though it has one, as far as is known.
+    pub refusal: Option<String>,
+    /// Message ids that another node with this identity used first.
+    pub ids_taken_total: u64,
     /// The tokens prepared ahead; `None` without a membership, or when its proofs know no tokens.
     pub tokens: Option<TokenSnapshot>,
     /// The threads that check proofs.

@@ -111,6 +111,8 @@ impl EventLoop {
         message: WakuMessage,
         reply: oneshot::Sender<Result<Published, PublishFailure>>,
     ) {
+        // The relay compares the timestamp with its clock, which may have been set since.
+        self.set_clock();
         let token = self.next_token;
         let message = self.stamped(message);
         let publishing = Publishing {

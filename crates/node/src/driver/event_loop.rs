@@ -246,10 +246,18 @@ impl EventLoop {
                     self.gate.set_closed(peer, is_paused);
                 }
             }
-            Output::Prove { token, epoch, x } => {
+            Output::Prove {
+                token,
+                epoch,
+                x,
+                is_taken,
+            } => {
                 self.proving_since.insert(token, Instant::now());
-                let asked = match &self.rln {
-                    Some(rln) => rln.prove(token, epoch, x),
+                let asked = match &mut self.rln {
+                    Some(rln) => {
+                        rln.count_taken(u32::from(is_taken));
+                        rln.prove(token, epoch, x, is_taken)
+                    }
                     None => Err(ProofFailure::NoMembership),
                 };
                 if let Err(failure) = asked {
@@ -359,6 +367,16 @@ impl EventLoop {
                 secret,
             } => {
                 self.totals.spammers += 1;
+                if let Some(rln) = &mut self.rln
+                    && rln.is_own_secret(epoch, &secret)
+                {
+                    tracing::error!(
+                        %epoch,
+                        "two nodes published with this node's identity under one message id: its secret \
+                         is public now; nothing more is published in this epoch; stop one of the nodes \
+                         and register a new identity"
+                    );
+                }
                 if let Some(from) = self.peers.identity(from) {
                     tracing::warn!(%from, %epoch, "a member exceeded its limit; secret recovered");
                     self.event(NodeEvent::SpammerExposed { from, secret });
@@ -386,6 +404,25 @@ impl EventLoop {
                     token,
                     result: *result,
                 });
+            }
+            RlnEvent::IsTaken {
+                epoch,
+                nullifier,
+                reply,
+            } => {
+                // The thread that asked may have ended.
+                let _ = reply.send(self.relay.knows_nullifier(epoch, nullifier));
+            }
+            RlnEvent::Skipped { epoch, ids } => {
+                if let Some(rln) = &mut self.rln {
+                    rln.count_taken(ids);
+                }
+                tracing::warn!(
+                    %epoch,
+                    ids = ids.saturating_add(1),
+                    "another node publishes with this node's identity, or did so before a backup was \
+                     restored: message ids that it used are skipped; run one node for each identity"
+                );
             }
             RlnEvent::Membership { roots, now } => {
                 if let Some(rln) = &mut self.rln {

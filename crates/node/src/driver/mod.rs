@@ -14,6 +14,7 @@ mod events;
 mod health;
 mod ids;
 mod listen;
+mod member;
 mod membership;
 mod metadata;
 mod metrics;
@@ -31,6 +32,7 @@ mod verify;
 
 pub use crate::swarm::ConnectionLimits;
 pub use events::{NodeEvent, TimedEvent};
-pub use rln::{Joining, MemberProofs, ProofSource, RlnOptions, Standing};
+pub use member::{MemberClock, MemberProofs};
+pub use rln::{Joining, ProofSource, RlnOptions, Standing};
 pub use start::{NodeOptions, RunningNode, StartError, start, start_within};
 pub use tokens::{PoolMonitor, PooledProofs};

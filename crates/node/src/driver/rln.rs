@@ -7,11 +7,10 @@ use std::{fmt, io, thread};
 
 use libp2p::PeerId;
 use tokio::sync::mpsc;
-use undertone_membership::{MemberIndex, Registry, View};
+use undertone_membership::{Registry, View};
 use undertone_relay::{ProofFailure, ProofTicket};
 use undertone_rln::{
-    BatchPolicy, CounterError, Epoch, Fr, Generation, Identity, MessageIdCounter, ProofRequest,
-    ProofStatement, Prover, RateLimitProof, RlnIdentifier, RootWindow, Verifier,
+    BatchPolicy, Epoch, Fr, ProofStatement, RateLimitProof, RecoveredSecret, RootWindow, Verifier,
 };
 
 use super::membership::{Follower, lock, snapshot};
@@ -26,6 +25,30 @@ pub trait ProofSource: Send {
     /// # Errors
     /// [`ProofFailure`] is told to the publisher.
     fn prove(&mut self, epoch: Epoch, x: Fr) -> Result<RateLimitProof, ProofFailure>;
+
+    /// Uses up the message ids of `epoch`, from the next one on, whose nullifiers are taken: another node
+    /// has used them. Tells how many.
+    ///
+    /// # Errors
+    /// [`ProofFailure`] is told to the publisher, for one if no id is left.
+    fn skip_taken(
+        &mut self,
+        epoch: Epoch,
+        is_taken: &mut dyn FnMut(Fr) -> bool,
+    ) -> Result<u32, ProofFailure> {
+        let _ = (epoch, is_taken);
+        Ok(0)
+    }
+
+    /// Whose proofs these are, if that is to be watched: a secret that two messages reveal is compared.
+    fn commitment(&self) -> Option<Fr> {
+        None
+    }
+
+    /// Whether it repeats message ids on purpose: an attacker of the laboratory.
+    fn reuses_ids(&self) -> bool {
+        false
+    }
 
     /// The pool of tokens behind it, if there is one.
     fn tokens(&self) -> Option<PoolMonitor> {
@@ -69,50 +92,6 @@ pub struct RlnOptions {
     pub snapshot_file: Option<PathBuf>,
 }
 
-/// The honest [`ProofSource`]: a registered member with a counter on disk.
-pub struct MemberProofs {
-    /// The member.
-    pub identity: Identity,
-    /// Its place in the tree.
-    pub index: MemberIndex,
-    /// Its limit as registered, messages per epoch.
-    pub limit: u32,
-    /// The network's generation of the external nullifier.
-    pub generation: Generation,
-    /// Message ids, on disk before they are used.
-    pub counter: MessageIdCounter,
-    /// The prover.
-    pub prover: Arc<Prover>,
-    /// The membership.
-    pub view: Arc<Mutex<dyn View>>,
-}
-
-impl ProofSource for MemberProofs {
-    fn prove(&mut self, epoch: Epoch, x: Fr) -> Result<RateLimitProof, ProofFailure> {
-        let path = lock(&self.view).path(self.index);
-        let path = path.ok_or(ProofFailure::Synchronizing)?;
-        let message_id = self.counter.next(epoch).map_err(|error| match error {
-            CounterError::Exhausted { .. } => ProofFailure::Exhausted {
-                limit: self.limit,
-                epoch,
-            },
-            error => ProofFailure::Prover(Arc::new(error)),
-        })?;
-        self.prover
-            .prove(&ProofRequest {
-                identity: &self.identity,
-                limit: self.limit,
-                path: &path,
-                generation: self.generation,
-                epoch,
-                identifier: &RlnIdentifier::WAKU,
-                message_id,
-                x,
-            })
-            .map_err(|error| ProofFailure::Prover(Arc::new(error)))
-    }
-}
-
 /// What the threads tell the event loop.
 #[derive(Debug)]
 pub(crate) enum RlnEvent {
@@ -123,6 +102,17 @@ pub(crate) enum RlnEvent {
     Proved {
         token: u64,
         result: Box<Result<RateLimitProof, ProofFailure>>,
+    },
+    /// Whether a message under this nullifier is known; a thread waits for the answer.
+    IsTaken {
+        epoch: Epoch,
+        nullifier: Fr,
+        reply: std_mpsc::Sender<bool>,
+    },
+    /// So many ids of the epoch were skipped because another node had used them.
+    Skipped {
+        epoch: Epoch,
+        ids: u32,
     },
     Membership {
         roots: RootWindow,
@@ -138,12 +128,15 @@ pub(crate) struct ProveJob {
     token: u64,
     epoch: Epoch,
     x: Fr,
+    /// An id was taken: it is to be looked which others are.
+    skips_taken: bool,
 }
 
 /// The thread that makes proofs. It stops when this is dropped, and what waits for it fails.
 pub(crate) struct Publisher {
     jobs: std_mpsc::Sender<ProveJob>,
     tokens: Option<PoolMonitor>,
+    commitment: Option<Fr>,
     ended: Arc<AtomicBool>,
 }
 
@@ -152,7 +145,7 @@ impl Publisher {
         source: Box<dyn ProofSource>,
         events: mpsc::UnboundedSender<RlnEvent>,
     ) -> io::Result<Self> {
-        let tokens = source.tokens();
+        let (tokens, commitment) = (source.tokens(), source.commitment());
         let (jobs, received) = std_mpsc::channel();
         let ended = Arc::new(AtomicBool::new(false));
         let has_ended = Arc::clone(&ended);
@@ -162,6 +155,7 @@ impl Publisher {
         Ok(Self {
             jobs,
             tokens,
+            commitment,
             ended,
         })
     }
@@ -183,6 +177,7 @@ impl fmt::Debug for Publisher {
 pub(crate) struct RlnService {
     verify: VerifierPool,
     publisher: Option<Publisher>,
+    own: OwnIdentity,
     membership: MembershipSnapshot,
     registry: Arc<dyn Registry>,
     /// Dropped: tells the membership thread to stop.
@@ -216,6 +211,7 @@ impl RlnService {
         Ok(Self {
             verify,
             publisher,
+            own: OwnIdentity::default(),
             membership,
             registry,
             stop,
@@ -239,9 +235,41 @@ impl RlnService {
         self.registry.hurry();
     }
 
-    /// Why the membership may not be the newest.
+    /// Why the membership may not be the newest, or its secret is known to others.
     pub(crate) fn trouble(&self) -> Option<String> {
-        self.registry.trouble()
+        let exposed = self.exposed().map(|failure| failure.to_string());
+        exposed.or_else(|| self.registry.trouble())
+    }
+
+    /// Why the node cannot publish now, though it has a membership.
+    fn refusal(&self) -> Option<String> {
+        let tokens = self.publisher.as_ref()?.tokens.as_ref();
+        let exposed = self.exposed().map(|failure| failure.to_string());
+        exposed.or_else(|| tokens.and_then(PoolMonitor::refusal))
+    }
+
+    /// What ends publishing for the present epoch.
+    fn exposed(&self) -> Option<ProofFailure> {
+        let epoch = self.own.exposed?;
+        let tokens = self.publisher.as_ref()?.tokens.as_ref();
+        let is_present = tokens.is_none_or(|tokens| tokens.epoch() <= epoch);
+        is_present.then_some(ProofFailure::IdentityExposed { epoch })
+    }
+
+    /// Two messages have revealed a secret; says whether it is that of this node's member, which then
+    /// publishes no more in the epoch.
+    pub(crate) fn is_own_secret(&mut self, epoch: Epoch, secret: &RecoveredSecret) -> bool {
+        let own = self.publisher.as_ref().and_then(|p| p.commitment);
+        let is_own = own.is_some_and(|own| own == secret.commitment());
+        if is_own {
+            self.own.exposed = self.own.exposed.max(Some(epoch));
+        }
+        is_own
+    }
+
+    /// So many message ids were used by another node.
+    pub(crate) fn count_taken(&mut self, ids: u32) {
+        self.own.ids_taken += u64::from(ids);
     }
 
     /// From now on the node can publish.
@@ -263,6 +291,8 @@ impl RlnService {
         let tokens = self.publisher.as_ref().and_then(|p| p.tokens.as_ref());
         RlnSnapshot {
             may_publish: self.publisher.is_some(),
+            refusal: self.refusal(),
+            ids_taken_total: self.own.ids_taken,
             tokens: tokens.map(PoolMonitor::snapshot),
             verifier: self.verify.snapshot(),
             membership: self.membership,
@@ -293,18 +323,66 @@ impl RlnService {
         self.verify.remove(ticket);
     }
 
-    /// Asks for a proof.
+    /// Asks for a proof; with `skips_taken` for one with an id that no other node has used.
     ///
     /// # Errors
-    /// At once when this node is no member.
-    pub(crate) fn prove(&self, token: u64, epoch: Epoch, x: Fr) -> Result<(), ProofFailure> {
+    /// At once when this node is no member, or another node has exposed its secret in the epoch.
+    pub(crate) fn prove(
+        &self,
+        token: u64,
+        epoch: Epoch,
+        x: Fr,
+        skips_taken: bool,
+    ) -> Result<(), ProofFailure> {
         let publisher = self.publisher.as_ref();
         let publisher = publisher.ok_or(ProofFailure::NoMembership)?;
+        if self.own.exposed == Some(epoch) {
+            return Err(ProofFailure::IdentityExposed { epoch });
+        }
+        let job = ProveJob {
+            token,
+            epoch,
+            x,
+            skips_taken,
+        };
         publisher
             .jobs
-            .send(ProveJob { token, epoch, x })
+            .send(job)
             .map_err(|_| ProofFailure::NoMembership)
     }
+}
+
+/// What is known of the member's identity being used elsewhere.
+#[derive(Debug, Default)]
+struct OwnIdentity {
+    /// The last epoch in which two messages under one message id made its secret public.
+    exposed: Option<Epoch>,
+    /// Message ids that another node used first, since the start.
+    ids_taken: u64,
+}
+
+fn prove(
+    job: &ProveJob,
+    source: &mut dyn ProofSource,
+    events: &mpsc::UnboundedSender<RlnEvent>,
+) -> Result<RateLimitProof, ProofFailure> {
+    let epoch = job.epoch;
+    if job.skips_taken {
+        let mut is_taken = |nullifier| {
+            let (reply, answer) = std_mpsc::channel();
+            let asked = events.send(RlnEvent::IsTaken {
+                epoch,
+                nullifier,
+                reply,
+            });
+            // A loop that has ended sends no message either.
+            asked.is_ok() && answer.recv().unwrap_or(false)
+        };
+        let ids = source.skip_taken(epoch, &mut is_taken)?;
+        // As above.
+        let _ = events.send(RlnEvent::Skipped { epoch, ids });
+    }
+    source.prove(epoch, job.x)
 }
 
 fn prove_loop(
@@ -313,9 +391,10 @@ fn prove_loop(
     events: &mpsc::UnboundedSender<RlnEvent>,
     has_ended: &AtomicBool,
 ) {
-    while let Ok(ProveJob { token, epoch, x }) = jobs.recv() {
+    while let Ok(job) = jobs.recv() {
+        let token = job.token;
         let result = Box::new(match has_ended.load(Ordering::Relaxed) {
-            false => source.prove(epoch, x),
+            false => prove(&job, &mut *source, events),
             true => Err(ProofFailure::NoMembership),
         });
         if events.send(RlnEvent::Proved { token, result }).is_err() {

@@ -178,8 +178,14 @@ async fn build(
     let mut seed = [0; 32];
     getrandom::fill(&mut seed).map_err(std::io::Error::from)?;
     let ids = KnownIds::default();
-    let relay = Relay::new(options.relay.clone(), seed, Time::ZERO)?
-        .with_message_ids(Box::new(ids.clone()));
+    let mut relay = options.relay.clone();
+    if let (Some(relay), Some(rln)) = (&mut relay.rln, &options.rln) {
+        relay.sends_reused_ids = rln
+            .proofs
+            .as_ref()
+            .is_some_and(|proofs| proofs.reuses_ids());
+    }
+    let relay = Relay::new(relay, seed, Time::ZERO)?.with_message_ids(Box::new(ids.clone()));
     let pubsub = PubsubConfig {
         protocols: protocols(&options.protocols)?,
         frame_bytes_max: options.relay.gossip.limits.frame_bytes_max,

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use undertone_membership::{MemberIndex, View};
 use undertone_relay::ProofFailure;
@@ -14,8 +14,9 @@ use undertone_rln::{
     Work,
 };
 
+use super::member::{MemberClock, MemberProofs, no_id, skip_taken};
 use super::priority;
-use super::rln::{MemberProofs, ProofSource};
+use super::rln::ProofSource;
 use crate::command::TokenSnapshot;
 
 /// The thread looks around at least this often: for new roots, a new epoch, its end.
@@ -36,11 +37,12 @@ struct Shared {
     index: MemberIndex,
     limit: u32,
     generation: Generation,
-    epoch_size_s: u64,
-    clock_ahead_ns: i64,
+    clock: MemberClock,
     prover: Arc<Prover>,
     view: Arc<Mutex<dyn View>>,
     counter: Mutex<MessageIdCounter>,
+    /// Why the last id could not be written to disk.
+    trouble: Mutex<Option<String>>,
     pool: Mutex<State>,
     /// A token was taken or put in, or the thread is to end.
     changed: Condvar,
@@ -63,34 +65,21 @@ pub struct PoolMonitor {
 }
 
 impl PooledProofs {
-    /// Starts the thread. `epoch_size_s` is the network's.
+    /// Starts the thread.
     ///
     /// # Errors
     /// When the operating system gives no thread.
-    pub fn start(member: MemberProofs, config: PoolConfig, epoch_size_s: u64) -> io::Result<Self> {
-        Self::start_ahead(member, config, epoch_size_s, 0)
-    }
-
-    /// The same where the clock is so far ahead of the system's, nanoseconds; negative: behind.
-    ///
-    /// # Errors
-    /// When the operating system gives no thread.
-    pub fn start_ahead(
-        member: MemberProofs,
-        config: PoolConfig,
-        epoch_size_s: u64,
-        clock_ahead_ns: i64,
-    ) -> io::Result<Self> {
+    pub fn start(member: MemberProofs, config: PoolConfig) -> io::Result<Self> {
         let shared = Arc::new(Shared {
             identity: member.identity,
             index: member.index,
             limit: member.limit,
             generation: member.generation,
-            epoch_size_s: epoch_size_s.max(1),
-            clock_ahead_ns,
+            clock: member.clock,
             prover: member.prover,
             view: member.view,
             counter: Mutex::new(member.counter),
+            trouble: Mutex::new(None),
             pool: Mutex::new(State {
                 tokens: Pool::new(config),
                 sending: false,
@@ -128,6 +117,21 @@ impl PoolMonitor {
             state: lock(&self.shared.pool).tokens.snapshot(),
         }
     }
+
+    /// The present epoch, by the member's clock.
+    pub(super) fn epoch(&self) -> Epoch {
+        self.shared.clock.now().epoch()
+    }
+
+    /// Why a message of this moment would get no proof, as far as the counter knows. `None` also while
+    /// an id is being written to disk: nobody waits for that here.
+    pub(super) fn refusal(&self) -> Option<String> {
+        let clock = self.shared.clock.now();
+        let counter = self.shared.counter.try_lock().ok()?;
+        let refused = counter.ready(clock.epoch(), &clock).err();
+        let trouble = lock(&self.shared.trouble).clone();
+        refused.map(|error| error.to_string()).or(trouble)
+    }
 }
 
 impl ProofSource for PooledProofs {
@@ -154,6 +158,25 @@ impl ProofSource for PooledProofs {
             .map_err(|error| ProofFailure::Prover(Arc::new(error)))
     }
 
+    fn skip_taken(
+        &mut self,
+        epoch: Epoch,
+        is_taken: &mut dyn FnMut(Fr) -> bool,
+    ) -> Result<u32, ProofFailure> {
+        let shared = &*self.shared;
+        let nullifier_of =
+            shared
+                .identity
+                .nullifiers(shared.generation, epoch, &RlnIdentifier::WAKU);
+        let clock = shared.clock.now();
+        let mut counter = lock(&shared.counter);
+        skip_taken(&mut counter, &clock, epoch, nullifier_of, is_taken).map_err(no_id)
+    }
+
+    fn commitment(&self) -> Option<Fr> {
+        Some(self.shared.identity.commitment())
+    }
+
     fn tokens(&self) -> Option<PoolMonitor> {
         Some(self.monitor())
     }
@@ -170,7 +193,11 @@ impl Shared {
     /// An id with its token, or alone if there is none.
     fn reserve(&self, epoch: Epoch) -> Result<Result<Token, Reserved>, ProofFailure> {
         lock(&self.pool).sending = true;
-        let reserved = lock(&self.counter).reserve(epoch);
+        let reserved = lock(&self.counter).reserve(epoch, &self.clock.now());
+        *lock(&self.trouble) = match &reserved {
+            Err(error @ CounterError::Io { .. }) => Some(error.to_string()),
+            _ => None,
+        };
         let root_version = lock(&self.view).revision();
         let mut state = lock(&self.pool);
         state.sending = false;
@@ -178,13 +205,7 @@ impl Shared {
         let taken = reserved.map(|reserved| state.tokens.take(reserved, root_version));
         drop(state);
         self.changed.notify_all();
-        taken.map_err(|error| match error {
-            CounterError::Exhausted { .. } => ProofFailure::Exhausted {
-                limit: self.limit,
-                epoch,
-            },
-            error => ProofFailure::Prover(Arc::new(error)),
-        })
+        taken.map_err(no_id)
     }
 
     fn prepare_ahead(&self) {
@@ -276,23 +297,20 @@ impl Shared {
         Ok(())
     }
 
-    /// 0 for a clock set before 1970.
     fn unix_now_ns(&self) -> u64 {
-        let since = UNIX_EPOCH.elapsed().unwrap_or_default();
-        let now_ns = u64::try_from(since.as_nanos()).unwrap_or(u64::MAX);
-        now_ns.saturating_add_signed(self.clock_ahead_ns)
+        self.clock.now().unix_now_ns
     }
 
     fn surroundings(&self) -> Surroundings {
-        let now_ns = self.unix_now_ns();
-        let epoch = Epoch::at(now_ns, self.epoch_size_s);
+        let clock = self.clock.now();
+        let epoch = clock.epoch();
         let (upcoming, limit) = {
             let counter = lock(&self.counter);
-            (counter.upcoming(epoch), counter.limit())
+            (counter.upcoming(epoch, &clock), counter.limit())
         };
-        let epoch_ns = self.epoch_size_s.saturating_mul(1_000_000_000);
+        let epoch_ns = clock.epoch_size_s.saturating_mul(1_000_000_000);
         Surroundings {
-            now_ns,
+            now_ns: clock.unix_now_ns,
             epoch,
             next_epoch_at_ns: epoch.0.saturating_add(1).saturating_mul(epoch_ns),
             upcoming,

@@ -26,6 +26,8 @@ async fn state(State(app): State<App>) -> Result<Json<RlnBody>, ApiError> {
 #[serde(rename_all = "camelCase")]
 struct RlnBody {
     may_publish: bool,
+    refusal: Option<String>,
+    ids_taken_total: u64,
     tokens: Option<TokensBody>,
     verifier: VerifierBody,
     chain: Option<ChainBody>,
@@ -88,7 +90,9 @@ const NS_PER_MS: u64 = 1_000_000;
 impl From<RlnSnapshot> for RlnBody {
     fn from(snapshot: RlnSnapshot) -> Self {
         Self {
-            may_publish: snapshot.may_publish,
+            may_publish: snapshot.may_publish && snapshot.refusal.is_none(),
+            refusal: snapshot.refusal,
+            ids_taken_total: snapshot.ids_taken_total,
             tokens: snapshot.tokens.map(TokensBody::from),
             verifier: snapshot.verifier.into(),
             chain: snapshot.chain.map(ChainBody::from),

@@ -4,6 +4,8 @@
     reason = "only test functions are exempt, and these helpers serve them"
 )]
 
+mod full_disk;
+mod identity;
 mod membership;
 mod metrics;
 mod support;

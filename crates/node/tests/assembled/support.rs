@@ -53,8 +53,19 @@ impl Place {
         registry.register(identity.commitment(), 100).unwrap();
     }
 
+    /// Writes the identity that `join` has registered elsewhere.
+    pub(crate) fn has_identity(&self, seed: &[u8]) {
+        let identity = Identity::from_seed(seed);
+        IdentityFile::write(&self.path("rln-identity.json"), &identity).unwrap();
+    }
+
     /// A node of network `local` that connects to `peers`.
     pub(crate) async fn node(&self, peers: &[String]) -> Assembled {
+        assemble(&self.config(peers, &[])).await.unwrap()
+    }
+
+    /// The configuration of such a node, with more flags.
+    pub(crate) fn config(&self, peers: &[String], more: &[(&str, &str)]) -> NodeConfig {
         let folder = self.folder.path().display().to_string();
         let registry = self.registry.display().to_string();
         let peers = peers.join(",");
@@ -69,6 +80,7 @@ impl Place {
             ("rln-tokens-max-cpu", "100"),
             ("rln-verify-threads", "1"),
         ];
+        flags.extend(more);
         if !peers.is_empty() {
             flags.push(("static-peers", &peers));
         }
@@ -79,7 +91,7 @@ impl Place {
             flags: flags.collect(),
             ..Sources::default()
         });
-        assemble(&config.unwrap()).await.unwrap()
+        config.unwrap()
     }
 }
 
@@ -101,6 +113,20 @@ pub(crate) async fn metrics_until(
     let waited = tokio::time::timeout(HANG, wait).await;
     assert!(waited.is_ok(), "it never came: {last:#?}");
     last
+}
+
+/// Sends a request and reads the whole answer.
+pub(crate) async fn ask(rest: SocketAddr, method: &str, path: &str, body: &str) -> String {
+    let mut stream = TcpStream::connect(rest).await.unwrap();
+    let len = body.len();
+    let request = format!(
+        "{method} {path} HTTP/1.1\r\nhost: {rest}\r\nconnection: close\r\n\
+         content-type: application/json\r\ncontent-length: {len}\r\n\r\n{body}"
+    );
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    answer
 }
 
 /// The page as a client sees it: each series with its labels, and its value.

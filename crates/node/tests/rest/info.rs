@@ -55,6 +55,8 @@ async fn info_and_version_have_two_paths_each() {
 async fn rate_limiting_is_shown_with_its_tokens() {
     let snapshot = RlnSnapshot {
         may_publish: true,
+        refusal: None,
+        ids_taken_total: 0,
         tokens: Some(TokenSnapshot {
             config: PoolConfig::default(),
             state: PoolSnapshot {
@@ -85,7 +87,7 @@ async fn rate_limiting_is_shown_with_its_tokens() {
         chain: None,
     };
     let expected = concat!(
-        r#"{"mayPublish":true,"tokens":{"size":8,"refreshRoots":25,"leadMs":60000,"#,
+        r#"{"mayPublish":true,"refusal":null,"idsTakenTotal":0,"tokens":{"size":8,"refreshRoots":25,"leadMs":60000,"#,
         r#""maxCpuPercent":10,"ready":8,"preparedTotal":12,"takenTotal":3,"missedTotal":2,"#,
         r#""discardedTotal":1,"spentMsTotal":768},"verifier":{"threads":1,"batchFrom":4,"#,
         r#""batchMax":32,"batchMaxDelayMs":10,"suspectMs":60000,"waiting":5,"suspects":6,"#,
@@ -207,6 +209,8 @@ async fn a_chain_is_shown_with_its_endpoints() {
     };
     let snapshot = RlnSnapshot {
         may_publish: false,
+        refusal: None,
+        ids_taken_total: 0,
         tokens: None,
         verifier: VerifierSnapshot {
             threads: 1,

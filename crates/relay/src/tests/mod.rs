@@ -12,6 +12,7 @@ mod flow;
 mod forge;
 mod net;
 mod order;
+mod own_ids;
 mod placement;
 mod publish;
 mod race;

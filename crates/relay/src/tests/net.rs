@@ -14,6 +14,14 @@ use super::real::{Rln, rln};
 use super::solo::{message_frame, new_peer, strip_prefix};
 use crate::{Input, Output, ProofTicket, PublishError, Published, Relay, RelayConfig};
 
+/// The configuration of a spammer.
+pub(crate) fn sends_reused_ids(mut config: RelayConfig) -> RelayConfig {
+    if let Some(rln) = &mut config.rln {
+        rln.sends_reused_ids = true;
+    }
+    config
+}
+
 const LINK: Duration = Duration::from_millis(10);
 const CHECK: Duration = Duration::from_millis(5);
 const PROVE: Duration = Duration::from_millis(100);
@@ -56,8 +64,11 @@ pub(crate) struct Net {
     pub(crate) outputs: Vec<(Time, usize, Output)>,
     /// Every RPC that arrived, with sender and receiver.
     pub(crate) arrivals: Vec<(usize, usize, Rpc)>,
-    /// The message id of each node's next proof; setting one back makes a spammer.
+    /// The message id of each node's next proof; setting one back makes a spammer of one that
+    /// [`sends_reused_ids`].
     pub(crate) next_message_id: Vec<u32>,
+    /// The member that each node's forged proofs are of.
+    pub(crate) member: Vec<usize>,
     /// The root that each node's forged proofs name.
     pub(crate) proves_by: Vec<Fr>,
     proofs: Proofs,
@@ -71,6 +82,11 @@ impl Net {
     /// Relays that accept forged proofs.
     pub(crate) fn forged(nodes: usize, seed: u8) -> Self {
         Self::new(&vec![config(); nodes], seed, Proofs::Forged)
+    }
+
+    /// The same, nodes that send under nullifiers that they used before.
+    pub(crate) fn spamming(nodes: usize, seed: u8) -> Self {
+        Self::forged_with(&sends_reused_ids(config()), nodes, seed)
     }
 
     /// The same with a configuration of their own.
@@ -99,6 +115,7 @@ impl Net {
             outputs: Vec::new(),
             arrivals: Vec::new(),
             next_message_id: vec![0; nodes],
+            member: (0..nodes).collect(),
             proves_by: vec![root(); nodes],
             proofs,
             links: BTreeSet::new(),
@@ -279,7 +296,9 @@ impl Net {
                     },
                 );
             }
-            Output::Prove { token, epoch, x } => {
+            Output::Prove {
+                token, epoch, x, ..
+            } => {
                 let proof = Box::new(self.prove(node, epoch, x));
                 self.schedule(PROVE, Event::Proved { node, token, proof });
             }
@@ -311,7 +330,7 @@ impl Net {
         match self.proofs {
             Proofs::Real(rln) => rln.prove(u32::try_from(node).unwrap(), message_id, epoch, x),
             Proofs::Forged => {
-                let nullifier = 1000 * node as u64 + u64::from(message_id);
+                let nullifier = 1000 * self.member[node] as u64 + u64::from(message_id);
                 RateLimitProof {
                     proof: [9; 128],
                     merkle_root: fr_to_le(&self.proves_by[node]),

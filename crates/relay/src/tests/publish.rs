@@ -14,7 +14,9 @@ use crate::{Input, Output, ProofFailure, PublishError, Rejection};
 /// The request for a proof among the outputs.
 fn prove_request(outputs: &[Output]) -> Option<(u64, Epoch, Fr)> {
     outputs.iter().find_map(|output| match output {
-        Output::Prove { token, epoch, x } => Some((*token, *epoch, *x)),
+        Output::Prove {
+            token, epoch, x, ..
+        } => Some((*token, *epoch, *x)),
         _ => None,
     })
 }
@@ -96,12 +98,45 @@ fn a_missing_or_zero_timestamp_is_filled_in_and_any_other_is_kept() {
 #[test]
 fn the_epoch_of_a_proof_is_that_of_the_timestamp() {
     let mut solo = Solo::new();
+    // Five seconds into the epoch.
+    let unix_ns_at_zero = NOW_NS - 195 * SECOND_NS - solo.now.as_nanos();
+    solo.input(Input::ClockSet { unix_ns_at_zero });
     let earlier = plain_at("hello", NOW_NS - 201 * SECOND_NS);
     let outputs = solo.publish(&earlier, 8);
     assert_eq!(
         prove_request(&outputs),
         Some((8, Epoch(2_833_332), x_of(&earlier)))
     );
+}
+
+#[test]
+fn a_timestamp_that_receivers_refuse_is_refused_before_a_proof_is_asked_for() {
+    let gap_ns = 20 * SECOND_NS;
+    for time_ns in [NOW_NS - gap_ns, NOW_NS + gap_ns] {
+        let outputs = Solo::new().publish(&plain_at("hello", time_ns), 8);
+        assert!(prove_request(&outputs).is_some(), "{outputs:?}");
+    }
+    let far_ns = u64::try_from(i64::MAX).unwrap();
+    for time_ns in [1, NOW_NS - gap_ns - 1, NOW_NS + gap_ns + 1, far_ns] {
+        let mut solo = Solo::new();
+        let outputs = solo.publish(&plain_at("hello", time_ns), 8);
+        assert_eq!(outputs.len(), 1, "nothing but the answer: {outputs:?}");
+        let error = publish_error(&outputs);
+        assert!(matches!(error, PublishError::Timestamp { .. }), "{error:?}");
+        solo.assert_idle();
+    }
+    let mut before_1970 = plain("hello");
+    before_1970.timestamp = Some(-1);
+    publish_error(&Solo::new().publish(&before_1970, 8));
+    let far = plain_at("hello", NOW_NS + 60 * SECOND_NS);
+    assert_eq!(
+        publish_error(&Solo::new().publish(&far, 8)).to_string(),
+        "timestamp 1700000060000000000 is 60 s ahead of our clock (1700000000000000000), receivers \
+         accept at most 20 s; leave the timestamp out to have the present time filled in"
+    );
+    // Where nobody checks it, it is the publisher's business.
+    let outputs = Solo::with(config_without_rln()).publish(&far, 8);
+    assert_eq!(forwarded(&outputs)[0].1, far.encode());
 }
 
 #[test]

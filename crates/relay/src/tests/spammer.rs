@@ -23,7 +23,7 @@ fn disconnects(net: &Net, node: usize) -> Vec<u32> {
 
 #[test]
 fn a_spammer_is_disconnected_by_its_neighbours_and_nobody_else_is() {
-    let mut net = Net::forged(4, 1).linked(&PAIRS);
+    let mut net = Net::spamming(4, 1).linked(&PAIRS);
     for i in 0..15 {
         net.next_message_id[0] = 0;
         net.say(0, &format!("message {i}"));
@@ -45,7 +45,7 @@ fn a_spammer_is_disconnected_by_its_neighbours_and_nobody_else_is() {
 
 #[test]
 fn spam_reaches_nobody_beyond_the_spammers_neighbours() {
-    let mut net = Net::forged(4, 1).linked(&PAIRS);
+    let mut net = Net::spamming(4, 1).linked(&PAIRS);
     net.say(0, "first");
     net.next_message_id[0] = 0;
     net.say(0, "second");

@@ -7,7 +7,7 @@ use rln::prelude::{
 use undertone_rln::prover::os_rng;
 use undertone_rln::{
     Epoch, Fr, Generation, Identity, Key, MerkleTree, MessageIdCounter, MessageSlot, Prover,
-    RlnIdentifier, Token, rate_commitment,
+    RlnIdentifier, Token, WallClock, rate_commitment,
 };
 use zerokit_utils::merkle_tree::{OptimalMerkleTree, ZerokitMerkleTree};
 
@@ -114,7 +114,9 @@ pub(crate) fn measure() -> ProverFigures {
     let counter_path = folder.path().join("ids");
     let mut counter = MessageIdCounter::open(counter_path, LIMIT).expect("a new counter");
     let mut token = || -> Token {
-        let reserved = counter.reserve(EPOCH).expect("an unused id");
+        let reserved = counter
+            .reserve(EPOCH, &WallClock::stopped_in(EPOCH))
+            .expect("an unused id");
         let slot = slot(reserved.message_id());
         let prepared = member
             .prepare(&slot, &mut rng)

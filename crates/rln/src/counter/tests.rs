@@ -2,6 +2,12 @@ use std::fs;
 
 use super::*;
 
+mod clock;
+
+fn decoded(bytes: &[u8]) -> Record {
+    Record::decode(bytes).map(|decoded| decoded.record).unwrap()
+}
+
 struct Counter {
     folder: tempfile::TempDir,
 }
@@ -27,10 +33,14 @@ fn ids_count_up_to_the_limit_in_each_epoch() {
     let file = Counter::new();
     let mut counter = file.open(20).unwrap();
     for epoch in [Epoch(5), Epoch(6), Epoch(60)] {
-        let ids: Vec<_> = (0..20).map(|_| counter.next(epoch).unwrap()).collect();
+        let ids: Vec<_> = (0..20)
+            .map(|_| counter.next(epoch, &WallClock::stopped_in(epoch)).unwrap())
+            .collect();
         assert_eq!(ids, Vec::from_iter(0..20));
         for _ in 0..2 {
-            let error = counter.next(epoch).unwrap_err();
+            let error = counter
+                .next(epoch, &WallClock::stopped_in(epoch))
+                .unwrap_err();
             let used_up =
                 matches!(error, CounterError::Exhausted { epoch: e, limit: 20 } if e == epoch);
             assert!(used_up, "{error}");
@@ -43,8 +53,10 @@ fn the_disk_is_ahead_of_every_id() {
     let file = Counter::new();
     let mut counter = file.open(100).unwrap();
     for _ in 0..100 {
-        let id = counter.next(Epoch(5)).unwrap();
-        let record = Record::decode(&fs::read(file.path()).unwrap()).unwrap();
+        let id = counter
+            .next(Epoch(5), &WallClock::stopped_in(Epoch(5)))
+            .unwrap();
+        let record = decoded(&fs::read(file.path()).unwrap());
         assert_eq!(record.epoch, Epoch(5));
         assert!(record.reserved > id, "{record:?} does not cover {id}");
     }
@@ -54,15 +66,24 @@ fn the_disk_is_ahead_of_every_id() {
 fn an_unwritable_mark_gives_no_id() {
     let file = Counter::new();
     let mut counter = file.open(16).unwrap();
-    assert_eq!(counter.next(Epoch(5)).unwrap(), 0);
+    assert_eq!(
+        counter
+            .next(Epoch(5), &WallClock::stopped_in(Epoch(5)))
+            .unwrap(),
+        0
+    );
     // A folder in the place of the temporary file makes the write fail, for root too.
     let obstacle = durable::sibling(&file.path(), ".tmp");
     fs::create_dir(&obstacle).unwrap();
-    let error = counter.next(Epoch(5)).unwrap_err();
+    let error = counter
+        .next(Epoch(5), &WallClock::stopped_in(Epoch(5)))
+        .unwrap_err();
     assert!(matches!(error, CounterError::Io { .. }), "{error}");
     fs::remove_dir(&obstacle).unwrap();
     assert_eq!(
-        counter.next(Epoch(5)).unwrap(),
+        counter
+            .next(Epoch(5), &WallClock::stopped_in(Epoch(5)))
+            .unwrap(),
         1,
         "the id was not given out"
     );
@@ -74,8 +95,16 @@ fn reopening_skips_and_never_repeats() {
     let mut given = Vec::new();
     for _ in 0..10 {
         let mut counter = file.open(100).unwrap();
-        given.push(counter.next(Epoch(5)).unwrap());
-        given.push(counter.next(Epoch(5)).unwrap());
+        given.push(
+            counter
+                .next(Epoch(5), &WallClock::stopped_in(Epoch(5)))
+                .unwrap(),
+        );
+        given.push(
+            counter
+                .next(Epoch(5), &WallClock::stopped_in(Epoch(5)))
+                .unwrap(),
+        );
     }
     let mut distinct = given.clone();
     distinct.dedup();
@@ -94,28 +123,6 @@ fn small_limits_waste_one_id_per_crash_at_most() {
 }
 
 #[test]
-fn a_left_epoch_stays_closed() {
-    let file = Counter::new();
-    let mut counter = file.open(20).unwrap();
-    counter.next(Epoch(5)).unwrap();
-    counter.next(Epoch(6)).unwrap();
-    let reopened = |error: &CounterError| {
-        matches!(
-            error,
-            CounterError::EpochReopened {
-                asked: Epoch(5),
-                latest: Epoch(6)
-            }
-        )
-    };
-    let error = counter.next(Epoch(5)).unwrap_err();
-    assert!(reopened(&error), "{error}");
-    drop(counter);
-    let error = file.open(20).unwrap().next(Epoch(5)).unwrap_err();
-    assert!(reopened(&error), "{error}");
-}
-
-#[test]
 fn a_second_counter_is_locked_out() {
     let file = Counter::new();
     let first = file.open(20).unwrap();
@@ -130,11 +137,16 @@ fn a_second_counter_is_locked_out() {
 #[test]
 fn damage_is_reported_and_nothing_is_reset() {
     let file = Counter::new();
-    file.open(20).unwrap().next(Epoch(5)).unwrap();
+    file.open(20)
+        .unwrap()
+        .next(Epoch(5), &WallClock::stopped_in(Epoch(5)))
+        .unwrap();
     let good = fs::read(file.path()).unwrap();
     let mut damaged: Vec<(Vec<u8>, Damage)> = (0..BYTES_OF_FILE)
+        .filter(|length| *length != FIRST_BYTES_OF_FILE)
         .map(|length| (good[..length].to_vec(), Damage::Length))
         .collect();
+    damaged.push((good[..FIRST_BYTES_OF_FILE].to_vec(), Damage::Magic));
     damaged.push(([good.clone(), vec![0]].concat(), Damage::Length));
     for at in 0..BYTES_OF_FILE {
         let mut bytes = good.clone();
@@ -157,10 +169,18 @@ fn damage_is_reported_and_nothing_is_reset() {
         assert_eq!(fs::read(file.path()).unwrap(), bytes, "the evidence stays");
     }
     fs::write(file.path(), good).unwrap();
-    assert_eq!(file.open(20).unwrap().next(Epoch(5)).unwrap(), 1);
+    assert_eq!(
+        file.open(20)
+            .unwrap()
+            .next(Epoch(5), &WallClock::stopped_in(Epoch(5)))
+            .unwrap(),
+        1
+    );
 }
 
 const BYTES_OF_FILE: usize = record::BYTES;
+/// The first version's files are as long.
+const FIRST_BYTES_OF_FILE: usize = 32;
 
 #[test]
 fn a_lost_file_is_not_a_new_counter() {
@@ -178,12 +198,26 @@ fn a_lost_file_is_not_a_new_counter() {
 fn a_crash_during_creation_does_no_harm() {
     let before_record = Counter::new();
     fs::write(lock_path(&before_record.path()), "").unwrap();
-    assert_eq!(before_record.open(20).unwrap().next(Epoch(5)).unwrap(), 0);
+    assert_eq!(
+        before_record
+            .open(20)
+            .unwrap()
+            .next(Epoch(5), &WallClock::stopped_in(Epoch(5)))
+            .unwrap(),
+        0
+    );
 
     let before_marker = Counter::new();
     drop(before_marker.open(20).unwrap());
     fs::write(lock_path(&before_marker.path()), "").unwrap();
-    assert_eq!(before_marker.open(20).unwrap().next(Epoch(5)).unwrap(), 0);
+    assert_eq!(
+        before_marker
+            .open(20)
+            .unwrap()
+            .next(Epoch(5), &WallClock::stopped_in(Epoch(5)))
+            .unwrap(),
+        0
+    );
     fs::remove_file(before_marker.path()).unwrap();
     assert!(matches!(
         before_marker.open(20),
@@ -204,26 +238,38 @@ fn a_lowered_limit_counts_at_once() {
     let file = Counter::new();
     let mut counter = file.open(20).unwrap();
     for _ in 0..5 {
-        counter.next(Epoch(5)).unwrap();
+        counter
+            .next(Epoch(5), &WallClock::stopped_in(Epoch(5)))
+            .unwrap();
     }
     drop(counter);
-    let error = file.open(5).unwrap().next(Epoch(5)).unwrap_err();
+    let error = file
+        .open(5)
+        .unwrap()
+        .next(Epoch(5), &WallClock::stopped_in(Epoch(5)))
+        .unwrap_err();
     assert!(
         matches!(error, CounterError::Exhausted { limit: 5, .. }),
         "{error}"
     );
 }
 
-/// The file format: magic, epoch, mark, checksum.
+/// The file format: magic, epoch, mark, closed epochs, checksum.
 #[test]
 fn golden_bytes() {
-    let record = Record {
+    let mut record = Record {
         epoch: Epoch(2_833_333),
         reserved: 20,
+        closed: ClosedEpochs::default(),
     };
-    let expected = "5554524c4e435431b53b2b0000000000140000004a55518fd4976515335b4e0f";
-    assert_eq!(hex::encode(record.encode()), expected);
-    assert_eq!(Record::decode(&record.encode()), Ok(record));
+    record.closed.close(Epoch(1), Epoch(2));
+    record.closed.close(Epoch(9), Epoch(9));
+    let bytes = record.encode();
+    let expected = "5554524c4e435432b53b2b0000000000140000000200000001000000000000000200000000000000\
+                    09000000000000000900000000000000";
+    assert_eq!(hex::encode(&bytes[..56]), expected);
+    assert_eq!(bytes[56..88], [0; 32]);
+    assert_eq!(decoded(&bytes), record);
 }
 
 #[test]
@@ -232,15 +278,23 @@ fn what_is_upcoming_is_what_is_reserved_next() {
     let mut counter = file.open(20).unwrap();
     for epoch in [Epoch(5), Epoch(7)] {
         for _ in 0..20 {
-            let upcoming = counter.upcoming(epoch);
-            let reserved = counter.reserve(epoch).unwrap();
+            let upcoming = counter.upcoming(epoch, &WallClock::stopped_in(epoch));
+            let reserved = counter
+                .reserve(epoch, &WallClock::stopped_in(epoch))
+                .unwrap();
             assert_eq!(
                 (reserved.epoch(), Some(reserved.message_id())),
                 (epoch, upcoming)
             );
         }
-        assert_eq!(counter.upcoming(epoch), None);
+        assert_eq!(counter.upcoming(epoch, &WallClock::stopped_in(epoch)), None);
     }
-    assert_eq!(counter.upcoming(Epoch(6)), None);
-    assert_eq!(counter.upcoming(Epoch(8)), Some(0));
+    assert_eq!(
+        counter.upcoming(Epoch(6), &WallClock::stopped_in(Epoch(7))),
+        None
+    );
+    assert_eq!(
+        counter.upcoming(Epoch(8), &WallClock::stopped_in(Epoch(8))),
+        Some(0)
+    );
 }

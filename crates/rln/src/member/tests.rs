@@ -2,7 +2,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_core::SeedableRng;
 
 use super::*;
-use crate::epoch::Epoch;
+use crate::epoch::{Epoch, WallClock};
 use crate::external::{Generation, RlnIdentifier, external_nullifier};
 use crate::field::fr_from_le;
 use crate::identity::rate_commitment;
@@ -86,7 +86,13 @@ fn a_tokens_proof_is_the_full_proof() {
         let rng = || ChaCha8Rng::seed_from_u64(u64::from(message_id));
         let full = member.prove(&slot(message_id), x, &mut rng()).unwrap();
         let token = member.prepare(&slot(message_id), &mut rng()).unwrap();
-        let token = token.arm(counter.reserve(Epoch(5)).unwrap()).unwrap();
+        let token = token
+            .arm(
+                counter
+                    .reserve(Epoch(5), &WallClock::stopped_in(Epoch(5)))
+                    .unwrap(),
+            )
+            .unwrap();
         assert_eq!(token.sign(x), full);
         assert_eq!(verifier.verify(&statement(&full)), Ok(()));
     }

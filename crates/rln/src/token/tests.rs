@@ -1,5 +1,6 @@
 use super::*;
 use crate::counter::MessageIdCounter;
+use crate::epoch::WallClock;
 use crate::identity::{Identity, rate_commitment};
 use crate::key::Key;
 use crate::pool::{Pool, PoolConfig};
@@ -31,14 +32,30 @@ fn a_token_takes_only_its_own_message_id() {
     let folder = tempfile::tempdir().unwrap();
     let mut counter = MessageIdCounter::open(folder.path().join("ids"), 20).unwrap();
     let token = prepared(1);
-    let refused = token.arm(counter.reserve(Epoch(5)).unwrap()).unwrap_err();
+    let refused = token
+        .arm(
+            counter
+                .reserve(Epoch(5), &WallClock::stopped_in(Epoch(5)))
+                .unwrap(),
+        )
+        .unwrap_err();
     assert_eq!((refused.of_token, refused.reserved), (1, 0));
     let (token, _) = *refused.returned;
-    let token = token.arm(counter.reserve(Epoch(5)).unwrap()).unwrap();
+    let token = token
+        .arm(
+            counter
+                .reserve(Epoch(5), &WallClock::stopped_in(Epoch(5)))
+                .unwrap(),
+        )
+        .unwrap();
     assert_eq!((token.epoch(), token.message_id()), (Epoch(5), 1));
 
     let refused = prepared(0)
-        .arm(counter.reserve(Epoch(6)).unwrap())
+        .arm(
+            counter
+                .reserve(Epoch(6), &WallClock::stopped_in(Epoch(6)))
+                .unwrap(),
+        )
         .unwrap_err();
     assert_eq!(
         (refused.epoch_of_token, refused.epoch_reserved),
@@ -53,10 +70,22 @@ fn a_pool_arms_the_token_of_the_reserved_id() {
     let mut pool = Pool::new(PoolConfig::default());
     pool.insert((Epoch(5), 1), 0, prepared(1), 0, 0);
     let without = pool
-        .take(counter.reserve(Epoch(5)).unwrap(), 0)
+        .take(
+            counter
+                .reserve(Epoch(5), &WallClock::stopped_in(Epoch(5)))
+                .unwrap(),
+            0,
+        )
         .unwrap_err();
     assert_eq!(without.message_id(), 0);
-    let token = pool.take(counter.reserve(Epoch(5)).unwrap(), 0).unwrap();
+    let token = pool
+        .take(
+            counter
+                .reserve(Epoch(5), &WallClock::stopped_in(Epoch(5)))
+                .unwrap(),
+            0,
+        )
+        .unwrap();
     assert_eq!(token.message_id(), 1);
 }
 

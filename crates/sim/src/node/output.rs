@@ -105,7 +105,9 @@ impl Node {
                 }
             }
             Output::VerifyProof { ticket, .. } => self.verify(world, bench, now_ns, ticket),
-            Output::Prove { token, epoch, x } => self.prove(world, bench, now_ns, token, epoch, x),
+            Output::Prove {
+                token, epoch, x, ..
+            } => self.prove(world, bench, now_ns, token, epoch, x),
             Output::Deliver {
                 message,
                 from: Some(from),

@@ -130,7 +130,7 @@ fn the_limit_holds_across_runs_until_the_epoch_is_over() {
     assert_eq!(next["message_id"], 0);
     place
         .prove(T + 3, "")
-        .failed(1, &["error: c: ", "is over", "--timestamp-ns"]);
+        .failed(1, &["error: c: ", "is closed", "--timestamp-ns"]);
 }
 
 #[test]

@@ -1,14 +1,20 @@
 use undertone_membership::{MembershipView, Registry, RegistryError, SqliteRegistry, Version};
 use undertone_rln::{
-    Key, MerklePath, PoolSnapshot, ProofStatement, RootWindow, Verifier, external_nullifier,
-    fr_from_le,
+    Key, MerklePath, Policy, PoolSnapshot, ProofStatement, RootWindow, Verifier,
+    external_nullifier, fr_from_le,
 };
 
 use super::*;
 
 const LIMIT: u32 = 20;
+
 /// Long enough for no test to see its epoch end.
-const EPOCH_SIZE_S: u64 = 1 << 40;
+const POLICY: Policy = Policy {
+    generation: Generation::Hashed,
+    identifier: RlnIdentifier::WAKU,
+    epoch_size_s: 1 << 40,
+    max_clock_gap_ns: 20_000_000_000,
+};
 
 struct Setup {
     folder: tempfile::TempDir,
@@ -43,10 +49,11 @@ impl Setup {
             limit: LIMIT,
             generation: Generation::Hashed,
             counter: MessageIdCounter::open(self.folder.path().join("ids"), LIMIT).unwrap(),
+            clock: MemberClock::new(&POLICY, 0),
             prover: Arc::new(Prover::new(Arc::clone(&self.key))),
             view: self.view.clone(),
         };
-        PooledProofs::start(member, config, EPOCH_SIZE_S).unwrap()
+        PooledProofs::start(member, config).unwrap()
     }
 }
 
@@ -117,7 +124,9 @@ fn a_token_is_kept_while_its_send_reserves_the_id() {
         state.tokens.snapshot().ready
     };
     lock(&shared.pool).sending = true;
-    let _reserved = lock(&shared.counter).reserve(Epoch(0)).unwrap();
+    let _reserved = lock(&shared.counter)
+        .reserve(Epoch(0), &shared.clock.now())
+        .unwrap();
     assert_eq!(ready_after_a_look(), 1);
     lock(&shared.pool).sending = false;
     assert_eq!(
@@ -200,11 +209,12 @@ fn nothing_is_proved_before_the_membership_is_known() {
         limit: LIMIT,
         generation: Generation::Hashed,
         counter: MessageIdCounter::open(setup.folder.path().join(ids), LIMIT).unwrap(),
+        clock: MemberClock::new(&POLICY, 0),
         prover: Arc::new(Prover::new(Arc::clone(&setup.key))),
         view: Arc::new(Mutex::new(Unknown(RootWindow::new(50)))),
     };
     let mut single = member("a");
-    let mut pooled = PooledProofs::start(member("b"), config(2), EPOCH_SIZE_S).unwrap();
+    let mut pooled = PooledProofs::start(member("b"), config(2)).unwrap();
     let sources: [&mut dyn ProofSource; 2] = [&mut single, &mut pooled];
     for source in sources {
         let refused = source.prove(Epoch(0), Fr::from(1)).unwrap_err();
@@ -214,6 +224,33 @@ fn nothing_is_proved_before_the_membership_is_known() {
         );
     }
     // No message id was used up for nothing.
-    assert_eq!(single.counter.upcoming(Epoch(0)), Some(0));
-    assert_eq!(lock(&pooled.shared.counter).upcoming(Epoch(0)), Some(0));
+    assert_eq!(
+        single.counter.upcoming(Epoch(0), &single.clock.now()),
+        Some(0)
+    );
+    assert_eq!(
+        lock(&pooled.shared.counter).upcoming(Epoch(0), &pooled.shared.clock.now()),
+        Some(0)
+    );
+}
+
+#[test]
+fn ids_that_others_used_are_skipped_until_none_is_left() {
+    let setup = Setup::new();
+    let mut source = setup.source(config(0));
+    let identity = Identity::from_seed(b"pooled");
+    let nullifier_of = identity.nullifiers(Generation::Hashed, Epoch(0), &RlnIdentifier::WAKU);
+    let first: Vec<_> = (0..7).map(&nullifier_of).collect();
+    let skipped = source.skip_taken(Epoch(0), &mut |nullifier| first.contains(&nullifier));
+    assert_eq!(skipped.unwrap(), 7);
+    let proof = source.prove(Epoch(0), Fr::from(1)).unwrap();
+    assert_eq!(fr_from_le(&proof.nullifier).unwrap(), nullifier_of(7));
+    assert_eq!(source.monitor().refusal(), None);
+    let none_left = source.skip_taken(Epoch(0), &mut |_| true).unwrap_err();
+    assert!(
+        matches!(none_left, ProofFailure::Exhausted { .. }),
+        "{none_left}"
+    );
+    let refusal = source.monitor().refusal().unwrap();
+    assert!(refusal.contains("limit of 20"), "{refusal}");
 }

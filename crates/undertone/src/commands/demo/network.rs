@@ -10,14 +10,14 @@ use undertone_membership::{MemberIndex, MembershipView, Registry, RegistryError,
 use undertone_message::{NetworkPreset, PubsubTopic, UnknownNetwork};
 use undertone_node::command::{Connectedness, HealthStatus};
 use undertone_node::driver::{
-    MemberProofs, NodeOptions, PooledProofs, ProofSource, RlnOptions, RunningNode, StartError,
-    TimedEvent, start,
+    MemberClock, MemberProofs, NodeOptions, PooledProofs, ProofSource, RlnOptions, RunningNode,
+    StartError, TimedEvent, start,
 };
 use undertone_node::handle::{Delivery, NodeHandle};
 use undertone_node::{Keypair, Multiaddr};
 use undertone_relay::RelayConfig;
 use undertone_rln::{
-    BatchPolicy, CounterError, Generation, Identity, Key, MessageIdCounter, PoolConfig,
+    BatchPolicy, CounterError, Generation, Identity, Key, MessageIdCounter, Policy, PoolConfig,
     PoolSnapshot, Prover, Verifier,
 };
 
@@ -135,6 +135,7 @@ impl Network {
                 index: member.index,
                 limit: member.limit,
                 generation: network.generation,
+                clock: MemberClock::new(&network.policy(), 0),
                 prover: Arc::clone(&network.prover),
                 view: member.view.clone(),
             };
@@ -144,8 +145,7 @@ impl Network {
                 .map(|node| node.running.addresses.clone());
             let peers = before.unwrap_or_default();
             let tokens = if i == WITH_TOKENS { TOKENS } else { NO_TOKENS };
-            let proofs = PooledProofs::start(proofs, tokens, network.epoch_size_s())
-                .map_err(NetworkError::Tokens)?;
+            let proofs = PooledProofs::start(proofs, tokens).map_err(NetworkError::Tokens)?;
             let node = network.node(Box::new(proofs), member.view, peers).await?;
             network.nodes.push(node);
         }
@@ -210,9 +210,10 @@ impl Network {
         u32::try_from(limit).unwrap_or(u32::MAX)
     }
 
-    fn epoch_size_s(&self) -> u64 {
+    fn policy(&self) -> Policy {
         let relay = RelayConfig::for_network(&self.preset);
-        relay.rln.map_or(1, |rln| rln.policy.epoch_size_s)
+        let rln = relay.rln.expect("the demo's network has a rate limit");
+        rln.policy
     }
 
     /// A new identity, registered with a limit of its own.

@@ -23,6 +23,10 @@ pub(crate) struct ReusedIds {
 }
 
 impl ProofSource for ReusedIds {
+    fn reuses_ids(&self) -> bool {
+        true
+    }
+
     fn prove(&mut self, epoch: Epoch, x: Fr) -> Result<RateLimitProof, ProofFailure> {
         let message_id = self.next % self.limit;
         self.next += 1;

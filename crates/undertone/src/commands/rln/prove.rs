@@ -10,7 +10,7 @@ use undertone_message::{
 };
 use undertone_rln::{
     CounterError, Epoch, Identity, IdentityFile, Key, MessageIdCounter, ProofRequest, Prover,
-    RateLimitProof, signal_hash,
+    RateLimitProof, WallClock, signal_hash,
 };
 
 use super::{Failure, files, network, registry};
@@ -82,7 +82,12 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let timestamp_ns = message.timestamp_ns();
     let time_ns = timestamp_ns.unsigned_abs();
     let epoch = Epoch::at(time_ns, rln.policy.epoch_size_s);
-    let message_id = take_id(&args.counter, member.limit, epoch)?;
+    let clock = WallClock {
+        unix_now_ns: network::unix_now_ns()?,
+        epoch_size_s: rln.policy.epoch_size_s,
+        max_clock_gap_ns: rln.policy.max_clock_gap_ns,
+    };
+    let message_id = take_id(&args.counter, member.limit, epoch, &clock)?;
     let request = ProofRequest {
         identity: &identity,
         limit: member.limit,
@@ -169,14 +174,14 @@ fn timestamp_ns(args: &Args, max_clock_gap_ns: u64) -> Result<i64, Failure> {
     Ok(timestamp_ns)
 }
 
-fn take_id(counter: &Path, limit: u32, epoch: Epoch) -> Result<u32, Failure> {
+fn take_id(counter: &Path, limit: u32, epoch: Epoch, clock: &WallClock) -> Result<u32, Failure> {
     let failed = |error| match error {
         CounterError::Exhausted { .. } => Failure::at(counter, error).with_help(
             "each run of `prove` sets a block of ids aside, a sixteenth of the limit but at most \
              8; a node uses its blocks up",
         ),
-        CounterError::EpochReopened { .. } => {
-            Failure::at(counter, error).with_help("or give a later --timestamp-ns")
+        CounterError::EpochClosed { .. } | CounterError::AheadOfClock { .. } => {
+            Failure::at(counter, error).with_help("or give another --timestamp-ns")
         }
         CounterError::LimitOutOfRange { .. } => Failure::at(counter, error),
         // These name their file.
@@ -186,7 +191,7 @@ fn take_id(counter: &Path, limit: u32, epoch: Epoch) -> Result<u32, Failure> {
         | CounterError::Missing(_) => Failure::new(error.to_string()),
     };
     let mut counter = MessageIdCounter::open(counter, limit).map_err(failed)?;
-    counter.next(epoch).map_err(failed)
+    counter.next(epoch, clock).map_err(failed)
 }
 
 fn parse_topic(text: &str) -> Result<String, ContentTopicError> {

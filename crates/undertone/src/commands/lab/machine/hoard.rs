@@ -13,7 +13,7 @@ use undertone_relay::ProofFailure;
 use undertone_rln::prover::os_rng;
 use undertone_rln::{
     CounterError, Epoch, Fr, Member, MessageIdCounter, MessageSlot, RateLimitProof, Reserved,
-    RlnIdentifier, Token,
+    RlnIdentifier, Token, WallClock,
 };
 
 use super::error::NodesError;
@@ -119,11 +119,15 @@ impl ForgottenIds {
     }
 
     fn reserve(&mut self, epoch: Epoch) -> Result<Reserved, CounterError> {
-        if self.counter.upcoming(epoch).is_none() {
+        if self
+            .counter
+            .upcoming(epoch, &WallClock::stopped_in(epoch))
+            .is_none()
+        {
             self.counter = counter(&self.folder, self.counters, self.limit)?;
             self.counters += 1;
         }
-        self.counter.reserve(epoch)
+        self.counter.reserve(epoch, &WallClock::stopped_in(epoch))
     }
 }
 
@@ -138,6 +142,10 @@ pub(super) struct Hoarded<P> {
 }
 
 impl<P: ProofSource> ProofSource for Hoarded<P> {
+    fn reuses_ids(&self) -> bool {
+        true
+    }
+
     fn prove(&mut self, epoch: Epoch, x: Fr) -> Result<RateLimitProof, ProofFailure> {
         match self.stock.take(epoch) {
             Some(token) => Ok(token.sign(x)),

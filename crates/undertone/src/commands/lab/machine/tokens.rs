@@ -15,7 +15,7 @@ use undertone_relay::ProofFailure;
 use undertone_rln::prover::os_rng;
 use undertone_rln::{
     CounterError, Epoch, Fr, Generation, Member, MessageIdCounter, MessageSlot, PreparedToken,
-    ProveError, RateLimitProof, RlnIdentifier,
+    ProveError, RateLimitProof, RlnIdentifier, WallClock,
 };
 
 /// How often the thread looks for work when there is none.
@@ -64,7 +64,7 @@ impl Publisher {
 
     /// Makes the first token that is missing in an epoch; tells whether one was.
     fn prepare(&self, epoch: Epoch) -> Result<bool, ProveError> {
-        let Some(first) = lock(&self.counter).upcoming(epoch) else {
+        let Some(first) = lock(&self.counter).upcoming(epoch, &WallClock::stopped_in(epoch)) else {
             return Ok(false);
         };
         let missing = {
@@ -84,7 +84,7 @@ impl Publisher {
     }
 
     fn prove(&self, epoch: Epoch, x: Fr) -> Result<RateLimitProof, ProofFailure> {
-        let reserved = lock(&self.counter).reserve(epoch);
+        let reserved = lock(&self.counter).reserve(epoch, &WallClock::stopped_in(epoch));
         let mut reserved = reserved.map_err(|error| match error {
             CounterError::Exhausted { .. } => ProofFailure::Exhausted {
                 limit: self.terms.limit,

@@ -7,8 +7,8 @@ use serde::Serialize;
 use undertone_rln::prover::os_rng;
 use undertone_rln::{
     Epoch, Fr, Generation, Identity, Key, Member, MerkleTree, MessageIdCounter, MessageSlot,
-    ProofStatement, Prover, RateLimitProof, RlnIdentifier, Token, Verifier, external_nullifier,
-    fr_from_le, hash_to_field, rate_commitment, signal_hash,
+    ProofStatement, Prover, RateLimitProof, RlnIdentifier, Token, Verifier, WallClock,
+    external_nullifier, fr_from_le, hash_to_field, rate_commitment, signal_hash,
 };
 
 use super::Failure;
@@ -149,7 +149,7 @@ impl Bench {
     }
 
     fn token(&mut self) -> Result<Token, Failure> {
-        let reserved = self.counter.reserve(EPOCH);
+        let reserved = self.counter.reserve(EPOCH, &WallClock::stopped_in(EPOCH));
         let reserved = reserved.map_err(|error| Failure::new(error.to_string()))?;
         let slot = slot(reserved.message_id());
         let mut rng = os_rng().map_err(|error| Failure::new(error.to_string()))?;

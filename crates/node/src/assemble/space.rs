@@ -1,0 +1,59 @@
+//! A full disk, told as such: SQLite and others call it a disk I/O error.
+
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use super::AssembleError;
+use crate::config::NodeConfig;
+
+/// Bytes that a folder must take for its disk not to count as full: SQLite begins with as many.
+const PROBE_BYTES: usize = 64 << 10;
+
+/// The error, or what is behind it: one of the folders that the node writes to takes nothing more.
+pub(super) fn explain(error: AssembleError, config: &NodeConfig) -> AssembleError {
+    let Some(path) = written(config).into_iter().find(|path| is_full(path)) else {
+        return error;
+    };
+    AssembleError::NoSpace {
+        path,
+        error: Box::new(error),
+    }
+}
+
+/// Files that a node makes or writes to when it starts.
+fn written(config: &NodeConfig) -> Vec<PathBuf> {
+    let mut files = vec![config.node_key_file.clone()];
+    if let Some(rln) = &config.rln {
+        files.push(match &rln.chain {
+            Some(chain) => chain.store.clone(),
+            None => rln.registry.clone(),
+        });
+        files.push(rln.counter_file.clone());
+    }
+    files.extend(config.delivery_log.clone());
+    files
+}
+
+/// Whether the folder of a file takes no more bytes. A folder that cannot be written to for another reason
+/// is not full.
+fn is_full(path: &Path) -> bool {
+    let mut probe = path.as_os_str().to_owned();
+    probe.push(".probe");
+    let probe = Path::new(&probe);
+    let mut options = OpenOptions::new();
+    let written = options
+        .write(true)
+        .create_new(true)
+        .open(probe)
+        .and_then(|mut file| {
+            file.write_all(&[0; PROBE_BYTES])?;
+            file.sync_all()
+        });
+    if written.as_ref().err().map(std::io::Error::kind) != Some(ErrorKind::AlreadyExists) {
+        // It may not have come to be.
+        let _ = fs::remove_file(probe);
+    }
+    let full = [ErrorKind::StorageFull, ErrorKind::QuotaExceeded];
+    written.is_err_and(|error| full.contains(&error.kind()))
+}

@@ -1,0 +1,124 @@
+//! A registered member with a counter on disk, and its clock.
+
+use std::sync::{Arc, Mutex};
+use std::time::UNIX_EPOCH;
+
+use undertone_membership::{MemberIndex, View};
+use undertone_relay::ProofFailure;
+use undertone_rln::{
+    CounterError, Epoch, Fr, Generation, Identity, MessageIdCounter, Policy, ProofRequest, Prover,
+    RateLimitProof, RlnIdentifier, WallClock,
+};
+
+use super::membership::lock;
+use super::rln::ProofSource;
+
+/// The honest [`ProofSource`]: a registered member with a counter on disk.
+pub struct MemberProofs {
+    /// The member.
+    pub identity: Identity,
+    /// Its place in the tree.
+    pub index: MemberIndex,
+    /// Its limit as registered, messages per epoch.
+    pub limit: u32,
+    /// The network's generation of the external nullifier.
+    pub generation: Generation,
+    /// Message ids, on disk before they are used.
+    pub counter: MessageIdCounter,
+    /// The clock that the counter is held against.
+    pub clock: MemberClock,
+    /// The prover.
+    pub prover: Arc<Prover>,
+    /// The membership.
+    pub view: Arc<Mutex<dyn View>>,
+}
+
+/// The system's clock, with what the network says about epochs.
+#[derive(Clone, Copy, Debug)]
+pub struct MemberClock {
+    epoch_size_s: u64,
+    max_clock_gap_ns: u64,
+    ahead_ns: i64,
+}
+
+impl MemberClock {
+    /// The clock of a node that is so far ahead of the system's, nanoseconds; negative: behind.
+    pub fn new(policy: &Policy, ahead_ns: i64) -> Self {
+        Self {
+            epoch_size_s: policy.epoch_size_s.max(1),
+            max_clock_gap_ns: policy.max_clock_gap_ns,
+            ahead_ns,
+        }
+    }
+
+    /// This moment. A clock set before 1970 says 1970.
+    pub fn now(&self) -> WallClock {
+        let since = UNIX_EPOCH.elapsed().unwrap_or_default();
+        let now_ns = u64::try_from(since.as_nanos()).unwrap_or(u64::MAX);
+        WallClock {
+            unix_now_ns: now_ns.saturating_add_signed(self.ahead_ns),
+            epoch_size_s: self.epoch_size_s,
+            max_clock_gap_ns: self.max_clock_gap_ns,
+        }
+    }
+}
+
+/// Uses up the ids of an epoch, from the next one on, whose nullifiers are taken; tells how many.
+pub(super) fn skip_taken(
+    counter: &mut MessageIdCounter,
+    clock: &WallClock,
+    epoch: Epoch,
+    nullifier_of: impl Fn(u32) -> Fr,
+    is_taken: &mut dyn FnMut(Fr) -> bool,
+) -> Result<u32, CounterError> {
+    let mut skipped = 0;
+    while is_taken(nullifier_of(counter.ready(epoch, clock)?)) {
+        counter.next(epoch, clock)?;
+        skipped += 1;
+    }
+    Ok(skipped)
+}
+
+/// What the publisher is told when the counter gives no id.
+pub(super) fn no_id(error: CounterError) -> ProofFailure {
+    match error {
+        CounterError::Exhausted { epoch, limit } => ProofFailure::Exhausted { limit, epoch },
+        error => ProofFailure::Prover(Arc::new(error)),
+    }
+}
+
+impl ProofSource for MemberProofs {
+    fn prove(&mut self, epoch: Epoch, x: Fr) -> Result<RateLimitProof, ProofFailure> {
+        let path = lock(&self.view).path(self.index);
+        let path = path.ok_or(ProofFailure::Synchronizing)?;
+        let message_id = self.counter.next(epoch, &self.clock.now()).map_err(no_id)?;
+        self.prover
+            .prove(&ProofRequest {
+                identity: &self.identity,
+                limit: self.limit,
+                path: &path,
+                generation: self.generation,
+                epoch,
+                identifier: &RlnIdentifier::WAKU,
+                message_id,
+                x,
+            })
+            .map_err(|error| ProofFailure::Prover(Arc::new(error)))
+    }
+
+    fn skip_taken(
+        &mut self,
+        epoch: Epoch,
+        is_taken: &mut dyn FnMut(Fr) -> bool,
+    ) -> Result<u32, ProofFailure> {
+        let nullifier_of = self
+            .identity
+            .nullifiers(self.generation, epoch, &RlnIdentifier::WAKU);
+        let clock = self.clock.now();
+        skip_taken(&mut self.counter, &clock, epoch, nullifier_of, is_taken).map_err(no_id)
+    }
+
+    fn commitment(&self) -> Option<Fr> {
+        Some(self.identity.commitment())
+    }
+}
