@@ -18,6 +18,9 @@ use crate::error::TestbedError;
 /// Hosts are numbered in the lower 24 bits of 10.0.0.0/8, from 1.
 pub(crate) const MAX_HOSTS: u32 = (1 << 24) - 2;
 
+/// The device of each namespace, and its only way to the others.
+pub const DEVICE: &str = "tun0";
+
 /// Bytes of an IP packet, as on Ethernet.
 pub(crate) const MTU_BYTES: u16 = 1500;
 
@@ -257,7 +260,7 @@ fn ip(host: u32, arguments: &'static str) -> Result<(), TestbedError> {
 /// Without offloads: the kernel cuts segments before it hands them over.
 fn tun(index: u32) -> io::Result<SyncDevice> {
     let device = DeviceBuilder::new()
-        .name("tun0")
+        .name(DEVICE)
         .ipv4(address(index), 8, None)
         .mtu(MTU_BYTES)
         .build_sync()?;

@@ -20,7 +20,7 @@ mod pump;
 mod testbed;
 
 pub use error::TestbedError;
-pub use host::{Congestion, Host};
+pub use host::{Congestion, DEVICE, Host};
 pub use privileges::{Unavailable, can_run};
 pub use pump::PumpReport;
 pub use testbed::{Testbed, TestbedConfig};

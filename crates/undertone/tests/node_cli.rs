@@ -50,3 +50,30 @@ fn a_clock_that_is_behind_may_be_written_with_a_space() {
     let expected = "clock-ahead-ms = -2000000000: expected milliseconds";
     assert!(said.contains(expected), "{said}");
 }
+
+#[test]
+fn no_flag_makes_a_spammer_of_a_node() {
+    let (status, said) = refused(&["--network", "local", "--spam"]);
+    assert_eq!(status, Some(2), "{said}");
+    assert!(said.contains("unexpected argument '--spam'"), "{said}");
+
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_undertone"));
+    command.args([
+        "testbed",
+        "attacker-node",
+        "--network",
+        "twn",
+        "--rln=false",
+    ]);
+    command
+        .arg("--data-dir")
+        .arg(folder.path())
+        .stdin(Stdio::null());
+    let output = command.output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("testbed` only: network twn"), "{said}");
+    let files = fs::read_dir(folder.path()).unwrap().count();
+    assert_eq!(files, 0, "nothing was started");
+}

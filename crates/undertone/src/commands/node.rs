@@ -9,7 +9,6 @@ use undertone_node::config::{KEYS, Kind, NodeConfig, Sources};
 use undertone_node::logging;
 
 use super::Failure;
-use super::lab::spammers_proofs;
 use super::sim::scenario_failure;
 
 /// Flags of `undertone node`: `--config-file`, `--json`, and one for each configuration key.
@@ -18,8 +17,6 @@ pub(crate) struct Args {
     config_file: Option<PathBuf>,
     relay_parameters: Option<PathBuf>,
     json: bool,
-    /// Whether it publishes without regard to its limit.
-    spams: bool,
     flags: Vec<(String, String)>,
 }
 
@@ -33,7 +30,6 @@ impl clap::FromArgMatches for Args {
             config_file: matches.get_one::<PathBuf>("config-file").cloned(),
             relay_parameters: matches.get_one::<PathBuf>("relay-parameters").cloned(),
             json: matches.get_flag("json"),
-            spams: matches.get_flag("spam"),
             flags: flags.collect(),
         })
     }
@@ -65,13 +61,6 @@ impl clap::Args for Args {
             .long("json")
             .action(clap::ArgAction::SetTrue)
             .help("Print one JSON object with the node's addresses when it is ready");
-        let spam = clap::Arg::new("spam")
-            .long("spam")
-            .action(clap::ArgAction::SetTrue)
-            .hide(true)
-            .help(
-                "Use message ids again and again, so that no limit holds: for `undertone testbed`",
-            );
         let keys = KEYS.iter().map(|key| {
             let flag = clap::Arg::new(key.name)
                 .long(key.flag().trim_start_matches("--").to_owned())
@@ -87,7 +76,7 @@ impl clap::Args for Args {
                 flag
             }
         });
-        command.arg(file).arg(router).arg(json).arg(spam).args(keys)
+        command.arg(file).arg(router).arg(json).args(keys)
     }
 
     fn augment_args_for_update(command: clap::Command) -> clap::Command {
@@ -97,6 +86,15 @@ impl clap::Args for Args {
 
 /// Runs the node until SIGTERM or SIGINT.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    run_with(args, |_| Ok(None))
+}
+
+/// The same with proofs that somebody else makes, if `make_proofs` gives what makes them for the
+/// configuration.
+pub(crate) fn run_with(
+    args: &Args,
+    make_proofs: impl FnOnce(&NodeConfig) -> Result<Option<MakeProofs>, Failure>,
+) -> Result<(), Failure> {
     let sources = Sources::from_process(args.config_file.clone(), args.flags.clone());
     let mut config =
         NodeConfig::load(&sources).map_err(|error| Failure::usage(error.to_string()))?;
@@ -104,6 +102,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         let router = relay_parameters(path).map_err(scenario_failure)?;
         config.router = Some(router);
     }
+    let make_proofs = make_proofs(&config)?;
     let filter = std::env::var("UNDERTONE_LOG").ok();
     logging::init(config.log, filter.as_deref())
         .map_err(|error| Failure::usage(error.to_string()))?;
@@ -114,7 +113,6 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     runtime.block_on(async {
         let mut terminate = signal(SignalKind::terminate())
             .map_err(|error| Failure::new(format!("cannot listen for SIGTERM: {error}")))?;
-        let make_proofs = args.spams.then(|| make_spam(&config)).flatten();
         let node = assemble_with(&config, make_proofs)
             .await
             .map_err(|error| Failure::new(error.to_string()))?;
@@ -126,17 +124,6 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         node.stop().await;
         Ok(())
     })
-}
-
-/// What makes a spammer's proofs; its secret gives way with the first of them. None without a limit.
-fn make_spam(config: &NodeConfig) -> Option<MakeProofs> {
-    let (epoch_size_s, folder) = (
-        config.rln.as_ref()?.params.epoch_size_s,
-        config.data_dir.clone(),
-    );
-    Some(Box::new(move |member| {
-        spammers_proofs(member, epoch_size_s, &folder)
-    }))
 }
 
 fn announce(node: &Assembled, json: bool) {

@@ -1,5 +1,6 @@
 //! `undertone testbed`: a scenario with real nodes, real kernels' TCP and real proofs.
 
+mod attacker;
 mod bench;
 mod campaigner;
 mod costs;
@@ -30,14 +31,19 @@ use self::campaigner::Campaigner;
 use self::error::RunError;
 use self::nodes::Setup;
 use super::sim::{Seeds, scenario_failure, seeds};
-use super::{Failure, output, sim};
+use super::{Failure, node as node_command, output, sim};
 
 /// Flags of `undertone testbed`.
 #[derive(clap::Args, Debug)]
 #[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    disable_help_subcommand = true,
     after_help = "Keys of scenario files: docs/scenarios.md; what differs here: docs/testbed.md"
 )]
 pub(crate) struct Args {
+    #[command(subcommand)]
+    of_its_own: Option<OfItsOwn>,
     /// A scenario file, or the name of one that --list shows
     #[arg(required_unless_present_any = ["list", "bench"])]
     scenario: Option<String>,
@@ -76,8 +82,19 @@ pub(crate) struct Args {
     ready_s: u64,
 }
 
+/// What the testbed starts inside its network namespaces.
+#[derive(clap::Subcommand, Debug)]
+enum OfItsOwn {
+    /// A node that uses message ids again and again
+    #[command(hide = true)]
+    AttackerNode(node_command::Args),
+}
+
 /// Lists, measures, or runs a scenario.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    if let Some(OfItsOwn::AttackerNode(args)) = &args.of_its_own {
+        return attacker::run(args);
+    }
     if args.list {
         return sim::print_list(args.json);
     }

@@ -213,10 +213,11 @@ fn prepare(
             }
         }
         let mut command = Command::new(&setup.program);
-        command.arg("node").args(flags);
-        if spams {
-            command.arg("--spam");
-        }
+        match spams {
+            true => command.args(["testbed", "attacker-node"]),
+            false => command.arg("node"),
+        };
+        command.args(flags);
         let deliveries = data_dir.join("deliveries");
         let registry = folder.path().join("registry.sqlite");
         for (key, path) in [
