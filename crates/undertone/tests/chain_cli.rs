@@ -158,6 +158,12 @@ fn two_messages_with_one_id_slash_their_author() {
     assert_eq!(code, 1, "{said}");
     assert!(said.contains("reveal nothing"), "{said}");
 
+    // Two messages of twenty that it may publish.
+    let (code, said) = place.fails(&format!("{slash} --message one --message two"));
+    assert_eq!(code, 1, "{said}");
+    assert!(said.contains("show 2 of the member"), "{said}");
+    assert_ne!(place.status()["state"], "slashed");
+    let slash = format!("{slash} --double-signal-suffices");
     let slashed = place.json(&format!("{slash} --message one --message two"));
     assert_eq!(
         (&slashed["burned"], &slashed["reward"]),

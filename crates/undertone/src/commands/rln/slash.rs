@@ -8,10 +8,13 @@ use serde::Serialize;
 use undertone_contracts::{Address, TxHash};
 use undertone_message::{Limits, WakuMessage};
 use undertone_rln::poseidon::poseidon;
-use undertone_rln::{Fr, RateLimitProof, fr_from_le, recover_secret};
+use undertone_rln::{Fr, RateLimitProof, fr_from_le};
 
+use self::evidence::{Evidence, evidence};
 use super::{Failure, element, files};
 use crate::commands::{chain, output};
+
+mod evidence;
 
 /// 64 digits, `0x`, white space.
 const MAX_SECRET_FILE_BYTES: usize = 128;
@@ -24,7 +27,7 @@ pub(super) struct Args {
     contract: chain::Contract,
     #[command(flatten)]
     key: chain::Key,
-    /// File with a message in hex; give two that the member published with one message id
+    /// File with a message in hex; give all of one epoch that are at hand, two of them with one nullifier
     #[arg(
         long,
         value_name = "FILE",
@@ -33,6 +36,9 @@ pub(super) struct Args {
         conflicts_with = "secret_file"
     )]
     message: Vec<PathBuf>,
+    /// Slash though the messages do not show that the member published more than its limit in an epoch
+    #[arg(long, conflicts_with = "secret_file")]
+    double_signal_suffices: bool,
     /// File with the member's secret, 64 hex digits, little-endian
     #[arg(long, value_name = "FILE")]
     secret_file: Option<PathBuf>,
@@ -56,16 +62,24 @@ struct Slashed {
 }
 
 pub(super) fn run(args: &Args, json: bool) -> Result<(), Failure> {
-    let secret = match (&args.secret_file, args.message.as_slice()) {
-        (Some(path), _) => read_secret(path)?,
-        (None, [one, other]) => recover([one, other])?,
-        (None, _) => {
+    let found = match (&args.secret_file, args.message.as_slice()) {
+        (Some(path), _) => Evidence {
+            secret: read_secret(path)?,
+            messages: 0,
+        },
+        (None, [_]) => {
             return Err(Failure::usage("one message does not reveal a secret")
                 .with_help("give --message twice"));
         }
+        (None, paths) => recover(paths)?,
     };
+    let secret = found.secret;
     let account = args.contract.account(&args.key)?;
     let contract = args.contract.open()?;
+    if args.secret_file.is_none() && !args.double_signal_suffices {
+        let member = chain::wait(contract.info(&poseidon(&[secret])))?;
+        exceeds(&found, member.map(|member| member.rate_limit))?;
+    }
     let receiver = args.receiver.unwrap_or_else(|| account.address());
     let (committed, slashed) = chain::wait(async {
         let committed = contract.commit_slash(&account, &secret, receiver).await?;
@@ -95,22 +109,31 @@ fn read_secret(path: &Path) -> Result<Fr, Failure> {
     fr_from_le(&bytes).map_err(|_| no_secret(()))
 }
 
-/// The secret on which two messages' points lie.
-fn recover(paths: [&PathBuf; 2]) -> Result<Fr, Failure> {
-    let [one, other] = paths.map(|path| read_proof(path));
-    let (one, other) = (one?, other?);
-    if one.nullifier != other.nullifier {
-        return Err(Failure::new("the two messages have different nullifiers")
-            .with_help("give two that one member published in one epoch with one message id"));
-    }
-    let point = |proof: &RateLimitProof| Some((field(&proof.share_x)?, field(&proof.share_y)?));
-    let secret = point(&one)
-        .zip(point(&other))
-        .and_then(|(one, other)| recover_secret(one, other));
-    secret.ok_or_else(|| {
-        Failure::new("the two messages reveal nothing: they are the same")
-            .with_help("give two different ones")
+/// What the messages show.
+fn recover(paths: &[PathBuf]) -> Result<Evidence, Failure> {
+    let proofs = paths.iter().map(|path| read_proof(path));
+    let proofs: Vec<_> = proofs.collect::<Result<_, _>>()?;
+    evidence(&proofs).map_err(|nothing| {
+        Failure::new(nothing.to_string()).with_help(
+            "give two different messages that one member published in one epoch with one message id",
+        )
     })
+}
+
+/// Whether the member published more than it may, and did not only repeat a message id.
+fn exceeds(found: &Evidence, limit: Option<u32>) -> Result<(), Failure> {
+    let shown = found.messages;
+    let missing = match limit {
+        Some(limit) if shown > limit as usize => return Ok(()),
+        Some(limit) => format!(
+            "the messages show {shown} of the member in one epoch, and {limit} are its limit: it repeated \
+             a message id, as the reference implementation may do within its limit"
+        ),
+        None => "the contract does not know the member's limit any more".to_owned(),
+    };
+    Err(Failure::new(missing).with_help(
+        "give more messages of that epoch, or --double-signal-suffices: the contract takes any secret",
+    ))
 }
 
 fn read_proof(path: &Path) -> Result<RateLimitProof, Failure> {
@@ -124,10 +147,6 @@ fn read_proof(path: &Path) -> Result<RateLimitProof, Failure> {
         .map_err(|error| no_message(&error.to_string()))?;
     let field = message.rate_limit_proof.unwrap_or_default();
     RateLimitProof::decode(&field).map_err(|error| no_message(&error.to_string()))
-}
-
-fn field(bytes: &[u8; 32]) -> Option<Fr> {
-    fr_from_le(bytes).ok()
 }
 
 fn hex_digits(mut text: Vec<u8>) -> Vec<u8> {
