@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use undertone_membership::{MemberIndex, MembershipView, Registry, SqliteRegistry};
 use undertone_message::{NetworkPreset, PubsubTopic, WakuMessage};
 use undertone_node::driver::{
-    MemberProofs, NodeOptions, ProofSource, RlnOptions, RunningNode, start,
+    MemberClock, MemberProofs, NodeOptions, ProofSource, RlnOptions, RunningNode, start,
 };
 use undertone_node::{Keypair, Multiaddr};
 use undertone_relay::{ProofFailure, RelayConfig};
@@ -61,7 +61,9 @@ impl Network {
     }
 
     fn honest(&self, folder: &Path) -> MemberProofs {
+        let relay = RelayConfig::for_network(&NetworkPreset::by_name("local").unwrap());
         MemberProofs {
+            clock: MemberClock::new(&relay.rln.unwrap().policy, 0),
             identity: Identity::from_seed(b"honest"),
             index: self.index,
             limit: LIMIT,

@@ -70,8 +70,8 @@ fn read(bytes: &[u8]) -> Result<(Keypair, Vec<u8>), NodeKeyDefect> {
     let expected = field.and_then(|field| PeerId::from_bytes(field.get(1..)?).ok());
     match expected {
         Some(expected) => Err(NodeKeyDefect::OtherPeer {
-            expected,
-            found: keypair.public().to_peer_id(),
+            expected: Box::new(expected),
+            found: Box::new(keypair.public().to_peer_id()),
         }),
         None => Err(NodeKeyDefect::Damaged),
     }
@@ -114,9 +114,9 @@ pub(super) fn rest_token(path: &Path) -> Result<String, AssembleError> {
     }
 }
 
-fn create_token(path: &Path) -> std::io::Result<String> {
+fn create_token(path: &Path) -> io::Result<String> {
     let mut random = [0; TOKEN_RANDOM_BYTES];
-    getrandom::fill(&mut random).map_err(std::io::Error::from)?;
+    getrandom::fill(&mut random).map_err(io::Error::from)?;
     let token = hex::encode(random);
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;

@@ -68,7 +68,7 @@ pub enum AssembleError {
         /// The file, or the folder where there was to be one.
         path: PathBuf,
         /// What failed for that reason.
-        error: Box<AssembleError>,
+        error: Box<Self>,
     },
     /// The REST API's token.
     #[error("REST token {path}: {reason}; set rest-token, or move the file away to get a new one")]
@@ -133,9 +133,9 @@ pub enum NodeKeyDefect {
     )]
     OtherPeer {
         /// The peer id in the file.
-        expected: PeerId,
+        expected: Box<PeerId>,
         /// The peer id of the key in the file.
-        found: PeerId,
+        found: Box<PeerId>,
     },
     /// It does not hold a key and nothing else.
     #[error(

@@ -221,7 +221,7 @@ fn clocks_that_jump_about_repeat_nothing() {
                 "{asked:?} {id} again at step {step}"
             );
         }
-        if random % 50 == 0 {
+        if random.is_multiple_of(50) {
             drop(counter);
             counter = file.open(20).unwrap();
         }
