@@ -68,10 +68,12 @@ fn read(bytes: &[u8]) -> Result<(Keypair, Vec<u8>), NodeKeyDefect> {
     let field = bytes.strip_prefix(key.as_slice());
     let field = field.and_then(|field| field.strip_prefix(&PEER_ID_TAG));
     let expected = field.and_then(|field| PeerId::from_bytes(field.get(1..)?).ok());
-    match expected {
+    let found = keypair.public().to_peer_id();
+    // Where both are the same it is the field's length that is wrong.
+    match expected.filter(|expected| *expected != found) {
         Some(expected) => Err(NodeKeyDefect::OtherPeer {
             expected: Box::new(expected),
-            found: Box::new(keypair.public().to_peer_id()),
+            found: Box::new(found),
         }),
         None => Err(NodeKeyDefect::Damaged),
     }
