@@ -16,6 +16,8 @@ use super::{HostileError, Stage, StageOptions};
 const NEW_ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 0, 4, 1);
 /// Messages flow both ways so soon after the node is back.
 pub const FLOWS_WITHIN: Duration = Duration::from_secs(5);
+/// A message that takes longer was not carried by a mesh.
+const PROMPT: Duration = Duration::from_secs(1);
 /// Down times of the matrix, seconds.
 pub const DOWN_S: [u64; 4] = [0, 2, 15, 70];
 /// Networks that run at a time.
@@ -67,9 +69,13 @@ pub struct Cell {
     pub way: Way,
     /// For how long, seconds.
     pub down_s: u64,
-    /// From when on every message arrived within a second, both ways, seconds after the node was back;
+    /// From when on every message arrived promptly, both ways, seconds after the node was back;
     /// none if the last one did not.
     pub flows_after_s: Option<f64>,
+    /// Messages times receivers since the node was back.
+    pub sent: usize,
+    /// How many of them arrived, however late.
+    pub delivered: usize,
     /// The lowest score that one honest node had of another when all was over.
     pub lowest_score: Option<f64>,
 }
@@ -88,14 +94,19 @@ pub async fn run(program: &Path, down_s: &[u64]) -> Result<Vec<Cell>, HostileErr
     let cells = Way::ALL
         .into_iter()
         .flat_map(|way| down_s.iter().map(move |down_s| (way, *down_s)));
-    let running = cells.map(|(way, down_s)| cell(program, way, down_s));
+    let running = cells.map(|(way, down_s)| cell(program, way, down_s, PROMPT));
     let done: Vec<_> = stream::iter(running).buffered(AT_A_TIME).collect().await;
     done.into_iter().collect()
 }
 
 /// Runs one cell on a network of its own: a client behind a proxy, the node that it is connected to, and
-/// a third one.
-pub async fn cell(program: &Path, way: Way, down_s: u64) -> Result<Cell, HostileError> {
+/// a third one. A message that takes longer than `prompt` does not count as flowing.
+pub async fn cell(
+    program: &Path,
+    way: Way,
+    down_s: u64,
+    prompt: Duration,
+) -> Result<Cell, HostileError> {
     let options = StageOptions {
         shards: 8,
         ways: Ways::Both,
@@ -107,7 +118,8 @@ pub async fn cell(program: &Path, way: Way, down_s: u64) -> Result<Cell, Hostile
         messages: 80,
         interval: Duration::from_millis(100),
         payload_bytes: 100,
-        patience: Duration::from_secs(2),
+        patience: PROMPT + prompt,
+        prompt,
     };
     let measured = stage.measure(&load, 0).await;
     let flows_after_s = match measured.arrived.last_troubled {
@@ -119,6 +131,8 @@ pub async fn cell(program: &Path, way: Way, down_s: u64) -> Result<Cell, Hostile
         way,
         down_s,
         flows_after_s,
+        sent: measured.arrived.sent,
+        delivered: measured.arrived.delivered,
         lowest_score: measured.lowest_score,
     })
 }

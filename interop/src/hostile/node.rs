@@ -20,6 +20,8 @@ use undertone_node::delivery_log::Line;
 use super::HostileError;
 use super::rest::{self, Answer};
 
+mod ports;
+
 /// Guards against a node that hangs; no test depends on its length.
 const DEADLINE: Duration = Duration::from_secs(60);
 
@@ -76,7 +78,7 @@ pub struct Node {
     data: PathBuf,
     child: Option<Child>,
     peer_id: PeerId,
-    /// 0 until the first start, then the same in all.
+    /// The same in all its lives.
     port: u16,
     rest: SocketAddr,
 }
@@ -91,7 +93,7 @@ impl Node {
             data,
             child: None,
             peer_id: PeerId::random(),
-            port: 0,
+            port: ports::free()?,
             rest: SocketAddr::from(([127, 0, 0, 1], 0)),
         };
         node.launch().await?;
@@ -153,9 +155,6 @@ impl Node {
             .strip_prefix("http://")?
             .parse()
             .ok()?;
-        let address = ready["listenAddresses"][0].as_str()?;
-        let port = address.split('/').skip_while(|part| *part != "tcp").nth(1);
-        self.port = port?.parse().ok()?;
         Some(())
     }
 
@@ -360,6 +359,17 @@ impl Node {
                 _ => None,
             });
         lines.collect()
+    }
+
+    /// Its peers, as REST lists them, and the end of its log: for messages about what went wrong.
+    pub async fn state(&self) -> String {
+        let answer = rest::request(self.rest, "GET", "/admin/v1/peers", None).await;
+        let peers = answer.map_or_else(|error| error.to_string(), |answer| answer.body);
+        let (name, id) = (&self.spec.name, self.peer_id);
+        format!(
+            "{name} {id} has the peers {peers} and logged:\n{}",
+            self.log_tail()
+        )
     }
 
     /// The end of its log, for messages about what went wrong.

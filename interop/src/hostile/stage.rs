@@ -30,7 +30,7 @@ use super::{HostileError, Usage};
 
 /// Shards of the network `local`.
 const SHARDS: NonZeroU16 = NonZeroU16::new(8).expect("8 is not zero");
-/// Cluster of the network `local`.
+/// Cluster of all networks here: that of the network `local`.
 const CLUSTER: u16 = 66;
 /// How long the nodes may take until their meshes are made.
 const READY: Duration = Duration::from_secs(30);
@@ -50,6 +50,8 @@ pub struct StageOptions {
     pub shards: u16,
     /// Further topics that only the victim joins.
     pub victims_shards: u16,
+    /// Whether the shard of a message follows from its content topic.
+    pub has_automatic_sharding: bool,
     /// Whether messages need proofs.
     pub rln: bool,
     /// Whether the victim has a registry file of its own, and proofs are made for the newest root.
@@ -96,6 +98,7 @@ impl Default for StageOptions {
         Self {
             shards: 1,
             victims_shards: 0,
+            has_automatic_sharding: false,
             rln: false,
             own_registry: false,
             honest: 1,
@@ -234,11 +237,12 @@ impl Stage {
         if is_ready {
             return Ok(());
         }
+        let mut states = Vec::new();
+        for node in self.nodes() {
+            states.push(node.state().await);
+        }
         Err(HostileError::Late {
-            waiting_for: format!(
-                "mesh of the honest nodes; end of the victim's log:\n{}",
-                self.victim.log_tail()
-            ),
+            waiting_for: format!("mesh of the honest nodes:\n{}", states.join("\n")),
             deadline_s: READY.as_secs(),
         })
     }
@@ -415,6 +419,7 @@ fn common_flags(options: &StageOptions, members: Option<&Members>) -> Vec<String
     if options.own_registry {
         flags.push("--rln-tokens=0".to_owned());
     }
+    flags.extend(network(options));
     flags.push(shards(options.shards));
     flags
 }
@@ -433,6 +438,7 @@ fn victim_flags(
         Some(members) => members.flags(),
         None => vec!["--rln=false".to_owned()],
     };
+    flags.extend(network(options));
     flags.push(shards(options.shards + options.victims_shards));
     Ok(flags)
 }
@@ -441,6 +447,18 @@ fn victim_flags(
 #[must_use]
 pub fn victims_registry(folder: &Path) -> PathBuf {
     folder.join("registry-of-victim.sqlite")
+}
+
+/// The flags of a network with or without automatic sharding, which only some presets have.
+fn network(options: &StageOptions) -> [String; 2] {
+    let preset = match options.has_automatic_sharding {
+        true => "twn",
+        false => "local",
+    };
+    [
+        format!("--network={preset}"),
+        format!("--cluster-id={CLUSTER}"),
+    ]
 }
 
 /// The flag that joins the first shards.

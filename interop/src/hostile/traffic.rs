@@ -20,6 +20,8 @@ pub struct Load {
     pub payload_bytes: usize,
     /// How long is waited for what has not arrived when the last message is sent.
     pub patience: Duration,
+    /// A message that takes longer is in trouble even if it arrives.
+    pub prompt: Duration,
 }
 
 /// Who publishes for whom. The messages of a load go to all flows in turn.
@@ -83,12 +85,9 @@ pub struct Arrived {
     /// From the moment at which the publisher sent it to the moment at which a receiver found it valid,
     /// ascending, milliseconds.
     pub latencies_ms: Vec<f64>,
-    /// The last message, counted from 0, that did not arrive or not within [`PROMPT`]; none if all did.
+    /// The last message, counted from 0, that did not arrive or was not prompt; none if all were.
     pub last_troubled: Option<u32>,
 }
-
-/// A message that takes longer was not carried by a mesh.
-pub const PROMPT: Duration = Duration::from_secs(1);
 
 impl Arrived {
     /// A percentile of the latencies, by the nearest rank; none if nothing arrived.
@@ -156,7 +155,7 @@ fn look(load: &Load, flows: &[Flow<'_>], content_topic: impl Fn(u32) -> String) 
                     if let Some(here) = sent.get(&topic) {
                         let ns = there.validated_ns.saturating_sub(here.received_ns);
                         arrived.latencies_ms.push(ns as f64 / 1e6);
-                        is_prompt = u128::from(ns) <= PROMPT.as_nanos();
+                        is_prompt = u128::from(ns) <= load.prompt.as_nanos();
                     }
                 }
                 if !is_prompt {

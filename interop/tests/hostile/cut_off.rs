@@ -51,7 +51,6 @@ async fn a4_honest_peers_stay_while_strangers_at_their_address_come_and_go() {
 }
 
 #[tokio::test]
-#[ignore = "not yet seen passing with the mending of number 5"]
 async fn a5_a_message_ahead_of_its_root_arrives_beside_made_up_roots() {
     let attack = Attack {
         then: |_| Box::pin(async { Ok(Default::default()) }),

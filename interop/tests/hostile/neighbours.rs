@@ -35,7 +35,6 @@ async fn b7_silent_sockets_of_one_address_keep_nobody_out() {
 }
 
 #[tokio::test]
-#[ignore = "not yet seen passing with the mending of number 7"]
 async fn b7_idle_identities_of_one_address_keep_nobody_out() {
     unharmed(&measured(&b7_sockets::IDLE_IDENTITIES, 3).await);
 }
@@ -62,7 +61,7 @@ async fn b9_a_peer_with_late_pings_gets_bounded_credit() {
 }
 
 #[tokio::test]
-#[ignore = "not yet seen passing with the mending of number 10"]
+#[ignore = "one of ten messages is lost in every other run beside other tests; not yet understood"]
 async fn b10_a_message_moved_to_another_shard_does_not_hide_the_original() {
     unharmed(&measured(&b10_other_shard::ATTACK, 1).await);
 }
@@ -75,7 +74,6 @@ async fn b11_junk_stops_no_honest_message() {
 }
 
 #[tokio::test]
-#[ignore = "not yet seen passing with the mending of number 11"]
 async fn b11_who_sends_junk_is_blamed() {
     let program = program();
     let stage = Stage::start(&program, StageOptions::default()).await;

@@ -1,11 +1,16 @@
 //! The restart matrix without down time; all times are in the campaign.
 
+use std::time::Duration;
+
 use undertone_interop::hostile::matrix::{Way, cell};
 
 use crate::support::program;
 
+/// Generous, because the machine is busy with other tests.
+const PROMPT: Duration = Duration::from_secs(5);
+
 async fn comes_back(way: Way) {
-    let cell = cell(&program(), way, 0).await.unwrap();
+    let cell = cell(&program(), way, 0, PROMPT).await.unwrap();
     assert!(cell.is_good(), "{cell:?}");
 }
 

@@ -15,6 +15,7 @@ pub(crate) const SHORT: Load = Load {
     interval: Duration::from_millis(100),
     payload_bytes: 1_000,
     patience: Duration::from_secs(10),
+    prompt: Duration::from_secs(10),
 };
 
 /// The program of the nodes.

@@ -113,6 +113,7 @@ async fn measure(
         interval: Duration::from_secs(1) / options.rate,
         payload_bytes: options.payload_bytes,
         patience: Duration::from_secs(10),
+        prompt: Duration::from_secs(1),
     };
     let newcomers = (options.seconds / SECONDS_PER_NEWCOMER).max(1);
     let measured = stage.measure(&load, newcomers).await;

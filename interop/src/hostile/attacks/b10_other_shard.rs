@@ -50,11 +50,12 @@ async fn start(stage: &mut Stage) -> Result<Tasks, HostileError> {
     Ok(tasks)
 }
 
-/// The victim has joined one shard more than the others, and it is the reader, who has joined only the
+/// A network with automatic sharding. The victim has joined one shard more than the others, and it is the reader, who has joined only the
 /// messages' own shard, that must get them.
 #[must_use]
 pub fn options() -> StageOptions {
     StageOptions {
+        has_automatic_sharding: true,
         victims_shards: 1,
         delay: DELAY,
         ..StageOptions::default()
