@@ -171,7 +171,8 @@ impl Promises {
         let mut unanswered = Unanswered::default();
         self.retain(|request| {
             let (peer, binds) = (request.peer, u32::from(request.is_binding));
-            if now >= request.given_up && !std::mem::replace(&mut request.is_overdue, true) {
+            let overdue = now >= request.given_up.min(request.expires);
+            if overdue && !std::mem::replace(&mut request.is_overdue, true) {
                 *unanswered.overdue.entry(peer).or_default() += binds;
             }
             let is_open = now < request.expires;
