@@ -70,7 +70,8 @@ fn one(both: &Both, rng: &mut ChaCha20Rng) {
     let limit = 1 + rng.next_u32() % [1, 20, 65_535][rng.next_u32() as usize % 3];
     let message_id = rng.next_u32() % limit.min(30);
     let x = hash_to_field(&[&rng.next_u64().to_le_bytes()]);
-    let epoch = Epoch(rng.next_u64() >> (rng.next_u32() % 64));
+    // A clock that counts nanoseconds in 64 bits shows no later epoch of a second than this.
+    let epoch = Epoch((rng.next_u64() >> 30) >> (rng.next_u32() % 34));
     let index = rng.next_u32() % tree::CAPACITY;
     let mut leaves = vec![(index, rate_commitment(identity.commitment(), limit))];
     for _ in 0..rng.next_u32() % 4 {

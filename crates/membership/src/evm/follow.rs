@@ -104,14 +104,17 @@ enum Phase {
         head: Head,
         search: Search,
     },
+    /// The next page of events. That of a page's last block is asked for first: without its hash, a
+    /// block that brought no event could be replaced by one that does, and nobody would know.
     Pages {
         head: BlockRef,
+        end: Option<BlockRef>,
     },
     /// A page is here that others come before or after: whether the newest block known before it is
     /// still on the chain. If not, the page is of another fork than what it would be added to.
     Check {
         head: BlockRef,
-        to: u64,
+        end: BlockRef,
         events: Vec<Event>,
         mark: BlockRef,
     },
@@ -215,23 +218,24 @@ impl Follower {
             Phase::Fork { search, .. } => Ask::Header {
                 number: search.middle().block.number,
             },
-            Phase::Pages { head } => self.page(head),
+            Phase::Pages { head, end } => self.page(head, *end),
             Phase::State { head, .. } => Ask::Root { at: *head },
             Phase::Repair(repair) => repair.ask(self.leaves_at_once),
         };
         Next::Ask(ask)
     }
 
-    fn page(&self, head: &BlockRef) -> Ask {
+    /// The header of the page's last block, or the page's events once that is known.
+    fn page(&self, head: &BlockRef, end: Option<BlockRef>) -> Ask {
         let from = self.cursor.number + 1;
-        let near = head.number.saturating_sub(NEAR_BLOCKS);
+        let near = near(head);
         let roots = from > near;
         let last = if roots { head.number } else { near };
-        Ask::Events {
-            from,
-            to: self.range.end(from).min(last),
-            roots,
+        let to = self.range.end(from).min(last);
+        if to < head.number && end.is_none() {
+            return Ask::Header { number: to };
         }
+        Ask::Events { from, to, roots }
     }
 
     /// Takes the answer to what [`Self::next`] said.
@@ -256,36 +260,45 @@ impl Follower {
                 search.narrow(found.hash);
                 self.on_search(head, search)
             }
-            (Phase::Pages { head }, Answer::Events(events)) => {
-                let Next::Ask(Ask::Events { to, .. }) = asked else {
-                    return Ok(Outcome::Nonsense);
+            (Phase::Pages { head, end: None }, Answer::Header(found))
+                if asked == Next::Ask(Ask::Header { number: found.number }) =>
+            {
+                self.phase = Phase::Pages {
+                    head,
+                    end: Some(found),
                 };
+                Ok(Outcome::Going)
+            }
+            (Phase::Pages { head, end }, Answer::Events(events))
+                if matches!(asked, Next::Ask(Ask::Events { .. })) =>
+            {
                 self.range.answered(events.len());
-                let is_one_of_many = self.cursor.hash.is_none() || to != head.number;
+                let end = end.unwrap_or(head);
+                let is_one_of_many = self.cursor.hash.is_none() || end != head;
                 match self.store.marks()?.last() {
                     Some(mark) if is_one_of_many => {
                         let mark = mark.block;
                         self.phase = Phase::Check {
                             head,
-                            to,
+                            end,
                             events,
                             mark,
                         };
                         Ok(Outcome::Going)
                     }
-                    _ => self.on_page(head, to, events),
+                    _ => self.on_page(head, end, events),
                 }
             }
             (
                 Phase::Check {
                     head,
-                    to,
+                    end,
                     events,
                     mark,
                 },
                 Answer::Header(found),
             ) => match found.hash == mark.hash {
-                true => self.on_page(head, to, events),
+                true => self.on_page(head, end, events),
                 // The newest block leads to where the forks part.
                 false => Ok(Outcome::Going),
             },
@@ -316,6 +329,9 @@ impl Follower {
         if failure == Failure::TooMuch {
             match self.next() {
                 Next::Ask(Ask::Events { from, to, .. }) if self.range.refused(to - from + 1) => {
+                    if let Phase::Pages { end, .. } = &mut self.phase {
+                        *end = None;
+                    }
                     return;
                 }
                 Next::Ask(Ask::Leaves { first, last, .. }) if last > first => {
@@ -331,42 +347,55 @@ impl Follower {
     fn on_page(
         &mut self,
         head: BlockRef,
-        to: u64,
+        end: BlockRef,
         events: Vec<Event>,
     ) -> Result<Outcome, StorageError> {
-        if to == head.number {
+        if end == head {
             self.phase = Phase::State { head, events };
             return Ok(Outcome::Going);
         }
-        self.commit_unaccepted(to, &head, &events)
+        let last = events.last().map(|event| event.block);
+        if last.is_some_and(|last| last.number == end.number && last != end) {
+            // Replaced between the two questions. The newest block leads to where the forks part.
+            return Ok(Outcome::Going);
+        }
+        self.commit_unaccepted(&end, &head, &events)
     }
 
     fn commit_unaccepted(
         &mut self,
-        to: u64,
+        end: &BlockRef,
         head: &BlockRef,
         events: &[Event],
     ) -> Result<Outcome, StorageError> {
         let base = self.store.version()?;
         let mut view = lock(&self.view);
         let draft = Draft::build(&mut view, events);
+        let version = Version(base.0 + draft.entries.len() as u64);
+        let mark = Mark {
+            block: *end,
+            version,
+        };
         let cursor = Cursor {
-            number: to,
+            number: end.number,
             hash: None,
             accepted: self.cursor.accepted,
         };
         self.store.commit(&Page {
             entries: &draft.entries,
             cursor,
-            marks: &draft.marks(events, base, head.number.saturating_sub(NEAR_BLOCKS)),
+            marks: &draft.marks(events, base, near(head), mark),
             doubts: &draft.doubts,
             settled: false,
         })?;
-        view.write(&[], Version(base.0 + draft.entries.len() as u64));
+        view.write(&[], version);
         drop(view);
         self.cursor = cursor;
         self.refill = true;
-        self.phase = Phase::Pages { head: *head };
+        self.phase = Phase::Pages {
+            head: *head,
+            end: None,
+        };
         Ok(Outcome::Going)
     }
 
@@ -389,17 +418,14 @@ impl Follower {
             hash: Some(head.hash),
             accepted: version,
         };
-        let near = head.number.saturating_sub(NEAR_BLOCKS);
-        let mut marks = draft.marks(&repair.events, base, near);
-        marks.retain(|mark| mark.block.number != head.number);
-        marks.push(Mark {
+        let end = Mark {
             block: head,
             version,
-        });
+        };
         let page = Page {
             entries: &draft.entries,
             cursor,
-            marks: &marks,
+            marks: &draft.marks(&repair.events, base, near(&head), end),
             doubts: &[],
             settled: true,
         };
@@ -452,6 +478,11 @@ impl Follower {
         let leaves = self.store.leaves()?;
         Ok(leaves.last().map_or(0, |(index, _)| index.get() + 1))
     }
+}
+
+/// The lowest block whose roots are asked for, as long as `head` is the newest.
+fn near(head: &BlockRef) -> u64 {
+    head.number.saturating_sub(NEAR_BLOCKS)
 }
 
 fn lock(view: &Mutex<MembershipView>) -> MutexGuard<'_, MembershipView> {

@@ -90,8 +90,15 @@ impl Draft {
         view.write(&before.collect::<Vec<_>>(), version);
     }
 
-    /// The blocks of the events from height `lowest` on; before them the version was `base`.
-    pub(super) fn marks(&self, events: &[Event], base: Version, lowest: u64) -> Vec<Mark> {
+    /// The blocks of the events from height `lowest` on, and `end`, the last block of the page. Before
+    /// the events the version was `base`.
+    pub(super) fn marks(
+        &self,
+        events: &[Event],
+        base: Version,
+        lowest: u64,
+        end: Mark,
+    ) -> Vec<Mark> {
         let mut marks: Vec<Mark> = Vec::new();
         for (event, length) in events.iter().zip(&self.lengths) {
             let mark = Mark {
@@ -104,6 +111,8 @@ impl Draft {
                 _ => {}
             }
         }
+        marks.retain(|mark| mark.block.number != end.block.number);
+        marks.push(end);
         marks
     }
 

@@ -51,11 +51,12 @@ impl Follower {
         }
     }
 
-    /// Between two pages the last block's hash is not known. That of the last event is: blocks that were
-    /// replaced since would leave their changes among those of the new ones.
+    /// Between two pages the root was not compared yet. The last page's end must still be on the chain:
+    /// blocks that were replaced since would leave their changes among those of the new ones.
     fn on_head_amid_pages(&mut self, head: Head) -> Result<Outcome, StorageError> {
-        match self.store.marks()?.last() {
-            Some(mark) if mark.block.number <= head.block.number => {
+        let below = |mark: &&Mark| mark.block.number <= head.block.number;
+        match self.store.marks()?.iter().rev().find(below) {
+            Some(mark) => {
                 let mark = mark.block;
                 self.phase = Phase::Probe { head, mark };
                 Ok(Outcome::Going)
@@ -73,7 +74,7 @@ impl Follower {
                 head,
                 events: Vec::new(),
             },
-            false => Phase::Pages { head },
+            false => Phase::Pages { head, end: None },
         };
         Ok(Outcome::Going)
     }
