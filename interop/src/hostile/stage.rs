@@ -223,14 +223,21 @@ impl Stage {
         Ok(())
     }
 
+    /// Waits until every pair of neighbours is in each other's meshes: a node sends nothing to one that has not
+    /// heard of it yet.
     async fn wait_ready(&self) -> Result<(), HostileError> {
-        let mut expected: Vec<PeerId> = Vec::new();
+        let mut expected: Vec<&Node> = Vec::new();
         if self.options.meeting != Meeting::Later {
-            expected.extend(self.honest.iter().map(Node::peer_id));
+            expected.extend(&self.honest);
         }
-        expected.extend(self.reader.as_ref().map(Node::peer_id));
+        expected.extend(&self.reader);
+        let ids: Vec<_> = expected.iter().map(|node| node.peer_id()).collect();
+        let victim = [self.victim.peer_id()];
+        let mut is_ready = self.are_in_meshes(&self.victim, &ids, READY).await;
+        for node in expected {
+            is_ready &= self.are_in_meshes(node, &victim, READY).await;
+        }
         let others: Vec<_> = self.honest.iter().skip(1).map(Node::peer_id).collect();
-        let mut is_ready = self.are_in_meshes(&self.victim, &expected, READY).await;
         if let Some(first) = self.honest.first() {
             is_ready &= self.are_in_meshes(first, &others, READY).await;
         }
