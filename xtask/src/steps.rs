@@ -1,7 +1,7 @@
 //! The steps of `cargo xtask test`: what they run, and when they cannot.
 
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
@@ -12,18 +12,19 @@ mod audit;
 mod contracts;
 mod namespaces;
 mod page;
+mod selection;
 
 /// What contracts, interop and the check of the page need besides Rust.
 const NPM: &str = "npm";
 
-/// All tests but those that have a step of their own.
-const UNIT: [&str; 5] = [
-    "test",
-    "--workspace",
-    "--exclude=undertone-contracts",
-    "--exclude=undertone-interop",
-    "--exclude=undertone-testbed",
-];
+/// Tests of the testbed's devices.
+const TESTBED: [&str; 2] = ["killed", "tun_pair"];
+
+/// Tests beside other implementations.
+const INTEROP: [&str; 4] = ["benches", "line", "live", "peers_alone"];
+
+/// Attacks on real nodes.
+const HOSTILE: [&str; 1] = ["hostile"];
 
 /// Attacks wait most of the time.
 const HOSTILE_THREADS: &str = "--test-threads=4";
@@ -135,7 +136,7 @@ impl Step {
                 Ok(()) => contracts::run(root, NPM),
                 Err(reason) => Outcome::Skipped(reason),
             },
-            Self::Unit => cargo(root, &UNIT, &[]),
+            Self::Unit => unit(root),
             Self::Page => match version_of(NPM).and_then(|()| page::browser()) {
                 Ok(chromium) => match page::check(root, &chromium) {
                     Outcome::Passed => page::attack(root, &chromium),
@@ -145,8 +146,8 @@ impl Step {
             },
             Self::Testbed => match namespaces::right_to_make() {
                 Ok(right) => {
-                    let mut args = vec!["test", "--package", "undertone-testbed"];
-                    args.extend(right.cargo_options());
+                    let mut args = selection::named(&TESTBED);
+                    args.extend(right.cargo_options().iter().map(ToString::to_string));
                     match cargo(root, &args, &[]) {
                         Outcome::Passed => cargo(root, &with_nodes(right), &[]),
                         failed => failed,
@@ -155,7 +156,7 @@ impl Step {
                 Err(reason) => Outcome::Skipped(reason),
             },
             Self::Interop => match version_of(NPM) {
-                Ok(()) => cargo(root, &["test", "--package", "undertone-interop"], &[]),
+                Ok(()) => cargo(root, &selection::named(&INTEROP), &[]),
                 Err(reason) => Outcome::Skipped(reason),
             },
             Self::Hostile => hostile(root),
@@ -163,19 +164,25 @@ impl Step {
     }
 }
 
+/// All of them run, so that one report names all that fail.
+fn unit(root: &Path) -> Outcome {
+    let args = match selection::unit(root) {
+        Ok(args) => args,
+        Err(error) => return Outcome::Failed(format!("{}: {error}", root.display())),
+    };
+    match cargo(root, &args, &[]) {
+        Outcome::Passed => cargo(root, &selection::doc_tests(), &[]),
+        failed => failed,
+    }
+}
+
 /// Real nodes are processes of the program `undertone`, which cargo does not build for another package's
-/// tests. Asked for in this way it is the one that the unit tests have built.
+/// tests.
 fn hostile(root: &Path) -> Outcome {
-    let program = [&UNIT[..], &["--test=node_cli", "--no-run"]].concat();
-    match cargo(root, &program, &[]) {
+    match cargo(root, &selection::build("--bin=undertone"), &[]) {
         Outcome::Passed => {
-            let args = [
-                "test",
-                "--package=undertone-interop",
-                "--test=hostile",
-                "--",
-                HOSTILE_THREADS,
-            ];
+            let mut args = selection::named(&HOSTILE);
+            args.extend(["--", HOSTILE_THREADS].map(str::to_owned));
             cargo(root, &args, &[])
         }
         failed => failed,
@@ -183,10 +190,10 @@ fn hostile(root: &Path) -> Outcome {
 }
 
 /// The tests of `undertone testbed`, which a plain `cargo test` leaves out.
-fn with_nodes(right: namespaces::Right) -> Vec<&'static str> {
-    let mut args = vec!["test", "--package", "undertone", "--test", "testbed"];
-    args.extend(right.cargo_options());
-    args.extend(["--", "--ignored"]);
+fn with_nodes(right: namespaces::Right) -> Vec<String> {
+    let mut args = selection::named(&["testbed"]);
+    args.extend(right.cargo_options().iter().map(ToString::to_string));
+    args.extend(["--", "--ignored"].map(str::to_owned));
     args
 }
 
@@ -218,7 +225,11 @@ fn tidy(root: &Path) -> Outcome {
     }
 }
 
-pub(crate) fn cargo(root: &Path, args: &[&str], variables: &[(&str, &str)]) -> Outcome {
+pub(crate) fn cargo(
+    root: &Path,
+    args: &[impl AsRef<OsStr>],
+    variables: &[(&str, &str)],
+) -> Outcome {
     let program = env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = Command::new(program);
     command.current_dir(root).args(args);

@@ -69,6 +69,7 @@ impl Router {
             return;
         }
         let limits = &self.config.limits;
+        let ids_at_once_max = self.ids_per_heartbeat();
         let Some(state) = self.peers.get_busy(peer) else {
             return;
         };
@@ -83,9 +84,10 @@ impl Router {
         let standing = state.word.standing();
         let ids_max = match standing {
             Standing::Dubious => limits.iwant_ids_of_dubious_per_heartbeat_max,
-            Standing::Trusted | Standing::Untried => limits.iwant_ids_per_heartbeat_max,
+            Standing::Trusted | Standing::Untried => usize::MAX,
         };
         let budget = ids_max
+            .min(ids_at_once_max)
             .saturating_sub(state.used.iwant_ids + state.used.waiting_ids)
             .min(self.promises.room());
         let in_flight = self.in_flight();
@@ -177,11 +179,20 @@ impl Router {
     /// those seen lately stands for them.
     fn ids_per_iwant(&self) -> usize {
         let limits = &self.config.limits;
-        let longest = self
-            .cache
-            .longest_bytes()
-            .unwrap_or(limits.iwant_unknown_message_bytes);
-        (limits.iwant_answer_bytes_max / longest.max(1)).max(1)
+        (limits.iwant_answer_bytes_max / self.expected_message_bytes()).max(1)
+    }
+
+    /// Ids that one peer may be asked for between two heartbeats. What does not fit its queue would be dropped
+    /// there, and nobody is to be blamed for that.
+    fn ids_per_heartbeat(&self) -> usize {
+        let limits = &self.config.limits;
+        let by_bytes = limits.iwant_bytes_per_heartbeat_max / self.expected_message_bytes();
+        limits.iwant_ids_per_heartbeat_max.min(by_bytes.max(1))
+    }
+
+    fn expected_message_bytes(&self) -> usize {
+        let unknown = self.config.limits.iwant_unknown_message_bytes;
+        self.cache.longest_bytes().unwrap_or(unknown).max(1)
     }
 
     fn patience(&self, standing: Standing) -> Duration {
@@ -288,7 +299,7 @@ impl Router {
 
     /// Whether one more id may be asked of the peer, `asking` not being counted yet.
     fn has_budget(&self, peer: PeerIx, asking: usize) -> bool {
-        let max = self.config.limits.iwant_ids_per_heartbeat_max;
+        let max = self.ids_per_heartbeat();
         let used = |state: &PeerState| state.used.iwant_ids + asking;
         self.peers.get(peer).is_some_and(|state| used(state) < max)
     }

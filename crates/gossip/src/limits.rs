@@ -53,6 +53,9 @@ pub struct Limits {
     /// Bytes of messages that one IWANT asks for, by the longest message seen lately. nwaku drops messages
     /// of more than 138,240 bytes from an answer of several.
     pub iwant_answer_bytes_max: usize,
+    /// Bytes of messages that one peer is asked for between two heartbeats, reckoned in the same way. Peers
+    /// bound what may wait for one of us, and drop the rest.
+    pub iwant_bytes_per_heartbeat_max: usize,
     /// Assumed length of a message before any was seen, bytes.
     pub iwant_unknown_message_bytes: usize,
     /// Copies queued for one peer that are remembered as cancellable.
@@ -95,6 +98,7 @@ impl Default for Limits {
             iwant_ids_of_dubious_per_heartbeat_max: 64,
             holders_per_id_max: 32,
             iwant_answer_bytes_max: 128 << 10,
+            iwant_bytes_per_heartbeat_max: 10 << 20,
             iwant_unknown_message_bytes: 2 << 10,
             cancellable_per_peer_max: 1024,
             promises_max: 20_000,

@@ -7,17 +7,12 @@ use bytes::Bytes;
 use crate::io::Class;
 use crate::types::SendHandle;
 
-/// Bytes that a control frame counts beside its own: what its place in the queue takes.
-const CONTROL_FRAME_OVERHEAD_BYTES: usize = 128;
-
-/// Bounds of a [`SendQueue`]. For messages nim-libp2p's counts, and bytes on top: a count alone would let
-/// one slow peer hold a gigabyte. Control is bounded by bytes alone: hundreds of messages are asked for
-/// one by one where they are large, which is no reason to give a peer up.
+/// Bounds of a [`SendQueue`]. nim-libp2p's counts, and bytes on top: a count alone would let one
+/// slow peer hold a gigabyte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueLimits {
-    /// Bytes of control frames, with 128 for each frame beside its own; a peer that lets more pile up is not
-    /// reading at all.
-    pub control_bytes_max: usize,
+    /// Control frames; a peer that lets more pile up is not reading at all.
+    pub control_max: usize,
     /// Own messages.
     pub publish_max: usize,
     /// Forwarded messages.
@@ -29,7 +24,7 @@ pub struct QueueLimits {
 impl Default for QueueLimits {
     fn default() -> Self {
         Self {
-            control_bytes_max: 4 << 20,
+            control_max: 256,
             publish_max: 512,
             forward_max: 1024,
             bytes_max: 32 << 20,
@@ -65,7 +60,6 @@ pub struct SendQueue {
     publish: VecDeque<QueuedFrame>,
     forward: VecDeque<QueuedFrame>,
     message_bytes: usize,
-    control_bytes: usize,
 }
 
 impl SendQueue {
@@ -85,11 +79,9 @@ impl SendQueue {
         let len = queued.frame.len();
         let (queue, max) = match queued.class {
             Class::Control => {
-                let bytes = control_bytes(&queued);
-                if self.control_bytes + bytes > self.limits.control_bytes_max {
+                if self.control.len() >= self.limits.control_max {
                     return Err(Overflow::Control);
                 }
-                self.control_bytes += bytes;
                 self.control.push_back(queued);
                 return Ok(());
             }
@@ -107,7 +99,6 @@ impl SendQueue {
     /// Takes the frame to send next.
     pub fn pop(&mut self) -> Option<QueuedFrame> {
         if let Some(control) = self.control.pop_front() {
-            self.control_bytes -= control_bytes(&control);
             return Some(control);
         }
         let message = self
@@ -140,7 +131,6 @@ impl SendQueue {
     /// Drops all control that waits: a peer whose session is new is told anew.
     pub fn drop_control(&mut self) {
         self.control.clear();
-        self.control_bytes = 0;
     }
 
     /// Frames that wait.
@@ -157,9 +147,4 @@ impl SendQueue {
     pub fn message_bytes(&self) -> usize {
         self.message_bytes
     }
-}
-
-/// Bytes that a control frame takes in the queue.
-fn control_bytes(queued: &QueuedFrame) -> usize {
-    queued.frame.len() + CONTROL_FRAME_OVERHEAD_BYTES
 }

@@ -93,7 +93,10 @@ async fn claimed_lengths_on_many_streams() {
     while greedy.send_on_new_stream(&claim).await.is_some() {
         taken += 1;
     }
-    assert!(taken < 2 * MORE_STREAMS, "{taken} streams of one connection");
+    assert!(
+        taken < 2 * MORE_STREAMS,
+        "{taken} streams of one connection"
+    );
     unharmed(node, friend, before_kib).await;
 }
 

@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 use std::process::Command;
 
-use super::{Outcome, cargo, ended};
+use super::{Outcome, cargo, ended, selection};
 
 #[cfg(test)]
 mod tests;
@@ -15,35 +15,11 @@ mod tests;
 const STAMP: &str = "node_modules/.undertone-package-lock.json";
 const LOCK: &str = "package-lock.json";
 
-/// The tests that need a chain. Those outside of `undertone-contracts` are ignored everywhere else.
-const TESTS: [&[&str]; 4] = [
-    &["test", "--package", "undertone-contracts"],
-    &[
-        "test",
-        "--package",
-        "undertone-membership",
-        "--test=chain",
-        "--",
-        "--ignored",
-    ],
-    &[
-        "test",
-        "--package",
-        "undertone-node",
-        "--test=chain",
-        "--",
-        "--ignored",
-    ],
-    &[
-        "test",
-        "--package",
-        "undertone",
-        "--test=chain_cli",
-        "--test=demo",
-        "--",
-        "--ignored",
-    ],
-];
+/// Tests of the contract.
+pub(super) const CONTRACT: &[&str] = &["contract"];
+
+/// The other tests that need a chain; they are ignored everywhere else.
+const FOLLOWERS: [&str; 3] = ["chain", "chain_cli", "demo"];
 
 /// Runs the step; `npm` is known to be there.
 pub(super) fn run(root: &Path, npm: &str) -> Outcome {
@@ -67,13 +43,13 @@ pub(super) fn run(root: &Path, npm: &str) -> Outcome {
         Outcome::Passed => {}
         stale => return stale,
     }
-    for args in TESTS {
-        match cargo(root, args, &[]) {
-            Outcome::Passed => {}
-            failed => return failed,
-        }
+    match cargo(root, &selection::named(CONTRACT), &[]) {
+        Outcome::Passed => {}
+        failed => return failed,
     }
-    Outcome::Passed
+    let mut followers = selection::named(&FOLLOWERS);
+    followers.extend(["--", "--ignored"].map(str::to_owned));
+    cargo(root, &followers, &[])
 }
 
 /// Whether `node_modules` is what the lock file asks for.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::time::SystemTime;
 
-use super::{Outcome, cargo};
+use super::{Outcome, cargo, selection};
 
 /// What distributions call it.
 const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
@@ -40,17 +40,15 @@ pub(super) fn check(root: &Path, chromium: &Path) -> Outcome {
         return Outcome::Failed(format!("{}: {error}", out.display()));
     }
     let page = "target/page/report.html";
-    let args = [
-        "run",
-        "--package",
-        "undertone-lab",
-        "--example",
-        "page",
-        "--",
-        RECORDS,
-        page,
-    ];
-    let written = cargo(root, &args, &[]);
+    let built = cargo(root, &selection::build("--example=page"), &[]);
+    if built != Outcome::Passed {
+        return built;
+    }
+    let writing = Command::new(built_file(root, "examples/page"))
+        .current_dir(root)
+        .args([RECORDS, page])
+        .status();
+    let written = ended("the example page", writing);
     if written != Outcome::Passed {
         return written;
     }
@@ -61,17 +59,18 @@ pub(super) fn check(root: &Path, chromium: &Path) -> Outcome {
 
 /// Lets web pages of other origins try to publish through a node and to empty its cache.
 pub(super) fn attack(root: &Path, chromium: &Path) -> Outcome {
-    let built = cargo(
-        root,
-        &["build", "--package", "undertone", "--bin", "undertone"],
-        &[],
-    );
+    let built = cargo(root, &selection::build("--bin=undertone"), &[]);
     if built != Outcome::Passed {
         return built;
     }
-    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    let undertone = target.join("debug/undertone");
+    let undertone = built_file(root, "undertone");
     run_check(&root.join(ATTACK), &[&undertone, chromium])
+}
+
+/// Where cargo puts what it builds with the dev profile.
+fn built_file(root: &Path, name: &str) -> PathBuf {
+    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    target.join("debug").join(name)
 }
 
 /// Runs a folder's `check.mjs` with its npm packages installed.

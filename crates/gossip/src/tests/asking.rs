@@ -155,6 +155,24 @@ fn long_messages_are_asked_for_one_by_one() {
     assert_eq!(frames(&mut solo, 20), 1, "they were long ago");
 }
 
+/// A frame each for 5000 long messages would be more than may wait for a peer, and end its connection.
+#[test]
+fn of_many_long_messages_a_heartbeat_asks_for_no_more_than_a_peer_can_queue() {
+    let mut solo = announcers(strict(), 2);
+    solo.deliver(1, &[1; 146_000]);
+    let mut frames = |first| {
+        let outputs = solo.frame(0, raw::ihave(TOPIC, &raw::made_up_ids(first, 400)));
+        super::solo::sends(&outputs).len()
+    };
+    assert_eq!(frames(0), (10 << 20) / 146_000);
+    assert_eq!(frames(1_000), 0, "not before the next heartbeat");
+    solo.advance_ms(1_000);
+    assert!(asked(
+        &solo.frame(0, raw::ihave(TOPIC, &raw::made_up_ids(2_000, 10))),
+        0
+    ));
+}
+
 #[test]
 fn a_peer_that_left_requests_unanswered_is_asked_for_few_ids() {
     let mut solo = announcers(strict(), 1);

@@ -261,7 +261,10 @@ impl Follower {
                 self.on_search(head, search)
             }
             (Phase::Pages { head, end: None }, Answer::Header(found))
-                if asked == Next::Ask(Ask::Header { number: found.number }) =>
+                if asked
+                    == Next::Ask(Ask::Header {
+                        number: found.number,
+                    }) =>
             {
                 self.phase = Phase::Pages {
                     head,

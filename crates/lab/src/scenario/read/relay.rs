@@ -337,6 +337,7 @@ const LIMITS: &[&str] = &[
     "iwant_ids_of_dubious_per_heartbeat_max",
     "holders_per_id_max",
     "iwant_answer_bytes_max",
+    "iwant_bytes_per_heartbeat_max",
     "iwant_unknown_message_bytes",
     "cancellable_per_peer_max",
     "promises_max",
@@ -401,6 +402,10 @@ fn limits(section: &Section<'_>, limits: &mut Limits) -> Result<(), ScenarioErro
         ),
         ("holders_per_id_max", &mut limits.holders_per_id_max),
         ("iwant_answer_bytes_max", &mut limits.iwant_answer_bytes_max),
+        (
+            "iwant_bytes_per_heartbeat_max",
+            &mut limits.iwant_bytes_per_heartbeat_max,
+        ),
         (
             "iwant_unknown_message_bytes",
             &mut limits.iwant_unknown_message_bytes,

@@ -46,7 +46,7 @@ impl Drop for Replay {
         if thread::panicking() {
             let Self { seed, ops } = self;
             eprintln!(
-                "replay: {SEED}={seed} {OPS}={ops} cargo test -p undertone-contracts --test chain fuzz"
+                "replay: {SEED}={seed} {OPS}={ops} cargo test -p undertone-contracts --test contract fuzz"
             );
         }
     }

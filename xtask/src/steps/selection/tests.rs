@@ -1,0 +1,40 @@
+use std::path::PathBuf;
+
+use super::*;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+#[test]
+fn every_integration_test_is_in_a_step() {
+    let unit = unit(&root()).unwrap();
+    assert!(unit.contains(&"--test=bad_proofs".to_owned()), "{unit:?}");
+    assert!(unit.contains(&"--test=rest".to_owned()), "{unit:?}");
+    let others: Vec<_> = OWN_STEP
+        .iter()
+        .flat_map(|package| integration_tests(&root().join(package).join("tests")).unwrap())
+        .collect();
+    let mut known: Vec<_> = [
+        super::super::contracts::CONTRACT,
+        &super::super::TESTBED,
+        &super::super::INTEROP,
+        &super::super::HOSTILE,
+    ]
+    .concat();
+    known.sort_unstable();
+    let mut found: Vec<_> = others.iter().map(String::as_str).collect();
+    found.sort_unstable();
+    assert_eq!(found, known, "tests with a step of their own");
+    for name in found {
+        let twice = format!("--test={name}");
+        assert!(!unit.contains(&twice), "{name} is the name of two tests");
+    }
+}
+
+#[test]
+fn a_folder_of_other_files_is_no_test() {
+    let tests = integration_tests(&root().join("crates/node/tests")).unwrap();
+    assert!(tests.contains(&"assembled".to_owned()));
+    assert!(!tests.contains(&"browser".to_owned()), "that is for npm");
+}
