@@ -179,7 +179,7 @@ fn unit(root: &Path) -> Outcome {
 /// Real nodes are processes of the program `undertone`, which cargo does not build for another package's
 /// tests.
 fn hostile(root: &Path) -> Outcome {
-    match cargo(root, &selection::build("--bin=undertone"), &[]) {
+    match cargo(root, &selection::program(), &[]) {
         Outcome::Passed => {
             let mut args = selection::named(&HOSTILE);
             args.extend(["--", HOSTILE_THREADS].map(str::to_owned));

@@ -40,7 +40,7 @@ pub(super) fn check(root: &Path, chromium: &Path) -> Outcome {
         return Outcome::Failed(format!("{}: {error}", out.display()));
     }
     let page = "target/page/report.html";
-    let built = cargo(root, &selection::build("--example=page"), &[]);
+    let built = cargo(root, &selection::example("page"), &[]);
     if built != Outcome::Passed {
         return built;
     }
@@ -59,7 +59,7 @@ pub(super) fn check(root: &Path, chromium: &Path) -> Outcome {
 
 /// Lets web pages of other origins try to publish through a node and to empty its cache.
 pub(super) fn attack(root: &Path, chromium: &Path) -> Outcome {
-    let built = cargo(root, &selection::build("--bin=undertone"), &[]);
+    let built = cargo(root, &selection::program(), &[]);
     if built != Outcome::Passed {
         return built;
     }

@@ -45,10 +45,18 @@ pub(super) fn doc_tests() -> Vec<String> {
     args
 }
 
-/// The arguments of cargo that build one target of the workspace.
-pub(super) fn build(target: &str) -> Vec<String> {
+/// The arguments of cargo that build an example.
+pub(super) fn example(name: &str) -> Vec<String> {
     let mut args = workspace("build");
-    args.push(target.to_owned());
+    args.push(format!("--example={name}"));
+    args
+}
+
+/// The arguments of cargo that build the program `undertone`. Building it for its tests selects the features
+/// of dependencies that all other steps have.
+pub(super) fn program() -> Vec<String> {
+    let mut args = named(&["node_cli"]);
+    args.push("--no-run".to_owned());
     args
 }
 
