@@ -12,6 +12,14 @@ const MAX_LINES: usize = 500;
 const DEBUG_PRINT: &str = concat!("dbg", "!");
 const UNFINISHED: &str = concat!("TO", "DO");
 
+/// The fewest words that can name a subject and say something about it.
+const WORDS_MIN: usize = 3;
+
+/// Words with which a sentence begins that cannot be read alone.
+const PRONOUNS: [&str; 10] = [
+    "Who", "Which", "Where", "What", "Why", "It", "They", "Them", "Of", "So",
+];
+
 /// Folders with code. What lies in them below these names was not written here.
 const CODE: [&str; 3] = ["crates", "interop", "xtask"];
 const FOREIGN: [&str; 2] = ["node_modules", "target"];
@@ -44,6 +52,7 @@ pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, Unreadable> {
             let path = file.strip_prefix(root).unwrap_or(&file);
             findings.extend(leftovers(path, &text));
             findings.extend(too_long(path, &text));
+            findings.extend(riddles(path, &text));
         }
     }
     findings.extend(dependencies(root)?);
@@ -113,6 +122,44 @@ fn unexplained(line: &str) -> bool {
             .map_or("", |(reason, _)| reason.trim());
         reason.is_empty()
     })
+}
+
+/// First lines of doc comments in `src` folders that name no subject: rustdoc shows them in an index, without
+/// the item that they belong to.
+fn riddles(path: &Path, text: &str) -> Vec<Finding> {
+    let is_test = |part: &std::ffi::OsStr| part == "tests" || part == "tests.rs";
+    let in_source = path.iter().any(|part| part == "src") && !path.iter().any(is_test);
+    if !in_source || path.extension().is_none_or(|e| e != "rs") {
+        return Vec::new();
+    }
+    let mut findings = Vec::new();
+    let mut is_inside = false;
+    for (line, text) in (1..).zip(text.lines()) {
+        let doc = text.trim_start().strip_prefix("///");
+        let first = doc.filter(|_| !is_inside);
+        is_inside = doc.is_some();
+        if let Some(reason) = first.and_then(riddle) {
+            findings.push(Finding {
+                path: path.to_owned(),
+                line: Some(line),
+                what: format!("the doc comment {reason}; name what it is about"),
+            });
+        }
+    }
+    findings
+}
+
+/// What is wrong with the first line of a doc comment, if anything.
+fn riddle(line: &str) -> Option<String> {
+    let mut words = line.split_whitespace();
+    let first = words.next()?;
+    if words.clone().count() + 1 < WORDS_MIN {
+        return Some(format!("has fewer than {WORDS_MIN} words"));
+    }
+    let bare = first.trim_end_matches(|c: char| !c.is_alphanumeric());
+    PRONOUNS
+        .contains(&bare)
+        .then(|| format!("begins with {bare}"))
 }
 
 /// Dependencies of the workspace for which the architecture gives no reason. Before there is an

@@ -66,3 +66,10 @@ fn churn_costs_those_who_stay_nothing() {
     let expected = scenario.traffic.messages * (stay - 1);
     assert_eq!(to_those.count() as u32, expected);
 }
+
+/// A third of all nodes takes places in meshes, announces every message and sends none.
+#[test]
+fn nodes_that_send_nothing_keep_nobody_from_a_message() {
+    let outcome = simulate(&scaled_down("silent"), 1, 2);
+    assert_eq!(outcome.deliveries.len() as u64, outcome.expected);
+}

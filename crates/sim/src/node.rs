@@ -104,6 +104,8 @@ pub(crate) struct Node {
     verifier: Option<Verifier>,
     mux_overhead_bytes: u32,
     spams: bool,
+    /// Whether the node withholds the messages of others.
+    is_silent: bool,
     caused: u32,
     wake_ns: u64,
     cpu_free_ns: u64,
@@ -130,6 +132,7 @@ impl Node {
             verifier: rln.and_then(Verifier::new),
             mux_overhead_bytes: world.scenario.network.mux_overhead_bytes,
             spams: false,
+            is_silent: false,
             caused: 0,
             wake_ns: u64::MAX,
             cpu_free_ns: 0,

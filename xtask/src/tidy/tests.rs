@@ -104,3 +104,18 @@ fn a_tree_that_is_not_there_is_an_error_that_names_it() {
     let error = check(root.path()).unwrap_err();
     assert!(error.to_string().contains("crates"), "{error}");
 }
+
+#[test]
+fn doc_comments_that_cannot_be_read_alone_are_found_by_their_first_line() {
+    let text = "/// Who.\nlet a;\n/// What waits in the queue.\nlet b;\n/// Bytes in the queue.\n/// Who.\nlet c;\n\
+        //// no doc\n/// Whether it is open.\n///\n/// Why.\n";
+    let findings = riddles(Path::new("crates/a/src/b.rs"), text);
+    assert_eq!(lines_of(&findings), [Some(1), Some(3)]);
+    for other in [
+        "crates/a/src/b/tests.rs",
+        "crates/a/tests/b.rs",
+        "a/src/b.mjs",
+    ] {
+        assert_eq!(riddles(Path::new(other), text), [], "{other}");
+    }
+}

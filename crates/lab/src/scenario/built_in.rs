@@ -45,6 +45,7 @@ pub const BUILT_IN: &[BuiltIn] = built_in![
     "rln-100",
     "spam",
     "spam-unlimited",
+    "silent",
     "message-rate",
     "partition",
     "clock-skew",

@@ -44,6 +44,7 @@ impl Node {
             FaultKind::Spam { interval_ns } => {
                 self.spam(world, bench, now_ns, interval_ns, 0);
             }
+            FaultKind::Silent => self.is_silent = true,
         }
     }
 

@@ -1,6 +1,6 @@
 //! What a node's relay and host want done.
 
-use undertone_gossip::{Class, Overflow, PeerIx, Progress, QueuedFrame, Time};
+use undertone_gossip::{Class, Overflow, PeerIx, Progress, QueuedFrame, SendHandle, Time};
 use undertone_link::{self as link, ConnIx, Priority};
 use undertone_message::WakuMessage;
 use undertone_relay::{Input, Output, ProofFailure, Reassembled};
@@ -132,6 +132,9 @@ impl Node {
         if !self.host.is_open(conn) {
             return;
         }
+        if self.is_silent && queued.class == Class::Forward {
+            return self.dropped(bench, now_ns, place, queued.handle);
+        }
         let iwants = self.counters.iwant.count;
         account::count(&mut self.counters, &queued.frame);
         if self.counters.iwant.count > iwants
@@ -155,14 +158,19 @@ impl Node {
         let queue = self.queues.entry(place);
         let pushed = queue.or_default().push(queued);
         if pushed == Err(Overflow::Message) {
-            let (peer, progress) = (PeerIx(place), Progress::Dropped);
-            let dropped = Input::Sent {
-                peer,
-                handle,
-                progress,
-            };
-            self.relay_takes(bench, now_ns, dropped);
+            self.dropped(bench, now_ns, place, handle);
         }
+    }
+
+    /// Tells the relay that a message will not be sent.
+    fn dropped(&mut self, bench: &mut Bench, now_ns: u64, place: u32, handle: SendHandle) {
+        let (peer, progress) = (PeerIx(place), Progress::Dropped);
+        let dropped = Input::Sent {
+            peer,
+            handle,
+            progress,
+        };
+        self.relay_takes(bench, now_ns, dropped);
     }
 
     /// Hands a frame to the socket.

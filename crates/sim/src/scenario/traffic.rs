@@ -84,4 +84,7 @@ pub enum FaultKind {
         /// Nanoseconds between two messages of a node.
         interval_ns: u64,
     },
+    /// The nodes keep their places in meshes and announce what they have, but send no message of others
+    /// from now on, neither forwarded nor asked for.
+    Silent,
 }

@@ -107,3 +107,22 @@ fn loss_delays_and_does_not_lose() {
     assert_eq!(dropped(0..SOUND), 0);
     assert!(dropped(SOUND..NODES) > 0);
 }
+
+/// A quarter of the nodes forwards nothing and answers no IWANT, but announces. The others deliver everything to
+/// all, and the silent ones lose what they would have sent.
+#[test]
+fn silent_nodes_keep_nobody_from_a_message() {
+    let sound = {
+        let mut scenario = with_fault(FaultKind::Silent);
+        scenario.faults.clear();
+        simulate(&scenario)
+    };
+    let outcome = simulate(&with_fault(FaultKind::Silent));
+    assert_eq!(outcome.deliveries.len() as u64, outcome.expected);
+    let by_faulty = |outcome: &undertone_sim::Outcome| {
+        let late = outcome.deliveries.iter().filter(|d| d.received_ns > 16 * S);
+        late.filter(|d| is_faulty(d.from)).count()
+    };
+    assert_eq!(by_faulty(&outcome), 0, "nobody has a message from them");
+    assert!(by_faulty(&sound) > 0);
+}

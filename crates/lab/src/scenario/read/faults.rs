@@ -28,6 +28,7 @@ enum Kind {
     Lossy,
     ClockSkew,
     Spam,
+    Silent,
 }
 
 const KINDS: &[(&str, Kind)] = &[
@@ -39,6 +40,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("lossy", Kind::Lossy),
     ("clock-skew", Kind::ClockSkew),
     ("spam", Kind::Spam),
+    ("silent", Kind::Silent),
 ];
 
 pub(super) fn read(root: &Section<'_>, nodes: u32) -> Result<Vec<Fault>, ScenarioError> {
@@ -100,6 +102,7 @@ fn fault(section: &Section<'_>, nodes: u32) -> Result<Fault, ScenarioError> {
             Kind::Spam => FaultKind::Spam {
                 interval_ns: time("interval_ms", MS, "milliseconds between messages")?,
             },
+            Kind::Silent => FaultKind::Silent,
         },
     };
     section.check_all_read("another kind of fault would use it")?;

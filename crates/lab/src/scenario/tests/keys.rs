@@ -168,6 +168,7 @@ fn publishers_and_faults() {
             },
         ),
         ("kind=\"join\"", FaultKind::Join),
+        ("kind=\"silent\"", FaultKind::Silent),
         (
             "kind=\"partition\", for_s=2",
             FaultKind::Partition {

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 use undertone_contracts::{Address, Terms, U256, deploy};
+use undertone_message::network::PRESETS;
 
 use super::{Failure, chain, output};
 
@@ -53,6 +54,19 @@ struct Deployed {
     gas_used: u64,
 }
 
+/// Refuses terms under which members could send more messages in an epoch than nodes remember nullifiers of.
+fn check(terms: &Terms) -> Result<(), Failure> {
+    let remembered = PRESETS.iter().filter_map(|preset| preset.rln);
+    let remembered = remembered.map(|rln| rln.max_messages_per_epoch).min();
+    match remembered {
+        Some(max) if terms.max_total_rate_limit as usize > max => Err(Failure::usage(format!(
+            "--max-total-limit: {} messages in an epoch are more than the {max} nullifiers that nodes remember; give at most {max}",
+            terms.max_total_rate_limit
+        ))),
+        _ => Ok(()),
+    }
+}
+
 pub(super) fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let terms = Terms {
         max_total_rate_limit: args.max_total_limit,
@@ -64,6 +78,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), Failure> {
         slash_burn_bps: args.slash_burn_bps,
         upgrade_delay_s: args.upgrade_delay_s,
     };
+    check(&terms)?;
     let owner = args.key.account(&args.endpoint)?;
     let deployment = chain::wait(async {
         let deployment = deploy(&owner, &terms).await?;
@@ -96,5 +111,22 @@ impl fmt::Display for Deployed {
                 ("gas used", &self.gas_used),
             ],
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_remember_every_message_that_a_registry_allows() {
+        let published = Terms::published();
+        check(&published).unwrap();
+        let more = Terms {
+            max_total_rate_limit: published.max_total_rate_limit + 1,
+            ..published
+        };
+        let refused = format!("{:?}", check(&more).unwrap_err());
+        assert!(refused.contains("--max-total-limit: 1000001"), "{refused}");
     }
 }

@@ -56,6 +56,12 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), RunError> {
                 let remedy = "set it to traffic.first_s at most, or run it with `undertone sim`";
                 return Err(refuse(key, at_s, cannot, remedy));
             }
+            FaultKind::Silent => {
+                let key = format!("faults.{index}.kind");
+                let cannot = "starts nodes that forward messages";
+                let remedy = "run it with `undertone sim`, or attack real nodes with `cargo xtask campaign --only hostile`";
+                return Err(refuse(key, "silent", cannot, remedy));
+            }
             _ => {}
         }
     }

@@ -213,7 +213,8 @@ impl Builder<'_> {
                     }
                 }
             }
-            FaultKind::Join | FaultKind::ClockSkew { .. } => {}
+            // Silent nodes are refused before.
+            FaultKind::Join | FaultKind::ClockSkew { .. } | FaultKind::Silent => {}
         }
     }
 

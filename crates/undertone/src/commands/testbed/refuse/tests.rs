@@ -69,6 +69,10 @@ fn what_a_node_can_be_told_is_taken() {
 #[test]
 fn what_it_cannot_names_the_key_and_a_remedy() {
     refused(
+        &["faults=[{at_s=1, nodes=2, kind=\"silent\"}]"],
+        "faults.0.kind",
+    );
+    refused(
         &["scenario.nodes=1200"],
         "scenario.nodes = 1200: the testbed starts at most 1000 processes; take fewer",
     );
