@@ -89,7 +89,7 @@ pub struct IHave {
 /// Content of one PRUNE entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prune {
-    /// Topic whose mesh the peer leaves.
+    /// Topic of the mesh from which the receiver is removed.
     pub topic: Topic,
     /// Peers offered as a replacement (peer exchange).
     pub peers: Vec<PxPeer>,
