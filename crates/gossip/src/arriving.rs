@@ -53,8 +53,8 @@ impl Router {
         }
     }
 
-    /// Records that no long frame from the peer is in transit any more, and releases the ids that waited
-    /// for it.
+    /// Records that no long frame from the peer is in transit any more, and releases the ids that
+    /// waited for it.
     pub(crate) fn arrived(&mut self, peer: PeerIx) {
         self.arriving.ends(peer);
         // Called for every long message; usually no id waits for it.

@@ -152,8 +152,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Preset for Waku Relay: nwaku's values, except where [`ScoreParams`] and [`Thresholds`] say
-    /// otherwise.
+    /// Preset for Waku Relay: nwaku's values, except where [`ScoreParams`] and [`Thresholds`] say otherwise.
     pub fn waku() -> Self {
         Self {
             strategy: StrategyKind::EagerMesh,

@@ -91,8 +91,8 @@ pub enum PeerMisbehaved {
     /// The peer sent a frame that cannot be decoded.
     #[error("sent a malformed frame: {0}")]
     Malformed(Malformed),
-    /// The peer sent a signature, key, author or sequence number where the network allows none
-    /// (StrictNoSign).
+    /// The peer sent a signature, key, author or sequence number where the network
+    /// allows none (StrictNoSign).
     #[error("sent signed message {id:?} on a network without signatures")]
     SignedMessage {
         /// Id of the message.

@@ -1,5 +1,4 @@
-//! Fragmentation: a large payload as several messages, each of which is forwarded as soon as it has
-//! arrived.
+//! Fragmentation: a large payload as several messages, each of which is forwarded as soon as it has arrived.
 //!
 //! Every fragment carries the hashes of all fragments, and the hash of that list identifies the payload. So
 //! a fragment is verified when it arrives, and nobody can corrupt a payload with a part of another.
@@ -121,8 +120,8 @@ pub enum FragmentError {
 /// Limits of an [`Assembler`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AssemblerLimits {
-    /// Maximum number of incomplete payloads; the oldest one is dropped. As many complete ones are
-    /// remembered.
+    /// Maximum number of incomplete payloads; the oldest one is dropped. As many complete
+    /// ones are remembered.
     pub wholes_max: usize,
     /// Maximum bytes of parts held; the oldest incomplete payload is dropped.
     pub bytes_max: usize,

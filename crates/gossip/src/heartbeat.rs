@@ -1,5 +1,4 @@
-//! The heartbeat: upkeep of budgets, promises, meshes, gossip and caches, in go-libp2p-pubsub's
-//! order.
+//! The heartbeat: upkeep of budgets, promises, meshes, gossip and caches, in go-libp2p-pubsub's order.
 
 use crate::router::Router;
 use crate::topics::TopicIx;
@@ -62,8 +61,7 @@ impl Router {
         }
     }
 
-    /// Prunes the mesh to D peers: the best by score and random others, with enough outbound ones among
-    /// them.
+    /// Prunes the mesh to D peers: the best by score and random others, with enough outbound ones among them.
     fn trim_mesh(&mut self, ix: TopicIx) {
         let degrees = self.config.degrees.clone();
         let mut mesh = self.topics.get(ix).mesh.as_slice().to_vec();

@@ -6,9 +6,8 @@ use bytes::Bytes;
 
 use crate::types::{MessageId, Topic};
 
-/// Computes [`MessageId`]s. Every implementation must return what [`MessageId::of`] returns. The trait
-/// exists for simulations: a thousand nodes that share the memory of one message need not hash it a
-/// thousand times.
+/// Computes [`MessageId`]s. Every implementation must return what [`MessageId::of`] returns. The trait exists
+/// for simulations: a thousand nodes that share the memory of one message need not hash it a thousand times.
 pub trait MessageIds: Debug + Send {
     /// Returns the id of a message that carries `data`.
     fn id_of(&mut self, data: &Bytes) -> MessageId;

@@ -92,8 +92,8 @@ pub struct NewPeer {
     pub features: Features,
     /// IP address of the peer, for P6.
     pub ip: Option<IpAddr>,
-    /// Whether the peer is one of the operator's own: it is sent every message, is never in a mesh and is
-    /// never graylisted.
+    /// Whether the peer is one of the operator's own: it is sent every message, is never in a mesh and
+    /// is never graylisted.
     pub explicit: bool,
 }
 
@@ -187,8 +187,8 @@ pub enum Output {
     Published {
         /// Request number of the [`Input::Publish`].
         token: u64,
-        /// Id of the message and the number of peers that get a copy or its id, or the reason for refusing
-        /// it.
+        /// Id of the message and the number of peers that get a copy or its id, or the reason
+        /// for refusing it.
         outcome: Result<(MessageId, usize), PublishError>,
     },
     /// Connect to a peer that a PRUNE offered (peer exchange).

@@ -1,5 +1,4 @@
-//! Requests for announced messages (IHAVE received, IWANT sent): which peer is asked, when, and for how
-//! long.
+//! Requests for announced messages (IHAVE received, IWANT sent): which peer is asked, when, and for how long.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;

@@ -1,6 +1,5 @@
-//! GossipSub and flood routing as one deterministic state machine: no clock, socket, thread or
-//! random source of its own. Given the same seed and inputs it gives the same outputs, byte for
-//! byte.
+//! GossipSub and flood routing as one deterministic state machine: no clock, socket, thread or random source
+//! of its own. Given the same seed and inputs it gives the same outputs, byte for byte.
 //!
 //! # How a message travels
 //!

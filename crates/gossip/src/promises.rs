@@ -117,8 +117,8 @@ impl Promises {
             .count()
     }
 
-    /// Time at which the first of the current requests for `id` to dubious peers is given up; `None`
-    /// without any.
+    /// Time at which the first of the current requests for `id` to dubious peers is given up;
+    /// `None` without any.
     pub(crate) fn dubious_until(&self, id: &MessageId, now: Time) -> Option<Time> {
         let open = self.requests.get(id).into_iter().flatten();
         let dubious = open.filter(|r| r.standing == Standing::Dubious && now < r.given_up);
@@ -160,8 +160,8 @@ impl Promises {
         sender.is_some_and(|sender| requests.iter().any(|request| request.peer == sender))
     }
 
-    /// Drops the requests to a peer that disconnected: their answers cannot arrive any more, which is
-    /// nobody's fault.
+    /// Drops the requests to a peer that disconnected: their answers cannot arrive any more, which
+    /// is nobody's fault.
     pub(crate) fn forget(&mut self, peer: PeerIx) {
         self.retain(|request| request.peer != peer);
     }

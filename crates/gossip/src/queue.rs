@@ -115,8 +115,7 @@ impl SendQueue {
         next.or(self.forward.front()).map(|next| next.frame.len())
     }
 
-    /// Removes a waiting message; control frames cannot be cancelled. Returns whether the message was
-    /// found.
+    /// Removes a waiting message; control frames cannot be cancelled. Returns whether the message was found.
     pub fn cancel(&mut self, handle: SendHandle) -> bool {
         for queue in [&mut self.forward, &mut self.publish] {
             if let Some(at) = queue.iter().position(|queued| queued.handle == handle)

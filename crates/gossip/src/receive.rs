@@ -54,8 +54,7 @@ impl Router {
         Ok(())
     }
 
-    /// Counts an empty frame. Some implementations send one as a greeting; many are an attempt to waste
-    /// time.
+    /// Counts an empty frame. Some implementations send one as a greeting; many are an attempt to waste time.
     fn empty_frame(&mut self, peer: PeerIx) {
         let max = self.config.limits.empty_frames_per_heartbeat_max.max(1);
         let Some(state) = self.peers.get_busy(peer) else {
@@ -223,8 +222,7 @@ impl Router {
     }
 }
 
-/// Copies a small message out of a large frame, so that it does not keep the frame in memory while it
-/// waits.
+/// Copies a small message out of a large frame, so that it does not keep the frame in memory while it waits.
 fn detach_small(data: Bytes, frame_len: usize) -> Bytes {
     if data.len() < frame_len / 2 {
         Bytes::copy_from_slice(&data)

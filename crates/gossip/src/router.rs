@@ -201,8 +201,8 @@ impl Router {
         self.control_with_room(peer, 0)
     }
 
-    /// Control encoder of a peer, with room for `bytes` more; if they do not fit, the collected entries are
-    /// sent first.
+    /// Control encoder of a peer, with room for `bytes` more; if they do not fit, the collected entries
+    /// are sent first.
     pub(crate) fn control_with_room(&mut self, peer: PeerIx, bytes: usize) -> &mut Encoder {
         let limits = &self.config.limits;
         let entry = bytes + limits.topic_bytes_max + wire::ENTRY_OVERHEAD_BYTES;

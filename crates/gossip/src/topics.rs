@@ -97,8 +97,8 @@ impl Topics {
         self.by_name.get(name).copied()
     }
 
-    /// Returns the index of a topic, which is created if there is room. The flag tells whether it was
-    /// created.
+    /// Returns the index of a topic, which is created if there is room. The flag tells whether
+    /// it was created.
     pub(crate) fn intern(&mut self, name: &Topic, limits: &Limits) -> Option<(TopicIx, bool)> {
         if let Some(ix) = self.find(name) {
             return Some((ix, false));

@@ -25,8 +25,8 @@ impl TopicCounters {
         self.active = false;
     }
 
-    /// Records that the peer left the mesh, by PRUNE or disconnect: an active deficit becomes a failure
-    /// (P3b).
+    /// Records that the peer left the mesh, by PRUNE or disconnect: an active deficit becomes
+    /// a failure (P3b).
     pub(crate) fn pruned(&mut self, params: &TopicScoreParams) {
         let deficit = self.deficit(params);
         self.mesh_failure += deficit * deficit;

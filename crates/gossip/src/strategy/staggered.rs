@@ -2,8 +2,8 @@
 //! in between saves the copies that still wait.
 //!
 //! nim-libp2p's experiments keep two large copies in transit at once; here a group is sent every
-//! [`gap`](crate::LargeMessages::gap), however much the transport has sent by then, so no feedback from it
-//! is needed.
+//! [`gap`](crate::LargeMessages::gap), however much the transport has sent by then, so no feedback from
+//! it is needed.
 
 use super::{Sending, Strategy, View};
 use crate::rng::Rng;

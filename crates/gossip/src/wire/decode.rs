@@ -21,7 +21,7 @@ enum Value {
     Fixed,
 }
 
-/// Iterator over the fields of one protobuf message.
+/// Reader of the fields of one protobuf message.
 struct Fields(Bytes);
 
 impl Fields {
@@ -69,8 +69,7 @@ impl Fields {
     }
 }
 
-/// Counts the ignored fields and ids of one RPC. Each costs a few nanoseconds to skip and two bytes to
-/// send.
+/// Counts the ignored fields and ids of one RPC. Each costs a few nanoseconds to skip and two bytes to send.
 struct Spare<'a> {
     limits: &'a Limits,
     unknown_fields: usize,

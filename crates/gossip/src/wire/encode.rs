@@ -166,8 +166,8 @@ impl Encoder {
         }
     }
 
-    /// Returns the frame with everything collected, or `None` when nothing was; the encoder is empty
-    /// afterwards.
+    /// Returns the frame with everything collected, or `None` when nothing was; the encoder
+    /// is empty afterwards.
     pub fn finish(&mut self) -> Option<Bytes> {
         if self.is_empty() {
             return None;
