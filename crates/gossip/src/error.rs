@@ -46,7 +46,7 @@ pub enum Malformed {
         max: usize,
     },
     /// A length points past the end of the frame.
-    #[error("a field ends after the frame does")]
+    #[error("a field extends past the end of the frame")]
     Truncated,
     /// A varint is incomplete or too large.
     #[error(transparent)]
@@ -145,7 +145,7 @@ pub enum ApiMisuse {
     #[error("peer {0:?} is connected already")]
     AlreadyConnected(PeerIx),
     /// The length prefix of a frame does not match its length; drivers must split the stream by the prefix.
-    #[error("what came from peer {0:?} is not one frame")]
+    #[error("the bytes from peer {0:?} are not exactly one frame")]
     NotOneFrame(PeerIx),
     /// An input was given before the outputs of the last one were drained.
     #[error("outputs of the last input were not drained with poll()")]

@@ -104,16 +104,16 @@ pub enum FragmentError {
         count: usize,
     },
     /// The hash of the part is not the one in the list.
-    #[error("part {index} has another hash than its list says")]
+    #[error("the hash of part {index} is not the one in the list")]
     Hash {
         /// Index of the part.
         index: usize,
     },
     /// The bytes do not begin with the magic number.
-    #[error("it does not begin as a fragment does")]
+    #[error("the bytes do not begin as a fragment")]
     Magic,
     /// The bytes end before the list of hashes does.
-    #[error("it ends before its list of hashes does")]
+    #[error("the bytes end before the list of hashes does")]
     Short,
 }
 

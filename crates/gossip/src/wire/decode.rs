@@ -86,7 +86,7 @@ impl Spare<'_> {
 
     fn skipped_id(&mut self) -> Result<(), Malformed> {
         let max = self.limits.ids_per_rpc_max;
-        within("message ids that are of no use", self.skipped_ids, max)?;
+        within("skipped message ids", self.skipped_ids, max)?;
         self.skipped_ids += 1;
         Ok(())
     }
