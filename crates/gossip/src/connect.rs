@@ -18,8 +18,7 @@ impl Router {
         self.departed.remove(&peer);
         self.scores.connected(peer, new.ip);
         self.peers.insert(peer, PeerState::new(new, self.now));
-        // The score of an earlier connection is still remembered: a graylisted peer is disconnected at
-        // once.
+        // The score of an earlier connection is still remembered: a graylisted peer is disconnected at once.
         self.disconnect_if_graylisted(peer);
         let joined = self.topics.joined();
         for ix in joined {

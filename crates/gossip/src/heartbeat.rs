@@ -7,8 +7,8 @@ use crate::types::{Direction, PeerIx};
 impl Router {
     pub(crate) fn heartbeat(&mut self) {
         self.heartbeats += 1;
-        // Counted from now, not from the due time: after a pause of the driver there is no burst of
-        // heartbeats.
+        // Counted from now, not from the due time: after a pause of the driver there is no
+        // burst of heartbeats.
         self.next_heartbeat = self.now.after(self.config.heartbeat);
         self.backoffs.clear_expired(self.now);
         let history = self.config.history_length as u64;

@@ -13,7 +13,7 @@ use crate::types::{Direction, MessageId, PeerIx, SendHandle, Topic};
 pub enum Input {
     /// A peer connected and its protocol was negotiated.
     Connected(NewPeer),
-    /// A peer disconnected.
+    /// A peer disconnected; its index stays bound until [`Output::Forgotten`].
     Disconnected(PeerIx),
     /// Frames of a connected peer, or frames to it, use another stream from now on. Frames in transit on
     /// the old stream may be lost, so the router sends the peer its subscriptions and GRAFTs again.
@@ -232,9 +232,9 @@ pub enum Report {
     },
     /// A peer broke the protocol.
     Misbehaved {
-        /// Peer that misbehaved.
+        /// Peer that broke the protocol.
         peer: PeerIx,
-        /// Kind of misbehaviour.
+        /// Kind of misbehaviour and its details.
         what: PeerMisbehaved,
     },
     /// A peer left our mesh.

@@ -306,8 +306,7 @@ impl Router {
 
     /// Records that a message arrived, from a peer or from this node: no peer is asked for it any more.
     pub(crate) fn no_longer_wanted(&mut self, id: &MessageId, sender: Option<PeerIx>) {
-        // The request counts as answered even if there is no room for the message: the peer kept its
-        // promise.
+        // The request counts as answered even if there is no room for the message: the peer kept its promise.
         let was_asked = self.promises.kept(id, sender);
         if let Some(state) = sender
             .filter(|_| was_asked)

@@ -206,8 +206,8 @@ impl Router {
         // A peer that grafts is subscribed, even if its announcement has not arrived yet.
         self.peer_joins(peer, name);
         if !self.topics.get(ix).subscribers.contains(peer) {
-            // The peer has too many subscriptions. A disconnect removes peers only from the meshes of their
-            // topics.
+            // The peer has too many subscriptions. A disconnect removes peers only from the meshes
+            // of their topics.
             self.prune(ix, peer, backoff, false);
         }
         None

@@ -205,7 +205,7 @@ impl Router {
         senders: &[PeerIx],
     ) {
         let topic = self.topics.get(ix);
-        // The received frame is forwarded as it is if the message came alone, and encoded anew otherwise.
+        // The received frame is forwarded as it is if the message came alone, and re-encoded otherwise.
         let frame = frame.unwrap_or_else(|| wire::message_frame(&topic.name, data));
         let view = View {
             config: &self.config,

@@ -17,7 +17,7 @@ pub struct ProofTicket(pub u64);
 pub enum Input {
     /// A peer connected and its protocol was negotiated.
     Connected(NewPeer),
-    /// A peer disconnected.
+    /// A peer disconnected; its index stays bound until [`Output::Forgotten`].
     Disconnected(PeerIx),
     /// Frames of a connected peer, or frames to it, use another stream from now on.
     Renewed(NewPeer),
@@ -141,7 +141,7 @@ pub enum Output {
     Reading {
         /// Peer that is paused or resumed.
         peer: PeerIx,
-        /// Whether reading is to be paused.
+        /// Whether the driver should pause reading.
         is_paused: bool,
     },
     /// Make a proof; answer with [`Input::Proved`].

@@ -56,8 +56,7 @@ proptest! {
         let mut changed = fragments[1].to_vec();
         let at = at.index(changed.len());
         changed[at] ^= 1;
-        // A fragment that is still valid belongs to another payload: its list differs, and so does its
-        // hash.
+        // A fragment that is still valid belongs to another payload: its list differs, and so does its hash.
         if let Ok(fragment) = Fragment::read(&Bytes::from(changed)) {
             prop_assert_ne!((fragment.whole, fragment.index), (original.whole, original.index));
         }
