@@ -250,7 +250,7 @@ pub enum Report {
         peer: PeerIx,
         /// Topic of the subscription.
         topic: Topic,
-        /// Whether the peer subscribed or unsubscribed.
+        /// Whether the peer subscribed (`true`) or unsubscribed.
         subscribed: bool,
     },
 }

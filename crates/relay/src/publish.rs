@@ -203,7 +203,7 @@ impl Relay {
     /// Logs the nullifier of a proof made for this node, as every receiver will. Our message in another
     /// encoding is then a duplicate, and another message under its nullifier is not forwarded to
     /// neighbours, who would blame us for it. Returns `false` if the nullifier was used by someone else,
-    /// which takes our identity.
+    /// which requires our identity.
     fn claim(&mut self, proof: &RateLimitProof) -> bool {
         let numbers = [&proof.nullifier, &proof.share_x, &proof.share_y].map(fr_from_le);
         let (Ok(epoch), [Ok(nullifier), Ok(x), Ok(y)]) = (Epoch::from_bytes(&proof.epoch), numbers)

@@ -14,7 +14,7 @@ pub enum Rejection {
     /// The data is not a valid `WakuMessage`.
     #[error("not a WakuMessage: {0}")]
     Decode(DecodeError),
-    /// The same message is known already, if from a peer then under another gossip id; nobody is blamed.
+    /// The message is known already, in another encoding if a peer sent it; nobody is blamed.
     #[error("the same message came before, in this or another encoding")]
     Duplicate,
     /// With automatic sharding, the content topic belongs to another shard than the one on which the
