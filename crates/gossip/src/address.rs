@@ -1,9 +1,9 @@
-//! The unit in which addresses are counted.
+//! Groups of IP addresses that are counted as one.
 
 use std::net::{IpAddr, Ipv4Addr};
 
-/// The network that one customer of an access provider has at least: one IPv4 address, or one IPv6
-/// network of 64 bits. Whoever has one address of it has all of them, so bounds by address count these.
+/// Smallest network that an access provider gives to one customer: one IPv4 address, or one IPv6 network of
+/// 64 bits. A customer with one address of the group has all of them, so limits by address count groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AddressGroup {
     /// A single IPv4 address.
@@ -14,7 +14,7 @@ pub enum AddressGroup {
 
 impl From<IpAddr> for AddressGroup {
     fn from(ip: IpAddr) -> Self {
-        // An IPv4 address written as IPv6 is the same host.
+        // An IPv4-mapped IPv6 address belongs to the same host as the IPv4 address.
         match ip.to_canonical() {
             IpAddr::V4(ip) => Self::V4(ip),
             IpAddr::V6(ip) => {

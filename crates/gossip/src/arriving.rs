@@ -1,6 +1,6 @@
-//! Long frames ([`crate::LargeMessages::transfer_bytes`]) that are coming in. What they bring is not
-//! known before they are whole, so what is wanted waits for all of them: asking for a message whose copy
-//! is under way buys a duplicate.
+//! Long incoming frames ([`crate::LargeMessages::transfer_bytes`]) in transit. The content of a frame is
+//! not known before it is complete, so IWANTs wait for all of them: asking for a message whose copy is in
+//! transit yields a duplicate.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use crate::router::Router;
 use crate::time::Time;
 use crate::types::PeerIx;
 
-/// Peers with a long frame under way to us, with the time at which the last of theirs began.
+/// Peers with a long frame in transit to this node, with the start time of the latest one.
 #[derive(Debug, Default)]
 pub(crate) struct Arriving(BTreeMap<PeerIx, Time>);
 
@@ -22,8 +22,8 @@ impl Arriving {
         self.0.remove(&peer);
     }
 
-    /// When those of `counted` peers that have lasted less than `wait` will all have lasted so long;
-    /// `None` when there are none.
+    /// Latest deadline (start plus `wait`) of the transfers from `counted` peers whose deadline has not
+    /// passed; `None` when there are none.
     fn until(&self, now: Time, wait: Duration, counted: impl Fn(PeerIx) -> bool) -> Option<Time> {
         let ends = self
             .0
@@ -33,7 +33,7 @@ impl Arriving {
         under_way.map(|(_, until)| until).max()
     }
 
-    /// Whether a long frame is coming from the peer.
+    /// Whether a long frame from the peer is in transit.
     pub(crate) fn is_from(&self, peer: PeerIx) -> bool {
         self.0.contains_key(&peer)
     }
@@ -46,25 +46,26 @@ impl Arriving {
 impl Router {
     pub(crate) fn arriving(&mut self, peer: PeerIx, is_arriving: bool) {
         match is_arriving {
-            // The peer may be gone by the time its connection reports: that is no misuse.
+            // The peer may be gone by the time its connection reports, so an unknown peer is not an error.
             true if self.peers.get(peer).is_some() => self.arriving.begins(peer, self.now),
             true => {}
             false => self.arrived(peer),
         }
     }
 
-    /// Nothing long comes from the peer any more: who waited for it may be next.
+    /// Records that no long frame from the peer is in transit any more, and releases the ids that
+    /// waited for it.
     pub(crate) fn arrived(&mut self, peer: PeerIx) {
         self.arriving.ends(peer);
-        // This happens with every long message, and as a rule nothing waits for it.
+        // Called for every long message; usually no id waits for it.
         if self.deferred.holds_any() && self.arriving_until().is_none() {
             self.deferred.release(self.now);
         }
     }
 
-    /// Until when at the latest something that is wanted may be coming in. Peers whose gossip is not
-    /// heard do not count, nor does what has taken longer than anybody has patience for: a peer that
-    /// trickles a frame must not keep us from asking others.
+    /// Latest time until which a wanted message may be in transit; `None` if no transfer counts. Transfers
+    /// from peers below the gossip threshold are not counted, nor are those longer than `transfer_wait`: a
+    /// peer that trickles a frame must not keep us from asking others.
     pub(crate) fn arriving_until(&self) -> Option<Time> {
         let gossip = self.config.thresholds.gossip;
         let heard = |peer| self.scores.score(peer) >= gossip;

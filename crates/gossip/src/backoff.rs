@@ -1,4 +1,4 @@
-//! Who must not be grafted, and until when.
+//! Backoffs: peers that must not be grafted, and until when.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -7,19 +7,19 @@ use crate::time::Time;
 use crate::topics::TopicIx;
 use crate::types::PeerIx;
 
-/// One PRUNE, ours or theirs.
+/// Backoff of one PRUNE, sent or received.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     pruned_at: Time,
     until: Time,
 }
 
-/// Backoffs by topic and peer. They outlive the connection, or reconnecting would undo a PRUNE.
-/// Entries exist only for topics we joined, so remotes cannot invent any (GHSA-vrx6-jcp8-vm7m).
+/// Backoffs by topic and peer. They outlive the connection; otherwise reconnecting would undo a PRUNE.
+/// Entries exist only for joined topics, so remote peers cannot create any others (GHSA-vrx6-jcp8-vm7m).
 #[derive(Debug)]
 pub(crate) struct Backoffs {
     entries: BTreeMap<(TopicIx, PeerIx), Entry>,
-    /// Time to keep an entry after it ended, so that the slack still finds it.
+    /// Time for which an entry is kept after its end, because the slack is added to it.
     slack: Duration,
     max: usize,
 }
@@ -33,7 +33,7 @@ impl Backoffs {
         }
     }
 
-    /// Keeps the later of the old and the new end.
+    /// Sets a backoff from `now`; the later of the old and the new end applies.
     pub(crate) fn set(&mut self, topic: TopicIx, peer: PeerIx, now: Time, backoff: Duration) {
         let until = now.after(backoff);
         if let Some(entry) = self.entries.get_mut(&(topic, peer)) {
@@ -50,13 +50,13 @@ impl Backoffs {
         }
     }
 
-    /// When the peer was pruned, if it must still stay away: what its GRAFT is judged by.
+    /// Time of the PRUNE, if the backoff is still running; a GRAFT from the peer is judged by it.
     pub(crate) fn active(&self, topic: TopicIx, peer: PeerIx, now: Time) -> Option<Time> {
         let entry = self.entries.get(&(topic, peer))?;
         (now < entry.until).then_some(entry.pruned_at)
     }
 
-    /// Whether we must not graft the peer yet: until the end, plus the slack.
+    /// Whether this node must not graft the peer yet: until the end of the backoff plus the slack.
     pub(crate) fn blocks_graft(&self, topic: TopicIx, peer: PeerIx, now: Time) -> bool {
         let entry = self.entries.get(&(topic, peer));
         entry.is_some_and(|entry| now < entry.until.after(self.slack))
@@ -68,7 +68,7 @@ impl Backoffs {
             .retain(|_, entry| now < entry.until.after(slack));
     }
 
-    /// Peers that have an entry.
+    /// Peers with at least one entry.
     pub(crate) fn peers(&self) -> BTreeSet<PeerIx> {
         self.entries.keys().map(|(_, peer)| *peer).collect()
     }

@@ -1,4 +1,4 @@
-//! Recent messages: kept to answer IWANT, advertised by IHAVE.
+//! Cache of recent messages, to answer IWANT and to advertise in IHAVE.
 
 use std::collections::VecDeque;
 
@@ -9,11 +9,11 @@ use crate::rng::Rng;
 use crate::topics::TopicIx;
 use crate::types::{MessageId, PeerIx};
 
-/// A message as it goes out: the whole frame, shared by all its receivers.
+/// A cached message as its encoded frame, shared by all receivers.
 #[derive(Debug)]
 struct Cached {
     frame: Bytes,
-    /// How often each peer was served.
+    /// Number of times that each peer was served.
     served: Vec<(PeerIx, u8)>,
 }
 
@@ -21,9 +21,9 @@ struct Cached {
 #[derive(Debug)]
 pub(crate) struct Cache {
     messages: IdMap<Cached>,
-    /// Newest window in front.
+    /// Ids by heartbeat, the newest window in front.
     windows: VecDeque<VecDeque<(MessageId, TopicIx)>>,
-    /// The longest frame put into each window, bytes.
+    /// Length of the longest frame added in each window, bytes.
     longest: VecDeque<usize>,
     history_length: usize,
     history_gossip: usize,
@@ -44,7 +44,7 @@ impl Cache {
         }
     }
 
-    /// Adds a message; the oldest ones make room.
+    /// Adds a message; the oldest ones are evicted if the cache is over its limit.
     pub(crate) fn put(&mut self, id: MessageId, topic: TopicIx, frame: Bytes) {
         self.bytes += frame.len();
         if let Some(longest) = self.longest.front_mut() {
@@ -66,8 +66,8 @@ impl Cache {
         }
     }
 
-    /// The frame to send to `peer`, if the message is here and the peer was not served
-    /// `times_max` times already; counts the service.
+    /// Returns the frame for `peer` and counts it, if the message is cached and the peer was served fewer
+    /// than `times_max` times.
     pub(crate) fn serve(&mut self, id: &MessageId, peer: PeerIx, times_max: u8) -> Option<Bytes> {
         let message = self.messages.get_mut(id)?;
         let times = match message.served.iter_mut().find(|(p, _)| *p == peer) {
@@ -93,7 +93,7 @@ impl Cache {
             .collect()
     }
 
-    /// A heartbeat has passed.
+    /// Starts a new window at a heartbeat and drops the messages of the oldest one.
     pub(crate) fn shift(&mut self) {
         self.windows.push_front(VecDeque::new());
         self.longest.push_front(0);
@@ -120,7 +120,7 @@ impl Cache {
         }
     }
 
-    /// The longest frame of the windows that are kept, bytes; `None` when there was none.
+    /// Length of the longest frame in the kept windows, bytes; `None` when there was none.
     pub(crate) fn longest_bytes(&self) -> Option<usize> {
         self.longest
             .iter()

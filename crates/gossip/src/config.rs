@@ -8,63 +8,62 @@ use crate::limits::Limits;
 use crate::score::{ScoreParams, Thresholds, TopicScoreParams};
 use crate::strategy::StrategyKind;
 
-/// Mesh degrees.
+/// Target sizes of meshes and of gossip rounds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Degrees {
-    /// Target.
+    /// Target number of peers in a mesh (D).
     pub d: usize,
-    /// Graft below.
+    /// Mesh size below which peers are grafted.
     pub d_low: usize,
-    /// Prune above.
+    /// Mesh size above which peers are pruned.
     pub d_high: usize,
-    /// Best-scoring peers kept when pruning.
+    /// Number of best-scoring peers kept when a mesh is pruned.
     pub d_score: usize,
-    /// Peers that we dialled ourselves, at least.
+    /// Minimum number of outbound peers (dialled by this node) in a mesh.
     pub d_out: usize,
-    /// Peers that get gossip each heartbeat, at least.
+    /// Minimum number of peers that get gossip at each heartbeat, per topic.
     pub d_lazy: usize,
 }
 
-/// How own messages are flooded.
+/// How a message published by this node is flooded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FloodPublish {
-    /// To the mesh (or fanout) only.
+    /// Send to the mesh (or fanout) only.
     Off,
-    /// To every subscriber with a score above the publish threshold.
+    /// Send to every subscriber with a score at or above the publish threshold.
     On,
-    /// As `On`, but to no more peers than this rate can serve within a heartbeat (and at least
-    /// `d_low`), as nim-libp2p bounds it; its estimate is 12 500 bytes per millisecond.
+    /// As `On`, but to no more peers than this rate can serve within a heartbeat (and at least `d_low`), as
+    /// nim-libp2p bounds it; its estimate is 12 500 bytes per millisecond.
     BoundedByRate {
-        /// Assumed uplink, bytes per millisecond.
+        /// Assumed uplink rate, bytes per millisecond.
         rate_bytes_per_ms: usize,
     },
 }
 
-/// How the strategies for large messages spread them.
+/// Parameters of the strategies for large messages, and of the timing of IWANT.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LargeMessages {
     /// Data longer than this is large, bytes.
     pub threshold_bytes: usize,
-    /// Staggered: copies that leave at the same time.
+    /// Staggered: number of copies sent at the same time.
     pub group: usize,
-    /// Staggered: time until the next ones do.
+    /// Staggered: time between two groups of copies.
     pub gap: Duration,
-    /// Reduced: copies that are sent without being asked for.
+    /// Reduced: number of full copies sent without being asked for.
     pub push: usize,
-    /// Time for which an unknown id is left alone before it is asked for: its copy may be under way.
+    /// Time between the announcement of an unknown id and the IWANT for it: its copy may be in transit.
     pub iwant_delay: Duration,
     /// Time after which the next peer is asked.
     pub iwant_retry: Duration,
-    /// A frame longer than this is waited for, bytes: what a connection's first window of ten segments
-    /// does not carry at once.
+    /// Frame length above which an incoming frame counts as long and may delay IWANTs, bytes. The default
+    /// is what a connection's initial window of ten segments carries at once.
     pub transfer_bytes: usize,
-    /// Longest time for which nothing is asked for because a long frame is coming in; zero asks
-    /// whatever comes in.
+    /// Longest time for which an IWANT is delayed by long frames in transit; zero turns the delay off.
     pub transfer_wait: Duration,
 }
 
 impl Default for LargeMessages {
-    /// nim-libp2p's bound and group, and its 35 ms between sends; ids are asked for at once.
+    /// Values of nim-libp2p for `threshold_bytes`, `group` and `gap`; IWANTs are sent without delay.
     fn default() -> Self {
         Self {
             threshold_bytes: 2_000,
@@ -79,80 +78,81 @@ impl Default for LargeMessages {
     }
 }
 
-/// Everything that can be set. [`Config::waku`] and [`Config::libp2p`] are the two presets.
+/// Configuration of a [`crate::Router`]. [`Config::waku`] and [`Config::libp2p`] are the two presets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// How messages are spread.
+    /// Strategy that chooses the receivers of a message.
     pub strategy: StrategyKind,
-    /// What the strategies for large messages do with them.
+    /// Parameters of the strategies for large messages.
     pub large: LargeMessages,
-    /// Flooding: time between two moments at which what waits is sent; zero sends at once.
+    /// Flooding: interval at which queued copies are sent; zero sends at once.
     pub flood_interval: Duration,
-    /// Mesh degrees.
+    /// Target sizes of meshes and gossip rounds.
     pub degrees: Degrees,
-    /// Time between heartbeats.
+    /// Time between two heartbeats.
     pub heartbeat: Duration,
-    /// Time from the start to the first heartbeat.
+    /// Time from the start of the router to the first heartbeat.
     pub heartbeat_delay: Duration,
-    /// Share of eligible peers that get gossip, if that is more than `d_lazy`.
+    /// Share of eligible peers that get gossip, 0 to 1, if that is more than `d_lazy`.
     pub gossip_factor: f64,
-    /// Heartbeats for which a message can be asked for.
+    /// Number of heartbeats for which a message stays available to IWANT.
     pub history_length: usize,
-    /// Heartbeats for which a message is advertised.
+    /// Number of heartbeats for which a message is advertised in IHAVE.
     pub history_gossip: usize,
-    /// How long a fanout outlives the last message published to it.
+    /// Time for which a fanout outlives the last message published to it.
     pub fanout_ttl: Duration,
-    /// How long a message id is remembered.
+    /// Time for which a message id is remembered as seen.
     pub seen_ttl: Duration,
-    /// How long a pruned peer stays out.
+    /// Backoff after a PRUNE, during which the peer must not be grafted.
     pub prune_backoff: Duration,
-    /// The same, after leaving a topic.
+    /// Backoff after leaving a topic.
     pub unsubscribe_backoff: Duration,
-    /// Added to a backoff before we graft again.
+    /// Time added to a backoff before this node grafts the peer again.
     pub backoff_slack: Duration,
-    /// A GRAFT this soon after the PRUNE counts as a flood.
+    /// A GRAFT sooner than this after the PRUNE counts as a flood.
     pub graft_flood_threshold: Duration,
-    /// How own messages are flooded.
+    /// How messages published by this node are flooded.
     pub flood_publish: FloodPublish,
-    /// Heartbeats between opportunistic grafts.
+    /// Heartbeats between opportunistic grafts and exchanges of idle mesh members; 0 turns them off.
     pub opportunistic_graft_heartbeats: u64,
-    /// Peers grafted then.
+    /// Maximum number of peers grafted, or members exchanged, on such a heartbeat.
     pub opportunistic_graft_peers: usize,
-    /// Time after which another peer is asked for what one has not delivered.
+    /// Time after which another peer is asked for a message that one has not delivered.
     pub iwant_give_up: Duration,
-    /// The same for a peer that has not delivered when it was asked before.
+    /// Shorter limit for a peer that left an earlier request unanswered.
     pub iwant_give_up_dubious: Duration,
-    /// Time in which an asked-for message must arrive.
+    /// Time in which a requested message must arrive before the promise counts as broken.
     pub iwant_followup: Duration,
-    /// Times the same message is sent to the same peer on request.
+    /// Maximum number of times that one message is sent to one peer on request.
     pub gossip_retransmissions: u8,
-    /// Peers asked for the same message at the same time; others that have it come next.
+    /// Peers asked for the same message at the same time; other holders are asked later.
     pub iwant_in_flight_max: usize,
-    /// The same after peers that never delivered anything have left requests for it unanswered.
+    /// Upper limit of that number when it grows by one for each request that a peer of no proven
+    /// reliability left unanswered.
     pub iwant_in_flight_retry_max: usize,
-    /// Requests that a peer must leave unanswered, one after the other, before they are an offence (P7).
-    /// Fewer are an accident: a stream was reset, an answer was too long for the peer's queue.
+    /// Number of consecutive overdue requests at which broken promises of a peer become an offence (P7).
+    /// Fewer are an accident: a stream was reset, or an answer was too long for the peer's queue.
     pub broken_promises_habit: u32,
     /// Data longer than this is announced by IDONTWANT, bytes; `usize::MAX` turns it off.
     pub idontwant_threshold_bytes: usize,
-    /// Heartbeats for which an IDONTWANT is honoured.
+    /// Number of heartbeats for which an IDONTWANT is honoured.
     pub idontwant_ttl_heartbeats: u64,
-    /// Whether PRUNE offers other peers.
+    /// Whether PRUNE offers other peers, and whether peers offered to this node are used.
     pub peer_exchange: bool,
-    /// How many.
+    /// Maximum number of peers offered in a PRUNE, and taken from one.
     pub peer_exchange_peers: usize,
-    /// Score thresholds.
+    /// Score thresholds for privileges of peers.
     pub thresholds: Thresholds,
-    /// Score parameters; without them every score is 0.
+    /// Parameters of the score function; without them every score is 0.
     pub score: Option<ScoreParams>,
-    /// Whether a peer below the graylist threshold is disconnected, not only ignored.
+    /// Whether a graylisted peer is disconnected instead of only ignored.
     pub disconnect_graylisted: bool,
-    /// Bounds.
+    /// Limits on what remote peers can make the router hold or do.
     pub limits: Limits,
 }
 
 impl Config {
-    /// Waku Relay as nwaku runs it.
+    /// Preset for Waku Relay: nwaku's values, except where [`ScoreParams`] and [`Thresholds`] say otherwise.
     pub fn waku() -> Self {
         Self {
             strategy: StrategyKind::EagerMesh,
@@ -200,7 +200,7 @@ impl Config {
         }
     }
 
-    /// The defaults of the GossipSub specification, without scoring.
+    /// Preset with the defaults of the GossipSub specification, without scoring.
     pub fn libp2p() -> Self {
         Self {
             degrees: Degrees {
@@ -223,10 +223,10 @@ impl Config {
         }
     }
 
-    /// Checks every rule between the parameters.
+    /// Checks every rule that the parameters must obey.
     ///
     /// # Errors
-    /// The first rule that does not hold.
+    /// Returns [`ConfigError`] with the first rule that does not hold.
     pub fn validate(&self) -> Result<(), ConfigError> {
         let degrees = &self.degrees;
         rule(
@@ -314,52 +314,52 @@ fn rule(holds: bool, rule: Rule) -> Result<(), ConfigError> {
     }
 }
 
-/// A configuration that cannot work.
+/// Configuration that breaks a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("gossip configuration: {0}")]
 pub struct ConfigError(pub Rule);
 
-/// The rules a configuration must obey.
+/// Rules that a configuration must obey.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Rule {
-    /// Decays.
+    /// Range of the decay factors, `decay_to_zero` and `decay_interval`.
     #[error("decay factors and decay_to_zero must lie between 0 and 1, decay_interval above 0")]
     Decay,
-    /// Degrees.
+    /// Order of `d_low`, `d` and `d_high`.
     #[error("d_low <= d <= d_high must hold")]
     DegreeOrder,
-    /// Gossip factor.
+    /// Range of `gossip_factor`, 0 to 1.
     #[error("gossip_factor must lie between 0 and 1")]
     GossipFactor,
-    /// Heartbeat.
+    /// Heartbeat interval longer than zero.
     #[error("the heartbeat must be longer than 0")]
     Heartbeat,
-    /// History.
+    /// Order of `history_gossip` and `history_length`.
     #[error("history_gossip must not exceed history_length")]
     History,
-    /// Large messages.
+    /// Group size and intervals of large messages above zero.
     #[error("large.group must be above 0, large.gap and large.iwant_retry longer than 0")]
     LargeMessages,
-    /// P3.
+    /// Cap of P3 not below its threshold.
     #[error("mesh_deliveries_cap must not be below mesh_deliveries_threshold")]
     MeshDeliveriesCap,
-    /// Outbound quota.
+    /// Outbound quota `d_out` below `d_low` and at most `d / 2`.
     #[error("d_out must be below d_low and at most d / 2")]
     OutboundDegree,
-    /// P3, P3b, P4, P6, P7.
+    /// Sign of the weights of P3, P3b, P4, P6, P7 and slow peers.
     #[error("weights of penalties must not be positive")]
     PenaltySign,
-    /// P1.
+    /// Time quantum of P1 longer than zero.
     #[error("time_in_mesh_quantum must be longer than 0")]
     Quantum,
-    /// P1, P2, topics.
+    /// Sign of the weights of P1, P2 and topics.
     #[error("weights of rewards must not be negative")]
     RewardSign,
-    /// Degrees.
+    /// Order of `d_score` and `d_high`.
     #[error("d_score must not exceed d_high")]
     ScoreDegree,
-    /// Thresholds.
+    /// Order and sign of the score thresholds.
     #[error("graylist <= publish <= gossip <= 0 <= accept_px, opportunistic_graft must hold")]
     Thresholds,
 }

@@ -1,4 +1,4 @@
-//! Peers come and go, join and leave topics.
+//! Connecting and disconnecting peers, and their subscriptions.
 
 use crate::error::{ApiMisuse, Capacity};
 use crate::io::{NewPeer, Output, Report};
@@ -18,7 +18,7 @@ impl Router {
         self.departed.remove(&peer);
         self.scores.connected(peer, new.ip);
         self.peers.insert(peer, PeerState::new(new, self.now));
-        // Its score outlived the last connection: turn it away at the door.
+        // The score of an earlier connection is still remembered: a graylisted peer is disconnected at once.
         self.disconnect_if_graylisted(peer);
         let joined = self.topics.joined();
         for ix in joined {
@@ -47,7 +47,7 @@ impl Router {
         self.promises.forget(peer);
         self.arrived(peer);
         self.scores.disconnected(peer, self.now);
-        // Verdicts on what it sent may still be charged to the index.
+        // Verdicts on the peer's messages may still be charged to the index.
         let charged = self.config.seen_ttl;
         self.departed.insert(peer, self.now.after(charged));
         while self.departed.len() > self.config.limits.retained_peers_max {
@@ -66,7 +66,7 @@ impl Router {
         }
     }
 
-    /// Tells the driver which indices nothing binds any more.
+    /// Reports the indices of disconnected peers of which no state is left.
     pub(crate) fn forget_departed(&mut self) {
         let held = self.backoffs.peers();
         let (now, scores) = (self.now, &self.scores);
@@ -84,7 +84,7 @@ impl Router {
         }
     }
 
-    /// The topic of that name, made if need be and if there is room.
+    /// Returns the index of a topic and creates the topic if needed; `None` when there is no room.
     pub(crate) fn intern(&mut self, name: &Topic) -> Option<TopicIx> {
         let (ix, new) = self.topics.intern(name, &self.config.limits)?;
         if new {
@@ -107,7 +107,7 @@ impl Router {
         }
     }
 
-    /// The peer is subscribed to the topic from now on, if it may be.
+    /// Records that the peer is subscribed to the topic, within the limits.
     pub(crate) fn peer_joins(&mut self, peer: PeerIx, name: &Topic) {
         let max = self.config.limits.subscriptions_per_peer_max;
         let Some(ix) = self.intern(name) else {

@@ -1,4 +1,4 @@
-//! Ids that peers have and we lack, left alone for a while: the copy may be under way.
+//! Missing messages whose IWANT is delayed because a copy may be in transit.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,41 +9,41 @@ use crate::types::{MessageId, PeerIx};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Holder {
     pub(crate) peer: PeerIx,
-    /// Time of its last announcement.
+    /// Time of the peer's last announcement.
     pub(crate) heard_at: Time,
 }
 
 #[derive(Debug)]
 struct Lacking {
-    /// Peers that have the message, in the order in which they first said so.
+    /// Peers that have the message, in the order of their first announcements.
     holders: Vec<Holder>,
     due: Time,
-    /// From when on it is asked for whatever is coming in.
+    /// Deadline after which the id is asked for even if long frames are in transit.
     patient_until: Time,
 }
 
-/// Ids to ask for later, bounded.
+/// Ids that wait to be asked for, bounded in number.
 #[derive(Debug)]
 pub(crate) struct Deferred {
     lacking: BTreeMap<MessageId, Lacking>,
     due: BTreeSet<(Time, MessageId)>,
-    /// Those that would be asked for now if nothing were coming in.
+    /// Ids that would be asked for now if no long frame were in transit.
     held: BTreeSet<MessageId>,
     ids_max: usize,
     holders_max: usize,
 }
 
-/// When to ask for an id.
+/// Time window in which an id is asked for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct When {
-    /// Not before.
+    /// Earliest time of the IWANT.
     pub(crate) due: Time,
-    /// Not later, even while something is coming in that may be it.
+    /// Latest time of the IWANT, even if a transfer that may hold the message is in progress.
     pub(crate) patient_until: Time,
 }
 
 impl When {
-    /// The same, or `due` if that is sooner.
+    /// Returns the same window, with the earlier of its own due time and `due`.
     pub(crate) fn or_sooner(self, due: Option<Time>) -> Self {
         let due = due.map_or(self.due, |due| due.min(self.due));
         Self { due, ..self }
@@ -61,8 +61,8 @@ impl Deferred {
         }
     }
 
-    /// `holder` has what we lack; ask then, or sooner if that was decided already. Where too many have it,
-    /// one that is worse than the new one, by `is_worse`, is forgotten.
+    /// Records that `holder` has a missing message, to be asked for at `when` or at the time already set if
+    /// that is sooner. If the list of holders is full, one that is worse by `is_worse` is replaced.
     pub(crate) fn add(
         &mut self,
         id: MessageId,
@@ -84,7 +84,7 @@ impl Deferred {
             }
             return;
         }
-        // What is not noted is advertised again at the next heartbeat.
+        // An id that does not fit is not lost: it is advertised again at the next heartbeat.
         if self.lacking.len() < self.ids_max {
             let When { due, patient_until } = when;
             let lacking = Lacking {
@@ -97,7 +97,7 @@ impl Deferred {
         }
     }
 
-    /// The message is here.
+    /// Forgets an id whose message has arrived.
     pub(crate) fn came(&mut self, id: &MessageId) {
         if let Some(lacking) = self.lacking.remove(id) {
             self.due.remove(&(lacking.due, *id));
@@ -105,12 +105,12 @@ impl Deferred {
         }
     }
 
-    /// When an id is to be asked for.
+    /// Time at which the next id is due; [`Time::MAX`] when there is none.
     pub(crate) fn next(&self) -> Time {
         self.due.first().map_or(Time::MAX, |(due, _)| *due)
     }
 
-    /// Takes an id that is due, and who has it.
+    /// Removes one id that is due and returns it with the peers that have it.
     pub(crate) fn take_due(&mut self, now: Time) -> Option<(MessageId, Vec<Holder>)> {
         let (due, id) = *self.due.first()?;
         if due > now {
@@ -122,8 +122,7 @@ impl Deferred {
         Some((id, lacking.holders))
     }
 
-    /// Puts off what is due until something has come in, `until` at the latest, and no longer than
-    /// there is patience.
+    /// Postpones the ids that are due until `until`, but none beyond its own deadline.
     pub(crate) fn hold(&mut self, now: Time, until: Time) {
         let due = self.due.iter().take_while(|(due, _)| *due <= now);
         let due: Vec<_> = due.map(|(_, id)| *id).collect();
@@ -136,12 +135,12 @@ impl Deferred {
         }
     }
 
-    /// Whether something waits for what is coming in.
+    /// Whether an id waits for a transfer to end.
     pub(crate) fn holds_any(&self) -> bool {
         !self.held.is_empty()
     }
 
-    /// What was held is due.
+    /// Makes all ids due that waited for transfers.
     pub(crate) fn release(&mut self, now: Time) {
         for id in std::mem::take(&mut self.held) {
             self.put_off(id, now);

@@ -1,115 +1,116 @@
-//! Errors by who is at fault.
+//! Error types, grouped by the party at fault.
 
 use thiserror::Error;
 
 use crate::types::{MessageId, PeerIx, Topic};
 use crate::wire::VarintError;
 
-/// A frame that cannot be read.
+/// Reason why a frame cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Malformed {
-    /// Field number 0 does not exist.
+    /// A field has number 0, which protobuf does not allow.
     #[error("a protobuf field has number 0")]
     FieldZero,
     /// The frame is longer than allowed.
     #[error("a frame of {len} bytes is over the limit of {max}")]
     FrameTooLarge {
-        /// Bytes received.
+        /// Length of the frame, bytes.
         len: usize,
-        /// Bytes allowed.
+        /// Longest allowed frame, bytes.
         max: usize,
     },
     /// A required field is absent.
     #[error("{field} is missing")]
     Missing {
-        /// Message and field.
+        /// Names of the message and the field.
         field: &'static str,
     },
     /// A list is longer than allowed.
     #[error("more than {max} {what} in one frame")]
     TooMany {
-        /// What the list holds.
+        /// Name of the list's entries.
         what: &'static str,
-        /// Entries allowed.
+        /// Maximum number of entries.
         max: usize,
     },
-    /// A topic name is no text.
+    /// A topic name is not valid UTF-8.
     #[error("a topic is not UTF-8")]
     TopicNotUtf8,
     /// A topic name is longer than allowed.
     #[error("a topic of {len} bytes is over the limit of {max}")]
     TopicTooLong {
-        /// Bytes received.
+        /// Length of the topic name, bytes.
         len: usize,
-        /// Bytes allowed.
+        /// Longest allowed topic name, bytes.
         max: usize,
     },
-    /// A length points past the end.
-    #[error("a field ends after the frame does")]
+    /// A length points past the end of the frame.
+    #[error("a field extends past the end of the frame")]
     Truncated,
-    /// A bad number.
+    /// A varint is incomplete or too large.
     #[error(transparent)]
     Varint(#[from] VarintError),
-    /// A wire type that protobuf no longer has.
+    /// A wire type that protobuf does not have, or no longer has.
     #[error("protobuf wire type {wire_type} is not supported")]
     WireType {
-        /// The type's number.
+        /// Number of the wire type.
         wire_type: u8,
     },
 }
 
-/// What a peer did wrong. [`PeerMisbehaved::penalty`] says what it costs.
+/// Kind of misbehaviour of a peer. [`PeerMisbehaved::penalty`] returns its cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PeerMisbehaved {
-    /// It advertised ids and did not deliver them when asked, again and again
-    /// ([`Config::broken_promises_habit`](crate::Config::broken_promises_habit)).
+    /// The peer repeatedly advertised ids and did not deliver the messages when asked (see
+    /// [`Config::broken_promises_habit`](crate::Config::broken_promises_habit)).
     #[error("broke {count} promises to deliver advertised messages")]
     BrokenPromises {
-        /// Promises broken since the last heartbeat; one offence together.
+        /// Promises broken since the last heartbeat; they count as one offence.
         count: u32,
     },
-    /// It sent many frames with nothing in them.
+    /// The peer sent many frames without content.
     #[error("sent {count} empty frames since the last heartbeat")]
     EmptyFrames {
-        /// How many.
+        /// Number of empty frames since the last heartbeat.
         count: usize,
     },
-    /// It grafted although it had been told to stay away.
+    /// The peer sent a GRAFT during a backoff.
     #[error("grafted during backoff (flood: {flood})")]
     GraftDuringBackoff {
-        /// Whether it came within seconds of the PRUNE, which counts twice.
+        /// Whether the GRAFT came within `graft_flood_threshold` of the PRUNE, which counts twice.
         flood: bool,
     },
-    /// It sent a message that the validator rejected.
+    /// The peer sent a message that the validator rejected.
     #[error("sent invalid message {id:?}")]
     InvalidMessage {
-        /// Which.
+        /// Id of the message.
         id: MessageId,
     },
-    /// It sent a frame that cannot be read.
+    /// The peer sent a frame that cannot be decoded.
     #[error("sent a malformed frame: {0}")]
     Malformed(Malformed),
-    /// It signed a message, or named an author, where the network has neither.
+    /// The peer sent a signature, key, author or sequence number where the network
+    /// allows none (StrictNoSign).
     #[error("sent signed message {id:?} on a network without signatures")]
     SignedMessage {
-        /// Which.
+        /// Id of the message.
         id: MessageId,
     },
 }
 
-/// What misbehaviour costs in the score function.
+/// Cost of misbehaviour in the score function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Penalty {
-    /// Adds to the behaviour counter (P7).
+    /// The number is added to the behaviour counter (P7).
     Behaviour(u32),
-    /// Adds one to the topic's invalid-message counter (P4).
+    /// One is added to the topic's invalid-message counter (P4).
     InvalidMessage,
 }
 
 impl PeerMisbehaved {
-    /// The price.
+    /// Cost of this misbehaviour in the score function.
     pub fn penalty(&self) -> Penalty {
         match self {
             Self::BrokenPromises { .. } | Self::EmptyFrames { .. } | Self::Malformed(_) => {
@@ -121,58 +122,58 @@ impl PeerMisbehaved {
     }
 }
 
-/// A bound of [`crate::Limits`] that was hit; what did not fit is dropped.
+/// A limit of [`crate::Limits`] that was reached; the surplus is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Capacity {
-    /// `pending_max` or `pending_bytes_max`: the validator does not keep up.
+    /// Limit `pending_max` or `pending_bytes_max`: the validator does not keep up.
     #[error("too many messages wait for validation")]
     Pending,
-    /// `subscriptions_per_peer_max`.
+    /// Limit `subscriptions_per_peer_max` on topics of one peer.
     #[error("a peer is subscribed to too many topics")]
     Subscriptions,
-    /// `topics_max`.
+    /// Limit `topics_max` on topics, or `topic_bytes_max` on the name.
     #[error("too many topics are known")]
     Topics,
 }
 
-/// The driver broke the contract.
+/// Violation of the router's contract by the driver.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ApiMisuse {
-    /// A peer was connected twice.
+    /// A peer was connected twice without a disconnect.
     #[error("peer {0:?} is connected already")]
     AlreadyConnected(PeerIx),
-    /// A frame whose length prefix is not that of the rest: the driver cuts frames by it.
-    #[error("what came from peer {0:?} is not one frame")]
+    /// The length prefix of a frame does not match its length; drivers must split the stream by the prefix.
+    #[error("the bytes from peer {0:?} are not exactly one frame")]
     NotOneFrame(PeerIx),
-    /// An input came before the outputs of the last one were drained.
+    /// An input was given before the outputs of the last one were drained.
     #[error("outputs of the last input were not drained with poll()")]
     OutputsNotDrained,
-    /// `now` went backwards.
+    /// The time of an input lies before that of the last one.
     #[error("time went backwards")]
     TimeWentBackwards,
-    /// A name that is longer than `topic_bytes_max`, or one topic more than `topics_max`.
+    /// A topic name is longer than `topic_bytes_max`, or there are `topics_max` topics already.
     #[error("topic {0} does not fit the limits")]
     TopicLimit(Topic),
-    /// An index that is not connected.
+    /// The peer index is not connected.
     #[error("peer {0:?} is not connected")]
     UnknownPeer(PeerIx),
 }
 
-/// Why a message was not published.
+/// Reason why a message was not published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PublishError {
     /// The same bytes were published or received within the seen time.
     #[error("message {0:?} was published or received before")]
     Duplicate(MessageId),
-    /// The message and its envelope do not fit a frame.
+    /// The message and its envelope do not fit in a frame.
     #[error("message of {len} bytes does not fit a frame of {max}")]
     TooLarge {
-        /// Bytes of the message.
+        /// Length of the message, bytes.
         len: usize,
-        /// Bytes a frame may have.
+        /// Longest allowed frame, bytes.
         max: usize,
     },
 }

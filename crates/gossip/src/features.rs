@@ -1,24 +1,24 @@
-//! Which wire features go with which protocol id: data, not `if`s.
+//! Wire features of each protocol id, as data instead of `if`s.
 
-/// What may be sent to a peer that speaks a given protocol.
+/// Wire features of a peer, determined by its protocol id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Features {
-    /// GRAFT, PRUNE, IHAVE and IWANT. Without it the peer is flooded.
+    /// GRAFT, PRUNE, IHAVE and IWANT are understood. Without them the peer is sent every message.
     pub mesh: bool,
-    /// Peer exchange and a backoff in PRUNE (v1.1).
+    /// PRUNE may carry a backoff and offered peers (v1.1).
     pub prune_details: bool,
-    /// IDONTWANT (v1.2).
+    /// IDONTWANT is understood (v1.2).
     pub idontwant: bool,
-    /// The peer takes copies of large messages that come later, or only their ids at first.
+    /// Copies of large messages may be delayed, or replaced by their ids (IHAVE) at first.
     pub large_messages: bool,
 }
 
-/// One protocol id and what it stands for.
+/// A protocol id and the features that it stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Protocol {
-    /// The id as negotiated on the stream.
+    /// Protocol id as negotiated on the stream.
     pub id: &'static str,
-    /// What may be sent on it.
+    /// Features allowed on this protocol.
     pub features: Features,
 }
 
@@ -46,14 +46,14 @@ const LARGE: Features = Features {
     ..V1_2
 };
 
-/// The id under which nodes agree on other ways to spread large messages, whichever each of them
-/// uses: the wire is that of v1.2.
+/// Protocol id by which nodes agree on other ways to spread large messages, whichever way each of them
+/// uses; the wire format is that of v1.2.
 pub const LARGE_MESSAGES_ID: &str = "/undertone/relay-large/1.0.0";
 
-/// Every protocol id the router knows, best first.
+/// Protocol ids that the router knows, the preferred one first.
 ///
-/// Waku's id has IDONTWANT although it is no meshsub id: nim-libp2p excludes only meshsub 1.0 and
-/// 1.1 from it, and an implementation that does not know the field skips it.
+/// Waku's id has IDONTWANT although it is not a meshsub id: nim-libp2p excludes only meshsub 1.0 and 1.1
+/// from it, and an implementation that does not know the field skips it.
 pub const PROTOCOLS: &[Protocol] = &[
     Protocol {
         id: LARGE_MESSAGES_ID,
@@ -82,7 +82,7 @@ pub const PROTOCOLS: &[Protocol] = &[
 ];
 
 impl Features {
-    /// The features that go with a negotiated protocol id.
+    /// Features of a negotiated protocol id; `None` for an unknown id.
     pub fn of(id: &str) -> Option<Self> {
         PROTOCOLS.iter().find(|p| p.id == id).map(|p| p.features)
     }

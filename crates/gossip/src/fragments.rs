@@ -1,10 +1,9 @@
-//! Fragmentation: a large payload as several messages, each of which is passed on as soon as it has
-//! come.
+//! Fragmentation: a large payload as several messages, each of which is forwarded as soon as it has arrived.
 //!
-//! Every fragment names the hashes of all fragments, and the hash of that list names the whole. So a
-//! fragment is checked when it comes, and nobody can spoil a whole with a part of another. Fragments
-//! are messages like any others: each is validated (and rate-limited) before it is passed on, and a
-//! node that knows nothing of fragments relays them.
+//! Every fragment carries the hashes of all fragments, and the hash of that list identifies the payload. So
+//! a fragment is verified when it arrives, and nobody can corrupt a payload with a part of another.
+//! Fragments are messages like any others: each is validated (and rate-limited) before it is forwarded, and
+//! a node that does not know fragments relays them.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -15,23 +14,24 @@ use thiserror::Error;
 
 use crate::time::Time;
 
-/// Fragments of one payload at most; the list of their hashes is part of each.
+/// Maximum number of fragments of one payload; each carries the list of all their hashes.
 pub const FRAGMENTS_MAX: usize = 64;
 
 const MAGIC: [u8; 4] = *b"UFR1";
 const HASH_BYTES: usize = 32;
-/// Magic, index, count.
+/// Bytes of magic number, index and count.
 const FIXED_BYTES: usize = MAGIC.len() + 2;
 
-/// Bytes that a fragment adds to its part when there are `count` of them.
+/// Bytes that a fragment adds to its part when there are `count` fragments.
 pub const fn overhead_bytes(count: usize) -> usize {
     FIXED_BYTES + count * HASH_BYTES
 }
 
-/// Cuts a payload into `count` parts of nearly the same length.
+/// Splits a payload into at most `count` parts of equal length; the last one may be shorter.
 ///
 /// # Errors
-/// [`FragmentError::Count`] unless there are 2 to [`FRAGMENTS_MAX`], and no more than bytes.
+/// Returns [`FragmentError::Count`] unless `count` lies between 2 and the smaller of [`FRAGMENTS_MAX`] and
+/// the length of the payload.
 pub fn split(payload: &[u8], count: usize) -> Result<Vec<Bytes>, FragmentError> {
     if !(2..=FRAGMENTS_MAX.min(payload.len())).contains(&count) {
         return Err(FragmentError::Count { count });
@@ -51,24 +51,24 @@ pub fn split(payload: &[u8], count: usize) -> Result<Vec<Bytes>, FragmentError> 
     Ok(fragments.collect())
 }
 
-/// A fragment that is what it says.
+/// A fragment whose part matches its hash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fragment {
-    /// Names the whole: SHA-256 of the hashes of its parts.
+    /// Identity of the payload: SHA-256 of the concatenated hashes of its parts.
     pub whole: [u8; HASH_BYTES],
-    /// Its place, from 0.
+    /// Index of the part, from 0.
     pub index: usize,
-    /// Parts of the whole.
+    /// Number of parts of the payload.
     pub count: usize,
-    /// Its bytes.
+    /// Bytes of the part.
     pub part: Bytes,
 }
 
 impl Fragment {
-    /// Reads and checks a fragment. The part shares the memory of `bytes`.
+    /// Decodes a fragment and verifies its hash. The part shares the memory of `bytes`.
     ///
     /// # Errors
-    /// [`FragmentError`] says what is wrong with it.
+    /// Returns [`FragmentError`] when the bytes are not a valid fragment.
     pub fn read(bytes: &Bytes) -> Result<Self, FragmentError> {
         let head = bytes.get(..FIXED_BYTES).ok_or(FragmentError::Short)?;
         if head[..MAGIC.len()] != MAGIC {
@@ -94,37 +94,38 @@ impl Fragment {
     }
 }
 
-/// Why something is not a fragment.
+/// Reason why bytes are not a fragment, or why a payload cannot be split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum FragmentError {
-    /// It cannot be cut so, or says that it was.
+    /// The payload cannot be split into so many parts, or the fragment's index or count is out of range.
     #[error("{count} fragments: there must be 2 to 64, of at least one byte each")]
     Count {
-        /// How many.
+        /// Number of parts asked for or stated.
         count: usize,
     },
-    /// The bytes are not those that were announced.
-    #[error("part {index} has another hash than its list says")]
+    /// The hash of the part is not the one in the list.
+    #[error("the hash of part {index} is not the one in the list")]
     Hash {
-        /// Which.
+        /// Index of the part.
         index: usize,
     },
-    /// Something else.
-    #[error("it does not begin as a fragment does")]
+    /// The bytes do not begin with the magic number.
+    #[error("the bytes do not begin as a fragment")]
     Magic,
-    /// It ends too early.
-    #[error("it ends before its list of hashes does")]
+    /// The bytes end before the list of hashes does.
+    #[error("the bytes end before the list of hashes does")]
     Short,
 }
 
-/// Bounds of an [`Assembler`].
+/// Limits of an [`Assembler`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AssemblerLimits {
-    /// Wholes of which some parts are here; the oldest makes room.
+    /// Maximum number of incomplete payloads; the oldest one is dropped. As many complete
+    /// ones are remembered.
     pub wholes_max: usize,
-    /// Bytes of parts; the oldest whole makes room.
+    /// Maximum bytes of parts held; the oldest incomplete payload is dropped.
     pub bytes_max: usize,
-    /// How long parts wait for the others.
+    /// Time for which parts of an incomplete payload are kept.
     pub timeout: Duration,
 }
 
@@ -138,7 +139,7 @@ impl Default for AssemblerLimits {
     }
 }
 
-/// Names a whole in a scope.
+/// Hash that identifies a payload within a scope.
 type WholeKey = [u8; HASH_BYTES];
 
 #[derive(Debug)]
@@ -149,20 +150,20 @@ struct Partial {
     expires: Time,
 }
 
-/// Puts wholes together.
+/// Reassembles payloads from their fragments.
 #[derive(Debug)]
 pub struct Assembler {
     limits: AssemblerLimits,
     partial: BTreeMap<WholeKey, Partial>,
-    /// Oldest first; some may be complete by now.
+    /// Keys of `partial`, the oldest first.
     order: VecDeque<WholeKey>,
-    /// Complete ones, oldest first: another copy of a part must not begin them anew.
+    /// Keys of complete payloads, the oldest first: another copy of a part must not start them again.
     done: VecDeque<WholeKey>,
     bytes: usize,
 }
 
 impl Assembler {
-    /// An empty one.
+    /// Creates an empty assembler with these limits.
     pub fn new(limits: AssemblerLimits) -> Self {
         Self {
             limits,
@@ -173,8 +174,8 @@ impl Assembler {
         }
     }
 
-    /// Takes a part; the whole when it was the last one. `scope` keeps equal wholes apart that were
-    /// published to different places.
+    /// Adds a part; returns the payload when it was the last missing one. `scope` separates equal payloads
+    /// that were published to different places.
     pub fn take(&mut self, now: Time, scope: &[u8], fragment: Fragment) -> Option<Bytes> {
         let name = Sha256::new().chain_update(fragment.whole);
         let key = name.chain_update(scope).finalize().into();
@@ -193,7 +194,7 @@ impl Assembler {
                 expires,
             }
         });
-        // The name commits to the count, so the place exists.
+        // The key commits to the count, so the slot exists.
         let place = partial.parts.get_mut(fragment.index)?;
         if place.is_some() {
             return None;
@@ -221,17 +222,17 @@ impl Assembler {
         Some(whole.freeze())
     }
 
-    /// Wholes of which some parts are here.
+    /// Number of incomplete payloads held.
     pub fn len(&self) -> usize {
         self.partial.len()
     }
 
-    /// Whether nothing waits.
+    /// Whether no incomplete payload is held.
     pub fn is_empty(&self) -> bool {
         self.partial.is_empty()
     }
 
-    /// Bytes of parts that wait.
+    /// Bytes of parts held of incomplete payloads.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -256,7 +257,7 @@ impl Assembler {
                 return;
             };
             if oldest == *newest && self.order.len() > 1 {
-                // Its turn comes last: it is the one that grows.
+                // Evicted last: it is the one that grows.
                 self.order.rotate_left(1);
                 continue;
             }

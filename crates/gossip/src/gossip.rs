@@ -1,5 +1,5 @@
-//! Lazy gossip: ids to some peers outside the mesh, messages to those who ask. What others announce is
-//! asked for in `iwant`.
+//! Lazy gossip: IHAVE to some peers outside the mesh, and answers to their IWANT. The module `iwant`
+//! handles IHAVE from others.
 
 use crate::io::Class;
 use crate::router::Router;
@@ -8,7 +8,7 @@ use crate::types::{MessageId, PeerIx};
 use crate::wire;
 
 impl Router {
-    /// Ids that fit one control frame.
+    /// Number of ids that fit one control frame.
     pub(crate) fn ids_per_frame(&self) -> usize {
         let id_field = wire::ids_bytes(&[MessageId([0; MessageId::LEN])]);
         let room = self.config.limits.control_frame_bytes_max;
@@ -16,7 +16,7 @@ impl Router {
         (room.saturating_sub(rest) / id_field).max(1)
     }
 
-    /// IHAVE to random subscribers outside the mesh and the fanout.
+    /// Sends IHAVE to random subscribers outside the mesh and the fanout.
     pub(crate) fn emit_gossip(&mut self, ix: TopicIx) {
         let mut ids = self.cache.advertised(ix);
         if ids.is_empty() {
@@ -39,7 +39,7 @@ impl Router {
         self.rng.choose(&mut candidates, count);
         let (per_frame, ids_max) = (self.ids_per_frame(), self.config.limits.ids_per_rpc_max);
         for peer in candidates.into_iter().take(count) {
-            // Shuffled for each peer, so that a cut list hides different ids from each.
+            // Shuffled for each peer, so that a truncated list omits different ids for each.
             self.rng.shuffle(&mut ids);
             let ids = &ids[..ids.len().min(ids_max)];
             self.stats.sent.ihave += ids.len() as u64;

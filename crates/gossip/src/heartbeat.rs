@@ -1,5 +1,4 @@
-//! The heartbeat: upkeep of budgets, promises, meshes, gossip and caches, in go-libp2p-pubsub's
-//! order.
+//! The heartbeat: upkeep of budgets, promises, meshes, gossip and caches, in go-libp2p-pubsub's order.
 
 use crate::router::Router;
 use crate::topics::TopicIx;
@@ -8,7 +7,8 @@ use crate::types::{Direction, PeerIx};
 impl Router {
     pub(crate) fn heartbeat(&mut self) {
         self.heartbeats += 1;
-        // From now, not from when it was due: a driver that slept does not get a burst of them.
+        // Counted from now, not from the due time: after a pause of the driver there is no
+        // burst of heartbeats.
         self.next_heartbeat = self.now.after(self.config.heartbeat);
         self.backoffs.clear_expired(self.now);
         let history = self.config.history_length as u64;
@@ -61,11 +61,11 @@ impl Router {
         }
     }
 
-    /// Keeps the best by score and random others, D in all, with enough outbound ones among them.
+    /// Prunes the mesh to D peers: the best by score and random others, with enough outbound ones among them.
     fn trim_mesh(&mut self, ix: TopicIx) {
         let degrees = self.config.degrees.clone();
         let mut mesh = self.topics.get(ix).mesh.as_slice().to_vec();
-        // Shuffled first, so that equal scores are broken by chance and not by index.
+        // Shuffled first, so that ties are broken at random and not by index.
         self.rng.shuffle(&mut mesh);
         mesh.sort_by(|a, b| self.scores.score(*b).total_cmp(&self.scores.score(*a)));
         let best = degrees.d_score.min(mesh.len());
@@ -111,7 +111,7 @@ impl Router {
         }
     }
 
-    /// When the median score of the mesh is poor, grafts peers that are better than it.
+    /// Grafts peers with better scores than the median of the mesh, when that is below the threshold.
     fn graft_opportunistically(&mut self, ix: TopicIx) {
         let mesh = self.topics.get(ix).mesh.as_slice();
         let threshold = self.config.thresholds.opportunistic_graft;

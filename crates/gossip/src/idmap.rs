@@ -1,4 +1,4 @@
-//! A map keyed by message id that hashes with a key of its own and offers no iteration.
+//! A map keyed by message id, with a keyed hash of its own and without iteration.
 
 use std::hash::{BuildHasher, Hasher};
 
@@ -7,8 +7,8 @@ use hashbrown::HashMap;
 use crate::rng::Rng;
 use crate::types::MessageId;
 
-/// Ids are SHA-256 digests, but a publisher can grind a few bits of one: the secret key keeps
-/// bucket collisions out of reach without paying for a full keyed hash.
+/// Keyed hash of message ids. Ids are SHA-256 digests, but a publisher can grind a few bits of one: the
+/// secret key prevents chosen bucket collisions without the cost of a full keyed hash.
 #[derive(Clone, Copy, Debug)]
 struct IdHash {
     xor: u64,
@@ -42,7 +42,7 @@ impl Hasher for IdHasher {
     }
 
     fn write_usize(&mut self, _: usize) {
-        // The length prefix of a fixed-size array says nothing.
+        // The length prefix of a fixed-size array carries no information.
     }
 
     fn finish(&self) -> u64 {
@@ -50,7 +50,7 @@ impl Hasher for IdHasher {
     }
 }
 
-/// Map from message id to `V`. Nothing can depend on its order, because it cannot be walked.
+/// Map from message id to `V`. Nothing can depend on its order, because it has no iteration.
 #[derive(Debug)]
 pub(crate) struct IdMap<V>(HashMap<MessageId, V, IdHash>);
 

@@ -1,12 +1,12 @@
-//! IDONTWANT (v1.2): saying early that a large message is here already.
+//! IDONTWANT (v1.2): early notice that a large message has been received.
 
 use crate::router::Router;
 use crate::topics::TopicIx;
 use crate::types::{MessageId, PeerIx};
 
 impl Router {
-    /// Tells the mesh that the message has come, before it is validated: a copy that is saved now
-    /// is saved, whatever the verdict.
+    /// Tells the mesh that the message has arrived, before it is validated: the copies that are saved do
+    /// not depend on the verdict.
     pub(crate) fn announce_idontwant(
         &mut self,
         ix: TopicIx,
@@ -28,8 +28,8 @@ impl Router {
         }
     }
 
-    /// Remembers what the peer does not want, within its budget, and takes back what waits for it:
-    /// forwarded copies and answers to IWANT alike.
+    /// Records the ids that the peer does not want, within its budget, and cancels their queued copies:
+    /// forwarded ones and answers to IWANT alike.
     pub(crate) fn on_idontwant(&mut self, peer: PeerIx, ids: &[MessageId]) {
         self.stats.received.idontwant += ids.len() as u64;
         let until = self.heartbeats + self.config.idontwant_ttl_heartbeats;

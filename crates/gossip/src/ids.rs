@@ -1,4 +1,4 @@
-//! How messages are named, and on which topics they belong.
+//! Computation of message ids, and the topics on which messages belong.
 
 use std::fmt::Debug;
 
@@ -6,15 +6,14 @@ use bytes::Bytes;
 
 use crate::types::{MessageId, Topic};
 
-/// Computes [`MessageId`]s. Every implementation must return what [`MessageId::of`] returns: a
-/// simulation, in which a thousand nodes share the memory of one message, need not hash it a
-/// thousand times.
+/// Computes [`MessageId`]s. Every implementation must return what [`MessageId::of`] returns. The trait exists
+/// for simulations: a thousand nodes that share the memory of one message need not hash it a thousand times.
 pub trait MessageIds: Debug + Send {
-    /// The id of a message that carries `data`.
+    /// Returns the id of a message that carries `data`.
     fn id_of(&mut self, data: &Bytes) -> MessageId;
 }
 
-/// Hashes every time.
+/// Hashes the data at every call.
 #[derive(Debug)]
 pub(crate) struct Hashed;
 
@@ -24,16 +23,16 @@ impl MessageIds for Hashed {
     }
 }
 
-/// Says which messages belong on which topics. It is asked before the id of a message is marked as
-/// seen: an id does not name the topic, so whoever sends a message on another topic first would
-/// otherwise keep it from being heard where it belongs.
+/// Decides which messages belong on which topics. The router asks before it marks the id of a message as
+/// seen: an id does not name the topic, so a peer that sends a message on another topic first could
+/// otherwise keep it from being accepted where it belongs.
 pub trait Placement: Debug + Send {
-    /// Whether a message that carries `data` may be heard on `topic`. One that may not is dropped and
-    /// changes nothing.
+    /// Whether a message that carries `data` may be accepted on `topic`. If not, the message is dropped
+    /// without a trace in the router's state.
     fn belongs(&mut self, topic: &Topic, data: &Bytes) -> bool;
 }
 
-/// Every message belongs wherever it comes.
+/// Accepts every message on every topic.
 #[derive(Debug)]
 pub(crate) struct Anywhere;
 

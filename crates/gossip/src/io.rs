@@ -1,4 +1,4 @@
-//! What goes into the router and what comes out.
+//! Inputs and outputs of the router.
 
 use std::net::IpAddr;
 
@@ -8,285 +8,289 @@ use crate::error::{Capacity, PeerMisbehaved, PublishError};
 use crate::features::Features;
 use crate::types::{Direction, MessageId, PeerIx, SendHandle, Topic};
 
-/// Something that happened.
+/// Event that the driver reports to the router, or a command for it.
 #[derive(Clone, Debug)]
 pub enum Input {
-    /// A peer is connected and its protocol known.
+    /// A peer connected and its protocol was negotiated.
     Connected(NewPeer),
-    /// A peer is gone.
+    /// A peer disconnected; its index stays bound until [`Output::Forgotten`].
     Disconnected(PeerIx),
-    /// Frames of a connected peer, or frames to it, go over another stream from now on. What was on its
-    /// way on the old one may be lost, so the peer is told again what it has to know.
+    /// Frames of a connected peer, or frames to it, use another stream from now on. Frames in transit on
+    /// the old stream may be lost, so the router sends the peer its subscriptions and GRAFTs again.
     Renewed(NewPeer),
-    /// A frame longer than [`crate::LargeMessages::transfer_bytes`] has begun to come from a peer and
-    /// is not whole, or none is any more. What is wanted is not asked for meanwhile. Said for each that
-    /// begins; the end after the frame was given. A driver that never says either asks at once.
+    /// A long incoming frame (longer than [`crate::LargeMessages::transfer_bytes`]) started, or the peer's
+    /// last one ended. While one is in transit no IWANT is sent, for
+    /// [`crate::LargeMessages::transfer_wait`] at most, because the frame may hold the wanted message. The
+    /// driver sends this input at the start of each long frame, and at the end after the frame itself.
+    /// Without this input, IWANTs are sent at once.
     Arriving {
-        /// From whom.
+        /// Peer that sends the frame.
         peer: PeerIx,
-        /// Whether one is.
+        /// Whether a long frame from the peer is in transit.
         is_arriving: bool,
     },
-    /// A peer sent a frame; its length prefix is part of it, as it is of [`Output::Send`], so
-    /// that a message can go on in the memory it came in.
+    /// A frame arrived from a peer, with its length prefix as in [`Output::Send`], so that the router can
+    /// forward a message in the memory that the frame was received into.
     Frame {
-        /// Who.
+        /// Peer that sent the frame.
         peer: PeerIx,
-        /// One RPC with its length.
+        /// One RPC with its length prefix.
         frame: Bytes,
     },
     /// The validator's verdict on an [`Output::Validate`].
     Validated {
-        /// Which message.
+        /// Id of the validated message.
         id: MessageId,
-        /// What it found.
+        /// Result of the validation.
         verdict: Verdict,
     },
-    /// Publish a message of our own; answered by [`Output::Published`].
+    /// Publish a message of this node; answered by [`Output::Published`].
     Publish {
-        /// Where.
+        /// Topic to publish on.
         topic: Topic,
-        /// What; must be valid, the validator is not asked.
+        /// Data of the message; must be valid, because the validator is not asked.
         data: Bytes,
-        /// Comes back in the answer.
+        /// Request number, repeated in the answer.
         token: u64,
     },
-    /// Join a topic.
+    /// Subscribe to a topic and join its mesh.
     Subscribe(Topic),
-    /// Leave a topic.
+    /// Unsubscribe from a topic and leave its mesh.
     Unsubscribe(Topic),
-    /// What became of a frame.
+    /// Progress of a frame that was handed to the driver by [`Output::Send`].
     Sent {
-        /// To whom.
+        /// Peer that the frame is for.
         peer: PeerIx,
-        /// Which frame.
+        /// Handle of the frame.
         handle: SendHandle,
-        /// What became of it.
+        /// Progress of the frame.
         progress: Progress,
     },
     /// Set the application's own score of a peer (P5).
     ApplicationScore {
-        /// Who.
+        /// Peer whose score is set.
         peer: PeerIx,
-        /// The value, before its weight.
+        /// Value of P5 before its weight is applied.
         score: f64,
     },
     /// Time has passed; due timers run after every input.
     Tick,
 }
 
-/// A peer that has connected.
+/// Description of a newly connected peer.
 #[derive(Clone, Debug)]
 pub struct NewPeer {
-    /// Its index.
+    /// Index of the peer.
     pub peer: PeerIx,
-    /// Its identity as sent in peer exchange.
+    /// Identity of the peer, as sent in peer exchange.
     pub identity: Bytes,
-    /// Its signed peer record, or empty.
+    /// Signed peer record, or empty.
     pub record: Bytes,
-    /// Who dialled.
+    /// Side that opened the connection.
     pub direction: Direction,
-    /// What its protocol id allows.
+    /// Features allowed by the negotiated protocol id.
     pub features: Features,
-    /// Its address, for P6.
+    /// IP address of the peer, for P6.
     pub ip: Option<IpAddr>,
-    /// Whether it is one of the operator's own: always sent everything, never in a mesh, not
-    /// judged by score.
+    /// Whether the peer is one of the operator's own: it is sent every message, is never in a mesh and
+    /// is never graylisted.
     pub explicit: bool,
 }
 
-/// What the validator found.
+/// Result of validating a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Deliver and forward.
+    /// Deliver the message and forward it.
     Accept,
-    /// Drop without blame.
+    /// Drop the message without blame.
     Ignore,
-    /// Drop without blame and without a judgement: the next copy is validated as if it were the first.
+    /// Drop the message without blame and forget it: the next copy is validated as if it were the first.
     Forget,
-    /// Drop, and blame everybody who sent it (P4).
+    /// Drop the message and penalise every peer that sent a copy (P4).
     Reject,
-    /// Drop, and blame only who sent the first copy: others may have passed it on in good faith.
+    /// Drop the message and penalise only the sender of the first copy (P4): others may have forwarded it
+    /// in good faith.
     RejectSender,
 }
 
-/// What became of a frame given to the driver.
+/// Progress of a frame that was handed to the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// Its first byte was handed to the transport: it can no longer be cancelled.
+    /// The first byte was handed to the transport, so the frame can no longer be cancelled.
     Started,
-    /// It was dropped because the peer does not read fast enough.
+    /// The frame was dropped because the peer does not read fast enough.
     Dropped,
 }
 
-/// Order in which a driver serves the frames that wait for one peer.
+/// Order in which a driver sends the frames that are queued for one peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
-    /// Subscriptions and control.
+    /// Subscriptions and control messages.
     Control,
-    /// Messages of our own.
+    /// Messages published by this node.
     Publish,
-    /// Messages of others, and answers to IWANT.
+    /// Forwarded messages, and answers to IWANT.
     Forward,
 }
 
-/// Something to do.
+/// Action that the driver has to take, or event that it is told of.
 #[derive(Clone, Debug)]
 pub enum Output {
-    /// Send a frame; its length prefix is part of it.
+    /// Send a frame, whose length prefix is included.
     Send {
-        /// To whom.
+        /// Peer to send to.
         peer: PeerIx,
-        /// Its name for [`Output::Cancel`] and [`Input::Sent`].
+        /// Handle of the frame in [`Output::Cancel`] and [`Input::Sent`].
         handle: SendHandle,
-        /// Its place in the queue.
+        /// Priority class in the send queue.
         class: Class,
-        /// The bytes.
+        /// Bytes of the frame.
         frame: Bytes,
     },
-    /// Drop a frame that has not begun. Without effect when it has.
+    /// Drop a frame that has not been started. No effect if it has.
     Cancel {
-        /// Of whom.
+        /// Peer that the frame was for.
         peer: PeerIx,
-        /// Which.
+        /// Handle of the frame.
         handle: SendHandle,
     },
-    /// Judge a message; answer with [`Input::Validated`].
+    /// Validate a message; answer with [`Input::Validated`].
     Validate {
-        /// Which.
+        /// Id of the message.
         id: MessageId,
-        /// Who sent the first copy.
+        /// Peer that sent the first copy.
         from: PeerIx,
-        /// Where.
+        /// Topic of the message.
         topic: Topic,
-        /// What.
+        /// Data of the message.
         data: Bytes,
     },
-    /// Another peer has sent a copy of a message whose verdict is still awaited.
+    /// Another peer sent a copy of a message whose verdict is still awaited.
     Copied {
-        /// Which.
+        /// Id of the message.
         id: MessageId,
-        /// Who sent this copy.
+        /// Peer that sent this copy.
         from: PeerIx,
     },
-    /// A valid message for the application.
+    /// A valid message is ready for the application.
     Deliver {
-        /// Which.
+        /// Id of the message.
         id: MessageId,
-        /// Who sent the first copy.
+        /// Peer that sent the first copy.
         from: PeerIx,
-        /// Where.
+        /// Topic of the message.
         topic: Topic,
-        /// What.
+        /// Data of the message.
         data: Bytes,
     },
-    /// The answer to [`Input::Publish`].
+    /// Answer to an [`Input::Publish`].
     Published {
-        /// The token of the request.
+        /// Request number of the [`Input::Publish`].
         token: u64,
-        /// The message's id and the number of peers it was sent to, or why it was not.
+        /// Id of the message and the number of peers that get a copy or its id, or the reason
+        /// for refusing it.
         outcome: Result<(MessageId, usize), PublishError>,
     },
-    /// Connect to a peer offered in exchange for a PRUNE.
+    /// Connect to a peer that a PRUNE offered (peer exchange).
     Connect {
-        /// Its identity.
+        /// Identity of the offered peer.
         identity: Bytes,
-        /// Its signed record, unchecked; may be empty.
+        /// Signed peer record, unverified; may be empty.
         record: Bytes,
     },
     /// Close the connection to a peer whose score is below the graylist threshold.
     Disconnect(PeerIx),
-    /// Nothing is remembered of a peer that is gone: its index may be given to another.
+    /// The router holds no more state for a disconnected peer: its index may be given to another.
     Forgotten(PeerIx),
-    /// Something worth knowing.
+    /// An event for logs, metrics and tests.
     Report(Report),
 }
 
 /// Events for logs, metrics and tests.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Report {
-    /// A bound was hit.
+    /// A limit was reached.
     Capacity {
-        /// By whom.
+        /// Peer whose input reached the limit.
         peer: PeerIx,
-        /// Which.
+        /// Limit that was reached.
         capacity: Capacity,
     },
     /// A peer entered our mesh.
     Grafted {
-        /// Who.
+        /// Peer that entered the mesh.
         peer: PeerIx,
-        /// Where.
+        /// Topic of the mesh.
         topic: Topic,
     },
-    /// A message came on a topic that it does not belong on, see [`crate::Placement`].
+    /// A message arrived on a topic where it does not belong, see [`crate::Placement`].
     Misplaced {
-        /// Who sent it.
+        /// Peer that sent the message.
         peer: PeerIx,
-        /// Which.
+        /// Id of the message.
         id: MessageId,
     },
-    /// A peer misbehaved.
+    /// A peer broke the protocol.
     Misbehaved {
-        /// Who.
+        /// Peer that broke the protocol.
         peer: PeerIx,
-        /// How.
+        /// Kind of misbehaviour and its details.
         what: PeerMisbehaved,
     },
     /// A peer left our mesh.
     Pruned {
-        /// Who.
+        /// Peer that left the mesh.
         peer: PeerIx,
-        /// Where.
+        /// Topic of the mesh.
         topic: Topic,
     },
-    /// A peer joined or left a topic.
+    /// A peer subscribed to a topic or unsubscribed from it.
     Subscribed {
-        /// Who.
+        /// Peer whose subscription changed.
         peer: PeerIx,
-        /// Where.
+        /// Topic of the subscription.
         topic: Topic,
-        /// Whether it joined.
+        /// Whether the peer subscribed (`true`) or unsubscribed.
         subscribed: bool,
     },
 }
 
-/// Totals since the start.
+/// Totals since the router was created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Frames received.
+    /// Frames received from connected peers.
     pub frames_received: u64,
-    /// First copies received.
+    /// First copies that were passed to the validator.
     pub messages_received: u64,
-    /// Further copies received.
+    /// Further copies of known messages received.
     pub duplicates_received: u64,
-    /// Ids asked for although a long frame was coming in: their patience was over.
+    /// Ids asked for although a long frame was in transit, because their deadline had passed.
     pub asked_impatiently: u64,
-    /// Copies sent: forwarded, published or asked for.
+    /// Copies sent: forwarded, published or asked for by IWANT.
     pub messages_sent: u64,
-    /// Copies cancelled before they began.
+    /// Copies cancelled before they were started.
     pub sends_cancelled: u64,
-    /// Frames the driver dropped.
+    /// Frames that the driver dropped.
     pub sends_dropped: u64,
-    /// Control received.
+    /// Control entries received from peers.
     pub received: ControlStats,
-    /// Control sent.
+    /// Control entries sent to peers.
     pub sent: ControlStats,
 }
 
-/// Control entries; ids for the last three.
+/// Counts of control entries; IHAVE, IWANT and IDONTWANT are counted by message ids.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ControlStats {
-    /// GRAFT.
+    /// Number of GRAFT entries.
     pub graft: u64,
-    /// PRUNE.
+    /// Number of PRUNE entries.
     pub prune: u64,
-    /// PRUNE that carries a backoff.
+    /// Number of PRUNE entries that carry a backoff.
     pub prune_with_backoff: u64,
-    /// Ids in IHAVE.
+    /// Message ids in IHAVE entries.
     pub ihave: u64,
-    /// Ids in IWANT.
+    /// Message ids in IWANT entries.
     pub iwant: u64,
-    /// Ids in IDONTWANT.
+    /// Message ids in IDONTWANT entries.
     pub idontwant: u64,
 }

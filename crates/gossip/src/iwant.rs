@@ -1,4 +1,4 @@
-//! Asking for messages that others have (IHAVE received, IWANT sent): whom, when, and for how long.
+//! Requests for announced messages (IHAVE received, IWANT sent): which peer is asked, when, and for how long.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use crate::time::Time;
 use crate::types::{MessageId, PeerIx};
 use crate::wire::{self, Encoder, IHave};
 
-/// What decides which of several peers that have a message is asked first.
+/// Order in which the holders of a message are asked.
 #[derive(Clone, Copy)]
 struct Ranking<'a> {
     peers: &'a Peers,
@@ -23,7 +23,7 @@ struct Ranking<'a> {
 }
 
 impl Ranking<'_> {
-    /// Peers with fewer requests overdue come first, then those with the better score.
+    /// Compares two peers: fewer overdue requests first, then the better score.
     fn order(self, a: PeerIx, b: PeerIx) -> Ordering {
         let overdue = |peer| {
             self.peers
@@ -36,7 +36,7 @@ impl Ranking<'_> {
             .then_with(|| score(b).total_cmp(&score(a)))
     }
 
-    /// Takes the first of `holders` by this order; among equals the one that announced it first.
+    /// Removes the first of `holders` in this order; among equals the one that announced the message first.
     fn take_first(self, holders: &mut Vec<Holder>) -> Option<Holder> {
         let numbered = holders.iter().enumerate();
         let first = numbered.min_by(|(_, a), (_, b)| self.order(a.peer, b.peer));
@@ -45,14 +45,14 @@ impl Ranking<'_> {
     }
 }
 
-/// How long a holder of a message can be expected to have it.
+/// Time for which a holder can be relied on to have an announced message.
 fn binding_for(config: &Config) -> Duration {
-    // Implementations that follow the specification keep a message for two heartbeats after the last one at
-    // which they announce it; nwaku and this one for three.
+    // Implementations that follow the specification keep a message for two heartbeats after the last
+    // heartbeat at which they announce it; nwaku and this one keep it for three.
     config.heartbeat * 2
 }
 
-/// How long after its announcement a holder may have the message at all.
+/// Time after its announcement for which a holder may have the message at all.
 fn kept_for(config: &Config) -> Duration {
     let heartbeats = u32::try_from(config.history_length).unwrap_or(u32::MAX);
     config.heartbeat.saturating_mul(heartbeats)
@@ -99,7 +99,7 @@ impl Router {
             if self.promises.may_ask(id, peer, standing, in_flight) {
                 wanted.push(*id);
             } else if !self.promises.is_open(id, peer) {
-                // Others are asked already; it is one of the next if they do not deliver.
+                // Other peers are asked already; this one is a candidate if they do not deliver.
                 let when = self.ask_in(self.config.large.iwant_retry);
                 let sooner = self.promises.dubious_until(id, self.now);
                 self.ask_later(*id, peer, when.or_sooner(sooner));
@@ -133,7 +133,7 @@ impl Router {
         }
     }
 
-    /// Notes a peer that has just announced a message.
+    /// Records a peer that has just announced a message.
     fn ask_later(&mut self, id: MessageId, peer: PeerIx, when: When) {
         let heard_at = self.now;
         self.note_holder(id, Holder { peer, heard_at }, when);
@@ -146,7 +146,7 @@ impl Router {
         self.deferred.add(id, holder, when, is_worse);
     }
 
-    /// IWANT for ids within every budget.
+    /// Sends IWANT for ids that are within every budget, and records the requests.
     fn ask(&mut self, peer: PeerIx, wanted: &[Asked]) {
         let Some(state) = self.peers.get_busy(peer).filter(|_| !wanted.is_empty()) else {
             return;
@@ -174,16 +174,16 @@ impl Router {
         }
     }
 
-    /// Ids in one IWANT, so that the answer to it stays small: some implementations answer each IWANT by one
-    /// frame, and drop what does not fit it. How long the messages will be is not known; the longest of
-    /// those seen lately stands for them.
+    /// Number of ids in one IWANT. The answer has to stay small, because some implementations answer each
+    /// IWANT with one frame and drop what does not fit. The lengths of the messages are not known in
+    /// advance; the longest recent message is taken as an estimate.
     fn ids_per_iwant(&self) -> usize {
         let limits = &self.config.limits;
         (limits.iwant_answer_bytes_max / self.expected_message_bytes()).max(1)
     }
 
-    /// Ids that one peer may be asked for between two heartbeats. What does not fit its queue would be dropped
-    /// there, and nobody is to be blamed for that.
+    /// Number of ids that one peer may be asked for between two heartbeats. Answers that do not fit the
+    /// peer's send queue would be dropped there, which is nobody's fault.
     fn ids_per_heartbeat(&self) -> usize {
         let limits = &self.config.limits;
         let by_bytes = limits.iwant_bytes_per_heartbeat_max / self.expected_message_bytes();
@@ -205,14 +205,14 @@ impl Router {
         }
     }
 
-    /// In `delay`, if nothing is coming in by then.
+    /// Time window of an IWANT that is due after `delay` and may then wait for transfers.
     fn ask_in(&self, delay: Duration) -> When {
         let due = self.now.after(delay);
         let patient_until = due.after(self.config.large.transfer_wait);
         When { due, patient_until }
     }
 
-    /// Asks for what did not come by itself: as many holders as may be asked now, the others after a while.
+    /// Asks for the ids that are due: as many holders as may be asked now, the others later.
     pub(crate) fn ask_due(&mut self) {
         let arriving_until = self.arriving_until();
         if let Some(until) = arriving_until {
@@ -240,8 +240,8 @@ impl Router {
         }
     }
 
-    /// Adds the best of `holders` to those that are asked, one and one more for each that failed, and returns
-    /// those to keep for later. Until the requests under way have ended, those who could be asked next are kept.
+    /// Adds the best of `holders` to `asking`, one and one more for each failed request, and returns those
+    /// to keep for later. Candidates are kept until the requests in progress have ended.
     fn choose_holders(
         &self,
         id: MessageId,
@@ -297,16 +297,16 @@ impl Router {
         self.peers.get(peer).is_some() && self.scores.score(peer) >= self.config.thresholds.gossip
     }
 
-    /// Whether one more id may be asked of the peer, `asking` not being counted yet.
+    /// Whether the peer's budget allows one more id; `asking` ids are chosen but not yet counted.
     fn has_budget(&self, peer: PeerIx, asking: usize) -> bool {
         let max = self.ids_per_heartbeat();
         let used = |state: &PeerState| state.used.iwant_ids + asking;
         self.peers.get(peer).is_some_and(|state| used(state) < max)
     }
 
-    /// A message came, from a peer or from ourselves: nobody is asked for it any more.
+    /// Records that a message arrived, from a peer or from this node: no peer is asked for it any more.
     pub(crate) fn no_longer_wanted(&mut self, id: &MessageId, sender: Option<PeerIx>) {
-        // Whether there is room for the message is not asked: the peer kept its word.
+        // The request counts as answered even if there is no room for the message: the peer kept its promise.
         let was_asked = self.promises.kept(id, sender);
         if let Some(state) = sender
             .filter(|_| was_asked)
@@ -317,8 +317,8 @@ impl Router {
         self.deferred.came(id);
     }
 
-    /// Notes which requests were not answered in time, and blames whoever makes a habit of it. One that is
-    /// sending something long is given the time for it.
+    /// Counts the requests that were not answered in time, and penalises peers with a habit of it. While a
+    /// long frame from a peer is in transit, its overdue requests are not counted.
     pub(crate) fn judge_promises(&mut self) {
         let unanswered = self.promises.unanswered(self.now);
         for (peer, count) in unanswered.overdue {
@@ -339,7 +339,7 @@ impl Router {
         }
     }
 
-    /// When an id is asked for again at the latest.
+    /// Latest time at which [`Self::ask_due`] has to run; [`Time::MAX`] when no id waits.
     pub(crate) fn next_question(&self) -> Time {
         self.deferred.next()
     }

@@ -1,21 +1,20 @@
-//! GossipSub and flood routing as one deterministic state machine: no clock, socket, thread or
-//! random source of its own. Given the same seed and inputs it gives the same outputs, byte for
-//! byte.
+//! GossipSub and flood routing as one deterministic state machine: no clock, socket, thread or random source
+//! of its own. Given the same seed and inputs it gives the same outputs, byte for byte.
 //!
 //! # How a message travels
 //!
-//! Each topic has a *mesh*: about D peers that send each other every message in full. Joining and
-//! leaving it is negotiated with GRAFT and PRUNE; a heartbeat keeps its size. Once a second the ids
-//! of recent messages are *gossiped* (IHAVE) to some peers outside the mesh, who ask (IWANT) for
-//! what they missed. Who holds a large message says so at once (IDONTWANT), so that no second copy
-//! is sent. Every peer is *scored* by what it delivers; the score decides who may be in the mesh,
-//! who gets gossip, and who is no longer heard at all.
+//! Each topic has a *mesh*: about D peers that send each other every message in full. Joining and leaving
+//! it is negotiated with GRAFT and PRUNE; a heartbeat keeps its size. At each heartbeat the ids of recent
+//! messages are *gossiped* (IHAVE) to some peers outside the mesh, which request (IWANT) the messages they
+//! missed. A peer that holds a large message says so at once (IDONTWANT), so that no second copy is sent to
+//! it. Every peer is *scored* by what it delivers; the score decides which peers may be in the mesh, which
+//! get gossip, and which are ignored altogether.
 //!
 //! # Where to start
 //!
-//! [`Router`] is the machine, [`Input`] and [`Output`] its language, [`Config`] its parameters and
-//! [`Limits`] every bound on what a remote can make it do. [`SendQueue`] is the outbound queue that
-//! drivers share. What may be sent on which protocol id is the table [`PROTOCOLS`].
+//! [`Router`] is the state machine, [`Input`] and [`Output`] are its interface, [`Config`] holds its
+//! parameters and [`Limits`] the bounds on what remote peers can make it hold or do. [`SendQueue`] is the
+//! outbound queue for drivers. The table [`PROTOCOLS`] says what may be sent on which protocol id.
 //!
 //! Specifications: libp2p pubsub, GossipSub v1.0, v1.1 and v1.2; Waku's deviations (11/WAKU2-RELAY)
 //! are the preset [`Config::waku`].

@@ -1,73 +1,75 @@
-//! Every bound on what a remote can make us hold or do.
+//! Limits on what remote peers can make the router hold or do.
 
-/// Bounds on remote input. Each is checked before memory is taken.
+/// Limits on remote input. Those of the decoder are checked before memory is allocated; a store that is
+/// full drops its oldest entries or refuses new ones.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
-    /// Largest RPC that is decoded, bytes. A driver must not read a longer frame either.
+    /// Longest RPC that is decoded, bytes. A driver must not read a longer frame either.
     pub frame_bytes_max: usize,
-    /// Longest topic name, bytes.
+    /// Longest accepted topic name, bytes.
     pub topic_bytes_max: usize,
-    /// SUBSCRIBE and UNSUBSCRIBE entries in one RPC (CVE-2026-46679).
+    /// Maximum of SUBSCRIBE and UNSUBSCRIBE entries in one RPC (CVE-2026-46679).
     pub subscriptions_per_rpc_max: usize,
     /// Topics that one peer may be subscribed to.
     pub subscriptions_per_peer_max: usize,
-    /// Topics known at all, ours and remote ones together.
+    /// Topics known to the router, its own and remote ones together.
     pub topics_max: usize,
-    /// Messages in one RPC.
+    /// Maximum of messages in one RPC.
     pub messages_per_rpc_max: usize,
-    /// IHAVE, IWANT, GRAFT, PRUNE or IDONTWANT entries in one RPC, each kind.
+    /// Maximum of IHAVE, IWANT, GRAFT, PRUNE or IDONTWANT entries in one RPC, for each kind.
     pub control_entries_per_rpc_max: usize,
-    /// Message ids in one RPC, each kind; further ones are skipped.
+    /// Maximum of message ids in one RPC, for each kind; further ones are skipped, and more skipped ids
+    /// than this refuse the frame.
     pub ids_per_rpc_max: usize,
-    /// Fields in one RPC that we know nothing of; further ones refuse the frame.
+    /// Maximum of unknown fields in one RPC; further ones refuse the frame.
     pub unknown_fields_per_rpc_max: usize,
-    /// Frames without anything in them from one peer between two heartbeats; each time as many come again is
-    /// an offence.
+    /// Frames without content that one peer may send between two heartbeats; the first one above this
+    /// number is an offence, and so is one after every as many more.
     pub empty_frames_per_heartbeat_max: usize,
-    /// Peers offered in one PRUNE; further ones are skipped.
+    /// Maximum of peers offered in one PRUNE; further ones count as unknown fields.
     pub px_peers_per_prune_max: usize,
-    /// Bytes of one signed peer record or peer id in peer exchange.
+    /// Longest signed peer record or peer id in peer exchange, bytes; longer ones are skipped.
     pub px_record_bytes_max: usize,
-    /// Backoff that a PRUNE can ask for, seconds (CVE-2026-33040).
+    /// Longest backoff that a PRUNE can ask for, seconds (CVE-2026-33040).
     pub prune_backoff_s_max: u64,
-    /// Ids remembered as seen; at least the newest one is.
+    /// Message ids remembered as seen; the newest one is always remembered.
     pub seen_max: usize,
-    /// Bytes of message data kept to answer IWANT.
+    /// Bytes of frames kept to answer IWANT; the newest message is always kept.
     pub cache_bytes_max: usize,
-    /// Messages that wait for the validator.
+    /// Messages waiting for the validator.
     pub pending_max: usize,
-    /// Bytes of messages that wait for the validator.
+    /// Bytes of messages waiting for the validator.
     pub pending_bytes_max: usize,
     /// IDONTWANT ids accepted from one peer between two heartbeats.
     pub idontwant_ids_per_heartbeat_max: usize,
     /// IHAVE messages handled from one peer between two heartbeats.
     pub ihave_messages_per_heartbeat_max: usize,
-    /// The same from a peer that announces each large message by itself.
+    /// IHAVE messages handled between two heartbeats from a peer that speaks the large-message protocol.
     pub announcements_per_heartbeat_max: usize,
-    /// Ids asked for from one peer between two heartbeats.
+    /// Ids requested from one peer between two heartbeats.
     pub iwant_ids_per_heartbeat_max: usize,
-    /// The same from a peer that has left a request unanswered.
+    /// Ids requested between two heartbeats from a peer with an overdue request since its last answer.
     pub iwant_ids_of_dubious_per_heartbeat_max: usize,
-    /// Peers remembered as having one message that we lack.
+    /// Peers remembered as holders of one missing message.
     pub holders_per_id_max: usize,
-    /// Bytes of messages that one IWANT asks for, by the longest message seen lately. nwaku drops messages
-    /// of more than 138,240 bytes from an answer of several.
+    /// Bytes of messages that one IWANT asks for, estimated by the longest recent message. nwaku drops
+    /// messages of more than 138,240 bytes from an answer of several.
     pub iwant_answer_bytes_max: usize,
-    /// Bytes of messages that one peer is asked for between two heartbeats, reckoned in the same way. Peers
-    /// bound what may wait for one of us, and drop the rest.
+    /// Bytes of messages requested from one peer between two heartbeats, estimated in the same way. Peers
+    /// bound their send queue for this node, and drop the surplus.
     pub iwant_bytes_per_heartbeat_max: usize,
-    /// Assumed length of a message before any was seen, bytes.
+    /// Assumed length of a message before any was received, bytes.
     pub iwant_unknown_message_bytes: usize,
     /// Copies queued for one peer that are remembered as cancellable.
     pub cancellable_per_peer_max: usize,
-    /// Ids asked for and not yet received, over all peers.
+    /// Open IWANT requests, over all peers; also the limit on ids waiting to be asked for.
     pub promises_max: usize,
-    /// Peers that are gone but whose index, score or backoff is still remembered; the one that has
-    /// been gone for longest makes room.
+    /// Disconnected peers whose index, score or backoff is still remembered; the one that has been gone for
+    /// longest is dropped first.
     pub retained_peers_max: usize,
     /// Backoffs remembered, over all topics and peers.
     pub backoffs_max: usize,
-    /// Largest control frame we send, bytes; some implementations refuse more than 16 KiB.
+    /// Largest control frame that is sent, bytes; some implementations refuse more than 16 KiB.
     pub control_frame_bytes_max: usize,
 }
 

@@ -9,9 +9,9 @@ use crate::topics::TopicIx;
 use crate::types::{Direction, PeerIx, Topic};
 use crate::wire::{self, Prune};
 
-/// A GRAFT that came before the backoff was over.
+/// Offence of sending a GRAFT before the backoff is over.
 struct GraftDuringBackoff {
-    /// Whether it came within seconds of the PRUNE.
+    /// Whether the GRAFT came within `graft_flood_threshold` of the PRUNE.
     flood: bool,
 }
 
@@ -59,8 +59,8 @@ impl Router {
         }
     }
 
-    /// Whether we may graft the peer: it can have a mesh, is not in it, nobody said to stay away,
-    /// and it is worth it.
+    /// Whether this node may graft the peer: it supports a mesh, is not explicit, is not in the mesh, is
+    /// under no backoff, and its score is not negative.
     pub(crate) fn may_graft(&self, ix: TopicIx, peer: PeerIx) -> bool {
         let Some(state) = self.peers.get(peer) else {
             return false;
@@ -79,7 +79,7 @@ impl Router {
             .collect()
     }
 
-    /// Grafts random peers up to D.
+    /// Grafts random peers until the mesh has D members.
     pub(crate) fn fill_mesh(&mut self, ix: TopicIx) {
         let missing = self
             .config
@@ -93,7 +93,7 @@ impl Router {
         }
     }
 
-    /// A peer has just joined the topic: a mesh that is short need not wait for the heartbeat.
+    /// Grafts a peer that has just subscribed if the mesh is short, without waiting for the heartbeat.
     pub(crate) fn graft_newcomer(&mut self, ix: TopicIx, peer: PeerIx) {
         let topic = self.topics.get(ix);
         let short = topic.joined && topic.mesh.len() < self.config.degrees.d_low;
@@ -127,7 +127,7 @@ impl Router {
         }
     }
 
-    /// Removes the peer from the mesh and tells it so.
+    /// Removes the peer from the mesh and sends it a PRUNE.
     pub(crate) fn prune(&mut self, ix: TopicIx, peer: PeerIx, backoff: Duration, px: bool) {
         self.remove_from_mesh(ix, peer);
         self.send_prune(ix, peer, backoff, px);
@@ -153,8 +153,8 @@ impl Router {
             .prune(&name, backoff_s, &offered);
     }
 
-    /// All GRAFTs of one frame. Those that come during a backoff are one offence together: a peer with
-    /// eight topics does wrong once, not eight times.
+    /// Handles all GRAFTs of one frame. Those during a backoff are one offence together: a peer that grafts
+    /// eight topics at once errs once, not eight times.
     pub(crate) fn on_grafts(&mut self, peer: PeerIx, topics: &[Topic]) {
         let offences = topics.iter().filter_map(|topic| self.on_graft(peer, topic));
         let flood = offences.map(|offence| offence.flood).max();
@@ -163,17 +163,17 @@ impl Router {
         }
     }
 
-    /// GRAFT of one topic, judged in the order the implementations agree on. Returns the offence, if it is
-    /// one.
+    /// Handles the GRAFT of one topic; the checks are in the order that other implementations use. Returns
+    /// the offence, if the GRAFT is one.
     fn on_graft(&mut self, peer: PeerIx, name: &Topic) -> Option<GraftDuringBackoff> {
         self.stats.received.graft += 1;
-        // A topic we are not in gets no answer: answering would make us an amplifier.
+        // A topic that is not joined gets no answer: answering would make this node an amplifier.
         let ix = self.topics.find(name);
         let ix = ix.filter(|ix| self.topics.get(*ix).joined)?;
         let state = self.peers.get(peer)?;
         let (explicit, direction) = (state.explicit, state.direction);
         let connected_at = state.connected_at;
-        // A peer without a mesh would not understand the PRUNE that ends its membership.
+        // A peer without mesh support would not understand the PRUNE that ends its membership.
         if self.topics.get(ix).mesh.contains(peer) || !state.features.mesh {
             return None;
         }
@@ -182,8 +182,8 @@ impl Router {
             self.send_prune(ix, peer, backoff, false);
             return None;
         }
-        // A backoff of an earlier connection binds ourselves only. The peer may have been started anew since:
-        // it has forgotten what it was told, or no longer wants the distance that it asked for.
+        // A backoff from an earlier connection binds only this node. The peer may have been restarted since
+        // then: it has forgotten a PRUNE from us, or no longer wants the backoff that it asked for.
         let pruned_at = self.backoffs.active(ix, peer, self.now);
         if let Some(pruned_at) = pruned_at.filter(|at| *at >= connected_at) {
             let flood = self.now.since(pruned_at) < self.config.graft_flood_threshold;
@@ -203,10 +203,11 @@ impl Router {
             self.prune(ix, worst, backoff, true);
         }
         self.add_to_mesh(ix, peer);
-        // Who grafts is subscribed, even if its announcement is still under way.
+        // A peer that grafts is subscribed, even if its announcement has not arrived yet.
         self.peer_joins(peer, name);
         if !self.topics.get(ix).subscribers.contains(peer) {
-            // Subscribed to too many topics already: a mesh holds only whom a disconnect removes.
+            // The peer has too many subscriptions. A disconnect removes peers only from the meshes
+            // of their topics.
             self.prune(ix, peer, backoff, false);
         }
         None
@@ -215,7 +216,7 @@ impl Router {
     pub(crate) fn on_prune(&mut self, peer: PeerIx, prune: &Prune) {
         self.stats.received.prune += 1;
         self.stats.received.prune_with_backoff += u64::from(prune.backoff_s.is_some());
-        // Only topics we joined can have state (GHSA-vrx6-jcp8-vm7m).
+        // Only joined topics can have state (GHSA-vrx6-jcp8-vm7m).
         let Some(ix) = self
             .topics
             .find(&prune.topic)
@@ -224,7 +225,7 @@ impl Router {
             return;
         };
         self.remove_from_mesh(ix, peer);
-        // Clamped here, saturating in every sum (CVE-2026-33040, CVE-2026-34219).
+        // Clamped here, and every sum saturates (CVE-2026-33040, CVE-2026-34219).
         let asked = prune
             .backoff_s
             .map_or(self.config.prune_backoff, |seconds| {

@@ -1,4 +1,4 @@
-//! Copies that wait for their turn.
+//! Copies whose sending is delayed (staggered sending and interval flooding).
 
 use std::collections::VecDeque;
 
@@ -10,28 +10,28 @@ use crate::time::Time;
 use crate::types::{MessageId, PeerIx};
 use crate::wire;
 
-/// Messages whose copies wait; further ones go out at once.
+/// Maximum number of messages with delayed copies; copies of further ones are sent at once.
 const TRAINS_MAX: usize = 256;
 
-/// The copies of one message that wait.
+/// Delayed copies of one message.
 #[derive(Debug)]
 pub(crate) struct Train {
     pub(crate) id: MessageId,
     pub(crate) class: Class,
     pub(crate) frame: Bytes,
     pub(crate) waiting: VecDeque<PeerIx>,
-    /// When the next ones leave.
+    /// Time at which the next copies are sent.
     pub(crate) due: Time,
-    /// How many do.
+    /// Number of copies sent at that time.
     pub(crate) group: usize,
 }
 
-/// Everything that waits, bounded.
+/// Delayed copies of all messages, bounded in number of messages.
 #[derive(Debug, Default)]
 pub(crate) struct Paced(VecDeque<Train>);
 
 impl Paced {
-    /// Has a train wait; gives it back when too many do.
+    /// Adds the delayed copies of a message; returns them when there are too many messages.
     pub(crate) fn push(&mut self, train: Train) -> Result<(), Train> {
         if self.0.len() >= TRAINS_MAX {
             return Err(train);
@@ -40,7 +40,7 @@ impl Paced {
         Ok(())
     }
 
-    /// The copy for `peer` is not needed.
+    /// Drops the copy of a message for `peer`.
     pub(crate) fn take_back(&mut self, peer: PeerIx, id: &MessageId) {
         for train in self.0.iter_mut().filter(|train| train.id == *id) {
             train.waiting.retain(|waiting| *waiting != peer);
@@ -48,7 +48,7 @@ impl Paced {
         self.drop_empty();
     }
 
-    /// The peer is gone.
+    /// Drops all copies for a peer that disconnected.
     pub(crate) fn forget(&mut self, peer: PeerIx) {
         for train in &mut self.0 {
             train.waiting.retain(|waiting| *waiting != peer);
@@ -56,7 +56,7 @@ impl Paced {
         self.drop_empty();
     }
 
-    /// When something leaves.
+    /// Time at which the next copies are due; [`Time::MAX`] when there are none.
     pub(crate) fn next(&self) -> Time {
         let due = self.0.iter().map(|train| train.due);
         due.min().unwrap_or(Time::MAX)
@@ -68,7 +68,7 @@ impl Paced {
 }
 
 impl Router {
-    /// Sends the copies whose turn it is.
+    /// Sends the copies that are due.
     pub(crate) fn send_due(&mut self) {
         let gap = self.config.large.gap;
         let mut leaving = Vec::new();
@@ -88,14 +88,14 @@ impl Router {
             }
             return;
         }
-        // A flood's turn: what waits for a peer leaves together.
+        // An interval of flooding has ended: the copies for one peer are sent together.
         leaving.sort_by_key(|(peer, ..)| *peer);
         for of_peer in leaving.chunk_by(|a, b| a.0 == b.0) {
             let frames = of_peer.iter().map(|(.., frame)| frame);
             let max = self.config.limits.frame_bytes_max;
             let (peer, class, ..) = of_peer[0];
             for frame in wire::join(frames, max) {
-                // None of them can be taken back by itself from here on.
+                // A message in a joined frame can no longer be cancelled by itself.
                 let handle = self.handle_for_send();
                 self.output(Output::Send {
                     peer,

@@ -1,4 +1,4 @@
-//! What the router holds for each connected peer.
+//! State of the router for each connected peer.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -11,38 +11,38 @@ use crate::time::Time;
 use crate::topics::TopicIx;
 use crate::types::{Direction, MessageId, PeerIx, SendHandle};
 
-/// A connected peer.
+/// State of one connected peer.
 #[derive(Debug)]
 pub(crate) struct PeerState {
-    /// Identity and signed record as peer exchange sends them; opaque here.
+    /// Identity and signed record as sent in peer exchange; not interpreted here.
     pub(crate) identity: Bytes,
     pub(crate) record: Bytes,
     pub(crate) direction: Direction,
     pub(crate) features: Features,
     pub(crate) explicit: bool,
     pub(crate) address: Option<AddressGroup>,
-    /// The start of this connection. What was said on an earlier one the peer may not remember.
+    /// Start of this connection. The peer may have forgotten messages of earlier connections.
     pub(crate) connected_at: Time,
     /// Topics the peer is subscribed to, sorted.
     pub(crate) topics: Vec<TopicIx>,
     /// Budgets used since the last heartbeat.
     pub(crate) used: Budget,
-    /// Ids the peer does not want, with the heartbeat at which that is forgotten.
+    /// Ids that the peer does not want (IDONTWANT), with the heartbeat at which that expires.
     pub(crate) dont_send: BTreeMap<MessageId, u64>,
-    /// Copies handed to the driver and, as far as we know, not yet begun; with the heartbeat.
+    /// Copies given to the driver and, as far as we know, not yet started; with the heartbeat.
     pub(crate) cancellable: VecDeque<(MessageId, SendHandle, u64)>,
-    /// What its announcements are worth.
+    /// The peer's record of answering requests for announced messages.
     pub(crate) word: Word,
-    /// Whether the heartbeat has to look at it.
+    /// Whether the next heartbeat has to visit the peer.
     busy: bool,
 }
 
-/// A peer's record of delivering what it announced, when asked for it.
+/// Record of a peer's answers to requests for messages it announced.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Word {
-    /// Whether it ever did.
+    /// Whether the peer ever answered a request.
     has_kept: bool,
-    /// Requests that are overdue since it last did.
+    /// Number of requests that became overdue since the last answer.
     pub(crate) overdue_in_a_row: u32,
 }
 
@@ -65,13 +65,13 @@ impl Word {
     }
 }
 
-/// What a peer used up between two heartbeats.
+/// Budgets that a peer used up since the last heartbeat.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Budget {
     pub(crate) ihave_messages: usize,
-    /// Ids asked for.
+    /// Ids requested from the peer.
     pub(crate) iwant_ids: usize,
-    /// Ids that were heard of and left to be asked for later.
+    /// Ids announced by the peer that wait to be asked for.
     pub(crate) waiting_ids: usize,
     pub(crate) idontwant_ids: usize,
     pub(crate) empty_frames: usize,
@@ -96,7 +96,7 @@ impl PeerState {
         }
     }
 
-    /// Takes the copy of `id` that has not begun, if there is one.
+    /// Removes and returns the handle of a copy of `id` that has not been started, if there is one.
     pub(crate) fn take_cancellable(&mut self, id: &MessageId) -> Option<SendHandle> {
         let at = self
             .cancellable
@@ -105,7 +105,7 @@ impl PeerState {
         self.cancellable.remove(at).map(|(_, handle, _)| handle)
     }
 
-    /// The copy has begun or is gone: it can no longer be cancelled.
+    /// Removes a copy that was started or dropped: it can no longer be cancelled.
     pub(crate) fn settled(&mut self, handle: SendHandle) -> Option<MessageId> {
         let at = self
             .cancellable
@@ -115,12 +115,12 @@ impl PeerState {
     }
 }
 
-/// Connected peers by index.
+/// Connected peers, indexed by [`PeerIx`].
 #[derive(Debug, Default)]
 pub(crate) struct Peers {
     slots: Vec<Option<Box<PeerState>>>,
-    /// Peers of which something was counted or remembered since a heartbeat last let go of them: most
-    /// peers are quiet most of the time, and a heartbeat need not visit them.
+    /// Peers with used budgets or remembered entries since a heartbeat last cleared them: most peers are
+    /// quiet most of the time, and a heartbeat need not visit them.
     busy: Vec<PeerIx>,
 }
 
@@ -133,7 +133,7 @@ impl Peers {
         self.slots.get_mut(peer.slot())?.as_deref_mut()
     }
 
-    /// As [`get_mut`](Self::get_mut), to count or remember something until the heartbeat.
+    /// Returns the peer as [`get_mut`](Self::get_mut) does, and marks it for the next heartbeat.
     pub(crate) fn get_busy(&mut self, peer: PeerIx) -> Option<&mut PeerState> {
         let state = self.slots.get_mut(peer.slot())?.as_deref_mut()?;
         if !std::mem::replace(&mut state.busy, true) {
@@ -142,8 +142,8 @@ impl Peers {
         Some(state)
     }
 
-    /// A heartbeat: budgets are new, and what is over at this one is forgotten. Copies handed to the
-    /// driver `history` heartbeats ago have begun, or were dropped without our knowing.
+    /// Heartbeat: resets budgets and drops expired entries. Copies given to the driver more than `history`
+    /// heartbeats ago have been started, or were dropped without a report.
     pub(crate) fn renew(&mut self, heartbeat: u64, history: u64) {
         let slots = &mut self.slots;
         self.busy.retain(|peer| {
@@ -173,7 +173,7 @@ impl Peers {
     }
 
     pub(crate) fn remove(&mut self, peer: PeerIx) -> Option<Box<PeerState>> {
-        // It may come back under the same index, with a flag of its own.
+        // The peer may come back under the same index, with a `busy` flag of its own.
         self.busy.retain(|busy| *busy != peer);
         self.slots.get_mut(peer.slot())?.take()
     }

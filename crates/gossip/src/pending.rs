@@ -1,4 +1,4 @@
-//! Messages that wait for the validator.
+//! Messages waiting for the validator.
 
 use bytes::Bytes;
 
@@ -8,17 +8,17 @@ use crate::rng::Rng;
 use crate::topics::TopicIx;
 use crate::types::{MessageId, PeerIx};
 
-/// A message whose validity is unknown.
+/// Message whose verdict is awaited.
 #[derive(Clone, Debug)]
 pub(crate) struct Waiting {
     pub(crate) topic: TopicIx,
     pub(crate) from: PeerIx,
     pub(crate) data: Bytes,
-    /// The frame it came in, if it holds nothing else and can go on as it is.
+    /// Frame in which the message arrived, if it contains nothing else and can be forwarded unchanged.
     pub(crate) frame: Option<Bytes>,
 }
 
-/// Waiting messages, bounded in number and bytes.
+/// Messages waiting for the validator, bounded in number and bytes.
 #[derive(Debug)]
 pub(crate) struct Pending {
     messages: IdMap<Waiting>,
@@ -37,7 +37,7 @@ impl Pending {
         }
     }
 
-    /// Whether `len` more bytes fit.
+    /// Checks that a message of `len` bytes fits.
     pub(crate) fn room_for(&self, len: usize) -> Result<(), Capacity> {
         let fits = self.messages.len() < self.count_max && self.bytes + len <= self.bytes_max;
         if fits { Ok(()) } else { Err(Capacity::Pending) }

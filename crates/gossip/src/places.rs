@@ -1,5 +1,5 @@
-//! Places in a mesh: who gives one up, and to whom. A mesh that fills up with peers of few addresses, or with
-//! peers that bring nothing, must not keep out those that would bring messages.
+//! Replacement of mesh members. A mesh that is full of peers from few addresses, or of peers that deliver
+//! nothing first, must not keep out those that would deliver messages.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,23 +9,23 @@ use crate::router::Router;
 use crate::topics::TopicIx;
 use crate::types::{Direction, PeerIx};
 
-/// Members exchanged for peers of other addresses at one heartbeat, at most.
+/// Maximum number of members exchanged for peers of other addresses at one heartbeat.
 const EXCHANGES_PER_HEARTBEAT: usize = 2;
 
-/// How long a member may bring nothing first while others do.
+/// Time in the mesh after which a member without first deliveries is called idle.
 const IDLE_AFTER: Duration = Duration::from_secs(60);
 
-/// First deliveries of a topic, over all peers and after decay, from which on a member that has none is
-/// called idle. With fewer, having none is chance.
+/// Number of first deliveries in a topic, over all peers and after decay, from which on idle members are
+/// exchanged. With fewer, a member may have none by chance.
 const BUSY_FIRST_DELIVERIES: f64 = 4.0;
 
-/// Members of a mesh that dialled us, by address.
+/// Inbound members of a mesh, by address group.
 type Crowd = BTreeMap<AddressGroup, Vec<PeerIx>>;
 
 impl Router {
-    /// The member of a full mesh that makes room for a newcomer that dialled us: the worst of the most
-    /// crowded address, if the newcomer's is less crowded even with it. Peers that we dialled stay, because
-    /// an attacker cannot make us dial.
+    /// Returns the member of a full mesh that makes room for an inbound newcomer: the one with the lowest
+    /// score at the most crowded address, if the newcomer's address is less crowded even with it. Outbound
+    /// peers stay, because an attacker cannot make this node dial.
     pub(crate) fn makes_room_for(&self, ix: TopicIx, newcomer: PeerIx) -> Option<PeerIx> {
         let address = self.peers.get(newcomer)?.address?;
         self.worst_of_a_larger_crowd(&self.crowd(ix), address)
@@ -54,7 +54,7 @@ impl Router {
         worst.copied()
     }
 
-    /// Exchanges members of crowded addresses for subscribers of others.
+    /// Exchanges members at crowded addresses for subscribers at others.
     pub(crate) fn even_out_addresses(&mut self, ix: TopicIx) {
         for _ in 0..EXCHANGES_PER_HEARTBEAT {
             let crowd = self.crowd(ix);
@@ -79,8 +79,8 @@ impl Router {
         self.worst_of_a_larger_crowd(crowd, address)
     }
 
-    /// Exchanges members that never bring a message first, while others do, for peers outside the mesh:
-    /// those that brought some on request, or any.
+    /// Exchanges members without first deliveries, while others have some, for peers outside the mesh:
+    /// preferably those that delivered messages first on request.
     pub(crate) fn exchange_idle_members(&mut self, ix: TopicIx) {
         let topic = self.topics.get(ix);
         let brought = |peer: &PeerIx| self.scores.first_deliveries(*peer, ix);

@@ -1,4 +1,4 @@
-//! Requests for messages (IWANT) that have not been answered yet.
+//! Open requests for messages (IWANT).
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -6,56 +6,56 @@ use std::time::Duration;
 use crate::time::Time;
 use crate::types::{MessageId, PeerIx};
 
-/// What a peer's answers to earlier requests promise for one more; the best first.
+/// Reliability of a peer by its answers to earlier requests; the best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Standing {
-    /// The peer has answered a request, and none since is overdue.
+    /// The peer has answered a request, and no later one is overdue.
     Trusted,
-    /// The peer has answered none yet, and none is overdue.
+    /// The peer has answered no request yet, and none is overdue.
     Untried,
     /// A request is overdue, and the peer has answered none since.
     Dubious,
 }
 
-/// One request.
+/// One message requested from one peer.
 #[derive(Clone, Copy, Debug)]
 struct Request {
     peer: PeerIx,
     standing: Standing,
-    /// When another peer may be asked in its place.
+    /// Time from which on another peer may be asked instead.
     given_up: Time,
-    /// When the promise is broken.
+    /// Time at which the promise counts as broken.
     expires: Time,
-    /// Whether the peer still had the message for certain when it was asked.
+    /// Whether the peer certainly still had the message when it was asked.
     is_binding: bool,
-    /// Whether it was counted as overdue.
+    /// Whether the request was counted as overdue.
     is_overdue: bool,
 }
 
-/// A request that is about to be made.
+/// One id that a peer is about to be asked for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked {
     pub(crate) id: MessageId,
-    /// Whether the peer still has the message for certain: its announcement is younger than its cache.
+    /// Whether the peer certainly still has the message: its announcement is younger than its cache.
     pub(crate) is_binding: bool,
 }
 
-/// How many peers may be asked for a message at the same time.
+/// Limits on the peers asked for one message at the same time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InFlight {
     pub(crate) now: Time,
-    /// As long as those that were asked can be relied on.
+    /// Limit while no request has failed.
     pub(crate) max: usize,
-    /// After untried peers did not answer.
+    /// Limit after requests to untried or dubious peers have failed.
     pub(crate) retry_max: usize,
 }
 
-/// What became of requests since the last heartbeat, by peer.
+/// Counts of unanswered requests since the last heartbeat, by peer.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Unanswered {
-    /// Requests given up.
+    /// Requests that became overdue, by peer.
     pub(crate) overdue: BTreeMap<PeerIx, u32>,
-    /// Requests whose time has passed.
+    /// Requests that expired (broken promises), by peer.
     pub(crate) broken: BTreeMap<PeerIx, u32>,
 }
 
@@ -78,7 +78,7 @@ impl Promises {
         }
     }
 
-    /// Whether a peer of that standing may be asked for `id` now.
+    /// Whether `peer`, of that standing, may be asked for `id` now.
     pub(crate) fn may_ask(
         &self,
         id: &MessageId,
@@ -89,16 +89,16 @@ impl Promises {
         !self.is_open(id, peer) && self.places(id, standing, in_flight) > 0
     }
 
-    /// Whether the peer was asked for `id` and its time has not passed.
+    /// Whether a request for `id` to the peer is open.
     pub(crate) fn is_open(&self, id: &MessageId, peer: PeerIx) -> bool {
         let mut open = self.requests.get(id).into_iter().flatten();
         open.any(|request| request.peer == peer)
     }
 
-    /// How many more peers of that standing may be asked for `id` now. A request that was given up takes no
-    /// place, and none takes one from a peer of better standing. For each peer that did not answer, trusted
-    /// ones aside, one more may be asked at a time, so that many such peers together cannot hide a
-    /// message until those that have it have forgotten it.
+    /// Number of further peers of that standing that may be asked for `id` now. A request that was given up
+    /// does not count, and none counts against peers of better standing. For each failed request, except
+    /// those to trusted peers, one more may be in flight at a time, so that many unreliable peers together
+    /// cannot hide a message until the others have dropped it from their caches.
     pub(crate) fn places(&self, id: &MessageId, standing: Standing, in_flight: InFlight) -> usize {
         let open = self.requests.get(id).into_iter().flatten();
         let under_way = open.filter(|request| in_flight.now < request.given_up);
@@ -108,7 +108,7 @@ impl Promises {
         max.saturating_sub(taken.count())
     }
 
-    /// Requests for `id` that were given up, but for those to trusted peers, which are only late.
+    /// Number of requests for `id` that were given up, without those to trusted peers, which are only late.
     pub(crate) fn failed(&self, id: &MessageId, now: Time) -> usize {
         let open = self.requests.get(id).into_iter().flatten();
         let given_up = open.filter(|request| now >= request.given_up);
@@ -117,19 +117,20 @@ impl Promises {
             .count()
     }
 
-    /// When the first of the requests for `id` to dubious peers is given up, if one is under way.
+    /// Time at which the first of the current requests for `id` to dubious peers is given up;
+    /// `None` without any.
     pub(crate) fn dubious_until(&self, id: &MessageId, now: Time) -> Option<Time> {
         let open = self.requests.get(id).into_iter().flatten();
         let dubious = open.filter(|r| r.standing == Standing::Dubious && now < r.given_up);
         dubious.map(|request| request.given_up).min()
     }
 
-    /// How many more requests may be made.
+    /// Number of requests that may still be made.
     pub(crate) fn room(&self) -> usize {
         self.max.saturating_sub(self.count)
     }
 
-    /// A peer was asked for messages, each of which is given up after `patience`.
+    /// Records requests to a peer, each of which is given up after `patience`.
     pub(crate) fn asked(
         &mut self,
         wanted: &[Asked],
@@ -152,21 +153,21 @@ impl Promises {
         }
     }
 
-    /// The message came: every promise of it is kept. Returns whether `sender` had been asked for it.
+    /// Closes all requests for a message that arrived. Returns whether `sender` had been asked for it.
     pub(crate) fn kept(&mut self, id: &MessageId, sender: Option<PeerIx>) -> bool {
         let requests = self.requests.remove(id).unwrap_or_default();
         self.count -= requests.len();
         sender.is_some_and(|sender| requests.iter().any(|request| request.peer == sender))
     }
 
-    /// The connection to a peer has ended: what it was asked for on it cannot come any more, which is nobody's
-    /// fault.
+    /// Drops the requests to a peer that disconnected: their answers cannot arrive any more, which
+    /// is nobody's fault.
     pub(crate) fn forget(&mut self, peer: PeerIx) {
         self.retain(|request| request.peer != peer);
     }
 
-    /// Drops what has expired, and counts the requests of each peer that were not answered in time. Those
-    /// that did not bind the peer are not counted.
+    /// Drops expired requests, and counts for each peer those that were not answered in time. Requests that
+    /// did not bind the peer are not counted.
     pub(crate) fn unanswered(&mut self, now: Time) -> Unanswered {
         let mut unanswered = Unanswered::default();
         self.retain(|request| {

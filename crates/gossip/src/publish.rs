@@ -1,4 +1,4 @@
-//! Messages of our own.
+//! Publishing messages of this node.
 
 use bytes::Bytes;
 
@@ -24,7 +24,7 @@ impl Router {
         Ok(())
     }
 
-    /// A topic of our own: it keeps its index from now on.
+    /// Returns the index of a topic that this node uses itself; the topic keeps its index from now on.
     pub(crate) fn own_topic(&mut self, topic: &Topic) -> Result<TopicIx, ApiMisuse> {
         let ix = self
             .intern(topic)
@@ -57,7 +57,7 @@ impl Router {
             credited: Vec::new(),
         };
         self.seen.begin(id, published, expires);
-        // Who was asked for it may still answer, and its copy will then be a duplicate.
+        // Peers that were asked for the message may still answer; their copies will be duplicates.
         self.no_longer_wanted(&id, None);
         self.cache.put(id, ix, frame.clone());
         let view = View {
@@ -73,7 +73,7 @@ impl Router {
         Ok((id, sent))
     }
 
-    /// For a topic that we publish to without being subscribed: D peers that stay the same.
+    /// Fills the fanout of a topic that is published to without a subscription: D peers that stay the same.
     fn fill_fanout(&mut self, ix: TopicIx) {
         if self.topics.get(ix).joined || !self.strategy.keeps_mesh() {
             return;
@@ -106,7 +106,7 @@ impl Router {
             .collect()
     }
 
-    /// Drops fanouts that were not used for a while, and replaces peers that are gone.
+    /// Drops fanouts that have not been used for `fanout_ttl`, and refills the others.
     pub(crate) fn maintain_fanout(&mut self) {
         let publish = self.config.thresholds.publish;
         let ours = self

@@ -1,4 +1,4 @@
-//! Peer exchange: whom a pruned peer may try instead.
+//! Peer exchange: peers that a pruned peer may connect to instead.
 
 use bytes::Bytes;
 
@@ -9,8 +9,8 @@ use crate::types::PeerIx;
 use crate::wire::PxPeer;
 
 impl Router {
-    /// Peers to offer in a PRUNE, as (identity, signed record): random subscribers in good
-    /// standing. Nothing when exchange is off or the pruned peer has a negative score.
+    /// Peers to offer in a PRUNE, as (identity, signed record): random subscribers without a negative
+    /// score. Empty when exchange is off or the pruned peer has a negative score.
     pub(crate) fn px_offer(&mut self, ix: TopicIx, pruned: PeerIx) -> Vec<(Bytes, Bytes)> {
         if !self.config.peer_exchange || self.scores.score(pruned) < 0.0 {
             return Vec::new();
@@ -31,7 +31,7 @@ impl Router {
             .collect()
     }
 
-    /// Peers offered to us, taken from well-scored peers only.
+    /// Uses the peers offered by `from`, if its score is high enough.
     pub(crate) fn accept_px(&mut self, from: PeerIx, offered: &[PxPeer]) {
         if !self.config.peer_exchange || self.scores.score(from) < self.config.thresholds.accept_px
         {

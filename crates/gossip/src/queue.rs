@@ -1,4 +1,4 @@
-//! The outbound queue of one peer: control before data, bounded, cancellable until a frame begins.
+//! The outbound queue of one peer: control before messages, bounded, cancellable until a frame is started.
 
 use std::collections::VecDeque;
 
@@ -7,17 +7,17 @@ use bytes::Bytes;
 use crate::io::Class;
 use crate::types::SendHandle;
 
-/// Bounds of a [`SendQueue`]. nim-libp2p's counts, and bytes on top: a count alone would let one
-/// slow peer hold a gigabyte.
+/// Limits of a [`SendQueue`]. The counts are nim-libp2p's; the limit in bytes is added because with counts
+/// alone one slow peer could hold a gigabyte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueLimits {
-    /// Control frames; a peer that lets more pile up is not reading at all.
+    /// Maximum number of control frames; a peer that lets more accumulate is not reading at all.
     pub control_max: usize,
-    /// Own messages.
+    /// Maximum number of messages published by this node.
     pub publish_max: usize,
-    /// Forwarded messages.
+    /// Maximum number of forwarded messages.
     pub forward_max: usize,
-    /// Bytes of messages, own and forwarded.
+    /// Maximum bytes of messages, published and forwarded together.
     pub bytes_max: usize,
 }
 
@@ -32,27 +32,27 @@ impl Default for QueueLimits {
     }
 }
 
-/// What happened to a frame that did not fit.
+/// Returned when a frame does not fit the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overflow {
-    /// Control piled up: the connection is to be closed.
+    /// The limit on control frames was reached: the driver should close the connection.
     Control,
-    /// The message was dropped.
+    /// The message did not fit and was dropped.
     Message,
 }
 
-/// A frame that waits.
+/// A frame waiting in a [`SendQueue`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueuedFrame {
-    /// Its name.
+    /// Handle of the frame, for cancelling it.
     pub handle: SendHandle,
-    /// Its class.
+    /// Priority class of the frame.
     pub class: Class,
-    /// Its bytes.
+    /// Bytes of the frame, with its length prefix.
     pub frame: Bytes,
 }
 
-/// The queue.
+/// The outbound queue of one peer.
 #[derive(Debug, Default)]
 pub struct SendQueue {
     limits: QueueLimits,
@@ -63,7 +63,7 @@ pub struct SendQueue {
 }
 
 impl SendQueue {
-    /// An empty queue.
+    /// Creates an empty queue with these limits.
     pub fn new(limits: QueueLimits) -> Self {
         Self {
             limits,
@@ -71,10 +71,10 @@ impl SendQueue {
         }
     }
 
-    /// Appends a frame to its class.
+    /// Appends a frame to the queue of its class.
     ///
     /// # Errors
-    /// [`Overflow`] when it does not fit; the frame is then gone.
+    /// Returns [`Overflow`] when the frame does not fit; the frame is then dropped.
     pub fn push(&mut self, queued: QueuedFrame) -> Result<(), Overflow> {
         let len = queued.frame.len();
         let (queue, max) = match queued.class {
@@ -96,7 +96,7 @@ impl SendQueue {
         Ok(())
     }
 
-    /// Takes the frame to send next.
+    /// Removes and returns the frame to send next.
     pub fn pop(&mut self) -> Option<QueuedFrame> {
         if let Some(control) = self.control.pop_front() {
             return Some(control);
@@ -109,13 +109,13 @@ impl SendQueue {
         Some(message)
     }
 
-    /// Bytes of the frame to send next.
+    /// Length of the frame to send next, bytes.
     pub fn next_len(&self) -> Option<usize> {
         let next = self.control.front().or(self.publish.front());
         next.or(self.forward.front()).map(|next| next.frame.len())
     }
 
-    /// Drops a frame that still waits. Returns whether there was one.
+    /// Removes a waiting message; control frames cannot be cancelled. Returns whether the message was found.
     pub fn cancel(&mut self, handle: SendHandle) -> bool {
         for queue in [&mut self.forward, &mut self.publish] {
             if let Some(at) = queue.iter().position(|queued| queued.handle == handle)
@@ -128,22 +128,22 @@ impl SendQueue {
         false
     }
 
-    /// Drops all control that waits: a peer whose session is new is told anew.
+    /// Drops all waiting control frames: a peer with a new session is sent its control again.
     pub fn drop_control(&mut self) {
         self.control.clear();
     }
 
-    /// Frames that wait.
+    /// Number of frames waiting in the queue.
     pub fn len(&self) -> usize {
         self.control.len() + self.publish.len() + self.forward.len()
     }
 
-    /// Whether nothing waits.
+    /// Whether no frame is waiting.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Bytes of messages that wait.
+    /// Bytes of messages waiting in the queue, control frames excluded.
     pub fn message_bytes(&self) -> usize {
         self.message_bytes
     }

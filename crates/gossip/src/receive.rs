@@ -1,4 +1,4 @@
-//! A frame from a peer, and the life of a message from its first copy to the verdict.
+//! Handling of frames from peers, and of messages from the first copy to the verdict.
 
 use bytes::Bytes;
 
@@ -36,7 +36,7 @@ impl Router {
         for change in &rpc.subscriptions {
             self.subscription(peer, change);
         }
-        // Before messages: an id that arrives together with what it names must still count.
+        // Before messages, so that an IDONTWANT counts that arrives in one frame with the message it names.
         self.on_idontwant(peer, &rpc.idontwant);
         for message in rpc.messages {
             self.message(peer, message, frame);
@@ -54,7 +54,7 @@ impl Router {
         Ok(())
     }
 
-    /// One is how some implementations say hello. Many are a way to keep us busy.
+    /// Counts an empty frame. Some implementations send one as a greeting; many are an attempt to waste time.
     fn empty_frame(&mut self, peer: PeerIx) {
         let max = self.config.limits.empty_frames_per_heartbeat_max.max(1);
         let Some(state) = self.peers.get_busy(peer) else {
@@ -83,12 +83,12 @@ impl Router {
             return self.further_copy(peer, ix, id);
         }
         if !self.placement.belongs(&message.topic, &message.data) {
-            // Not marked as seen, and nothing that is asked for elsewhere has come.
+            // Not marked as seen, and a request for the message on another topic stays open.
             return self.report(Report::Misplaced { peer, id });
         }
         self.no_longer_wanted(&id, Some(peer));
         if let Err(capacity) = self.pending.room_for(message.data.len()) {
-            // Not marked as seen: it can still be asked for when there is room.
+            // Not marked as seen: the message can still be asked for when there is room.
             return self.report(Report::Capacity { peer, capacity });
         }
         self.stats.messages_received += 1;
@@ -127,7 +127,7 @@ impl Router {
 
     fn further_copy(&mut self, peer: PeerIx, topic: TopicIx, id: MessageId) {
         self.stats.duplicates_received += 1;
-        // Whoever sends it has it.
+        // The peer has the message, so it needs no copy.
         self.cancel(peer, &id);
         let window = self.scores.delivery_window(topic);
         match self.seen.copy(&id, peer, self.now, window) {
@@ -140,8 +140,8 @@ impl Router {
         }
     }
 
-    /// The validator's verdict. One on a message that does not wait is ignored: it was judged
-    /// before. One on a message whose topic was left meanwhile counts for scores only.
+    /// Handles the validator's verdict. It is ignored if the message does not wait for one, as after an
+    /// earlier verdict. If the topic was left in the meantime, the verdict counts for scores only.
     pub(crate) fn validated(&mut self, id: MessageId, verdict: Verdict) {
         let Some(waiting) = self.pending.take(&id) else {
             return;
@@ -205,7 +205,7 @@ impl Router {
         senders: &[PeerIx],
     ) {
         let topic = self.topics.get(ix);
-        // As it came, where the message came alone; cut out of a larger frame otherwise.
+        // The received frame is forwarded as it is if the message came alone, and re-encoded otherwise.
         let frame = frame.unwrap_or_else(|| wire::message_frame(&topic.name, data));
         let view = View {
             config: &self.config,
@@ -222,7 +222,7 @@ impl Router {
     }
 }
 
-/// A small message in a large frame must not keep the whole frame alive while it waits.
+/// Copies a small message out of a large frame, so that it does not keep the frame in memory while it waits.
 fn detach_small(data: Bytes, frame_len: usize) -> Bytes {
     if data.len() < frame_len / 2 {
         Bytes::copy_from_slice(&data)

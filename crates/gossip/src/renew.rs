@@ -1,16 +1,16 @@
-//! A connected peer whose frames go over another stream from now on.
+//! Replacement of the stream of a connected peer.
 
 use crate::error::ApiMisuse;
 use crate::io::NewPeer;
 use crate::router::Router;
 
 impl Router {
-    /// Tells the peer again which topics are joined and in which meshes it is. Frames of the old stream
-    /// may be lost in both directions, and with them SUBSCRIBE and GRAFT; a peer may also have forgotten
-    /// this node while its old connection died unnoticed here. Neither message does harm when repeated.
+    /// Sends the peer its subscriptions and GRAFTs again. Frames on the old stream may be lost in both
+    /// directions, and with them SUBSCRIBE and GRAFT; a peer may also have forgotten this node while its
+    /// old connection died unnoticed here. Repeating either entry does no harm.
     ///
-    /// What the peer said stays true until it says otherwise: not every implementation announces its
-    /// topics again on a second connection.
+    /// The peer's own subscriptions stay valid until it changes them: not every implementation announces
+    /// its topics again on a second connection.
     pub(crate) fn renewed(&mut self, new: NewPeer) -> Result<(), ApiMisuse> {
         let peer = new.peer;
         let now = self.now;
@@ -18,7 +18,7 @@ impl Router {
             .peers
             .get_mut(peer)
             .ok_or(ApiMisuse::UnknownPeer(peer))?;
-        // A peer that has started again knows of no backoff from before.
+        // A peer that was restarted does not know the backoffs from before.
         state.connected_at = now;
         state.direction = new.direction;
         state.features = new.features;

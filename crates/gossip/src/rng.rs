@@ -1,4 +1,4 @@
-//! The one source of randomness: a seeded ChaCha8 stream.
+//! The only source of randomness: a seeded ChaCha8 stream.
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
@@ -16,14 +16,14 @@ impl Rng {
         self.0.next_u64()
     }
 
-    /// A number in `0..bound`; `bound` must not be 0. The bias of the multiply-shift is below
-    /// 2^-32 for every bound used here (peer and id counts).
+    /// Returns a number in `0..bound`; `bound` must not be 0. The bias of the multiply-shift is below 2^-32
+    /// for every bound used here (peer and id counts).
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         debug_assert!(bound > 0);
         ((u128::from(self.0.next_u64()) * bound as u128) >> 64) as usize
     }
 
-    /// Moves a random choice of `count` elements to the front, in random order.
+    /// Moves `count` randomly chosen elements to the front, in random order.
     pub(crate) fn choose<T>(&mut self, items: &mut [T], count: usize) {
         for i in 0..count.min(items.len()) {
             let j = i + self.below(items.len() - i);

@@ -1,4 +1,4 @@
-//! The state machine. This file only dispatches; every concern has a room of its own.
+//! The state machine. This file only dispatches; each concern has its own module.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -53,20 +53,20 @@ pub struct Router {
     pub(crate) cache: Cache,
     pub(crate) pending: Pending,
     pub(crate) stats: Stats,
-    /// Peers that are gone and whose index is still bound, with the time until which something
-    /// may be charged to it. A score or a backoff that is remembered binds it for longer.
+    /// Disconnected peers whose index is still bound, with the time until which verdicts may be charged to
+    /// the index. A remembered score or backoff binds the index for longer.
     pub(crate) departed: BTreeMap<PeerIx, Time>,
-    /// Control gathered for each peer during one input.
+    /// Control entries collected for each peer during one input.
     control: BTreeMap<PeerIx, Encoder>,
     outputs: VecDeque<Output>,
     next_handle: u64,
 }
 
 impl Router {
-    /// A router that starts at `now`. All its choices follow from `seed`.
+    /// Creates a router that starts at `now`. All its random choices follow from `seed`.
     ///
     /// # Errors
-    /// [`ConfigError`] names the rule that the configuration breaks.
+    /// Returns [`ConfigError`] with the rule that the configuration breaks.
     pub fn new(config: Config, seed: [u8; 32], now: Time) -> Result<Self, ConfigError> {
         config.validate()?;
         let mut rng = Rng::new(seed);
@@ -105,24 +105,24 @@ impl Router {
         })
     }
 
-    /// Has message ids computed by `ids`.
+    /// Replaces the function that computes message ids.
     #[must_use]
     pub fn with_message_ids(mut self, ids: Box<dyn MessageIds>) -> Self {
         self.ids = ids;
         self
     }
 
-    /// Has messages dropped that do not belong on the topic that they come on.
+    /// Replaces the rule that decides which messages belong on which topics; others are dropped.
     #[must_use]
     pub fn with_placement(mut self, placement: Box<dyn Placement>) -> Self {
         self.placement = placement;
         self
     }
 
-    /// Takes one input, then runs every timer that is due.
+    /// Handles one input, then runs every timer that is due.
     ///
     /// # Errors
-    /// [`ApiMisuse`] when the driver breaks the contract; the input is then not taken.
+    /// Returns [`ApiMisuse`] when the driver breaks the contract; the input then has no effect.
     pub fn handle(&mut self, now: Time, input: Input) -> Result<(), ApiMisuse> {
         if now < self.now {
             return Err(ApiMisuse::TimeWentBackwards);
@@ -165,19 +165,19 @@ impl Router {
         Ok(())
     }
 
-    /// The next thing to do, or `None` when there is nothing until the next input.
+    /// Returns the next output, or `None` until the next input.
     pub fn poll(&mut self) -> Option<Output> {
         self.outputs.pop_front()
     }
 
-    /// When [`Input::Tick`] is due at the latest.
+    /// Latest time at which the driver must give the next input, e.g. [`Input::Tick`].
     pub fn next_timeout(&self) -> Time {
         let upkeep = self.next_heartbeat.min(self.scores.next_decay());
         upkeep.min(self.paced.next()).min(self.next_question())
     }
 
     fn sent(&mut self, peer: PeerIx, handle: SendHandle, progress: Progress) {
-        // The peer may be gone by the time its queue reports: that is no misuse.
+        // The peer may be gone by the time its queue reports, so an unknown peer is not an error.
         if let Some(state) = self.peers.get_mut(peer) {
             state.settled(handle);
         }
@@ -195,13 +195,14 @@ impl Router {
         self.outputs.push_back(Output::Report(report));
     }
 
-    /// The control gathered for a peer, with room for one entry of the largest topic; goes out at
+    /// Control encoder of a peer, with room for one entry with the longest topic name; the frame is sent at
     /// the end of the current input.
     pub(crate) fn control(&mut self, peer: PeerIx) -> &mut Encoder {
         self.control_with_room(peer, 0)
     }
 
-    /// The same, with room for `bytes` more: what is gathered goes out first if need be.
+    /// Control encoder of a peer, with room for `bytes` more; if they do not fit, the collected entries
+    /// are sent first.
     pub(crate) fn control_with_room(&mut self, peer: PeerIx, bytes: usize) -> &mut Encoder {
         let limits = &self.config.limits;
         let entry = bytes + limits.topic_bytes_max + wire::ENTRY_OVERHEAD_BYTES;
@@ -261,10 +262,10 @@ impl Router {
         });
     }
 
-    /// Takes back every copy of `id` that waits for `peer` and has not begun.
+    /// Cancels every copy of `id` that is queued for `peer` and has not been started.
     pub(crate) fn cancel(&mut self, peer: PeerIx, id: &MessageId) {
         self.paced.take_back(peer, id);
-        // More than one may wait: a forwarded copy and answers to IWANT.
+        // Several copies may be queued: a forwarded one and answers to IWANT.
         while let Some(handle) = self
             .peers
             .get_mut(peer)
@@ -275,7 +276,7 @@ impl Router {
         }
     }
 
-    /// Reports misbehaviour, charges its price, and drops the peer if that was too much.
+    /// Reports misbehaviour, charges its penalty, and disconnects the peer if its score is now too low.
     pub(crate) fn misbehaved(
         &mut self,
         peer: PeerIx,
@@ -314,12 +315,12 @@ impl Router {
         self.peers.get(peer).is_some()
     }
 
-    /// The score of a peer now; 0 for one that is not known.
+    /// Current score of a peer; 0 for an unknown one.
     pub fn score(&self, peer: PeerIx) -> f64 {
         self.scores.score(peer)
     }
 
-    /// Who sent a copy of a message whose verdict is awaited, the first one first.
+    /// Peers that sent a copy of a message whose verdict is awaited, in order of arrival.
     pub fn senders(&self, id: &MessageId) -> &[PeerIx] {
         self.seen.senders(id)
     }
@@ -338,7 +339,7 @@ impl Router {
             .map_or(&[], |ix| self.topics.get(ix).subscribers.as_slice())
     }
 
-    /// Topics that we are subscribed to.
+    /// Topics that this node is subscribed to.
     pub fn joined(&self) -> Vec<Topic> {
         let joined = self.topics.iter().filter(|(_, topic)| topic.joined);
         joined.map(|(_, topic)| topic.name.clone()).collect()
@@ -353,12 +354,12 @@ impl Router {
             .collect()
     }
 
-    /// Totals since the start.
+    /// Totals since the router was created.
     pub fn stats(&self) -> Stats {
         self.stats
     }
 
-    /// The configuration.
+    /// Configuration of this router.
     pub fn config(&self) -> &Config {
         &self.config
     }
@@ -390,33 +391,33 @@ impl Router {
     }
 }
 
-/// How much of each bound of [`crate::Limits`] is in use; maxima over peers for the last three.
+/// Current use of each bound of [`crate::Limits`]; maxima over peers for the last three.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Topics known.
+    /// Topics known to the router.
     pub topics: usize,
-    /// Ids remembered as seen.
+    /// Message ids remembered as seen.
     pub seen: usize,
-    /// Messages that wait for the validator.
+    /// Messages waiting for the validator.
     pub pending: usize,
-    /// Bytes of messages that wait for the validator.
+    /// Bytes of messages waiting for the validator.
     pub pending_bytes: usize,
-    /// Bytes in the message cache.
+    /// Bytes of frames in the message cache.
     pub cache_bytes: usize,
-    /// Open requests.
+    /// Open IWANT requests, over all peers.
     pub promises: usize,
-    /// Ids to ask for later.
+    /// Ids waiting to be asked for.
     pub deferred: usize,
-    /// Peers from which a long frame is coming in.
+    /// Peers with a long incoming frame in transit.
     pub arriving: usize,
-    /// Backoffs remembered.
+    /// Backoffs remembered, over all topics and peers.
     pub backoffs: usize,
-    /// Peers that are gone and whose index is still bound.
+    /// Disconnected peers whose index is still bound.
     pub departed: usize,
-    /// Most topics of one peer.
+    /// Largest number of topics of one peer.
     pub subscriptions_of_a_peer: usize,
-    /// Most unwanted ids of one peer.
+    /// Largest number of unwanted ids (IDONTWANT) of one peer.
     pub idontwant_of_a_peer: usize,
-    /// Most cancellable copies of one peer.
+    /// Largest number of cancellable copies of one peer.
     pub cancellable_of_a_peer: usize,
 }

@@ -1,5 +1,5 @@
-//! Which messages were seen, who delivered them while their validity was unknown, and what a further
-//! copy means. One record serves the duplicate check and the score function's delivery states.
+//! Seen messages: which peers delivered them while their validity was unknown, and how further copies are
+//! treated. One record serves the duplicate check and the delivery states of the score function.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -9,41 +9,41 @@ use crate::rng::Rng;
 use crate::time::Time;
 use crate::types::{MessageId, PeerIx};
 
-/// The life of a message, as far as scoring cares.
+/// State of a message, as far as scoring depends on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Status {
-    /// The validator has not spoken; these peers sent a copy, the first one first.
+    /// Verdict awaited; these peers sent a copy, in order of arrival.
     Unknown { senders: Vec<PeerIx> },
-    /// Accepted at that time; these peers have had their credit.
+    /// Accepted at this time; these peers were credited.
     Valid { at: Time, credited: Vec<PeerIx> },
     /// Rejected: every further copy is an offence.
     Invalid,
-    /// Neither: copies cost and earn nothing.
+    /// Neither accepted nor rejected: copies cost and earn nothing.
     Ignored,
 }
 
-/// What a further copy means for the one who sent it.
+/// Consequence of a further copy for its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Copy {
-    /// Near enough to the first delivery to count for the mesh (P3).
+    /// Close enough to the first delivery to count as a mesh delivery (P3).
     Credit,
-    /// A copy of a rejected message (P4).
+    /// Copy of a rejected message (P4).
     Penalty,
-    /// The message is not judged yet, and this peer had not sent it before.
+    /// First copy from this peer while the verdict is awaited.
     Unjudged,
-    /// Nothing.
+    /// No credit and no penalty.
     Nothing,
 }
 
-/// What is remembered of one message.
+/// Record of one seen message.
 #[derive(Debug)]
 struct Record {
     status: Status,
-    /// Tells it from an earlier record of the same id, which was removed on request.
+    /// Number that distinguishes the record from an earlier, removed one of the same id.
     number: u64,
 }
 
-/// The place of a record in the order in which records are forgotten.
+/// Position of a record in the order of expiry.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     expires: Time,
@@ -51,11 +51,11 @@ struct Place {
     number: u64,
 }
 
-/// Messages seen, forgotten in the order in which they first came.
+/// Seen messages, forgotten in the order of their first copies.
 #[derive(Debug)]
 pub(crate) struct Seen {
     records: IdMap<Record>,
-    /// A place may outlive its record, see [`Self::remove`].
+    /// Order of expiry. A place may outlive its record, see [`Self::remove`].
     order: VecDeque<Place>,
     next_number: u64,
     max: usize,
@@ -67,7 +67,7 @@ impl Seen {
             records: IdMap::new(rng),
             order: VecDeque::new(),
             next_number: 0,
-            // The newest message is always remembered, or its verdict would find nobody.
+            // The newest message is always remembered; otherwise its verdict would find no record.
             max: max.max(1),
         }
     }
@@ -76,7 +76,7 @@ impl Seen {
         self.records.contains(id)
     }
 
-    /// First copy of a message, to be remembered until `expires`.
+    /// Records the first copy of a message, until `expires`.
     pub(crate) fn begin(&mut self, id: MessageId, status: Status, expires: Time) {
         while self.order.len() >= self.max {
             self.forget_oldest();
@@ -92,7 +92,7 @@ impl Seen {
         self.order.push_back(place);
     }
 
-    /// Forgets a message that was not judged, so that its next copy is a first one; returns who had
+    /// Forgets a message without a verdict, so that its next copy is a first one; returns the peers that
     /// sent a copy. The place in the order stays until its time, unless it is the newest.
     pub(crate) fn remove(&mut self, id: &MessageId) -> Vec<PeerIx> {
         let Some(record) = self.records.remove(id) else {
@@ -111,7 +111,7 @@ impl Seen {
         }
     }
 
-    /// Who sent a copy of a message that is not judged yet, the first one first.
+    /// Peers that sent a copy of a message whose verdict is awaited, in order of arrival.
     pub(crate) fn senders(&self, id: &MessageId) -> &[PeerIx] {
         match self.records.get(id).map(|record| &record.status) {
             Some(Status::Unknown { senders }) => senders,
@@ -119,7 +119,7 @@ impl Seen {
         }
     }
 
-    /// A further copy from `peer`, with the near-first window of the topic.
+    /// Records a further copy from `peer`; `window` is the near-first window of the topic (P3).
     pub(crate) fn copy(
         &mut self,
         id: &MessageId,
@@ -148,8 +148,8 @@ impl Seen {
         }
     }
 
-    /// The validator spoke: moves the record on and returns who had sent a copy by then. A second
-    /// verdict on the same message finds nobody.
+    /// Sets the verdict of a message and returns the peers that had sent a copy. Returns none for a second
+    /// verdict on the same message.
     pub(crate) fn settle(&mut self, id: &MessageId, verdict: Status) -> Vec<PeerIx> {
         let record = self.records.get_mut(id);
         let Some(status @ Status::Unknown { .. }) = record.map(|record| &mut record.status) else {

@@ -1,4 +1,4 @@
-//! From receivers to copies: at once, in a while, or only the id.
+//! Sending of a message to its receivers: at once, delayed, or only its id.
 
 use bytes::Bytes;
 
@@ -11,8 +11,8 @@ use crate::types::{MessageId, PeerIx};
 use crate::wire;
 
 impl Router {
-    /// Gets a message of `len` bytes to receivers that, as far as we know, lack it. Returns how many
-    /// of them get a copy or its id.
+    /// Sends a message of `len` bytes to receivers that, as far as we know, lack it. Returns the number of
+    /// peers that get a copy or its id.
     pub(crate) fn spread(
         &mut self,
         ix: TopicIx,
@@ -58,7 +58,7 @@ impl Router {
         count
     }
 
-    /// IHAVE, at once and for one id.
+    /// Announces one id by IHAVE at once.
     fn tell(&mut self, ix: TopicIx, peer: PeerIx, id: MessageId) {
         let name = self.topics.get(ix).name.clone();
         self.stats.sent.ihave += 1;

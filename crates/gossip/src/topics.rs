@@ -1,4 +1,4 @@
-//! The topics we know: ours, and those remotes told us they are subscribed to.
+//! Known topics: those of this node, and those that peers are subscribed to.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use crate::limits::Limits;
 use crate::time::Time;
 use crate::types::{PeerIx, Topic};
 
-/// A topic, as a small dense integer of this router's own.
+/// Small dense integer that stands for a topic within this router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct TopicIx(u32);
 
@@ -16,7 +16,7 @@ impl TopicIx {
     }
 }
 
-/// A sorted set of peers. A few dozen entries: a sorted vector beats a tree.
+/// Sorted set of peers. It has a few dozen entries, for which a sorted vector beats a tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PeerSet(Vec<PeerIx>);
 
@@ -67,24 +67,24 @@ impl FromIterator<PeerIx> for PeerSet {
     }
 }
 
-/// One topic.
+/// State of one topic.
 #[derive(Clone, Debug)]
 pub(crate) struct TopicState {
     pub(crate) name: Topic,
-    /// Whether we are subscribed.
+    /// Whether this node is subscribed.
     pub(crate) joined: bool,
-    /// Whether we ever joined or published; such a topic keeps its index, because caches hold it.
+    /// Whether this node ever joined or published; such a topic keeps its index, because caches hold it.
     pub(crate) ours: bool,
-    /// Connected peers that are subscribed.
+    /// Connected peers that are subscribed to the topic.
     pub(crate) subscribers: PeerSet,
-    /// Our mesh, empty unless joined.
+    /// Peers in the mesh of this node; empty unless joined.
     pub(crate) mesh: PeerSet,
-    /// Peers that get what we publish without being subscribed.
+    /// Peers that get published messages while this node is not subscribed.
     pub(crate) fanout: PeerSet,
     pub(crate) last_publish: Time,
 }
 
-/// All topics, bounded by `topics_max`.
+/// All known topics, bounded by `topics_max`.
 #[derive(Debug, Default)]
 pub(crate) struct Topics {
     slots: Vec<Option<TopicState>>,
@@ -97,7 +97,8 @@ impl Topics {
         self.by_name.get(name).copied()
     }
 
-    /// The topic of that name, made if there is room. The flag says whether it was made.
+    /// Returns the index of a topic, which is created if there is room. The flag tells whether
+    /// it was created.
     pub(crate) fn intern(&mut self, name: &Topic, limits: &Limits) -> Option<(TopicIx, bool)> {
         if let Some(ix) = self.find(name) {
             return Some((ix, false));
@@ -124,7 +125,7 @@ impl Topics {
         Some((ix, true))
     }
 
-    /// Frees a remote's topic that nobody is subscribed to. Returns whether it did.
+    /// Removes a topic that this node does not use and no peer is subscribed to. Returns whether it did.
     pub(crate) fn release(&mut self, ix: TopicIx) -> bool {
         let topic = self.get(ix);
         if topic.ours || !topic.subscribers.is_empty() {
@@ -155,7 +156,7 @@ impl Topics {
         numbered.filter_map(|(ix, slot)| slot.as_ref().map(|topic| (ix, topic)))
     }
 
-    /// Topics we are subscribed to.
+    /// Topics that this node is subscribed to.
     pub(crate) fn joined(&self) -> Vec<TopicIx> {
         self.iter()
             .filter(|(_, topic)| topic.joined)

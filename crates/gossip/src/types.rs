@@ -1,12 +1,12 @@
-//! The small names everything else is written in.
+//! Basic types: peer index, message id, topic, send handle.
 
 use std::fmt;
 
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
-/// A peer, as a small dense integer. The driver hands these out and maps them to real identities;
-/// an index stays bound to its identity until the router says [`crate::Output::Forgotten`].
+/// Small dense integer that stands for a peer. The driver assigns indices and maps them to real identities;
+/// an index stays bound to its identity until the router emits [`crate::Output::Forgotten`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PeerIx(pub u32);
 
@@ -16,28 +16,28 @@ impl PeerIx {
     }
 }
 
-/// Who opened the connection.
+/// Side that opened the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// The peer dialled us.
+    /// The peer dialled this node.
     Inbound,
-    /// We dialled the peer. Only these count towards the outbound quota, because an attacker
-    /// cannot make us dial.
+    /// This node dialled the peer. Only these connections count towards the outbound quota, because an
+    /// attacker cannot make a node dial.
     Outbound,
 }
 
-/// The identity of a message: the SHA-256 of its data, as Waku defines it.
+/// Identity of a message: the SHA-256 of its data, as Waku defines it.
 ///
-/// On the wire ids are opaque bytes. An id of another length cannot name one of our messages, so
-/// the decoder skips it.
+/// On the wire ids are opaque bytes. An id of another length cannot identify one of our messages, so the
+/// decoder skips it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MessageId(pub [u8; 32]);
 
 impl MessageId {
-    /// Bytes of an id on the wire.
+    /// Length of an id on the wire, bytes.
     pub const LEN: usize = 32;
 
-    /// The id of a message that carries `data`.
+    /// Returns the id of a message that carries `data`.
     pub fn of(data: &[u8]) -> Self {
         Self(Sha256::digest(data).into())
     }
@@ -52,23 +52,23 @@ impl fmt::Debug for MessageId {
     }
 }
 
-/// A pubsub topic: UTF-8, cheap to clone.
+/// A pubsub topic: UTF-8 text, cheap to clone.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Topic(Bytes);
 
 impl Topic {
-    /// A topic of that name.
+    /// Creates a topic with this name.
     pub fn new(name: &str) -> Self {
         Self(Bytes::copy_from_slice(name.as_bytes()))
     }
 
-    /// The topic named by `bytes`, or `None` when they are not UTF-8.
+    /// Returns the topic named by `bytes`, or `None` when they are not UTF-8.
     pub fn from_utf8(bytes: Bytes) -> Option<Self> {
         std::str::from_utf8(&bytes).ok()?;
         Some(Self(bytes))
     }
 
-    /// The name.
+    /// Returns the name of the topic.
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.0).expect("both constructors admit UTF-8 only")
     }
@@ -77,7 +77,7 @@ impl Topic {
         &self.0
     }
 
-    /// The same name in memory of its own, so that keeping it does not keep a whole frame.
+    /// Returns the topic with its name in separate memory, so that keeping it does not keep a whole frame.
     pub(crate) fn detached(&self) -> Self {
         Self(Bytes::copy_from_slice(&self.0))
     }
@@ -101,6 +101,6 @@ impl From<&str> for Topic {
     }
 }
 
-/// Names one frame handed to the driver, so that it can be cancelled while it waits.
+/// Handle of a frame given to the driver, by which it can be cancelled while it waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SendHandle(pub u64);

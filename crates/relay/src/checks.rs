@@ -1,4 +1,4 @@
-//! Proofs that are being checked, and why.
+//! Proofs that are being verified, and the purpose of each.
 
 use std::collections::BTreeMap;
 
@@ -9,23 +9,23 @@ use undertone_rln::{CheckedProof, Epoch, Fr};
 use crate::io::ProofTicket;
 use crate::publish::Proving;
 
-/// Why a proof is checked.
+/// Purpose for which a proof is verified.
 #[derive(Debug)]
 pub(crate) enum Purpose {
-    /// To judge a peer's message.
+    /// Judges the message of a peer.
     Judge {
         id: MessageId,
         from: PeerIx,
         message: Box<WakuMessage>,
     },
-    /// To be sure of a spammer: the message itself is rejected already.
+    /// Confirms a spammer: the message itself is rejected already.
     Evidence { from: PeerIx },
-    /// To publish a message that came with its proof.
+    /// Publishes a message that was given with its proof.
     Own { token: u64, proving: Box<Proving> },
 }
 
 impl Purpose {
-    /// The message that is judged.
+    /// Id of the message whose verdict depends on the proof, if any.
     fn message(&self) -> Option<&MessageId> {
         match self {
             Self::Judge { id, .. } => Some(id),
@@ -33,7 +33,7 @@ impl Purpose {
         }
     }
 
-    /// The peer that delivered the proof.
+    /// Peer that the proof is attributed to; `None` for a message of this node.
     pub(crate) fn from(&self) -> Option<PeerIx> {
         match self {
             Self::Judge { from, .. } | Self::Evidence { from } => Some(*from),
@@ -42,19 +42,19 @@ impl Purpose {
     }
 }
 
-/// One proof under way.
+/// A proof being verified, and the purpose of it.
 #[derive(Debug)]
 pub(crate) struct Check {
     pub(crate) proof: CheckedProof,
     pub(crate) purpose: Purpose,
 }
 
-/// Proofs under way, bounded.
+/// Proofs being verified, bounded in number.
 #[derive(Debug, Default)]
 pub(crate) struct Checks {
     waiting: BTreeMap<ProofTicket, Check>,
     by_message: BTreeMap<MessageId, ProofTicket>,
-    /// How many there are of each peer that has any.
+    /// Number of proofs of each peer that has any.
     by_peer: BTreeMap<PeerIx, usize>,
     next: u64,
     max: usize,
@@ -72,17 +72,17 @@ impl Checks {
         self.waiting.len() >= self.max
     }
 
-    /// From half of the bound on each peer has to wait for its own.
+    /// Whether half of the limit is in use; each peer then has to wait for its own proof.
     pub(crate) fn is_crowded(&self) -> bool {
         self.max > 0 && self.waiting.len() * 2 >= self.max
     }
 
-    /// From three quarters of the bound on, nothing more should be read from anybody.
+    /// Whether three quarters of the limit are in use; no more frames should then be read from any peer.
     pub(crate) fn is_saturated(&self) -> bool {
         self.max > 0 && self.waiting.len() * 4 >= self.max * 3
     }
 
-    /// Takes a check in; the caller has made sure that there is room.
+    /// Adds a check and returns its ticket; the caller has made sure that there is room.
     pub(crate) fn begin(&mut self, check: Check) -> ProofTicket {
         debug_assert!(!self.is_full());
         let ticket = ProofTicket(self.next);
@@ -104,7 +104,7 @@ impl Checks {
         Some(check)
     }
 
-    /// From now on a message is judged in the name of another peer that has sent it too.
+    /// Attributes the check of a message to another peer that has sent the message too.
     pub(crate) fn set_from(&mut self, ticket: ProofTicket, peer: PeerIx) {
         let check = self.waiting.get_mut(&ticket);
         if let Some(Purpose::Judge { from, .. }) = check.map(|check| &mut check.purpose) {
@@ -127,31 +127,31 @@ impl Checks {
         }
     }
 
-    /// The proof of a message, and the peer in whose name it is checked.
+    /// Ticket of the check of a message, and the peer that it is attributed to.
     pub(crate) fn of_message(&self, id: &MessageId) -> Option<(ProofTicket, PeerIx)> {
         let ticket = *self.by_message.get(id)?;
         let from = self.waiting.get(&ticket)?.purpose.from()?;
         Some((ticket, from))
     }
 
-    /// The message that a proof decides about, if it does.
+    /// Id of the message whose verdict depends on the proof, if any.
     pub(crate) fn message(&self, ticket: ProofTicket) -> Option<&MessageId> {
         self.waiting.get(&ticket)?.purpose.message()
     }
 
-    /// How many proofs of a peer there are.
+    /// Number of proofs being verified that are attributed to a peer.
     pub(crate) fn of_peer(&self, peer: PeerIx) -> usize {
         self.by_peer.get(&peer).copied().unwrap_or(0)
     }
 
-    /// The proofs of a peer, the oldest first.
+    /// Tickets of the proofs attributed to a peer, the oldest first.
     pub(crate) fn tickets_of(&self, peer: PeerIx) -> Vec<ProofTicket> {
         let of_peer = |check: &Check| check.purpose.from() == Some(peer);
         let found = self.waiting.iter().filter(|(_, check)| of_peer(check));
         found.map(|(ticket, _)| *ticket).collect()
     }
 
-    /// Peers with proofs under way, and how many.
+    /// Peers with proofs being verified, and the number of them.
     pub(crate) fn by_peer(&self) -> impl Iterator<Item = (PeerIx, usize)> {
         self.by_peer.iter().map(|(peer, count)| (*peer, *count))
     }
@@ -160,18 +160,18 @@ impl Checks {
         self.waiting.is_empty()
     }
 
-    /// Whether a proof under way has this nullifier.
+    /// Whether a proof being verified has this nullifier.
     pub(crate) fn holds(&self, epoch: Epoch, nullifier: Fr) -> bool {
         let mut proofs = self.waiting.values().map(|check| &check.proof);
         proofs.any(|proof| (proof.epoch, proof.nullifier) == (epoch, nullifier))
     }
 
-    /// The oldest epoch of a proof under way.
+    /// Oldest epoch of the proofs being verified.
     pub(crate) fn oldest_epoch(&self) -> Option<Epoch> {
         self.waiting.values().map(|check| check.proof.epoch).min()
     }
 
-    /// How many of them are of messages of our own.
+    /// Number of proofs of messages published by this node.
     pub(crate) fn own(&self) -> usize {
         let purposes = self.waiting.values().map(|check| &check.purpose);
         purposes

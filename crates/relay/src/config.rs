@@ -1,4 +1,4 @@
-//! Parameters of the relay.
+//! Configuration of the relay and its rate limit.
 
 use std::num::NonZeroU16;
 
@@ -8,78 +8,80 @@ use undertone_rln::{Generation, NullifierLimits, Policy, RlnIdentifier};
 
 use crate::senders::SenderLimits;
 
-/// Everything a relay needs to know about its network and itself.
+/// Configuration of a relay: its network and its own options.
 #[derive(Clone, Debug)]
 pub struct RelayConfig {
-    /// The router.
+    /// Configuration of the gossip router.
     pub gossip: Config,
     /// Cluster whose shards may be joined.
     pub cluster_id: u16,
-    /// Shards that content topics are spread over by automatic sharding: a message on another shard than
-    /// that of its content topic is ignored. `None` for static sharding, where any may be on any.
+    /// Number of shards that content topics are mapped to by automatic sharding: a message on another shard
+    /// than that of its content topic is ignored. `None` for static sharding, where content topics may be
+    /// on any shard.
     pub num_shards: Option<NonZeroU16>,
-    /// Whether topics that name no shard may be joined.
+    /// Whether topics that are not shards may be joined.
     pub named_topics: bool,
-    /// Whether messages of ours may go to topics of the network that are not joined, by way of peers that are kept
-    /// for the purpose (fanout).
+    /// Whether messages may be published on topics of the network that are not joined, through peers that
+    /// the router keeps for the purpose (fanout).
     pub publish_unjoined: bool,
-    /// Longest encoded `WakuMessage`, bytes.
+    /// Longest allowed encoded `WakuMessage`, bytes.
     pub max_message_bytes: usize,
-    /// Payloads longer than this are published in parts of about this length, bytes; `None` cuts
-    /// nothing. The driver's business, by [`crate::split_message`] and [`crate::Reassembly`].
+    /// Payload length above which a message is published in fragments of about this length,
+    /// bytes; `None` turns fragmentation off. The driver implements it with
+    /// [`crate::split_message`] and [`crate::Reassembly`].
     pub fragment_bytes: Option<usize>,
-    /// Rate limit; `None` for a network without.
+    /// Rate limit; `None` for a network without RLN.
     pub rln: Option<RlnConfig>,
 }
 
-/// The rate limit of a network.
+/// Rate limit (RLN) of a network.
 #[derive(Clone, Debug)]
 pub struct RlnConfig {
-    /// What is demanded of a proof.
+    /// Rules that a proof must satisfy.
     pub policy: Policy,
-    /// How many of the newest membership roots the driver should accept.
+    /// Number of newest membership roots that the driver should accept.
     pub root_window: usize,
-    /// How long a message with an unknown root waits for newer roots before it is dropped,
+    /// Time for which a message with an unknown root waits for newer roots before it is dropped,
     /// nanoseconds; 0 drops it at once. See [`crate::Relay::wants_roots`].
     pub root_patience_ns: u64,
-    /// Bounds of the nullifier log.
+    /// Limits of the nullifier log.
     pub nullifiers: NullifierLimits,
-    /// Bounds of what is remembered about who sent which nullifier.
+    /// Limits of the record of which peer sent which nullifier.
     pub senders: SenderLimits,
-    /// Sends messages of our own under nullifiers that were used before, which makes their member's
-    /// secret public. For attackers of the laboratory.
+    /// Whether messages are published under nullifiers that were used before, which makes the member's
+    /// secret public. Only for attackers in the laboratory.
     pub sends_reused_ids: bool,
-    /// Messages that wait for their proof to be checked; the driver should stop reading at
-    /// [`crate::Relay::is_saturated`], so that this is never reached.
+    /// Maximum number of messages waiting for the verification of their proof; the driver should stop
+    /// reading at [`crate::Relay::is_saturated`], so that this is never reached.
     pub checks_max: usize,
-    /// How many of them may be of one peer.
+    /// Limits on waiting messages of single peers.
     pub checks_of_peer: PeerChecks,
 }
 
-/// Messages of peers that may wait for their proof to be checked.
+/// Limits on messages of peers that wait for the verification of their proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerChecks {
-    /// Of a peer that has delivered a good proof.
+    /// Limits for a peer that has delivered a valid proof.
     pub proven: CheckBounds,
-    /// Of a peer none of whose proofs has been checked.
+    /// Limits for a peer without a valid proof on record.
     pub newcomer: CheckBounds,
-    /// Of a peer that has delivered a bad proof within the last minute.
+    /// Limits for a peer that has delivered an invalid proof within the last minute.
     pub suspect: CheckBounds,
-    /// Of all newcomers and suspects together.
+    /// Maximum number of waiting messages of all newcomers and suspects together.
     pub strangers_max: usize,
 }
 
-/// Bounds for one peer.
+/// Limits on the waiting messages of one peer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CheckBounds {
-    /// From so many on, nothing more is read from it: back-pressure instead of loss.
+    /// Number of waiting messages from which on the peer is not read any more: back-pressure instead of loss.
     pub pause_at: usize,
-    /// No more than this; the rest of a frame is dropped and may be sent again.
+    /// Maximum number of waiting messages; the rest of a frame is dropped and may be sent again.
     pub max: usize,
 }
 
 impl PeerChecks {
-    /// The same generous bounds for every peer.
+    /// Limits that are never reached, for every kind of peer.
     pub fn unbounded() -> Self {
         let all = CheckBounds {
             pause_at: usize::MAX,
@@ -95,7 +97,7 @@ impl PeerChecks {
 }
 
 impl Default for PeerChecks {
-    /// Two full batches of a proven peer before it is paused; few of anybody else.
+    /// Two full batches of a proven peer before it is paused; few messages of other peers.
     fn default() -> Self {
         let bounds = |pause_at, max| CheckBounds { pause_at, max };
         Self {
@@ -108,10 +110,10 @@ impl Default for PeerChecks {
 }
 
 impl RelayConfig {
-    /// A relay of a known network, with Waku's gossip parameters.
+    /// Configuration for a known network, with Waku's gossip parameters.
     pub fn for_network(network: &NetworkPreset) -> Self {
         let mut gossip = Config::waku();
-        // The envelope around a message is its topic and a few tags; control shares the frame.
+        // A frame holds a message, its topic and a few tags; control entries share the frame.
         gossip.limits.frame_bytes_max = network.max_message_bytes + (64 << 10);
         Self {
             gossip,
@@ -146,7 +148,7 @@ impl RlnConfig {
             nullifiers: NullifierLimits {
                 max_entries_per_epoch: params.max_messages_per_epoch,
             },
-            // About 2 MB as a rule, 13 MB when full. Spam under way is among the newest.
+            // About 2 MB in practice, 13 MB when full. The nullifiers of ongoing spam are among the newest.
             senders: SenderLimits {
                 max_nullifiers: 20_000,
                 max_peers_per_nullifier: 64,

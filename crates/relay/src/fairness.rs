@@ -1,5 +1,5 @@
-//! Who may have how many proofs waiting to be checked, and what becomes of those of a peer that is cut
-//! off.
+//! Fair shares of proof verification: how many proofs of a peer may wait, and what happens to those of a
+//! peer that is cut off.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::relay::Relay;
 use crate::standing::Standing;
 
 impl Relay {
-    /// Whether one more proof of a peer may wait to be checked.
+    /// Whether one more proof of a peer may wait for verification.
     pub(crate) fn has_room_for(&self, peer: PeerIx) -> bool {
         if self.checks.is_full() {
             return false;
@@ -35,7 +35,7 @@ impl Relay {
         })
     }
 
-    /// Proofs of peers that have not delivered a good one.
+    /// Number of waiting proofs of peers that are not proven.
     fn strangers(&self) -> usize {
         let strangers = self
             .checks
@@ -44,8 +44,8 @@ impl Relay {
         strangers.map(|(_, count)| count).sum()
     }
 
-    /// Another peer has sent a message whose proof is being checked: it waits on in the name of the one
-    /// with the better standing.
+    /// Handles a further copy of a message whose proof is being verified: the proof is attributed to the
+    /// peer with the better standing.
     pub(crate) fn copied(&mut self, id: &MessageId, peer: PeerIx) {
         let Some((ticket, from)) = self.checks.of_message(id) else {
             return;
@@ -61,8 +61,8 @@ impl Relay {
         self.output(Output::MoveProof { ticket, from: peer });
     }
 
-    /// Takes back the proofs of peers that were cut off in this input, or that sent a bad one: what
-    /// others have sent too is checked in their name, the rest not at all.
+    /// Drops the proofs of peers that were cut off during this input, or that sent an invalid one. Messages
+    /// that other peers have sent too are attributed to those; the others are not judged.
     pub(crate) fn cut_off(&mut self) -> Result<(), ApiMisuse> {
         while let Some(peer) = self.cut.pop() {
             for ticket in self.checks.tickets_of(peer) {
@@ -88,7 +88,7 @@ impl Relay {
         Ok(())
     }
 
-    /// The best of the other peers that have sent a message.
+    /// Peer with the best standing among the others that have sent a message; never a suspect.
     fn heir(&self, id: &MessageId, peer: PeerIx) -> Option<PeerIx> {
         let senders = self.router.senders(id).iter().copied();
         let others = senders.filter(|other| *other != peer && self.has_room_for(*other));
@@ -97,8 +97,8 @@ impl Relay {
         heirs.max().map(|(_, heir)| heir)
     }
 
-    /// Says from which peers nothing more should be read for now: those that have as many proofs
-    /// waiting as they may. Where many wait, that is one.
+    /// Updates the peers from which nothing should be read for now: those with as many waiting proofs as
+    /// they may have. While many proofs wait, that is one.
     pub(crate) fn update_pauses(&mut self) {
         if self.checks.is_empty() && self.paused.is_empty() {
             return;
@@ -125,7 +125,7 @@ impl Relay {
         }
     }
 
-    /// Nothing is remembered of a peer from now on; its index may be another's.
+    /// Forgets all about a peer, whose index may be another's from now on.
     pub(crate) fn forget_peer(&mut self, peer: PeerIx) {
         self.senders.forget(peer);
         self.forgers.remove(&peer);

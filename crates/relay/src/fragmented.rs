@@ -1,19 +1,19 @@
-//! Large messages as fragments, each a message of its own with a proof of its own.
+//! Large messages as fragments, each of which is a message with its own proof.
 
 use bytes::Bytes;
 use undertone_gossip::Time;
 use undertone_gossip::fragments::{Assembler, AssemblerLimits, Fragment, FragmentError, split};
 use undertone_message::WakuMessage;
 
-/// The `meta` of a fragment. Who does not know it sees a message with a payload of its own kind.
+/// Value of `meta` in a fragment. A node that does not know it sees a message with an opaque payload.
 pub const FRAGMENT_META: &[u8] = b"undertone/fragment/1";
 
-/// Cuts a message into `count` fragments.
+/// Splits a message into at most `count` fragments.
 ///
-/// A message with a `meta` of its own has no room for the mark of a fragment and is not cut: `None`.
+/// Returns `None` for a message with its own `meta`: it has no room for the mark of a fragment.
 ///
 /// # Errors
-/// [`FragmentError::Count`] for a count that the payload cannot be cut into.
+/// Returns [`FragmentError::Count`] for a count that the payload cannot be split into.
 pub fn split_message(
     message: &WakuMessage,
     count: usize,
@@ -31,31 +31,31 @@ pub fn split_message(
     Ok(Some(fragments.collect()))
 }
 
-/// What a delivered message turned out to be.
+/// Result of taking a delivered message into a [`Reassembly`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reassembled {
-    /// A message, as it came or put together; its proof, if it came in parts, is gone.
+    /// A complete message, as received or reassembled; a reassembled one has no proof.
     Message(WakuMessage),
-    /// A part of one that still lacks others, or a further copy of a part.
+    /// A fragment of a message that is still incomplete, or a further copy of a fragment.
     Part {
-        /// Its place, from 0.
+        /// Index of the fragment, from 0.
         index: usize,
     },
-    /// It is marked as a fragment and is none.
+    /// A message that is marked as a fragment but is not a valid one.
     Malformed(FragmentError),
 }
 
-/// Puts fragments together behind the relay, whichever order they are delivered in.
+/// Reassembles fragments behind the relay, in whatever order they are delivered.
 #[derive(Debug)]
 pub struct Reassembly(Assembler);
 
 impl Reassembly {
-    /// An empty one.
+    /// Creates a reassembly without fragments.
     pub fn new(limits: AssemblerLimits) -> Self {
         Self(Assembler::new(limits))
     }
 
-    /// Takes a delivered message.
+    /// Takes a delivered message and returns a message if one is complete.
     pub fn take(&mut self, now: Time, message: WakuMessage) -> Reassembled {
         if message.meta_bytes() != FRAGMENT_META {
             return Reassembled::Message(message);
@@ -76,7 +76,7 @@ impl Reassembly {
         }
     }
 
-    /// Bytes of parts that wait.
+    /// Bytes of fragments waiting for others.
     pub fn bytes(&self) -> usize {
         self.0.bytes()
     }

@@ -1,4 +1,4 @@
-//! What goes into the relay and what comes out.
+//! Inputs and outputs of the relay.
 
 use bytes::Bytes;
 use thiserror::Error;
@@ -8,252 +8,251 @@ use undertone_rln::{Epoch, Fr, ProofStatement, RateLimitProof, RecoveredSecret, 
 
 use crate::rejection::Rejection;
 
-/// Names one proof that is being checked.
+/// Ticket of one proof that is being verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProofTicket(pub u64);
 
-/// Something that happened.
+/// Event that the driver reports to the relay, or a command for it.
 #[derive(Clone, Debug)]
 pub enum Input {
-    /// A peer is connected and its protocol known.
+    /// A peer connected and its protocol was negotiated.
     Connected(NewPeer),
-    /// A peer is gone.
+    /// A peer disconnected; its index stays bound until [`Output::Forgotten`].
     Disconnected(PeerIx),
-    /// Frames of a connected peer, or frames to it, go over another stream from now on.
+    /// Frames of a connected peer, or frames to it, use another stream from now on.
     Renewed(NewPeer),
-    /// A long frame has begun to come from a peer and is not whole, or none is any more; see
-    /// [`gossip::Input::Arriving`].
+    /// A long incoming frame started or the peer's last one ended; see [`gossip::Input::Arriving`].
     Arriving {
-        /// From whom.
+        /// Peer that sends the frame.
         peer: PeerIx,
-        /// Whether one is.
+        /// Whether a long frame from the peer is in transit.
         is_arriving: bool,
     },
-    /// A peer sent a frame; its length prefix is part of it.
+    /// A frame arrived from a peer, with its length prefix.
     Frame {
-        /// Who.
+        /// Peer that sent the frame.
         peer: PeerIx,
-        /// One RPC with its length.
+        /// One RPC with its length prefix.
         frame: Bytes,
     },
-    /// What became of a frame.
+    /// Progress of a frame that was handed to the driver by [`Output::Send`].
     Sent {
-        /// To whom.
+        /// Peer that the frame is for.
         peer: PeerIx,
-        /// Which.
+        /// Handle of the frame.
         handle: SendHandle,
-        /// What became of it.
+        /// Progress of the frame.
         progress: Progress,
     },
-    /// Join a topic; answered by [`Output::Subscribed`].
+    /// Subscribe to a topic; answered by [`Output::Subscribed`].
     Subscribe(PubsubTopic),
-    /// Leave a topic.
+    /// Unsubscribe from a topic and leave its mesh.
     Unsubscribe(PubsubTopic),
     /// Publish a message; answered by [`Output::Published`].
     Publish {
-        /// Where.
+        /// Topic to publish on.
         topic: PubsubTopic,
-        /// What. A missing timestamp is filled in; a proof that is there is checked and kept.
+        /// Message to publish. A missing timestamp is filled in; a proof that is present is kept, and
+        /// checked on a network with RLN.
         message: WakuMessage,
-        /// Comes back in the answer.
+        /// Request number, repeated in the answer.
         token: u64,
     },
-    /// The answer to [`Output::Prove`].
+    /// Answer to an [`Output::Prove`].
     Proved {
-        /// The token of the request.
+        /// Request number of the [`Output::Prove`].
         token: u64,
-        /// The proof, or why there is none.
+        /// The proof, or the reason why none was made.
         result: Result<RateLimitProof, ProofFailure>,
     },
-    /// The answer to [`Output::VerifyProof`].
+    /// Answer to an [`Output::VerifyProof`].
     ProofVerified {
-        /// Which.
+        /// Ticket of the proof.
         ticket: ProofTicket,
-        /// Whether the proof holds.
+        /// Whether the proof is valid.
         valid: bool,
     },
-    /// The membership changed: the roots that are accepted from now on.
+    /// The membership changed: only these roots are accepted from now on.
     Roots(RootWindow),
-    /// Wall time at virtual time zero, Unix nanoseconds.
+    /// The wall clock was set or corrected.
     ClockSet {
-        /// Unix nanoseconds at [`gossip::Time::ZERO`].
+        /// Wall time at [`gossip::Time::ZERO`], Unix nanoseconds.
         unix_ns_at_zero: u64,
     },
-    /// Time has passed.
+    /// Time has passed: run the timers that are due.
     Tick,
 }
 
-/// Something to do.
+/// Action that the driver has to take, or event that it is told of.
 #[derive(Clone, Debug)]
 pub enum Output {
-    /// Send a frame; its length prefix is part of it.
+    /// Send a frame, whose length prefix is included.
     Send {
-        /// To whom.
+        /// Peer to send to.
         peer: PeerIx,
-        /// Its name.
+        /// Handle of the frame in [`Output::Cancel`] and [`Input::Sent`].
         handle: SendHandle,
-        /// Its place in the queue.
+        /// Priority class in the send queue.
         class: Class,
-        /// The bytes.
+        /// Bytes of the frame.
         frame: Bytes,
     },
-    /// Drop a frame that has not begun.
+    /// Drop a frame that has not been started.
     Cancel {
-        /// Of whom.
+        /// Peer that the frame was for.
         peer: PeerIx,
-        /// Which.
+        /// Handle of the frame.
         handle: SendHandle,
     },
-    /// Connect to a peer offered in peer exchange.
+    /// Connect to a peer that a PRUNE offered (peer exchange).
     Connect {
-        /// Its identity.
+        /// Identity of the offered peer.
         identity: Bytes,
-        /// Its signed record, unchecked; may be empty.
+        /// Signed peer record, unverified; may be empty.
         record: Bytes,
     },
-    /// Close the connection to a peer below the graylist threshold.
+    /// Close the connection to a peer whose score is below the graylist threshold.
     Disconnect(PeerIx),
-    /// The index may be given to another peer.
+    /// The relay holds no more state for a disconnected peer: its index may be given to another.
     Forgotten(PeerIx),
-    /// Check a proof; answer with [`Input::ProofVerified`].
+    /// Verify a proof; answer with [`Input::ProofVerified`].
     VerifyProof {
-        /// Its name.
+        /// Ticket of the proof.
         ticket: ProofTicket,
-        /// The peer that delivered it; `None` for one that we publish.
+        /// Peer that delivered the proof; `None` for a message published by this node.
         from: Option<PeerIx>,
-        /// What it claims.
+        /// Statement that the proof has to prove.
         statement: Box<ProofStatement>,
     },
-    /// From now on a proof that is being checked counts as delivered by another peer, which has sent it
-    /// too.
+    /// A proof being verified is attributed to another peer from now on, which has sent the message too.
     MoveProof {
-        /// Its name.
+        /// Ticket of the proof.
         ticket: ProofTicket,
-        /// The other peer.
+        /// Peer that the proof is now attributed to.
         from: PeerIx,
     },
-    /// A proof need not be checked any more, and no answer is waited for.
+    /// A proof need not be verified any more, and no answer is expected.
     DropProof {
-        /// Its name.
+        /// Ticket of the proof.
         ticket: ProofTicket,
     },
-    /// Whether to read frames from a peer. While it is paused, as many of its proofs wait to be checked
-    /// as may; what it sends meanwhile should wait on its connection.
+    /// Pause or resume reading frames from a peer. A paused peer has as many proofs waiting for
+    /// verification as it may; its further frames should stay on the connection (back-pressure).
     Reading {
-        /// Whom.
+        /// Peer that is paused or resumed.
         peer: PeerIx,
-        /// Whether nothing more should be read.
+        /// Whether the driver should pause reading.
         is_paused: bool,
     },
     /// Make a proof; answer with [`Input::Proved`].
     Prove {
-        /// Comes back in the answer.
+        /// Request number, repeated in the answer.
         token: u64,
-        /// The epoch of the message.
+        /// Epoch of the message, from its timestamp.
         epoch: Epoch,
-        /// The hash of the message.
+        /// Hash of the message (the signal hash `x`).
         x: Fr,
-        /// The nullifier of the proof made before was in the log, so somebody else publishes with this
-        /// identity: message ids whose nullifiers [`crate::Relay::knows_nullifier`] are to be skipped.
+        /// Whether the nullifier of the proof made before was in the log, so another node publishes with
+        /// this identity: message ids whose nullifiers [`crate::Relay::knows_nullifier`] must be skipped.
         is_taken: bool,
     },
-    /// A valid message of a joined topic, from a peer or from ourselves.
+    /// A valid message of a joined topic, from a peer or published by this node.
     Deliver {
-        /// Its gossip id.
+        /// Gossip id of the message.
         id: MessageId,
-        /// Where.
+        /// Topic of the message.
         topic: PubsubTopic,
-        /// What. Its deterministic hash is left to whoever wants it: at 150 kB it takes as long as
-        /// everything else here, and would hold up the copies that go on to peers.
+        /// The message. Its deterministic hash is left to the receiver of this output: at 150 kB it takes
+        /// as long as everything else here, and would delay the copies forwarded to peers.
         message: WakuMessage,
-        /// When its first copy was complete here; for our own, when it was published.
+        /// Time at which the first copy was complete here; for a message of this node, when it was published.
         received: gossip::Time,
-        /// Who sent the first copy; `None` for our own.
+        /// Peer that sent the first copy; `None` for a message published by this node.
         from: Option<PeerIx>,
     },
-    /// The answer to [`Input::Publish`].
+    /// Answer to an [`Input::Publish`].
     Published {
-        /// The token of the request.
+        /// Request number of the [`Input::Publish`].
         token: u64,
-        /// What became of it.
+        /// Id and receivers of the message, or the reason for refusing it.
         outcome: Result<Published, PublishError>,
     },
-    /// The answer to [`Input::Subscribe`].
+    /// Answer to an [`Input::Subscribe`].
     Subscribed {
-        /// The topic.
+        /// Topic of the subscription.
         topic: PubsubTopic,
-        /// Whether it was joined.
+        /// Whether the topic was joined, or the reason why not.
         outcome: Result<(), SubscribeError>,
     },
-    /// Something worth knowing.
+    /// An event for logs, metrics and tests.
     Report(RelayReport),
 }
 
-/// A message that was given to the router.
+/// Result of publishing a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Published {
-    /// What the router calls it.
+    /// Gossip id of the message.
     pub id: MessageId,
-    /// Peers it was sent to; may be 0.
+    /// Number of peers that get a copy or its id; may be 0.
     pub peers: usize,
 }
 
 /// Events for logs, metrics and tests.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RelayReport {
-    /// From the router.
+    /// An event of the gossip router.
     Gossip(gossip::Report),
-    /// A message was dropped.
+    /// A message was dropped for this reason.
     Rejected {
-        /// Which.
+        /// Gossip id of the message.
         id: MessageId,
-        /// Who sent the first copy.
+        /// Peer that the message is attributed to: the sender of the first copy, or another that sent it too.
         from: PeerIx,
-        /// Why.
+        /// Reason why the message was dropped.
         reason: Rejection,
     },
-    /// A member published more than its limit, and thereby its secret. Both proofs are verified.
+    /// A member exceeded its limit and thereby revealed its secret. Both proofs are verified.
     SpammerExposed {
-        /// Who sent us the second message; the member is somewhere behind.
+        /// Peer that sent the second message; the member may be anywhere behind it.
         from: PeerIx,
-        /// The epoch.
+        /// Epoch of both messages.
         epoch: Epoch,
-        /// The member's secret.
+        /// Secret of the member.
         secret: RecoveredSecret,
     },
 }
 
-/// Why a message was not published.
+/// Reason why a message was not published.
 #[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum PublishError {
-    /// The same bytes were published or received just now.
+    /// The same bytes were published or received within the seen time of the router.
     #[error("the same message was published or received within the last two minutes")]
     Duplicate,
-    /// `contentTopic` is empty.
+    /// The field `contentTopic` is empty.
     #[error("the content topic is empty; name one, like /my-app/1/chat/proto")]
     EmptyContentTopic,
-    /// The message came with a proof that every receiver would refuse.
+    /// The message was given with a proof that every receiver would refuse.
     #[error("the proof that came with the message is refused: {0}; leave it out to have one made")]
     InvalidProof(Rejection),
-    /// `meta` is longer than any receiver accepts (RFC 14).
+    /// The field `meta` is longer than any receiver accepts (RFC 14).
     #[error("meta of {len} bytes; at most {max} are allowed")]
     MetaTooLong {
-        /// Bytes of the field.
+        /// Length of the field, bytes.
         len: usize,
-        /// Bytes allowed.
+        /// Longest allowed length, bytes.
         max: usize,
     },
-    /// The topic was not joined, or left before the proof was made.
+    /// The topic was not joined, or it was left before the proof was made.
     #[error("not subscribed to {topic}; subscribe first")]
     NotSubscribed {
-        /// The topic.
+        /// Topic of the message.
         topic: PubsubTopic,
     },
-    /// No proof could be made.
+    /// No proof could be made for the message.
     #[error("no RLN proof: {0}")]
     Proof(ProofFailure),
-    /// The timestamp is one that every receiver would refuse.
+    /// The timestamp is so far off that every receiver would refuse the message.
     #[error(
         "timestamp {timestamp_ns} is {} s {} our clock ({unix_now_ns}), receivers accept at most {} s; \
          leave the timestamp out to have the present time filled in",
@@ -262,68 +261,68 @@ pub enum PublishError {
         seconds(i128::from(*max_clock_gap_ns))
     )]
     Timestamp {
-        /// Unix nanoseconds.
+        /// Timestamp of the message, Unix nanoseconds.
         timestamp_ns: i64,
-        /// Our clock, Unix nanoseconds.
+        /// Clock of this node, Unix nanoseconds.
         unix_now_ns: u64,
-        /// The network's bound on the distance of the two.
+        /// Largest difference of the two that the network allows, nanoseconds.
         max_clock_gap_ns: u64,
     },
-    /// Over the network's limit, proof included.
+    /// The message with its proof is longer than the network allows.
     #[error("Message size exceeded maximum of {max} bytes")]
     TooLarge {
-        /// Bytes of the encoded message.
+        /// Length of the encoded message, bytes.
         len: usize,
-        /// Bytes allowed.
+        /// Longest allowed length, bytes.
         max: usize,
     },
-    /// With automatic sharding, the content topic belongs to another shard: receivers would ignore the
-    /// message.
+    /// With automatic sharding, the content topic belongs to another shard: receivers would
+    /// ignore the message.
     #[error(
         "content topic {content_topic} belongs to shard {shard}, not to {topic}; publish it there"
     )]
     OtherShard {
-        /// Where it was to be published.
+        /// Topic on which the message was to be published.
         topic: PubsubTopic,
-        /// What it is about.
+        /// Content topic of the message.
         content_topic: std::sync::Arc<str>,
-        /// Index of the shard where it belongs.
+        /// Index of the shard that the content topic belongs to.
         shard: u16,
     },
-    /// As many messages wait for their proof as may.
+    /// The limit on messages waiting for their proof is reached.
     #[error("{waiting} messages wait for their proof; try again")]
     Busy {
-        /// How many.
+        /// Number of messages waiting.
         waiting: usize,
     },
 }
 
-/// Why the driver made no proof.
+/// Reason why the driver made no proof.
 #[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum ProofFailure {
-    /// The member's messages of this epoch are used up.
+    /// The member has used up its messages of this epoch.
     #[error("all {limit} messages of epoch {epoch} are used up")]
     Exhausted {
-        /// The member's limit.
+        /// Limit of the member, messages per epoch.
         limit: u32,
-        /// The epoch.
+        /// Epoch of the message.
         epoch: Epoch,
     },
-    /// Another node published with this identity in the epoch, and both used one message id.
+    /// Another node published with this identity in the epoch, and both used the same message id.
     #[error(
         "two nodes published with this identity under one message id in epoch {epoch}, which made its \
          secret public; run one node for each identity, and register a new one"
     )]
     IdentityExposed {
-        /// The epoch.
+        /// Epoch of the messages.
         epoch: Epoch,
     },
-    /// This node is no member.
+    /// This node has no membership.
     #[error("this node has no membership; register one with `undertone rln register`")]
     NoMembership,
-    /// The newest membership is not known yet, or not compared with the registry: a proof for it may
-    /// be worth nothing.
+    /// The newest membership is not known yet, or has not been compared with the registry: a proof for it
+    /// may be invalid for receivers.
     #[error("the membership is still synchronizing; try again when /health says READY")]
     Synchronizing,
     /// The prover failed, or the counter could not be written.
@@ -331,27 +330,27 @@ pub enum ProofFailure {
     Prover(std::sync::Arc<dyn std::error::Error + Send + Sync>),
 }
 
-/// Why a topic was not joined.
+/// Reason why a topic was not joined.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SubscribeError {
-    /// As many topics as the limits allow.
+    /// The limit on the number of topics or on the length of their names is reached.
     #[error("topic {topic} does not fit the limits")]
     Limit {
-        /// The topic.
+        /// Topic that was not joined.
         topic: PubsubTopic,
     },
-    /// Another cluster, or a name on a network that has shards only.
+    /// The topic belongs to another cluster, or is not a shard on a network that has shards only.
     #[error("topic {topic} is not part of cluster {cluster_id}")]
     NotInNetwork {
-        /// The topic.
+        /// Topic that was not joined.
         topic: PubsubTopic,
-        /// Our cluster.
+        /// Cluster of this node.
         cluster_id: u16,
     },
 }
 
-/// A distance in seconds, for people.
+/// A time difference in seconds, for error messages.
 fn seconds(ns: i128) -> f64 {
     ns.unsigned_abs() as f64 / 1e9
 }

@@ -1,18 +1,17 @@
-//! Waku Relay with RLN as one sans-IO machine: the gossip router, the message format and the rate
-//! limit joined.
+//! Waku Relay with RLN as one sans-IO state machine: gossip router, message format and rate limit combined.
 //!
-//! A message that arrives is judged in this order, cheap first: size, decode, shard, timestamp and
-//! epoch, RLN identifier, canonical field elements, root, nullifier log, zero-knowledge proof. The
-//! proof is checked elsewhere (a thread pool, or a cost model in a simulator): the machine emits
-//! [`Output::VerifyProof`] and takes the answer as [`Input::ProofVerified`]. Only then is the
-//! nullifier logged. A nullifier used for a second message reveals the sender's secret, which is
-//! reported once that message's proof has been verified too.
+//! An incoming message is validated in this order, cheap checks first: size, decoding, shard, timestamp and
+//! epoch, RLN identifier, canonical field elements, root, nullifier log, zero-knowledge proof. The proof is
+//! verified elsewhere (a thread pool, or a cost model in a simulator): the relay emits
+//! [`Output::VerifyProof`] and takes the answer as [`Input::ProofVerified`]. Only then is the nullifier
+//! logged. A nullifier used for a second message reveals the sender's secret, which is reported once that
+//! message's proof has been verified too.
 //!
-//! A message of our own is stamped, proved ([`Output::Prove`], answered by [`Input::Proved`]) and
-//! given to the router. A proof that it came with is checked as a peer's would be.
+//! A message published by this node gets a timestamp and a proof ([`Output::Prove`], answered by
+//! [`Input::Proved`]) and is given to the router. If it already has a proof, that is checked like a peer's.
 //!
-//! The contract is the router's: [`Relay::handle`], drain [`Relay::poll`], heed
-//! [`Relay::next_timeout`]. Time is virtual; wall time is that plus an offset which the driver sets.
+//! The contract is the router's: call [`Relay::handle`], drain [`Relay::poll`], observe
+//! [`Relay::next_timeout`]. Time is virtual; wall time is virtual time plus an offset set by the driver.
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod checks;

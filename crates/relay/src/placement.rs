@@ -1,4 +1,4 @@
-//! Automatic sharding: which messages belong on which shard (RFC 51).
+//! Automatic sharding: the shard on which a message belongs (RFC 51).
 
 use std::num::NonZeroU16;
 
@@ -6,14 +6,14 @@ use bytes::Bytes;
 use undertone_gossip::{Placement, Topic};
 use undertone_message::{ContentTopic, PubsubTopic, WakuMessage, shard_of};
 
-/// The shard that carries a content topic; `None` for a text that automatic sharding cannot place.
+/// Shard that carries a content topic; `None` for a text that automatic sharding cannot map.
 pub(crate) fn shard_of_content(content_topic: &str, num_shards: NonZeroU16) -> Option<u16> {
     let topic = ContentTopic::parse(content_topic).ok()?;
     Some(shard_of(&topic, num_shards))
 }
 
-/// Whether a message about `content_topic` may be on a pubsub topic. Only shards can be wrong, and only
-/// for a content topic that can be placed.
+/// Whether a message about `content_topic` may be on a pubsub topic. Only a shard can be wrong, and only
+/// for a content topic that automatic sharding can map.
 pub(crate) fn may_be_on(topic: &PubsubTopic, content_topic: &str, num_shards: NonZeroU16) -> bool {
     let Some(shard) = topic.shard() else {
         return true;
@@ -21,7 +21,7 @@ pub(crate) fn may_be_on(topic: &PubsubTopic, content_topic: &str, num_shards: No
     shard_of_content(content_topic, num_shards).is_none_or(|index| index == shard.index)
 }
 
-/// Keeps messages to the shards of their content topics.
+/// Placement rule by which messages belong on the shards of their content topics.
 #[derive(Debug)]
 pub(crate) struct ByContentTopic {
     pub(crate) num_shards: NonZeroU16,
@@ -32,7 +32,7 @@ impl Placement for ByContentTopic {
         let Ok(topic) = PubsubTopic::parse(topic.as_str()) else {
             return true;
         };
-        // What cannot be read is the validator's to judge.
+        // Data that cannot be decoded is left to the validator.
         WakuMessage::content_topic_in(data)
             .is_none_or(|content_topic| may_be_on(&topic, content_topic, self.num_shards))
     }

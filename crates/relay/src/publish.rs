@@ -1,4 +1,4 @@
-//! Messages of our own: stamp, prove (or check the proof that came along), gossip.
+//! Publishing messages of this node: timestamp, proof (made here, or given and checked), gossip.
 
 use bytes::Bytes;
 use undertone_gossip::{self as gossip, ApiMisuse, MessageId, Topic};
@@ -12,21 +12,21 @@ use crate::placement::{may_be_on, shard_of_content};
 use crate::rejection::Rejection;
 use crate::relay::Relay;
 
-/// Messages that may wait at once for their proof to be made or checked.
+/// Maximum number of published messages that wait for their proof to be made or verified.
 const PROVING_MAX: usize = 64;
 
-/// Bytes that a proof adds to a message: its fields, their tags, and the tag of the field itself.
+/// Bytes that a proof adds to a message: its fields, their tags, and the tag of the proof field.
 pub(crate) const PROOF_FIELD_BYTES: usize = 128 + 6 * 32 + 3 + 6 * 2 + 2 + 2;
 
-/// A message of our own between [`crate::Input::Publish`] and its last answer.
+/// A message of this node between [`crate::Input::Publish`] and its last answer.
 #[derive(Debug)]
 pub(crate) struct Proving {
     topic: PubsubTopic,
     message: WakuMessage,
 }
 
-/// Whether a message of our own may use a nullifier of which this is known. No peer is involved
-/// whose repetition could count.
+/// Whether a message of this node may use a nullifier, given what the log knows of it. No peer is involved,
+/// so no repetition counts.
 fn unused(seen: &Seen) -> Result<(), Rejection> {
     match seen {
         Seen::New => Ok(()),
@@ -46,7 +46,7 @@ impl Relay {
             message.timestamp = Some(i64::try_from(self.unix_now_ns()).unwrap_or(i64::MAX));
         }
         if self.needs_proof(&message) {
-            // An empty field makes room for the proof: it must not count beside it.
+            // An empty proof field is removed, so that it does not count beside the proof that is made.
             message.rate_limit_proof = None;
         }
         if let Err(error) = self.publishable(&topic, &message) {
@@ -73,13 +73,13 @@ impl Relay {
         Ok(())
     }
 
-    /// Has the proof of a message made that waits for it.
+    /// Requests a proof for a message that waits for one.
     fn ask_for_proof(&mut self, token: u64, is_taken: bool) {
         let (Some(rln), Some(proving)) = (&self.config.rln, self.proving.get(&token)) else {
             return;
         };
         let x = self.signals.hash_of(&proving.message);
-        // The epoch of the timestamp, which is what receivers compare it with.
+        // Epoch of the timestamp, because receivers compare the epoch with it.
         let time_ns = u64::try_from(proving.message.timestamp_ns()).unwrap_or(0);
         let epoch = Epoch::at(time_ns, rln.policy.epoch_size_s);
         self.output(Output::Prove {
@@ -127,7 +127,7 @@ impl Relay {
         Ok(())
     }
 
-    /// Whether receivers hear the message on this topic.
+    /// Checks that receivers accept the message on this topic.
     fn belongs(&self, topic: &PubsubTopic, message: &WakuMessage) -> Result<(), PublishError> {
         let Some(num_shards) = self.config.num_shards else {
             return Ok(());
@@ -144,9 +144,9 @@ impl Relay {
         }
     }
 
-    /// Whether a message that gets a proof here has a timestamp that receivers accept. A message id
-    /// would be spent on any other for nothing, in an epoch that is not the present one. The timestamp
-    /// of a message that came with its proof is checked with that.
+    /// Checks that a message which gets its proof here has a timestamp that receivers accept. Otherwise a
+    /// message id would be wasted, in an epoch that is not the present one. The timestamp of a message
+    /// given with its proof is checked with the proof.
     fn timely(&self, message: &WakuMessage) -> Result<(), PublishError> {
         let (Some(rln), true) = (&self.config.rln, self.needs_proof(message)) else {
             return Ok(());
@@ -175,7 +175,7 @@ impl Relay {
         }
     }
 
-    /// The driver's answer. One that is not waited for is ignored.
+    /// Handles the driver's answer to [`Output::Prove`]; one that is not expected is ignored.
     pub(crate) fn proved(
         &mut self,
         token: u64,
@@ -189,7 +189,7 @@ impl Relay {
                 if self.claim(&proof) {
                     return self.send_own(token, Some(&proof));
                 }
-                // A second message under this nullifier would make our secret public.
+                // A second message under this nullifier would reveal this node's secret.
                 self.ask_for_proof(token, true);
                 Ok(())
             }
@@ -200,10 +200,10 @@ impl Relay {
         }
     }
 
-    /// Enters the nullifier of a proof made for us, as every receiver will: our message in another
-    /// encoding is then a duplicate, and another one under its nullifier is not passed on to
-    /// neighbours who would blame us for it. `false` if somebody else has used the nullifier: only who
-    /// has our identity can.
+    /// Logs the nullifier of a proof made for this node, as every receiver will. Our message in another
+    /// encoding is then a duplicate, and another message under its nullifier is not forwarded to
+    /// neighbours, who would blame us for it. Returns `false` if the nullifier was used by someone else,
+    /// which requires our identity.
     fn claim(&mut self, proof: &RateLimitProof) -> bool {
         let numbers = [&proof.nullifier, &proof.share_x, &proof.share_y].map(fr_from_le);
         let (Ok(epoch), [Ok(nullifier), Ok(x), Ok(y)]) = (Epoch::from_bytes(&proof.epoch), numbers)
@@ -224,14 +224,14 @@ impl Relay {
         }
     }
 
-    /// Whether a message under this nullifier came, or was sent. Of one that is being checked too: for
-    /// a nullifier of our own that nobody has seen yet, that is one made with our secret.
+    /// Whether a message under this nullifier was received or published, or is being verified. For a
+    /// nullifier of this node that it has not used, such a message was made with this node's secret.
     pub fn knows_nullifier(&self, epoch: Epoch, nullifier: Fr) -> bool {
         self.nullifiers.contains(epoch, nullifier) || self.checks.holds(epoch, nullifier)
     }
 
-    /// The proof that a message of ours came with was checked. Every neighbour will check it too,
-    /// and blame us if we send what they have to refuse.
+    /// Handles the result of verifying the proof that was given with a message of this node. Every
+    /// neighbour will verify it too, and blame us for a message that they have to refuse.
     pub(crate) fn own_verified(
         &mut self,
         token: u64,
@@ -275,7 +275,7 @@ impl Relay {
             proving.message.rate_limit_proof = Some(proof.encode().into());
         }
         let (topic, data) = (proving.topic.clone(), proving.message.encode());
-        // Once more: it may have been left while the proof was made.
+        // Checked again: the topic may have been left while the proof was made.
         match self.joined(&topic) {
             Ok(topic) => {
                 let data = Bytes::from(data);
@@ -288,7 +288,8 @@ impl Relay {
         }
     }
 
-    /// The router's answer: tell the publisher, and deliver to ourselves as to anybody.
+    /// Handles the router's answer: informs the publisher, and delivers the message to
+    /// this node's application.
     pub(crate) fn published(
         &mut self,
         token: u64,
@@ -301,7 +302,7 @@ impl Relay {
             Ok((id, peers)) => {
                 let received = self.now;
                 let is_joined = || self.topics.contains_key(&Topic::new(&topic.to_string()));
-                // What we publish elsewhere is not for us.
+                // A message on a topic that is not joined is not delivered to this node.
                 if !self.config.publish_unjoined || is_joined() {
                     self.output(Output::Deliver {
                         id,

@@ -1,82 +1,81 @@
-//! Why a message is dropped, and whether its sender is blamed.
+//! Reasons for dropping a message, and whether its sender is blamed.
 
 use thiserror::Error;
 use undertone_message::DecodeError;
 use undertone_rln::Rejection as Why;
 
-/// Why a message was dropped.
+/// Reason why a message was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Rejection {
-    /// Too many proofs wait, in all or of this peer; nobody is blamed.
+    /// Too many proofs wait for verification, in total or of this peer; nobody is blamed.
     #[error("too many proofs wait to be checked")]
     Capacity,
-    /// No `WakuMessage`.
+    /// The data is not a valid `WakuMessage`.
     #[error("not a WakuMessage: {0}")]
     Decode(DecodeError),
-    /// The same message, for a peer's under another envelope; nobody is blamed.
+    /// The message is known already, in another encoding if a peer sent it; nobody is blamed.
     #[error("the same message came before, in this or another encoding")]
     Duplicate,
-    /// With automatic sharding, the content topic belongs to another shard than the one that the
-    /// message came on; nobody is blamed, as other implementations pass such messages on.
+    /// With automatic sharding, the content topic belongs to another shard than the one on which the
+    /// message arrived; nobody is blamed, as other implementations forward such messages.
     #[error("the content topic belongs to another shard")]
     OtherShard,
-    /// The proof field cannot be read.
+    /// The proof field cannot be decoded.
     #[error("proof: {0}")]
     MalformedProof(undertone_rln::ProofDecodeError),
-    /// The network demands a proof and there is none.
+    /// The network demands a proof and the message has none.
     #[error("no proof on a network with RLN")]
     MissingProof,
-    /// One of the checks before the pairing failed.
+    /// One of the checks before the zero-knowledge proof failed.
     #[error("proof: {0}")]
     Proof(undertone_rln::Rejection),
-    /// The zero-knowledge proof does not hold.
+    /// The zero-knowledge proof is invalid.
     #[error("the zero-knowledge proof does not hold")]
     Snark,
     /// The nullifier was used for another message in this epoch.
     #[error("more messages than the member's limit in this epoch")]
     Spam {
-        /// Whether the peer itself sent us another message under the nullifier. Only then is it
-        /// blamed: an honest relay forwards the first of them that it sees, and that may be
-        /// another than the one we saw first.
+        /// Whether the peer itself sent another message under the nullifier. Only then is it blamed:
+        /// an honest relay forwards the first of them that it sees, which may differ from the one
+        /// seen first here.
         repeated: bool,
     },
-    /// Over the network's limit.
+    /// The message is longer than the network allows.
     #[error("message of {len} bytes is over the network's limit of {max}")]
     TooLarge {
-        /// Bytes of the message.
+        /// Length of the message, bytes.
         len: usize,
-        /// Bytes allowed.
+        /// Longest allowed length, bytes.
         max: usize,
     },
-    /// The peer was disconnected, or a proof of it did not hold, before this message was judged.
+    /// The peer was disconnected, or a proof of it was invalid, before this message was judged.
     #[error("not judged: the peer that sent the message was cut off before")]
     Unjudged,
-    /// A topic outside the network.
+    /// The topic does not belong to the network.
     #[error("the topic is not part of this network")]
     WrongShard,
 }
 
 impl Rejection {
-    /// Whether this says nothing about the message: a later copy is judged as if it were the first.
+    /// Whether the reason says nothing about the message: a later copy is judged as if it were the first.
     pub fn is_no_judgement(&self) -> bool {
         self.is_unknown_root() || matches!(self, Self::Capacity | Self::OtherShard | Self::Unjudged)
     }
 
-    /// Whether the peer that sent the message is to blame. Where it may have forwarded the message
-    /// in good faith, it is not: blaming it would let one author set honest neighbours against
-    /// each other.
+    /// Whether the peer that sent the message is blamed. A peer that may have forwarded the message in good
+    /// faith is not: otherwise one author could set honest neighbours against each other.
     pub fn is_blamed(&self) -> bool {
         match self {
             Self::Capacity | Self::Duplicate | Self::OtherShard | Self::Unjudged => false,
             Self::Spam { repeated } => *repeated,
             Self::Decode(error) => !error.forwarder_may_be_honest(),
             Self::Proof(why) => match why {
-                // Its clock or its view of the membership, or ours, may differ.
+                // The peer's clock or its view of the membership, or ours, may differ.
                 Why::StaleTimestamp { .. }
                 | Why::FutureTimestamp { .. }
                 | Why::UnknownRoot { .. }
-                // nwaku takes the identifier from the message; up to 0.37 it takes aliases too.
+                // nwaku takes the identifier from the message; up to version 0.37 it accepts aliases too.
                 | Why::ForeignIdentifier
                 | Why::NonCanonical(_) => false,
                 Why::NegativeTimestamp { .. }

@@ -1,4 +1,4 @@
-//! The state machine. This file only dispatches.
+//! The state machine. This file only dispatches; each concern has its own module.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -19,7 +19,7 @@ use crate::senders::{SenderLimits, Senders};
 use crate::signals::{Hashed, SignalHashes};
 use crate::standing::Standings;
 
-/// Waku Relay.
+/// A Waku Relay node as a state machine without clock, sockets or threads.
 #[derive(Debug)]
 pub struct Relay {
     pub(crate) config: RelayConfig,
@@ -29,22 +29,22 @@ pub struct Relay {
     pub(crate) unix_ns_at_zero: u64,
     pub(crate) topics: BTreeMap<Topic, PubsubTopic>,
     pub(crate) roots: RootWindow,
-    /// `None` on a network without a rate limit.
+    /// External nullifiers by epoch; `None` on a network without a rate limit.
     pub(crate) externals: Option<ExternalNullifiers>,
     pub(crate) nullifiers: NullifierLog,
     pub(crate) senders: Senders,
-    /// Peers that sent spam whose proof did not hold: no more evidence is checked for them, or
-    /// they could have pairings for nothing.
+    /// Peers that sent spam with an invalid proof: no more evidence is checked for them, because they could
+    /// otherwise cause pairings at no cost.
     pub(crate) forgers: BTreeSet<PeerIx>,
     pub(crate) standings: Standings,
     pub(crate) checks: Checks,
-    /// Peers from which nothing should be read for now.
+    /// Peers from which no frames should be read for now.
     pub(crate) paused: BTreeSet<PeerIx>,
-    /// Peers that were cut off in the present input.
+    /// Peers that were cut off during the current input.
     pub(crate) cut: Vec<PeerIx>,
-    /// Messages that are to be dropped unjudged at the end of the present input, with who sent them.
+    /// Messages to drop without a verdict at the end of the current input, with their senders.
     pub(crate) unjudged: Vec<(MessageId, PeerIx, Rejection)>,
-    /// Messages accepted by validation, until the router hands them back for delivery.
+    /// Messages accepted by validation, until the router returns them for delivery.
     pub(crate) accepted: BTreeMap<MessageId, Accepted>,
     pub(crate) proving: BTreeMap<u64, Proving>,
     pub(crate) received: BTreeMap<MessageId, Time>,
@@ -53,7 +53,7 @@ pub struct Relay {
     outputs: VecDeque<Output>,
 }
 
-/// A message between its verdict and its delivery.
+/// Accepted message between its verdict and its delivery.
 #[derive(Debug)]
 pub(crate) struct Accepted {
     pub(crate) message: WakuMessage,
@@ -61,10 +61,10 @@ pub(crate) struct Accepted {
 }
 
 impl Relay {
-    /// A relay that starts at `now`; wall time is unknown until [`Input::ClockSet`].
+    /// Creates a relay that starts at `now`; wall time is unknown until [`Input::ClockSet`].
     ///
     /// # Errors
-    /// [`ConfigError`] names the rule that the gossip configuration breaks.
+    /// Returns [`ConfigError`] with the rule that the gossip configuration breaks.
     pub fn new(config: RelayConfig, seed: [u8; 32], now: Time) -> Result<Self, ConfigError> {
         let mut router = Router::new(config.gossip.clone(), seed, now)?;
         if let Some(num_shards) = config.num_shards {
@@ -109,24 +109,24 @@ impl Relay {
         })
     }
 
-    /// Has message ids computed by `ids`.
+    /// Replaces the function that computes message ids.
     #[must_use]
     pub fn with_message_ids(mut self, ids: Box<dyn MessageIds>) -> Self {
         self.router = self.router.with_message_ids(ids);
         self
     }
 
-    /// Has signals hashed by `signals`.
+    /// Replaces the function that computes signal hashes.
     #[must_use]
     pub fn with_signal_hashes(mut self, signals: Box<dyn SignalHashes>) -> Self {
         self.signals = signals;
         self
     }
 
-    /// Takes one input.
+    /// Handles one input; [`Self::poll`] then returns its outputs.
     ///
     /// # Errors
-    /// [`ApiMisuse`] when the driver breaks the contract.
+    /// Returns [`ApiMisuse`] when the driver breaks the contract.
     pub fn handle(&mut self, now: Time, input: Input) -> Result<(), ApiMisuse> {
         if !self.outputs.is_empty() {
             return Err(ApiMisuse::OutputsNotDrained);
@@ -177,41 +177,41 @@ impl Relay {
         Ok(())
     }
 
-    /// The next thing to do, or `None` when there is nothing until the next input.
+    /// Returns the next output, or `None` until the next input.
     pub fn poll(&mut self) -> Option<Output> {
         self.outputs.pop_front()
     }
 
-    /// When [`Input::Tick`] is due at the latest.
+    /// Latest time at which the driver must give [`Input::Tick`].
     pub fn next_timeout(&self) -> Time {
         let gossip = self.router.next_timeout();
         self.rootless_until()
             .map_or(gossip, |until| until.min(gossip))
     }
 
-    /// Whether so many proofs wait that the driver should take no more frames of any peer until some are
-    /// done: the last resort, when [`Output::Reading`] has not been enough.
+    /// Whether so many proofs wait for verification that the driver should read no frames from any peer
+    /// until some are done: the last resort, when [`Output::Reading`] has not been enough.
     pub fn is_saturated(&self) -> bool {
         self.checks.is_saturated()
     }
 
-    /// Proofs that are being checked.
+    /// Number of proofs being verified.
     pub fn checks_waiting(&self) -> usize {
         self.checks.len()
     }
 
-    /// The router, to look at.
+    /// The gossip router, for inspection.
     pub fn router(&self) -> &Router {
         &self.router
     }
 
-    /// Roots that are accepted.
+    /// Membership roots that are accepted.
     pub fn roots(&self) -> &RootWindow {
         &self.roots
     }
 
-    /// Gives the router an input and turns what it wants into outputs of ours. Its requests to
-    /// validate are answered within, so that a driver never sees them.
+    /// Gives the router an input and converts its outputs to outputs of the relay. Its requests to validate
+    /// are answered here, so that a driver never sees them.
     pub(crate) fn gossip(&mut self, input: gossip::Input) -> Result<(), ApiMisuse> {
         self.router.handle(self.now, input)?;
         let mut validate = Vec::new();
@@ -248,7 +248,7 @@ impl Relay {
         while let Some(output) = self.router.poll() {
             self.pass_on(output);
         }
-        // Not delivered: the topic was left while the proof was checked.
+        // Not delivered if the topic was left while the proof was verified.
         self.accepted.remove(&id);
         Ok(())
     }
@@ -288,7 +288,7 @@ impl Relay {
             }
             gossip::Output::Published { token, outcome } => return self.published(token, outcome),
             gossip::Output::Copied { id, from } => return self.copied(&id, from),
-            // Validation is asked for by a frame and taken out in `gossip`.
+            // Only a frame causes validation, and `gossip` has taken these outputs out.
             gossip::Output::Validate { .. } => return,
         };
         self.outputs.push_back(output);
@@ -343,7 +343,7 @@ impl Relay {
         self.gossip(gossip::Input::Unsubscribe(name))
     }
 
-    /// Whether a topic may be joined here.
+    /// Whether a topic belongs to the network and may be joined.
     pub fn is_in_network(&self, topic: &PubsubTopic) -> bool {
         match topic.shard() {
             Some(shard) => shard.cluster == self.config.cluster_id,
@@ -351,7 +351,7 @@ impl Relay {
         }
     }
 
-    /// Whole seconds until the epoch after `epoch` begins, rounded up; 0 without a rate limit.
+    /// Seconds until the epoch after `epoch` begins, rounded up; 0 without a rate limit.
     pub fn seconds_until_after(&self, epoch: Epoch) -> u64 {
         let Some(rln) = &self.config.rln else {
             return 0;
@@ -366,14 +366,14 @@ impl Relay {
             .div_ceil(1_000_000_000)
     }
 
-    /// Wall time now, Unix nanoseconds.
+    /// Current wall time, Unix nanoseconds.
     pub(crate) fn unix_now_ns(&self) -> u64 {
         self.unix_ns_at_zero.saturating_add(self.now.as_nanos())
     }
 
-    /// Forgets the nullifiers of epochs whose messages are no longer acceptable, and who sent them.
-    /// The epoch before stays as long as the clock gap lets its messages in, and while a proof of
-    /// it is checked: that one is compared with the log once more when it is done.
+    /// Forgets the nullifiers of epochs whose messages are no longer acceptable, and their senders. The
+    /// previous epoch is kept as long as the clock gap admits its messages, and while a proof of it is
+    /// being verified: that proof is compared with the log once more at the end.
     fn prune_nullifiers(&mut self) {
         let Some(rln) = &self.config.rln else { return };
         let (policy, now) = (&rln.policy, self.unix_now_ns());

@@ -1,9 +1,9 @@
-//! Messages whose root is not known: perhaps the membership has changed and we have not heard yet.
+//! Messages with an unknown root: the membership may have changed without this node knowing yet.
 //!
-//! A publisher proves against the newest root as soon as it knows it. A relay that hears of the
-//! change a moment later must not drop the message: it is kept until new roots come, for a bounded
-//! time and in bounded number, and judged again. One that has to go before is forgotten by the router
-//! too, so that a later copy of it is judged as if it were the first.
+//! A publisher proves against the newest root as soon as it knows it. A relay that learns of the change a
+//! moment later must not drop the message: the message is kept until new roots arrive, for a bounded time
+//! and in bounded number, and judged again. One that is evicted earlier is forgotten by the router too, so
+//! that a later copy of it is judged as if it were the first.
 
 use bytes::Bytes;
 use undertone_gossip::{ApiMisuse, MessageId, PeerIx, Router, Time, Topic};
@@ -16,13 +16,13 @@ mod room;
 
 use room::{Known, Room, RoomLimits, Waiting};
 
-/// Bounds of what waits for roots.
+/// Limits on messages that wait for roots.
 pub(crate) const ROOM: RoomLimits = RoomLimits {
     max: 128,
     max_of_peer: 16,
 };
 
-/// A message that waits for roots.
+/// Content of a message that waits for roots.
 #[derive(Debug)]
 pub(crate) struct Rootless {
     topic: Topic,
@@ -30,10 +30,10 @@ pub(crate) struct Rootless {
     until: Time,
 }
 
-/// Messages that wait.
+/// Messages that wait for roots.
 pub(crate) type RootlessMessages = Room<Rootless>;
 
-/// What the relay knows about peers and messages that wait.
+/// State of the relay that decides about places in the room.
 struct KnownHere<'a> {
     standings: &'a Standings,
     router: &'a Router,
@@ -50,14 +50,13 @@ impl Known for KnownHere<'_> {
 }
 
 impl Relay {
-    /// Whether messages wait for roots that are not known here: the driver should look for newer
-    /// ones now.
+    /// Whether messages wait for roots that are not known here: the driver should look for newer roots now.
     pub fn wants_roots(&self) -> bool {
         !self.rootless.is_empty()
     }
 
-    /// Keeps a message whose root is unknown; `false` when there is no patience for it. Those that
-    /// make room for it are dropped at the end of the input.
+    /// Keeps a message whose root is unknown; returns `false` when such messages are not kept. Those that
+    /// it displaces are dropped at the end of the input.
     pub(crate) fn keep_rootless(
         &mut self,
         id: MessageId,
@@ -88,13 +87,13 @@ impl Relay {
         true
     }
 
-    /// Judges again what waited for these roots.
+    /// Judges the waiting messages again after the roots have changed.
     pub(crate) fn retry_rootless(&mut self) -> Result<(), ApiMisuse> {
         let waited = self.rootless.take(|_| true);
         self.judge_again(waited, true)
     }
 
-    /// Judges what has waited long enough for the last time.
+    /// Judges for the last time the messages that have waited long enough.
     pub(crate) fn expire_rootless(&mut self) -> Result<(), ApiMisuse> {
         let now = self.now;
         let late = self.rootless.take(|message| message.what.until <= now);
@@ -111,7 +110,7 @@ impl Relay {
             let (id, from) = (*id, *from);
             match self.judge(id, from, &what.topic, &what.data) {
                 Err(reason) if may_wait && reason.is_unknown_root() => {
-                    // There is room: it was in the room before.
+                    // There is room: the message was in the room before.
                     self.rootless.put_back(message);
                 }
                 judged => {
@@ -124,7 +123,7 @@ impl Relay {
         Ok(())
     }
 
-    /// When the first of them has waited long enough.
+    /// Earliest time at which a waiting message has waited long enough.
     pub(crate) fn rootless_until(&self) -> Option<Time> {
         self.rootless.iter().map(|message| message.what.until).min()
     }

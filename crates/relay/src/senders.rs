@@ -1,5 +1,5 @@
-//! Who sent messages under which nullifier, so that only those who broke the rate limit's rule
-//! themselves are blamed for spam: no honest relay forwards two messages under one nullifier.
+//! Record of the peers that sent messages under each nullifier, so that only peers which broke the rate
+//! limit's rule themselves are blamed for spam: an honest relay forwards only one message per nullifier.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
@@ -8,17 +8,17 @@ use std::ops::RangeInclusive;
 use undertone_gossip::PeerIx;
 use undertone_rln::{Epoch, Fr, fr_to_le};
 
-/// Bounds of what is remembered about who sent what. What does not fit is a free pass for a
-/// spammer, never blame for anybody else.
+/// Limits of the record of senders. A sender that does not fit escapes blame for spam; nobody else is
+/// blamed for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SenderLimits {
-    /// Nullifiers whose senders are remembered, over all epochs; the one longest known makes room.
+    /// Nullifiers whose senders are remembered, over all epochs; the oldest one is dropped.
     pub max_nullifiers: usize,
-    /// Senders remembered of one nullifier, the first ones.
+    /// Senders remembered for one nullifier, the first ones.
     pub max_peers_per_nullifier: usize,
 }
 
-/// A nullifier's name: its epoch and its canonical bytes.
+/// Key of a nullifier: its epoch and its canonical bytes.
 type Key = (Epoch, [u8; 32]);
 
 #[derive(Clone, Copy, Debug)]
@@ -27,12 +27,12 @@ struct Sender {
     sent_several: bool,
 }
 
-/// The senders of messages under each nullifier, bounded.
+/// Senders of messages under each nullifier, bounded in number.
 #[derive(Debug)]
 pub(crate) struct Senders {
     limits: SenderLimits,
     nullifiers: BTreeMap<Key, Vec<Sender>>,
-    /// The keys of `nullifiers`, the one longest known first.
+    /// Keys of `nullifiers`, the oldest first.
     order: VecDeque<Key>,
 }
 
@@ -45,7 +45,7 @@ impl Senders {
         }
     }
 
-    /// A peer sent a message under a nullifier; call it once for each message.
+    /// Records that a peer sent a message under a nullifier; to be called once for each message.
     pub(crate) fn record(&mut self, epoch: Epoch, nullifier: Fr, peer: PeerIx) {
         if self.limits.max_nullifiers == 0 {
             return;
@@ -86,7 +86,7 @@ impl Senders {
         self.order.retain(|(epoch, _)| keep.contains(epoch));
     }
 
-    /// Forgets a peer, whose index may be another's from now on.
+    /// Forgets a peer, whose index may be reused from now on.
     pub(crate) fn forget(&mut self, peer: PeerIx) {
         for senders in self.nullifiers.values_mut() {
             senders.retain(|sender| sender.peer != peer);

@@ -1,4 +1,4 @@
-//! How the signal of a message is hashed.
+//! Computation of the signal hash of a message.
 
 use std::fmt::Debug;
 
@@ -6,14 +6,14 @@ use undertone_message::WakuMessage;
 use undertone_rln::{Fr, signal_hash};
 
 /// Computes signal hashes. Every implementation must return what
-/// [`signal_hash`](undertone_rln::signal_hash()) returns: a simulation, in which a thousand nodes
-/// share the memory of one message, need not hash it a thousand times.
+/// [`signal_hash`](undertone_rln::signal_hash()) returns. The trait exists for simulations: a thousand
+/// nodes that share the memory of one message need not hash it a thousand times.
 pub trait SignalHashes: Debug + Send {
-    /// The hash that the message's proof binds it by.
+    /// Returns the hash by which the proof is bound to the message.
     fn hash_of(&mut self, message: &WakuMessage) -> Fr;
 }
 
-/// Hashes every time.
+/// Hashes the message at every call.
 #[derive(Debug)]
 pub(crate) struct Hashed;
 

@@ -1,29 +1,29 @@
-//! What the proofs that a peer has delivered say about it.
+//! Trust in peers, based on the proofs that they have delivered.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use undertone_gossip::{PeerIx, Time};
 
-/// How long a peer that delivered a bad proof is a suspect.
+/// Time for which a peer is a suspect after an invalid proof.
 const SUSPECT_FOR: Duration = Duration::from_secs(60);
 
-/// The trust in a peer, the least first.
+/// Trust in a peer, the least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Standing {
-    /// It delivered a proof that does not hold, which no relay that checks proofs passes on.
+    /// The peer delivered an invalid proof, which no relay that verifies proofs forwards.
     Suspect,
-    /// None of its proofs has been checked.
+    /// No valid proof of the peer is on record.
     Newcomer,
-    /// It delivered a proof that holds.
+    /// The peer delivered a valid proof.
     Proven,
 }
 
-/// The standing of every peer. A peer that is not known is a newcomer.
+/// Standing of every peer. An unknown peer is a newcomer.
 #[derive(Debug, Default)]
 pub(crate) struct Standings {
     proven: BTreeSet<PeerIx>,
-    /// Until when.
+    /// End of the suspicion, by peer.
     suspects: BTreeMap<PeerIx, Time>,
 }
 
@@ -38,12 +38,13 @@ impl Standings {
         }
     }
 
-    /// Whether the last proof of a peer that was checked holds.
+    /// Whether a valid proof of the peer is on record. An invalid one clears it; during a suspicion
+    /// none is set.
     pub(crate) fn is_proven(&self, peer: PeerIx) -> bool {
         self.proven.contains(&peer)
     }
 
-    /// A proof of a peer was checked. A good one does not end a suspicion.
+    /// Records the result of verifying a proof of a peer. A valid one does not end a suspicion.
     pub(crate) fn checked(&mut self, peer: PeerIx, valid: bool, now: Time) {
         if !valid {
             self.proven.remove(&peer);
@@ -54,7 +55,7 @@ impl Standings {
         }
     }
 
-    /// Forgets a peer, whose index may be another's from now on.
+    /// Forgets a peer, whose index may be reused from now on.
     pub(crate) fn forget(&mut self, peer: PeerIx) {
         self.proven.remove(&peer);
         self.suspects.remove(&peer);

@@ -1,4 +1,4 @@
-//! Judging a message, cheap checks first.
+//! Validation of messages, cheap checks first.
 
 use bytes::Bytes;
 use undertone_gossip::{ApiMisuse, MessageId, PeerIx, Topic, Verdict};
@@ -11,7 +11,7 @@ use crate::rejection::Rejection;
 use crate::relay::{Accepted, Relay};
 
 impl Relay {
-    /// Everything up to the proof: a verdict, or `None` while the proof is being checked.
+    /// Validates a message up to its proof. Returns `None` while the proof is verified or roots are awaited.
     pub(crate) fn validate(
         &mut self,
         id: MessageId,
@@ -29,7 +29,7 @@ impl Relay {
         self.settle(id, from, judged)
     }
 
-    /// The verdict that a judgement amounts to.
+    /// Returns the verdict that follows from a judgement.
     pub(crate) fn settle(
         &mut self,
         id: MessageId,
@@ -76,7 +76,7 @@ impl Relay {
             Seen::Spam { .. } => {
                 self.senders.record(proof.epoch, proof.nullifier, from);
                 let reason = self.spam_from(from, &proof);
-                // Dropped without a pairing; the secret counts only once this proof is verified.
+                // No pairing for the verdict; the secret is reported only once this proof is verified.
                 if self.has_room_for(from) && !self.forgers.contains(&from) {
                     self.verify(proof, Purpose::Evidence { from });
                 }
@@ -92,7 +92,7 @@ impl Relay {
         Ok(Step::Wait)
     }
 
-    /// What is known about the nullifier of a proof.
+    /// Looks up the nullifier of a proof in the log.
     pub(crate) fn look_up(&self, proof: &CheckedProof) -> Seen {
         self.nullifiers
             .check(proof.epoch, proof.nullifier, proof.x, proof.y)
@@ -104,8 +104,8 @@ impl Relay {
         Rejection::Spam { repeated }
     }
 
-    /// Every check of a message's proof but the log and the pairing. A network without a rate limit
-    /// has nothing to check a proof against.
+    /// Runs every check of a message's proof except the log and the pairing. Returns `MissingProof` on a
+    /// network without a rate limit, where there is nothing to check a proof against.
     pub(crate) fn check_proof(&mut self, message: &WakuMessage) -> Result<CheckedProof, Rejection> {
         let rln = self.config.rln.as_ref().ok_or(Rejection::MissingProof)?;
         let field = message
@@ -129,7 +129,7 @@ impl Relay {
         .map_err(Rejection::Proof)
     }
 
-    /// Has a proof checked; the caller has made sure that there is room.
+    /// Requests verification of a proof; the caller has made sure that there is room.
     pub(crate) fn verify(&mut self, proof: CheckedProof, purpose: Purpose) {
         let statement = Box::new(proof.statement.clone());
         let from = purpose.from();
@@ -141,7 +141,7 @@ impl Relay {
         });
     }
 
-    /// The driver's answer. One that is not waited for is ignored.
+    /// Handles the driver's answer to [`Output::VerifyProof`]; one that is not expected is ignored.
     pub(crate) fn proof_verified(
         &mut self,
         ticket: ProofTicket,
@@ -182,8 +182,8 @@ impl Relay {
         }
     }
 
-    /// Logs the nullifier of a proof that holds. Another message with it may have been logged
-    /// while this one was checked, so this decides, not the look before.
+    /// Logs the nullifier of a valid proof. Another message with it may have been logged during the
+    /// verification, so this result decides, not the earlier look-up.
     pub(crate) fn log(&mut self, proof: &CheckedProof, valid: bool) -> Result<Seen, Rejection> {
         if !valid {
             return Err(Rejection::Snark);
@@ -193,7 +193,7 @@ impl Relay {
             .insert(proof.epoch, proof.nullifier, proof.x, proof.y))
     }
 
-    /// Both proofs hold: the secret computed from their shares is the spammer's.
+    /// Reports a spammer. Both proofs are valid, so the secret computed from their shares is the member's.
     fn expose(&mut self, from: PeerIx, proof: &CheckedProof) {
         if let Seen::Spam { secret } = self.look_up(proof) {
             let epoch = proof.epoch;
@@ -216,14 +216,14 @@ impl Relay {
         match reason {
             _ if reason.is_no_judgement() => Verdict::Forget,
             _ if !reason.is_blamed() => Verdict::Ignore,
-            // Guilty of sending both; a neighbour that has seen only this one is not.
+            // The peer sent both messages; a neighbour that sent only this one is not to blame.
             Rejection::Spam { .. } => Verdict::RejectSender,
             _ => Verdict::Reject,
         }
     }
 }
 
-/// What a judgement before the proof amounts to.
+/// Result of judging a message before its proof is verified.
 pub(crate) enum Step {
     Accept(Box<WakuMessage>),
     Wait,

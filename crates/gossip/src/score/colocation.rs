@@ -1,14 +1,14 @@
 //! Peers that share an address (P6).
 //!
-//! Each peer answers for those that were at its address before it, not for those that come later: a
-//! crowd keeps newcomers out, and nobody can throw out a member by coming to its address.
+//! Each peer is charged for those that were connected from its address before it, not for those that come
+//! later: a crowd keeps newcomers out, and nobody can displace a member by connecting from its address.
 
 use std::collections::BTreeMap;
 
 use crate::address::AddressGroup;
 use crate::types::PeerIx;
 
-/// Connected peers by address, in the order in which they connected.
+/// Connected peers by address group, in the order in which they connected.
 #[derive(Debug, Default)]
 pub(super) struct Colocation(BTreeMap<AddressGroup, Vec<PeerIx>>);
 
@@ -17,7 +17,7 @@ impl Colocation {
         self.0.entry(address).or_default().push(peer);
     }
 
-    /// Removes a peer and returns those that had come after it.
+    /// Removes a peer and returns those that connected after it.
     pub(super) fn left(&mut self, address: AddressGroup, peer: PeerIx) -> Vec<PeerIx> {
         let Some(peers) = self.0.get_mut(&address) else {
             return Vec::new();
@@ -33,7 +33,7 @@ impl Colocation {
         behind
     }
 
-    /// The peer's place among those at its address, counted from 1; 0 when it is not there.
+    /// Position of the peer among those at its address, counted from 1; 0 when it is not there.
     pub(super) fn place(&self, address: AddressGroup, peer: PeerIx) -> u32 {
         let peers = self.0.get(&address).map_or(&[][..], Vec::as_slice);
         let at = peers.iter().position(|other| *other == peer);

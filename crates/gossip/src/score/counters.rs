@@ -1,15 +1,15 @@
-//! The counters behind P1 to P4 for one peer in one topic.
+//! Counters behind P1 to P4 for one peer in one topic.
 
 use std::time::Duration;
 
 use super::params::TopicScoreParams;
 use crate::time::Time;
 
-/// What is counted. `mesh_since` is set while the peer is in our mesh.
+/// Counters of a peer in a topic. `mesh_since` is set while the peer is in our mesh.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct TopicCounters {
     mesh_since: Option<Time>,
-    /// Updated at the decay tick, not live, as the implementations do.
+    /// Time in the mesh at the last decay tick; not live, as in other implementations.
     time_in_mesh: Duration,
     active: bool,
     first_deliveries: f64,
@@ -25,7 +25,8 @@ impl TopicCounters {
         self.active = false;
     }
 
-    /// Left the mesh, by PRUNE or by disconnecting: an active deficit becomes a failure (P3b).
+    /// Records that the peer left the mesh, by PRUNE or disconnect: an active deficit becomes
+    /// a failure (P3b).
     pub(crate) fn pruned(&mut self, params: &TopicScoreParams) {
         let deficit = self.deficit(params);
         self.mesh_failure += deficit * deficit;
@@ -42,7 +43,7 @@ impl TopicCounters {
         self.first_deliveries
     }
 
-    /// Time since the peer entered the mesh, live, while it is there.
+    /// Time since the peer entered the mesh, live; `None` while it is not a member.
     pub(crate) fn time_in_mesh(&self, now: Time) -> Option<Duration> {
         self.mesh_since.map(|since| now.since(since))
     }
@@ -57,7 +58,7 @@ impl TopicCounters {
         self.invalid_messages += 1.0;
     }
 
-    /// The peer is gone for a while and keeps only what counts against it.
+    /// Keeps only the counters that lower the score, for a disconnected peer.
     pub(crate) fn retain_bad(&mut self, params: &TopicScoreParams) {
         self.first_deliveries = 0.0;
         self.pruned(params);
@@ -86,7 +87,7 @@ impl TopicCounters {
         }
     }
 
-    /// The topic's contribution, weighted.
+    /// Weighted contribution of the topic to the score.
     pub(crate) fn score(&self, params: &TopicScoreParams, whole_quanta: bool) -> f64 {
         let mut score = 0.0;
         if self.mesh_since.is_some() {

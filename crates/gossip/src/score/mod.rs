@@ -1,11 +1,11 @@
-//! The score function: what a peer's behaviour is worth (GossipSub v1.1, "Peer Scoring").
+//! The score function: a number for each peer that sums up its behaviour (GossipSub v1.1, "Peer Scoring").
 //!
-//! Counters live in `counters`, the numbers in `params`; who delivered what is the seen cache's
-//! record. Where prose and implementations of the specification differ, this follows the
-//! implementations: a positive score is lost at disconnect, a negative one is kept for
-//! `retain_score`, and nothing decays while the peer is away. Where the implementations let strangers
-//! harm a peer that did nothing, this does not follow them: see [`Scores::disconnected`] for what is
-//! kept, and `colocation` for who pays when many peers share an address.
+//! Counters are in `counters`, parameters in `params`; the seen cache records which peer delivered what.
+//! Where the text and the implementations of the specification differ, this crate follows the
+//! implementations: a positive score is lost at disconnect, a negative one is kept for `retain_score`, and
+//! nothing decays while the peer is disconnected. It deviates where the implementations let strangers harm
+//! a peer that did nothing: see [`Scores::disconnected`] for what is kept, and `colocation` for which peers
+//! are charged when many share an address.
 
 mod colocation;
 mod counters;
@@ -26,7 +26,7 @@ use crate::time::Time;
 use crate::topics::TopicIx;
 use crate::types::{PeerIx, Topic};
 
-/// Everything known about one peer.
+/// Counters and cached score of one peer.
 #[derive(Clone, Debug, Default)]
 struct Record {
     topics: Vec<(TopicIx, TopicCounters)>,
@@ -34,16 +34,16 @@ struct Record {
     application: f64,
     behaviour: f64,
     slow: f64,
-    /// Set while the peer is gone.
+    /// End of retention; set while the peer is disconnected.
     retained_until: Option<Time>,
     /// Score at the last decay tick, for [`Evaluation::AtDecay`].
     cached: f64,
-    /// Score on demand since something last changed it: it is asked for far more often.
+    /// On-demand score, valid until a counter changes: it is read far more often than it changes.
     memo: Cell<Option<f64>>,
 }
 
 impl Record {
-    /// Something that counts has changed.
+    /// Invalidates the cached score after a change.
     fn touched(&mut self) {
         self.memo.set(None);
     }
@@ -53,7 +53,7 @@ impl Record {
 #[derive(Debug)]
 pub(crate) struct Scores {
     params: Option<ScoreParams>,
-    /// Parameters per topic, resolved when the topic is first counted.
+    /// Parameters per topic, resolved when the topic gets its index.
     topics: Vec<Option<TopicScoreParams>>,
     peers: Vec<Option<Box<Record>>>,
     colocation: Colocation,
@@ -79,7 +79,7 @@ impl Scores {
         self.next_decay
     }
 
-    /// Binds an index to a topic's parameters. Call it whenever an index gets a new name.
+    /// Binds a topic index to the parameters of a topic. Must be called whenever an index gets a new name.
     pub(crate) fn name_topic(&mut self, ix: TopicIx, topic: &Topic) {
         if let Some(params) = &self.params {
             let named = params
@@ -97,7 +97,7 @@ impl Scores {
         }
     }
 
-    /// An index is about to name another topic: what was counted under it goes.
+    /// Forgets the counters of a topic index that is about to be reused for another topic.
     pub(crate) fn forget_topic(&mut self, ix: TopicIx) {
         if let Some(topic) = self.topics.get_mut(ix.slot()) {
             *topic = None;
@@ -124,10 +124,9 @@ impl Scores {
         }
     }
 
-    /// The peer is gone, and no longer counts at its address. What it is remembered for, for
-    /// `retain_score`, is what it did itself: invalid messages, failed mesh deliveries, misbehaviour. A
-    /// peer that did nothing of the kind is forgotten; so many neighbours at its address that its score
-    /// was negative are not its doing.
+    /// Records that the peer disconnected; it no longer counts at its address. Only its own offences are
+    /// kept, for `retain_score`: invalid messages, failed mesh deliveries, misbehaviour. A peer without any
+    /// is forgotten, even if its score was negative because of too many neighbours at its address.
     pub(crate) fn disconnected(&mut self, peer: PeerIx, now: Time) {
         let Some(params) = self.params.clone() else {
             return;
@@ -150,7 +149,7 @@ impl Scores {
         }
     }
 
-    /// Whether anything is remembered of the peer.
+    /// Whether there is a record of the peer.
     pub(crate) fn remembers(&self, peer: PeerIx) -> bool {
         self.peers.get(peer.slot()).is_some_and(Option::is_some)
     }
@@ -162,7 +161,7 @@ impl Scores {
         }
     }
 
-    /// The peer makes room at its address: who came after it has one peer less before it.
+    /// Removes the peer from its address: those that connected after it have one peer less before them.
     fn leave_address(&mut self, peer: PeerIx) {
         let ip = record(&mut self.peers, peer).and_then(|record| record.ip.take());
         if let Some(ip) = ip {
@@ -232,13 +231,13 @@ impl Scores {
         }
     }
 
-    /// Messages of a topic that the peer brought first, after decay.
+    /// First deliveries of the peer in a topic, after decay.
     pub(crate) fn first_deliveries(&self, peer: PeerIx, topic: TopicIx) -> f64 {
         self.counters(peer, topic)
             .map_or(0.0, TopicCounters::first_deliveries)
     }
 
-    /// Time since the peer entered the mesh of a topic, while it is there.
+    /// Time since the peer entered the mesh of a topic; `None` while it is not a member.
     pub(crate) fn time_in_mesh(&self, peer: PeerIx, topic: TopicIx, now: Time) -> Option<Duration> {
         self.counters(peer, topic)?.time_in_mesh(now)
     }
@@ -249,14 +248,14 @@ impl Scores {
         Some(&topics[at].1)
     }
 
-    /// The near-first window of a topic.
+    /// Window after validation in which a duplicate counts as near-first (P3), for a topic.
     pub(crate) fn delivery_window(&self, topic: TopicIx) -> Duration {
         params_of(&self.topics, topic)
             .map(|p| p.mesh_deliveries_window)
             .unwrap_or_default()
     }
 
-    /// The peer's score now, as the evaluation mode has it.
+    /// Current score of the peer, according to the evaluation mode.
     pub(crate) fn score(&self, peer: PeerIx) -> f64 {
         let record = self.peers.get(peer.slot()).and_then(Option::as_deref);
         match (&self.params, record) {
@@ -297,7 +296,7 @@ impl Scores {
         score
     }
 
-    /// Runs every decay tick that is due. Returns whether there was one.
+    /// Runs one decay tick if one is due. Returns whether it did.
     pub(crate) fn decay(&mut self, now: Time) -> bool {
         if now < self.next_decay {
             return false;
@@ -305,7 +304,7 @@ impl Scores {
         let Some(params) = self.params.clone() else {
             return false;
         };
-        // One tick even after a long sleep: the missed ones are not made up for, as in go and rust.
+        // Only one tick even after a long pause: missed ticks are not made up for, as in go and rust.
         self.next_decay = now.after(params.decay_interval);
         let held = (0..).map(PeerIx).zip(&self.peers);
         let held = held.filter_map(|(peer, record)| Some((peer, record.as_deref()?)));
@@ -354,7 +353,7 @@ impl Scores {
     }
 }
 
-/// The record of a peer, about to be changed.
+/// Record of a peer that is about to change; its cached score is invalidated.
 fn record(peers: &mut [Option<Box<Record>>], peer: PeerIx) -> Option<&mut Record> {
     let record = peers.get_mut(peer.slot())?.as_deref_mut()?;
     record.touched();

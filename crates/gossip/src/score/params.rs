@@ -4,99 +4,99 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// When a score is computed from its counters.
+/// Time at which a score is computed from its counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Evaluation {
-    /// Whenever it is asked for, from the live counters (go-libp2p-pubsub, rust-libp2p).
+    /// At every query, from the live counters (go-libp2p-pubsub, rust-libp2p).
     OnDemand,
-    /// At the decay tick only, before decaying; cached in between (nim-libp2p).
+    /// Only at the decay tick, before decaying; cached in between (nim-libp2p).
     AtDecay,
 }
 
-/// Parameters that hold for a peer as a whole. `P1` to `P7` are the terms of the specification.
+/// Parameters of the score that concern a peer as a whole. `P1` to `P7` are the terms of the specification.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScoreParams {
-    /// When scores are computed.
+    /// Time at which scores are computed.
     pub evaluation: Evaluation,
     /// Upper bound on the sum of the topic scores; 0 for none.
     pub topic_score_cap: f64,
-    /// Weight of the value the application sets (P5).
+    /// Weight of the value that the application sets (P5).
     pub application_weight: f64,
     /// Weight of the squared surplus of peers on one address (P6); not positive. A peer's surplus counts
     /// the peers that were connected from its [`AddressGroup`](crate::AddressGroup) before it.
     pub ip_colocation_weight: f64,
-    /// Peers that may share an address.
+    /// Number of peers that may share an address without a penalty (P6).
     pub ip_colocation_threshold: u32,
-    /// Addresses that never count for P6.
+    /// Addresses that are exempt from P6.
     pub ip_colocation_allowed: BTreeSet<IpAddr>,
-    /// Weight of the squared surplus of misbehaviour (P7); not positive.
+    /// Weight of the squared surplus of the misbehaviour counter (P7); not positive.
     pub behaviour_weight: f64,
-    /// Offences that are free. An honest peer commits some: its messages are lost when its stream is
-    /// reset, and its GRAFT crosses our PRUNE.
+    /// Number of offences without a penalty (P7). An honest peer commits some: its messages are lost when
+    /// its stream is reset, and its GRAFT crosses our PRUNE.
     pub behaviour_threshold: f64,
     /// Decay factor of the misbehaviour counter, in (0, 1).
     pub behaviour_decay: f64,
-    /// Weight of the surplus of dropped frames (rust-libp2p and nim-libp2p only); not positive.
+    /// Weight of the surplus of dropped frames (an extension of rust-libp2p and nim-libp2p); not positive.
     pub slow_peer_weight: f64,
-    /// Dropped frames that are free.
+    /// Number of dropped frames without a penalty.
     pub slow_peer_threshold: f64,
-    /// Decay factor of dropped frames, in (0, 1).
+    /// Decay factor of the counter of dropped frames, in (0, 1).
     pub slow_peer_decay: f64,
-    /// Time between decays.
+    /// Time between two decay ticks.
     pub decay_interval: Duration,
-    /// A counter below this becomes 0.
+    /// Value below which a decaying counter becomes 0.
     pub decay_to_zero: f64,
-    /// How long a bad score outlives the connection.
+    /// Time for which a bad score outlives the connection.
     pub retain_score: Duration,
     /// Whether P1 counts whole quanta only (go-libp2p-pubsub) or fractions too (rust-libp2p).
     pub whole_quanta: bool,
-    /// Parameters of a topic that is not in `topics`.
+    /// Parameters of every topic that is not in `topics`.
     pub default_topic: TopicScoreParams,
     /// Parameters by topic name.
     pub topics: BTreeMap<String, TopicScoreParams>,
 }
 
-/// Parameters of one topic.
+/// Parameters of the score in one topic.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TopicScoreParams {
-    /// Weight of the topic in the sum; not negative.
+    /// Weight of the topic in the sum of topic scores; not negative.
     pub topic_weight: f64,
-    /// P1 weight; not negative.
+    /// Weight of P1 (time in mesh); not negative.
     pub time_in_mesh_weight: f64,
-    /// P1 unit of time.
+    /// Unit of time of P1.
     pub time_in_mesh_quantum: Duration,
-    /// P1 cap, quanta.
+    /// Cap of P1, in quanta.
     pub time_in_mesh_cap: f64,
-    /// P2 weight; not negative.
+    /// Weight of P2 (first deliveries); not negative.
     pub first_deliveries_weight: f64,
-    /// P2 decay, in (0, 1).
+    /// Decay factor of P2, in (0, 1).
     pub first_deliveries_decay: f64,
-    /// P2 cap, messages.
+    /// Cap of P2, in messages.
     pub first_deliveries_cap: f64,
-    /// P3 weight; not positive.
+    /// Weight of P3 (mesh deliveries); not positive.
     pub mesh_deliveries_weight: f64,
-    /// P3 decay, in (0, 1).
+    /// Decay factor of P3, in (0, 1).
     pub mesh_deliveries_decay: f64,
-    /// P3 cap, messages.
+    /// Cap of P3, in messages.
     pub mesh_deliveries_cap: f64,
-    /// P3 messages below which there is a deficit.
+    /// Number of mesh deliveries (P3) below which there is a deficit.
     pub mesh_deliveries_threshold: f64,
-    /// How long after validation a duplicate still counts as near-first.
+    /// Time after validation in which a duplicate still counts as near-first (P3).
     pub mesh_deliveries_window: Duration,
-    /// Time in the mesh before a deficit counts.
+    /// Time in the mesh before a deficit counts (P3).
     pub mesh_deliveries_activation: Duration,
-    /// P3b weight; not positive.
+    /// Weight of P3b (mesh delivery failures); not positive.
     pub mesh_failure_weight: f64,
-    /// P3b decay, in (0, 1).
+    /// Decay factor of P3b, in (0, 1).
     pub mesh_failure_decay: f64,
-    /// P4 weight; not positive.
+    /// Weight of P4 (invalid messages); not positive.
     pub invalid_messages_weight: f64,
-    /// P4 decay, in (0, 1).
+    /// Decay factor of P4, in (0, 1).
     pub invalid_messages_decay: f64,
 }
 
 impl Default for TopicScoreParams {
-    /// Waku's topic parameters: P3 and P3b off.
+    /// Waku's topic parameters, with P3 and P3b off.
     fn default() -> Self {
         Self {
             topic_weight: 1.0,
@@ -121,7 +121,7 @@ impl Default for TopicScoreParams {
 }
 
 impl Default for ScoreParams {
-    /// Waku's global parameters, but for `behaviour_threshold`.
+    /// Waku's global parameters, except `behaviour_threshold`.
     fn default() -> Self {
         Self {
             evaluation: Evaluation::OnDemand,
@@ -131,8 +131,8 @@ impl Default for ScoreParams {
             ip_colocation_threshold: 5,
             ip_colocation_allowed: BTreeSet::new(),
             behaviour_weight: -10.0,
-            // nwaku's weight is for offences that count 0.1 each, with none of them free. Ours count 1, as
-            // in go-libp2p-pubsub, whose users set this threshold with weights of the same size.
+            // nwaku's weight is for offences that count 0.1 each, with no free ones. Here an offence counts
+            // 1, as in go-libp2p-pubsub, whose users set this threshold with weights of the same size.
             behaviour_threshold: 6.0,
             behaviour_decay: 0.986,
             slow_peer_weight: 0.0,
@@ -148,31 +148,31 @@ impl Default for ScoreParams {
     }
 }
 
-/// Score below which a peer loses a privilege. All lie at or below 0 but the last two.
+/// Score thresholds of privileges. All are at or below 0 except the last two.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Thresholds {
-    /// Below: no gossip to or from the peer.
+    /// Score below which no gossip is exchanged with the peer.
     pub gossip: f64,
-    /// Below: own messages are not flood-published to the peer.
+    /// Score below which the peer gets no flooded messages and is not in a fanout.
     pub publish: f64,
-    /// Below: everything from the peer is ignored.
+    /// Score below which everything from the peer is ignored (graylist).
     pub graylist: f64,
-    /// At or above: peers offered in a PRUNE are accepted.
+    /// Score from which on peers offered in a PRUNE are used.
     pub accept_px: f64,
     /// Median mesh score below which better peers are grafted; 0 turns it off.
     pub opportunistic_graft: f64,
 }
 
 impl Default for Thresholds {
-    /// Waku's thresholds, but for `opportunistic_graft`.
+    /// Waku's thresholds, except `opportunistic_graft`.
     fn default() -> Self {
         Self {
             gossip: -100.0,
             publish: -1000.0,
             graylist: -10_000.0,
             accept_px: 0.0,
-            // nwaku turns it off. With Waku's weights a member that brings nothing reaches 0.1 at most, and each
-            // message that a peer brings first is worth 1.
+            // nwaku turns it off. With Waku's weights a member that delivers nothing reaches 0.1 at most,
+            // and each first delivery is worth 1.
             opportunistic_graft: 0.2,
         }
     }

@@ -1,4 +1,4 @@
-//! GossipSub: messages travel in full along the mesh.
+//! GossipSub's strategy: full messages are sent along the mesh.
 
 use super::{Strategy, View};
 use crate::config::{Config, FloodPublish};
@@ -38,8 +38,8 @@ pub(super) fn publish(view: &View<'_>, len: usize, rng: &mut Rng) -> Vec<PeerIx>
         .filter(|p| !chosen.contains(p) && view.is_publishable(*p))
         .collect();
     let room = max.saturating_sub(chosen.len()).min(flood.len());
-    // Only who is left out is left to chance. A fixed order keeps the connections that carried
-    // the last message first, and whose windows are open, in front.
+    // Random only if some are left out. A fixed order keeps those connections in front that carried the
+    // last message, and whose congestion windows are therefore open.
     if room < flood.len() {
         rng.choose(&mut flood, room);
     }
@@ -47,7 +47,7 @@ pub(super) fn publish(view: &View<'_>, len: usize, rng: &mut Rng) -> Vec<PeerIx>
     chosen
 }
 
-/// How many peers a message of `len` bytes may be flooded to; `None` when flooding is off.
+/// Maximum number of peers to flood a message of `len` bytes to; `None` when flooding is off.
 fn flood_max(config: &Config, len: usize) -> Option<usize> {
     match config.flood_publish {
         FloodPublish::Off => None,

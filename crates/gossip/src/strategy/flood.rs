@@ -1,8 +1,8 @@
 //! Flooding, as Waku v1 and floodsub do it: every subscriber gets every message.
 //!
-//! nim-eth's Waku v1 sends what waits every 300 ms
-//! ([`flood_interval`](crate::Config::flood_interval)), and by then it need not send to those who have
-//! sent meanwhile: most connections carry a message once instead of twice.
+//! nim-eth's Waku v1 sends its queued messages every 300 ms
+//! ([`flood_interval`](crate::Config::flood_interval)). By then it need not send to peers that have sent
+//! the message themselves in the meantime: most connections carry a message once instead of twice.
 
 use super::{Sending, Strategy, View};
 use crate::rng::Rng;

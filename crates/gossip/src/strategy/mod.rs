@@ -1,8 +1,9 @@
-//! Dissemination strategies: who gets a copy of a message.
+//! Dissemination strategies: which peers get a copy of a message, and when.
 //!
-//! Adding one: a file here, a line in [`StrategyKind::build`], a scenario.
+//! To add one: a file here, a variant of [`StrategyKind`] with its arm in `build`, its name where
+//! configurations are read (crates `node` and `lab`), and a scenario.
 //!
-//! Fragmentation is no choice of receivers and has a room of its own, `fragments`.
+//! Fragmentation does not choose receivers and has its own module, `fragments`.
 
 mod eager_mesh;
 mod flood;
@@ -19,16 +20,16 @@ use crate::time::Time;
 use crate::topics::TopicState;
 use crate::types::PeerIx;
 
-/// The registry of strategies.
+/// Strategies that a configuration can choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StrategyKind {
-    /// GossipSub: full copies to the mesh, ids to some others.
+    /// GossipSub: full copies to the mesh, ids to some other subscribers.
     EagerMesh,
     /// Flooding: a full copy to every subscriber (Waku v1, floodsub).
     Flood,
-    /// GossipSub, large messages to a few of the mesh at a time.
+    /// GossipSub, but large messages go to a few peers of the mesh at a time.
     Staggered,
-    /// GossipSub, large messages to some of the mesh, their ids to the rest of it.
+    /// GossipSub, but large messages go to some peers of the mesh and their ids to the others.
     Reduced,
 }
 
@@ -43,27 +44,28 @@ impl StrategyKind {
     }
 }
 
-/// What a strategy may look at.
+/// State that a strategy may read.
 pub(crate) struct View<'a> {
     pub(crate) config: &'a Config,
     pub(crate) topic: &'a TopicState,
     pub(crate) peers: &'a Peers,
     pub(crate) scores: &'a Scores,
     pub(crate) now: Time,
-    /// When the router was started.
+    /// Time at which the router was created.
     pub(crate) started: Time,
 }
 
 impl View<'_> {
-    /// Whether the peer gets a copy without being in the mesh: the operator's own, and those that
-    /// know no mesh and are not below the publish threshold.
+    /// Whether the peer gets a copy without being in the mesh: the operator's own peers, and peers without
+    /// mesh support whose score is not below the publish threshold.
     pub(crate) fn is_always_sent(&self, peer: PeerIx) -> bool {
         self.peers.get(peer).is_some_and(|state| {
             state.explicit || (!state.features.mesh && self.is_publishable(peer))
         })
     }
 
-    /// Receivers that agreed to get a message of `len` bytes otherwise than at once, and the others.
+    /// Splits receivers into those whose protocol allows a message of `len` bytes to be delayed or
+    /// announced, and the others.
     fn by_agreement(&self, len: usize, receivers: Vec<PeerIx>) -> (Vec<PeerIx>, Vec<PeerIx>) {
         if len <= self.config.large.threshold_bytes {
             return (Vec::new(), receivers);
@@ -74,31 +76,31 @@ impl View<'_> {
         })
     }
 
-    /// Whether own messages may be flooded to the peer.
+    /// Whether messages of this node may be flooded to the peer.
     pub(crate) fn is_publishable(&self, peer: PeerIx) -> bool {
         self.scores.score(peer) >= self.config.thresholds.publish
     }
 }
 
-/// Chooses receivers. The router removes those that have the message or do not want it. What a
-/// strategy does not say is as in GossipSub.
+/// Chooses the receivers of messages. The router removes those that have the message or do not want it. The
+/// default methods behave as GossipSub.
 pub(crate) trait Strategy: fmt::Debug + Send {
-    /// Whether meshes are kept and ids are gossiped.
+    /// Whether meshes are maintained and ids are gossiped.
     fn keeps_mesh(&self) -> bool {
         true
     }
 
-    /// Receivers of a message that is passed on.
+    /// Receivers of a forwarded message.
     fn forward(&self, view: &View<'_>) -> Vec<PeerIx> {
         eager_mesh::forward(view)
     }
 
-    /// Receivers of a message of our own, `len` bytes long.
+    /// Receivers of a message published by this node, `len` bytes long.
     fn publish(&self, view: &View<'_>, len: usize, rng: &mut Rng) -> Vec<PeerIx> {
         eager_mesh::publish(view, len, rng)
     }
 
-    /// How a message of `len` bytes gets to those receivers that still lack it.
+    /// Decides how a message of `len` bytes is sent to the receivers that still lack it.
     fn spread(
         &self,
         _view: &View<'_>,
@@ -110,18 +112,18 @@ pub(crate) trait Strategy: fmt::Debug + Send {
     }
 }
 
-/// How a message gets to its receivers.
+/// Plan for sending a message to its receivers.
 #[derive(Debug)]
 pub(crate) struct Sending {
-    /// A copy now.
+    /// Peers that get a copy at once.
     pub(crate) now: Vec<PeerIx>,
-    /// A copy in a while, in this order, unless it is not wanted by then.
+    /// Peers that get a copy later, in this order, unless they do not want it by then.
     pub(crate) later: Vec<PeerIx>,
-    /// When the first of those leave.
+    /// Time at which the first delayed copies are sent.
     pub(crate) later_at: Time,
-    /// How many of those leave at a time.
+    /// Number of delayed copies sent at a time.
     pub(crate) group: usize,
-    /// The id.
+    /// Peers that get only the id (IHAVE).
     pub(crate) told: Vec<PeerIx>,
 }
 

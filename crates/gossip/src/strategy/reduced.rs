@@ -1,7 +1,7 @@
-//! Reduced sending: the full copy to some of the mesh, the id to the rest of it, who ask if they do
-//! not get it from elsewhere (nim-libp2p's experiment sends `d_low - 1` copies).
+//! Reduced sending: the full copy goes to some peers of the mesh, the id to the others, which ask for the
+//! message if they do not get it from elsewhere (nim-libp2p's experiment sends `d_low - 1` copies).
 //!
-//! With one copy and no patience it is what GossipSub v2.0 drafts as lazy announcing, in the words of
+//! With one copy and no IWANT delay this is what GossipSub v2.0 drafts as lazy announcing, expressed with
 //! IHAVE and IWANT.
 
 use super::{Sending, Strategy, View};

@@ -1,8 +1,9 @@
-//! Staggered sending: copies of a large message leave a few at a time, so that an IDONTWANT that
-//! arrives meanwhile saves those that still wait.
+//! Staggered sending: copies of a large message are sent a few at a time, so that an IDONTWANT that arrives
+//! in between saves the copies that still wait.
 //!
-//! nim-libp2p's experiments let two large copies be under way at once; here two leave every
-//! [`gap`](crate::LargeMessages::gap), whatever the transport has taken, which needs no word from it.
+//! nim-libp2p's experiments keep two large copies in transit at once; here a group is sent every
+//! [`gap`](crate::LargeMessages::gap), however much the transport has sent by then, so no feedback from
+//! it is needed.
 
 use super::{Sending, Strategy, View};
 use crate::rng::Rng;
@@ -20,7 +21,7 @@ impl Strategy for Staggered {
         rng: &mut Rng,
     ) -> Sending {
         let (mut waiting, mut now) = view.by_agreement(len, receivers);
-        // By chance, so that no neighbour is always last.
+        // Random order, so that no neighbour is always last.
         rng.shuffle(&mut waiting);
         let large = &view.config.large;
         now.extend(waiting.drain(..large.group.min(waiting.len())));

@@ -1,4 +1,4 @@
-//! What is wanted waits while a long frame is coming in: it may be what is wanted.
+//! Delay of IWANT while a long frame is in transit, which may hold the wanted message.
 
 use std::time::Duration;
 
@@ -16,14 +16,14 @@ fn ihave() -> Vec<u8> {
     raw::ihave(TOPIC, &ids())
 }
 
-/// Three seconds of patience.
+/// Waku's configuration with a transfer wait of three seconds.
 fn patient() -> Config {
     let mut config = Config::waku();
     config.large.transfer_wait = Duration::from_secs(3);
     config
 }
 
-/// A router with four subscribers that are not in its mesh's way.
+/// A router with four subscribers outside its mesh.
 fn solo(config: Config) -> Solo {
     let mut solo = Solo::joined(config);
     (0..4).for_each(|n| drop(solo.subscriber(peer(n))));
@@ -46,7 +46,7 @@ fn nothing_is_asked_for_while_a_frame_comes_in_that_may_be_it() {
     assert!(said(&solo.frame(0, ihave()), 0).iwant.is_empty());
     let meanwhile = solo.advance_ms(2_000);
     assert!(said(&meanwhile, 0).iwant.is_empty());
-    // It was: the driver gives the frame, then says that nothing is coming in.
+    // It held the message: the driver gives the frame, then reports the end of the transfer.
     solo.frame(1, raw::publish(TOPIC, WANTED));
     assert!(!is_asked(&mut solo, 0, arriving(1, false)));
     assert_eq!(solo.router.usage().deferred, 0);
@@ -76,7 +76,7 @@ fn a_connection_that_breaks_brings_nothing_any_more() {
     solo.frame(0, ihave());
     assert!(is_asked(&mut solo, 0, Input::Disconnected(PeerIx(1))));
     assert_eq!(solo.router.usage().arriving, 0);
-    // What its connection says afterwards is of nobody.
+    // Later reports about the closed connection belong to no peer.
     solo.input(arriving(1, true));
     assert_eq!(solo.router.usage().arriving, 0);
 }
@@ -100,7 +100,7 @@ fn a_frame_that_trickles_is_not_waited_for_for_ever() {
     assert_eq!(said(&outputs, 0).iwant, next, "it no longer counts");
 }
 
-/// Each frame has its own time, also on a connection on which one follows another.
+/// Each frame has its own deadline, also when several follow each other on one connection.
 #[test]
 fn a_frame_that_follows_another_is_waited_for_as_long() {
     let mut solo = solo(patient());
@@ -111,7 +111,7 @@ fn a_frame_that_follows_another_is_waited_for_as_long() {
     assert!(said(&solo.frame(0, ihave()), 0).iwant.is_empty());
 }
 
-/// There is always another frame coming in: each is waited for, but an id no longer than 3 s.
+/// There is always a long frame in transit: each is waited for, but an id waits no longer than 3 s.
 #[test]
 fn an_id_waits_no_longer_than_there_is_patience() {
     let mut solo = solo(patient());
@@ -139,7 +139,7 @@ fn peers_whose_gossip_is_not_heard_hold_nothing_up() {
     assert_eq!(said(&solo.frame(0, ihave()), 0).iwant, ids());
 }
 
-/// Ids that wait are counted when they are heard of, and again when they are asked for.
+/// Delayed ids count towards the budgets when they are announced, and again when they are requested.
 #[test]
 fn waiting_widens_no_budget() {
     let mut config = patient();

@@ -1,4 +1,4 @@
-//! Asking for messages among peers that lie, are slow, lose their answers, or are gone.
+//! IWANT among peers that lie, are slow, lose their answers, or have disconnected.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ fn id(data: &[u8]) -> Vec<MessageId> {
     vec![MessageId::of(data)]
 }
 
-/// A router without a mesh, and subscribers that announce.
+/// A router without a mesh, and subscribers that send IHAVE.
 fn announcers(config: Config, count: u32) -> Solo {
     let mut solo = Solo::joined(config);
     for n in 0..count {
@@ -28,8 +28,8 @@ fn asked(outputs: &[Output], n: u32) -> bool {
     !said(outputs, n).iwant.is_empty()
 }
 
-/// Twelve strangers announce first and never deliver: with one of them asked after the other, a second each,
-/// the one that has the message would have forgotten it when its turn came.
+/// Twelve strangers announce a message first and never deliver it: if they were asked one after the other,
+/// for a second each, the peer that has the message would have dropped it when its turn came.
 #[test]
 fn strangers_that_never_deliver_cannot_hide_a_message() {
     let mut solo = announcers(strict(), 13);
@@ -99,7 +99,7 @@ fn a_habit_of_breaking_promises_is_an_offence_and_accidents_are_none() {
     assert!(solo.score(0) < 0.0);
 }
 
-/// What a reference node does whose outgoing stream was reset with our answers in it.
+/// Behaviour of a reference node whose outgoing stream was reset with our answers in it.
 #[test]
 fn what_was_asked_on_a_connection_that_ended_is_no_broken_promise() {
     let mut solo = announcers(strict(), 1);
@@ -121,7 +121,7 @@ fn a_peer_that_is_sending_something_long_is_not_blamed() {
     assert_eq!(misdeeds(&solo.advance_ms(10_000)), []);
 }
 
-/// The liars keep us busy until the one with the message has dropped it from its cache.
+/// The liars would keep us busy until the peer with the message has dropped it from its cache.
 #[test]
 fn nobody_is_blamed_for_an_id_that_is_older_than_its_cache() {
     let mut config = strict();
@@ -155,7 +155,7 @@ fn long_messages_are_asked_for_one_by_one() {
     assert_eq!(frames(&mut solo, 20), 1, "they were long ago");
 }
 
-/// A frame each for 5000 long messages would be more than may wait for a peer, and end its connection.
+/// One frame for each of 5000 long messages would exceed a peer's send queue, and end its connection.
 #[test]
 fn of_many_long_messages_a_heartbeat_asks_for_no_more_than_a_peer_can_queue() {
     let mut solo = announcers(strict(), 2);
@@ -190,7 +190,7 @@ fn one_who_knows_better_takes_the_place_of_a_liar_among_the_holders() {
     (0..5).for_each(|liar| drop(announce(&mut solo, liar, b"first")));
     solo.advance_ms(6_000);
     solo.deliver(5, b"of its own accord");
-    // One is asked, three wait; the sixth is better than any of them.
+    // One peer is asked, three wait; the sixth is better than any of them.
     let (peer, is_arriving) = (PeerIx(0), true);
     solo.input(Input::Arriving { peer, is_arriving });
     (0..6).for_each(|n| drop(announce(&mut solo, n, b"m")));
@@ -199,7 +199,7 @@ fn one_who_knows_better_takes_the_place_of_a_liar_among_the_holders() {
     assert!(asked(&outputs, 5));
 }
 
-/// An outbound peer announces what it has just sent: nothing is asked for.
+/// An outbound peer announces a message that it has just sent: no IWANT is sent.
 #[test]
 fn what_is_known_is_not_asked_for() {
     let mut solo = Solo::joined(Config::waku());

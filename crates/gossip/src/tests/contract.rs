@@ -1,4 +1,4 @@
-//! The contract between a driver and the router.
+//! Tests of the contract between a driver and the router.
 
 use std::time::Duration;
 

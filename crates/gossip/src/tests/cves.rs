@@ -42,7 +42,7 @@ fn cve_2026_34219_backoff_plus_slack_at_the_end_of_time() {
         solo.frame(n, raw::prune(TOPIC, Some(backoff), &[]));
     }
     solo.advance(Duration::from_secs(10));
-    // Timers saturate too: the last heartbeat of all.
+    // Timers saturate too, even the last possible heartbeat.
     solo.now = Time::from_nanos(u64::MAX - 1);
     solo.input(Input::Tick);
     solo.frame(0, raw::graft(TOPIC));
@@ -52,7 +52,7 @@ fn cve_2026_34219_backoff_plus_slack_at_the_end_of_time() {
     assert_eq!(solo.router.next_timeout(), Time::MAX);
 }
 
-/// Topics per peer were unbounded when they came by GRAFT instead of SUBSCRIBE.
+/// The number of topics per peer was unbounded if they came by GRAFT instead of SUBSCRIBE.
 #[test]
 fn ghsa_g3g5_x568_qvqx_topics_by_graft() {
     let mut config = Config::waku();
@@ -71,7 +71,7 @@ fn ghsa_g3g5_x568_qvqx_topics_by_graft() {
     assert_eq!(meshes.count(), 5);
 }
 
-/// PRUNE for topics that were never joined made backoff entries.
+/// A PRUNE for a topic that was never joined created backoff entries.
 #[test]
 fn ghsa_vrx6_jcp8_vm7m_prune_for_topics_not_joined() {
     let mut solo = with_mesh_peer();
@@ -104,8 +104,8 @@ fn cve_2026_46679_subscriptions_in_one_frame() {
     assert_eq!(solo.router.usage().topics, 1);
 }
 
-/// Memory held by many small pieces: a message must not pin the frame that it came in, and what
-/// waits is bounded.
+/// Memory held by many small pieces: a message must not keep the frame that it arrived in, and the messages
+/// that wait are bounded.
 #[test]
 fn cve_2022_23486_many_small_messages() {
     let mut config = Config::waku();
@@ -121,7 +121,7 @@ fn cve_2022_23486_many_small_messages() {
     }
 }
 
-/// EF CL-2020-07 (Teku): memory was reserved as a length prefix asked for.
+/// EF CL-2020-07 (Teku): memory was allocated as a length prefix demanded.
 #[test]
 fn ef_cl_2020_07_lengths_from_untrusted_prefixes() {
     for field in [0x0a, 0x12, 0x1a] {
@@ -134,10 +134,10 @@ fn ef_cl_2020_07_lengths_from_untrusted_prefixes() {
     }
 }
 
-/// CVE-2022-47547: with the parameters of Ethereum's beacon chain a peer may forward nothing and keep
-/// a positive score. What holds here depends on P3 alone, so each parameter set gets its test.
+/// CVE-2022-47547: with the parameters of Ethereum's beacon chain a peer may forward nothing and keep a
+/// positive score. Whether that holds here depends on P3 alone, so each parameter set has its test.
 ///
-/// The score of a mesh peer that never forwards, while an honest one delivers a message a second.
+/// Returns the score of a mesh peer that never forwards, while an honest one delivers a message a second.
 fn score_of_a_silent_mesh_peer(config: Config, seconds: u32) -> (f64, bool) {
     let mut solo = Solo::joined(config);
     solo.mesh_peer(outbound(0));
@@ -169,15 +169,15 @@ fn cve_2022_47547_a_silent_peer_is_found_out_when_p3_is_on() {
     assert!(lowest < 0.0 && pruned, "{lowest}");
 }
 
-/// Waku sets P3's weight to 0: the silent peer even gains from its time in the mesh. That is a
-/// property of the network's parameters and no defect of the router; the test states it.
+/// Waku sets P3's weight to 0: the silent peer even gains from its time in the mesh. This is a property of
+/// the network's parameters, not a defect of the router; the test documents it.
 #[test]
 fn cve_2022_47547_a_silent_peer_goes_unpunished_with_wakus_parameters() {
     let (lowest, pruned) = score_of_a_silent_mesh_peer(Config::waku(), 60);
     assert!(lowest >= 0.0 && !pruned, "{lowest}");
 }
 
-/// A peer that always breaks its word must not outweigh that by what it delivers.
+/// A peer that always breaks its promises must not compensate for that by its deliveries.
 #[test]
 fn cve_2022_47547_first_deliveries_do_not_pay_for_invalid_messages() {
     let mut solo = Solo::joined(scored());

@@ -58,7 +58,7 @@ fn run(seed: u8) -> Net {
     net
 }
 
-/// Connects two nodes, or parts them.
+/// Connects two nodes, or disconnects them.
 fn flip(net: &mut Net, a: usize, b: usize) {
     if net.connected(a, b) {
         net.disconnect(a, b);
@@ -84,7 +84,7 @@ fn the_same_seed_gives_the_same_trace_and_another_seed_another() {
     }
 }
 
-/// The run is worth comparing only if everything happens in it.
+/// The comparison is meaningful only if every kind of event occurs in the run.
 #[test]
 fn the_run_has_traffic_of_every_kind() {
     let net = run(1);

@@ -15,7 +15,7 @@ fn flood() -> Config {
     }
 }
 
-/// Ten nodes, each connected to the next three.
+/// Ten nodes in a ring, each connected to the next three.
 fn ring(config: &Config) -> Net {
     let mut net = Net::new(vec![config.clone(); 10], 10);
     for node in 0..10 {
@@ -144,7 +144,7 @@ fn a_slow_validator_delays_each_hop() {
     let start = net.now;
     net.publish(0, b"m");
     net.run_ms(500);
-    // 3 is one hop from 0, 5 is two: 10 ms of way and 7 ms of judgement each.
+    // Node 3 is one hop from node 0, node 5 two: 10 ms of delay and 7 ms of validation each.
     let latency_ms = |net: &Net, n: usize| net.delivered[n][0].0.since(start).as_millis();
     assert_eq!((latency_ms(&net, 3), latency_ms(&net, 5)), (17, 34));
 }
@@ -175,7 +175,7 @@ fn outputs_of_a_flooding_node_name_connected_peers_only() {
     assert!(outputs.iter().any(|o| matches!(o, Output::Deliver { .. })));
 }
 
-/// nim-eth's Waku v1: by the time a node's turn comes, it need not send to those who have sent.
+/// nim-eth's Waku v1: when a node's interval ends, it need not send to peers that have sent the message.
 #[test]
 fn sending_what_waits_now_and_then_spares_most_second_copies() {
     let copies = |interval_ms: u64| {
@@ -194,8 +194,8 @@ fn sending_what_waits_now_and_then_spares_most_second_copies() {
         assert!((1..10).all(|n| net.delivered[n].len() == 1));
         (0..10).map(|n| net.copies_at(n)).sum::<usize>()
     };
-    // 45 connections: at once, nearly every one but the publisher's carries two copies. Nodes that
-    // start together have their turns together, so here no copy is spared but the publisher's.
+    // 45 connections: if copies are sent at once, nearly every one but the publisher's carries two. Nodes
+    // that start together have the same intervals, so here only the publisher's copies are saved.
     let (at_once, together) = (copies(0), copies(300));
     assert!((45..=81).contains(&at_once), "{at_once} copies");
     assert_eq!(together, 81);

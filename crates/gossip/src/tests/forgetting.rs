@@ -1,4 +1,4 @@
-//! Messages that are dropped without a judgement, and those that came on a topic of others.
+//! Messages that are dropped without a verdict, and messages that arrive on a wrong topic.
 
 use bytes::Bytes;
 
@@ -35,7 +35,7 @@ fn a_message_that_was_forgotten_is_judged_again_and_blames_nobody() {
     assert_eq!(receivers(&outputs), [0, 2], "the first sender has lost it");
 }
 
-/// The first record of a message must not take the second one with it when its time is over.
+/// The expiry of a message's first record must not remove the second one.
 #[test]
 fn a_message_that_was_forgotten_and_came_again_is_remembered_as_long_as_any() {
     let mut solo = mesh_of(2);
@@ -71,7 +71,7 @@ fn the_validator_is_told_once_of_each_peer_that_sends_a_copy_while_it_judges() {
     assert_eq!(solo.router.senders(&id), []);
 }
 
-/// Each message names its topic.
+/// Placement rule of the test: the data of a message is the name of its topic.
 #[derive(Debug)]
 struct Named;
 

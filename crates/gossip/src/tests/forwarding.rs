@@ -1,4 +1,4 @@
-//! What is passed on, in which bytes, and to whom not.
+//! Forwarding: which messages, in which bytes, and to which peers not.
 
 use super::net::Net;
 use super::raw;
@@ -11,14 +11,14 @@ fn mesh_of(count: u32) -> Solo {
     solo
 }
 
-/// A re-encoded WakuMessage has another hash: nwaku writes defaults that others skip.
+/// A re-encoded `WakuMessage` has another hash: nwaku writes defaults that others skip.
 #[test]
 fn data_is_delivered_and_forwarded_byte_for_byte() {
     let mut data = raw::bytes(1, b"payload");
     data.extend(raw::number(900, 7));
     data.extend(raw::fixed64(901, 8));
     data.extend(raw::number(3, 0));
-    // Not even canonical protobuf: a varint with a superfluous byte, then rubbish.
+    // Not canonical protobuf: a varint with a superfluous byte, then random bytes.
     data.extend([0x18, 0x80, 0x00, 0xff, 0xff]);
     let mut solo = mesh_of(3);
     let outputs = solo.deliver(0, &data);
@@ -126,7 +126,7 @@ fn a_small_message_does_not_keep_its_large_frame_in_memory() {
         panic!("not judged");
     };
     solo.verdict(b"small", Verdict::Accept);
-    // Unique now: memory of its own, not a slice of the frame.
+    // The only reference now: separate memory, not a slice of the frame.
     assert_eq!(data.try_into_mut().map(|own| own.capacity()), Ok(5));
 }
 

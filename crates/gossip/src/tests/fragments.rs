@@ -1,4 +1,4 @@
-//! Fragments: what is cut comes together again, and nothing else does.
+//! Fragments: a split payload is reassembled, and nothing else is accepted.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ proptest! {
     ) {
         let whole = payload(len, 1);
         let mut fragments = read(&split(&whole, count).unwrap());
-        // Every order is reached by rotating and swapping.
+        // Rotating and swapping reaches many orders.
         let n = fragments.len();
         fragments.rotate_left(order as usize % n);
         fragments.swap(0, (order >> 32) as usize % n);
@@ -56,7 +56,7 @@ proptest! {
         let mut changed = fragments[1].to_vec();
         let at = at.index(changed.len());
         changed[at] ^= 1;
-        // What still reads is a part of another whole: its list differs, and with it its name.
+        // A fragment that is still valid belongs to another payload: its list differs, and so does its hash.
         if let Ok(fragment) = Fragment::read(&Bytes::from(changed)) {
             prop_assert_ne!((fragment.whole, fragment.index), (original.whole, original.index));
         }
@@ -93,7 +93,7 @@ fn a_count_that_cannot_be_is_refused() {
 fn a_foreign_part_cannot_spoil_a_whole() {
     let ours = split(&payload(100, 1), 2).unwrap();
     let theirs = split(&payload(100, 2), 2).unwrap();
-    // Our list with their part.
+    // Hash list of our payload with a part of theirs.
     let mut forged = ours[1][..overhead_bytes(2)].to_vec();
     forged.extend_from_slice(&theirs[1][overhead_bytes(2)..]);
     assert_eq!(

@@ -1,8 +1,7 @@
-//! Arbitrary inputs, hostile ones among them, against one router with tiny limits. After each one
-//! every bound must hold, and outputs must make sense to a driver.
+//! Arbitrary inputs, including hostile ones, to one router with tiny limits. After each input every limit
+//! must hold, and the outputs must be consistent for a driver.
 //!
-//! A failure prints the shortest list of operations that was found and stores its seed (see the
-//! module above).
+//! A failure prints the shortest list of operations found and stores its seed (see the parent module).
 
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
@@ -32,23 +31,23 @@ enum Op {
         explicit: bool,
     },
     Disconnect(u32),
-    /// Another stream, of another address and protocol perhaps.
+    /// Moves a peer to another stream, with another protocol and address perhaps.
     Renew(u32, usize),
     Frame(u32, Vec<Vec<u8>>),
-    /// Verdict on one of the messages that wait.
+    /// Gives a verdict on one of the waiting messages.
     Judge(usize, Verdict),
     Publish(usize, u8, usize),
     Subscribe(usize),
     Unsubscribe(usize),
-    /// News of one of the frames given out lately.
+    /// Reports progress of one of the recent frames.
     Sent(usize, Progress),
     Application(u32, f64),
-    /// A long frame has begun to come in, or is gone.
+    /// Reports that a long frame started or ended.
     Arriving(u32, bool),
     Wait(u64),
 }
 
-/// Few names, so that things meet; long ones, to hit the limit.
+/// Few names, so that operations concern the same topics; some long ones, to reach the limit.
 fn name() -> impl Strategy<Value = String> {
     prop_oneof![
         6 => (0..NAMES.len()).prop_map(|i| NAMES[i].to_owned()),
@@ -57,7 +56,7 @@ fn name() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Data of the few messages there are: 12 of them, of three sizes.
+/// Data of one of the few messages, in three sizes.
 fn data(i: u8) -> Vec<u8> {
     vec![i; [3, 40, 300][usize::from(i % 3)]]
 }
@@ -154,7 +153,7 @@ fn config(px: bool) -> Config {
     config
 }
 
-/// A driver that checks what it is told.
+/// A driver that checks the outputs for consistency.
 struct Driver {
     router: Router,
     now: Time,
@@ -163,7 +162,7 @@ struct Driver {
     waiting: VecDeque<MessageId>,
     handles: VecDeque<(PeerIx, SendHandle)>,
     arriving: BTreeSet<u32>,
-    /// Whether the router waits for what comes in as long as it comes in.
+    /// Whether the transfer wait is so long that no deadline passes.
     patient: bool,
     must_not_ask: bool,
 }
@@ -300,7 +299,7 @@ impl Driver {
     }
 
     fn take(&mut self, input: Input) -> Result<(), TestCaseError> {
-        // Own topics may not fit; nothing else that this driver does is misuse.
+        // Topics of this node may exceed the limit; this driver makes no other mistake.
         let own = matches!(input, Input::Subscribe(_) | Input::Publish { .. });
         let arriving_before = self.is_arriving();
         if let Err(error) = self.router.handle(self.now, input) {
@@ -315,7 +314,7 @@ impl Driver {
         self.check_meshes()
     }
 
-    /// Whether a long frame comes from a peer whose gossip is heard.
+    /// Whether a long frame is in transit from a peer above the gossip threshold.
     fn is_arriving(&self) -> bool {
         let gossip = self.router.config().thresholds.gossip;
         let heard = |n: &u32| self.router.score(PeerIx(*n)) >= gossip;
@@ -379,7 +378,7 @@ impl Driver {
                 usage.pending_bytes,
                 limits.pending_bytes_max,
             ),
-            // One message is kept even if it is larger than the whole cache may be.
+            // One message is kept even if it is larger than the whole cache.
             (
                 "cache",
                 usage.cache_bytes,

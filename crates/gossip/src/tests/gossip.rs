@@ -1,4 +1,4 @@
-//! IHAVE and IWANT: what is advertised to whom, asked for, and answered.
+//! IHAVE and IWANT: what is advertised to which peers, requested, and answered.
 
 use super::net::Net;
 use super::raw;
@@ -7,7 +7,7 @@ use super::solo::{
 };
 use crate::{Config, Input, MessageId, NewPeer, Output, PeerIx, Progress, Verdict};
 
-/// A router with one peer that is subscribed and, being in backoff, not in the mesh.
+/// A router with one subscribed peer, which is not in the mesh because of a backoff.
 fn with_lazy_peer(config: Config) -> Solo {
     let mut solo = Solo::joined(config);
     solo.mesh_peer(peer(0));
@@ -197,7 +197,7 @@ fn a_promise_is_kept_by_a_message_that_turns_out_invalid() {
     assert!(solo.score(0) >= 0.0);
 }
 
-/// The peer kept its word; that our validator is behind is not its fault.
+/// The peer kept its promise; that our validator is busy is not its fault.
 #[test]
 fn a_promise_is_kept_by_a_message_that_we_have_no_room_for() {
     let mut config = Config::waku();

@@ -1,4 +1,4 @@
-//! IDONTWANT: announced on the first copy of a large message, honoured wherever a copy may wait.
+//! IDONTWANT: sent on the first copy of a large message, honoured wherever a copy may be queued.
 
 use std::time::Duration;
 
@@ -112,7 +112,7 @@ fn a_copy_from_the_peer_itself_says_the_same() {
     assert_eq!(cancelled, [(n, handle)]);
 }
 
-/// gossipsub.md 0.6: a queued copy and a pending IWANT reply alike.
+/// gossipsub.md 0.6: IDONTWANT cancels a queued copy and a pending answer to IWANT alike.
 #[test]
 fn it_takes_back_every_answer_to_iwant_that_waits() {
     let mut solo = mesh_of(1);
@@ -153,8 +153,8 @@ fn it_comes_before_the_message_in_the_same_frame() {
     assert_eq!(receivers(&solo.verdict(&LARGE, Verdict::Accept)), [1, 2, 3]);
 }
 
-/// Three nodes in a ring. 0 publishes 100 kB; 2's copy to 1 waits behind another on a slow link and
-/// is taken back when 1 says it has it.
+/// Three nodes in a ring. Node 0 publishes 100 kB; the copy from 2 to 1 waits behind another on a slow link
+/// and is cancelled when 1 announces that it has the message.
 #[test]
 fn it_saves_a_copy_that_waits_on_a_slow_link() {
     let copies_with = |threshold: usize| {
@@ -171,7 +171,7 @@ fn it_saves_a_copy_that_waits_on_a_slow_link() {
                 net.rates.insert((a, b), 1_000);
             }
         }
-        // 2 has it first and is busy with a message of its own towards 1.
+        // Node 2 has the message first and is busy sending another one to 1.
         net.delays.insert((0, 1), Duration::from_millis(40));
         net.publish(2, &[9; 80_000]);
         net.publish(0, &[8; 100_000]);

@@ -1,4 +1,4 @@
-//! Other ways to spread large messages: staggered and reduced sending.
+//! Strategies for large messages: staggered and reduced sending.
 
 use std::time::Duration;
 
@@ -125,7 +125,7 @@ fn an_id_is_left_alone_while_its_copy_may_be_under_way() {
     assert_eq!(solo.router.usage().deferred, 0);
 }
 
-/// One request in flight: the next holder is asked when the first one's time is over, not forgotten.
+/// One request in flight: the next holder is asked when the first request times out, and is not forgotten.
 #[test]
 fn with_one_request_in_flight_the_next_holder_waits_for_its_end() {
     let mut config = with(StrategyKind::Reduced);
@@ -142,7 +142,7 @@ fn with_one_request_in_flight_the_next_holder_waits_for_its_end() {
     assert!(said(&next, 0).iwant.is_empty());
 }
 
-/// Each large message is announced by itself, so that more of them come than heartbeats' gossip.
+/// Each large message is announced by itself, so there are more announcements than with heartbeats' gossip.
 #[test]
 fn announcements_of_who_agreed_are_not_counted_as_gossip() {
     let mut config = with(StrategyKind::Reduced);
@@ -177,7 +177,7 @@ fn a_holder_that_is_gone_is_not_asked() {
     assert_eq!(said(&due, 1).iwant, id(&LARGE));
 }
 
-/// Every strategy delivers everything to everybody, on a network where the mesh alone would do.
+/// Every strategy delivers every message to every node, on a network where the mesh alone would do.
 #[test]
 fn everybody_gets_every_large_message() {
     for strategy in [StrategyKind::Staggered, StrategyKind::Reduced] {

@@ -1,4 +1,4 @@
-//! Joining, leaving, GRAFT, PRUNE, backoff, and what the heartbeat does to a mesh.
+//! Joining, leaving, GRAFT, PRUNE, backoff, and the heartbeat's upkeep of a mesh.
 
 use std::time::Duration;
 
@@ -261,7 +261,7 @@ fn who_grafts_counts_as_subscribed() {
     );
 }
 
-/// The mesh may hold only peers that leave it when they hang up.
+/// The mesh may contain only peers that are removed from it when they disconnect.
 #[test]
 fn a_graft_beyond_the_subscription_limit_leaves_no_ghost_behind() {
     let mut config = Config::waku();

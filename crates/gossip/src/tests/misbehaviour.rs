@@ -1,4 +1,4 @@
-//! Spam, as raw frames: what go-libp2p-pubsub's spam tests do, and the bounds that hold meanwhile.
+//! Spam as raw frames: the scenarios of go-libp2p-pubsub's spam tests, and the limits that hold during them.
 
 use std::time::Duration;
 
@@ -367,7 +367,7 @@ fn nothing_is_grafted_that_cannot_have_a_mesh() {
     assert_eq!(solo.mesh(), [0]);
 }
 
-/// 180 kB of fields that nobody knows cost 15 ns a byte, and nobody paid.
+/// 180 kB of unknown fields took 15 ns a byte to skip, without a penalty.
 #[test]
 fn a_frame_of_unknown_fields_is_refused_and_costs() {
     let mut solo = with_peer(strict());

@@ -1,12 +1,11 @@
 //! Behaviour of the router, one file per concern.
 //!
-//! `solo` is one router among peers that the test plays; `net` is a network of routers in virtual
-//! time; `raw` writes frames by hand.
+//! `solo` is one router among peers played by the test; `net` is a network of routers in virtual time;
+//! `raw` encodes frames by hand.
 //!
-//! Nothing here depends on wall time or on a source of randomness that is not seeded. A property
-//! test that fails prints the smallest input it found and stores its seed under
-//! `proptest-regressions/`, from where the next `cargo test -p undertone-gossip` replays it first;
-//! `PROPTEST_CASES=10000` searches longer.
+//! No test depends on wall time or on a random source that is not seeded. A property test that fails prints
+//! the smallest input it found and stores its seed under `proptest-regressions/`, from where the next
+//! `cargo test -p undertone-gossip` replays it first; `PROPTEST_CASES=10000` runs more cases.
 
 mod arriving;
 mod asking;

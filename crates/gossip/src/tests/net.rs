@@ -1,5 +1,5 @@
-//! A network of routers in virtual time: one-way delays, links with a rate on which frames wait
-//! and can be taken back, and a hash of everything that was delivered.
+//! A network of routers in virtual time: one-way delays, links with a rate on which frames are queued and
+//! can be cancelled, and a hash of all delivered frames.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -15,10 +15,10 @@ use crate::{
     Progress, QueuedFrame, Router, SendQueue, Time, Verdict,
 };
 
-/// What a node's validator says about some data, and how long it takes.
+/// Verdict of a node's validator on some data, and the time it takes.
 pub(crate) type Judge = fn(node: usize, data: &[u8]) -> (Verdict, Duration);
 
-/// A frame that arrived.
+/// A frame that arrives at a node.
 pub(crate) struct Arrival {
     pub(crate) from: usize,
     pub(crate) to: usize,
@@ -44,7 +44,7 @@ enum Event {
     },
 }
 
-/// One direction of a connection.
+/// One direction of a connection between two nodes.
 struct Link {
     queue: SendQueue,
     busy: bool,
@@ -61,7 +61,7 @@ pub(crate) struct Net {
     pub(crate) rates: BTreeMap<(usize, usize), u64>,
     pub(crate) judge: Judge,
     pub(crate) arrivals: Vec<Arrival>,
-    /// What each node delivered to its application, with the time.
+    /// Messages that each node delivered to its application, with the time.
     pub(crate) delivered: Vec<Vec<(Time, Bytes)>>,
     links: BTreeMap<(usize, usize), Link>,
     events: BTreeMap<(Time, u64), Event>,
@@ -147,7 +147,7 @@ impl Net {
         self.work_off();
     }
 
-    /// A node whose process begins anew: it remembers nothing, and is connected to nobody.
+    /// Restarts a node's process: the node has no state and no connections.
     pub(crate) fn restart(&mut self, node: usize, config: &Config) {
         let connected = self.links.keys().any(|(at, _)| *at == node);
         assert!(!connected, "disconnect node {node} first");
@@ -322,7 +322,7 @@ impl Net {
         }
     }
 
-    /// Puts waiting frames on the wire while it is free.
+    /// Sends queued frames while the link is free.
     fn pump(&mut self, from: usize, to: usize) {
         let delay = *self.delays.get(&(from, to)).unwrap_or(&self.delay);
         let rate = self.rates.get(&(from, to)).copied();
@@ -361,12 +361,12 @@ impl Net {
         }
     }
 
-    /// Hash of every frame delivered so far, with its time and its ends.
+    /// Hash of every frame delivered so far, with its time, sender and receiver.
     pub(crate) fn trace(&self) -> String {
         format!("{:x}", self.trace.clone().finalize())
     }
 
-    /// Copies of messages that arrived at a node.
+    /// Number of copies of messages that arrived at a node.
     pub(crate) fn copies_at(&self, node: usize) -> usize {
         let at_node = self.arrivals.iter().filter(|arrival| arrival.to == node);
         at_node.map(|arrival| arrival.rpc.messages.len()).sum()

@@ -1,4 +1,4 @@
-//! Meshes under peers that take places and bring nothing.
+//! Meshes under peers that occupy places and deliver nothing.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -12,7 +12,7 @@ fn at(n: u32, host: u8) -> NewPeer {
     NewPeer { ip, ..peer(n) }
 }
 
-/// A mesh that is full of two peers of each of four addresses, as many as may share one without paying.
+/// A router whose mesh is full with two peers at each of four addresses.
 fn squatted() -> Solo {
     let mut solo = Solo::joined(Config::waku());
     for n in 0..8 {
@@ -86,14 +86,14 @@ fn the_heartbeat_gives_places_of_crowded_addresses_to_others() {
     assert_eq!(grafted(&settled), [0; 0]);
 }
 
-/// Eight addresses: nobody is crowded, and only what they bring tells them from others.
+/// Eight addresses: no address is crowded, so only their deliveries distinguish the peers.
 #[test]
 fn a_member_that_brings_nothing_while_others_do_loses_its_place() {
     let mut solo = Solo::joined(Config::waku());
     (0..8).for_each(|n| solo.mesh_peer(at(n, n as u8)));
     solo.subscriber(at(8, 100));
     for second in 0..200u32 {
-        // Members 0 to 3 bring something now and then; peer 8 brings on request what they leave out.
+        // Members 0 to 3 deliver messages now and then; peer 8 delivers the others on request.
         let from = if second % 2 == 0 { 8 } else { (second / 2) % 4 };
         solo.deliver(from, &second.to_be_bytes());
         solo.advance_ms(1_000);

@@ -1,4 +1,4 @@
-//! Own messages: whom they are sent to, flooding and its bound, the fanout, and what is refused.
+//! Published messages: their receivers, flooding and its bound, the fanout, and refusals.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Peer exchange: who is offered in a PRUNE, and whose offers are taken.
+//! Peer exchange: which peers are offered in a PRUNE, and whose offers are used.
 
 use bytes::Bytes;
 

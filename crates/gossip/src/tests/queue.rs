@@ -1,4 +1,4 @@
-//! The send queue against a list that is searched from end to end.
+//! The send queue compared with a list that is searched from end to end.
 
 use bytes::Bytes;
 use proptest::prelude::*;
@@ -33,7 +33,7 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// Frames in the order in which they came, of all classes.
+/// Frames of all classes in the order in which they were pushed.
 #[derive(Default)]
 struct Naive(Vec<QueuedFrame>);
 

@@ -1,4 +1,4 @@
-//! Frames as a stranger could write them: protobuf by hand, sharing nothing with the encoder.
+//! Frames as another implementation could write them: protobuf by hand, sharing nothing with the encoder.
 
 use bytes::Bytes;
 
@@ -17,18 +17,18 @@ pub(crate) fn varint(mut n: u64) -> Vec<u8> {
     }
 }
 
-/// A number field.
+/// Encodes a field with a varint value.
 pub(crate) fn number(field: u64, value: u64) -> Vec<u8> {
     [varint(field * 8), varint(value)].concat()
 }
 
-/// A length-delimited field.
+/// Encodes a length-delimited field.
 pub(crate) fn bytes(field: u64, content: &[u8]) -> Vec<u8> {
     let len = varint(content.len() as u64);
     [varint(field * 8 + 2), len, content.to_vec()].concat()
 }
 
-/// A field 64-bit wide.
+/// Encodes a field 64 bits wide.
 pub(crate) fn fixed64(field: u64, value: u64) -> Vec<u8> {
     [varint(field * 8 + 1), value.to_le_bytes().to_vec()].concat()
 }
@@ -50,7 +50,7 @@ pub(crate) fn graft(topic: &str) -> Vec<u8> {
     bytes(3, &bytes(3, &bytes(1, topic.as_bytes())))
 }
 
-/// PRUNE with the given backoff in seconds and (peer id, record) pairs.
+/// Encodes a PRUNE with the given backoff in seconds and (peer id, record) pairs.
 pub(crate) fn prune(topic: &str, backoff_s: Option<u64>, px: &[(&[u8], &[u8])]) -> Vec<u8> {
     let mut body = bytes(1, topic.as_bytes());
     for (id, record) in px {
@@ -79,18 +79,18 @@ pub(crate) fn idontwant(ids: &[MessageId]) -> Vec<u8> {
     bytes(3, &bytes(5, &id_fields(1, ids)))
 }
 
-/// `count` ids that name nothing.
+/// Encodes `count` ids of unknown messages.
 pub(crate) fn made_up_ids(first: u32, count: usize) -> Vec<MessageId> {
     let ids = (first..).take(count);
     ids.map(|i| MessageId::of(&i.to_be_bytes())).collect()
 }
 
-/// An RPC as a frame.
+/// Adds the length prefix to an RPC.
 pub(crate) fn framed(rpc: &[u8]) -> Bytes {
     [varint(rpc.len() as u64), rpc.to_vec()].concat().into()
 }
 
-/// The RPC inside an encoded frame, whose length prefix must be exact.
+/// Returns the RPC inside an encoded frame, whose length prefix must be exact.
 pub(crate) fn strip_prefix(frame: &Bytes) -> Bytes {
     let (len, prefix) = crate::wire::read_varint(frame).unwrap();
     assert_eq!(len as usize, frame.len() - prefix, "length prefix");

@@ -1,5 +1,4 @@
-//! Honest peers that come back: after a restart, with or without a goodbye, and after a connection that
-//! died.
+//! Honest peers that come back: after a restart, announced or not, and after a connection that died.
 
 use std::time::Duration;
 
@@ -8,13 +7,13 @@ use super::raw;
 use super::solo::{Solo, misdeeds, outbound, peer, said, topic};
 use crate::{Config, Input, Topic};
 
-/// Eight shards, as Waku's network has.
+/// Number of shards, as in Waku's network.
 fn shards() -> Vec<Topic> {
     let names = (0..8).map(|n| format!("/waku/2/rs/1/{n}"));
     names.map(|name| Topic::new(&name)).collect()
 }
 
-/// Control of the same kind for every shard, in one frame.
+/// Encodes the same control entry for every shard, in one frame.
 fn for_each_shard(entry: fn(&str) -> Vec<u8>) -> Vec<u8> {
     let shards = shards();
     shards
@@ -46,7 +45,7 @@ fn meshes(solo: &Solo) -> impl Iterator<Item = usize> {
         .map(|topic| solo.router.mesh(&topic).len())
 }
 
-/// Seen with real nodes: the score was -2560, and nothing was delivered for 23 to 105 minutes.
+/// Observed with real nodes: the score was -2560, and nothing was delivered for 23 to 105 minutes.
 #[test]
 fn a_peer_that_said_goodbye_is_welcome_two_seconds_later() {
     for with_goodbye in [true, false] {
@@ -129,7 +128,7 @@ fn our_own_graft_still_waits_for_the_backoff_of_an_earlier_connection() {
     );
 }
 
-/// Both sides are this implementation: whichever way one of them left, the next message arrives.
+/// Both sides are this implementation: in whichever way one of them left, the next message arrives.
 #[test]
 fn messages_flow_at_once_after_a_restart_in_good_order() {
     for pause_ms in [0, 2_000, 15_000, 70_000] {

@@ -1,5 +1,5 @@
-//! What scores change: the record of who delivered what, the thresholds, and what outlives a
-//! connection. The function itself is tested in `score`.
+//! Effects of scores: the record of deliveries, the thresholds, and what outlives a connection. The score
+//! function itself is tested in `score`.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::{
 
 const DECAY_S: u64 = 12;
 
-/// P3 on, P1 off: 10 points for a first delivery (P2), a deficit below 4 mesh deliveries.
+/// Parameters with P3 on and P1 off: 10 points for a first delivery (P2), a deficit below 4 mesh deliveries.
 fn p3() -> Config {
     let mut config = Config::waku();
     let score = config.score.as_mut().unwrap();
@@ -35,7 +35,7 @@ fn p3() -> Config {
 /// A router whose three mesh peers have an active deficit of 4 messages: -16 each.
 fn deficits() -> Solo {
     let mut solo = Solo::joined(p3());
-    // Mesh members may not be pruned for what the test looks at.
+    // Mesh members may not be pruned for the negative score that the test examines.
     solo.router.config.heartbeat = Duration::from_secs(10_000);
     solo.heartbeat();
     (0..3).for_each(|n| solo.mesh_peer(peer(n)));
@@ -203,8 +203,7 @@ fn an_explicit_peer_is_heard_whatever_its_score() {
     assert_ne!(copy(&mut solo, 0).len(), 0);
 }
 
-/// gossipsub.md 1.9: two invalid messages cost the gossip, four the publish threshold, eleven the
-/// connection.
+/// gossipsub.md 1.9: two invalid messages cost the gossip, four the publish threshold, eleven the connection.
 #[test]
 fn invalid_messages_cost_what_wakus_parameters_say() {
     let mut solo = Solo::joined(Config::waku());

@@ -42,14 +42,14 @@ pub(crate) fn outbound(n: u32) -> NewPeer {
     }
 }
 
-/// Waku's parameters with the application's score counted as it is given.
+/// Waku's parameters with weight 1 for the application's score.
 pub(crate) fn scored() -> Config {
     let mut config = Config::waku();
     config.score.as_mut().unwrap().application_weight = 1.0;
     config
 }
 
-/// Waku's parameters without offences that are free, for tests of what one costs.
+/// Waku's parameters without free offences, for tests of the cost of one.
 pub(crate) fn strict() -> Config {
     let mut config = Config::waku();
     config.score.as_mut().unwrap().behaviour_threshold = 0.0;
@@ -124,7 +124,7 @@ impl Solo {
         self.input(Input::Validated { id, verdict })
     }
 
-    /// The first copy of `data` comes from `n` and is accepted.
+    /// Lets peer `n` send the first copy of `data` and accepts it.
     pub(crate) fn deliver(&mut self, n: u32, data: &[u8]) -> Vec<Output> {
         let mut outputs = self.frame(n, raw::publish(TOPIC, data));
         outputs.extend(self.verdict(data, Verdict::Accept));
@@ -175,7 +175,7 @@ impl Solo {
     }
 }
 
-/// Everything that `outputs` send to a peer, as one RPC.
+/// All frames that `outputs` send to a peer, as one RPC.
 pub(crate) fn said(outputs: &[Output], n: u32) -> Rpc {
     let mut all = Rpc::default();
     for (peer, _, frame) in sends(outputs) {

@@ -1,4 +1,4 @@
-//! Reading an RPC: every count and length is compared with its limit before memory is taken.
+//! Decodes RPCs: every count and length is compared with its limit before memory is allocated.
 
 use bytes::Bytes;
 
@@ -17,11 +17,11 @@ struct Field {
 enum Value {
     Number(u64),
     Bytes(Bytes),
-    /// A 32- or 64-bit fixed field; none of ours, so its value is not kept.
+    /// A 32- or 64-bit fixed field; no known field has this type, so its value is not kept.
     Fixed,
 }
 
-/// Walks the fields of one protobuf message.
+/// Reader of the fields of one protobuf message.
 struct Fields(Bytes);
 
 impl Fields {
@@ -69,8 +69,7 @@ impl Fields {
     }
 }
 
-/// What one RPC may still hold of fields that mean nothing to us. Each costs a few nanoseconds to pass over,
-/// and two bytes to send.
+/// Counts the ignored fields and ids of one RPC. Each costs a few nanoseconds to skip and two bytes to send.
 struct Spare<'a> {
     limits: &'a Limits,
     unknown_fields: usize,
@@ -87,13 +86,13 @@ impl Spare<'_> {
 
     fn skipped_id(&mut self) -> Result<(), Malformed> {
         let max = self.limits.ids_per_rpc_max;
-        within("message ids that are of no use", self.skipped_ids, max)?;
+        within("skipped message ids", self.skipped_ids, max)?;
         self.skipped_ids += 1;
         Ok(())
     }
 }
 
-/// Refuses the `n`-th element of a list that may hold `max`.
+/// Returns an error if the `n`-th element (from 0) of a list exceeds its maximum `max`.
 fn within(what: &'static str, n: usize, max: usize) -> Result<(), Malformed> {
     if n < max {
         Ok(())
@@ -112,8 +111,8 @@ fn topic(bytes: Bytes, limits: &Limits) -> Result<Topic, Malformed> {
     Topic::from_utf8(bytes).ok_or(Malformed::TopicNotUtf8)
 }
 
-/// Keeps an id if it can be one of ours and there is room; others are skipped, as the
-/// specification truncates long lists instead of refusing them.
+/// Keeps an id if it has the right length and there is room; others are skipped, as the specification
+/// truncates long lists instead of refusing them.
 fn push_id(
     ids: &mut Vec<MessageId>,
     already: usize,
@@ -132,11 +131,11 @@ fn push_id(
 
 /// Decodes one RPC (without its length prefix).
 ///
-/// A few unknown fields are skipped. Lists of ids are cut at their limit; anything else over a limit
-/// refuses the frame.
+/// A few unknown fields are skipped. Lists of ids are truncated at their limit, and as many ids may be
+/// skipped; anything else over a limit refuses the frame.
 ///
 /// # Errors
-/// [`Malformed`] names what is wrong.
+/// Returns [`Malformed`] with the reason for which the frame is refused.
 pub fn decode(frame: &Bytes, limits: &Limits) -> Result<Rpc, Malformed> {
     if frame.len() > limits.frame_bytes_max {
         return Err(Malformed::FrameTooLarge {
@@ -192,7 +191,7 @@ fn message(bytes: Bytes, spare: &mut Spare<'_>) -> Result<WireMessage, Malformed
         match (field.number, field.value) {
             (2, Value::Bytes(b)) => data = b,
             (4, Value::Bytes(b)) => name = Some(topic(b, spare.limits)?),
-            // An empty field is proto2 noise, not a signature.
+            // An empty field is an artefact of proto2 encoders, not a signature.
             (1 | 3 | 5 | 6, Value::Bytes(b)) => signed |= !b.is_empty(),
             _ => spare.unknown_field()?,
         }
@@ -207,7 +206,7 @@ fn message(bytes: Bytes, spare: &mut Spare<'_>) -> Result<WireMessage, Malformed
     })
 }
 
-/// A frame may hold several control messages, so what is counted is counted over all of them.
+/// Decodes one control message. A frame may hold several, so entries are counted over all of them.
 fn control(
     bytes: Bytes,
     rpc: &mut Rpc,
@@ -315,7 +314,7 @@ fn prune(bytes: Bytes, spare: &mut Spare<'_>) -> Result<Prune, Malformed> {
     })
 }
 
-/// An offered peer, or nothing when its record is larger than anything honest.
+/// Decodes an offered peer; `None` without a peer id, or when the id or record is longer than allowed.
 fn px_peer(bytes: Bytes, spare: &mut Spare<'_>) -> Result<Option<PxPeer>, Malformed> {
     let (mut peer_id, mut record) = (Bytes::new(), Bytes::new());
     let mut fields = Fields(bytes);

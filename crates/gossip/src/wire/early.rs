@@ -1,4 +1,4 @@
-//! The id of a message whose frame is still coming in: a long one is hashed while it is waited for.
+//! Computes the id of a message while its frame is being received.
 
 use std::ops::Range;
 
@@ -7,31 +7,31 @@ use sha2::{Digest, Sha256};
 use super::varint::{VarintError, read_varint};
 use crate::types::MessageId;
 
-/// `publish` in an RPC and `data` in a message: field 2 with a length, both.
+/// Tag of `publish` in an RPC and of `data` in a message: both are length-delimited fields with number 2.
 const FIELD_2_BYTES: u8 = 0x12;
 
-/// Hashes the data of the message that a frame begins with, as far as the frame has come. Of a frame that
-/// begins with anything else it makes nothing: whoever decodes it will hash.
+/// Hashes the data of the message at the start of a frame, as far as the frame has been received. A frame
+/// that starts with anything else yields no id; its messages are hashed when it is decoded.
 #[derive(Clone, Debug, Default)]
 pub struct EarlyId(State);
 
 #[derive(Clone, Debug, Default)]
 enum State {
-    /// Too little has come to know where the data is.
+    /// Too few bytes were received to locate the data.
     #[default]
     Unknown,
     Hashing {
         data: Range<usize>,
-        /// Everything before it has been hashed.
+        /// Offset in the frame up to which the data has been hashed.
         next: usize,
         sha: Sha256,
     },
-    /// There is no data where it was looked for.
+    /// The frame does not start with a message whose first field is its data.
     Nothing,
 }
 
 impl EarlyId {
-    /// Hashes what has come since the last call. `received` is the frame with its length prefix, from
+    /// Hashes the bytes received since the last call. `received` is the frame with its length prefix, from
     /// its first byte, and never shorter than before.
     pub fn advance(&mut self, received: &[u8]) {
         if matches!(self.0, State::Unknown) {
@@ -54,7 +54,7 @@ impl EarlyId {
         }
     }
 
-    /// Where in the frame the data is, and its id, if it has been hashed to its end.
+    /// Returns the range of the data in the frame and the id, if the data has been hashed to its end.
     pub fn finish(self) -> Option<(Range<usize>, MessageId)> {
         match self.0 {
             State::Hashing { data, next, sha } if next == data.end => {
@@ -65,7 +65,7 @@ impl EarlyId {
     }
 }
 
-/// Where the data is in a frame whose first field is a message, of which it is the first field.
+/// Locates the data in a frame whose first field is a message with the data as its first field.
 fn data_range(frame: &[u8]) -> Result<Option<Range<usize>>, VarintError> {
     let (rpc_bytes, rpc) = read_varint(frame)?;
     let Some((message_bytes, message)) = field_2(frame, rpc)? else {
@@ -74,7 +74,7 @@ fn data_range(frame: &[u8]) -> Result<Option<Range<usize>>, VarintError> {
     let Some((data_bytes, data)) = field_2(frame, message)? else {
         return Ok(None);
     };
-    // Each must end where what it is part of ends, or before.
+    // Each field must end within the one that contains it.
     let ends = |start: usize, len: u64| usize::try_from(len).ok()?.checked_add(start);
     let (Some(rpc_end), Some(message_end), Some(data_end)) = (
         ends(rpc, rpc_bytes),
@@ -87,7 +87,7 @@ fn data_range(frame: &[u8]) -> Result<Option<Range<usize>>, VarintError> {
     Ok(nested.then_some(data..data_end))
 }
 
-/// The length of a field 2 that begins at `at`, and where its content does; `None` if another does.
+/// Length and start of the content of a field 2 at offset `at`; `None` if another field is there.
 fn field_2(frame: &[u8], at: usize) -> Result<Option<(u64, usize)>, VarintError> {
     match frame.get(at) {
         None => Err(VarintError::Incomplete),

@@ -1,4 +1,4 @@
-//! Writing frames. Lengths are computed first, so each frame is written once, front to back.
+//! Encodes frames. Lengths are computed first, so each frame is written once, front to back.
 
 use bytes::Bytes;
 
@@ -24,14 +24,14 @@ fn message_len(topic: &Topic, data: &[u8]) -> usize {
     field_len(data.len()) + field_len(topic.as_bytes().len())
 }
 
-/// Bytes of [`message_frame`]. A frame of this length that holds the message holds nothing else:
-/// every other field, and every longer way to write these, takes bytes.
+/// Length of [`message_frame`], bytes. A frame of this length that contains the message contains nothing
+/// else: every other field, and every longer encoding of these, takes bytes.
 pub(crate) fn message_frame_len(topic: &Topic, data: &[u8]) -> usize {
     let rpc = field_len(message_len(topic, data));
     varint_len(rpc as u64) + rpc
 }
 
-/// The whole frame that carries one message: written once and shared between all its receivers.
+/// Encodes the frame that carries one message; it is written once and shared between all receivers.
 pub fn message_frame(topic: &Topic, data: &[u8]) -> Bytes {
     let message = message_len(topic, data);
     let rpc = field_len(message);
@@ -43,16 +43,16 @@ pub fn message_frame(topic: &Topic, data: &[u8]) -> Bytes {
     out.into()
 }
 
-/// Bytes, at most, of the headers around one control entry with all its parents, of the frame's
-/// length prefix and of a backoff.
+/// Upper bound on the bytes of the headers around one control entry, including its parents, the frame's
+/// length prefix and a backoff.
 pub(crate) const ENTRY_OVERHEAD_BYTES: usize = 48;
 
-/// Bytes of a list of ids in a control entry.
+/// Length of a list of ids in a control entry, bytes.
 pub(crate) fn ids_bytes(ids: &[MessageId]) -> usize {
     ids.len() * field_len(MessageId::LEN)
 }
 
-/// Bytes of the peers offered in a PRUNE, as (peer id, signed record).
+/// Length of the peers offered in a PRUNE, as (peer id, signed record), bytes.
 pub(crate) fn px_bytes(peers: &[(Bytes, Bytes)]) -> usize {
     let infos = peers
         .iter()
@@ -60,8 +60,8 @@ pub(crate) fn px_bytes(peers: &[(Bytes, Bytes)]) -> usize {
     infos.map(field_len).sum()
 }
 
-/// Joins frames into as few as fit `max` bytes each. Repeated fields of protobuf messages that follow
-/// one another are those of one message.
+/// Joins frames into as few frames as possible of at most `max` bytes each. Concatenated protobuf messages
+/// are one message with the repeated fields of all.
 pub(crate) fn join<'a>(frames: impl Iterator<Item = &'a Bytes>, max: usize) -> Vec<Bytes> {
     let mut joined = Vec::new();
     let mut body = Vec::new();
@@ -86,7 +86,7 @@ pub(crate) fn join<'a>(frames: impl Iterator<Item = &'a Bytes>, max: usize) -> V
     joined
 }
 
-/// Gathers subscriptions and control for one peer and cuts them into frames of bounded size.
+/// Collects subscriptions and control entries for one peer and encodes them as one frame.
 #[derive(Debug, Default)]
 pub struct Encoder {
     subscriptions: Vec<u8>,
@@ -94,17 +94,17 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// Whether there is nothing to send.
+    /// Whether no entry has been collected.
     pub fn is_empty(&self) -> bool {
         self.subscriptions.is_empty() && self.control.is_empty()
     }
 
-    /// Bytes gathered so far.
+    /// Bytes collected so far, without the headers of the frame.
     pub fn len(&self) -> usize {
         self.subscriptions.len() + self.control.len()
     }
 
-    /// SUBSCRIBE or UNSUBSCRIBE.
+    /// Adds a SUBSCRIBE or UNSUBSCRIBE entry.
     pub fn subscription(&mut self, subscribe: bool, topic: &Topic) {
         let out = &mut self.subscriptions;
         write_header(out, 1, 2 + field_len(topic.as_bytes().len()));
@@ -112,14 +112,14 @@ impl Encoder {
         write_field(out, 2, topic.as_bytes());
     }
 
-    /// GRAFT.
+    /// Adds a GRAFT entry for a topic.
     pub fn graft(&mut self, topic: &Topic) {
         write_header(&mut self.control, 3, field_len(topic.as_bytes().len()));
         write_field(&mut self.control, 1, topic.as_bytes());
     }
 
-    /// PRUNE; `backoff_s` in seconds and `peers` as (peer id, signed record) only where the
-    /// peer's protocol has them.
+    /// Adds a PRUNE entry. `backoff_s` (seconds) and `peers`, as (peer id, signed record), are to be given
+    /// only if the peer's protocol has them.
     pub fn prune(&mut self, topic: &Topic, backoff_s: Option<u64>, peers: &[(Bytes, Bytes)]) {
         let mut body = Vec::new();
         write_field(&mut body, 1, topic.as_bytes());
@@ -138,7 +138,7 @@ impl Encoder {
         write_field(&mut self.control, 4, &body);
     }
 
-    /// IHAVE.
+    /// Adds an IHAVE entry with ids of one topic.
     pub fn ihave(&mut self, topic: &Topic, ids: &[MessageId]) {
         let name = topic.as_bytes();
         let ids_len = ids_bytes(ids);
@@ -149,12 +149,12 @@ impl Encoder {
         }
     }
 
-    /// IWANT.
+    /// Adds an IWANT entry with these ids.
     pub fn iwant(&mut self, ids: &[MessageId]) {
         self.id_list(2, ids);
     }
 
-    /// IDONTWANT.
+    /// Adds an IDONTWANT entry with these ids.
     pub fn idontwant(&mut self, ids: &[MessageId]) {
         self.id_list(5, ids);
     }
@@ -166,8 +166,8 @@ impl Encoder {
         }
     }
 
-    /// The frame with everything gathered, or `None` when there is nothing; the encoder is empty
-    /// afterwards.
+    /// Returns the frame with everything collected, or `None` when nothing was; the encoder
+    /// is empty afterwards.
     pub fn finish(&mut self) -> Option<Bytes> {
         if self.is_empty() {
             return None;

@@ -1,8 +1,8 @@
-//! The pubsub RPC on the wire: protobuf, read with limits and without copying.
+//! The pubsub RPC on the wire: protobuf, decoded with limits and without copying.
 //!
-//! Field numbers: libp2p pubsub README, GossipSub v1.0 to v1.2. A frame is an unsigned varint
-//! length followed by one RPC; decoding takes the RPC alone, encoding writes the whole frame,
-//! [`unframe`] takes the one out of the other.
+//! Field numbers: libp2p pubsub README, GossipSub v1.0 to v1.2. A frame is an unsigned varint length
+//! followed by one RPC. Decoding takes the RPC alone, encoding produces the whole frame, and [`unframe`]
+//! extracts the RPC from a frame.
 
 mod decode;
 mod early;
@@ -22,86 +22,86 @@ pub use varint::{MAX_LEN as VARINT_LEN_MAX, VarintError, read_varint};
 
 use crate::types::{MessageId, Topic};
 
-/// The RPC in a frame, or `None` when the length prefix is not that of the rest.
+/// Returns the RPC in a frame, or `None` when the length prefix does not match the length of the rest.
 pub fn unframe(frame: &Bytes) -> Option<Bytes> {
     let (len, prefix) = read_varint(frame).ok()?;
     let body = frame.slice(prefix..);
     (u64::try_from(body.len()) == Ok(len)).then_some(body)
 }
 
-/// One decoded RPC. Bytes are slices of the frame.
+/// One decoded RPC, whose byte strings are slices of the frame.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rpc {
-    /// SUBSCRIBE and UNSUBSCRIBE, in order.
+    /// SUBSCRIBE and UNSUBSCRIBE entries, in order.
     pub subscriptions: Vec<Subscription>,
-    /// Messages, in order.
+    /// Messages of the RPC, in order.
     pub messages: Vec<WireMessage>,
-    /// IHAVE, topic by topic.
+    /// IHAVE entries, one topic each.
     pub ihave: Vec<IHave>,
-    /// Ids asked for.
+    /// Ids in IWANT entries.
     pub iwant: Vec<MessageId>,
-    /// Topics grafted.
+    /// Topics in GRAFT entries.
     pub graft: Vec<Topic>,
-    /// Topics pruned.
+    /// Contents of the PRUNE entries.
     pub prune: Vec<Prune>,
-    /// Ids the peer does not want.
+    /// Ids in IDONTWANT entries, which the peer does not want.
     pub idontwant: Vec<MessageId>,
-    /// IDONTWANT entries (an entry may carry many ids).
+    /// Number of IDONTWANT entries (an entry may carry many ids).
     pub idontwant_entries: usize,
 }
 
 impl Rpc {
-    /// Whether there is nothing in it that we know.
+    /// Whether the RPC has no known content.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// One change of the peer's subscriptions.
+/// Change of one of the peer's subscriptions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subscription {
-    /// Whether the peer joins or leaves.
+    /// Whether the peer subscribes (`true`) or unsubscribes.
     pub subscribe: bool,
-    /// The topic.
+    /// Topic of the subscription.
     pub topic: Topic,
 }
 
-/// One message.
+/// One message of an RPC.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WireMessage {
-    /// The topic.
+    /// Topic that the message was published on.
     pub topic: Topic,
-    /// The data, exactly as received.
+    /// Data of the message, exactly as received.
     pub data: Bytes,
     /// Whether any of `from`, `seqno`, `signature` or `key` is present, which StrictNoSign forbids.
     pub signed: bool,
 }
 
-/// Ids a peer has for one topic.
+/// Ids that a peer announces for one topic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IHave {
-    /// The topic.
+    /// Topic of the announced messages.
     pub topic: Topic,
-    /// The ids.
+    /// Ids of the announced messages.
     pub ids: Vec<MessageId>,
 }
 
-/// One PRUNE.
+/// Content of one PRUNE entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prune {
-    /// The topic.
+    /// Topic of the mesh from which the receiver is removed.
     pub topic: Topic,
-    /// Peers offered in exchange.
+    /// Peers offered as a replacement (peer exchange).
     pub peers: Vec<PxPeer>,
-    /// Seconds to stay away, as sent; the router clamps it.
+    /// Backoff in seconds, as sent; the router clamps it.
     pub backoff_s: Option<u64>,
 }
 
 /// A peer offered in a PRUNE.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PxPeer {
-    /// Its identity, opaque here.
+    /// Identity of the offered peer, not interpreted by the router.
     pub peer_id: Bytes,
-    /// Its signed peer record, opaque here; may be empty.
+    /// Signed peer record, not interpreted by the router; may be empty.
     pub record: Bytes,
 }

@@ -1,26 +1,26 @@
-//! Unsigned LEB128, at most 64 bits.
+//! Unsigned varints (LEB128) of at most 64 bits.
 
 use thiserror::Error;
 
-/// Longest encoding of a 64-bit number, bytes.
+/// Longest encoding of a 64-bit number, in bytes.
 pub const MAX_LEN: usize = 10;
 
-/// Why no number could be read.
+/// Reason why a varint could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum VarintError {
-    /// More bytes are needed.
+    /// The input ends before the number does.
     #[error("a varint is cut short")]
     Incomplete,
-    /// The number does not fit 64 bits.
+    /// The number does not fit in 64 bits.
     #[error("a varint does not fit 64 bits")]
     Overflow,
 }
 
-/// Reads one number from the front of `bytes`: the number, and how many bytes it took.
+/// Reads one number from the front of `bytes` and returns it with its encoded length in bytes.
 ///
 /// # Errors
-/// [`VarintError`] when the bytes end first or the number is too large.
+/// Returns [`VarintError`] when the input ends first or the number is too large.
 pub fn read_varint(bytes: &[u8]) -> Result<(u64, usize), VarintError> {
     let mut value = 0u64;
     for (i, &byte) in bytes.iter().take(MAX_LEN).enumerate() {
@@ -40,7 +40,7 @@ pub fn read_varint(bytes: &[u8]) -> Result<(u64, usize), VarintError> {
     })
 }
 
-/// Bytes that [`write()`] takes for `value`.
+/// Encoded length of `value` in bytes, as written by [`write()`].
 pub(crate) fn len(value: u64) -> usize {
     (64 - (value | 1).leading_zeros() as usize).div_ceil(7)
 }

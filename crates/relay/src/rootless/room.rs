@@ -1,5 +1,5 @@
-//! The waiting room for messages whose root is not known: bounded, and shared fairly between the peers
-//! that they came from.
+//! The waiting room for messages with unknown roots: bounded, and shared fairly between the peers that the
+//! messages came from.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -9,31 +9,31 @@ use undertone_gossip::{MessageId, PeerIx};
 /// Bounds of a [`Room`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RoomLimits {
-    /// Most messages that wait.
+    /// Maximum number of waiting messages.
     pub(crate) max: usize,
-    /// Most messages that wait from one peer.
+    /// Maximum number of waiting messages attributed to one peer.
     pub(crate) max_of_peer: usize,
 }
 
-/// What the room has to know about peers.
+/// Knowledge about peers on which the room depends.
 pub(crate) trait Known {
-    /// Whether a peer has delivered a valid message before.
+    /// Whether a valid proof of the peer is on record (and no invalid one since).
     fn is_proven(&self, peer: PeerIx) -> bool;
 
-    /// Who has sent a copy of a message.
+    /// Peers that have sent a copy of a message.
     fn senders(&self, id: &MessageId) -> &[PeerIx];
 }
 
-/// A message that waits.
+/// A message waiting in the room.
 #[derive(Debug)]
 pub(crate) struct Waiting<T> {
     pub(crate) id: MessageId,
-    /// The peer in whose places it waits: one that has sent it.
+    /// Peer whose share of the room the message uses: one of its senders.
     pub(crate) from: PeerIx,
     pub(crate) what: T,
 }
 
-/// Messages that wait, in the order in which they came.
+/// Waiting messages, in the order of their arrival.
 #[derive(Debug)]
 pub(crate) struct Room<T> {
     limits: RoomLimits,
@@ -41,7 +41,7 @@ pub(crate) struct Room<T> {
     next_number: u64,
 }
 
-/// What a peer has in the room.
+/// Share of the room that a peer uses.
 #[derive(Clone, Copy, Debug)]
 struct Holding {
     count: usize,
@@ -57,11 +57,11 @@ impl<T> Room<T> {
         }
     }
 
-    /// Takes a message in, and returns those that had to make room for it.
+    /// Adds a message, and returns those that it displaces.
     ///
-    /// The peer with the most messages loses its oldest one; among equals one that has not delivered a
-    /// valid message before, and then the one whose message has waited longest. A message that another
-    /// peer has sent as well waits on in that one's places instead, if it has fewer.
+    /// The peer with the most messages loses its oldest one; among equals it is a peer that is not proven,
+    /// and then the one whose message has waited longest. A message that another peer has sent as well is
+    /// attributed to that peer instead, if that one has fewer.
     pub(crate) fn put(&mut self, message: Waiting<T>, known: &impl Known) -> Vec<Waiting<T>> {
         self.waiting.insert(self.next_number, message);
         self.next_number += 1;
@@ -76,13 +76,13 @@ impl<T> Room<T> {
         displaced
     }
 
-    /// Puts a message back that was taken out just now, behind all others.
+    /// Puts a message back that was just removed, behind all others.
     pub(crate) fn put_back(&mut self, message: Waiting<T>) {
         self.waiting.insert(self.next_number, message);
         self.next_number += 1;
     }
 
-    /// Takes out what `is_it` is true of, the oldest first.
+    /// Removes the messages for which `is_it` returns true, and returns them, the oldest first.
     pub(crate) fn take(&mut self, is_it: impl Fn(&Waiting<T>) -> bool) -> Vec<Waiting<T>> {
         let found = self.waiting.iter().filter(|(_, message)| is_it(message));
         let numbers: Vec<_> = found.map(|(number, _)| *number).collect();
@@ -98,7 +98,7 @@ impl<T> Room<T> {
         self.waiting.is_empty()
     }
 
-    /// The peer that is to make room, while there are too many messages.
+    /// Peer that has to make room, while there are too many messages.
     fn most_over(&self, known: &impl Known) -> Option<(PeerIx, Holding)> {
         let holdings = self.holdings();
         let max_of_peer = self.limits.max_of_peer;
@@ -116,7 +116,7 @@ impl<T> Room<T> {
     }
 
     /// Another peer that has sent the oldest message of `peer`, and has a better claim to a place. Each
-    /// change of this kind makes the holdings more even, or gives a message to a proven peer.
+    /// such change makes the shares more even, or gives a message to a proven peer.
     fn heir(&self, peer: PeerIx, holding: Holding, known: &impl Known) -> Option<PeerIx> {
         let holdings = self.holdings();
         let claim = |count: usize, peer: PeerIx| (count, !known.is_proven(peer));

@@ -14,7 +14,7 @@ fn senders(max_nullifiers: usize, max_peers_per_nullifier: usize) -> Senders {
     })
 }
 
-/// A peer sends one message under each nullifier of epoch 1.
+/// Records one message of a peer under each nullifier of epoch 1.
 fn send(senders: &mut Senders, peer: u32, nullifiers: &[u64]) {
     for nullifier in nullifiers {
         senders.record(Epoch(1), Fr::from(*nullifier), PeerIx(peer));
@@ -53,7 +53,7 @@ fn the_nullifier_longest_known_makes_room() {
     send(&mut senders, 1, &[3]);
     assert_eq!(senders.len(), 2);
     assert!(!caught(&senders, 1, 1) && caught(&senders, 1, 2));
-    // What made room begins anew.
+    // A nullifier that was evicted starts again without senders.
     send(&mut senders, 1, &[1]);
     assert!(!caught(&senders, 1, 1));
 }
@@ -106,7 +106,7 @@ enum Op {
     Forget(u32),
 }
 
-/// Everything that was sent, the oldest first, with the bounds applied by counting.
+/// Every recorded message, the oldest first, with the limits applied by counting.
 #[derive(Default)]
 struct Naive(Vec<((u64, u64), Vec<u32>)>);
 

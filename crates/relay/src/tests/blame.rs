@@ -1,4 +1,4 @@
-//! Who is blamed for a message that is dropped: those who sent it, or nobody.
+//! Blame for a dropped message: its senders, or nobody.
 
 use undertone_gossip::PeerIx;
 use undertone_message::{DecodeError, WireError};
@@ -10,7 +10,7 @@ use crate::{Input, Output, Rejection};
 
 const NOBODY: [u32; 0] = [];
 
-/// Peers blamed when peer 1 sends this, whose proof, if it comes to that, does not hold.
+/// Peers blamed when peer 1 sends this data; its proof is invalid if it is verified at all.
 fn blamed_for(data: &[u8]) -> Vec<u32> {
     let mut solo = Solo::new();
     let mut outputs = solo.receive(1, data);
@@ -105,7 +105,7 @@ fn everybody_who_sent_a_message_while_its_proof_was_checked_is_blamed() {
     let outputs = solo.answer(ticket, false);
     assert_eq!(rejections(&outputs), [(PeerIx(1), Rejection::Snark)]);
     assert_eq!(blamed(&outputs), [1, 3]);
-    // Who sends it later is blamed as well.
+    // A peer that sends the message later is blamed as well.
     assert_eq!(blamed(&solo.receive_message(2, &message)), [2]);
 }
 

@@ -1,5 +1,5 @@
-//! Messages of our own that came with a proof: checked as a peer's would be, because every
-//! neighbour will.
+//! Published messages that are given with a proof: checked like a peer's, because every neighbour
+//! will check them.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ fn config_with(rln: impl FnOnce(&mut RlnConfig)) -> RelayConfig {
     config
 }
 
-/// Publishes and must come as far as the check of the proof, nothing having been sent.
+/// Publishes a message that must reach the verification of its proof; nothing may be sent before.
 fn publish_to_check(solo: &mut Solo, message: &WakuMessage, token: u64) -> ProofTicket {
     let outputs = solo.publish(message, token);
     match &outputs[..] {
@@ -29,7 +29,7 @@ fn publish_to_check(solo: &mut Solo, message: &WakuMessage, token: u64) -> Proof
     }
 }
 
-/// Why the proof of the one publication among the outputs is refused; nothing was sent.
+/// Reason for refusing the proof of the only publication among the outputs; nothing was sent.
 fn refused(outputs: &[Output]) -> Rejection {
     assert_eq!(outputs.len(), 1, "nothing but the answer: {outputs:?}");
     match publish_error(outputs) {
@@ -60,7 +60,7 @@ fn a_message_whose_proof_does_not_hold_is_not_sent() {
     let ticket = publish_to_check(&mut solo, &proved("hello", 1), 8);
     assert_eq!(refused(&solo.answer(ticket, false)), Rejection::Snark);
     solo.assert_idle();
-    // It silences nobody: the owner of the nullifier can still use it.
+    // Nobody is silenced: the owner of the nullifier can still use it.
     solo.accept(1, &proved("honest", 1));
 }
 
@@ -86,7 +86,7 @@ fn what_receivers_refuse_before_the_pairing_is_refused_without_one() {
         matches!(malformed, Rejection::MalformedProof(_)),
         "{malformed:?}"
     );
-    // A proof for no timestamp is none for the one that is filled in.
+    // A proof made without a timestamp is not valid for the timestamp that is filled in.
     let mut unstamped = proved("hello", 1);
     unstamped.timestamp = None;
     unstamped = attach(unstamped.clone(), &proof_of(&unstamped, 1));
@@ -122,7 +122,7 @@ fn a_nullifier_that_we_used_is_refused() {
     solo.answer(ticket, true);
     assert_eq!(refused(&solo.publish(&proved("second", 1), 9)), SPAM);
     assert_eq!(refused(&solo.publish(&message, 9)), Rejection::Duplicate);
-    // From a peer it is spam, or an echo, as well.
+    // The same messages from a peer are spam, or an echo, as well.
     let echo = as_nwaku_writes(&message);
     assert_eq!(solo.refusal(1, &echo), Rejection::Duplicate);
     let outputs = solo.receive_message(1, &proved("second", 1));
@@ -201,7 +201,7 @@ fn where_no_more_proofs_may_be_checked_the_publisher_is_told_to_try_again() {
         matches!(error, PublishError::Busy { waiting: 1 }),
         "{error:?}"
     );
-    // What needs a proof to be made needs no check.
+    // A message that needs a proof to be made needs no verification.
     assert_eq!(published(&solo.publish(&plain("ours"), 8)).len(), 0);
 }
 
@@ -238,7 +238,7 @@ fn a_check_of_our_own_keeps_the_nullifiers_of_its_epoch() {
     let ticket = publish_to_check(&mut solo, &message, 8);
     let theirs = solo.receive_to_check(1, &proved("theirs", 1));
     solo.answer(theirs, true);
-    // The check takes until its epoch is over, clock gap and all.
+    // Verification takes until the epoch and the clock gap are over.
     solo.wait(Duration::from_secs(430));
     assert_eq!(refused(&solo.answer(ticket, true)), SPAM);
 }

@@ -1,5 +1,5 @@
-//! Thousands who become members while a network of relays carries messages, in virtual time: relays
-//! hear of them at different times, and drop no message that is valid.
+//! Thousands of registrations while a network of relays carries messages, in virtual time: relays learn of
+//! them at different times, and drop no valid message.
 
 use std::collections::BTreeSet;
 
@@ -12,22 +12,22 @@ use super::solo::{delivered, rejections};
 use crate::Input;
 
 const NODES: usize = 50;
-/// The first of them hear of a registration at once, so that their proofs are ahead of the others.
+/// Number of nodes that learn of a registration at once, so that their proofs are ahead of the others.
 const QUICK: usize = 4;
 const REGISTRATIONS: u64 = 3_000;
 const FIRST_MEMBERS: u64 = 60;
 const WINDOW: u64 = 50;
 
-/// Everything happens in steps of this length.
+/// Length of one step of the test, milliseconds.
 const STEP_MS: u64 = 100;
-/// The registry is asked so often when nothing is missing: every 4 s.
+/// Steps between polls of the registry when no root is missing: 4 s.
 const POLL: u64 = 40;
-/// It answers within 2 s.
+/// Longest time until the registry answers, in steps: 2 s.
 const MAX_ANSWER: u64 = 20;
-/// After the last registration: every answer, and what waits for it.
+/// Steps after the last registration, for every answer and the messages that wait for it.
 const SETTLE: u64 = 200;
 
-/// SplitMix64: its seed replays everything.
+/// SplitMix64, a random generator; its seed replays everything.
 struct Random(u64);
 
 impl Random {
@@ -40,15 +40,15 @@ impl Random {
     }
 }
 
-/// The root after so many registrations. The machine never looks at the tree.
+/// Root after `version` registrations. The relay never looks at the tree.
 fn root(version: u64) -> Fr {
     Fr::from(1_000_000 + version)
 }
 
-/// How far one node knows the registry.
+/// Progress of one node in following the registry.
 #[derive(Default)]
 struct Follower {
-    /// What an answer under way tells, and when it comes.
+    /// Version told by the answer in progress, and the step at which it arrives.
     asked: Option<(u64, u64)>,
     poll_at: u64,
 }
@@ -59,9 +59,9 @@ struct Crowd {
     random: Random,
     registered: u64,
     published: usize,
-    /// Node and text of each message that was delivered.
+    /// Node and text of each delivered message.
     heard: BTreeSet<(usize, String)>,
-    /// Steps at whose end a node held a message of which it had no root.
+    /// Number of steps at whose end a node held a message with an unknown root.
     waits: u64,
 }
 
@@ -90,7 +90,7 @@ impl Crowd {
         self.net.input(node, Input::Roots(window(&roots)));
     }
 
-    /// The drivers: polls, looks that are wanted, answers.
+    /// Simulates the drivers: polls, requested look-ups, answers.
     fn follow(&mut self, step: u64) {
         for node in 0..NODES {
             if let Some((version, at)) = self.followers[node].asked
@@ -138,7 +138,7 @@ impl Crowd {
     fn run(&mut self) {
         let mut step = 0;
         while self.registered < FIRST_MEMBERS + REGISTRATIONS {
-            // One by one, and some at once, about every 400 ms.
+            // Registrations one by one, and some at once, about every 400 ms.
             self.registered += match self.random.below(100) {
                 0 => 5,
                 1..=20 => 1,

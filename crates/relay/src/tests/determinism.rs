@@ -1,4 +1,4 @@
-//! The same seed and inputs give the same outputs; and when everything is answered nothing is held.
+//! The same seed and inputs give the same outputs; and once everything is answered, no state is held.
 
 use proptest::prelude::*;
 
@@ -7,7 +7,7 @@ use super::net::Net;
 use super::solo::*;
 use crate::{Input, Output};
 
-/// A network with honest traffic, a spammer and a node that comes and goes.
+/// A network with honest traffic, a spammer, and a node that connects and disconnects.
 fn busy_network(seed: u8) -> Net {
     let ring = [
         (0, 1),
@@ -53,7 +53,7 @@ fn a_network_that_came_to_rest_holds_nothing() {
     }
 }
 
-/// What may happen to a relay, in any order.
+/// Operation on a relay; any order is possible.
 #[derive(Clone, Debug)]
 enum Step {
     Receive {
@@ -68,7 +68,7 @@ enum Step {
     Publish {
         payload: u8,
     },
-    /// Publish with a proof that came along.
+    /// Publish a message that is given with its proof.
     Bring {
         payload: u8,
         nullifier: u64,
@@ -100,8 +100,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..Default::default() })]
 
-    /// Whatever happens: each publication has one answer, each nullifier is delivered for one message at most, each check has one
-    /// answer, and at the end nothing is held.
+    /// For any operations: each publication has one answer, each nullifier is delivered for one message at
+    /// most, each verification has one answer, and at the end no state is held.
     #[test]
     fn one_message_per_nullifier_and_nothing_left(steps in steps()) {
         let mut solo = Solo::new();
@@ -143,7 +143,7 @@ proptest! {
                 }
                 Step::Prove { nullifier } => {
                     let Some((token, payload)) = proofs_open.pop() else { continue };
-                    // Another node may publish with our identity.
+                    // Another node may publish with this node's identity.
                     let result = Ok(proof_of(&plain(&payload), nullifier));
                     let outputs = solo.input(Input::Proved { token, result });
                     if outputs.iter().any(|output| matches!(output, Output::Prove { .. })) {

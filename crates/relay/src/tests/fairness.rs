@@ -1,4 +1,4 @@
-//! Whose proofs are checked, and who is read from meanwhile.
+//! Fair verification: whose proofs are verified, and which peers are read from.
 
 use undertone_gossip::PeerIx;
 use undertone_message::WakuMessage;
@@ -51,7 +51,7 @@ fn only_the_peer_that_floods_is_not_read_from() {
     let outputs = solo.receive_message(2, &proved("of another peer", 100));
     assert_eq!(reading(&outputs), []);
     waiting.extend(tickets(&outputs));
-    // It is proven now, and may have more.
+    // The peer is proven now, and may have more proofs waiting.
     assert_eq!(reading(&solo.answer(waiting.remove(0), true)), [(1, false)]);
     for ticket in waiting {
         assert_eq!(delivered(&solo.answer(ticket, true)).len(), 1);
@@ -92,7 +92,7 @@ fn a_suspect_may_have_one_proof_waiting_for_a_minute() {
     solo.accept(2, &proved("one more", 3));
 }
 
-/// Whoever is quick to pass on an honest message does not keep it from being checked in time.
+/// A peer that forwards an honest message first cannot keep it from being verified in time.
 #[test]
 fn a_message_is_checked_in_the_name_of_the_best_peer_that_sent_it() {
     let mut solo = Solo::new();

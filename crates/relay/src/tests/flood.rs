@@ -1,4 +1,4 @@
-//! A flood of bad proofs beside honest messages, in virtual time: one worker, the policy of real nodes.
+//! A flood of invalid proofs beside honest messages, in virtual time: one worker, the policy of real nodes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -12,10 +12,9 @@ use crate::{Input, Output, ProofTicket};
 
 const STEP: Duration = Duration::from_micros(100);
 const STEPS_PER_S: u64 = 10_000;
-/// Messages that all attackers together send in a second: 6 Mbit/s, more than twice what the worker could
-/// check.
+/// Messages per second of all attackers together: 6 Mbit/s, more than twice what the worker could verify.
 const FLOOD_PER_S: u64 = 2_000;
-/// Identities that the attacker has connected at a time. Whoever is disconnected is replaced at once.
+/// Number of the attacker's identities connected at a time. A disconnected one is replaced at once.
 const ATTACKERS: u32 = 16;
 const HONEST_PER_S: u64 = 20;
 const HONEST: u32 = 1;
@@ -25,9 +24,9 @@ struct Flood {
     solo: Solo,
     batcher: Batcher<ProofTicket, PeerIx>,
     costs: VerifyCosts,
-    /// What the worker is at, and until when.
+    /// Batch that the worker is verifying, and the time of its end.
     working: Option<(Time, Vec<ProofTicket>)>,
-    /// Who sent each proof first.
+    /// First sender of each proof.
     senders: BTreeMap<ProofTicket, PeerIx>,
     paused: BTreeSet<PeerIx>,
     attackers: Vec<u32>,
@@ -190,7 +189,7 @@ fn bad_proofs_of_many_identities_delay_honest_messages_by_milliseconds() {
     assert!(*first < Duration::from_millis(30), "{first:?}");
     let longest = later.iter().max().unwrap();
     assert!(*longest < Duration::from_millis(5), "{longest:?}");
-    // Eleven bad proofs disconnect an identity.
+    // Eleven invalid proofs disconnect an identity.
     assert!(flood.identities > ATTACKERS, "the attack is under way");
     assert!(flood.bad_checked <= 11 * flood.identities);
 }

@@ -1,4 +1,4 @@
-//! Messages across a network, topics joined and left, and back-pressure.
+//! Messages across a network, joining and leaving topics, and back-pressure.
 
 use undertone_message::PubsubTopic;
 

@@ -1,4 +1,4 @@
-//! Messages with proofs of the right shape, their shares on a line of our choice.
+//! Messages with well-formed proofs that no prover made, with shares on a line of our choice.
 
 use bytes::Bytes;
 use undertone_message::{NetworkPreset, PubsubTopic, WakuMessage};
@@ -24,12 +24,12 @@ pub(crate) fn config() -> RelayConfig {
     }
 }
 
-/// The same with its eight shards, each for some content topics.
+/// The Waku Network with its eight shards, each for some content topics.
 pub(crate) fn sharded() -> RelayConfig {
     RelayConfig::for_network(&NetworkPreset::by_name("twn").unwrap())
 }
 
-/// The same network without a rate limit.
+/// The Waku Network without a rate limit.
 pub(crate) fn config_without_rln() -> RelayConfig {
     RelayConfig {
         rln: None,
@@ -60,7 +60,7 @@ pub(crate) fn x_of(message: &WakuMessage) -> Fr {
     )
 }
 
-/// A message of this moment, without a proof.
+/// A message with the current timestamp, without a proof.
 pub(crate) fn plain(payload: &str) -> WakuMessage {
     plain_at(payload, NOW_NS)
 }
@@ -76,7 +76,7 @@ pub(crate) fn share(nullifier: u64, x: Fr) -> Fr {
     Fr::from(SECRET) + Fr::from(nullifier + 1) * x
 }
 
-/// The proof of `message` under a nullifier, right in everything but the snark.
+/// The proof of `message` under a nullifier, correct in everything but the zero-knowledge proof.
 pub(crate) fn proof_of(message: &WakuMessage, nullifier: u64) -> RateLimitProof {
     let time_ns = u64::try_from(message.timestamp_ns()).unwrap_or(0);
     let x = x_of(message);
@@ -96,7 +96,7 @@ pub(crate) fn attach(mut message: WakuMessage, proof: &RateLimitProof) -> WakuMe
     message
 }
 
-/// A message of this moment with its proof.
+/// A message with the current timestamp and its proof.
 pub(crate) fn proved(payload: &str, nullifier: u64) -> WakuMessage {
     proved_at(payload, nullifier, NOW_NS)
 }
@@ -143,8 +143,7 @@ pub(crate) fn alias(bytes: [u8; 32]) -> [u8; 32] {
     sum
 }
 
-/// The message as nwaku writes it: every field, even at its default, and here one that nobody
-/// knows.
+/// The message as nwaku writes it: every field, even at its default, and here one unknown field.
 pub(crate) fn as_nwaku_writes(message: &WakuMessage) -> Bytes {
     let mut message = message.clone();
     message.version.get_or_insert(0);

@@ -1,6 +1,6 @@
-//! The relay as a driver sees it: one relay fed by hand ([`solo`]) and networks in virtual time
-//! ([`net`]). Most messages carry a well-formed proof that no prover made ([`forge`]), because the
-//! machine never looks at the snark itself; where the snark matters the proofs are real ([`real`]).
+//! The relay as seen by a driver: one relay fed by hand ([`solo`]) and networks in virtual time ([`net`]).
+//! Most messages carry a well-formed proof that no prover made ([`forge`]), because the relay never looks
+//! at the zero-knowledge proof itself; where it matters the proofs are real ([`real`]).
 
 mod blame;
 mod brought;

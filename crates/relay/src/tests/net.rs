@@ -1,4 +1,4 @@
-//! A network of relays in virtual time. Links take 10 ms, checking a proof 5 ms, making one 100 ms.
+//! A network of relays in virtual time. Links take 10 ms, verifying a proof 5 ms, making one 100 ms.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use super::real::{Rln, rln};
 use super::solo::{message_frame, new_peer, strip_prefix};
 use crate::{Input, Output, ProofTicket, PublishError, Published, Relay, RelayConfig};
 
-/// The configuration of a spammer.
+/// Configuration of a spammer's node.
 pub(crate) fn sends_reused_ids(mut config: RelayConfig) -> RelayConfig {
     if let Some(rln) = &mut config.rln {
         rln.sends_reused_ids = true;
@@ -26,15 +26,15 @@ const LINK: Duration = Duration::from_millis(10);
 const CHECK: Duration = Duration::from_millis(5);
 const PROVE: Duration = Duration::from_millis(100);
 
-/// A peer that is no relay, of whichever node: the test writes its frames.
+/// Index, at every node, of a peer that is not a relay: the test writes its frames.
 pub(crate) const STRANGER: usize = 99;
 
-/// Where proofs come from.
+/// Source of the proofs in a network.
 #[derive(Clone, Copy)]
 enum Proofs {
-    /// Made up; all of them hold.
+    /// Forged proofs, all of which count as valid.
     Forged,
-    /// Made and checked in earnest, node n being member n.
+    /// Real proofs, made and verified; node n is member n.
     Real(&'static Rln),
 }
 
@@ -60,16 +60,16 @@ enum Event {
 pub(crate) struct Net {
     pub(crate) now: Time,
     pub(crate) relays: Vec<Relay>,
-    /// Everything the relays put out, with time and node.
+    /// Every output of the relays, with time and node.
     pub(crate) outputs: Vec<(Time, usize, Output)>,
     /// Every RPC that arrived, with sender and receiver.
     pub(crate) arrivals: Vec<(usize, usize, Rpc)>,
-    /// The message id of each node's next proof; setting one back makes a spammer of one that
-    /// [`sends_reused_ids`].
+    /// Message id of each node's next proof; setting it back turns a node that [`sends_reused_ids`]
+    /// into a spammer.
     pub(crate) next_message_id: Vec<u32>,
-    /// The member that each node's forged proofs are of.
+    /// Member that each node's forged proofs belong to.
     pub(crate) member: Vec<usize>,
-    /// The root that each node's forged proofs name.
+    /// Root that each node's forged proofs name.
     pub(crate) proves_by: Vec<Fr>,
     proofs: Proofs,
     links: BTreeSet<(usize, usize)>,
@@ -79,22 +79,22 @@ pub(crate) struct Net {
 }
 
 impl Net {
-    /// Relays that accept forged proofs.
+    /// Creates relays that accept forged proofs.
     pub(crate) fn forged(nodes: usize, seed: u8) -> Self {
         Self::new(&vec![config(); nodes], seed, Proofs::Forged)
     }
 
-    /// The same, nodes that send under nullifiers that they used before.
+    /// Creates relays with forged proofs that send under nullifiers which they used before.
     pub(crate) fn spamming(nodes: usize, seed: u8) -> Self {
         Self::forged_with(&sends_reused_ids(config()), nodes, seed)
     }
 
-    /// The same with a configuration of their own.
+    /// Creates relays with forged proofs and this configuration.
     pub(crate) fn forged_with(config: &RelayConfig, nodes: usize, seed: u8) -> Self {
         Self::new(&vec![config.clone(); nodes], seed, Proofs::Forged)
     }
 
-    /// Relays that make and check proofs.
+    /// Creates relays that make and verify real proofs.
     pub(crate) fn real(nodes: usize, seed: u8) -> Self {
         Self::new(&vec![config(); nodes], seed, Proofs::Real(rln()))
     }
@@ -158,7 +158,7 @@ impl Net {
         self.links.contains(&(a, b))
     }
 
-    /// Wall time now.
+    /// Current wall time, Unix nanoseconds.
     pub(crate) fn unix_now_ns(&self) -> u64 {
         NOW_NS + self.now.as_nanos()
     }
@@ -178,7 +178,7 @@ impl Net {
         self.input(node, publish);
     }
 
-    /// Publishes a text, stamped by the node, and waits until it has settled everywhere.
+    /// Publishes a text with the node's timestamp, and waits until it has settled everywhere.
     pub(crate) fn say(&mut self, node: usize, text: &str) {
         self.publish(
             node,
@@ -187,7 +187,7 @@ impl Net {
         self.run_ms(500);
     }
 
-    /// A message from the stranger to a node.
+    /// Sends a message from the stranger to a node.
     pub(crate) fn stranger_sends(&mut self, node: usize, data: &[u8]) {
         let stranger = u32::try_from(STRANGER).unwrap();
         if self.links.insert((node, STRANGER)) {
@@ -323,7 +323,7 @@ impl Net {
         }
     }
 
-    /// The node's driver makes a proof with its next message id.
+    /// Makes a proof with the node's next message id, as its driver would.
     fn prove(&mut self, node: usize, epoch: Epoch, x: Fr) -> RateLimitProof {
         let message_id = self.next_message_id[node];
         self.next_message_id[node] += 1;
@@ -349,7 +349,7 @@ impl Net {
         of_node.map(|(.., output)| output.clone()).collect()
     }
 
-    /// Payloads a node delivered, as text.
+    /// Payloads that a node delivered, as text.
     pub(crate) fn heard(&self, node: usize) -> Vec<String> {
         let delivered = super::solo::delivered(&self.outputs_of(node));
         let text = |m: WakuMessage| String::from_utf8(m.payload.to_vec()).unwrap();
@@ -373,7 +373,7 @@ impl Net {
             .collect()
     }
 
-    /// A hash over everything every relay put out, in order.
+    /// Hash of every output of every relay, in order.
     pub(crate) fn trace(&self) -> MessageId {
         let mut hash = MessageId([0; 32]);
         for (at, node, output) in &self.outputs {

@@ -1,4 +1,4 @@
-//! Which reason is given when a message is wrong in several ways: that of the earliest check.
+//! Reason given for a message with several defects: that of the earliest check.
 
 use bytes::Bytes;
 use undertone_gossip::{MessageId, PeerIx};
@@ -9,7 +9,7 @@ use super::forge::*;
 use super::solo::*;
 use crate::{Input, Rejection};
 
-/// Ways for a message to be wrong, in the order of the checks.
+/// Defects of a message, in the order of the checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Defect {
     TooLarge,
@@ -41,7 +41,7 @@ const ORDER: [Defect; 11] = [
     BadSnark,
 ];
 
-/// The nullifier that [`judge`] has accepted another message under.
+/// Nullifier under which [`judge`] has accepted another message.
 const USED: u64 = 5;
 
 fn message_with(defects: &[Defect]) -> WakuMessage {
@@ -74,14 +74,14 @@ fn message_with(defects: &[Defect]) -> WakuMessage {
     attach(message, &proof)
 }
 
-/// What a relay says about a message with these defects.
+/// Rejection of a message with these defects.
 fn judge(defects: &[Defect]) -> Option<Rejection> {
     let mut solo = Solo::new();
     solo.accept(1, &proved("first", USED));
     let data = Bytes::from(message_with(defects).encode());
     let shard = if defects.contains(&WrongShard) { 1 } else { 0 };
     let joined = PubsubTopic::parse(&format!("/waku/2/rs/1/{shard}")).unwrap();
-    // Not through the router, which drops messages of topics that are not joined.
+    // Not through the router, which drops messages on topics that are not joined.
     let id = MessageId::of(&data);
     solo.relay
         .validate(id, PeerIx(1), &gossip_topic(&joined), &data);

@@ -1,11 +1,11 @@
-//! Nodes that publish with one identity: none sends under a nullifier that it knows to be used.
+//! Several nodes with one identity: none sends under a nullifier that it knows to be used.
 
 use super::forge::*;
 use super::net::{Net, sends_reused_ids};
 use super::solo::*;
 use crate::{Input, Output};
 
-/// What the driver is asked for: the proof's token, and whether taken ids are to be skipped.
+/// Proofs requested from the driver: the request number, and whether used ids are to be skipped.
 fn asked(outputs: &[Output]) -> Vec<(u64, bool)> {
     let asked = outputs.iter().filter_map(|output| match output {
         Output::Prove {
@@ -55,7 +55,7 @@ fn a_nullifier_whose_proof_is_being_checked_is_not_used() {
 
 #[test]
 fn two_nodes_of_one_member_take_other_ids() {
-    // The members' nodes are 0 and 2; 1 is between them.
+    // The member's nodes are 0 and 2; node 1 is between them.
     let mut net = Net::forged(3, 1).linked(&[(0, 1), (1, 2)]);
     net.member[2] = 0;
     for node in [0, 2, 2, 0, 2] {

@@ -1,4 +1,4 @@
-//! Automatic sharding: a message that somebody has moved to another shard.
+//! Automatic sharding: a message that an attacker has moved to another shard.
 
 use undertone_gossip::Report;
 use undertone_message::PubsubTopic;
@@ -25,7 +25,7 @@ fn on_its_shard(outputs: &[Output]) -> Vec<Vec<u8>> {
     delivered.collect()
 }
 
-/// Three relays in a line. The moved copies are in the middle before the originals set out.
+/// Three relays in a line. The moved copies reach the middle before the originals are sent.
 #[test]
 fn whoever_moves_messages_to_another_shard_first_does_not_keep_the_originals_from_anybody() {
     let mut net = Net::forged_with(&sharded(), 3, 1).linked(&[(0, 1), (1, 2)]);

@@ -1,4 +1,4 @@
-//! Messages of our own, from the request to the answer.
+//! Published messages, from the request to the answer.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::net::Net;
 use super::solo::*;
 use crate::{Input, Output, ProofFailure, PublishError, Rejection};
 
-/// The request for a proof among the outputs.
+/// Returns the request for a proof among the outputs.
 fn prove_request(outputs: &[Output]) -> Option<(u64, Epoch, Fr)> {
     outputs.iter().find_map(|output| match output {
         Output::Prove {
@@ -134,7 +134,7 @@ fn a_timestamp_that_receivers_refuse_is_refused_before_a_proof_is_asked_for() {
         "timestamp 1700000060000000000 is 60 s ahead of our clock (1700000000000000000), receivers \
          accept at most 20 s; leave the timestamp out to have the present time filled in"
     );
-    // Where nobody checks it, it is the publisher's business.
+    // On a network without RLN, the timestamp is the publisher's choice.
     let outputs = Solo::with(config_without_rln()).publish(&far, 8);
     assert_eq!(forwarded(&outputs)[0].1, far.encode());
 }

@@ -1,5 +1,5 @@
-//! Members who come while messages are under way, in virtual time: a relay that hears of them late
-//! drops no message that is valid.
+//! Registrations while messages are in transit, in virtual time: a relay that learns of them late drops
+//! no valid message.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -19,17 +19,17 @@ use crate::{Input, Output, Rejection};
 
 const WINDOW: usize = 50;
 const PATIENCE: Duration = Duration::from_secs(12);
-/// The registry is asked so often when nothing is missing.
+/// Time between polls of the registry when no root is missing.
 const POLL: Duration = Duration::from_secs(4);
-/// The registry answers within this: the question under way, and the one after it. Never at once: a root
-/// that is waited for is asked for again and again.
+/// Longest time until the registry has told of a change: the query in progress and the next one. It never
+/// answers at once, because a missing root is asked for again and again.
 const MAX_ANSWER_MS: u64 = 5_900;
 const LIMIT: u32 = 20;
-/// Three neighbours have room for 16 messages each.
+/// Three neighbours have room for 16 waiting messages each.
 const MAX_STEPS: usize = 48;
 const FIRST_MEMBERS: u64 = 60;
 
-/// A registry of which the first `.0` changes have happened.
+/// A registry in which the first `.0` changes have been made.
 struct Log(u64);
 
 fn commitment(version: u64) -> Fr {
@@ -47,7 +47,7 @@ fn change(version: u64) -> Change {
     }
 }
 
-/// The root of each version, by a tree of its own.
+/// Root of each version, by a separate tree.
 fn roots() -> &'static [Fr] {
     static ROOTS: OnceLock<Vec<Fr>> = OnceLock::new();
     ROOTS.get_or_init(|| {
@@ -62,7 +62,7 @@ fn roots() -> &'static [Fr] {
     })
 }
 
-/// A view of the first members.
+/// A view of the first members only.
 fn first_members() -> MembershipView {
     static VIEW: OnceLock<MembershipView> = OnceLock::new();
     let view = VIEW.get_or_init(|| {
@@ -105,15 +105,15 @@ impl Registry for Log {
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// Somebody becomes a member.
+    /// A new member registers.
     Register,
-    /// A message comes, proved against the root of so many changes before.
+    /// A message arrives that was proved against the root `behind` changes ago.
     Message { behind: u64 },
-    /// A message comes whose root never was.
+    /// A message arrives with a root that never existed.
     MadeUp,
 }
 
-/// A step and the time since the one before, milliseconds.
+/// A step, and the time since the previous one in milliseconds.
 fn step() -> impl Strategy<Value = (u64, Step)> {
     let step = prop_oneof![
         4 => Just(Step::Register),
@@ -124,16 +124,16 @@ fn step() -> impl Strategy<Value = (u64, Step)> {
     (prop_oneof![3 => 0..400_u64, 1 => 0..6_000_u64], step)
 }
 
-/// A relay with its view of the registry, and what became of the messages.
+/// A relay with its view of the registry, and the fate of the messages.
 struct Race {
     solo: Solo,
     view: MembershipView,
     version: u64,
     answer: Duration,
-    /// The version that an answer under way tells of, and when it comes.
+    /// Version told by the answer in progress, and the time at which it arrives.
     asked: Option<(u64, Time)>,
     poll_at: Time,
-    /// Messages by their number: when each came.
+    /// Arrival times of the valid messages, by text.
     valid: BTreeMap<String, Time>,
     made_up: usize,
     refused: usize,
@@ -167,7 +167,7 @@ impl Race {
         }
     }
 
-    /// Checks proofs, and takes down what was delivered and what was refused.
+    /// Answers verifications, and counts delivered and refused messages.
     fn settle(&mut self, mut outputs: Vec<Output>) {
         while !outputs.is_empty() {
             for (_, reason) in rejections(&outputs) {
@@ -188,7 +188,7 @@ impl Race {
         }
     }
 
-    /// The driver: timers, polls, and looks that are wanted.
+    /// Simulates the driver: timers, polls, and requested look-ups.
     fn run_until(&mut self, end: Time) {
         loop {
             if self.asked.is_none()
@@ -225,7 +225,7 @@ impl Race {
 }
 
 proptest! {
-    // `PROPTEST_CASES=20000` searches longer.
+    // `PROPTEST_CASES=20000` runs more cases.
     #![proptest_config(ProptestConfig {
         cases: std::env::var("PROPTEST_CASES").map_or(2000, |cases| cases.parse().unwrap()),
         failure_persistence: None,
@@ -250,7 +250,7 @@ proptest! {
             match step {
                 Step::Register => race.version += 1,
                 Step::Message { behind } => {
-                    // Its root must be among the newest for as long as it may wait.
+                    // The root must be among the newest ones for as long as the message may wait.
                     let soon = at.after(2 * race.answer);
                     let coming = times[number..]
                         .iter()

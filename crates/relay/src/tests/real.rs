@@ -1,4 +1,4 @@
-//! Real members and proofs, over a key that is loaded once per process.
+//! Real members and proofs, with a key that is loaded once per process.
 
 use std::sync::OnceLock;
 

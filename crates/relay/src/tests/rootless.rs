@@ -1,4 +1,4 @@
-//! Messages that come before the news of their root.
+//! Messages that arrive before their root is known.
 
 use std::time::Duration;
 
@@ -56,7 +56,7 @@ fn it_does_not_wait_for_ever() {
     solo.assert_idle();
 }
 
-/// Anyone can make up roots: one peer cannot take all the room, and all together cannot take more.
+/// Anyone can invent roots: one peer cannot take all the room, and all together cannot exceed it.
 #[test]
 fn few_may_wait_and_of_one_peer_the_newest() {
     let mut solo = Solo::with(patient());
@@ -74,7 +74,7 @@ fn few_may_wait_and_of_one_peer_the_newest() {
     const { assert!(ROOM.max_of_peer * 4 <= ROOM.max) };
 }
 
-/// Strangers who make up roots, as many and as fast as they like.
+/// Strangers who invent roots, as many and as fast as they like.
 fn strangers_flood(solo: &mut Solo, strangers: u32, messages_of_each: u32) {
     for stranger in 100..100 + strangers {
         if !solo.relay.router().is_connected(PeerIx(stranger)) {
@@ -103,7 +103,7 @@ fn eight_strangers_with_made_up_roots_displace_no_honest_message() {
     assert_eq!(delivered(&solo.answer(honest[0], true)).len(), 1);
 }
 
-/// Whoever is quick to pass on an honest message cannot take it away by flooding the room.
+/// A peer that forwards an honest message first cannot displace it by flooding the room.
 #[test]
 fn a_flooder_does_not_displace_an_honest_message_that_it_sent_first() {
     let mut solo = Solo::with(patient());

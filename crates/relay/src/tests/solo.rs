@@ -31,12 +31,12 @@ pub(crate) fn new_peer(peer: u32) -> NewPeer {
     }
 }
 
-/// The RPC in a frame.
+/// Returns the RPC in a frame.
 pub(crate) fn strip_prefix(frame: &Bytes) -> Bytes {
     wire::unframe(frame).unwrap()
 }
 
-/// An RPC as a frame.
+/// Adds the length prefix to an RPC.
 pub(crate) fn framed(rpc: &[u8]) -> Bytes {
     let mut frame = Vec::new();
     let mut len = rpc.len();
@@ -75,7 +75,7 @@ impl Solo {
             relay,
             now: Time::ZERO,
         };
-        // The mesh takes until the first heartbeat; wall time is NOW_NS after it.
+        // The mesh settles by the first heartbeat; wall time is NOW_NS after it.
         let settled = Time::from_millis(200);
         solo.input(Input::ClockSet {
             unix_ns_at_zero: NOW_NS - settled.as_nanos(),
@@ -111,7 +111,7 @@ impl Solo {
         self.receive(peer, &message.encode())
     }
 
-    /// A message arrives and must come as far as its proof.
+    /// Receives a message that must reach the verification of its proof.
     pub(crate) fn receive_to_check(&mut self, peer: u32, message: &WakuMessage) -> ProofTicket {
         let outputs = self.receive_message(peer, message);
         assert_eq!(rejections(&outputs), []);
@@ -122,14 +122,14 @@ impl Solo {
         self.input(Input::ProofVerified { ticket, valid })
     }
 
-    /// A message arrives, its proof holds, and it must be delivered.
+    /// Receives a message with a valid proof, which must be delivered.
     pub(crate) fn accept(&mut self, peer: u32, message: &WakuMessage) {
         let ticket = self.receive_to_check(peer, message);
         let outputs = self.answer(ticket, true);
         assert_eq!(delivered(&outputs).len(), 1, "{outputs:?}");
     }
 
-    /// A message arrives and is dropped at once, without a pairing.
+    /// Receives a message that must be dropped at once, without a pairing.
     pub(crate) fn refusal(&mut self, peer: u32, data: &[u8]) -> Rejection {
         let outputs = self.receive(peer, data);
         assert_eq!(tickets(&outputs), [], "a pairing was asked for");
@@ -147,7 +147,7 @@ impl Solo {
         })
     }
 
-    /// Time passes, and every timer runs when it is due.
+    /// Lets time pass; every timer runs when it is due.
     pub(crate) fn wait(&mut self, duration: Duration) -> Vec<Output> {
         let end = self.now.after(duration);
         let mut outputs = Vec::new();
@@ -160,7 +160,7 @@ impl Solo {
         outputs
     }
 
-    /// Nothing of any message is held for an answer that has been given.
+    /// Asserts that no state is held of messages whose verification is answered.
     pub(crate) fn assert_idle(&self) {
         assert_idle(&self.relay);
     }
@@ -196,7 +196,7 @@ pub(crate) fn rejections(outputs: &[Output]) -> Vec<(PeerIx, Rejection)> {
     rejections.collect()
 }
 
-/// The one rejection among the outputs.
+/// The only rejection among the outputs.
 pub(crate) fn rejection(outputs: &[Output]) -> Rejection {
     match rejections(outputs)[..] {
         [(_, reason)] => reason,
@@ -232,7 +232,7 @@ pub(crate) fn exposed(outputs: &[Output]) -> Vec<RelayReport> {
     reports.collect()
 }
 
-/// Messages sent, by receiver.
+/// Messages sent to peers, by receiver.
 pub(crate) fn forwarded(outputs: &[Output]) -> Vec<(u32, Bytes)> {
     let mut sent = Vec::new();
     for output in outputs {
@@ -252,7 +252,7 @@ pub(crate) fn published(outputs: &[Output]) -> Vec<(u64, Result<Published, Publi
     published.collect()
 }
 
-/// The error of the one publication among the outputs.
+/// Error of the only publication among the outputs.
 pub(crate) fn publish_error(outputs: &[Output]) -> PublishError {
     match &published(outputs)[..] {
         [(_, Err(error))] => error.clone(),

@@ -1,4 +1,4 @@
-//! Two messages under one nullifier, and what is learnt from them.
+//! Two messages under one nullifier, and the secret recovered from them.
 
 use std::time::Duration;
 
@@ -11,13 +11,13 @@ use super::real;
 use super::solo::*;
 use crate::{Input, Output, Rejection, RelayReport};
 
-/// Epoch 2 833 334 begins 400 s from now.
+/// Start of epoch 2 833 334, 400 s from now.
 const NEXT_EPOCH_NS: u64 = NOW_NS + 400 * SECOND_NS;
 
-/// Spam from a peer that sent nothing else under the nullifier.
+/// Rejection of spam from a peer that sent nothing else under the nullifier.
 const FIRST: Rejection = Rejection::Spam { repeated: false };
 
-/// The spammer's secret, its epoch, and who sent the second message.
+/// The sender of the second message, the epoch and the spammer's secret, if one was exposed.
 fn exposure(outputs: &[Output]) -> Option<(u32, Epoch, Fr)> {
     match &exposed(outputs)[..] {
         [] => None,
@@ -80,7 +80,7 @@ fn whoever_forged_evidence_costs_us_no_more_pairings() {
     assert_eq!(solo.answer(ticket(&outputs).unwrap(), false).len(), 0);
     let outputs = solo.receive_message(2, &proved("forged", 2));
     assert_eq!((rejection(&outputs), ticket(&outputs)), (FIRST, None));
-    // Others' evidence is still checked, and so are the forger's other messages.
+    // Evidence of others is still verified, and so are the forger's other messages.
     let outputs = solo.receive_message(3, &proved("second", 3));
     assert!(exposure(&solo.answer(ticket(&outputs).unwrap(), true)).is_some());
     solo.accept(2, &proved("honest", 4));
@@ -184,7 +184,7 @@ fn a_nullifier_of_the_epoch_before_counts_while_its_messages_are_acceptable() {
     assert_eq!(rejection(&outputs), FIRST);
     let evidence = ticket(&outputs).unwrap();
     assert!(exposure(&solo.answer(evidence, true)).is_some());
-    // The same nullifier in the new epoch is another one.
+    // The same bytes in the new epoch are another nullifier.
     solo.accept(2, &proved_at("new epoch", 1, NEXT_EPOCH_NS));
 }
 
@@ -195,7 +195,7 @@ fn nullifiers_are_forgotten_when_no_message_of_their_epoch_is_acceptable() {
         solo.accept(1, &proved("now", nullifier));
     }
     assert_eq!(solo.relay.nullifiers.len(), 3);
-    // Until 20 s into the next epoch, the clock gap, the last message of this one is acceptable.
+    // Until 20 s (the clock gap) into the next epoch, the last message of this one is acceptable.
     solo.wait(Duration::from_secs(420) - Duration::from_nanos(1));
     assert_eq!(solo.relay.nullifiers.len(), 3);
     solo.wait(Duration::from_nanos(1));
@@ -213,7 +213,7 @@ fn a_nullifier_is_kept_while_a_proof_of_its_epoch_is_being_checked() {
         solo.receive_to_check(2, &second),
     );
     solo.answer(first, true);
-    // The check of the second takes until its epoch is over, clock gap and all.
+    // Verification of the second message takes until the epoch and the clock gap are over.
     solo.wait(Duration::from_secs(30));
     let outputs = solo.answer(second, true);
     assert_eq!(rejection(&outputs), FIRST);

@@ -1,4 +1,4 @@
-//! Who is blamed for two messages under one nullifier: only who sent both.
+//! Blame for two messages under one nullifier: only a peer that sent both is blamed.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::forge::*;
 use super::solo::*;
 use crate::{Input, Output, Rejection};
 
-/// What a peer's message under nullifier 1 is dropped for, and who is blamed.
+/// Rejection of a peer's message under nullifier 1, and the peers blamed for it.
 fn spam(solo: &mut Solo, peer: u32, payload: &str) -> (Rejection, Vec<u32>) {
     let outputs = solo.receive_message(peer, &proved(payload, 1));
     (rejection(&outputs), blamed(&outputs))
@@ -19,14 +19,14 @@ fn who_sent_one_message_under_a_nullifier_is_not_blamed_and_who_sent_two_is() {
     let [first, repeated] = [false, true].map(|repeated| Rejection::Spam { repeated });
     let mut solo = Solo::new();
     solo.accept(1, &proved("a", 1));
-    // 2 saw b before a, as an honest relay may: one free pass for each nullifier.
+    // Peer 2 saw b before a, as an honest relay may: one message per nullifier is free of blame.
     assert_eq!(spam(&mut solo, 2, "b"), (first, vec![]));
     assert_eq!(spam(&mut solo, 2, "c"), (repeated, vec![2]));
     assert_eq!(spam(&mut solo, 2, "d"), (repeated, vec![2]));
-    // 1 has had its own: the message that was accepted.
+    // Peer 1 has used its free message: the one that was accepted.
     assert_eq!(spam(&mut solo, 1, "e"), (repeated, vec![1]));
     assert_eq!(spam(&mut solo, 3, "f"), (first, vec![]));
-    // Another nullifier is another pass.
+    // Another nullifier has its own free message.
     solo.accept(3, &proved("a", 2));
     let outputs = solo.receive_message(2, &proved("b", 2));
     assert_eq!((rejection(&outputs), blamed(&outputs)), (first, vec![]));
@@ -61,7 +61,7 @@ fn who_passes_on_a_guilty_peers_second_message_in_good_faith_is_not_blamed() {
         spam(&mut solo, 1, "b"),
         (Rejection::Spam { repeated: true }, vec![1])
     );
-    // 2 got b from 1 as well, knows nothing of a, and forwards it to us.
+    // Peer 2 got b from 1 as well, does not know a, and forwards b to us.
     let outputs = solo.receive_message(2, &proved("b", 1));
     assert_eq!(blamed(&outputs), [0; 0]);
 }
@@ -89,7 +89,7 @@ fn senders_are_forgotten_with_the_nullifier() {
     let outputs = solo.receive_message(2, &proved("spam", 1));
     solo.answer(ticket(&outputs).unwrap(), true);
     assert_eq!(solo.relay.senders.len(), 1);
-    // Until 20 s into the next epoch, as in the nullifier log.
+    // The record lasts until 20 s into the next epoch, as in the nullifier log.
     solo.wait(Duration::from_secs(420) - Duration::from_nanos(1));
     assert_eq!(solo.relay.senders.len(), 1);
     solo.wait(Duration::from_nanos(1));
@@ -105,7 +105,7 @@ fn no_more_nullifiers_are_remembered_than_the_limit() {
         solo.accept(1, &proved("first", nullifier));
         assert!(solo.relay.senders.len() <= 2);
     }
-    // Nullifier 1 made room: a new pass, and then no more.
+    // Nullifier 1 was evicted: one more free message, and then no more.
     let [first, repeated] = [false, true].map(|repeated| Rejection::Spam { repeated });
     assert_eq!(spam(&mut solo, 1, "b"), (first, vec![]));
     assert_eq!(spam(&mut solo, 1, "c"), (repeated, vec![1]));
@@ -163,6 +163,6 @@ fn a_neighbour_that_sends_nothing_but_spam_is_disconnected() {
             break;
         }
     }
-    // The free pass, and the eleven that the score allows.
+    // The free message, and the eleven that the score allows.
     assert_eq!(sent, 12);
 }

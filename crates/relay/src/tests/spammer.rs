@@ -5,7 +5,7 @@ use super::net::Net;
 use super::solo::*;
 use crate::{Output, Rejection};
 
-/// 0 is the spammer; 1 and 2 are its neighbours; 3 is behind them.
+/// Node 0 is the spammer; 1 and 2 are its neighbours; 3 is behind them.
 const PAIRS: [(usize, usize); 5] = [(0, 1), (0, 2), (1, 2), (1, 3), (2, 3)];
 
 fn disconnects(net: &Net, node: usize) -> Vec<u32> {
@@ -36,7 +36,7 @@ fn a_spammer_is_disconnected_by_its_neighbours_and_nobody_else_is() {
     assert!(disconnects(&net, 0).is_empty());
     assert!(net.are_linked(1, 2) && net.are_linked(1, 3) && net.are_linked(2, 3));
 
-    // Only the message within the limit has spread, and the others still talk.
+    // Only the message within the limit has spread, and the other nodes still exchange messages.
     net.say(3, "are you there?");
     for node in 1..4 {
         assert_eq!(net.heard(node), ["message 0", "are you there?"]);
@@ -85,7 +85,7 @@ fn messages_under_one_nullifier_from_both_ends_of_a_line_part_no_neighbours() {
         }
     }
     net.run_ms(500);
-    // Each half has heard its own end, and the two met in the middle.
+    // Each half has received the messages of its own end, and the two sets met in the middle.
     let of_spam = |node: usize| rejections(&net.outputs_of(node)).len();
     assert_eq!([0, 1, 2, 3].map(of_spam), [0, 12, 12, 0]);
     for node in 0..4 {

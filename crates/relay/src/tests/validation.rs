@@ -1,4 +1,4 @@
-//! Every reason to drop a message, each for a message that is wrong in that way only.
+//! Every reason for dropping a message, each for a message with only that defect.
 
 use std::time::Duration;
 
@@ -111,7 +111,7 @@ fn a_topic_that_is_not_joined() {
     let mut solo = Solo::new();
     let elsewhere = PubsubTopic::parse("/waku/2/rs/1/1").unwrap();
     let data = Bytes::from(proved("hello", 1).encode());
-    // The router drops such messages without a word; validation is the second line of defence.
+    // The router drops such messages silently; validation is the second line of defence.
     assert_eq!(solo.frame(1, message_frame(&elsewhere, &data)).len(), 0);
     let topic = gossip_topic(&elsewhere);
     let verdict = solo
@@ -281,7 +281,7 @@ fn a_snark_that_does_not_hold() {
     assert_eq!(rejection(&outputs), Rejection::Snark);
     assert_eq!((delivered(&outputs), forwarded(&outputs)), (vec![], vec![]));
     solo.assert_idle();
-    // It did not enter the log: the honest owner of the nullifier can still use it.
+    // The nullifier was not logged: its honest owner can still use it.
     solo.accept(2, &proved("honest", 1));
 }
 

@@ -1,4 +1,4 @@
-//! The score function against a naive one, and its terms one by one.
+//! The score function compared with a naive one, and its terms one by one.
 
 mod naive;
 
@@ -146,8 +146,8 @@ fn scores(params: ScoreParams) -> (Scores, Vec<TopicIx>) {
     (scores, indices)
 }
 
-/// Does the same to both; what the router never does (graft twice, touch a peer that is gone) is
-/// left out.
+/// Applies the same operation to both; operations that the router never does (graft twice, touch a peer
+/// that is gone) are left out.
 fn apply(op: &Op, now: &mut Time, scores: &mut Scores, ix: &[TopicIx], naive: &mut Naive) {
     let valid = match *op {
         Op::Connect(p, _) => !naive.is_connected(p),
@@ -336,7 +336,8 @@ fn who_comes_to_a_crowded_address_pays_with_the_square_of_the_surplus() {
     );
 }
 
-/// 25 identities that came for three seconds put out both honest nodes at their address for ten minutes.
+/// 25 identities that stayed for three seconds would expel both honest nodes at their address
+/// for ten minutes.
 #[test]
 fn a_crowd_that_comes_and_goes_costs_the_members_of_its_address_nothing() {
     let (mut scores, _) = scores(ScoreParams::default());

@@ -1,5 +1,5 @@
-//! The score function once more, written from the specification's text: every term spelled out,
-//! nothing kept that can be worked out, everything looked up in maps.
+//! A second score function, written from the specification's text: every term spelled out, nothing cached
+//! that can be computed, everything looked up in maps.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -8,10 +8,10 @@ use std::time::Duration;
 use crate::score::{Evaluation, ScoreParams, TopicScoreParams};
 use crate::time::Time;
 
-/// What happened to a peer in a topic.
+/// Counters of a peer in a topic.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counts {
-    /// When it was grafted, while it is in the mesh.
+    /// Time of the graft, while the peer is in the mesh.
     grafted_at: Option<Time>,
     /// `meshTime` of the specification, as of the last decay tick.
     mesh_time: Duration,
@@ -27,7 +27,7 @@ pub(super) struct Counts {
 pub(super) struct Peer {
     connected: bool,
     forget_at: Time,
-    /// Connections made before this one, by anybody.
+    /// Number of connections made before this one, by any peer.
     came: u64,
     ip: Option<IpAddr>,
     topics: BTreeMap<usize, Counts>,
@@ -74,9 +74,9 @@ impl Naive {
         peer.ip = ip;
     }
 
-    /// "If score > 0 the record is deleted; otherwise P2 is zeroed, active deficits go to P3b, mesh
-    /// status inactive, kept until RetainScore." Here a score of 0 without offences is deleted too, and
-    /// P6 is not the peer's doing.
+    /// "If score > 0 the record is deleted; otherwise P2 is zeroed, active deficits go to P3b, mesh status
+    /// inactive, kept until RetainScore." Here a score of 0 without offences is deleted too, and P6 is not
+    /// attributed to the peer.
     pub(super) fn disconnect(&mut self, peer: u32, now: Time) {
         self.peers.get_mut(&peer).unwrap().ip = None;
         if self.live_score(peer) >= 0.0 && self.peers[&peer].p7 == 0.0 {
@@ -236,7 +236,7 @@ impl Naive {
         if params.topic_score_cap > 0.0 && topics > params.topic_score_cap {
             topics = params.topic_score_cap;
         }
-        // Who is here already, itself included.
+        // Connected peers at the address that came before this one, itself included.
         let others = self.peers.values().filter(|other| other.connected);
         let same_ip = others
             .filter(|other| other.ip == peer.ip && other.came <= peer.came)

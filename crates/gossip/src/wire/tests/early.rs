@@ -1,4 +1,4 @@
-//! The id that is computed while a frame comes in is that of the message which decoding finds.
+//! The id computed while a frame is received is that of the message found by decoding it.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use crate::tests::raw::{bytes, framed, subscribe};
 use crate::types::{MessageId, Topic};
 use crate::wire::{EarlyId, decode, message_frame, unframe};
 
-/// Shows a frame as it comes in pieces of `piece_bytes`, and says what was made of it.
+/// Passes a frame in pieces of `piece_bytes`, and returns the data and id found.
 fn hashed(frame: &[u8], piece_bytes: usize) -> Option<(Range<usize>, MessageId)> {
     let mut early = EarlyId::default();
     for end in (0..frame.len()).step_by(piece_bytes) {
@@ -32,7 +32,7 @@ proptest! {
         prop_assert_eq!(id, MessageId::of(&data));
     }
 
-    /// Whatever it names is where it says, and hashed right, whether or not it is an RPC.
+    /// A range and id that are returned are correct, whether or not the frame is an RPC.
     #[test]
     fn of_any_bytes(frame in prop::collection::vec(any::<u8>(), 0..200), piece_bytes in 1..50_usize) {
         if let Some((range, id)) = hashed(&frame, piece_bytes) {

@@ -1,7 +1,7 @@
-//! Bytes derived by hand from the field numbers, one vector for each kind of entry.
+//! Byte vectors derived by hand from the field numbers, one for each kind of entry.
 //!
-//! Encoders of go, rust and js write fields in order of their numbers and leave out what is absent;
-//! so do we, and these are the bytes that they write.
+//! Encoders of go, rust and js write fields in the order of their numbers and leave out absent ones. This
+//! encoder does the same; the vectors are the bytes that they write.
 
 use bytes::Bytes;
 
@@ -22,7 +22,7 @@ fn a() -> Topic {
     Topic::new("a")
 }
 
-/// What the encoder wrote must be these bytes, and reading them must give this RPC.
+/// The encoded frame must equal these bytes, and decoding them must give this RPC.
 fn check(write: impl FnOnce(&mut Encoder), golden: &str, rpc: &Rpc) {
     let mut encoder = Encoder::default();
     write(&mut encoder);
@@ -189,7 +189,7 @@ fn an_encoder_without_entries_writes_no_frame_and_is_empty_after_writing() {
     assert_eq!(encoder.finish(), None);
 }
 
-/// As go-libp2p writes them: a signed message, and PRUNE with everything.
+/// Bytes as go-libp2p writes them: a signed message, and PRUNE with every field.
 #[test]
 fn fields_that_waku_forbids_are_noticed() {
     for field in ["0a0101", "1a0101", "2a0101", "320101"] {

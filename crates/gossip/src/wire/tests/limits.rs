@@ -1,4 +1,4 @@
-//! Every bound is filled to the brim and then exceeded by one; then malformed bytes of each kind.
+//! Every limit is reached exactly and then exceeded by one; then malformed bytes of each kind.
 
 use bytes::Bytes;
 
@@ -146,7 +146,7 @@ fn unknown_fields_are_skipped_at_every_level() {
         noisy(3, topic.clone()),
         noisy(4, [topic, noisy(2, bytes(1, b"id")), number(3, 7)].concat()),
         noisy(5, bytes(1, &[3; 32])),
-        // extensions (v1.3) and what drafts put there
+        // extensions (v1.3) and fields of drafts
         bytes(6, &bytes(10, b"")),
         bytes(7, b""),
     ];

@@ -1,4 +1,4 @@
-//! The wire format: golden bytes, round trips, and what the limits do to hostile bytes.
+//! The wire format: golden bytes, round trips, and limits against hostile bytes.
 
 mod early;
 mod golden;

@@ -1,4 +1,4 @@
-//! What was written is read again; arbitrary bytes are read without panic and within the limits.
+//! Encoded RPCs are decoded again; arbitrary bytes are decoded without panic and within the limits.
 
 use bytes::Bytes;
 use proptest::prelude::*;
@@ -73,7 +73,7 @@ fn encode(rpc: &Rpc) -> Bytes {
     encoder.finish().unwrap()
 }
 
-/// Bytes that look like protobuf often enough to get far.
+/// Bytes that resemble protobuf closely enough to get past the first fields.
 fn hostile() -> impl Strategy<Value = Vec<u8>> {
     let field = (0u64..8, prop::collection::vec(any::<u8>(), 0..40));
     let nested = prop::collection::vec(field, 0..20).prop_map(|fields| {
@@ -156,7 +156,7 @@ proptest! {
             prop_assert!(prune.peers.iter().all(|p| p.peer_id.len().max(p.record.len()) <= 20));
         }
         prop_assert!(rpc.graft.iter().all(|topic| topic.as_bytes().len() <= 30));
-        // Everything is a slice of the frame or an id: no vector grows beyond what was counted.
+        // Everything is a slice of the frame or an id: no vector grows beyond its counted entries.
         let doubled = |capacity: usize, max: usize| capacity <= 2 * max.max(4);
         prop_assert!(doubled(rpc.iwant.capacity(), 100) && doubled(rpc.graft.capacity(), 4));
     }

@@ -42,7 +42,7 @@ impl Rig {
         MessageId::of(&number.to_le_bytes())
     }
 
-    /// A message comes from a peer; returns the ids of those that made room.
+    /// Adds a message of a peer; returns the ids of those that it displaces.
     fn put(&mut self, number: u32, peer: u32) -> Vec<MessageId> {
         let (id, from) = (Self::id(number), PeerIx(peer));
         self.copy(number, peer);
@@ -51,7 +51,7 @@ impl Rig {
         displaced.into_iter().map(|message| message.id).collect()
     }
 
-    /// A peer has sent a message.
+    /// Records that a peer has sent a message.
     fn copy(&mut self, number: u32, peer: u32) {
         let senders = self.world.senders.entry(Self::id(number)).or_default();
         if !senders.contains(&PeerIx(peer)) {
@@ -123,8 +123,8 @@ fn what_is_taken_is_gone_and_comes_oldest_first() {
 }
 
 proptest! {
-    /// Whatever others do: bounds hold, each message is either there or was given back, and a peer that
-    /// has no more waiting than its even share keeps all of it.
+    /// For any behaviour of others: the limits hold, each message is either waiting or was returned, and a
+    /// peer with no more waiting messages than its even share keeps them all.
     #[test]
     fn an_even_share_is_safe(
         events in prop::collection::vec((0u32..12, 0u32..12, any::<bool>()), 0..200),
@@ -134,7 +134,7 @@ proptest! {
         rig.world.proven = proven.into_iter().map(PeerIx).collect();
         rig.put(1_000, 100);
         let mut there = BTreeSet::from([Rig::id(1_000)]);
-        // Seven peers at most are in the room beside it, so that one place is an even share.
+        // At most seven other peers are in the room, so that one place is an even share.
         for (number, (peer, copier, is_copied)) in (0u32..).zip(events) {
             if is_copied {
                 rig.copy(number, copier % 7);
