@@ -56,7 +56,7 @@ pub enum Defect {
     #[error("operation {0} is unknown")]
     Operation(u64),
     /// A protobuf field has another wire type or number than the format's.
-    #[error("protobuf tag {0} does not belong here")]
+    #[error("unexpected protobuf tag {0}")]
     Tag(u64),
 }
 

@@ -31,7 +31,7 @@ pub struct CheckedProof {
     pub x: Fr,
     /// Value of the member's line at `x`.
     pub y: Fr,
-    /// Statement for [`crate::Verifier::verify`].
+    /// Statement to pass to [`crate::Verifier::verify`].
     pub statement: ProofStatement,
 }
 
@@ -50,9 +50,9 @@ pub enum Rejection {
          are accepted"
     )]
     StaleTimestamp {
-        /// Distance from our clock.
+        /// Difference from our clock, nanoseconds.
         behind_ns: u64,
-        /// The policy's bound.
+        /// Largest difference that the policy accepts, nanoseconds.
         max_clock_gap_ns: u64,
     },
     /// The timestamp is too far in the future.
@@ -61,9 +61,9 @@ pub enum Rejection {
          are accepted"
     )]
     FutureTimestamp {
-        /// Distance from our clock.
+        /// Difference from our clock, nanoseconds.
         ahead_ns: u64,
-        /// The policy's bound.
+        /// Largest difference that the policy accepts, nanoseconds.
         max_clock_gap_ns: u64,
     },
     /// The epoch field is not a number.

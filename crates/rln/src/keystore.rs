@@ -1,9 +1,9 @@
 //! Encrypted storage of memberships in one file: the keystore format of nwaku, version 0.2.
 //!
-//! One line of JSON holds up to [`MAX_CREDENTIALS`] credentials, each encrypted separately:
-//! PBKDF2-HMAC-SHA256 derives the key, AES-128-CTR encrypts the text, and Keccak-256 over half of the
-//! key and the ciphertext detects a wrong password (Web3 secret storage; Waku's `rln-keystore`
-//! specification). The number of the credentials and their names are not encrypted.
+//! One line of JSON holds any number of credentials, each encrypted separately: PBKDF2-HMAC-SHA256
+//! derives the key, AES-128-CTR encrypts the text, and Keccak-256 over half of the key and the
+//! ciphertext detects a wrong password (Web3 secret storage; Waku's `rln-keystore` specification).
+//! The number of the credentials and their names are not encrypted.
 
 use std::collections::BTreeMap;
 use std::fs::File;

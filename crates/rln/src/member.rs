@@ -25,7 +25,7 @@ pub(crate) use full::compress;
 
 /// A member at one leaf of one tree, ready to make proofs and tokens.
 ///
-/// It holds the identity's secret, which is wiped from memory on drop.
+/// The member holds the identity's secret, which is wiped from memory on drop.
 pub struct Member {
     engine: Arc<Engine>,
     secret: Fr,
@@ -96,7 +96,7 @@ impl Member {
         Ok(member)
     }
 
-    /// Moves the member to another path of the same leaf.
+    /// Moves the member to another Merkle path.
     ///
     /// The work is proportional to the number of wires that depend on the path's changed nodes: about
     /// a third of all when a distant leaf was set, none when no node changed.

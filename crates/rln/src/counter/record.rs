@@ -47,7 +47,7 @@ pub enum Damage {
     #[error("it does not start with the magic of its version")]
     Magic,
     /// The checksum does not match the content.
-    #[error("its checksum does not fit")]
+    #[error("its checksum does not match")]
     Checksum,
     /// The ranges of closed epochs overlap or are too many.
     #[error("its closed epochs are out of order")]

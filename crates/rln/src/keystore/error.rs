@@ -62,7 +62,7 @@ pub enum KeystoreError {
     Sealed {
         /// Name of the credential.
         key: CredentialKey,
-        /// What does not fit.
+        /// Defect that was found.
         what: SealDefect,
     },
     /// The authentication code differs: the password is wrong or the ciphertext is damaged.
@@ -76,7 +76,7 @@ pub enum KeystoreError {
     Credential {
         /// Name of the credential.
         key: CredentialKey,
-        /// What does not fit.
+        /// Defect that was found.
         what: CredentialDefect,
     },
 }
