@@ -70,7 +70,7 @@ fn one(both: &Both, rng: &mut ChaCha20Rng) {
     let limit = 1 + rng.next_u32() % [1, 20, 65_535][rng.next_u32() as usize % 3];
     let message_id = rng.next_u32() % limit.min(30);
     let x = hash_to_field(&[&rng.next_u64().to_le_bytes()]);
-    // 64 bits of nanoseconds cannot express later epochs of one second than 34 bits can.
+    // Epochs of one second below 2^34, nearly as late as 64 bits of nanoseconds can express.
     let epoch = Epoch((rng.next_u64() >> 30) >> (rng.next_u32() % 34));
     let index = rng.next_u32() % tree::CAPACITY;
     let mut leaves = vec![(index, rate_commitment(identity.commitment(), limit))];
