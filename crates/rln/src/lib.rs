@@ -9,7 +9,8 @@
 //! [`Token`]s of a [`Pool`]; [`Prover::prove`] makes a proof without keeping any of these.
 //!
 //! Clocks are arguments, and this crate starts no thread. The only I/O is in [`MessageIdCounter`],
-//! [`IdentityFile`], [`Keystore`], [`Prover::with_table_file`], the tree's snapshots, and the seeds of blinding.
+//! [`IdentityFile`], [`Keystore`], [`Prover::with_table_file`], the tree's snapshots, and the seeds of
+//! blinding.
 
 pub mod batch;
 pub mod check;
