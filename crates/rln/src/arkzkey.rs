@@ -25,7 +25,7 @@ mod cursor;
 
 use cursor::Cursor;
 
-/// What is wrong with an artefact whose checksum is right: it is not what its name says.
+/// Defect of an artefact whose checksum is right but whose content is not what its name says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Defect {
     /// The bytes end inside an item.
@@ -34,7 +34,7 @@ pub enum Defect {
     /// Bytes follow the last item.
     #[error("bytes follow the last item")]
     Trailing,
-    /// The first bytes are another format's.
+    /// The file begins with another format's bytes.
     #[error("the magic bytes are missing")]
     Magic,
     /// A count is larger than what the rest of the file could hold.
@@ -49,60 +49,63 @@ pub enum Defect {
     /// The sizes are not those of the deployed circuit.
     #[error("the sizes do not belong to one circuit of depth 20")]
     Shape,
-    /// An index points outside of its table.
+    /// An index points outside its table.
     #[error("index {0} is out of range")]
     Index(u64),
     /// The witness calculator uses an operation that this evaluator does not have.
     #[error("operation {0} is unknown")]
     Operation(u64),
     /// A protobuf field has another wire type or number than the format's.
-    #[error("protobuf tag {0} does not belong here")]
+    #[error("unexpected protobuf tag {0}")]
     Tag(u64),
 }
 
-/// A defect and where it was found.
+/// A defect and its position in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Malformed {
     pub(crate) at_byte: usize,
     pub(crate) what: Defect,
 }
 
-/// One matrix of a constraint system, compressed by rows.
+/// One matrix of a constraint system, in compressed-row form.
 #[derive(Debug)]
 pub(crate) struct Matrix {
-    /// Row `i` takes up `entries[starts[i]..starts[i + 1]]`.
+    /// First entry of each row: row `i` is `entries[starts[i]..starts[i + 1]]`.
     starts: Vec<u32>,
+    /// Coefficients and the wires (columns) that they multiply.
     entries: Vec<(Fr, u32)>,
 }
 
-/// The file's content without the H query, which only [`crate::rows`] wants.
+/// The proving key without the H query, which only [`crate::rows`] uses.
 #[derive(Debug)]
 pub(crate) struct ProvingKey {
     pub(crate) beta_g1: G1Affine,
     pub(crate) delta_g1: G1Affine,
-    /// One point for each wire, as in the next two.
+    /// One point for each wire, as in `b_g1` and `b_g2`.
     pub(crate) a: Vec<G1Affine>,
     pub(crate) b_g1: Vec<G1Affine>,
     pub(crate) b_g2: Vec<G2Affine>,
     /// One point for each wire but the constant 1 and the public ones.
     pub(crate) l: Vec<G1Affine>,
-    /// Left and right sides of the constraints; wires are the columns.
+    /// Left sides of the constraints (matrix A); wires are the columns.
     pub(crate) left: Matrix,
+    /// Right sides of the constraints (matrix B); wires are the columns.
     pub(crate) right: Matrix,
 }
 
-/// Everything in the file.
+/// Parsed contents of the proving-key file.
 pub(crate) struct Contents<'a> {
     pub(crate) verifying_key: VerifyingKey<Bn254>,
     pub(crate) proving_key: ProvingKey,
-    /// The H query, unparsed; see [`h_query`].
+    /// Bytes of the H query, unparsed; see [`h_query`].
     pub(crate) h_bytes: &'a [u8],
 }
 
-/// Parses the file for a circuit with `public_inputs` inputs.
+/// Parses the proving-key file of a circuit with `public_inputs` public inputs.
 pub(crate) fn parse(bytes: &[u8], public_inputs: usize) -> Result<Contents<'_>, Malformed> {
     let mut rest = bytes;
-    // The verifying key is checked in full (curve and subgroup): it is small and guards others.
+    // The verifying key is checked in full (curve and subgroup): it is small, and every verification
+    // relies on it.
     let verifying_key = VerifyingKey::<Bn254>::deserialize_uncompressed(&mut rest)
         .ok()
         .filter(|key| key.gamma_abc_g1.len() == public_inputs + 1)
@@ -157,7 +160,7 @@ pub(crate) fn parse(bytes: &[u8], public_inputs: usize) -> Result<Contents<'_>, 
     })
 }
 
-/// The points of the H query: the quotient's values on the coset are its scalars.
+/// Parses the points of the H query, whose scalars are the quotient's values on the coset.
 pub(crate) fn h_query(h_bytes: &[u8]) -> Result<Vec<G1Affine>, Malformed> {
     let mut cursor = Cursor::new(h_bytes, 0);
     let points = (0..h_bytes.len() / cursor::G1_BYTES)
@@ -168,17 +171,17 @@ pub(crate) fn h_query(h_bytes: &[u8]) -> Result<Vec<G1Affine>, Malformed> {
 }
 
 impl Matrix {
-    /// Number of rows.
+    /// Number of rows of the matrix.
     pub(crate) fn rows(&self) -> usize {
         self.starts.len() - 1
     }
 
-    /// The coefficients of a row and the wires that they multiply.
+    /// Coefficients of one row, each with the wire that it multiplies.
     pub(crate) fn row(&self, row: usize) -> &[(Fr, u32)] {
         &self.entries[self.starts[row] as usize..self.starts[row + 1] as usize]
     }
 
-    /// The row's value for a witness.
+    /// Inner product of one row with the witness `wires`.
     pub(crate) fn value(&self, row: usize, wires: &[Fr]) -> Fr {
         self.row(row)
             .iter()

@@ -1,13 +1,14 @@
-//! Which proofs are verified next, one by one or together: a policy without clock, threads or
-//! cryptography, so that a node and a simulation run the same one.
+//! Scheduling of proof verification: which proofs are verified next, and whether singly or as a batch.
 //!
-//! A lone proof is verified at once: nothing is gained by waiting for company. When several wait,
-//! they share one final exponentiation. A bad proof makes a batch dear, so only peers that have
-//! delivered a good one share batches.
+//! The policy has no clock, threads or cryptography, so that a node and a simulation run the same one.
 //!
-//! Peers are served in turn, in three classes of which each has its share of the time while others wait
-//! too: those that have delivered a good proof, newcomers, and suspects. So neither a flood of one peer
-//! nor one of many made-up peers makes the proofs of the others late.
+//! A lone proof is verified at once: waiting for a second one gains nothing. When several wait, they
+//! share one final exponentiation. A bad proof makes a batch expensive, so only proofs of peers that
+//! have delivered a good proof are batched.
+//!
+//! Peers are served round-robin, in three classes that share the verification time by weight: peers
+//! that have delivered a good proof, newcomers, and suspects. So neither a flood from one peer nor one
+//! from many invented peers delays the proofs of the others.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -18,22 +19,22 @@ mod costs;
 use class::Class;
 pub use costs::VerifyCosts;
 
-/// When a batch is formed.
+/// Limits on the formation of batches, and the length of suspicion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchPolicy {
-    /// Most proofs of a batch; at least 1.
+    /// Maximum number of proofs in a batch; at least 1.
     pub max_batch: usize,
-    /// With less than this many proofs of proven peers waiting, each is verified alone.
+    /// Minimum number of waiting proofs of proven peers for a batch; fewer are verified one by one.
     pub single_below: usize,
-    /// How long one worker may be kept busy by proofs that others wait behind: a batch takes no more
-    /// than what the costs say is done in this time, but always `single_below` proofs.
+    /// Maximum time that one batch may occupy a worker, by the configured costs. A batch may hold
+    /// `single_below` proofs even if they take longer.
     pub max_delay_ns: u64,
-    /// How long a peer that delivered a bad proof is a suspect.
+    /// Time for which a peer that delivered a bad proof is a suspect.
     pub suspect_for_ns: u64,
 }
 
 impl Default for BatchPolicy {
-    /// Batches of 4 to 32, about 10 ms, and a minute of suspicion.
+    /// Batches of 4 to 32 proofs that take about 10 ms, and one minute of suspicion.
     fn default() -> Self {
         Self {
             max_batch: 32,
@@ -44,17 +45,17 @@ impl Default for BatchPolicy {
     }
 }
 
-/// What a free worker is to verify. `T` names a proof.
+/// Work for one free worker. `T` identifies a proof.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Job<T> {
-    /// One proof alone.
+    /// One proof, verified by itself.
     Single(T),
-    /// Several together.
+    /// Several proofs, verified as a batch.
     Batch(Vec<T>),
 }
 
 impl<T> Job<T> {
-    /// The proofs.
+    /// Returns the proofs of the job.
     pub fn tickets(&self) -> &[T] {
         match self {
             Self::Single(ticket) => std::slice::from_ref(ticket),
@@ -63,11 +64,11 @@ impl<T> Job<T> {
     }
 }
 
-/// Most peers that are suspect at a time: whoever makes up identities for bad proofs gets no more of
-/// our memory.
+/// Maximum number of suspects at a time: bounds the memory that an attacker can take by inventing peer
+/// identities for bad proofs.
 pub const MAX_SUSPECTS: usize = 4096;
 
-/// Most peers that are remembered for a good proof; the one whose last is longest ago makes room.
+/// Maximum number of proven peers; beyond it the peer whose last good proof is the oldest is dropped.
 pub const MAX_PROVEN: usize = 4096;
 
 /// Number of classes: proven peers, newcomers, suspects.
@@ -77,30 +78,31 @@ const PROVEN: usize = 0;
 const NEWCOMERS: usize = 1;
 const SUSPECTS: usize = 2;
 
-/// What a nanosecond of work counts for each class. While all three wait, proven peers have 12 parts
-/// of the time, newcomers 3, suspects 1.
+/// Factor by which work is counted against each class. While all three wait, proven peers get 12 parts
+/// of the time, newcomers 3 and suspects 1.
 const WEIGHTS: [u64; CLASSES] = [1, 4, 12];
 
-/// The proofs that wait for a worker. `T` names a proof, `P` the peer that it came from.
+/// Queue of the proofs that wait for a worker. `T` identifies a proof, `P` the peer that sent the proof.
 ///
-/// The owner bounds the number of proofs that wait, as it holds their bytes. Times are nanoseconds
-/// since any fixed moment and do not decrease.
+/// The owner must bound the number of waiting proofs, as it holds their bytes. Times are nanoseconds
+/// since any fixed moment and must not decrease.
 #[derive(Clone, Debug)]
 pub struct Batcher<T, P> {
     policy: BatchPolicy,
     costs: VerifyCosts,
     classes: [Class<T, P>; CLASSES],
-    /// Peers that delivered a good proof, with the number of the last verdict on one of theirs.
+    /// Peers that delivered a good proof, each with the number of its last good verdict.
     proven: BTreeMap<P, u64>,
+    /// Number of good verdicts so far.
     verdicts: u64,
-    /// Until when each peer that delivered a bad proof is suspect.
+    /// Peers that delivered a bad proof, each with the time at which its suspicion ends.
     suspects: BTreeMap<P, u64>,
-    /// How far the class that was served last had come with its share.
+    /// Weighted time of the class served last, before that job was added.
     served_ns: u64,
 }
 
 impl<T, P: Copy + Ord> Batcher<T, P> {
-    /// Nothing waits, and every peer is a newcomer.
+    /// Creates an empty queue in which every peer is a newcomer.
     pub fn new(policy: BatchPolicy, costs: VerifyCosts) -> Self {
         Self {
             policy,
@@ -113,23 +115,23 @@ impl<T, P: Copy + Ord> Batcher<T, P> {
         }
     }
 
-    /// A proof has come from `peer`.
+    /// Adds a proof that came from `peer`.
     pub fn push(&mut self, ticket: T, peer: P) {
         let class = self.class_of(peer);
         self.class_mut(class).push(peer, ticket);
     }
 
-    /// Takes back a proof that waits; `None` when it does not, or no longer.
+    /// Removes and returns a waiting proof; `None` when no waiting proof satisfies `is_it`.
     pub fn remove(&mut self, is_it: impl Fn(&T) -> bool) -> Option<T> {
         self.classes
             .iter_mut()
             .find_map(|class| class.remove(&is_it))
     }
 
-    /// A worker is free: what it does next; `None` when nothing waits.
+    /// Returns the next job for a free worker; `None` when no proof waits.
     ///
-    /// The class that is farthest behind with its share is served. Its peers have their turns; of each
-    /// the oldest proof is taken first. Only proofs of proven peers are verified together.
+    /// The class that is farthest behind its share of the time is served. Its peers take turns, and each
+    /// peer's oldest proof is taken first. Only proofs of proven peers are batched.
     pub fn next_job(&mut self, now_ns: u64) -> Option<Job<T>> {
         self.end_suspicions(now_ns);
         let waiting = (0..CLASSES).filter(|class| self.classes[*class].len() > 0);
@@ -155,7 +157,7 @@ impl<T, P: Copy + Ord> Batcher<T, P> {
         Some(job)
     }
 
-    /// A proof that came from `peer` holds.
+    /// Records that a proof from `peer` is valid. Has no effect while the peer is a suspect.
     pub fn good_proof(&mut self, peer: P) {
         if self.suspects.contains_key(&peer) {
             return;
@@ -174,8 +176,9 @@ impl<T, P: Copy + Ord> Batcher<T, P> {
         }
     }
 
-    /// A proof that came from `peer` did not hold. Of more than [`MAX_SUSPECTS`], the one whose
-    /// suspicion ends first is let go.
+    /// Records that a proof from `peer` is invalid, which makes the peer a suspect.
+    ///
+    /// Beyond [`MAX_SUSPECTS`], the suspect whose suspicion ends first becomes a newcomer.
     pub fn bad_proof(&mut self, peer: P, now_ns: u64) {
         if self.suspects.len() >= MAX_SUSPECTS && !self.suspects.contains_key(&peer) {
             let soonest = self.suspects.iter().min_by_key(|(_, until_ns)| **until_ns);
@@ -190,13 +193,13 @@ impl<T, P: Copy + Ord> Batcher<T, P> {
         self.move_peer(peer, was, SUSPECTS);
     }
 
-    /// Number of proofs that wait.
+    /// Number of proofs that wait for a worker.
     pub fn waiting(&self) -> usize {
         self.classes.iter().map(Class::len).sum()
     }
 
-    /// Number of peers that were suspects when a job was last given out, and of those that delivered a
-    /// bad proof since.
+    /// Number of suspects. A suspicion that is over still counts until the next call of
+    /// [`Batcher::next_job`].
     pub fn suspects(&self) -> usize {
         self.suspects.len()
     }
@@ -211,7 +214,8 @@ impl<T, P: Copy + Ord> Batcher<T, P> {
         }
     }
 
-    /// A class about to get a proof. One in which nothing waited has no claim to the time gone by.
+    /// Returns a class that is about to receive a proof. An empty class gives up the time that it did
+    /// not use, so that it cannot be served exclusively to catch up.
     fn class_mut(&mut self, class: usize) -> &mut Class<T, P> {
         let class = &mut self.classes[class];
         if class.len() == 0 {
@@ -229,7 +233,7 @@ impl<T, P: Copy + Ord> Batcher<T, P> {
         }
     }
 
-    /// The peer is a suspect no longer, and as good as unknown.
+    /// Ends the suspicion of a peer, which becomes a newcomer.
     fn clear(&mut self, peer: P) {
         self.suspects.remove(&peer);
         self.move_peer(peer, SUSPECTS, NEWCOMERS);
@@ -243,7 +247,7 @@ impl<T, P: Copy + Ord> Batcher<T, P> {
         }
     }
 
-    /// The largest batch that a worker does within the delay.
+    /// Largest batch that a worker finishes within the policy's delay, within the policy's bounds.
     fn batch_limit(&self) -> usize {
         let within_delay = self.costs.batch_within(self.policy.max_delay_ns);
         let least = self.policy.single_below.max(2);

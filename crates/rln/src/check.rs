@@ -1,4 +1,4 @@
-//! The cheap checks of a received proof, in their order. The pairing comes after them.
+//! The cheap checks of a received proof, in their order. They precede the pairing check.
 
 use crate::epoch::{Epoch, MalformedEpoch};
 use crate::external::{ExternalNullifiers, Generation, RlnIdentifier};
@@ -7,41 +7,41 @@ use crate::roots::RootWindow;
 use crate::verifier::ProofStatement;
 use crate::wire::{ProofField, RateLimitProof};
 
-/// What a network demands of a proof.
+/// A network's requirements on a proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy {
-    /// How external nullifiers are formed.
+    /// Formula for external nullifiers.
     pub generation: Generation,
     /// The only application identifier that is accepted.
     pub identifier: RlnIdentifier,
     /// Length of an epoch in seconds; 0 is read as 1.
     pub epoch_size_s: u64,
-    /// How far a timestamp may be from our clock, in either direction.
+    /// Largest accepted difference between a timestamp and our clock, in either direction.
     pub max_clock_gap_ns: u64,
 }
 
 /// A proof that passed the cheap checks; the snark itself is still unverified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckedProof {
-    /// The epoch of the message's timestamp.
+    /// Epoch of the message's timestamp.
     pub epoch: Epoch,
-    /// Key of the nullifier log.
+    /// Nullifier of the message, the key of the nullifier log.
     pub nullifier: Fr,
-    /// The message's signal hash.
+    /// Signal hash of the message.
     pub x: Fr,
-    /// The member's line at `x`.
+    /// Value of the member's line at `x`.
     pub y: Fr,
-    /// What [`crate::Verifier::verify`] has to decide.
+    /// Statement to pass to [`crate::Verifier::verify`].
     pub statement: ProofStatement,
 }
 
-/// Why a proof was rejected; one variant for each check, in the order of the checks.
+/// Reason for rejecting a proof; one variant for each check, in the order of the checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Rejection {
     /// The timestamp is before 1970.
     #[error("message timestamp {timestamp_ns} ns is before 1970")]
     NegativeTimestamp {
-        /// The message's timestamp.
+        /// Timestamp of the message, Unix nanoseconds.
         timestamp_ns: i64,
     },
     /// The timestamp is too far in the past.
@@ -50,9 +50,9 @@ pub enum Rejection {
          are accepted"
     )]
     StaleTimestamp {
-        /// Distance from our clock.
+        /// Difference from our clock, nanoseconds.
         behind_ns: u64,
-        /// The policy's bound.
+        /// Largest difference that the policy accepts, nanoseconds.
         max_clock_gap_ns: u64,
     },
     /// The timestamp is too far in the future.
@@ -61,27 +61,27 @@ pub enum Rejection {
          are accepted"
     )]
     FutureTimestamp {
-        /// Distance from our clock.
+        /// Difference from our clock, nanoseconds.
         ahead_ns: u64,
-        /// The policy's bound.
+        /// Largest difference that the policy accepts, nanoseconds.
         max_clock_gap_ns: u64,
     },
     /// The epoch field is not a number.
     #[error("epoch of the proof: {0}")]
     MalformedEpoch(#[from] MalformedEpoch),
-    /// The proof is for another epoch than the timestamp's.
+    /// The proof's epoch is not that of the timestamp.
     #[error("proof is for epoch {found}, the message's timestamp is in epoch {expected}")]
     EpochMismatch {
-        /// The timestamp's epoch.
+        /// Epoch of the message's timestamp.
         expected: Epoch,
-        /// The proof's epoch.
+        /// Epoch that the proof names.
         found: Epoch,
     },
-    /// The proof is for another application: a member has a nullifier per application, so
-    /// accepting foreign ones would lift the rate limit.
+    /// The proof is for another application. A member has a separate nullifier for each application,
+    /// so accepting foreign proofs would lift the rate limit.
     #[error("rln_identifier of the proof is not this network's")]
     ForeignIdentifier,
-    /// A field encodes a value of r or more, an alias of a smaller one.
+    /// A field encodes a value of r or more, which is an alias of a smaller one.
     #[error("{0} of the proof is not a canonical field element")]
     NonCanonical(ProofField),
     /// `share_x` is not the hash of this message.
@@ -90,19 +90,19 @@ pub enum Rejection {
     /// The root is not in the window of accepted roots.
     #[error("merkle_root of the proof is not among the {window_len} accepted roots")]
     UnknownRoot {
-        /// How many roots are accepted at present; 0 means that none was learnt yet.
+        /// Number of roots accepted at present; 0 means that no root has been learnt yet.
         window_len: usize,
     },
 }
 
-/// Checks everything about a proof but the nullifier log and the snark.
+/// Checks everything about a proof except the nullifier log and the SNARK.
 ///
 /// `x` is the signal hash recomputed from the message ([`crate::signal_hash`]). The order is: clock
 /// gap, epoch, identifier, canonical root, share_x, share_y and nullifier, signal, root.
 ///
 /// # Errors
-/// [`Rejection`]: the sender's fault, but for [`Rejection::UnknownRoot`] and the timestamps, which
-/// may also mean that our own roots or clock lag behind.
+/// Returns the [`Rejection`] of the first check that fails. All are the sender's fault, except that
+/// [`Rejection::UnknownRoot`] and the timestamps may also mean that our own roots or clock are wrong.
 pub fn check(
     policy: &Policy,
     roots: &RootWindow,
@@ -123,8 +123,9 @@ pub fn check(
     )
 }
 
-/// As [`check`], for those who check many: `externals` must be of the policy's generation and
-/// identifier.
+/// As [`check`], but with cached external nullifiers, for callers that check many proofs.
+///
+/// `externals` must be of the policy's generation and identifier.
 ///
 /// # Errors
 /// As [`check`].
@@ -178,7 +179,7 @@ pub fn check_with(
     })
 }
 
-/// The timestamp as unsigned time, if it is close enough to our clock.
+/// Returns the timestamp as unsigned time if it is within the accepted gap of our clock.
 fn within_gap(now_ns: u64, timestamp_ns: i64, max_clock_gap_ns: u64) -> Result<u64, Rejection> {
     let time_ns =
         u64::try_from(timestamp_ns).map_err(|_| Rejection::NegativeTimestamp { timestamp_ns })?;

@@ -1,5 +1,5 @@
-//! What the constraints and the witness calculator say about each other: which wires and rows a
-//! message decides, and how the signal enters.
+//! Structure of the circuit, from its constraints and its witness calculator: which wires and rows
+//! depend on a message, and where the signal enters.
 
 use ark_ff::{AdditiveGroup, Field};
 
@@ -8,37 +8,40 @@ use crate::field::Fr;
 use crate::graph::{Graph, Inputs, Split, Wire};
 use crate::key::PUBLIC_INPUTS;
 
-/// Wires of the public inputs, in the verifier's order after the constant 1.
+/// Wire of the public input y. The wires follow the verifier's order, after the constant 1.
 pub(crate) const WIRE_Y: usize = 1;
 pub(crate) const WIRE_ROOT: usize = 2;
 pub(crate) const WIRE_NULLIFIER: usize = 3;
 pub(crate) const WIRE_X: usize = 4;
 
-/// The constant 1 and the public inputs.
+/// Number of instance wires: the constant 1 and the public inputs.
 pub(crate) const INSTANCE_WIRES: usize = PUBLIC_INPUTS + 1;
 
-/// The constraint system, cut by what a message decides.
+/// The constraint system, divided by what depends on a message.
 #[derive(Debug)]
 pub(crate) struct Circuit {
+    /// Positions of the inputs of the witness calculator.
     pub(crate) inputs: Inputs,
+    /// Programs that compute the wires of a member and of a message.
     pub(crate) split: Split,
-    /// Wires that depend on external nullifier, message id or signal, ascending.
+    /// Wires that depend on the external nullifier, message id or signal, ascending.
     pub(crate) message_wires: Vec<u32>,
-    /// Rows in which one of those wires occurs, ascending; with the rows of the public inputs.
+    /// Rows in which one of `message_wires` occurs, then the rows of the instance wires; ascending.
     pub(crate) message_rows: Vec<u32>,
-    /// Number of constraints; the rows from here on to `rows` are the instance wires' own.
+    /// Number of constraints. The rows from this one to [`Circuit::rows`] belong to the instance wires.
     pub(crate) constraints: usize,
-    /// The only row whose right side contains x, and the coefficient there.
+    /// The only row whose right side contains x.
     pub(crate) signal_row: usize,
+    /// Coefficient of x in the right side of `signal_row`.
     pub(crate) signal_coefficient: Fr,
 }
 
 impl Circuit {
-    /// Joins the two artefacts.
+    /// Derives the structure from the proving key and the witness calculator.
     ///
     /// # Errors
-    /// [`Defect::Shape`] unless x and y enter as the token's algebra needs: x in one right side, of
-    /// which it is the only wire, neither of them in another, nor in a left side.
+    /// [`Defect::Shape`] when the sizes differ, or unless x and y enter as the token's algebra needs: x
+    /// is the only wire of exactly one right side, y is in no right side, and neither is in a left side.
     pub(crate) fn new(key: &ProvingKey, graph: &Graph) -> Result<Self, Defect> {
         let split = graph.split();
         let constraints = key.left.rows();
@@ -88,7 +91,7 @@ impl Circuit {
         self.constraints + INSTANCE_WIRES
     }
 
-    /// Both sides of a row.
+    /// Values of the left and right side of a row.
     pub(crate) fn row(&self, key: &ProvingKey, row: usize, wires: &[Fr]) -> (Fr, Fr) {
         match row.checked_sub(self.constraints) {
             Some(wire) => (wires[wire], Fr::ZERO),
@@ -96,7 +99,7 @@ impl Circuit {
         }
     }
 
-    /// The graph's inputs for a member; those of the message are 0.
+    /// Inputs of the witness calculator for a member; those of the message are 0.
     pub(crate) fn member_inputs(
         &self,
         secret: Fr,

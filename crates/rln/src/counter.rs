@@ -1,6 +1,6 @@
-//! The message-id counter of an identity: no id is ever given out twice in an epoch.
+//! The message-id counter of an identity: never gives out an id twice in an epoch.
 //!
-//! Using an id twice publishes two points of one line and so the secret. Therefore an id leaves
+//! Using an id twice publishes two points of one line and so reveals the secret. Therefore an id leaves
 //! [`MessageIdCounter::next`] only after the disk holds a mark above it. A crash skips ids; it
 //! never repeats one.
 
@@ -20,35 +20,35 @@ use closed::ClosedEpochs;
 pub use record::Damage;
 use record::{Decoded, Record};
 
-/// Ids reserved with one write, at most. See [`block_of`].
+/// Maximum number of ids reserved with one write. See [`block_of`].
 const MAX_BLOCK: u32 = 8;
 
-/// Written to the lock file once the counter file exists.
+/// Content of the lock file once the counter file exists.
 const MARKER: &[u8] = b"undertone message-id counter in use\n";
 
-/// Why no message id was given out. Nothing was published, nothing is lost.
+/// Error of the message-id counter. No id was given out, so nothing was published and nothing is lost.
 #[derive(Debug, thiserror::Error)]
 pub enum CounterError {
-    /// Another process counts for this identity.
+    /// Another process holds the counter of this identity.
     #[error("{0}: locked by another process; one identity may publish from one process only")]
     Locked(PathBuf),
-    /// The operating system refused.
+    /// The operating system refused a file operation.
     #[error("{path}: {source}; check that the folder exists, is writable and has space")]
     Io {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the operating system said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// The content is not what was written.
+    /// The content of the counter file is damaged.
     #[error(
         "{path}: damaged ({what}); wait until the present epoch is over, then delete it together \
          with its .lock file"
     )]
     Corrupt {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What does not fit.
+        /// Defect that was found.
         what: Damage,
     },
     /// The counter was in use, but its file is gone.
@@ -57,13 +57,13 @@ pub enum CounterError {
          and delete its .lock file"
     )]
     Missing(PathBuf),
-    /// No such limit can be registered.
+    /// The limit is outside the range that can be registered.
     #[error("limit {limit} is outside 1..={MAX_LIMIT}; use the limit that was registered")]
     LimitOutOfRange {
         /// The limit asked for.
         limit: u32,
     },
-    /// The epoch is one that no message of this moment is in.
+    /// The epoch is later than that of any message of this moment.
     #[error(
         "epoch {asked} is ahead of the clock, which allows epochs up to {newest}; publish with the \
          present time, and set the clock right if it is behind"
@@ -74,7 +74,7 @@ pub enum CounterError {
         /// The newest epoch that the clock allows.
         newest: Epoch,
     },
-    /// Ids of the epoch may have been given out before: it was left, or the clock was ahead.
+    /// Ids of the epoch may have been given out before: a later epoch was begun, or the clock was ahead.
     #[error(
         "epoch {asked} is closed: its message ids may have been given out before the clock went \
          back, or by an older version; message ids are given out again from epoch {opens} on; \
@@ -83,35 +83,35 @@ pub enum CounterError {
     EpochClosed {
         /// The epoch asked for.
         asked: Epoch,
-        /// The next epoch that is open.
+        /// Next epoch in which ids are given out.
         opens: Epoch,
     },
     /// All ids of the epoch are used up or were skipped by a crash.
     #[error("the limit of {limit} messages in epoch {epoch} is used up; wait for the next epoch")]
     Exhausted {
-        /// The epoch.
+        /// Epoch whose ids are used up.
         epoch: Epoch,
-        /// The member's limit.
+        /// The member's limit, in messages per epoch.
         limit: u32,
     },
 }
 
-/// Gives out message ids. Holds an exclusive lock on `<path>.lock` while it lives.
+/// Counter of the message ids of one identity. Holds an exclusive lock on `<path>.lock` until dropped.
 #[derive(Debug)]
 pub struct MessageIdCounter {
     path: PathBuf,
     limit: u32,
-    /// What the disk holds: ids below `durable.reserved` may have been given out.
+    /// Record on the disk: ids below `durable.reserved` may have been given out.
     durable: Record,
-    /// The next id of epoch `durable.epoch`, at most `durable.reserved`.
+    /// Next id of epoch `durable.epoch`, at most `durable.reserved`.
     next_id: u32,
-    /// When the first version of this program wrote the file, Unix nanoseconds; `None` once it was
-    /// written by this one.
+    /// Time at which the first version of this program wrote the file, Unix nanoseconds; `None` when
+    /// this version wrote it.
     first_version_wrote_ns: Option<u64>,
     _lock: File,
 }
 
-/// A message id that is used up on disk. Whoever holds it, and no one else, may use the id, once.
+/// A message id that the disk records as used. Only the holder of this value may use the id, and once.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "the id is used up whether or not a message is published with it"]
 pub struct Reserved {
@@ -120,25 +120,26 @@ pub struct Reserved {
 }
 
 impl Reserved {
-    /// The epoch that the id counts in.
+    /// Epoch to which the id belongs.
     pub fn epoch(&self) -> Epoch {
         self.epoch
     }
 
-    /// The id.
+    /// Number of the message within the epoch, from 0.
     pub fn message_id(&self) -> u32 {
         self.message_id
     }
 }
 
 impl MessageIdCounter {
-    /// Opens the counter of one identity, or creates it where there was none.
+    /// Opens the counter of one identity, or creates it when there is none.
     ///
     /// `limit` is the member's limit in messages per epoch.
     ///
     /// # Errors
-    /// [`CounterError::Locked`], [`CounterError::Corrupt`], [`CounterError::Missing`],
-    /// [`CounterError::LimitOutOfRange`] and [`CounterError::Io`].
+    /// [`CounterError::LimitOutOfRange`] when the limit cannot be registered, [`CounterError::Locked`]
+    /// when another process has the counter, [`CounterError::Corrupt`] when the file is damaged,
+    /// [`CounterError::Missing`] when the file of a used counter is gone, and [`CounterError::Io`].
     pub fn open(path: impl Into<PathBuf>, limit: u32) -> Result<Self, CounterError> {
         let path = path.into();
         if !(1..=MAX_LIMIT).contains(&limit) {
@@ -174,7 +175,7 @@ impl MessageIdCounter {
         })
     }
 
-    /// An id that was never given out in `epoch` and never will be again.
+    /// Gives out an id of `epoch` that was never given out before and never will be again.
     ///
     /// # Errors
     /// [`CounterError::AheadOfClock`], [`CounterError::EpochClosed`], [`CounterError::Exhausted`],
@@ -195,7 +196,7 @@ impl MessageIdCounter {
         Ok(id)
     }
 
-    /// As [`MessageIdCounter::next`], as a permit that a token asks for.
+    /// As [`MessageIdCounter::next`], but returns the [`Reserved`] id that a token requires.
     ///
     /// # Errors
     /// As [`MessageIdCounter::next`].
@@ -204,7 +205,7 @@ impl MessageIdCounter {
         Ok(Reserved { epoch, message_id })
     }
 
-    /// The id that [`MessageIdCounter::reserve`] would give out in `epoch`. Reserves nothing.
+    /// Returns the id that [`MessageIdCounter::reserve`] would give out in `epoch`. Reserves nothing.
     ///
     /// # Errors
     /// As [`MessageIdCounter::next`], but for [`CounterError::Io`].
@@ -238,14 +239,16 @@ impl MessageIdCounter {
         Ok(id)
     }
 
-    /// As [`MessageIdCounter::ready`], where the reason does not matter.
+    /// As [`MessageIdCounter::ready`], for callers to which the reason of an error does not matter.
     pub fn upcoming(&self, epoch: Epoch, clock: &WallClock) -> Option<u32> {
         self.ready(epoch, clock).ok()
     }
 
-    /// What the disk is to hold when the clock is behind the epoch that ids were given out in last:
-    /// that epoch is closed, and so is, of a file that does not tell the epochs before, all up to now.
-    /// `None` where the clock is not behind, or where the file leaves no epoch that is surely unused.
+    /// Returns the record to write when the clock is behind the last epoch in which ids were given out.
+    ///
+    /// That epoch is closed. If the file is of the first version, which does not record earlier epochs,
+    /// all epochs up to now are closed too. `None` when the clock is not behind, or when no epoch up to
+    /// the file's is certainly unused.
     fn settled(&self, clock: &WallClock) -> Option<Record> {
         let newest = clock.newest_epoch();
         if self.durable.epoch <= newest {
@@ -253,8 +256,8 @@ impl MessageIdCounter {
         }
         let mut record = self.durable.clone();
         if let Some(wrote_ns) = self.first_version_wrote_ns {
-            // Written in this clock's future: it is the clock that is wrong, and every epoch up to the
-            // file's may have been used. Written in its past: a timestamp ahead of the clock did it.
+            // If the file was written in this clock's future, the clock is wrong, and every epoch up to
+            // the file's may have been used. Otherwise a timestamp ahead of the clock is the cause.
             if clock.unix_now_ns < wrote_ns {
                 return None;
             }
@@ -269,7 +272,7 @@ impl MessageIdCounter {
         Some(record)
     }
 
-    /// Goes back to the clock's time, on disk, if it is behind.
+    /// Moves the record on disk back to the clock's time if the clock is behind.
     fn settle(&mut self, clock: &WallClock) -> Result<(), CounterError> {
         match self.settled(clock) {
             Some(record) => {
@@ -288,13 +291,13 @@ impl MessageIdCounter {
         Ok(())
     }
 
-    /// The limit that ids stay below.
+    /// The member's limit, in messages per epoch; ids are less than it.
     pub fn limit(&self) -> u32 {
         self.limit
     }
 }
 
-/// Ids reserved with one write: a crash wastes at most a sixteenth of the limit (or one id).
+/// Number of ids reserved with one write: a crash wastes at most a sixteenth of the limit, or one id.
 fn block_of(limit: u32) -> u32 {
     (limit / 16).clamp(1, MAX_BLOCK)
 }
@@ -303,7 +306,7 @@ fn lock_path(path: &Path) -> PathBuf {
     durable::sibling(path, ".lock")
 }
 
-/// Takes the lock; tells whether a counter was in use under it.
+/// Takes the lock; also returns whether a counter was in use under it.
 fn lock(path: &Path) -> Result<(File, bool), CounterError> {
     let lock_path = lock_path(path);
     let io_error = io_error(&lock_path);
@@ -315,12 +318,12 @@ fn lock(path: &Path) -> Result<(File, bool), CounterError> {
         Err(TryLockError::WouldBlock) => return Err(CounterError::Locked(lock_path.clone())),
         Err(TryLockError::Error(source)) => return Err(io_error(source)),
     }
-    // The marker is written after the counter file, so even a torn one says that there was a file.
+    // The marker is written after the counter file, so even an incomplete one proves that there was one.
     let was_in_use = file.metadata().map_err(&io_error)?.len() > 0;
     Ok((file, was_in_use))
 }
 
-/// The file's content and the time at which it was written.
+/// Reads the file's record and modification time; `None` when there is no file.
 fn read(path: &Path) -> Result<Option<(Decoded, SystemTime)>, CounterError> {
     let file = match File::open(path) {
         Ok(file) => file,
@@ -345,7 +348,7 @@ fn write(path: &Path, record: &Record) -> Result<(), CounterError> {
     durable::replace(path, &record.encode()).map_err(io_error(path))
 }
 
-/// 0 for a time before 1970.
+/// Unix time in nanoseconds; 0 for a time before 1970.
 fn unix_ns(time: SystemTime) -> u64 {
     let since_1970 = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since_1970.as_nanos()).unwrap_or(u64::MAX)

@@ -1,4 +1,4 @@
-//! Replacing a small file so that a crash leaves the old or the new content, never a mixture.
+//! Atomic replacement of a small file: a crash leaves the old or the new content, never a mixture.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 /// Writes `content` to `path`, readable by the owner only, and returns once it is on the disk.
 ///
-/// A sibling file is written and synced, renamed over `path`, and the folder is synced. Two callers
-/// at once for the same path need a lock around this.
+/// A sibling file is written and synced, renamed over `path`, and the folder is synced. Concurrent
+/// callers for the same path must hold a lock around this function.
 pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     let temporary = sibling(path, ".tmp");
     match fs::remove_file(&temporary) {
@@ -22,14 +22,14 @@ pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     sync_folder(path)
 }
 
-/// The path with `suffix` appended to its file name.
+/// Returns the path with `suffix` appended to its file name.
 pub(crate) fn sibling(path: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(suffix);
     PathBuf::from(name)
 }
 
-/// Options that create files which other users cannot read.
+/// Open options that create files which other users cannot read.
 pub(crate) fn owner_only() -> OpenOptions {
     let mut options = OpenOptions::new();
     #[cfg(unix)]
@@ -37,7 +37,7 @@ pub(crate) fn owner_only() -> OpenOptions {
     options
 }
 
-/// Makes the names in the folder of `path` durable.
+/// Syncs the folder of `path`, so that a rename in the folder survives a crash.
 pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,

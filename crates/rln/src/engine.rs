@@ -1,4 +1,4 @@
-//! What all members' proofs share: the key, its tables, and the constants of the signal.
+//! Data shared by all members' proofs: the key, its tables, and the constants of the signal.
 
 use std::sync::Arc;
 
@@ -13,39 +13,48 @@ use crate::msm::FixedBase;
 use crate::tables::Tables;
 use crate::transform::{Domain, SIZE};
 
-/// Shared by everything that makes proofs.
+/// Key, tables and constants shared by everything that makes proofs.
 pub(crate) struct Engine {
     pub(crate) key: Arc<Key>,
     pub(crate) domain: Domain,
     pub(crate) tables: Tables,
     pub(crate) signal: Signal,
-    /// δ in both groups.
+    /// Multiples of δ in G1.
     pub(crate) delta_g1: FixedBase<g1::Config>,
+    /// Multiples of δ in G2.
     pub(crate) delta_g2: FixedBase<g2::Config>,
 }
 
-/// How the signal enters a proof: constants of the circuit.
+/// Constants of the circuit by which the signal x enters a proof.
 ///
 /// x is the value of the row `p` of its own wire, y that of row `q`, and x times a coefficient is
 /// the right side of the row `k`. See `docs/rln-fast-path.md`.
 pub(crate) struct Signal {
-    /// Rows k, p and q.
+    /// Row whose right side is x times `coefficient`.
     pub(crate) k: usize,
+    /// Row of x's own wire.
     pub(crate) p: usize,
+    /// Row of y's own wire.
     pub(crate) q: usize,
-    /// What the rows add to the quotient's share in x, by the values of the sides of each row.
+    /// Factor of each row's left value in the part of the quotient that is linear in x, from row k.
     pub(crate) left_k: Vec<Fr>,
+    /// Factor of each row's right value in that part of the quotient, from row p.
     pub(crate) right_p: Vec<Fr>,
+    /// Factor of each row's right value in that part of the quotient, from row q; times the slope a1.
     pub(crate) right_q: Vec<Fr>,
-    /// The coefficient in row k, and -2/n.
+    /// Coefficient of x in the right side of row k.
     pub(crate) coefficient: Fr,
+    /// The constant -2/n, with n the size of the domain.
     pub(crate) scale: Fr,
-    /// The points of A and B that x and y multiply.
+    /// Point of A that x multiplies.
     pub(crate) a_x: FixedBase<g1::Config>,
+    /// Point of A that y multiplies.
     pub(crate) a_y: FixedBase<g1::Config>,
+    /// Point of B in G2 that x multiplies; y has none.
     pub(crate) b_x: FixedBase<g2::Config>,
-    /// The quotient's share in x squared is `square_x + a1 square_y`.
+    /// First term of the quotient's coefficient of x²: `square_x + a1 square_y`.
     pub(crate) square_x: FixedBase<g1::Config>,
+    /// Second term of the quotient's coefficient of x², to be multiplied by the slope a1.
     pub(crate) square_y: FixedBase<g1::Config>,
 }
 

@@ -4,24 +4,24 @@ use std::fmt;
 
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// The number of an epoch: unix seconds divided by the epoch size, rounded down.
+/// Number of an epoch: Unix seconds divided by the epoch size, rounded down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Epoch(pub u64);
 
-/// The wall clock at one moment, with what a network says about epochs.
+/// Reading of the wall clock, with the network's parameters for epochs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WallClock {
-    /// Unix time, nanoseconds.
+    /// Unix time in nanoseconds.
     pub unix_now_ns: u64,
     /// Length of an epoch in seconds; 0 is read as 1.
     pub epoch_size_s: u64,
-    /// How far a message's timestamp may be ahead of the clock.
+    /// Largest accepted lead of a message's timestamp over the clock, nanoseconds.
     pub max_clock_gap_ns: u64,
 }
 
 impl WallClock {
-    /// A clock that stands still in `epoch`, for those who say themselves which epoch it is: tests,
-    /// benchmarks, the laboratory.
+    /// Creates a clock fixed in `epoch`, for callers that choose the epoch themselves: tests,
+    /// benchmarks and the laboratory.
     pub fn stopped_in(epoch: Epoch) -> Self {
         Self {
             unix_now_ns: epoch.0.saturating_mul(NS_PER_S),
@@ -30,47 +30,47 @@ impl WallClock {
         }
     }
 
-    /// The present epoch.
+    /// Epoch at the clock's present time.
     pub fn epoch(&self) -> Epoch {
         Epoch::at(self.unix_now_ns, self.epoch_size_s)
     }
 
-    /// The newest epoch that a message of this moment may be in: the next one shortly before it
-    /// begins, the present one otherwise.
+    /// Newest epoch that a message published now may belong to: a later one if it begins within
+    /// `max_clock_gap_ns`, the present one otherwise.
     pub fn newest_epoch(&self) -> Epoch {
         let newest_ns = self.unix_now_ns.saturating_add(self.max_clock_gap_ns);
         Epoch::at(newest_ns, self.epoch_size_s)
     }
 }
 
-/// The epoch field of a proof has a bit set above its first eight bytes.
+/// Error for an epoch field of a proof with a non-zero byte after its first eight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not an epoch: byte {at} of 32 is {value:#04x}, only the first 8 may be set")]
 pub struct MalformedEpoch {
     /// Position of the first offending byte, 8..32.
     pub at: usize,
-    /// Its value.
+    /// Value of the first offending byte.
     pub value: u8,
 }
 
 impl Epoch {
-    /// The epoch at a unix time. An epoch size of 0 s is read as 1 s.
+    /// Returns the epoch at a Unix time. An epoch size of 0 s is read as 1 s.
     pub fn at(unix_time_ns: u64, epoch_size_s: u64) -> Self {
         Self(unix_time_ns / NS_PER_S / epoch_size_s.max(1))
     }
 
-    /// The wire form: the number as a little-endian u64, padded with zeros to 32 bytes.
+    /// Encodes the wire form: the number as a little-endian u64, padded with zeros to 32 bytes.
     pub fn to_bytes(self) -> [u8; 32] {
         let mut bytes = [0; 32];
         bytes[..8].copy_from_slice(&self.0.to_le_bytes());
         bytes
     }
 
-    /// Reads the wire form.
+    /// Decodes the wire form of an epoch.
     ///
     /// # Errors
-    /// [`MalformedEpoch`] when one of the 24 padding bytes is set: such bytes hash to another
-    /// nullifier than the epoch that they resemble.
+    /// [`MalformedEpoch`] when one of the 24 padding bytes is not 0: such a field would hash to another
+    /// nullifier than the epoch with the same first eight bytes.
     pub fn from_bytes(bytes: &[u8; 32]) -> Result<Self, MalformedEpoch> {
         let (number, padding) = bytes
             .split_first_chunk::<8>()

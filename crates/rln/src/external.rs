@@ -1,4 +1,4 @@
-//! The external nullifier: what a proof counts its message under (epoch and application).
+//! The external nullifier: the epoch and application for which a proof counts its message.
 
 use ark_ff::PrimeField;
 
@@ -6,15 +6,15 @@ use crate::epoch::Epoch;
 use crate::field::{Fr, hash_to_field};
 use crate::poseidon::poseidon;
 
-/// The application that a rate limit belongs to, as 32 bytes.
+/// Identifier of the application that a rate limit belongs to, 32 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RlnIdentifier(pub [u8; 32]);
 
 impl RlnIdentifier {
-    /// `rln/waku-rln-relay/v2.0.0`, padded with zeros: the constant of all Waku networks.
+    /// Identifier of all Waku networks: `rln/waku-rln-relay/v2.0.0`, padded with zeros.
     pub const WAKU: Self = Self::padded(b"rln/waku-rln-relay/v2.0.0");
 
-    /// A text of at most 32 bytes, padded with zeros. A longer one does not compile in a constant.
+    /// Pads a text of at most 32 bytes with zeros. In a constant, a longer text does not compile.
     const fn padded(text: &[u8]) -> Self {
         let mut bytes = [0; 32];
         let mut at = 0;
@@ -26,18 +26,20 @@ impl RlnIdentifier {
     }
 }
 
-/// How epoch and identifier become field elements. The two generations refuse each other's proofs.
+/// Mapping of epoch and identifier to field elements. The two generations refuse each other's proofs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Generation {
-    /// `Poseidon(epoch, identifier)`, the 32 bytes read as little-endian integers modulo r: nwaku
-    /// up to 0.37.
+    /// `Poseidon(epoch, identifier)`, with the 32 bytes of each read as a little-endian integer
+    /// modulo r: nwaku up to 0.37.
     Direct,
     /// `Poseidon(H(epoch), H(identifier))` with `H` the Keccak hash to the field: nwaku from 0.38.
     Hashed,
 }
 
-/// The external nullifier of an epoch. It is never on the wire: each receiver computes it from the
-/// epoch and from its own identifier.
+/// Computes the external nullifier of an epoch.
+///
+/// The external nullifier is never sent: each receiver computes it from the epoch and from the
+/// receiver's own application identifier.
 pub fn external_nullifier(generation: Generation, epoch: Epoch, identifier: &RlnIdentifier) -> Fr {
     let to_field = |bytes: &[u8; 32]| match generation {
         Generation::Direct => Fr::from_le_bytes_mod_order(bytes),
@@ -46,26 +48,27 @@ pub fn external_nullifier(generation: Generation, epoch: Epoch, identifier: &Rln
     poseidon(&[to_field(&epoch.to_bytes()), to_field(&identifier.0)])
 }
 
-/// Epochs that [`ExternalNullifiers`] remembers: the present one, the ones beside it that a clock gap
-/// lets in, and one to spare.
+/// Number of epochs that [`ExternalNullifiers`] remembers: the present one, those next to it that the
+/// clock gap admits, and one spare.
 const REMEMBERED: usize = 4;
 
-/// External nullifiers of one application, each epoch's computed when it is first asked for.
+/// Cache of the external nullifiers of one application, each computed at its first use.
 ///
-/// It remembers the last few epochs only, so whoever sends messages of many epochs makes it compute
-/// but takes no memory.
+/// Only the last few epochs are remembered, so a peer that sends messages of many epochs costs
+/// computation but no memory.
 #[derive(Clone, Debug)]
 pub struct ExternalNullifiers {
     generation: Generation,
     identifier: RlnIdentifier,
     known: [Option<(Epoch, Fr)>; REMEMBERED],
-    /// The place whose epoch came first.
+    /// Index of the entry computed first, which is replaced next.
     oldest: usize,
+    /// Number of external nullifiers computed so far.
     computed_total: u64,
 }
 
 impl ExternalNullifiers {
-    /// Nothing is computed yet.
+    /// Creates an empty cache.
     pub fn new(generation: Generation, identifier: RlnIdentifier) -> Self {
         Self {
             generation,
@@ -76,7 +79,7 @@ impl ExternalNullifiers {
         }
     }
 
-    /// What [`external_nullifier`] gives for the epoch.
+    /// Returns the external nullifier of `epoch`, equal to that of [`external_nullifier`].
     pub fn get(&mut self, epoch: Epoch) -> Fr {
         let known = self.known.iter().flatten().find(|known| known.0 == epoch);
         if let Some((_, nullifier)) = known {
@@ -89,7 +92,7 @@ impl ExternalNullifiers {
         nullifier
     }
 
-    /// How many were computed.
+    /// Number of external nullifiers computed so far.
     pub fn computed_total(&self) -> u64 {
         self.computed_total
     }

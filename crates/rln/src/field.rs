@@ -6,7 +6,7 @@ use rand_core::CryptoRng;
 use sha3::{Digest, Keccak256};
 use zeroize::Zeroize;
 
-/// 32 bytes that encode an integer of at least the field's modulus r.
+/// Error for 32 bytes that encode an integer not less than the field's modulus r.
 ///
 /// Such bytes alias a smaller element; accepting them would give one value two encodings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -25,7 +25,7 @@ pub fn fr_from_le(bytes: &[u8; 32]) -> Result<Fr, NonCanonical> {
     Fr::from_bigint(BigInt::new(limbs)).ok_or(NonCanonical)
 }
 
-/// The canonical form of an element: 32 bytes, little-endian.
+/// Encodes an element in its canonical form: 32 bytes, little-endian.
 pub fn fr_to_le(element: &Fr) -> [u8; 32] {
     let mut bytes = [0u8; 32];
     for (chunk, limb) in bytes
@@ -39,9 +39,9 @@ pub fn fr_to_le(element: &Fr) -> [u8; 32] {
     bytes
 }
 
-/// `H(parts[0] || parts[1] || ...)`: Keccak-256, read little-endian, reduced modulo r.
+/// Hashes `parts[0] || parts[1] || ...` to the field: Keccak-256, read little-endian, modulo r.
 ///
-/// The parts are hashed one after the other, so that a payload is never copied.
+/// The parts are hashed one after the other, so that a payload need not be copied.
 pub fn hash_to_field(parts: &[&[u8]]) -> Fr {
     let mut hasher = Keccak256::new();
     for part in parts {
@@ -50,7 +50,7 @@ pub fn hash_to_field(parts: &[&[u8]]) -> Fr {
     Fr::from_le_bytes_mod_order(&hasher.finalize())
 }
 
-/// A uniform element: 512 random bits modulo r, which is 2^-258 from uniform.
+/// Draws a random element: 512 random bits modulo r, which is 2^-258 from uniform.
 pub(crate) fn fr_random<R: CryptoRng + ?Sized>(rng: &mut R) -> Fr {
     let mut bytes = [0; 64];
     rng.fill_bytes(&mut bytes);

@@ -1,8 +1,8 @@
 //! The witness calculator: the circuit's wires as a list of field operations.
 //!
-//! [`Graph`] is `graph.bin` as it is. [`Graph::split`] cuts it in two programs: one for what a
-//! member's secret, limit and path decide, run once per path, and one for what a message's
-//! external nullifier, message id and signal decide, run once per proof.
+//! [`Graph`] is `graph.bin` as stored. [`Graph::split`] divides the graph into two programs: one for
+//! the values that depend only on a member's secret, limit and path, run once per path, and one for
+//! those that depend on a message's external nullifier, message id or signal, run once per proof.
 
 use ark_ff::{AdditiveGroup, BigInteger, PrimeField};
 use ark_std::Zero;
@@ -15,7 +15,7 @@ mod split;
 pub(crate) use parse::parse;
 pub(crate) use split::{Split, Wire};
 
-/// One value of a program. Operands are positions of earlier values.
+/// One operation of a program. Operands are the positions of earlier values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Node {
     Input(u32),
@@ -23,19 +23,19 @@ pub(crate) enum Node {
     Add(u32, u32),
     Sub(u32, u32),
     Mul(u32, u32),
-    /// The first operand's integer, shifted right by the second's.
+    /// First operand as an integer, shifted right by the second.
     ShiftRight(u32, u32),
-    /// The bits that both integers have.
+    /// Bitwise AND of the operands as integers.
     BitAnd(u32, u32),
 }
 
-/// Values, each computed from earlier ones.
+/// Sequence of operations, each on values computed earlier.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Program {
     nodes: Vec<Node>,
 }
 
-/// Where the circuit's inputs are among a graph's inputs; input 0 is the constant 1.
+/// Positions of the circuit's inputs among a graph's inputs; input 0 is the constant 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Inputs {
     pub(crate) x: u32,
@@ -43,24 +43,25 @@ pub(crate) struct Inputs {
     pub(crate) message_id: u32,
     pub(crate) identity_secret: u32,
     pub(crate) limit: u32,
-    /// The first of as many as the tree is deep; likewise the next.
+    /// First of the path's siblings; there is one for each level of the tree.
     pub(crate) path_elements: u32,
+    /// First of the path's direction bits; there is one for each level of the tree.
     pub(crate) path_bits: u32,
-    /// How many inputs there are, with the constant.
+    /// Number of inputs, including the constant.
     pub(crate) count: usize,
 }
 
-/// The witness calculator as the file holds it.
+/// The witness calculator as stored in the file.
 #[derive(Debug)]
 pub(crate) struct Graph {
     pub(crate) program: Program,
-    /// The value of each wire.
+    /// Position in the program of each wire's value.
     pub(crate) wires: Vec<u32>,
     pub(crate) inputs: Inputs,
 }
 
 impl Program {
-    /// All values, in order.
+    /// Computes all values of the program, in order.
     pub(crate) fn run(&self, inputs: &[Fr]) -> Vec<Fr> {
         let mut values = Vec::with_capacity(self.nodes.len());
         for node in &self.nodes {
@@ -113,8 +114,8 @@ fn shift_right(value: Fr, by: Fr) -> Fr {
     Fr::from_bigint(shifted).expect("a shifted element is smaller than the element")
 }
 
-/// circom's `&`: the result is reduced, as the common bits of r - 1 and another number are at most
-/// r - 1.
+/// Bitwise AND as circom defines it. No reduction is needed: the common bits of two integers are at
+/// most the smaller of the two.
 fn bit_and(a: Fr, b: Fr) -> Fr {
     if a.is_zero() || b.is_zero() {
         return Fr::ZERO;

@@ -1,4 +1,4 @@
-//! A member's identity: two random numbers, the secret made of them, and its public commitment.
+//! A member's identity: two random numbers, the secret derived from them, and the public commitment.
 
 use std::fmt;
 
@@ -17,9 +17,10 @@ mod file;
 
 pub use file::{IdentityFile, IdentityFileError};
 
-/// A member's keys: `secret = Poseidon(trapdoor, nullifier)`, `commitment = Poseidon(secret)`.
+/// Keys of a member: `secret = Poseidon(trapdoor, nullifier)`, `commitment = Poseidon(secret)`.
 ///
-/// Whoever knows the secret can publish as the member. It is wiped from memory on drop.
+/// Anyone who knows the secret can publish as the member. The secret values are wiped from memory on
+/// drop.
 #[derive(Clone)]
 pub struct Identity {
     trapdoor: Fr,
@@ -29,7 +30,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// A fresh identity from a cryptographic generator.
+    /// Generates a new identity from a cryptographic random number generator.
     pub fn generate<R: CryptoRng + ?Sized>(rng: &mut R) -> Self {
         let mut source = Arkworks(rng);
         let trapdoor = Fr::rand(&mut source);
@@ -37,10 +38,10 @@ impl Identity {
         Self::from_parts(trapdoor, nullifier)
     }
 
-    /// The identity that belongs to a seed: ChaCha20 keyed with Keccak-256 of the seed, as in
-    /// zerokit's `ExtendedIdentityKeys::generate_seeded`.
+    /// Derives the identity of a seed: ChaCha20 keyed with Keccak-256 of the seed, as in zerokit's
+    /// `ExtendedIdentityKeys::generate_seeded`.
     ///
-    /// It is as hard to guess as the seed is.
+    /// The identity is only as hard to guess as the seed.
     pub fn from_seed(seed: &[u8]) -> Self {
         let mut key: [u8; 32] = Keccak256::digest(seed).into();
         let identity = Self::generate(&mut ChaCha20Rng::from_seed(key));
@@ -48,7 +49,7 @@ impl Identity {
         identity
     }
 
-    /// The identity with these two numbers, of which the rest follows.
+    /// Creates the identity of these two numbers; secret and commitment follow from them.
     pub fn from_parts(trapdoor: Fr, nullifier: Fr) -> Self {
         let secret = poseidon(&[trapdoor, nullifier]);
         Self {
@@ -59,22 +60,22 @@ impl Identity {
         }
     }
 
-    /// The first random number. Secret.
+    /// The identity's first random number. Secret.
     pub fn trapdoor(&self) -> &Fr {
         &self.trapdoor
     }
 
-    /// The second random number. Secret; not the nullifier of a proof.
+    /// The identity's second random number. Secret; not the nullifier of a proof.
     pub fn nullifier(&self) -> &Fr {
         &self.nullifier
     }
 
-    /// What a proof is made with. Secret; publishing too often reveals it.
+    /// The secret that proofs are made with. Publishing more than the limit in an epoch reveals it.
     pub fn secret(&self) -> &Fr {
         &self.secret
     }
 
-    /// The nullifiers of this identity's proofs in an epoch, by message id.
+    /// Returns a function from message id to the nullifier of this identity's proof in `epoch`.
     pub fn nullifiers(
         &self,
         generation: Generation,
@@ -88,7 +89,7 @@ impl Identity {
         }
     }
 
-    /// What is registered. Public.
+    /// Public commitment, which is registered.
     pub fn commitment(&self) -> Fr {
         self.commitment
     }
@@ -110,12 +111,12 @@ impl fmt::Debug for Identity {
     }
 }
 
-/// The leaf of a member: `Poseidon(commitment, limit)`, the limit in messages per epoch.
+/// Computes the leaf of a member: `Poseidon(commitment, limit)`, the limit in messages per epoch.
 pub fn rate_commitment(commitment: Fr, limit: u32) -> Fr {
     poseidon(&[commitment, Fr::from(limit)])
 }
 
-/// Lets arkworks, which samples with an older generator interface, draw from ours.
+/// Adapter of our generators to the older generator interface that arkworks samples with.
 struct Arkworks<'a, R: ?Sized>(&'a mut R);
 
 impl<R: RngCore + ?Sized> ark_std::rand::RngCore for Arkworks<'_, R> {

@@ -16,7 +16,7 @@ pub use crate::arkzkey::Defect;
 /// Number of public inputs: y, root, nullifier, x, external nullifier.
 pub(crate) const PUBLIC_INPUTS: usize = 5;
 
-/// A vendored file and the checksum that it must have.
+/// A vendored file and its required checksum.
 struct Artefact {
     file: &'static str,
     bytes: &'static [u8],
@@ -49,17 +49,17 @@ pub struct Key {
     rows: RowTables,
 }
 
-/// Why the vendored artefacts cannot be used: in each case this build of the program is damaged.
+/// Error in the vendored artefacts, which means that this build of the program is damaged.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    /// A file is not the one that this source expects.
+    /// The checksum of a file is not the one in the source.
     #[error("{file}: sha256 is {found}, expected {expected}; restore the file and build again")]
     Checksum {
         /// Name of the file.
         file: &'static str,
-        /// The checksum in the source, hex.
+        /// SHA-256 that the source requires, hex.
         expected: &'static str,
-        /// The checksum of the bytes, hex.
+        /// SHA-256 of the file's bytes, hex.
         found: String,
     },
     /// A file has the right checksum, but this source cannot read it.
@@ -67,9 +67,9 @@ pub enum KeyError {
     Malformed {
         /// Name of the file.
         file: &'static str,
-        /// Where.
+        /// Byte offset at which reading stopped; 0 where no single place is at fault.
         at_byte: usize,
-        /// What is wrong there.
+        /// Defect that was found.
         what: Defect,
     },
 }
@@ -98,10 +98,10 @@ impl Artefact {
 }
 
 impl Key {
-    /// Checks and parses the vendored artefacts. About 15 ms and 6 MiB; do it once.
+    /// Checks and parses the vendored artefacts. Takes about 15 ms and 6 MiB, so call it once.
     ///
     /// # Errors
-    /// [`KeyError`] when this build holds other bytes than it was made for.
+    /// [`KeyError`] when an artefact in this build is not the one that the source expects.
     pub fn load() -> Result<Arc<Self>, KeyError> {
         let (contents, circuit) = key_and_circuit()?;
         let rows = RowTables::parse(ROWS.checked()?, circuit.rows(), circuit.constraints)
@@ -114,41 +114,41 @@ impl Key {
         }))
     }
 
-    /// The key that proofs are verified with.
+    /// Key for verifying proofs.
     pub(crate) fn verifying_key(&self) -> &VerifyingKey<Bn254> {
         &self.verifying_key
     }
 
-    /// The key that proofs are made with, and the constraints.
+    /// Key for making proofs, with the constraints.
     pub(crate) fn proving_key(&self) -> &ProvingKey {
         &self.proving_key
     }
 
-    /// The constraints' structure and the witness calculator.
+    /// Structure of the constraints, with the witness calculator.
     pub(crate) fn circuit(&self) -> &Circuit {
         &self.circuit
     }
 
-    /// The quotient's share of a proof, by rows.
+    /// Tables for the quotient's part of a proof, by rows.
     pub(crate) fn rows(&self) -> &RowTables {
         &self.rows
     }
 
-    /// The H query, which [`Key::rows`] stands in for.
+    /// Points of the H query, which [`Key::rows`] replaces.
     #[cfg(test)]
     pub(crate) fn h_query(&self) -> Vec<ark_bn254::G1Affine> {
         let contents = arkzkey::parse(PROVING_KEY.bytes, PUBLIC_INPUTS).unwrap();
         arkzkey::h_query(contents.h_bytes).unwrap()
     }
 
-    /// SHA-256 of the proving key, hex: what derived files are bound to.
+    /// SHA-256 of the proving key's file, hex; derived files name it.
     pub(crate) const SHA256: &str = PROVING_KEY.sha256;
 
-    /// The same of the row tables.
+    /// SHA-256 of the row tables' file, hex.
     pub(crate) const ROWS_SHA256: &str = ROWS.sha256;
 }
 
-/// Computes the vendored file `row_tables.bin` from the vendored key alone: about ten seconds.
+/// Computes the vendored file `row_tables.bin` from the other artefacts; takes about ten seconds.
 ///
 /// # Errors
 /// As [`Key::load`].

@@ -1,9 +1,9 @@
-//! Memberships in one file under a password: the keystore format of nwaku, version 0.2.
+//! Encrypted storage of memberships in one file: the keystore format of nwaku, version 0.2.
 //!
-//! One line of JSON holds any number of credentials, each encrypted by itself: PBKDF2-HMAC-SHA256
-//! for the key, AES-128-CTR for the text, Keccak-256 over half of the key and the ciphertext to
-//! tell a wrong password (Web3 secret storage; Waku's `rln-keystore` specification). What is not
-//! encrypted is how many there are and the names they go by.
+//! One line of JSON holds any number of credentials, each encrypted separately: PBKDF2-HMAC-SHA256
+//! derives the key, AES-128-CTR encrypts the text, and Keccak-256 over half of the key and the
+//! ciphertext detects a wrong password (Web3 secret storage; Waku's `rln-keystore` specification).
+//! The number of the credentials and their names are not encrypted.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -25,18 +25,18 @@ pub use sealed::{MAX_ROUNDS, ROUNDS, SealDefect};
 
 use sealed::Sealed;
 
-/// Largest keystore file, bytes: a thousand credentials or so.
+/// Largest keystore file that is read, bytes: about a thousand credentials.
 pub const MAX_FILE_BYTES: u64 = 2 << 20;
 
-/// Most credentials of a keystore.
+/// Maximum number of credentials in a keystore.
 pub const MAX_CREDENTIALS: usize = 1000;
 
-/// What nwaku calls the application; another one's file is refused.
+/// Application name that nwaku writes; a file with another name is refused.
 const APPLICATION: &str = "waku-rln-relay";
 const APP_IDENTIFIER: &str = "01234567890abcdef";
 const VERSION: &str = "0.2";
 
-/// A keystore in memory, its credentials still encrypted.
+/// A keystore in memory. The credentials stay encrypted.
 #[derive(Clone, Debug)]
 pub struct Keystore {
     credentials: BTreeMap<CredentialKey, Sealed>,
@@ -57,19 +57,23 @@ struct Entry {
 }
 
 impl Keystore {
-    /// A keystore without credentials.
+    /// Creates a keystore without credentials.
     pub fn new() -> Self {
         Self {
             credentials: BTreeMap::new(),
         }
     }
 
-    /// Reads a keystore. Nothing is decrypted yet, but what decrypting would do is bounded:
-    /// the file's length, how many credentials, and the rounds that each password check takes.
+    /// Reads a keystore without decrypting it.
+    ///
+    /// The work of decrypting is bounded by limits on the file's length, the number of credentials and
+    /// the PBKDF2 rounds of each.
     ///
     /// # Errors
-    /// [`KeystoreError::Io`], [`KeystoreError::TooLarge`], [`KeystoreError::NotAKeystore`],
-    /// [`KeystoreError::OtherApplication`], [`KeystoreError::TooMany`], [`KeystoreError::Sealed`].
+    /// [`KeystoreError::Io`] when the file cannot be read; [`KeystoreError::TooLarge`] and
+    /// [`KeystoreError::TooMany`] beyond the limits; [`KeystoreError::NotAKeystore`] and
+    /// [`KeystoreError::OtherApplication`] for other files; [`KeystoreError::Sealed`] when a credential
+    /// is not encrypted as the format requires.
     pub fn read(path: &Path) -> Result<Self, KeystoreError> {
         let io_error = |source| KeystoreError::io(path, source);
         let mut json = Vec::new();
@@ -114,10 +118,11 @@ impl Keystore {
         Ok(Self { credentials })
     }
 
-    /// Writes a new file with mode 0600; after a crash it is there whole or not at all.
+    /// Writes a new file with mode 0600. After a crash the file is complete or absent.
     ///
     /// # Errors
-    /// [`KeystoreError::Exists`] when there is a file, [`KeystoreError::Io`] otherwise.
+    /// [`KeystoreError::Exists`] when there is a file at `path`, [`KeystoreError::Io`] when the
+    /// operating system refuses.
     pub fn create(&self, path: &Path) -> Result<(), KeystoreError> {
         let exists = path.try_exists();
         if exists.map_err(|source| KeystoreError::io(path, source))? {
@@ -126,12 +131,14 @@ impl Keystore {
         self.replace(path)
     }
 
-    /// Writes the keystore in place of the file at `path`, with mode 0600; a crash leaves the old
-    /// or the new one. Two processes that change one keystore at a time need a lock around reading
-    /// and this.
+    /// Replaces the file at `path` by this keystore, with mode 0600. A crash leaves the old or the new
+    /// file.
+    ///
+    /// Processes that may change one keystore concurrently must hold a lock from reading it until this
+    /// function returns.
     ///
     /// # Errors
-    /// [`KeystoreError::Io`].
+    /// [`KeystoreError::Io`] when the operating system refuses.
     pub fn replace(&self, path: &Path) -> Result<(), KeystoreError> {
         let file = KeystoreFile {
             application: APPLICATION.into(),
@@ -152,16 +159,16 @@ impl Keystore {
         durable::replace(path, &json).map_err(|source| KeystoreError::io(path, source))
     }
 
-    /// The names of the credentials, in order.
+    /// Returns the names of the credentials, in ascending order.
     pub fn keys(&self) -> impl ExactSizeIterator<Item = &CredentialKey> {
         self.credentials.keys()
     }
 
-    /// Encrypts a credential and puts it in; gives the name it goes by.
+    /// Encrypts a credential, adds it and returns its name.
     ///
     /// # Errors
-    /// [`KeystoreError::Present`] when there is one of the same chain, contract and index,
-    /// [`KeystoreError::TooMany`].
+    /// [`KeystoreError::Present`] when there is a credential of the same chain, contract and index,
+    /// [`KeystoreError::TooMany`] when the keystore is full.
     pub fn add<R: CryptoRng + ?Sized>(
         &mut self,
         credential: &KeystoreCredential,
@@ -180,11 +187,12 @@ impl Keystore {
         Ok(key)
     }
 
-    /// Decrypts a credential. This takes [`ROUNDS`] hashes twice over, half a second or so.
+    /// Decrypts a credential. With [`ROUNDS`] rounds, of two hashes each, this takes about half a second.
     ///
     /// # Errors
-    /// [`KeystoreError::Unknown`], [`KeystoreError::WrongPassword`],
-    /// [`KeystoreError::Credential`] when what comes out is no credential of that name.
+    /// [`KeystoreError::Unknown`] when there is no credential of that name,
+    /// [`KeystoreError::WrongPassword`] when the authentication code differs,
+    /// [`KeystoreError::Credential`] when the decrypted text is not a credential of that name.
     pub fn open(
         &self,
         key: &CredentialKey,
@@ -207,10 +215,10 @@ impl Keystore {
         Ok(credential)
     }
 
-    /// Encrypts all credentials anew. With an error nothing has changed.
+    /// Encrypts all credentials again, under a new password. On an error nothing has changed.
     ///
     /// # Errors
-    /// As [`Keystore::open`] for any of them: all must have the same password.
+    /// As [`Keystore::open`] for any credential: all must have the same password.
     pub fn change_password<R: CryptoRng + ?Sized>(
         &mut self,
         old: &[u8],

@@ -6,10 +6,11 @@
 //! [`Verifier::verify`] (a pairing), then [`NullifierLog::insert`], in that order.
 //!
 //! A sender keeps a [`Member`], reserves message ids with [`MessageIdCounter`], and signs with the
-//! [`Token`]s of a [`Pool`]; [`Prover::prove`] is the way without any of it.
+//! [`Token`]s of a [`Pool`]; [`Prover::prove`] makes a proof without keeping any of these.
 //!
-//! Clocks are arguments, and no thread is started here. The only I/O is in [`MessageIdCounter`],
-//! [`IdentityFile`], [`Keystore`], [`Prover::with_table_file`], the tree's snapshots, and the seeds of blinding.
+//! Clocks are arguments, and this crate starts no thread. The only I/O is in [`MessageIdCounter`],
+//! [`IdentityFile`], [`Keystore`], [`Prover::with_table_file`], the tree's snapshots, and the seeds of
+//! blinding.
 
 pub mod batch;
 pub mod check;

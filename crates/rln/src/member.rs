@@ -1,4 +1,4 @@
-//! A member's cached share of its proofs: what secret, limit and path decide.
+//! A member's cached share of proofs: the part that secret, limit and path decide.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -23,9 +23,9 @@ mod request;
 
 pub(crate) use full::compress;
 
-/// A member at one place of one tree, ready to make proofs and tokens.
+/// A member at one leaf of one tree, ready to make proofs and tokens.
 ///
-/// It knows the identity's secret, and is wiped from memory on drop.
+/// The member holds the identity's secret, which is wiped from memory on drop.
 pub struct Member {
     engine: Arc<Engine>,
     secret: Fr,
@@ -35,39 +35,45 @@ pub struct Member {
     signal: OnceLock<SignalShare>,
 }
 
-/// The part of a proof that the membership decides. What the messages decide is 0.
+/// The part of a proof that the membership decides; values that depend on a message are 0.
 struct Share {
-    /// The values that the message's program takes over.
+    /// Boundary values, which are inputs of the message's program.
     values: Vec<Fr>,
+    /// All wires of the circuit.
     wires: Vec<Fr>,
-    /// Both sides of all rows.
+    /// Left sides of all rows.
     left: Vec<Fr>,
+    /// Right sides of all rows.
     right: Vec<Fr>,
-    /// Σ wire * point of the queries; B in both groups.
+    /// α + Σ wire * point of the A query.
     a: G1Projective,
+    /// β + Σ wire * point of the B query, in G1.
     b_g1: G1Projective,
+    /// β + Σ wire * point of the B query, in G2.
     b_g2: G2Projective,
-    /// Σ wire * L + Σ left * right * F.
+    /// Part of C: Σ wire * L + Σ left * right * F.
     c: G1Projective,
 }
 
-/// The membership's part of what the signal is multiplied with, see [`crate::engine::Signal`].
+/// The membership's part of the proof's coefficient of x, see [`crate::engine::Signal`].
 struct SignalShare {
-    /// Σ (left * left_k + right * right_p) * E, to be used as it is.
+    /// Part without the slope: Σ (left * left_k + right * right_p) * E.
     fixed: G1Projective,
-    /// Σ right * right_q * E, to be multiplied with a1.
+    /// Part that is multiplied by the slope a1: Σ right * right_q * E.
     sloped: G1Projective,
-    /// The factors of E in the rows k, p and q.
+    /// Factor of E in row k.
     at_k: Fr,
+    /// Factor of E in row p.
     at_p: Fr,
+    /// Factor of E in row q, to be multiplied by the slope a1.
     at_q: Fr,
 }
 
 impl Member {
-    /// Computes a member's share: about 0.2 s.
+    /// Computes a member's share; takes about 0.2 s.
     ///
     /// # Errors
-    /// [`ProveError::LimitOutOfRange`].
+    /// [`ProveError::LimitOutOfRange`] when the limit cannot be registered.
     pub(crate) fn new(
         engine: Arc<Engine>,
         identity: &Identity,
@@ -90,8 +96,10 @@ impl Member {
         Ok(member)
     }
 
-    /// Moves to another path of the same member. The work is proportional to what the path's
-    /// changed nodes decide: about a third when a far-away leaf was set, nothing when none changed.
+    /// Moves the member to another Merkle path.
+    ///
+    /// The work is proportional to the number of wires that depend on the path's changed nodes: about
+    /// a third of all when a distant leaf was set, none when no node changed.
     pub fn update(&mut self, path: &MerklePath) {
         if self.path != *path {
             self.path = path.clone();
@@ -99,17 +107,17 @@ impl Member {
         }
     }
 
-    /// The tree's root as this path has it.
+    /// Root of the tree that the member's path leads to.
     pub fn root(&self) -> Fr {
         self.share.wires[WIRE_ROOT]
     }
 
-    /// The limit, in messages per epoch.
+    /// The member's limit, in messages per epoch.
     pub fn limit(&self) -> u32 {
         self.limit
     }
 
-    /// The path.
+    /// Merkle path of the member's leaf.
     pub fn path(&self) -> &MerklePath {
         &self.path
     }
@@ -118,8 +126,8 @@ impl Member {
         self.secret == *identity.secret() && self.limit == limit
     }
 
-    /// Computes everything that the path decides by what is different from before: all sums are
-    /// linear in the wires and in the rows' products.
+    /// Updates everything that the path decides by adding only differences to the previous sums: all
+    /// sums are linear in the wires and in the rows' products.
     fn recompute(&mut self) {
         let engine = &*self.engine;
         let (key, circuit) = (engine.key.proving_key(), engine.key.circuit());
@@ -216,7 +224,7 @@ impl SignalShare {
         at_q: Fr::ZERO,
     };
 
-    /// The share after the rows' values went from `old` to `new`.
+    /// Returns the share after the rows' values changed from `old` to `new`.
     fn advanced(&self, engine: &Engine, old: &Share, new: &Share) -> Self {
         let signal = &engine.signal;
         let left: Vec<(usize, Fr)> = differences(&old.left, &new.left).collect();
@@ -249,7 +257,7 @@ impl SignalShare {
     }
 }
 
-/// Where two lists differ, and by how much.
+/// Positions at which two lists differ, with the differences.
 fn differences(old: &[Fr], new: &[Fr]) -> impl Iterator<Item = (usize, Fr)> {
     let pairs = old.iter().zip(new).enumerate();
     let changed = pairs.filter(|(_, (old, new))| old != new);

@@ -1,15 +1,15 @@
-//! Sums of many points times scalars.
+//! Multi-scalar multiplication: sums of many points times scalars.
 //!
-//! All of them go one way: scalars become signed digits, each digit adds a point to a bucket, and
-//! the buckets are added up with their weights. The additions are affine, a thousand at a time, so
-//! that they share one inversion: about six multiplications each, against eleven in Jacobian
+//! All sums use the bucket method: scalars become signed digits, each digit adds a point to a bucket,
+//! and the buckets are added up with their weights. The additions are affine, in batches of about a
+//! thousand that share one inversion: about six multiplications each, against eleven in Jacobian
 //! coordinates.
 //!
-//! [`Table`] is for points known long before: with a point's multiples by the digits' weights at
-//! hand, all digits share one set of buckets. [`sum_of`] is for points used once.
+//! [`Table`] is for points known in advance: with each point's multiples by the digits' weights
+//! precomputed, all digits share one set of buckets. [`sum_of`] is for points used once.
 //!
-//! Time and memory access depend on the scalars. That is the same in arkworks, and here as there
-//! it is not claimed that a neighbour on the same processor learns nothing.
+//! Time and memory access depend on the scalars, as they do in arkworks, so side-channel attacks from
+//! the same processor are not excluded.
 
 use ark_ec::short_weierstrass::{Affine, Projective, SWCurveConfig};
 use ark_ff::{AdditiveGroup, Field, PrimeField};
@@ -27,17 +27,17 @@ use digits::signed_digits;
 pub(crate) use fixed::FixedBase;
 pub(crate) use table::{Table, TableShape};
 
-/// A point of a curve that does not contain (0, 0), which stands for the point at infinity.
+/// An affine point of a curve without the point (0, 0), which represents the point at infinity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Point<F> {
     pub(crate) x: F,
     pub(crate) y: F,
 }
 
-/// One of the two groups: scalars are below r.
+/// One of the groups G1 and G2, whose scalars are below r.
 pub(crate) trait Group: SWCurveConfig<ScalarField = Fr> {
-    /// The base field's element β for which `(βx, y)` is [`glv::LAMBDA`] times `(x, y)`, if digits
-    /// are to make use of it.
+    /// The base field's element β for which `(βx, y)` is λ of [`glv`] times `(x, y)`; `None` if the
+    /// endomorphism is not used for this group.
     const ENDOMORPHISM: Option<Self::BaseField>;
 }
 
@@ -77,8 +77,8 @@ impl<F: Field> Point<F> {
     }
 }
 
-/// What a digit of a scalar adds: a point, perhaps negated, perhaps its image under the
-/// endomorphism; and to which bucket.
+/// Contribution of one digit of a scalar: the bucket, and the point that is added, which may be
+/// negated or mapped by the endomorphism.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     bucket: u32,
@@ -98,7 +98,7 @@ impl Entry {
         (self.point >> 2) as usize
     }
 
-    /// What the entry adds, given the point at its index.
+    /// Returns the point that the entry adds, given the point at its index.
     fn applied<F: Field>(self, mut point: Point<F>, endomorphism: Option<F>) -> Point<F> {
         if let Some(beta) = endomorphism
             && self.point & 2 != 0
@@ -112,10 +112,10 @@ impl Entry {
     }
 }
 
-/// Window for points used once: 254 bits in digits of 10.
+/// Bits of a digit in [`sum_of`], whose scalars have 254 bits.
 const PLAIN_BITS: usize = 10;
 
-/// `Σ scalars[k] * points[indices[k]]`, of points without a table.
+/// Computes the sum of `scalar * points[index]` over the terms `(index, scalar)`, without a table.
 pub(crate) fn sum_of<G: Group>(
     points: &[Affine<G>],
     terms: impl Iterator<Item = (usize, Fr)>,

@@ -1,4 +1,4 @@
-//! Which nullifiers were seen, and what using one twice reveals.
+//! Log of the nullifiers seen, and recovery of the secret from a nullifier that is used twice.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,37 +18,37 @@ pub use shared::SharedNullifierLog;
 /// Bounds of a [`NullifierLog`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NullifierLimits {
-    /// Nullifiers held for each epoch, read as at least 2. The sum of all members' limits is always
-    /// enough; if there are more all the same, the older half makes room.
+    /// Maximum number of nullifiers held for each epoch; less than 2 is read as 2. The sum of all
+    /// members' limits is always enough. When the maximum is reached, the older half is dropped.
     pub max_entries_per_epoch: usize,
 }
 
-/// What the log knows about a proof's nullifier.
+/// Result of looking up a proof's nullifier in the log.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Seen {
-    /// Nothing.
+    /// The nullifier is not in the log.
     New,
-    /// It was used with the same `x`, so for the same message.
+    /// The nullifier was used with the same `x`, so for the same message.
     Duplicate,
-    /// It was used for another message: the member exceeds the limit.
+    /// The nullifier was used for another message: the member exceeds the limit.
     Spam {
-        /// The member's secret if both proofs hold; before the second one is verified, anyone could
-        /// have made it up.
+        /// The member's secret if both proofs are valid. Until the second one is verified, this value
+        /// may be forged by anyone.
         secret: RecoveredSecret,
     },
 }
 
-/// A secret computed from two points of its line. Wiped from memory on drop.
+/// A secret computed from two points of a member's line. Wiped from memory on drop.
 #[derive(Clone, PartialEq, Eq, Zeroize, ZeroizeOnDrop)]
 pub struct RecoveredSecret(Fr);
 
 impl RecoveredSecret {
-    /// The commitment that the secret belongs to: look it up among the members.
+    /// Commitment that belongs to the secret, by which the member can be found.
     pub fn commitment(&self) -> Fr {
         poseidon(&[self.0])
     }
 
-    /// The secret itself.
+    /// The recovered secret itself.
     pub fn secret(&self) -> &Fr {
         &self.0
     }
@@ -60,15 +60,15 @@ impl fmt::Debug for RecoveredSecret {
     }
 }
 
-/// A point of a member's line.
+/// Point of a member's line, revealed by one message.
 #[derive(Clone, Copy, Debug)]
 struct Share {
     x: Fr,
     y: Fr,
 }
 
-/// What a nullifier is looked up by: half of its bytes. A nullifier is a hash, so nobody finds two with
-/// the same half; that half is kept because a million of them have to fit in memory.
+/// Key of the log: the first half of a nullifier's bytes. A nullifier is a hash, so two with the same
+/// half are infeasible to find; only half is kept because a million entries have to fit in memory.
 type Key = [u8; 16];
 
 fn key(nullifier: &Fr) -> Key {
@@ -78,7 +78,7 @@ fn key(nullifier: &Fr) -> Key {
         .expect("a field element has more than 16 bytes")
 }
 
-/// The nullifiers of one epoch, in two halves, so that the older one can be dropped as a whole.
+/// Nullifiers of one epoch, in two halves, so that the older half can be dropped as a whole.
 #[derive(Clone, Debug, Default)]
 struct EpochLog {
     newer: BTreeMap<Key, Share>,
@@ -90,7 +90,7 @@ impl EpochLog {
         self.newer.get(key).or_else(|| self.older.get(key))
     }
 
-    /// Enters a nullifier that is not there, and returns how many were dropped for it.
+    /// Adds a nullifier that is not in the log, and returns how many were dropped to make room.
     fn enter(&mut self, key: Key, share: Share, max_entries: usize) -> usize {
         let mut dropped = 0;
         if self.newer.len() >= (max_entries / 2).max(1) {
@@ -106,7 +106,7 @@ impl EpochLog {
     }
 }
 
-/// The nullifiers of verified proofs, by epoch.
+/// Log of the nullifiers of verified proofs, by epoch.
 #[derive(Clone, Debug)]
 pub struct NullifierLog {
     limits: NullifierLimits,
@@ -115,7 +115,7 @@ pub struct NullifierLog {
 }
 
 impl NullifierLog {
-    /// An empty log.
+    /// Creates an empty log.
     pub fn new(limits: NullifierLimits) -> Self {
         Self {
             limits,
@@ -124,25 +124,25 @@ impl NullifierLog {
         }
     }
 
-    /// What is known about a nullifier; for an early answer, before the pairing.
+    /// Looks up a nullifier without adding it, to refuse early, before the pairing.
     pub fn check(&self, epoch: Epoch, nullifier: Fr, x: Fr, y: Fr) -> Seen {
         let log = self.epochs.get(&epoch);
         let known = log.and_then(|log| log.get(&key(&nullifier)));
         known.map_or(Seen::New, |known| known.compare(Share { x, y }))
     }
 
-    /// Whether a message under this nullifier was entered.
+    /// Whether a message with this nullifier is in the log.
     pub fn contains(&self, epoch: Epoch, nullifier: Fr) -> bool {
         let log = self.epochs.get(&epoch);
         log.is_some_and(|log| log.get(&key(&nullifier)).is_some())
     }
 
-    /// Checks and, when the nullifier is new, enters it, in one step: of two proofs that were being
-    /// verified at the same time only the first is `New`.
+    /// Looks up a nullifier and, when it is new, adds it, in one step: of two proofs verified at the
+    /// same time only the first is `New`.
     ///
-    /// Call it for verified proofs only: an entry made by a forgery would let anyone silence
-    /// others. For the same reason a full log refuses nobody: the older half of the epoch's entries is
-    /// forgotten, and a member may use those message ids once more.
+    /// Call this for verified proofs only: an entry made by a forged proof would let anyone silence
+    /// others. For the same reason a full log refuses no nullifier: the older half of the epoch's
+    /// entries is dropped, and members may then use those message ids once more.
     pub fn insert(&mut self, epoch: Epoch, nullifier: Fr, x: Fr, y: Fr) -> Seen {
         let (key, share) = (key(&nullifier), Share { x, y });
         let log = self.epochs.entry(epoch).or_default();
@@ -154,7 +154,7 @@ impl NullifierLog {
         Seen::New
     }
 
-    /// Forgets all epochs outside `keep`.
+    /// Removes all epochs outside `keep`.
     ///
     /// Keep every epoch whose messages are still accepted (those within the clock gap), or a
     /// nullifier can be used again right after the epoch turns.
@@ -172,15 +172,17 @@ impl NullifierLog {
         self.len() == 0
     }
 
-    /// Number of nullifiers that were forgotten because their epoch had more than fit.
+    /// Number of nullifiers dropped because their epoch had more than the maximum.
     pub fn dropped_total(&self) -> u64 {
         self.dropped_total
     }
 }
 
 impl Share {
-    /// With equal `x` no secret follows, and the message is the same; a `y` that then differs shows
-    /// that the newcomer's proof is false.
+    /// Compares two points with one nullifier.
+    ///
+    /// With equal `x` no secret follows, and the message is the same; if `y` differs nevertheless,
+    /// the second proof is invalid.
     fn compare(&self, other: Self) -> Seen {
         match recover_secret((self.x, self.y), (other.x, other.y)) {
             Some(secret) => Seen::Spam {
@@ -191,7 +193,7 @@ impl Share {
     }
 }
 
-/// Where the line through two points meets `x = 0`; `None` when the points have the same `x`.
+/// Value at `x = 0` of the line through two points; `None` when the points have the same `x`.
 ///
 /// For two messages published with one message id this is the member's secret.
 pub fn recover_secret((x1, y1): (Fr, Fr), (x2, y2): (Fr, Fr)) -> Option<Fr> {

@@ -1,13 +1,15 @@
-//! Which tokens to prepare ahead, and which of them are still good. Sans-IO: whoever owns the pool
-//! asks [`Pool::next_work`], does it on a thread of its own, and hands the token in.
+//! Pool of tokens prepared in advance.
 //!
-//! The pool never blocks a send. [`Pool::take`] gives the token that belongs to the message id
-//! just reserved, or says at once that there is none; the sender then makes a full proof.
+//! The pool decides which tokens to prepare and which are still usable. It is sans-IO: the owner calls
+//! [`Pool::next_work`], prepares the token on a separate thread, and calls [`Pool::insert`].
+//!
+//! The pool never blocks a send. [`Pool::take`] returns the token for the message id just reserved,
+//! or returns at once without one; the sender then makes a full proof.
 //!
 //! Tokens do not use up message ids: they are prepared for the ids that will be reserved next, in
 //! this epoch and, from [`PoolConfig::next_epoch_lead_ns`] before its start, in the next one. A
-//! token whose root has aged by [`PoolConfig::refresh_roots`] is prepared again, and given out
-//! until then; one whose root receivers no longer accept is dropped.
+//! token whose root has aged by [`PoolConfig::refresh_roots`] is prepared again, and stays usable
+//! until then; a token whose root receivers no longer accept is dropped.
 
 use std::collections::BTreeMap;
 
@@ -17,24 +19,24 @@ use crate::counter::Reserved;
 use crate::epoch::Epoch;
 use crate::token::{PreparedToken, Token};
 
-/// How many tokens are prepared, and at which cost.
+/// Number of tokens to prepare, and limits on their age and cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolConfig {
-    /// Tokens to have ready in each epoch; 0 switches the pool off.
+    /// Number of tokens to have ready in each epoch; 0 switches the pool off.
     pub size: usize,
-    /// A token is prepared again when its root is this many changes old.
+    /// Number of root changes after which a token is prepared again.
     pub refresh_roots: u64,
-    /// A token is dropped when its root is this many changes old: the network's root window.
+    /// Number of root changes after which a token is dropped: the network's root window.
     pub root_window: u64,
-    /// How long before an epoch its tokens may be prepared.
+    /// Time before an epoch's start from which the epoch's tokens may be prepared.
     pub next_epoch_lead_ns: u64,
     /// Largest share of one processor's time, in percent; 0 is read as 1, and more than 100 as 100.
     pub max_cpu_percent: u8,
 }
 
 impl Default for PoolConfig {
-    /// Eight tokens, refreshed when their root has gone through half of a window of 50, with at
-    /// most a tenth of a processor; the next epoch's from a minute before its start.
+    /// Eight tokens, prepared again after half of a root window of 50, with at most a tenth of one
+    /// processor; those of the next epoch from one minute before its start.
     fn default() -> Self {
         Self {
             size: 8,
@@ -46,67 +48,67 @@ impl Default for PoolConfig {
     }
 }
 
-/// What the pool is to know about the world. Times are unix times.
+/// Inputs of the pool: clock, epoch, counter and tree. Times are Unix times in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Surroundings {
-    /// Now.
+    /// Present Unix time, nanoseconds.
     pub now_ns: u64,
-    /// The epoch that messages are sent in now.
+    /// Epoch to which messages sent now belong.
     pub epoch: Epoch,
-    /// When the next epoch starts.
+    /// Unix time at which the next epoch starts, nanoseconds.
     pub next_epoch_at_ns: u64,
-    /// The id that the counter would reserve next in this epoch, see
-    /// [`crate::MessageIdCounter::upcoming`]; `None` when the epoch is used up.
+    /// Message id that the counter would reserve next in this epoch, see
+    /// [`crate::MessageIdCounter::upcoming`]; `None` when the counter would give out none.
     pub upcoming: Option<u32>,
-    /// The limit that ids stay below.
+    /// The member's limit; message ids are less than it.
     pub limit: u32,
-    /// How often the tree's root has changed.
+    /// Number of changes of the tree's root so far.
     pub root_version: u64,
 }
 
-/// What to do next.
+/// Next work for the owner of a [`Pool`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// Prepare a token, with the path as it is now, and call [`Pool::insert`].
+    /// Prepare a token with the present Merkle path, then call [`Pool::insert`].
     Prepare {
-        /// Its epoch.
+        /// Epoch of the token.
         epoch: Epoch,
-        /// Its message id.
+        /// Message id of the token.
         message_id: u32,
     },
-    /// Ask again at this time: there is work, but the processor's share is used up.
+    /// Ask again at a later time: there is work, but the share of processor time is used up.
     WaitUntil {
-        /// Unix time.
+        /// Unix time in nanoseconds.
         at_ns: u64,
     },
-    /// All wanted tokens are there. Ask again when a token was taken, a root or the epoch has
+    /// All wanted tokens are ready. Ask again when a token was taken, the root or the epoch has
     /// changed, or the next epoch is near.
     Idle,
 }
 
-/// The pool's state for metrics.
+/// State and totals of a pool, for metrics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PoolSnapshot {
-    /// Tokens in the pool.
+    /// Number of tokens in the pool.
     pub ready: usize,
-    /// Tokens that were put in.
+    /// Number of tokens put into the pool.
     pub prepared_total: u64,
-    /// Tokens that were given out.
+    /// Number of tokens given out.
     pub taken_total: u64,
-    /// Sends that found no token.
+    /// Number of sends that found no token.
     pub missed_total: u64,
-    /// Tokens that were dropped unused: replaced, of a past epoch, or of a root too old.
+    /// Number of tokens dropped unused: replaced, passed over, of a past epoch, or of a root too old.
     pub discarded_total: u64,
-    /// Time that was spent on the tokens put in, nanoseconds.
+    /// Time spent on preparing the tokens put in, nanoseconds.
     pub spent_ns_total: u64,
 }
 
-/// Prepared tokens, by epoch and message id.
+/// Pool of prepared tokens, by epoch and message id.
 #[derive(Debug)]
 pub struct Pool<T = PreparedToken> {
     config: PoolConfig,
     ready: BTreeMap<(Epoch, u32), Ready<T>>,
-    /// No work before this time.
+    /// Time before which no token is prepared, Unix nanoseconds.
     rest_until_ns: u64,
     totals: PoolSnapshot,
 }
@@ -118,7 +120,7 @@ struct Ready<T> {
 }
 
 impl<T> Pool<T> {
-    /// An empty pool.
+    /// Creates an empty pool.
     pub fn new(config: PoolConfig) -> Self {
         Self {
             config,
@@ -128,8 +130,8 @@ impl<T> Pool<T> {
         }
     }
 
-    /// Drops what is of no use any more and says which token to prepare: those missing before
-    /// those of old roots, the epoch's before the next epoch's, low ids before high ones.
+    /// Drops unusable tokens and returns which token to prepare: missing ones before those of old
+    /// roots, this epoch's before the next epoch's, low ids before high ones.
     pub fn next_work(&mut self, around: &Surroundings) -> Work {
         self.drop_useless(around);
         let Some((epoch, message_id)) = self.most_wanted(around) else {
@@ -143,8 +145,9 @@ impl<T> Pool<T> {
         Work::Prepare { epoch, message_id }
     }
 
-    /// Puts in a token that was prepared with the root of `root_version`, with `spent_ns` of
-    /// processor time, until `now_ns`.
+    /// Adds a token that was prepared for the root of `root_version` in `spent_ns`, ending at `now_ns`.
+    ///
+    /// `spent_ns` counts against [`PoolConfig::max_cpu_percent`]: the pool then rests in proportion.
     pub fn insert(
         &mut self,
         (epoch, message_id): (Epoch, u32),
@@ -167,7 +170,7 @@ impl<T> Pool<T> {
         self.rest_until_ns = now_ns.saturating_add(rest_ns);
     }
 
-    /// The state as it is.
+    /// Returns the present state and totals.
     pub fn snapshot(&self) -> PoolSnapshot {
         PoolSnapshot {
             ready: self.ready.len(),
@@ -175,7 +178,7 @@ impl<T> Pool<T> {
         }
     }
 
-    /// The token of a message id, unless there is none or its root is too old.
+    /// Takes the token of a message id out; `None` if there is none or the token's root is too old.
     fn remove(&mut self, key: (Epoch, u32), root_version: u64) -> Option<T> {
         let found = self.ready.remove(&key);
         match found {
@@ -238,10 +241,10 @@ impl<T> Pool<T> {
 }
 
 impl Pool<PreparedToken> {
-    /// The token for a reserved message id.
+    /// Takes the token for a reserved message id.
     ///
     /// # Errors
-    /// The reserved id, for a full proof, when no token is ready or its root is too old.
+    /// Returns the reserved id, for a full proof, when no token is ready or the token's root is too old.
     pub fn take(&mut self, reserved: Reserved, root_version: u64) -> Result<Token, Reserved> {
         let key = (reserved.epoch(), reserved.message_id());
         match self.remove(key, root_version) {

@@ -2,8 +2,8 @@
 //!
 //! The state of width `T` holds a zero and the `T - 1` inputs; the digest is its first element after
 //! four full rounds, 56 or 57 partial rounds and four full rounds (`https://eprint.iacr.org/2019/458`).
-//! Nothing is stored: the constants come from the paper's generator at the first use of a width,
-//! which takes about a millisecond.
+//! The constants are not stored: the paper's generator computes them at the first use of a width, in
+//! about a millisecond.
 
 use std::sync::LazyLock;
 
@@ -20,7 +20,7 @@ static ONE: LazyLock<Params<2, 1>> = LazyLock::new(|| Params::new(56));
 static TWO: LazyLock<Params<3, 2>> = LazyLock::new(|| Params::new(57));
 static THREE: LazyLock<Params<4, 3>> = LazyLock::new(|| Params::new(56));
 
-/// Poseidon of one, two or three elements (any other number does not compile).
+/// Computes Poseidon of one, two or three elements (any other number does not compile).
 pub fn poseidon<const N: usize>(inputs: &[Fr; N]) -> Fr {
     const { assert!(N >= 1 && N <= 3, "RLN hashes one, two or three elements") }
     match inputs.as_slice() {

@@ -1,8 +1,8 @@
-//! Making proofs, with a prover of our own over the vendored key.
+//! A Groth16 prover of our own over the vendored key.
 //!
-//! [`Prover`] holds what all proofs share, [`Member`] what those of one member at one place of the
-//! tree share, and a token ([`Member::prepare`]) what a message id's proof consists of before there
-//! is a message. Nothing here starts a thread.
+//! [`Prover`] holds the data shared by all proofs, [`Member`] that shared by the proofs of one member
+//! at one leaf of the tree, and a token ([`Member::prepare`]) the part of one message id's proof that
+//! can be computed before the message is known. No function here starts a thread.
 
 use std::fmt;
 use std::path::Path;
@@ -23,71 +23,71 @@ use crate::tables::{TableFileOutcome, Tables};
 use crate::tree::MerklePath;
 use crate::wire::RateLimitProof;
 
-/// The largest limit that the circuit can hold: message ids have 16 bits.
+/// Largest limit that the circuit supports: message ids have 16 bits.
 pub const MAX_LIMIT: u32 = u16::MAX as u32;
 
-/// Everything that one proof is made of.
+/// Inputs of one proof.
 #[derive(Clone, Copy, Debug)]
 pub struct ProofRequest<'a> {
-    /// Who publishes.
+    /// Identity of the publisher.
     pub identity: &'a Identity,
     /// The member's limit, as registered, in messages per epoch.
     pub limit: u32,
-    /// Where the member is in the tree.
+    /// Merkle path of the member's leaf.
     pub path: &'a MerklePath,
-    /// How the network forms external nullifiers.
+    /// The network's formula for external nullifiers.
     pub generation: Generation,
-    /// The epoch of the message's timestamp.
+    /// Epoch of the message's timestamp.
     pub epoch: Epoch,
-    /// The network's constant.
+    /// Application identifier of the network.
     pub identifier: &'a RlnIdentifier,
-    /// Less than the limit, and never used before in this epoch (see
-    /// [`crate::MessageIdCounter`]): using one twice reveals the identity's secret.
+    /// Message id: less than the limit, and never used before in this epoch (see
+    /// [`crate::MessageIdCounter`]): using an id twice reveals the identity's secret.
     pub message_id: u32,
-    /// The message's signal hash, see [`crate::signal_hash`].
+    /// Signal hash of the message, see [`crate::signal_hash`].
     pub x: Fr,
 }
 
-/// What a proof counts its message as.
+/// Position of a message in the rate limit: application, epoch and message id.
 #[derive(Clone, Copy, Debug)]
 pub struct MessageSlot<'a> {
-    /// How the network forms external nullifiers.
+    /// The network's formula for external nullifiers.
     pub generation: Generation,
-    /// The epoch of the message's timestamp.
+    /// Epoch of the message's timestamp.
     pub epoch: Epoch,
-    /// The network's constant.
+    /// Application identifier of the network.
     pub identifier: &'a RlnIdentifier,
-    /// Less than the limit, and never used before in this epoch (see
-    /// [`crate::MessageIdCounter`]): using one twice reveals the identity's secret.
+    /// Message id: less than the limit, and never used before in this epoch (see
+    /// [`crate::MessageIdCounter`]): using an id twice reveals the identity's secret.
     pub message_id: u32,
 }
 
-/// Why no proof was made.
+/// Error of making a proof.
 #[derive(Debug, thiserror::Error)]
 pub enum ProveError {
-    /// The member has used up the epoch.
+    /// The message id is not below the limit: the member has used up the epoch.
     #[error(
         "message id {message_id} is not below the limit of {limit} messages per epoch; wait for \
          the next epoch"
     )]
     MessageIdOutOfRange {
-        /// The id asked for.
+        /// Message id that was asked for.
         message_id: u32,
-        /// The member's limit.
+        /// The member's limit, in messages per epoch.
         limit: u32,
     },
-    /// The circuit has no room for the limit.
+    /// The limit is 0 or larger than the circuit supports.
     #[error("limit {limit} is outside 1..={MAX_LIMIT}; use the limit that was registered")]
     LimitOutOfRange {
-        /// The limit asked for.
+        /// Limit that was asked for.
         limit: u32,
     },
-    /// The operating system gave no random numbers, without which a proof is not secret.
+    /// The operating system gave no random numbers, without which a proof would reveal its secrets.
     #[error("no random numbers from the operating system: {0}")]
     NoEntropy(getrandom::Error),
 }
 
-/// Makes proofs. Clones share tables and the last members.
+/// Prover over the vendored key. Clones share the tables and the cached members.
 #[derive(Clone)]
 pub struct Prover {
     shared: Arc<Shared>,
@@ -96,15 +96,15 @@ pub struct Prover {
 struct Shared {
     key: Arc<Key>,
     engine: OnceLock<Arc<Engine>>,
-    /// The members of the last proofs, the newest last. One is out while a proof is made with it.
+    /// Members of the last proofs, the newest last. A member is taken out while proving.
     members: Mutex<Vec<Member>>,
 }
 
-/// Members that are kept: a process rarely publishes as more than one. Each takes about 0.6 MB.
+/// Maximum number of cached members, of about 0.6 MB each; a process rarely publishes as more than one.
 const MAX_MEMBERS: usize = 8;
 
 impl Prover {
-    /// A prover over the vendored key. Its tables are computed with the first proof, about 0.4 s.
+    /// Creates a prover. The tables are computed at the first proof, which takes about 0.4 s.
     pub fn new(key: Arc<Key>) -> Self {
         Self {
             shared: Arc::new(Shared {
@@ -115,8 +115,8 @@ impl Prover {
         }
     }
 
-    /// A prover whose tables are read from a file, about 40 ms; or computed and written there, if
-    /// the file is missing, damaged or of another key.
+    /// Creates a prover whose tables are read from a file, in about 40 ms. If the file is missing,
+    /// damaged or of another key, the tables are computed and written to the file.
     pub fn with_table_file(key: Arc<Key>, path: &Path) -> (Self, TableFileOutcome) {
         let (tables, outcome) = Tables::open(&key, path);
         let prover = Self::new(Arc::clone(&key));
@@ -127,10 +127,10 @@ impl Prover {
         (prover, outcome)
     }
 
-    /// A member's cached share of its proofs: about 0.2 s.
+    /// Computes a member's cached share of proofs; takes about 0.2 s.
     ///
     /// # Errors
-    /// [`ProveError::LimitOutOfRange`].
+    /// [`ProveError::LimitOutOfRange`] when the limit is outside `1..=MAX_LIMIT`.
     pub fn member(
         &self,
         identity: &Identity,
@@ -140,12 +140,12 @@ impl Prover {
         Member::new(self.engine(), identity, limit, path)
     }
 
-    /// Makes the proof for one message: about 60 ms when one of the last proofs was for the same
-    /// member and path, less than 0.3 s otherwise.
+    /// Makes the proof for one message. With the tables computed it takes about 60 ms when one of the
+    /// last proofs was for the same member and path, less than 0.3 s otherwise.
     ///
     /// # Errors
-    /// [`ProveError::MessageIdOutOfRange`] and [`ProveError::LimitOutOfRange`] before any work is
-    /// done, [`ProveError::NoEntropy`].
+    /// [`ProveError::LimitOutOfRange`] and [`ProveError::MessageIdOutOfRange`] before any work is
+    /// done, [`ProveError::NoEntropy`] when the operating system gives no random numbers.
     pub fn prove(&self, request: &ProofRequest<'_>) -> Result<RateLimitProof, ProveError> {
         let ProofRequest {
             identity,
@@ -209,7 +209,7 @@ impl Prover {
     }
 
     fn members(&self) -> MutexGuard<'_, Vec<Member>> {
-        // Only whole members are put in, so a panic elsewhere has left none that is half done.
+        // Only complete members are put in, so a panic elsewhere leaves no inconsistent one.
         self.shared
             .members
             .lock()
@@ -217,10 +217,10 @@ impl Prover {
     }
 }
 
-/// A generator seeded by the operating system, as blinding wants.
+/// Creates a generator seeded by the operating system, as blinding requires.
 ///
 /// # Errors
-/// [`ProveError::NoEntropy`].
+/// [`ProveError::NoEntropy`] when the operating system gives no random numbers.
 pub fn os_rng() -> Result<ChaCha20Rng, ProveError> {
     let mut seed = [0; 32];
     getrandom::fill(&mut seed).map_err(ProveError::NoEntropy)?;

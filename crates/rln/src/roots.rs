@@ -1,10 +1,10 @@
-//! The Merkle roots that a proof may refer to.
+//! Window of the Merkle roots that a proof may refer to.
 
 use std::collections::VecDeque;
 
 use crate::field::Fr;
 
-/// The newest roots of the membership tree.
+/// Window of the newest roots of the membership tree.
 ///
 /// A publisher's tree lags behind the registry, so a receiver accepts a few older roots too (The
 /// Waku Network: 50). An empty window accepts nothing.
@@ -15,7 +15,7 @@ pub struct RootWindow {
 }
 
 impl RootWindow {
-    /// An empty window of at most `capacity` roots. With capacity 0 it stays empty.
+    /// Creates an empty window of at most `capacity` roots. With capacity 0 the window stays empty.
     pub fn new(capacity: usize) -> Self {
         Self {
             roots: VecDeque::new(),
@@ -25,7 +25,7 @@ impl RootWindow {
 
     /// Adds the newest root and drops the oldest when the window is full.
     ///
-    /// A root equal to the newest is ignored: hearing of it twice must not push out an older one.
+    /// A root equal to the newest is ignored: a repeated report must not push out an older root.
     pub fn push(&mut self, root: Fr) {
         if self.capacity == 0 || self.newest() == Some(root) {
             return;
@@ -41,22 +41,22 @@ impl RootWindow {
         self.roots.contains(root)
     }
 
-    /// The root pushed last.
+    /// Root that was pushed last; `None` for an empty window.
     pub fn newest(&self) -> Option<Fr> {
         self.roots.back().copied()
     }
 
-    /// The roots, the oldest first.
+    /// Iterates over the roots, the oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &Fr> {
         self.roots.iter()
     }
 
-    /// Number of roots held.
+    /// Number of roots in the window.
     pub fn len(&self) -> usize {
         self.roots.len()
     }
 
-    /// Whether no root is held, so that every proof is refused.
+    /// Whether the window is empty, so that every proof is refused.
     pub fn is_empty(&self) -> bool {
         self.roots.is_empty()
     }

@@ -1,4 +1,4 @@
-//! The quotient's share of a proof, written by rows instead of coset points.
+//! The quotient's share of a proof, expressed by rows instead of coset points.
 //!
 //! With `L_i` the Lagrange basis of the domain and `H_k` the H query, the quotient's share is
 //! `Σ_k (A(x_k) B(x_k) - C(x_k)) H_k` over the coset's points `x_k`. On the coset `X^n = -1`, so
@@ -36,17 +36,17 @@ use crate::transform::{Domain, SIZE};
 const MAGIC: &[u8; 8] = b"UTRLNRT1";
 const POINT_BYTES: usize = 64;
 
-/// The two tables.
+/// The tables E and F of the quotient's share.
 #[derive(Debug, PartialEq)]
 pub(crate) struct RowTables {
-    /// E, for each row.
+    /// Point E of each row.
     pub(crate) lagrange: Vec<G1Affine>,
-    /// F, for each constraint.
+    /// Point F of each constraint.
     pub(crate) squares: Vec<G1Affine>,
 }
 
 impl RowTables {
-    /// Reads the vendored file.
+    /// Parses the vendored file of row tables.
     pub(crate) fn parse(bytes: &[u8], rows: usize, constraints: usize) -> Result<Self, Malformed> {
         let malformed = |at_byte, what| Malformed { at_byte, what };
         let body = bytes
@@ -72,7 +72,7 @@ impl RowTables {
         })
     }
 
-    /// Both tables from the key's H query: about ten seconds.
+    /// Computes both tables from the key's H query; takes about ten seconds.
     pub(crate) fn compute(h_query: &[G1Affine], rows: usize, constraints: usize) -> Self {
         let domain = Domain::new();
         let mut transformed: Vec<G1Projective> =
@@ -114,7 +114,7 @@ impl RowTables {
         }
     }
 
-    /// The vendored file.
+    /// Encodes the tables as the vendored file.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
         for point in self.lagrange.iter().chain(&self.squares) {

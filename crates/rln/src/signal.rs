@@ -1,11 +1,11 @@
-//! The signal: what a proof binds its message by.
+//! The signal hash, which binds a proof to its message.
 
 use crate::field::{Fr, hash_to_field};
 
-/// `x = H(payload || content topic || timestamp)`, the timestamp (unix ns) as a little-endian u64.
+/// Computes `x = H(payload || content topic || timestamp)`.
 ///
-/// Neither the pubsub topic nor the message's meta field takes part, and nothing is length-prefixed
-/// (nwaku's `toRLNSignal`).
+/// The timestamp (Unix nanoseconds) is hashed as 8 little-endian bytes. Neither the pubsub topic nor the
+/// message's meta field is hashed, and no part is length-prefixed (nwaku's `toRLNSignal`).
 pub fn signal_hash(payload: &[u8], content_topic: &str, timestamp_ns: i64) -> Fr {
     hash_to_field(&[
         payload,

@@ -1,4 +1,4 @@
-//! The tables that proofs are made with: multiples of the circuit's points.
+//! Precomputed tables for proofs: multiples of the circuit's points.
 
 use ark_bn254::{G1Affine, g1, g2};
 
@@ -10,24 +10,26 @@ mod file;
 
 pub use file::{TableFileDefect, TableFileOutcome};
 
-/// Bits of a digit in the long sum, and in the two short ones of about 500 points.
+/// Bits of a digit in the long sum.
 const LONG_BITS: usize = 13;
+/// Bits of a digit in the two short sums, of about 500 points each.
 const SHORT_BITS: usize = 9;
 
-/// What one proof adds up, by what stays the same from proof to proof.
+/// Tables of the points that a proof sums, which are the same for all proofs.
 ///
 /// The indices of [`Tables::long`] are, in this order: E of each row ([`Tables::lagrange`]), F of
 /// the constraints a message decides, L and then B of the wires a message decides.
 pub(crate) struct Tables {
+    /// Points of the long sum, in G1.
     pub(crate) long: Table<g1::Config>,
-    /// A of the wires a message decides.
+    /// Points A of the wires that a message decides.
     pub(crate) a: Table<g1::Config>,
-    /// B of the wires a message decides, in the other group.
+    /// Points B of the wires that a message decides, in G2.
     pub(crate) b: Table<g2::Config>,
     layout: Layout,
 }
 
-/// Where the parts of the long table start.
+/// Starts of the parts of the long table, with the number of message wires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Layout {
     squares: usize,
@@ -53,7 +55,7 @@ impl Layout {
 }
 
 impl Tables {
-    /// Computes the tables: about 0.25 s.
+    /// Computes the tables; takes about 0.25 s.
     pub(crate) fn build(key: &Key) -> Self {
         let (circuit, proving_key) = (key.circuit(), key.proving_key());
         let layout = Layout::of(circuit);
@@ -62,7 +64,7 @@ impl Tables {
         let constraints = constraints.filter(|row| *row < circuit.constraints);
         long.extend(constraints.map(|row| key.rows().squares[row]));
         let wires = || circuit.message_wires.iter().map(|wire| *wire as usize);
-        // Public wires have no point in L: what they add is the verifier's part.
+        // Public wires have no point in L: the verifier adds their part.
         long.extend(wires().map(|wire| match wire.checked_sub(INSTANCE_WIRES) {
             Some(auxiliary) => proving_key.l[auxiliary],
             None => G1Affine::identity(),

@@ -1,20 +1,19 @@
-//! Single-use tokens: proofs of which only the signal is missing.
+//! Single-use tokens: proofs that are complete except for the signal.
 //!
-//! A token turns a signal into a proof with a few curve operations. Turning two signals into
-//! proofs with the token of one message id is what rate limiting punishes, by revealing the
-//! secret. The types stand against it:
+//! A token turns a signal into a proof with a few curve operations. Signing two signals with tokens of
+//! one message id exceeds the rate limit and reveals the secret. The types prevent this:
 //!
 //! * [`Member::prepare`](crate::Member::prepare) makes a [`PreparedToken`], which cannot sign.
 //! * [`MessageIdCounter::reserve`](crate::MessageIdCounter::reserve) gives out each message id once
-//!   as a [`Reserved`], after it is on the disk that the id is used up.
-//! * [`PreparedToken::arm`] takes both by value and gives a [`Token`].
+//!   as a [`Reserved`], after the disk records the id as used.
+//! * [`PreparedToken::arm`] takes both by value and returns a [`Token`].
 //! * [`Token::sign`] takes the token by value.
 //!
-//! None of the three can be copied or written out. Several prepared tokens of one message id may
-//! exist, say when the tree's root has moved, but only one of them can ever be armed.
+//! None of the three types can be copied or serialised. Several prepared tokens of one message id may
+//! exist, for example after the tree's root has changed, but only one of them can ever be armed.
 //!
-//! What a token holds is as secret as the identity: with the proof made from it, it reveals the
-//! secret. It is wiped from memory on drop.
+//! A token is as secret as the identity, because it contains the identity's secret. It is wiped from
+//! memory on drop.
 
 use std::fmt;
 use std::sync::Arc;
@@ -31,7 +30,7 @@ use crate::member::compress;
 use crate::prover::MessageSlot;
 use crate::wire::RateLimitProof;
 
-/// A token that has no message id yet, only the intention to use one.
+/// A token prepared for a message id that is not yet reserved; it cannot sign.
 pub struct PreparedToken {
     engine: Arc<Engine>,
     generation: Generation,
@@ -43,39 +42,42 @@ pub struct PreparedToken {
     secrets: Secrets,
 }
 
-/// A token whose message id is used up on disk: it may sign, once.
+/// A token whose message id the disk records as used: it may sign once.
 pub struct Token(PreparedToken);
 
-/// The message id that was reserved is not the one that the token was prepared for.
+/// Error for a reserved message id that is not the one that the token was prepared for.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "a token for message id {of_token} of epoch {epoch_of_token} cannot use message id {reserved} \
      of epoch {epoch_reserved}; make a full proof with the reserved one"
 )]
 pub struct OtherMessageId {
-    /// The token's epoch.
+    /// Epoch of the token.
     pub epoch_of_token: Epoch,
-    /// The token's id.
+    /// Message id of the token.
     pub of_token: u32,
-    /// The reserved epoch.
+    /// Epoch of the reserved id.
     pub epoch_reserved: Epoch,
-    /// The reserved id.
+    /// Message id that was reserved.
     pub reserved: u32,
-    /// What was handed in, for another use.
+    /// The token and the reserved id, returned for another use.
     pub returned: Box<(PreparedToken, Reserved)>,
 }
 
-/// The parts of a proof by powers of the signal; see `docs/rln-fast-path.md`.
+/// Coefficients of a proof by powers of the signal; see `docs/rln-fast-path.md`.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub(crate) struct Secrets {
-    /// A, B and C for x = 0.
+    /// Point A for x = 0.
     pub(crate) a: G1Projective,
+    /// Point B for x = 0.
     pub(crate) b: G2Projective,
+    /// Point C for x = 0.
     pub(crate) c: G1Projective,
-    /// C's factor of x.
+    /// Coefficient of x in C.
     pub(crate) linear: G1Projective,
-    /// `y = intercept + slope x`; the intercept is the identity's secret.
+    /// Constant of the line `y = intercept + slope x`, which is the identity's secret.
     pub(crate) intercept: Fr,
+    /// Slope of the line, a1.
     pub(crate) slope: Fr,
 }
 
@@ -99,27 +101,27 @@ impl PreparedToken {
         }
     }
 
-    /// The epoch that it is for.
+    /// Epoch for which the token was prepared.
     pub fn epoch(&self) -> Epoch {
         self.epoch
     }
 
-    /// The message id that it is for.
+    /// Message id for which the token was prepared.
     pub fn message_id(&self) -> u32 {
         self.message_id
     }
 
-    /// The root that its proof will name.
+    /// Merkle root that the proof will name.
     pub fn root(&self) -> Fr {
         self.root
     }
 
-    /// How its network forms external nullifiers.
+    /// The network's formula for external nullifiers.
     pub fn generation(&self) -> Generation {
         self.generation
     }
 
-    /// Makes it a token that can sign.
+    /// Turns the prepared token into one that can sign.
     ///
     /// # Errors
     /// [`OtherMessageId`] when the reserved id or its epoch is not this token's.
@@ -138,10 +140,11 @@ impl PreparedToken {
 }
 
 impl Token {
-    /// The proof for the message with signal hash `x`.
+    /// Makes the proof for the message with signal hash `x`.
     ///
-    /// `A + x A'`, `B + x B'` and `C + x C' + x² C''`, where only C' is the token's own; the
-    /// others are the circuit's points, of which all multiples are at hand.
+    /// The points are `A + x A'`, `B + x B'` and `C + x C' + x² C''`. Of the coefficients only C' is
+    /// specific to the token; the others are combinations of the circuit's points, whose multiples
+    /// are precomputed.
     pub fn sign(self, x: Fr) -> RateLimitProof {
         let PreparedToken {
             engine,
@@ -172,12 +175,12 @@ impl Token {
         }
     }
 
-    /// The epoch that it is for.
+    /// Epoch to which the token's message id belongs.
     pub fn epoch(&self) -> Epoch {
         self.0.epoch
     }
 
-    /// The message id that it uses up.
+    /// Message id that the proof uses.
     pub fn message_id(&self) -> u32 {
         self.0.message_id
     }

@@ -1,4 +1,4 @@
-//! Transforms over the circuit's domain: the n = 8192 powers of a root of unity ω.
+//! Number-theoretic transforms over the circuit's domain: the n = 8192 powers of a root of unity ω.
 //!
 //! A Groth16 prover interpolates the rows' values over the domain and evaluates the quotient on a
 //! coset. With [`crate::rows`] only one linear map of the values is left, [`Domain::row_sums`].
@@ -9,25 +9,26 @@ use ark_ff::{FftField, Field};
 
 use crate::field::Fr;
 
-/// Size of the domain, the power of two from the number of rows on.
+/// Size of the domain: the smallest power of two that is at least the number of rows.
 pub(crate) const SIZE: usize = 1 << LOG_SIZE;
 const LOG_SIZE: usize = 13;
 
 /// Twiddle factors and the kernel of [`Domain::row_sums`].
 pub(crate) struct Domain {
-    /// ω.
+    /// Root of unity ω of order n.
     pub(crate) root: Fr,
-    /// A square root of ω: the coset is `shift * ω^i`, on which `X^n` is -1.
+    /// Square root of ω: the coset is `shift * ω^i`, on which `X^n` is -1.
     pub(crate) shift: Fr,
-    /// For each stage with half-blocks of `len`, the powers of ω^(n / 2 len) below `len`, from
-    /// `twiddles[len]` on; then the same of 1/ω.
+    /// Twiddle factors of ω: for each stage with half-blocks of `len`, the powers of ω^(n / 2 len)
+    /// with exponents below `len`, from index `len` on.
     forward: Vec<Fr>,
+    /// Twiddle factors of 1/ω, in the same order.
     backward: Vec<Fr>,
-    /// The transform of the kernel, in bit-reversed order, with the factors 1/n and -2/n.
+    /// Transform of the kernel, in bit-reversed order, times the factors 1/n and -2/n.
     kernel: Vec<Fr>,
 }
 
-/// What can be transformed: field elements, and points in the same way.
+/// Elements that can be transformed: field elements and points.
 pub(crate) trait Vector:
     Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Fr, Output = Self>
 {
@@ -41,8 +42,8 @@ impl Domain {
         let inverse = root.inverse().expect("a root of unity is not 0");
         let n = Fr::from(SIZE as u64);
         let scale = -Fr::from(2) * (n * n).inverse().expect("n is not 0");
-        // The transform of κ(0) = 0, κ(d) = 1 / (ω^d - 1): adding 1 to k subtracts the sum of all
-        // ω^(dk) with d > 0, which is 1 but for k = 0, where it is 1 - n.
+        // The transform of κ(0) = 0, κ(d) = 1 / (ω^d - 1): adding 1 to k adds the sum of all ω^(dk)
+        // with d > 0, which is n - 1 for k = 0 and -1 otherwise.
         let half = (n - Fr::ONE) * Fr::from(2).inverse().expect("2 is not 0");
         let kernel =
             (0..SIZE).map(
@@ -60,7 +61,7 @@ impl Domain {
         }
     }
 
-    /// `values[i]` becomes `-2/n Σ_{j≠i} values[j] ω^j / (ω^i - ω^j)`.
+    /// Replaces `values[i]` by `-2/n Σ_{j≠i} values[j] ω^j / (ω^i - ω^j)`.
     ///
     /// The sum is a cyclic convolution: `ω^j / (ω^i - ω^j)` is `1 / (ω^(i-j) - 1)`.
     pub(crate) fn row_sums(&self, values: &mut [Fr]) {
@@ -71,7 +72,7 @@ impl Domain {
         self.backward(values);
     }
 
-    /// `values[i]` becomes `Σ_j values[j] ω^(ij)`, at the place whose bits are those of i reversed.
+    /// Replaces `values` by `Σ_j values[j] ω^(ij)`, at the position that is i with its bits reversed.
     pub(crate) fn forward<T: Vector>(&self, values: &mut [T]) {
         assert_eq!(
             values.len(),
@@ -91,7 +92,7 @@ impl Domain {
         }
     }
 
-    /// The way back from [`Domain::forward`], n times as large.
+    /// Inverts [`Domain::forward`], except that the values are n times as large.
     pub(crate) fn backward<T: Vector>(&self, values: &mut [T]) {
         assert_eq!(
             values.len(),

@@ -10,13 +10,13 @@ use crate::poseidon::poseidon;
 
 pub mod snapshot;
 
-/// Levels between a leaf and the root, fixed by the circuit.
+/// Depth of the tree, fixed by the circuit.
 pub const DEPTH: usize = 20;
 
-/// Number of leaves.
+/// Number of leaves of the tree.
 pub const CAPACITY: u32 = 1 << DEPTH;
 
-/// `ZEROS[k]` is the root of an empty subtree of height `k`; an empty leaf is 0.
+/// Roots of empty subtrees: `ZEROS[k]` is that of height `k`; an empty leaf is 0.
 static ZEROS: LazyLock<[Fr; DEPTH + 1]> = LazyLock::new(|| {
     let mut zero = Fr::ZERO;
     array::from_fn(|level| {
@@ -27,52 +27,53 @@ static ZEROS: LazyLock<[Fr; DEPTH + 1]> = LazyLock::new(|| {
     })
 });
 
-/// A leaf index of 2^20 or more.
+/// Error for a leaf index of 2^20 or more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("leaf index {index} is outside the membership tree, which holds {CAPACITY} leaves")]
 pub struct IndexOutOfRange {
-    /// The index asked for.
+    /// Leaf index that was asked for.
     pub index: u32,
 }
 
-/// The tree. Only the part up to the highest leaf ever set takes memory: 64 bytes per leaf.
+/// Merkle tree of members. Only the part up to the highest leaf ever set takes memory: 64 bytes per leaf.
 #[derive(Clone, Debug)]
 pub struct MerkleTree {
-    /// `levels[0]` holds the leaves, `levels[DEPTH]` the root; what lies beyond a level's end is
-    /// the root of an empty subtree.
+    /// Nodes by height: `levels[0]` holds the leaves, `levels[DEPTH]` the root. A node beyond a
+    /// level's end is the root of an empty subtree.
     levels: [Vec<Fr>; DEPTH + 1],
 }
 
-/// The siblings on the way from a leaf to the root.
+/// Merkle path: the siblings on the way from a leaf to the root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MerklePath {
-    /// The leaf's index; bit `k` tells whether the node at height `k` is a right child.
+    /// Index of the leaf; bit `k` tells whether the node at height `k` is a right child.
     pub index: u32,
-    /// The sibling at each height, the leaf's own sibling first.
+    /// Sibling at each height, the leaf's own sibling first.
     pub siblings: [Fr; DEPTH],
 }
 
 impl MerkleTree {
-    /// A tree of empty leaves.
+    /// Creates a tree of empty leaves.
     pub fn new() -> Self {
         Self {
             levels: array::from_fn(|_| Vec::new()),
         }
     }
 
-    /// Puts `leaf` at `index`: 20 hashes.
+    /// Sets the leaf at `index`; takes 20 hashes.
     ///
     /// # Errors
-    /// [`IndexOutOfRange`] from index 2^20 on.
+    /// [`IndexOutOfRange`] when the index is 2^20 or more.
     pub fn set(&mut self, index: u32, leaf: Fr) -> Result<(), IndexOutOfRange> {
         self.set_many(&[(index, leaf)])
     }
 
-    /// Puts several leaves, the later winning where an index repeats. Nodes that are above several
-    /// of them are hashed once, so `k` neighbours cost about `k + 20` hashes.
+    /// Sets several leaves; where an index repeats, the last one counts.
+    ///
+    /// A node above several of the leaves is hashed once, so `k` neighbours cost about `k + 20` hashes.
     ///
     /// # Errors
-    /// [`IndexOutOfRange`] for the first index from 2^20 on; the tree is then as before.
+    /// [`IndexOutOfRange`] for the first index of 2^20 or more; the tree is then unchanged.
     pub fn set_many(&mut self, leaves: &[(u32, Fr)]) -> Result<(), IndexOutOfRange> {
         let mut dirty = leaves
             .iter()
@@ -101,40 +102,40 @@ impl MerkleTree {
     /// Empties the leaf at `index`.
     ///
     /// # Errors
-    /// [`IndexOutOfRange`] from index 2^20 on.
+    /// [`IndexOutOfRange`] when the index is 2^20 or more.
     pub fn remove(&mut self, index: u32) -> Result<(), IndexOutOfRange> {
         self.set(index, Fr::ZERO)
     }
 
-    /// The leaf at `index`; 0 when it is empty.
+    /// Returns the leaf at `index`; 0 when the leaf is empty.
     ///
     /// # Errors
-    /// [`IndexOutOfRange`] from index 2^20 on.
+    /// [`IndexOutOfRange`] when the index is 2^20 or more.
     pub fn leaf(&self, index: u32) -> Result<Fr, IndexOutOfRange> {
         Ok(self.node(0, position(index)?))
     }
 
-    /// The root.
+    /// Root of the tree.
     pub fn root(&self) -> Fr {
         self.node(DEPTH, 0)
     }
 
-    /// Number of leaves that are not empty. Looks at all of them.
+    /// Number of leaves that are not empty. Takes time proportional to the leaves held.
     pub fn occupied(&self) -> usize {
         let leaves = self.levels[0].iter();
         leaves.filter(|leaf| **leaf != Fr::ZERO).count()
     }
 
-    /// Memory that the nodes take, in bytes, with what is reserved for more.
+    /// Memory that the nodes take, in bytes, including reserved capacity.
     pub fn memory_bytes(&self) -> usize {
         let nodes: usize = self.levels.iter().map(Vec::capacity).sum();
         nodes * size_of::<Fr>()
     }
 
-    /// The path of the leaf at `index`, whether the leaf is empty or not.
+    /// Returns the path of the leaf at `index`, whether the leaf is empty or not.
     ///
     /// # Errors
-    /// [`IndexOutOfRange`] from index 2^20 on.
+    /// [`IndexOutOfRange`] when the index is 2^20 or more.
     pub fn path(&self, index: u32) -> Result<MerklePath, IndexOutOfRange> {
         let at = position(index)?;
         let siblings = array::from_fn(|level| self.node(level, (at >> level) ^ 1));
@@ -148,8 +149,8 @@ impl MerkleTree {
             .unwrap_or_else(|| ZEROS[level])
     }
 
-    /// Takes memory for the leaf at `at` and the nodes above it: no more than needed and, so that
-    /// many small batches do not move everything each time, an eighth of what is there.
+    /// Reserves memory for the leaf at `at` and the nodes above: exactly as much as needed, but at
+    /// least an eighth more than present, so that many small batches do not reallocate each time.
     fn make_room(&mut self, at: usize) {
         for (level, nodes) in self.levels.iter_mut().enumerate() {
             let needed = (at >> level) + 1;
@@ -176,7 +177,7 @@ impl Default for MerkleTree {
 }
 
 impl MerklePath {
-    /// The root of the tree in which `leaf` has this path.
+    /// Computes the root of the tree in which `leaf` has this path.
     pub fn root_of(&self, leaf: Fr) -> Fr {
         let mut node = leaf;
         for (level, sibling) in self.siblings.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Verifying Groth16 proofs over BN254, with arkworks' field and curve arithmetic.
+//! Verification of Groth16 proofs over BN254, with arkworks' field and curve arithmetic.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -22,64 +22,64 @@ use decode::Points;
 use lines::Lines;
 use prepared::Prepared;
 
-/// A proof and the public values that it claims to hold for.
+/// A proof and the public values that it is verified against.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProofStatement {
-    /// Compressed points A (32) | B (64) | C (32).
+    /// Compressed points A (32 bytes) | B (64) | C (32).
     pub proof: [u8; PROOF_BYTES],
-    /// The member's line at `x`.
+    /// Value of the member's line at `x`.
     pub y: Fr,
     /// Root of the membership tree.
     pub root: Fr,
     /// Nullifier of the member's message id in this epoch.
     pub nullifier: Fr,
-    /// Signal hash.
+    /// Signal hash of the message.
     pub x: Fr,
-    /// Epoch and application.
+    /// External nullifier of the epoch and the application.
     pub external_nullifier: Fr,
 }
 
-/// A point of a Groth16 proof.
+/// One of the points of a Groth16 proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProofPoint {
-    /// Bytes 0..32, in G1.
+    /// Point A, bytes 0..32, in G1.
     A,
-    /// Bytes 32..96, in G2.
+    /// Point B, bytes 32..96, in G2.
     B,
-    /// Bytes 96..128, in G1.
+    /// Point C, bytes 96..128, in G1.
     C,
 }
 
-/// Why a proof does not hold. Both are the sender's fault.
+/// Reason why a proof is invalid. Both are the sender's fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SnarkInvalid {
-    /// Not a point of the right group: non-canonical coordinates, off the curve, outside the
-    /// subgroup, or the point at infinity.
+    /// A point is malformed: coordinates not canonical, off the curve, outside the subgroup, or the
+    /// point at infinity.
     #[error("point {0:?} of the proof is not a finite, canonically encoded element of its group")]
     MalformedPoint(ProofPoint),
-    /// The points are fine, but prove something else or nothing.
+    /// The points are well formed, but the pairing equation does not hold for the public values.
     #[error("the proof does not hold for its public values")]
     Equation,
 }
 
-/// Verifies proofs, one by one or in batches. Clones share the prepared key.
+/// Verifier of proofs, one by one or in batches. Clones share the prepared key.
 #[derive(Clone)]
 pub struct Verifier {
     prepared: Arc<Prepared>,
 }
 
 impl Verifier {
-    /// A verifier over the vendored key. Prepares tables of 3.5 MiB, in about 20 ms.
+    /// Creates a verifier over the vendored key. Computes tables of 3.5 MiB in about 20 ms.
     pub fn new(key: &Key) -> Self {
         Self {
             prepared: Arc::new(Prepared::new(key.verifying_key())),
         }
     }
 
-    /// Checks one proof.
+    /// Verifies one proof by itself.
     ///
     /// # Errors
-    /// [`SnarkInvalid`] when it does not hold.
+    /// [`SnarkInvalid`] when a point is malformed or the proof does not hold.
     pub fn verify(&self, statement: &ProofStatement) -> Result<(), SnarkInvalid> {
         let points = Points::decode(&statement.proof)?;
         let lines = Lines::of_one(&points.b).ok_or(OUTSIDE_SUBGROUP)?;
@@ -90,11 +90,11 @@ impl Verifier {
         }
     }
 
-    /// Checks many proofs at once; the verdicts are in the order of the statements, and those that
-    /// [`Verifier::verify`] gives.
+    /// Verifies many proofs together. The verdicts are in the order of the statements and equal those of
+    /// [`Verifier::verify`].
     ///
-    /// A proof that does not hold passes with a probability of 2^-128 if `rng` cannot be predicted by
-    /// whoever made it: seed it from the operating system.
+    /// A proof that does not hold passes with a probability of about 2^-128, provided that the maker of
+    /// the proof cannot predict `rng`: seed the generator from the operating system.
     pub fn verify_batch<S: Borrow<ProofStatement>>(
         &self,
         statements: &[S],

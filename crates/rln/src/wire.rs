@@ -1,4 +1,4 @@
-//! `RateLimitProof` on the wire (RFC 17, plus field 7 as nwaku sends it).
+//! Wire format of `RateLimitProof` (RFC 17, plus field 7 as nwaku sends it).
 //!
 //! ```text
 //! 1 proof           128 bytes   compressed Groth16 points A (32) | B (64) | C (32)
@@ -16,14 +16,13 @@ mod reader;
 
 use reader::{Reader, Value};
 
-/// The longest encoding that is looked at. Ours take 335 bytes; the rest is room for fields that
-/// others may add.
+/// Longest accepted encoding, bytes. The known fields take 335; the rest allows for additional fields.
 pub const MAX_ENCODED_BYTES: usize = 1024;
 
-/// Bytes of a compressed Groth16 proof.
+/// Length of a compressed Groth16 proof, bytes.
 pub const PROOF_BYTES: usize = 128;
 
-/// The fields of a rate-limit proof, by protobuf number.
+/// Fields of a rate-limit proof, by protobuf number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ProofField {
     /// Field 1, the Groth16 proof.
@@ -34,11 +33,11 @@ pub enum ProofField {
     Epoch = 3,
     /// Field 4, the signal hash.
     ShareX = 4,
-    /// Field 5, the point of the member's line at `share_x`.
+    /// Field 5, the value of the member's line at `share_x`.
     ShareY = 5,
     /// Field 6, the nullifier.
     Nullifier = 6,
-    /// Field 7, the application.
+    /// Field 7, the application identifier.
     RlnIdentifier = 7,
 }
 
@@ -72,7 +71,7 @@ impl fmt::Display for ProofField {
     }
 }
 
-/// A rate-limit proof as it travels, nothing of it checked but the lengths.
+/// A rate-limit proof in its wire form; only the lengths of the fields are checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RateLimitProof {
     /// Compressed Groth16 points A (32) | B (64) | C (32).
@@ -81,17 +80,17 @@ pub struct RateLimitProof {
     pub merkle_root: [u8; 32],
     /// Epoch number, see [`crate::Epoch::to_bytes`].
     pub epoch: [u8; 32],
-    /// Signal hash, little-endian.
+    /// Signal hash of the message, little-endian.
     pub share_x: [u8; 32],
-    /// Point of the member's line at `share_x`, little-endian.
+    /// Value of the member's line at `share_x`, little-endian.
     pub share_y: [u8; 32],
-    /// Nullifier, little-endian.
+    /// Nullifier of the message, little-endian.
     pub nullifier: [u8; 32],
-    /// The application, see [`crate::RlnIdentifier`].
+    /// Application identifier, see [`crate::RlnIdentifier`].
     pub rln_identifier: [u8; 32],
 }
 
-/// Why bytes are not a rate-limit proof. All of them are the sender's fault.
+/// Error of decoding a rate-limit proof. All variants are the sender's fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProofDecodeError {
     /// The encoding is longer than any proof.
@@ -103,57 +102,57 @@ pub enum ProofDecodeError {
     /// The input ends inside a field.
     #[error("rate-limit proof ends inside the field that starts at byte {at}")]
     Truncated {
-        /// Where the field's tag starts.
+        /// Byte offset of the field's tag.
         at: usize,
     },
     /// A varint does not fit 64 bits.
     #[error("varint at byte {at} of a rate-limit proof does not fit 64 bits")]
     VarintOverflow {
-        /// Where the field's tag starts.
+        /// Byte offset of the field's tag.
         at: usize,
     },
-    /// Field number 0, or above 2^29 - 1.
+    /// A field number is 0 or above 2^29 - 1.
     #[error("field number {number} at byte {at} of a rate-limit proof is outside 1..2^29")]
     BadFieldNumber {
-        /// Where the field's tag starts.
+        /// Byte offset of the field's tag.
         at: usize,
-        /// The number.
+        /// Field number that was found.
         number: u64,
     },
     /// A group (wire types 3 and 4) or a wire type that protobuf does not have.
     #[error("wire type {wire_type} at byte {at} of a rate-limit proof is not supported")]
     UnsupportedWireType {
-        /// Where the field's tag starts.
+        /// Byte offset of the field's tag.
         at: usize,
-        /// 3, 4, 6 or 7.
+        /// Wire type that was found: 3, 4, 6 or 7.
         wire_type: u8,
     },
-    /// One of the seven fields is a number instead of bytes.
+    /// One of the seven fields does not have the wire type of bytes.
     #[error("{field} of a rate-limit proof is a number, bytes are expected")]
     NotBytes {
-        /// The field.
+        /// Field that is at fault.
         field: ProofField,
     },
-    /// One of the seven fields has another length than it must have.
+    /// One of the seven fields does not have the required length.
     #[error("{field} of a rate-limit proof has {found_bytes} bytes, {expected_bytes} are expected")]
     WrongLength {
-        /// The field.
+        /// Field that is at fault.
         field: ProofField,
-        /// The one length that is accepted.
+        /// Length that the field must have.
         expected_bytes: usize,
-        /// The length on the wire.
+        /// Length of the field in the encoding.
         found_bytes: usize,
     },
-    /// One of the seven fields is not there.
+    /// One of the seven fields is missing.
     #[error("rate-limit proof without {field}")]
     Missing {
-        /// The field.
+        /// Field that is at fault.
         field: ProofField,
     },
 }
 
 impl RateLimitProof {
-    /// The protobuf encoding: the seven fields in order, 335 bytes.
+    /// Encodes the proof as protobuf: the seven fields in order, 335 bytes.
     pub fn encode(&self) -> Vec<u8> {
         let fields: [(ProofField, &[u8]); 7] = [
             (ProofField::Proof, &self.proof),
@@ -173,11 +172,11 @@ impl RateLimitProof {
         bytes
     }
 
-    /// Reads the protobuf encoding. Unknown fields are skipped; the last of a repeated field
+    /// Decodes the protobuf encoding. Unknown fields are skipped; of a repeated field the last one
     /// counts.
     ///
     /// # Errors
-    /// [`ProofDecodeError`]: no byte is copied before its length is known to be right.
+    /// [`ProofDecodeError`] for the first defect found. No field is copied before its length is checked.
     pub fn decode(bytes: &[u8]) -> Result<Self, ProofDecodeError> {
         if bytes.len() > MAX_ENCODED_BYTES {
             return Err(ProofDecodeError::TooLong {

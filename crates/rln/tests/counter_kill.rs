@@ -1,4 +1,4 @@
-//! The counter under `kill -9`: whatever the moment, no id is given out twice.
+//! The counter under `kill -9`: no id is given out twice, whenever the process is killed.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
@@ -14,14 +14,14 @@ use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
 use undertone_rln::{CounterError, Epoch, MessageIdCounter, WallClock};
 
-/// Set for the child only: the counter file.
+/// Environment variable with the counter file's path, set for the child only.
 const PATH: &str = "UNDERTONE_COUNTER_PATH";
-/// Set by hand to replay a failure.
+/// Environment variable with a seed, set by hand to replay a failure.
 const SEED: &str = "UNDERTONE_KILL_SEED";
 const LIMIT: u32 = 200;
 const ROUNDS: u32 = 60;
 
-/// Not a test of its own: the process that `ids_survive_kill_9` starts and kills.
+/// Child process that `ids_survive_kill_9` starts and kills; not a test of its own.
 #[test]
 #[ignore = "runs as the child process of ids_survive_kill_9"]
 fn child_counts_until_killed() {
@@ -53,8 +53,8 @@ fn ids_survive_kill_9() {
     let path = folder.path().join("counter");
     let mut given = BTreeSet::new();
     for round in 0..ROUNDS {
-        // The child runs on while the parent takes its decision, so the kill hits any instruction
-        // after this id; a few rounds die during start-up instead.
+        // The child goes on while the parent decides, so the kill may hit any instruction after this
+        // id; in a few rounds the child dies during start-up instead.
         let ids_before_kill = rng.next_u32() % 40;
         let mut child = start(&path);
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -68,8 +68,8 @@ fn ids_survive_kill_9() {
         }
         child.kill().unwrap();
         assert_eq!(child.wait().unwrap().signal(), Some(9));
-        // What was printed before the kill counts as given out. A line cut short by the kill lacks
-        // its end and does not parse.
+        // Ids printed before the kill count as given out. A line cut short by the kill lacks its end
+        // and does not parse.
         ids.extend(lines.map_while(Result::ok).filter_map(|line| parse(&line)));
         for id in ids {
             assert!(
@@ -118,7 +118,7 @@ fn start(path: &Path) -> Child {
         .unwrap()
 }
 
-/// `(epoch, id)` of a line that the child printed whole.
+/// Parses `(epoch, id)` from a line that the child printed completely.
 fn parse(line: &str) -> Option<(u64, u32)> {
     let (epoch, id) = line
         .rsplit_once("id ")?

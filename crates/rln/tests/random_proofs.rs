@@ -1,7 +1,7 @@
-//! Random members, paths, limits, epochs, ids and signals: each proof of ours holds with zerokit,
-//! each of zerokit's holds here, and every mutated one fails in both.
+//! Random members, paths, limits, epochs, ids and signals: zerokit accepts each proof of this crate,
+//! this crate accepts each of zerokit's, and both refuse every mutated one.
 //!
-//! A few cases run each time. The campaign runs as many as are asked for:
+//! A few cases run each time. The campaign runs as many cases as are asked for:
 //!
 //! ```text
 //! UNDERTONE_PROOF_CASES=2000 cargo test --release -p undertone-rln --test random_proofs -- --ignored
@@ -64,13 +64,13 @@ fn run(cases: u64) {
     }
 }
 
-/// All of it for one random member and message.
+/// Runs all checks for one random member and message.
 fn one(both: &Both, rng: &mut ChaCha20Rng) {
     let identity = Identity::generate(rng);
     let limit = 1 + rng.next_u32() % [1, 20, 65_535][rng.next_u32() as usize % 3];
     let message_id = rng.next_u32() % limit.min(30);
     let x = hash_to_field(&[&rng.next_u64().to_le_bytes()]);
-    // A clock that counts nanoseconds in 64 bits shows no later epoch of a second than this.
+    // Epochs of one second below 2^34, nearly as late as 64 bits of nanoseconds can express.
     let epoch = Epoch((rng.next_u64() >> 30) >> (rng.next_u32() % 34));
     let index = rng.next_u32() % tree::CAPACITY;
     let mut leaves = vec![(index, rate_commitment(identity.commitment(), limit))];
@@ -162,7 +162,7 @@ fn statement(proof: &RateLimitProof, external_nullifier: Fr) -> ProofStatement {
     }
 }
 
-/// The statement with each public value and some proof bits changed, one at a time.
+/// Returns the statement with each public value and some proof bits changed, one at a time.
 fn mutations(honest: &ProofStatement, rng: &mut ChaCha20Rng) -> Vec<ProofStatement> {
     let by = Fr::from(1 + rng.next_u64() / 2);
     let mut all = vec![honest.clone(); 5];
@@ -180,7 +180,7 @@ fn mutations(honest: &ProofStatement, rng: &mut ChaCha20Rng) -> Vec<ProofStateme
     all
 }
 
-/// zerokit's verdict: decoding its way, then its verifier.
+/// Returns zerokit's verdict, with its own decoding and its own verifier.
 fn zerokit_accepts(zerokit: &Zerokit, statement: &ProofStatement) -> bool {
     let Ok(proof) = Proof::<Bn254>::deserialize_compressed(statement.proof.as_slice()) else {
         return false;

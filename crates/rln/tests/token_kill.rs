@@ -1,4 +1,4 @@
-//! Tokens under `kill -9`: at whichever step a sender dies, no message id ever signs twice.
+//! Tokens under `kill -9`: no message id ever signs twice, at whichever step the sender is killed.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
@@ -12,12 +12,13 @@ use std::process::{Child, Command, Stdio};
 use undertone_rln::prover::os_rng;
 use undertone_rln::*;
 
-/// Set for the child only: the counter file, and the message's signal hash.
+/// Environment variable with the counter file's path, set for the child only.
 const PATH: &str = "UNDERTONE_TOKEN_PATH";
+/// Environment variable with the message's signal hash, set for the child only.
 const SIGNAL: &str = "UNDERTONE_TOKEN_SIGNAL";
 const LIMIT: u32 = 40;
 const EPOCH: Epoch = Epoch(7);
-/// What the child does, in its order, and prints before and after doing it.
+/// Steps of the child, in order; the child prints each.
 const STEPS: [&str; 5] = ["opened", "prepared", "reserved", "armed", "signed"];
 
 fn identity() -> Identity {
@@ -31,7 +32,7 @@ fn tree() -> MerkleTree {
     tree
 }
 
-/// Not a test of its own: the process that the test below starts and kills.
+/// Child process that the test below starts and kills; not a test of its own.
 #[test]
 #[ignore = "runs as the child process of no_id_signs_twice_across_kill_9"]
 fn child_signs_until_killed() {
@@ -41,7 +42,7 @@ fn child_signs_until_killed() {
         let mut out = std::io::stdout().lock();
         writeln!(out, "step {step} {what} end").unwrap();
         out.flush().unwrap();
-        // The parent answers each step, or kills.
+        // The parent answers each step or kills the child.
         let mut answer = String::new();
         std::io::stdin().read_line(&mut answer).unwrap();
         assert_eq!(answer, "go\n");
@@ -81,7 +82,7 @@ fn no_id_signs_twice_across_kill_9() {
     let mut signed: BTreeMap<[u8; 32], (usize, [u8; 32])> = BTreeMap::new();
     let mut reserved = Vec::new();
     for (round, kill_at) in STEPS.into_iter().enumerate() {
-        // Two rounds of the steps: a death in the second follows a proof that was sent.
+        // Two rounds of the steps: a kill in the second round follows a proof that was sent.
         let mut deaths = if round == 0 { 1 } else { 2 };
         let mut child = start(&path, round as u64 + 1);
         let mut orders = child.stdin.take().unwrap();
@@ -153,7 +154,7 @@ fn start(path: &Path, signal: u64) -> Child {
         .unwrap()
 }
 
-/// Step and value of a line that the child printed whole.
+/// Parses step and value from a line that the child printed completely.
 fn parse(line: &str) -> Option<(&str, &str)> {
     line.rsplit_once("step ")?
         .1

@@ -1,4 +1,4 @@
-//! A position in an arkworks encoding, with bounds checks.
+//! A reading position in an arkworks encoding, with bounds checks.
 
 use ark_bn254::{Fq, Fq2, G1Affine, G2Affine};
 use ark_ff::{BigInt, PrimeField};
@@ -13,9 +13,10 @@ pub(super) const G2_BYTES: usize = 128;
 /// Bytes of a matrix entry: a field element and a u64.
 const ENTRY_BYTES: usize = 40;
 
-/// The top bits of a point's last byte: the point at infinity, and which of two roots y is (of no
-/// use where y is there in full).
+/// Flag in a point's last byte that marks the point at infinity.
 const INFINITY: u8 = 0x40;
+/// Both flag bits of a point's last byte. The other one tells the sign of y, which is not needed
+/// here because uncompressed points hold y in full.
 const FLAGS: u8 = 0xc0;
 
 pub(super) struct Cursor<'a> {
@@ -64,7 +65,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A count, then that many items of `item_bytes` each.
+    /// Reads a count, then that many items of `item_bytes` bytes each.
     pub(super) fn list<T>(
         &mut self,
         item_bytes: usize,
@@ -74,7 +75,7 @@ impl<'a> Cursor<'a> {
         (0..count).map(|_| item(self)).collect()
     }
 
-    /// The bytes of a list's items.
+    /// Skips a list and returns the bytes of its items.
     pub(super) fn skip_list(&mut self, item_bytes: usize) -> Result<&'a [u8], Malformed> {
         let bytes = self.count(item_bytes)? * item_bytes;
         let (items, _) = self.bytes[self.at..].split_at(bytes);
@@ -109,7 +110,7 @@ impl<'a> Cursor<'a> {
         Ok(Matrix { starts, entries })
     }
 
-    /// A count of items that the rest of the bytes has room for.
+    /// Reads an item count and checks that the remaining bytes can hold that many items.
     fn count(&mut self, item_bytes: usize) -> Result<usize, Malformed> {
         let count = self.u64()?;
         let room = (self.bytes.len() - self.at) / item_bytes;

@@ -9,7 +9,7 @@ fn refused(bytes: &[u8]) -> Malformed {
     }
 }
 
-/// The offset of the A query's count: 64 + 3 * 128 for the head, 6 points, then β and δ.
+/// Offset of the A query's count: 64 + 3 * 128 for the head, 6 points, then β and δ.
 const A_COUNT: usize = 448 + 8 + 6 * 64 + 128;
 
 #[test]
@@ -49,7 +49,7 @@ fn queries_of_different_lengths_are_refused() {
     let mut bytes = FILE.to_vec();
     let points = u64::from_le_bytes(*bytes[A_COUNT..].first_chunk().unwrap());
     assert_eq!(points, 5844);
-    // One point less in A: the next query then starts with the removed point's place.
+    // One point less in A: the next query is then read from the removed point's position.
     bytes[A_COUNT..A_COUNT + 8].copy_from_slice(&(points - 1).to_le_bytes());
     bytes.drain(A_COUNT + 8..A_COUNT + 8 + 64);
     assert_eq!(refused(&bytes).what, Defect::Shape);

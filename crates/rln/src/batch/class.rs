@@ -1,15 +1,16 @@
-//! Proofs of one class of peers: each peer has a queue of its own, and the peers take turns.
+//! Proofs of one class of peers: one queue for each peer, served round-robin.
 
 use std::collections::{BTreeMap, VecDeque};
 
-/// The queues. No peer has an empty one.
+/// Queues of one class by peer. No queue is empty.
 #[derive(Clone, Debug)]
 pub(super) struct Class<T, P> {
     queues: BTreeMap<P, VecDeque<T>>,
-    /// The peers in the order of their turns.
+    /// Peers with waiting proofs, in round-robin order.
     turns: VecDeque<P>,
+    /// Number of proofs in all queues.
     len: usize,
-    /// Work done for this class, weighted.
+    /// Work done for this class, in nanoseconds times the class's weight.
     pub(super) spent_ns: u64,
 }
 
@@ -32,7 +33,7 @@ impl<T, P: Copy + Ord> Class<T, P> {
         self.len += 1;
     }
 
-    /// The oldest proof of each peer in turn, up to `count`.
+    /// Takes up to `count` proofs: the oldest of each peer in turn.
     pub(super) fn take(&mut self, count: usize) -> Vec<T> {
         let mut taken = Vec::with_capacity(count.min(self.len));
         while taken.len() < count
@@ -52,7 +53,7 @@ impl<T, P: Copy + Ord> Class<T, P> {
         taken
     }
 
-    /// Takes one proof out of the queues.
+    /// Removes and returns the first proof found that satisfies `is_it`.
     pub(super) fn remove(&mut self, is_it: impl Fn(&T) -> bool) -> Option<T> {
         let mut queues = self.queues.iter();
         let (peer, place) =
@@ -66,7 +67,7 @@ impl<T, P: Copy + Ord> Class<T, P> {
         Some(ticket)
     }
 
-    /// Takes out all that waits of a peer, the oldest first.
+    /// Removes and returns all waiting proofs of a peer, the oldest first.
     pub(super) fn remove_peer(&mut self, peer: P) -> VecDeque<T> {
         let Some(queue) = self.queues.remove(&peer) else {
             return VecDeque::new();

@@ -1,14 +1,13 @@
-//! What verification costs: known to the policy for its bound on delay, to a simulation as time that
-//! passes.
+//! Cost of verification: the policy uses it to bound delay, a simulation to advance its time.
 
-/// Processor time of verification, as a straight line in the number of proofs.
+/// Processor time of verification, as an affine function of the number of proofs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VerifyCosts {
-    /// One proof alone.
+    /// Time to verify one proof by itself.
     pub single_ns: u64,
-    /// What a batch costs whatever its size.
+    /// Fixed part of a batch's time, whatever its size.
     pub batch_base_ns: u64,
-    /// What each proof of a batch adds.
+    /// Time that each proof of a batch adds.
     pub batch_per_proof_ns: u64,
 }
 
@@ -24,13 +23,13 @@ impl Default for VerifyCosts {
 }
 
 impl VerifyCosts {
-    /// Time for a batch of `n` proofs that all hold.
+    /// Time to verify a batch of `n` valid proofs.
     pub fn batch_ns(&self, n: usize) -> u64 {
         let proofs_ns = self.batch_per_proof_ns.saturating_mul(n as u64);
         self.batch_base_ns.saturating_add(proofs_ns)
     }
 
-    /// The most proofs that a batch has within a time; 0 when there is none.
+    /// Largest batch that is verified within `time_ns`; 0 when no batch is.
     pub fn batch_within(&self, time_ns: u64) -> usize {
         let proofs_ns = time_ns.saturating_sub(self.batch_base_ns);
         match proofs_ns.checked_div(self.batch_per_proof_ns) {

@@ -9,7 +9,7 @@ const POLICY: BatchPolicy = BatchPolicy {
     suspect_for_ns: 1_000,
 };
 
-/// A batch of six just fits the delay.
+/// Costs at which a batch of six takes exactly the maximum delay.
 const COSTS: VerifyCosts = VerifyCosts {
     single_ns: 3_000,
     batch_base_ns: 4_000,
@@ -20,7 +20,7 @@ const HONEST: u32 = 1;
 const OTHER: u32 = 3;
 const ATTACKER: u32 = 2;
 
-/// Peers below this have delivered a good proof.
+/// First peer number that belongs to a peer without a good proof.
 const FIRST_STRANGER: u32 = 100;
 
 fn batcher() -> Batcher<usize, u32> {
@@ -95,7 +95,7 @@ fn a_maximum_of_one_means_no_batches() {
 #[test]
 fn peers_take_turns() {
     let mut batcher = with_waiting(&[HONEST, HONEST, HONEST, HONEST, HONEST, OTHER, OTHER]);
-    // The largest batch is of six.
+    // The largest batch within the delay has six proofs.
     assert_eq!(
         batcher.next_job(0),
         Some(Job::Batch(vec![0, 5, 1, 6, 2, 3]))
@@ -110,7 +110,7 @@ fn a_flood_of_newcomers_costs_the_others_no_more_than_their_share() {
     for (ticket, stranger) in strangers.enumerate() {
         batcher.push(1_000 + ticket, stranger);
     }
-    // A worker that has been with the newcomers alone does not owe them anything.
+    // A time in which only newcomers waited has no effect on later shares.
     for _ in 0..10 {
         batcher.next_job(0);
     }
@@ -203,14 +203,14 @@ fn costs_are_a_line() {
     assert_eq!(COSTS.batch_ns(usize::MAX), u64::MAX);
 }
 
-/// The rule, written for one job and without regard to cost: one list of all that waits, in the order
-/// in which it came, from which turns, classes and shares are worked out anew each time.
+/// Reference model without regard to efficiency: one list of all waiting proofs, in order of arrival,
+/// from which turns, classes and shares are recomputed at each step.
 #[derive(Default)]
 struct Naive {
     waiting: Vec<(usize, u32)>,
     proven: Vec<u32>,
     suspects: Vec<(u32, u64)>,
-    /// Peers of each class in the order of their turns.
+    /// Peers of each class, in round-robin order.
     turns: [Vec<u32>; 3],
     spent_ns: [u64; 3],
     served_ns: u64,
@@ -227,7 +227,7 @@ impl Naive {
         }
     }
 
-    /// Brings the turns up to date after something has come, gone or changed class.
+    /// Updates the turns after proofs were added or removed or a peer changed class.
     fn settle(&mut self) {
         for class in 0..3 {
             let was_empty = self.turns[class].is_empty();

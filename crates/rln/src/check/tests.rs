@@ -211,7 +211,7 @@ fn an_empty_window_accepts_no_root() {
 
 #[test]
 fn the_checks_run_in_order() {
-    // Everything is wrong; repairing one field after the other shows the next check.
+    // All fields are wrong at first; correcting one after the other reaches the next check.
     let wrong = [0xff; 32];
     let good = proof();
     let mut bad = RateLimitProof {

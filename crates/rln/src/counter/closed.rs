@@ -1,20 +1,20 @@
-//! Epochs in which no more ids are given out, as a few ranges.
+//! Epochs in which no more ids are given out, stored as a few ranges.
 
 use crate::epoch::Epoch;
 
-/// Ranges that are kept apart. A jump of the clock makes a new one.
+/// Maximum number of separate ranges. A jump of the clock makes a new one.
 pub(super) const RANGES_MAX: usize = 4;
 
-/// A set of epochs, a little larger than what was put in: of more than [`RANGES_MAX`] ranges the two that
-/// are closest to each other become one.
+/// A set of epochs. It may contain more than was put in: beyond [`RANGES_MAX`] ranges, the two that are
+/// closest to each other are merged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ClosedEpochs {
-    /// First and last epoch of each range, ascending, with at least one epoch between two of them.
+    /// First and last epoch of each range, ascending, with at least one epoch between two ranges.
     ranges: Vec<(u64, u64)>,
 }
 
 impl ClosedEpochs {
-    /// The set of these ranges; `None` if they are not ascending and apart, or too many.
+    /// Creates the set of these ranges; `None` if they are not ascending and separate, or too many.
     pub(super) fn from_ranges(ranges: &[(u64, u64)]) -> Option<Self> {
         let ordered = ranges.iter().all(|(first, last)| first <= last);
         let mut pairs = ranges.windows(2);
@@ -32,7 +32,7 @@ impl ClosedEpochs {
         ranges.any(|(first, last)| (*first..=*last).contains(&epoch.0))
     }
 
-    /// Closes `first` to `last`.
+    /// Closes the epochs `first` to `last`, both included.
     pub(super) fn close(&mut self, first: Epoch, last: Epoch) {
         self.ranges.push((first.0, last.0));
         self.ranges.sort_unstable();
@@ -55,21 +55,21 @@ impl ClosedEpochs {
         }
     }
 
-    /// Makes one of the range at `at` and the one before it.
+    /// Merges the range at index `at` into the one before.
     fn join(&mut self, at: usize) {
         let (_, last) = self.ranges.remove(at);
         let before = &mut self.ranges[at - 1];
         before.1 = before.1.max(last);
     }
 
-    /// The last closed epoch that is not after `epoch`.
+    /// Returns the last closed epoch that is not after `epoch`.
     pub(super) fn last_until(&self, epoch: Epoch) -> Option<Epoch> {
         let ranges = self.ranges.iter().rev();
         let mut begun = ranges.filter(|(first, _)| *first <= epoch.0);
         begun.next().map(|(_, last)| Epoch(epoch.0.min(*last)))
     }
 
-    /// The first epoch from `epoch` on that is open.
+    /// Returns the first open epoch that is not before `epoch`.
     pub(super) fn open_from(&self, epoch: Epoch) -> Epoch {
         let closed = |(first, last): &&(u64, u64)| (*first..=*last).contains(&epoch.0);
         match self.ranges.iter().find(closed) {

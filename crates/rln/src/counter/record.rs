@@ -1,4 +1,4 @@
-//! The counter file: 100 bytes, replaced as a whole.
+//! Format of the counter file: 100 bytes, replaced as a whole.
 //!
 //! ```text
 //! 0   magic "UTRLNCT2"
@@ -10,14 +10,14 @@
 //! ```
 //!
 //! Files of the first version are read too: 32 bytes, the magic "UTRLNCT1", epoch and ids as above, the
-//! checksum at 20. They know nothing of the epochs before theirs, so all of them count as closed.
+//! checksum at 20. They do not record epochs before their own, so all of those count as closed.
 
 use sha2::{Digest, Sha256};
 
 use super::closed::{ClosedEpochs, RANGES_MAX};
 use crate::epoch::Epoch;
 
-/// Length of the file.
+/// Length of the file, bytes.
 pub(super) const BYTES: usize = CHECKED + SUM_BYTES;
 const FIRST_BYTES: usize = FIRST_CHECKED + SUM_BYTES;
 
@@ -27,42 +27,42 @@ const CHECKED: usize = 24 + RANGES_MAX * 16;
 const FIRST_CHECKED: usize = 20;
 const SUM_BYTES: usize = 12;
 
-/// What the disk knows.
+/// Content of the counter file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Record {
     pub(super) epoch: Epoch,
-    /// Ids below this may have been given out in `epoch`.
+    /// Bound on the ids of `epoch`: those below may have been given out.
     pub(super) reserved: u32,
     /// Other epochs in which ids may have been given out.
     pub(super) closed: ClosedEpochs,
 }
 
-/// What is wrong with a counter file.
+/// Defect of a counter file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Damage {
-    /// Shorter or longer than a counter file.
-    #[error("not {BYTES} bytes long")]
+    /// The file has another length than a counter file of either version.
+    #[error("neither {BYTES} nor {FIRST_BYTES} bytes long")]
     Length,
-    /// Something else, or written by another version.
-    #[error("it does not start with \"UTRLNCT2\"")]
+    /// The file does not begin with the magic of its version.
+    #[error("it does not start with the magic of its version")]
     Magic,
-    /// Bits have changed.
-    #[error("its checksum does not fit")]
+    /// The checksum does not match the content.
+    #[error("its checksum does not match")]
     Checksum,
     /// The ranges of closed epochs overlap or are too many.
     #[error("its closed epochs are out of order")]
     Ranges,
 }
 
-/// A record and the version that wrote it.
+/// A record and whether the first version wrote it.
 pub(super) struct Decoded {
     pub(super) record: Record,
-    /// It does not tell the epochs in which ids were given out before `epoch`.
+    /// Whether the file is of the first version, which does not record the epochs used before `epoch`.
     pub(super) is_first_version: bool,
 }
 
 impl Record {
-    /// Before the first id.
+    /// Record of a new counter, before the first id.
     pub(super) fn fresh() -> Self {
         Self {
             epoch: Epoch(0),

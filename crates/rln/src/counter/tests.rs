@@ -72,7 +72,7 @@ fn an_unwritable_mark_gives_no_id() {
             .unwrap(),
         0
     );
-    // A folder in the place of the temporary file makes the write fail, for root too.
+    // A folder in place of the temporary file makes the write fail, even for root.
     let obstacle = durable::sibling(&file.path(), ".tmp");
     fs::create_dir(&obstacle).unwrap();
     let error = counter
@@ -179,7 +179,7 @@ fn damage_is_reported_and_nothing_is_reset() {
 }
 
 const BYTES_OF_FILE: usize = record::BYTES;
-/// The first version's files are as long.
+/// Length of a file of the first version, bytes.
 const FIRST_BYTES_OF_FILE: usize = 32;
 
 #[test]

@@ -1,7 +1,7 @@
 use super::*;
 use crate::field::fr_to_le;
 
-/// Big-endian hex, the way the vectors are published.
+/// Big-endian hex of an element, as in the published vectors.
 fn hex_be(element: &Fr) -> String {
     let mut bytes = fr_to_le(element);
     bytes.reverse();
@@ -71,7 +71,7 @@ fn each_epochs_nullifier_is_computed_once_and_old_ones_are_forgotten() {
             assert_eq!(kept.get(Epoch(epoch)), direct(epoch), "epoch {epoch}");
         }
         assert_eq!(kept.computed_total(), 4);
-        // The fifth takes the place of the first.
+        // The fifth epoch replaces the first.
         assert_eq!(kept.get(Epoch(9)), direct(9));
         assert_eq!(kept.get(Epoch(8)), direct(8));
         assert_eq!(kept.computed_total(), 5);

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// r, little-endian.
+/// Modulus r as 32 little-endian bytes.
 fn modulus() -> [u8; 32] {
     let mut bytes = [0; 32];
     for (chunk, limb) in bytes.chunks_exact_mut(8).zip(Fr::MODULUS.0) {

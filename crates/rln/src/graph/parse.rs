@@ -1,4 +1,4 @@
-//! Reading `graph.bin`.
+//! Reader of the witness calculator's file, `graph.bin`.
 //!
 //! ```text
 //! "wtns.graph.001"
@@ -16,15 +16,17 @@ use crate::field::Fr;
 use crate::tree::DEPTH;
 
 const MAGIC: &[u8] = b"wtns.graph.001";
-/// Largest number of inputs that a graph may name; the circuit has 46.
+/// Bound on the input positions that a graph may name; the circuit has 46 inputs.
 const MAX_INPUTS: u64 = 1 << 16;
 
-/// Field numbers inside a node.
+/// Field number of an input inside a node.
 const INPUT: u64 = 1;
+/// Field number of a constant inside a node.
 const CONSTANT: u64 = 2;
+/// Field number of an operation with two operands inside a node.
 const TWO_OPERANDS: u64 = 4;
 
-/// Reads a graph.
+/// Parses the witness calculator's file.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Graph, Malformed> {
     let mut reader = Reader { bytes, at: 0 };
     if !bytes.starts_with(MAGIC) {
@@ -61,7 +63,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Graph, Malformed> {
     }
 }
 
-/// One node; its operands must be among the `earlier` ones.
+/// Parses one node, whose operands must be less than `earlier`, the number of nodes before.
 fn node(message: &mut Reader<'_>, earlier: u64) -> Result<Node, Malformed> {
     let (kind, mut body) = message.submessage()?;
     let mut numbers = [0; 4];
@@ -102,7 +104,7 @@ fn node(message: &mut Reader<'_>, earlier: u64) -> Result<Node, Malformed> {
     }
 }
 
-/// The wires and the inputs' places.
+/// Parses the metadata: the wires' values and the positions of the inputs.
 fn describe(metadata: &mut Reader<'_>, nodes: u64) -> Result<(Vec<u32>, Inputs), Malformed> {
     let mut wires = Vec::new();
     let mut named = Vec::new();
@@ -119,7 +121,7 @@ fn describe(metadata: &mut Reader<'_>, nodes: u64) -> Result<(Vec<u32>, Inputs),
                 }
             }
             2 => named.push(input(&mut body)?),
-            // What later versions of the format add is of no use here.
+            // Fields that later versions of the format add are not needed here.
             _ => {}
         }
     }
@@ -144,7 +146,7 @@ fn describe(metadata: &mut Reader<'_>, nodes: u64) -> Result<(Vec<u32>, Inputs),
             .map(|(_, _, length)| *length as usize)
             .sum::<usize>(),
     };
-    // Each input below the count: then they fill it, as none is named twice.
+    // If every input lies below the count, the inputs fill the range, as none is named twice.
     let inside = |(_, offset, length): &(&[u8], u64, u64)| offset + length <= inputs.count as u64;
     match named.len() == 7 && named.iter().all(inside) {
         true => Ok((wires, inputs)),
@@ -152,7 +154,7 @@ fn describe(metadata: &mut Reader<'_>, nodes: u64) -> Result<(Vec<u32>, Inputs),
     }
 }
 
-/// Name, offset and length of one input.
+/// Parses the name, offset and length of one input.
 fn input<'a>(entry: &mut Reader<'a>) -> Result<(&'a [u8], u64, u64), Malformed> {
     let (1, name) = entry.submessage()? else {
         return Err(entry.malformed(Defect::Tag(0)));
@@ -174,8 +176,8 @@ fn input<'a>(entry: &mut Reader<'a>) -> Result<(&'a [u8], u64, u64), Malformed> 
     Ok((&name.bytes[name.at..], offset, length))
 }
 
-/// A position in `bytes`; a message within is read by a reader that ends where the message ends,
-/// so that positions stay those of the file.
+/// Reading position in `bytes`. An embedded message is read by a reader that ends with the message but
+/// begins with the file, so that positions are always those of the file.
 struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -206,7 +208,7 @@ impl<'a> Reader<'a> {
         Err(self.malformed(Defect::Count(value)))
     }
 
-    /// A length and the message of that length.
+    /// Reads a length and returns a reader of the message of that length.
     fn message(&mut self) -> Result<Self, Malformed> {
         let length = self.varint()?;
         let room = self.bytes.len() - self.at;
@@ -221,7 +223,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A field that is a message (or text), with its number.
+    /// Reads a length-delimited field: returns the field number and a reader of the content.
     fn submessage(&mut self) -> Result<(u64, Self), Malformed> {
         match self.varint()? {
             tag if tag & 7 == 2 => Ok((tag >> 3, self.message()?)),
@@ -229,7 +231,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A field that is a number, with its own number; `None` at the end.
+    /// Reads a varint field: returns the field number and the value; `None` at the end.
     fn number(&mut self) -> Result<Option<(u64, u64)>, Malformed> {
         if self.at == self.bytes.len() {
             return Ok(None);
@@ -240,7 +242,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The rest as a little-endian constant, padded with zeros.
+    /// Reads the remaining bytes as a little-endian constant, padded with zeros.
     fn constant(&self) -> Result<Node, Malformed> {
         let bytes = &self.bytes[self.at..];
         if bytes.len() > 32 {

@@ -1,34 +1,34 @@
-//! Which wires a message decides, and which a membership.
+//! Division of the wires into those that depend on a message and those that a membership decides.
 
 use super::{Graph, Node, Program};
 
-/// Where a wire's value comes from.
+/// Source of a wire's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wire {
-    /// A value of the member's program.
+    /// Position in the values of the member's program.
     Member(u32),
-    /// A value of the message's program.
+    /// Position in the values of the message's program.
     Message(u32),
 }
 
-/// A graph cut by what its values depend on.
+/// A graph divided into a member's and a message's program.
 #[derive(Debug)]
 pub(crate) struct Split {
-    /// Takes the graph's inputs; those of a message are not looked at.
+    /// The member's program. Takes the graph's inputs and does not read those of a message.
     pub(crate) member: Program,
-    /// Takes x, external nullifier and message id, then the values named by `boundary`.
+    /// The message's program. Takes x, external nullifier and message id, then the `boundary` values.
     pub(crate) message: Program,
-    /// The values of the member's program that the message's needs.
+    /// Positions of the member's values that the message's program needs.
     pub(crate) boundary: Vec<u32>,
-    /// All wires of the circuit.
+    /// Source of each wire of the circuit.
     pub(crate) wires: Vec<Wire>,
 }
 
-/// The inputs of the message's program before the boundary.
+/// Number of inputs of the message's program before the boundary values.
 const MESSAGE_INPUTS: u32 = 3;
 
 impl Graph {
-    /// Cuts the graph in two.
+    /// Divides the graph into the member's and the message's program.
     pub(crate) fn split(&self) -> Split {
         let of_message = [
             self.inputs.x,
@@ -89,7 +89,7 @@ impl Graph {
 }
 
 impl Split {
-    /// Makes a value of the member's program known to the message's; returns its place there.
+    /// Makes a value of the member's program available to the message's; returns the position there.
     fn carry(&mut self, value: u32) -> u32 {
         let node = match self.member.nodes[value as usize] {
             constant @ Node::Constant(_) => constant,

@@ -9,7 +9,7 @@ use crate::field::fr_random;
 
 const FILE: &[u8] = include_bytes!("../../artefacts/tree_depth_20/graph.bin");
 
-/// Both halves together compute what the whole graph computes.
+/// Both programs of the split together compute the values of the whole graph.
 #[test]
 fn the_split_programs_give_the_wires_of_the_whole() {
     let graph = parse(FILE).unwrap();
@@ -81,7 +81,7 @@ fn a_cut_graph_is_refused_wherever_it_is_cut() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever the bytes say, reading them ends with a graph whose indices are in range.
+    /// Parsing any bytes gives an error or a graph whose indices are in range.
     #[test]
     fn damage_does_no_harm(at in 0..FILE.len(), value in any::<u8>()) {
         let mut bytes = FILE.to_vec();

@@ -1,4 +1,4 @@
-//! An identity as a JSON file.
+//! Storage of an identity in a JSON file.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -11,12 +11,12 @@ use super::Identity;
 use crate::durable;
 use crate::field::{Fr, fr_from_le, fr_to_le};
 
-/// More than any identity file holds; a larger file is something else.
+/// Largest identity file that is read, bytes; real ones are far smaller.
 const MAX_FILE_BYTES: u64 = 4096;
 
 /// The content of an identity file: four field elements as 64 hex digits each, little-endian.
 ///
-/// It holds the secret in clear: whoever reads the file can publish as the member.
+/// The file holds the secret in clear: anyone who can read the file can publish as the member.
 #[derive(Serialize, Deserialize, Zeroize, ZeroizeOnDrop)]
 #[serde(deny_unknown_fields)]
 pub struct IdentityFile {
@@ -26,26 +26,26 @@ pub struct IdentityFile {
     commitment: String,
 }
 
-/// Why an identity file could not be written or read.
+/// Error of writing or reading an identity file.
 #[derive(Debug, thiserror::Error)]
 pub enum IdentityFileError {
-    /// There is a file already; overwriting it could lose a paid membership.
+    /// A file exists at the path; overwriting it could lose a paid membership.
     #[error("{0}: exists already; choose another path or move the old identity away")]
     Exists(PathBuf),
-    /// The operating system refused.
+    /// The operating system refused a file operation.
     #[error("{path}: {source}; check that the folder exists and is writable")]
     Io {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the operating system said.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// The file is not a JSON object of the four fields.
     #[error("{path}: not an identity file ({source}); restore it from a backup")]
     NotAnIdentity {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Where the reader stopped.
+        /// Error of the JSON reader, with its position.
         source: serde_json::Error,
     },
     /// The file is far larger than an identity.
@@ -57,9 +57,9 @@ pub enum IdentityFileError {
          from a backup"
     )]
     BadElement {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The name of the field.
+        /// Name of the field in the file.
         field: &'static str,
     },
     /// Secret or commitment do not follow from trapdoor and nullifier.
@@ -68,19 +68,19 @@ pub enum IdentityFileError {
          file from a backup"
     )]
     Inconsistent {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The name of the field.
+        /// Name of the field in the file.
         field: &'static str,
     },
 }
 
 impl IdentityFile {
-    /// Writes an identity to a new file with mode 0600; after a crash it is there whole or not at
-    /// all.
+    /// Writes an identity to a new file with mode 0600. After a crash the file is complete or absent.
     ///
     /// # Errors
-    /// [`IdentityFileError::Exists`] when there is a file, [`IdentityFileError::Io`] otherwise.
+    /// [`IdentityFileError::Exists`] when there is a file at `path`, [`IdentityFileError::Io`] when the
+    /// operating system refuses.
     pub fn write(path: &Path, identity: &Identity) -> Result<(), IdentityFileError> {
         let io_error = |source| IdentityFileError::Io {
             path: path.to_owned(),
@@ -97,7 +97,7 @@ impl IdentityFile {
     /// Reads an identity and checks that its four numbers belong together.
     ///
     /// # Errors
-    /// All variants of [`IdentityFileError`] but `Exists`.
+    /// All variants of [`IdentityFileError`] except `Exists`.
     pub fn read(path: &Path) -> Result<Identity, IdentityFileError> {
         let io_error = |source| IdentityFileError::Io {
             path: path.to_owned(),

@@ -1,4 +1,4 @@
-//! What is encrypted: an identity and where it is a member.
+//! The encrypted content of a credential: an identity and its place in a membership contract.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,67 +12,68 @@ use crate::identity::Identity;
 use crate::prover::MAX_LIMIT;
 use crate::tree::CAPACITY;
 
-/// Room for the plain text, so that it is never moved while it grows: four numbers of 32 bytes
-/// take at most 5 characters for each byte.
+/// Capacity reserved for the plain text, so that the growing text is never copied to a new place,
+/// which would leave an unwiped copy. Four numbers of 32 bytes take at most 5 characters per byte.
 const PLAIN_TEXT_BYTES: usize = 1024;
 
-/// A credential's name: 64 upper-case hexadecimal digits, the SHA-256 of chain id, contract
-/// address and tree index written one after the other.
+/// Name of a credential: 64 upper-case hexadecimal digits, the SHA-256 of the concatenated chain id,
+/// contract address and decimal tree index.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct CredentialKey(String);
 
-/// Not a credential's name.
+/// Error for a text that is not a credential's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the name of a credential has 64 hexadecimal digits; list the keystore to see them")]
 pub struct MalformedKey;
 
-/// A membership and its identity.
+/// A membership and the identity that holds it.
 #[derive(Clone, Debug)]
 pub struct KeystoreCredential {
-    /// The chain that the contract is on, in decimal.
+    /// Chain id of the contract, in decimal.
     pub chain_id: String,
-    /// The membership contract's address, as it is to be hashed: `0x` and 40 digits.
+    /// Address of the membership contract: `0x` and 40 digits, hashed exactly as written.
     pub contract: String,
-    /// Place in the membership tree, less than 2^20.
+    /// Leaf index in the membership tree, less than 2^20.
     pub tree_index: u32,
-    /// Messages per epoch.
+    /// Limit in messages per epoch.
     pub limit: u32,
-    /// The member's keys.
+    /// Keys of the member.
     pub identity: Identity,
 }
 
-/// What a decrypted text lacks to be a credential.
+/// Defect of a decrypted text that is not a valid credential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CredentialDefect {
-    /// Not the JSON object of a credential. The reader's own words could quote a secret.
+    /// The text is not the JSON of a credential. The JSON reader's error is omitted because it could
+    /// quote a secret.
     #[error("what is encrypted is not the JSON of a credential")]
     Json,
-    /// A number that is not a canonical field element.
+    /// A number of the identity is not a canonical field element.
     #[error("{field} is not a canonical field element of 32 bytes")]
     Element {
-        /// Which.
+        /// Name of the field in the file.
         field: &'static str,
     },
     /// Secret or commitment do not follow from trapdoor and nullifier.
     #[error("{field} does not belong to the trapdoor and nullifier next to it")]
     Inconsistent {
-        /// Which.
+        /// Name of the field in the file.
         field: &'static str,
     },
-    /// No tree has this place.
+    /// The index is outside the membership tree.
     #[error("tree index {index} is outside the membership tree")]
     Index {
-        /// The index.
+        /// Tree index in the text.
         index: u64,
     },
-    /// No member has this limit.
+    /// The limit is outside the range that can be registered.
     #[error("limit {limit} is outside 1..={MAX_LIMIT}")]
     Limit {
-        /// The limit.
+        /// Limit in the text.
         limit: u64,
     },
-    /// It is another credential than its name says.
+    /// The name is not that of the credential's chain, contract and index.
     #[error("its name is not that of its chain, contract and index")]
     Name,
 }
@@ -94,7 +95,7 @@ struct Contract {
     address: String,
 }
 
-/// Little-endian.
+/// The identity's four field elements, each 32 bytes little-endian.
 #[derive(Serialize, Deserialize, Zeroize, ZeroizeOnDrop)]
 #[serde(rename_all = "camelCase")]
 struct Numbers {
@@ -105,7 +106,7 @@ struct Numbers {
 }
 
 impl KeystoreCredential {
-    /// The name that the credential goes by.
+    /// Computes the name of the credential.
     pub fn key(&self) -> CredentialKey {
         let digest = Sha256::new()
             .chain_update(&self.chain_id)
@@ -208,7 +209,7 @@ impl fmt::Display for CredentialKey {
     }
 }
 
-/// nwaku writes the chain id as text; others write a number.
+/// Reads a chain id that is a text, as nwaku writes it, or a number, as others do.
 fn text_or_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]

@@ -1,22 +1,22 @@
-//! Why a keystore was not read, written or opened.
+//! Errors of reading, writing and opening a keystore.
 
 use std::io;
 use std::path::PathBuf;
 
 use super::{CredentialDefect, CredentialKey, MAX_CREDENTIALS, MAX_FILE_BYTES, SealDefect};
 
-/// Trouble with a keystore.
+/// Error of a keystore operation.
 #[derive(Debug, thiserror::Error)]
 pub enum KeystoreError {
-    /// There is a file already; overwriting it could lose a paid membership.
+    /// A file exists at the path; overwriting it could lose a paid membership.
     #[error("{0}: exists already; choose another path or move the old keystore away")]
     Exists(PathBuf),
-    /// The operating system refused.
+    /// The operating system refused a file operation.
     #[error("{path}: {source}; check the path, and that the folder is writable")]
     Io {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the operating system said.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// The file is far larger than a keystore.
@@ -25,58 +25,58 @@ pub enum KeystoreError {
     /// The file is not the JSON of a keystore.
     #[error("{path}: not a keystore ({source}); restore it from a backup")]
     NotAKeystore {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Where the reader stopped.
+        /// Error of the JSON reader, with its position.
         source: serde_json::Error,
     },
-    /// A keystore, but another application's or of another version.
+    /// The file is a keystore of another application or version.
     #[error("{path}: {field} is {found:?}, {expected:?} is expected; use a keystore of Waku's RLN")]
     OtherApplication {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Which field differs.
+        /// Name of the field that differs.
         field: &'static str,
-        /// What it says.
+        /// Value in the file.
         found: String,
-        /// What it should say.
+        /// Value that the format requires.
         expected: &'static str,
     },
-    /// There is no room for more.
+    /// The keystore has more credentials than allowed, or has no room for another.
     #[error("a keystore holds {MAX_CREDENTIALS} credentials at most; start another one")]
     TooMany,
-    /// The credential is there already.
+    /// The credential is already in the keystore.
     #[error("credential {key} is in the keystore already; nothing was changed")]
     Present {
-        /// The credential.
+        /// Name of the credential.
         key: CredentialKey,
     },
-    /// There is no such credential.
+    /// The keystore has no credential of this name.
     #[error("the keystore has no credential {key}; list them to see which it has")]
     Unknown {
-        /// The name asked for.
+        /// Name that was asked for.
         key: CredentialKey,
     },
-    /// How the credential is encrypted is not how keystores do it.
+    /// The credential is not encrypted as the format requires.
     #[error("credential {key}: {what}; restore the keystore from a backup")]
     Sealed {
-        /// The credential.
+        /// Name of the credential.
         key: CredentialKey,
-        /// What does not fit.
+        /// Defect that was found.
         what: SealDefect,
     },
-    /// The authentication code differs. A damaged ciphertext looks the same.
+    /// The authentication code differs: the password is wrong or the ciphertext is damaged.
     #[error("credential {key}: wrong password, or the file is damaged; try another password")]
     WrongPassword {
-        /// The credential.
+        /// Name of the credential.
         key: CredentialKey,
     },
-    /// The password is right, but what it protects is no credential.
+    /// The password is right, but the decrypted text is not a valid credential.
     #[error("credential {key}: {what}; it was made by a faulty program, restore a backup")]
     Credential {
-        /// The credential.
+        /// Name of the credential.
         key: CredentialKey,
-        /// What does not fit.
+        /// Defect that was found.
         what: CredentialDefect,
     },
 }

@@ -1,4 +1,4 @@
-//! One encrypted text: key derivation, cipher, authentication code.
+//! Encryption of one text: key derivation, cipher, authentication code.
 
 use aes::Aes128;
 use aes::cipher::{KeyIvInit, StreamCipher};
@@ -11,14 +11,15 @@ use sha3::{Digest, Keccak256};
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-/// Rounds of PBKDF2 that a new credential is made with.
+/// Number of PBKDF2 rounds for a new credential.
 pub const ROUNDS: u32 = 1_000_000;
 
-/// Most rounds that are done for somebody else's file: some seconds.
+/// Maximum number of PBKDF2 rounds accepted in a file; they take some seconds.
 pub const MAX_ROUNDS: u32 = 10_000_000;
 
-/// Longest ciphertext and salt that are accepted, bytes. Ours have about 700 and 16.
+/// Longest accepted ciphertext, bytes. Those written here have about 700.
 const MAX_CIPHERTEXT_BYTES: usize = 8192;
+/// Longest accepted salt, bytes. Those written here have 16.
 const MAX_SALT_BYTES: usize = 128;
 
 const CIPHER: &str = "aes-128-ctr";
@@ -27,40 +28,40 @@ const PRF: &str = "hmac-sha256";
 const KEY_BYTES: usize = 32;
 const SALT_BYTES: usize = 16;
 
-/// Why a credential cannot be decrypted whatever the password is.
+/// Defect that makes a credential impossible to decrypt, whatever the password.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SealDefect {
-    /// A method other than the format's only one.
+    /// A method is not the one that the format requires.
     #[error("{field} is {found:?}, {expected:?} is expected")]
     Method {
-        /// Which field.
+        /// Name of the field in the file.
         field: &'static str,
-        /// What it says.
+        /// Value in the file.
         found: String,
-        /// What it should say.
+        /// Value that the format requires.
         expected: &'static str,
     },
-    /// The derived key would have another length.
+    /// The derived key's length is not the one that the format requires.
     #[error("dklen is {found}, {KEY_BYTES} is expected")]
     KeyLength {
-        /// What the file says, bytes.
+        /// Key length in the file, bytes.
         found: u32,
     },
-    /// More work than we do for a file, or none.
+    /// The number of PBKDF2 rounds is 0 or above the limit.
     #[error("{found} rounds of PBKDF2, 1 to {MAX_ROUNDS} are done")]
     Rounds {
-        /// What the file says.
+        /// Number of rounds in the file.
         found: u32,
     },
-    /// Not hexadecimal, or of a length that does not fit.
+    /// A field is not hexadecimal or does not have the right length.
     #[error("{field} is not hexadecimal of the right length")]
     Hex {
-        /// Which field.
+        /// Name of the field in the file.
         field: &'static str,
     },
 }
 
-/// The `crypto` object of a credential, as it is in the file.
+/// The `crypto` object of a credential, as stored in the file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Sealed {
     cipher: String,
@@ -93,7 +94,7 @@ struct Decoded {
 }
 
 impl Sealed {
-    /// Encrypts `text` under a key of its own.
+    /// Encrypts `text` under a new key, derived from the password and a random salt.
     pub(super) fn new<R: CryptoRng + ?Sized>(
         text: &[u8],
         password: &[u8],
@@ -123,18 +124,18 @@ impl Sealed {
         }
     }
 
-    /// Rounds of PBKDF2.
+    /// Number of PBKDF2 rounds of this text.
     #[cfg(test)]
     pub(super) fn rounds(&self) -> u32 {
         self.kdfparams.c
     }
 
-    /// Everything that can be told without the password.
+    /// Checks everything that can be checked without the password.
     pub(super) fn check(&self) -> Result<(), SealDefect> {
         self.decode().map(|_| ())
     }
 
-    /// The text; `None` when the password is wrong or the ciphertext was changed.
+    /// Decrypts the text; `None` when the password is wrong or the ciphertext was changed.
     pub(super) fn open(&self, password: &[u8]) -> Result<Option<Zeroizing<Vec<u8>>>, SealDefect> {
         let Decoded {
             iv,
@@ -143,7 +144,7 @@ impl Sealed {
             mac: expected,
         } = self.decode()?;
         let key = derive(password, &salt, self.kdfparams.c);
-        // Where the codes first differ must not show in the time this takes.
+        // Constant-time comparison: its duration must not show where the codes first differ.
         if !bool::from(mac(&key, &ciphertext).ct_eq(&expected)) {
             return Ok(None);
         }
@@ -183,7 +184,7 @@ impl Sealed {
     }
 }
 
-/// The 32 bytes of which the first half encrypts and the second authenticates.
+/// Derives the key: the first 16 bytes encrypt and the other 16 authenticate.
 fn derive(password: &[u8], salt: &[u8], rounds: u32) -> Zeroizing<[u8; KEY_BYTES]> {
     let mut key = Zeroizing::new([0; KEY_BYTES]);
     pbkdf2::pbkdf2::<Hmac<Sha256>>(password, salt, rounds, key.as_mut_slice())

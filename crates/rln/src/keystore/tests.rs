@@ -11,12 +11,12 @@ use super::*;
 use crate::field::{Fr, fr_to_le};
 use crate::identity::Identity;
 
-/// Made by `tests/keystore/golden.py`, which shares no code with this crate.
+/// Golden file made by `tests/keystore/golden.py`, which shares no code with this crate.
 const GOLDEN: &str = include_str!("../../tests/keystore/golden.json");
 const GOLDEN_PASSWORD: &[u8] = "correct horse \u{1f50b}".as_bytes();
 const CONTRACT: &str = "0xB9cd878C90E49F797B4431fBF4fb333108CB90e6";
 
-/// A round is a round: fewer do for everything but the golden file.
+/// Few PBKDF2 rounds, to save time; only the golden file has the full number.
 const FEW: u32 = 3;
 
 fn rng() -> ChaCha20Rng {
@@ -33,7 +33,7 @@ fn credential(index: u32) -> KeystoreCredential {
     }
 }
 
-/// A keystore with credentials of few rounds.
+/// Keystore whose credentials have few PBKDF2 rounds.
 fn keystore(indices: &[u32], password: &[u8]) -> Keystore {
     let seal = |index: &u32| {
         let credential = credential(*index);
@@ -51,14 +51,14 @@ fn folder() -> (TempDir, PathBuf) {
     (folder, path)
 }
 
-/// Reads this text as a keystore.
+/// Writes a text to a file and reads it as a keystore.
 fn read(text: &str) -> Result<Keystore, KeystoreError> {
     let (_folder, path) = folder();
     fs::write(&path, text).unwrap();
     Keystore::read(&path)
 }
 
-/// The keystore of one credential as it is in its file, with one field changed.
+/// JSON of a keystore with one credential, of which one field is changed.
 fn changed(change: impl FnOnce(&mut Value, &mut Value)) -> String {
     let (_folder, path) = folder();
     keystore(&[1], b"pw").create(&path).unwrap();
@@ -117,7 +117,7 @@ fn with_their_salt_and_iv_our_bytes_are_theirs() {
         identity: Identity::from_seed(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]),
         ..credential(0)
     };
-    // Drawn from the end: the iv first, then the salt.
+    // The iv is drawn first, then the salt.
     let mut drawn = Fixed((0..32).collect());
     let mut keystore = Keystore::new();
     let key = keystore
@@ -133,7 +133,7 @@ fn with_their_salt_and_iv_our_bytes_are_theirs() {
     for field in ["application", "appIdentifier", "version"] {
         assert_eq!(ours[field], golden[field]);
     }
-    // nwaku wants the object in one line and a line break after it.
+    // nwaku requires the object on one line, followed by a line break.
     assert_eq!(written.find('\n'), Some(written.len() - 1));
 }
 
@@ -186,8 +186,8 @@ fn passwords_change_all_together_or_not_at_all() {
 }
 
 proptest! {
-    /// Any change of ciphertext, code, salt or rounds looks like a wrong password. The iv is not
-    /// under the code (so the format is), but a text that it garbled is no credential.
+    /// Any change of ciphertext, MAC, salt or rounds looks like a wrong password. The format's MAC
+    /// does not cover the iv, but a text garbled by a wrong iv is not a credential.
     #[test]
     fn a_changed_credential_does_not_open(field in 0..5_usize, at in 0..10_000_usize, bit in 0..4_u32) {
         let text = changed(|_, crypto| {

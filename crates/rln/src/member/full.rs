@@ -1,4 +1,4 @@
-//! A full proof, nothing prepared.
+//! Making a full proof, without a prepared token.
 
 use ark_bn254::{G1Projective, G2Projective};
 use ark_ec::CurveGroup;
@@ -14,10 +14,10 @@ use crate::prover::{MessageSlot, ProveError};
 use crate::wire::{PROOF_BYTES, RateLimitProof};
 
 impl Member {
-    /// Makes the proof for the message with signal hash `x`: about 60 ms.
+    /// Makes the proof for the message with signal hash `x`; takes about 60 ms.
     ///
     /// # Errors
-    /// [`ProveError::MessageIdOutOfRange`].
+    /// [`ProveError::MessageIdOutOfRange`] when the message id is not less than the limit.
     pub fn prove<R: CryptoRng + ?Sized>(
         &self,
         slot: &MessageSlot<'_>,
@@ -37,7 +37,7 @@ impl Member {
         })
     }
 
-    /// Checks the id against the limit.
+    /// Checks the message id against the limit and computes the inputs of the message.
     pub(super) fn request(&self, slot: &MessageSlot<'_>, x: Fr) -> Result<Request, ProveError> {
         let (limit, message_id) = (self.limit, slot.message_id);
         if message_id >= limit {
@@ -51,7 +51,7 @@ impl Member {
     }
 }
 
-/// The points' wire form. Those of G1 share an inversion.
+/// Encodes the points in their wire form. Those of G1 share one field inversion.
 pub(crate) fn compress(a: G1Projective, b: G2Projective, c: G1Projective) -> [u8; PROOF_BYTES] {
     let ac = G1Projective::normalize_batch(&[a, c]);
     let mut bytes = [0; PROOF_BYTES];

@@ -1,4 +1,4 @@
-//! Preparing a token: everything of a proof that the signal does not decide.
+//! Preparation of a token: the part of a proof that does not depend on the signal.
 //!
 //! `docs/rln-fast-path.md` has the algebra. In short: with the signal x the witness is
 //! `w + x (e_x + a1 e_y)`, so that A and B are affine in x, and C is quadratic.
@@ -16,10 +16,10 @@ use crate::prover::{MessageSlot, ProveError};
 use crate::token::{PreparedToken, Secrets};
 
 impl Member {
-    /// Prepares the token of a message id: about 65 ms, and 60 ms more for the first of a member.
+    /// Prepares the token of a message id; takes about 65 ms, and 60 ms more for a member's first.
     ///
     /// # Errors
-    /// [`ProveError::MessageIdOutOfRange`].
+    /// [`ProveError::MessageIdOutOfRange`] when the message id is not less than the limit.
     pub fn prepare<R: CryptoRng + ?Sized>(
         &self,
         slot: &MessageSlot<'_>,
@@ -38,8 +38,8 @@ impl Member {
         let circuit = self.engine.key.circuit();
         let share = self.signal();
 
-        // The quotient's part in x: what the membership's rows add is known, the message's rows
-        // add to it. Rows k, p and q get factors from all rows.
+        // The quotient's coefficient of x: the membership's rows are already in the share, the message's
+        // rows are added here. Rows k, p and q get factors from all rows.
         let (mut at_k, mut at_p, mut at_q) = (share.at_k, share.at_p, share.at_q);
         let mut terms = Vec::with_capacity(circuit.message_rows.len() + 4);
         for (row, (left, right)) in circuit.message_rows.iter().zip(&assembly.rows) {
@@ -64,7 +64,7 @@ impl Member {
         terms.push((tables.square(nth_k), signal.coefficient * left_of_k));
         let mut linear = share.fixed + share.sloped * slope;
         linear += tables.long.sum(terms.iter().copied());
-        // s times A's part in x, and r times B's.
+        // The coefficients of x in A and B, times s and r.
         signal.a_x.add_to(&mut linear, assembly.s);
         signal.a_y.add_to(&mut linear, assembly.s * slope);
         linear += self.engine.key.proving_key().b_g1[WIRE_X] * assembly.r;

@@ -1,4 +1,4 @@
-//! One message's share of a proof, and the sums that a full proof and a token have in common.
+//! A message's share of a proof, and the sums that a full proof and a token have in common.
 
 use ark_bn254::{G1Projective, G2Projective};
 use ark_ff::AdditiveGroup;
@@ -10,7 +10,7 @@ use crate::circuit::INSTANCE_WIRES;
 use crate::field::{Fr, fr_random};
 use crate::graph::Wire;
 
-/// What a message asks of its member.
+/// Inputs of one message for a proof.
 #[derive(Clone, Copy)]
 pub(super) struct Request {
     pub(super) external_nullifier: Fr,
@@ -23,17 +23,18 @@ pub(super) struct Assembly {
     pub(super) a: G1Projective,
     pub(super) b: G2Projective,
     pub(super) c: G1Projective,
-    /// All wires, the public ones among them. Secret.
+    /// All wires, including the public ones. Secret.
     pub(super) wires: Vec<Fr>,
-    /// Both sides of the message's rows, in the circuit's order of them. Secret.
+    /// Left and right sides of the message's rows, in the order of `Circuit::message_rows`. Secret.
     pub(super) rows: Vec<(Fr, Fr)>,
-    /// The blinding. Secret.
+    /// First blinding factor of the proof. Secret.
     pub(super) r: Fr,
+    /// Second blinding factor of the proof. Secret.
     pub(super) s: Fr,
 }
 
 impl Member {
-    /// Computes A, B and C for a signal.
+    /// Computes the points A, B and C of a proof, with new blinding.
     pub(super) fn assemble<R: CryptoRng + ?Sized>(
         &self,
         request: Request,
@@ -99,7 +100,7 @@ impl Member {
         }
     }
 
-    /// All wires for a message.
+    /// Computes all wires of the circuit for a message.
     fn wires(&self, request: Request) -> Vec<Fr> {
         let split = &self.engine.key.circuit().split;
         let mut inputs = vec![
@@ -121,7 +122,7 @@ impl Member {
     }
 }
 
-/// The factor of each row's E: `left S(right) + right S(left)`.
+/// Factor of each row's E: `left S(right) + right S(left)`.
 fn row_factors(domain: &crate::transform::Domain, left: &[Fr], right: &[Fr]) -> Vec<Fr> {
     let sums = |values: &[Fr]| {
         let mut sums = values.to_vec();

@@ -31,7 +31,7 @@ fn statement(proof: &crate::RateLimitProof) -> ProofStatement {
     }
 }
 
-/// A member that followed the tree is the member that is computed anew at its last state.
+/// A member that followed the tree equals a member computed from scratch at the tree's last state.
 #[test]
 fn following_the_tree_is_starting_anew() {
     let key = Key::load().unwrap();
@@ -67,7 +67,7 @@ fn following_the_tree_is_starting_anew() {
     assert_eq!(factors(ours), factors(theirs));
 }
 
-/// With the same blinding, a token's proof is the full proof: bit for bit, for any signal.
+/// With the same blinding, a token's proof has the same bytes as the full proof, for any signal.
 #[test]
 fn a_tokens_proof_is_the_full_proof() {
     let key = Key::load().unwrap();

@@ -1,20 +1,20 @@
-//! Filling buckets with affine additions that share inversions, and adding up the buckets.
+//! Bucket sums: filling the buckets by affine additions that share inversions, and adding them up.
 
 use ark_ec::short_weierstrass::{Affine, Projective};
 use ark_ff::{AdditiveGroup, Field};
 
 use super::{Entry, Group, Point};
 
-/// Additions that share one inversion. Their operands fit the second-level cache.
+/// Number of additions that share one inversion. Their operands fit the second-level cache.
 const BATCH: usize = 1024;
 
 pub(super) struct Buckets<F> {
-    /// The sum of each bucket's points.
+    /// Sum of each bucket's points.
     pub(super) sums: Vec<Point<F>>,
 }
 
 impl<F: Field> Buckets<F> {
-    /// Adds what the entries name to their buckets, of which there are `count`.
+    /// Adds each entry's point to the entry's bucket. There are `count` buckets.
     pub(super) fn fill(
         points: &[Point<F>],
         endomorphism: Option<F>,
@@ -27,7 +27,7 @@ impl<F: Field> Buckets<F> {
         let mut batch = Batch::new();
         let mut odd = Vec::new();
         let mut from_table = true;
-        // Each round adds neighbours in pairs, within each bucket, and moves up what is left over.
+        // Each round adds neighbouring points of a bucket in pairs and moves up an odd last point.
         while from_table || lengths.iter().any(|length| *length > 1) {
             for (start, length) in starts.iter().zip(&mut lengths) {
                 let (start, pairs) = (*start as usize, *length as usize / 2);
@@ -68,10 +68,10 @@ impl<F: Field> Buckets<F> {
         }
     }
 
-    /// `Σ (k + 1) * sums[k]`.
+    /// Computes the weighted sum `Σ (k + 1) * sums[k]`.
     ///
-    /// With k + 1 = 64 h + l, that is `64 Σ h * row(h) + Σ l * column(l)`: the rows' and columns'
-    /// sums are affine additions again, and the running sums at the end are short.
+    /// With k + 1 = 64 h + l this is `64 Σ h * row(h) + Σ l * column(l)`: the rows' and columns' sums
+    /// again use affine additions, and the running sums at the end are short.
     pub(super) fn weighted<G: Group<BaseField = F>>(sums: &[Point<F>]) -> Projective<G> {
         const COLUMNS: usize = 64;
         let rows = sums.len() / COLUMNS + 1;
@@ -93,7 +93,7 @@ impl<F: Field> Buckets<F> {
     }
 }
 
-/// `Σ (k + 1) * points[k]`, by adding up the sums of all tails.
+/// Computes `Σ (k + 1) * points[k]` by adding up the sums of all tails.
 fn running<G: Group>(points: &[Point<G::BaseField>]) -> Projective<G> {
     let mut tail = Projective::<G>::ZERO;
     let mut sum = Projective::<G>::ZERO;
@@ -104,7 +104,7 @@ fn running<G: Group>(points: &[Point<G::BaseField>]) -> Projective<G> {
     sum
 }
 
-/// The entries by bucket, and where each bucket starts (with the end as a last start).
+/// Sorts the entries by bucket; also returns each bucket's start, followed by the end.
 fn sort(entries: &[Entry], count: usize) -> (Vec<Entry>, Vec<u32>) {
     let mut starts = vec![0u32; count + 1];
     for entry in entries {
@@ -125,12 +125,13 @@ fn sort(entries: &[Entry], count: usize) -> (Vec<Entry>, Vec<u32>) {
     (sorted, starts)
 }
 
-/// Additions under way. Operands are copied when they are put in: what is written later does not
-/// matter to them.
+/// Pending additions. Operands are copied when an addition is added, so later writes to their sources
+/// have no effect.
 struct Batch<F> {
     pairs: Vec<[Point<F>; 2]>,
-    /// The entries of those pairs that are still as they are in the table.
+    /// Entries of the pairs that were copied from the table and are not yet negated or mapped.
     entries: Vec<[Entry; 2]>,
+    /// Index in the work area at which each sum is stored.
     to: Vec<usize>,
     denominators: Vec<F>,
     products: Vec<F>,
@@ -147,21 +148,20 @@ impl<F: Field> Batch<F> {
         }
     }
 
-    /// Only copies, so that the processor can wait for many places of the table at once.
+    /// Adds a pair from the table. Only copies, so that many cache misses can overlap.
     fn push_entries(&mut self, points: &[Point<F>], pair: [Entry; 2]) {
         self.pairs.push(pair.map(|entry| points[entry.index()]));
         self.entries.push(pair);
     }
 
-    /// Writes the sums to their places in `work`.
+    /// Computes the pending sums and writes them to their places in `work`.
     fn flush(&mut self, endomorphism: Option<F>, work: &mut [Point<F>]) {
         for (pair, entries) in self.pairs.iter_mut().zip(&self.entries) {
             for (point, entry) in pair.iter_mut().zip(entries) {
                 *point = entry.applied(*point, endomorphism);
             }
         }
-        // The products of every second denominator: two chains of multiplications that need not
-        // wait for each other.
+        // The products of every second denominator: two independent chains of multiplications.
         let mut products = [F::ONE; 2];
         for (k, pair) in self.pairs.iter().enumerate() {
             let denominator = denominator(&pair[0], &pair[1]);
@@ -188,11 +188,11 @@ impl<F: Field> Batch<F> {
     }
 }
 
-/// What the slope through two points is divided by; 1 where there is no slope to compute.
+/// Denominator of the slope through two points; 1 where no slope is needed.
 fn denominator<F: Field>(a: &Point<F>, b: &Point<F>) -> F {
     let run = b.x - a.x;
     if !run.is_zero() {
-        // Infinity next to a point is no exception here: add() will not look at the inverse.
+        // If one point is infinity this is also right: add() does not use the inverse then.
         return run;
     }
     match a.y == b.y && !a.y.is_zero() {
@@ -201,7 +201,7 @@ fn denominator<F: Field>(a: &Point<F>, b: &Point<F>) -> F {
     }
 }
 
-/// The sum of two points, given the inverse of their denominator.
+/// Adds two points, given the inverse of their denominator.
 fn add<F: Field>(a: &Point<F>, b: &Point<F>, inverse: F) -> Point<F> {
     if a.is_infinity() {
         return *b;
@@ -222,7 +222,7 @@ fn add<F: Field>(a: &Point<F>, b: &Point<F>, inverse: F) -> Point<F> {
     Point { x, y }
 }
 
-/// Affine points of many, for tables: normalised together.
+/// Converts points to affine form with a shared inversion, for tables.
 pub(super) fn to_points<G: Group>(points: &[Projective<G>]) -> Vec<Point<G::BaseField>> {
     let affine: Vec<Affine<G>> = ark_ec::CurveGroup::normalize_batch(points);
     affine.iter().map(Point::of).collect()

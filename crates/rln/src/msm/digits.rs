@@ -1,6 +1,6 @@
-//! Scalars as signed digits.
+//! Decomposition of scalars into signed digits.
 
-/// Number of windows of `bits` each for numbers below `2^number_bits`, with room for the carry.
+/// Number of windows of `bits` bits each for numbers below `2^number_bits`, with room for the carry.
 pub(super) fn windows_for(number_bits: usize, bits: usize) -> usize {
     number_bits / bits + 1
 }

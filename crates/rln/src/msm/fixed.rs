@@ -1,4 +1,4 @@
-//! One point with all its multiples: a scalar costs one addition for each digit, no doubling.
+//! Fixed-base multiplication: with all digits' multiples of a point, no doubling is needed.
 
 use ark_ec::short_weierstrass::{Affine, Projective};
 use ark_ff::PrimeField;
@@ -6,13 +6,13 @@ use ark_ff::PrimeField;
 use super::{Group, Point, buckets::to_points, digits, signed_digits};
 use crate::field::Fr;
 
-/// Bits of a digit: 37 additions for each product; 2368 multiples, made in about 2 ms in G1.
+/// Bits of a digit: 37 additions for each product; 2368 multiples, computed in about 2 ms in G1.
 const BITS: usize = 7;
 const PER_WINDOW: usize = 1 << (BITS - 1);
 
-/// A point that is multiplied often.
+/// A point with precomputed multiples, for points that are multiplied often.
 pub(crate) struct FixedBase<G: Group> {
-    /// `k 2^(7 w)` times the point, at `w * PER_WINDOW + k - 1`.
+    /// Multiples of the point: `k 2^(7 w)` times the point is at `w * PER_WINDOW + k - 1`.
     multiples: Vec<Point<G::BaseField>>,
     windows: usize,
 }
@@ -28,7 +28,7 @@ impl<G: Group> FixedBase<G> {
                 multiples.push(multiple);
                 multiple += base;
             }
-            // `multiple` is 65 times the base, of which 128 times is the next base.
+            // `multiple` is 65 times the base; the next base is 128 times this one.
             base = (multiple - base) + (multiple - base);
         }
         Self {

@@ -1,4 +1,4 @@
-//! Points with their multiples by powers of two.
+//! Tables of points with their multiples by powers of two.
 
 use ark_ec::short_weierstrass::{Affine, Projective};
 use ark_ff::{AdditiveGroup, PrimeField};
@@ -7,24 +7,24 @@ use super::buckets::{Buckets, to_points};
 use super::{Entry, Group, Point, digits, glv, signed_digits};
 use crate::field::Fr;
 
-/// How the multiples of a table's points are spaced.
+/// Spacing and number of the multiples of a table's points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TableShape {
-    /// Bits of a digit.
+    /// Number of bits of a digit.
     pub(crate) bits: usize,
-    /// Multiples of each point: its products with `2^(bits * w)` for all w below.
+    /// Number of multiples of each point: the products with `2^(bits * w)` for each `w < windows`.
     pub(crate) windows: usize,
 }
 
-/// Points and their multiples: `Σ scalar * point` costs one affine addition for each digit.
+/// Points with precomputed multiples: `Σ scalar * point` costs one affine addition for each digit.
 pub(crate) struct Table<G: Group> {
     shape: TableShape,
-    /// The multiples of point 0, then of point 1, and so on.
+    /// Multiples of point 0, then of point 1, and so on.
     multiples: Vec<Point<G::BaseField>>,
 }
 
 impl TableShape {
-    /// Digits of `bits` bits, of halved scalars if the group has the endomorphism for it.
+    /// Shape for digits of `bits` bits; scalars are halved if the group uses the endomorphism.
     pub(crate) fn of<G: Group>(bits: usize) -> Self {
         let number_bits = match G::ENDOMORPHISM {
             Some(_) => glv::HALF_BITS,
@@ -38,7 +38,7 @@ impl TableShape {
 }
 
 impl<G: Group> Table<G> {
-    /// Computes the multiples: about 25 us for each point of G1 with digits of 13 bits.
+    /// Computes the multiples; takes about 25 us for each point of G1 with digits of 13 bits.
     pub(crate) fn new(points: &[Affine<G>], bits: usize) -> Self {
         let shape = TableShape::of::<G>(bits);
         let mut multiples = vec![Point::INFINITY; points.len() * shape.windows];
@@ -60,23 +60,23 @@ impl<G: Group> Table<G> {
         Self { shape, multiples }
     }
 
-    /// A table with multiples from elsewhere, of which there are `shape.windows` for each point.
+    /// Creates a table from stored multiples, `shape.windows` for each point.
     pub(crate) fn from_multiples(shape: TableShape, multiples: Vec<Point<G::BaseField>>) -> Self {
         Self { shape, multiples }
     }
 
-    /// The multiples of all points, in the order of [`Table::from_multiples`].
+    /// Returns the multiples of all points, in the order of [`Table::from_multiples`].
     pub(crate) fn multiples(&self) -> &[Point<G::BaseField>] {
         &self.multiples
     }
 
-    /// Number of points.
+    /// Number of points in the table.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.multiples.len() / self.shape.windows
     }
 
-    /// `Σ scalar * point(index)` over the terms.
+    /// Computes the sum of `scalar * point(index)` over the terms `(index, scalar)`.
     pub(crate) fn sum(&self, terms: impl Iterator<Item = (usize, Fr)>) -> Projective<G> {
         let mut entries = Vec::with_capacity(terms.size_hint().0 * 2 * self.shape.windows);
         for (index, scalar) in terms {

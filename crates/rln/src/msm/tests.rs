@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Field elements with the borders among them.
+/// Field elements, including the smallest and largest.
 fn scalars(count: usize) -> impl Strategy<Value = Vec<Fr>> {
     let scalar = prop_oneof![
         4 => any::<[u8; 32]>().prop_map(|bytes| Fr::from_le_bytes_mod_order(&bytes)),
@@ -14,7 +14,7 @@ fn scalars(count: usize) -> impl Strategy<Value = Vec<Fr>> {
     prop::collection::vec(scalar, count)
 }
 
-/// Points with repetitions, opposites and the point at infinity among them.
+/// Points, including repetitions, opposites and the point at infinity.
 fn points<G: Group>(kinds: &[u8]) -> Vec<Affine<G>> {
     let generator: Projective<G> = Affine::<G>::generator().into();
     let points: Vec<Projective<G>> = kinds

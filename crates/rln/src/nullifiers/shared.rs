@@ -1,4 +1,4 @@
-//! A nullifier log that several threads use at once.
+//! A nullifier log shared between threads.
 
 use std::ops::RangeInclusive;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,32 +7,32 @@ use super::{NullifierLimits, NullifierLog, Seen};
 use crate::epoch::Epoch;
 use crate::field::Fr;
 
-/// A [`NullifierLog`] behind a lock. Each call is one step: of several threads that insert the same
-/// nullifier exactly one is told [`Seen::New`].
+/// A [`NullifierLog`] behind a lock. Each call is atomic: of several threads that insert the same
+/// nullifier exactly one gets [`Seen::New`].
 #[derive(Debug)]
 pub struct SharedNullifierLog {
     log: Mutex<NullifierLog>,
 }
 
 impl SharedNullifierLog {
-    /// An empty log.
+    /// Creates an empty log.
     pub fn new(limits: NullifierLimits) -> Self {
         Self {
             log: Mutex::new(NullifierLog::new(limits)),
         }
     }
 
-    /// See [`NullifierLog::check`].
+    /// Looks up a nullifier, see [`NullifierLog::check`].
     pub fn check(&self, epoch: Epoch, nullifier: Fr, x: Fr, y: Fr) -> Seen {
         self.lock().check(epoch, nullifier, x, y)
     }
 
-    /// See [`NullifierLog::insert`].
+    /// Looks up and adds a nullifier, see [`NullifierLog::insert`].
     pub fn insert(&self, epoch: Epoch, nullifier: Fr, x: Fr, y: Fr) -> Seen {
         self.lock().insert(epoch, nullifier, x, y)
     }
 
-    /// See [`NullifierLog::prune`].
+    /// Removes all epochs outside `keep`, see [`NullifierLog::prune`].
     pub fn prune(&self, keep: RangeInclusive<Epoch>) {
         self.lock().prune(keep);
     }
@@ -48,7 +48,7 @@ impl SharedNullifierLog {
     }
 
     fn lock(&self) -> MutexGuard<'_, NullifierLog> {
-        // An entry is made by one insertion into a map, so a panic elsewhere leaves the log whole.
+        // An entry is made by one insertion into a map, so a panic elsewhere leaves the log consistent.
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

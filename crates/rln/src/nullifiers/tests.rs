@@ -14,7 +14,7 @@ fn point(secret: u64, slope: u64, x: u64) -> (Fr, Fr) {
     (x, secret + slope * x)
 }
 
-/// As spread as the hashes that nullifiers are.
+/// Nullifier as a hash, spread like real ones.
 fn nullifier_of(number: u64) -> Fr {
     poseidon(&[Fr::from(number)])
 }
@@ -89,7 +89,7 @@ fn a_full_epoch_takes_new_nullifiers_and_forgets_the_older_half() {
     assert_eq!(insert(&mut log, 2, 0, again), Seen::New, "another epoch");
 }
 
-/// The least that a limit may be: the newest entry is always there.
+/// Smallest possible limit: the newest entry is always kept.
 #[test]
 fn a_log_without_room_remembers_the_newest() {
     let mut log = log(0);

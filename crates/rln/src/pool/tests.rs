@@ -23,7 +23,7 @@ fn config() -> PoolConfig {
     }
 }
 
-/// Does all work there is; returns the keys in the order of the work.
+/// Does all pending work; returns the keys in the order of the work.
 fn fill(pool: &mut Pool<()>, around: &Surroundings) -> Vec<(u64, u32)> {
     let mut done = Vec::new();
     while let Work::Prepare { epoch, message_id } = pool.next_work(around) {
@@ -49,7 +49,7 @@ fn the_ids_that_come_next_are_prepared_and_no_more() {
     );
     assert_eq!(pool.remove((Epoch(5), 0), 0), Some(()));
     assert_eq!(fill(&mut pool, &around(5, Some(1), 0)), [(5, 3)]);
-    // Ids 1 to 16 were used without the pool.
+    // Ids 1 to 16 were used without tokens from the pool.
     assert_eq!(
         fill(&mut pool, &around(5, Some(17), 0)),
         [(5, 17), (5, 18), (5, 19)]
@@ -82,7 +82,7 @@ fn the_next_epochs_come_after_this_ones_and_not_too_early() {
     };
     assert_eq!(fill(&mut pool, &before), []);
     assert_eq!(fill(&mut pool, &near), [(6, 0), (6, 1), (6, 2)]);
-    // The epoch turns: what was prepared early is what is wanted now.
+    // The next epoch starts: the tokens prepared early are those wanted now.
     assert_eq!(fill(&mut pool, &around(6, Some(0), 0)), []);
     assert_eq!(pool.snapshot().ready, 3);
     assert_eq!(pool.snapshot().discarded_total, 2);
@@ -94,7 +94,7 @@ fn tokens_of_old_roots_are_renewed_but_given_out_until_then() {
     fill(&mut pool, &around(5, Some(0), 100));
     assert_eq!(fill(&mut pool, &around(5, Some(0), 124)), []);
     assert_eq!(pool.remove((Epoch(5), 0), 125), Some(()), "old, but good");
-    // The missing one first.
+    // The missing token is prepared first.
     assert_eq!(
         fill(&mut pool, &around(5, Some(1), 125)),
         [(5, 3), (5, 1), (5, 2)]
@@ -159,8 +159,8 @@ fn a_pool_of_size_0_does_nothing() {
 }
 
 proptest! {
-    /// Whatever happens around it, the pool is bounded, gives out no token twice, none of another
-    /// epoch or of an unaccepted root, and every token is accounted for.
+    /// For any sequence of events, the pool is bounded, gives out no token twice and none of another
+    /// epoch or of an unaccepted root, and accounts for every token.
     #[test]
     fn every_token_is_accounted_for(
         steps in prop::collection::vec((0u8..5, 0u32..25, 0u64..70), 1..60),
@@ -177,7 +177,7 @@ proptest! {
                 }
                 2 => now.now_ns = now.next_epoch_at_ns - 1,
                 3 => {
-                    // The counter gives each id once, and goes only up: some may be skipped.
+                    // The counter gives out each id once, in ascending order: some may be skipped.
                     let Some(upcoming) = now.upcoming else { continue };
                     let id = id.max(upcoming);
                     if let Some((made_at, key)) = pool.remove((now.epoch, id), now.root_version) {

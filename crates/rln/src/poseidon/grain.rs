@@ -5,19 +5,20 @@ use ark_ff::{BigInt, PrimeField};
 
 use crate::field::Fr;
 
-/// Bits of the scalar field's modulus.
+/// Number of bits of the scalar field's modulus.
 const FIELD_BITS: u32 = Fr::MODULUS_BIT_SIZE;
 
-/// An 80-bit register; its first bit is bit 0.
+/// Generator with an 80-bit register, whose first bit is bit 0.
 pub(super) struct Grain {
     state: u128,
-    /// Raw bits already produced and not yet used; the next one is bit 0.
+    /// Raw bits produced and not yet used; the next one is bit 0.
     raw: u32,
+    /// Number of unused bits in `raw`.
     raw_bits: u32,
 }
 
 impl Grain {
-    /// The generator for a state of `width` elements, `x^5` and the given numbers of rounds.
+    /// Creates the generator for a state of `width` elements, `x^5` and the given numbers of rounds.
     pub(super) fn new(width: usize, full_rounds: usize, partial_rounds: usize) -> Self {
         let mut state = 0u128;
         let mut bits = 0;
@@ -47,7 +48,7 @@ impl Grain {
         grain
     }
 
-    /// The next element, by rejection of integers that are not below the modulus.
+    /// Generates the next element, rejecting integers that are not below the modulus.
     pub(super) fn element(&mut self) -> Fr {
         loop {
             if let Some(element) = Fr::from_bigint(BigInt::new(self.integer())) {
@@ -56,7 +57,7 @@ impl Grain {
         }
     }
 
-    /// The next element, reduced modulo the field's modulus.
+    /// Generates the next element, reduced modulo the field's modulus.
     pub(super) fn reduced_element(&mut self) -> Fr {
         let mut bytes = [0; 32];
         let limbs = self.integer();
@@ -66,7 +67,7 @@ impl Grain {
         Fr::from_le_bytes_mod_order(&bytes)
     }
 
-    /// The next 254 bits, the highest first, as an integer of little-endian limbs.
+    /// Generates an integer of 254 bits, highest bit first, as little-endian limbs.
     fn integer(&mut self) -> [u64; 4] {
         let mut limbs = [0; 4];
         for at in (0..FIELD_BITS as usize).rev() {
@@ -75,7 +76,7 @@ impl Grain {
         limbs
     }
 
-    /// Of each pair of raw bits the second counts if the first is 1.
+    /// Generates the next bit: of each pair of raw bits the second is used if the first is 1.
     fn bit(&mut self) -> bool {
         loop {
             if self.raw_bits == 0 {
@@ -90,7 +91,7 @@ impl Grain {
         }
     }
 
-    /// Sixteen raw bits at once: the newest tap is 18 bits before the end.
+    /// Produces sixteen raw bits at once, which is possible as the newest tap is 18 bits before the end.
     fn step(&mut self) {
         let s = self.state;
         let new = (s ^ s >> 13 ^ s >> 23 ^ s >> 38 ^ s >> 51 ^ s >> 62) & 0xffff;

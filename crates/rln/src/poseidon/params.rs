@@ -1,4 +1,4 @@
-//! The constants of one width, in the form that makes partial rounds cheap.
+//! Constants of the permutation for one width, in the form that makes partial rounds cheap.
 //!
 //! A partial round is `s <- M (s with y = (s[0] + k)^5 in place of s[0])`: the constants of the other
 //! elements pass the S-box untouched, so they move on, through `M`, into the next round's. With
@@ -36,36 +36,36 @@ use ark_ff::{AdditiveGroup, Field};
 use super::grain::Grain;
 use crate::field::Fr;
 
-/// Full rounds before the partial ones, and as many after them.
+/// Number of full rounds before the partial ones, and again after them.
 pub(super) const HALF_FULL: usize = 4;
 
 type Square<const N: usize> = [[Fr; N]; N];
 
-/// What a permutation of `T` elements needs; `N` is `T - 1`.
+/// Constants of a permutation of `T` elements; `N` is `T - 1`.
 pub(super) struct Params<const T: usize, const N: usize> {
-    /// The matrix `M`.
+    /// Matrix `M` of the linear layer.
     pub(super) mix: Square<T>,
-    /// Constants of the full rounds; the fifth also has what the partial rounds passed on.
+    /// Constants of the full rounds; the fifth includes those passed on by the partial rounds.
     pub(super) full: [[Fr; T]; 2 * HALF_FULL],
-    /// The constants `k` of the first `N` partial rounds.
+    /// Constants `k` of the first `N` partial rounds.
     pub(super) start: [Fr; N],
-    /// The other partial rounds.
+    /// Constants of the other partial rounds.
     pub(super) steady: Vec<Steady<N>>,
-    /// `h_0 .. h_(N-1)`.
+    /// Factors `h_0 .. h_(N-1)` of equation (1).
     pub(super) impulse: [Fr; N],
-    /// Row `j` is `v R^j`.
+    /// Matrix whose row `j` is `v R^j`.
     pub(super) entry: Square<N>,
-    /// `s'_P` from `X_(P-N+1) .. X_P`.
+    /// Matrix of the contribution of `X_(P-N+1) .. X_P` to `s'_P`.
     pub(super) exit_x: Square<N>,
-    /// The rest of `s'_P`, from `Y_(P-N) .. Y_(P-1)`.
+    /// Matrix of the contribution of `Y_(P-N) .. Y_(P-1)` to `s'_P`.
     pub(super) exit_y: Square<N>,
-    /// `x_P` is this times `X_P`.
+    /// Factor by which `X_P` is multiplied to give `x_P`.
     pub(super) exit_scale: Fr,
 }
 
-/// A partial round after the first `N`.
+/// Constants of a partial round after the first `N`.
 pub(super) struct Steady<const N: usize> {
-    /// `l_i k`.
+    /// Scaled constant `l_i k` of the round.
     pub(super) constant: Fr,
     /// Factors of the newest `N` of `X`, the oldest first.
     pub(super) feedback: [Fr; N],
@@ -74,7 +74,7 @@ pub(super) struct Steady<const N: usize> {
 }
 
 impl<const T: usize, const N: usize> Params<T, N> {
-    /// Generates the constants.
+    /// Generates the constants for a number of partial rounds.
     pub(super) fn new(partial_rounds: usize) -> Self {
         const { assert!(N + 1 == T) }
         let mut grain = Grain::new(T, 2 * HALF_FULL, partial_rounds);
@@ -158,13 +158,13 @@ impl<const T: usize, const N: usize> Params<T, N> {
     }
 }
 
-/// What the newest of `X` and `Y` are to be multiplied with, the oldest first.
+/// Factors that turn the newest of `X` and `Y` back into `x` and `y`, the oldest first.
 struct Scales<const T: usize, const N: usize> {
     inverse_x: [Fr; N],
     inverse_y: [Fr; T],
 }
 
-/// The rounds after the first `N` with scales; before them all scales are 1.
+/// Computes the scaled rounds after the first `N`; before them all scales are 1.
 fn scaled<const T: usize, const N: usize>(
     feedback: &[Fr; N],
     feed: &[Fr; T],
@@ -223,7 +223,7 @@ fn identity<const N: usize>() -> Square<N> {
     array::from_fn(|i| array::from_fn(|j| Fr::from(u8::from(i == j))))
 }
 
-/// Gauss and Jordan.
+/// Inverts a matrix by Gauss-Jordan elimination.
 fn inverse<const N: usize>(mut matrix: Square<N>) -> Square<N> {
     let mut inverse = identity();
     for pivot in 0..N {

@@ -1,4 +1,4 @@
-//! The permutation itself; `params.rs` derives what it computes.
+//! The Poseidon permutation; `params.rs` derives the formulas used here.
 
 use std::array;
 
@@ -10,7 +10,7 @@ use super::products::{power_5, sum_of_products, sum_of_two};
 use crate::field::Fr;
 
 impl<const T: usize, const N: usize> Params<T, N> {
-    /// The digest of `N` elements. They may be secret: what was computed from them is wiped.
+    /// Computes the digest of `N` elements. They may be secret, so the state computed from them is wiped.
     pub(super) fn hash(&self, inputs: &[Fr; N]) -> Fr {
         let mut state = Zeroizing::new([Fr::ZERO; T]);
         state[1..].copy_from_slice(inputs);

@@ -1,9 +1,9 @@
 //! Sums of products and the S-box in the scalar field, with as few reductions as their bounds allow.
 //!
-//! An element is held in Montgomery form, so a product is to be divided by 2^256 modulo r. Products of
-//! 256-bit integers are added up in 512 bits first, and the division of `n` products leaves less than
-//! `n r^2 / 2^256 + r < (0.19 n + 1) r`, with an element more `(0.19 n + 2) r`: two subtractions end it
-//! for up to five products, three for up to ten.
+//! Elements are held in Montgomery form, so a product must be divided by 2^256 modulo r. Products of
+//! 256-bit integers are first added up in 512 bits. The division of a sum of `n` products leaves less
+//! than `n r^2 / 2^256 + r < (0.19 n + 1) r`, with one more element `(0.19 n + 2) r`: two subtractions
+//! of r complete the reduction for up to five products, three for up to ten.
 
 use ark_ff::{AdditiveGroup, BigInt, PrimeField};
 
@@ -11,13 +11,13 @@ use crate::field::Fr;
 
 const MODULUS: [u64; 4] = Fr::MODULUS.0;
 
-/// `sum of a_i b_i`.
+/// Computes the sum of the products `a_i b_i`.
 #[inline]
 pub(super) fn sum_of_products<const N: usize>(a: &[Fr; N], b: &[Fr; N]) -> Fr {
     sum_of_two(a, b, &[], &[], Fr::ZERO)
 }
 
-/// `sum of a_i b_i + sum of c_i d_i + more`, at most ten products in all.
+/// Computes `sum of a_i b_i + sum of c_i d_i + more`, with at most ten products in all.
 #[inline]
 pub(super) fn sum_of_two<const N: usize, const M: usize>(
     a: &[Fr; N],
@@ -28,12 +28,12 @@ pub(super) fn sum_of_two<const N: usize, const M: usize>(
 ) -> Fr {
     const { assert!(N + M <= 10) }
     let mut sum = [0; 8];
-    // It is not to be divided, so it is multiplied with 2^256 first.
+    // `more` must not be divided, so it is first multiplied by 2^256.
     sum[4..].copy_from_slice(&more.0.0);
     for (a, b) in a.iter().zip(b).chain(c.iter().zip(d)) {
         add_product(&mut sum, &a.0.0, &b.0.0);
     }
-    // Below (0.19 n + 2) r: 0.95 for five products, 1.89 for ten.
+    // The result is below (0.19 n + 2) r, where 0.19 n is 0.95 for five products and 1.89 for ten.
     let mut reduced = subtract_modulus(subtract_modulus(divide(sum)));
     if N + M > 5 {
         reduced = subtract_modulus(reduced);
@@ -41,11 +41,11 @@ pub(super) fn sum_of_two<const N: usize, const M: usize>(
     Fr::new_unchecked(BigInt::new(reduced))
 }
 
-/// `(x + k)^5`.
+/// Computes the S-box `(x + k)^5`.
 ///
-/// Nothing is reduced before the end: `x + k < 2 r`, its square leaves the division below
-/// `(0.19 * 4 + 1) r = 1.76 r`, the square of that below `1.59 r`, and the last product below
-/// `(0.19 * 1.59 * 2 + 1) r < 2 r`, which one subtraction ends. 2^256 is more than `5 r`.
+/// Reduction is left to the end: `x + k < 2 r`; the divided square is below
+/// `(0.19 * 4 + 1) r = 1.76 r`, the divided square of that below `1.59 r`, and the last product below
+/// `(0.19 * 1.59 * 2 + 1) r < 2 r`, so one subtraction of r suffices. 2^256 is more than `5 r`.
 #[inline]
 pub(super) fn power_5(x: Fr, k: Fr) -> Fr {
     let x = plus(&x.0.0, &k.0.0);
@@ -55,7 +55,7 @@ pub(super) fn power_5(x: Fr, k: Fr) -> Fr {
     Fr::new_unchecked(BigInt::new(subtract_modulus(fifth)))
 }
 
-/// `a + b`, which must be less than 2^256.
+/// Computes `a + b`, which must be less than 2^256.
 #[inline(always)]
 fn plus(a: &[u64; 4], b: &[u64; 4]) -> [u64; 4] {
     let mut carry = false;
@@ -66,7 +66,7 @@ fn plus(a: &[u64; 4], b: &[u64; 4]) -> [u64; 4] {
     sum
 }
 
-/// `low + a b + carry`, as its low and its high half; it always fits.
+/// Computes `low + a b + carry` as low and high half; the sum always fits 128 bits.
 #[inline(always)]
 fn multiply_add(low: u64, a: u64, b: u64, carry: u64) -> (u64, u64) {
     let wide = u128::from(low) + u128::from(a) * u128::from(b) + u128::from(carry);
@@ -86,7 +86,7 @@ fn product(a: &[u64; 4], b: &[u64; 4]) -> [u64; 8] {
     product
 }
 
-/// `a a`: the products of different limbs once, doubled.
+/// Computes `a a`: products of different limbs are computed once and doubled.
 #[inline(always)]
 fn square(a: &[u64; 4]) -> [u64; 8] {
     let mut mixed = [0; 8];
@@ -118,7 +118,7 @@ fn add_product(sum: &mut [u64; 8], a: &[u64; 4], b: &[u64; 4]) {
     }
 }
 
-/// Montgomery's division by 2^256: adds the multiple of r that makes the low half zero.
+/// Divides by 2^256 as Montgomery does: adds the multiple of r that makes the low half zero.
 #[inline(always)]
 fn divide(mut wide: [u64; 8]) -> [u64; 4] {
     let mut carry_above = false;

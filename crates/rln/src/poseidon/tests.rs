@@ -11,7 +11,7 @@ fn decimal(digits: &str) -> Fr {
     Fr::from_str(digits).unwrap()
 }
 
-/// The values of circomlib's own test suite.
+/// Test vectors of circomlib's own test suite.
 #[test]
 fn circomlib_vectors() {
     let [one, two, three] = [1u64, 2, 3].map(Fr::from);
@@ -29,7 +29,7 @@ fn circomlib_vectors() {
     );
 }
 
-/// An element, all of whose bits matter.
+/// Random element over the whole range of the field.
 fn element() -> impl Strategy<Value = Fr> {
     any::<[u8; 32]>().prop_map(|bytes| Fr::from_le_bytes_mod_order(&bytes))
 }

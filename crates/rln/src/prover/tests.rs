@@ -61,7 +61,7 @@ fn the_last_members_are_kept_and_no_more() {
     };
     prove(0, 0);
     prove(1, 1);
-    // A member that is used again is the newest, and moves to the new path.
+    // A member that is used again becomes the newest, and moves to the new path.
     prove(0, 100);
     assert_eq!(kept(), [1, 100]);
     for name in 2..=MAX_MEMBERS as u8 {

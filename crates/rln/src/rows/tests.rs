@@ -7,7 +7,7 @@ use crate::field::fr_random;
 use crate::key::{Key, derive_row_tables};
 use crate::msm::sum_of;
 
-/// The quotient's values on the coset, the way a Groth16 prover computes them.
+/// Computes the quotient's values on the coset as a standard Groth16 prover does.
 fn on_coset(domain: &Domain, rows: &[Fr]) -> Vec<Fr> {
     let mut values = rows.to_vec();
     values.resize(SIZE, Fr::ZERO);
@@ -32,8 +32,8 @@ fn on_coset(domain: &Domain, rows: &[Fr]) -> Vec<Fr> {
     ordered
 }
 
-/// The vendored points are the key's: for random rows both ways to the quotient's share agree. A
-/// wrong point would be missed with probability 1/r.
+/// The vendored points belong to the key: for random rows both formulas for the quotient's share agree.
+/// A wrong point would be missed with probability 1/r.
 #[test]
 fn the_vendored_tables_are_the_keys() {
     let key = Key::load().unwrap();
@@ -63,7 +63,7 @@ fn the_vendored_tables_are_the_keys() {
     assert_eq!(share, expected);
 }
 
-/// The way back to the file: seconds even with the arithmetic optimised.
+/// Recomputes the vendored file, which takes seconds even with optimised arithmetic.
 #[test]
 #[ignore = "takes half a minute of processor time; run it when the key or the tables change"]
 fn the_vendored_file_can_be_derived() {

@@ -1,4 +1,4 @@
-//! The tables in a file, so that a start needs not compute them.
+//! Storage of the tables in a file, so that they need not be computed at each start.
 //!
 //! ```text
 //! 0    magic "UTRLNTB1"
@@ -8,8 +8,8 @@
 //!      times 2^256 modulo the field's order, 32 bytes each, little-endian
 //! ```
 //!
-//! The checksum finds damage, not malice: who can write this file can also replace the program. It
-//! is made readable and writable for its owner only.
+//! The checksum detects damage, not manipulation: anyone who can write this file can also replace the
+//! program. The file is readable and writable for its owner only.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -27,41 +27,42 @@ use crate::msm::{Point, Table, TableShape};
 const MAGIC: &[u8; 8] = b"UTRLNTB1";
 const BODY: usize = 72;
 
-/// How the tables came about.
+/// Origin of the tables and state of their file.
 #[derive(Debug)]
 pub enum TableFileOutcome {
-    /// They were read from the file.
+    /// The tables were read from the file.
     Loaded,
-    /// There was no file; now there is.
+    /// There was no file, so the tables were computed and the file was written.
     Created,
-    /// The file was of no use and was replaced.
+    /// The file was unusable, so the tables were computed and the file was replaced.
     Replaced(TableFileDefect),
-    /// They were computed, but the file could not be read or written.
+    /// The tables were computed, but the file could not be read or written.
     Unavailable(io::Error),
 }
 
-/// Why a table file is of no use.
+/// Defect that makes a table file unusable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TableFileDefect {
-    /// Shorter or longer than the tables.
+    /// The file's length is not that of the tables.
     #[error("not {expected_bytes} bytes long")]
     Length {
-        /// The length that it should have.
+        /// Length that the file should have.
         expected_bytes: usize,
     },
-    /// Another format, or another version's.
+    /// The file is of another format or of another version of this one.
     #[error("it does not start with \"UTRLNTB1\"")]
     Magic,
-    /// The tables of another key, or of other sizes.
+    /// The file holds tables of another key or of other sizes.
     #[error("made for another key or by another version")]
     OtherKey,
-    /// Bits have changed.
-    #[error("its checksum does not fit")]
+    /// The checksum does not match, or a coordinate is not below the field's modulus.
+    #[error("its checksum does not match")]
     Checksum,
 }
 
 impl Tables {
-    /// The tables from `path` if they are there and whole; else they are computed and written.
+    /// Reads the tables from `path`; if that fails, computes them and, unless reading met an I/O
+    /// error, writes the file.
     pub(crate) fn open(key: &Key, path: &Path) -> (Self, TableFileOutcome) {
         let layout = Layout::of(key.circuit());
         let expected_bytes = BODY + body_bytes(layout);
@@ -96,7 +97,7 @@ impl Tables {
     }
 }
 
-/// At most one byte more than expected; `None` when there is no file.
+/// Reads the file, at most one byte more than expected; `None` when there is no file.
 fn read(path: &Path, expected_bytes: usize) -> io::Result<Option<Vec<u8>>> {
     let file = match File::open(path) {
         Ok(file) => file,
@@ -148,7 +149,7 @@ fn body_bytes(layout: Layout) -> usize {
     64 * (layout.end * long.windows + layout.wires * a.windows) + 128 * layout.wires * b.windows
 }
 
-/// What a file's tables are tables of.
+/// Digest of the keys and shapes that a file's tables belong to.
 fn binding(layout: Layout) -> [u8; 32] {
     let mut hasher = Sha256::new();
     hasher.update(Key::SHA256);
@@ -202,7 +203,7 @@ fn coordinates<const N: usize>(bytes: &[u8]) -> Result<[Fq; N], TableFileDefect>
             *limb = u64::from_le_bytes(*chunk);
         }
         let number = BigInt::new(limbs);
-        // Arithmetic on larger numbers would be wrong without a sign of it.
+        // Arithmetic on larger numbers would silently give wrong results.
         if number >= Fq::MODULUS {
             return Err(TableFileDefect::Checksum);
         }

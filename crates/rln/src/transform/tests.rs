@@ -20,7 +20,7 @@ fn backward_undoes_forward() {
     domain.forward(&mut after);
     let sum: Fr = before.iter().sum();
     assert_eq!(after[0], sum);
-    // Value 1 is at place 4096: the reverse of 1 in 13 bits.
+    // Value 1 is at index 4096: 1 with its 13 bits reversed.
     let mut power = Fr::ONE;
     let mut expected = Fr::ZERO;
     for value in &before {

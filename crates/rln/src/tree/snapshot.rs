@@ -1,4 +1,4 @@
-//! The tree in a file, so that a start needs neither the registry's whole log nor its hashes.
+//! Storage of the tree in a file, so that a start neither reads the registry's whole log nor hashes it.
 //!
 //! ```text
 //! 0    magic "UTRLNTRE"
@@ -12,8 +12,8 @@
 //! end  SHA-256 of everything before
 //! ```
 //!
-//! All inner nodes are kept, so that loading hashes nothing: 64 bytes per leaf. The checksum finds
-//! damage, not malice: whoever can write the file can also replace the registry.
+//! All inner nodes are kept, 64 bytes per leaf, so that loading computes no node. The checksum detects
+//! damage, not manipulation: anyone who can write the file can also replace the registry.
 //!
 //! Version 1 did not name the registry; it is refused like any other version.
 
@@ -33,94 +33,96 @@ const FORMAT: u32 = 2;
 const HEADER_BYTES: usize = 48;
 const CHECKSUM_BYTES: usize = 32;
 
-/// More roots than any network accepts.
+/// Maximum number of roots in a snapshot; more than any network accepts.
 const MAX_ROOTS: u32 = 1 << 16;
 
-/// What a snapshot file holds.
+/// Content of a snapshot file.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
-    /// The registry that the tree belongs to.
+    /// Identifier of the registry that the tree belongs to.
     pub registry: [u8; 16],
-    /// The registry's version that the tree belongs to.
+    /// Version of the registry that the tree belongs to.
     pub version: u64,
-    /// The tree.
+    /// Membership tree with all nodes.
     pub tree: MerkleTree,
-    /// The accepted roots, the oldest first.
+    /// Accepted roots, the oldest first.
     pub roots: Vec<Fr>,
 }
 
-/// Why there is no snapshot to start from. With [`SnapshotError::Damaged`] the tree must be rebuilt
-/// from the registry; the file does no harm and is replaced by the next one.
+/// Error of reading or writing a snapshot.
+///
+/// With [`SnapshotError::Damaged`] the tree must be rebuilt from the registry; the file can stay, as the
+/// next snapshot replaces it.
 #[derive(Debug, thiserror::Error)]
 pub enum SnapshotError {
-    /// The operating system refused.
+    /// The operating system refused a file operation.
     #[error("{path}: {source}; check that the folder exists and that its files can be written")]
     Io {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the operating system said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// The content is not what was once written.
+    /// The content of the file is damaged or of another format.
     #[error("{path}: {what}; the tree has to be rebuilt from the registry")]
     Damaged {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong.
+        /// Defect that was found.
         what: SnapshotDamage,
     },
 }
 
-/// What is wrong with a snapshot file.
+/// Defect of a snapshot file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SnapshotDamage {
-    /// Something else than a snapshot.
+    /// The file is not a snapshot.
     #[error("it does not start with \"UTRLNTRE\"")]
     Magic,
-    /// Written by another version of the program.
+    /// The file has another format version.
     #[error("its format is version {found}, {FORMAT} is expected")]
     Format {
-        /// The version in the file.
+        /// Format version in the file.
         found: u32,
     },
-    /// Of another circuit's tree.
+    /// The tree's depth is not that of the circuit.
     #[error("its tree has depth {found}, {DEPTH} is expected")]
     Depth {
-        /// The depth in the file.
+        /// Depth of the tree in the file.
         found: u32,
     },
-    /// More leaves than the tree has, or more roots than any network accepts.
+    /// The header names more leaves than the tree has, or more roots than any network accepts.
     #[error("its header promises {leaves} leaves and {roots} roots")]
     TooMany {
-        /// Nodes of the lowest level.
+        /// Number of leaves in the header.
         leaves: u32,
-        /// Accepted roots.
+        /// Number of accepted roots in the header.
         roots: u32,
     },
-    /// Cut short, or something was appended.
+    /// The file was cut short, or bytes were appended.
     #[error("it is {found_bytes} bytes long, {expected_bytes} are expected")]
     Length {
         /// Length of the file.
         found_bytes: u64,
-        /// Length that its header asks for; that of the smallest snapshot if it has no whole header.
+        /// Length by the header; that of the smallest snapshot if the header is incomplete.
         expected_bytes: u64,
     },
-    /// Bits have changed.
-    #[error("its checksum does not fit")]
+    /// The checksum does not match the content.
+    #[error("its checksum does not match")]
     Checksum,
-    /// A node is no canonical field element, though the checksum fits: not written by this program.
+    /// A node is not a canonical field element, though the checksum matches: the file was not written
+    /// by this program.
     #[error("node {at} is not a canonical field element")]
     NonCanonical {
-        /// Position among the nodes and roots.
+        /// Position among the nodes and the roots.
         at: usize,
     },
 }
 
-/// Writes a snapshot, readable by the owner only, in place of the one at `path`. A crash leaves the
-/// old or the new one.
+/// Replaces the snapshot at `path`, readable by the owner only. A crash leaves the old or the new file.
 ///
 /// # Errors
-/// [`SnapshotError::Io`].
+/// [`SnapshotError::Io`] when the operating system refuses.
 pub fn save(
     path: &Path,
     registry: [u8; 16],
@@ -138,7 +140,8 @@ pub fn save(
 /// Reads the snapshot at `path`; `None` when there is no file.
 ///
 /// # Errors
-/// [`SnapshotError`].
+/// [`SnapshotError::Io`] when the file cannot be read, [`SnapshotError::Damaged`] when the content
+/// cannot be used.
 pub fn load(path: &Path) -> Result<Option<Snapshot>, SnapshotError> {
     let io = |source| SnapshotError::Io {
         path: path.to_owned(),
@@ -149,7 +152,7 @@ pub fn load(path: &Path) -> Result<Option<Snapshot>, SnapshotError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(io(error)),
     };
-    // The header is believed only as far as the file is really that long.
+    // The header's sizes are used only if the file's length agrees with them.
     let mut bytes = Vec::new();
     let found_bytes = file.metadata().map_err(io)?.len();
     let mut header = file.by_ref().take(HEADER_BYTES as u64);
@@ -165,7 +168,7 @@ pub fn load(path: &Path) -> Result<Option<Snapshot>, SnapshotError> {
     decode(&header, &bytes).map(Some).map_err(damaged)
 }
 
-/// The numbers at the head of the file.
+/// Header of the file, without magic, format and depth.
 struct Header {
     leaves: u32,
     roots: u32,
@@ -174,7 +177,7 @@ struct Header {
 }
 
 impl Header {
-    /// Checks everything that the head of a file of this length can tell.
+    /// Decodes the header and checks its numbers against the limits and the file's length.
     fn decode(bytes: &[u8], found_bytes: u64) -> Result<Self, SnapshotDamage> {
         let Some((header, _)) = bytes.split_first_chunk::<HEADER_BYTES>() else {
             let empty = Self {
@@ -234,7 +237,7 @@ impl Header {
         bytes
     }
 
-    /// Nodes kept of a level.
+    /// Number of nodes kept of a level.
     fn nodes(&self, level: usize) -> usize {
         (self.leaves as usize).div_ceil(1 << level)
     }
@@ -265,7 +268,7 @@ fn encode(registry: [u8; 16], version: u64, tree: &MerkleTree, roots: &RootWindo
     bytes
 }
 
-/// Reads the rest of a file whose length fits its header.
+/// Decodes the content of a file, whose length must agree with its header.
 fn decode(header: &Header, bytes: &[u8]) -> Result<Snapshot, SnapshotDamage> {
     let (content, checksum) = bytes
         .split_last_chunk::<CHECKSUM_BYTES>()

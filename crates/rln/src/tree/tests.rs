@@ -8,7 +8,7 @@ use super::*;
 
 type Zerokit = OptimalMerkleTree<PoseidonHash>;
 
-/// The definition: hash the two halves, cutting off where nothing is set.
+/// Reference model: hashes the two halves recursively, stopping where no leaf is set.
 fn naive(leaves: &BTreeMap<u32, Fr>, height: usize, first: u32) -> Fr {
     if height == 0 {
         return leaves.get(&first).copied().unwrap_or(Fr::ZERO);
@@ -51,7 +51,7 @@ fn indices_end_at_the_capacity() {
     assert_eq!(path.root_of(Fr::from(1)), tree.root());
 }
 
-/// The root of the empty depth-20 tree, as on chain (LazyIMT's zero hash 20).
+/// Root of the empty depth-20 tree, as on chain (LazyIMT's zero hash 20).
 #[test]
 fn empty_root() {
     let expected = "15019797232609675441998260052101280400536945603062888308240081994073687793470";
@@ -76,7 +76,7 @@ fn memory_follows_the_leaves() {
     assert_eq!(tree.memory_bytes(), 0);
     let leaves: Vec<_> = (0..1000).map(|at| (at, Fr::from(at + 1))).collect();
     tree.set_many(&leaves).unwrap();
-    // 1000 leaves, 1000 nodes above them and one for each of the levels that are nearly empty.
+    // 1000 leaves, 1000 nodes above them and one node for each nearly empty level.
     assert!(
         (64_000..65_000).contains(&tree.memory_bytes()),
         "{}",
@@ -88,7 +88,7 @@ fn memory_follows_the_leaves() {
     assert!(tree.memory_bytes() < 80_000, "{}", tree.memory_bytes());
 }
 
-/// Small and large indices, so that neighbours and far leaves both occur.
+/// Small and large indices, so that neighbouring and distant leaves both occur.
 fn operations() -> impl Strategy<Value = Vec<(u32, Option<u64>)>> {
     let index = prop_oneof![
         0u32..12,

@@ -1,9 +1,10 @@
-//! Many proofs at once, by a random linear combination of their equations; and which of them fail.
+//! Batch verification by a random linear combination of the proofs' equations, and search for failures.
 //!
 //! A proof holds when `e(A, B) = e(alpha, beta) e(I, gamma) e(C, delta)`, with I the combination of
 //! its public inputs. Raised to random powers r_i and multiplied, n such equations become one with
-//! n + 3 pairings and one final exponentiation. If some of them fail, at most one coefficient in 2^128
-//! of any of those makes the product hold. The coefficients are drawn when the proofs are fixed.
+//! n + 3 pairings and one final exponentiation. If some of them fail, then for any failing equation at
+//! most one in 2^128 coefficients makes the product hold. The coefficients are drawn after the proofs
+//! are fixed.
 
 use std::ops::Range;
 
@@ -21,32 +22,34 @@ use super::miller::{Evaluation, miller};
 use super::prepared::{Prepared, pairings, public_inputs};
 use crate::field::Fr;
 
-/// The proofs of a batch, as far as they are well formed, with what each part of it needs.
+/// The well-formed proofs of a batch, with the values that the parts of the batch are computed from.
 pub(super) struct Batch<'a> {
     key: &'a Prepared,
     lines: Vec<Lines>,
     coefficients: Vec<Coefficient>,
-    /// The points `r_i A_i`, and lines evaluated there.
+    /// Points `r_i A_i` of the batch.
     scaled_a: Vec<G1Affine>,
+    /// Points of `scaled_a` in the form in which lines are evaluated.
     evaluations: Vec<Evaluation>,
+    /// Points `C_i` with their multiples.
     c: Multiples,
-    /// 1 and the public inputs.
+    /// Public inputs of each proof, after the constant 1.
     inputs: Vec<[Fr; 6]>,
 }
 
-/// What a part of the batch contributes to the equation. Parts multiply and divide.
+/// Contribution of a part of the batch to the equation. Contributions can be combined and removed.
 #[derive(Clone, Copy)]
 struct Part {
-    /// The product of all `e(r_i A_i, B_i)`, but for the final exponentiation.
+    /// Product of all `e(r_i A_i, B_i)`, without the final exponentiation.
     pairings: Fq12,
-    /// The sum of `r_i C_i`.
+    /// Sum of the points `r_i C_i`.
     c: G1Projective,
-    /// The sum of `r_i` times 1 and the public inputs.
+    /// Sum of `r_i` times the constant 1 and the public inputs.
     inputs: [Fr; 6],
 }
 
 impl Part {
-    /// What is left of `self` without `part` of it.
+    /// Returns `self` without the contribution `part`.
     fn without(&self, part: &Self) -> Self {
         let inverse = part
             .pairings
@@ -61,7 +64,7 @@ impl Part {
 }
 
 impl<'a> Batch<'a> {
-    /// Takes proofs whose points are well formed; the lines are those of their `B`.
+    /// Creates a batch of proofs whose points are well formed; the lines are those of their `B`.
     pub(super) fn new(
         key: &'a Prepared,
         proofs: &[(Points, &ProofStatement)],
@@ -76,8 +79,8 @@ impl<'a> Batch<'a> {
                 .collect::<Vec<_>>(),
             proofs.iter().map(|(points, _)| points.c).collect(),
         ];
-        // A finite point of a group of prime order, times a coefficient that is not 0 modulo it, is
-        // finite.
+        // A finite point of a group of prime order, times a coefficient that is not 0 modulo the order,
+        // is finite.
         let scaled = G1Projective::normalize_batch(&Multiples::new(&a).each(&coefficients));
         let inputs = proofs.iter().map(|(_, statement)| {
             let [y, root, nullifier, x, external] = public_inputs(statement);
@@ -94,7 +97,7 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// The positions of the proofs that do not hold.
+    /// Returns the positions of the proofs that do not hold.
     pub(super) fn failures(&self) -> Vec<usize> {
         let all = 0..self.lines.len();
         let mut failures = Vec::new();
@@ -116,7 +119,7 @@ impl<'a> Batch<'a> {
         failures
     }
 
-    /// The contribution of a range, given the points `r_i C_i` of all proofs.
+    /// Computes the contribution of a range, given the points `r_i C_i` of all proofs.
     fn part(&self, range: Range<usize>, scaled_c: &[G1Projective]) -> Part {
         let pairs: Vec<_> = range
             .clone()
@@ -129,7 +132,7 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// What the equation is off by: 1 if it holds.
+    /// Computes the quotient of the equation's sides: 1 if the equation holds.
     fn error(&self, part: &Part) -> Fq12 {
         let key = self.key;
         let mut alpha = G1Projective::ZERO;
@@ -146,18 +149,17 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// The search for the failures of a batch that does not hold.
+/// Search for the failures of a batch that does not hold.
 struct Search<'a> {
     batch: &'a Batch<'a>,
     scaled_c: Vec<G1Projective>,
 }
 
 impl Search<'_> {
-    /// Finds the failures in a part that is off by `error`, which is not 1.
+    /// Finds the failures in a part whose equation has the quotient `error`, which is not 1.
     ///
-    /// A lone failure is found by one more evaluation ([`Search::lone`]). If there are more, the part
-    /// is halved: the first half is computed, the second is the rest, and is not even tested when the
-    /// first one holds.
+    /// A single failure is found by one more evaluation ([`Search::lone`]). If there are more, the part
+    /// is halved: the first half is computed, and the second follows by division, as does its error.
     fn run(&self, range: Range<usize>, part: &Part, error: Fq12, failures: &mut Vec<usize>) {
         if range.len() == 1 {
             failures.push(range.start);
@@ -187,7 +189,7 @@ impl Search<'_> {
         }
     }
 
-    /// The failure in a part that has exactly one.
+    /// Finds the failure in a part that has exactly one; `None` if there are more.
     ///
     /// Let the error be the product of `e_i`. With all coefficients multiplied by their proofs'
     /// positions it is the product of `e_i^i`, which for a lone failure j is `error^j`. If there are

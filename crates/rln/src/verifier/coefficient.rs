@@ -1,4 +1,4 @@
-//! Random coefficients of a batch, and multiples of points by them.
+//! Random coefficients of a batch, and multiplication of points by them.
 
 use std::array;
 
@@ -9,12 +9,12 @@ use rand_core::CryptoRng;
 
 use crate::field::Fr;
 
-/// `a + b lambda` with `a` and `b` of 64 bits, where lambda is what the curve's cheap endomorphism
-/// multiplies by.
+/// Coefficient `a + b lambda` with `a` and `b` of 64 bits, where lambda is the eigenvalue of the
+/// curve's cheap endomorphism.
 ///
-/// The 2^128 pairs are as many different coefficients: two equal ones would differ by a pair with
-/// `a + b lambda = 0` modulo r, and such pairs but (0, 0) have a component above 2^126. They cost 64
-/// doublings instead of 128.
+/// The 2^128 pairs give distinct coefficients: two equal ones would differ by a pair with
+/// `a + b lambda = 0` modulo r, and such pairs except (0, 0) have a component above 2^126. A product
+/// costs 64 doublings instead of 128.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Coefficient {
     a: u64,
@@ -22,7 +22,7 @@ pub(super) struct Coefficient {
 }
 
 impl Coefficient {
-    /// A uniform coefficient, but for 0.
+    /// Draws a uniform coefficient that is not 0.
     pub(super) fn random(rng: &mut impl CryptoRng) -> Self {
         loop {
             let (a, b) = (rng.next_u64(), rng.next_u64());
@@ -32,20 +32,20 @@ impl Coefficient {
         }
     }
 
-    /// The coefficient as a scalar.
+    /// Returns the coefficient as a scalar.
     pub(super) fn scalar(self) -> Fr {
         Fr::from(self.a) + Fr::from(self.b) * g1::Config::LAMBDA
     }
 }
 
-/// Points ready to be multiplied: each with its image under the endomorphism and the sum of both.
+/// Points prepared for multiplication: each with its endomorphism image and the sum of both.
 #[derive(Debug)]
 pub(super) struct Multiples {
     tables: Vec<[G1Affine; 3]>,
 }
 
 impl Multiples {
-    /// The points must be finite.
+    /// Prepares points, which must be finite.
     pub(super) fn new(points: &[G1Affine]) -> Self {
         let images: Vec<_> = points.iter().map(g1::Config::endomorphism_affine).collect();
         let sums: Vec<G1Projective> = points.iter().zip(&images).map(|(p, q)| *p + q).collect();
@@ -56,19 +56,19 @@ impl Multiples {
         }
     }
 
-    /// Each point times its coefficient.
+    /// Computes each point times its coefficient.
     pub(super) fn each(&self, coefficients: &[Coefficient]) -> Vec<G1Projective> {
         let pairs = self.tables.iter().zip(coefficients);
         pairs.map(|pair| sum(&[pair])).collect()
     }
 
-    /// The sum of all points, each times its coefficient.
+    /// Computes the sum of all points, each times its coefficient.
     pub(super) fn sum(&self, coefficients: &[Coefficient]) -> G1Projective {
         sum(&self.tables.iter().zip(coefficients).collect::<Vec<_>>())
     }
 }
 
-/// Straus: one chain of doublings for all.
+/// Computes a sum of products by Straus' method: one chain of doublings for all terms.
 fn sum(terms: &[(&[G1Affine; 3], &Coefficient)]) -> G1Projective {
     let mut sum = G1Projective::ZERO;
     for bit in (0..u64::BITS).rev() {
@@ -84,14 +84,14 @@ fn sum(terms: &[(&[G1Affine; 3], &Coefficient)]) -> G1Projective {
     sum
 }
 
-/// Multiples of a point that is known long before: all of its digits' multiples are tabled.
+/// A point known in advance, with the precomputed multiples for all digits of a scalar.
 #[derive(Debug)]
 pub(super) struct FixedBase {
-    /// `rows[i][d - 1]` is `d 2^(8 i)` times the point.
+    /// Multiples of the point: `rows[i][d - 1]` is `d 2^(8 i)` times the point.
     rows: Vec<Vec<G1Affine>>,
 }
 
-/// Bits of a digit: 32 additions for a product, 512 KiB for a point.
+/// Number of bits of a digit: 32 additions for a product, 512 KiB for a point.
 const DIGIT_BITS: usize = 8;
 
 impl FixedBase {
@@ -121,7 +121,7 @@ impl FixedBase {
     }
 }
 
-/// A linear combination of fixed points.
+/// Computes a linear combination of fixed points.
 pub(super) fn combine<const N: usize>(bases: &[FixedBase; N], scalars: &[Fr; N]) -> G1Projective {
     let mut sum = G1Projective::ZERO;
     for (base, scalar) in bases.iter().zip(scalars) {

@@ -1,4 +1,4 @@
-//! Reading the points of a proof.
+//! Decoding of the points of a proof.
 
 use ark_bn254::{G1Affine, G2Affine};
 use ark_ec::AffineRepr;
@@ -7,8 +7,8 @@ use ark_serialize::{Compress, Validate};
 use super::{ProofPoint, SnarkInvalid};
 use crate::wire::PROOF_BYTES;
 
-/// The points of a proof: finite and on their curves. Whether `b` is in its subgroup is left to
-/// [`super::lines`], which finds out by the way; G1 has no proper subgroup.
+/// The points of a proof: finite and on their curves. Whether `b` is in the subgroup is decided by
+/// [`super::lines`] at almost no cost; G1 has prime order, so it needs no such check.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Points {
     pub(super) a: G1Affine,
@@ -28,8 +28,10 @@ impl Points {
     }
 }
 
-/// Decompression only accepts canonical coordinates, and finds the point on the curve or not at all.
-/// No honest proof contains the point at infinity.
+/// Decodes one point of a proof.
+///
+/// Decompression only accepts canonical coordinates and only gives points on the curve. The point at
+/// infinity is refused, as no honest proof contains it.
 fn point<P: AffineRepr>(which: ProofPoint, bytes: &[u8]) -> Result<P, SnarkInvalid> {
     match P::deserialize_with_mode(bytes, Compress::Yes, Validate::No) {
         Ok(point) if !point.is_zero() => Ok(point),

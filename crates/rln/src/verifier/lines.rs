@@ -19,7 +19,7 @@ use ark_ff::{AdditiveGroup, Field, batch_inversion};
 
 mod one;
 
-/// What the loop does after a doubling.
+/// One step of the loop: a doubling or an addition.
 #[derive(Clone, Copy)]
 enum Step {
     Double,
@@ -29,23 +29,23 @@ enum Step {
     SubtractFrobeniusSquared,
 }
 
-/// The lines of one point, in the order in which a Miller loop uses them.
+/// Lines of one point, in the order in which a Miller loop uses them.
 #[derive(Clone, Debug)]
 pub(super) struct Lines(Vec<Line>);
 
-/// `(-slope, slope x - y)`.
+/// A line, as `(-slope, slope x - y)`.
 pub(super) type Line = (Fq2, Fq2);
 
 impl Lines {
-    /// The lines.
+    /// Returns the lines in order.
     pub(super) fn as_slice(&self) -> &[Line] {
         &self.0
     }
 
-    /// The lines of several points; `None` for a point outside the subgroup.
+    /// Computes the lines of several points; `None` for a point outside the subgroup.
     ///
-    /// The points must be finite and on the curve. They go through the loop side by side, so that
-    /// each step has one inversion for all of them.
+    /// The points must be finite and on the curve. They are processed in parallel steps, so that each
+    /// step has one inversion for all points.
     pub(super) fn of_many(points: &[G2Affine]) -> Vec<Option<Self>> {
         let mut walks: Vec<Walk> = points.iter().map(Walk::new).collect();
         let mut denominators = vec![Fq2::ZERO; points.len()];
@@ -62,7 +62,7 @@ impl Lines {
     }
 }
 
-/// All steps of the loop, in order.
+/// Returns all steps of the loop, in order.
 fn steps() -> impl Iterator<Item = Step> {
     let digits = Config::ATE_LOOP_COUNT.iter().rev().skip(1);
     let doublings = digits.flat_map(|digit| {
@@ -76,7 +76,7 @@ fn steps() -> impl Iterator<Item = Step> {
     doublings.chain([Step::AddFrobenius, Step::SubtractFrobeniusSquared])
 }
 
-/// What the loop for a point adds.
+/// Points that the loop for Q adds.
 struct Addends {
     q: G2Affine,
     frobenius: G2Affine,
@@ -93,7 +93,7 @@ impl Addends {
         }
     }
 
-    /// The point added in a step; `None` for a doubling.
+    /// Returns the point added in a step; `None` for a doubling.
     fn of(&self, step: Step) -> Option<(Fq2, Fq2)> {
         let xy = |point: &G2Affine| Some((point.x, point.y));
         match step {
@@ -105,20 +105,20 @@ impl Addends {
         }
     }
 
-    /// Where the loop ends for a point of the subgroup: `-psi^3(Q)`.
+    /// Returns the last sum of the loop for a point of the subgroup: `-psi^3(Q)`.
     fn end(&self) -> (Fq2, Fq2) {
         let end = psi(&self.minus_frobenius_squared);
         (end.x, end.y)
     }
 }
 
-/// One point's way through the loop, in affine coordinates.
+/// State of one point in the loop, in affine coordinates.
 struct Walk {
     addends: Addends,
-    /// The multiple of the point reached so far.
+    /// Multiple of the point reached so far.
     t: (Fq2, Fq2),
-    /// Whether a sum met two points with equal x. In the subgroup that cannot be: what is added
-    /// differs from `t` and from `-t`, and no point has order two.
+    /// Whether an addition had two points with equal x, or a doubling a point with y = 0. In the
+    /// subgroup neither occurs: the addend differs from `t` and `-t`, and no point has order two.
     degenerate: bool,
     lines: Vec<Line>,
 }
@@ -133,7 +133,7 @@ impl Walk {
         }
     }
 
-    /// What the slope of the step's line is to be divided by.
+    /// Denominator of the slope of the step's line.
     fn denominator(&self, step: Step) -> Fq2 {
         match self.addends.of(step) {
             None => self.t.1.double(),

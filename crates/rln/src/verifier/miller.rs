@@ -1,4 +1,4 @@
-//! The Miller loop: lines evaluated at points of G1, their product with shared squarings.
+//! The Miller loop: evaluates lines at points of G1 and multiplies them with shared squarings.
 
 use ark_bn254::{Bn254, Config, Fq, Fq2, Fq6, Fq12, Fq12Config, G1Affine};
 use ark_ec::bn::BnConfig;
@@ -7,17 +7,17 @@ use ark_ff::{Field, Fp12Config, batch_inversion};
 
 use super::lines::{Line, Lines};
 
-/// A point of G1 in the form in which lines are evaluated at it.
+/// A point of G1 in the form in which lines are evaluated.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Evaluation {
-    /// `x / y`.
+    /// Quotient `x / y` of the coordinates.
     x_over_y: Fq,
-    /// `1 / y`.
+    /// Inverse `1 / y` of the coordinate.
     inverse_y: Fq,
 }
 
 impl Evaluation {
-    /// The points must be finite; then their y is not zero, as the group's order is odd.
+    /// Prepares points, which must be finite; then y is not zero, as the group's order is odd.
     pub(super) fn of_many(points: &[G1Affine]) -> Vec<Self> {
         let mut inverses: Vec<Fq> = points.iter().map(|point| point.y).collect();
         batch_inversion(&mut inverses);
@@ -29,7 +29,7 @@ impl Evaluation {
     }
 }
 
-/// The product of all pairs' Miller values: a pairing, but for the final exponentiation.
+/// Computes the product of all pairs' Miller values: pairings without the final exponentiation.
 pub(super) fn miller(pairs: &[(Evaluation, &Lines)]) -> MillerLoopOutput<Bn254> {
     let mut lines: Vec<_> = pairs
         .iter()
@@ -55,13 +55,13 @@ pub(super) fn miller(pairs: &[(Evaluation, &Lines)]) -> MillerLoopOutput<Bn254> 
             multiply_by_next_lines(&mut value);
         }
     }
-    // The two steps with Frobenius images.
+    // The two final steps, which add Frobenius images.
     multiply_by_next_lines(&mut value);
     multiply_by_next_lines(&mut value);
     MillerLoopOutput(value)
 }
 
-/// Multiplies by `1 + b w + c w^3`: ten products instead of thirteen, thanks to the 1.
+/// Multiplies by the line's value `1 + b w + c w^3`: the 1 saves three of thirteen products.
 fn multiply_by_line(value: &mut Fq12, line: &Line, point: &Evaluation) {
     let (mut b, mut c) = *line;
     b.mul_assign_by_fp(&point.x_over_y);

@@ -1,4 +1,4 @@
-//! The verifying key with everything that can be computed before a proof comes.
+//! The verifying key with all values that can be computed in advance.
 
 use ark_bn254::{Bn254, Fq12, G1Affine, G1Projective};
 use ark_ec::CurveGroup;
@@ -14,18 +14,18 @@ use super::miller::{Evaluation, miller};
 use crate::field::Fr;
 use crate::key::PUBLIC_INPUTS;
 
-/// Tables of 3.5 MiB, lines of the key's points in G2, and a pairing.
+/// Prepared verifying key: tables of 3.5 MiB, lines of the key's points in G2, and a pairing.
 #[derive(Debug)]
 pub(super) struct Prepared {
     pub(super) alpha: FixedBase,
-    /// The constant term and the public inputs.
+    /// Points of the constant term and of the public inputs.
     pub(super) inputs: [FixedBase; PUBLIC_INPUTS + 1],
     pub(super) beta: Lines,
     pub(super) gamma: Lines,
     pub(super) delta: Lines,
-    /// The first base of `inputs`.
+    /// Point of the constant term.
     constant: G1Affine,
-    /// `e(alpha, beta)`.
+    /// Pairing `e(alpha, beta)` of the key.
     alpha_beta: PairingOutput<Bn254>,
 }
 
@@ -52,7 +52,7 @@ impl Prepared {
         }
     }
 
-    /// Whether one proof holds; the lines are those of its `b`.
+    /// Whether one proof holds; the lines are those of the proof's `b`.
     pub(super) fn holds(&self, points: &Points, lines: &Lines, statement: &ProofStatement) -> bool {
         let [_, bases @ ..] = &self.inputs;
         let inputs = combine(bases, &public_inputs(statement)) + self.constant;
@@ -65,7 +65,7 @@ impl Prepared {
     }
 }
 
-/// The product of pairings, but for the final exponentiation. Those with infinity are 1.
+/// Computes the product of pairings without the final exponentiation. A pairing with infinity is 1.
 pub(super) fn pairings<const N: usize>(pairs: [(G1Projective, &Lines); N]) -> Fq12 {
     let (points, lines): (Vec<_>, Vec<_>) = pairs
         .into_iter()
@@ -76,7 +76,7 @@ pub(super) fn pairings<const N: usize>(pairs: [(G1Projective, &Lines); N]) -> Fq
     miller(&pairs).0
 }
 
-/// The public inputs in the circuit's order.
+/// Returns the public inputs in the circuit's order.
 pub(super) fn public_inputs(statement: &ProofStatement) -> [Fr; PUBLIC_INPUTS] {
     [
         statement.y,

@@ -49,7 +49,7 @@ fn well_formed_points_are_not_a_proof() {
 fn coordinates_must_be_canonical() {
     for (which, range) in POINTS {
         let mut proof = generators().proof;
-        // All bits but the two flags: far above the base field's modulus.
+        // All bits except the two flags are set: far above the base field's modulus.
         proof[range.clone()].fill(0xff);
         proof[range.end - 1] = 0x3f;
         assert_eq!(verify(proof), Err(SnarkInvalid::MalformedPoint(which)));

@@ -1,19 +1,19 @@
-//! The part of protobuf that a flat message of bytes fields needs.
+//! Reader and writer for the part of protobuf that a flat message of bytes fields needs.
 
 use super::ProofDecodeError;
 
-/// The wire type of bytes and strings.
+/// Protobuf wire type of bytes and strings.
 pub(super) const LENGTH_DELIMITED: u8 = 2;
 
 const MAX_FIELD_NUMBER: u64 = (1 << 29) - 1;
 
-/// The value of a field: bytes are borrowed from the input, numbers only skipped.
+/// Value of a field: bytes are borrowed from the input, numbers are only skipped.
 pub(super) enum Value<'a> {
     Bytes(&'a [u8]),
     Number,
 }
 
-/// Walks over the fields of one message.
+/// Reader of the fields of one message.
 pub(super) struct Reader<'a> {
     input: &'a [u8],
     at: usize,
@@ -24,7 +24,7 @@ impl<'a> Reader<'a> {
         Self { input, at: 0 }
     }
 
-    /// The next field's number and value; `None` at the end.
+    /// Returns the next field's number and value; `None` at the end.
     pub(super) fn next_field(&mut self) -> Result<Option<(u64, Value<'a>)>, ProofDecodeError> {
         let at = self.at;
         if at == self.input.len() {

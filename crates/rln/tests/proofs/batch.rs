@@ -1,4 +1,4 @@
-//! Batches give each proof the verdict that it gets alone.
+//! Batch verification gives each proof the same verdict as single verification.
 
 use std::sync::OnceLock;
 
@@ -33,17 +33,17 @@ fn honest_statements() -> &'static [ProofStatement; 4] {
     })
 }
 
-/// What is wrong with a statement of a batch.
+/// Flaw of a statement in a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Flaw {
     None,
-    /// A public input, by its place in the circuit, is another one.
+    /// Public input, by its position in the circuit, that has another value.
     Input(usize),
-    /// The proof of another statement.
+    /// The proof is that of another statement.
     OthersProof,
-    /// `A` and `C` swapped: points of the right group.
+    /// Points `A` and `C` swapped, which are of the right group.
     Swapped,
-    /// Not a point.
+    /// Bytes that do not encode a point.
     Malformed(ProofPoint),
 }
 
@@ -144,8 +144,8 @@ fn large_batches() {
     assert_verdicts(&[Flaw::Input(0); 32], 4);
 }
 
-/// Two errors that cancel when the proofs are simply multiplied: statements with each other's
-/// inputs, which the sum over the batch cannot tell from the right ones.
+/// Two errors that cancel when the equations are multiplied without coefficients: statements with
+/// each other's inputs, whose sum over the batch is that of the right ones.
 #[test]
 fn errors_do_not_cancel() {
     let [first, second, ..] = honest_statements().clone();

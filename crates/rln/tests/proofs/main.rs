@@ -1,4 +1,4 @@
-//! Real proofs: made, sent, tampered with, verified; here and with zerokit.
+//! Tests with real proofs: made, sent, tampered with and verified, by this crate and by zerokit.
 
 #![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
 

@@ -1,4 +1,4 @@
-//! Honest proofs pass; each way of tampering fails for its own reason.
+//! Receiving: honest proofs pass, and each way of tampering fails for its own reason.
 
 use crate::support::*;
 use proptest::prelude::*;
@@ -154,7 +154,7 @@ fn tampered_fields_on_the_wire() {
     }
 }
 
-/// The bypass that this check closes: a proof that is sound for another identifier.
+/// Bypass that the identifier check prevents: a valid proof for another application identifier.
 #[test]
 fn a_sound_proof_for_a_foreign_identifier_is_refused() {
     let network = network();
@@ -267,7 +267,7 @@ fn using_a_message_id_twice_reveals_the_secret() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// The sign bits of A and C together with everything else: no flipped bit is let through.
+    /// No single flipped bit of the proof is accepted, including the sign bits of A and C.
     #[test]
     fn no_flipped_bit_of_the_proof_is_accepted(at in 0usize..128, bit in 0u32..8) {
         let mut proof = honest();

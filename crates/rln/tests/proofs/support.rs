@@ -1,5 +1,5 @@
-//! One small network, shared by the tests of a binary: a tree with three members, a prover, a
-//! verifier, and one honest message with its proof.
+//! Small network shared by the tests of a binary: a tree with three members, a prover, a verifier, and
+//! one honest message with its proof.
 
 use std::sync::{Arc, OnceLock};
 
@@ -20,7 +20,7 @@ pub(crate) struct Network {
     pub(crate) verifier: Verifier,
 }
 
-/// Why a message was refused, whichever stage refused it.
+/// Reason for refusing a message, by the stage that refused it.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Refused {
     Check(Rejection),
@@ -71,7 +71,7 @@ pub(crate) fn x_of(payload: &[u8]) -> Fr {
     signal_hash(payload, TOPIC, NOW_NS as i64)
 }
 
-/// A proof for a message at `NOW_NS`.
+/// Makes a proof for a message at `NOW_NS`.
 pub(crate) fn prove(generation: Generation, payload: &[u8], message_id: u32) -> RateLimitProof {
     let network = network();
     let request = ProofRequest {
@@ -87,7 +87,7 @@ pub(crate) fn prove(generation: Generation, payload: &[u8], message_id: u32) -> 
     network.prover.prove(&request).unwrap()
 }
 
-/// The honest proof for `b"hello"` with message id 3, made once.
+/// Returns the honest proof for `b"hello"` with message id 3, made once.
 pub(crate) fn honest() -> RateLimitProof {
     static PROOF: OnceLock<RateLimitProof> = OnceLock::new();
     PROOF
@@ -95,7 +95,7 @@ pub(crate) fn honest() -> RateLimitProof {
         .clone()
 }
 
-/// Both stages of a receiver, for a message with this payload.
+/// Runs both stages of a receiver for a message with this payload.
 pub(crate) fn receive(payload: &[u8], proof: &RateLimitProof) -> Result<CheckedProof, Refused> {
     let network = network();
     let policy = policy(Generation::Hashed);

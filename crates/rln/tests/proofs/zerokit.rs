@@ -1,4 +1,4 @@
-//! Our proofs with zerokit's verifier, and zerokit's proofs with ours.
+//! Proofs of this crate with zerokit's verifier, and zerokit's proofs with this crate's.
 
 use crate::support::*;
 use ark_bn254::Bn254;
@@ -10,7 +10,7 @@ use rln::prelude::{
 use undertone_rln::*;
 use zerokit_utils::merkle_tree::{OptimalMerkleTree, ZerokitMerkleTree};
 
-/// zerokit's own way to the external nullifier of nwaku >= 0.38.
+/// Computes the external nullifier of nwaku >= 0.38 with zerokit's own functions.
 fn zerokit_external_nullifier(epoch: Epoch) -> Fr {
     let epoch = hash_to_field_le(&epoch.to_bytes());
     Hasher::<PoseidonHash>::hash_pair(epoch, hash_to_field_le(&RlnIdentifier::WAKU.0))

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::*;
 
 const EPOCH_S: u64 = 600;
-/// 200 s into epoch 2 833 333.
+/// Unix time 200 s after the start of epoch 2 833 333.
 const NOW_S: u64 = 1_700_000_000;
 const PRESENT: Epoch = Epoch(2_833_333);
 
@@ -22,7 +22,7 @@ fn in_epoch(epoch: u64) -> WallClock {
     clock_at(epoch * EPOCH_S + 100)
 }
 
-/// The epoch that opens after one that is closed.
+/// First open epoch after a closed one.
 fn opens(error: CounterError) -> Epoch {
     match error {
         CounterError::EpochClosed { opens, .. } => opens,
@@ -30,7 +30,7 @@ fn opens(error: CounterError) -> Epoch {
     }
 }
 
-/// A counter file as the first version wrote it.
+/// Counter file as the first version wrote it.
 fn first_version(file: &Counter, epoch: Epoch, reserved: u32, written_s: u64) {
     let mut bytes = b"UTRLNCT1".to_vec();
     bytes.extend(epoch.0.to_le_bytes());
@@ -64,7 +64,7 @@ fn an_epoch_ahead_of_the_clock_takes_no_id_and_ends_nothing() {
     }
     assert_eq!(fs::read(file.path()).unwrap(), before);
     assert_eq!(counter.next(PRESENT, &clock).unwrap(), 1);
-    // Shortly before an epoch begins, messages may be in it.
+    // Shortly before an epoch begins, messages may already belong to that epoch.
     let border_s = (PRESENT.0 + 1) * EPOCH_S;
     counter
         .next(Epoch(PRESENT.0 + 1), &clock_at(border_s - 21))
@@ -88,7 +88,7 @@ fn an_epoch_that_was_left_stays_closed() {
         opens(counter.next(Epoch(5), &border).unwrap_err()),
         Epoch(6)
     );
-    // A message of the epoch before ends nothing.
+    // The refused message of the previous epoch changed nothing.
     assert_eq!(counter.next(Epoch(6), &border).unwrap(), 1);
     drop(counter);
     let mut counter = file.open(20).unwrap();
@@ -107,7 +107,7 @@ fn a_clock_that_was_ahead_costs_the_epochs_that_were_used() {
     for epoch in 100..103 {
         counter.next(Epoch(epoch), &in_epoch(epoch)).unwrap();
     }
-    // Back again, and started anew on the way.
+    // The clock goes back again, and the counter is reopened in between.
     assert_eq!(
         opens(counter.next(Epoch(5), &in_epoch(5)).unwrap_err()),
         Epoch(6)
@@ -153,7 +153,7 @@ fn a_file_that_a_timestamp_set_ahead_opens_with_the_next_epoch() {
         assert_eq!(counter.next(Epoch(next), &in_epoch(next)).unwrap(), 0);
         assert_eq!(counter.next(Epoch(next), &in_epoch(next)).unwrap(), 1);
         drop(counter);
-        // The far epoch stays closed when it comes.
+        // The distant epoch is still closed when the clock reaches it.
         let mut counter = file.open(20).unwrap();
         let error = counter.next(Epoch(far), &in_epoch(far)).unwrap_err();
         assert_eq!(opens(error), Epoch(far.max(next) + 1));
@@ -191,14 +191,14 @@ fn a_file_of_the_first_version_goes_on_where_it_ended() {
     let clock = clock_at(NOW_S);
     assert_eq!(counter.next(PRESENT, &clock).unwrap(), 7);
     assert_eq!(fs::read(file.path()).unwrap().len(), BYTES_OF_FILE);
-    // It told nothing of the epochs before, so a clock that goes back finds them closed.
+    // The file did not record earlier epochs, so a clock that goes back finds them closed.
     let error = counter
         .next(Epoch(PRESENT.0 - 50), &in_epoch(PRESENT.0 - 50))
         .unwrap_err();
     assert_eq!(opens(error), Epoch(PRESENT.0 + 1));
 }
 
-/// Whatever clock and timestamps do, and however often the node starts, no id comes twice.
+/// No id is given out twice, for any clock, timestamps and number of restarts.
 #[test]
 fn clocks_that_jump_about_repeat_nothing() {
     let file = Counter::new();
@@ -226,6 +226,6 @@ fn clocks_that_jump_about_repeat_nothing() {
             counter = file.open(20).unwrap();
         }
     }
-    // The test is about something: jumps close many epochs, but not nearly all.
+    // The test is not vacuous: jumps close many epochs, but far from all.
     assert!(given.len() > 100, "only {}", given.len());
 }

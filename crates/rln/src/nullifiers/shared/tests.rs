@@ -12,8 +12,8 @@ fn log() -> SharedNullifierLog {
     })
 }
 
-/// Each thread brings another message for each nullifier, all at once; in different orders, so that
-/// they meet at many nullifiers.
+/// Each thread inserts another message for each nullifier, concurrently and in different orders, so
+/// that threads contend for many nullifiers.
 #[test]
 fn of_several_threads_one_is_new() {
     let log = log();

@@ -7,7 +7,7 @@ fn naive(a: &[Fr], b: &[Fr]) -> Fr {
     a.iter().zip(b).map(|(a, b)| *a * b).sum()
 }
 
-/// The largest products there are, in sums of each length: the bounds above are reached.
+/// Sums of each length of the largest possible products reach the bounds of the module.
 #[test]
 fn largest_terms() {
     // The largest Montgomery form, r - 1, belongs to another element than the largest number.

@@ -21,7 +21,7 @@ fn tree(leaves: u32) -> MerkleTree {
     tree
 }
 
-/// What loading a file with these bytes says.
+/// Writes the bytes to a file and returns the result of loading it.
 fn load_bytes(bytes: &[u8]) -> Result<Snapshot, SnapshotDamage> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("tree");
@@ -48,7 +48,7 @@ fn what_was_saved_is_loaded() {
         assert_eq!((loaded.registry, loaded.version), (REGISTRY, 7));
         assert_eq!(loaded.roots, [1, 2, 3].map(Fr::from));
         assert_eq!(loaded.tree.levels, tree.levels);
-        // The loaded tree can go on.
+        // The loaded tree can be changed further.
         let mut tree = tree;
         tree.set(leaves, Fr::from(9)).unwrap();
         loaded.tree.set(leaves, Fr::from(9)).unwrap();
@@ -117,7 +117,7 @@ fn nodes_must_be_canonical_even_if_the_checksum_fits() {
     assert_eq!(load_bytes(&bytes).map(|_| ()), Err(damage));
 }
 
-/// The format: an empty tree at version 258.
+/// Golden test of the format: an empty tree at version 258.
 #[test]
 fn golden_bytes() {
     let bytes = encode(REGISTRY, 258, &MerkleTree::new(), &roots(&[]));

@@ -53,7 +53,7 @@ fn the_lattice_of_zero_coefficients_has_no_short_vector() {
     for (a, b) in [(n11, n12), (n21, n22)] {
         assert_eq!(field(a) + field(b) * g1::Config::LAMBDA, Fr::from(0));
     }
-    // Nearly orthogonal: the long components are in different columns, the others short.
+    // The vectors are nearly orthogonal: their long components are in different columns.
     assert!(n12.unsigned_abs() < 1 << 64 && n21.unsigned_abs() < 1 << 64);
     assert!(n11.unsigned_abs() > 1 << 126 && n22.unsigned_abs() > 1 << 126);
 }

@@ -1,5 +1,5 @@
-//! The lines of a single point, without an inversion at each step: homogeneous coordinates
-//! (`https://eprint.iacr.org/2013/722`, section 4), and one division for all lines at the end.
+//! Lines of a single point without an inversion at each step: homogeneous coordinates
+//! (`https://eprint.iacr.org/2013/722`, section 4), and one inversion for all lines at the end.
 
 use ark_bn254::{Fq2, G2Affine, g2};
 use ark_ec::short_weierstrass::SWCurveConfig;
@@ -8,7 +8,8 @@ use ark_ff::{AdditiveGroup, Field, batch_inversion};
 use super::{Addends, Lines, steps};
 
 impl Lines {
-    /// The lines of one point, as [`Lines::of_many`] computes them; `None` outside the subgroup.
+    /// Computes the lines of one point, equal to those of [`Lines::of_many`]; `None` outside the
+    /// subgroup.
     pub(in crate::verifier) fn of_one(point: &G2Affine) -> Option<Self> {
         let addends = Addends::new(point);
         let mut t = Homogeneous {
@@ -23,7 +24,7 @@ impl Lines {
                 None => t.double(),
                 Some(addend) => t.add(addend),
             };
-            // A zero here is two equal x; see `Walk::degenerate`.
+            // A zero is the degenerate case; see `Walk::degenerate`.
             if divisor == Fq2::ZERO {
                 return None;
             }
@@ -53,7 +54,7 @@ struct Homogeneous {
 type ScaledLine = (Fq2, Fq2, Fq2);
 
 impl Homogeneous {
-    /// Doubles the point; the coordinates come out multiplied by 4.
+    /// Doubles the point. The resulting coordinates carry a common factor of 4.
     fn double(&mut self) -> ScaledLine {
         let y_squared = self.y.square();
         let z_squared = self.z.square();
@@ -69,7 +70,7 @@ impl Homogeneous {
         (-h, x_squared.double() + x_squared, e - y_squared)
     }
 
-    /// Adds an affine point.
+    /// Adds an affine point; returns the line through both.
     fn add(&mut self, (x, y): (Fq2, Fq2)) -> ScaledLine {
         let theta = self.y - y * self.z;
         let lambda = self.x - x * self.z;

@@ -8,12 +8,12 @@ use proptest::prelude::*;
 use super::super::miller::{Evaluation, miller};
 use super::*;
 
-/// The definition: r annihilates the point.
+/// Subgroup membership by definition: r annihilates the point.
 fn in_subgroup(point: &G2Affine) -> bool {
     ark_bn254::g2::Config::mul_affine(point, Fr::characteristic()).is_zero()
 }
 
-/// A point of the curve over a given x, nearly never in the subgroup.
+/// Point of the curve over a given x, almost never in the subgroup.
 fn on_curve(c0: u64, c1: u64) -> Option<G2Affine> {
     G2Affine::get_point_from_x_unchecked(Fq2::new(c0.into(), c1.into()), c0.is_multiple_of(2))
 }
@@ -48,7 +48,7 @@ fn membership_is_decided_as_by_the_definition() {
     assert_eq!(verdicts(&points), expected);
 }
 
-/// Points of small order, for which a sum of the loop degenerates.
+/// Points of small order, for which an addition of the loop degenerates.
 #[test]
 fn small_orders_are_outside() {
     // The cofactor is 10069 * 5864401 * ... : the two smallest orders beside r.
@@ -68,7 +68,7 @@ fn small_orders_are_outside() {
     }
 }
 
-/// `limbs / divisor`, which leaves no rest.
+/// Computes `limbs / divisor`, which leaves no remainder.
 fn quotient(limbs: &[u64], divisor: u64) -> Vec<u64> {
     let mut rest = 0u128;
     let mut quotient = vec![0; limbs.len()];
