@@ -123,7 +123,7 @@ impl Follower {
         match view.save(path, self.registry.id()) {
             Ok(()) => *saved = Some(view.version()),
             Err(error) => {
-                tracing::warn!(%error, "cannot save the membership tree; the next start builds it");
+                tracing::warn!(%error, "cannot save the membership tree; the next start will rebuild it");
             }
         }
     }

@@ -7,7 +7,7 @@
 #[cfg(target_os = "linux")]
 pub(super) fn lower() {
     if let Err(error) = rustix::process::setpriority_process(None, 19) {
-        tracing::debug!(%error, "a background thread keeps its priority");
+        tracing::debug!(%error, "could not lower the priority of a background thread");
     }
 }
 

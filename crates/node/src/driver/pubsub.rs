@@ -85,7 +85,7 @@ impl EventLoop {
                 let ix = self.peers.find(&peer);
                 let new = ix.and_then(|ix| new_peer(ix, peer, &protocol, &endpoint));
                 if let Some(new) = new {
-                    tracing::debug!(%peer, "frames go over another stream from now on");
+                    tracing::debug!(%peer, "pubsub frames moved to another stream");
                     self.peers.connected(peer, &endpoint);
                     self.input(Input::Renewed(new));
                 }
@@ -99,7 +99,7 @@ impl EventLoop {
                 }
             }
             PubsubEvent::Unsupported { peer } => {
-                tracing::debug!(%peer, "peer speaks no pubsub protocol of ours");
+                tracing::debug!(%peer, "the peer supports none of our pubsub protocols");
             }
         }
     }

@@ -69,7 +69,7 @@ pub enum Standing {
     Ending,
 }
 
-/// Checks this node's membership. Called on the membership thread after each change of the registry; may block.
+/// Checks this node's membership. Called on the membership thread after each registry change; may block.
 pub type Joining = Box<dyn FnMut() -> Standing + Send>;
 
 /// Services and settings that a node needs for rate limiting.

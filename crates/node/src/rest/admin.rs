@@ -174,7 +174,7 @@ async fn connect(
             ))
         })?;
         if let Err(failure) = app.handle.connect(address).await {
-            tracing::debug!(%failure, "connect over REST");
+            tracing::debug!(%failure, "cannot connect to a peer named over REST");
             return Err(ApiError::BadRequest(format!(
                 "Failed to connect to peer at index: {i} - {text}"
             )));

@@ -74,7 +74,7 @@ pub async fn serve(
                 connections.spawn(serving);
             }
             Err(error) => {
-                tracing::warn!(%error, "REST cannot take a connection");
+                tracing::warn!(%error, "REST cannot accept a connection");
                 sleep(ACCEPT_PAUSE).await;
             }
         }
@@ -124,13 +124,13 @@ async fn connection(
                 return;
             }
             () = place.is_wanted() => {
-                tracing::debug!("a REST connection made room for another");
+                tracing::debug!("closing a REST connection to make room for another");
                 return;
             }
             _ = look.tick() => {
                 // A connection without a request ends by its head's time; this one does not take its answer.
                 if place.is_idle_for(limits.answer_timeout.max(limits.head_timeout)) {
-                    tracing::debug!("a REST connection takes no answer");
+                    tracing::debug!("closing a REST connection whose client does not read the answer");
                     return;
                 }
             }

@@ -132,5 +132,5 @@ impl Transport for Doorway {
 }
 
 fn too_many() -> io::Error {
-    io::Error::other("the handshake made room for another one")
+    io::Error::other("the handshake was ended to make room for another one")
 }
