@@ -92,7 +92,7 @@ pub enum Command {
         /// Channel for the answer.
         reply: oneshot::Sender<Box<MetricsSnapshot>>,
     },
-    /// Stops the node; answered when it has stopped.
+    /// Stops the node; answered once the last frames had time to leave and the membership is saved.
     Shutdown {
         /// Channel for the answer.
         reply: oneshot::Sender<()>,

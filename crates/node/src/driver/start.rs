@@ -81,7 +81,7 @@ pub enum StartError {
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// An address is in use or does not belong to this host.
-    #[error("cannot listen on {address}: {reason}; choose another port or stop the program that uses it")]
+    #[error("cannot listen on {address}: {reason}; choose another port or free this one")]
     Listen {
         /// Address to listen on.
         address: Multiaddr,
