@@ -326,8 +326,7 @@ impl EventLoop {
         let Some(peer) = self.peers.identity(ix) else {
             return;
         };
-        // A peer that reconnects while its score is still low is refused again, but counts as graylisted only
-        // once.
+        // A peer that reconnects with a score still low is refused again, but counted only once.
         if self.graylisted.insert(ix) {
             self.totals.graylisted += 1;
         }
