@@ -34,7 +34,7 @@ pub enum Command {
     Publish {
         /// Topic to publish on.
         pubsub_topic: PubsubTopic,
-        /// Message to publish.
+        /// Message to be published.
         message: WakuMessage,
         /// Channel for the answer.
         reply: oneshot::Sender<Result<Published, PublishFailure>>,
@@ -43,7 +43,7 @@ pub enum Command {
     Post {
         /// Topic to publish on.
         pubsub_topic: PubsubTopic,
-        /// Message to publish.
+        /// Message to be published.
         message: WakuMessage,
         /// Whether the message's timestamp is replaced when it is sent after waiting.
         restamp: bool,
@@ -62,7 +62,7 @@ pub enum Command {
     },
     /// Connects to a peer; answered once connected or failed.
     Connect {
-        /// Address to dial.
+        /// Address of the peer.
         address: Multiaddr,
         /// Channel for the answer.
         reply: oneshot::Sender<Result<(), ConnectFailure>>,

@@ -73,9 +73,9 @@ pub struct NodeConfig {
     pub protocols: Vec<String>,
     /// Gossip parameters that differ from the defaults.
     pub gossip: GossipOverrides,
-    /// All parameters of the router, in place of the network's. `gossip` still overrides single ones, and the
-    /// bound on frames follows the longest message. No key sets this field; the program that loads the
-    /// configuration may.
+    /// All parameters of the router, in place of the network's. `gossip` still overrides single ones,
+    /// and the bound on frames follows the longest message. No key sets this field; the program that
+    /// loads the configuration may.
     pub router: Option<undertone_gossip::Config>,
 }
 

@@ -66,8 +66,8 @@ impl DeliveryLog {
         })
     }
 
-    /// Returns a channel for a node's events, of which `Proved` is written. Must be called on a tokio
-    /// runtime.
+    /// Returns a channel for a node's events, of which `Proved` is written. Must be called
+    /// on a tokio runtime.
     pub(crate) fn follow(&self) -> mpsc::UnboundedSender<TimedEvent> {
         let (sender, mut events) = mpsc::unbounded_channel::<TimedEvent>();
         let log = self.clone();

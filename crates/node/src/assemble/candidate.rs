@@ -18,8 +18,8 @@ pub(super) struct Candidate {
     key: Arc<Key>,
     registry: Arc<dyn Registry>,
     view: Arc<Mutex<dyn View>>,
-    /// Identity of the member. Kept once it was a member, because another identity would need another
-    /// counter.
+    /// Identity of the member. Kept once it was a member, because another identity
+    /// would need another counter.
     identity: Option<Identity>,
     /// Index and limit that proofs are made for.
     place: Option<(MemberIndex, u32)>,

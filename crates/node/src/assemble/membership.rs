@@ -70,8 +70,8 @@ struct Members {
     snapshot_file: Option<PathBuf>,
 }
 
-/// Opens the contract as registry. A thread of its own follows it; this function does not wait for that
-/// thread.
+/// Opens the contract as registry. A thread of its own follows it; this function does not
+/// wait for that thread.
 fn contract(chain: &ChainConfig, root_window: usize) -> Result<Members, AssembleError> {
     let (contract, urls, store) = (chain.contract, chain.urls.clone(), chain.store.clone());
     let (view, registry): (Arc<Mutex<dyn View>>, Arc<dyn Registry>) = match chain.mode {

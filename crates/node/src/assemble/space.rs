@@ -10,8 +10,8 @@ use crate::config::NodeConfig;
 /// Bytes that must fit on a disk for it not to count as full; SQLite needs as many to begin with.
 const PROBE_BYTES: usize = 64 << 10;
 
-/// Returns the error, or that the disk is full if one of the folders that the node writes to takes no more
-/// bytes.
+/// Returns the error, or that the disk is full if one of the folders that the node writes to
+/// takes no more bytes.
 pub(super) fn explain(error: AssembleError, config: &NodeConfig) -> AssembleError {
     let Some(path) = written(config).into_iter().find(|path| is_full(path)) else {
         return error;

@@ -144,8 +144,7 @@ pub struct Totals {
     pub rejected: BTreeMap<&'static str, u64>,
     /// Times that a member's secret was recovered from two of its messages.
     pub spammers: u64,
-    /// Times that a peer was cut off for a low score; further cut-offs before its score recovers do not
-    /// count.
+    /// Times that a peer was cut off for a low score; repeated ones before its score recovers do not count.
     pub graylisted: u64,
     /// Number of topics joined since the start.
     pub joined: u64,

@@ -18,15 +18,15 @@ pub struct Key {
 pub enum Kind {
     /// Either `true` or `false`.
     Bool,
-    /// Whole number, may be negative.
+    /// An integer, which may be negative.
     Integer,
     /// Decimal number, such as 0.25.
     Float,
     /// Text, taken as it is.
     Text,
-    /// Whole numbers separated by commas.
+    /// Comma-separated whole numbers, as a list.
     IntegerList,
-    /// Texts separated by commas.
+    /// Comma-separated texts, as a list.
     TextList,
 }
 
@@ -65,7 +65,7 @@ const IP: &str = "an IP address";
 const PATH: &str = "a path";
 const DEGREE: &str = "a number of peers, 1 or more";
 
-/// All configuration keys.
+/// Table of all configuration keys.
 pub const KEYS: &[Key] = {
     use Kind::{Bool, Float, Integer, IntegerList, Text, TextList};
     &[

@@ -194,8 +194,8 @@ fn read_environment(variables: &[(OsString, OsString)]) -> Result<Layer, ConfigE
         if !variable.starts_with(PREFIX) {
             continue;
         }
-        // Text that is not Unicode cannot be a valid value of any key; its lossy form identifies it in the
-        // error.
+        // Text that is not Unicode cannot be a valid value of any key; its lossy form identifies
+        // it in the error.
         let text = text.to_string_lossy();
         if let Some(key) = KEYS.iter().find(|key| key.variable() == variable) {
             insert(&mut dict, key, &text);

@@ -11,7 +11,7 @@ use undertone_rln::RecoveredSecret;
 pub struct TimedEvent {
     /// Time of the event.
     pub at: Instant,
-    /// The event itself.
+    /// Kind and details of the event.
     pub event: NodeEvent,
 }
 

@@ -14,8 +14,8 @@ use crate::command::MembershipSnapshot;
 /// Interval at which the registry is asked for changes.
 const POLL: Duration = Duration::from_millis(250);
 
-/// Interval at which a changing view is saved. A node that ends without saving reads the later changes from
-/// the registry.
+/// Interval at which a changing view is saved. A node that ends without saving reads the later
+/// changes from the registry.
 const SAVE_EVERY: Duration = Duration::from_secs(600);
 
 /// State of the thread that follows the registry.
@@ -108,8 +108,8 @@ impl Follower {
         Ok(again)
     }
 
-    /// Saves the view if it has changed since the last save. The copy lets the lock go while the disk is
-    /// busy.
+    /// Saves the view if it has changed since the last save. The copy lets the lock go while
+    /// the disk is busy.
     fn save(&self, saved: &mut Option<Version>) {
         let Some(path) = &self.snapshot_file else {
             return;

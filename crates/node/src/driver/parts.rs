@@ -91,8 +91,8 @@ impl Parts {
         Some((first, answer))
     }
 
-    /// Returns the message to deliver: an unfragmented one, or the whole when `message` is its last missing
-    /// part.
+    /// Returns the message to deliver: an unfragmented one, or the whole when `message` is
+    /// its last missing part.
     pub(crate) fn whole(&mut self, now: Time, message: WakuMessage) -> Option<WakuMessage> {
         if self.part_bytes.is_none() {
             return Some(message);

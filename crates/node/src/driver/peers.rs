@@ -22,8 +22,8 @@ pub(crate) struct Known {
     pub(crate) shards: Vec<u16>,
     pub(crate) origin: PeerOrigin,
     pub(crate) connected: Connectedness,
-    /// Whether the peer dialled this node. Its address then has the port that its system chose, where nobody
-    /// listens.
+    /// Whether the peer dialled this node. Its address then has the port that its system
+    /// chose, where nobody listens.
     pub(crate) is_inbound: bool,
 }
 
@@ -144,8 +144,8 @@ impl PeerTable {
         }
     }
 
-    /// Records a failed dial to a peer. The peer is listed if it was known before, or if `wished` is its
-    /// address.
+    /// Records a failed dial to a peer. The peer is listed if it was known before, or if
+    /// `wished` is its address.
     pub(crate) fn unreachable(&mut self, peer: PeerId, wished: Option<&Multiaddr>) {
         let connected = |known: &Known| known.connected == Connectedness::Connected;
         let is_connected = self.known.get(&peer).is_some_and(connected);

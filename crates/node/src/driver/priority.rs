@@ -1,7 +1,7 @@
 //! Lower priority for threads whose work is never urgent.
 
-/// Gives the calling thread the lowest priority, nice value 19: it runs when no other thread wants the
-/// processor.
+/// Gives the calling thread the lowest priority, nice value 19: it runs when no other
+/// thread wants the processor.
 ///
 /// Only on Linux, where priorities belong to threads. In POSIX they belong to the process, so that everything
 /// would slow down; there, only the budget of the thread limits its share.

@@ -43,7 +43,7 @@ pub(crate) struct NodeRecord {
 
 struct Signer {
     secret: SigningKey,
-    /// Compressed public key.
+    /// Public key in compressed form.
     public: Vec<u8>,
 }
 

@@ -35,8 +35,7 @@ pub struct NodeOptions {
     pub relay: RelayConfig,
     /// Name of the network, for error messages.
     pub network: &'static str,
-    /// Pubsub protocol ids to offer, most preferred first; each must be one of
-    /// [`undertone_gossip::PROTOCOLS`].
+    /// Pubsub protocol ids to offer, most preferred first; each one of [`undertone_gossip::PROTOCOLS`].
     pub protocols: Vec<String>,
     /// Topics to subscribe to from the start.
     pub topics: Vec<PubsubTopic>,

@@ -32,8 +32,8 @@ impl Clock {
             .unwrap_or(self.zero)
     }
 
-    /// Unix nanoseconds at virtual time zero, by the present wall clock, so that its corrections are
-    /// followed.
+    /// Unix nanoseconds at virtual time zero, by the present wall clock, so that
+    /// its corrections are followed.
     pub(crate) fn unix_ns_at_zero(self) -> u64 {
         let since_1970 = SystemTime::now()
             .duration_since(UNIX_EPOCH)

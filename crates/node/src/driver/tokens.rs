@@ -248,8 +248,8 @@ impl Shared {
             let around = self.surroundings();
             let is_member = lock(&self.view).path(self.index).is_some();
             state = lock(&self.pool);
-            // The token of the send would be dropped as one whose id is used up. The end of the send wakes
-            // this thread.
+            // The token of the send would be dropped as one whose id is used up. The end of the
+            // send wakes this thread.
             if state.sending || state.ended || !is_member {
                 return (state, Work::Idle);
             }

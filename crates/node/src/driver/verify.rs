@@ -1,5 +1,5 @@
-//! Threads that verify proofs: one by one while there are few, in batches when they pile up, and fairly among
-//! peers.
+//! Threads that verify proofs: one by one while there are few, in batches when they pile up,
+//! and fairly among peers.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -38,8 +38,8 @@ struct Shared {
     start: Instant,
 }
 
-/// Proofs waiting to be verified. The relay bounds the proofs in progress, so the queue needs no bound of its
-/// own.
+/// Proofs waiting to be verified. The relay bounds the proofs in progress, so the queue needs no
+/// bound of its own.
 struct Queue {
     batcher: Batcher<Proof, Option<PeerId>>,
     closed: bool,
@@ -156,8 +156,8 @@ impl Shared {
         }
     }
 
-    /// Counts the verdicts. This runs before they are reported, so that a receiver of a verdict finds it
-    /// counted.
+    /// Counts the verdicts. This runs before they are reported, so that a receiver of a
+    /// verdict finds it counted.
     fn count(&self, job: &Job<Proof>, verdicts: &[bool]) {
         let bad = verdicts.iter().filter(|valid| !**valid).count();
         let mut queue = self.lock();

@@ -20,8 +20,8 @@ pub struct ConnectionLimits {
     pub outbound_reserved: u32,
     /// Most inbound connections from one IPv4 address or one IPv6 /64.
     pub per_address_max: u32,
-    /// Most inbound connections from one loopback address: other nodes of this host, or a proxy in front of
-    /// the node.
+    /// Most inbound connections from one loopback address: other nodes of this host, or a proxy in
+    /// front of the node.
     pub per_loopback_address_max: u32,
     /// Most concurrent handshakes with peers that have dialled. When there is one more, the oldest of the
     /// address with the most is aborted; one address has no more handshakes than it may have connections.
@@ -44,8 +44,8 @@ impl ConnectionLimits {
         }
     }
 
-    /// Returns lower limits that fit the number of files that the process may open; `None` if they fit
-    /// already.
+    /// Returns lower limits that fit the number of files that the process may open; `None`
+    /// if they fit already.
     #[must_use]
     pub(crate) fn within_files(&self, files_max: u64) -> Option<Self> {
         let wanted = u64::from(self.total_max) + u64::from(self.pending_max) + OTHER_HANDLES;

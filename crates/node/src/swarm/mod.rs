@@ -55,8 +55,7 @@ const NEGOTIATING_STREAMS_MAX: usize = 8;
 /// All libp2p behaviours of a node.
 #[derive(NetworkBehaviour)]
 pub(crate) struct Behaviour {
-    /// Listed first, so that a connection over the limit is refused before other behaviours spend anything on
-    /// it.
+    /// Listed first, so that a connection over the limit is refused before other behaviours handle it.
     pub(crate) admission: Admission,
     pub(crate) pubsub: Pubsub,
     pub(crate) identify: identify::Behaviour,

@@ -21,7 +21,7 @@ pub(crate) enum Step {
     Read(ConnectionId),
     /// Tell the connection whether to open a stream to the peer.
     Write(ConnectionId, bool),
-    /// Close the connection.
+    /// Tell the swarm to close the connection.
     Close(ConnectionId),
 }
 

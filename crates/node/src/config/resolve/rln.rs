@@ -109,8 +109,8 @@ impl Resolver<'_> {
         let default = PoolConfig::default();
         let root_window = params.root_window as u64;
         let refresh_roots = self.raw.rln_tokens_refresh;
-        // In light mode other nodes may already know newer roots than this node, so tokens are refreshed at
-        // each root.
+        // In light mode other nodes may already know newer roots than this node, so tokens are
+        // refreshed at each root.
         let usual = match self.mode() {
             Mode::Full => (root_window / 2).max(1),
             Mode::Light => 1,

@@ -40,8 +40,8 @@ impl Resolver<'_> {
         topics.iter().map(carried).collect()
     }
 
-    /// Configured shards, by default all of the network or shard 0 with static sharding, and those of the
-    /// content topics.
+    /// Configured shards, by default all of the network or shard 0 with static sharding, and those
+    /// of the content topics.
     pub(super) fn shards(
         &self,
         network: &NetworkPreset,
