@@ -106,7 +106,7 @@ impl PeerTable {
     pub(crate) fn connected(&mut self, peer: PeerId, endpoint: &ConnectedPoint) {
         let known = self.known(peer);
         let address = without_peer_id(endpoint.get_remote_address());
-        // An address that identify told on another connection stays valid.
+        // An address learnt through identify on another connection stays valid.
         let is_told = known.connected == Connectedness::Connected
             && known.is_inbound
             && endpoint.is_listener()

@@ -256,8 +256,8 @@ impl RlnService {
         is_present.then_some(ProofFailure::IdentityExposed { epoch })
     }
 
-    /// Returns whether a secret revealed by two messages belongs to this node's member. If it does, the node
-    /// publishes nothing more in the epoch.
+    /// Returns whether a secret that two messages revealed is that of this node's member. If it is, the node
+    /// stops publishing for the epoch.
     pub(crate) fn is_own_secret(&mut self, epoch: Epoch, secret: &RecoveredSecret) -> bool {
         let own = self.publisher.as_ref().and_then(|p| p.commitment);
         let is_own = own.is_some_and(|own| own == secret.commitment());
@@ -352,7 +352,7 @@ impl RlnService {
     }
 }
 
-/// Signs that the member's identity is used by another node, too.
+/// Evidence that another node uses the member's identity, too.
 #[derive(Debug, Default)]
 struct OwnIdentity {
     /// The last epoch in which two messages with the same message id made the secret public.
