@@ -111,7 +111,7 @@ impl EventLoop {
         message: WakuMessage,
         reply: oneshot::Sender<Result<Published, PublishFailure>>,
     ) {
-        // The relay compares the timestamp with its clock, and the wall clock may have been set meanwhile.
+        // The relay compares the timestamp with its clock, and the wall clock may have been set since.
         self.set_clock();
         let token = self.next_token;
         let message = self.stamped(message);

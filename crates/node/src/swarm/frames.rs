@@ -17,7 +17,7 @@ use super::arrivals::{Arrival, Arrivals};
 /// Least number of bytes to make room for in one read, unless the frame ends earlier.
 const READ_CHUNK: usize = 16 << 10;
 
-/// Factor by which a frame's memory may exceed what has arrived of it. Memory for a claimed megabyte is
+/// Growth of a frame's memory, as a multiple of what has arrived of it. Memory for a claimed megabyte is
 /// allocated in full only once a quarter of it has arrived, and data is copied twice, not six times.
 const GROWTH: usize = 3;
 

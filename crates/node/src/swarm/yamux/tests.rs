@@ -131,8 +131,8 @@ fn node(pipe: DuplexStream, config: YamuxUpgrade) -> JoinHandle<()> {
     })
 }
 
-/// Bytes that a peer may have in flight on one stream, after it has answered pings late and has used most of its
-/// window `rounds` times.
+/// Bytes that a peer may have in flight on one stream, after it has answered pings late and has used
+/// most of its window `rounds` times.
 async fn credit_of_a_peer_that_answers_late(config: YamuxUpgrade, rounds: u32) -> u64 {
     let (ours, theirs) = tokio::io::duplex(1 << 20);
     let node = node(ours, config);
