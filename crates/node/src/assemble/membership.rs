@@ -105,7 +105,7 @@ fn file(config: &RlnConfig, limit: u32, root_window: usize) -> Result<Members, A
 }
 
 /// Returns the membership up to now: from the snapshot where there is one, and from the registry alone if the
-/// snapshot is missing, damaged or of another registry.
+/// snapshot is missing, damaged, ahead of the registry or of another one.
 fn followed(
     snapshot: &Path,
     registry: &dyn Registry,

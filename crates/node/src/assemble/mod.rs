@@ -65,7 +65,7 @@ pub enum AssembleError {
          --data-dir"
     )]
     NoSpace {
-        /// The file, or the folder in which a file was to be created.
+        /// File of the node whose folder takes no more bytes.
         path: PathBuf,
         /// Failure that the full disk caused.
         error: Box<Self>,
