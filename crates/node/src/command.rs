@@ -1,4 +1,4 @@
-//! What the rest of the program may ask of a running node, and what it answers.
+//! Commands that the rest of the program may send to a running node, and their answers.
 
 use libp2p::{Multiaddr, PeerId};
 use thiserror::Error;
@@ -13,208 +13,208 @@ pub use snapshots::{
     TokenSnapshot, TopicSnapshot, Totals, VerifierSnapshot,
 };
 
-/// One request; the answer goes to `reply`, and a dropped `reply` means that nobody waits.
+/// Request to a running node. The answer goes to `reply`; a dropped receiver is not an error.
 #[derive(Debug)]
 pub enum Command {
-    /// Take part in a topic; already taking part is success.
+    /// Subscribes to a topic; succeeds if the node is subscribed already.
     Subscribe {
-        /// The topic.
+        /// Topic to subscribe to.
         topic: PubsubTopic,
-        /// The answer.
+        /// Channel for the answer.
         reply: oneshot::Sender<Result<(), SubscribeFailure>>,
     },
-    /// Leave a topic; not taking part is success.
+    /// Unsubscribes from a topic; succeeds if the node is not subscribed.
     Unsubscribe {
-        /// The topic.
+        /// Topic to unsubscribe from.
         topic: PubsubTopic,
-        /// The answer.
+        /// Channel for the answer.
         reply: oneshot::Sender<Result<(), SubscribeFailure>>,
     },
-    /// Attach a proof where the network asks for one, validate, and send.
+    /// Attaches a proof where the network requires one, validates the message and sends it.
     Publish {
-        /// Where.
+        /// Topic to publish on.
         pubsub_topic: PubsubTopic,
-        /// What.
+        /// Message to be published.
         message: WakuMessage,
-        /// The answer.
+        /// Channel for the answer.
         reply: oneshot::Sender<Result<Published, PublishFailure>>,
     },
-    /// As `Publish`, on a topic of the network that need not be joined; without a peer the message waits for one.
+    /// As `Publish`, on any topic of the network, joined or not; without a peer the message waits for one.
     Post {
-        /// Where.
+        /// Topic to publish on.
         pubsub_topic: PubsubTopic,
-        /// What.
+        /// Message to be published.
         message: WakuMessage,
-        /// Whether its timestamp is replaced when it has waited.
+        /// Whether the message's timestamp is replaced when it is sent after waiting.
         restamp: bool,
-        /// The answer: what became of it, or that it waits.
+        /// Channel for the post's state: its outcome, or that it waits for a peer.
         reply: oneshot::Sender<Result<Post, PublishFailure>>,
     },
-    /// What became of the newest messages that were posted.
+    /// Asks for the state of the most recent posts.
     Posts {
-        /// The answer, the oldest first.
+        /// Channel for the posts, oldest first.
         reply: oneshot::Sender<Vec<Post>>,
     },
-    /// All known peers.
+    /// Asks for all known peers.
     Peers {
-        /// The answer.
+        /// Channel for the answer.
         reply: oneshot::Sender<Vec<PeerSnapshot>>,
     },
-    /// Connect to a peer; answered when connected or failed.
+    /// Connects to a peer; answered once connected or failed.
     Connect {
-        /// Its address.
+        /// Address of the peer.
         address: Multiaddr,
-        /// The answer.
+        /// Channel for the answer.
         reply: oneshot::Sender<Result<(), ConnectFailure>>,
     },
-    /// Who the node is and what it takes part in.
+    /// Asks for the node's identity, addresses and subscriptions.
     Info {
-        /// The answer.
+        /// Channel for the answer.
         reply: oneshot::Sender<NodeInfo>,
     },
-    /// How well it is.
+    /// Asks for the node's health.
     Health {
-        /// The answer.
+        /// Channel for the answer.
         reply: oneshot::Sender<HealthReport>,
     },
-    /// What the router has done so far, and how much of its bounds is in use.
+    /// Asks for the router's totals and the use of its bounds.
     Gossip {
-        /// The answer.
+        /// Channel for the answer.
         reply: oneshot::Sender<GossipSnapshot>,
     },
-    /// How far proofs are made and checked; `None` when rate limiting is off.
+    /// Asks for the state of proof generation and verification.
     Rln {
-        /// The answer.
+        /// Channel for the answer; `None` when rate limiting is off.
         reply: oneshot::Sender<Option<RlnSnapshot>>,
     },
-    /// Everything that is counted.
+    /// Asks for all counters and gauges.
     Metrics {
-        /// The answer.
+        /// Channel for the answer.
         reply: oneshot::Sender<Box<MetricsSnapshot>>,
     },
-    /// Stop; answered when everything is closed.
+    /// Stops the node; answered once the last frames had time to leave and the membership is saved.
     Shutdown {
-        /// The answer.
+        /// Channel for the answer.
         reply: oneshot::Sender<()>,
     },
 }
 
-/// A message that was sent.
+/// Message that was sent to at least one peer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Published {
-    /// What neighbours call it; of a message that went in parts, the last part.
+    /// Gossip message id; for a message sent in parts, the id of the part settled last.
     pub id: MessageId,
-    /// Where it was sent.
+    /// Topic that the message was sent on.
     pub pubsub_topic: PubsubTopic,
-    /// As it was sent, with its timestamp, but for the proof.
+    /// The message as sent, with its timestamp but without the proof.
     pub message: WakuMessage,
-    /// To how many peers it went; never 0.
+    /// Number of peers that the message was sent to; never 0.
     pub peers: usize,
 }
 
 impl Published {
-    /// Its deterministic hash. Computed on each call, by whoever wants it: for a large message it takes longer
-    /// than to send it to a peer.
+    /// Returns the deterministic message hash. It is computed on each call, because for a large message that
+    /// takes longer than sending it to a peer.
     pub fn hash(&self) -> MessageHash {
         message_hash(&self.pubsub_topic.to_string(), &self.message)
     }
 }
 
-/// A message that was posted.
+/// Message posted with [`Command::Post`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Post {
-    /// Its number, from 1 on since the node's start.
+    /// Number of the post, counted from 1 since the node's start.
     pub id: u64,
-    /// Where it is published.
+    /// Topic that the message is published on.
     pub pubsub_topic: PubsubTopic,
-    /// Its content topic.
+    /// Content topic of the message.
     pub content_topic: String,
-    /// What became of it.
+    /// Present state of the post.
     pub state: PostState,
 }
 
-/// What became of a message that was posted.
+/// State of a posted message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PostState {
-    /// No peer of its topic is connected.
+    /// Waiting: no suitable peer subscribed to the topic is connected.
     Waiting,
-    /// A proof is being made, or it is on its way.
+    /// The proof is being generated or the message is being sent.
     Sending,
-    /// It was sent.
+    /// The message was sent.
     Sent {
-        /// To how many peers.
+        /// Number of peers that the message was sent to.
         peers: usize,
-        /// Its deterministic hash, with the timestamp that it was sent with.
+        /// Deterministic message hash, with the timestamp that was sent.
         hash: MessageHash,
     },
-    /// No peer came while others would have taken it.
+    /// No peer came before the message became too old for receivers to accept.
     Expired,
-    /// It was not sent.
+    /// The message was not sent.
     Failed {
-        /// Why.
+        /// Reason for the failure.
         reason: PublishFailure,
     },
 }
 
-/// Why a message was not published.
+/// Reason why a message was not published.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PublishFailure {
-    /// The node does not take part in the topic.
+    /// The node is not subscribed to the topic.
     #[error("Node not subscribed to topic: {topic}")]
     NotSubscribed {
-        /// The topic.
+        /// Topic of the message.
         topic: PubsubTopic,
     },
-    /// The same message was published or received just now.
+    /// The same message was published or received recently.
     #[error("the same message was published or received just now")]
     Duplicate,
-    /// Longer than the network carries.
+    /// The message is larger than the network's limit.
     #[error("Message size exceeded maximum of {max_bytes} bytes")]
     TooLarge {
         /// Length of the encoded message, bytes.
         size_bytes: usize,
-        /// The limit, bytes.
+        /// The network's limit, bytes.
         max_bytes: usize,
     },
-    /// Not a message that others accept.
+    /// The message is one that other nodes would refuse.
     #[error("{reason}")]
     InvalidMessage {
-        /// Why.
+        /// Reason for the refusal.
         reason: String,
     },
-    /// No proof could be made.
+    /// No proof could be generated.
     #[error("error appending RLN proof to message: {reason}")]
     RlnProof {
-        /// Why.
+        /// Reason for the failure.
         reason: String,
     },
-    /// A proof was made from membership data that is out of date; a second try may succeed.
+    /// The proof was made from outdated membership data; a second try may succeed.
     #[error(
         "stale RLN proof suspected; refresh scheduled, retry the publish: RLN validation failed"
     )]
     StaleProof,
-    /// All messages of this epoch are used up.
+    /// The membership's messages of this epoch are used up.
     #[error(
         "error appending RLN proof to message: NonceLimitReached: Nonce limit reached. Please wait \
          for the next epoch. requested nonce: {limit} & nonceLimit: {limit} (resets in {resets_in_s} s)"
     )]
     RateLimit {
-        /// Messages that our membership allows in an epoch.
+        /// Messages per epoch that the node's membership allows.
         limit: u64,
         /// Time to the next epoch, seconds.
         resets_in_s: u64,
     },
-    /// Nobody to send it to.
+    /// No peer to send the message to.
     #[error("publish failed in relay: NoPeersToPublish")]
     NoPeers,
-    /// It took too long.
+    /// The attempt took too long.
     #[error("timedout")]
     Timeout,
-    /// Our own validation would refuse it from others.
+    /// The node's own validation would refuse the message from others.
     #[error("{reason}")]
     Rejected {
-        /// Why.
+        /// Reason for the refusal.
         reason: String,
     },
     /// The node is stopping or has stopped.
@@ -222,22 +222,22 @@ pub enum PublishFailure {
     ShuttingDown,
 }
 
-/// Why a topic could not be entered or left.
+/// Reason why a topic could not be joined or left.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SubscribeFailure {
-    /// The network does not have this topic.
+    /// The topic does not belong to the network.
     #[error("topic {topic} is not part of network {network}")]
     NotInNetwork {
-        /// The topic.
+        /// Topic that was asked for.
         topic: PubsubTopic,
-        /// The network.
+        /// Name of the network.
         network: &'static str,
     },
-    /// As many topics as a node may have.
+    /// The node is subscribed to as many topics as it may be.
     #[error("already subscribed to {max} topics; unsubscribe from one first")]
     TooMany {
-        /// The limit.
+        /// Maximum number of topics.
         max: usize,
     },
     /// The node is stopping or has stopped.
@@ -245,28 +245,28 @@ pub enum SubscribeFailure {
     ShuttingDown,
 }
 
-/// Why a peer could not be reached.
+/// Reason why a peer could not be connected.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ConnectFailure {
-    /// The address is of a kind that the node does not speak.
+    /// The node does not support this kind of address.
     #[error("address {address} is of no supported kind; use /tcp or /tcp/…/ws with /p2p")]
     Unsupported {
-        /// The address.
+        /// Address that was asked for.
         address: Multiaddr,
     },
-    /// The attempt failed.
+    /// The connection attempt failed.
     #[error("cannot connect to {address}: {reason}")]
     Dial {
-        /// The address.
+        /// Address that was dialled.
         address: Multiaddr,
-        /// What the transport says.
+        /// Error message of the transport.
         reason: String,
     },
-    /// Nobody answered in time.
+    /// The peer did not answer in time.
     #[error("no answer from {address}")]
     Timeout {
-        /// The address.
+        /// Address that was dialled.
         address: Multiaddr,
     },
     /// The node is stopping or has stopped.
@@ -274,120 +274,120 @@ pub enum ConnectFailure {
     ShuttingDown,
 }
 
-/// One peer at one moment.
+/// State of one peer at one moment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PeerSnapshot {
-    /// Who it is.
+    /// Identity of the peer.
     pub peer_id: PeerId,
-    /// Where it is, without `/p2p`; `None` when no address is known.
+    /// Address of the peer, without `/p2p`; `None` when no address is known.
     pub multiaddr: Option<Multiaddr>,
-    /// What it speaks, as identify says.
+    /// Protocol ids that the peer announced through identify.
     pub protocols: Vec<String>,
-    /// What it takes part in, as its metadata says.
+    /// Shard indices that the peer announced through metadata.
     pub shards: Vec<u16>,
-    /// Whether we are connected.
+    /// Whether the peer is or can be connected.
     pub connected: Connectedness,
-    /// Its program, as identify says.
+    /// Agent version that the peer announced through identify.
     pub agent: String,
-    /// How we learnt of it.
+    /// Source from which this node learnt of the peer.
     pub origin: PeerOrigin,
-    /// Its gossip score.
+    /// Gossip score of the peer; 0 when the router does not know it.
     pub score: f64,
-    /// Topics it is subscribed to.
+    /// Topics that the peer is subscribed to.
     pub topics: Vec<PubsubTopic>,
-    /// Topics in whose mesh it is.
+    /// Topics in whose mesh the peer is.
     pub in_mesh: Vec<PubsubTopic>,
 }
 
 /// Whether a peer is or can be connected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Connectedness {
-    /// Never tried, or gone.
+    /// No connection so far, and no failed attempt.
     NotConnected,
-    /// The last attempt failed.
+    /// The last connection attempt failed.
     CannotConnect,
-    /// Was connected and may be again.
+    /// The peer was connected before and is not now.
     CanConnect,
-    /// Now.
+    /// The peer is connected now.
     Connected,
 }
 
-/// How we learnt of a peer.
+/// Source from which this node learnt of a peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PeerOrigin {
-    /// It connected to us.
+    /// None recorded: the peer dialled this node, or no caller asked for the connection.
     UnknownOrigin,
-    /// Discovery v5.
+    /// Found through discovery v5.
     Discv5,
-    /// Configuration or REST.
+    /// Named by a caller or in the configuration; a configured peer only after a dial to it failed.
     Static,
-    /// Peer exchange.
+    /// Found through peer exchange.
     PeerExchange,
-    /// DNS discovery.
+    /// Found through DNS discovery.
     Dns,
 }
 
-/// Who a node is.
+/// Identity, addresses and subscriptions of a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeInfo {
-    /// Its identity.
+    /// Identity of the node.
     pub peer_id: PeerId,
-    /// Where it listens, each with `/p2p`.
+    /// Addresses of the node's listeners and its external addresses, each with `/p2p`.
     pub listen_addresses: Vec<Multiaddr>,
-    /// Its signed node record, `None` when its key is of a kind that records have no scheme for.
+    /// Signed node record (ENR); `None` when records have no signature scheme for the node's key.
     pub enr_uri: Option<String>,
-    /// Topics it takes part in.
+    /// Topics that the node is subscribed to.
     pub subscriptions: Vec<PubsubTopic>,
 }
 
-/// How well a node is.
+/// Health of a node and its protocols.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HealthReport {
-    /// As a whole.
+    /// Health of the node as a whole.
     pub node: HealthStatus,
-    /// Whether it has enough peers.
+    /// Whether the node has enough relay peers.
     pub connection: ConnectionStatus,
-    /// Part by part.
+    /// Health of each protocol.
     pub protocols: Vec<ProtocolHealth>,
 }
 
-/// Health of one part.
+/// Health of one protocol.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProtocolHealth {
-    /// Which, e.g. `Relay` or `Rln Relay`.
+    /// Name of the protocol, e.g. `Relay` or `Rln Relay`.
     pub protocol: &'static str,
-    /// How it is.
+    /// Health of the protocol.
     pub status: HealthStatus,
-    /// Why it is not ready.
+    /// Reason why the protocol is not ready, if it is not.
     pub desc: Option<String>,
 }
 
-/// State of a node or a part of it.
+/// Health of a node or of one of its protocols, with the reference node's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HealthStatus {
-    /// Starting.
+    /// Starting up; this node never reports it.
     Initializing,
-    /// Catching up.
+    /// Catching up, for example with the membership registry.
     Synchronizing,
-    /// At work.
+    /// Ready for its work.
     Ready,
-    /// Unable to work.
+    /// Unable to do its work.
     NotReady,
-    /// Switched off.
+    /// Switched off or not implemented.
     NotMounted,
-    /// Stopping.
+    /// Shutting down; this node never reports it.
     ShuttingDown,
-    /// Too busy.
+    /// Event loop too busy; this node never reports it.
     EventLoopLagging,
 }
 
-/// Whether a node has enough peers.
+/// Whether a node has enough relay peers, compared with the mesh bound `d_low`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConnectionStatus {
-    /// None.
+    /// No relay peer is connected.
     Disconnected,
-    /// Some.
+    /// Fewer relay peers than `d_low`.
     PartiallyConnected,
-    /// Enough.
+    /// At least `d_low` relay peers.
     Connected,
 }

@@ -1,7 +1,7 @@
-//! What a node is told before it starts: a TOML file, `UNDERTONE_*` variables and flags.
+//! Configuration of a node: a TOML file, `UNDERTONE_*` environment variables and flags.
 //!
-//! A later source wins: preset, file, environment, flags. All sources share the names in
-//! [`KEYS`]; every error says which source, key and value it is about and what was expected.
+//! A later source overrides an earlier one: preset, file, environment, flags. All sources share the key names
+//! in [`KEYS`]; every error names the source, key and value it is about and what was expected.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -30,122 +30,122 @@ pub use keys::{KEYS, Key, Kind};
 pub use raw::GossipOverrides;
 pub use sources::Sources;
 
-/// A complete and checked configuration.
+/// Complete and validated configuration of a node.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NodeConfig {
-    /// The network's constants, with overrides applied.
+    /// Constants of the network, with overrides applied.
     pub network: NetworkPreset,
     /// Whether content topics are spread over the network's shards (automatic sharding).
     pub autosharding: bool,
     /// Shards to subscribe to from the start, ascending.
     pub shards: Vec<Shard>,
-    /// Content topics whose messages REST keeps from the start, and the shard of each, which is among `shards`.
+    /// Content topics whose messages REST keeps from the start, each with its shard, which is among `shards`.
     pub content_topics: Vec<(String, Shard)>,
-    /// Where libp2p listens.
+    /// IP address that libp2p listens on.
     pub listen_address: IpAddr,
     /// TCP port of libp2p; 0 lets the system choose.
     pub tcp_port: u16,
     /// WebSocket port of libp2p, `None` when off; 0 lets the system choose.
     pub websocket_port: Option<u16>,
-    /// The REST server, `None` when off.
+    /// Settings of the REST server, `None` when off.
     pub rest: Option<RestListen>,
-    /// Where `/metrics` is served besides REST, `None` when off.
+    /// Address of a separate server for `/metrics`, `None` when off; REST serves `/metrics` too.
     pub metrics: Option<SocketAddr>,
     /// Peers to stay connected to.
     pub static_peers: Vec<Multiaddr>,
-    /// Where the node's secret key is kept.
+    /// File with the node's secret key.
     pub node_key_file: PathBuf,
-    /// How many connections there may be.
+    /// Bounds on the node's connections.
     pub connections: ConnectionLimits,
     /// Whether messages are relayed.
     pub relay: bool,
-    /// Rate limiting, `None` when off.
+    /// Settings of rate limiting, `None` when off.
     pub rln: Option<RlnConfig>,
-    /// Where the node keeps what it must remember.
+    /// Directory for the node's persistent files.
     pub data_dir: PathBuf,
-    /// Where deliveries are logged, see [`crate::delivery_log`]; `None` for nowhere.
+    /// File of the delivery log, see [`crate::delivery_log`]; `None` for no log.
     pub delivery_log: Option<PathBuf>,
-    /// How far our clock is ahead of the system's, milliseconds; negative: behind.
+    /// Offset of the node's clock from the system's, milliseconds; positive when it is ahead.
     pub clock_ahead_ms: i64,
-    /// What is logged and how.
+    /// Level and format of log lines.
     pub log: LogConfig,
     /// Pubsub protocol ids to offer, most preferred first.
     pub protocols: Vec<String>,
     /// Gossip parameters that differ from the defaults.
     pub gossip: GossipOverrides,
-    /// All parameters of the router, in place of the network's; `gossip` still changes single ones, and
-    /// the bound on frames follows the longest message. No key sets it: whoever loads the configuration
-    /// may.
+    /// All parameters of the router, in place of the network's. `gossip` still overrides single ones,
+    /// and the bound on frames follows the longest message. No key sets this field; the program that
+    /// loads the configuration may.
     pub router: Option<undertone_gossip::Config>,
 }
 
-/// Where and how the REST server listens.
+/// Settings of the REST server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RestListen {
-    /// Address and port; port 0 lets the system choose.
+    /// Address and port to listen on; port 0 lets the system choose.
     pub address: SocketAddr,
     /// Whether `/admin` is served.
     pub admin: bool,
     /// Messages kept for each topic until they are fetched.
     pub relay_cache_capacity: usize,
-    /// Names by which it may be asked, see [`crate::rest::Access::hosts`].
+    /// Host names that requests may use, see [`crate::rest::Access::hosts`].
     pub hosts: Vec<String>,
-    /// Origins of pages that may ask, see [`crate::rest::Access::origins`].
+    /// Origins of web pages that may use the API, see [`crate::rest::Access::origins`].
     pub origins: Vec<String>,
-    /// What the token is asked for; `None`: there is none.
+    /// Paths that require the token; `None` for no token.
     pub token_for: Option<TokenScope>,
-    /// The token, if one was set.
+    /// The token, if one was configured.
     pub token: Option<String>,
 }
 
-/// Rate limiting of this node.
+/// Settings of this node's rate limiting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RlnConfig {
-    /// The network's parameters.
+    /// The network's RLN parameters.
     pub params: RlnParams,
-    /// SQLite file of the membership registry, unless it is a contract.
+    /// SQLite file of the membership registry, used unless `chain` is set.
     pub registry: PathBuf,
-    /// The contract that is the membership registry.
+    /// Contract that is the membership registry.
     pub chain: Option<ChainConfig>,
-    /// Where our identity is kept; without the file the node verifies but cannot publish.
+    /// File with the node's identity; without it the node verifies proofs but cannot publish.
     pub identity_file: PathBuf,
-    /// Messages per epoch that our membership allows.
+    /// Messages per epoch that the node allows itself; the membership's limit applies if it is lower.
     pub message_limit: u64,
-    /// Where the number of messages already sent in this epoch is kept.
+    /// File with the number of messages already sent in this epoch.
     pub counter_file: PathBuf,
-    /// Where the prover's tables are kept; computed again if they are not there.
+    /// File with the prover's tables; they are computed again if it is missing.
     pub tables_file: PathBuf,
-    /// Where the membership tree is kept between runs; built from the registry if it is not there.
+    /// File with the membership tree between runs; it is built from the registry if it is missing.
     pub tree_file: PathBuf,
-    /// Proofs prepared ahead of messages.
+    /// Size and cost bounds of the pool of proofs prepared ahead.
     pub tokens: PoolConfig,
-    /// How far our clock is ahead of the system's, milliseconds; negative: behind.
+    /// Offset of the node's clock from the system's, milliseconds; positive when it is ahead.
     pub clock_ahead_ms: i64,
-    /// Threads that check proofs; at least 1.
+    /// Threads that verify proofs; at least 1.
     pub verifier_threads: usize,
-    /// When they check proofs together.
+    /// Rule for verifying proofs in batches.
     pub batches: BatchPolicy,
 }
 
-/// A membership contract and the way to it.
+/// A membership contract and the endpoints to reach it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChainConfig {
-    /// The contract.
+    /// Address of the contract and its chain.
     pub contract: Contract,
-    /// How much of it is followed.
+    /// Whether all members are followed or only the newest roots and the node's own path.
     pub mode: Mode,
-    /// Endpoints, the preferred one first.
+    /// URLs of RPC endpoints, the preferred one first.
     pub urls: Vec<String>,
-    /// Where what is known of it is kept.
+    /// Database file for what is known of the contract.
     pub store: PathBuf,
 }
 
-/// What is logged and how.
+/// Level and format of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogConfig {
-    /// The least severe level shown.
+    /// Least severe level that is logged.
     pub level: LogLevel,
-    /// For people or for machines.
+    /// Form of the log lines.
     pub format: LogFormat,
 }
 
@@ -153,15 +153,15 @@ pub struct LogConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogLevel {
-    /// Failures.
+    /// Failures of the node or of an operation.
     Error,
-    /// What needs attention.
+    /// Conditions that need attention.
     Warn,
-    /// Milestones.
+    /// Milestones, such as listening addresses.
     Info,
-    /// Decisions.
+    /// Decisions about peers and messages, for debugging.
     Debug,
-    /// Everything.
+    /// Everything, including the router's reports.
     Trace,
 }
 
@@ -176,7 +176,7 @@ pub enum LogFormat {
 }
 
 impl NodeConfig {
-    /// Reads all sources, checks them, and fills in what the network preset says.
+    /// Reads and validates all sources, and fills in the values of the network preset.
     pub fn load(sources: &Sources) -> Result<Self, ConfigError> {
         resolve::resolve(&sources.gather()?)
     }

@@ -1,8 +1,8 @@
-//! What a node delivered and when, a line of JSON for each message, for measurements.
+//! Log of a node's deliveries and proofs, one line of JSON each, for measurements.
 //!
-//! Times are nanoseconds of the system's monotonic clock, which all processes of a machine share and
-//! which nobody sets: the logs of several nodes can be laid beside each other. A line is written at
-//! once, so that a node that is killed has logged what it delivered.
+//! Times are nanoseconds of the system's monotonic clock, which all processes of a machine share and which
+//! nobody sets, so the logs of several nodes can be compared. Each line is written at once: a node that is
+//! killed has logged everything it delivered.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -17,35 +17,36 @@ use tokio::sync::mpsc;
 use crate::driver::{NodeEvent, TimedEvent};
 use crate::handle::{Delivery, MessageSink};
 
-/// One line.
+/// One line of the log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Line {
-    /// A valid message of a topic that the node takes part in.
+    /// Delivery of a valid message of a subscribed topic.
     Delivered {
-        /// Gossip id: the hash of its bytes on the wire, hex. The same at every node.
+        /// Gossip message id in hex: the hash of the encoded message. It is the same at every node, unless
+        /// the message came in parts: then it is the id of the part that completed it.
         id: String,
-        /// Where it was published.
+        /// Content topic of the message.
         content_topic: String,
-        /// Bytes of its payload.
+        /// Length of the payload, bytes.
         payload_bytes: usize,
-        /// The peer that sent the first copy; none for our own.
+        /// Peer that sent the first copy; none for an own message.
         from: Option<String>,
-        /// When the first copy was complete here; for our own, when it was sent.
+        /// Time when the first copy had arrived in full, or when an own message was sent.
         received_ns: u64,
-        /// When it was found valid.
+        /// Time when the message was found valid.
         validated_ns: u64,
     },
-    /// A proof for a message of our own. It is the one of the next own message that is delivered.
+    /// Proof generated for an own message: the next own message that is delivered.
     Proved {
-        /// When it was asked for.
+        /// Time when the proof was requested.
         asked_ns: u64,
-        /// When it was there.
+        /// Time when the proof was ready.
         made_ns: u64,
     },
 }
 
-/// The file, shared by who writes to it.
+/// Log file, shared by all its writers.
 #[derive(Clone, Debug)]
 pub struct DeliveryLog {
     file: Arc<Mutex<File>>,
@@ -53,10 +54,10 @@ pub struct DeliveryLog {
 }
 
 impl DeliveryLog {
-    /// Appends to a file, which is made if it is not there.
+    /// Opens a file for appending and creates it if it does not exist.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the operating system if the file cannot be opened.
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = OpenOptions::new().create(true).append(true).open(path)?;
         Ok(Self {
@@ -65,7 +66,8 @@ impl DeliveryLog {
         })
     }
 
-    /// Where a node's events go, of which those about proofs are written. Needs a runtime.
+    /// Returns a channel for a node's events, of which `Proved` is written. Must be called
+    /// on a tokio runtime.
     pub(crate) fn follow(&self) -> mpsc::UnboundedSender<TimedEvent> {
         let (sender, mut events) = mpsc::unbounded_channel::<TimedEvent>();
         let log = self.clone();
@@ -83,7 +85,7 @@ impl DeliveryLog {
     fn write(&self, line: &Line) {
         let mut text = serde_json::to_string(line).expect("numbers, texts and fixed keys only");
         text.push('\n');
-        // A writer that panicked wrote its line or did not.
+        // A writer that panicked has written either a whole line or none.
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(error) = file.write_all(text.as_bytes()) {
             tracing::error!(%error, "cannot write to the log of deliveries");
@@ -105,7 +107,7 @@ impl MessageSink for DeliveryLog {
     }
 }
 
-/// Turns moments of this process into nanoseconds that all processes of the machine understand.
+/// Converts instants of this process to monotonic nanoseconds that all processes of the machine share.
 #[derive(Clone, Copy, Debug)]
 pub struct MonotonicNs {
     moment: Instant,
@@ -113,7 +115,7 @@ pub struct MonotonicNs {
 }
 
 impl MonotonicNs {
-    /// Reads both clocks, so that moments are as exact as two reads are close.
+    /// Reads both clocks one after the other; the conversion is off by at most the time between the reads.
     pub fn now() -> Self {
         let moment = Instant::now();
         let time = clock_gettime(ClockId::Monotonic);
@@ -125,7 +127,7 @@ impl MonotonicNs {
         }
     }
 
-    /// A moment before or after.
+    /// Returns the monotonic time of `moment`, which may be before or after this clock was read, nanoseconds.
     pub fn of(self, moment: Instant) -> u64 {
         let ns = |time: std::time::Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         match moment.checked_duration_since(self.moment) {
@@ -137,7 +139,7 @@ impl MonotonicNs {
         }
     }
 
-    /// The moment at which this was made.
+    /// Returns the monotonic time at which this clock was read, nanoseconds.
     pub fn as_ns(self) -> u64 {
         self.moment_ns
     }

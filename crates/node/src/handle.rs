@@ -1,4 +1,4 @@
-//! The two ends of a running node: a handle for the program, an endpoint for the driver.
+//! The two ends of a running node: a handle for the program and an endpoint for the driver.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -17,52 +17,51 @@ use crate::command::{
 #[cfg(test)]
 mod tests;
 
-/// Commands that may wait for the driver before senders have to.
+/// Capacity of the command queue; senders wait when it is full.
 const COMMAND_QUEUE: usize = 256;
 
-/// Most deliveries that may wait for one reader, whatever it asks for.
+/// Upper bound on the capacity of one reader's delivery queue, whatever it asks for.
 const MAX_WAITING: usize = 1 << 20;
 
-/// A valid message of a topic that the node takes part in, from a peer or from itself.
+/// Valid message of a subscribed topic, from a peer or from this node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {
-    /// Where it was published.
+    /// Topic that the message was published on.
     pub pubsub_topic: PubsubTopic,
-    /// What it says.
+    /// Decoded message, reassembled if it came in parts.
     pub message: WakuMessage,
-    /// Its gossip id: the hash of its bytes on the wire.
+    /// Gossip message id: the hash of the encoded message, or of the part that completed it.
     pub id: MessageId,
-    /// Who sent us the first copy; `None` for our own.
+    /// Peer that sent the first copy; `None` for an own message.
     pub from: Option<PeerId>,
-    /// When the first copy was complete here; for our own, when it was published.
+    /// Time when the first copy had arrived in full, or when an own message was published.
     pub received: Instant,
-    /// When it was found valid.
+    /// Time when the message was found valid.
     pub validated: Instant,
 }
 
 impl Delivery {
-    /// Its deterministic hash. Computed here, because at 150 kB it takes as long as relaying, and
-    /// not everybody asks.
+    /// Returns the deterministic message hash. It is computed on demand, because at 150 kB it takes as long
+    /// as relaying, and not every reader needs it.
     pub fn hash(&self) -> MessageHash {
         message_hash(&self.pubsub_topic.to_string(), &self.message)
     }
 }
 
-/// Someone who wants every delivery.
+/// Receiver of every delivery.
 pub trait MessageSink: Send + Sync {
-    /// Takes a delivery without blocking and without adding sinks; `false` says that no more are
-    /// wanted.
+    /// Takes a delivery; returns `false` to be removed. Must not block and must not add sinks.
     fn deliver(&self, delivery: &Delivery) -> bool;
 }
 
-/// Where the driver puts deliveries. Clones share their sinks.
+/// Set of sinks that the driver gives deliveries to. Clones share their sinks.
 #[derive(Clone, Default)]
 pub struct Deliveries {
     sinks: Arc<Mutex<Vec<Arc<dyn MessageSink>>>>,
 }
 
 impl Deliveries {
-    /// Gives `delivery` to every sink.
+    /// Gives `delivery` to every sink and removes the sinks that want no more.
     pub fn deliver(&self, delivery: &Delivery) {
         self.lock().retain(|sink| sink.deliver(delivery));
     }
@@ -72,32 +71,32 @@ impl Deliveries {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Arc<dyn MessageSink>>> {
-        // A sink that panicked leaves the list whole.
+        // The list stays intact when a sink panics.
         self.sinks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The driver's end.
+/// The driver's end of a node's channels.
 pub struct Endpoint {
-    /// What is asked of the node; `None` when every handle is gone.
+    /// Queue of commands; it yields `None` when every handle is gone.
     pub commands: mpsc::Receiver<Command>,
-    /// Where valid messages go.
+    /// Sinks for valid messages.
     pub deliveries: Deliveries,
 }
 
-/// The program's end; clones talk to the same node.
+/// The program's end of a node's channels; clones talk to the same node.
 #[derive(Clone)]
 pub struct NodeHandle {
     commands: mpsc::Sender<Command>,
     deliveries: Deliveries,
 }
 
-/// The node has stopped, so there is no answer.
+/// Error: the node has stopped, so there is no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("the node has stopped")]
 pub struct Stopped;
 
-/// Makes both ends.
+/// Creates both ends of a node's channels.
 pub fn node_channel() -> (NodeHandle, Endpoint) {
     let (sender, receiver) = mpsc::channel(COMMAND_QUEUE);
     let deliveries = Deliveries::default();
@@ -115,21 +114,21 @@ pub fn node_channel() -> (NodeHandle, Endpoint) {
 }
 
 impl NodeHandle {
-    /// Takes part in a topic.
+    /// Subscribes to a topic.
     pub async fn subscribe(&self, topic: PubsubTopic) -> Result<(), SubscribeFailure> {
         self.ask(|reply| Command::Subscribe { topic, reply })
             .await
             .unwrap_or(Err(SubscribeFailure::ShuttingDown))
     }
 
-    /// Leaves a topic.
+    /// Unsubscribes from a topic.
     pub async fn unsubscribe(&self, topic: PubsubTopic) -> Result<(), SubscribeFailure> {
         self.ask(|reply| Command::Unsubscribe { topic, reply })
             .await
             .unwrap_or(Err(SubscribeFailure::ShuttingDown))
     }
 
-    /// Publishes a message.
+    /// Publishes a message on a subscribed topic.
     pub async fn publish(
         &self,
         pubsub_topic: PubsubTopic,
@@ -144,8 +143,8 @@ impl NodeHandle {
         .unwrap_or(Err(PublishFailure::ShuttingDown))
     }
 
-    /// Publishes a message, now or when a peer comes, on a topic that need not be joined. With `restamp`, its
-    /// timestamp is replaced when it has waited.
+    /// Publishes a message now or when a peer for its topic is connected; the topic need not be subscribed.
+    /// With `restamp`, the timestamp is replaced if the message has waited.
     pub async fn post(
         &self,
         pubsub_topic: PubsubTopic,
@@ -162,61 +161,61 @@ impl NodeHandle {
         .unwrap_or(Err(PublishFailure::ShuttingDown))
     }
 
-    /// What became of the newest messages that were posted, the oldest first.
+    /// Returns the state of the most recent posts, oldest first.
     pub async fn posts(&self) -> Result<Vec<Post>, Stopped> {
         self.ask(|reply| Command::Posts { reply }).await
     }
 
-    /// All known peers.
+    /// Returns all known peers.
     pub async fn peers(&self) -> Result<Vec<PeerSnapshot>, Stopped> {
         self.ask(|reply| Command::Peers { reply }).await
     }
 
-    /// Connects to a peer.
+    /// Connects to a peer and waits until the attempt has ended.
     pub async fn connect(&self, address: Multiaddr) -> Result<(), ConnectFailure> {
         self.ask(|reply| Command::Connect { address, reply })
             .await
             .unwrap_or(Err(ConnectFailure::ShuttingDown))
     }
 
-    /// Who the node is.
+    /// Returns the node's identity, addresses and subscriptions.
     pub async fn info(&self) -> Result<NodeInfo, Stopped> {
         self.ask(|reply| Command::Info { reply }).await
     }
 
-    /// How well it is.
+    /// Returns the node's health.
     pub async fn health(&self) -> Result<HealthReport, Stopped> {
         self.ask(|reply| Command::Health { reply }).await
     }
 
-    /// What the router has done so far.
+    /// Returns the router's totals and the use of its bounds.
     pub async fn gossip(&self) -> Result<GossipSnapshot, Stopped> {
         self.ask(|reply| Command::Gossip { reply }).await
     }
 
-    /// How far proofs are made and checked; `None` when rate limiting is off.
+    /// Returns the state of proof generation and verification; `None` when rate limiting is off.
     pub async fn rln(&self) -> Result<Option<RlnSnapshot>, Stopped> {
         self.ask(|reply| Command::Rln { reply }).await
     }
 
-    /// Everything that is counted.
+    /// Returns all counters and gauges.
     pub async fn metrics(&self) -> Result<Box<MetricsSnapshot>, Stopped> {
         self.ask(|reply| Command::Metrics { reply }).await
     }
 
-    /// Stops the node and waits until it has; a node that has stopped already is success.
+    /// Stops the node and waits until it has stopped; succeeds if it has stopped already.
     pub async fn shutdown(&self) {
-        // `Stopped` is what was asked for.
+        // `Stopped` is the outcome that was asked for.
         let _ = self.ask(|reply| Command::Shutdown { reply }).await;
     }
 
-    /// Gives every delivery from now on to `sink`, until it wants no more.
+    /// Gives every later delivery to `sink`, until it returns `false`.
     pub fn add_sink(&self, sink: Arc<dyn MessageSink>) {
         self.deliveries.add(sink);
     }
 
-    /// Deliveries from now on. Those that find `capacity` others waiting are dropped, so that a
-    /// slow reader does not hold up the node.
+    /// Returns a queue of later deliveries. Those that find `capacity` others in the queue are dropped, so
+    /// that a slow reader does not block the node.
     pub fn messages(&self, capacity: usize) -> mpsc::Receiver<Delivery> {
         let (sender, receiver) = mpsc::channel(capacity.clamp(1, MAX_WAITING));
         self.add_sink(Arc::new(ChannelSink { sender }));

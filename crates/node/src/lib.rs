@@ -1,4 +1,4 @@
-//! The relay machine on real sockets: libp2p, REST, configuration.
+//! Waku relay node on real sockets: libp2p, REST and configuration around the relay state machine.
 
 pub mod assemble;
 pub mod command;

@@ -1,4 +1,4 @@
-//! Log lines on standard error, so that standard output stays for results.
+//! Log lines on standard error, so that standard output stays free for results.
 
 use std::io::IsTerminal as _;
 use std::sync::OnceLock;
@@ -18,22 +18,22 @@ mod tests;
 
 use line::Line;
 
-/// Changes the filter of the subscriber of this process.
+/// Handle that changes the filter of this process's subscriber.
 static FILTER: OnceLock<reload::Handle<EnvFilter, tracing_subscriber::Registry>> = OnceLock::new();
 
-/// The variable whose filter (`info,libp2p=warn`) replaces the configured level.
+/// Environment variable whose filter (`info,libp2p=warn`) replaces the configured level.
 pub const VARIABLE: &str = "UNDERTONE_LOG";
 
-/// Why logging could not start.
+/// Reason why logging could not start.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum LoggingError {
     /// The filter cannot be parsed.
     #[error("{VARIABLE} = {filter:?} is not a filter such as \"info,libp2p=warn\": {source}")]
     Filter {
-        /// The filter.
+        /// The filter as written.
         filter: String,
-        /// What is wrong with it.
+        /// Error of the parser.
         source: tracing_subscriber::filter::ParseError,
     },
     /// Another subscriber is installed already.
@@ -50,12 +50,12 @@ pub fn init(config: LogConfig, filter: Option<&str>) -> Result<(), LoggingError>
         .with(lines(config.format))
         .try_init();
     installed.map_err(|_| LoggingError::AlreadySet)?;
-    // The first subscriber is the only one.
+    // Only the first subscriber is ever installed.
     let _ = FILTER.set(handle);
     Ok(())
 }
 
-/// What writes the lines.
+/// Layer that writes the lines to standard error.
 fn lines<S>(format: LogFormat) -> Box<dyn Layer<S> + Send + Sync>
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
@@ -70,8 +70,8 @@ where
     }
 }
 
-/// Changes the level of this process's log, in place of the configured one and of [`VARIABLE`]; `false` when
-/// logging was not set up here.
+/// Changes the level of this process's log, in place of the configured one and of [`VARIABLE`]. Returns
+/// `false` if logging was not set up here.
 pub fn set_level(level: LogLevel) -> bool {
     let filter = EnvFilter::new(name(level));
     FILTER

@@ -1,6 +1,7 @@
-//! The REST API that nwaku offers, with its paths, shapes, status codes and error texts.
+//! REST API with the paths, JSON shapes, status codes and error texts of nwaku.
 //!
-//! Listens on loopback by default: whoever can reach it can publish with this node's membership.
+//! Listens on loopback by default, because every client that can reach it can publish
+//! with this node's membership.
 
 use std::{sync::Arc, time::Duration};
 
@@ -43,24 +44,24 @@ pub use serve::{ServeLimits, serve};
 /// Longest wait for the node to publish or to report its health.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Room for everything in a request body that is not the message: names, topics, base64's padding.
+/// Bytes allowed in a request body beyond the message: field names, topics, the padding of base64.
 const BODY_OVERHEAD_BYTES: usize = 64 * 1024;
 
-/// What the API offers.
+/// Settings of the REST API.
 #[derive(Debug, Clone)]
 pub struct RestConfig {
-    /// The network, for autosharding and sizes.
+    /// Network of the node, for autosharding and size limits.
     pub network: NetworkPreset,
-    /// Whether content topics are spread over the network's shards; without it, the routes by content topic say
-    /// that there is no automatic sharding.
+    /// Whether content topics are spread over the network's shards. Without it, the routes by content topic
+    /// answer that there is no automatic sharding.
     pub autosharding: bool,
-    /// Topics the node takes part in from the start; their messages are kept for fetching.
+    /// Topics that the node is subscribed to from the start; their messages are kept for fetching.
     pub subscriptions: Vec<PubsubTopic>,
-    /// Content topics whose messages are kept from the start, and the topic that carries each.
+    /// Content topics whose messages are kept from the start, each with the pubsub topic that carries it.
     pub content_topics: Vec<(String, PubsubTopic)>,
-    /// Changes the level of the log; `None` where it cannot be changed.
+    /// Function that changes the level of the log; `None` where it cannot be changed.
     pub log_level: Option<fn(LogLevel) -> bool>,
-    /// Who may use it.
+    /// Access rules of the API.
     pub access: Access,
     /// Whether `/relay` is served.
     pub relay: bool,
@@ -68,13 +69,14 @@ pub struct RestConfig {
     pub admin: bool,
     /// Messages kept for each topic until they are fetched.
     pub relay_cache_capacity: usize,
-    /// How far our clock is ahead of the system's, nanoseconds: messages without a time are stamped by it.
+    /// Offset of the node's clock from the system's, nanoseconds; messages without a timestamp
+    /// are stamped by it.
     pub clock_ahead_ns: i64,
-    /// Answer to `/version`.
+    /// Text that `/version` answers with.
     pub version: String,
 }
 
-/// What all handlers share.
+/// State shared by all handlers.
 #[derive(Clone)]
 struct App {
     handle: NodeHandle,
@@ -83,14 +85,14 @@ struct App {
     max_body_bytes: usize,
 }
 
-/// The API of the node behind `handle`; messages are kept from this call on.
+/// Returns the API of the node behind `handle`; messages are kept from this call on.
 pub fn router(handle: NodeHandle, config: RestConfig) -> Router {
     let cache = Arc::new(MessageCache::new(config.relay_cache_capacity));
     for topic in &config.subscriptions {
         cache.subscribe_pubsub(topic.clone());
     }
     for (topic, carrier) in &config.content_topics {
-        // The configuration has no more than the cache takes.
+        // The configuration has no more content topics than the cache holds.
         let _ = cache.subscribe_content(topic, carrier.clone());
     }
     handle.add_sink(cache.clone());
@@ -109,7 +111,7 @@ pub fn router(handle: NodeHandle, config: RestConfig) -> Router {
     if config.admin {
         router = router.merge(admin::routes());
     }
-    // A payload grows by a third in base64, and a proof may come with it.
+    // Base64 lengthens a payload by a third, and a proof may come with it.
     let max_body_bytes = config
         .network
         .max_message_bytes
@@ -128,7 +130,8 @@ pub fn router(handle: NodeHandle, config: RestConfig) -> Router {
         .with_state(app)
 }
 
-/// An area that is switched off says how to switch it on; anything else is a mistake.
+/// Answers unknown routes with 404, saying so if that part of the API is switched off.
+/// OPTIONS under `/relay` succeeds.
 async fn unknown_route(State(app): State<App>, method: Method, uri: Uri) -> Response {
     let area = uri.path().split('/').nth(1).unwrap_or_default();
     let off = match area {
@@ -151,7 +154,7 @@ async fn unknown_route(State(app): State<App>, method: Method, uri: Uri) -> Resp
     }
 }
 
-/// What nwaku answers when there is nothing else to say.
+/// The answer of nwaku when there is nothing else to say.
 fn ok() -> Response {
     (StatusCode::OK, "OK").into_response()
 }

@@ -1,4 +1,4 @@
-//! Our own membership, if we have one: found, lost, and found again elsewhere.
+//! The node's own membership: found, lost, and found again at another leaf.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,27 +11,28 @@ use super::{AssembleError, MakeProofs, NS_PER_MS};
 use crate::config::RlnConfig;
 use crate::driver::{MemberClock, MemberProofs, PooledProofs, ProofSource, Standing, StartError};
 
-/// A node that may be a member, become one while it runs, or cease to be one.
+/// A node that may be a member, become one while it runs, or lose its membership.
 pub(super) struct Candidate {
     config: RlnConfig,
     policy: Policy,
     key: Arc<Key>,
     registry: Arc<dyn Registry>,
     view: Arc<Mutex<dyn View>>,
-    /// Whose membership it is; once it was one, another identity's would need another counter.
+    /// Identity of the member. Kept once it was a member, because another identity
+    /// would need another counter.
     identity: Option<Identity>,
     /// Index and limit that proofs are made for.
     place: Option<(MemberIndex, u32)>,
-    /// Proofs were made for another place, and their source may hold the counter still.
+    /// Whether the last membership was lost, so that its proof source may still hold the counter.
     has_left: bool,
-    /// None: proofs are made as they should be.
+    /// Source of proofs in place of the honest one; `None` for the honest one.
     make_proofs: Option<MakeProofs>,
 }
 
-/// What there is.
+/// Result of looking up the node's own membership.
 pub(super) enum Found {
     NoIdentity,
-    /// The contract was not asked yet.
+    /// The contract has not answered yet.
     NotKnown,
     NotRegistered,
     Member(Identity, Member),
@@ -73,21 +74,20 @@ impl Candidate {
         }
     }
 
-    /// What makes the proofs of `member`. What made them before must have ended.
+    /// Creates the source of `member`'s proofs. The source before it must have ended.
     pub(super) fn proofs(
         &mut self,
         identity: Identity,
         member: &Member,
     ) -> Result<Box<dyn ProofSource>, AssembleError> {
         let config = &self.config;
-        // The registry's limit is part of the leaf, so proofs are for that; the node may hold
-        // itself to less.
+        // The registry's limit is part of the leaf, so proofs use that; the node may restrict itself to less.
         let own_limit = u32::try_from(config.message_limit)
             .unwrap_or(u32::MAX)
             .min(member.limit);
         let ahead_ns = config.clock_ahead_ms.saturating_mul(NS_PER_MS);
         let proofs = MemberProofs {
-            // One for all places: an id used at two of them in one epoch would give the secret away.
+            // One counter for all leaves: an id used at two of them in one epoch would reveal the secret.
             counter: MessageIdCounter::open(&config.counter_file, own_limit)?,
             identity: identity.clone(),
             index: member.index,
@@ -110,7 +110,7 @@ impl Candidate {
         Ok(source)
     }
 
-    /// What has become of the membership; what stands in the way of proofs is logged.
+    /// Checks the membership and returns its change; errors that prevent proofs are logged.
     pub(super) fn look(&mut self) -> Standing {
         let outcome = match self.find() {
             Ok(Found::Member(identity, member)) => self.follow(identity, &member),
@@ -124,7 +124,7 @@ impl Candidate {
                 Standing::Ending
             }
             Err(error) => {
-                tracing::error!(%error, "cannot tell our membership; will look again when the registry changes");
+                tracing::error!(%error, "cannot determine this node's membership; retrying on the next registry change");
                 Standing::Same
             }
         }
@@ -149,7 +149,7 @@ impl Candidate {
     }
 }
 
-/// The prover, with its tables from the file or put there.
+/// Creates the prover with its tables from the file, or computes and stores them.
 fn prover(config: &RlnConfig, key: &Arc<Key>) -> Prover {
     let file = &config.tables_file;
     let (prover, outcome) = Prover::with_table_file(Arc::clone(key), file);

@@ -1,8 +1,8 @@
-//! The node's secret key and the REST API's token on disk.
+//! Files with the node's secret key and the REST API's token.
 //!
-//! The key's file is a protobuf-encoded libp2p key, followed by one more protobuf field that other programs skip:
-//! field 100 with the peer id that the key gives. A flipped bit makes another valid key as a rule, and so
-//! another node; the two together are what was written, or the file is refused.
+//! The key file is a protobuf-encoded libp2p key, followed by one more protobuf field that other programs
+//! skip: field 100 with the peer id of the key. A flipped bit usually makes another valid key, and with it
+//! another node; a file whose key and peer id do not match is refused.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -20,8 +20,8 @@ const KEY_BYTES_MAX: u64 = 4096;
 /// Tag of the field with the peer id: field 100, length-delimited.
 const PEER_ID_TAG: [u8; 2] = [0xa2, 0x06];
 
-/// The key in the file; a new one, written there, when there is no file yet. A file without a peer id, as
-/// older versions and other programs write it, gets one.
+/// Returns the key in the file, or creates the file with a new key if it does not exist. A file without a
+/// peer id, as older versions and other programs write it, gets one.
 pub(super) fn node_key(path: &Path) -> Result<Keypair, AssembleError> {
     let fail = |defect: NodeKeyDefect| AssembleError::NodeKey {
         path: path.to_owned(),
@@ -37,9 +37,9 @@ pub(super) fn node_key(path: &Path) -> Result<Keypair, AssembleError> {
             if bytes != content
                 && let Err(error) = replace(path, &content)
             {
-                // It worked without until now.
+                // The node has worked without the peer id until now.
                 let path = path.display();
-                tracing::warn!(%path, %error, "cannot add the peer id to the node key, by which damage is found");
+                tracing::warn!(%path, %error, "cannot add the peer id, which detects damage, to the node key file");
             }
             Ok(keypair)
         }
@@ -56,7 +56,7 @@ pub(super) fn node_key(path: &Path) -> Result<Keypair, AssembleError> {
     }
 }
 
-/// The key, and the content that its file is to have.
+/// Returns the key, and the content that its file should have.
 fn read(bytes: &[u8]) -> Result<(Keypair, Vec<u8>), NodeKeyDefect> {
     let damaged = |_| NodeKeyDefect::Damaged;
     let keypair = Keypair::from_protobuf_encoding(bytes).map_err(damaged)?;
@@ -69,7 +69,7 @@ fn read(bytes: &[u8]) -> Result<(Keypair, Vec<u8>), NodeKeyDefect> {
     let field = field.and_then(|field| field.strip_prefix(&PEER_ID_TAG));
     let expected = field.and_then(|field| PeerId::from_bytes(field.get(1..)?).ok());
     let found = keypair.public().to_peer_id();
-    // Where both are the same it is the field's length that is wrong.
+    // If both are the same, the length of the field is wrong.
     match expected.filter(|expected| *expected != found) {
         Some(expected) => Err(NodeKeyDefect::OtherPeer {
             expected: Box::new(expected),
@@ -79,7 +79,7 @@ fn read(bytes: &[u8]) -> Result<(Keypair, Vec<u8>), NodeKeyDefect> {
     }
 }
 
-/// What a file holds; `None` for a key that cannot be written.
+/// Encodes a key and its peer id as file content; `None` for a key that cannot be encoded.
 fn encode(keypair: &Keypair) -> Option<Vec<u8>> {
     let mut bytes = keypair.to_protobuf_encoding().ok()?;
     let peer_id = keypair.public().to_peer_id().to_bytes();
@@ -89,13 +89,13 @@ fn encode(keypair: &Keypair) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Longest file with a token that is read, bytes.
+/// Longest token file that is read, bytes.
 const TOKEN_BYTES_MAX: u64 = 1024;
 
-/// Random bytes of a token; twice as many hexadecimal digits.
+/// Random bytes of a token, which has twice as many hexadecimal digits.
 const TOKEN_RANDOM_BYTES: usize = 32;
 
-/// The REST API's token in the file; a new one, written there, when there is no file yet.
+/// Returns the REST API's token from the file, or creates the file with a new token if it does not exist.
 pub(super) fn rest_token(path: &Path) -> Result<String, AssembleError> {
     let fail = |reason: String| AssembleError::RestToken {
         path: path.to_owned(),
@@ -127,7 +127,7 @@ fn create_token(path: &Path) -> io::Result<String> {
     Ok(token)
 }
 
-/// Replaces the file as a whole, readable by its owner only: a full disk leaves the old one, or none.
+/// Replaces the file atomically, readable by its owner only: a full disk leaves the old file, or none.
 fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(".tmp");
@@ -147,7 +147,7 @@ fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
         .and_then(|()| file.sync_all())
         .and_then(|()| fs::rename(temporary, path));
     if written.is_err() {
-        // What is left of it is of no use.
+        // The partial file is of no use.
         let _ = fs::remove_file(temporary);
     }
     written

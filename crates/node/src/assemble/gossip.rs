@@ -6,10 +6,11 @@ use undertone_gossip::{Config, FloodPublish, StrategyKind};
 
 use crate::config::GossipOverrides;
 
-/// Reduced sending: an id is asked for when its copy has not come by then. Later than nearly all copies.
+/// Reduced sending: a message whose copy has not come after this delay is requested with IWANT. Nearly all
+/// copies come earlier.
 const IWANT_DELAY: Duration = Duration::from_millis(500);
 
-/// Replaces what the configuration names.
+/// Replaces the parameters that the configuration sets.
 pub(super) fn apply(config: &mut Config, overrides: &GossipOverrides) {
     let degrees = &mut config.degrees;
     set(&mut degrees.d, overrides.d);

@@ -1,4 +1,4 @@
-//! Rate limiting from the configuration: registry and verifier.
+//! Rate limiting from the configuration: registry, view and verifier.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -47,7 +47,7 @@ pub(super) fn open(
             None
         }
         Found::NotKnown => {
-            tracing::info!("this node can publish once the contract has said that it is a member");
+            tracing::info!("waiting for the contract to confirm this node's membership");
             None
         }
     };
@@ -63,14 +63,15 @@ pub(super) fn open(
     })
 }
 
-/// Where members are known from.
+/// Registry of the members and the node's view of it.
 struct Members {
     registry: Arc<dyn Registry>,
     view: Arc<Mutex<dyn View>>,
     snapshot_file: Option<PathBuf>,
 }
 
-/// The contract. It is followed by a thread of its own; this does not wait for it.
+/// Opens the contract as registry. A thread of its own follows it; this function does not
+/// wait for that thread.
 fn contract(chain: &ChainConfig, root_window: usize) -> Result<Members, AssembleError> {
     let (contract, urls, store) = (chain.contract, chain.urls.clone(), chain.store.clone());
     let (view, registry): (Arc<Mutex<dyn View>>, Arc<dyn Registry>) = match chain.mode {
@@ -103,8 +104,8 @@ fn file(config: &RlnConfig, limit: u32, root_window: usize) -> Result<Members, A
     })
 }
 
-/// The membership up to now: from the snapshot where there is one, and from the registry alone
-/// where it is missing, damaged or another registry's.
+/// Returns the membership up to now: from the snapshot where there is one, and from the registry alone if the
+/// snapshot is missing, damaged, ahead of the registry or of another one.
 fn followed(
     snapshot: &Path,
     registry: &dyn Registry,
@@ -114,13 +115,13 @@ fn followed(
         Ok(Some(mut view)) => match view.refresh(registry) {
             Ok(_) => return Ok(view),
             Err(error @ (RegistryError::RolledBack { .. } | RegistryError::Gap { .. })) => {
-                tracing::warn!(%error, "the saved membership tree is ahead of its registry; building it anew");
+                tracing::warn!(%error, "the saved membership tree is ahead of its registry; rebuilding it");
             }
             Err(error) => return Err(error),
         },
         Ok(None) => {}
         Err(error) => {
-            tracing::warn!(%error, "cannot use the saved membership tree; building it anew");
+            tracing::warn!(%error, "cannot use the saved membership tree; rebuilding it");
         }
     }
     let mut view = MembershipView::new(root_window);

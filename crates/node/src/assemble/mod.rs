@@ -1,4 +1,4 @@
-//! From a configuration to a running node with its REST server.
+//! Assembles a running node with its REST server from a configuration.
 
 mod candidate;
 mod files;
@@ -32,31 +32,31 @@ use crate::driver::{
 };
 use crate::rest::{self, Access, RestConfig, ServeLimits, Token};
 
-/// How long a message whose root is not known waits for the registry: an endpoint's answer, or a
-/// second endpoint's after the first one's time is up, as a rule.
+/// Time that a message with an unknown root waits for the registry: usually enough for one endpoint to
+/// answer, or for a second one after the first has timed out.
 const ROOT_PATIENCE_NS: u64 = 12_000_000_000;
 
 pub(super) const NS_PER_MS: i64 = 1_000_000;
 
-/// Why a configured node did not start.
+/// Reason why a configured node did not start.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum AssembleError {
-    /// The message-id counter.
+    /// The message-id counter cannot be used.
     #[error(transparent)]
     Counter(#[from] CounterError),
-    /// The identity file.
+    /// The identity file cannot be used.
     #[error(transparent)]
     Identity(#[from] IdentityFileError),
-    /// The proving key that is built in.
+    /// The built-in proving key cannot be loaded.
     #[error(transparent)]
     Key(#[from] KeyError),
-    /// The node's secret key.
+    /// The node's secret key cannot be used.
     #[error("node key {path}: {defect}")]
     NodeKey {
-        /// The file.
+        /// Path of the key file.
         path: PathBuf,
-        /// What is wrong.
+        /// Defect of the file.
         defect: NodeKeyDefect,
     },
     /// The disk is full.
@@ -65,68 +65,68 @@ pub enum AssembleError {
          --data-dir"
     )]
     NoSpace {
-        /// The file, or the folder where there was to be one.
+        /// File of the node whose folder takes no more bytes.
         path: PathBuf,
-        /// What failed for that reason.
+        /// Failure that the full disk caused.
         error: Box<Self>,
     },
-    /// The REST API's token.
+    /// The REST API's token cannot be read or created.
     #[error("REST token {path}: {reason}; set rest-token, or move the file away to get a new one")]
     RestToken {
-        /// The file.
+        /// Path of the token file.
         path: PathBuf,
-        /// What is wrong.
+        /// Defect of the file, or the operating system's error.
         reason: String,
     },
-    /// The log of deliveries.
+    /// The delivery log cannot be opened.
     #[error("delivery-log {path}: {error}; choose another with --delivery-log")]
     DeliveryLog {
-        /// The file.
+        /// Path of the log.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the operating system.
         error: std::io::Error,
     },
-    /// The folder for the node's files.
+    /// The folder for the node's files cannot be created.
     #[error("data-dir {path}: {error}; choose another with --data-dir")]
     DataDir {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the operating system.
         error: std::io::Error,
     },
-    /// The contract that is the registry.
+    /// The contract that is the registry cannot be followed.
     #[error(transparent)]
     Chain(#[from] EvmError),
-    /// The registry.
+    /// The membership registry cannot be used.
     #[error(transparent)]
     Registry(#[from] RegistryError),
-    /// The REST server.
+    /// The REST server cannot listen.
     #[error("rest-address, rest-port: cannot listen on {address}: {error}; choose another port")]
     Rest {
-        /// Where.
+        /// Address that was asked for.
         address: SocketAddr,
-        /// What the system says.
+        /// Error of the operating system.
         error: std::io::Error,
     },
-    /// The server of metrics.
+    /// The metrics server cannot listen.
     #[error(
         "metrics-server-address, metrics-server-port: cannot listen on {address}: {error}; choose another port"
     )]
     Metrics {
-        /// Where.
+        /// Address that was asked for.
         address: SocketAddr,
-        /// What the system says.
+        /// Error of the operating system.
         error: std::io::Error,
     },
-    /// The node itself.
+    /// The node itself did not start.
     #[error(transparent)]
     Start(#[from] StartError),
 }
 
-/// What is wrong with the file of the node's secret key.
+/// Defect of the file with the node's secret key.
 #[derive(Debug, Error)]
 pub enum NodeKeyDefect {
-    /// The key and the peer id beside it do not belong together.
+    /// The key does not match the peer id stored beside it.
     #[error(
         "damaged: it was the key of peer {expected}, and what is there now is that of peer {found}; \
          restore it from a backup, or move the file away to start as a new peer"
@@ -134,37 +134,37 @@ pub enum NodeKeyDefect {
     OtherPeer {
         /// The peer id in the file.
         expected: Box<PeerId>,
-        /// The peer id of the key in the file.
+        /// The peer id that the key in the file gives.
         found: Box<PeerId>,
     },
-    /// It does not hold a key and nothing else.
+    /// The file is not exactly a key with its peer id.
     #[error(
         "damaged: not a protobuf-encoded libp2p key with its peer id; restore it from a backup, or move \
          the file away to start as a new peer"
     )]
     Damaged,
-    /// The operating system does not let us read it.
+    /// The operating system does not let the node read the file.
     #[error("cannot be read: {0}; check its owner and permissions")]
     Unreadable(std::io::Error),
-    /// The operating system does not let us write it.
+    /// The operating system does not let the node write the file.
     #[error("cannot be written: {0}; check that the folder exists, is writable and has space")]
     Unwritable(std::io::Error),
 }
 
-/// A node with everything its configuration asks for.
+/// A node with the servers that its configuration asks for.
 pub struct Assembled {
-    /// The node.
+    /// The running node itself.
     pub node: RunningNode,
-    /// Where REST listens, if it does.
+    /// Address that REST listens on, if it is served.
     pub rest: Option<SocketAddr>,
-    /// Whether the node can publish where the network asks for proofs.
+    /// Whether the node could publish when it started, as far as proofs are concerned.
     pub may_publish: bool,
-    /// Where metrics have a port of their own, if they do.
+    /// Address of the separate metrics server, if there is one.
     pub metrics: Option<SocketAddr>,
     servers: Vec<Server>,
 }
 
-/// A server that runs, and what stops it.
+/// A running server and the sender that stops it.
 struct Server {
     stop: oneshot::Sender<()>,
     task: JoinHandle<std::io::Result<()>>,
@@ -174,7 +174,7 @@ impl Server {
     fn start(listener: TcpListener, router: axum::Router) -> Self {
         let (stop, stopped) = oneshot::channel();
         let stopped = async {
-            // A dropped sender means the same.
+            // A dropped sender means stop, too.
             let _ = stopped.await;
         };
         let serving = rest::serve(listener, router, ServeLimits::default(), stopped);
@@ -184,11 +184,11 @@ impl Server {
 }
 
 impl Assembled {
-    /// Stops taking requests, then stops the node.
+    /// Stops the servers, then the node.
     pub async fn stop(self) {
         let mut ending = Vec::new();
         for server in self.servers {
-            // The server may have ended by itself; that was logged.
+            // The server may have ended by itself, which was logged.
             let _ = server.stop.send(());
             ending.push(server.task);
         }
@@ -199,10 +199,10 @@ impl Assembled {
     }
 }
 
-/// Makes something else of what a member's proofs are made from.
+/// Makes a proof source from a member's secrets, in place of the honest one.
 pub type MakeProofs = Box<dyn FnMut(MemberProofs) -> std::io::Result<Box<dyn ProofSource>> + Send>;
 
-/// Starts what the configuration describes.
+/// Starts the node and the servers that the configuration describes.
 ///
 /// # Errors
 /// [`AssembleError`] names the key or file and the remedy.
@@ -210,11 +210,10 @@ pub async fn assemble(config: &NodeConfig) -> Result<Assembled, AssembleError> {
     assemble_with(config, None).await
 }
 
-/// The same, with proofs that somebody else makes, if given: for tests of what members do that they
-/// should not.
+/// As [`assemble`], with proofs from `make_proofs` if given: for tests of members that break the rules.
 ///
 /// # Errors
-/// As [`assemble`].
+/// The same errors as [`assemble`].
 pub async fn assemble_with(
     config: &NodeConfig,
     make_proofs: Option<MakeProofs>,
@@ -232,7 +231,7 @@ async fn assemble_all(
         error,
     })?;
     let rest = match &config.rest {
-        // Bound first: a port that is taken is found before anything else has started.
+        // Bound first, so that a port in use is found before anything else has started.
         Some(rest) => {
             let address = rest.address;
             let listener = TcpListener::bind(address).await;
@@ -337,7 +336,7 @@ fn content_topics(config: &NodeConfig) -> Vec<(String, PubsubTopic)> {
         .collect()
 }
 
-/// Who may use the REST API; a token that is needed and not set is made.
+/// Access rules of the REST API; a token that is required and not configured is created.
 fn access(rest: &RestListen, data_dir: &Path) -> Result<Access, AssembleError> {
     let token = match (rest.token_for, &rest.token) {
         (None, _) => None,
@@ -360,7 +359,7 @@ fn access(rest: &RestListen, data_dir: &Path) -> Result<Access, AssembleError> {
     })
 }
 
-/// The relay that a configuration describes.
+/// Returns the relay's parameters for a configuration.
 pub fn relay_config(config: &NodeConfig) -> RelayConfig {
     let mut relay = RelayConfig::for_network(&config.network);
     if let Some(router) = &config.router {

@@ -1,4 +1,4 @@
-//! A full disk, told as such: SQLite and others call it a disk I/O error.
+//! Reports a full disk as such, because SQLite and others call it a disk I/O error.
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use super::AssembleError;
 use crate::config::NodeConfig;
 
-/// Bytes that a folder must take for its disk not to count as full: SQLite begins with as many.
+/// Bytes that must fit on a disk for it not to count as full; SQLite needs as many to begin with.
 const PROBE_BYTES: usize = 64 << 10;
 
-/// The error, or what is behind it: one of the folders that the node writes to takes nothing more.
+/// Returns the error, or that the disk is full if one of the folders that the node writes to
+/// takes no more bytes.
 pub(super) fn explain(error: AssembleError, config: &NodeConfig) -> AssembleError {
     let Some(path) = written(config).into_iter().find(|path| is_full(path)) else {
         return error;
@@ -21,7 +22,7 @@ pub(super) fn explain(error: AssembleError, config: &NodeConfig) -> AssembleErro
     }
 }
 
-/// Files that a node makes or writes to when it starts.
+/// Files that a node creates or writes to when it starts.
 fn written(config: &NodeConfig) -> Vec<PathBuf> {
     let mut files = vec![config.node_key_file.clone()];
     if let Some(rln) = &config.rln {
@@ -36,7 +37,7 @@ fn written(config: &NodeConfig) -> Vec<PathBuf> {
 }
 
 /// Whether the folder of a file takes no more bytes. A folder that cannot be written to for another reason
-/// is not full.
+/// does not count as full.
 fn is_full(path: &Path) -> bool {
     let mut probe = path.as_os_str().to_owned();
     probe.push(".probe");
@@ -51,7 +52,7 @@ fn is_full(path: &Path) -> bool {
             file.sync_all()
         });
     if written.as_ref().err().map(std::io::Error::kind) != Some(ErrorKind::AlreadyExists) {
-        // It may not have come to be.
+        // The probe may not have been created.
         let _ = fs::remove_file(probe);
     }
     let full = [ErrorKind::StorageFull, ErrorKind::QuotaExceeded];

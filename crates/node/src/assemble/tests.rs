@@ -1,1 +1,1 @@
-//! Tests.
+//! Empty: assembling a node is tested in `tests/assembled`.

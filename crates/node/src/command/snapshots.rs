@@ -1,4 +1,4 @@
-//! What the node counts, at one moment.
+//! Snapshots of the node's counters and gauges.
 
 use std::collections::BTreeMap;
 
@@ -6,98 +6,98 @@ use undertone_gossip::{Stats, Usage};
 use undertone_membership::evm;
 use undertone_rln::{BatchPolicy, PoolConfig, PoolSnapshot};
 
-/// The router at one moment.
+/// State of the router at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GossipSnapshot {
     /// Totals since the start.
     pub stats: Stats,
-    /// How much of its bounds is in use.
+    /// Present use of the router's bounds.
     pub usage: Usage,
 }
 
-/// Rate limiting at one moment.
+/// State of rate limiting at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RlnSnapshot {
-    /// Whether the node has a membership.
+    /// Whether the node has a membership to publish with.
     pub may_publish: bool,
-    /// Why it cannot publish now though it has one, as far as is known.
+    /// Reason why the node cannot publish now although it has a membership, as far as is known.
     pub refusal: Option<String>,
     /// Message ids that another node with this identity used first.
     pub ids_taken_total: u64,
-    /// The tokens prepared ahead; `None` without a membership, or when its proofs know no tokens.
+    /// Pool of tokens prepared ahead; `None` without a membership or when its proofs use no pool.
     pub tokens: Option<TokenSnapshot>,
-    /// The threads that check proofs.
+    /// State of the threads that verify proofs.
     pub verifier: VerifierSnapshot,
-    /// Who may publish.
+    /// The membership set as this node follows it.
     pub membership: MembershipSnapshot,
-    /// How the chain is followed that says so; `None` where the registry is none.
+    /// State of following the chain; `None` when the membership registry is not a contract.
     pub chain: Option<evm::Status>,
 }
 
-/// The pool of tokens at one moment.
+/// State of the token pool at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TokenSnapshot {
-    /// How many are prepared, and at which cost.
+    /// Configured size and cost bounds of the pool.
     pub config: PoolConfig,
-    /// What has become of them.
+    /// Counters of the pool.
     pub state: PoolSnapshot,
 }
 
-/// The threads that check proofs, at one moment.
+/// State of the threads that verify proofs, at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VerifierSnapshot {
-    /// How many there are.
+    /// Number of verifier threads.
     pub threads: usize,
-    /// When they check proofs together.
+    /// Rule for verifying proofs in batches.
     pub policy: BatchPolicy,
-    /// Proofs that wait.
+    /// Proofs waiting to be verified.
     pub waiting: usize,
-    /// Peers whose proofs are checked singly, because they delivered a bad one.
+    /// Peers whose proofs are verified one by one, because they delivered an invalid one.
     pub suspects: usize,
-    /// Proofs that were checked.
+    /// Proofs verified since the start.
     pub checked_total: u64,
-    /// Those of them that did not hold.
+    /// Verified proofs that were invalid.
     pub bad_total: u64,
-    /// Batches that were checked.
+    /// Batches verified since the start.
     pub batches_total: u64,
-    /// How many proofs were checked at a time.
+    /// Histogram of the number of proofs verified at a time.
     pub job_sizes: JobSizes,
 }
 
-/// How often so many proofs were checked at a time; a single one counts as a batch of one.
+/// Histogram of verification jobs by their number of proofs; a single proof counts as a job of one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct JobSizes {
-    /// Times, by size: of at most [`JobSizes::BOUNDS`] and more than the bound before; the last
-    /// entry is for those above all bounds.
+    /// Jobs per bucket: of at most the bucket's bound in [`JobSizes::BOUNDS`] and more than the bound before.
+    /// The last entry counts the jobs above all bounds.
     pub counts: [u64; Self::BOUNDS.len() + 1],
 }
 
 impl JobSizes {
-    /// Upper bounds of the sizes counted together, in proofs.
+    /// Upper bounds of the buckets, in proofs.
     pub const BOUNDS: [usize; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
 
-    /// Counts a job of `proofs`.
+    /// Counts a job of `proofs` proofs.
     pub(crate) fn count(&mut self, proofs: usize) {
         let at = Self::BOUNDS.partition_point(|bound| *bound < proofs);
         self.counts[at] += 1;
     }
 }
 
-/// Messages by the length of their payloads.
+/// Histogram of messages by the length of their payloads.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MessageSizes {
-    /// Messages, by size: of at most [`MessageSizes::BOUNDS_KB`] and more than the bound before; the last entry is
-    /// for those above all bounds.
+    /// Messages per bucket: of at most the bucket's bound in [`MessageSizes::BOUNDS_KB`] and more than the
+    /// bound before. The last entry counts the messages above all bounds.
     pub counts: [u64; Self::BOUNDS_KB.len() + 1],
-    /// All payloads together, bytes.
+    /// Sum of all payload lengths, bytes.
     pub sum_bytes: u64,
 }
 
 impl MessageSizes {
-    /// Upper bounds of the sizes counted together, thousands of bytes: nwaku's.
+    /// Upper bounds of the buckets, in units of 1000 bytes; the same as nwaku's.
     pub const BOUNDS_KB: [usize; 13] = [0, 1, 3, 5, 15, 50, 75, 100, 125, 150, 500, 700, 1000];
 
-    /// Counts a payload.
+    /// Counts a payload of `bytes` bytes.
     pub(crate) fn count(&mut self, bytes: usize) {
         let at = Self::BOUNDS_KB.partition_point(|bound_kb| bound_kb * 1000 < bytes);
         self.counts[at] += 1;
@@ -105,72 +105,72 @@ impl MessageSizes {
     }
 }
 
-/// The membership as the node follows it, at one moment.
+/// State of the membership set as the node follows it, at one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MembershipSnapshot {
-    /// The registry's version; `None` where the log of changes is not known.
+    /// Version of the registry; `None` where the log of changes is not known.
     pub version: Option<u64>,
-    /// Members at that version; `None` where they are not known.
+    /// Number of members at that version; `None` where they are not known.
     pub members: Option<usize>,
-    /// Roots that are accepted.
+    /// Number of Merkle roots that are accepted.
     pub roots: usize,
 }
 
-/// One topic at one moment.
+/// State of one topic at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TopicSnapshot {
-    /// The topic.
+    /// Name of the topic.
     pub topic: String,
-    /// Peers in our mesh.
+    /// Peers in this node's mesh for the topic.
     pub mesh: usize,
-    /// Peers that are subscribed.
+    /// Peers subscribed to the topic.
     pub subscribers: usize,
 }
 
-/// What the driver counts itself; totals since the start.
+/// Totals that the driver itself counts, since the start.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Bytes of the frames that came, without their length prefixes.
+    /// Bytes of received frames, without their length prefixes.
     pub received_bytes: u64,
-    /// Bytes of the frames that were queued for peers; some are taken back before they begin.
+    /// Bytes of frames queued for peers; some are cancelled before they are written.
     pub queued_bytes: u64,
-    /// Valid messages of ours and of others.
+    /// Valid messages, own and of peers; each part of a fragmented message counts.
     pub delivered: u64,
-    /// Messages of our own that went to a peer.
+    /// Own messages that were sent to at least one peer.
     pub published: u64,
-    /// Messages of our own that did not.
+    /// Own messages that failed or were sent to no peer.
     pub publish_failed: u64,
-    /// Messages of others that were dropped, by reason.
+    /// Messages of peers that were rejected, by reason.
     pub rejected: BTreeMap<&'static str, u64>,
-    /// Members whose secret two messages gave away.
+    /// Times that a member's secret was recovered from two of its messages.
     pub spammers: u64,
-    /// Times that a peer's score fell so low that it was cut off; its returns until it recovers do not count.
+    /// Times that a peer was cut off for a low score; repeated ones before its score recovers do not count.
     pub graylisted: u64,
-    /// Times that a topic was joined.
+    /// Number of topics joined since the start.
     pub joined: u64,
-    /// Times that a topic was left.
+    /// Number of topics left since the start.
     pub left: u64,
-    /// Valid messages of ours and of others, by size.
+    /// Sizes of valid messages, own and of peers.
     pub message_sizes: MessageSizes,
 }
 
-/// Everything that is counted, at one moment.
+/// All counters and gauges, at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MetricsSnapshot {
-    /// Peers that are connected.
+    /// Number of connected peers.
     pub peers: usize,
-    /// Those of them with which pubsub is spoken.
+    /// Connected peers that speak a pubsub protocol of this node.
     pub pubsub_peers: usize,
-    /// Peers that are known, connected or not.
+    /// Known peers, connected or not.
     pub known_peers: usize,
-    /// The router.
+    /// State of the router.
     pub gossip: GossipSnapshot,
-    /// The topics that the node takes part in.
+    /// Topics that the node is subscribed to.
     pub topics: Vec<TopicSnapshot>,
-    /// The driver.
+    /// Totals that the driver itself counts.
     pub totals: Totals,
-    /// Proofs that wait for their verdict, as the relay sees it.
+    /// Proofs whose verdict the relay waits for.
     pub checks_waiting: usize,
-    /// Rate limiting; `None` when it is off.
+    /// State of rate limiting; `None` when it is off.
     pub rln: Option<RlnSnapshot>,
 }

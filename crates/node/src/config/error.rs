@@ -1,31 +1,31 @@
-//! What can be wrong with a configuration.
+//! Errors in a configuration, and the source of each value.
 
 use std::{fmt, io, path::PathBuf};
 
 use thiserror::Error;
 use undertone_message::UnknownNetwork;
 
-/// Where a value came from.
+/// Source of a configuration value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     /// The configuration file; the line counts from 1.
     File {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The line of the key.
+        /// Line of the key, from 1.
         line: usize,
     },
-    /// An environment variable.
+    /// One of the environment variables.
     Environment {
-        /// Its name.
+        /// Name of the variable.
         variable: String,
     },
-    /// The command line.
+    /// A flag on the command line.
     Flag {
         /// The flag, with its dashes.
         flag: String,
     },
-    /// Nobody set it.
+    /// No source set the value.
     Default,
 }
 
@@ -40,56 +40,56 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Why there is no configuration.
+/// Reason why the configuration is invalid.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ConfigError {
     /// The file cannot be read.
     #[error("cannot read configuration file {}: {source}", path.display())]
     Read {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// The file is not TOML.
+    /// The file is not valid TOML.
     #[error("{}:{line}: {message}", path.display())]
     Syntax {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The line, from 1.
+        /// Line of the error, from 1.
         line: usize,
-        /// What the parser says.
+        /// Error message of the parser.
         message: String,
     },
     /// A source sets a key that does not exist.
     #[error("{origin}: unknown key {key:?}{}", hint(nearest.as_deref()))]
     UnknownKey {
-        /// Where it is.
+        /// Source of the key.
         origin: Origin,
         /// The key, as written.
         key: String,
-        /// The key that was probably meant.
+        /// Key that was probably meant, if any is similar.
         nearest: Option<String>,
     },
-    /// A value that the key cannot have.
+    /// A key has a value that it cannot have.
     #[error("{origin}: {key} = {value}: expected {expected}")]
     BadValue {
-        /// Where it is.
+        /// Source of the value.
         origin: Origin,
-        /// The key.
+        /// Name of the key.
         key: &'static str,
         /// The value, as JSON.
         value: String,
-        /// What it must be.
+        /// Description of the values allowed.
         expected: String,
     },
     /// The network does not exist.
     #[error("{origin}: {source}")]
     Network {
-        /// Where its name is.
+        /// Source of the network's name.
         origin: Origin,
-        /// The name and the known ones.
+        /// The unknown name and the known ones.
         source: UnknownNetwork,
     },
 }

@@ -1,37 +1,37 @@
-//! The one table of configuration keys: names, kinds, and what to tell people about them.
+//! Table of all configuration keys: names, value types, and texts for errors and help.
 
-/// One key, in all its spellings.
+/// One configuration key, with its spelling in each source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Key {
-    /// Its name in the file and as a flag; a dot separates a table from its key.
+    /// Name in the file and as a flag; a dot separates a table from its key.
     pub name: &'static str,
-    /// How text from the environment or a flag is read.
+    /// Type of the value, by which text from the environment or a flag is read.
     pub kind: Kind,
-    /// What a value must be, for error messages and help.
+    /// Description of the values allowed, for error messages and help.
     pub expected: &'static str,
-    /// What the key does, and its default, for help.
+    /// Purpose of the key and its default, for help.
     pub help: &'static str,
 }
 
-/// How text becomes a value.
+/// Type of a key's value, by which text is parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// `true` or `false`.
+    /// Either `true` or `false`.
     Bool,
-    /// A whole number.
+    /// An integer, which may be negative.
     Integer,
-    /// A decimal number.
+    /// Decimal number, such as 0.25.
     Float,
-    /// Taken as it is.
+    /// Text, taken as it is.
     Text,
-    /// Whole numbers separated by commas.
+    /// Comma-separated whole numbers, as a list.
     IntegerList,
-    /// Texts separated by commas.
+    /// Comma-separated texts, as a list.
     TextList,
 }
 
 impl Key {
-    /// The environment variable that sets the key, e.g. `UNDERTONE_TCP_PORT`.
+    /// Returns the environment variable that sets the key, e.g. `UNDERTONE_TCP_PORT`.
     pub fn variable(&self) -> String {
         format!(
             "UNDERTONE_{}",
@@ -39,12 +39,12 @@ impl Key {
         )
     }
 
-    /// The flag that sets the key, e.g. `--tcp-port`; table keys are joined with a dash.
+    /// Returns the flag that sets the key, e.g. `--tcp-port`; a table and its key are joined with a dash.
     pub fn flag(&self) -> String {
         format!("--{}", self.name.replace('.', "-"))
     }
 
-    /// The key called `name`.
+    /// Returns the key called `name`.
     pub fn by_name(name: &str) -> Option<&'static Self> {
         KEYS.iter().find(|key| key.name == name)
     }
@@ -65,7 +65,7 @@ const IP: &str = "an IP address";
 const PATH: &str = "a path";
 const DEGREE: &str = "a number of peers, 1 or more";
 
-/// Every key there is.
+/// Table of all configuration keys.
 pub const KEYS: &[Key] = {
     use Kind::{Bool, Float, Integer, IntegerList, Text, TextList};
     &[
@@ -440,7 +440,7 @@ pub const KEYS: &[Key] = {
     ]
 };
 
-/// The candidate that is spelt most like `wanted`, if any is close enough to be meant.
+/// Returns the candidate spelt most like `wanted`, if its edit distance is small enough for a slip.
 pub(super) fn nearest<T: AsRef<str>>(
     wanted: &str,
     candidates: impl Iterator<Item = T>,

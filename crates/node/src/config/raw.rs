@@ -1,4 +1,4 @@
-//! The keys as they are written, before defaults and checks across keys.
+//! Keys as they are written, before defaults and checks across keys.
 
 use std::{net::IpAddr, path::PathBuf};
 
@@ -7,7 +7,7 @@ use undertone_membership::evm::Mode;
 
 use super::{LogFormat, LogLevel};
 
-/// All keys; names and meanings are in [`KEYS`](super::KEYS).
+/// Values of all keys; names and meanings are in [`KEYS`](super::KEYS).
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub(super) struct Raw {
@@ -70,53 +70,53 @@ pub(super) struct Raw {
     pub(super) gossip: GossipOverrides,
 }
 
-/// What the REST API's token is asked for, as it is written.
+/// Paths that require the REST API's token, as the key is written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum RestAuth {
-    /// By where the API listens.
+    /// Chosen by the address that the API listens on and by whether a token is set.
     #[default]
     Auto,
-    /// Nothing.
+    /// No path requires a token.
     None,
-    /// Paths under `/admin`.
+    /// Paths under `/admin` require it.
     Admin,
-    /// All paths but `/health`.
+    /// All paths but `/health` require it.
     All,
 }
 
-/// Gossip parameters that were set; `None` leaves the router's default.
+/// Gossip parameters that were configured; `None` leaves the router's default.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct GossipOverrides {
-    /// Mesh degree.
+    /// Desired number of peers in a mesh.
     pub d: Option<usize>,
-    /// Graft below.
+    /// The mesh is grafted when it has fewer peers.
     pub d_low: Option<usize>,
-    /// Prune above.
+    /// The mesh is pruned when it has more peers.
     pub d_high: Option<usize>,
     /// Best-scoring peers kept when pruning.
     pub d_score: Option<usize>,
-    /// Peers that we dialled ourselves, at least.
+    /// Least number of mesh peers that this node dialled itself.
     pub d_out: Option<usize>,
-    /// Peers that get gossip each heartbeat, at least.
+    /// Least number of peers that get gossip (IHAVE) each heartbeat.
     pub d_lazy: Option<usize>,
     /// Time between heartbeats, milliseconds.
     pub heartbeat_ms: Option<u64>,
     /// Share of eligible peers that get gossip, 0 to 1.
     pub gossip_factor: Option<f64>,
-    /// Heartbeats for which a message can be asked for.
+    /// Heartbeats during which a message can be requested with IWANT.
     pub history_length: Option<usize>,
-    /// Heartbeats for which a message is advertised.
+    /// Heartbeats during which a message is advertised with IHAVE.
     pub history_gossip: Option<usize>,
     /// Whether own messages go to all subscribers.
     pub flood_publish: Option<bool>,
-    /// How large messages are spread: `eager-mesh`, `staggered` or `reduced`.
+    /// Strategy for large messages: `eager-mesh`, `staggered` or `reduced`.
     pub strategy: Option<String>,
-    /// Payloads longer than this are published in parts, bytes.
+    /// Payloads longer than this are published in parts, and received parts are reassembled, bytes.
     pub fragment_bytes: Option<usize>,
-    /// How long a message id is remembered, seconds.
+    /// Time for which a message id is remembered, seconds.
     pub seen_ttl_s: Option<u64>,
-    /// How long a pruned peer stays out, seconds.
+    /// Time before a pruned peer may be grafted again, seconds.
     pub prune_backoff_s: Option<u64>,
 }

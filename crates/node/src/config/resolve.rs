@@ -1,4 +1,4 @@
-//! From keys as written to a complete configuration: defaults, presets, checks across keys.
+//! Turns keys as written into a complete configuration: defaults, presets, checks across keys.
 
 use std::{net::Ipv4Addr, num::NonZeroU16, path::PathBuf};
 
@@ -15,18 +15,18 @@ mod rest;
 mod rln;
 mod shards;
 
-/// Names of [`undertone_gossip::StrategyKind`] that a node can be told.
+/// Names of the [`undertone_gossip::StrategyKind`] that can be configured.
 const STRATEGIES: [&str; 3] = ["eager-mesh", "staggered", "reduced"];
-/// Shortest part: below it, the hashes that each carries are most of it.
+/// Least length of a part, bytes; in shorter ones the hashes that each part carries dominate.
 const FRAGMENT_BYTES_MIN: usize = 1_000;
 
-/// About eleven days.
+/// Largest offset of the clock, about eleven days.
 const MAX_CLOCK_AHEAD_MS: i64 = 1_000_000_000;
 
 const DEFAULT_NETWORK: &str = "local";
 const DEFAULT_PROTOCOL: &str = "/vac/waku/relay/2.0.0";
 
-/// Turns merged sources into a configuration.
+/// Turns the merged sources into a configuration.
 pub(super) fn resolve(gathered: &Gathered) -> Result<NodeConfig, ConfigError> {
     let raw = gathered
         .figment
@@ -119,7 +119,7 @@ impl Resolver<'_> {
         bad_value(self.gathered, key, expected)
     }
 
-    /// As [`Self::bad`], without the value.
+    /// As [`Self::bad`], without showing the value, which is a secret.
     fn bad_secret(&self, name: &str) -> ConfigError {
         let key = Key::by_name(name).expect("checks use names from KEYS");
         ConfigError::BadValue {
@@ -172,7 +172,7 @@ impl Resolver<'_> {
             source,
         })?;
         let num_shards = match self.raw.num_shards_in_network {
-            // Static sharding spreads nothing, so any number will do.
+            // Static sharding spreads no content topics, so the preset's number does no harm.
             None | Some(0) => preset.num_shards,
             Some(number) => NonZeroU16::new(number)
                 .filter(|number| number.get() <= MAX_SHARD_INDEX + 1)
@@ -200,7 +200,7 @@ impl Resolver<'_> {
 
     fn shifted(&self, port: u16) -> Result<u16, ConfigError> {
         let shift = self.raw.ports_shift.unwrap_or(0);
-        // Port 0 asks the system for any free one; shifting it would ask for a certain one.
+        // Port 0 asks the system for any free port; shifting it would ask for a specific one.
         if port == 0 {
             return Ok(0);
         }
@@ -251,7 +251,7 @@ impl Resolver<'_> {
         Ok(protocols)
     }
 
-    /// Bounds of single parameters; the router checks how they fit together.
+    /// Checks the bounds of single parameters; the router checks how they fit together.
     fn check_gossip(&self) -> Result<(), ConfigError> {
         let gossip = &self.raw.gossip;
         for (name, value) in [

@@ -1,4 +1,4 @@
-//! The three places that set keys, and which of them set what.
+//! The three sources of configuration keys, and which of them set each key.
 
 use std::{collections::BTreeMap, ffi::OsString, fs, ops::Range, path::PathBuf};
 
@@ -17,19 +17,19 @@ const FILE: &str = "file";
 const ENVIRONMENT: &str = "environment";
 const FLAGS: &str = "flags";
 
-/// What may set keys, weakest first.
+/// Sources of configuration keys; each overrides the ones before it.
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
-    /// A TOML file.
+    /// Path of a TOML file.
     pub file: Option<PathBuf>,
-    /// Variables; those that do not start with `UNDERTONE_` are ignored.
+    /// Environment variables; those that do not start with `UNDERTONE_` are ignored.
     pub environment: Vec<(OsString, OsString)>,
     /// Key names (see [`KEYS`]) and values from the command line; lists are separated by commas.
     pub flags: Vec<(String, String)>,
 }
 
 impl Sources {
-    /// This process's environment, with a file and flags.
+    /// Takes the environment of this process, a file and flags.
     pub fn from_process(file: Option<PathBuf>, flags: Vec<(String, String)>) -> Self {
         Self {
             file,
@@ -55,14 +55,14 @@ impl Sources {
     }
 }
 
-/// Merged values that remember where they came from.
+/// Merged values, each with its source.
 pub(super) struct Gathered {
     pub(super) figment: Figment,
     file_lines: BTreeMap<String, usize>,
 }
 
 impl Gathered {
-    /// Which source had the last word on `key`.
+    /// Returns the source that set the effective value of `key`.
     pub(super) fn origin(&self, key: &Key) -> Origin {
         let Some(metadata) = self.figment.find_metadata(key.name) else {
             return Origin::Default;
@@ -85,7 +85,7 @@ impl Gathered {
     }
 }
 
-/// One source as figment sees it.
+/// Values of one source, in the form that figment merges.
 struct Layer {
     metadata: Metadata,
     dict: Dict,
@@ -150,7 +150,7 @@ fn read_file(path: &PathBuf) -> Result<(Layer, BTreeMap<String, usize>), ConfigE
     Ok((layer, lines))
 }
 
-/// The table called `name`, if some key is in one.
+/// Returns the table called `name`, if some key belongs to it.
 fn table(name: &str) -> Option<&'static str> {
     KEYS.iter()
         .filter_map(|key| key.name.split_once('.'))
@@ -158,7 +158,7 @@ fn table(name: &str) -> Option<&'static str> {
         .find(|t| *t == name)
 }
 
-/// Names of all keys with their lines. Tables that hold keys of ours are entered, not listed.
+/// Lists the names of all keys with their lines. Tables that hold known keys are entered, not listed.
 fn list_keys(
     within: &dyn TableLike,
     prefix: &str,
@@ -194,7 +194,8 @@ fn read_environment(variables: &[(OsString, OsString)]) -> Result<Layer, ConfigE
         if !variable.starts_with(PREFIX) {
             continue;
         }
-        // What is not text cannot be a valid value of any key; the lossy form says which it was.
+        // Text that is not Unicode cannot be a valid value of any key; its lossy form identifies
+        // it in the error.
         let text = text.to_string_lossy();
         if let Some(key) = KEYS.iter().find(|key| key.variable() == variable) {
             insert(&mut dict, key, &text);
@@ -214,7 +215,8 @@ fn read_environment(variables: &[(OsString, OsString)]) -> Result<Layer, ConfigE
     })
 }
 
-/// Other programs may use the prefix too, so only what looks like a slip is an error.
+/// Returns the variable that was probably meant. Other programs may use the prefix too, so only a near miss
+/// is an error.
 fn nearest_variable(variable: &str) -> Option<String> {
     let distance = |key: &Key| strsim::damerau_levenshtein(&key.variable(), variable);
     KEYS.iter()
@@ -257,7 +259,8 @@ fn insert(dict: &mut Dict, key: &Key, text: &str) {
     }
 }
 
-/// Text that does not fit its kind stays text, which the typed reading then refuses by name.
+/// Parses text by the key's type. Text that does not parse stays text, which the typed extraction then
+/// refuses with the key's name.
 fn read_text(kind: Kind, text: &str) -> Value {
     let items = || {
         text.split(',')

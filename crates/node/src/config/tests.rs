@@ -9,7 +9,7 @@ mod chain;
 mod gossip;
 mod rest;
 
-/// Sources with a file of the given text; the directory lives as long as the file is needed.
+/// Sources with a file of the given text; the file exists as long as the returned directory.
 fn with_file(text: &str) -> (TempDir, Sources) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("node.toml");
@@ -49,7 +49,7 @@ fn load_flags(set: &[(&str, &str)]) -> Result<NodeConfig, ConfigError> {
     })
 }
 
-/// The error without the directory of the file, which differs from run to run.
+/// Error text without the directory of the file, which differs from run to run.
 fn file_error(text: &str) -> String {
     let (dir, sources) = with_file(text);
     let error = NodeConfig::load(&sources).unwrap_err().to_string();
@@ -125,7 +125,7 @@ fn every_key_can_be_set_from_text() {
     for key in KEYS {
         let value = match key.kind {
             Kind::Bool => "true",
-            // 1 is the default on two processors, and no batch.
+            // 1 thread is the default on two processors, and 1 proof is not a valid batch.
             Kind::Integer if key.name == "rln-verify-threads" => "64",
             Kind::Integer if key.name == "rln-batch-from" => "2",
             Kind::Integer if key.name == "gossip.fragment-bytes" => "1000",
@@ -142,7 +142,7 @@ fn every_key_can_be_set_from_text() {
             Kind::TextList if key.name == "static-peers" => "/ip4/127.0.0.1/tcp/1",
             Kind::TextList => "/a,/b",
         };
-        // The keys of the contract only count together.
+        // The contract's keys are valid only together.
         let (mut around, value) = match key.name.starts_with("rln-eth-") {
             true => (chain::WHOLE.to_vec(), chain::other(key.name)),
             false if key.name.starts_with("metrics-server-") => {
@@ -152,7 +152,7 @@ fn every_key_can_be_set_from_text() {
         };
         let default = load_flags(&around).unwrap();
         around.retain(|(name, _)| *name != key.name);
-        // A shift of 1 shows in the ports, a WebSocket port only with WebSocket on.
+        // A shift of 1 changes the ports, and the WebSocket port is resolved only with WebSocket on.
         around.extend([("websocket", "true"), (key.name, value)]);
         let with_it = load_flags(&around);
         let with_it = with_it.unwrap_or_else(|e| panic!("{}: {e}", key.name));

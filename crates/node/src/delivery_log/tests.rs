@@ -43,7 +43,7 @@ fn a_delivery_is_a_line_at_once() {
     assert_eq!(content_topic, "/test/1/log/proto");
     assert_eq!((*payload_bytes, from), (300, &None));
     assert_eq!(validated_ns - received_ns, 1_500_000);
-    // What was there stays.
+    // Opening an existing log keeps its lines.
     assert!(DeliveryLog::open(&path).unwrap().deliver(&delivery));
     assert_eq!(lines(&path).len(), 2);
 }
@@ -64,7 +64,7 @@ async fn proofs_are_written_and_other_events_are_not() {
         events.send(TimedEvent { at, event }).unwrap();
     }
     drop(events);
-    // The task has nothing else to wait for.
+    // The log's task has nothing else to wait for.
     tokio::task::yield_now().await;
     let [Line::Proved { asked_ns, made_ns }] = &lines(&path)[..] else {
         panic!("it is a proof");

@@ -1,4 +1,4 @@
-//! Connections that have died without a word.
+//! Detection of connections that died without being closed.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use libp2p::ping::{self, Failure};
 use super::event_loop::EventLoop;
 
 impl EventLoop {
-    /// Closes a connection whose peer no longer answers. One that resets the stream of pings or does not
+    /// Closes a connection whose peer no longer answers pings. A peer that resets the ping stream or does not
     /// know the protocol is alive.
     pub(crate) fn on_ping(&mut self, event: ping::Event) {
         let Err(failure) = event.result else {
@@ -26,7 +26,7 @@ impl EventLoop {
 fn is_silence(failure: &Failure) -> bool {
     match failure {
         Failure::Timeout => true,
-        // The stream of a second attempt could not even be agreed on.
+        // The stream of a second attempt could not even be negotiated.
         Failure::Other { error } => error
             .downcast_ref::<io::Error>()
             .is_some_and(|error| error.kind() == io::ErrorKind::TimedOut),

@@ -1,11 +1,11 @@
-//! What is coming in, for the router.
+//! Reports long incoming frames to the router.
 
 use undertone_relay::Input;
 
 use super::event_loop::EventLoop;
 
 impl EventLoop {
-    /// Tells the router from whom long frames are coming in, if that has changed.
+    /// Tells the router from which peers long frames are being received, if that has changed.
     pub(crate) fn tell_arriving(&mut self) {
         for (peer, is_arriving) in self.arrivals.take_changes() {
             if let Some(peer) = self.peers.find(&peer) {

@@ -1,4 +1,4 @@
-//! What is asked of the running node.
+//! Handling of commands to the running node.
 
 use libp2p::multiaddr::Protocol;
 use tokio::sync::oneshot;
@@ -13,7 +13,7 @@ use crate::command::{
     SubscribeFailure,
 };
 
-/// A publication under way.
+/// A publication in progress.
 pub(crate) struct Publishing {
     pubsub_topic: PubsubTopic,
     message: WakuMessage,
@@ -22,7 +22,7 @@ pub(crate) struct Publishing {
 
 impl EventLoop {
     pub(crate) fn on_command(&mut self, command: Command) {
-        // A caller that no longer waits for its answer is no failure of the node.
+        // A caller that no longer waits for its answer is not an error of the node.
         match command {
             Command::Subscribe { topic, reply } => {
                 let _ = reply.send(self.subscribe(topic));
@@ -84,7 +84,7 @@ impl EventLoop {
                 let _ = reply.send(Box::new(self.metrics()));
             }
             Command::Shutdown { reply } => {
-                // Taken by the loop itself, which has to end.
+                // The event loop handles this command itself, because it must end.
                 let _ = reply.send(());
             }
         }
@@ -111,7 +111,7 @@ impl EventLoop {
         message: WakuMessage,
         reply: oneshot::Sender<Result<Published, PublishFailure>>,
     ) {
-        // The relay compares the timestamp with its clock, which may have been set since.
+        // The relay compares the timestamp with its clock, and the wall clock may have been set since.
         self.set_clock();
         let token = self.next_token;
         let message = self.stamped(message);
@@ -137,7 +137,7 @@ impl EventLoop {
         }
     }
 
-    /// Parts of a message carry its time, so it has one before it is cut.
+    /// Sets a missing timestamp. The parts of a message carry its timestamp, so it is set before the split.
     fn stamped(&self, mut message: WakuMessage) -> WakuMessage {
         if message.timestamp_ns() == 0 {
             let unix_ns = self.clock.unix_ns_at_zero() + self.clock.now().as_nanos();
@@ -163,7 +163,7 @@ impl EventLoop {
             return;
         };
         let answer = match outcome {
-            // It is in the cache and will be gossiped, but nobody has it yet.
+            // The message is in the cache and will be gossiped, but no peer has it yet.
             Ok(published) if published.peers == 0 => Err(PublishFailure::NoPeers),
             Ok(published) => Ok(Published {
                 id: published.id,

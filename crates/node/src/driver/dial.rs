@@ -1,4 +1,4 @@
-//! Connecting to peers: those that are configured, and those that somebody asks for.
+//! Connecting to peers: configured ones and those that a caller names.
 
 use libp2p::swarm::dial_opts::DialOpts;
 use libp2p::{Multiaddr, PeerId};
@@ -8,14 +8,14 @@ use super::event_loop::EventLoop;
 use super::peers::peer_id_of;
 use crate::command::ConnectFailure;
 
-/// A connection attempt that somebody waits for.
+/// A connection attempt in progress, and the caller that waits for it, if any.
 pub(crate) struct Dialling {
     pub(crate) address: Multiaddr,
     pub(crate) reply: Option<oneshot::Sender<Result<(), ConnectFailure>>>,
 }
 
 impl EventLoop {
-    /// Tries configured peers that are not connected.
+    /// Dials configured peers that are not connected.
     pub(crate) fn redial(&mut self) {
         let missing: Vec<_> = self
             .static_peers
@@ -28,7 +28,7 @@ impl EventLoop {
         }
     }
 
-    /// Static peers come in and are dialled beyond every bound.
+    /// Exempts static peers from the bounds on connections, in both directions.
     pub(crate) fn keep_static_peers(&mut self) {
         let known: Vec<_> = self.static_peers.iter().filter_map(peer_id_of).collect();
         for peer in known {
@@ -36,7 +36,7 @@ impl EventLoop {
         }
     }
 
-    /// A dialled connection is there: an address that names no identity has one now.
+    /// Records the identity of a dialled static peer whose address names none.
     pub(crate) fn learn_static_peer(&mut self, peer: PeerId, address: &Multiaddr) {
         if self.static_peers.contains(address) {
             self.static_identities.insert(address.clone(), peer);
@@ -44,7 +44,7 @@ impl EventLoop {
         }
     }
 
-    /// Tells who decides on places what the router thinks of its peers.
+    /// Tells the admission bounds the router's score of each peer.
     pub(crate) fn tell_scores(&mut self) {
         let router = self.relay.router();
         let scores: Vec<_> = self.peers.connected_scores(|ix| router.score(ix)).collect();
@@ -57,7 +57,7 @@ impl EventLoop {
     fn is_connected_or_dialled(&self, address: &Multiaddr) -> bool {
         let connected = match peer_id_of(address) {
             Some(peer) => self.swarm.is_connected(&peer),
-            // The peer may have dialled us, or be connected by another address that it is configured with.
+            // The peer may have dialled this node, or be connected at another of its configured addresses.
             None => {
                 let led_to = self.static_identities.get(address);
                 led_to.is_some_and(|peer| self.swarm.is_connected(peer))
@@ -89,7 +89,7 @@ impl EventLoop {
                     .insert(connection, Dialling { address, reply });
             }
             Err(libp2p::swarm::DialError::DialPeerConditionFalse(_)) => {
-                // Connected already, or about to be.
+                // The peer is connected already, or being dialled.
                 if let Some(reply) = reply {
                     let _ = reply.send(Ok(()));
                 }

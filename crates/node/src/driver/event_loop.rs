@@ -1,4 +1,4 @@
-//! The loop: whatever happens becomes an input of the relay, whatever it wants is done.
+//! Event loop: turns events into inputs of the relay and carries out its outputs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -26,16 +26,16 @@ use crate::command::{Command, ConnectFailure, PeerOrigin, PublishFailure, Totals
 use crate::handle::Delivery;
 use crate::swarm::{Arrivals, Behaviour, BehaviourEvent, Gate, Received};
 
-/// How often connections to the configured peers are looked after.
+/// Interval at which static peers are redialled and scores are reported to admission.
 const REDIAL: Duration = Duration::from_secs(2);
 
-/// How often the offset between wall clock and virtual time is renewed.
+/// Interval at which the offset between wall clock and virtual time is updated.
 const CLOCK_SYNC: Duration = Duration::from_secs(10);
 
-/// Things other than frames that have a turn after frames, if so many are ready: neither side waits for ever.
+/// Maximum number of other events handled between two batches of frames, so that neither starves.
 const OTHERS_PER_TURN: u32 = 32;
 
-/// Everything the loop holds.
+/// State of the event loop.
 pub(crate) struct EventLoop {
     pub(crate) swarm: Swarm<Behaviour>,
     pub(crate) frames: mpsc::Receiver<Received>,
@@ -53,28 +53,28 @@ pub(crate) struct EventLoop {
     pub(crate) network: &'static str,
     pub(crate) cluster_id: u16,
     pub(crate) static_peers: Vec<Multiaddr>,
-    /// Whom the addresses of static peers that name no identity led to when they were last dialled.
+    /// Peers that the static addresses without an identity led to when they were last dialled.
     pub(crate) static_identities: BTreeMap<Multiaddr, PeerId>,
-    /// Publications under way, by token.
     pub(crate) parts: Parts,
+    /// Publications in progress, by request id.
     pub(crate) publishing: BTreeMap<u64, Publishing>,
     pub(crate) proving_since: BTreeMap<u64, Instant>,
     pub(crate) next_token: u64,
     pub(crate) dialling: BTreeMap<libp2p::swarm::ConnectionId, Dialling>,
     pub(crate) joined: BTreeSet<PubsubTopic>,
-    /// Inputs that follow from outputs: taken once the outputs are drained.
+    /// Inputs that follow from outputs; handled once the outputs are drained.
     pub(crate) follow_ups: Vec<Input>,
     pub(crate) totals: Totals,
-    /// Messages that wait for a peer.
+    /// Posted messages, including those that wait for a peer.
     pub(crate) posts: Posts,
-    /// What the node says of itself.
+    /// Signed record (ENR) of the node.
     pub(crate) record: NodeRecord,
     /// Peers that were counted when their score fell below the graylist threshold, and have not recovered.
     pub(crate) graylisted: BTreeSet<PeerIx>,
 }
 
 impl EventLoop {
-    /// Runs until it is told to stop or every handle is gone.
+    /// Runs until a shutdown command or until every handle is dropped.
     pub(crate) async fn run(mut self) {
         let mut redial = tokio::time::interval(REDIAL);
         redial.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -118,7 +118,7 @@ impl EventLoop {
                     None => break,
                     Some(Command::Shutdown { reply }) => {
                         self.stop().await;
-                        // Whoever asked may be gone; the node stops all the same.
+                        // The caller may be gone; the node stops all the same.
                         let _ = reply.send(());
                         return;
                     }
@@ -134,16 +134,16 @@ impl EventLoop {
             };
             self.look_after_posts();
             if sends {
-                // What is to be sent now is written first: all else is in the way of a message.
+                // Connection tasks write their frames first, because anything else would delay messages.
                 tokio::task::yield_now().await;
             }
         }
         self.stop().await;
     }
 
-    /// Lets the last frames go, then closes every connection. Topics are not left first: leaving sends
-    /// PRUNEs with a backoff, which the node's neighbours would hold against it when it starts again; that a
-    /// connection has ended says all that is to be said.
+    /// Lets the last frames leave and stops the threads; dropping the loop then closes the connections. Topics
+    /// are not left first: their PRUNEs carry a backoff, which neighbours would hold against a restarted node.
+    /// The end of its connections tells them enough.
     async fn stop(&mut self) {
         let goodbye = tokio::time::sleep(Duration::from_millis(100));
         tokio::pin!(goodbye);
@@ -167,7 +167,7 @@ impl EventLoop {
         self.input(Input::ClockSet { unix_ns_at_zero });
     }
 
-    /// Gives the relay an input, does what it wants, and gives it what follows from that.
+    /// Gives the relay an input, carries out its outputs, and handles the inputs that follow.
     pub(crate) fn input(&mut self, input: Input) {
         self.tell_arriving();
         self.handle(input);
@@ -183,7 +183,7 @@ impl EventLoop {
 
     pub(crate) fn handle(&mut self, input: Input) {
         if let Err(misuse) = self.relay.handle(self.clock.now(), input) {
-            // The driver's own mistake: nothing a peer can bring about.
+            // A fault of the driver itself; no peer can cause it.
             tracing::error!(%misuse, "the driver misused the relay");
             debug_assert!(false, "the driver misused the relay: {misuse}");
         }
@@ -287,7 +287,7 @@ impl EventLoop {
                     received: self.clock.instant(received),
                     validated: Instant::now(),
                 };
-                // The task lives as long as the runtime that this runs on.
+                // The delivery task lives as long as the runtime that this runs on.
                 let _ = self.deliveries.send(delivery);
             }
             Output::Published { token, outcome } => self.answer_publish(token, outcome),
@@ -326,7 +326,7 @@ impl EventLoop {
         let Some(peer) = self.peers.identity(ix) else {
             return;
         };
-        // A peer that comes back while its score is as low is refused again, but was graylisted once.
+        // A peer that reconnects with a score still low is refused again, but counted only once.
         if self.graylisted.insert(ix) {
             self.totals.graylisted += 1;
         }
@@ -337,7 +337,7 @@ impl EventLoop {
     }
 
     fn connect_offered(&mut self, identity: &[u8]) {
-        // Records are not resolved yet, so only a peer whose address we know can be tried.
+        // Records are not resolved yet, so only a peer whose address is known can be dialled.
         if let Ok(peer) = PeerId::from_bytes(identity) {
             let _ = self.swarm.dial(DialOpts::peer_id(peer).build());
         }
@@ -345,7 +345,7 @@ impl EventLoop {
 
     pub(crate) fn event(&mut self, event: NodeEvent) {
         if let Some(events) = &self.events {
-            // Whoever watched may have stopped watching.
+            // The observer may have stopped.
             let at = Instant::now();
             let _ = events.send(TimedEvent { at, event });
         }

@@ -1,4 +1,4 @@
-//! What a node tells those who watch it from within the process.
+//! Events for observers of a node within the same process.
 
 use std::time::Instant;
 
@@ -6,55 +6,55 @@ use libp2p::PeerId;
 use undertone_relay::Rejection;
 use undertone_rln::RecoveredSecret;
 
-/// An event and when it happened.
+/// An event and the time at which it happened.
 #[derive(Clone, Debug)]
 pub struct TimedEvent {
-    /// When.
+    /// Time of the event.
     pub at: Instant,
-    /// What.
+    /// Kind and details of the event.
     pub event: NodeEvent,
 }
 
-/// Events for whoever watches a node from within the process: the demo, tests.
+/// Events for observers of a node within the same process, such as the demo and tests.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum NodeEvent {
-    /// A proof for a message of our own was asked for and made.
+    /// A proof for an own message was requested and generated.
     Proved {
-        /// When it was asked for.
+        /// Time when the proof was requested.
         asked: Instant,
-        /// When it was there.
+        /// Time when the proof was ready.
         made: Instant,
     },
-    /// A message was dropped.
+    /// A message was rejected.
     Rejected {
-        /// Who sent it.
+        /// Peer that sent the message.
         from: PeerId,
-        /// Why.
+        /// Reason for the rejection.
         reason: Rejection,
     },
-    /// A member exceeded its limit.
+    /// A member exceeded its limit, which revealed its secret.
     SpammerExposed {
-        /// Who sent us the message that proves it.
+        /// Peer that sent the second message; not necessarily the member.
         from: PeerId,
-        /// Its secret.
+        /// Secret of the member.
         secret: RecoveredSecret,
     },
-    /// We close the connection to a peer whose score fell below the graylist threshold.
+    /// The node closes the connection to a peer whose score fell below the graylist threshold.
     Graylisted {
-        /// Whom.
+        /// The peer that is disconnected.
         peer: PeerId,
-        /// Its score.
+        /// Score of the peer.
         score: f64,
     },
-    /// A peer speaks pubsub with us.
+    /// A pubsub session with a peer began.
     PeerConnected {
-        /// Who.
+        /// The peer of the session.
         peer: PeerId,
     },
-    /// A peer is gone.
+    /// The pubsub session with a peer ended.
     PeerDisconnected {
-        /// Who.
+        /// The peer of the session.
         peer: PeerId,
     },
 }

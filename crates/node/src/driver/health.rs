@@ -1,4 +1,4 @@
-//! How well the node is, part by part.
+//! Health of the node and its protocols.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use super::event_loop::EventLoop;
 use super::rln::RlnService;
 use crate::command::{ConnectionStatus, HealthReport, HealthStatus, ProtocolHealth};
 
-/// Protocols of the reference node that this one has not, in the order in which that one lists them.
+/// Protocols of the reference node (nwaku) that this node lacks, in the reference node's order.
 const NOT_MOUNTED: [&str; 13] = [
     "Lightpush",
     "Legacy Lightpush",
@@ -44,7 +44,7 @@ impl EventLoop {
             desc: trouble.map(str::to_owned),
         };
         let rln = self.rln_health();
-        // Whether there are peers is said by the relay's entry; a node without any is ready for them.
+        // The relay's entry says whether there are peers; a node without peers is ready for them.
         let node = match rln.status {
             HealthStatus::Synchronizing => HealthStatus::Synchronizing,
             _ => HealthStatus::Ready,
@@ -84,7 +84,7 @@ impl EventLoop {
         }
     }
 
-    /// Peers that take part in a topic of ours: what is merely connected carries no message.
+    /// Peers subscribed to a topic of this node; other connected peers carry no messages.
     pub(super) fn relay_peers(&self) -> usize {
         let router = self.relay.router();
         let joined = router.joined();
@@ -92,7 +92,7 @@ impl EventLoop {
         peers.collect::<BTreeSet<_>>().len()
     }
 
-    /// Why a message published now would reach nobody.
+    /// Reason why a message published now would reach nobody.
     fn relay_trouble(&self, peers: usize) -> Option<&'static str> {
         let router = self.relay.router();
         let has_mesh = |topic: &undertone_gossip::Topic| !router.mesh(topic).is_empty();

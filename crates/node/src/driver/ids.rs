@@ -1,21 +1,21 @@
-//! Ids of messages that were hashed while they came in.
+//! Message ids computed while their frames were being received.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use undertone_gossip::{MessageId, MessageIds};
 
-/// Knows the id of one message; the others are hashed. The router has it, and the driver.
+/// Knows the id of at most one message; others are hashed. Shared by the router and the driver.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KnownIds(Arc<Mutex<Option<(Bytes, MessageId)>>>);
 
 impl KnownIds {
     fn lock(&self) -> MutexGuard<'_, Option<(Bytes, MessageId)>> {
-        // Nothing panics while it is held.
+        // Nothing panics while the lock is held.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// This data has this id.
+    /// Sets the data whose id is known, or clears it.
     pub(crate) fn know(&self, hashed: Option<(Bytes, MessageId)>) {
         *self.lock() = hashed;
     }
@@ -23,7 +23,7 @@ impl KnownIds {
 
 impl MessageIds for KnownIds {
     fn id_of(&mut self, data: &Bytes) -> MessageId {
-        // The same memory, so the same bytes: it is held for as long as it is known.
+        // The same memory means the same bytes, because the memory is held while the id is known.
         let same = |known: &Bytes| known.as_ptr() == data.as_ptr() && known.len() == data.len();
         match &*self.lock() {
             Some((known, id)) if same(known) => *id,

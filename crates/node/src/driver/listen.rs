@@ -1,4 +1,4 @@
-//! Listening: every address, and the ports that the system chose.
+//! Listening on every configured address, with the ports that the system chose.
 
 use futures::StreamExt;
 use libp2p::multiaddr::Protocol;
@@ -8,8 +8,8 @@ use libp2p::{Multiaddr, Swarm};
 use super::start::StartError;
 use crate::swarm::Behaviour;
 
-/// Listens on every address and waits until the system has said where that is. An address that
-/// stands for all interfaces yields several; the first of each is waited for.
+/// Listens on every address and waits until the system has reported each one. An address that stands for all
+/// interfaces yields several reports; only the first of each is waited for.
 pub(crate) async fn listen(
     swarm: &mut Swarm<Behaviour>,
     addresses: Vec<Multiaddr>,

@@ -1,4 +1,4 @@
-//! A registered member with a counter on disk, and its clock.
+//! A registered member with a message-id counter on disk, and its clock.
 
 use std::sync::{Arc, Mutex};
 use std::time::UNIX_EPOCH;
@@ -13,27 +13,27 @@ use undertone_rln::{
 use super::membership::lock;
 use super::rln::ProofSource;
 
-/// The honest [`ProofSource`]: a registered member with a counter on disk.
+/// The honest [`ProofSource`]: a registered member with a message-id counter on disk.
 pub struct MemberProofs {
-    /// The member.
+    /// Secret identity of the member.
     pub identity: Identity,
-    /// Its place in the tree.
+    /// Index of the member's leaf in the tree.
     pub index: MemberIndex,
-    /// Its limit as registered, messages per epoch.
+    /// Limit of the member as registered, messages per epoch.
     pub limit: u32,
-    /// The network's generation of the external nullifier.
+    /// Generation of the external nullifier that the network uses.
     pub generation: Generation,
-    /// Message ids, on disk before they are used.
+    /// Counter of message ids; each id is on disk before it is used.
     pub counter: MessageIdCounter,
-    /// The clock that the counter is held against.
+    /// Clock that the counter checks epochs against.
     pub clock: MemberClock,
-    /// The prover.
+    /// Generator of RLN proofs.
     pub prover: Arc<Prover>,
-    /// The membership.
+    /// Membership tree that the proofs' paths are taken from.
     pub view: Arc<Mutex<dyn View>>,
 }
 
-/// The system's clock, with what the network says about epochs.
+/// The node's wall clock, with the network's epoch length and allowed clock gap.
 #[derive(Clone, Copy, Debug)]
 pub struct MemberClock {
     epoch_size_s: u64,
@@ -42,7 +42,7 @@ pub struct MemberClock {
 }
 
 impl MemberClock {
-    /// The clock of a node that is so far ahead of the system's, nanoseconds; negative: behind.
+    /// Creates a clock that is `ahead_ns` ahead of the system's, nanoseconds; negative when it is behind.
     pub fn new(policy: &Policy, ahead_ns: i64) -> Self {
         Self {
             epoch_size_s: policy.epoch_size_s.max(1),
@@ -51,7 +51,7 @@ impl MemberClock {
         }
     }
 
-    /// This moment. A clock set before 1970 says 1970.
+    /// Returns the present time. A clock set before 1970 yields the start of 1970.
     pub fn now(&self) -> WallClock {
         let since = UNIX_EPOCH.elapsed().unwrap_or_default();
         let now_ns = u64::try_from(since.as_nanos()).unwrap_or(u64::MAX);
@@ -63,7 +63,7 @@ impl MemberClock {
     }
 }
 
-/// Uses up the ids of an epoch, from the next one on, whose nullifiers are taken; tells how many.
+/// Uses up the ids of an epoch, from the next one on, whose nullifiers are taken; returns their number.
 pub(super) fn skip_taken(
     counter: &mut MessageIdCounter,
     clock: &WallClock,
@@ -79,7 +79,7 @@ pub(super) fn skip_taken(
     Ok(skipped)
 }
 
-/// What the publisher is told when the counter gives no id.
+/// Failure told to the publisher when the counter gives no id.
 pub(super) fn no_id(error: CounterError) -> ProofFailure {
     match error {
         CounterError::Exhausted { epoch, limit } => ProofFailure::Exhausted { limit, epoch },

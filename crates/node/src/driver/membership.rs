@@ -1,5 +1,4 @@
-//! The thread that follows the registry, saves what it has learnt, and sees what becomes of our own
-//! membership.
+//! Thread that follows the registry, saves the membership view, and watches the node's own membership.
 
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -12,14 +11,14 @@ use undertone_membership::{Registry, Version, View};
 use super::rln::{Joining, Publisher, RlnEvent, Standing};
 use crate::command::MembershipSnapshot;
 
-/// How often the registry is asked for changes.
+/// Interval at which the registry is asked for changes.
 const POLL: Duration = Duration::from_millis(250);
 
-/// How often the view is saved while it changes. A node that ends without saving reads the changes
-/// since from the registry.
+/// Interval at which a changing view is saved. A node that ends without saving reads the later
+/// changes from the registry.
 const SAVE_EVERY: Duration = Duration::from_secs(600);
 
-/// What the thread works with.
+/// State of the thread that follows the registry.
 pub(super) struct Follower {
     pub(super) registry: Arc<dyn Registry>,
     pub(super) view: Arc<Mutex<dyn View>>,
@@ -28,7 +27,7 @@ pub(super) struct Follower {
     pub(super) events: mpsc::UnboundedSender<RlnEvent>,
 }
 
-/// The event loop is gone.
+/// The event loop has ended.
 struct Ended;
 
 impl Follower {
@@ -40,7 +39,7 @@ impl Follower {
         let mut saved = None;
         let mut saved_at = Instant::now();
         loop {
-            // Taken apart from what follows: the lock is not held while that is done.
+            // A statement of its own, so that the lock is released before the next steps.
             let refreshed = lock(&self.view).refresh(&*self.registry);
             match refreshed {
                 Ok(_) => failing = false,
@@ -73,8 +72,8 @@ impl Follower {
         self.save(&mut saved);
     }
 
-    /// Tells the event loop of a state that it has not heard of; says whether there was one. The
-    /// version alone does not say: a chain may be reorganised and come to the same number.
+    /// Sends the membership state to the event loop if it is new; returns whether it was. The revision is
+    /// compared and not the version, because a reorganised chain may reach the same version again.
     fn tell(&mut self, told: &mut Option<u64>) -> Result<bool, Ended> {
         let (roots, now) = {
             let view = lock(&self.view);
@@ -88,7 +87,7 @@ impl Follower {
         Ok(true)
     }
 
-    /// Looks for our own membership; says whether to look again soon.
+    /// Checks the node's own membership; returns whether to check again soon.
     fn look(&mut self) -> Result<bool, Ended> {
         let Some(joining) = &mut self.joining else {
             return Ok(false);
@@ -109,7 +108,8 @@ impl Follower {
         Ok(again)
     }
 
-    /// Saves a view that is not saved already. The copy lets the lock go while the disk is busy.
+    /// Saves the view if it has changed since the last save. The copy lets the lock go while
+    /// the disk is busy.
     fn save(&self, saved: &mut Option<Version>) {
         let Some(path) = &self.snapshot_file else {
             return;
@@ -123,13 +123,13 @@ impl Follower {
         match view.save(path, self.registry.id()) {
             Ok(()) => *saved = Some(view.version()),
             Err(error) => {
-                tracing::warn!(%error, "cannot save the membership tree; the next start builds it");
+                tracing::warn!(%error, "cannot save the membership tree; the next start will rebuild it");
             }
         }
     }
 }
 
-/// The membership in numbers.
+/// The size of the membership set in numbers.
 pub(super) fn snapshot(view: &dyn View) -> MembershipSnapshot {
     MembershipSnapshot {
         version: view.version().map(|version| version.0),
@@ -139,6 +139,6 @@ pub(super) fn snapshot(view: &dyn View) -> MembershipSnapshot {
 }
 
 pub(super) fn lock(view: &Mutex<dyn View>) -> MutexGuard<'_, dyn View + 'static> {
-    // A refresh that panicked leaves the last whole version; the next one carries on from it.
+    // A refresh that panicked leaves the last consistent version; the next one continues from it.
     view.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! Identify and metadata: who the peer is and whether it belongs to our cluster.
+//! Identify and metadata: who the peer is and whether it belongs to this node's cluster.
 
 use libp2p::request_response::{Event, Message};
 use libp2p::{PeerId, identify};
@@ -7,10 +7,10 @@ use undertone_message::WakuMetadata;
 use super::event_loop::EventLoop;
 use crate::swarm::METADATA_PROTOCOL;
 
-/// Protocols of one peer that are kept; more is noise.
+/// Most protocol ids kept of one peer; longer lists are not plausible.
 const PROTOCOLS_MAX: usize = 64;
 
-/// Bytes kept of an agent's name.
+/// Most characters kept of an agent version.
 const AGENT_BYTES_MAX: usize = 128;
 
 impl EventLoop {
@@ -56,7 +56,7 @@ impl EventLoop {
                 ..
             } => {
                 let ours = self.metadata();
-                // The peer may have closed the stream by now.
+                // The peer may have closed the stream meanwhile.
                 let _ = self
                     .swarm
                     .behaviour_mut()
@@ -72,14 +72,14 @@ impl EventLoop {
                 self.learn_metadata(peer, &response);
             }
             Event::OutboundFailure { peer, error, .. } => {
-                tracing::debug!(%peer, %error, "no metadata");
+                tracing::debug!(%peer, %error, "metadata request failed");
             }
             _ => {}
         }
     }
 
-    /// A peer of another cluster has no business here. One that names none is left alone: it may
-    /// be a light client.
+    /// Records a peer's shards; disconnects a peer of another cluster. A peer that names no cluster stays
+    /// connected, because it may be a light client.
     fn learn_metadata(&mut self, peer: PeerId, theirs: &WakuMetadata) {
         let ours = u32::from(self.cluster_id);
         if let Some(cluster) = theirs.cluster_id.filter(|cluster| *cluster != ours) {

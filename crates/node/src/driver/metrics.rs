@@ -1,4 +1,4 @@
-//! What the driver knows, gathered for `/metrics`.
+//! Snapshot of all counters and gauges for `/metrics`.
 
 use undertone_gossip::Topic;
 use undertone_relay::Rejection;
@@ -32,7 +32,7 @@ impl EventLoop {
     }
 }
 
-/// A reason in one word, so that there are as many time series as reasons and no more.
+/// Label of a rejection's reason, one of a fixed set, so that the number of time series is bounded.
 pub(super) fn reason_label(reason: &Rejection) -> &'static str {
     match reason {
         Rejection::Capacity => "capacity",

@@ -1,8 +1,8 @@
-//! The driver: the relay machine on a real clock, real sockets and real threads.
+//! The driver: runs the relay state machine on a real clock, real sockets and real threads.
 //!
-//! One thread runs the network (a single-threaded runtime: a frame passes from socket to machine to
-//! socket without waking another thread), a few others check proofs, one makes them, one follows
-//! the membership.
+//! One thread runs the network (a single-threaded runtime: a frame passes from socket to state
+//! machine to socket without waking another thread), a few others verify proofs, one generates them,
+//! and one follows the membership.
 
 mod alive;
 mod arriving;

@@ -1,4 +1,4 @@
-//! Large messages that are published in parts, and parts that are delivered.
+//! Large messages published in parts, and reassembly of received parts.
 
 use std::collections::BTreeMap;
 
@@ -7,29 +7,29 @@ use undertone_gossip::fragments::{AssemblerLimits, FRAGMENTS_MAX};
 use undertone_message::WakuMessage;
 use undertone_relay::{self as relay, PublishError, Reassembled, Reassembly, split_message};
 
-/// A message of ours whose parts are being published.
+/// An own message whose parts are being published.
 #[derive(Debug)]
 struct Whole {
     missing: usize,
-    /// The fewest peers that a part was sent to.
+    /// Smallest number of peers that a part was sent to.
     peers: usize,
     failure: Option<PublishError>,
 }
 
-/// Both directions; idle unless the node is to cut large messages.
+/// Splitting and reassembly of large messages; inactive unless the node is configured to split.
 #[derive(Debug)]
 pub(crate) struct Parts {
     part_bytes: Option<usize>,
     reassembly: Reassembly,
-    /// By the token of the first part.
+    /// Messages by the request id of their first part.
     wholes: BTreeMap<u64, Whole>,
-    /// The first part's token by that of each part.
+    /// Request id of the first part, by the request id of each part.
     first: BTreeMap<u64, u64>,
 }
 
 impl Parts {
-    /// Payloads longer than `part_bytes` are cut; `None` cuts nothing, and leaves what others have cut
-    /// to the application.
+    /// Payloads longer than `part_bytes` are split. With `None` nothing is split, and received parts are
+    /// delivered to the application as they are.
     pub(crate) fn new(part_bytes: Option<usize>) -> Self {
         Self {
             part_bytes,
@@ -39,7 +39,7 @@ impl Parts {
         }
     }
 
-    /// The parts of a message that is to be cut.
+    /// Returns the parts of a message that must be split.
     pub(crate) fn cut(&self, message: &WakuMessage) -> Option<Vec<WakuMessage>> {
         let part_bytes = self.part_bytes?;
         let count = message.payload.len().div_ceil(part_bytes.max(1));
@@ -49,7 +49,7 @@ impl Parts {
         split_message(message, count).ok().flatten()
     }
 
-    /// `count` parts are published under tokens from `first` on.
+    /// Records that `count` parts are published under request ids from `first` on.
     pub(crate) fn begin(&mut self, first: u64, count: usize) {
         let whole = Whole {
             missing: count,
@@ -61,8 +61,8 @@ impl Parts {
             .extend((first..).take(count).map(|token| (token, first)));
     }
 
-    /// What became of the message that `token` is a part of, once all parts are settled; the outcome
-    /// itself if it is no part.
+    /// Returns the outcome of the whole message that `token` is a part of, once all its parts are settled. If
+    /// `token` is not a part, returns `outcome` itself.
     pub(crate) fn settled(
         &mut self,
         token: u64,
@@ -91,7 +91,8 @@ impl Parts {
         Some((first, answer))
     }
 
-    /// The message to deliver, if this is one or the last part of one.
+    /// Returns the message to deliver: an unfragmented one, or the whole when `message` is
+    /// its last missing part.
     pub(crate) fn whole(&mut self, now: Time, message: WakuMessage) -> Option<WakuMessage> {
         if self.part_bytes.is_none() {
             return Some(message);
@@ -100,7 +101,7 @@ impl Parts {
             Reassembled::Message(message) => Some(message),
             Reassembled::Part { .. } => None,
             Reassembled::Malformed(error) => {
-                tracing::debug!(%error, "a fragment is none");
+                tracing::debug!(%error, "discarding a malformed fragment");
                 None
             }
         }
@@ -117,7 +118,7 @@ mod tests {
         WakuMessage::new(vec![7; len], "/a/1/b/proto")
     }
 
-    /// Each under an id of its own.
+    /// Outcome with an id of its own for each number of peers.
     fn published(peers: usize) -> Result<relay::Published, PublishError> {
         let id = MessageId::of(&[peers as u8]);
         Ok(relay::Published { id, peers })
@@ -136,7 +137,7 @@ mod tests {
         );
     }
 
-    /// Token and peers, or token and what went wrong.
+    /// Request id, and the number of peers or the error text.
     fn told(
         settled: Option<(u64, Result<relay::Published, PublishError>)>,
     ) -> Option<(u64, Result<usize, String>)> {

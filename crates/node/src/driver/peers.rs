@@ -1,4 +1,4 @@
-//! Peers as the driver knows them: identities, indices, and what identify and metadata said.
+//! Peers as the driver knows them: identities, indices, and what identify and metadata announced.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
@@ -10,10 +10,10 @@ use undertone_gossip::PeerIx;
 
 use crate::command::{Connectedness, PeerOrigin};
 
-/// Peers that are gone and still listed; the oldest make room.
+/// Most disconnected or unreachable peers that stay listed; the oldest are removed first.
 const GONE_MAX: usize = 1024;
 
-/// What is known of one peer.
+/// Known facts about one peer.
 #[derive(Clone, Debug)]
 pub(crate) struct Known {
     pub(crate) address: Option<Multiaddr>,
@@ -22,7 +22,8 @@ pub(crate) struct Known {
     pub(crate) shards: Vec<u16>,
     pub(crate) origin: PeerOrigin,
     pub(crate) connected: Connectedness,
-    /// Whether it dialled us: its address is then the port that its system chose, where nobody listens.
+    /// Whether the peer dialled this node. Its address then has the port that its system
+    /// chose, where nobody listens.
     pub(crate) is_inbound: bool,
 }
 
@@ -40,7 +41,7 @@ impl Default for Known {
     }
 }
 
-/// All of them.
+/// Table of known peers, and of the indices by which the router knows them.
 #[derive(Debug, Default)]
 pub(crate) struct PeerTable {
     known: BTreeMap<PeerId, Known>,
@@ -51,7 +52,7 @@ pub(crate) struct PeerTable {
 }
 
 impl PeerTable {
-    /// The peer's index; a peer that is still remembered gets the one it had.
+    /// Returns the peer's index; a peer that the router still remembers keeps the one it had.
     pub(crate) fn index(&mut self, peer: PeerId) -> PeerIx {
         if let Some(ix) = self.indices.get(&peer) {
             return *ix;
@@ -69,7 +70,7 @@ impl PeerTable {
         self.indices.get(peer).copied()
     }
 
-    /// Peers the router knows or remembers, each with its score.
+    /// Peers that the router knows or remembers, each with its score.
     pub(crate) fn connected_scores(
         &self,
         score: impl Fn(PeerIx) -> f64,
@@ -82,7 +83,7 @@ impl PeerTable {
         self.identities.get(ix.0 as usize).copied().flatten()
     }
 
-    /// The router remembers nothing of the index any more.
+    /// Frees an index that the router remembers nothing of any more.
     pub(crate) fn release(&mut self, ix: PeerIx) {
         if let Some(peer) = self
             .identities
@@ -105,7 +106,7 @@ impl PeerTable {
     pub(crate) fn connected(&mut self, peer: PeerId, endpoint: &ConnectedPoint) {
         let known = self.known(peer);
         let address = without_peer_id(endpoint.get_remote_address());
-        // What identify told of this address on another connection holds.
+        // An address learnt through identify on another connection stays valid.
         let is_told = known.connected == Connectedness::Connected
             && known.is_inbound
             && endpoint.is_listener()
@@ -122,7 +123,7 @@ impl PeerTable {
         self.set_gone(peer, Connectedness::CanConnect);
     }
 
-    /// Where a peer says that it listens: for one that dialled us, the address under which others reach it.
+    /// Records an address at which a peer that dialled this node says it listens, and where others reach it.
     pub(crate) fn listens_at(&mut self, peer: PeerId, addresses: &[Multiaddr]) {
         let known = self.known(peer);
         if !known.is_inbound {
@@ -134,7 +135,8 @@ impl PeerTable {
             let fits = |address: &&Multiaddr| ip_of(address).is_some_and(wanted);
             addresses.iter().find(fits).cloned()
         };
-        // What it says of the address it comes from is most likely true. Behind a translator only it knows.
+        // An address with the IP that the peer connects from is most likely true. Behind NAT only the peer
+        // knows its own.
         let is_reachable = |ip: IpAddr| !ip.is_loopback() && !ip.is_unspecified();
         let told = at(&|ip| Some(ip) == from).or_else(|| at(&is_reachable));
         if told.is_some() {
@@ -142,7 +144,8 @@ impl PeerTable {
         }
     }
 
-    /// A peer that could not be reached: listed if it was known before, or dialled by somebody's wish.
+    /// Records a failed dial to a peer. The peer is listed if it was known before, or if
+    /// `wished` is its address.
     pub(crate) fn unreachable(&mut self, peer: PeerId, wished: Option<&Multiaddr>) {
         let connected = |known: &Known| known.connected == Connectedness::Connected;
         let is_connected = self.known.get(&peer).is_some_and(connected);
@@ -175,7 +178,7 @@ impl PeerTable {
         })
     }
 
-    /// Peers whose index satisfies a condition.
+    /// Number of peers whose index satisfies a condition.
     pub(crate) fn count(&self, is_counted: impl Fn(PeerIx) -> bool) -> usize {
         self.indices.values().filter(|ix| is_counted(**ix)).count()
     }
@@ -188,7 +191,7 @@ impl PeerTable {
     }
 }
 
-/// An address without the identity at its end.
+/// Returns an address without the peer id at its end.
 pub(crate) fn without_peer_id(address: &Multiaddr) -> Multiaddr {
     address
         .iter()
@@ -196,7 +199,7 @@ pub(crate) fn without_peer_id(address: &Multiaddr) -> Multiaddr {
         .collect()
 }
 
-/// The peer id at the end of an address.
+/// Returns the peer id at the end of an address.
 pub(crate) fn peer_id_of(address: &Multiaddr) -> Option<PeerId> {
     address.iter().find_map(|part| match part {
         Protocol::P2p(peer) => Some(peer),
@@ -204,7 +207,7 @@ pub(crate) fn peer_id_of(address: &Multiaddr) -> Option<PeerId> {
     })
 }
 
-/// The IP address in an address.
+/// Returns the IP address in an address.
 pub(crate) fn ip_of(address: &Multiaddr) -> Option<IpAddr> {
     address.iter().find_map(|part| match part {
         Protocol::Ip4(ip) => Some(ip.into()),

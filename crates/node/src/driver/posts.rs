@@ -1,4 +1,4 @@
-//! Messages of our own that may wait for a peer, and what became of them.
+//! Own messages that may wait for a peer, and their states.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -14,19 +14,19 @@ use crate::command::{Post, PostState, PublishFailure, Published};
 #[cfg(test)]
 mod tests;
 
-/// Messages that may wait for a peer.
+/// Most messages that may wait for a peer.
 const WAITING_MAX: usize = 64;
 
-/// Bytes of such messages, payloads and other fields together.
+/// Most bytes of waiting messages, payloads and other fields together.
 const WAITING_BYTES_MAX: usize = 8 * 1024 * 1024;
 
-/// Messages of which it is known what became of them; the oldest are forgotten.
+/// Most messages whose state is kept; the oldest are forgotten.
 const KNOWN_MAX: usize = 256;
 
-/// How long a message waits in a network without epochs.
+/// Longest wait of a message in a network without epochs.
 const WAIT_WITHOUT_EPOCH_NS: u64 = 600 * 1_000_000_000;
 
-/// Who asked for a message to be sent, and waits to hear of it.
+/// Reply channel of a caller that waits for the outcome of its post.
 pub(crate) type Caller = oneshot::Sender<Result<Post, PublishFailure>>;
 
 /// A message that waits for a peer.
@@ -35,9 +35,9 @@ struct Waiting {
     id: u64,
     topic: PubsubTopic,
     message: WakuMessage,
-    /// Whether the node chose the timestamp, and may choose it again.
+    /// Whether the node chose the timestamp and may replace it.
     restamp: bool,
-    /// Until when receivers would take it, Unix nanoseconds.
+    /// Time until which receivers would accept the message, Unix nanoseconds.
     until_ns: u64,
     bytes: usize,
 }
@@ -50,7 +50,7 @@ struct Sending {
     caller: Option<Caller>,
 }
 
-/// All of them.
+/// All posted messages: waiting, being sent, and the states of recent ones.
 #[derive(Debug)]
 pub(crate) struct Posts {
     max_message_bytes: usize,
@@ -93,8 +93,8 @@ impl Posts {
         }
     }
 
-    /// Until when others take a message that is published now: its epoch's end, and no longer than its time may be
-    /// old when it cannot be stamped again.
+    /// Time until which others accept a message that is published now: the end of its epoch, and if it cannot
+    /// be stamped again, no later than its timestamp may be old.
     fn deadline_ns(&self, message: &WakuMessage, restamp: bool, now_ns: u64) -> u64 {
         let Some(epoch_ns) = self.epoch_ns else {
             return now_ns.saturating_add(WAIT_WITHOUT_EPOCH_NS);
@@ -110,7 +110,7 @@ impl Posts {
         }
     }
 
-    /// Keeps a message for later; gives it back when there is no room.
+    /// Queues a message for later. Fails if the queue is full.
     fn wait(&mut self, waiting: Waiting) -> Result<(), PublishFailure> {
         let held: usize = self.waiting.iter().map(|one| one.bytes).sum();
         let is_full = self.waiting.len() >= WAITING_MAX || held + waiting.bytes > WAITING_BYTES_MAX;
@@ -121,7 +121,7 @@ impl Posts {
         Ok(())
     }
 
-    /// Drops what nobody would take any more.
+    /// Drops the messages that receivers would no longer accept.
     fn expire(&mut self, now_ns: u64) {
         let expired: Vec<_> = self
             .waiting
@@ -137,7 +137,7 @@ impl Posts {
 }
 
 impl EventLoop {
-    /// Sends a message, now or when a peer of its topic comes.
+    /// Sends a message now, or when a peer of its topic is connected.
     pub(super) fn post(
         &mut self,
         topic: PubsubTopic,
@@ -179,11 +179,11 @@ impl EventLoop {
             self.posts.note(post.clone());
             Ok(post)
         });
-        // Whoever asked may be gone.
+        // The caller may be gone.
         let _ = caller.send(answer);
     }
 
-    /// What is wrong with a message whoever receives it; the rest is found when it is sent.
+    /// Checks what does not depend on the receiver; other faults are found when the message is sent.
     fn can_be_sent(&self, bytes: usize, brings_proof: bool) -> Result<(), PublishFailure> {
         let max_bytes = self.posts.max_message_bytes;
         if bytes > max_bytes {
@@ -223,7 +223,7 @@ impl EventLoop {
         self.publish(topic, message, reply);
     }
 
-    /// Sends what waited for a peer that is there now, and notes what became of what was sent.
+    /// Sends waiting messages whose topic has a peer now, and records the outcomes of sent ones.
     pub(super) fn look_after_posts(&mut self) {
         if self.posts.is_idle() {
             return;
@@ -271,7 +271,7 @@ impl EventLoop {
                 content_topic: published.message.content_topic.to_string(),
                 state,
             });
-            // Whoever asked may be gone.
+            // The caller may be gone.
             let _ = caller.send(answer);
         }
     }

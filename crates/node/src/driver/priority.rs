@@ -1,17 +1,18 @@
-//! Threads whose work can wait for everyone else's.
+//! Lower priority for threads whose work is never urgent.
 
-/// Lets the calling thread run when no other wants the processor: nice value 19.
+/// Gives the calling thread the lowest priority, nice value 19: it runs when no other
+/// thread wants the processor.
 ///
-/// Only where priorities are a thread's own. POSIX makes them the process's, which would slow down
-/// everything; there the thread's share is held down by its budget alone.
+/// Only on Linux, where priorities belong to threads. In POSIX they belong to the process, so that everything
+/// would slow down; there, only the budget of the thread limits its share.
 #[cfg(target_os = "linux")]
 pub(super) fn lower() {
     if let Err(error) = rustix::process::setpriority_process(None, 19) {
-        tracing::debug!(%error, "a background thread keeps its priority");
+        tracing::debug!(%error, "could not lower the priority of a background thread");
     }
 }
 
-/// See above.
+/// Does nothing: on this system priorities belong to the process.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn lower() {}
 

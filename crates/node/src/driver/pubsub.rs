@@ -1,4 +1,4 @@
-//! Peers that come and go, and their frames.
+//! Pubsub sessions of peers, and frames received from them.
 
 use libp2p::core::{ConnectedPoint, Endpoint};
 use libp2p::{PeerId, StreamProtocol};
@@ -10,11 +10,11 @@ use super::events::NodeEvent;
 use super::peers::ip_of;
 use crate::swarm::{Incoming, PubsubEvent, Received};
 
-/// Frames that are taken one after the other before anything else has a turn.
+/// Most frames handled in a row before other events have a turn.
 const FRAMES_PER_TURN: usize = 32;
 
 impl EventLoop {
-    /// Takes a frame and those that wait behind it.
+    /// Handles a frame and those queued behind it, up to the bound for one turn.
     pub(super) fn on_frames(&mut self, first: Received) {
         self.on_frame(first);
         for _ in 1..FRAMES_PER_TURN {
@@ -29,7 +29,7 @@ impl EventLoop {
     }
 
     fn on_frame(&mut self, Received { peer, incoming }: Received) {
-        // A frame may have waited while its connection was closed.
+        // The frame may have been queued while its connection was closed.
         let known = self.peers.find(&peer);
         let Some(ix) = known.filter(|ix| self.relay.router().is_connected(*ix)) else {
             return;
@@ -85,7 +85,7 @@ impl EventLoop {
                 let ix = self.peers.find(&peer);
                 let new = ix.and_then(|ix| new_peer(ix, peer, &protocol, &endpoint));
                 if let Some(new) = new {
-                    tracing::debug!(%peer, "frames go over another stream from now on");
+                    tracing::debug!(%peer, "pubsub frames moved to another stream");
                     self.peers.connected(peer, &endpoint);
                     self.input(Input::Renewed(new));
                 }
@@ -99,13 +99,13 @@ impl EventLoop {
                 }
             }
             PubsubEvent::Unsupported { peer } => {
-                tracing::debug!(%peer, "peer speaks no pubsub protocol of ours");
+                tracing::debug!(%peer, "the peer supports none of our pubsub protocols");
             }
         }
     }
 }
 
-/// What the router is told of a peer; `None` if its protocol is unknown, which is then not offered.
+/// Description of a peer for the router; `None` if its protocol is unknown, which is never offered.
 fn new_peer(
     ix: PeerIx,
     peer: PeerId,

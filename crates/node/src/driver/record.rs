@@ -1,4 +1,4 @@
-//! The node's record (ENR, EIP-778): who it is, where, and which shards it takes part in, signed with its key.
+//! Node record (ENR, EIP-778): the node's identity, address and shards, signed with its key.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,22 +19,22 @@ mod tests;
 /// Longest record, bytes (EIP-778).
 const RECORD_BYTES_MAX: usize = 300;
 
-/// Bytes of a record that its signature, its sequence number and the list around them take.
+/// Bytes of a record taken by its signature, its sequence number and the enclosing list.
 const SIGNED_BYTES: usize = 64 + 2 + 9 + 3;
 
-/// The bit of the key `waku2` that says that the node relays.
+/// Bit of the key `waku2` that announces the relay protocol.
 const RELAY: u8 = 1;
 
-/// From so many shards on they are written as a vector of bits.
+/// From this number of shards on, shards are written as a bit vector instead of a list.
 const LISTED_SHARDS_MAX: usize = 64;
 
-/// Bytes of that vector.
+/// Length of the bit vector, bytes.
 const SHARD_BITS: usize = 128;
 
-/// Keys and values, by key as they are signed.
+/// Keys and values of a record, sorted by key as the signature requires.
 type Content = BTreeMap<&'static [u8], Vec<u8>>;
 
-/// What the node says of itself.
+/// Signed record of the node, kept so that an unchanged one is not signed again.
 #[derive(Debug)]
 pub(crate) struct NodeRecord {
     key: Option<Signer>,
@@ -43,7 +43,7 @@ pub(crate) struct NodeRecord {
 
 struct Signer {
     secret: SigningKey,
-    /// The public key, compressed.
+    /// Public key in compressed form.
     public: Vec<u8>,
 }
 
@@ -53,7 +53,7 @@ impl std::fmt::Debug for Signer {
     }
 }
 
-/// A record as it was signed last: it keeps its sequence number while its content is the same.
+/// The record signed last; its sequence number stays the same while its content does.
 #[derive(Debug)]
 struct Written {
     content: Content,
@@ -62,7 +62,7 @@ struct Written {
 }
 
 impl NodeRecord {
-    /// The record of the node with this identity. Only secp256k1 keys can sign records.
+    /// Creates the record of the node with this identity. Only secp256k1 keys can sign records.
     pub(crate) fn new(keypair: &Keypair) -> Self {
         let signer = || {
             let keypair = keypair.clone().try_into_secp256k1().ok()?;
@@ -76,7 +76,7 @@ impl NodeRecord {
         }
     }
 
-    /// The record in text form, `enr:…`; a new sequence number when it says something new.
+    /// Returns the record in text form, `enr:…`, with a new sequence number when its content has changed.
     pub(crate) fn uri(
         &self,
         addresses: &[Multiaddr],
@@ -91,7 +91,7 @@ impl NodeRecord {
         {
             return Some(written.uri.clone());
         }
-        // Greater than in any run before, which sequence numbers have to be.
+        // Sequence numbers must grow from run to run, so they start from the time in milliseconds.
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
         let now_ms = since_1970.unwrap_or_default().as_millis();
         let least = last.as_ref().map_or(1, |written| written.sequence + 1);
@@ -159,7 +159,7 @@ fn content(
     let mut multiaddrs = Vec::new();
     let taken: usize = content.iter().map(|(k, v)| k.len() + v.len() + 3).sum();
     let room = RECORD_BYTES_MAX.saturating_sub(SIGNED_BYTES + taken + b"multiaddrs".len() + 4);
-    // What `ip` and `tcp` cannot say: WebSocket, names.
+    // Addresses that `ip` and `tcp` cannot express, such as WebSocket and host names.
     for address in addresses
         .iter()
         .filter(|address| plain_tcp(address).is_none())
@@ -179,7 +179,7 @@ fn content(
     content
 }
 
-/// Few shards as a list, many as bits.
+/// Encodes the shards: few as a list, many as a bit vector.
 fn shards_value(cluster_id: u16, shards: &BTreeSet<u16>) -> (&'static [u8], Vec<u8>) {
     let mut value = cluster_id.to_be_bytes().to_vec();
     if let Ok(count) = u8::try_from(shards.len())
@@ -199,7 +199,7 @@ fn shards_value(cluster_id: u16, shards: &BTreeSet<u16>) -> (&'static [u8], Vec<
     (b"rsv", value)
 }
 
-/// IP address and port of an address that has nothing else.
+/// IP address and port of an address that consists of only these and perhaps a peer id.
 fn plain_tcp(address: &Multiaddr) -> Option<(Vec<u8>, u16)> {
     let mut parts = address.iter();
     let ip = match parts.next()? {
@@ -213,7 +213,7 @@ fn plain_tcp(address: &Multiaddr) -> Option<(Vec<u8>, u16)> {
     }
 }
 
-/// The address that others most likely reach: IPv4 first, loopback and unspecified last.
+/// The address that other nodes most likely reach: loopback and unspecified last, IPv4 before IPv6.
 fn best_tcp(addresses: &[Multiaddr]) -> Option<(Vec<u8>, u16)> {
     let rank = |(ip, _): &(Vec<u8>, u16)| {
         let is_local = match ip.as_slice() {

@@ -1,4 +1,4 @@
-//! Proofs on threads of their own: checking and making them.
+//! Verification and generation of proofs on dedicated threads.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,19 +18,19 @@ use super::tokens::PoolMonitor;
 use super::verify::{Proof, VerifierPool};
 use crate::command::{MembershipSnapshot, RlnSnapshot};
 
-/// Makes proofs for the node's own messages. Runs on a thread of its own and may block.
+/// Generates proofs for the node's own messages. Runs on its own thread and may block.
 pub trait ProofSource: Send {
-    /// A proof for the message with signal hash `x` in `epoch`.
+    /// Returns a proof for the message with signal hash `x` in `epoch`.
     ///
     /// # Errors
-    /// [`ProofFailure`] is told to the publisher.
+    /// [`ProofFailure`] is passed on to the publisher.
     fn prove(&mut self, epoch: Epoch, x: Fr) -> Result<RateLimitProof, ProofFailure>;
 
-    /// Uses up the message ids of `epoch`, from the next one on, whose nullifiers are taken: another node
-    /// has used them. Tells how many.
+    /// Uses up the message ids of `epoch`, from the next one on, whose nullifiers are taken because another
+    /// node has used them. Returns their number.
     ///
     /// # Errors
-    /// [`ProofFailure`] is told to the publisher, for one if no id is left.
+    /// [`ProofFailure`] is passed on to the publisher, for example when no id is left.
     fn skip_taken(
         &mut self,
         epoch: Epoch,
@@ -40,59 +40,59 @@ pub trait ProofSource: Send {
         Ok(0)
     }
 
-    /// Whose proofs these are, if that is to be watched: a secret that two messages reveal is compared.
+    /// Identity commitment of the prover, if leaks of its secret are to be detected: it is compared with the
+    /// commitment of each secret that two messages reveal.
     fn commitment(&self) -> Option<Fr> {
         None
     }
 
-    /// Whether it repeats message ids on purpose: an attacker of the laboratory.
+    /// Whether the source reuses message ids on purpose, as an attacker of the laboratory does.
     fn reuses_ids(&self) -> bool {
         false
     }
 
-    /// The pool of tokens behind it, if there is one.
+    /// Monitor of the token pool behind this source, if there is one.
     fn tokens(&self) -> Option<PoolMonitor> {
         None
     }
 }
 
-/// What has become of this node's membership since it was looked for the last time.
+/// Change of this node's membership since the last check.
 pub enum Standing {
-    /// Nothing, as far as is known.
+    /// No change, as far as is known.
     Same,
-    /// It has one; from now on proofs come from here.
+    /// The node has become a member; from now on this source makes its proofs.
     Joined(Box<dyn ProofSource>),
-    /// It has none, or another than before: the source of its proofs is to be dropped. Look again.
+    /// The node lost its membership or was moved to another leaf: drop its source of proofs and check again.
     Left,
-    /// The source that was dropped has not ended yet. Look again.
+    /// The dropped source has not ended yet: check again.
     Ending,
 }
 
-/// Looks for this node's membership. Asked on a thread of its own after each change of the registry;
-/// may block.
+/// Checks this node's membership. Called on the membership thread after each registry change; may block.
 pub type Joining = Box<dyn FnMut() -> Standing + Send>;
 
-/// What a node needs for rate limiting.
+/// Services and settings that a node needs for rate limiting.
 pub struct RlnOptions {
-    /// Who may publish.
+    /// Registry of the members.
     pub registry: Arc<dyn Registry>,
-    /// Checks proofs.
+    /// Verifier of RLN proofs.
     pub verifier: Verifier,
-    /// Threads that check them.
+    /// Number of verifier threads.
     pub verifier_threads: usize,
-    /// When they check proofs together.
+    /// Rule for verifying proofs in batches.
     pub batches: BatchPolicy,
-    /// Makes ours; `None` for a node that is no member.
+    /// Generator of own proofs; `None` for a node that is not a member.
     pub proofs: Option<Box<dyn ProofSource>>,
-    /// Follows our membership; `None` where it never changes.
+    /// Checks for changes of the node's own membership; `None` if it never changes.
     pub joining: Option<Joining>,
-    /// The membership as this node follows it, shared with `proofs`.
+    /// The membership set as this node follows it, shared with `proofs`.
     pub view: Arc<Mutex<dyn View>>,
-    /// Where the view is saved now and then and at the end; `None` for nowhere.
+    /// File that the view is saved to from time to time and when the node stops; `None` for no file.
     pub snapshot_file: Option<PathBuf>,
 }
 
-/// What the threads tell the event loop.
+/// Messages from the proof and membership threads to the event loop.
 #[derive(Debug)]
 pub(crate) enum RlnEvent {
     Verified {
@@ -103,13 +103,13 @@ pub(crate) enum RlnEvent {
         token: u64,
         result: Box<Result<RateLimitProof, ProofFailure>>,
     },
-    /// Whether a message under this nullifier is known; a thread waits for the answer.
+    /// Asks whether a message with this nullifier is known; a thread blocks until the answer.
     IsTaken {
         epoch: Epoch,
         nullifier: Fr,
         reply: std_mpsc::Sender<bool>,
     },
-    /// So many ids of the epoch were skipped because another node had used them.
+    /// Message ids of the epoch were skipped because another node had used them.
     Skipped {
         epoch: Epoch,
         ids: u32,
@@ -120,7 +120,7 @@ pub(crate) enum RlnEvent {
     },
     /// The node has become a member.
     Joined(Publisher),
-    /// It is one no longer, or another one.
+    /// The node lost its membership or was moved to another leaf.
     Left,
 }
 
@@ -128,11 +128,11 @@ pub(crate) struct ProveJob {
     token: u64,
     epoch: Epoch,
     x: Fr,
-    /// An id was taken: it is to be looked which others are.
+    /// Whether an id was found taken, so that the ids after it must be checked, too.
     skips_taken: bool,
 }
 
-/// The thread that makes proofs. It stops when this is dropped, and what waits for it fails.
+/// Thread that generates proofs. It stops when this is dropped, and requests still waiting for it fail.
 pub(crate) struct Publisher {
     jobs: std_mpsc::Sender<ProveJob>,
     tokens: Option<PoolMonitor>,
@@ -173,20 +173,20 @@ impl fmt::Debug for Publisher {
     }
 }
 
-/// The event loop's end of the threads. They stop when it is dropped.
+/// The event loop's end of the proof and membership threads. They stop when it is dropped.
 pub(crate) struct RlnService {
     verify: VerifierPool,
     publisher: Option<Publisher>,
     own: OwnIdentity,
     membership: MembershipSnapshot,
     registry: Arc<dyn Registry>,
-    /// Dropped: tells the membership thread to stop.
+    /// Dropping this sender tells the membership thread to stop.
     stop: std_mpsc::Sender<()>,
     follower: thread::JoinHandle<()>,
 }
 
 impl RlnService {
-    /// Starts the threads; `events` is bounded by what the relay lets be under way.
+    /// Starts the threads. `events` needs no bound, because the relay bounds the proofs in progress.
     pub(crate) fn start(
         options: RlnOptions,
         events: mpsc::UnboundedSender<RlnEvent>,
@@ -219,10 +219,10 @@ impl RlnService {
         })
     }
 
-    /// Waits until the membership is saved.
+    /// Stops the threads and waits until the membership is saved.
     pub(crate) fn stop(self) {
         drop(self.stop);
-        // A panic there was logged where it happened.
+        // A panic of the thread was logged where it happened.
         let _ = self.follower.join();
     }
 
@@ -230,25 +230,25 @@ impl RlnService {
         self.membership = now;
     }
 
-    /// Has the registry look for news soon.
+    /// Asks the registry to look for changes soon.
     pub(crate) fn hurry(&self) {
         self.registry.hurry();
     }
 
-    /// Why the membership may not be the newest, or its secret is known to others.
+    /// Reason why the known membership may be outdated, or that the node's secret is public.
     pub(crate) fn trouble(&self) -> Option<String> {
         let exposed = self.exposed().map(|failure| failure.to_string());
         exposed.or_else(|| self.registry.trouble())
     }
 
-    /// Why the node cannot publish now, though it has a membership.
+    /// Reason why the node cannot publish now although it has a membership.
     fn refusal(&self) -> Option<String> {
         let tokens = self.publisher.as_ref()?.tokens.as_ref();
         let exposed = self.exposed().map(|failure| failure.to_string());
         exposed.or_else(|| tokens.and_then(PoolMonitor::refusal))
     }
 
-    /// What ends publishing for the present epoch.
+    /// Failure that ends publishing for the present epoch, if any.
     fn exposed(&self) -> Option<ProofFailure> {
         let epoch = self.own.exposed?;
         let tokens = self.publisher.as_ref()?.tokens.as_ref();
@@ -256,8 +256,8 @@ impl RlnService {
         is_present.then_some(ProofFailure::IdentityExposed { epoch })
     }
 
-    /// Two messages have revealed a secret; says whether it is that of this node's member, which then
-    /// publishes no more in the epoch.
+    /// Returns whether a secret that two messages revealed is that of this node's member. If it is, the node
+    /// stops publishing for the epoch.
     pub(crate) fn is_own_secret(&mut self, epoch: Epoch, secret: &RecoveredSecret) -> bool {
         let own = self.publisher.as_ref().and_then(|p| p.commitment);
         let is_own = own.is_some_and(|own| own == secret.commitment());
@@ -267,22 +267,22 @@ impl RlnService {
         is_own
     }
 
-    /// So many message ids were used by another node.
+    /// Counts message ids that another node used.
     pub(crate) fn count_taken(&mut self, ids: u32) {
         self.own.ids_taken += u64::from(ids);
     }
 
-    /// From now on the node can publish.
+    /// Sets the thread that generates proofs: from now on the node can publish.
     pub(crate) fn set_publisher(&mut self, publisher: Publisher) {
         self.publisher = Some(publisher);
     }
 
-    /// From now on it cannot.
+    /// Drops the thread that generates proofs: from now on the node cannot publish.
     pub(crate) fn drop_publisher(&mut self) {
         self.publisher = None;
     }
 
-    /// Whether the node can publish.
+    /// Whether the node has a membership to publish with.
     pub(crate) fn is_member(&self) -> bool {
         self.publisher.is_some()
     }
@@ -313,20 +313,20 @@ impl RlnService {
         });
     }
 
-    /// A proof that waits counts as delivered by another peer from now on.
+    /// Attributes a waiting proof to another peer.
     pub(crate) fn move_proof(&self, ticket: ProofTicket, from: Option<PeerId>) {
         self.verify.move_to(ticket, from);
     }
 
-    /// A proof need not be checked any more.
+    /// Drops a proof that need not be verified any more.
     pub(crate) fn drop_proof(&self, ticket: ProofTicket) {
         self.verify.remove(ticket);
     }
 
-    /// Asks for a proof; with `skips_taken` for one with an id that no other node has used.
+    /// Requests a proof; with `skips_taken`, one with an id that no other node has used.
     ///
     /// # Errors
-    /// At once when this node is no member, or another node has exposed its secret in the epoch.
+    /// Returns the failure at once if this node is not a member, or if its secret became public in the epoch.
     pub(crate) fn prove(
         &self,
         token: u64,
@@ -352,10 +352,10 @@ impl RlnService {
     }
 }
 
-/// What is known of the member's identity being used elsewhere.
+/// Evidence that another node uses the member's identity, too.
 #[derive(Debug, Default)]
 struct OwnIdentity {
-    /// The last epoch in which two messages under one message id made its secret public.
+    /// The last epoch in which two messages with the same message id made the secret public.
     exposed: Option<Epoch>,
     /// Message ids that another node used first, since the start.
     ids_taken: u64,
@@ -375,11 +375,11 @@ fn prove(
                 nullifier,
                 reply,
             });
-            // A loop that has ended sends no message either.
+            // An event loop that has ended sends no message either.
             asked.is_ok() && answer.recv().unwrap_or(false)
         };
         let ids = source.skip_taken(epoch, &mut is_taken)?;
-        // As above.
+        // The event loop may have ended.
         let _ = events.send(RlnEvent::Skipped { epoch, ids });
     }
     source.prove(epoch, job.x)

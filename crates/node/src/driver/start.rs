@@ -1,4 +1,4 @@
-//! From options to a running node.
+//! Starts a node from its options.
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -25,82 +25,81 @@ use crate::command::SubscribeFailure;
 use crate::handle::{Endpoint, NodeHandle, node_channel};
 use crate::swarm::{self, Arrivals, ConnectionLimits, Gate, Inbound, PubsubConfig, SwarmOptions};
 
-/// What a node is made of.
+/// Identity, parameters and services of a node.
 pub struct NodeOptions {
-    /// Its identity.
+    /// Key pair of the node's identity.
     pub keypair: Keypair,
-    /// Where it listens.
+    /// Addresses to listen on.
     pub listen: Vec<Multiaddr>,
-    /// The relay's parameters.
+    /// Parameters of the relay.
     pub relay: RelayConfig,
-    /// Name of the network, for messages to people.
+    /// Name of the network, for error messages.
     pub network: &'static str,
-    /// Pubsub protocol ids to offer, most preferred first; each must be one of
-    /// [`undertone_gossip::PROTOCOLS`].
+    /// Pubsub protocol ids to offer, most preferred first; each one of [`undertone_gossip::PROTOCOLS`].
     pub protocols: Vec<String>,
-    /// Topics joined from the start.
+    /// Topics to subscribe to from the start.
     pub topics: Vec<PubsubTopic>,
     /// Peers to stay connected to.
     pub static_peers: Vec<Multiaddr>,
-    /// Connections at most; [`start_within`] bounds more than their number.
+    /// Maximum number of connections; [`start_within`] takes further bounds.
     pub max_connections: u32,
-    /// Rate limiting; must be there if the relay's configuration has it.
+    /// Rate limiting; required if the relay's configuration has it.
     pub rln: Option<RlnOptions>,
-    /// How far the node's wall clock is ahead of the system's, nanoseconds; negative: behind.
+    /// Offset of the node's wall clock from the system's, nanoseconds; positive when it is ahead.
     pub clock_ahead_ns: i64,
-    /// Where events go, for whoever watches from within the process.
+    /// Channel for events, for observers within the process.
     pub events: Option<mpsc::UnboundedSender<TimedEvent>>,
 }
 
-/// A node that runs on a thread of its own.
+/// Node running on its own thread.
 pub struct RunningNode {
-    /// To talk to it.
+    /// Handle to send commands to the node.
     pub handle: NodeHandle,
-    /// Who it is.
+    /// Identity of the node.
     pub peer_id: PeerId,
-    /// Where it listens, each address with `/p2p`; ports chosen by the system are filled in.
+    /// Addresses that the node listens on, each with `/p2p`; ports chosen by the system are filled in.
     pub addresses: Vec<Multiaddr>,
     thread: thread::JoinHandle<()>,
 }
 
 impl RunningNode {
-    /// Asks the node to stop and waits until it has.
+    /// Asks the node to stop and waits until it has stopped.
     pub async fn stop(self) {
         self.handle.shutdown().await;
         drop(self.handle);
-        // The loop has answered; its thread ends by itself, a panic was logged where it happened.
+        // The loop has answered and its thread ends by itself; a panic was logged where it happened.
         let _ = tokio::task::spawn_blocking(move || self.thread.join()).await;
     }
 }
 
-/// Why a node did not start.
+/// Reason why a node did not start.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum StartError {
     /// The gossip parameters contradict each other.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// An address is taken or not ours.
-    #[error("cannot listen on {address}: {reason}; choose another port or stop who uses it")]
+    /// An address is in use or does not belong to this host.
+    #[error("cannot listen on {address}: {reason}; choose another port or free this one")]
     Listen {
-        /// The address.
+        /// Address to listen on.
         address: Multiaddr,
-        /// What the transport says.
+        /// Error message of the transport.
         reason: String,
     },
-    /// A protocol id that the router does not know.
+    /// A protocol id is unknown to the router.
     #[error("unknown pubsub protocol {0:?}; known: {known}", known = known_protocols())]
     Protocol(String),
-    /// The system refused a thread or a runtime.
+    /// The operating system refused a thread, a runtime or random bytes.
     #[error("cannot start a thread: {0}")]
     Thread(#[from] std::io::Error),
-    /// A topic that cannot be joined.
+    /// A topic cannot be subscribed to.
     #[error(transparent)]
     Topic(#[from] SubscribeFailure),
-    /// The transports could not be set up.
+    /// The transports could not be set up, or the network thread ended.
     #[error("cannot set up the transports: {0}")]
     Transport(String),
-    /// The network demands proofs and there is nothing to check them with.
+    /// The network requires proofs and there is no verifier for them.
     #[error("network {0} demands RLN proofs, but RLN is off; set `rln = true`")]
     RlnMissing(&'static str),
 }
@@ -116,17 +115,17 @@ fn known_protocols() -> String {
 /// Starts a node and waits until it listens.
 ///
 /// # Errors
-/// [`StartError`] names what is wrong and what to do.
+/// [`StartError`] names the fault and, where there is one, the remedy.
 pub async fn start(options: NodeOptions) -> Result<RunningNode, StartError> {
     let limits = ConnectionLimits::with_total(options.max_connections);
     start_within(options, limits).await
 }
 
-/// Starts a node as [`start`] does, with bounds of its connections in place of
-/// [`NodeOptions::max_connections`]. They are lowered if the process may not open so many files.
+/// Starts a node as [`start`] does, with bounds on its connections in place of
+/// [`NodeOptions::max_connections`]. The bounds are lowered if the process may not open enough files.
 ///
 /// # Errors
-/// [`StartError`] names what is wrong and what to do.
+/// [`StartError`] names the fault and, where there is one, the remedy.
 pub async fn start_within(
     options: NodeOptions,
     limits: ConnectionLimits,
@@ -142,10 +141,10 @@ pub async fn start_within(
         runtime.block_on(async move {
             match build(options, limits, endpoint).await {
                 Ok((event_loop, addresses)) => {
-                    // The starter may have given up; the loop then ends with its handles.
+                    // The caller may have given up; the loop then ends because its handles are dropped.
                     let _ = ready.send(Ok(addresses));
-                    // A task among tasks: what `block_on` runs has its turn only when no task has one.
-                    // If it panics, that is logged where it happens.
+                    // Spawned as a task, because `block_on` polls its own future only when no task is ready.
+                    // A panic is logged where it happens.
                     let _ = tokio::spawn(event_loop.run()).await;
                 }
                 Err(error) => {
@@ -249,7 +248,7 @@ async fn build(
     Ok((event_loop, addresses))
 }
 
-/// The limits within the number of files that the process may open.
+/// Lowers the limits to the number of files that the process may open.
 fn fitted(limits: ConnectionLimits) -> ConnectionLimits {
     let files_max = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
     let Some(fitted) = files_max.and_then(|files_max| limits.within_files(files_max)) else {

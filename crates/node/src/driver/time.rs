@@ -1,19 +1,19 @@
-//! Virtual time from the real clock.
+//! Virtual time of the state machines, from the real clock.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use undertone_gossip::Time;
 
-/// A monotonic clock that starts at zero.
+/// Monotonic clock that starts at zero.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     zero: Instant,
-    /// Of the wall clock, against the system's.
+    /// Offset of the wall clock from the system's, nanoseconds.
     ahead_ns: i64,
 }
 
 impl Clock {
-    /// The wall clock is so far ahead of the system's, nanoseconds; negative: behind.
+    /// Starts the clock. The wall clock is `ahead_ns` ahead of the system's; negative when it is behind.
     pub(crate) fn start(ahead_ns: i64) -> Self {
         Self {
             zero: Instant::now(),
@@ -25,14 +25,15 @@ impl Clock {
         Time::ZERO.after(self.zero.elapsed())
     }
 
-    /// The moment as the operating system's clock has it.
+    /// Converts a virtual time to an instant of the operating system's clock.
     pub(crate) fn instant(self, time: Time) -> Instant {
         self.zero
             .checked_add(Duration::from_nanos(time.as_nanos()))
             .unwrap_or(self.zero)
     }
 
-    /// Unix nanoseconds at zero, by the wall clock of this moment: follows its corrections.
+    /// Unix nanoseconds at virtual time zero, by the present wall clock, so that
+    /// its corrections are followed.
     pub(crate) fn unix_ns_at_zero(self) -> u64 {
         let since_1970 = SystemTime::now()
             .duration_since(UNIX_EPOCH)
@@ -48,7 +49,7 @@ impl Clock {
 mod tests {
     use super::*;
 
-    /// Seconds that no test takes, and by which nobody sets a clock meanwhile.
+    /// Offset in seconds, longer than any test runs and than any correction of the clock during one.
     const FAR_S: i64 = 1_000_000;
 
     #[test]

@@ -1,4 +1,4 @@
-//! Proofs that are there before their messages: a thread of low priority prepares tokens.
+//! Tokens prepared ahead of their messages by a thread of low priority.
 
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -19,13 +19,13 @@ use super::priority;
 use super::rln::ProofSource;
 use crate::command::TokenSnapshot;
 
-/// The thread looks around at least this often: for new roots, a new epoch, its end.
+/// Longest time between two checks for new roots, a new epoch or the end.
 const LOOK_AROUND: Duration = Duration::from_millis(250);
-/// How long the thread waits after the prover has failed.
+/// Delay after the prover has failed.
 const AFTER_FAILURE: Duration = Duration::from_secs(10);
 
-/// A member whose tokens are prepared ahead. A send takes a token if its own is ready, and is
-/// proved in full otherwise; it never waits for the thread's work.
+/// Proof source of a member whose tokens are prepared ahead. A send takes the token of its message id if that
+/// is ready, and generates a full proof otherwise; it never waits for the thread's work.
 ///
 /// The thread ends after the source is dropped, within one token's preparation.
 pub struct PooledProofs {
@@ -41,34 +41,34 @@ struct Shared {
     prover: Arc<Prover>,
     view: Arc<Mutex<dyn View>>,
     counter: Mutex<MessageIdCounter>,
-    /// Why the last id could not be written to disk.
+    /// Error that kept the last id from being written to disk, if any.
     trouble: Mutex<Option<String>>,
     pool: Mutex<State>,
-    /// A token was taken or put in, or the thread is to end.
+    /// Signalled when a token was taken or inserted, or the thread must end.
     changed: Condvar,
     config: PoolConfig,
 }
 
 struct State {
     tokens: Pool,
-    /// A send is reserving its id. Until it has taken its token, the id looks used up.
+    /// Whether a send is reserving its id. Until the send has taken its token, the id looks used up.
     sending: bool,
-    /// Sends so far: what was learnt before one of them is out of date.
+    /// Number of sends so far; what was read before a send is out of date after it.
     sends: u64,
     ended: bool,
 }
 
-/// Reads the pool's state, for as long as anyone wants to.
+/// Read access to the state of a token pool; it may outlive the pool's source.
 #[derive(Clone)]
 pub struct PoolMonitor {
     shared: Arc<Shared>,
 }
 
 impl PooledProofs {
-    /// Starts the thread.
+    /// Starts the thread that prepares tokens, unless the pool's size is 0.
     ///
     /// # Errors
-    /// When the operating system gives no thread.
+    /// The error of the operating system if it refuses a thread.
     pub fn start(member: MemberProofs, config: PoolConfig) -> io::Result<Self> {
         let shared = Arc::new(Shared {
             identity: member.identity,
@@ -101,7 +101,7 @@ impl PooledProofs {
         Ok(Self { shared })
     }
 
-    /// A view of the pool's state.
+    /// Returns a monitor of the pool's state.
     pub fn monitor(&self) -> PoolMonitor {
         PoolMonitor {
             shared: Arc::clone(&self.shared),
@@ -110,7 +110,7 @@ impl PooledProofs {
 }
 
 impl PoolMonitor {
-    /// The state as it is.
+    /// Returns the present state of the pool.
     pub fn snapshot(&self) -> TokenSnapshot {
         TokenSnapshot {
             config: self.shared.config,
@@ -118,13 +118,13 @@ impl PoolMonitor {
         }
     }
 
-    /// The present epoch, by the member's clock.
+    /// Returns the present epoch by the member's clock.
     pub(super) fn epoch(&self) -> Epoch {
         self.shared.clock.now().epoch()
     }
 
-    /// Why a message of this moment would get no proof, as far as the counter knows. `None` also while
-    /// an id is being written to disk: nobody waits for that here.
+    /// Reason why a message sent now would get no proof, as far as the counter knows. `None` also while an id
+    /// is being written to disk, because this does not wait for the disk.
     pub(super) fn refusal(&self) -> Option<String> {
         let clock = self.shared.clock.now();
         let counter = self.shared.counter.try_lock().ok()?;
@@ -190,7 +190,7 @@ impl Drop for PooledProofs {
 }
 
 impl Shared {
-    /// An id with its token, or alone if there is none.
+    /// Reserves an id and takes its token, or returns the id alone if no token is ready.
     fn reserve(&self, epoch: Epoch) -> Result<Result<Token, Reserved>, ProofFailure> {
         lock(&self.pool).sending = true;
         let reserved = lock(&self.counter).reserve(epoch, &self.clock.now());
@@ -239,8 +239,8 @@ impl Shared {
         }
     }
 
-    /// What the pool wants, as things are. It is let go for a moment, as the counter may be busy with
-    /// its disk.
+    /// Asks the pool for its next work. The pool's lock is released meanwhile, because the counter may be
+    /// busy with its disk.
     fn next_work<'a>(&'a self, mut state: MutexGuard<'a, State>) -> (MutexGuard<'a, State>, Work) {
         loop {
             let sends = state.sends;
@@ -248,7 +248,8 @@ impl Shared {
             let around = self.surroundings();
             let is_member = lock(&self.view).path(self.index).is_some();
             state = lock(&self.pool);
-            // The send's token would be dropped as one whose id is used up. The send's end wakes us.
+            // The token of the send would be dropped as one whose id is used up. The end of the
+            // send wakes this thread.
             if state.sending || state.ended || !is_member {
                 return (state, Work::Idle);
             }
@@ -259,7 +260,7 @@ impl Shared {
         }
     }
 
-    /// Makes one token and puts it in.
+    /// Prepares one token and inserts it.
     fn prepare(
         &self,
         member: &mut Option<Member>,
@@ -286,7 +287,7 @@ impl Shared {
             message_id,
         };
         let token = member.insert(moved).prepare(&slot, &mut os_rng()?)?;
-        // Time on the clock: at least what the processor spent.
+        // Elapsed time: at least what the processor spent.
         let spent_ns = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let key = (epoch, message_id);
         let now_ns = self.unix_now_ns();
@@ -321,7 +322,7 @@ impl Shared {
 }
 
 fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What the locks guard is changed by single calls that leave it whole.
+    // The data behind the locks is changed by single calls that leave it consistent.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

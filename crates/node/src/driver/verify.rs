@@ -1,5 +1,5 @@
-//! The threads that check proofs: one by one while there are few, in batches when they pile up, and each
-//! peer in its turn.
+//! Threads that verify proofs: one by one while there are few, in batches when they pile up,
+//! and fairly among peers.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -14,17 +14,17 @@ use undertone_rln::{BatchPolicy, Batcher, Job, ProofStatement, Verifier, VerifyC
 use super::rln::RlnEvent;
 use crate::command::{JobSizes, VerifierSnapshot};
 
-/// A proof to check.
+/// A proof waiting to be verified.
 #[derive(Debug)]
 pub(super) struct Proof {
     pub(super) ticket: ProofTicket,
-    /// The peer that delivered it; `None` for our own. Not its index: who comes back is still a
-    /// suspect, and may have another one.
+    /// Peer that delivered the proof; `None` for an own one. An identity and not an index, because a suspect
+    /// that reconnects stays a suspect and may get another index.
     pub(super) from: Option<PeerId>,
     pub(super) statement: Box<ProofStatement>,
 }
 
-/// The owner's end of the threads. They stop when it is dropped, each after its present job.
+/// The owner's end of the verifier threads. They stop when it is dropped, each after its present job.
 pub(super) struct VerifierPool {
     shared: Arc<Shared>,
     policy: BatchPolicy,
@@ -33,12 +33,13 @@ pub(super) struct VerifierPool {
 
 struct Shared {
     queue: Mutex<Queue>,
-    /// Something came, or the owner is gone.
+    /// Signalled when a proof was queued or the owner was dropped.
     changed: Condvar,
     start: Instant,
 }
 
-/// The relay bounds how many proofs are under way, so the queue needs no bound of its own.
+/// Proofs waiting to be verified. The relay bounds the proofs in progress, so the queue needs no
+/// bound of its own.
 struct Queue {
     batcher: Batcher<Proof, Option<PeerId>>,
     closed: bool,
@@ -49,7 +50,7 @@ struct Queue {
 }
 
 impl VerifierPool {
-    /// Starts the threads. Each has a generator of its own for the batches' coefficients.
+    /// Starts the threads. Each has its own random generator for the coefficients of batches.
     pub(super) fn start(
         verifier: &Verifier,
         policy: BatchPolicy,
@@ -68,9 +69,9 @@ impl VerifierPool {
             changed: Condvar::new(),
             start: Instant::now(),
         });
-        // What we publish ourselves does not wait behind newcomers.
+        // Own messages do not wait behind those of newcomers.
         shared.lock().batcher.good_proof(None);
-        // From here on a failure drops the pool, which stops the threads that run already.
+        // From here on a failure drops the pool, which stops the threads started so far.
         let pool = Self {
             shared,
             policy,
@@ -101,8 +102,7 @@ impl VerifierPool {
         self.shared.changed.notify_one();
     }
 
-    /// A proof that waits counts as delivered by another peer from now on. One that is being checked
-    /// needs no other place.
+    /// Attributes a waiting proof to another peer. A proof that is being verified stays where it is.
     pub(super) fn move_to(&self, ticket: ProofTicket, from: Option<PeerId>) {
         let mut queue = self.shared.lock();
         if let Some(proof) = queue.batcher.remove(|proof| proof.ticket == ticket) {
@@ -110,7 +110,7 @@ impl VerifierPool {
         }
     }
 
-    /// Nobody asks for a proof any more; it is not checked if it still waits.
+    /// Removes a proof whose verdict nobody needs any more, if it still waits.
     pub(super) fn remove(&self, ticket: ProofTicket) {
         let mut queue = self.shared.lock();
         queue.batcher.remove(|proof| proof.ticket == ticket);
@@ -156,7 +156,8 @@ impl Shared {
         }
     }
 
-    /// Before the verdicts are told, so that who has heard them finds them counted.
+    /// Counts the verdicts. This runs before they are reported, so that a receiver of a
+    /// verdict finds it counted.
     fn count(&self, job: &Job<Proof>, verdicts: &[bool]) {
         let bad = verdicts.iter().filter(|valid| !**valid).count();
         let mut queue = self.lock();
@@ -168,14 +169,14 @@ impl Shared {
         for (proof, valid) in job.tickets().iter().zip(verdicts) {
             match (proof.from, valid) {
                 (from, true) => queue.batcher.good_proof(from),
-                // One that our own publisher brought says nothing about peers.
+                // An invalid proof attached by an own publisher says nothing about peers.
                 (None, false) => {}
                 (from, false) => queue.batcher.bad_proof(from, now_ns),
             }
         }
     }
 
-    /// Waits for something to do; `None` when the owner is gone.
+    /// Waits for the next job; `None` when the owner was dropped.
     fn next_job(&self) -> Option<Job<Proof>> {
         let mut queue = self.lock();
         while !queue.closed {
@@ -193,7 +194,7 @@ impl Shared {
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue> {
-        // No cryptography runs under the lock: a thread that panicked there left the queue whole.
+        // No cryptography runs under the lock, so a thread that panicked left the queue consistent.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

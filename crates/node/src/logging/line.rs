@@ -1,4 +1,4 @@
-//! The text form of a log line: level, time, where, what.
+//! Text form of a log line: level, time, target and message.
 
 use std::fmt;
 
@@ -12,11 +12,11 @@ use tracing_subscriber::{
     registry::LookupSpan,
 };
 
-/// `INF 2026-01-02T03:04:05.678901Z undertone_node::driver: listening address=/ip4/…`, with nwaku's three letters
-/// for levels, which its users search for.
+/// Formats `INF 2026-01-02T03:04:05.678901Z undertone_node::driver: listening address=/ip4/…`, with nwaku's
+/// three letters for levels, which its users search for.
 pub(super) struct Line;
 
-/// Letters and colour of a level. Of nwaku's, NTC and FTL have no counterpart here.
+/// Letters and ANSI colour of a level. Of nwaku's levels, NTC and FTL have no counterpart here.
 fn shown(level: Level) -> (&'static str, u8) {
     match level {
         Level::TRACE => ("TRC", 35),

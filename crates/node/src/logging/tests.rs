@@ -18,7 +18,7 @@ fn a_bad_filter_is_named() {
     );
 }
 
-/// What is written is kept, to be looked at.
+/// Writer that keeps what is written, so that a test can inspect it.
 #[derive(Clone, Default)]
 struct Kept(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
 

@@ -1,7 +1,7 @@
-//! Who may ask: the `Host`, `Origin` and `Sec-Fetch-Site` of a request, and its bearer token.
+//! Access control: the `Host`, `Origin` and `Sec-Fetch-Site` headers of a request, and its bearer token.
 //!
-//! A browser sends a request to this node for any page that asks it to, even one whose answer the page may not
-//! read. What tells such a request from an honest one is what the browser adds and the page cannot change.
+//! A browser sends requests to this node for any web page that asks it to, even if the page may not read the
+//! answer. Such a request is recognised by the headers that the browser adds and the page cannot change.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -25,46 +25,46 @@ use super::{App, errors::ApiError, ok, unknown_route};
 #[cfg(test)]
 mod tests;
 
-/// What a browser says of where a request came from; pages cannot set it.
+/// Header in which a browser says where a request came from; pages cannot set it.
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// The only path that answers without a token: whoever watches over processes asks it.
+/// The only path that answers without a token, because process supervisors poll it.
 const ALWAYS_OPEN: &str = "/health";
 
-/// Who may use the API.
+/// Access rules of the REST API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Access {
-    /// Where the API listens; a request may name this address as its host.
+    /// IP address that the API listens on; a request may name it as its host.
     pub address: IpAddr,
-    /// Names that the node is reached by, besides loopback and its address; `*` for any.
+    /// Host names that requests may use, besides loopback and `address`; `*` for any.
     pub hosts: Vec<String>,
-    /// Origins of web pages that may use the API: `https://app.example`, or host and port; `*` and `?` stand for
-    /// any characters and any one.
+    /// Origins of web pages that may use the API: `https://app.example`, or host and port. `*` stands for any
+    /// characters and `?` for one.
     pub origins: Vec<String>,
-    /// The bearer token that is asked for; `None` for no token.
+    /// Bearer token that requests must show; `None` for no token.
     pub token: Option<Token>,
 }
 
-/// A bearer token and what it is asked for.
+/// A bearer token and the paths that require it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token {
-    /// The token.
+    /// The token's text, a secret.
     pub secret: String,
-    /// What it is asked for.
+    /// Paths that require the token.
     pub scope: TokenScope,
 }
 
-/// What a token is asked for.
+/// Paths that require a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenScope {
-    /// Paths under `/admin`.
+    /// Only paths under `/admin`.
     Admin,
     /// All paths but `/health`.
     Everything,
 }
 
 impl std::fmt::Debug for Token {
-    /// Without the secret: configurations are logged.
+    /// Omits the secret, because configurations are logged.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Token")
             .field("scope", &self.scope)
@@ -83,8 +83,7 @@ impl Default for Access {
     }
 }
 
-/// Refuses what [`Access`] does not let in; answers the question that a browser asks ahead of a request of an
-/// allowed origin.
+/// Refuses requests that [`Access`] does not admit, and answers CORS preflights of allowed origins.
 pub(super) async fn check(State(app): State<App>, request: Request, next: Next) -> Response {
     let access = &app.config.access;
     let (method, headers) = (request.method(), request.headers());
@@ -107,7 +106,7 @@ pub(super) async fn check(State(app): State<App>, request: Request, next: Next) 
     } else if let Err(refusal) = access.authorizes(request.uri().path(), headers) {
         refusal.into_response()
     } else if method == Method::HEAD {
-        // nwaku has no route for it, and axum would answer it as GET, which empties caches.
+        // nwaku has no HEAD routes, and axum would answer HEAD as GET, which empties caches.
         unknown_route(State(app), method.clone(), request.uri().clone()).await
     } else {
         next.run(request).await
@@ -129,12 +128,12 @@ fn allow(headers: &mut HeaderMap, origin: HeaderValue) {
 }
 
 impl Access {
-    /// Whether the request may be answered; the origin if it is that of a page from elsewhere.
+    /// Checks whether the request may be answered; returns its origin if it is an allowed page's.
     fn admits(&self, uri: &Uri, headers: &HeaderMap) -> Result<Option<HeaderValue>, ApiError> {
         let named = headers.get_all(HOST).iter();
         let hosts = named.map(|value| value.to_str().unwrap_or_default());
         let hosts: Vec<_> = hosts.chain(uri.authority().map(|a| a.as_str())).collect();
-        // Browsers always name a host; what names none is no page.
+        // Browsers always name a host, so a request without one does not come from a web page.
         if let Some(stranger) = hosts.iter().find(|host| !self.knows_host(host)) {
             return Err(ApiError::Forbidden(format!(
                 "Host {stranger:?} is not one of this node's; add its name to rest-allow-host"
@@ -157,7 +156,8 @@ impl Access {
         }
     }
 
-    /// Images, links and frames of other sites' pages send no origin, but browsers say that they are foreign.
+    /// Checks a request without origin: images, links and frames of other sites send none,
+    /// but browsers mark them.
     fn is_no_foreign_page(&self, headers: &HeaderMap) -> Result<(), ApiError> {
         let anybody = self.origins.iter().any(|pattern| pattern == "*");
         match headers.get(FETCH_SITE).map(HeaderValue::as_bytes) {
@@ -178,7 +178,7 @@ impl Access {
             return true;
         }
         let bare = name.trim_start_matches('[').trim_end_matches(']');
-        // A name can be made to lead here by whoever owns it; an address cannot.
+        // The owner of a name can make it resolve to this node; an address cannot be redirected.
         match bare.parse::<IpAddr>() {
             Ok(ip) => ip.is_loopback() || ip == self.address || self.address.is_unspecified(),
             Err(_) => name.eq_ignore_ascii_case("localhost"),
@@ -222,11 +222,11 @@ impl Access {
     }
 }
 
-/// The host of `host:port`; brackets of IPv6 stay.
+/// Returns the host of `host:port`; brackets of IPv6 stay.
 fn without_port(host: &str) -> &str {
     match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => {
-            // The last colon of a bare IPv6 address is none before a port.
+            // In a bare IPv6 address the last colon does not separate a port.
             if name.contains(':') && !name.ends_with(']') {
                 host
             } else {
@@ -237,7 +237,7 @@ fn without_port(host: &str) -> &str {
     }
 }
 
-/// Whether `text` is what `pattern` describes: `*` is any characters, `?` any one.
+/// Whether `text` matches `pattern`, in which `*` stands for any characters and `?` for one.
 fn fits(pattern: &str, text: &str) -> bool {
     let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
     let (mut p, mut t) = (0, 0);

@@ -1,4 +1,4 @@
-//! `/admin/v1`: peers and connections.
+//! The routes under `/admin/v1`: peers, connections and log level.
 
 use axum::{
     Json, Router,
@@ -143,7 +143,7 @@ async fn filter_subscriptions() -> ApiError {
     ApiError::BadRequest("Error: Filter Protocol is not mounted to the node".into())
 }
 
-/// nwaku's names; a level between two of ours shows what the coarser one shows.
+/// Sets the log level by nwaku's names; a level between two of ours is set to the coarser one.
 async fn log_level(State(app): State<App>, Path(text): Path<String>) -> Result<Response, ApiError> {
     let level = match text.to_ascii_uppercase().as_str() {
         "TRACE" | "TRC" => LogLevel::Trace,
@@ -174,7 +174,7 @@ async fn connect(
             ))
         })?;
         if let Err(failure) = app.handle.connect(address).await {
-            tracing::debug!(%failure, "connect over REST");
+            tracing::debug!(%failure, "cannot connect to a peer named over REST");
             return Err(ApiError::BadRequest(format!(
                 "Failed to connect to peer at index: {i} - {text}"
             )));

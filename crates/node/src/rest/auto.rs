@@ -1,4 +1,4 @@
-//! `/relay/v1/auto`: the same by content topic; autosharding finds the pubsub topic.
+//! Routes under `/relay/v1/auto`: as `/relay/v1`, with pubsub topics derived by autosharding.
 
 use axum::{
     Json, Router,
@@ -22,7 +22,7 @@ use super::{
 };
 use crate::command::PublishFailure;
 
-/// The number under which `/relay/v1/posts` tells what became of a message.
+/// Header with the number under which `/relay/v1/posts` reports the state of the message.
 const POST_ID: HeaderName = HeaderName::from_static("x-post-id");
 
 pub(super) fn routes() -> Router<App> {
@@ -35,13 +35,13 @@ pub(super) fn routes() -> Router<App> {
         .route("/relay/v1/auto/messages", post(publish))
 }
 
-/// Why no shard carries a content topic.
+/// Reason why no shard carries a content topic.
 #[derive(Debug, Error)]
 enum NoCarrier {
-    /// It is none.
+    /// The text is not a valid content topic.
     #[error(transparent)]
     Topic(#[from] ContentTopicError),
-    /// The network has static sharding.
+    /// The network uses static sharding.
     #[error("Static sharding is used, autosharding is off (num-shards-in-network = 0)")]
     Static,
 }
@@ -60,7 +60,7 @@ fn carrier(app: &App, content_topic: &str) -> Result<PubsubTopic, NoCarrier> {
     .into())
 }
 
-/// The carriers of all topics, or which of them has none, before anything is changed.
+/// Returns the carriers of all topics, or the first error, before anything is changed.
 fn carriers(app: &App, what: &str, topics: &[String]) -> Result<Vec<PubsubTopic>, ApiError> {
     let find = |topic: &String| {
         carrier(app, topic).map_err(|e| {
@@ -136,7 +136,7 @@ async fn publish(
     .await;
     match posted.unwrap_or(Err(PublishFailure::Timeout)) {
         Ok(post) => Ok(([(POST_ID, post.id.to_string())], ok()).into_response()),
-        // Who sends a message again wants it to be on its way, which it is.
+        // A client that repeats a message wants it to be sent, which has happened.
         Err(PublishFailure::Duplicate) => Ok(ok()),
         Err(failure) => Err(failure.into()),
     }

@@ -13,13 +13,14 @@ use tokio::time::timeout;
 
 use super::{App, errors::ApiError};
 
-/// Time for a whole body to come.
+/// Time limit for receiving a whole body.
 const BODY_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Bytes of a body that is too long which are read all the same, so that the client has sent it when it is told.
+/// Bytes of an overlong body that are read all the same, so that the client has sent it
+/// before it is answered.
 const DISCARDED_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// A decoded body.
+/// Request body decoded from JSON.
 pub(super) struct JsonBody<T>(pub(super) T);
 
 impl<T: DeserializeOwned> FromRequest<App> for JsonBody<T> {
@@ -39,7 +40,7 @@ impl<T: DeserializeOwned> FromRequest<App> for JsonBody<T> {
         if bytes.is_empty() {
             return Err(ApiError::BadRequest("Missing content body".into()));
         }
-        // A page may send text and forms anywhere without asking the browser ahead, but not JSON.
+        // A web page may send text and forms to any origin without a preflight request, but not JSON.
         if media_type.as_deref() != Some("application/json") {
             return Err(ApiError::MediaType(
                 "Wrong Content-Type, expected application/json".into(),
@@ -53,8 +54,8 @@ impl<T: DeserializeOwned> FromRequest<App> for JsonBody<T> {
     }
 }
 
-/// The body, if it has at most `max_bytes`. A longer one is read to a limit and dropped: a client that is still
-/// sending when the connection closes gets a reset in place of the answer.
+/// Returns the body if it has at most `max_bytes`. A longer one is read up to a limit and discarded, because
+/// a client that is still sending when the connection closes gets a reset instead of the answer.
 async fn read(body: Body, max_bytes: usize) -> Result<Vec<u8>, ApiError> {
     let mut chunks = body.into_data_stream();
     let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! Messages that wait to be fetched by pubsub topic or by content topic, bounded for each topic.
+//! Cache of messages to be fetched by pubsub topic or by content topic, bounded for each topic.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -12,45 +12,45 @@ use crate::handle::{Delivery, MessageSink};
 #[cfg(test)]
 mod tests;
 
-/// Content topics that may be subscribed to at a time; pubsub topics are bounded by the node.
+/// Most content topics subscribed to at a time; pubsub topics are bounded by the node.
 pub(super) const MAX_CONTENT_TOPICS: usize = 4096;
 
-/// Content topics without a subscription of which it is remembered that a message came.
+/// Most unsubscribed content topics that are remembered as seen.
 const SEEN_TOPICS_MAX: usize = 4096;
 
-/// Longest such topic that is remembered, bytes: a peer chooses it.
+/// Longest seen content topic that is remembered, bytes, because peers choose it.
 const SEEN_TOPIC_BYTES_MAX: usize = 256;
 
-/// Messages in two indices: by pubsub topic and by content topic. Each topic keeps so many, and the oldest goes
-/// first; what is fetched by one index is gone from the other.
+/// Messages indexed by pubsub topic and by content topic. Each topic keeps at most `capacity` messages and
+/// drops the oldest first. A message fetched through one index is gone from the other.
 pub(super) struct MessageCache {
     capacity: usize,
     kept: Mutex<Kept>,
 }
 
-/// Queues hold numbers of messages in the order in which those came.
+/// Contents of the cache. The queues hold numbers of messages in the order of their arrival.
 #[derive(Default)]
 struct Kept {
     next: u64,
     messages: BTreeMap<u64, WakuMessage>,
     pubsub: BTreeMap<PubsubTopic, VecDeque<u64>>,
     content: BTreeMap<String, Content>,
-    /// Content topics that came on subscribed pubsub topics, and the number of the last message.
+    /// Content topics that came on subscribed pubsub topics, each with the number of its last message.
     seen: BTreeMap<String, u64>,
 }
 
-/// A content topic that was subscribed to and the pubsub topic it is carried by.
+/// A subscribed content topic: the pubsub topic that carries it, and its messages.
 struct Content {
     carrier: PubsubTopic,
     queue: VecDeque<u64>,
 }
 
-/// The cache holds as many content topics as it may.
+/// Error: the cache holds as many content topics as it may.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TooManyTopics;
 
 impl MessageCache {
-    /// Keeps at most `capacity` messages for each topic.
+    /// Creates a cache that keeps at most `capacity` messages for each topic.
     pub(super) fn new(capacity: usize) -> Self {
         Self {
             capacity,
@@ -59,11 +59,12 @@ impl MessageCache {
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {
-        // A thread that panics between two changes leaves at worst a number without its message, which is skipped.
+        // A thread that panics between two changes leaves at worst a number without its
+        // message, which is skipped.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts keeping a topic's messages; `false` when it does already.
+    /// Starts to keep a topic's messages; returns `false` if they are kept already.
     pub(super) fn subscribe_pubsub(&self, topic: PubsubTopic) -> bool {
         let mut kept = self.lock();
         let is_new = !kept.pubsub.contains_key(&topic);
@@ -78,7 +79,7 @@ impl MessageCache {
         queue.into_iter().for_each(|number| kept.release(number));
     }
 
-    /// Starts keeping a content topic's messages; `false` when it does already.
+    /// Starts to keep a content topic's messages; returns `false` if they are kept already.
     pub(super) fn subscribe_content(
         &self,
         topic: &str,
@@ -108,7 +109,7 @@ impl MessageCache {
         queue.into_iter().for_each(|number| kept.release(number));
     }
 
-    /// Whether anybody still wants messages that `topic` carries.
+    /// Whether some subscription still needs messages that `topic` carries.
     pub(super) fn wants(&self, topic: &PubsubTopic) -> bool {
         let kept = self.lock();
         kept.pubsub.contains_key(topic)
@@ -118,15 +119,15 @@ impl MessageCache {
                 .any(|content| content.carrier == *topic)
     }
 
-    /// Hands out and forgets what waits on a pubsub topic; `None` when not subscribed.
+    /// Removes and returns the messages of a pubsub topic; `None` if it is not subscribed to.
     pub(super) fn take_pubsub(&self, topic: &PubsubTopic) -> Option<Vec<WakuMessage>> {
         let mut kept = self.lock();
         let numbers = std::mem::take(kept.pubsub.get_mut(topic)?);
         Some(kept.take(numbers.into()))
     }
 
-    /// Hands out and forgets what waits on a content topic; `None` when it was not subscribed to and no message
-    /// of it came on a subscribed pubsub topic.
+    /// Removes and returns the messages of a content topic; `None` if it is not subscribed to and none of its
+    /// messages came on a subscribed pubsub topic.
     pub(super) fn take_content(&self, topic: &str) -> Option<Vec<WakuMessage>> {
         let mut kept = self.lock();
         if !kept.content.contains_key(topic) && !kept.seen.contains_key(topic) {
@@ -140,7 +141,7 @@ impl MessageCache {
 }
 
 impl Kept {
-    /// Removes messages from wherever they are.
+    /// Removes messages from the cache and from all queues.
     fn take(&mut self, numbers: Vec<u64>) -> Vec<WakuMessage> {
         let messages: Vec<_> = numbers
             .into_iter()
@@ -154,7 +155,7 @@ impl Kept {
         messages
     }
 
-    /// A queue has dropped a message; it goes unless the other index has it.
+    /// Drops a message that a queue no longer holds, unless the other index holds it.
     fn release(&mut self, number: u64) {
         let Some(message) = self.messages.get(&number) else {
             return;

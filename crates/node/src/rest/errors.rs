@@ -1,4 +1,4 @@
-//! Answers that are not success: a status and a text.
+//! Answers other than success: a status code and a text.
 
 use axum::{
     http::{StatusCode, header::WWW_AUTHENTICATE},
@@ -10,26 +10,26 @@ use crate::{
     handle::Stopped,
 };
 
-/// Why a request failed, by whose fault it is.
+/// Reason why a request failed, with the status code that it is answered with.
 #[derive(Debug)]
 pub(super) enum ApiError {
-    /// The client's: 400.
+    /// The request is invalid: 400.
     BadRequest(String),
-    /// What was asked for is not there: 404.
+    /// The requested resource does not exist: 404.
     NotFound(String),
-    /// A page from elsewhere asks, or a host is named that is not this node: 403.
+    /// A web page of another origin asks, or the request names a host that is not this node: 403.
     Forbidden(String),
     /// The token is missing or wrong: 401.
     Unauthorized(String),
     /// The body is declared to be something other than JSON: 415.
     MediaType(String),
-    /// The body did not come in time: 408.
+    /// The body did not arrive in time: 408.
     Slow(String),
     /// The body is longer than any message: 413.
     TooLarge(String),
-    /// The node's: 500.
+    /// The node failed: 500.
     Internal(String),
-    /// The moment's, another try may succeed: 503.
+    /// The node cannot answer at present; another try may succeed: 503.
     Unavailable(String),
 }
 
@@ -63,7 +63,7 @@ impl From<PublishFailure> for ApiError {
             | PublishFailure::InvalidMessage { .. }
             | PublishFailure::NoPeers
             | PublishFailure::Rejected { .. } => Self::BadRequest(text),
-            // nwaku answers an exhausted limit as it answers any failure to make a proof.
+            // An exhausted limit is answered as nwaku answers any failure to generate a proof.
             PublishFailure::RlnProof { .. }
             | PublishFailure::RateLimit { .. }
             | PublishFailure::Timeout => Self::Internal(text),

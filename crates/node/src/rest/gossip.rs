@@ -1,4 +1,4 @@
-//! `/debug/v1/gossip`: what the router has done so far. nwaku has no such route.
+//! The route `/debug/v1/gossip`: totals of the router. nwaku has no such route.
 
 use axum::{Json, Router, extract::State, routing::get};
 use serde::Serialize;
@@ -9,7 +9,7 @@ pub(super) fn routes() -> Router<App> {
     Router::new().route("/debug/v1/gossip", get(state))
 }
 
-/// Totals since the start.
+/// Totals of the router since the start.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct GossipBody {

@@ -1,4 +1,4 @@
-//! `/health`: whether the node is at work.
+//! The route `/health`: health of the node and its protocols.
 
 use axum::{Json, Router, extract::State, routing::get};
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
@@ -24,7 +24,7 @@ async fn health(State(app): State<App>) -> Result<Json<HealthBody>, ApiError> {
     }
 }
 
-/// Without relaying, that there are no peers is no fault.
+/// Marks relay as not mounted: without relaying, a lack of peers is not a fault.
 fn unmount_relay(health: &mut ProtocolHealth) {
     if health.protocol == "Relay" {
         health.status = HealthStatus::NotMounted;
@@ -40,7 +40,7 @@ struct HealthBody {
     protocols_health: Vec<ProtocolBody>,
 }
 
-/// `{"<protocol>": "<status>", "desc": "<why>"}`, `desc` only when there is something to say.
+/// JSON form `{"<protocol>": "<status>", "desc": "<why>"}`, with `desc` only if there is a description.
 struct ProtocolBody(ProtocolHealth);
 
 impl Serialize for ProtocolBody {

@@ -1,4 +1,4 @@
-//! `/info` and `/version`, with their deprecated forms under `/debug/v1`.
+//! The routes `/info` and `/version`, with their deprecated forms under `/debug/v1`.
 
 use axum::{Json, Router, extract::State, routing::get};
 use serde::Serialize;

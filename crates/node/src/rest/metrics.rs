@@ -1,4 +1,4 @@
-//! `GET /metrics`: everything that is counted, for Prometheus. It can have a port of its own, as with nwaku.
+//! The route `GET /metrics`: all counters and gauges, for Prometheus. It can have its own port, as in nwaku.
 
 use std::fmt;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ mod dashboards;
 
 use dashboards::Dashboards;
 
-/// OpenMetrics, which Prometheus asks for.
+/// Content type of OpenMetrics, the format that Prometheus asks for.
 const CONTENT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 pub(super) fn routes() -> Router<App> {
@@ -36,7 +36,8 @@ async fn metrics(State(app): State<App>) -> Result<Response, ApiError> {
     page(&app.handle).await
 }
 
-/// `/metrics` alone, for a port of its own. Nothing can be changed there, so whoever reaches it may read it.
+/// Router for a separate port that serves `/metrics` only. Nothing can be changed there, so
+/// it needs no token.
 pub fn metrics_router(handle: NodeHandle) -> Router {
     let metrics = |State(handle): State<NodeHandle>| async move { page(&handle).await };
     Router::new()
@@ -55,7 +56,7 @@ async fn page(handle: &NodeHandle) -> Result<Response, ApiError> {
     Ok(([(CONTENT_TYPE, CONTENT)], text).into_response())
 }
 
-/// The state machines count by themselves; this only gives their counts names.
+/// Names for the counts that the state machines and the driver keep themselves.
 #[derive(Debug, Clone)]
 struct Snapshot(Arc<MetricsSnapshot>);
 
@@ -291,7 +292,7 @@ impl Page<'_> {
         Ok(())
     }
 
-    /// `sum` is the number of proofs of all jobs together.
+    /// Writes a histogram of jobs; `sum` is the number of proofs of all jobs together.
     fn sizes(&mut self, name: &str, help: &str, sizes: &JobSizes, sum: u64) -> fmt::Result {
         let bounds = JobSizes::BOUNDS.iter().map(|bound| *bound as f64);
         let buckets: Vec<_> = bounds.chain([f64::MAX]).zip(sizes.counts).collect();
@@ -311,7 +312,7 @@ impl Page<'_> {
     }
 }
 
-/// Gauges are signed in the format.
+/// Converts a gauge's value, because gauges are signed in the format.
 fn signed(value: usize) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }

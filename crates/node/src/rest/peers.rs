@@ -1,4 +1,4 @@
-//! `WakuPeer` and the figures over peers that `/admin` shows.
+//! JSON form `WakuPeer` and the peer statistics of `/admin`.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ const PEER_EXCHANGE: &str = "/vac/waku/peer-exchange/2.0.0-alpha1";
 const RECONCILIATION: &str = "/vac/waku/reconciliation/1.0.0";
 const TRANSFER: &str = "/vac/waku/transfer/1.0.0";
 
-/// What counts as a service, in the order nwaku lists it.
+/// Protocols that count as services, in nwaku's order.
 const SERVICES: [&str; 8] = [
     RELAY,
     FILTER_SUBSCRIBE,
@@ -29,7 +29,7 @@ const SERVICES: [&str; 8] = [
     TRANSFER,
 ];
 
-/// What the statistics count, in their order.
+/// Protocols that the statistics count, in nwaku's order.
 const COUNTED: [&str; 8] = [
     RELAY,
     FILTER_SUBSCRIBE,
@@ -59,17 +59,17 @@ pub(super) struct PeersOfShard {
     peers: Vec<WakuPeer>,
 }
 
-/// Which of a peer's topics count.
+/// Relation between a peer and a topic by which peers are grouped.
 #[derive(Clone, Copy)]
 pub(super) enum Grouping {
-    /// Those it is subscribed to.
+    /// Peers subscribed to the topic.
     Relay,
-    /// Those in whose mesh it is.
+    /// Peers in the topic's mesh.
     Mesh,
 }
 
 impl WakuPeer {
-    /// A peer of the peer list, which has no score.
+    /// Entry of the peer list, which has no score.
     pub(super) fn listed(peer: &PeerSnapshot) -> Self {
         Self {
             multiaddr: peer
@@ -92,7 +92,7 @@ impl WakuPeer {
         }
     }
 
-    /// A gossip peer, with its score.
+    /// Entry of a gossip peer, with its score.
     fn scored(peer: &PeerSnapshot) -> Self {
         Self {
             score: Some(peer.score),
@@ -118,7 +118,7 @@ fn is_on(peer: &PeerSnapshot, topic: &PubsubTopic, grouping: Grouping) -> bool {
     peer.connected == Connectedness::Connected && topics.contains(topic)
 }
 
-/// The gossip peers of one shard.
+/// Gossip peers of one shard.
 pub(super) fn on_shard(peers: &[PeerSnapshot], shard: Shard, grouping: Grouping) -> PeersOfShard {
     let topic = shard.into();
     let peers = peers.iter().filter(|peer| is_on(peer, &topic, grouping));
@@ -128,7 +128,7 @@ pub(super) fn on_shard(peers: &[PeerSnapshot], shard: Shard, grouping: Grouping)
     }
 }
 
-/// The gossip peers of every shard among `topics`.
+/// Gossip peers of every shard among `topics`.
 pub(super) fn by_shard(
     peers: &[PeerSnapshot],
     topics: &[PubsubTopic],
@@ -141,7 +141,7 @@ pub(super) fn by_shard(
         .collect()
 }
 
-/// Peers that offer a service, each with its services only, ordered by their first.
+/// Peers that offer a service, each with only its services, ordered by the first of them.
 pub(super) fn with_services(peers: &[PeerSnapshot]) -> Vec<WakuPeer> {
     let mut by_first: BTreeMap<usize, Vec<WakuPeer>> = BTreeMap::new();
     for peer in peers {
@@ -164,7 +164,7 @@ pub(super) fn with_services(peers: &[PeerSnapshot]) -> Vec<WakuPeer> {
     by_first.into_values().flatten().collect()
 }
 
-/// The statistics: groups of counters, in nwaku's order.
+/// Peer statistics: groups of counters, in nwaku's order.
 pub(super) fn statistics(
     peers: &[PeerSnapshot],
     topics: &[PubsubTopic],

@@ -1,4 +1,4 @@
-//! A bound on connections: a new one takes the place of the one that has been idle longest.
+//! Bound on connections: a new one replaces the one that has been idle longest.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 #[cfg(test)]
 mod tests;
 
-/// All connections there are, at most so many.
+/// Places of all open connections, at most `max`.
 #[derive(Debug)]
 pub(super) struct Places {
     max: usize,
@@ -19,8 +19,8 @@ pub(super) struct Places {
 #[derive(Debug, Default)]
 struct Held {
     next: u64,
-    /// Who has to leave, in that order: those without a request under way first, of each kind the one of which
-    /// nothing was heard for longest.
+    /// Connections in the order in which they are closed: those without a request in progress first, and in
+    /// each group the one that has been inactive longest.
     by_rank: BTreeMap<(bool, u64), Arc<Notify>>,
 }
 
@@ -33,7 +33,7 @@ impl Held {
     }
 }
 
-/// One connection's place; given back when dropped.
+/// One connection's place, freed when dropped.
 #[derive(Debug)]
 pub(super) struct Place {
     places: Arc<Places>,
@@ -41,7 +41,7 @@ pub(super) struct Place {
     last: Mutex<Last>,
 }
 
-/// What a connection did last.
+/// Rank and time of a connection's last activity.
 #[derive(Debug, Clone, Copy)]
 struct Last {
     rank: (bool, u64),
@@ -57,11 +57,11 @@ impl Places {
     }
 
     fn lock(&self) -> MutexGuard<'_, Held> {
-        // Every change leaves the map whole.
+        // Every change leaves the map consistent.
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A place, and one fewer for another if all are taken.
+    /// Takes a place; if all are taken, another connection is told to close.
     pub(super) fn take(self: &Arc<Self>) -> Place {
         let leave = Arc::new(Notify::new());
         let mut held = self.lock();
@@ -86,23 +86,23 @@ impl Place {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A request has begun or was answered.
+    /// Records that a request has begun (`is_busy`) or was answered.
     pub(super) fn touch(&self, is_busy: bool) {
         let mut last = self.last();
         let mut held = self.places.lock();
-        // One that has to leave does not come back.
+        // A connection that was told to close gets no new place.
         if held.by_rank.remove(&last.rank).is_some() {
             last.rank = held.enter(is_busy, Arc::clone(&self.leave));
             last.at = Instant::now();
         }
     }
 
-    /// Completes when the place is wanted for another.
+    /// Completes when the place is needed for another connection.
     pub(super) async fn is_wanted(&self) {
         self.leave.notified().await;
     }
 
-    /// Whether it has been so long since a request was answered, and none has begun.
+    /// Whether more than `long` has passed since a request was answered, and no other has begun.
     pub(super) fn is_idle_for(&self, long: Duration) -> bool {
         let last = self.last();
         !last.rank.0 && last.at.elapsed() > long

@@ -1,4 +1,4 @@
-//! `/relay/v1/posts`: what became of messages that were posted by content topic. nwaku has no such route.
+//! The route `/relay/v1/posts`: states of messages posted by content topic. nwaku has no such route.
 
 use axum::{
     Json, Router,
@@ -16,7 +16,7 @@ pub(super) fn routes() -> Router<App> {
         .route("/relay/v1/posts/{id}", get(single))
 }
 
-/// One message; fields that say nothing are left out.
+/// JSON form of one post; fields without a value are omitted.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct PostBody {

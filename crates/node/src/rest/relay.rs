@@ -1,4 +1,4 @@
-//! `/relay/v1`: subscriptions, messages and publishing by pubsub topic.
+//! The routes under `/relay/v1`: subscriptions, messages and publishing by pubsub topic.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -36,7 +36,8 @@ async fn subscribe(
         }
         match app.handle.subscribe(topic.clone()).await {
             Ok(()) => {}
-            // As nwaku answers; its peers of another cluster are disconnected like ours, so nothing ever comes.
+            // As nwaku answers; peers of another cluster are disconnected by nwaku and by this node, so
+            // nothing ever comes.
             Err(failure @ SubscribeFailure::NotInNetwork { .. }) => {
                 tracing::warn!(%failure, "subscribed over REST, but no message will come");
             }
@@ -71,7 +72,7 @@ pub(super) async fn leave_unless_wanted(app: &App, topic: PubsubTopic) -> Result
         .map_err(|failure| subscribe_error("Unsubscribe", failure))
 }
 
-/// The text that nwaku has for a failure to enter or leave a topic.
+/// Returns nwaku's error text for a failure to join or leave a topic.
 pub(super) fn subscribe_error(what: &str, failure: SubscribeFailure) -> ApiError {
     let text = format!("{what} failed:{failure}");
     match failure {
@@ -92,14 +93,14 @@ fn static_shards(topics: &[String]) -> Result<Vec<PubsubTopic>, ApiError> {
     if bad.is_empty() {
         return Ok(parsed);
     }
-    // The bracket form is how nwaku's language shows a list.
+    // The bracket form is how Nim, nwaku's language, prints a list.
     Err(ApiError::BadRequest(format!(
         "Invalid pubsub topic(s): @[{}]",
         bad.join(", ")
     )))
 }
 
-/// A static shard of any number: nwaku takes those beyond the specified 1023 too.
+/// Parses a static shard of any number, because nwaku accepts numbers beyond the specified 1023.
 fn any_shard(topic: &str) -> Option<PubsubTopic> {
     if let Ok(topic) = PubsubTopic::parse(topic) {
         return Some(topic);
@@ -107,14 +108,14 @@ fn any_shard(topic: &str) -> Option<PubsubTopic> {
     let (cluster, index) = topic.strip_prefix("/waku/2/rs/")?.split_once('/')?;
     let number = |text: &str| {
         let number: u16 = text.parse().ok()?;
-        // As it would be written, so that one topic has one name.
+        // Only the canonical spelling is accepted, so that one topic has one name.
         (number.to_string() == text).then_some(number)
     };
     let (cluster, index) = (number(cluster)?, number(index)?);
     Some(Shard { cluster, index }.into())
 }
 
-/// A pubsub topic in a path.
+/// Parses a pubsub topic in a path.
 fn topic_in_path(text: &str) -> Option<PubsubTopic> {
     any_shard(text).or_else(|| PubsubTopic::parse_any(text).ok())
 }
@@ -144,9 +145,9 @@ async fn publish(
         .into_message(now_ns(&app))
         .map_err(ApiError::BadRequest)?;
     match send(&app, pubsub_topic, message).await {
-        // Who sends a message again wants it to be on its way, which it is.
+        // A client that repeats a message wants it to be sent, which has happened.
         Ok(_) | Err(PublishFailure::Duplicate) => Ok(ok()),
-        // nwaku does not look at this outcome here, and its clients publish before peers come.
+        // nwaku does not check this outcome here, and its clients publish before peers come.
         Err(PublishFailure::NoPeers) => {
             tracing::warn!(%topic, "published over REST, but there is no peer to send it to");
             Ok(ok())
@@ -155,7 +156,7 @@ async fn publish(
     }
 }
 
-/// The message in a body; one that is too long for any message is refused as a message of that length is.
+/// Returns the message in a body; an overlong body is refused with the error of an overlong message.
 pub(super) fn message_of(
     app: &App,
     body: Result<JsonBody<RelayWakuMessage>, ApiError>,
@@ -172,7 +173,7 @@ pub(super) fn message_of(
     }
 }
 
-/// Publishes, with nwaku's bound on how long a client waits.
+/// Publishes a message, with nwaku's bound on how long a client waits.
 async fn send(
     app: &App,
     topic: PubsubTopic,
@@ -183,7 +184,7 @@ async fn send(
         .unwrap_or(Err(PublishFailure::Timeout))
 }
 
-/// Unix time in nanoseconds, by our clock.
+/// Unix time in nanoseconds, by the node's clock.
 pub(super) fn now_ns(app: &App) -> i64 {
     let since = SystemTime::now()
         .duration_since(UNIX_EPOCH)

@@ -1,4 +1,4 @@
-//! `/debug/v1/rln`: tokens and verification. nwaku has no such route.
+//! The route `/debug/v1/rln`: tokens and verification. nwaku has no such route.
 
 use std::time::SystemTime;
 

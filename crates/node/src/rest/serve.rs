@@ -1,4 +1,4 @@
-//! The HTTP server: bounds on connections, on their number and on the time that each may take.
+//! The HTTP server, with bounds on the number of connections and on the time of each.
 
 use std::{convert::Infallible, io, pin::pin, sync::Arc, time::Duration};
 
@@ -17,26 +17,26 @@ use tokio::{
 
 use super::places::{Place, Places};
 
-/// Rest after the system refused a connection, for want of descriptors as a rule.
+/// Pause after the system refused a connection, usually for want of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// How often connections are looked at that take no answer.
+/// Interval at which connections are checked for clients that do not read their answer.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Time for requests under way when the server stops: a little longer than the longest answer takes.
+/// Time for requests in progress when the server stops: a little longer than the longest answer takes.
 const GOODBYE: Duration = Duration::from_secs(6);
 
-/// Bytes of a request's head, and of what is read ahead of its body.
+/// Size of the buffer for a request's head and for what is read ahead of its body, bytes.
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// What connections may cost.
+/// Bounds on the server's connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServeLimits {
-    /// Connections at a time; a further one takes the place of the one that has been idle longest.
+    /// Most connections at a time; a further one replaces the one that has been idle longest.
     pub connections_max: usize,
-    /// Time for a request's head, counted from the answer to the one before.
+    /// Time for a request's head, counted from the answer to the request before.
     pub head_timeout: Duration,
-    /// Time for the client to take an answer.
+    /// Time for the client to read an answer.
     pub answer_timeout: Duration,
 }
 
@@ -50,7 +50,7 @@ impl Default for ServeLimits {
     }
 }
 
-/// Serves `router` until `stop` completes, then finishes the requests under way.
+/// Serves `router` until `stop` completes, then finishes the requests in progress.
 pub async fn serve(
     listener: TcpListener,
     router: Router,
@@ -74,7 +74,7 @@ pub async fn serve(
                 connections.spawn(serving);
             }
             Err(error) => {
-                tracing::warn!(%error, "REST cannot take a connection");
+                tracing::warn!(%error, "REST cannot accept a connection");
                 sleep(ACCEPT_PAUSE).await;
             }
         }
@@ -82,7 +82,7 @@ pub async fn serve(
     drop(listener);
     stopping.send_replace(true);
     let ended = async { while connections.join_next().await.is_some() {} };
-    // Who takes longer is cut off when the set is dropped.
+    // Connections that take longer are closed when the set is dropped.
     let _ = timeout(GOODBYE, ended).await;
     Ok(())
 }
@@ -124,13 +124,14 @@ async fn connection(
                 return;
             }
             () = place.is_wanted() => {
-                tracing::debug!("a REST connection made room for another");
+                tracing::debug!("closing a REST connection to make room for another");
                 return;
             }
             _ = look.tick() => {
-                // A connection without a request ends by its head's time; this one does not take its answer.
+                // A connection without a request ends by the timeout of its head; this client does
+                // not read its answer.
                 if place.is_idle_for(limits.answer_timeout.max(limits.head_timeout)) {
-                    tracing::debug!("a REST connection takes no answer");
+                    tracing::debug!("closing a REST connection whose client does not read the answer");
                     return;
                 }
             }

@@ -1,4 +1,4 @@
-//! `RelayWakuMessage`, the JSON form of a message.
+//! JSON form of a message, `RelayWakuMessage`.
 
 use std::{collections::BTreeSet, fmt};
 
@@ -12,7 +12,7 @@ use undertone_message::{WakuMessage, message::MAX_META_BYTES};
 #[cfg(test)]
 mod tests;
 
-/// A message as clients send and receive it.
+/// A message in the form that clients send and receive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct RelayWakuMessage {
@@ -31,7 +31,7 @@ pub(super) struct RelayWakuMessage {
 }
 
 impl From<&WakuMessage> for RelayWakuMessage {
-    /// Every field is there in an answer, but `meta` only when it says something.
+    /// Fills in every field for an answer, but `meta` only if it is not empty.
     fn from(message: &WakuMessage) -> Self {
         let meta = message.meta_bytes();
         Self {
@@ -47,13 +47,13 @@ impl From<&WakuMessage> for RelayWakuMessage {
 }
 
 impl RelayWakuMessage {
-    /// Whether the node chooses the timestamp. A proof fixes it.
+    /// Whether the node chooses the timestamp. A proof fixes the timestamp, which is part of its signal.
     pub(super) fn leaves_the_time_to_us(&self) -> bool {
         self.timestamp.is_none_or(|time| time == 0)
             && self.proof.as_deref().is_none_or(str::is_empty)
     }
 
-    /// The message, stamped with `now_ns` (Unix time, nanoseconds) if it has no timestamp.
+    /// Converts to a message, stamped with `now_ns` (Unix time, nanoseconds) if it has no timestamp.
     pub(super) fn into_message(self, now_ns: i64) -> Result<WakuMessage, String> {
         let decode = |text: &str| {
             STANDARD
@@ -88,7 +88,7 @@ impl<'de> Deserialize<'de> for RelayWakuMessage {
     }
 }
 
-/// By hand, because nwaku refuses any key that comes twice, any that it does not know, and any `null`.
+/// Visitor written by hand, because nwaku refuses duplicate keys, unknown keys and `null`.
 struct MessageVisitor;
 
 impl<'de> Visitor<'de> for MessageVisitor {
@@ -112,7 +112,7 @@ impl<'de> Visitor<'de> for MessageVisitor {
                 "meta" => meta = Some(map.next_value()?),
                 "ephemeral" => ephemeral = Some(map.next_value()?),
                 "proof" => proof = Some(map.next_value()?),
-                // A misspelt key would be a field that is silently left out.
+                // A misspelt key would otherwise silently omit a field.
                 unknown => {
                     return Err(de::Error::custom(format!("Unknown field `{unknown}`")));
                 }

@@ -1,16 +1,16 @@
-//! Addresses that are counted as one, because one host or one customer has them all.
+//! Groups of addresses that are counted as one, because one host or customer controls all of them.
 
 use std::net::IpAddr;
 
 use libp2p::Multiaddr;
 use libp2p::multiaddr::Protocol;
 
-/// An IPv4 address, the /64 of an IPv6 address, or neither.
+/// Group of an address: its IPv4 address, the /64 of its IPv6 address, or neither.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum AddressGroup {
     V4([u8; 4]),
     V6([u8; 8]),
-    /// An address without an IP address, of which TCP has none.
+    /// An address without an IP address, which TCP connections never have.
     Other,
 }
 
@@ -31,8 +31,8 @@ impl AddressGroup {
         }
     }
 
-    /// Whether it is this host itself: other nodes of a test network, or a proxy in front of this one.
-    /// `::1` shares its /64 with nobody else.
+    /// Whether the address is this host's own loopback: other nodes of a test network, or a proxy in front of
+    /// this node. `::1` shares its /64 with no other host.
     pub(crate) fn is_loopback(self) -> bool {
         match self {
             Self::V4([first, ..]) => first == 127,

@@ -1,4 +1,4 @@
-//! The behaviour that gives connections their places and closes those that lose theirs.
+//! Behaviour that admits connections within the bounds and closes those that give way.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -16,11 +16,11 @@ use super::address_group::AddressGroup;
 use super::limits::ConnectionLimits;
 use super::places::{Newcomer, Places};
 
-/// The behaviour.
+/// Behaviour that admits connections and closes those that give way.
 #[derive(Debug)]
 pub(crate) struct Admission {
     places: Places,
-    /// Connections that lost their places.
+    /// Connections that lost their places and are to be closed.
     closing: VecDeque<(PeerId, ConnectionId)>,
     waker: Option<Waker>,
 }
@@ -34,7 +34,7 @@ impl Admission {
         }
     }
 
-    /// Who is let in before whom: to be told what becomes of the peers.
+    /// Table of admitted connections, which must be told the score, session and static status of peers.
     pub(crate) fn places(&mut self) -> &mut Places {
         &mut self.places
     }
@@ -91,7 +91,7 @@ impl NetworkBehaviour for Admission {
     fn on_swarm_event(&mut self, event: FromSwarm<'_>) {
         match event {
             FromSwarm::ConnectionClosed(event) => self.places.leave(event.connection_id),
-            // Denied by another behaviour after it had its place.
+            // Another behaviour refused the connection after it had its place.
             FromSwarm::DialFailure(event) => self.places.leave(event.connection_id),
             FromSwarm::ListenFailure(event) => self.places.leave(event.connection_id),
             _ => {}

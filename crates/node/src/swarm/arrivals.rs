@@ -1,5 +1,5 @@
-//! Long frames that connections have begun to read, by peer: connections note them, the driver tells
-//! the router before it is given anything else, so that nobody is woken for it.
+//! Registry of long frames in transit, by peer. Connections record them, and the driver reports them to the
+//! router before its next input, so that no task is woken for it.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,11 +9,11 @@ use libp2p::PeerId;
 
 #[derive(Debug, Default)]
 struct Peer {
-    /// Frames that are not whole, or not yet given to the router.
+    /// Frames that are incomplete or not yet given to the router.
     frames: u32,
-    /// Whether one of them has begun since the driver looked.
+    /// Whether one of them has begun since the driver last asked.
     begun: bool,
-    /// Whether the driver was told of any.
+    /// Whether the driver was told that frames are in transit.
     told: bool,
 }
 
@@ -23,17 +23,17 @@ struct Shared {
     peers: Mutex<BTreeMap<PeerId, Peer>>,
 }
 
-/// What all connections and the driver share.
+/// Registry of long frames in transit, shared by all connections and the driver.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Arrivals(Arc<Shared>);
 
 impl Arrivals {
     fn lock(&self) -> MutexGuard<'_, BTreeMap<PeerId, Peer>> {
-        // Nothing panics while it is held, and a count is whole between calls.
+        // Nothing panics while the lock is held, and the counts are consistent between calls.
         self.0.peers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A long frame has begun to come from a peer.
+    /// Records that a long frame from a peer has begun to arrive.
     pub(crate) fn begin(&self, peer: PeerId) -> Arrival {
         {
             let mut peers = self.lock();
@@ -46,8 +46,8 @@ impl Arrivals {
         Arrival { arrivals, peer }
     }
 
-    /// Peers from whom a long frame has begun to come since the last call, and those from whom none
-    /// comes any more.
+    /// Returns peers from which a long frame has begun to arrive since the last call (`true`), and those
+    /// whose last one has ended (`false`).
     pub(crate) fn take_changes(&self) -> Vec<(PeerId, bool)> {
         if !self.0.changed.swap(false, Ordering::AcqRel) {
             return Vec::new();
@@ -66,7 +66,7 @@ impl Arrivals {
     }
 }
 
-/// A long frame that has begun to come. Dropped when the router has it, or with its connection.
+/// A long frame in transit. Dropped when the router has the frame, or with its connection.
 #[derive(Debug)]
 pub(crate) struct Arrival {
     arrivals: Arrivals,

@@ -1,8 +1,8 @@
-//! A bound on how often something may be tried, which time loosens again.
+//! Token bucket for attempts.
 
 use std::time::{Duration, Instant};
 
-/// Attempts that are left for now: a bucket that fills again with time.
+/// Attempts left in a token bucket that refills with time.
 #[derive(Debug)]
 pub(crate) struct Attempts {
     max: u32,
@@ -12,7 +12,7 @@ pub(crate) struct Attempts {
 }
 
 impl Attempts {
-    /// `max` attempts at once, and one more for each `refill` that passes.
+    /// Creates a full bucket of `max` attempts that gains one more for each `refill` that passes.
     pub(crate) fn new(max: u32, refill: Duration, now: Instant) -> Self {
         Self {
             max,
@@ -22,7 +22,7 @@ impl Attempts {
         }
     }
 
-    /// Whether there may be one more; if so, it is counted.
+    /// Takes an attempt from the bucket; returns whether there was one.
     pub(crate) fn take(&mut self, now: Instant) -> bool {
         while self.left < self.max && now.duration_since(self.refilled) >= self.refill {
             self.left += 1;

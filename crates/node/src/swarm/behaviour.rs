@@ -1,4 +1,4 @@
-//! The behaviour that carries pubsub frames: who speaks pubsub, and where the frames to each peer go.
+//! Behaviour that carries pubsub frames: which peers speak pubsub, and which connection carries their frames.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -22,26 +22,26 @@ use super::pump::Inbound;
 use super::session::{Session, Step};
 use super::upgrade::PubsubUpgrade;
 
-/// What the behaviour is built from.
+/// Settings and channels of the pubsub behaviour.
 pub(crate) struct PubsubConfig {
     /// Protocol ids to offer, most preferred first.
     pub(crate) protocols: Vec<StreamProtocol>,
     /// Longest frame that is read, bytes.
     pub(crate) frame_bytes_max: usize,
-    /// Bounds of each connection's outbound queue.
+    /// Bounds on the outbound queue of each peer.
     pub(crate) queue: QueueLimits,
-    /// Where the frames of all connections go.
+    /// Queue for the frames of all connections.
     pub(crate) inbound: Inbound,
-    /// A frame longer than this is noted while it comes, bytes.
+    /// Length above which a frame in transit is reported to `arrivals`, bytes.
     pub(crate) long_frame_bytes: usize,
-    /// Where.
+    /// Registry of long frames in transit.
     pub(crate) arrivals: Arrivals,
 }
 
-/// What happened on some connection.
+/// Change of a peer's pubsub session.
 #[derive(Debug)]
 pub(crate) enum PubsubEvent {
-    /// A peer speaks this protocol; its frames are read from now on.
+    /// A session with a peer began with this protocol; its frames are read from now on.
     Opened {
         peer: PeerId,
         protocol: StreamProtocol,
@@ -49,13 +49,13 @@ pub(crate) enum PubsubEvent {
     },
     /// The session with a peer that was `Opened` has ended.
     Closed { peer: PeerId },
-    /// Frames of a peer that was `Opened`, or frames to it, go over another stream from now on.
+    /// Frames from or to a peer that was `Opened` use another stream from now on.
     Renewed {
         peer: PeerId,
         protocol: StreamProtocol,
         endpoint: ConnectedPoint,
     },
-    /// The peer speaks no pubsub protocol of ours.
+    /// The peer supports none of our pubsub protocols.
     Unsupported { peer: PeerId },
 }
 
@@ -65,7 +65,7 @@ struct Peer {
     outbox: Outbox,
 }
 
-/// The behaviour.
+/// Behaviour that carries pubsub frames between peers and the driver.
 pub(crate) struct Pubsub {
     upgrade: PubsubUpgrade,
     frame_bytes_max: usize,
@@ -102,7 +102,7 @@ impl Pubsub {
         Some(&self.peers.get(peer)?.outbox)
     }
 
-    /// Queues a frame for a peer. A peer that is gone swallows it: its `Closed` is on the way.
+    /// Queues a frame for a peer. Frames for a peer that is gone are dropped: its `Closed` is on the way.
     pub(crate) fn send(&mut self, peer: &PeerId, frame: QueuedFrame) -> Result<(), Overflow> {
         self.outbox(peer)
             .map_or(Ok(()), |outbox| outbox.push(frame))
@@ -114,7 +114,7 @@ impl Pubsub {
         }
     }
 
-    /// Frames to a peer that have begun since the last call.
+    /// Returns the frames to a peer whose writing has begun since the last call.
     pub(crate) fn take_started(&mut self, peer: &PeerId) -> Vec<SendHandle> {
         self.outbox(peer)
             .map(Outbox::take_started)
@@ -137,7 +137,7 @@ impl Pubsub {
     }
 
     fn handler(&mut self, connection: ConnectionId, peer: PeerId) -> Handler {
-        // All connections to a peer share what waits for it.
+        // All connections to a peer share its outbound queue.
         let known = self.outbox(&peer).cloned();
         let outbox = known.unwrap_or_else(|| Outbox::new(self.queue));
         self.establishing.insert(connection, outbox.clone());
@@ -180,7 +180,7 @@ impl Pubsub {
         }
     }
 
-    /// Does what a peer's session asks for.
+    /// Carries out what a peer's session asks for.
     fn take(&mut self, id: PeerId, steps: impl IntoIterator<Item = Step>) {
         for step in steps {
             self.step(id, step);
@@ -225,7 +225,7 @@ impl Pubsub {
                 }
                 ToSwarm::GenerateEvent(PubsubEvent::Closed { peer })
             }
-            // Behind `Opened`: the driver knows the peer when its first frame comes.
+            // Sent after `Opened`, so that the driver knows the peer when its first frame comes.
             Step::Read(connection) => tell(connection, ToHandler::Read),
             Step::Write(connection, may_write) => tell(connection, ToHandler::Write(may_write)),
             Step::Close(connection) => return self.close(peer, connection),
@@ -279,7 +279,7 @@ impl NetworkBehaviour for Pubsub {
         match event {
             FromSwarm::ConnectionEstablished(event) => self.established(&event),
             FromSwarm::ConnectionClosed(event) => self.closed(&event),
-            // Denied by another behaviour after its handler was made.
+            // Another behaviour refused the connection after its handler was created.
             FromSwarm::DialFailure(event) => {
                 self.establishing.remove(&event.connection_id);
             }

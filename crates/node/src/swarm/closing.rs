@@ -1,4 +1,4 @@
-//! Closing a connection within a time: a peer that reads nothing any more must not keep it.
+//! Closing of connections within a time limit, so that a peer that does not read cannot delay it.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -8,10 +8,10 @@ use std::time::Duration;
 use libp2p::core::muxing::{StreamMuxer, StreamMuxerEvent};
 use tokio::time::Sleep;
 
-/// How long the last bytes may take to leave.
+/// Time for the last bytes to be sent.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A muxer whose end does not depend on the peer.
+/// A muxer that closes within a time limit, whether the peer reads or not.
 #[derive(Debug)]
 pub(crate) struct Closing<M> {
     muxer: Pin<Box<M>>,

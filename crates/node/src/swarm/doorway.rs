@@ -1,4 +1,4 @@
-//! The transport with a bound on handshakes: those that [`Handshakes`] names end.
+//! Transport that bounds concurrent handshakes by aborting those that [`Handshakes`] selects.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -29,7 +29,7 @@ struct Table(Arc<Mutex<Shared>>);
 
 impl Table {
     fn lock(&self) -> MutexGuard<'_, Shared> {
-        // Nothing panics while it is held, and the table is whole between calls.
+        // Nothing panics while the lock is held, and the table is consistent between calls.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -47,7 +47,7 @@ impl Table {
     }
 }
 
-/// A handshake that goes on. Dropped when it is over.
+/// A handshake in progress. Dropping it removes the handshake from the table.
 struct Entry {
     table: Table,
     group: AddressGroup,
@@ -62,7 +62,7 @@ impl Drop for Entry {
     }
 }
 
-/// The transport behind the bound.
+/// Transport with a bound on inbound handshakes.
 pub(crate) struct Doorway {
     inner: Inner,
     table: Table,
@@ -132,5 +132,5 @@ impl Transport for Doorway {
 }
 
 fn too_many() -> io::Error {
-    io::Error::other("the handshake made room for another one")
+    io::Error::other("the handshake was ended to make room for another one")
 }

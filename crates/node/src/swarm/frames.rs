@@ -1,4 +1,4 @@
-//! Length-prefixed frames on a stream, read and written without copying more than needed.
+//! Length-prefixed frames on a stream, read and written with as few copies as possible.
 
 use std::convert::Infallible;
 use std::io;
@@ -14,18 +14,18 @@ use undertone_gossip::wire::{EarlyId, VarintError, read_varint};
 
 use super::arrivals::{Arrival, Arrivals};
 
-/// Bytes asked of the stream at least.
+/// Least number of bytes to make room for in one read, unless the frame ends earlier.
 const READ_CHUNK: usize = 16 << 10;
 
-/// Memory for a frame grows by so many times what has come of it: a claimed megabyte costs its sender a
-/// quarter of it, and what has come is copied twice, not six times.
+/// Growth of a frame's memory, as a multiple of what has arrived of it. Memory for a claimed megabyte is
+/// allocated in full only once a quarter of it has arrived, and data is copied twice, not six times.
 const GROWTH: usize = 3;
 
-/// A frame up to this size gets memory of its own. A frame that stays where it was read keeps all that was
-/// asked for with it: one of 200 bytes, cached for seconds, would cost [`READ_CHUNK`].
+/// Largest frame that is copied to memory of its own. A frame left in the read buffer keeps the whole
+/// allocation alive: one of 200 bytes, cached for seconds, would cost [`READ_CHUNK`].
 const COPIED_BYTES: usize = READ_CHUNK / 2;
 
-/// Why no frame could be read.
+/// Reason why no frame could be read.
 #[derive(Debug, Error)]
 pub(crate) enum ReadError {
     #[error("stream: {0}")]
@@ -36,26 +36,26 @@ pub(crate) enum ReadError {
     Length(VarintError),
 }
 
-/// How frames of a peer are read.
+/// Bounds and owner of a stream that frames are read from.
 #[derive(Clone, Debug)]
 pub(crate) struct Reading {
-    /// Longest that is taken.
+    /// Longest frame that is accepted, bytes.
     pub(crate) frame_bytes_max: usize,
-    /// One longer than this that has to be waited for is noted.
+    /// Length above which a frame that has to be waited for is reported to `arrivals`, bytes.
     pub(crate) long_frame_bytes: usize,
-    /// Where.
+    /// Registry of long frames in transit.
     pub(crate) arrivals: Arrivals,
-    /// Of whom.
+    /// Peer that sends the frames.
     pub(crate) peer: PeerId,
 }
 
-/// A frame with its prefix.
+/// A complete frame with its length prefix.
 #[derive(Debug)]
 pub(crate) struct Incoming {
     pub(crate) frame: Bytes,
-    /// If it was long in coming: to be dropped when the router has it.
+    /// Entry of a long frame in transit; to be dropped when the router has the frame.
     pub(crate) arrival: Option<Arrival>,
-    /// Data of a message in it and the id of that, if it was hashed while the rest was waited for.
+    /// Data of a message in the frame and its id, if it was hashed while the frame arrived.
     pub(crate) hashed: Option<(Bytes, MessageId)>,
 }
 
@@ -64,13 +64,13 @@ pub(crate) struct Incoming {
 pub(crate) struct FrameReader<S> {
     stream: S,
     buffer: BytesMut,
-    /// How much of `buffer` holds data.
+    /// Number of bytes in `buffer` that hold data.
     filled: usize,
     reading: Reading,
-    /// Length of the frame that is being read; 0 while it is not known.
+    /// Length of the frame in transit with its prefix, bytes; 0 while unknown.
     coming_bytes: usize,
     arrival: Option<Arrival>,
-    /// If the frame has been waited for.
+    /// Incremental hash of a frame that had to be waited for.
     early: Option<EarlyId>,
 }
 
@@ -87,7 +87,7 @@ impl<S: AsyncRead + Unpin> FrameReader<S> {
         }
     }
 
-    /// The next frame with its prefix; `None` when the stream has ended.
+    /// Returns the next frame with its prefix; `None` when the stream has ended.
     pub(crate) fn poll_frame(
         &mut self,
         cx: &mut Context<'_>,
@@ -132,7 +132,7 @@ impl<S: AsyncRead + Unpin> FrameReader<S> {
         }
     }
 
-    /// The rest of a frame has to be waited for: time to hash what is here.
+    /// The rest of a frame has to be waited for: hashes what is here, and reports the frame if it is long.
     fn note_waiting(&mut self) {
         if self.coming_bytes > 0 {
             let early = self.early.get_or_insert_default();
@@ -149,7 +149,7 @@ impl<S: AsyncRead + Unpin> FrameReader<S> {
         }
     }
 
-    /// A frame if it is complete, otherwise the bytes to read at the least.
+    /// Returns a frame if it is complete, otherwise the number of bytes to read at least.
     fn take_frame(&mut self) -> Result<Result<Bytes, usize>, ReadError> {
         let (len, prefix) = match read_varint(&self.buffer[..self.filled]) {
             Ok(read) => read,
@@ -179,13 +179,13 @@ impl<S: AsyncRead + Unpin> FrameReader<S> {
     }
 }
 
-/// Writes what it is given, in order.
+/// Writes frames in the order in which it gets them.
 #[derive(Debug)]
 pub(crate) struct FrameWriter<S> {
     stream: S,
     current: Bytes,
     unflushed: bool,
-    /// Nothing of `current` has been written.
+    /// Whether nothing of `current` has been written yet.
     fresh: bool,
 }
 
@@ -199,8 +199,8 @@ impl<S: AsyncWrite + Unpin> FrameWriter<S> {
         }
     }
 
-    /// Takes frames from `next` and writes them until there are none or the stream is full. Is ready
-    /// only when the stream has failed.
+    /// Takes frames from `next` and writes them until there are none or the stream is full. Is ready only
+    /// when the stream has failed.
     pub(crate) fn poll_write(
         &mut self,
         cx: &mut Context<'_>,
@@ -216,7 +216,7 @@ impl<S: AsyncWrite + Unpin> FrameWriter<S> {
                 self.current.advance(written);
                 self.unflushed = true;
                 if std::mem::take(&mut self.fresh) && !self.current.is_empty() {
-                    // What reads it can begin while the rest is copied.
+                    // The task that reads the other end can begin while the rest is copied.
                     cx.waker().wake_by_ref();
                     return Poll::Pending;
                 }

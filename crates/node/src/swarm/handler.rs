@@ -1,4 +1,4 @@
-//! One connection: agrees on a stream to write on and a stream to read from, and hands each to a task.
+//! Handler of one connection: negotiates a stream to write on and one to read from, and hands each to a task.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -20,59 +20,59 @@ use super::outbox::Outbox;
 use super::pump::{self, Inbound, Task};
 use super::upgrade::PubsubUpgrade;
 
-/// Streams that may be opened one after the other, in each direction, before the connection is given up
-/// (CVE-2022-23486: a stream must not cost more than its sender).
+/// Streams that may be opened in a row, in each direction, before the connection is closed (CVE-2022-23486: a
+/// stream must not cost the receiver more than its sender).
 const STREAMS_MAX: u32 = 5;
 
-/// One more stream may be opened for each of these: some implementations reset a stream now and then.
+/// Time after which one more stream may be opened, because some implementations reset a stream now and then.
 const STREAMS_REFILL: Duration = Duration::from_secs(10);
 
-/// What a connection tells the behaviour.
+/// Events from a connection's handler to the behaviour.
 #[derive(Debug)]
 pub(crate) enum FromHandler {
-    /// The peer has opened a stream. No frame of it is read before the handler is told to, once.
+    /// The peer has opened a stream. No frame is read from it before the handler has received `Read` once.
     Heard(StreamProtocol),
     /// A stream to the peer is open.
     Writable(StreamProtocol),
-    /// The stream to the peer is gone.
+    /// The stream to the peer is closed.
     Unwritable,
-    /// The peer broke the framing; the connection is of no more use.
+    /// The peer violated the framing; the connection is unusable.
     Failed(ReadError),
-    /// The peer accepts streams of none of our protocols.
+    /// The peer supports none of our pubsub protocols.
     Unsupported,
-    /// Streams failed too often; the connection is of no more use.
+    /// Streams failed too often; the connection is unusable.
     GaveUp,
 }
 
-/// What the behaviour tells a connection.
+/// Commands from the behaviour to a connection's handler.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ToHandler {
-    /// Who takes the frames knows the peer: read them.
+    /// Read frames: the driver knows the peer now.
     Read,
-    /// Whether to open a stream to the peer, and again when it fails.
+    /// Whether to open a stream to the peer, and to reopen it when it fails.
     Write(bool),
 }
 
 #[derive(Debug)]
 enum Reader {
-    /// There is no stream, or none any more.
+    /// No stream from the peer is open.
     None,
-    /// Until the behaviour says so.
+    /// A stream is open, but reading has not been allowed yet.
     Waiting(Stream),
     Reading(Task<Result<(), ReadError>>),
 }
 
 #[derive(Debug)]
 enum Writer {
-    /// Not asked for yet.
+    /// No stream is open or requested.
     Idle,
     Opening,
     Writing(Task<std::io::Error>),
-    /// Failed too often, or unsupported.
+    /// Streams failed too often, or the peer does not support the protocol.
     Disabled,
 }
 
-/// The state of one connection.
+/// State of one connection.
 #[derive(Debug)]
 pub(crate) struct Handler {
     id: ConnectionId,
@@ -87,7 +87,7 @@ pub(crate) struct Handler {
     inbound_streams: Attempts,
     outbound_streams: Attempts,
     gave_up: bool,
-    /// At most a few for each stream, of which there are not many.
+    /// Events for the behaviour: at most a few for each stream, and streams are bounded.
     events: VecDeque<FromHandler>,
 }
 
@@ -119,7 +119,7 @@ impl Handler {
 
     fn on_inbound(&mut self, (stream, protocol): (Stream, StreamProtocol)) {
         if self.inbound_streams.take(Instant::now()) {
-            // A new stream replaces the old one: the peer has given that up.
+            // A new stream replaces the old one, because the peer has given up the old one.
             self.reader = Reader::Waiting(stream);
             self.events.push_back(FromHandler::Heard(protocol));
             self.read();
@@ -128,7 +128,7 @@ impl Handler {
         }
     }
 
-    /// Reports once that the connection is of no more use.
+    /// Reports, once, that the connection is unusable.
     fn give_up(&mut self) {
         self.writer = Writer::Disabled;
         if !std::mem::replace(&mut self.gave_up, true) {
@@ -136,7 +136,7 @@ impl Handler {
         }
     }
 
-    /// Begins to read if there is a stream, and whoever gets its frames knows the peer.
+    /// Starts to read if there is a stream and the driver knows the peer.
     fn read(&mut self) {
         if !self.may_read {
             return;
@@ -160,7 +160,7 @@ impl Handler {
         }
     }
 
-    /// Whether to open a stream to the peer now.
+    /// Whether to open a stream to the peer now; if so, the attempt is counted.
     fn opens_stream(&mut self) -> bool {
         if !self.may_write || !matches!(self.writer, Writer::Idle) {
             return false;

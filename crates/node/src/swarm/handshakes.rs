@@ -1,18 +1,18 @@
-//! Which handshakes go on: the bound on peers that have dialled and are not yet known.
+//! Bound on handshakes in progress with peers that have dialled.
 //!
-//! Whoever opens sockets and says nothing must keep nobody out, so nobody is refused: the newcomer comes
-//! in, and the oldest handshake of the address with too many ends.
+//! Peers that open sockets and say nothing must not keep others out, so no newcomer is refused: instead the
+//! oldest handshake of the address with too many is aborted.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use super::address_group::AddressGroup;
 use super::limits::ConnectionLimits;
 
-/// The name of a handshake.
+/// Identifier of a handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct HandshakeId(u64);
 
-/// All handshakes that go on.
+/// All handshakes in progress.
 #[derive(Debug)]
 pub(crate) struct Handshakes {
     limits: ConnectionLimits,
@@ -31,7 +31,7 @@ impl Handshakes {
         }
     }
 
-    /// A peer has dialled. Returns the name of its handshake and the one that has to end for it.
+    /// Records a new inbound handshake. Returns its id, and the handshake to be aborted for it, if any.
     pub(crate) fn begin(&mut self, group: AddressGroup) -> (HandshakeId, Option<HandshakeId>) {
         let group_max = if group.is_loopback() {
             self.limits.per_loopback_address_max
@@ -61,7 +61,7 @@ impl Handshakes {
         Some(oldest)
     }
 
-    /// A handshake is over, whatever its outcome.
+    /// Removes a handshake that is over, whatever its outcome.
     pub(crate) fn end(&mut self, group: AddressGroup, id: HandshakeId) {
         let Some(ids) = self.groups.get_mut(&group) else {
             return;

@@ -1,37 +1,38 @@
-//! How many connections there may be.
+//! Bounds on the number of connections.
 
 use std::time::Duration;
 
-/// Handles that a node needs for other things than connections: databases, logs, REST.
+/// File handles that a node needs apart from connections: databases, logs, REST.
 const OTHER_HANDLES: u64 = 128;
 
-/// Connections of one IPv4 address or of one IPv6 /64 unless something else is said.
+/// Default number of connections from one IPv4 address or one IPv6 /64.
 const PER_ADDRESS_DEFAULT: u32 = 16;
 
-/// Fewest handshakes at a time; fewer would let a burst of honest peers fail.
+/// Least number of concurrent handshakes; with fewer, a burst of honest peers would fail.
 const PENDING_MIN: u32 = 8;
 
-/// Bounds of a node's connections. Static peers come in and are dialled beyond them.
+/// Bounds on a node's connections. Static peers are exempt, in both directions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectionLimits {
-    /// Connections at most, in both directions.
+    /// Most connections, in both directions.
     pub total_max: u32,
-    /// Of these, the ones that are kept free for peers that this node dials.
+    /// Part of `total_max` that is reserved for peers that this node dials.
     pub outbound_reserved: u32,
-    /// Connections that come from one IPv4 address or one IPv6 /64.
+    /// Most inbound connections from one IPv4 address or one IPv6 /64.
     pub per_address_max: u32,
-    /// The same for each loopback address: other nodes of this host, or a proxy in front of the node.
+    /// Most inbound connections from one loopback address: other nodes of this host, or a proxy in
+    /// front of the node.
     pub per_loopback_address_max: u32,
-    /// Handshakes at a time with peers that have dialled. When there is one more, the oldest of the address
-    /// with the most ends; an address has no more of them than it may have connections.
+    /// Most concurrent handshakes with peers that have dialled. When there is one more, the oldest of the
+    /// address with the most is aborted; one address has no more handshakes than it may have connections.
     pub pending_max: u32,
-    /// How long the handshake of a peer that has dialled may take.
+    /// Time for the handshake of a peer that has dialled.
     pub handshake_timeout: Duration,
 }
 
 impl ConnectionLimits {
-    /// The defaults for so many connections: an eighth of them, 16 at the most, are for peers that the node
-    /// dials; 16 may come from one address, and any number from this host.
+    /// Returns the defaults for `total_max` connections: an eighth of them, at most 16, are reserved for
+    /// peers that the node dials; 16 may come from one address, and any number from each loopback address.
     pub fn with_total(total_max: u32) -> Self {
         Self {
             total_max,
@@ -43,7 +44,8 @@ impl ConnectionLimits {
         }
     }
 
-    /// The same within the number of files that the process may open; `None` if they fit already.
+    /// Returns lower limits that fit the number of files that the process may open; `None`
+    /// if they fit already.
     #[must_use]
     pub(crate) fn within_files(&self, files_max: u64) -> Option<Self> {
         let wanted = u64::from(self.total_max) + u64::from(self.pending_max) + OTHER_HANDLES;
@@ -51,7 +53,7 @@ impl ConnectionLimits {
             return None;
         }
         let left = files_max.saturating_sub(OTHER_HANDLES);
-        // A quarter for handshakes, which do not last.
+        // A quarter goes to handshakes, which do not last.
         let part = |share: u64| u32::try_from(share).unwrap_or(u32::MAX);
         let pending_max = self.pending_max.min(part(left / 4)).max(PENDING_MIN);
         let rest = left.saturating_sub(u64::from(pending_max));

@@ -1,4 +1,4 @@
-//! `/vac/waku/metadata/1.0.0`: which cluster and shards a node takes part in.
+//! The protocol `/vac/waku/metadata/1.0.0`: cluster and shards that a node takes part in.
 
 use std::io;
 
@@ -9,14 +9,14 @@ use undertone_gossip::wire::read_varint;
 use undertone_message::WakuMetadata;
 use undertone_message::metadata::MAX_METADATA_BYTES;
 
-/// The protocol's id.
+/// Protocol id of the metadata exchange.
 pub(crate) const METADATA_PROTOCOL: StreamProtocol =
     StreamProtocol::new("/vac/waku/metadata/1.0.0");
 
-/// Questions and answers under way on a connection at a time.
+/// Most concurrent requests and responses of a connection.
 const STREAMS_MAX: usize = 4;
 
-/// One length-prefixed message each way.
+/// Codec of the metadata exchange: one length-prefixed message in each direction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct MetadataCodec;
 

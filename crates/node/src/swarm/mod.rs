@@ -1,4 +1,4 @@
-//! The libp2p side: one behaviour that carries pubsub frames, and those that come ready made.
+//! The libp2p side: a behaviour of our own that carries pubsub frames, and libp2p's ready-made behaviours.
 
 mod address_group;
 mod admission;
@@ -36,26 +36,26 @@ use thiserror::Error;
 
 use admission::Admission;
 
-/// How often identify repeats itself on a connection.
+/// Interval at which identify repeats itself on a connection.
 const IDENTIFY_INTERVAL: Duration = Duration::from_secs(300);
 
-/// How long a connection without pubsub streams is kept: time for identify and metadata.
+/// Time that a connection without pubsub streams is kept, for identify and metadata.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How often a peer is asked for a sign of life. With [`PING_TIMEOUT`] twice, and the 10 s that libp2p gives
-/// the stream of the second attempt, a connection that has died is found within 26 s.
+/// Interval between pings. With two timeouts of [`PING_TIMEOUT`], and the 10 s that libp2p gives the stream
+/// of the second attempt, a dead connection is found within 26 s.
 const PING_INTERVAL: Duration = Duration::from_secs(5);
 
-/// How long a peer may take to answer; who fails to twice in a row is gone.
+/// Time for a peer to answer a ping; a peer that fails twice in a row is disconnected.
 const PING_TIMEOUT: Duration = Duration::from_secs(6);
 
-/// Streams of a peer on which no protocol is agreed yet; more wait.
+/// Most streams of a connection on which a protocol is being negotiated; further ones wait.
 const NEGOTIATING_STREAMS_MAX: usize = 8;
 
-/// Everything a node does on its connections.
+/// All libp2p behaviours of a node.
 #[derive(NetworkBehaviour)]
 pub(crate) struct Behaviour {
-    /// First, so that a connection over the limit costs nothing more.
+    /// Listed first, so that a connection over the limit is refused before other behaviours handle it.
     pub(crate) admission: Admission,
     pub(crate) pubsub: Pubsub,
     pub(crate) identify: identify::Behaviour,
@@ -63,7 +63,7 @@ pub(crate) struct Behaviour {
     pub(crate) metadata: request_response::Behaviour<MetadataCodec>,
 }
 
-/// The transports could not be set up.
+/// Reason why the transports could not be set up.
 #[derive(Debug, Error)]
 pub(crate) enum SwarmError {
     /// Noise refused the key.
@@ -74,7 +74,7 @@ pub(crate) enum SwarmError {
     Dns(#[from] std::io::Error),
 }
 
-/// What the swarm is built from.
+/// Parts that the swarm is built from.
 pub(crate) struct SwarmOptions {
     pub(crate) keypair: Keypair,
     pub(crate) agent: String,
@@ -82,10 +82,10 @@ pub(crate) struct SwarmOptions {
     pub(crate) limits: ConnectionLimits,
 }
 
-/// A swarm that listens and dials nowhere yet.
+/// Builds a swarm that does not listen or dial yet.
 ///
 /// # Errors
-/// [`SwarmError`] if the key or the system's DNS configuration is of no use.
+/// [`SwarmError`] if Noise refuses the key or the system's DNS configuration cannot be read.
 pub(crate) fn build(options: SwarmOptions) -> Result<Swarm<Behaviour>, SwarmError> {
     let SwarmOptions {
         keypair,

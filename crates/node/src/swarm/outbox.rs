@@ -1,4 +1,4 @@
-//! What the driver and a connection share: the frames that wait, and from whom to read on.
+//! State shared by the driver and the connections: outbound frames, and the peers to read from.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,10 +10,10 @@ use libp2p::PeerId;
 use libp2p::swarm::ConnectionId;
 use undertone_gossip::{Overflow, QueueLimits, QueuedFrame, SendHandle, SendQueue};
 
-/// Small frames are gathered up to this many bytes into one write: one header, one cipher call.
+/// Small frames are combined up to this many bytes into one write, with one header and one cipher call.
 const GATHER_BYTES: usize = 8 << 10;
 
-/// Frames begun that are remembered until the router asks.
+/// Most started frames that are remembered until the router asks.
 const STARTED_MAX: usize = 4096;
 
 #[derive(Debug, Default)]
@@ -21,12 +21,12 @@ struct Inner {
     queue: SendQueue,
     started: Vec<SendHandle>,
     carrier: Option<ConnectionId>,
-    /// Writers of all connections that wait, to be woken when there is something for them.
+    /// Waiting writers of all connections, to be woken when there are frames for them.
     writers: BTreeMap<ConnectionId, Waker>,
 }
 
-/// The outbound queue of one peer. The driver pushes; of the tasks that write to the peer's connections,
-/// the one of the carrier takes.
+/// Outbound queue of one peer. The driver pushes frames; of the tasks that write to the peer's connections,
+/// only the carrier's takes them.
 #[derive(Clone, Debug)]
 pub(crate) struct Outbox(Arc<Mutex<Inner>>);
 
@@ -39,7 +39,7 @@ impl Outbox {
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        // Nothing panics while it is held, and the queue is whole between calls.
+        // Nothing panics while the lock is held, and the queue is consistent between calls.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -54,7 +54,7 @@ impl Outbox {
         self.lock().queue.cancel(handle)
     }
 
-    /// Frames begun since the last call.
+    /// Returns the frames whose writing has begun since the last call.
     pub(crate) fn take_started(&self) -> Vec<SendHandle> {
         std::mem::take(&mut self.lock().started)
     }
@@ -64,7 +64,7 @@ impl Outbox {
         self.lock().carrier
     }
 
-    /// Has another connection carry the frames. The writer of the former one ends the frame that it has
+    /// Makes another connection the carrier. The writer of the former one finishes the frame that it has
     /// begun and takes no more.
     pub(crate) fn set_carrier(&self, carrier: Option<ConnectionId>) {
         let mut inner = self.lock();
@@ -72,18 +72,18 @@ impl Outbox {
         inner.wake_carrier();
     }
 
-    /// A connection is gone: its writer is not woken any more.
+    /// Forgets the writer of a closed connection.
     pub(crate) fn detach(&self, connection: ConnectionId) {
         self.lock().writers.remove(&connection);
     }
 
-    /// A new session with the peer begins: messages that wait still reach it, control does not.
+    /// Drops queued control when a new session with the peer begins; queued messages still reach the peer.
     pub(crate) fn drop_control(&self) {
         self.lock().queue.drop_control();
     }
 
-    /// Bytes that a connection has to write next: one large frame, or several small ones. `None` while
-    /// there are none or another connection carries them.
+    /// Returns the bytes that a connection must write next: one large frame, or several small ones. `None`
+    /// while there are none or another connection is the carrier.
     pub(crate) fn next(&self, connection: ConnectionId, cx: &mut Context<'_>) -> Option<Bytes> {
         let mut inner = self.lock();
         let carries = inner.carrier == Some(connection);
@@ -92,7 +92,7 @@ impl Outbox {
             inner.writers.insert(connection, cx.waker().clone());
             return None;
         };
-        // A large frame is written as it is: copying it would cost more than a header.
+        // A large frame is written as it is, because copying it would cost more than a header.
         let fits = |inner: &Inner, len: usize| {
             let next = inner.queue.next_len();
             next.is_some_and(|next| len + next <= GATHER_BYTES)
@@ -128,14 +128,14 @@ impl Inner {
 
 #[derive(Debug, Default)]
 struct GateInner {
-    /// How many peers are in `closed`.
+    /// Number of peers in `closed`, readable without the lock.
     count: AtomicUsize,
-    /// Peers that are not read from, with the tasks that would read.
+    /// Peers that are not read from, with the tasks to wake when they are read again.
     closed: Mutex<BTreeMap<PeerId, Vec<Waker>>>,
 }
 
-/// Back-pressure by peer: while it is closed for a peer, that one's connections read no frames, and TCP
-/// slows the peer down.
+/// Back-pressure by peer: while the gate is closed for a peer, its connections read no frames, and TCP slows
+/// the peer down.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Gate(Arc<GateInner>);
 
@@ -169,7 +169,7 @@ impl Gate {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<PeerId, Vec<Waker>>> {
-        // Nothing panics while it is held, and the map is whole between calls.
+        // Nothing panics while the lock is held, and the map is consistent between calls.
         self.0.closed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

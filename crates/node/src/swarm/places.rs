@@ -1,8 +1,8 @@
-//! Who may stay connected: the bound on connections, and whose place a newcomer takes.
+//! Which connections are kept: the bound on connections, and which one gives way to a newcomer.
 //!
-//! A newcomer is let in before one is kept that does not speak pubsub, that has earned a bad score, or that
-//! is one of many of its address. What an address can fill by itself is bounded, and so is what all that
-//! dial this node can fill together: the rest is for peers that it dials.
+//! A newcomer takes the place of a peer that does not speak pubsub, that has a negative score, or that is one
+//! of many from its address. The number of places that one address can fill is bounded, and so is the number
+//! that all inbound connections can fill together: the rest is reserved for peers that this node dials.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -14,13 +14,13 @@ use thiserror::Error;
 use super::address_group::AddressGroup;
 use super::limits::ConnectionLimits;
 
-/// Connections to one peer: a second may come before the death of the first is noticed.
+/// Most connections to one peer: a second one may come before the death of the first is noticed.
 const PER_PEER_MAX: usize = 2;
 
-/// How many connections more an address must have than the newcomer's, so that it has to give one up.
+/// Lead in connections over the newcomer's address from which on an address gives one up.
 const UNFAIR_LEAD: usize = 2;
 
-/// Why there is no place.
+/// Reason why a connection was refused.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub(crate) enum NoPlace {
     #[error("all connections that one address may have are in use by peers of good standing")]
@@ -29,7 +29,7 @@ pub(crate) enum NoPlace {
     Total,
 }
 
-/// A connection that wants a place.
+/// A connection that asks for a place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Newcomer {
     pub(crate) id: ConnectionId,
@@ -38,21 +38,21 @@ pub(crate) struct Newcomer {
     pub(crate) inbound: bool,
 }
 
-/// What is known of a peer that has a place.
+/// Standing of a peer that has a place.
 #[derive(Clone, Copy, Debug, Default)]
 struct Standing {
-    /// Whether it has a pubsub session.
+    /// Whether the peer has a pubsub session.
     speaks: bool,
     score: f64,
-    /// Whether it is a static peer.
+    /// Whether the peer is a static peer, which is never closed for another.
     kept: bool,
 }
 
-/// All places.
+/// All connections that have a place, and their peers.
 #[derive(Debug)]
 pub(crate) struct Places {
     limits: ConnectionLimits,
-    /// Connections, oldest first: their ids grow.
+    /// Connections, oldest first, because connection ids grow.
     taken: BTreeMap<ConnectionId, Newcomer>,
     peers: BTreeMap<PeerId, Standing>,
 }
@@ -66,29 +66,29 @@ impl Places {
         }
     }
 
-    /// A static peer: it comes in whatever the bounds, and stays.
+    /// Marks a static peer: it is admitted regardless of the bounds, and never gives way to another peer.
     pub(crate) fn keep(&mut self, peer: PeerId) {
         self.peers.entry(peer).or_default().kept = true;
     }
 
-    /// A peer has a pubsub session now, or has none any more.
+    /// Records whether a peer has a pubsub session.
     pub(crate) fn speaks(&mut self, peer: PeerId, speaks: bool) {
         if let Some(standing) = self.peers.get_mut(&peer) {
             standing.speaks = speaks;
         }
     }
 
-    /// What the router thinks of a peer.
+    /// Records the router's score of a peer.
     pub(crate) fn set_score(&mut self, peer: PeerId, score: f64) {
         if let Some(standing) = self.peers.get_mut(&peer) {
             standing.score = score;
         }
     }
 
-    /// Gives a connection a place; returns those that have to be closed for it, with their peers.
+    /// Gives a connection a place; returns the connections to be closed for it, with their peers.
     ///
     /// # Errors
-    /// [`NoPlace`] if nobody is to go for it.
+    /// [`NoPlace`] if no connection gives way.
     pub(crate) fn admit(&mut self, new: Newcomer) -> Result<Vec<(PeerId, ConnectionId)>, NoPlace> {
         let mut closed = self.same_peer(&new);
         let is_kept = self.peers.get(&new.peer).is_some_and(|known| known.kept);
@@ -105,7 +105,7 @@ impl Places {
         Ok(losers)
     }
 
-    /// A connection has ended, or has never come about.
+    /// Frees the place of a connection that has ended or was never established.
     pub(crate) fn leave(&mut self, id: ConnectionId) {
         let Some(gone) = self.taken.remove(&id) else {
             return;
@@ -116,7 +116,7 @@ impl Places {
         }
     }
 
-    /// The oldest connections of the same peer, if it has too many.
+    /// Oldest connections of the same peer, if it would have too many.
     fn same_peer(&self, new: &Newcomer) -> Vec<ConnectionId> {
         let same = self.taken.values().filter(|known| known.peer == new.peer);
         let ids: Vec<_> = same.map(|known| known.id).collect();
@@ -163,8 +163,8 @@ impl Places {
         self.peers.get(&known.peer).copied().unwrap_or_default()
     }
 
-    /// A connection that does not deserve its place: without pubsub, of the address with the most, the
-    /// oldest; or else the one with the worst score, if that is bad.
+    /// Selects a connection that may give way: the oldest one without pubsub, from the address with the most
+    /// connections; otherwise the one with the lowest score, if that is negative.
     fn expendable(&self, of: impl Fn(&Newcomer) -> bool) -> Option<ConnectionId> {
         let inbound = self.taken.values().filter(|known| known.inbound);
         let candidates: Vec<_> = inbound
@@ -183,8 +183,8 @@ impl Places {
         mute.or_else(worst).map(|(known, _)| known.id)
     }
 
-    /// A connection of the address with the most, if the newcomer's has far fewer: the one with the lowest
-    /// score, the newest of them.
+    /// Selects a connection of the address with the most, if the newcomer's address has far fewer: the one
+    /// with the lowest score, and of those the newest.
     fn of_crowd(&self, newcomer: AddressGroup) -> Option<ConnectionId> {
         let inbound = self.taken.values().filter(|known| known.inbound);
         let crowd = inbound.map(|known| (self.count(known.group), known.group));

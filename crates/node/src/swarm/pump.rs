@@ -1,5 +1,5 @@
-//! The tasks that carry frames between a connection's streams and the driver. The swarm has no part in
-//! it: what it does for each event of a connection would be in the way of every frame.
+//! Tasks that carry frames between a connection's streams and the driver. The frames bypass the swarm, whose
+//! work for each event of a connection would delay them.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -14,17 +14,17 @@ use tokio::task::JoinHandle;
 use super::frames::{FrameReader, FrameWriter, Incoming, ReadError, Reading};
 use super::outbox::{Gate, Outbox};
 
-/// Frames that were read and not yet taken, over all connections. Who has one more waits.
+/// Most frames read and not yet taken by the driver, over all connections. Further readers wait.
 const FRAMES_MAX: usize = 32;
 
-/// A frame of a peer.
+/// A frame received from a peer.
 #[derive(Debug)]
 pub(crate) struct Received {
     pub(crate) peer: PeerId,
     pub(crate) incoming: Incoming,
 }
 
-/// Where the frames of all connections go.
+/// Queue for the frames of all connections, and the gate that stops reading.
 #[derive(Clone, Debug)]
 pub(crate) struct Inbound {
     gate: Gate,
@@ -32,14 +32,14 @@ pub(crate) struct Inbound {
 }
 
 impl Inbound {
-    /// From a peer whose gate is closed nothing is read.
+    /// Creates the queue. Nothing is read from a peer whose gate is closed.
     pub(crate) fn new(gate: Gate) -> (Self, mpsc::Receiver<Received>) {
         let (frames, received) = mpsc::channel(FRAMES_MAX);
         (Self { gate, frames }, received)
     }
 }
 
-/// Reads frames until the stream ends or nobody takes them.
+/// Reads frames until the stream ends or the driver is gone.
 pub(crate) async fn read(
     stream: Stream,
     reading: Reading,
@@ -68,7 +68,7 @@ pub(crate) async fn read(
     }
 }
 
-/// Writes what the outbox has for a connection until the stream fails.
+/// Writes the outbox's frames for a connection until the stream fails.
 pub(crate) async fn write(stream: Stream, outbox: Outbox, connection: ConnectionId) -> io::Error {
     let mut writer = FrameWriter::new(stream);
     poll_fn(
@@ -80,12 +80,12 @@ pub(crate) async fn write(stream: Stream, outbox: Outbox, connection: Connection
     .await
 }
 
-/// A task that ends when this is dropped.
+/// A spawned task that is aborted when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Task<T>(JoinHandle<T>);
 
 impl<T: Send + 'static> Task<T> {
-    /// Must be called on a runtime, which connections are.
+    /// Spawns the future; must be called on a tokio runtime, as the handlers of connections are.
     pub(crate) fn spawn(future: impl Future<Output = T> + Send + 'static) -> Self {
         Self(tokio::spawn(future))
     }
@@ -99,7 +99,7 @@ impl<T> Future for Task<T> {
             Ok(output) => Poll::Ready(output),
             Err(error) => match error.try_into_panic() {
                 Ok(panic) => std::panic::resume_unwind(panic),
-                // Nobody else ends it, so this is the runtime's own end.
+                // Nothing else aborts the task, so the runtime itself is ending.
                 Err(_) => Poll::Pending,
             },
         }

@@ -1,19 +1,19 @@
-//! The connections to one peer: which of them carries the frames to it, and when its session is new.
+//! Connections to one peer: which of them carries the frames to it, and when a new session begins.
 //!
-//! The newest connection carries as soon as the peer has accepted a stream on it: an older one may have
-//! died without a word. Who dials a second time has lost its first connection, and with it all that it
-//! knew of this node: that is another session. Two nodes that dial each other at the same moment have two
-//! connections and one session.
+//! The newest connection becomes the carrier once the peer has accepted a stream on it, because an older one
+//! may be dead without having been closed. A peer that dials a second time has lost its first connection, and
+//! with it all that it knew of this node: that begins a new session. Two nodes that dial each other at the
+//! same moment have two connections and one session.
 
 use libp2p::core::ConnectedPoint;
 use libp2p::swarm::{ConnectionId, StreamProtocol};
 
-/// A thing to do, in the order in which it is to be done.
+/// A step for the behaviour; steps are carried out in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// A session begins on this connection.
     Opened(ConnectionId),
-    /// Frames of the session go over another stream, which is on this connection.
+    /// Frames of the session use another stream, which is on this connection.
     Renewed(ConnectionId),
     /// The session has ended.
     Closed,
@@ -21,28 +21,28 @@ pub(crate) enum Step {
     Read(ConnectionId),
     /// Tell the connection whether to open a stream to the peer.
     Write(ConnectionId, bool),
-    /// Close the connection.
+    /// Tell the swarm to close the connection.
     Close(ConnectionId),
 }
 
-/// What is known of a connection.
+/// State of one connection to the peer.
 #[derive(Debug)]
 pub(crate) struct Connection {
     id: ConnectionId,
     pub(crate) endpoint: ConnectedPoint,
-    /// The one that was agreed on last.
+    /// Protocol that was negotiated last on the connection.
     pub(crate) protocol: Option<StreamProtocol>,
-    /// The peer has opened a stream.
+    /// Whether the peer has opened a stream.
     heard: bool,
-    /// The peer has accepted a stream that is still open.
+    /// Whether the peer has accepted a stream that is still open.
     writable: bool,
-    /// It was told to open one.
+    /// Whether the connection was told to open a stream.
     may_write: bool,
-    /// The peer accepts none.
+    /// Whether the peer refuses streams of our protocols.
     unsupported: bool,
 }
 
-/// The connections to one peer, oldest first.
+/// Connections to one peer, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct Session {
     connections: Vec<Connection>,
@@ -83,7 +83,7 @@ impl Session {
         self.choose_writer()
     }
 
-    /// The peer has opened a stream.
+    /// The peer has opened a stream on a connection.
     pub(crate) fn heard(&mut self, id: ConnectionId, protocol: StreamProtocol) -> Vec<Step> {
         let Some(connection) = self.get_mut(id) else {
             return Vec::new();
@@ -101,7 +101,7 @@ impl Session {
         steps
     }
 
-    /// Ends the session if the peer has dialled again.
+    /// Ends the session and begins a new one if the peer has dialled again.
     fn replace_session(&mut self, newer: ConnectionId) -> Vec<Step> {
         let dialled_by_peer = |known: &Connection| known.endpoint.is_listener() && known.heard;
         if !self.connection(newer).is_some_and(dialled_by_peer) {
@@ -126,7 +126,7 @@ impl Session {
         steps
     }
 
-    /// The peer has accepted a stream.
+    /// The peer has accepted a stream on a connection.
     pub(crate) fn writable(&mut self, id: ConnectionId, protocol: StreamProtocol) -> Vec<Step> {
         let Some(connection) = self.get_mut(id) else {
             return Vec::new();
@@ -141,7 +141,7 @@ impl Session {
         steps
     }
 
-    /// The stream to the peer is gone.
+    /// The stream to the peer on a connection is closed.
     pub(crate) fn unwritable(&mut self, id: ConnectionId) -> Option<Step> {
         if let Some(connection) = self.get_mut(id) {
             connection.writable = false;
@@ -173,7 +173,7 @@ impl Session {
         steps
     }
 
-    /// Only the newest connection opens streams to the peer: some implementations allow one stream per
+    /// Lets only the newest connection open streams to the peer: some implementations allow one stream per
     /// peer and reset the older one.
     fn choose_writer(&mut self) -> Vec<Step> {
         let usable = self.connections.iter().rev();

@@ -1,4 +1,4 @@
-//! The transports: TCP and WebSocket, noise, and streams by yamux or mplex.
+//! Transports: TCP and WebSocket, Noise, and streams by yamux or mplex.
 
 use std::io;
 use std::time::Duration;
@@ -16,24 +16,24 @@ use super::doorway::Doorway;
 use super::limits::ConnectionLimits;
 use super::yamux::YamuxUpgrade;
 
-/// How long dialling may take, from the name of a host to the first stream.
+/// Time limit for dialling, from name resolution to the negotiated muxer.
 const DIAL_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The kernel gives a connection up whose peer has not acknowledged what it was sent for so long. A ping
-/// every few seconds sees to it that something always is on its way.
+/// Time after which the kernel closes a connection whose peer has not acknowledged data. A ping every few
+/// seconds makes sure that there is always data in flight.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const UNACKNOWLEDGED_MAX: Duration = Duration::from_secs(20);
 
-/// Longest WebSocket message, bytes. Implementations put one noise message of at most 64 KiB into each.
+/// Longest WebSocket message, bytes. Implementations put one Noise message of at most 64 KiB into each.
 const WEBSOCKET_MESSAGE_BYTES_MAX: usize = 1 << 20;
 
-/// Streams of one mplex connection, which has no flow control for each of them.
+/// Most streams of one mplex connection, which has no flow control per stream.
 const MPLEX_STREAMS_MAX: usize = 12;
 
-/// Frames that wait in a stream of mplex before the connection is read no more. A frame has up to 1 MiB.
+/// Frames buffered in an mplex stream before the connection is no longer read. A frame has up to 1 MiB.
 const MPLEX_BUFFERED_FRAMES_MAX: usize = 2;
 
-/// Everything from the socket to the streams. Handshakes of peers that dial are bounded by `limits`.
+/// Builds the transport from socket to streams. Handshakes of peers that dial are bounded by `limits`.
 pub(crate) fn build(
     keypair: &Keypair,
     limits: ConnectionLimits,
@@ -55,7 +55,7 @@ pub(crate) fn build(
     Ok(Doorway::new(timed.boxed(), limits).boxed())
 }
 
-/// TCP whose sockets notice that a peer has gone without a word.
+/// TCP transport whose sockets notice that a peer is gone without having closed the connection.
 fn sockets()
 -> impl Transport<Output = tcp::tokio::TcpStream, Error = io::Error, Dial: Send, ListenerUpgrade: Send>
 + Send

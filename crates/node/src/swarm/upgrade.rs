@@ -1,4 +1,4 @@
-//! Negotiating a pubsub protocol: the id that was agreed on, and the bare stream.
+//! Negotiation of a pubsub protocol: yields the agreed protocol id and the bare stream.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use futures::future::{Ready, ready};
 use libp2p::core::upgrade::{InboundUpgrade, OutboundUpgrade, UpgradeInfo};
 use libp2p::swarm::{Stream, StreamProtocol};
 
-/// Offers a list of protocol ids, most preferred first.
+/// Upgrade that offers a list of protocol ids, most preferred first.
 #[derive(Clone, Debug)]
 pub(crate) struct PubsubUpgrade {
     pub(crate) protocols: Arc<[StreamProtocol]>,

@@ -1,8 +1,8 @@
-//! yamux with a bound on what a peer may send ahead.
+//! Yamux with a bound on what a peer may send ahead.
 //!
-//! The receive window of a stream grows while the peer fills it faster than it answers pings, which the
-//! peer alone decides. `libp2p-yamux` lets the windows of a connection grow to 1 GiB together and does not
-//! let that be set, so the protocol is put into service here.
+//! The receive window of a stream grows while the peer fills it faster than it answers pings, which the peer
+//! alone decides. `libp2p-yamux` lets the windows of a connection grow to 1 GiB together and has no setting
+//! for that, so this module adapts the `yamux` crate itself.
 
 use std::collections::VecDeque;
 use std::future::{Ready, ready};
@@ -16,22 +16,22 @@ use libp2p::core::muxing::{StreamMuxer, StreamMuxerEvent};
 use libp2p::core::upgrade::{InboundConnectionUpgrade, OutboundConnectionUpgrade, UpgradeInfo};
 use yamux::{Connection, ConnectionError, Mode};
 
-/// Streams of a connection in both directions; a peer that opens more is disconnected.
+/// Most streams of a connection in both directions; a peer that opens more is disconnected.
 const STREAMS_MAX: usize = 64;
 
-/// Streams that a peer has open at a time; more are reset. A node needs four: pubsub, identify, ping and
-/// metadata.
+/// Most streams that a peer has open at a time; further ones are reset. A node needs four: pubsub, identify,
+/// ping and metadata.
 const INBOUND_STREAMS_MAX: usize = 16;
 
-/// Streams of the peer that wait until the connection takes them; more are reset.
+/// Most streams of the peer that wait until the connection takes them; further ones are reset.
 const WAITING_STREAMS_MAX: usize = 8;
 
-/// Bytes by which all windows of a connection may grow together. One stream then takes 2.25 MiB on its
-/// way: messages of 150 kB flow at 180 Mbit/s over a round trip of 100 ms, and a frame of 1 MiB does not
-/// wait for the answer to its first half.
+/// Bytes by which all windows of a connection may grow together. One stream may then have 2.25 MiB in flight:
+/// messages of 150 kB flow at 180 Mbit/s over a round trip of 100 ms, and a frame of 1 MiB does not wait for
+/// the window update of its first half.
 const WINDOW_GROWTH_BYTES: usize = 2 << 20;
 
-/// The upgrade of a connection to yamux.
+/// Upgrade of a connection to yamux.
 #[derive(Clone, Debug)]
 pub(crate) struct YamuxUpgrade(yamux::Config);
 
@@ -86,14 +86,14 @@ impl<C: AsyncRead + AsyncWrite + Send + Unpin + 'static> OutboundConnectionUpgra
     }
 }
 
-/// A yamux connection.
+/// Stream muxer over one yamux connection.
 #[derive(Debug)]
 pub(crate) struct Muxer<C> {
     connection: Connection<C>,
-    /// Streams of the peer that came while something else was looked at.
+    /// Streams of the peer that came in while the muxer was polled for something else.
     waiting: VecDeque<Stream>,
     waker: Option<Waker>,
-    /// Shared by every stream of the peer that is in use.
+    /// Shared by every stream of the peer that is in use, so that its references count them.
     inbound: Arc<()>,
 }
 
@@ -107,7 +107,7 @@ impl<C: AsyncRead + AsyncWrite + Unpin> Muxer<C> {
         }
     }
 
-    /// The next stream of the peer that may be used. The connection makes progress only through this.
+    /// Returns the peer's next stream that may be used. The connection makes progress only through this.
     fn poll_accept(&mut self, cx: &mut Context<'_>) -> Poll<Result<Stream, ConnectionError>> {
         loop {
             let Some(next) = ready!(self.connection.poll_next_inbound(cx)) else {
@@ -168,17 +168,17 @@ impl<C: AsyncRead + AsyncWrite + Unpin> StreamMuxer for Muxer<C> {
                 waker.wake();
             }
         }
-        // There may be more; others have their turn first.
+        // There may be more streams; other tasks have their turn first.
         cx.waker().wake_by_ref();
         Poll::Pending
     }
 }
 
-/// A stream of a yamux connection.
+/// One stream of a yamux connection.
 #[derive(Debug)]
 pub(crate) struct Stream {
     stream: yamux::Stream,
-    /// There if the peer opened it: counts it for as long as it is in use.
+    /// Present if the peer opened the stream: counts it for as long as it is in use.
     #[expect(dead_code, reason = "counted by its references")]
     inbound: Option<Arc<()>>,
 }

@@ -30,7 +30,7 @@ fn a_key_is_made_once_and_is_its_owners() {
     assert_eq!(made.public(), read.public());
     let mode = fs::metadata(folder.key()).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
-    // Other programs read the key and skip the rest.
+    // Other programs read the key and skip the field after it.
     let bytes = fs::read(folder.key()).unwrap();
     let elsewhere = Keypair::from_protobuf_encoding(&bytes).unwrap();
     assert_eq!(elsewhere.public(), made.public());
@@ -100,7 +100,7 @@ fn a_key_without_its_peer_is_read_and_completed() {
 #[test]
 fn a_key_that_cannot_be_written_leaves_nothing_behind() {
     let folder = Folder::new();
-    // A folder in the place of the temporary file makes the write fail, for root too.
+    // A folder in the place of the temporary file makes the write fail, even for root.
     let mut obstacle = folder.key().into_os_string();
     obstacle.push(".tmp");
     fs::create_dir(&obstacle).unwrap();

@@ -1,4 +1,4 @@
-//! Keys of the REST server and of the server of metrics.
+//! Resolves the keys of the REST server and of the metrics server.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -11,7 +11,7 @@ const MAX_CACHE_CAPACITY: usize = 100_000;
 const DEFAULT_PORT: u16 = 8645;
 const DEFAULT_METRICS_PORT: u16 = 8008;
 
-/// Shorter tokens could be guessed.
+/// Least length of a token, in characters; shorter ones could be guessed.
 const TOKEN_CHARS_MIN: usize = 16;
 
 impl Resolver<'_> {
@@ -52,7 +52,7 @@ impl Resolver<'_> {
         }))
     }
 
-    /// Where metrics are served on a port of their own.
+    /// Address of the separate metrics server, if it is switched on.
     pub(super) fn metrics(&self) -> Result<Option<SocketAddr>, ConfigError> {
         let raw = &self.raw;
         if raw.metrics_server != Some(true) {

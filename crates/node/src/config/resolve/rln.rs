@@ -1,4 +1,4 @@
-//! The keys of rate limiting.
+//! Resolves the keys of rate limiting.
 
 use std::{ops::RangeInclusive, path::PathBuf, thread::available_parallelism};
 
@@ -12,7 +12,7 @@ use crate::config::{ChainConfig, ConfigError, RlnConfig};
 const NS_PER_MS: u64 = 1_000_000;
 const NS_PER_S: u64 = 1_000_000_000;
 const MAX_SECONDS: u64 = 86_400;
-/// As in scenario files.
+/// Longest epoch, seconds; the same as in scenario files.
 const MAX_EPOCH_S: u64 = 1_000_000_000;
 const MAX_BATCH: u64 = 1024;
 
@@ -53,7 +53,7 @@ impl Resolver<'_> {
         }))
     }
 
-    /// The network's parameters with what is set in their place.
+    /// The network's parameters with the configured overrides.
     pub(super) fn rln_params(&self, params: RlnParams) -> Result<RlnParams, ConfigError> {
         let epoch_s = self.within("rln-epoch-s", self.raw.rln_epoch_s, 1..=MAX_EPOCH_S)?;
         let limit = self.raw.rln_user_message_limit;
@@ -69,7 +69,7 @@ impl Resolver<'_> {
         self.raw.rln_eth_mode.unwrap_or(Mode::Full)
     }
 
-    /// Each mode has a file of its own.
+    /// Default name of the database file; each mode has its own.
     fn chain_file(&self) -> &'static str {
         match self.mode() {
             Mode::Full => "rln-chain.sqlite",
@@ -77,7 +77,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// The contract, if there are endpoints to find it at.
+    /// The contract, if endpoints are configured.
     fn chain(&self, store: PathBuf) -> Result<Option<ChainConfig>, ConfigError> {
         let raw = &self.raw;
         let Some(urls) = raw.rln_eth_rpc.clone().filter(|urls| !urls.is_empty()) else {
@@ -109,7 +109,8 @@ impl Resolver<'_> {
         let default = PoolConfig::default();
         let root_window = params.root_window as u64;
         let refresh_roots = self.raw.rln_tokens_refresh;
-        // In light mode others may have heard of more roots than this node: it keeps up.
+        // In light mode other nodes may already know newer roots than this node, so tokens are
+        // refreshed at each root.
         let usual = match self.mode() {
             Mode::Full => (root_window / 2).max(1),
             Mode::Light => 1,
@@ -132,7 +133,7 @@ impl Resolver<'_> {
         })
     }
 
-    /// One processor is left for everything else.
+    /// Number of verifier threads; by default one processor is left for everything else.
     fn verifier_threads(&self) -> Result<usize, ConfigError> {
         let threads = self.within("rln-verify-threads", self.raw.rln_verify_threads, 1..=64)?;
         Ok(threads.map_or_else(
@@ -156,7 +157,7 @@ impl Resolver<'_> {
         })
     }
 
-    /// The number of a key if it is set.
+    /// The value of a key if it is set, within its bounds.
     fn within(
         &self,
         name: &'static str,

@@ -1,20 +1,20 @@
-//! Which shards a node joins, and for which content topics.
+//! Resolves the shards that a node joins, and their content topics.
 
 use undertone_message::{ContentTopic, NetworkPreset, Shard, shard_of};
 
 use super::Resolver;
 use crate::config::ConfigError;
 
-/// Content topics of a configuration; REST keeps messages of at most so many.
+/// Most content topics in a configuration; the REST cache holds no more.
 const CONTENT_TOPICS_MAX: usize = 4096;
 
 impl Resolver<'_> {
-    /// Static sharding is chosen by a network of no shards, as nwaku has it.
+    /// Whether automatic sharding is used: as in nwaku, zero shards in the network mean static sharding.
     pub(super) fn autosharding(&self) -> bool {
         self.raw.num_shards_in_network != Some(0)
     }
 
-    /// The content topics to join, each with its shard.
+    /// Content topics to join, each with its shard.
     pub(super) fn content_topics(
         &self,
         network: &NetworkPreset,
@@ -40,7 +40,8 @@ impl Resolver<'_> {
         topics.iter().map(carried).collect()
     }
 
-    /// The shards that are named, or all there are, and those of the content topics.
+    /// Configured shards, by default all of the network or shard 0 with static sharding, and those
+    /// of the content topics.
     pub(super) fn shards(
         &self,
         network: &NetworkPreset,

@@ -1,4 +1,4 @@
-//! The membership contract.
+//! Tests of the keys of the membership contract.
 
 use undertone_membership::evm::{Contract, Mode};
 
@@ -7,14 +7,14 @@ use super::*;
 const FIRST: &str = "https://first.example/key";
 const ADDRESS: &str = "0xB9cd878C90E49F797B4431fBF4fb333108CB90e6";
 
-/// All that a contract needs.
+/// All keys that a contract requires.
 pub(super) const WHOLE: [(&str, &str); 3] = [
     ("rln-eth-rpc", FIRST),
     ("rln-eth-contract", ADDRESS),
     ("rln-eth-chain-id", "2"),
 ];
 
-/// A value of a key that is not the one in [`WHOLE`].
+/// A value for `key` that differs from the one in [`WHOLE`].
 pub(super) fn other(key: &str) -> &'static str {
     match key {
         "rln-eth-rpc" => "http://a.example,ws://b.example",

@@ -1,4 +1,4 @@
-//! Keys of the router.
+//! Tests of the keys of the router.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Keys of the servers, and of the shards and content topics that REST keeps messages of.
+//! Tests of the keys of the servers, and of the shards and content topics that REST keeps messages of.
 
 use super::*;
 use crate::rest::TokenScope;

@@ -1,9 +1,9 @@
-//! Recursive length prefixes (RLP), as far as records need them.
+//! Encoding in RLP (recursive length prefix), as far as records need it.
 
-/// Lengths up to this are part of the first byte.
+/// Largest length that is encoded in the first byte.
 const SHORT_MAX: usize = 55;
 
-/// A string of bytes.
+/// Encodes a string of bytes.
 pub(super) fn bytes(value: &[u8]) -> Vec<u8> {
     match value {
         [byte] if *byte < 0x80 => vec![*byte],
@@ -11,14 +11,14 @@ pub(super) fn bytes(value: &[u8]) -> Vec<u8> {
     }
 }
 
-/// A whole number: big-endian without leading zeros.
+/// Encodes a whole number, big-endian without leading zeros.
 pub(super) fn integer(value: u64) -> Vec<u8> {
     let all = value.to_be_bytes();
     let zeros = all.iter().take_while(|b| **b == 0).count();
     bytes(&all[zeros..])
 }
 
-/// A list of items that are encoded already.
+/// Encodes a list of items that are already encoded.
 pub(super) fn list(items: &[u8]) -> Vec<u8> {
     prefixed(0xc0, items)
 }
@@ -31,7 +31,7 @@ fn prefixed(kind: u8, content: &[u8]) -> Vec<u8> {
             let len = content.len().to_be_bytes();
             let zeros = len.iter().take_while(|b| **b == 0).count();
             let digits = &len[zeros..];
-            // At most eight digits.
+            // There are at most eight digits.
             encoded.push(kind + 55 + u8::try_from(digits.len()).unwrap_or(8));
             encoded.extend(digits);
         }

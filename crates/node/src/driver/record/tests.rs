@@ -4,7 +4,7 @@ use undertone_message::Shard;
 
 use super::*;
 
-/// The record in EIP-778's example: its key, its content, its bytes.
+/// The example record of EIP-778: its key, and its text form.
 const EXAMPLE_KEY: &str = "b71c71a67e1177ad4e901695e1b4b9ee17ae16c6668d313eac2f96dbcda3f291";
 const EXAMPLE: &str = "enr:-IS4QHCYrYZbAKWCBRlAy5zzaDZXJBGkcnh4MHcBFZntXNFrdvJjX04jRzjzCBOonrkTfj499SZuOh8R33Ls8RRcy5wBgmlkgnY0gmlwhH8AAAGJc2VjcDI1NmsxoQPKY0yuDUmstAHYpMa2_oxVtw0RW_QAdpzBQA8yWM0xOIN1ZHCCdl8";
 
@@ -36,7 +36,7 @@ fn a_record_is_signed_as_the_standards_example_is() {
     let ours = signer.sign(1, &content).unwrap();
     let unpack = |uri: &str| URL_SAFE_NO_PAD.decode(&uri[4..]).unwrap();
     let (ours, theirs) = (unpack(&ours), unpack(EXAMPLE));
-    // List and signature have prefixes of two bytes each; signatures may differ, what is signed may not.
+    // List and signature have prefixes of two bytes each; signatures may differ, the signed content may not.
     let signed_at = 2 + 2 + 64;
     assert_eq!(ours[signed_at..], theirs[signed_at..]);
     let hash = Keccak256::digest(rlp::list(&ours[signed_at..]));

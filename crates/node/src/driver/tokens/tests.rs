@@ -8,7 +8,7 @@ use super::*;
 
 const LIMIT: u32 = 20;
 
-/// Long enough for no test to see its epoch end.
+/// An epoch so long that no test sees its end.
 const POLICY: Policy = Policy {
     generation: Generation::Hashed,
     identifier: RlnIdentifier::WAKU,
@@ -97,7 +97,7 @@ fn sends_use_tokens_while_there_are_any() {
     wait_until(&source, |pool| pool.ready == 2);
     let first = source.prove(Epoch(0), Fr::from(1)).unwrap();
     assert_eq!(monitor.snapshot().state.taken_total, 1);
-    // The thread makes the tokens of the next two ids.
+    // The thread refills the pool with the token of the next id.
     wait_until(&source, |pool| pool.prepared_total == 3);
     let second = source.prove(Epoch(0), Fr::from(2)).unwrap();
     assert_eq!(monitor.snapshot().state.taken_total, 2);
@@ -114,7 +114,7 @@ fn sends_use_tokens_while_there_are_any() {
 #[test]
 fn a_token_is_kept_while_its_send_reserves_the_id() {
     let setup = Setup::new();
-    // Without a thread of its own: the test looks around in its place.
+    // Size 0 starts no thread: the test calls the steps of the thread itself.
     let source = setup.source(config(0));
     let shared = &source.shared;
     shared.prepare(&mut None, Epoch(0), 0).unwrap();
@@ -167,7 +167,7 @@ fn the_limit_ends_sends_with_tokens_too() {
     assert!(exhausted, "{error}");
 }
 
-/// A membership that is not known yet.
+/// A membership view that knows nothing yet.
 struct Unknown(RootWindow);
 
 impl View for Unknown {
@@ -223,7 +223,7 @@ fn nothing_is_proved_before_the_membership_is_known() {
             "{refused:?}"
         );
     }
-    // No message id was used up for nothing.
+    // No message id was used up in vain.
     assert_eq!(
         single.counter.upcoming(Epoch(0), &single.clock.now()),
         Some(0)

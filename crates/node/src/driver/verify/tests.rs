@@ -5,7 +5,7 @@ use undertone_rln::{
 
 use super::*;
 
-/// A statement that holds.
+/// A statement whose proof is valid.
 fn honest(key: &Arc<Key>) -> ProofStatement {
     let identity = Identity::from_seed(b"member");
     let mut tree = MerkleTree::new();
@@ -82,7 +82,7 @@ fn each_proof_gets_its_verdict_once_and_the_threads_end() {
     );
 }
 
-/// What a suspect sends is checked singly however it is connected by then: the key is who it is.
+/// A suspect's proofs are checked one by one even after it reconnects, because it is known by its peer id.
 #[test]
 fn who_sent_a_bad_proof_gets_no_batches_until_its_time_is_over() {
     let key = Key::load().unwrap();
@@ -106,7 +106,7 @@ fn who_sent_a_bad_proof_gets_no_batches_until_its_time_is_over() {
     };
     send(0, Fr::from(1));
     assert!(verdicts.blocking_recv().is_some());
-    // The thread is still busy with the first when the others are there.
+    // The thread is still busy with the first proof when the others have been queued.
     for ticket in 1..20 {
         send(ticket, Fr::from(0));
     }

@@ -1,4 +1,4 @@
-//! How the chain is followed that says who may publish.
+//! Metrics of following the chain with the membership contract.
 
 use std::fmt;
 use std::time::UNIX_EPOCH;
@@ -44,7 +44,7 @@ impl Page<'_> {
         self.endpoints("chain_failures", help, chain, |endpoint| endpoint.failures)
     }
 
-    /// By place in the configuration, from 1: names may be long, or the same.
+    /// Counts per endpoint, labelled by position in the configuration, from 1: names may be long, or equal.
     fn endpoints(
         &mut self,
         name: &str,

@@ -1,4 +1,4 @@
-//! The series that dashboards made for the reference node ask for, under its names.
+//! Metrics that dashboards made for the reference node (nwaku) query, under its names.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use prometheus_client::metrics::MetricType;
 use super::{Page, Snapshot};
 use crate::command::MessageSizes;
 
-/// Names without a prefix of ours.
+/// Collector of these metrics, whose names have no prefix of ours.
 #[derive(Debug)]
 pub(super) struct Dashboards(pub(super) Snapshot);
 

@@ -4,7 +4,7 @@ use futures::task::noop_waker;
 
 use super::*;
 
-/// Gives what it was given, one piece for each read; none is a pause.
+/// Stream that returns its pieces, one for each read; `None` is a pause.
 struct Pieces(VecDeque<Option<Vec<u8>>>);
 
 impl AsyncRead for Pieces {
@@ -27,7 +27,7 @@ impl AsyncRead for Pieces {
     }
 }
 
-/// A frame of so many bytes, with its length before it.
+/// A frame of `len` bytes with its length prefix.
 fn frame(len: usize) -> Vec<u8> {
     let mut frame = vec![];
     let mut left = len;
@@ -77,7 +77,7 @@ fn frames_come_whole_however_the_stream_is_cut() {
     }
 }
 
-/// What a cache holds for seconds must cost what it counts.
+/// A cache holds frames for seconds, so their memory must not exceed the bytes that the cache counts.
 #[test]
 fn a_small_frame_does_not_keep_the_memory_it_was_read_into() {
     let mut reader = reader([frame(200), frame(2_000), frame(8_000)]);
@@ -155,7 +155,7 @@ fn a_long_frame_ends_with_its_connection_and_others_are_not_noted() {
     }
 }
 
-/// A frame with one message of this data.
+/// A frame with one message that has this data.
 fn message_frame(data: &[u8]) -> Vec<u8> {
     undertone_gossip::wire::message_frame(&undertone_gossip::Topic::new("t"), data).to_vec()
 }

@@ -33,13 +33,13 @@ fn outbound(n: usize) -> Newcomer {
     }
 }
 
-/// The connections that lose their places.
+/// Admits a connection and returns those that lose their places.
 fn admit(places: &mut Places, new: Newcomer) -> Result<Vec<ConnectionId>, NoPlace> {
     let losers = places.admit(new)?;
     Ok(losers.into_iter().map(|(_, id)| id).collect())
 }
 
-/// A peer of good standing.
+/// Admits a peer of good standing.
 fn member(places: &mut Places, new: Newcomer) {
     assert_eq!(admit(places, new), Ok(vec![]));
     places.speaks(new.peer, true);

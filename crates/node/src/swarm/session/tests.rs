@@ -42,7 +42,7 @@ fn a_second_connection_carries_once_the_peer_has_accepted_a_stream_on_it() {
     assert_eq!(session.carrier(), Some(id(0)), "nothing is open yet");
     assert_eq!(session.writable(id(1), protocol()), [Renewed(id(1))]);
     assert_eq!(session.carrier(), Some(id(1)));
-    // Two nodes dialled each other: one session.
+    // Two nodes dialled each other: this is one session.
     assert_eq!(session.heard(id(1), protocol()), [Read(id(1))]);
 }
 

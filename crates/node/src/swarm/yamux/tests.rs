@@ -1,4 +1,4 @@
-//! A connection of yamux whose peer is written by hand.
+//! Tests of a yamux connection whose peer writes its frames by hand.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use pipe::Pipe;
 
 use super::*;
 
-/// Long enough for a window to fill in the meantime.
+/// Delay of an answer that is long enough for a window to fill meanwhile.
 const LATE: Duration = Duration::from_millis(1_500);
 
 const DATA: u8 = 0;
@@ -23,7 +23,7 @@ const ACK: u16 = 2;
 const RST: u16 = 8;
 
 mod pipe {
-    //! A pipe of tokio with the traits of futures.
+    //! Adapter that gives tokio's pipe the traits of `futures`.
 
     use std::io;
     use std::pin::Pin;
@@ -70,7 +70,7 @@ mod pipe {
     }
 }
 
-/// The other end, frame by frame.
+/// The peer's end of the connection, which sends and reads single yamux frames.
 struct Peer(DuplexStream);
 
 struct Header {
@@ -116,7 +116,7 @@ impl Peer {
     }
 }
 
-/// The node's end: accepts streams and reads all that comes on them.
+/// The node's end of the connection: accepts streams and reads everything that they deliver.
 fn node(pipe: DuplexStream, config: YamuxUpgrade) -> JoinHandle<()> {
     let connection = Connection::new(Pipe(pipe), config.0, Mode::Server);
     let mut muxer: Muxer<Pipe> = Muxer::new(connection);
@@ -131,8 +131,8 @@ fn node(pipe: DuplexStream, config: YamuxUpgrade) -> JoinHandle<()> {
     })
 }
 
-/// Bytes that a peer may have under way on one stream, once it has made the node believe in a long
-/// round trip and has sent as much as it was allowed to, a number of times over.
+/// Bytes that a peer may have in flight on one stream, after it has answered pings late and has used
+/// most of its window `rounds` times.
 async fn credit_of_a_peer_that_answers_late(config: YamuxUpgrade, rounds: u32) -> u64 {
     let (ours, theirs) = tokio::io::duplex(1 << 20);
     let node = node(ours, config);
@@ -180,7 +180,7 @@ async fn a_peer_that_answers_pings_late_gets_no_more_credit_than_a_node_needs() 
     );
 }
 
-/// Shows that the attack is one: what the protocol's own defaults allow.
+/// Confirms that the attack works against the defaults of the yamux crate.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_the_bound_the_same_peer_gets_tens_of_megabytes() {
     let defaults = YamuxUpgrade(yamux::Config::default());

@@ -17,7 +17,7 @@ impl Collector for Only {
     }
 }
 
-/// The samples, without what explains them.
+/// Lines with samples, without the comment lines.
 fn page(status: Status) -> Vec<String> {
     let mut registry = Registry::default();
     registry.register_collector(Box::new(Only(status)));
@@ -80,7 +80,7 @@ fn a_chain_has_heights_a_state_and_costs_by_endpoint() {
     assert_eq!(page(known), expected);
 }
 
-/// What is not known has no value, rather than a wrong one.
+/// Unknown values are omitted rather than reported wrongly.
 #[test]
 fn nothing_is_made_up_before_the_first_answer() {
     let page = page(status(Health::Starting));
