@@ -1,4 +1,4 @@
-//! `figures.parquet`: the columns of `figures.csv` with their types.
+//! The file `figures.parquet`: the columns of `figures.csv` with their types.
 
 use std::io::Write;
 use std::sync::Arc;
