@@ -107,8 +107,8 @@ impl Downlink {
         (self.passed_at(now_ns), (dropped / packet).round() as u32)
     }
 
-    /// Adds packets that arrive all at once; returns the time at which the last of them has passed the
-    /// link.
+    /// Adds packets that arrive all at once; returns the time at which the last of them
+    /// has passed the link.
     pub(crate) fn at_once(&mut self, now_ns: u64, bytes: u64) -> u64 {
         self.advance(now_ns);
         self.backlog += bytes as f64 * self.ns_per_byte;

@@ -176,7 +176,7 @@ pub enum Misuse {
     NotOpen(ConnIx),
     /// The connection named is open already.
     Open(ConnIx),
-    /// `now` went backwards.
+    /// `now_ns` is less than in an earlier call.
     TimeWentBackwards,
 }
 
@@ -224,8 +224,8 @@ pub(crate) struct Arriving<P> {
 }
 
 /// Network stack of one machine. It is driven like every state machine of this project:
-/// [`handle`](Self::handle), [`poll`](Self::poll) until `None`, then `handle` with [`Input::Tick`] no
-/// later than [`next_timeout`](Self::next_timeout).
+/// [`handle`](Self::handle), [`poll`](Self::poll) until `None`, then `handle` with [`Input::Tick`]
+/// no later than [`next_timeout`](Self::next_timeout).
 #[derive(Debug)]
 pub struct Host<P> {
     pub(crate) config: Config,

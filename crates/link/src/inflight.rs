@@ -74,8 +74,8 @@ impl Window {
         self.in_flight == 0
     }
 
-    /// Records that packets were sent; `acked_ns` is the time of their acknowledgement unless the
-    /// receiver reports it.
+    /// Records that packets were sent; `acked_ns` is the time of their acknowledgement unless
+    /// the receiver reports it.
     pub(crate) fn sent(&mut self, now_ns: u64, packets: u32, acked_ns: u64) {
         self.last_sent_ns = now_ns;
         self.in_flight += packets;

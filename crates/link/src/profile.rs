@@ -68,9 +68,9 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// The default TCP of the Shadow simulator (3.3.0), as read in its source. It counts packets, starts
-    /// with a window of two, never shrinks the window after a silence, and acknowledges after a
-    /// millisecond.
+    /// The default TCP of the Shadow simulator (3.3.0), as read in its source. It counts
+    /// packets, starts with a window of two, never shrinks the window after a silence, and
+    /// acknowledges after a millisecond.
     pub const SHADOW: Self = Self {
         segment_bytes: 1460,
         header_bytes: 40,
@@ -98,9 +98,9 @@ impl Profile {
         rate_burst_bytes: 1500,
     };
 
-    /// The TCP of a Linux kernel: initial window 10 (RFC 6928), window reduced after idle times (RFC
-    /// 2861), every second packet acknowledged, receive window of 64 KiB that grows with the data
-    /// received.
+    /// The TCP of a Linux kernel: initial window 10 (RFC 6928), window reduced after idle
+    /// times (RFC 2861), every second packet acknowledged, receive window of 64 KiB that grows
+    /// with the data received.
     pub const LINUX: Self = Self {
         segment_bytes: 1448,
         header_bytes: 52,

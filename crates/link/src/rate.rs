@@ -48,7 +48,7 @@ impl Rate {
         u64::try_from(ns.div_ceil(u128::from(self.bytes_per_s))).unwrap_or(u64::MAX)
     }
 
-    /// Nanoseconds per byte.
+    /// Time that one byte takes, nanoseconds.
     pub(crate) fn ns_per_byte(&self) -> f64 {
         1e9 / self.bytes_per_s as f64
     }

@@ -1,9 +1,9 @@
 //! Event queue of one thread.
 //!
-//! Events are ordered by time, then by the node that scheduled them, then by the order in which it did.
-//! This order does not depend on the distribution of nodes over threads. Events of the near future are in
-//! a heap; later ones are in buckets by due time, so that the heap stays small however many nodes there
-//! are.
+//! Events are ordered by time, then by the node that scheduled them, then by the order in which it
+//! did. This order does not depend on the distribution of nodes over threads. Events of the near
+//! future are in a heap; later ones are in buckets by due time, so that the heap stays small however
+//! many nodes there are.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};

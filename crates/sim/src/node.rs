@@ -27,7 +27,7 @@ use crate::world::World;
 /// Event of a simulated node.
 #[derive(Debug)]
 pub(crate) enum What {
-    /// The node starts.
+    /// The node starts its relay.
     Start,
     /// Connections that are due are ready for frames.
     Connect,

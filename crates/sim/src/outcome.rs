@@ -91,15 +91,15 @@ pub struct Counters {
     pub messages: KindCounter,
     /// Sent SUBSCRIBE and UNSUBSCRIBE entries.
     pub subscriptions: KindCounter,
-    /// Sent GRAFT entries.
+    /// GossipSub GRAFT entries that were sent.
     pub graft: KindCounter,
-    /// Sent PRUNE entries.
+    /// GossipSub PRUNE entries that were sent.
     pub prune: KindCounter,
-    /// Sent IHAVE entries.
+    /// GossipSub IHAVE entries that were sent.
     pub ihave: KindCounter,
-    /// Sent IWANT entries.
+    /// GossipSub IWANT entries that were sent.
     pub iwant: KindCounter,
-    /// Sent IDONTWANT entries.
+    /// GossipSub IDONTWANT entries that were sent.
     pub idontwant: KindCounter,
     /// Bytes sent on the wire, including multiplexing, TCP and IP.
     pub wire_sent_bytes: u64,
@@ -150,10 +150,10 @@ pub struct Outcome {
     pub expected: u64,
     /// Messages in the order of their numbers.
     pub messages: Vec<Message>,
-    /// Deliveries, ordered by message, then receiver. They do not include a publisher's delivery to
-    /// itself.
+    /// Deliveries, ordered by message, then receiver. They do not include a
+    /// publisher's delivery to itself.
     pub deliveries: Vec<Delivery>,
-    /// Counters by node.
+    /// Counters of each node, by index.
     pub nodes: Vec<Counters>,
     /// Mesh sizes at the end of the run.
     pub mesh_degree: MeshDegree,

@@ -46,8 +46,8 @@ impl Shard {
         shard
     }
 
-    /// Schedules the events that do not depend on the nodes. Their cause is `u32::MAX`, which sorts after
-    /// every node.
+    /// Schedules the events that do not depend on the nodes. Their cause is `u32::MAX`, which
+    /// sorts after every node.
     fn plan(&mut self, world: &World) {
         let mut count = 0;
         let mut plan = |shard: &mut Self, at_ns, node: u32, what| {

@@ -1,9 +1,9 @@
 //! Running one simulation on several threads, with the same outcome as on one.
 //!
-//! Conservative parallel simulation. No node can affect another sooner than the shortest delay between
-//! any two; this is the lookahead by which all threads may run ahead of the earliest event. Then they
-//! exchange the events that they scheduled. The order of a node's events does not depend on the thread
-//! that runs it.
+//! Conservative parallel simulation. No node can affect another sooner than the shortest delay
+//! between any two; this is the lookahead by which all threads may run ahead of the earliest event.
+//! Then they exchange the events that they scheduled. The order of a node's events does not depend on
+//! the thread that runs it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

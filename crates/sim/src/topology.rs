@@ -96,8 +96,8 @@ pub(crate) fn edges(
     })
 }
 
-/// Lets every node dial others at random that it is not connected to yet; a node that was dialled does
-/// not dial back.
+/// Lets every node dial others at random that it is not connected to yet; a node that was dialled
+/// does not dial back.
 fn dial_at_random(nodes: u32, dials: u32, rng: &mut Rng) -> Vec<(u32, u32)> {
     let mut edges = Vec::with_capacity(nodes as usize * dials as usize);
     let mut peers: Vec<Vec<u32>> = vec![Vec::new(); nodes as usize];

@@ -188,8 +188,8 @@ impl World {
         self.scenario.nodes.saturating_sub(fault.nodes)..self.scenario.nodes
     }
 
-    /// Time at which a node crashes or leaves, if it does. A crash or leave before the node's start has
-    /// no effect.
+    /// Time at which a node crashes or leaves, if it does. A crash or leave before the node's
+    /// start has no effect.
     pub(crate) fn ends_ns(&self, node: u32) -> Option<u64> {
         let starts_ns = self.starts_ns[node as usize];
         let ends = self.scenario.faults.iter().filter(|fault| {

@@ -155,7 +155,7 @@ pub struct SyncRun {
     pub blocks: u64,
     /// Number of requests made.
     pub requests: u64,
-    /// Bytes received.
+    /// Bytes received in the answers.
     pub bytes: u64,
     /// Time from the start to the contract's root, seconds.
     pub wall_s: f64,

@@ -85,7 +85,7 @@ impl Experiment {
         EXPERIMENTS.iter().find(|experiment| experiment.id == id)
     }
 
-    /// Runs the experiment.
+    /// Runs the experiment and records its results.
     ///
     /// # Errors
     /// Returns [`ExperimentError`] when a scenario cannot be read or run, a measurement fails, or a rule

@@ -82,7 +82,7 @@ pub fn duplicates(degree: f64) -> (f64, f64) {
 /// One row of Figure 2.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Figure2Row {
-    /// Mesh degree.
+    /// Mesh degree of the row.
     pub degree: u32,
     /// Hops for each of [`FIGURE_2_NODES`].
     pub h_max: [u64; 4],

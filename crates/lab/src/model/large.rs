@@ -37,7 +37,7 @@ pub fn fragmented_pipeline_ms(
 /// One row of the comparison of the two formulas.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct LargeRow {
-    /// Number of fragments.
+    /// Number of fragments of the message.
     pub fragments: u32,
     /// Time by the published formula, milliseconds.
     pub published_ms: f64,

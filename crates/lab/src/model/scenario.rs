@@ -17,8 +17,8 @@ const PROOF_BYTES: f64 = 384.0;
 /// Size of topics, timestamp and lengths around a payload, bytes; exact to some ten bytes, which is one
 /// part in 200 of the smallest published message.
 const ENVELOPE_BYTES: f64 = 80.0;
-/// Packet part of Shadow's token bucket, bytes; the bucket holds one millisecond of the rate and one
-/// packet.
+/// Packet part of Shadow's token bucket, bytes; the bucket holds one millisecond of the
+/// rate and one packet.
 const SHADOW_PACKET_BYTES: f64 = 1_500.0;
 
 /// Reason why a scenario has no prediction.

@@ -19,7 +19,7 @@
 
 /// Number of time steps within the transmission of one copy, and within a one-way delay.
 const STEPS: f64 = 16.0;
-/// Longest step, milliseconds.
+/// Upper bound of a time step, milliseconds.
 const MAX_STEP_MS: f64 = 0.5;
 /// Upper bound of the number of steps; later times are cut off.
 const MAX_STEPS: usize = 4_000_000;
@@ -45,7 +45,7 @@ pub struct SpreadParams {
     pub down_copy_ms: f64,
     /// Burst that an idle uplink sends at once, as time at its rate, milliseconds.
     pub burst_ms: f64,
-    /// One-way delay, milliseconds.
+    /// One-way delay between two nodes, milliseconds.
     pub one_way_ms: f64,
     /// Time from publishing to the proof, milliseconds.
     pub generation_ms: f64,
@@ -75,9 +75,9 @@ impl Spread {
         if reached > 0.0 { sum / reached } else { 0.0 }
     }
 
-    /// Latency that a share `q` (0 to 1) of the nodes reached does not exceed, milliseconds. `q = 1` is
-    /// the time at which less than half a node is expected to be missing, which corresponds to a measured
-    /// maximum.
+    /// Latency that a share `q` (0 to 1) of the nodes reached does not exceed, milliseconds. `q =
+    /// 1` is the time at which less than half a node is expected to be missing, which corresponds
+    /// to a measured maximum.
     pub fn quantile_ms(&self, q: f64) -> f64 {
         let reached = self.reached();
         let wanted = (q * reached).clamp(0.5, (reached - 0.5).max(0.5));

@@ -86,7 +86,7 @@ impl Axis {
         }
     }
 
-    /// A logarithmic axis.
+    /// A logarithmic axis of numbers.
     pub fn log(label: &str) -> Self {
         Self {
             log: true,
@@ -115,7 +115,7 @@ impl Chart {
         }
     }
 
-    /// Adds a series.
+    /// Adds a series to the chart.
     #[must_use]
     pub fn with(mut self, name: impl Into<String>, role: Role, shape: Shape) -> Self {
         let name = name.into();
@@ -123,7 +123,7 @@ impl Chart {
         self
     }
 
-    /// Adds a vertical line.
+    /// Adds a vertical line with a label.
     #[must_use]
     pub fn mark(mut self, x: f64, label: &str) -> Self {
         self.marks.push(Mark {
@@ -135,8 +135,8 @@ impl Chart {
 }
 
 impl Shape {
-    /// Empirical distribution of values in ascending order: the share of values not above `x`, at
-    /// `points` quantiles.
+    /// Empirical distribution of values in ascending order: the share of values not above
+    /// `x`, at `points` quantiles.
     pub fn ecdf(sorted: &[f64], points: usize) -> Self {
         let n = sorted.len();
         let steps = (1..=points.min(n)).map(|step| {

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::report::median;
 
-/// Criterion for a figure to count as reproduced. It is set in the code of the experiment, before
-/// running.
+/// Criterion for a figure to count as reproduced. It is set in the code of
+/// the experiment, before running.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Criterion {
@@ -25,7 +25,7 @@ pub enum Criterion {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// The criterion holds.
+    /// The criterion for the figure holds.
     Agrees,
     /// The criterion does not hold, or the figure is missing.
     Differs,

@@ -26,8 +26,8 @@ use crate::report::Measured;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scale {
-    /// Runs for seconds, with fewer seeds, nodes or cases than the publication; every figure is still
-    /// computed.
+    /// Runs for seconds, with fewer seeds, nodes or cases than the publication; every
+    /// figure is still computed.
     Quick,
     /// Runs as published, with several seeds.
     Full,

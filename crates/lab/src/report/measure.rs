@@ -14,12 +14,12 @@ pub struct Measured {
     pub wall_s: f64,
     /// Processor time of all threads of the process, seconds.
     pub cpu_s: f64,
-    /// Peak resident memory of the process so far, megabytes (10^6 bytes); `None` where the system does
-    /// not report it.
+    /// Peak resident memory of the process so far, megabytes (10^6 bytes); `None` where the system
+    /// does not report it.
     pub peak_rss_mb: Option<f64>,
 }
 
-/// Measures wall time, processor time and memory from its start.
+/// Measures wall time and processor time from its start, and peak memory.
 #[derive(Debug)]
 pub struct Stopwatch {
     wall: Instant,
@@ -27,7 +27,7 @@ pub struct Stopwatch {
 }
 
 impl Stopwatch {
-    /// Starts measuring.
+    /// Starts the measurement of a run's costs.
     pub fn start() -> Self {
         Self {
             wall: Instant::now(),

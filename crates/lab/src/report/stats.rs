@@ -8,7 +8,7 @@ use serde::Serialize;
 pub struct Sorted(Vec<f64>);
 
 impl Sorted {
-    /// Sorts values.
+    /// Sorts the values in ascending order.
     pub fn new(mut values: Vec<f64>) -> Self {
         values.sort_by(f64::total_cmp);
         Self(values)
@@ -42,11 +42,11 @@ pub fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     (n > 0).then(|| (values[(n - 1) / 2] + values[n / 2]) / 2.0)
 }
 
-/// Distribution of latencies, milliseconds from publishing (before the proof) to delivery (after
-/// validation).
+/// Distribution of latencies, milliseconds from publishing (before the proof)
+/// to delivery (after validation).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Latency {
-    /// Number of deliveries.
+    /// Number of deliveries in the distribution.
     pub n: usize,
     /// Smallest latency of all deliveries.
     pub min: f64,

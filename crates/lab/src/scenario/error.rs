@@ -36,7 +36,7 @@ pub enum ScenarioError {
     /// No built-in scenario has this name.
     #[error("no scenario is called {name:?}{}", hint(nearest.as_deref(), "; `undertone sim --list` lists those built in, a path names a file"))]
     NoSuchScenario {
-        /// The name given.
+        /// The name that was given.
         name: String,
         /// Name of a scenario that was probably meant.
         nearest: Option<String>,
@@ -54,9 +54,9 @@ pub enum ScenarioError {
     TooLong {
         /// Path of the file.
         path: PathBuf,
-        /// Length of the file.
+        /// Length of the file, bytes.
         bytes: u64,
-        /// Largest accepted length.
+        /// Largest accepted length, bytes.
         max_bytes: u64,
     },
     /// The file is not TOML.
@@ -90,7 +90,7 @@ pub enum ScenarioError {
         origin: Origin,
         /// Name of the key with its table.
         key: String,
-        /// The value given.
+        /// The value that was given.
         value: String,
         /// Description of the allowed values.
         expected: String,

@@ -33,7 +33,7 @@ pub enum GmlError {
     /// A word is not valid at its position.
     #[error("{found:?} is not GML here: expected {expected}")]
     Syntax {
-        /// The word found.
+        /// The word that was found.
         found: String,
         /// Description of the expected word.
         expected: &'static str,
@@ -43,7 +43,7 @@ pub enum GmlError {
     BadValue {
         /// Name of the key.
         key: &'static str,
-        /// The value given.
+        /// The value that was given.
         value: String,
         /// Description of the allowed values.
         expected: &'static str,
@@ -89,7 +89,7 @@ struct Edge {
     loss: f64,
 }
 
-/// Reads a graph.
+/// Reads a graph from its text.
 pub(super) fn read(text: &str) -> Result<Graph, At> {
     let graph = tokens::read(text)?;
     let is_directed = graph.iter().any(

@@ -32,7 +32,7 @@ const MAX_FILE_BYTES: u64 = 16 << 20;
 /// A scenario with further content of its file.
 #[derive(Clone, Debug)]
 pub struct Loaded {
-    /// Scenario to run.
+    /// Scenario described by the file.
     pub scenario: Scenario,
     /// Description in one line, for people; may be empty.
     pub description: String,
@@ -40,8 +40,8 @@ pub struct Loaded {
     pub relay_parameters: String,
 }
 
-/// Reads the scenario at a path, or the built-in one with a name, and applies overrides of the form
-/// `key.path=value`.
+/// Reads the scenario at a path, or the built-in one with a name, and applies overrides
+/// of the form `key.path=value`.
 ///
 /// # Errors
 /// Returns the first mistake found.

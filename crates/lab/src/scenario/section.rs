@@ -25,8 +25,8 @@ pub(super) struct Section<'a> {
 }
 
 impl<'a> Section<'a> {
-    /// The table in `entry`, which is called `name` (empty for the root) and may have only the given
-    /// keys.
+    /// The table in `entry`, which is called `name` (empty for the root) and may have
+    /// only the given keys.
     pub(super) fn new(
         entry: &'a Entry,
         name: String,

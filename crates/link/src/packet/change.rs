@@ -10,17 +10,17 @@ pub enum Change {
     /// Gives a host's links other rates. Packets whose transmission begins from now on take the new ones.
     /// `None` removes the limit, and the packets in the queue leave at once.
     Rates {
-        /// The host's index.
+        /// Index of the host affected.
         host: u32,
         /// Rate from the host into the network.
         uplink: Option<Rate>,
         /// Rate from the network to the host.
         downlink: Option<Rate>,
     },
-    /// Loses packets that a host sends with this probability, each independently, in addition to the loss
-    /// of their paths.
+    /// Loses packets that a host sends with this probability, each independently, in addition to the
+    /// loss of their paths.
     Loss {
-        /// The host's index.
+        /// Index of the host affected.
         host: u32,
         /// Probability in millionths; 0 for no loss.
         ppm: u32,
@@ -28,25 +28,25 @@ pub enum Change {
     /// Drops packets between these hosts and all others when they arrive, including those in transit now.
     /// Cuts are identified by a number; a second cut of the same number replaces the first.
     Cut {
-        /// The cut's number.
+        /// Number that identifies the cut.
         cut: u32,
         /// Hosts on one side of the cut; all other hosts are on the other side.
         hosts: Vec<u32>,
     },
     /// Ends a cut; packets that arrive from now on pass.
     Heal {
-        /// The cut's number.
+        /// Number that identifies the cut.
         cut: u32,
     },
     /// Holds packets of a host back behind its uplink: it receives, but nobody receives from it. Packets
     /// already in transit arrive.
     Hold {
-        /// The host's index.
+        /// Index of the host affected.
         host: u32,
     },
     /// Releases the packets that [`Change::Hold`] held back, in their order, and ends the hold.
     Release {
-        /// The host's index.
+        /// Index of the host affected.
         host: u32,
     },
 }

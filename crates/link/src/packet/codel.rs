@@ -84,8 +84,8 @@ impl Law {
         Verdict::Drop
     }
 
-    /// Begins a dropping state. If the last one was recent, starts at the drop rate that controlled the
-    /// queue then.
+    /// Begins a dropping state. If the last one was recent, starts at the drop rate that
+    /// controlled the queue then.
     fn enter(&mut self, now_ns: u64) {
         self.dropping = true;
         let delta = self.count.wrapping_sub(self.last_count);

@@ -21,8 +21,8 @@ impl Rate {
         }
     }
 
-    /// A rate in megabits (10^6 bits) per second; `None` when it is 0 or above the limit of
-    /// [`Rate::bytes_per_s`].
+    /// A rate in megabits (10^6 bits) per second; `None` when it is 0 or above
+    /// the limit of [`Rate::bytes_per_s`].
     pub const fn mbit_per_s(mbit: u64) -> Option<Self> {
         match mbit.checked_mul(125_000) {
             Some(bytes) => Self::bytes_per_s(bytes),
@@ -44,8 +44,8 @@ pub struct LinkConfig {
     /// Bytes that an idle link may send at once before the rate applies: the depth of a token bucket.
     /// With 0 the link behaves as a wire, where a packet of n bytes takes n / rate.
     pub burst_bytes: u32,
-    /// Bytes that the queue may hold, without the packet being sent; a packet that does not fit is
-    /// dropped on arrival.
+    /// Bytes that the queue may hold, without the packet being sent; a packet that does not fit
+    /// is dropped on arrival.
     pub queue_max_bytes: u64,
     /// Rule for dropping further packets.
     pub discipline: Discipline,
@@ -85,8 +85,8 @@ pub enum Discipline {
 pub struct CoDel {
     /// TARGET of the RFC: the standing delay that is acceptable, nanoseconds.
     pub target_ns: u64,
-    /// INTERVAL of the RFC: how long the delay must stay above the target before the first drop,
-    /// nanoseconds.
+    /// INTERVAL of the RFC: how long the delay must stay above the target before
+    /// the first drop, nanoseconds.
     pub interval_ns: u64,
     /// `maxpacket` of the RFC: CoDel never drops from a queue of at most this many bytes.
     pub max_packet_bytes: u32,
@@ -135,7 +135,7 @@ pub enum ConfigError {
     /// A host belongs to a group for which there are no paths.
     #[error("host {host} is in group {group} but paths are given for {groups} groups only")]
     NoSuchGroup {
-        /// The host's index.
+        /// Index of the host concerned.
         host: usize,
         /// Number of the host's group.
         group: u32,

@@ -16,9 +16,9 @@ use super::shaper::{Offered, Shaper};
 pub enum Input<P> {
     /// A host sends a packet.
     Packet {
-        /// The sender's index.
+        /// Index of the sending host.
         from: u32,
-        /// The receiver's index.
+        /// Index of the receiving host.
         to: u32,
         /// Length on the wire, including headers.
         len_bytes: u32,
@@ -36,7 +36,7 @@ pub enum Input<P> {
 pub enum Output<P> {
     /// Deliver the packet to its receiver.
     Deliver {
-        /// The receiver's index.
+        /// Index of the receiving host.
         to: u32,
         /// Time of the delivery; not after `now_ns` of the call that produced it.
         at_ns: u64,
@@ -50,9 +50,9 @@ pub enum Output<P> {
 /// Report of a packet that does not arrive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dropped<P> {
-    /// The sender's index.
+    /// Index of the sending host.
     pub from: u32,
-    /// The receiver's index.
+    /// Index of the receiving host.
     pub to: u32,
     /// Time of the drop, nanoseconds.
     pub at_ns: u64,
@@ -99,7 +99,7 @@ pub enum ApiMisuse {
     /// No host has the given index.
     #[error("there is no host {host}: the network has {hosts}, counted from 0")]
     UnknownHost {
-        /// The index given.
+        /// Index that was given.
         host: u32,
         /// Number of hosts in the network.
         hosts: usize,

@@ -6,7 +6,7 @@ use super::rng::{MILLION, Rng};
 /// Path from one host to another, one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Path {
-    /// One-way delay, nanoseconds.
+    /// One-way delay of the path, nanoseconds.
     pub delay_ns: u64,
     /// Variation of the delay from packet to packet.
     pub jitter: Jitter,
@@ -157,8 +157,8 @@ pub(super) struct Arrivals {
 }
 
 impl Arrivals {
-    /// Time at which a packet that left the uplink at `now_ns` reaches the downlink; `None` if it is
-    /// lost.
+    /// Time at which a packet that left the uplink at `now_ns` reaches the downlink; `None`
+    /// if it is lost.
     pub(super) fn next(&mut self, now_ns: u64, path: &Path, rng: &mut Rng) -> Option<u64> {
         if rng.happens(path.loss_ppm) {
             return None;

@@ -49,8 +49,8 @@ impl<T> Queue<T> {
         Ok(())
     }
 
-    /// Takes the next packet to send, with its length. Packets that the discipline drops are passed to
-    /// `dropped`.
+    /// Takes the next packet to send, with its length. Packets that the discipline drops
+    /// are passed to `dropped`.
     pub(super) fn pop(&mut self, now_ns: u64, mut dropped: impl FnMut(T)) -> Option<(u32, T)> {
         let mut head = shift(&mut self.waiting, &mut self.bytes);
         if let Some(law) = &mut self.law {

@@ -12,8 +12,8 @@ pub(super) struct Pacer {
     /// Time by which an idle link may run ahead of its rate: the depth of the bucket.
     burst_ns: u64,
     caught_up_ns: u64,
-    /// Fraction of a nanosecond that [`Pacer::caught_up_ns`] leaves out, in units of 1 / rate; below
-    /// rate.
+    /// Fraction of a nanosecond that [`Pacer::caught_up_ns`] leaves out, in units of 1
+    /// / rate; below rate.
     carry: u64,
 }
 

@@ -14,8 +14,8 @@ impl Rng {
         Self(ChaCha8Rng::from_seed(seed))
     }
 
-    /// A random number in `0..=max`; the bias of the multiply-shift is below 2^-20 for spans under an
-    /// hour.
+    /// A random number in `0..=max`; the bias of the multiply-shift is below 2^-20 for
+    /// spans under an hour.
     pub(super) fn up_to(&mut self, max: u64) -> u64 {
         let span = u128::from(max) + 1;
         let scaled = (u128::from(self.0.next_u64()) * span) >> 64;

@@ -35,8 +35,8 @@ pub(crate) struct Checks {
     last_asked_ns: u64,
     /// Number of ids requested in spite of transfers in progress, and the time at which it last grew.
     asked_impatiently: (u64, u64),
-    /// Peers whose transfer did not hold a request back because of their low score, with the time of the
-    /// request.
+    /// Peers whose transfer did not hold a request back because of their low score, with the
+    /// time of the request.
     unheard: BTreeMap<u32, u64>,
     /// Time of the last change of a mesh.
     pub(crate) mesh_changed_ns: u64,

@@ -17,9 +17,9 @@ pub struct Plan {
 /// One connection to be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dial {
-    /// Node that dials.
+    /// Index of the node that dials.
     pub from: u32,
-    /// Node that is dialled.
+    /// Index of the node that is dialled.
     pub to: u32,
     /// Time at which dialling begins, nanoseconds. By then both nodes have started; with connections made
     /// one by one, the earlier ones of the dialler are established.

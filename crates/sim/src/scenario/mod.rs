@@ -36,13 +36,13 @@ pub struct Scenario {
     pub faults: Vec<Fault>,
     /// Time from which nodes start, from the start of the simulation, nanoseconds.
     pub start_ns: u64,
-    /// Length of the interval in which nodes start, evenly at random, so that their heartbeats differ,
-    /// nanoseconds.
+    /// Length of the interval in which nodes start, evenly at random, so that
+    /// their heartbeats differ, nanoseconds.
     pub start_spread_ns: u64,
     /// Time from the last message or fault to the end of the run, nanoseconds.
     pub drain_ns: u64,
-    /// Number of messages at the start that only warm up the connections and do not count in the
-    /// statistics.
+    /// Number of messages at the start that only warm up the connections and do not
+    /// count in the statistics.
     pub warm_up_messages: u32,
 }
 

@@ -3,11 +3,11 @@
 /// Connections between the nodes. Both directions carry traffic, whichever end dialled.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Topology {
-    /// Every node dials this many others, chosen at random, so that it has about twice as many
-    /// connections.
+    /// Every node dials this many others, chosen at random, so that it has about
+    /// twice as many connections.
     Dials(u32),
-    /// Every node has exactly this many connections, chosen at random; `nodes * degree` must be
-    /// even.
+    /// Every node has exactly this many connections, chosen at random; `nodes *
+    /// degree` must be even.
     Regular(u32),
     /// Node 0 is connected to 1, node 1 to 2, and so on.
     Line,
@@ -35,16 +35,16 @@ pub enum Dialling {
 pub enum Delay {
     /// The same delay between any two hosts.
     Constant {
-        /// One-way delay, nanoseconds.
+        /// One-way delay between any two hosts, nanoseconds.
         one_way_ns: u64,
     },
     /// Delays by the places of the hosts: node `n` is at place `n % places`.
     Places {
-        /// `one_way_ns[from][to]`, nanoseconds; square.
+        /// Square matrix of delays, `one_way_ns[from][to]`, nanoseconds.
         one_way_ns: Vec<Vec<u64>>,
     },
-    /// Delays drawn for each ordered pair of hosts, uniformly between two bounds, and constant from then
-    /// on.
+    /// Delays drawn for each ordered pair of hosts, uniformly between two bounds, and
+    /// constant from then on.
     Uniform {
         /// Lower bound of the delay, nanoseconds.
         min_ns: u64,
@@ -61,8 +61,8 @@ pub enum Qdisc {
         /// Capacity of the queue, bytes.
         max_bytes: u64,
     },
-    /// `CoDel` (RFC 8289): drops at the head after packets have waited longer than a target for an
-    /// interval.
+    /// `CoDel` (RFC 8289): drops at the head after packets have waited longer than a
+    /// target for an interval.
     CoDel {
         /// Longest wait that is acceptable (TARGET), nanoseconds.
         target_ns: u64,

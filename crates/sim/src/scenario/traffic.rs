@@ -25,7 +25,7 @@ pub enum Spacing {
 pub struct Traffic {
     /// Nodes that publish the messages.
     pub publishers: Publishers,
-    /// Number of messages.
+    /// Number of messages published in the run.
     pub messages: u32,
     /// Payload lengths of the messages, in turn, bytes; not empty.
     pub payload_bytes: Vec<u32>,

@@ -27,8 +27,8 @@ const HOPS: [(&str, &str); 4] = [
 ];
 /// Tolerance between the testbed and the simulator, for transmission alone.
 const BESIDE_TESTBED: f64 = 0.05;
-/// Tolerance for transmission as published: virtual machines on the real internet, whose rates are not
-/// stated.
+/// Tolerance for transmission as published: virtual machines on the real internet, whose
+/// rates are not stated.
 const PUBLISHED_TRANSMISSION: f64 = 0.35;
 
 fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {

@@ -1,5 +1,5 @@
-//! Rate limiting nullifiers compared with peer scoring alone and with proof of work, for the same
-//! attacker's budget.
+//! Rate limiting nullifiers compared with peer scoring alone and with proof of work, for
+//! the same attacker's budget.
 
 use super::super::{Context, Experiment, ExperimentError, Findings, Simulated};
 use crate::record::{Axis, Chart, Criterion, Figure, Role, Shape, Table};

@@ -20,8 +20,8 @@ pub(super) struct Placed {
     pub(super) label: String,
 }
 
-/// Distributes labels over rows so that none overlap, each in the first row with room, all between `left`
-/// and `right`.
+/// Distributes labels over rows so that none overlap, each in the first row with room, all
+/// between `left` and `right`.
 pub(super) fn place(marks: &[(f64, &str)], left: f64, right: f64) -> Vec<Placed> {
     let mut sorted = marks.to_vec();
     sorted.sort_by(|one, other| one.0.total_cmp(&other.0));

@@ -29,8 +29,8 @@ pub(super) fn plain(value: f64) -> String {
     }
 }
 
-/// Formats a number with a true minus sign, none before 0, and thin spaces between thousands from five
-/// digits on.
+/// Formats a number with a true minus sign, none before 0, and thin spaces between thousands
+/// from five digits on.
 pub(in super::super) fn grouped(text: &str) -> String {
     let (minus, digits) = match text.strip_prefix('-') {
         Some(digits) if digits.contains(|c: char| c.is_ascii_digit() && c != '0') => ("−", digits),

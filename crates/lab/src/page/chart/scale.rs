@@ -92,8 +92,8 @@ impl Scale {
         }
     }
 
-    /// Round values in the range for ticks: about `wanted` of them, or fewer if only those satisfy
-    /// `fits`.
+    /// Round values in the range for ticks: about `wanted` of them, or fewer if
+    /// only those satisfy `fits`.
     pub(super) fn ticks(&self, wanted: usize, fits: impl Fn(&[Tick]) -> bool) -> Vec<Tick> {
         let mut fewest = Vec::new();
         for candidate in self.candidates(wanted) {
@@ -159,8 +159,8 @@ impl Scale {
             .collect()
     }
 
-    /// Step between ticks: 1, 2 or 5 times a power of ten, of which at most about `steps` make up the
-    /// range.
+    /// Step between ticks: 1, 2 or 5 times a power of ten, of which at most about `steps`
+    /// make up the range.
     fn step(&self, steps: usize) -> f64 {
         let least = (self.to - self.from) / steps as f64;
         let power = 10_f64.powf(least.log10().floor());
@@ -171,8 +171,8 @@ impl Scale {
     }
 }
 
-/// Logarithm of the largest number 1, 2 or 5 times a power of ten that is not above the number with
-/// logarithm `value`.
+/// Logarithm of the largest number 1, 2 or 5 times a power of ten that is not above the
+/// number with logarithm `value`.
 fn log_below(value: f64) -> f64 {
     let power = (value + CLOSE).floor();
     let logs = FACTORS.map(|factor| power + factor.log10());

@@ -87,8 +87,8 @@ impl Drawn<'_> {
         self.path(f, "mark", &data)
     }
 
-    /// Points that get a mark: all if they are few, otherwise some, at different positions for each
-    /// series.
+    /// Points that get a mark: all if they are few, otherwise some, at different
+    /// positions for each series.
     fn some(&self, places: &[[f64; 2]]) -> Vec<[f64; 2]> {
         if places.len() <= 2 * MAX_MARKS {
             return places.to_vec();

@@ -108,8 +108,8 @@ pub(super) fn read(root: &Section<'_>, folder: Option<&Path>) -> Result<Network,
     Ok(network)
 }
 
-/// Reads the rate of every place, or of all hosts; the section's value is used where the graph states
-/// none.
+/// Reads the rate of every place, or of all hosts; the section's value is used where
+/// the graph states none.
 fn rates(
     section: &Section<'_>,
     key: &'static str,

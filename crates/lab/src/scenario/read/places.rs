@@ -11,7 +11,7 @@ const KEYS: &[&str] = &["names", "one_way_ms", "rtt_ms", "rate_mbit_per_s"];
 
 /// Maximum number of places.
 const MAX_PLACES: usize = 1_000;
-/// Longest delay, milliseconds.
+/// Longest delay that the matrix may hold, milliseconds.
 const MAX_MS: f64 = 1e6;
 
 /// Reads the delays between the places, and the rate of each in bytes per second, empty if not stated.

@@ -107,8 +107,8 @@ fn a_second_message_of_the_same_size_fits_the_window_that_the_first_opened() {
     }
 }
 
-/// 16 414 bytes are 12 packets, the last of them not full; pieces that have to wait are joined into full
-/// packets.
+/// 16 414 bytes are 12 packets, the last of them not full; pieces that have to wait are
+/// joined into full packets.
 #[test]
 fn pieces_that_leave_at_once_end_with_a_packet_of_their_own() {
     let pieces = Config {
