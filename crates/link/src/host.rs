@@ -92,7 +92,7 @@ pub enum Input<P> {
     },
     /// A transmission from another host arrives.
     Arrival(Arrival<P>),
-    /// The rate of the links changes, bytes per second.
+    /// The rates of the links change, bytes per second.
     Rates {
         /// New rate of the uplink.
         uplink_bytes_per_s: u64,
@@ -187,9 +187,9 @@ pub struct Totals {
     pub sent_bytes: u64,
     /// Bytes that passed the downlink, including acknowledgements.
     pub received_bytes: u64,
-    /// Packets sent with data.
+    /// Packets with data that were sent.
     pub sent_packets: u64,
-    /// Packets received with data.
+    /// Packets with data that passed the downlink.
     pub received_packets: u64,
     /// Packets with data that were lost on the way or dropped by the queue.
     pub lost_packets: u64,

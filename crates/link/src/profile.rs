@@ -31,7 +31,7 @@ pub struct Profile {
     pub segment_bytes: u32,
     /// Bytes of headers that a segment adds (IP and TCP).
     pub header_bytes: u32,
-    /// Congestion window when data may first flow, packets.
+    /// Initial congestion window, packets.
     pub initial_window_packets: u32,
     /// Congestion window after a retransmission time-out, packets.
     pub timeout_window_packets: u32,
@@ -51,7 +51,7 @@ pub struct Profile {
     pub ack_every_packets: u32,
     /// Smallest retransmission time-out, nanoseconds.
     pub rto_min_ns: u64,
-    /// Receive window at the start, packets.
+    /// Initial receive window, packets.
     pub receive_window_packets: u32,
     /// Packets by which the receive window grows for each packet received.
     pub receive_window_growth: u32,

@@ -5,7 +5,7 @@
 pub struct Message {
     /// Number of the message, from 0.
     pub index: u32,
-    /// The node that published it.
+    /// Node that published the message.
     pub publisher: u32,
     /// Length of the payload, bytes.
     pub payload_bytes: u32,

@@ -9,11 +9,11 @@ use crate::seeds::Rng;
 /// One end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct End {
-    /// The node at the other end.
+    /// Node at the other end.
     pub(crate) remote: u32,
     /// Index of the connection among those of the other node.
     pub(crate) remote_place: u32,
-    /// Whether this end dialled.
+    /// Whether this end dialled the other.
     pub(crate) outbound: bool,
     /// Number of connections that the dialler made before this one.
     pub(crate) dialled_before: u32,

@@ -84,7 +84,7 @@ pub fn duplicates(degree: f64) -> (f64, f64) {
 pub struct Figure2Row {
     /// Mesh degree of the row.
     pub degree: u32,
-    /// Hops for each of [`FIGURE_2_NODES`].
+    /// Number of hops for each of [`FIGURE_2_NODES`].
     pub h_max: [u64; 4],
     /// Copies sent per node.
     pub amplification: f64,

@@ -29,11 +29,11 @@ pub enum Verdict {
     Agrees,
     /// The criterion does not hold, or the figure is missing.
     Differs,
-    /// There is no criterion.
+    /// The figure has no criterion.
     Shown,
 }
 
-/// One figure beside what was published.
+/// One figure of ours beside the published one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
     /// Name of the figure.

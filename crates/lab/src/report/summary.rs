@@ -59,7 +59,7 @@ pub struct Summary {
 pub struct PerMessage {
     /// Number of the message, from 0.
     pub index: u32,
-    /// The node that published it.
+    /// Node that published the message.
     pub publisher: u32,
     /// Length of the payload, bytes.
     pub size_bytes: u32,

@@ -96,7 +96,7 @@ impl Law {
         self.last_count = self.count;
     }
 
-    /// `ok_to_drop` of the RFC's `dodequeue`.
+    /// Whether the head may be dropped: `ok_to_drop` of the RFC's `dodequeue`.
     fn may_drop(&mut self, now_ns: u64, head: Option<Head>) -> bool {
         let below = head.is_none_or(|head| {
             head.waited_ns < self.config.target_ns
@@ -115,7 +115,7 @@ impl Law {
         }
     }
 
-    /// `from + INTERVAL / sqrt(count)`, rounded down to the nanosecond.
+    /// Time of the next drop: `from + INTERVAL / sqrt(count)`, rounded down to the nanosecond.
     fn control_law(&self, from_ns: u64) -> u64 {
         let interval_ns = u128::from(self.config.interval_ns);
         let step_ns = (interval_ns * interval_ns / u128::from(self.count.max(1))).isqrt();

@@ -142,7 +142,7 @@ pub enum ConfigError {
         /// Number of groups that have paths.
         groups: usize,
     },
-    /// A probability above one.
+    /// A probability is above one.
     #[error("a probability of {ppm} in a million is over one: give at most 1000000")]
     Probability {
         /// The value given, in millionths.

@@ -60,7 +60,7 @@ fn packets_that_are_sent_after_a_change_take_the_new_rate() {
         downlink: Some(mbit(2)),
     };
     let log = run_with(&mut network, &volley(0, 3, 1000), &[(MS / 2, slower)]);
-    // The first is being sent when the change comes; the receiver's link is as it was.
+    // The first packet is being sent at the time of the change; the receiver's link does not change.
     assert_eq!(log.delivered, [(12 * MS, 0), (16 * MS, 1), (20 * MS, 2)]);
 }
 
