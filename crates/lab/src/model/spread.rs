@@ -75,8 +75,8 @@ impl Spread {
         if reached > 0.0 { sum / reached } else { 0.0 }
     }
 
-    /// Latency that a share `q` (0 to 1) of the nodes reached does not exceed, milliseconds. `q =
-    /// 1` is the time at which less than half a node is expected to be missing, which corresponds
+    /// Latency that a share `q` (0 to 1) of the nodes reached does not exceed, milliseconds.
+    /// `q = 1` is the time at which less than half a node is expected to be missing, which corresponds
     /// to a measured maximum.
     pub fn quantile_ms(&self, q: f64) -> f64 {
         let reached = self.reached();

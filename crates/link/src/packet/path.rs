@@ -93,8 +93,8 @@ impl Paths {
         }
     }
 
-    /// Paths between groups of hosts. `group_of_host[host]` is the group of a host; `table[from * groups
-    /// + to]` is the path from one group to another, or among the hosts of one group.
+    /// Paths between groups of hosts. `group_of_host[host]` is the group of a host;
+    /// `table[from * groups + to]` is the path from one group to another, or among the hosts of one group.
     ///
     /// # Errors
     ///

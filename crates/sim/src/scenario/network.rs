@@ -6,8 +6,8 @@ pub enum Topology {
     /// Every node dials this many others, chosen at random, so that it has about
     /// twice as many connections.
     Dials(u32),
-    /// Every node has exactly this many connections, chosen at random; `nodes *
-    /// degree` must be even.
+    /// Every node has exactly this many connections, chosen at random;
+    /// `nodes * degree` must be even.
     Regular(u32),
     /// Node 0 is connected to 1, node 1 to 2, and so on.
     Line,
