@@ -1,9 +1,9 @@
 //! The laboratory: scenario files, closed-form models, reports, published figures.
 //!
-//! [`scenario`] turns files into what `undertone_sim` runs, [`report`] turns what it returns into
-//! tables and files, [`model`] predicts the same without running anything, and [`compare`] puts ours
-//! beside what others published. [`experiment`] does all of that for each publication, [`record`]
-//! holds what it found, [`page`] draws it, [`export`] hands it to other programs.
+//! [`scenario`] turns files into the input of `undertone_sim`, [`report`] turns its results into tables
+//! and files, [`model`] predicts the same figures without running anything, and [`compare`] sets our
+//! figures beside published ones. [`experiment`] does all of that for each publication, [`record`] holds
+//! the results, [`page`] draws them, and [`export`] writes them for other programs.
 
 pub mod compare;
 pub mod experiment;

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::inflight::Window;
 use crate::profile::Profile;
 
-/// A frame that is not yet wholly sent.
+/// A frame that is not yet completely sent.
 #[derive(Debug)]
 pub(crate) struct Unsent<P> {
     pub(crate) frame: P,
     pub(crate) bytes_left: u64,
     pub(crate) packets_left: u32,
-    /// Its place among all that the host has written.
+    /// Position among all frames that the host has written.
     pub(crate) order: u64,
     pub(crate) started: bool,
 }
@@ -19,41 +19,41 @@ pub(crate) struct Unsent<P> {
 /// Packets of one frame that leave back to back.
 #[derive(Clone, Debug)]
 pub(crate) struct Burst<P> {
-    /// Its place on the connection.
+    /// Sequence number of the burst on its connection.
     pub(crate) seq: u32,
     pub(crate) packets: u32,
-    /// The sender's window, packets.
+    /// Congestion window of the sender, packets.
     pub(crate) window: u32,
     pub(crate) wire_bytes: u64,
-    /// From its first to its last packet.
+    /// Time from the first to the last packet.
     pub(crate) lasts_ns: u64,
-    /// Packets of it that are not there.
+    /// Packets of the burst that did not arrive.
     pub(crate) missing: u32,
-    /// Those of them that the receiver's queue dropped; the sender knows of the others.
+    /// Missing packets that the receiver's queue dropped; the sender knows of the others.
     pub(crate) dropped: u32,
     /// Whether the sender waits for the acknowledgement.
     pub(crate) ack_wanted: bool,
-    /// Whether it fills the hole that an earlier one of this number left.
+    /// Whether the burst is a retransmission for an earlier one with the same `seq`.
     pub(crate) repair: bool,
-    /// Bytes of the frame that begins with it; 0: it goes on with one.
+    /// Length of the frame that begins with this burst; 0 if the burst continues a frame.
     pub(crate) begins_bytes: u64,
-    /// The frame that ends with it.
+    /// The frame that ends with this burst.
     pub(crate) frame: Option<P>,
 }
 
-/// What was lost and must be sent again.
+/// Lost packets of a burst that must be retransmitted.
 #[derive(Debug)]
 pub(crate) struct Repair<P> {
     pub(crate) seq: u32,
     pub(crate) packets: u32,
     pub(crate) wire_bytes: u64,
-    /// As in the burst, if nothing of that has arrived.
+    /// As in the burst if nothing of the burst has arrived, otherwise 0.
     pub(crate) begins_bytes: u64,
     pub(crate) frame: Option<P>,
     pub(crate) tries: u32,
 }
 
-/// What has arrived ahead of a hole.
+/// A burst that arrived incomplete or after a gap in the sequence.
 #[derive(Debug)]
 pub(crate) struct Held<P> {
     pub(crate) missing: u32,
@@ -65,9 +65,9 @@ pub(crate) struct Held<P> {
 pub(crate) struct Connection<P> {
     pub(crate) remote: u32,
     pub(crate) remote_conn: u32,
-    /// To the remote.
+    /// One-way delay to the remote.
     pub(crate) delay_ns: u64,
-    /// From the remote.
+    /// One-way delay from the remote.
     pub(crate) reverse_delay_ns: u64,
     /// Probability that a packet to the remote is lost.
     pub(crate) loss: f64,
@@ -76,17 +76,17 @@ pub(crate) struct Connection<P> {
     pub(crate) unsent_bytes: u64,
     /// Whether the writer was told to wait.
     pub(crate) writer_waits: bool,
-    /// Whether the uplink knows that it could send.
+    /// Whether the connection is in the uplink's ready list.
     pub(crate) ready: bool,
-    /// Whether a timer watches for an acknowledgement.
+    /// Whether a timer is set for the next acknowledgement.
     pub(crate) watched: bool,
     pub(crate) next_seq: u32,
-    /// Acknowledgements that this end has caused so far, for the delay of the next.
+    /// Acknowledgements that this end has caused so far; the delay of the next depends on it.
     pub(crate) acks: u32,
     pub(crate) repairs: Vec<Repair<P>>,
     pub(crate) expected_seq: u32,
     pub(crate) held: BTreeMap<u32, Held<P>>,
-    /// No packet of it arrives before this time: packets of one connection keep their order.
+    /// Time before which no later packet arrives, as packets of one connection keep their order.
     pub(crate) arrives_after_ns: u64,
 }
 
@@ -123,8 +123,8 @@ impl<P> Connection<P> {
         self.delay_ns + self.reverse_delay_ns + profile.rto_min_ns
     }
 
-    /// Takes the packets that go next: at most `packets` of the first unsent frame. Returns the
-    /// burst, its times still to be filled in.
+    /// Cuts the next burst: at most `packets` packets of the first unsent frame. The times of the burst
+    /// are filled in later.
     pub(crate) fn cut(&mut self, packets: u32, profile: &Profile) -> Option<Burst<P>> {
         let first = self.unsent.front_mut()?;
         let packets = packets.min(first.packets_left);
@@ -132,7 +132,7 @@ impl<P> Connection<P> {
         let data = if whole {
             first.bytes_left
         } else {
-            // Less than full where the frame was handed down in pieces.
+            // Packets are less than full if the frame was handed down in pieces.
             let full = u64::from(packets) * u64::from(profile.segment_bytes);
             let even = first.bytes_left * u64::from(packets) / u64::from(first.packets_left);
             match first.packets_left > profile.packets(first.bytes_left) {
@@ -140,7 +140,7 @@ impl<P> Connection<P> {
                 false => full,
             }
         };
-        // Nothing of a frame has left while all of it is unsent.
+        // The unsent rest is the whole frame, as nothing of it has left.
         let begins_bytes = if first.started { 0 } else { first.bytes_left };
         first.started = true;
         first.packets_left -= packets;
@@ -172,8 +172,8 @@ impl<P> Connection<P> {
         Some(burst)
     }
 
-    /// A burst is here. Returns the frames that are complete with it, in order, through `deliver`,
-    /// and the numbers of bursts before it of which nothing has come.
+    /// Processes the arrival of a burst. Passes the frames that are now complete to `deliver`, in order,
+    /// and returns the numbers of earlier bursts of which nothing has arrived.
     pub(crate) fn arrived(&mut self, burst: Burst<P>, mut deliver: impl FnMut(P)) -> Vec<u32> {
         let in_order = burst.seq == self.expected_seq && burst.missing == 0;
         if in_order && self.held.is_empty() {

@@ -1,56 +1,56 @@
 //! The last hop to a host: bursts of several senders meet in one first-in-first-out queue.
 //!
-//! Between two events the queue is a fluid: every burst flows in evenly from its first to its last
-//! packet, the link drains at its rate. That is exact up to a packet for a FIFO queue, and costs
+//! Between two events the queue is modelled as a fluid: every burst flows in evenly from its first to its
+//! last packet, and the link drains at its rate. That is exact up to a packet for a FIFO queue, and costs
 //! two events per burst however many packets it has.
 
 use crate::rate::Rate;
 
-/// What happens to packets that wait.
+/// Treatment of packets that wait for the downlink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Discipline {
-    /// First in, first out; what does not fit is dropped.
+    /// First in, first out; packets that do not fit are dropped.
     Fifo {
-        /// Room, bytes.
+        /// Capacity of the queue, bytes.
         max_bytes: u64,
     },
-    /// `CoDel` (RFC 8289).
+    /// `CoDel` (RFC 8289): drops packets while the wait stays too long.
     CoDel {
-        /// Wait that is tolerated, nanoseconds.
+        /// Longest wait that is acceptable (TARGET), nanoseconds.
         target_ns: u64,
-        /// For how long more is, nanoseconds.
+        /// How long the wait may exceed the target before the first drop (INTERVAL), nanoseconds.
         interval_ns: u64,
     },
 }
 
-/// A burst that is flowing in.
+/// A burst that is flowing into the queue.
 #[derive(Clone, Copy, Debug)]
 struct Inflow {
     burst: u64,
-    /// Nanoseconds of the link's time that flow in per nanosecond.
+    /// Work that flows in per nanosecond, as nanoseconds of the link's time.
     load: f64,
-    /// Nanoseconds of the link's time that were dropped.
+    /// Work of the burst that was dropped, as nanoseconds of the link's time.
     dropped: f64,
 }
 
-/// The controlled-delay state.
+/// State of the `CoDel` controller.
 #[derive(Clone, Copy, Debug, Default)]
 struct CoDel {
-    /// When the wait will have been too long for an interval.
+    /// Time at which the wait rose above the target; `None` while it is below.
     above_since: Option<f64>,
     dropping: bool,
     drop_next: f64,
     count: u32,
-    /// `count` when dropping last began.
+    /// Value of `count` when dropping last began.
     last_count: u32,
 }
 
-/// Queue and link.
+/// Downlink of a host: the queue and the link.
 #[derive(Clone, Debug)]
 pub(crate) struct Downlink {
     ns_per_byte: f64,
     discipline: Discipline,
-    /// Work that waits, nanoseconds; below zero: what may pass at once.
+    /// Work that waits, nanoseconds of the link's time; below zero, work that may pass at once.
     backlog: f64,
     floor: f64,
     at: f64,
@@ -86,7 +86,7 @@ impl Downlink {
         }
     }
 
-    /// A burst begins to arrive; its last packet is `lasts_ns` away.
+    /// Begins the arrival of a burst whose last packet arrives `lasts_ns` later.
     pub(crate) fn begin(&mut self, now_ns: u64, burst: u64, bytes: u64, lasts_ns: u64) {
         self.advance(now_ns);
         let work = bytes as f64 * self.ns_per_byte;
@@ -97,8 +97,8 @@ impl Downlink {
         });
     }
 
-    /// Its last packet has arrived. Returns when that packet has passed the link, and how many of
-    /// the burst were dropped.
+    /// Ends the arrival of a burst. Returns the time at which its last packet has passed the link, and
+    /// the number of packets of the burst that were dropped.
     pub(crate) fn end(&mut self, now_ns: u64, burst: u64) -> (u64, u32) {
         self.advance(now_ns);
         let at = self.inflows.iter().position(|i| i.burst == burst);
@@ -107,25 +107,27 @@ impl Downlink {
         (self.passed_at(now_ns), (dropped / packet).round() as u32)
     }
 
-    /// Packets that arrive all at once; returns when the last of them has passed the link.
+    /// Adds packets that arrive all at once; returns the time at which the last of them
+    /// has passed the link.
     pub(crate) fn at_once(&mut self, now_ns: u64, bytes: u64) -> u64 {
         self.advance(now_ns);
         self.backlog += bytes as f64 * self.ns_per_byte;
         self.passed_at(now_ns)
     }
 
-    /// Nanoseconds that `bytes` take to pass.
+    /// Time that `bytes` bytes take to pass, nanoseconds.
     pub(crate) fn time_ns(&self, bytes: u64) -> u64 {
         (bytes as f64 * self.ns_per_byte) as u64
     }
 
-    /// How long a packet that arrives now waits, nanoseconds.
+    /// Wait of a packet that arrives now, nanoseconds.
     pub(crate) fn wait_ns(&self) -> u64 {
         self.backlog.max(0.0) as u64
     }
 
-    /// With steps, what waits for less than one is no queue: sender and receiver count the same
-    /// steps, so what the sender let pass in one passes here in the same.
+    /// Time at which a packet arriving now has passed the link. With steps, a wait shorter than one step
+    /// does not count: sender and receiver count the same steps, so bytes that the sender's link passed
+    /// in one step pass here in the same step.
     fn passed_at(&self, now_ns: u64) -> u64 {
         now_ns + self.wait_ns().saturating_sub(self.step_ns)
     }
@@ -156,7 +158,7 @@ impl Downlink {
         self.at = now;
     }
 
-    /// Drops by RFC 8289 what it would have dropped since the last event, taking the wait to have
+    /// Drops the packets that RFC 8289 would have dropped since the last event, assuming that the wait
     /// changed evenly. A drop is charged to the bursts that were arriving then.
     fn control_delay(&mut self, before: f64, slope: f64, now: f64, target: f64, interval: f64) {
         let (was_above, is_above) = (before > target, self.backlog > target);

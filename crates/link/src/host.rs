@@ -1,5 +1,4 @@
-//! One machine's network stack. This file dispatches; sending, receiving and recovery have rooms of
-//! their own.
+//! Network stack of one machine. This file dispatches inputs; the submodules send, receive and recover.
 
 mod receive;
 mod recover;
@@ -24,98 +23,98 @@ use crate::uplink::Ready;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnIx(pub u32);
 
-/// What a host is like.
+/// Configuration of one host.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
-    /// Its TCP.
+    /// TCP stack of the host.
     pub profile: Profile,
-    /// Uplink, bytes per second.
+    /// Rate of the uplink, bytes per second.
     pub uplink_bytes_per_s: u64,
-    /// Downlink, bytes per second.
+    /// Rate of the downlink, bytes per second.
     pub downlink_bytes_per_s: u64,
-    /// Rates do not bind before this time, nanoseconds.
+    /// Time before which no rate limit applies, nanoseconds.
     pub unlimited_until_ns: u64,
-    /// The queue before the downlink.
+    /// Discipline of the queue before the downlink.
     pub queue: Discipline,
-    /// Probability that a packet it sends is lost on the way.
+    /// Probability that a packet sent by the host is lost on the way.
     pub loss: f64,
-    /// Delay added to each burst, drawn evenly between 0 and this, nanoseconds. Packets of one
-    /// connection keep their order.
+    /// Upper limit of the random delay added to each burst, drawn evenly from 0, nanoseconds. Packets of
+    /// one connection keep their order.
     pub jitter_ns: u64,
     /// Packets that a connection has carried in each direction before the first frame.
     pub setup_packets: u32,
-    /// A frame longer than this is announced by [`Output::Begun`], bytes.
+    /// Length above which an incoming frame is announced by [`Output::Begun`], bytes.
     pub begun_over_bytes: u64,
-    /// The layers above hand a frame down in pieces of so many bytes, and no packet holds parts of two
-    /// pieces while the window lets both go at once; 0: in one piece.
+    /// Size of the pieces in which the layers above hand a frame down, bytes; 0 for the whole frame in
+    /// one piece. No packet holds parts of two pieces that the window lets go at once.
     pub piece_bytes: u32,
 }
 
-/// Which frames of a connection go first.
+/// Position of a frame among the unsent frames of its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Priority {
-    /// Before frames of the same connection that have not begun.
+    /// The frame goes before frames of its connection that have not begun.
     Urgent,
-    /// In order.
+    /// The frame goes after all frames written before.
     Normal,
 }
 
-/// Something that happened.
+/// Event that the driver reports to a host.
 #[derive(Debug)]
 pub enum Input<P> {
-    /// A connection is open. `conn` must be new or closed.
+    /// A connection is open; `conn` must be new or closed.
     Connect {
-        /// Our name for it.
+        /// This host's index of the connection.
         conn: ConnIx,
-        /// The other host.
+        /// Index of the other host.
         remote: u32,
-        /// Its name for the connection.
+        /// The other host's index of the connection.
         remote_conn: ConnIx,
-        /// One-way delay to it, nanoseconds.
+        /// One-way delay to the other host, nanoseconds.
         delay_ns: u64,
-        /// One-way delay from it, nanoseconds.
+        /// One-way delay from the other host, nanoseconds.
         reverse_delay_ns: u64,
-        /// Probability that a packet to it is lost, beside what the host loses anyway.
+        /// Probability that a packet to the other host is lost, in addition to [`Config::loss`].
         loss: f64,
     },
-    /// A connection is gone, with everything on it.
+    /// A connection is closed, and everything queued on it is discarded.
     Close(ConnIx),
-    /// Send a frame.
+    /// The host is to send a frame.
     Write {
-        /// Where.
+        /// Connection on which to send.
         conn: ConnIx,
-        /// What; comes out at the other end.
+        /// The frame, delivered unchanged at the other end.
         frame: P,
-        /// Its bytes, without headers of TCP and IP.
+        /// Length of the frame, without headers of TCP and IP.
         bytes: u64,
-        /// Its place.
+        /// Position among the unsent frames of the connection.
         priority: Priority,
     },
-    /// Something came from another host.
+    /// A transmission from another host arrives.
     Arrival(Arrival<P>),
-    /// The rate of the links changes, bytes per second.
+    /// The rates of the links change, bytes per second.
     Rates {
-        /// Uplink.
+        /// New rate of the uplink.
         uplink_bytes_per_s: u64,
-        /// Downlink.
+        /// New rate of the downlink.
         downlink_bytes_per_s: u64,
     },
-    /// The probability of loss changes.
+    /// The probability of loss, [`Config::loss`], changes.
     Loss(f64),
-    /// Time has passed.
+    /// Time has passed; due timers are run.
     Tick,
 }
 
-/// What travels between hosts: hand it to the other one at the time given.
+/// A transmission between hosts: the driver gives it to the receiver at the time stated with it.
 #[derive(Clone, Debug)]
 pub struct Arrival<P> {
-    /// The receiver's name for the connection.
+    /// The receiver's index of the connection.
     pub conn: ConnIx,
     pub(crate) what: Travels<P>,
 }
 
 impl<P> Arrival<P> {
-    /// Packets with data.
+    /// Number of packets with data in the transmission.
     pub fn packets(&self) -> u64 {
         match &self.what {
             Travels::Burst(burst) => u64::from(burst.packets - burst.missing),
@@ -127,10 +126,10 @@ impl<P> Arrival<P> {
 #[derive(Clone, Debug)]
 pub(crate) enum Travels<P> {
     Burst(Burst<P>),
-    /// So many packets more have arrived.
+    /// Acknowledgement of this many further packets.
     Ack(u32),
-    /// Burst `seq` is not whole: so many packets were dropped by the queue, and so many arrived
-    /// after what is missing.
+    /// Report that burst `seq` is incomplete: the receiver's queue dropped `dropped` of its packets, and
+    /// `later` packets arrived after the missing ones.
     Loss {
         seq: u32,
         dropped: u32,
@@ -138,69 +137,69 @@ pub(crate) enum Travels<P> {
     },
 }
 
-/// Something to do.
+/// Action that a host requests from its driver.
 #[derive(Debug)]
 pub enum Output<P> {
-    /// Give this to another host at that time, which is never before now plus the delay.
+    /// Pass a transmission to another host at the given time, which is never before now plus the delay.
     Send {
-        /// Which host.
+        /// Index of the receiving host.
         to: u32,
-        /// When, nanoseconds.
+        /// Time of the arrival, nanoseconds.
         at_ns: u64,
-        /// What.
+        /// The transmission to pass on.
         arrival: Arrival<P>,
     },
-    /// The first packets of a frame longer than [`Config::begun_over_bytes`] are here. Each such frame has
-    /// one of these before its [`Output::Received`]; where all first packets of one are lost, the next one
-    /// of its connection may begin before it.
+    /// The first packets of a frame longer than [`Config::begun_over_bytes`] have arrived. Each such
+    /// frame has one of these before its [`Output::Received`]. If all first packets of a frame are lost,
+    /// the next frame of its connection may be announced before it.
     Begun {
-        /// Where.
+        /// Connection on which the frame arrives.
         conn: ConnIx,
-        /// Bytes of the frame, as they were written.
+        /// Length of the frame, as it was written.
         bytes: u64,
     },
-    /// A frame has come whole.
+    /// A frame has arrived completely.
     Received {
-        /// Where.
+        /// Connection on which the frame arrived.
         conn: ConnIx,
-        /// What.
+        /// The frame as it was written.
         frame: P,
     },
-    /// A connection that was full takes frames again.
+    /// A connection whose send buffer was full takes frames again.
     Writable(ConnIx),
 }
 
-/// The driver broke the contract; the input was not taken.
+/// Violation of the contract by the driver; the input was ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Misuse {
-    /// A connection that is not open.
+    /// The connection named is not open.
     NotOpen(ConnIx),
-    /// A connection that is open already.
+    /// The connection named is open already.
     Open(ConnIx),
-    /// `now` went backwards.
+    /// `now_ns` is less than in an earlier call.
     TimeWentBackwards,
 }
 
-/// What passed, in bytes on the wire and packets.
+/// Traffic totals of a host, in bytes on the wire and in packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Bytes sent, acknowledgements and what was lost on the way included.
+    /// Bytes sent, including acknowledgements and packets that were lost on the way.
     pub sent_bytes: u64,
-    /// Bytes that came out of the downlink, acknowledgements included.
+    /// Bytes that passed the downlink, including acknowledgements.
     pub received_bytes: u64,
-    /// Packets sent with data.
+    /// Packets with data that were sent.
     pub sent_packets: u64,
-    /// Packets received with data.
+    /// Packets with data that passed the downlink.
     pub received_packets: u64,
     /// Packets with data that were lost on the way or dropped by the queue.
     pub lost_packets: u64,
-    /// Packets sent again.
+    /// Packets that were retransmitted.
     pub repaired_packets: u64,
     /// Packets that belonged to connections that were closed while they travelled.
     pub orphaned_packets: u64,
 }
 
-/// Things a host does later.
+/// Timers of a host.
 #[derive(Debug)]
 pub(crate) enum Later<P> {
     UplinkFree,
@@ -212,20 +211,21 @@ pub(crate) enum Later<P> {
     TimeOut { conn: u32, seq: u32 },
 }
 
-/// A burst that is arriving.
+/// A burst that is flowing into the downlink.
 #[derive(Debug)]
 pub(crate) struct Arriving<P> {
     pub(crate) id: u64,
     pub(crate) conn: u32,
     pub(crate) from_ns: u64,
     pub(crate) acked: u32,
-    /// When what has come by then is acknowledged.
+    /// Time of the next partial acknowledgement.
     pub(crate) next_ack_ns: u64,
     pub(crate) burst: Burst<P>,
 }
 
-/// The stack. Driven like every machine here: [`handle`](Self::handle), [`poll`](Self::poll) until
-/// `None`, then `handle` with [`Input::Tick`] no later than [`next_timeout`](Self::next_timeout).
+/// Network stack of one machine. It is driven like every state machine of this project:
+/// [`handle`](Self::handle), [`poll`](Self::poll) until `None`, then `handle` with [`Input::Tick`]
+/// no later than [`next_timeout`](Self::next_timeout).
 #[derive(Debug)]
 pub struct Host<P> {
     pub(crate) config: Config,
@@ -238,18 +238,18 @@ pub struct Host<P> {
     pub(crate) downlink: Downlink,
     pub(crate) arriving: Vec<Arriving<P>>,
     pub(crate) arrivals: u64,
-    /// Packets in the downlink or before it.
+    /// Packets with data in the downlink or in the queue before it.
     pub(crate) inside: u64,
     pub(crate) later: Timers<Later<P>>,
     pub(crate) outputs: VecDeque<Output<P>>,
-    /// Only where loss or jitter ask for it.
+    /// Random numbers; present only if loss or jitter need them.
     pub(crate) rng: Option<Box<ChaCha8Rng>>,
     seed: [u8; 32],
     pub(crate) totals: Totals,
 }
 
 impl<P> Host<P> {
-    /// A host without connections. Loss and jitter follow from `seed`.
+    /// A host without connections. `seed` determines its loss and jitter.
     pub fn new(config: Config, seed: [u8; 32]) -> Self {
         let (step, burst) = (config.profile.rate_step_ns, config.profile.rate_burst_bytes);
         let rate = |bytes_per_s| Rate::new(bytes_per_s, step, burst);
@@ -283,10 +283,10 @@ impl<P> Host<P> {
         }
     }
 
-    /// Takes one input.
+    /// Takes one input, after running all timers that are due.
     ///
     /// # Errors
-    /// [`Misuse`] when the driver breaks the contract.
+    /// Returns [`Misuse`] when the driver breaks the contract.
     pub fn handle(&mut self, now_ns: u64, input: Input<P>) -> Result<(), Misuse> {
         if now_ns < self.now {
             return Err(Misuse::TimeWentBackwards);
@@ -343,18 +343,18 @@ impl<P> Host<P> {
         Ok(())
     }
 
-    /// The next thing to do.
+    /// Returns the next action for the driver, or `None` when there is none left.
     pub fn poll(&mut self) -> Option<Output<P>> {
         self.outputs.pop_front()
     }
 
-    /// When [`Input::Tick`] is due at the latest.
+    /// Latest time of the next [`Input::Tick`], nanoseconds; `None` if no timer is set.
     pub fn next_timeout(&self) -> Option<u64> {
         self.later.next()
     }
 
-    /// Whether the socket takes another frame at once. When it does not, [`Output::Writable`] says
-    /// from when on it does.
+    /// Whether the socket takes another frame at once; also true if the connection is not open. Otherwise
+    /// [`Output::Writable`] says when the socket takes frames again.
     pub fn is_writable(&self, conn: ConnIx) -> bool {
         self.get(conn.0)
             .is_none_or(|c| c.unsent_bytes < self.config.profile.send_buffer_bytes)
@@ -365,7 +365,7 @@ impl<P> Host<P> {
         self.get(conn.0).is_some()
     }
 
-    /// What passed so far.
+    /// Traffic totals since the start.
     pub fn totals(&self) -> Totals {
         self.totals
     }

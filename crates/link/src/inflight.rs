@@ -1,36 +1,36 @@
-//! What is under way and the window that bounds it.
+//! Packets in flight and the congestion window that limits them.
 
 use std::collections::VecDeque;
 
 use crate::profile::{Idle, Profile};
 
-/// Packets sent together.
+/// Packets that were sent together.
 #[derive(Clone, Copy, Debug)]
 struct Flight {
     packets: u32,
-    /// When their acknowledgement comes, or `u64::MAX` while the receiver is to say.
+    /// Time at which the acknowledgement arrives; `u64::MAX` if the receiver reports it.
     acked_ns: u64,
 }
 
 /// Congestion window of one direction of a connection.
 ///
-/// Acknowledgements cost no event unless somebody waits for them: a sender that is not held back by
-/// its window takes them to come when an idle network would bring them.
+/// Acknowledgements cost no event unless the sender waits for them: a sender that is not held back by its
+/// window assumes that they arrive when an idle network would deliver them.
 #[derive(Clone, Debug)]
 pub(crate) struct Window {
     window: u32,
     threshold: u32,
     receiver: u32,
     in_flight: u32,
-    /// How far the window was used: the most packets in flight, and whether they filled it. Both are
-    /// of the stretch that ends with packet `used_until`, and begin anew after it.
+    /// Use of the window: the most packets in flight, and whether they filled it. Both hold for the
+    /// period that ends with packet `used_until`, and are measured again after it.
     most_in_flight: u32,
     limited: bool,
     used_until: u64,
-    /// Packets ever sent, and those of them that are no longer in flight.
+    /// Packets ever sent, and the number of them that are no longer in flight.
     sent: u64,
     acked: u64,
-    /// What was lost before this packet was sent has been answered for.
+    /// Packet number up to which the window was already reduced for losses.
     recover_until: u64,
     flights: VecDeque<Flight>,
     /// Packets acknowledged since the window last grew, in congestion avoidance.
@@ -39,7 +39,7 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// A window after `acked` packets of set-up.
+    /// A window after a connection set-up in which `acked` packets were acknowledged.
     pub(crate) fn new(profile: &Profile, acked: u32) -> Self {
         let grown = if profile.grows_unfilled { acked } else { 0 };
         Self {
@@ -59,7 +59,7 @@ impl Window {
         }
     }
 
-    /// Packets that may be sent now.
+    /// Packets that the window allows to be sent now.
     pub(crate) fn room(&self) -> u32 {
         self.window
             .min(self.receiver)
@@ -74,14 +74,15 @@ impl Window {
         self.in_flight == 0
     }
 
-    /// Packets leave; `acked_ns` is when they are acknowledged if nobody hears otherwise.
+    /// Records that packets were sent; `acked_ns` is the time of their acknowledgement unless
+    /// the receiver reports it.
     pub(crate) fn sent(&mut self, now_ns: u64, packets: u32, acked_ns: u64) {
         self.last_sent_ns = now_ns;
         self.in_flight += packets;
         self.sent += u64::from(packets);
         self.note_use();
         match self.flights.back_mut() {
-            // One that comes at the same time, or before what is ahead of it: acknowledgements
+            // An acknowledgement due at the same time as the previous one or before it: acknowledgements
             // are in order.
             Some(last) if last.acked_ns >= acked_ns && last.acked_ns != u64::MAX => {
                 last.packets += packets;
@@ -90,7 +91,7 @@ impl Window {
         }
     }
 
-    /// Takes in the acknowledgements that have come by now without being told.
+    /// Processes the assumed acknowledgements that have arrived by now.
     pub(crate) fn advance(&mut self, now_ns: u64, profile: &Profile) {
         while let Some(first) = self.flights.front()
             && first.acked_ns <= now_ns
@@ -104,7 +105,7 @@ impl Window {
         }
     }
 
-    /// The receiver says that it has so many packets more.
+    /// Processes a report of the receiver that `packets` more packets arrived.
     pub(crate) fn acknowledged(&mut self, now_ns: u64, mut packets: u32, profile: &Profile) {
         self.advance(now_ns, profile);
         while packets > 0
@@ -121,19 +122,19 @@ impl Window {
         }
     }
 
-    /// When the next acknowledgement comes that nobody has to tell.
+    /// Time of the next assumed acknowledgement; `None` if the receiver reports it or none is due.
     pub(crate) fn next_ack_ns(&self) -> Option<u64> {
         let first = self.flights.front()?.acked_ns;
         (first != u64::MAX).then_some(first)
     }
 
-    /// Whether the receiver is to say when something arrives: it then has to for what follows, too,
-    /// as acknowledgements are in order.
+    /// Whether the receiver is to report its acknowledgements. If so, it must report those of later
+    /// packets too, as acknowledgements are in order.
     pub(crate) fn awaits(&self) -> bool {
         self.flights.back().is_some_and(|f| f.acked_ns == u64::MAX)
     }
 
-    /// Packets that the queue before the receiver dropped are no longer under way.
+    /// Removes packets from flight that the queue before the receiver dropped.
     pub(crate) fn dropped(&mut self, mut packets: u32) {
         for flight in &mut self.flights {
             let taken = packets.min(flight.packets);
@@ -145,8 +146,8 @@ impl Window {
         self.flights.retain(|f| f.packets > 0);
     }
 
-    /// Remembers how far the window is used, as Linux does (`tcp_cwnd_validate`): that it was full holds
-    /// until all that was in flight then is acknowledged and more is sent.
+    /// Records how far the window is used, as Linux does (`tcp_cwnd_validate`): the window counts as
+    /// filled until everything in flight at that time is acknowledged and more is sent.
     fn note_use(&mut self) {
         let limited = self.in_flight >= self.window;
         let more = !self.limited && self.in_flight > self.most_in_flight;
@@ -185,8 +186,8 @@ impl Window {
         }
     }
 
-    /// Fast retransmit: half the window, and three packets for the three acknowledgements. Once for all
-    /// that was in flight together (RFC 6582).
+    /// Fast retransmit: halves the window and adds three packets for the three acknowledgements. Done
+    /// once for all packets that were in flight together (RFC 6582).
     pub(crate) fn lost(&mut self) {
         if self.acked < self.recover_until {
             return;
@@ -197,14 +198,14 @@ impl Window {
         self.most_in_flight = self.in_flight;
     }
 
-    /// A time-out.
+    /// Shrinks the window after a retransmission time-out.
     pub(crate) fn timed_out(&mut self, profile: &Profile) {
         self.threshold = (self.in_flight / 2).max(2);
         self.window = profile.timeout_window_packets;
         self.most_in_flight = 0;
     }
 
-    /// What a silence does to the window before something is sent again.
+    /// Applies the effect of a silence to the window before data is sent again.
     pub(crate) fn resume(&mut self, now_ns: u64, rto_ns: u64, profile: &Profile) {
         if profile.idle == Idle::Keep || !self.is_idle() || self.last_sent_ns == 0 {
             return;

@@ -1,12 +1,12 @@
 //! Sans-IO network emulation: rates, delays, queues, and a TCP model on top.
 //!
 //! [`Host`] is one machine's network stack: an uplink, a downlink, and the two TCP halves of each
-//! connection. It is driven like every machine of this project: an input with the time, then
-//! outputs until there are none, then a timer. What two hosts exchange are bursts: packets that
-//! leave back to back on one connection travel as one event, so the work of a run follows the
-//! number of messages and not of packets.
+//! connection. It is driven like every state machine of this project: an input with the time, then
+//! outputs until there are none, then a timer. Hosts exchange bursts: packets that leave back to
+//! back on one connection travel as one event, so the work of a run grows with the number of
+//! messages, not of packets.
 //!
-//! Times are nanoseconds from an arbitrary start, rates bytes per second.
+//! Times are nanoseconds from an arbitrary start, rates are bytes per second.
 
 mod connection;
 mod downlink;

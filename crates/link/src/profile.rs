@@ -1,75 +1,76 @@
-//! TCP stacks as data.
+//! TCP stacks as data: the parameters of the TCP models of Shadow and Linux.
 
-/// From so many packets on a window is large, see [`Profile::ack_delay_large_ns`].
+/// Size from which a congestion window counts as large, packets; see [`Profile::ack_delay_large_ns`].
 pub const LARGE_WINDOW_PACKETS: u32 = 40;
 
 /// How segments of several connections share an uplink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
-    /// In the order in which the application wrote them, among those the windows allow.
+    /// Segments leave in the order in which the application wrote them, among those the windows allow.
     WriteOrder,
-    /// In turns of so many packets per connection.
+    /// Connections take turns, each of at most `packets` packets.
     Turns {
-        /// Packets.
+        /// Packets of one turn at most.
         packets: u32,
     },
 }
 
-/// What happens to a congestion window after a silence of one retransmission time-out.
+/// Effect of a silence of one retransmission time-out on a congestion window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Idle {
-    /// It stays.
+    /// The window keeps its size.
     Keep,
-    /// It is halved for each time-out that passed, down to the initial window (RFC 2861).
+    /// The window is halved for each time-out that passed, down to the initial window (RFC 2861).
     Decay,
 }
 
-/// What a TCP does.
+/// Parameters of a TCP stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Profile {
     /// Bytes of data in a full segment.
     pub segment_bytes: u32,
     /// Bytes of headers that a segment adds (IP and TCP).
     pub header_bytes: u32,
-    /// Congestion window when data may first flow, packets.
+    /// Initial congestion window, packets.
     pub initial_window_packets: u32,
-    /// Window after a retransmission time-out, packets.
+    /// Congestion window after a retransmission time-out, packets.
     pub timeout_window_packets: u32,
     /// Whether the window grows by acknowledgements even when the sender did not fill it.
     pub grows_unfilled: bool,
-    /// What a silence does to the window.
+    /// Effect of a silence on the congestion window.
     pub idle: Idle,
-    /// Longest wait from a packet to its acknowledgement, nanoseconds.
+    /// Longest delay from a packet to its acknowledgement, nanoseconds.
     pub ack_delay_ns: u64,
-    /// Acknowledgements of a connection after which the next value holds.
+    /// Acknowledgements of a connection after which [`Profile::ack_delay_later_ns`] holds.
     pub ack_delay_first: u32,
-    /// The same wait, from then on, nanoseconds.
+    /// Longest delay of later acknowledgements, nanoseconds.
     pub ack_delay_later_ns: u64,
-    /// The wait while the sender's window is [`LARGE_WINDOW_PACKETS`] or more, nanoseconds.
+    /// Longest delay while the sender's window is [`LARGE_WINDOW_PACKETS`] or more, nanoseconds.
     pub ack_delay_large_ns: u64,
-    /// Packets that are acknowledged at once, whatever the delay; 0: none.
+    /// Packets after which an acknowledgement is sent without delay; 0 if it is always delayed.
     pub ack_every_packets: u32,
     /// Smallest retransmission time-out, nanoseconds.
     pub rto_min_ns: u64,
-    /// Receive window at the start, packets.
+    /// Initial receive window, packets.
     pub receive_window_packets: u32,
-    /// Packets by which it grows for each packet received.
+    /// Packets by which the receive window grows for each packet received.
     pub receive_window_growth: u32,
-    /// Receive window at most, packets.
+    /// Upper limit of the receive window, packets.
     pub receive_window_max_packets: u32,
-    /// Bytes that a socket takes before the writer has to wait.
+    /// Size of a socket's send buffer, bytes; a writer waits while it is full.
     pub send_buffer_bytes: u64,
-    /// How connections share the uplink.
+    /// Order in which connections share the uplink.
     pub sharing: Sharing,
-    /// Rates are enforced in steps of this length, nanoseconds; 0: smoothly.
+    /// Step in which rates are enforced, nanoseconds; 0 if bytes pass smoothly.
     pub rate_step_ns: u64,
-    /// Bytes that may pass at once beyond one step's share.
+    /// Bytes that may pass at once beyond the share of one step.
     pub rate_burst_bytes: u64,
 }
 
 impl Profile {
-    /// The default TCP of the Shadow simulator (3.3.0), as read in its source: it counts packets,
-    /// starts with two, never loses a window to silence, and acknowledges after a millisecond.
+    /// The default TCP of the Shadow simulator (3.3.0), as read in its source. It counts
+    /// packets, starts with a window of two, never shrinks the window after a silence, and
+    /// acknowledges after a millisecond.
     pub const SHADOW: Self = Self {
         segment_bytes: 1460,
         header_bytes: 40,
@@ -80,13 +81,14 @@ impl Profile {
         ack_delay_ns: 1_000_000,
         ack_delay_first: 1000,
         ack_delay_later_ns: 5_000_000,
-        // Measured, not read: every round of 64 packets or more is about 0.7 ms shorter than the
-        // delayed acknowledgement explains, at every delay. Such a round begins when the window has
-        // grown past 40.
+        // Measured, not read: every round of 64 packets or more is about 0.7 ms shorter than the delayed
+        // acknowledgement explains, at every delay. Such a round begins when the window has grown past
+        // 40.
         ack_delay_large_ns: 300_000,
         ack_every_packets: 0,
         rto_min_ns: 200_000_000,
-        // 170 KiB, then sized by round-trip time and rate: no limit at the rates it is used with.
+        // 170 KiB, then sized by round-trip time and rate: no limit at the rates at which it is used
+        // here.
         receive_window_packets: 4308,
         receive_window_growth: 0,
         receive_window_max_packets: 4308,
@@ -96,8 +98,9 @@ impl Profile {
         rate_burst_bytes: 1500,
     };
 
-    /// A Linux kernel's: initial window 10 (RFC 6928), window lost by idleness (RFC 2861), every
-    /// second packet acknowledged, receive window of 64 KiB that follows what arrives.
+    /// The TCP of a Linux kernel: initial window 10 (RFC 6928), window reduced after idle
+    /// times (RFC 2861), every second packet acknowledged, receive window of 64 KiB that grows
+    /// with the data received.
     pub const LINUX: Self = Self {
         segment_bytes: 1448,
         header_bytes: 52,
@@ -115,25 +118,25 @@ impl Profile {
         receive_window_growth: 2,
         receive_window_max_packets: 4308,
         send_buffer_bytes: 4 << 20,
-        // What a yamux stream of 16 KiB frames hands on before another connection gets its turn: a
-        // kernel sends what it is given as far as the window goes.
+        // A kernel sends what it is given as far as the window goes, so a turn is the amount that a yamux
+        // stream of 16 KiB frames hands down before another connection gets its turn.
         sharing: Sharing::Turns { packets: 132 },
         rate_step_ns: 0,
         rate_burst_bytes: 0,
     };
 
-    /// Packets that a frame of `bytes` takes.
+    /// Packets that a frame of `bytes` bytes takes.
     pub fn packets(&self, bytes: u64) -> u32 {
         u32::try_from(bytes.div_ceil(u64::from(self.segment_bytes)).max(1)).unwrap_or(u32::MAX)
     }
 
-    /// Bytes on the wire of `packets` packets that carry `bytes`.
+    /// Bytes on the wire of `packets` packets that carry `bytes` bytes of data.
     pub fn wire_bytes(&self, bytes: u64, packets: u32) -> u64 {
         bytes + u64::from(packets) * u64::from(self.header_bytes)
     }
 
-    /// Wait before an acknowledgement, after so many on this connection and with this window of the
-    /// sender, nanoseconds.
+    /// Delay of an acknowledgement after `acks` earlier ones on the connection, when the sender's window
+    /// is `window` packets, nanoseconds.
     pub(crate) fn ack_delay_after(&self, acks: u32, window: u32) -> u64 {
         if window >= LARGE_WINDOW_PACKETS {
             self.ack_delay_large_ns

@@ -1,9 +1,9 @@
-//! A machine's timers, in the order in which they are due.
+//! Timers of a state machine, in the order in which they are due.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// Things to do later; what is due at the same time is done in the order in which it was planned.
+/// Timers; those due at the same time fire in the order in which they were set.
 #[derive(Debug)]
 pub(crate) struct Timers<T> {
     heap: BinaryHeap<Due<T>>,
@@ -40,7 +40,7 @@ impl<T> Timers<T> {
         self.heap.peek().map(|due| due.at_ns)
     }
 
-    /// The next thing, if it is due.
+    /// Removes and returns the next timer, if it is due.
     pub(crate) fn take(&mut self, now_ns: u64) -> Option<T> {
         let due = self.heap.peek()?.at_ns <= now_ns;
         due.then(|| self.heap.pop().expect("peeked just now").what)
@@ -48,7 +48,7 @@ impl<T> Timers<T> {
 }
 
 impl<T> Ord for Due<T> {
-    /// The earliest is the greatest, as the heap wants it.
+    /// The earliest timer is the greatest, as `BinaryHeap` pops the greatest first.
     fn cmp(&self, other: &Self) -> Ordering {
         (other.at_ns, other.order).cmp(&(self.at_ns, self.order))
     }

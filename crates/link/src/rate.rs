@@ -1,20 +1,20 @@
-//! A link's rate: how long bytes take to pass.
+//! Rate of a link: the time that bytes take to pass.
 
-/// Rate of one direction of a host's link, and what has passed.
+/// Rate of one direction of a host's link, with the bytes that have passed.
 #[derive(Clone, Debug)]
 pub struct Rate {
     bytes_per_s: u64,
-    /// Length of a step; 0: bytes pass smoothly.
+    /// Length of a step, nanoseconds; 0 if bytes pass smoothly.
     step_ns: u64,
     burst_bytes: u64,
-    /// With steps: bytes that may pass now, and the step they were counted in.
+    /// With steps: bytes that may pass now, and the step in which they were counted.
     tokens: u64,
     counted_step: u64,
     free_ns: u64,
 }
 
 impl Rate {
-    /// A link of that rate, 1 byte per second at least.
+    /// A link of the given rate, but at least 1 byte per second.
     pub fn new(bytes_per_s: u64, step_ns: u64, burst_bytes: u64) -> Self {
         let mut rate = Self {
             bytes_per_s: bytes_per_s.max(1),
@@ -42,13 +42,13 @@ impl Rate {
         self.share() + self.burst_bytes
     }
 
-    /// Nanoseconds that `bytes` take, rounded up.
+    /// Time that `bytes` bytes take, nanoseconds, rounded up.
     pub fn time_ns(&self, bytes: u64) -> u64 {
         let ns = u128::from(bytes) * 1_000_000_000;
         u64::try_from(ns.div_ceil(u128::from(self.bytes_per_s))).unwrap_or(u64::MAX)
     }
 
-    /// Nanoseconds per byte.
+    /// Time that one byte takes, nanoseconds.
     pub(crate) fn ns_per_byte(&self) -> f64 {
         1e9 / self.bytes_per_s as f64
     }
@@ -58,7 +58,7 @@ impl Rate {
         self.step_ns
     }
 
-    /// Bytes that pass at once after a silence.
+    /// Bytes that an idle link passes at once.
     pub(crate) fn at_once_bytes(&self) -> u64 {
         if self.step_ns == 0 {
             0
@@ -67,12 +67,12 @@ impl Rate {
         }
     }
 
-    /// Nothing passes before this time.
+    /// Time before which no further bytes pass, nanoseconds.
     pub fn free_ns(&self) -> u64 {
         self.free_ns
     }
 
-    /// Lets `bytes` pass as soon as may be; returns when the first and the last of them do.
+    /// Passes `bytes` bytes as early as possible; returns when the first and the last byte pass.
     pub fn pass(&mut self, now_ns: u64, bytes: u64) -> (u64, u64) {
         let start = now_ns.max(self.free_ns);
         let end = if self.step_ns == 0 {

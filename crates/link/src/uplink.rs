@@ -1,15 +1,15 @@
-//! Whose packets leave next.
+//! Scheduling of a host's uplink: the connection that sends next.
 
 use std::collections::{BTreeSet, VecDeque};
 
 use crate::profile::Sharing;
 
-/// Connections that have something to send and room in their window.
+/// Connections that have data to send and room in their window.
 #[derive(Debug)]
 pub(crate) enum Ready {
-    /// By the place of their first frame among all that was written.
+    /// Ordered by the position of their first unsent frame among all frames that the host wrote.
     Written(BTreeSet<(u64, u32)>),
-    /// In turns.
+    /// Served in turns, first in, first out.
     Turns(VecDeque<u32>),
 }
 

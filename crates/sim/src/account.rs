@@ -1,11 +1,11 @@
-//! What kinds of things are in a frame, and how many bytes each takes.
+//! Traffic accounting: the kinds of entries in a frame and the bytes of each.
 
 use undertone_gossip::wire::read_varint;
 
 use crate::outcome::{Counters, KindCounter};
 
-/// Counts a frame, length prefix included, under what it holds. A frame that mixes kinds is split by
-/// entry; the bytes of envelopes go to the entry that comes last.
+/// Counts a frame, including its length prefix, by kind of its entries. A frame of several kinds is split
+/// by entry; the bytes of the prefix and of envelopes count for the entry that follows them.
 pub(crate) fn count(counters: &mut Counters, frame: &[u8]) {
     let Ok((_, prefix)) = read_varint(frame) else {
         return;
@@ -54,8 +54,8 @@ fn add(kind: &mut KindCounter, bytes: u64) {
     kind.bytes += bytes;
 }
 
-/// Walks the length-delimited fields of one protobuf message of our own: number, body, and bytes
-/// with the header.
+/// Walks the length-delimited fields of a protobuf message that this program encoded: passes number,
+/// body, and length including the header to `each`.
 fn fields<'a>(mut message: &'a [u8], mut each: impl FnMut(u64, &'a [u8], u64)) {
     while let Ok((tag, tag_len)) = read_varint(message) {
         let Ok((len, len_len)) = read_varint(&message[tag_len..]) else {

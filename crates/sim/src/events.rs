@@ -1,20 +1,21 @@
-//! What is going to happen, in order.
+//! Event queue of one thread.
 //!
-//! Order: by time, then by who caused it, then in the order in which it did. That does not depend on
-//! how nodes are spread over threads. Events of the near future are in a heap, later ones wait in
-//! boxes by the time they are due, so that the heap stays small however many nodes there are.
+//! Events are ordered by time, then by the node that scheduled them, then by the order in which it
+//! did. This order does not depend on the distribution of nodes over threads. Events of the near
+//! future are in a heap; later ones are in buckets by due time, so that the heap stays small however
+//! many nodes there are.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// Width of a box, nanoseconds.
+/// Width of a bucket in `boxes`, nanoseconds.
 const BOX_NS: u64 = 20_000_000;
 
-/// When something happens, and its place among what happens then.
+/// Due time of an event, and its position among events of the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     pub(crate) at_ns: u64,
-    /// The node that caused it and how many it had caused before.
+    /// Node that scheduled the event (high half), and how many it had scheduled before (low half).
     pub(crate) cause: u64,
 }
 
@@ -27,7 +28,7 @@ impl Key {
     }
 }
 
-/// Something that happens to a node.
+/// A scheduled event of one node.
 #[derive(Debug)]
 pub(crate) struct Event<T> {
     pub(crate) key: Key,
@@ -35,14 +36,14 @@ pub(crate) struct Event<T> {
     pub(crate) what: T,
 }
 
-/// Events of one thread.
+/// Scheduled events of one thread.
 #[derive(Debug)]
 pub(crate) struct Events<T> {
     near: BinaryHeap<Reverse<(Key, u32, u32)>>,
-    /// Boxes up to this time have been emptied into `near`.
+    /// Time up to which the buckets have been emptied into `near`.
     near_until_ns: u64,
     boxes: BTreeMap<u64, Vec<(Key, u32, u32)>>,
-    /// What happens, by the last number of the entries.
+    /// Content of the events, indexed by the last number of an entry.
     slots: Vec<Option<T>>,
     free: Vec<u32>,
 }
@@ -78,7 +79,7 @@ impl<T> Events<T> {
         }
     }
 
-    /// Empties boxes until something is near.
+    /// Empties buckets into the heap until it holds an event.
     fn fill(&mut self) {
         while self.near.is_empty()
             && let Some((number, boxed)) = self.boxes.pop_first()
@@ -89,13 +90,13 @@ impl<T> Events<T> {
         }
     }
 
-    /// When the next event is.
+    /// Time of the next event, nanoseconds.
     pub(crate) fn next_ns(&mut self) -> Option<u64> {
         self.fill();
         self.near.peek().map(|Reverse((key, ..))| key.at_ns)
     }
 
-    /// The next event, if it is before `until_ns`.
+    /// Removes and returns the next event, if it is before `until_ns`.
     pub(crate) fn pop(&mut self, until_ns: u64) -> Option<Event<T>> {
         self.fill();
         let Reverse((key, ..)) = self.near.peek()?;
@@ -109,7 +110,7 @@ impl<T> Events<T> {
         Some(Event { key, node, what })
     }
 
-    /// What is still to happen.
+    /// Content of all scheduled events, in no particular order.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = &T> {
         self.slots.iter().flatten()
     }
@@ -131,7 +132,7 @@ mod tests {
                 let key = Key::new(now + after, (i % 7) as u32, i as u32);
                 expected.push(key);
                 events.push(Event { key, node: 0, what: i });
-                // Time moves on between two of them.
+                // Time advances between two of them.
                 if i % 3 == 0 && let Some(event) = events.pop(u64::MAX) {
                     now = event.key.at_ns;
                     popped.push(event.key);

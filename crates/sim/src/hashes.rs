@@ -1,4 +1,4 @@
-//! Hashing each message once, however many nodes hold it.
+//! Caches of message hashes: each message is hashed once, however many nodes hold it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,8 +10,8 @@ use undertone_rln::{Fr, signal_hash};
 
 const SLOTS: usize = 1024;
 
-/// Results by where in memory the bytes are. An entry holds the bytes, so the memory cannot come to
-/// mean something else while the entry is there.
+/// Results keyed by the memory address of the bytes. An entry holds the bytes, so the memory cannot be
+/// reused while the entry exists.
 #[derive(Debug)]
 struct Memo<V> {
     slots: Vec<Option<(Bytes, V)>>,
@@ -40,12 +40,12 @@ impl<V: Copy> Memo<V> {
     }
 }
 
-/// Message ids, shared by the nodes of a thread.
+/// Cache of message ids, shared by the nodes of a thread.
 #[derive(Clone, Debug)]
 pub(crate) struct SharedIds(Arc<Mutex<Memo<MessageId>>>);
 
-/// Signal hashes, shared by the nodes of a thread. A message is told by its payload: two that share
-/// the memory of theirs are copies of one.
+/// Cache of signal hashes, shared by the nodes of a thread. A message is identified by its payload: two
+/// messages that share the memory of their payload are copies of one message.
 #[derive(Clone, Debug)]
 pub(crate) struct SharedSignals(Arc<Mutex<Memo<(Fr, i64)>>>);
 

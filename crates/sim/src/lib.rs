@@ -1,7 +1,7 @@
-//! The driver for virtual time: the relay that ships, on an emulated network.
+//! The driver for virtual time: the relay of real nodes on an emulated network.
 //!
-//! A run is a pure function of a [`Scenario`] and a seed; it does not depend on the number of
-//! threads.
+//! A run is a pure function of a [`Scenario`] and a seed; its outcome does not depend on
+//! the number of threads.
 
 pub mod outcome;
 pub mod run;

@@ -1,4 +1,4 @@
-//! Members of the simulated network: real shares and nullifiers, no snark.
+//! Members of the simulated network: real shares and nullifiers, but no zk-SNARK.
 
 use undertone_rln::{
     Epoch, Fr, Generation, RateLimitProof, RlnIdentifier, RootWindow, external_nullifier, fr_to_le,
@@ -7,19 +7,19 @@ use undertone_rln::{
 
 use crate::seeds::derive;
 
-/// The root that every proof names.
+/// The Merkle root that every proof names.
 pub(crate) fn root() -> Fr {
     Fr::from(1u64)
 }
 
-/// The roots that every node accepts.
+/// The window of Merkle roots that every node accepts.
 pub(crate) fn roots() -> RootWindow {
     let mut window = RootWindow::new(1);
     window.push(root());
     window
 }
 
-/// The membership of one node.
+/// RLN membership of one node.
 #[derive(Debug)]
 pub(crate) struct Member {
     secret: Fr,
@@ -43,8 +43,8 @@ impl Member {
         }
     }
 
-    /// The proof of a message: right in everything but the snark. `None` when the epoch's messages
-    /// are used up, unless the member does not care: then one message id is used again and again.
+    /// Makes the proof of a message, correct in everything but the zk-SNARK. Returns `None` when the
+    /// message ids of the epoch are used up, unless the member spams: then it uses the last one again.
     pub(crate) fn prove(
         &mut self,
         generation: Generation,

@@ -1,4 +1,4 @@
-//! One simulated node: the relay that ships on an emulated machine.
+//! One simulated node: the relay of real nodes on an emulated machine.
 
 pub(crate) mod check;
 mod faults;
@@ -24,48 +24,48 @@ use crate::outcome::{Counters, Violation};
 use crate::seeds::derive;
 use crate::world::World;
 
-/// Something that happens to a node.
+/// Event of a simulated node.
 #[derive(Debug)]
 pub(crate) enum What {
-    /// It starts.
+    /// The node starts its relay.
     Start,
-    /// Connections are ready.
+    /// Connections that are due are ready for frames.
     Connect,
-    /// Packets come.
+    /// A transmission arrives from another host.
     Arrival(Arrival<Bytes>),
     /// A timer of the host or the relay is due.
     Wake,
-    /// A frame is read.
+    /// A received frame is handed to the relay.
     Frame { place: u32, frame: Bytes },
-    /// A proof of ours is made.
+    /// A proof for a message of this node is ready.
     Proved {
         token: u64,
         proof: Box<RateLimitProof>,
     },
-    /// One proof is checked, without regard to others.
+    /// One proof is verified, independently of others.
     Verified(ProofTicket),
-    /// The verifier is done with what it had.
+    /// The verifier has finished its current job.
     VerifierDone(Vec<ProofTicket>),
-    /// It publishes the message of that number.
+    /// The node publishes the message of this number.
     Publish(u32),
-    /// It publishes spam, and will again.
+    /// The node publishes a spam message and schedules the next one.
     Spam { interval_ns: u64, count: u64 },
-    /// A fault happens to it.
+    /// The fault of this number happens to the node.
     Fault(u32),
-    /// The other end of a connection is gone.
+    /// The other end of a connection has closed it.
     Closed(u32),
 }
 
-/// A message that was delivered here.
+/// A message that was delivered to the node's application.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Delivered {
     pub(crate) message: u32,
-    /// The node that the first copy came from.
+    /// Node that sent the first copy.
     pub(crate) parent: u32,
     pub(crate) at_ns: u64,
 }
 
-/// Buffers that the nodes of a thread share, and what they have in common.
+/// Buffers and caches that the nodes of a thread share.
 #[derive(Debug)]
 pub(crate) struct Bench {
     pub(crate) ids: SharedIds,
@@ -73,32 +73,32 @@ pub(crate) struct Bench {
     pub(crate) relay_outputs: VecDeque<Output>,
     pub(crate) received: VecDeque<(u32, Bytes)>,
     pub(crate) writable: Vec<u32>,
-    /// What the node that is at work caused.
+    /// Events that the current node has scheduled.
     pub(crate) caused: Vec<Event<What>>,
     pub(crate) violations: Vec<Violation>,
     pub(crate) deliveries: u64,
 }
 
-/// One node.
+/// State of one simulated node.
 #[derive(Debug)]
 pub(crate) struct Node {
     pub(crate) id: u32,
-    /// `None` before it starts and after it crashed.
+    /// The relay; `None` before the node starts and after it stopped.
     pub(crate) relay: Option<Box<Relay>>,
     pub(crate) host: Host<Bytes>,
     pub(crate) counters: Counters,
     pub(crate) deliveries: Vec<Delivered>,
-    /// Where messages are published in parts: what has come of them, and who sent the first part of
-    /// those that are not whole. Nodes that had that part from one another form no circle.
+    /// For messages published in fragments: reassembly, and by message time the node that sent the first
+    /// fragment. The senders of first fragments form no cycle, so hops can be traced back through them.
     reassembly: Option<(Reassembly, BTreeMap<i64, u32>)>,
-    /// Over everything that came in and was delivered.
+    /// Hash over all frames received and messages delivered.
     pub(crate) trace: u64,
     queues: BTreeMap<u32, SendQueue>,
-    /// When long frames of each connection began that were not given to the relay.
+    /// Start times of long frames in transit, by connection.
     coming: BTreeMap<u32, VecDeque<u64>>,
-    /// Frames longer than this are long, bytes.
+    /// Length above which a frame counts as long, bytes.
     long_frame_bytes: u64,
-    /// Connections still to be made, the next one last.
+    /// Connections to be made, as (time, index), the next one last.
     to_connect: Vec<(u64, u32)>,
     member: Option<Member>,
     verifier: Option<Verifier>,
@@ -140,14 +140,14 @@ impl Node {
         }
     }
 
-    /// Makes something happen to a node, this one or another.
+    /// Schedules an event for a node, this one or another.
     fn cause(&mut self, bench: &mut Bench, at_ns: u64, node: u32, what: What) {
         let key = Key::new(at_ns, self.id, self.caused);
         self.caused += 1;
         bench.caused.push(Event { key, node, what });
     }
 
-    /// Works off one event.
+    /// Handles one event of the node.
     pub(crate) fn handle(&mut self, world: &World, bench: &mut Bench, now_ns: u64, what: What) {
         match what {
             What::Start => self.start(world, bench, now_ns),
@@ -169,7 +169,7 @@ impl Node {
         self.set_timer(bench);
     }
 
-    /// Sees to it that the next timer wakes the node.
+    /// Schedules a wake event for the next timer, unless an earlier one is scheduled.
     fn set_timer(&mut self, bench: &mut Bench) {
         let relay = self.relay.as_ref().map(|r| r.next_timeout().as_nanos());
         let host = self.host.next_timeout();
@@ -183,7 +183,7 @@ impl Node {
         }
     }
 
-    /// Mixes what happened into the trace.
+    /// Mixes an event into the trace.
     fn mix(&mut self, words: [u64; 3], bytes: &[u8]) {
         let mut state = self.trace;
         let mut mix = |word: u64| {
@@ -191,7 +191,7 @@ impl Node {
             state ^= state >> 29;
         };
         words.into_iter().for_each(&mut mix);
-        // The head of a frame tells everything but a long payload.
+        // The first bytes of a frame identify it, except for a long payload.
         for chunk in bytes[..bytes.len().min(192)].chunks(8) {
             let mut word = [0; 8];
             word[..chunk.len()].copy_from_slice(chunk);

@@ -1,50 +1,51 @@
-//! What a run returns.
+//! Result of a run.
 
 /// One message as it was published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// Its number, from 0.
+    /// Number of the message, from 0.
     pub index: u32,
-    /// The node that published it.
+    /// Node that published the message.
     pub publisher: u32,
-    /// Bytes of its payload.
+    /// Length of the payload, bytes.
     pub payload_bytes: u32,
-    /// When the application published it, before its proof was made, nanoseconds.
+    /// Time at which the application published it, before its proof was made, nanoseconds.
     pub published_ns: u64,
-    /// Whether it only warms up the connections.
+    /// Whether the message only warms up the connections.
     pub warm_up: bool,
 }
 
-/// One message at one receiver.
+/// Delivery of one message to one receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delivery {
-    /// The message.
+    /// Number of the message.
     pub message: u32,
-    /// The receiver.
+    /// Node that received the message.
     pub receiver: u32,
-    /// The node that the first copy came from.
+    /// Node that sent the first copy.
     pub from: u32,
     /// Connections that the first copy crossed.
     pub hops: u16,
-    /// When the validated message was delivered to the application, nanoseconds.
+    /// Time at which the validated message was delivered to the application, nanoseconds.
     pub received_ns: u64,
 }
 
-/// The first copy of a message at one receiver, whatever way it took.
+/// The first copy of a message at one receiver, without the path that it took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FirstCopy {
-    /// The message.
+    /// Number of the message.
     pub message: u32,
-    /// The receiver.
+    /// Node that received the message.
     pub receiver: u32,
-    /// The node that it came from.
+    /// Node that sent the first copy.
     pub from: u32,
-    /// When the validated message was delivered to the application, nanoseconds.
+    /// Time at which the validated message was delivered to the application, nanoseconds.
     pub received_ns: u64,
 }
 
-/// Deliveries from first copies, ordered by message, then receiver: hops follow from who had the
-/// first copy from whom. All nodes are below `nodes`, all messages in `messages`.
+/// Computes deliveries from first copies, ordered by message, then receiver. The hops of a delivery
+/// follow from the senders of the first copies, back to the publisher. All nodes must be below `nodes`,
+/// all messages in `messages`.
 pub fn trace_back(messages: &[Message], nodes: u32, mut firsts: Vec<FirstCopy>) -> Vec<Delivery> {
     const UNKNOWN: u32 = u32::MAX;
     firsts.sort_unstable_by_key(|first| (first.message, first.receiver));
@@ -74,106 +75,106 @@ pub fn trace_back(messages: &[Message], nodes: u32, mut firsts: Vec<FirstCopy>) 
     deliveries
 }
 
-/// What was sent of one kind.
+/// Sent traffic of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KindCounter {
-    /// Frames, or entries of control frames.
+    /// Number of frames, or of entries of control frames.
     pub count: u64,
-    /// Bytes of them, without the cost of the transport.
+    /// Length of the frames or entries without transport overhead, bytes.
     pub bytes: u64,
 }
 
-/// Counters of one node, or their sum.
+/// Counters of one node, or their sum over several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Frames with messages.
+    /// Sent frames with messages.
     pub messages: KindCounter,
-    /// SUBSCRIBE and UNSUBSCRIBE.
+    /// Sent SUBSCRIBE and UNSUBSCRIBE entries.
     pub subscriptions: KindCounter,
-    /// GRAFT.
+    /// GossipSub GRAFT entries that were sent.
     pub graft: KindCounter,
-    /// PRUNE.
+    /// GossipSub PRUNE entries that were sent.
     pub prune: KindCounter,
-    /// IHAVE.
+    /// GossipSub IHAVE entries that were sent.
     pub ihave: KindCounter,
-    /// IWANT.
+    /// GossipSub IWANT entries that were sent.
     pub iwant: KindCounter,
-    /// IDONTWANT.
+    /// GossipSub IDONTWANT entries that were sent.
     pub idontwant: KindCounter,
-    /// Bytes sent on the wire: everything, with muxing, TCP and IP.
+    /// Bytes sent on the wire, including multiplexing, TCP and IP.
     pub wire_sent_bytes: u64,
     /// Bytes received from the wire.
     pub wire_received_bytes: u64,
-    /// Packets dropped by loss or by a queue.
+    /// Packets dropped by random loss or by a queue.
     pub packets_dropped: u64,
-    /// Copies of messages that arrived after the first.
+    /// Copies of messages that arrived after the first one.
     pub duplicates: u64,
-    /// First copies that arrived from peers.
+    /// First copies of messages that arrived from peers.
     pub first_copies: u64,
-    /// Messages delivered to the application, those of a spammer included.
+    /// Messages that the relay delivered, including spam; fragments count one by one.
     pub accepted: u64,
 }
 
-/// Size of the mesh over all nodes and topics when the run ended.
+/// Mesh sizes over all nodes and topics at the end of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MeshDegree {
-    /// Smallest.
+    /// Size of the smallest mesh.
     pub min: u32,
-    /// Mean.
+    /// Mean size of a mesh.
     pub mean: f64,
-    /// Largest.
+    /// Size of the largest mesh.
     pub max: u32,
 }
 
-/// A rule that did not hold.
+/// Violation of a rule that every run must keep.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// When, nanoseconds.
+    /// Time of the violation, nanoseconds.
     pub at_ns: u64,
-    /// At which node.
+    /// Node that violated the rule.
     pub node: u32,
-    /// Which rule, in words.
+    /// The rule in words.
     pub rule: &'static str,
 }
 
-/// Everything that a run found out.
+/// Complete result of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The seed.
+    /// Seed of the run.
     pub seed: u64,
-    /// Virtual time that has passed, nanoseconds.
+    /// Virtual time that passed, nanoseconds.
     pub virtual_ns: u64,
-    /// Events handled.
+    /// Number of events handled.
     pub events: u64,
-    /// Deliveries that a network without faults would make, warm-up included.
+    /// Deliveries that a network without faults would make, including the warm-up.
     pub expected: u64,
     /// Messages in the order of their numbers.
     pub messages: Vec<Message>,
-    /// Deliveries, ordered by message, then receiver. A publisher's delivery to itself is not among
-    /// them.
+    /// Deliveries, ordered by message, then receiver. They do not include a
+    /// publisher's delivery to itself.
     pub deliveries: Vec<Delivery>,
-    /// Counters by node.
+    /// Counters of each node, by index.
     pub nodes: Vec<Counters>,
-    /// Mesh sizes at the end.
+    /// Mesh sizes at the end of the run.
     pub mesh_degree: MeshDegree,
-    /// Peers of each node at the end.
+    /// Number of peers of each node at the end of the run.
     pub connections: Vec<u32>,
-    /// SHA-256 over everything that every node did; equal for equal scenario and seed. `None` for a
-    /// run on real clocks, which is like no other.
+    /// SHA-256 over a trace of every node; equal for equal scenario and seed. `None` for a run on real
+    /// clocks, which cannot be repeated exactly.
     pub trace_hash: Option<[u8; 32]>,
-    /// Rules that did not hold, the first few of them.
+    /// Violations of rules; only the first ones are kept.
     pub violations: Vec<Violation>,
 }
 
-/// How far a run is.
+/// Progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Virtual time now, nanoseconds.
     pub virtual_ns: u64,
     /// Virtual time at the end, nanoseconds.
     pub end_ns: u64,
-    /// Events so far.
+    /// Number of events handled so far.
     pub events: u64,
-    /// Deliveries so far.
+    /// Number of deliveries so far.
     pub deliveries: u64,
 }

@@ -1,4 +1,4 @@
-//! Running a scenario.
+//! Running a scenario in virtual time.
 
 mod plan;
 mod result;
@@ -14,27 +14,27 @@ use crate::threads;
 use crate::topology;
 use crate::world::World;
 
-/// How to run.
+/// Options of a run that are not part of the scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// All randomness follows from it.
+    /// Seed that determines all randomness.
     pub seed: u64,
-    /// Threads; the outcome does not depend on it.
+    /// Number of threads; the outcome does not depend on it.
     pub threads: usize,
 }
 
-/// Why a scenario cannot be run.
+/// Reason why a scenario cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SimError {
-    /// A value that cannot be simulated.
+    /// A value that is not allowed.
     #[error("{what} is {value}, but {rule}")]
     Invalid {
-        /// The parameter.
+        /// Name of the parameter.
         what: &'static str,
-        /// Its value.
+        /// Value of the parameter.
         value: String,
-        /// What it must be.
+        /// Rule that the value violates.
         rule: &'static str,
     },
     /// The router's parameters contradict each other.
@@ -42,10 +42,10 @@ pub enum SimError {
     Gossip(#[from] undertone_gossip::ConfigError),
 }
 
-/// Runs a scenario to its end; `progress` is called now and then.
+/// Runs a scenario to its end; `progress` is called repeatedly during the run.
 ///
 /// # Errors
-/// [`SimError`] before anything is run.
+/// Returns [`SimError`] when the scenario is invalid, before anything is run.
 pub fn run(
     scenario: &Scenario,
     options: Options,
@@ -58,7 +58,7 @@ pub fn run(
     Ok(result::collect(&world, shards))
 }
 
-/// Everything that is settled before anything happens.
+/// Computes everything that is fixed before the first event.
 pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World, SimError> {
     plan::validate(scenario)?;
     let mut rng = Rng::new(seed, "topology", 0);

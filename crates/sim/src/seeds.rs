@@ -1,10 +1,10 @@
-//! One seed becomes many: every part of a run has its own, so that none disturbs another.
+//! Derivation of seeds: every part of a run has its own, so that no part disturbs another.
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
 use sha2::{Digest, Sha256};
 
-/// The seed of one part of a run, `index` telling equal parts apart.
+/// Derives the seed of one part of a run; `index` distinguishes parts of the same kind.
 pub(crate) fn derive(seed: u64, part: &str, index: u64) -> [u8; 32] {
     let mut hash = Sha256::new();
     hash.update(seed.to_le_bytes());
@@ -13,7 +13,7 @@ pub(crate) fn derive(seed: u64, part: &str, index: u64) -> [u8; 32] {
     hash.finalize().into()
 }
 
-/// A generator for one part of a run.
+/// A random number generator for one part of a run.
 #[derive(Debug)]
 pub(crate) struct Rng(ChaCha8Rng);
 
@@ -22,12 +22,12 @@ impl Rng {
         Self(ChaCha8Rng::from_seed(derive(seed, part, index)))
     }
 
-    /// A number in `0..bound`; 0 when `bound` is.
+    /// A random number in `0..bound`; 0 if `bound` is 0.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.0.next_u64()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// A number from 0 up to but not including 1.
+    /// A random number in [0, 1).
     pub(crate) fn unit(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }

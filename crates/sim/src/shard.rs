@@ -1,4 +1,4 @@
-//! The nodes of one thread and what is going to happen to them.
+//! The nodes of one thread and their scheduled events.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use crate::node::{Bench, Node, What};
 use crate::scenario::FaultKind;
 use crate::world::World;
 
-/// Every `threads`-th node, beginning with `index`.
+/// A shard: every `threads`-th node, beginning with `index`.
 #[derive(Debug)]
 pub(crate) struct Shard {
     index: usize,
@@ -46,7 +46,8 @@ impl Shard {
         shard
     }
 
-    /// What happens whatever the nodes do. Its cause is nobody, which comes after every node.
+    /// Schedules the events that do not depend on the nodes. Their cause is `u32::MAX`, which
+    /// sorts after every node.
     fn plan(&mut self, world: &World) {
         let mut count = 0;
         let mut plan = |shard: &mut Self, at_ns, node: u32, what| {
@@ -73,12 +74,12 @@ impl Shard {
         }
     }
 
-    /// Which of the threads this is.
+    /// Index of the shard's thread.
     pub(crate) fn index(&self) -> usize {
         self.index
     }
 
-    /// Works off everything before `until_ns`.
+    /// Handles all events before `until_ns`.
     pub(crate) fn run(&mut self, world: &World, until_ns: u64) {
         while let Some(Event { key, node, what }) = self.events.pop(until_ns) {
             self.handled += 1;

@@ -1,8 +1,9 @@
-//! Several threads, one outcome.
+//! Running one simulation on several threads, with the same outcome as on one.
 //!
-//! No node can hear of another sooner than the shortest delay between any two, so all threads may
-//! run that far ahead of the earliest event without asking; then they exchange what they caused.
-//! The order of what happens to a node does not depend on who ran it.
+//! Conservative parallel simulation. No node can affect another sooner than the shortest delay
+//! between any two; this is the lookahead by which all threads may run ahead of the earliest event.
+//! Then they exchange the events that they scheduled. The order of a node's events does not depend on
+//! the thread that runs it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,13 +15,13 @@ use crate::outcome::Progress;
 use crate::shard::Shard;
 use crate::world::World;
 
-/// With a shorter delay than this between nodes, threads would wait for each other more than work.
+/// Smallest useful lookahead; with a shorter delay, threads would wait for each other more than work.
 const AHEAD_MIN_NS: u64 = 500_000;
 
-/// How much of the virtual time passes between two reports of progress of a single thread.
+/// Virtual time between two progress reports of a single thread.
 const STEP_NS: u64 = 100_000_000;
 
-/// The number of threads that a scenario is worth.
+/// Number of threads to use for a scenario.
 pub(crate) fn worth(world: &World, threads: usize) -> usize {
     if world.shortest_delay_ns() < AHEAD_MIN_NS {
         1
@@ -29,7 +30,7 @@ pub(crate) fn worth(world: &World, threads: usize) -> usize {
     }
 }
 
-/// Runs all shards to the end.
+/// Runs all shards to the end of the simulation.
 pub(crate) fn run(
     world: &World,
     shards: Vec<Shard>,
@@ -56,16 +57,16 @@ fn run_alone(world: &World, mut shard: Shard, progress: &mut dyn FnMut(Progress)
     shard
 }
 
-/// Where threads meet.
+/// Synchronization point of the threads.
 struct Meeting {
     barrier: Barrier,
-    /// When each thread's next event is.
+    /// Time of each thread's next event.
     next_ns: Vec<AtomicU64>,
     events: Vec<AtomicU64>,
     deliveries: Vec<AtomicU64>,
-    /// A thread panicked: the others would wait for it for ever.
+    /// Whether a thread panicked; without this flag the others would wait for it forever.
     failed: AtomicBool,
-    /// Events by the thread they are for.
+    /// Events sent between threads, by receiving thread.
     mail: Vec<Mutex<Vec<Event<What>>>>,
 }
 
@@ -99,7 +100,7 @@ fn run_together(
     })
 }
 
-/// One thread's life.
+/// Runs one shard in lockstep with the others.
 fn attend(
     world: &World,
     meeting: &Meeting,

@@ -1,4 +1,4 @@
-//! From a topology to connections.
+//! Connections of a network, derived from its topology.
 
 use std::collections::BTreeSet;
 
@@ -9,17 +9,17 @@ use crate::seeds::Rng;
 /// One end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct End {
-    /// The node at the other end.
+    /// Node at the other end.
     pub(crate) remote: u32,
-    /// The connection's place among those of the other node.
+    /// Index of the connection among those of the other node.
     pub(crate) remote_place: u32,
-    /// Whether this end dialled.
+    /// Whether this end dialled the other.
     pub(crate) outbound: bool,
-    /// How many the dialler dialled before.
+    /// Number of connections that the dialler made before this one.
     pub(crate) dialled_before: u32,
 }
 
-/// Connections of every node, in the order in which they were made.
+/// Returns the connections of every node, in the order in which they are made.
 pub(crate) fn wire(edges: &[(u32, u32)], nodes: u32) -> Vec<Vec<End>> {
     let mut degree = vec![0usize; nodes as usize];
     for (from, to) in edges {
@@ -46,10 +46,10 @@ pub(crate) fn wire(edges: &[(u32, u32)], nodes: u32) -> Vec<Vec<End>> {
     ends
 }
 
-/// Connections as (dialler, dialled), no pair twice.
+/// Returns the connections of a topology as (dialler, dialled), with no pair twice.
 ///
 /// # Errors
-/// [`SimError::Invalid`] for a topology that a network of this size cannot have.
+/// Returns [`SimError::Invalid`] for a topology that is impossible in a network of this size.
 pub(crate) fn edges(
     topology: &Topology,
     nodes: u32,
@@ -67,7 +67,7 @@ pub(crate) fn edges(
         Topology::Regular(degree) => {
             let odd = u64::from(*degree) * u64::from(nodes) % 2 == 1;
             if *degree == 0 || *degree >= nodes || odd {
-                let rule = "it must be less than the number of nodes, and times it even";
+                let rule = "it must be less than the number of nodes, and their product even";
                 return Err(invalid("topology.degree", degree.to_string(), rule));
             }
             regular(nodes, *degree, rng)
@@ -96,8 +96,8 @@ pub(crate) fn edges(
     })
 }
 
-/// Every node dials others that it is not connected to yet; who was dialled first does not dial
-/// back.
+/// Lets every node dial others at random that it is not connected to yet; a node that was dialled
+/// does not dial back.
 fn dial_at_random(nodes: u32, dials: u32, rng: &mut Rng) -> Vec<(u32, u32)> {
     let mut edges = Vec::with_capacity(nodes as usize * dials as usize);
     let mut peers: Vec<Vec<u32>> = vec![Vec::new(); nodes as usize];
@@ -117,7 +117,7 @@ fn dial_at_random(nodes: u32, dials: u32, rng: &mut Rng) -> Vec<(u32, u32)> {
     edges
 }
 
-/// A random regular graph: stubs paired at random, then bad pairs mended by swaps.
+/// Returns a random regular graph: pairs stubs at random, then repairs bad pairs by swaps.
 fn regular(nodes: u32, degree: u32, rng: &mut Rng) -> Vec<(u32, u32)> {
     let mut stubs: Vec<u32> = (0..nodes)
         .flat_map(|n| std::iter::repeat_n(n, degree as usize))

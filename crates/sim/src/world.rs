@@ -1,4 +1,4 @@
-//! What all nodes of a run share and nobody changes.
+//! Data shared by all nodes of a run, constant during it.
 
 use std::ops::Range;
 
@@ -14,17 +14,17 @@ use crate::scenario::{Delay, Dialling, Fault, FaultKind, Qdisc, Scenario, TcpPro
 use crate::seeds::Rng;
 use crate::topology::End;
 
-/// Wall time at the start of every run, Unix nanoseconds: just after an epoch began.
+/// Wall time at the start of every run, Unix nanoseconds; just after an epoch began.
 pub(crate) const UNIX_NS_AT_ZERO: u64 = 1_699_999_800 * 1_000_000_000;
 
-/// From dialling to the first frame: TCP, the choice of security, its handshake, the choice of a
-/// muxer, the choice of the stream's protocol.
+/// Round trips from dialling to the first frame: TCP, the choice of security, its handshake, the choice
+/// of a muxer, the choice of the stream's protocol.
 const CONNECTING_ROUND_TRIPS: u64 = 5;
 
-/// How nodes generate external nullifiers; any would do, as there is only one network.
+/// Generation of external nullifiers used by all nodes; any would do, as there is only one network.
 pub(crate) const GENERATION: Generation = Generation::Hashed;
 
-/// A time in which nothing passes between the last nodes and the others.
+/// A time span in which no packets pass between the last nodes and the others.
 #[derive(Clone, Copy, Debug)]
 struct Partition {
     from_ns: u64,
@@ -32,14 +32,14 @@ struct Partition {
     first_node: u32,
 }
 
-/// Scenario, wiring and plan.
+/// Scenario, connections and plan of a run.
 #[derive(Debug)]
 pub(crate) struct World {
     pub(crate) scenario: Scenario,
     pub(crate) seed: u64,
     pub(crate) ends: Vec<Vec<End>>,
     pub(crate) messages: Vec<Message>,
-    /// When each node starts.
+    /// Start time of each node.
     pub(crate) starts_ns: Vec<u64>,
     pub(crate) end_ns: u64,
     pub(crate) features: Features,
@@ -97,8 +97,8 @@ impl World {
         })
     }
 
-    /// One-way delay from one node to another, nanoseconds. Never 0: nothing may arrive in the moment
-    /// in which its connection opens, as the other end may not have opened yet.
+    /// One-way delay from one node to another, nanoseconds. It is never 0: no packet may arrive at the
+    /// time at which its connection opens, as the other end may not have opened yet.
     pub(crate) fn delay_ns(&self, from: u32, to: u32) -> u64 {
         let delay_ns = match &self.scenario.network.delay {
             Delay::Constant { one_way_ns } => *one_way_ns,
@@ -124,7 +124,7 @@ impl World {
         network.place_loss[from as usize % places][to as usize % places]
     }
 
-    /// Uplink and downlink of a node, bytes per second.
+    /// Rates of the uplink and the downlink of a node, bytes per second.
     pub(crate) fn rates(&self, node: u32) -> (u64, u64) {
         let network = &self.scenario.network;
         let places = network.place_rates.len();
@@ -134,7 +134,7 @@ impl World {
         network.place_rates[node as usize % places]
     }
 
-    /// What a node's machine is like.
+    /// Configuration of a node's machine.
     pub(crate) fn host(&self, node: u32) -> link::Config {
         let (uplink_bytes_per_s, downlink_bytes_per_s) = self.rates(node);
         link::Config {
@@ -144,7 +144,7 @@ impl World {
         }
     }
 
-    /// The shortest delay between any two nodes: how far ahead of others a thread may run.
+    /// The shortest delay between any two nodes: the lookahead of a thread.
     pub(crate) fn shortest_delay_ns(&self) -> u64 {
         match &self.scenario.network.delay {
             Delay::Constant { one_way_ns } => *one_way_ns,
@@ -156,14 +156,14 @@ impl World {
         }
     }
 
-    /// When a connection is ready for frames at both ends: after both nodes have started, and after
-    /// those that the dialler made before.
+    /// Time at which a connection is ready for frames at both ends, nanoseconds: after both nodes have
+    /// started, and after the connections that the dialler made before.
     pub(crate) fn connected_ns(&self, node: u32, end: &End) -> u64 {
         let takes_ns = self.connecting_ns(node, end.remote);
         self.dialled_ns(node, end).saturating_add(takes_ns)
     }
 
-    /// When the dialler of a connection begins to make it.
+    /// Time at which the dialler of a connection begins to make it, nanoseconds.
     pub(crate) fn dialled_ns(&self, node: u32, end: &End) -> u64 {
         let (from, to) = if end.outbound {
             (node, end.remote)
@@ -183,13 +183,13 @@ impl World {
         CONNECTING_ROUND_TRIPS * (self.delay_ns(a, b) + self.delay_ns(b, a))
     }
 
-    /// The nodes that a fault happens to.
+    /// Nodes that are affected by a fault.
     pub(crate) fn afflicted(&self, fault: &Fault) -> Range<u32> {
         self.scenario.nodes.saturating_sub(fault.nodes)..self.scenario.nodes
     }
 
-    /// When a node crashes or leaves, if it does. What happens to a node before it has started leaves it
-    /// as it is.
+    /// Time at which a node crashes or leaves, if it does. A crash or leave before the node's
+    /// start has no effect.
     pub(crate) fn ends_ns(&self, node: u32) -> Option<u64> {
         let starts_ns = self.starts_ns[node as usize];
         let ends = self.scenario.faults.iter().filter(|fault| {
@@ -205,7 +205,7 @@ impl World {
         self.messages.len() as u64 * u64::from(self.scenario.nodes - 1)
     }
 
-    /// Until when nothing passes between two nodes.
+    /// End of the partition between two nodes, if there is one now.
     pub(crate) fn cut_until_ns(&self, now_ns: u64, a: u32, b: u32) -> Option<u64> {
         let cut = self.partitions.iter().filter(|p| {
             let apart = (a >= p.first_node) != (b >= p.first_node);
@@ -246,7 +246,7 @@ fn host(scenario: &Scenario) -> link::Config {
                 interval_ns,
             },
         },
-        // Loss is a matter of connections; a fault may add to it.
+        // Loss is a property of connections; a fault may add to it.
         loss: 0.0,
         jitter_ns: network.jitter_ns,
         setup_packets: network.setup_packets,
@@ -267,7 +267,7 @@ fn relay(scenario: &Scenario, cluster_id: u16) -> RelayConfig {
     RelayConfig {
         gossip,
         cluster_id,
-        // One shard carries all, whatever the content topic.
+        // One shard carries all messages, whatever their content topic.
         num_shards: None,
         named_topics: false,
         publish_unjoined: false,

@@ -1,7 +1,7 @@
-//! Ours beside what was published, with a verdict that is computed.
+//! Comparison of our figures with published ones, with a computed verdict.
 //!
-//! Tolerances were set before the first run. The reference are the raw logs of the paper, so only its
-//! runs "as run" can be compared; a corrected reading differs from them on purpose.
+//! Tolerances were set before the first run. The reference is the raw logs of the paper, so only its runs
+//! "as run" can be compared; a corrected reading of the paper differs from them on purpose.
 
 mod published;
 mod text;

@@ -1,31 +1,31 @@
-//! The published figures; `published/README.md` says where they come from.
+//! Published figures of the paper; `published/README.md` names their sources.
 
 const RUNS: &str = include_str!("../../published/paper_runs.csv");
 const FIRST: &str = include_str!("../../published/paper_first_message.csv");
 const HOPS: &str = include_str!("../../published/paper_hops.csv");
 
-/// What is known of one published run, milliseconds.
+/// Published figures of one run, milliseconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Published {
-    /// The scenario that reproduces it.
+    /// Scenario that reproduces the run.
     pub scenario: &'static str,
-    /// Column name and value: `min`, `p5` … `p99`, `max`, `mean`.
+    /// Columns and values: `min`, `p5` … `p99`, `max`, `mean`.
     pub figures: Vec<(&'static str, f64)>,
     /// Mean latency of the first message.
     pub first_message_mean_ms: Option<f64>,
-    /// Hops and the nodes that were so many hops away.
+    /// Hops, and the number of nodes at that many hops.
     pub hops: Vec<(u16, f64)>,
 }
 
 impl Published {
-    /// A figure by its column.
+    /// Returns a figure by the name of its column.
     pub fn figure(&self, name: &str) -> Option<f64> {
         let (_, value) = self.figures.iter().find(|(column, _)| *column == name)?;
         Some(*value)
     }
 }
 
-/// The figures that a scenario is to reproduce, if there are any.
+/// Returns the published figures that a scenario reproduces, if there are any.
 pub fn published(scenario: &str) -> Option<Published> {
     let mut lines = RUNS.lines();
     let columns = lines.next()?.split(',').skip(1);
@@ -48,12 +48,12 @@ pub fn published(scenario: &str) -> Option<Published> {
     })
 }
 
-/// The scenarios that have published figures.
+/// Names of the scenarios that have published figures.
 pub fn published_names() -> impl Iterator<Item = &'static str> {
     rows(RUNS).map(|(name, _)| name)
 }
 
-/// First cell and the others, without the header.
+/// First cell and other cells of each line, without the header.
 fn rows(
     table: &'static str,
 ) -> impl Iterator<Item = (&'static str, impl Iterator<Item = &'static str>)> {

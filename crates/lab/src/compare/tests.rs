@@ -3,11 +3,11 @@ use crate::report::tests::{outcome, summary};
 use crate::report::{Campaign, Sorted, Summary};
 use crate::scenario::load;
 
-/// A run with the published quantiles, and its hops.
+/// A run with the published quantiles and hops, scaled by `factor`.
 fn like(published: &Published, factor: f64) -> Summary {
     let mut run = summary(&outcome(1));
     let q = |name: &str| published.figure(name).unwrap();
-    // Ten values for each decile and its middle reproduce deciles and the mean nearly.
+    // Values at each decile and its middle nearly reproduce the deciles and the mean.
     let points = [
         "min", "p10", "p20", "p30", "p40", "p50", "p60", "p70", "p80", "p90", "p95", "max",
     ];

@@ -1,4 +1,4 @@
-//! A comparison as a table.
+//! A comparison as a table for the terminal.
 
 use std::fmt::{self, Display};
 

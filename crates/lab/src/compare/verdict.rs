@@ -1,4 +1,4 @@
-//! Which figures are compared, how close they must be, and whether they are.
+//! Figures that are compared, their tolerances and their verdicts.
 
 use serde::Serialize;
 
@@ -26,55 +26,55 @@ const QUANTILES: [(&str, f64); 10] = [
     ("p95", 0.95),
 ];
 
-/// The run whose hops are told apart by the gaps between them, and must agree.
+/// Run whose hop populations must agree; gaps between its latencies tell the hops apart.
 const HOPS_MUST_AGREE: &str = "paper-2kb";
-/// The runs whose first message meets windows that are still opening, and must agree.
+/// Runs whose first message must agree, as it meets windows that are still opening.
 const FIRST_MUST_AGREE: [&str; 2] = ["paper-100kb", "paper-500kb"];
 
-/// Whether a figure agrees.
+/// Verdict on one compared figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Within its tolerance.
+    /// The figure is within its tolerance.
     Agrees,
-    /// Outside of it, or missing.
+    /// The figure is outside its tolerance, or missing.
     Differs,
-    /// Shown for information; no tolerance was set.
+    /// The figure is shown for information; no tolerance was set.
     Shown,
 }
 
-/// One figure.
+/// Comparison of one figure.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// What it is.
+    /// Name of the figure.
     pub figure: String,
-    /// As published.
+    /// Published value of the figure.
     pub published: f64,
-    /// The median over seeds; `None` if a run has none.
+    /// Our value: the median over seeds; `None` if a run has none.
     pub ours: Option<f64>,
-    /// Ours over the published one.
+    /// Our value divided by the published one.
     pub ratio: Option<f64>,
-    /// Largest difference relative to the published one.
+    /// Largest accepted difference, relative to the published value.
     pub tolerance: Option<f64>,
-    /// Whether it agrees.
+    /// Verdict on the figure.
     pub verdict: Verdict,
 }
 
-/// A scenario beside the run that it reproduces.
+/// Comparison of a scenario with the run that it reproduces.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    /// The scenario.
+    /// Name of the scenario.
     pub scenario: String,
-    /// The seeds that ours is the median over.
+    /// Seeds over which our median is taken.
     pub seeds: Vec<u64>,
-    /// The figures.
+    /// Comparison of each figure.
     pub rows: Vec<Row>,
     /// Whether every figure that has a tolerance is within it.
     pub agrees: bool,
 }
 
-/// Compares the median over seeds with the published figures. Latencies are of the messages that
-/// count; hop populations are per message.
+/// Compares the medians over seeds with the published figures. Latencies are those of the counted
+/// messages; hop populations are per message.
 pub fn compare(published: &Published, campaign: &Campaign) -> Comparison {
     let mut rows = Vec::new();
     let mut push = |figure: &str, theirs: Option<f64>, ours: Option<f64>, tolerance| {

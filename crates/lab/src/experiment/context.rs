@@ -1,4 +1,4 @@
-//! What an experiment works with: scale, seeds, simulations, the machine.
+//! Environment of an experiment: scale, seeds, simulations, and the machine.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use crate::record::{Scale, ScenarioUsed};
 use crate::report::{ProgressLine, Stopwatch, Summary};
 use crate::scenario;
 
-/// What an experiment works with.
+/// Environment in which an experiment runs.
 pub struct Context<'a> {
     scale: Scale,
     commit: &'a str,
@@ -20,19 +20,19 @@ pub struct Context<'a> {
     scenarios: Vec<ScenarioUsed>,
 }
 
-/// One simulation.
+/// One simulation with its results.
 #[derive(Debug)]
 pub struct Simulated {
-    /// What was run.
+    /// Scenario that was run.
     pub scenario: Scenario,
-    /// What it found.
+    /// Result of the run.
     pub outcome: Outcome,
-    /// The same in figures.
+    /// Result of the run as figures.
     pub summary: Summary,
 }
 
 impl<'a> Context<'a> {
-    /// For the program of that commit.
+    /// Creates the environment for a program built from commit `commit`.
     pub fn new(
         scale: Scale,
         commit: &'a str,
@@ -67,12 +67,12 @@ impl<'a> Context<'a> {
         self.commit
     }
 
-    /// How much to do.
+    /// Amount of work that experiments do.
     pub fn scale(&self) -> Scale {
         self.scale
     }
 
-    /// One of two, by scale.
+    /// Chooses one of two values by the scale.
     pub(crate) fn by_scale<T>(&self, quick: T, full: T) -> T {
         match self.scale {
             Scale::Quick => quick,
@@ -80,19 +80,19 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Real proofs and nodes.
+    /// Access to real proofs and real nodes.
     pub(crate) fn machine(&self) -> &'a dyn Machine {
         self.machine
     }
 
-    /// A line on standard error, while something takes its time.
+    /// Starts a progress line on standard error for a step that takes long.
     pub(crate) fn say(&self, what: &str) -> ProgressLine {
         let line = ProgressLine::new(what, self.shows_progress);
         line.wait();
         line
     }
 
-    /// Simulates a built-in scenario with keys set, once for each of the first `seeds` seeds.
+    /// Simulates a built-in scenario with keys overridden, once for each of the first `seeds` seeds.
     pub(crate) fn simulate(
         &mut self,
         name: &str,

@@ -1,144 +1,144 @@
-//! What an experiment needs of the machine and of real nodes. The laboratory states it; the program,
-//! which has provers and nodes, does it.
+//! Interface to real proofs and real nodes. The laboratory declares it; the program, which has provers
+//! and nodes, implements it.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// Why something was not measured.
+/// Reason why a measurement was not made.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum MachineError {
-    /// This machine cannot do it.
+    /// This machine cannot make the measurement.
     #[error("not possible here: {what}; {remedy}")]
     Unavailable {
-        /// What is missing.
+        /// The part that is missing.
         what: String,
-        /// What to do about it.
+        /// Instruction that tells the user how to fix it.
         remedy: String,
     },
-    /// It was tried and failed.
+    /// The measurement was attempted and failed.
     #[error("{what} failed: {reason}")]
     Failed {
-        /// What was tried.
+        /// The action that failed.
         what: &'static str,
-        /// What was said.
+        /// The reason reported by it.
         reason: String,
     },
 }
 
-/// Costs of proofs on this machine, processor time of one thread, medians.
+/// Costs of proofs on this machine: processor time of one thread, medians.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RlnCosts {
-    /// Payloads of several sizes.
+    /// Costs for payloads of several sizes.
     pub by_size: Vec<RlnCost>,
-    /// Preparing a token, milliseconds.
+    /// Time to prepare a token, milliseconds.
     pub token_prepare_ms: f64,
-    /// Proofs in a batch.
+    /// Number of proofs in a batch.
     pub batch: usize,
-    /// Verifying each of them, milliseconds.
+    /// Time to verify each proof of a batch, milliseconds.
     pub batch_per_proof_ms: f64,
-    /// Keccak-256 and conversion to a field element: size in 1000 bytes, milliseconds.
+    /// Time of Keccak-256 and conversion to a field element, as (size in 1000 bytes, milliseconds).
     pub hashing_ms: Vec<(usize, f64)>,
-    /// Building the tree of 10,000 members, milliseconds.
+    /// Time to build the tree of 10,000 members, milliseconds.
     pub tree_build_ms: f64,
-    /// Its size, 10^6 bytes.
+    /// Size of that tree, 10^6 bytes.
     pub tree_mb: f64,
 }
 
 /// Costs for one size of payload, milliseconds; the signal's hash is part of each.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RlnCost {
-    /// 1000 bytes.
+    /// Size of the payload, 1000 bytes.
     pub size_kb: usize,
-    /// A full proof, nothing prepared but the member.
+    /// Time of a full proof, with nothing prepared but the member.
     pub generation_ms: f64,
-    /// Signing with a token.
+    /// Time to sign with a prepared token.
     pub sign_ms: f64,
-    /// Verifying one.
+    /// Time to verify one proof.
     pub verification_ms: f64,
 }
 
-/// One message along a line of real nodes, milliseconds.
+/// Times of one message along a line of real nodes, milliseconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LineRun {
-    /// 1000 bytes.
+    /// Size of the payload, 1000 bytes.
     pub size_kb: usize,
-    /// Making the proof.
+    /// Time to generate the proof.
     pub prove_ms: f64,
-    /// Transmission to each node and validation there.
+    /// Transmission to each node and validation there, as pairs.
     pub hops: Vec<(f64, f64)>,
-    /// From publishing to the last node.
+    /// Time from publishing to delivery at the last node.
     pub total_ms: f64,
 }
 
-/// Real nodes in one process, each publishing now and then.
+/// Plan of a run of real nodes in one process, each of which publishes at intervals.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CommunityPlan {
-    /// Nodes, all of them members.
+    /// Number of nodes, all of them members.
     pub nodes: u32,
-    /// Members of the tree, those without a node included.
+    /// Number of members in the tree, including those without a node.
     pub members: u32,
     /// Time between two messages of a node, seconds.
     pub period_s: f64,
-    /// How long they publish, seconds.
+    /// Time for which the nodes publish, seconds.
     pub duration_s: f64,
     /// Whether messages carry proofs.
     pub rln: bool,
 }
 
-/// What became of them.
+/// Result of a [`CommunityPlan`] run: deliveries, latency, processor time and memory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CommunityRun {
-    /// Messages published.
+    /// Number of messages published.
     pub published: u64,
-    /// Deliveries made.
+    /// Number of deliveries made.
     pub delivered: u64,
-    /// Deliveries to be made.
+    /// Number of deliveries expected.
     pub expected: u64,
-    /// Publishing to delivery, milliseconds, ascending.
+    /// Latencies from publishing to delivery, milliseconds, ascending.
     pub latency_ms: Vec<f64>,
-    /// Processor time while they published, seconds.
+    /// Processor time while the nodes published, seconds.
     pub cpu_s: f64,
-    /// Time while they published, seconds.
+    /// Wall time while the nodes published, seconds.
     pub wall_s: f64,
     /// Resident memory at the end, 10^6 bytes.
     pub rss_mb: f64,
 }
 
-/// A real spammer among real nodes.
+/// Plan of a run with a real spammer among real nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SpamPlan {
-    /// Nodes, the spammer among them.
+    /// Number of nodes, including the spammer.
     pub nodes: u32,
     /// Time between two messages of the spammer, seconds.
     pub interval_s: f64,
-    /// How long it spams, seconds.
+    /// Time for which the spammer publishes, seconds.
     pub duration_s: f64,
-    /// Messages per epoch that it may send.
+    /// Messages that the spammer may send per epoch.
     pub limit: u32,
     /// Length of an epoch, seconds.
     pub epoch_s: u64,
 }
 
-/// What became of it.
+/// Result of a [`SpamPlan`] run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SpamRun {
-    /// Peers of the spammer over time: seconds after its first message, peers.
+    /// Number of the spammer's peers over time, as (seconds after its first message, peers).
     pub peers: Vec<(f64, u32)>,
-    /// Tokens that were prepared for it before.
+    /// Tokens that were prepared for the spammer before the run.
     pub prepared: u64,
-    /// Messages that it had peers to send to: seconds after its first message, ascending.
+    /// Times of the messages for which the spammer had peers, seconds after its first message, ascending.
     pub sent_s: Vec<f64>,
-    /// Messages that it published, to peers or to nobody.
+    /// Messages that the spammer published, with or without peers.
     pub attempted: u64,
-    /// Of those, that reached every honest node.
+    /// Messages of those that reached every honest node.
     pub delivered: u64,
-    /// Whether an honest node recovered its secret.
+    /// Whether an honest node recovered the spammer's secret.
     pub secret_recovered: bool,
 }
 
 impl SpamRun {
-    /// Messages per second, from its first to the last that it had peers to send to; `None` if there are
-    /// not two.
+    /// Messages per second, from the first to the last for which the spammer had peers; `None` if there
+    /// are fewer than two or they were sent at the same time.
     pub fn rate_per_s(&self) -> Option<f64> {
         let (first, last) = (self.sent_s.first()?, self.sent_s.last()?);
         let intervals = (self.sent_s.len() - 1) as f64;
@@ -146,52 +146,52 @@ impl SpamRun {
     }
 }
 
-/// Following a registry on a chain from nothing.
+/// Result of following a registry on a chain from the beginning.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SyncRun {
-    /// Members registered.
+    /// Number of members registered.
     pub members: u32,
-    /// Blocks of the chain.
+    /// Number of blocks of the chain.
     pub blocks: u64,
-    /// Requests made.
+    /// Number of requests made.
     pub requests: u64,
-    /// Bytes received.
+    /// Bytes received in the answers.
     pub bytes: u64,
-    /// Seconds from nothing to the contract's root.
+    /// Time from the start to the contract's root, seconds.
     pub wall_s: f64,
-    /// Bytes of the tree in memory.
+    /// Size of the tree in memory, bytes.
     pub tree_bytes: u64,
 }
 
-/// Real proofs and real nodes.
+/// Provider of measurements with real proofs and real nodes.
 pub trait Machine {
-    /// What proofs cost here, medians of so many runs.
+    /// Measures the costs of proofs on this machine, as medians of `runs` runs.
     ///
     /// # Errors
-    /// [`MachineError`].
+    /// Returns [`MachineError`] when the measurement is impossible here or fails.
     fn rln_costs(&self, runs: usize) -> Result<RlnCosts, MachineError>;
 
-    /// Messages of the paper's sizes along its five cities, on the testbed, so many of each size.
+    /// Sends messages of the paper's sizes along its five cities on the testbed, `runs` of each size.
     ///
     /// # Errors
-    /// [`MachineError`].
+    /// Returns [`MachineError`] when the testbed cannot run here or fails.
     fn cities(&self, runs: u32) -> Result<Vec<LineRun>, MachineError>;
 
-    /// Many nodes that publish.
+    /// Runs many nodes that publish.
     ///
     /// # Errors
-    /// [`MachineError`].
+    /// Returns [`MachineError`] when the nodes cannot run here or fail.
     fn community(&self, plan: CommunityPlan) -> Result<CommunityRun, MachineError>;
 
-    /// A spammer among nodes. `tell` hears how far it is, in words.
+    /// Runs a spammer among honest nodes. `tell` receives the progress in words.
     ///
     /// # Errors
-    /// [`MachineError`].
+    /// Returns [`MachineError`] when the nodes cannot run here or fail.
     fn spam(&self, plan: SpamPlan, tell: &dyn Fn(&str)) -> Result<SpamRun, MachineError>;
 
-    /// A chain with so many members, and a node that follows it from nothing.
+    /// Creates a chain with `members` members, and runs a node that follows it from the beginning.
     ///
     /// # Errors
-    /// [`MachineError`].
+    /// Returns [`MachineError`] when the chain cannot run here or a step fails.
     fn tree_sync(&self, members: u32) -> Result<SyncRun, MachineError>;
 }

@@ -1,7 +1,8 @@
-//! The experiments: every published figure beside ours.
+//! Experiments, each of which sets published figures beside ours.
 //!
-//! Adding one: a file in `all`, a line in [`EXPERIMENTS`]. Criteria stand in the code of an experiment,
-//! before it runs; a figure outside of its own says why where that is known.
+//! A new experiment needs a file in `all` and a line in [`EXPERIMENTS`]. Criteria are part of an
+//! experiment's code, so they are fixed before it runs. A figure outside its criterion states the reason
+//! where it is known.
 
 mod all;
 mod context;
@@ -24,20 +25,20 @@ pub use machine::{
     SpamRun, SyncRun,
 };
 
-/// One experiment.
+/// One experiment that reproduces published figures.
 #[derive(Clone, Copy, Debug)]
 pub struct Experiment {
-    /// Its name on the command line.
+    /// Name on the command line.
     pub id: &'static str,
-    /// One line for people.
+    /// Title in one line, for people.
     pub title: &'static str,
-    /// What is reproduced.
+    /// Publication, table or figure that is reproduced.
     pub source: &'static str,
-    /// Does it.
+    /// Function that runs the experiment.
     run: fn(&mut Context<'_>) -> Result<Findings, ExperimentError>,
 }
 
-/// What an experiment found.
+/// Results of an experiment.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     pub(crate) figures: Vec<Figure>,
@@ -52,42 +53,43 @@ impl Findings {
     }
 }
 
-/// Why an experiment gave no record.
+/// Reason why an experiment produced no record.
 #[derive(Debug, Error)]
 pub enum ExperimentError {
-    /// Its scenario cannot be read.
+    /// The experiment's scenario cannot be read.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
-    /// Its scenario cannot be run.
+    /// The experiment's scenario cannot be run.
     #[error(transparent)]
     Simulation(#[from] SimError),
-    /// The machine failed it.
+    /// A measurement on this machine failed.
     #[error(transparent)]
     Machine(#[from] MachineError),
-    /// A rule did not hold in a simulation.
+    /// A rule was violated in a simulation.
     #[error("{scenario}, seed {seed}: {violation}; replay it with `{replay}`")]
     Violation {
-        /// The scenario.
+        /// Name of the scenario.
         scenario: String,
-        /// The seed.
+        /// Seed of the run.
         seed: u64,
-        /// The first rule that did not hold.
+        /// The first rule that was violated.
         violation: String,
-        /// The command that repeats the run.
+        /// Command that repeats the run.
         replay: String,
     },
 }
 
 impl Experiment {
-    /// The experiment of that id.
+    /// Returns the experiment with the given id.
     pub fn find(id: &str) -> Option<&'static Self> {
         EXPERIMENTS.iter().find(|experiment| experiment.id == id)
     }
 
-    /// Runs it.
+    /// Runs the experiment and records its results.
     ///
     /// # Errors
-    /// [`ExperimentError`]. Real nodes that this machine cannot run are no error: their figures are
+    /// Returns [`ExperimentError`] when a scenario cannot be read or run, a measurement fails, or a rule
+    /// is violated. If this machine cannot run real nodes, that is not an error: their figures are
     /// missing, and the record says why.
     pub fn run(&self, context: &mut Context<'_>) -> Result<Record, ExperimentError> {
         let watch = Stopwatch::start();

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use super::*;
 use crate::record::Verdict;
 
-/// A machine that can do nothing.
+/// A machine on which no measurement is possible.
 struct Nothing;
 
 impl Nothing {
@@ -91,8 +91,8 @@ fn what_the_machine_cannot_do_is_said_and_counts_against_the_figure() {
     assert!(matches!(quick("hashing"), Err(ExperimentError::Machine(_))));
 }
 
-/// The same counting by hand: on a full mesh of N nodes that all flood at once, every connection but
-/// those over which a node got its first copy carries two copies, and those carry one.
+/// Flooding counted by hand: on a full mesh of N nodes that all flood at once, every connection carries
+/// two copies, except those over which a node received its first copy, which carry one.
 #[test]
 fn flooding_on_a_tiny_network_agrees_with_counting() {
     let mut context = Context::new(Scale::Quick, "test", 1, false, &Nothing);
@@ -111,11 +111,11 @@ fn flooding_on_a_tiny_network_agrees_with_counting() {
         .iter()
         .map(|n| n.first_copies + n.duplicates)
         .sum();
-    // Three copies from the publisher; each of the others sends to the two that are left.
+    // The publisher sends three copies; each of the others sends to the two remaining nodes.
     assert_eq!(copies, 3 * (3 + 3 * 2));
 }
 
-/// A line of three with a mesh: one copy to each node, and none back.
+/// A line of three nodes with a mesh: one copy to each node, and none back.
 #[test]
 fn gossip_on_a_tiny_network_agrees_with_counting() {
     let mut context = Context::new(Scale::Quick, "test", 1, false, &Nothing);
@@ -136,7 +136,8 @@ fn gossip_on_a_tiny_network_agrees_with_counting() {
     let sent: u64 = run.outcome.nodes.iter().map(|n| n.messages.count).sum();
     assert_eq!((copies, sent), (2 * 2, 2 * 2));
     let bytes: u64 = run.outcome.nodes.iter().map(|n| n.messages.bytes).sum();
-    // 284 bytes of payload, its content topic, time stamp and the frame around them, each time the same.
+    // The payload of 284 bytes, its content topic, timestamp and the frame around them, the same each
+    // time.
     assert_eq!(bytes % 4, 0);
     assert!(
         (284..400).contains(&(bytes / 4)),

@@ -1,9 +1,9 @@
-//! Comma-separated values as RFC 4180 has them, with line feeds.
+//! Comma-separated values by RFC 4180, but with line feeds.
 
 use super::figures::{COLUMNS, Column};
 use crate::record::{Chart, Record, Role, Series, Shape, Table};
 
-/// One row per figure.
+/// Text with one row per figure.
 pub(super) fn figures(records: &[Record]) -> String {
     let mut csv = row(COLUMNS.iter().map(|(name, _)| (*name).to_owned()));
     for record in records {
@@ -17,8 +17,8 @@ pub(super) fn figures(records: &[Record]) -> String {
     csv
 }
 
-/// One row per value. `x_to` is the right end of a bar; `low` and `high` those of a band; `word`
-/// what stands at `x` on an axis of words.
+/// Text with one row per value of a chart. `x_to` is the right end of a bar, `low` and `high` are those
+/// of a band, `word` is the word at `x` on an axis of words.
 pub(super) fn chart(chart: &Chart) -> String {
     let header = [
         "series", "role", "shape", "x", "x_to", "y", "low", "high", "word",
@@ -43,19 +43,19 @@ pub(super) fn chart(chart: &Chart) -> String {
     csv
 }
 
-/// A table as it is.
+/// Text with the rows of a table.
 pub(super) fn table(table: &Table) -> String {
     let rows = std::iter::once(&table.columns).chain(&table.rows);
     rows.map(|cells| row(cells.iter().cloned())).collect()
 }
 
-/// The nearest word of an axis; bars stand beside theirs.
+/// The word of an axis nearest to `x`; bars are drawn beside their word.
 fn word_at(words: &[String], x: f64) -> Option<&String> {
     let number = x.round();
     (number >= 0.0).then(|| words.get(number as usize))?
 }
 
-/// What a series is, and its values as `x`, `x_to`, `y`, `low`, `high`.
+/// Name of a series' shape, and its values as `x`, `x_to`, `y`, `low`, `high`.
 fn values(series: &Series) -> (&'static str, Vec<[Option<f64>; 5]>) {
     let point = |p: &[f64; 2]| [Some(p[0]), None, Some(p[1]), None, None];
     match &series.shape {

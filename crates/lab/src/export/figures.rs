@@ -1,8 +1,8 @@
-//! The columns of all figures, the same in CSV and Parquet.
+//! Columns of the table of all figures, the same in CSV and Parquet.
 
 use crate::record::{Figure, Record, Scale, Verdict};
 
-/// What a column holds; `None` is an empty cell.
+/// Content of a column; `None` is an empty cell.
 #[derive(Clone, Copy)]
 pub(super) enum Column {
     Text(fn(&Record, &Figure) -> Option<String>),

@@ -1,7 +1,7 @@
-//! Records as files for those who plot themselves.
+//! Export of records as files for other plotting programs.
 //!
-//! `figures.csv` and `figures.parquet` have one row per figure of all records;
-//! `ID.chart-N.csv` one row per value of a chart, `ID.table-N.csv` the rows of a table.
+//! `figures.csv` and `figures.parquet` have one row per figure of all records; `ID.chart-N.csv` has one
+//! row per value of a chart, `ID.table-N.csv` the rows of a table.
 
 mod csv;
 mod figures;
@@ -19,31 +19,31 @@ use thiserror::Error;
 
 use crate::record::{Record, names};
 
-/// A file could not be written.
+/// Returned when a file cannot be written.
 #[derive(Debug, Error)]
 pub enum ExportError {
-    /// By the system.
+    /// The system reported an error.
     #[error("cannot write {path}: {source}")]
     File {
-        /// The file or folder.
+        /// Path of the file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// Error reported by the system.
         source: io::Error,
     },
-    /// By the Parquet writer.
+    /// The Parquet writer reported an error.
     #[error("cannot write {path}: {source}")]
     Parquet {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the writer said.
+        /// Error reported by the writer.
         source: ParquetError,
     },
 }
 
-/// Writes everything into `folder`, which is made if it is not there. Returns the files.
+/// Writes all files into `folder`, which is created if necessary. Returns the paths of the files.
 ///
 /// # Errors
-/// When a file cannot be written; those before it are.
+/// Returns an error when a file cannot be written; the files before it remain.
 pub fn write(records: &[Record], folder: &Path) -> Result<Vec<PathBuf>, ExportError> {
     fs::create_dir_all(folder).map_err(at(folder))?;
     let mut files = Vec::new();

@@ -1,4 +1,4 @@
-//! `figures.parquet`: the columns of `figures.csv` with their types.
+//! The file `figures.parquet`: the columns of `figures.csv` with their types.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use parquet::schema::parser::parse_message_type;
 use super::figures::{COLUMNS, Column};
 use crate::record::{Figure, Record};
 
-/// Writes all figures.
+/// Writes the figures of all records.
 pub(super) fn write<W: Write + Send>(records: &[Record], out: W) -> Result<(), ParquetError> {
     let rows: Vec<(&Record, &Figure)> = records
         .iter()

@@ -1,18 +1,18 @@
-//! How many hops a message needs, and how often it is sent: Equation 2 and Figure 2 of *Message
+//! Number of hops that a message needs, and number of copies sent: Equation 2 and Figure 2 of *Message
 //! Latency in Waku Relay with Rate Limiting Nullifiers* (DLT 2024).
 
-/// Nodes that Figure 2 shows.
+/// Numbers of nodes shown in Figure 2.
 pub const FIGURE_2_NODES: [u64; 4] = [1_000, 10_000, 100_000, 1_000_000];
 
-/// Degrees that Figure 2 shows.
+/// Mesh degrees shown in Figure 2.
 pub const FIGURE_2_DEGREES: std::ops::RangeInclusive<u32> = 2..=14;
 
-/// Nodes that know a message after `hops` in the best case, the publisher among them, when each
-/// has `degree` peers and no two nodes forward to the same one.
+/// Nodes that know a message after `hops` hops in the best case, including the publisher, if each has
+/// `degree` peers and no two nodes forward to the same one.
 ///
-/// Published as `D (D-1)^(h-1) + 1`, which counts the last ring and the publisher only; reaching
-/// everybody needs the sum of all rings, `1 + D ((D-1)^h - 1) / (D-2)`, and Equation 2 is solved from
-/// that sum. For `D = 2` it is `1 + 2h`.
+/// Published as `D (D-1)^(h-1) + 1`, which counts the last ring and the publisher only. Reaching every
+/// node needs the sum of all rings, `1 + D ((D-1)^h - 1) / (D-2)`, and Equation 2 is solved from that
+/// sum. For `D = 2` it is `1 + 2h`.
 pub fn nodes_within(degree: u32, hops: u32) -> f64 {
     let d = f64::from(degree);
     let h = f64::from(hops);
@@ -24,7 +24,7 @@ pub fn nodes_within(degree: u32, hops: u32) -> f64 {
     }
 }
 
-/// Nodes in the last ring and the publisher, as published.
+/// Nodes in the last ring and the publisher, by the published formula.
 pub fn nodes_published(degree: u32, hops: u32) -> f64 {
     let d = f64::from(degree);
     match (degree, hops) {
@@ -34,11 +34,11 @@ pub fn nodes_published(degree: u32, hops: u32) -> f64 {
     }
 }
 
-/// Equation 2: hops after which `nodes` can know a message, `None` where none suffice (a degree
-/// below 2).
+/// Equation 2: number of hops after which `nodes` nodes can know a message; `None` where no number
+/// suffices (a degree below 2).
 ///
-/// `ceil(log((N-1)(D-2)/D + 1) / log(D-1))`, and `ceil((N-1)/2)` for `D = 2`. Counted up in
-/// [`nodes_within`] instead of by logarithms, whose rounding is wrong where a power is hit exactly.
+/// `ceil(log((N-1)(D-2)/D + 1) / log(D-1))`, and `ceil((N-1)/2)` for `D = 2`. Computed by counting up in
+/// [`nodes_within`] instead of by logarithms, whose rounding is wrong at exact powers.
 pub fn h_max(nodes: u64, degree: u32) -> Option<u64> {
     match degree {
         _ if nodes <= 1 => Some(0),
@@ -58,33 +58,33 @@ pub fn h_max(nodes: u64, degree: u32) -> Option<u64> {
     }
 }
 
-/// Copies of a message that are sent for each node that receives it, about `degree`, as published.
+/// Copies of a message sent for each node that receives it, about `degree`, as published.
 pub fn amplification(degree: u32) -> f64 {
     f64::from(degree)
 }
 
-/// Copies that each node but the publisher receives, and the first copies among them: every node
-/// sends to all its mesh peers but the one it heard from, the publisher to all.
+/// Copies that each node but the publisher receives, including the first copies, if every node sends to
+/// all its mesh peers but the one it received from, and the publisher to all.
 ///
-/// `(N (D-1) + 1) / (N-1)`. Fewer where a copy is taken back because the receiver already has the
-/// message, see [`duplicates`].
+/// `(N (D-1) + 1) / (N-1)`. The number is smaller where a copy is cancelled because the receiver already
+/// has the message, see [`duplicates`].
 pub fn copies_per_delivery(nodes: u64, degree: f64) -> f64 {
     let nodes = nodes as f64;
     (nodes * (degree - 1.0) + 1.0) / (nodes - 1.0)
 }
 
-/// Duplicates per delivery, least and most: `D/2 - 1` when each connection carries a message once,
-/// `D - 2` when every node sends to all but the one it heard from.
+/// Duplicates per delivery, least and most: `D/2 - 1` if each connection carries a message once, `D - 2`
+/// if every node sends to all peers but the one it received from.
 pub fn duplicates(degree: f64) -> (f64, f64) {
     (degree / 2.0 - 1.0, degree - 2.0)
 }
 
-/// One line of Figure 2.
+/// One row of Figure 2.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Figure2Row {
-    /// Mesh degree.
+    /// Mesh degree of the row.
     pub degree: u32,
-    /// Hops for each of [`FIGURE_2_NODES`].
+    /// Number of hops for each of [`FIGURE_2_NODES`].
     pub h_max: [u64; 4],
     /// Copies sent per node.
     pub amplification: f64,

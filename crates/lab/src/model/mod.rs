@@ -1,4 +1,4 @@
-//! Closed forms: the published ones, and ours.
+//! Closed-form models: the published ones, and ours.
 
 pub mod hops;
 pub mod large;

@@ -1,11 +1,11 @@
 //! Equation 1 of *Message Latency in Waku Relay with Rate Limiting Nullifiers*: latency along a path.
 
-/// One hop, milliseconds.
+/// Latency of one hop, milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hop {
-    /// Transmission from the node before: delay and serialisation.
+    /// Transmission from the previous node: delay and serialisation.
     pub transmission_ms: f64,
-    /// Validation at the node.
+    /// Validation at the receiving node.
     pub validation_ms: f64,
 }
 

@@ -1,4 +1,4 @@
-//! What the refined form needs, taken from a scenario.
+//! Parameters of the refined model, taken from a scenario.
 
 use std::time::Duration;
 
@@ -12,46 +12,47 @@ use super::spread::SpreadParams;
 /// Payload of a TCP segment, and the headers of TCP and IP before it, bytes.
 const SEGMENT_BYTES: f64 = 1_460.0;
 const HEADER_BYTES: f64 = 40.0;
-/// A proof and its field in a message, bytes, as published.
+/// Size of a proof and its field in a message, bytes, as published.
 const PROOF_BYTES: f64 = 384.0;
-/// Topics, timestamp and lengths around a payload, bytes; exact to some ten bytes, which is one part
-/// in 200 of the smallest published message.
+/// Size of topics, timestamp and lengths around a payload, bytes; exact to some ten bytes, which is one
+/// part in 200 of the smallest published message.
 const ENVELOPE_BYTES: f64 = 80.0;
-/// What Shadow's token bucket holds: one millisecond of the rate and one packet of 1500 bytes.
+/// Packet part of Shadow's token bucket, bytes; the bucket holds one millisecond of the
+/// rate and one packet.
 const SHADOW_PACKET_BYTES: f64 = 1_500.0;
 
-/// Why there is no prediction.
+/// Reason why a scenario has no prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum NoPrediction {
-    /// Delays differ.
+    /// Delays between nodes differ.
     #[error("the closed form is for one delay between any two nodes; this scenario has several")]
     Delays,
-    /// The connections are given one by one, so that the mesh is not a random graph.
+    /// The connections are listed one by one, so the mesh is not a random graph.
     #[error("the closed form is for random topologies (dials, regular, full-mesh)")]
     Topology,
-    /// Packets are lost.
-    #[error("the closed form knows no loss")]
+    /// Packets are lost at random.
+    #[error("the closed form does not cover packet loss")]
     Loss,
-    /// Things go wrong.
-    #[error("the closed form knows no faults")]
+    /// The scenario has faults.
+    #[error("the closed form does not cover faults")]
     Faults,
 }
 
-/// What a run has measured that the scenario does not say.
+/// Measurements of a run that complete the scenario's parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MeasuredMesh {
-    /// Mean mesh degree.
+    /// Mean degree of the mesh.
     pub degree: f64,
-    /// Bytes of a frame with a message.
+    /// Length of a frame with a message, bytes.
     pub frame_bytes: Option<f64>,
 }
 
-/// Parameters for a message of a size; without a measured mesh, its degree is taken to be the
-/// target and the size of a frame is estimated.
+/// Parameters for a message of a given size. Without a measured mesh, its degree is taken to be the
+/// target, and the size of a frame is estimated.
 ///
 /// # Errors
-/// When the scenario is not one that the form describes.
+/// Returns [`NoPrediction`] when the closed form does not describe the scenario.
 pub fn spread_params(
     scenario: &Scenario,
     payload_bytes: u32,
@@ -126,7 +127,7 @@ pub fn spread_params(
     })
 }
 
-/// Copies that the assumed rate can send within a heartbeat, as nim-libp2p rounds it.
+/// Number of copies that the assumed rate can send within a heartbeat, with the rounding of nim-libp2p.
 fn flood_bound(payload_bytes: u32, rate_bytes_per_ms: usize, heartbeat: Duration) -> u32 {
     let payload_bytes = usize::try_from(payload_bytes).unwrap_or(usize::MAX);
     let send_ms = (payload_bytes / rate_bytes_per_ms.max(1)).max(1);

@@ -1,41 +1,41 @@
-//! Our refined form: how a message spreads through a random mesh, hop by hop in time.
+//! Our refined model: the spread of a message through a random mesh, hop by hop in time.
 //!
-//! What it adds to Equation 1 and Equation 2:
+//! It adds to Equation 1 and Equation 2:
 //!
-//! - The publisher sends its first hop one copy after another; the k-th has left after k times the
-//!   time of a copy.
-//! - So does every node that forwards: to all its mesh peers but the one it heard from, in random
-//!   order.
-//! - Rings do not grow as in a tree: two nodes forward to the same one. A node has not been reached
-//!   as long as none of its connections has carried the message, so with `theta(t)` the probability
-//!   that one connection has not, the share of nodes not reached is the sum over degrees `k` of
-//!   `p(k) theta(t)^k`, and the neighbour behind a connection is reached like a node with one
-//!   connection fewer, of size-biased degree (the configuration model; Miller 2011).
-//! - Copies that arrive together share the receiver's downlink: a copy is delayed by the bytes of
-//!   others that are expected to arrive while it does.
+//! - The publisher sends the copies of its first hop one after another; the k-th has left after k times
+//!   the transmission time of a copy.
+//! - Every node that forwards does the same: it sends to all its mesh peers but the one it received from,
+//!   in random order.
+//! - Rings do not grow as in a tree, because two nodes may forward to the same one. A node is not reached
+//!   as long as none of its connections has carried the message. With `theta(t)` the probability that one
+//!   connection has not, the share of nodes not reached is the sum over degrees `k` of `p(k) theta(t)^k`,
+//!   and the neighbour behind a connection is reached like a node with one connection fewer, of
+//!   size-biased degree (the configuration model; Miller 2011).
+//! - Copies that arrive together share the receiver's downlink: a copy is delayed by the bytes of others
+//!   that are expected to arrive at the same time.
 //!
-//! It is a recursion forward in time and has no constant that is fitted. Left out: transport windows
+//! The model is a recursion forward in time and has no fitted constants. It leaves out transport windows
 //! (connections are warm), IDONTWANT, gossip, and the grouping of nodes by short cycles.
 
-/// Steps of time within the transmission of one copy, and within a one-way delay.
+/// Number of time steps within the transmission of one copy, and within a one-way delay.
 const STEPS: f64 = 16.0;
-/// Longest step, milliseconds.
+/// Upper bound of a time step, milliseconds.
 const MAX_STEP_MS: f64 = 0.5;
-/// Most steps; what is later is cut off.
+/// Upper bound of the number of steps; later times are cut off.
 const MAX_STEPS: usize = 4_000_000;
-/// Hops that are told apart; the last one stands for all beyond.
+/// Number of hops that are distinguished; the last one stands for all beyond.
 const MAX_HOPS: usize = 24;
-/// Probabilities below are not followed.
+/// Probability below which events are not followed.
 const NEGLIGIBLE: f64 = 1e-12;
 
-/// What the prediction is made from.
+/// Parameters of a prediction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SpreadParams {
-    /// Nodes, the publisher among them.
+    /// Number of nodes, including the publisher.
     pub nodes: u32,
-    /// Copies that the publisher sends.
+    /// Number of copies that the publisher sends.
     pub first_copies: u32,
-    /// Whether these go to its mesh peers (rather than to everybody it is connected to).
+    /// Whether these copies go to its mesh peers, rather than to all its connections.
     pub first_to_mesh: bool,
     /// Mean degree of the mesh; its nodes have this degree rounded down or up.
     pub mesh_degree: f64,
@@ -43,27 +43,27 @@ pub struct SpreadParams {
     pub up_copy_ms: f64,
     /// Time that one copy occupies a downlink, milliseconds.
     pub down_copy_ms: f64,
-    /// What an idle uplink sends at once, in time at its rate, milliseconds.
+    /// Burst that an idle uplink sends at once, as time at its rate, milliseconds.
     pub burst_ms: f64,
-    /// One-way delay, milliseconds.
+    /// One-way delay between two nodes, milliseconds.
     pub one_way_ms: f64,
-    /// From publishing to the proof, milliseconds.
+    /// Time from publishing to the proof, milliseconds.
     pub generation_ms: f64,
-    /// Validation at each hop, milliseconds.
+    /// Time of validation at each hop, milliseconds.
     pub validation_ms: f64,
 }
 
-/// What is predicted for one message.
+/// Prediction for one message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spread {
-    /// Nodes reached at each time, in order: milliseconds, expected number.
+    /// Nodes reached at each time, in order, as (milliseconds, expected number).
     arrivals: Vec<(f64, f64)>,
-    /// Expected nodes reached after 1, 2, … hops.
+    /// Expected number of nodes reached after 1, 2, … hops.
     pub hops: Vec<f64>,
 }
 
 impl Spread {
-    /// Expected nodes reached.
+    /// Expected number of nodes reached.
     pub fn reached(&self) -> f64 {
         self.arrivals.iter().map(|(_, nodes)| nodes).sum()
     }
@@ -75,8 +75,9 @@ impl Spread {
         if reached > 0.0 { sum / reached } else { 0.0 }
     }
 
-    /// Latency that a share `q` (0 to 1) of the nodes reached does not exceed, milliseconds. `q = 1`
-    /// is where less than half a node is expected to be missing, as a largest value is measured.
+    /// Latency that a share `q` (0 to 1) of the nodes reached does not exceed, milliseconds.
+    /// `q = 1` is the time at which less than half a node is expected to be missing, which corresponds
+    /// to a measured maximum.
     pub fn quantile_ms(&self, q: f64) -> f64 {
         let reached = self.reached();
         let wanted = (q * reached).clamp(0.5, (reached - 0.5).max(0.5));
@@ -91,7 +92,7 @@ impl Spread {
     }
 }
 
-/// Predicts how a message spreads.
+/// Predicts the spread of a message.
 pub fn predict(params: &SpreadParams) -> Spread {
     let mut machine = Machine::new(params);
     machine.publish();
@@ -110,19 +111,19 @@ type ByHop = [f64; MAX_HOPS];
 struct Machine<'a> {
     params: &'a SpreadParams,
     step_ms: f64,
-    /// (degree, share of nodes).
+    /// Degrees and shares of nodes, as (degree, share).
     degrees: [(u32, f64); 2],
-    /// Copies on one connection that begin to complete in a step, if the downlink were free.
+    /// Copies on one connection that would be complete in each step, if the downlink were free.
     incoming: Vec<ByHop>,
-    /// The same with the downlink shared.
+    /// Copies on one connection that are complete in each step, with the downlink shared.
     complete: Vec<ByHop>,
-    /// Probability that a node gets the publisher's copy in a step.
+    /// Probability that a node receives the publisher's copy, by step.
     first: Vec<f64>,
-    /// Sum of `incoming` over the last copy time.
+    /// Sum of `incoming` over the last transmission time of a copy.
     window: f64,
-    /// Probability that a connection has not carried the message.
+    /// Probability that a connection has not carried the message yet.
     theta: f64,
-    /// Probability that the publisher has not sent to a node.
+    /// Probability that the publisher has not reached a node directly yet.
     not_first: f64,
     arrivals: Vec<(f64, f64)>,
     hops: ByHop,
@@ -156,7 +157,7 @@ impl<'a> Machine<'a> {
         (f64::from(k) * self.params.up_copy_ms - self.params.burst_ms).max(0.0)
     }
 
-    /// Makes room for a time; `None` beyond the end.
+    /// Returns the step of a time, and extends the vectors to it; `None` beyond the last step.
     fn step_at(&mut self, ms: f64) -> Option<usize> {
         let step = (ms / self.step_ms).round() as usize;
         if step >= MAX_STEPS {
@@ -181,15 +182,15 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Moves what comes in at a step to when it is complete.
+    /// Moves the copies that come in at a step to the step at which they are complete.
     fn share_downlinks(&mut self, step: usize) {
         let copy_steps = (self.params.down_copy_ms / self.step_ms).round() as usize;
         self.window += self.incoming[step].iter().sum::<f64>();
         if step > copy_steps {
             self.window -= self.incoming[step - copy_steps - 1].iter().sum::<f64>();
         }
-        // On average half of each copy that begins within one copy time before or after overlaps,
-        // which is as much as those of one copy time in full.
+        // On average half of each copy that begins within one transmission time before or after overlaps,
+        // which is as much as the copies of one transmission time in full.
         let others = (self.params.mesh_degree - 1.0).max(0.0) / self.theta.max(NEGLIGIBLE);
         let shared_ms = self.params.down_copy_ms * (others * self.window.max(0.0));
         let shared_ms = shared_ms.min(self.params.down_copy_ms * others.max(1.0));
@@ -204,7 +205,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Lets the copies of a step reach nodes, and these send theirs.
+    /// Lets the copies of a step reach nodes, which then forward the message.
     fn arrive(&mut self, step: usize) {
         let first = self.first[step];
         let copies = self.complete[step];
@@ -220,7 +221,7 @@ impl<'a> Machine<'a> {
             self.count(step, reached, &self.by_hop(first, &copies, degree));
         }
         for (degree, share) in self.degrees {
-            // A neighbour of higher degree is met more often.
+            // A random connection leads to a neighbour of higher degree more often.
             let share = share * f64::from(degree) / self.params.mesh_degree.max(1.0);
             let reached = self.newly(theta, not_first, degree - 1) * share;
             let by_hop = self.by_hop(first, &copies, degree - 1);
@@ -232,13 +233,13 @@ impl<'a> Machine<'a> {
         self.not_first = not_first;
     }
 
-    /// Share of the nodes with so many connections that this step reaches.
+    /// Share of the nodes with `connections` connections that are reached in this step.
     fn newly(&self, theta: f64, not_first: f64, connections: u32) -> f64 {
         let power = connections as i32;
         (self.not_first * self.theta.powi(power) - not_first * theta.powi(power)).max(0.0)
     }
 
-    /// Through how many hops they are reached, as shares.
+    /// Shares of the nodes reached in this step, by number of hops.
     fn by_hop(&self, first: f64, copies: &ByHop, connections: u32) -> ByHop {
         let theta = self.theta.max(NEGLIGIBLE);
         let mut shares = copies.map(|copy| f64::from(connections) * copy / theta);
@@ -258,13 +259,13 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// A neighbour reached through `hop + 1` hops sends on, in random order.
+    /// Lets a neighbour that is reached through `hop + 1` hops forward the message, in random order.
     fn forward(&mut self, step: usize, hop: usize, probability: f64, degree: u32) {
         if probability < NEGLIGIBLE {
             return;
         }
-        // The publisher's copy came over one of the connections if it went to the mesh, and from
-        // outside of it if it was flooded.
+        // The publisher's copy used one of the mesh connections if it was sent to the mesh, and none of
+        // them if it was flooded.
         let (copies, probability) = match (hop, self.params.first_to_mesh) {
             (0, false) => (degree, probability),
             (0, true) => (

@@ -60,7 +60,7 @@ fn figure_2_has_all_its_points() {
 
 #[test]
 fn copies_follow_from_counting() {
-    // Seven nodes, all connected to all: the publisher sends 6, each other 5.
+    // Seven fully connected nodes: the publisher sends 6 copies, each other node 5.
     assert!((copies_per_delivery(7, 6.0) - 36.0 / 6.0).abs() < 1e-12);
     assert_eq!(duplicates(6.0), (2.0, 4.0));
 }
@@ -100,7 +100,7 @@ fn the_two_formulas_for_fragments_meet_at_n_equal_h_only() {
     assert_eq!(large::table(size, rate, 4)[2].pipeline_ms, 7.0);
 }
 
-/// 2 KB as the published simulation sent it; degree and first hop as its logs show them.
+/// Parameters of the published 2 KB simulation; degree and first hop as its logs show them.
 fn two_kb() -> spread::SpreadParams {
     spread::SpreadParams {
         nodes: 1_000,
@@ -131,7 +131,8 @@ fn the_published_two_kb_run_is_predicted_from_its_degrees() {
     near(spread.mean_ms(), 497.2, 0.02);
     near(spread.quantile_ms(0.0), 356.0, 0.01);
     near(spread.quantile_ms(0.95), 597.0, 0.02);
-    // The last ring, 103 published, depends on how degrees are spread, which the logs do not show.
+    // The last ring, 103 as published, depends on the distribution of degrees, which the logs do not
+    // show.
     for (ours, published) in spread.hops.iter().zip([53.0, 281.0, 562.0]) {
         near(*ours, published, 0.15);
     }
@@ -251,8 +252,9 @@ mod from_scenario {
         );
     }
 
-    /// Warm messages of the published runs from the scenario alone, with the degree of 7 that their
-    /// hops show. Nothing in the form was fitted to them; the tolerance is what it leaves out.
+    /// Predicts the warm messages of the published runs from the scenario alone, with the degree of 7
+    /// that their hops show. Nothing in the model was fitted to them; the tolerance covers the
+    /// effects it leaves out.
     #[test]
     fn the_published_means_are_predicted() {
         for (name, mean_ms, tolerance) in [

@@ -1,8 +1,8 @@
-//! Text that came from a file, made safe between tags and inside quoted attributes.
+//! Escaping of text from files, for use between tags and inside quoted attributes.
 
 use std::fmt::{self, Display, Write};
 
-/// Shows itself escaped.
+/// Displays its content with HTML escapes.
 pub(super) struct Escaped<T>(pub(super) T);
 
 impl<T: Display> Display for Escaped<T> {
@@ -25,7 +25,7 @@ impl Write for Escaper<'_, '_> {
             '>' => self.0.write_str("&gt;"),
             '"' => self.0.write_str("&quot;"),
             '\'' => self.0.write_str("&#39;"),
-            // HTML has no way to write these.
+            // HTML has no way to represent these characters.
             '\0'..='\u{8}' | '\u{b}'..='\u{1f}' | '\u{7f}' => self.0.write_char('\u{fffd}'),
             _ => self.0.write_char(c),
         }

@@ -1,4 +1,5 @@
-//! Figures beside what was published. What differs says so in red, and in a row of its own why.
+//! Figures beside published ones. A figure that differs is marked red, with the reason in a
+//! row of its own.
 
 use std::fmt::{self, Display};
 
@@ -6,7 +7,7 @@ use super::chart::grouped;
 use super::escape::Escaped;
 use crate::record::{Figure, Verdict, short};
 
-/// The table of figures of a record.
+/// Table of the figures of a record.
 pub(super) struct Figures<'a> {
     pub(super) figures: &'a [Figure],
 }

@@ -1,7 +1,7 @@
-//! Records as one HTML page that needs nothing else: no script, no font, no network.
+//! Records as one self-contained HTML page: no script, no font, no network access.
 //!
-//! The page follows the reader's light or dark theme and prints; all colours are in `style.css`. The
-//! same records give the same bytes.
+//! The page follows the reader's light or dark theme and can be printed; all colours are in `style.css`.
+//! The same records give the same bytes.
 
 mod chart;
 mod escape;
@@ -21,7 +21,7 @@ use section::Section;
 
 const STYLE: &str = include_str!("style.css");
 
-/// The page, with a section for each record in the order given.
+/// Renders the page, with a section for each record in the order given.
 pub fn page(records: &[Record]) -> String {
     Page(records).to_string()
 }

@@ -1,14 +1,14 @@
-//! The head of the page: one row per experiment.
+//! Overview at the top of the page: one row per experiment.
 
 use std::fmt::{self, Display};
 
 use super::escape::Escaped;
 use crate::record::{Record, Scale};
 
-/// All records at a glance.
+/// Overview table of all records.
 pub(super) struct Overview<'a> {
     pub(super) records: &'a [Record],
-    /// One for each record.
+    /// Fragment identifiers, one for each record.
     pub(super) anchors: &'a [String],
 }
 
@@ -35,7 +35,7 @@ impl Display for Overview<'_> {
     }
 }
 
-/// How the three kinds of series are told apart, once for all charts.
+/// Explanation of how the three kinds of series are distinguished, once for all charts.
 const KEY: &str = "<p class=\"key\">In the charts, what was measured or simulated here is solid and \
     coloured; what was published is grey and dashed, with hollow marks; what a formula gives is \
     dotted. Shaded areas and whiskers span the smallest and largest value over seeds.</p>\n";
@@ -84,7 +84,7 @@ fn row(f: &mut fmt::Formatter<'_>, record: &Record, anchor: &str) -> fmt::Result
     )
 }
 
-/// The scale in one word.
+/// Name of the scale in one word.
 pub(super) fn scale(scale: Scale) -> &'static str {
     match scale {
         Scale::Quick => "quick",
@@ -92,7 +92,7 @@ pub(super) fn scale(scale: Scale) -> &'static str {
     }
 }
 
-/// Seconds, in the unit that suits them.
+/// Formats a duration in seconds, in the unit that suits it.
 pub(super) fn duration(seconds: f64) -> String {
     match seconds {
         s if s < 1.0 => format!("{:.0} ms", s * 1000.0),

@@ -1,4 +1,4 @@
-//! One experiment: what was run, figures, charts, tables, notes.
+//! Section of one experiment: its run, figures, charts, tables, notes.
 
 use std::fmt::{self, Display};
 
@@ -9,10 +9,10 @@ use super::overview::{duration, scale};
 use super::table::Rows;
 use crate::record::{Record, ScenarioUsed};
 
-/// The section of a record.
+/// Section of one record.
 pub(super) struct Section<'a> {
     pub(super) record: &'a Record,
-    /// Its fragment identifier.
+    /// Fragment identifier of the section.
     pub(super) anchor: &'a str,
 }
 
@@ -54,7 +54,7 @@ impl Display for Section<'_> {
 }
 
 impl Section<'_> {
-    /// Everything that it takes to run it again, and what that took.
+    /// Writes everything needed to run the experiment again, and the costs of the run.
     fn run(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let record = self.record;
         let measured = &record.measured;
@@ -102,7 +102,7 @@ fn scenario(f: &mut fmt::Formatter<'_>, used: &ScenarioUsed) -> fmt::Result {
     Ok(())
 }
 
-/// Seeds, runs of consecutive ones as a range.
+/// Formats a list of seeds, with consecutive ones as a range.
 fn seeds(seeds: &[u64]) -> String {
     let mut ranges: Vec<(u64, u64)> = Vec::new();
     for &seed in seeds {

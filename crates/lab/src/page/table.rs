@@ -1,14 +1,14 @@
-//! A table of a record.
+//! Tables of a record in HTML.
 
 use std::fmt::{self, Display};
 
 use super::escape::Escaped;
 use crate::record::Table;
 
-/// Longer cells are words, whatever they start with.
+/// Longest cell that counts as a number; longer cells are words, whatever they start with.
 const MAX_NUMBER_CHARS: usize = 24;
 
-/// The rows under their header, with the title above.
+/// Rows of a table under their header, with the title above.
 pub(super) struct Rows<'a>(pub(super) &'a Table);
 
 impl Display for Rows<'_> {
@@ -50,8 +50,8 @@ impl Display for Rows<'_> {
     }
 }
 
-/// Whether a column holds numbers, so that they stand with their ends under one another. What rows
-/// are called is a number only without a word.
+/// Whether a column holds numbers, which are right-aligned. In the first column, which names the rows, a
+/// cell with letters is not a number.
 fn is_numeric(table: &Table, column: usize) -> bool {
     let mut cells = table.rows.iter().filter_map(|row| row.get(column));
     let is_number = |cell: &String| {

@@ -105,7 +105,7 @@ fn seeds_in_a_row_are_a_range() {
 }
 
 proptest! {
-    /// Whatever a text holds, the reader sees it and no tag or attribute ends in it.
+    /// Any text is shown to the reader unchanged, and no tag or attribute ends within it.
     #[test]
     fn escaped_text_is_only_text(text in any::<String>()) {
         let escaped = Escaped(&text).to_string();

@@ -1,34 +1,34 @@
-//! A picture as data; what draws it decides on colours and sizes.
+//! Charts as data; the drawing code decides on colours and sizes.
 
 use serde::{Deserialize, Serialize};
 
 /// A chart of one or more series over the same axes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Chart {
-    /// What it shows.
+    /// Title of the chart.
     pub title: String,
-    /// Horizontal.
+    /// Horizontal axis of the chart.
     pub x: Axis,
-    /// Vertical.
+    /// Vertical axis of the chart.
     pub y: Axis,
-    /// Drawn in order, later ones on top.
+    /// Series in drawing order, later ones on top.
     pub series: Vec<Series>,
-    /// Vertical lines with a word, such as a published minimum.
+    /// Vertical lines with a label, such as a published minimum.
     pub marks: Vec<Mark>,
 }
 
-/// An axis.
+/// An axis of a chart.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Axis {
-    /// What it measures, with its unit.
+    /// Quantity on the axis, with its unit.
     pub label: String,
-    /// Whether it is logarithmic; then every value is above 0.
+    /// Whether the axis is logarithmic; then every value is above 0.
     pub log: bool,
-    /// Words instead of numbers, at 0, 1, 2 and so on; empty for an axis of numbers.
+    /// Words shown instead of numbers, at 0, 1, 2 and so on; empty for an axis of numbers.
     pub categories: Vec<String>,
 }
 
-/// Whose figures a series shows.
+/// Origin of the figures of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
@@ -40,14 +40,14 @@ pub enum Role {
     Model,
 }
 
-/// One series.
+/// One series of a chart.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Series {
-    /// Its name in the legend.
+    /// Name in the legend.
     pub name: String,
-    /// Whose it is.
+    /// Origin of the figures.
     pub role: Role,
-    /// Its values.
+    /// Values of the series, and how they are drawn.
     pub shape: Shape,
 }
 
@@ -63,16 +63,16 @@ pub enum Shape {
     Steps(Vec<[f64; 2]>),
     /// A histogram: `[from, to, height]`.
     Bars(Vec<[f64; 3]>),
-    /// Points alone.
+    /// Points without a line.
     Points(Vec<[f64; 2]>),
 }
 
-/// A vertical line.
+/// A vertical line with a label.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Mark {
-    /// Where.
+    /// Position on the horizontal axis.
     pub x: f64,
-    /// What stands beside it.
+    /// Label beside the line.
     pub label: String,
 }
 
@@ -86,7 +86,7 @@ impl Axis {
         }
     }
 
-    /// A logarithmic axis.
+    /// A logarithmic axis of numbers.
     pub fn log(label: &str) -> Self {
         Self {
             log: true,
@@ -115,7 +115,7 @@ impl Chart {
         }
     }
 
-    /// Adds a series.
+    /// Adds a series to the chart.
     #[must_use]
     pub fn with(mut self, name: impl Into<String>, role: Role, shape: Shape) -> Self {
         let name = name.into();
@@ -123,7 +123,7 @@ impl Chart {
         self
     }
 
-    /// Adds a vertical line.
+    /// Adds a vertical line with a label.
     #[must_use]
     pub fn mark(mut self, x: f64, label: &str) -> Self {
         self.marks.push(Mark {
@@ -135,8 +135,8 @@ impl Chart {
 }
 
 impl Shape {
-    /// The share of values that are not above `x`, at `points` quantiles, of values in ascending
-    /// order.
+    /// Empirical distribution of values in ascending order: the share of values not above
+    /// `x`, at `points` quantiles.
     pub fn ecdf(sorted: &[f64], points: usize) -> Self {
         let n = sorted.len();
         let steps = (1..=points.min(n)).map(|step| {
@@ -146,8 +146,8 @@ impl Shape {
         Self::Steps(steps.collect())
     }
 
-    /// How many values fall into each of `bins` equal bins between the first and the last value, of
-    /// values in ascending order.
+    /// Histogram of values in ascending order: the number of values in each of `bins` equal bins between
+    /// the first and the last value.
     pub fn histogram(sorted: &[f64], bins: usize) -> Self {
         let (Some(first), Some(last)) = (sorted.first(), sorted.last()) else {
             return Self::Bars(Vec::new());

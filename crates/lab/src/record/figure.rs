@@ -4,19 +4,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::report::median;
 
-/// When a figure counts as reproduced. Set before running, in the code of the experiment.
+/// Criterion for a figure to count as reproduced. It is set in the code of
+/// the experiment, before running.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Criterion {
-    /// Ours is within this share of the published value.
+    /// Our figure is within this share of the published value.
     Within(f64),
-    /// Ours is at least this.
+    /// Our figure is at least this.
     AtLeast(f64),
-    /// Ours is at most this.
+    /// Our figure is at most this.
     AtMost(f64),
-    /// Ours lies between these two.
+    /// Our figure lies between these two values.
     Between(f64, f64),
-    /// There is nothing to hold it against: it is shown.
+    /// No reference exists; the figure is only shown.
     Shown,
 }
 
@@ -24,41 +25,41 @@ pub enum Criterion {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// The criterion holds.
+    /// The criterion for the figure holds.
     Agrees,
-    /// It does not, or the figure is missing.
+    /// The criterion does not hold, or the figure is missing.
     Differs,
-    /// There is no criterion.
+    /// The figure has no criterion.
     Shown,
 }
 
-/// One figure beside what was published.
+/// One figure of ours beside the published one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
-    /// What it is.
+    /// Name of the figure.
     pub name: String,
-    /// Its unit; empty for ratios and counts.
+    /// Unit of the figure; empty for ratios and counts.
     pub unit: String,
-    /// As published; `None` where the publication gives a statement or nothing.
+    /// Published value; `None` where the publication gives a statement or nothing.
     pub published: Option<f64>,
-    /// The publication's words, where they are no number.
+    /// Statement of the publication, where it gives words instead of a number.
     pub statement: Option<String>,
-    /// Ours: the median over seeds or runs; `None` if there is none.
+    /// Our figure: the median over seeds or runs; `None` if there is none.
     pub ours: Option<f64>,
-    /// Smallest and largest over seeds or runs; `None` for a single one.
+    /// Smallest and largest of our values over seeds or runs; `None` for a single one.
     pub spread: Option<(f64, f64)>,
-    /// Ours over the published value.
+    /// Our figure divided by the published value.
     pub ratio: Option<f64>,
-    /// When it counts as reproduced.
+    /// Criterion for the figure to count as reproduced.
     pub criterion: Criterion,
-    /// Computed from the above.
+    /// Verdict, computed from the fields above.
     pub verdict: Verdict,
-    /// Why it is outside, where that is known.
+    /// Reason why the figure is outside its criterion, where it is known.
     pub why: Option<String>,
 }
 
 impl Figure {
-    /// Our figure over some seeds or runs beside a published number.
+    /// A figure of ours over some seeds or runs, beside a published number.
     pub fn published(
         name: impl Into<String>,
         unit: &str,
@@ -69,7 +70,7 @@ impl Figure {
         Self::new(name.into(), unit, Some(published), None, ours, criterion)
     }
 
-    /// Our figure beside a published statement.
+    /// A figure of ours beside a published statement.
     pub fn stated(
         name: impl Into<String>,
         unit: &str,
@@ -81,12 +82,12 @@ impl Figure {
         Self::new(name.into(), unit, None, statement, ours, criterion)
     }
 
-    /// A figure of ours that nobody has published.
+    /// A figure of ours for which nothing is published.
     pub fn ours(name: impl Into<String>, unit: &str, ours: &[f64]) -> Self {
         Self::new(name.into(), unit, None, None, ours, Criterion::Shown)
     }
 
-    /// Says why the figure is outside its tolerance. It is kept only if it is.
+    /// Adds the reason why the figure is outside its tolerance; ignored if the figure is not outside.
     #[must_use]
     pub fn because(mut self, why: &str) -> Self {
         if self.verdict == Verdict::Differs {
@@ -135,7 +136,7 @@ impl Criterion {
             (Self::Shown, _) => return Verdict::Shown,
             (_, None) => false,
             (Self::Within(share), Some(ours)) => published
-                // The last bit of a product must not decide.
+                // The last bit of a product must not decide the verdict.
                 .is_some_and(|published| {
                     (ours - published).abs() <= share * published.abs() + 1e-9
                 }),
@@ -163,7 +164,7 @@ impl std::fmt::Display for Criterion {
     }
 }
 
-/// A number with as many decimals as its size asks for.
+/// Formats a number with as many decimals as its size requires.
 pub(crate) fn short(value: f64) -> String {
     let size = value.abs();
     let decimals = match size {

@@ -1,4 +1,4 @@
-//! Records in files, one per experiment.
+//! Folders of records, one file per experiment.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -8,56 +8,57 @@ use thiserror::Error;
 
 use super::Record;
 
-/// A file of a record is not larger, bytes.
+/// Size limit of a record file, bytes.
 pub const MAX_RECORD_BYTES: u64 = 64 << 20;
-/// A folder does not hold more records.
+/// Maximum number of records in a folder.
 pub const MAX_RECORDS: usize = 1_000;
 
-/// Why the records of a folder cannot be had.
+/// Reason why the records of a folder cannot be read.
 #[derive(Debug, Error)]
 pub enum FolderError {
     /// The folder or a file in it cannot be read.
     #[error("cannot read {path}: {source}")]
     Unreadable {
-        /// The folder or file.
+        /// Path of the folder or file.
         path: PathBuf,
-        /// What the system said.
+        /// Error reported by the system.
         source: io::Error,
     },
-    /// There is no record in the folder.
+    /// The folder holds no record.
     #[error("no experiment in {path}: a record is a file that ends in .json")]
     Empty {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
     },
-    /// There are too many files.
+    /// The folder holds too many files.
     #[error("{path} has more than {MAX_RECORDS} files that end in .json; is it the right folder?")]
     TooMany {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
     },
-    /// A file is too large.
+    /// A file is larger than [`MAX_RECORD_BYTES`].
     #[error("{path} is larger than {MAX_RECORD_BYTES} bytes; move it out of the folder")]
     TooLarge {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// A file is no record, or one of another version of this program.
+    /// A file is not a record, or was written by another version of this program.
     #[error(
         "{path} is no record of this version: {source}; run its experiment again, or move it away"
     )]
     NoRecord {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Where in the file, and what was expected.
+        /// Position in the file, and what was expected there.
         source: serde_json::Error,
     },
 }
 
-/// All records of a folder, files named `*.json`, in the order of their ids.
+/// Reads all records of a folder, files named `*.json`, in the order of their ids.
 ///
 /// # Errors
-/// When a file cannot be read or is no record, and when there is none.
+/// Returns an error when a file cannot be read, is too large or is not a record, and when there is no
+/// file or there are too many.
 pub fn read_folder(folder: &Path) -> Result<Vec<Record>, FolderError> {
     let unreadable = |source| FolderError::Unreadable {
         path: folder.to_owned(),

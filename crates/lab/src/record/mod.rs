@@ -1,7 +1,7 @@
-//! What an experiment found out: figures with verdicts, tables, charts.
+//! Results of an experiment: figures with verdicts, tables, charts.
 //!
-//! A record is data. It is written as JSON by `undertone lab run`, and everything that people look at
-//! (the terminal's tables, the HTML page, CSV files) is drawn from it.
+//! A record is data. `undertone lab run` writes it as JSON; the tables in the terminal, the HTML page and
+//! the CSV files are generated from it.
 
 mod chart;
 mod figure;
@@ -22,69 +22,70 @@ pub(crate) use names::names;
 
 use crate::report::Measured;
 
-/// How much work an experiment does.
+/// Amount of work that an experiment does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scale {
-    /// Seconds: fewer seeds, nodes or cases than the publication; every figure is still computed.
+    /// Runs for seconds, with fewer seeds, nodes or cases than the publication; every
+    /// figure is still computed.
     Quick,
-    /// As published, with several seeds.
+    /// Runs as published, with several seeds.
     Full,
 }
 
 /// The record of one experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// Its id.
+    /// Id of the experiment.
     pub id: String,
-    /// One line for people.
+    /// Title in one line, for people.
     pub title: String,
-    /// What is reproduced: publication, table, figure.
+    /// Publication, table or figure that is reproduced.
     pub source: String,
-    /// How much was run.
+    /// Amount of work that was done.
     pub scale: Scale,
-    /// The command that repeats it.
+    /// Command that repeats the experiment.
     pub command: String,
-    /// The commit of the program.
+    /// Commit of the program.
     pub commit: String,
-    /// The seeds; empty where nothing is drawn at random.
+    /// Seeds of the runs; empty where nothing is drawn at random.
     pub seeds: Vec<u64>,
-    /// What it cost on this machine.
+    /// Costs of the experiment on this machine.
     pub measured: Measured,
-    /// The scenarios that were run.
+    /// Scenarios that were run.
     pub scenarios: Vec<ScenarioUsed>,
-    /// Ours beside what was published.
+    /// Figures of ours beside published ones.
     pub figures: Vec<Figure>,
-    /// More than fits a figure.
+    /// Tables of data that does not fit into figures.
     pub tables: Vec<Table>,
-    /// Pictures.
+    /// Charts of the experiment.
     pub charts: Vec<Chart>,
-    /// What differs from the publication, and why; how to read it.
+    /// Notes for the reader: differences from the publication and their reasons.
     pub notes: Vec<String>,
 }
 
-/// A scenario and what was changed of it.
+/// A scenario with the overrides applied to it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScenarioUsed {
-    /// The name of the scenario's file.
+    /// Name of the scenario's file.
     pub name: String,
-    /// Keys that were set, `key=value`.
+    /// Keys that were overridden, as `key=value`.
     pub set: Vec<String>,
 }
 
-/// Rows under a header.
+/// A table of text cells under a header.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Table {
-    /// What it shows.
+    /// Title of the table.
     pub title: String,
-    /// One word or two for each column, with its unit.
+    /// Short title of each column, with its unit.
     pub columns: Vec<String>,
-    /// As many cells as columns, each.
+    /// Rows, each with as many cells as there are columns.
     pub rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    /// An empty table.
+    /// A table without rows.
     pub fn new(title: impl Into<String>, columns: &[&str]) -> Self {
         Self {
             title: title.into(),
@@ -93,7 +94,7 @@ impl Table {
         }
     }
 
-    /// Adds a row.
+    /// Appends a row to the table.
     pub fn push<const N: usize>(&mut self, row: [String; N]) {
         debug_assert_eq!(N, self.columns.len(), "{}", self.title);
         self.rows.push(row.into());
@@ -101,14 +102,14 @@ impl Table {
 }
 
 impl Record {
-    /// Figures outside their tolerance.
+    /// Figures that are outside their criterion.
     pub fn differing(&self) -> impl Iterator<Item = &Figure> {
         self.figures
             .iter()
             .filter(|figure| figure.verdict == Verdict::Differs)
     }
 
-    /// Figures that have a tolerance.
+    /// Number of figures that have a criterion.
     pub fn judged(&self) -> usize {
         self.figures
             .iter()

@@ -1,13 +1,13 @@
-//! Names for files and fragments, whatever an id holds.
+//! Names for files and fragment identifiers, derived from the ids of records.
 
 use std::collections::BTreeSet;
 
 use super::Record;
 
-/// Ids are cut to this many letters.
+/// Length to which ids are shortened, characters.
 const MAX_CHARS: usize = 80;
 
-/// A name for each record that no other has: its id, reduced to letters, digits and dashes.
+/// A unique name for each record: its id, reduced to letters, digits and dashes.
 pub(crate) fn names(records: &[Record]) -> Vec<String> {
     let mut taken = BTreeSet::new();
     let name = |record: &Record| {

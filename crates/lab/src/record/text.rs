@@ -1,4 +1,4 @@
-//! A record for the terminal.
+//! A record as text for the terminal.
 
 use std::fmt::{self, Display};
 

@@ -1,4 +1,4 @@
-//! The same scenario with several seeds.
+//! Campaigns: runs of the same scenario with several seeds.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,27 +6,27 @@ use serde::{Serialize, Serializer};
 
 use super::{Latency, Summary, median};
 
-/// One run or more of one scenario.
+/// One or more runs of one scenario.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Campaign {
     runs: Vec<Summary>,
 }
 
-/// Medians over seeds, field by field; `n` is that of the median run.
+/// Medians over seeds, field by field; `n` is the median number of deliveries.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Median {
-    /// Latency of the deliveries that count; `None` if a run has none.
+    /// Latency of the counted deliveries; `None` if a run has none.
     pub latency_ms: Option<Latency>,
-    /// Nodes that a message reached through so many hops.
+    /// Nodes that a message reached, by number of hops.
     pub hops_per_message: BTreeMap<u16, f64>,
-    /// Copies that arrived for each delivery.
+    /// Copies received for each delivery.
     pub copies_per_delivery: Option<f64>,
-    /// Time on the wall, seconds.
+    /// Wall time of a run, seconds.
     pub wall_s: Option<f64>,
 }
 
 impl Campaign {
-    /// Of these runs.
+    /// A campaign of the given runs.
     pub fn new(runs: Vec<Summary>) -> Self {
         Self { runs }
     }
@@ -36,18 +36,18 @@ impl Campaign {
         &self.runs
     }
 
-    /// A run that broke a rule, if there is one.
+    /// Returns the first run that violated a rule, if there is one.
     pub fn violating(&self) -> Option<&Summary> {
         self.runs.iter().find(|run| !run.violations.is_empty())
     }
 
-    /// The median over seeds of a figure that every run has; `None` otherwise.
+    /// The median over seeds of a figure; `None` unless every run has it.
     pub fn median_of(&self, figure: impl Fn(&Summary) -> Option<f64>) -> Option<f64> {
         let figures: Option<Vec<f64>> = self.runs.iter().map(figure).collect();
         median(figures?)
     }
 
-    /// The median over seeds of the nodes that a message reached through so many hops.
+    /// The median over seeds of the number of nodes that a message reached through `hops` hops.
     pub fn hop_population(&self, hops: u16) -> Option<f64> {
         self.median_of(|run| {
             let messages = run.counted_messages();
@@ -56,7 +56,7 @@ impl Campaign {
         })
     }
 
-    /// Medians over seeds.
+    /// All medians over seeds.
     pub fn median(&self) -> Median {
         let field =
             |field: fn(&Latency) -> f64| self.median_of(|run| run.latency_ms.as_ref().map(field));
@@ -90,7 +90,7 @@ impl Campaign {
 }
 
 impl Serialize for Campaign {
-    /// One run is its summary; several are `{"scenario", "seeds", "median", "runs"}`.
+    /// Serialises one run as its summary, several as `{"scenario", "seeds", "median", "runs"}`.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         struct Several<'a> {

@@ -1,4 +1,4 @@
-//! `deliveries.parquet`: one row per delivery, warm-up included and marked.
+//! The file `deliveries.parquet`: one row per delivery; those of the warm-up are included and marked.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use undertone_sim::outcome::{Delivery, Message};
 
 use super::summary::{by_message, latency_ms};
 
-/// Times are nanoseconds of virtual time from the start of the run.
+/// Schema of the file. Times are nanoseconds of virtual time from the start of the run.
 const SCHEMA: &str = "message delivery {
     required int32 message;
     required int32 publisher;
@@ -31,7 +31,7 @@ const SCHEMA: &str = "message delivery {
 /// Rows that are held in memory as columns at a time.
 const ROWS_PER_GROUP: usize = 1 << 20;
 
-/// The file could not be written.
+/// Returned when the file cannot be written.
 #[derive(Debug, Error)]
 #[error("cannot write deliveries: {0}")]
 pub struct DeliveriesError(#[from] ParquetError);
@@ -39,7 +39,7 @@ pub struct DeliveriesError(#[from] ParquetError);
 /// Writes the deliveries of a run.
 ///
 /// # Errors
-/// When `out` fails.
+/// Returns an error when writing to `out` fails.
 pub fn write_deliveries<W: Write + Send>(outcome: &Outcome, out: W) -> Result<(), DeliveriesError> {
     let schema = Arc::new(parse_message_type(SCHEMA)?);
     let properties = WriterProperties::builder()

@@ -1,23 +1,23 @@
-//! A distribution as lines of bars.
+//! Histogram as lines of text bars.
 
 use std::fmt::Write;
 
-/// Widest bar, columns.
+/// Width of the longest bar, columns.
 const WIDTH: usize = 50;
-/// Most lines.
+/// Upper bound of the number of lines.
 const LINES: usize = 24;
-/// A bar's last column, in eighths.
+/// Last character of a bar, by eighths of a column.
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
-/// A bar of a length between 0 and 1. What is not 0 can be seen.
+/// A bar for a share between 0 and 1. Any share above 0 is visible.
 pub(super) fn bar(share: f64) -> String {
     let eighths = (share.clamp(0.0, 1.0) * (WIDTH * 8) as f64).round() as usize;
     let eighths = if share > 0.0 { eighths.max(1) } else { 0 };
     "█".repeat(eighths / 8) + EIGHTHS[eighths % 8]
 }
 
-/// The histogram of values in ascending order, in bins of a round width (1, 2 or 5 times a power of
-/// ten); empty without values.
+/// Returns the histogram of values in ascending order, in bins of a round width (1, 2 or 5 times a power
+/// of ten); empty without values.
 pub(super) fn histogram(sorted: &[f64]) -> String {
     let (Some(first), Some(last)) = (sorted.first(), sorted.last()) else {
         return String::new();
@@ -46,7 +46,7 @@ pub(super) fn histogram(sorted: &[f64]) -> String {
     text
 }
 
-/// The next round width that is not below `least`.
+/// The smallest round width that is not below `least`.
 fn round_width(least: f64) -> f64 {
     const SMALLEST: f64 = 1e-6;
     let least = least.max(SMALLEST);

@@ -1,4 +1,4 @@
-//! What a run cost on this machine.
+//! Costs of a run on this machine.
 
 use std::fs;
 use std::time::Instant;
@@ -10,16 +10,16 @@ use serde::{Deserialize, Serialize};
 /// scenario, seed and commit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
-    /// Time on the wall, seconds.
+    /// Wall time of the run, seconds.
     pub wall_s: f64,
     /// Processor time of all threads of the process, seconds.
     pub cpu_s: f64,
-    /// Largest resident memory of the process so far, megabytes (10^6 bytes); `None` where the system
-    /// does not tell.
+    /// Peak resident memory of the process so far, megabytes (10^6 bytes); `None` where the system
+    /// does not report it.
     pub peak_rss_mb: Option<f64>,
 }
 
-/// Measures from its start.
+/// Measures wall time and processor time from its start, and peak memory.
 #[derive(Debug)]
 pub struct Stopwatch {
     wall: Instant,
@@ -27,7 +27,7 @@ pub struct Stopwatch {
 }
 
 impl Stopwatch {
-    /// Starts measuring.
+    /// Starts the measurement of a run's costs.
     pub fn start() -> Self {
         Self {
             wall: Instant::now(),
@@ -35,7 +35,7 @@ impl Stopwatch {
         }
     }
 
-    /// What has been spent since the start.
+    /// Returns the costs since the start.
     pub fn read(&self) -> Measured {
         Measured {
             wall_s: self.wall.elapsed().as_secs_f64(),
@@ -54,7 +54,7 @@ fn peak_rss_mb() -> Option<f64> {
     vm_hwm_mb(&fs::read_to_string("/proc/self/status").ok()?)
 }
 
-/// `VmHWM` of a `/proc/…/status`, megabytes.
+/// Parses `VmHWM` of a `/proc/…/status` file, megabytes.
 pub(super) fn vm_hwm_mb(status: &str) -> Option<f64> {
     let line = status
         .lines()

@@ -1,4 +1,4 @@
-//! What a run found out, for people and programs.
+//! Reports of runs, for people and programs.
 
 mod campaign;
 mod deliveries;

@@ -1,14 +1,14 @@
-//! One line on standard error that says how far a run is.
+//! One line on standard error that shows the progress of a run.
 
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use undertone_sim::Progress;
 
-/// Steps of the bar.
+/// Number of steps of the progress bar.
 const STEPS: u64 = 1_000;
 
-/// The line; silent when the output is for programs.
+/// The progress line; silent when the output is for programs.
 #[derive(Debug)]
 pub struct ProgressLine {
     bar: ProgressBar,
@@ -17,7 +17,7 @@ pub struct ProgressLine {
 }
 
 impl ProgressLine {
-    /// A line about `what`.
+    /// A progress line for the activity `what`, visible if `shown`.
     pub fn new(what: &str, shown: bool) -> Self {
         let bar = if shown {
             ProgressBar::new(STEPS)
@@ -34,7 +34,7 @@ impl ProgressLine {
         }
     }
 
-    /// Shows how far the run is.
+    /// Shows the progress of the run.
     pub fn update(&self, progress: Progress) {
         if self.bar.is_hidden() {
             return;
@@ -44,7 +44,7 @@ impl ProgressLine {
         self.bar.set_message(format!("{}: {message}", self.what));
     }
 
-    /// Shows only what is being done, for work that cannot tell how far it is.
+    /// Shows only the activity, for work whose progress is unknown.
     pub fn wait(&self) {
         if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
             self.bar.set_style(style);
@@ -53,18 +53,18 @@ impl ProgressLine {
         self.bar.enable_steady_tick(Duration::from_millis(200));
     }
 
-    /// Shows how far it is, in words.
+    /// Shows the progress in words.
     pub fn tell(&self, how_far: &str) {
         self.bar.set_message(format!("{}: {how_far}", self.what));
     }
 
-    /// Removes the line.
+    /// Removes the progress line.
     pub fn finish(self) {
         self.bar.finish_and_clear();
     }
 }
 
-/// Position of the bar, and what stands beside it.
+/// Returns the position of the bar and the text beside it.
 pub(super) fn describe(progress: Progress, elapsed: Duration) -> (u64, String) {
     let done = progress.virtual_ns as f64 / progress.end_ns.max(1) as f64;
     let rate = progress.events as f64 / elapsed.as_secs_f64().max(1e-3);

@@ -1,14 +1,14 @@
-//! Order statistics. Quantiles are nearest-rank: the smallest value that a share `q` of all values
-//! does not exceed, so that every quantile is a value that was measured.
+//! Order statistics. Quantiles are nearest-rank: the smallest value that a share `q` of all values does
+//! not exceed, so that every quantile is a measured value.
 
 use serde::Serialize;
 
-/// Values in ascending order.
+/// A list of values in ascending order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sorted(Vec<f64>);
 
 impl Sorted {
-    /// Sorts values.
+    /// Sorts the values in ascending order.
     pub fn new(mut values: Vec<f64>) -> Self {
         values.sort_by(f64::total_cmp);
         Self(values)
@@ -22,7 +22,7 @@ impl Sorted {
     /// The nearest-rank quantile for `q` from 0 to 1; `None` without values.
     pub fn quantile(&self, q: f64) -> Option<f64> {
         let n = self.0.len();
-        // A share such as 0.95 of 20 is 19 and must not become 20 by the last bit of a product.
+        // A share such as 0.95 of 20 is 19, and the last bit of a product must not make it 20.
         let rank = (q * n as f64 - 1e-9).ceil().max(1.0) as usize;
         self.0.get(rank.min(n).wrapping_sub(1)).copied()
     }
@@ -42,30 +42,30 @@ pub fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     (n > 0).then(|| (values[(n - 1) / 2] + values[n / 2]) / 2.0)
 }
 
-/// A distribution of latencies, milliseconds from publishing (before the proof) to delivery (after
-/// validation).
+/// Distribution of latencies, milliseconds from publishing (before the proof)
+/// to delivery (after validation).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Latency {
-    /// Deliveries.
+    /// Number of deliveries in the distribution.
     pub n: usize,
-    /// Smallest.
+    /// Smallest latency of all deliveries.
     pub min: f64,
-    /// Arithmetic mean.
+    /// Arithmetic mean of the latencies.
     pub mean: f64,
     /// Median, nearest-rank like the other quantiles.
     pub p50: f64,
-    /// Three quarters.
+    /// 75th percentile of the latencies.
     pub p75: f64,
-    /// 95 %.
+    /// 95th percentile of the latencies.
     pub p95: f64,
-    /// 99 %.
+    /// 99th percentile of the latencies.
     pub p99: f64,
-    /// Largest.
+    /// Largest latency of all deliveries.
     pub max: f64,
 }
 
 impl Latency {
-    /// Of some latencies; `None` without any.
+    /// Distribution of the given latencies; `None` without any.
     pub fn of(sorted: &Sorted) -> Option<Self> {
         let q = |q| sorted.quantile(q);
         Some(Self {

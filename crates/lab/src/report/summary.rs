@@ -1,4 +1,4 @@
-//! The figures of one run: `summary.json`.
+//! Figures of one run: the file `summary.json`.
 
 use std::collections::BTreeMap;
 
@@ -8,119 +8,119 @@ use undertone_sim::{Outcome, Scenario};
 
 use super::{Latency, Measured, Sorted};
 
-/// Nodes reached through so many hops.
+/// Number of nodes reached, by number of hops.
 pub(crate) type Hops = BTreeMap<u16, u64>;
 
-/// One run. Statistics are over the messages that do not warm up connections.
+/// Figures of one run. Statistics do not include the warm-up messages.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
-    /// The scenario's name.
+    /// Name of the scenario.
     pub scenario: String,
-    /// The seed.
+    /// Seed of the run.
     pub seed: u64,
-    /// Nodes.
+    /// Number of nodes in the scenario.
     pub nodes: u32,
-    /// The commit of the program.
+    /// Commit of the program.
     pub commit: String,
-    /// Virtual time that has passed, seconds.
+    /// Virtual time that passed, seconds.
     pub virtual_s: f64,
-    /// Time on the wall, processor time, memory.
+    /// Wall time, processor time and memory.
     #[serde(flatten)]
     pub measured: Measured,
-    /// Events handled.
+    /// Number of events handled.
     pub events: u64,
-    /// Deliveries that a network without faults would make, warm-up included.
+    /// Deliveries that a network without faults would make, including the warm-up.
     pub expected: u64,
-    /// Deliveries made, warm-up included.
+    /// Deliveries made, including the warm-up.
     pub delivered: u64,
-    /// Latency of the deliveries that count; `None` without any.
+    /// Latency of the counted deliveries; `None` without any.
     pub latency_ms: Option<Latency>,
-    /// Deliveries that count, by the hops that the first copy crossed.
+    /// Counted deliveries, by the hops that the first copy crossed.
     pub hops: BTreeMap<u16, u64>,
-    /// Every message, those that warm up too.
+    /// Figures of every message, including the warm-up.
     pub per_message: Vec<PerMessage>,
-    /// What is left out of the statistics above; `None` if nothing is.
+    /// Figures of the warm-up, which the statistics above leave out; `None` if there is none.
     pub warm_up: Option<WarmUp>,
-    /// Sizes of the mesh at the end.
+    /// Mesh sizes at the end of the run.
     pub mesh_degree: MeshDegree,
-    /// What was sent.
+    /// Traffic sent by all nodes.
     pub bytes: Bytes,
-    /// Rules that did not hold.
+    /// Rules that were violated.
     pub violations: Vec<String>,
-    /// SHA-256 of everything that happened, hex; `None` for a run on real clocks.
+    /// SHA-256 over the traces of all nodes, hex; `None` for a run on real clocks.
     pub trace_hash: Option<String>,
-    /// Latencies of the deliveries that count, for histograms and quantiles.
+    /// Latencies of the counted deliveries, for histograms and quantiles.
     #[serde(skip)]
     pub sorted_ms: Sorted,
 }
 
-/// One message.
+/// Figures of one message.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PerMessage {
-    /// Its number, from 0.
+    /// Number of the message, from 0.
     pub index: u32,
-    /// The node that published it.
+    /// Node that published the message.
     pub publisher: u32,
-    /// Bytes of its payload.
+    /// Length of the payload, bytes.
     pub size_bytes: u32,
-    /// Whether it only warms up connections.
+    /// Whether the message only warms up connections.
     pub warm_up: bool,
-    /// Its latency; `None` if nobody got it.
+    /// Latency of the message; `None` if no node received it.
     pub latency_ms: Option<Latency>,
-    /// Its deliveries by hops.
+    /// Deliveries of the message, by hops.
     pub hops: BTreeMap<u16, u64>,
 }
 
-/// The messages that warm up connections.
+/// Figures of the messages that warm up connections.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WarmUp {
-    /// How many.
+    /// Number of these messages.
     pub messages: usize,
-    /// Their latency.
+    /// Latency of their deliveries; `None` without any.
     pub latency_ms: Option<Latency>,
-    /// Their deliveries by hops.
+    /// Deliveries of these messages, by hops.
     pub hops: BTreeMap<u16, u64>,
 }
 
-/// Peers in the mesh of a node and topic.
+/// Number of peers in a mesh, over all nodes and topics.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct MeshDegree {
-    /// Fewest.
+    /// Size of the smallest mesh.
     pub min: u32,
-    /// Mean.
+    /// Mean size of a mesh.
     pub mean: f64,
-    /// Most.
+    /// Size of the largest mesh.
     pub max: u32,
 }
 
-/// What all nodes sent, from the start to the end.
+/// Traffic of all nodes, from start to end.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Bytes {
-    /// Frames with messages.
+    /// Bytes of frames with messages.
     pub payload: u64,
-    /// Frames with anything else.
+    /// Bytes of all other frames.
     pub control: u64,
-    /// Everything, with muxing, TCP and IP.
+    /// Bytes sent on the wire, including multiplexing, TCP and IP.
     pub wire: u64,
-    /// Copies that arrived, first ones and duplicates, for each delivery; `None` without deliveries.
+    /// Copies received, first ones and duplicates, for each delivery; `None` without deliveries.
     pub copies_per_delivery: Option<f64>,
-    /// Frames or control entries by kind.
+    /// Frames or control entries, by kind.
     pub kinds: BTreeMap<&'static str, Kind>,
-    /// Packets dropped by loss or by a queue.
+    /// Packets dropped by random loss or by a queue.
     pub packets_dropped: u64,
 }
 
-/// Frames or entries of one kind.
+/// Number and length of frames or entries of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Kind {
-    /// How many.
+    /// Number of frames or entries.
     pub count: u64,
-    /// Their bytes.
+    /// Bytes of these frames or entries.
     pub bytes: u64,
 }
 
 impl Summary {
-    /// Of what a run returned and cost.
+    /// Summary of a run's outcome and costs.
     pub fn new(scenario: &Scenario, outcome: &Outcome, measured: Measured, commit: &str) -> Self {
         let counted = Group::of(outcome, |message| !message.warm_up);
         let warm_up = Group::of(outcome, |message| message.warm_up);
@@ -159,13 +159,13 @@ impl Summary {
         }
     }
 
-    /// Messages that count in the statistics.
+    /// Number of messages that count in the statistics.
     pub fn counted_messages(&self) -> usize {
         self.per_message.iter().filter(|m| !m.warm_up).count()
     }
 }
 
-/// The deliveries of some messages.
+/// Deliveries of some of the messages.
 struct Group {
     sorted_ms: Sorted,
     hops: Hops,
@@ -195,7 +195,7 @@ impl Group {
     }
 }
 
-/// Each message with its deliveries, which are ordered by message.
+/// Each message with its deliveries; relies on deliveries being ordered by message.
 pub(super) fn by_message(outcome: &Outcome) -> impl Iterator<Item = (&Message, &[Delivery])> {
     let mut rest = outcome.deliveries.as_slice();
     outcome.messages.iter().map(move |message| {
@@ -207,7 +207,7 @@ pub(super) fn by_message(outcome: &Outcome) -> impl Iterator<Item = (&Message, &
     })
 }
 
-/// From publishing to delivery, milliseconds.
+/// Time from publishing to delivery, milliseconds.
 pub(super) fn latency_ms(message: &Message, delivery: &Delivery) -> f64 {
     delivery.received_ns.saturating_sub(message.published_ns) as f64 / 1e6
 }
@@ -261,7 +261,7 @@ fn bytes(outcome: &Outcome) -> Bytes {
 
 type Counter = fn(&Counters) -> KindCounter;
 
-/// Messages first, then everything that is control.
+/// Kinds of frames and entries: messages first, then everything that is control.
 const KINDS: [(&str, Counter); 7] = [
     ("messages", |node| node.messages),
     ("subscriptions", |node| node.subscriptions),

@@ -1,4 +1,4 @@
-//! Reports of runs that were made up.
+//! Tests of reports on invented runs.
 
 mod figures;
 mod files;
@@ -14,8 +14,8 @@ pub(crate) fn scenario() -> Scenario {
     load("small", &[]).unwrap().scenario
 }
 
-/// Two messages, the first to warm up, at nodes 1 to 4 after 10, 20, 30, 40 ms and a proof; the
-/// second twice as fast. Nobody delivers the second at node 4.
+/// Two messages, the first of them a warm-up message, at nodes 1 to 4 after 10, 20, 30, 40 ms and a
+/// proof; the second twice as fast. The second is not delivered at node 4.
 pub(crate) fn outcome(seed: u64) -> Outcome {
     let messages: Vec<_> = (0..2)
         .map(|index| Message {

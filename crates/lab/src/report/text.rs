@@ -1,4 +1,4 @@
-//! Tables for the terminal.
+//! Tables of figures for the terminal.
 
 use std::fmt::{self, Display};
 
@@ -151,7 +151,7 @@ pub(crate) fn latency_table(name: &str, rows: &[(String, Option<Latency>)]) -> T
     table
 }
 
-/// An empty table with a header.
+/// A table with a header and no rows.
 pub(crate) fn new_table(header: &[&str]) -> Table {
     let mut table = Table::new();
     table
@@ -160,7 +160,7 @@ pub(crate) fn new_table(header: &[&str]) -> Table {
     table
 }
 
-/// Numbers to the right, names to the left.
+/// Aligns the first column, of names, to the left and the others to the right.
 pub(crate) fn align(table: &mut Table) {
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);

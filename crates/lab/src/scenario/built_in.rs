@@ -1,11 +1,11 @@
-//! The scenario files of the repository, in the program, so that it works anywhere.
+//! Scenario files of the repository, compiled into the program, so that it works in any folder.
 
-/// A scenario that can be named without its file.
+/// A scenario that can be used by name, without its file.
 #[derive(Clone, Copy, Debug)]
 pub struct BuiltIn {
-    /// Its name: the file's, without the ending.
+    /// Name of the scenario: its file name without the extension.
     pub name: &'static str,
-    /// The file.
+    /// Content of the file.
     pub text: &'static str,
 }
 
@@ -18,7 +18,7 @@ macro_rules! built_in {
     };
 }
 
-/// All of them, in the order in which they are listed.
+/// All built-in scenarios, in the order in which they are listed.
 pub const BUILT_IN: &[BuiltIn] = built_in![
     "small",
     "paper-2kb",

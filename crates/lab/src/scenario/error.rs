@@ -1,4 +1,4 @@
-//! What can be wrong with a scenario file.
+//! Errors in scenario files.
 
 use std::{fmt, io, path::PathBuf, sync::Arc};
 
@@ -6,17 +6,17 @@ use thiserror::Error;
 
 use super::GmlError;
 
-/// Where a value came from.
+/// Origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// A file; the line counts from 1.
+    /// Set in a file; the line counts from 1.
     File {
-        /// The file.
+        /// Path of the file.
         place: Arc<str>,
-        /// The line of the key.
+        /// Line of the key.
         line: usize,
     },
-    /// `--set` on the command line.
+    /// Set by `--set` on the command line.
     Set,
 }
 
@@ -29,108 +29,108 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Why there is no scenario.
+/// Reason why a scenario could not be loaded.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ScenarioError {
-    /// No scenario is built in under this name.
+    /// No built-in scenario has this name.
     #[error("no scenario is called {name:?}{}", hint(nearest.as_deref(), "; `undertone sim --list` lists those built in, a path names a file"))]
     NoSuchScenario {
-        /// The name.
+        /// The name that was given.
         name: String,
-        /// The one that was probably meant.
+        /// Name of a scenario that was probably meant.
         nearest: Option<String>,
     },
     /// A file cannot be read.
     #[error("cannot read {}: {source}", path.display())]
     Read {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// Error reported by the system.
         source: io::Error,
     },
     /// A file is too long.
     #[error("{} has {bytes} bytes; at most {max_bytes} are read", path.display())]
     TooLong {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Its length.
+        /// Length of the file, bytes.
         bytes: u64,
-        /// The bound.
+        /// Largest accepted length, bytes.
         max_bytes: u64,
     },
     /// The file is not TOML.
     #[error("{origin}: {message}")]
     Syntax {
-        /// Where.
+        /// Position of the mistake.
         origin: Origin,
-        /// What the parser says.
+        /// Message of the parser.
         message: String,
     },
     /// An override is not of the form `key=value`.
     #[error("--set {text}: expected KEY=VALUE, such as network.one_way_ms=100")]
     Override {
-        /// What was given.
+        /// Text of the override.
         text: String,
     },
-    /// A key that does not exist.
+    /// A key does not exist.
     #[error("{origin}: unknown key {key:?}{}", hint(nearest.as_deref(), "; see docs/scenarios.md"))]
     UnknownKey {
-        /// Where.
+        /// Position of the key.
         origin: Origin,
-        /// The key with its table.
+        /// Name of the key with its table.
         key: String,
-        /// The key that was probably meant.
+        /// Name of a key that was probably meant.
         nearest: Option<String>,
     },
-    /// A value that the key cannot have.
+    /// A value is not allowed for its key.
     #[error("{origin}: {key} = {value}: expected {expected}")]
     BadValue {
-        /// Where.
+        /// Position of the key.
         origin: Origin,
-        /// The key with its table.
+        /// Name of the key with its table.
         key: String,
-        /// The value.
+        /// The value that was given.
         value: String,
-        /// What it must be.
+        /// Description of the allowed values.
         expected: String,
     },
-    /// A key that must be there.
+    /// A required key is missing.
     #[error("{origin}: {key} is missing: expected {expected}")]
     Missing {
-        /// The table that should have it.
+        /// Position of the table that should have the key.
         origin: Origin,
-        /// The key with its table.
+        /// Name of the key with its table.
         key: String,
-        /// What it must be.
+        /// Description of the allowed values.
         expected: String,
     },
-    /// A key that nothing would read.
+    /// A key has no effect together with the others.
     #[error("{origin}: {key} has no effect here: {why}")]
     NoEffect {
-        /// Where.
+        /// Position of the key.
         origin: Origin,
-        /// The key with its table.
+        /// Name of the key with its table.
         key: String,
-        /// Because of what.
+        /// Reason why the key has no effect.
         why: &'static str,
     },
-    /// Parameters of the router that do not fit together.
+    /// Parameters of the router contradict each other.
     #[error("{origin}: [relay]: {source}")]
     Relay {
-        /// The table.
+        /// Position of the table.
         origin: Origin,
-        /// The rule.
+        /// Rule that is violated.
         source: undertone_gossip::ConfigError,
     },
-    /// A network graph that cannot be used.
+    /// A network graph cannot be used.
     #[error("{}:{line}: {source}", path.display())]
     Gml {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The line, from 1.
+        /// Line of the mistake, from 1.
         line: usize,
-        /// What is wrong.
+        /// Description of the mistake.
         source: GmlError,
     },
 }

@@ -2,7 +2,7 @@
 //! `host_bandwidth_down`, edges with `latency` and `packet_loss`.
 //!
 //! Delays between places that no edge joins are those of the shortest path, as in Shadow. Hosts are
-//! put at the places in turn. Along a path losses add up as probabilities do.
+//! assigned to the places in turn. Losses along a path combine as independent probabilities.
 
 mod tokens;
 
@@ -10,77 +10,77 @@ use thiserror::Error;
 
 use tokens::{Field, Item};
 
-/// Most places: delays are kept for every pair.
+/// Maximum number of places; delays are kept for every pair.
 const MAX_PLACES: usize = 2_000;
 
-/// A graph as the simulator needs it.
+/// A graph in the form that the simulator needs.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Graph {
-    /// `[from][to]`, nanoseconds.
+    /// One-way delays, `[from][to]`, nanoseconds.
     pub(super) one_way_ns: Vec<Vec<u64>>,
-    /// Bytes per second of each place, where it states them.
+    /// Uplink rate of each place where it states one, bytes per second.
     pub(super) uplink_bytes_per_s: Vec<Option<u64>>,
-    /// Bytes per second of each place, where it states them.
+    /// Downlink rate of each place where it states one, bytes per second.
     pub(super) downlink_bytes_per_s: Vec<Option<u64>>,
-    /// `[from][to]`, the probability that a packet is lost.
+    /// Probability that a packet is lost, `[from][to]`.
     pub(super) loss: Vec<Vec<f64>>,
 }
 
-/// What is wrong with a graph.
+/// Error in a network graph.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum GmlError {
-    /// A word that does not belong where it is.
+    /// A word is not valid at its position.
     #[error("{found:?} is not GML here: expected {expected}")]
     Syntax {
-        /// The word.
+        /// The word that was found.
         found: String,
-        /// What should be there.
+        /// Description of the expected word.
         expected: &'static str,
     },
-    /// A value that cannot be used.
+    /// A value is not allowed for its key.
     #[error("{key} = {value:?}: expected {expected}")]
     BadValue {
-        /// The key.
+        /// Name of the key.
         key: &'static str,
-        /// Its value.
+        /// The value that was given.
         value: String,
-        /// What it must be.
+        /// Description of the allowed values.
         expected: &'static str,
     },
-    /// A key that must be there.
+    /// A required key is missing.
     #[error("this {block} has no {key}")]
     Missing {
-        /// Node or edge.
+        /// Kind of the block, node or edge.
         block: &'static str,
-        /// The key.
+        /// Name of the key.
         key: &'static str,
     },
-    /// An edge to a node that does not exist, or a node that exists twice.
+    /// An edge leads to a node that does not exist, or a node exists twice.
     #[error("node {id} {problem}")]
     Node {
-        /// Its id.
+        /// Id of the node.
         id: i64,
-        /// What is wrong with it.
+        /// Description of the problem.
         problem: &'static str,
     },
-    /// Two places that no path joins; for a place and itself, Shadow wants an edge too.
+    /// No path joins two places; from a place to itself, Shadow requires an edge too.
     #[error("no path leads from node {from} to node {to}")]
     NoPath {
-        /// The id.
+        /// Id of the node where the path begins.
         from: i64,
-        /// The id.
+        /// Id of the node where the path ends.
         to: i64,
     },
-    /// Too many nodes, or none.
+    /// The graph has too many nodes, or none.
     #[error("{found} nodes: expected 1 to {MAX_PLACES}")]
     Places {
-        /// How many.
+        /// Number of nodes found.
         found: usize,
     },
 }
 
-/// An error and its line, from 1.
+/// An error with its line, from 1.
 type At = (usize, GmlError);
 
 struct Edge {
@@ -89,7 +89,7 @@ struct Edge {
     loss: f64,
 }
 
-/// Reads a graph.
+/// Reads a graph from its text.
 pub(super) fn read(text: &str) -> Result<Graph, At> {
     let graph = tokens::read(text)?;
     let is_directed = graph.iter().any(
@@ -213,11 +213,11 @@ fn bandwidth(nodes: &[Block<'_>], key: &'static str) -> Result<Vec<Option<u64>>,
     rates.collect()
 }
 
-/// What a packet meets between two places.
+/// Delays and losses between all pairs of places.
 type Paths = (Vec<Vec<u64>>, Vec<Vec<f64>>);
 
-/// Delays along the shortest paths, and the losses along them. The path of a place to itself is its
-/// own edge, as in Shadow.
+/// Computes the delays along the shortest paths, and the losses along these paths. The path of a place to
+/// itself is its own edge, as in Shadow.
 fn shortest(ids: &[i64], edges: &[Edge], is_directed: bool) -> Result<Paths, At> {
     const NO_PATH: u64 = u64::MAX;
     let places = ids.len();

@@ -1,7 +1,7 @@
-//! Scenario files: TOML to [`undertone_sim::Scenario`].
+//! Scenario files: reads TOML into [`undertone_sim::Scenario`].
 //!
-//! Every key ends in its unit, every mistake is reported with file, line, key, value and what was
-//! expected. A scenario is named by a path, or by the bare name of one that is [built in](BUILT_IN).
+//! Every key ends in its unit. Every mistake is reported with file, line, key, value and the expected
+//! values. A scenario is named by a path, or by the bare name of a [built-in](BUILT_IN) one.
 
 mod built_in;
 mod error;
@@ -29,22 +29,22 @@ pub use seeds::{MAX_SEEDS, SeedsError, parse_seeds};
 /// Longest scenario file, bytes.
 const MAX_FILE_BYTES: u64 = 16 << 20;
 
-/// A scenario and what its file says about it.
+/// A scenario with further content of its file.
 #[derive(Clone, Debug)]
 pub struct Loaded {
-    /// What to run.
+    /// Scenario described by the file.
     pub scenario: Scenario,
-    /// One line for people; may be empty.
+    /// Description in one line, for people; may be empty.
     pub description: String,
-    /// What it sets of the router's parameters, as a file that [`relay_parameters`] reads.
+    /// Router parameters that the file sets, as a file that [`relay_parameters`] reads.
     pub relay_parameters: String,
 }
 
-/// Reads the scenario at a path, or the one built in under a name, and applies overrides of the form
-/// `key.path=value` to it.
+/// Reads the scenario at a path, or the built-in one with a name, and applies overrides
+/// of the form `key.path=value`.
 ///
 /// # Errors
-/// The first mistake found.
+/// Returns the first mistake found.
 pub fn load(reference: &str, overrides: &[String]) -> Result<Loaded, ScenarioError> {
     if let Some(found) = BUILT_IN.iter().find(|found| found.name == reference) {
         let place = format!("scenarios/{}.toml", found.name);
@@ -64,11 +64,11 @@ pub fn load(reference: &str, overrides: &[String]) -> Result<Loaded, ScenarioErr
     parse(&text, reference, &name, Some(folder), overrides)
 }
 
-/// Reads a scenario from text. `place` is its file in messages, `name` the scenario's name, `folder`
-/// what the files it refers to are relative to; without one it must not refer to any.
+/// Reads a scenario from text. `place` names its file in messages, `name` is the scenario's name, and
+/// `folder` is the base of relative file names in it; without a folder the text must not refer to files.
 ///
 /// # Errors
-/// The first mistake found.
+/// Returns the first mistake found.
 pub fn parse(
     text: &str,
     place: &str,
@@ -83,11 +83,11 @@ pub fn parse(
     read::read(&root, name, folder)
 }
 
-/// Reads all parameters of a router from a file that has nothing but the `[relay]` table of a scenario, and
-/// of it only what concerns the router.
+/// Reads all parameters of a router from a file. The file may hold nothing but the `[relay]` table of a
+/// scenario, with only the keys that concern the router.
 ///
 /// # Errors
-/// The first mistake found.
+/// Returns the first mistake found.
 pub fn relay_parameters(path: &Path) -> Result<Config, ScenarioError> {
     let root = tree::read(&read_bounded(path)?, &path.to_string_lossy())?;
     read::relay_parameters(&root)

@@ -1,4 +1,4 @@
-//! One table of a scenario file: typed reading, and what to say about mistakes.
+//! One table of a scenario file: typed reading of its keys, and messages about mistakes.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -7,15 +7,15 @@ use std::time::Duration;
 use super::tree::{Entry, Table, Value};
 use super::{Origin, ScenarioError};
 
-/// Longest time that a scenario can state, seconds: some 31 years.
+/// Longest time that a scenario can state, seconds; some 31 years.
 const MAX_S: f64 = 1e9;
 
-/// Nanoseconds in a unit of time.
+/// Nanoseconds in each unit of time.
 pub(super) const S: f64 = 1e9;
 pub(super) const MS: f64 = 1e6;
 pub(super) const US: f64 = 1e3;
 
-/// A table, its keys, and which of them have been read.
+/// A table, its permitted keys, and the keys that have been read.
 pub(super) struct Section<'a> {
     name: String,
     origin: Origin,
@@ -25,7 +25,8 @@ pub(super) struct Section<'a> {
 }
 
 impl<'a> Section<'a> {
-    /// The table in `entry`, which is called `name` (empty for the root) and may have these keys.
+    /// The table in `entry`, which is called `name` (empty for the root) and may have
+    /// only the given keys.
     pub(super) fn new(
         entry: &'a Entry,
         name: String,
@@ -56,7 +57,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// The table below `key`; without one, an empty table.
+    /// The table under `key`; an empty table if the key is missing.
     pub(super) fn below(
         &self,
         key: &'static str,
@@ -74,7 +75,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Where the table begins.
+    /// Position at which the table begins.
     pub(super) fn origin(&self) -> &Origin {
         &self.origin
     }
@@ -84,12 +85,12 @@ impl<'a> Section<'a> {
         self.table.is_some()
     }
 
-    /// Whether the table has a key.
+    /// Whether the table has the given key.
     pub(super) fn has(&self, key: &str) -> bool {
         self.table.is_some_and(|table| table.contains_key(key))
     }
 
-    /// The value of a key, which counts as read from now on.
+    /// Returns the value of a key, and marks the key as read.
     pub(super) fn get(&self, key: &'static str) -> Option<&'a Entry> {
         debug_assert!(self.keys.contains(&key), "{key} is in the list of keys");
         self.read.borrow_mut().insert(key);
@@ -104,7 +105,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// The error that a key's value, or its absence, is not what was expected.
+    /// Error for a key whose value is missing or not as expected.
     pub(super) fn bad(&self, key: &'static str, expected: impl Into<String>) -> ScenarioError {
         match self.get(key) {
             Some(entry) => self.bad_entry(key, entry, expected),
@@ -116,7 +117,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// The same for a value within a list.
+    /// Error for a value within a list that is not as expected.
     pub(super) fn bad_entry(
         &self,
         key: &str,
@@ -131,7 +132,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Fails if a key is there that was not read; `why` says what would have made it count.
+    /// Fails if the table has a key that was not read; `why` is the reason shown for it.
     pub(super) fn check_all_read(&self, why: &'static str) -> Result<(), ScenarioError> {
         let read = self.read.borrow();
         let unread = self
@@ -149,7 +150,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// A whole number between two bounds.
+    /// Reads a whole number between two bounds, inclusive.
     pub(super) fn whole<T: TryFrom<u64>>(
         &self,
         key: &'static str,
@@ -172,7 +173,7 @@ impl<'a> Section<'a> {
             })
     }
 
-    /// A number between two bounds.
+    /// Reads a number between two bounds, inclusive.
     pub(super) fn number(
         &self,
         key: &'static str,
@@ -188,7 +189,7 @@ impl<'a> Section<'a> {
             .ok_or_else(|| self.bad_entry(key, entry, format!("a number from {min} to {max}")))
     }
 
-    /// A time in a unit of so many nanoseconds; nanoseconds.
+    /// Reads a time in units of `unit_ns` nanoseconds; returns nanoseconds.
     pub(super) fn time(
         &self,
         key: &'static str,
@@ -218,7 +219,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// One of several words.
+    /// Reads one of several words, and returns its meaning.
     pub(super) fn word<T: Copy>(
         &self,
         key: &'static str,
@@ -237,7 +238,7 @@ impl<'a> Section<'a> {
         })
     }
 
-    /// Sets `target` if the key is there.
+    /// Sets `target` to a whole number if the key is present.
     pub(super) fn set_whole<T: TryFrom<u64>>(
         &self,
         key: &'static str,
@@ -248,7 +249,7 @@ impl<'a> Section<'a> {
         self.whole(key, min, max).map(|value| put(target, value))
     }
 
-    /// Sets `target` if the key is there.
+    /// Sets `target` to a number if the key is present.
     pub(super) fn set_number(
         &self,
         key: &'static str,
@@ -258,7 +259,7 @@ impl<'a> Section<'a> {
         self.number(key, -ANY, ANY).map(|value| put(target, value))
     }
 
-    /// Sets `target` if the key is there; the unit has so many nanoseconds.
+    /// Sets `target` to a time in units of `unit_ns` nanoseconds if the key is present.
     pub(super) fn set_time(
         &self,
         key: &'static str,
@@ -270,7 +271,7 @@ impl<'a> Section<'a> {
         Ok(())
     }
 
-    /// Sets `target` if the key is there.
+    /// Sets `target` to a boolean if the key is present.
     pub(super) fn set_flag(
         &self,
         key: &'static str,
@@ -286,7 +287,7 @@ fn put<T>(target: &mut T, value: Option<T>) {
     }
 }
 
-/// A number, whole or not.
+/// Returns a number, whole or not; `None` for a value of another type.
 pub(super) fn as_number(entry: &Entry) -> Option<f64> {
     match entry.value {
         Value::Integer(value) => Some(value as f64),
@@ -295,13 +296,13 @@ pub(super) fn as_number(entry: &Entry) -> Option<f64> {
     }
 }
 
-/// Nanoseconds of a time that has been checked to be within bounds.
+/// Converts a time to nanoseconds; it must have been checked to be within bounds.
 pub(super) fn ns(value: f64, unit_ns: f64) -> u64 {
     (value * unit_ns).round() as u64
 }
 
-/// The candidate that is spelt most like `wanted`, if any is close enough to be meant: a slip or two,
-/// or its unit left out.
+/// Returns the candidate whose spelling is closest to `wanted`, if it is close enough to be meant: at
+/// most a third of the letters differ (or two), or only the unit is left out.
 pub(super) fn nearest<'a>(
     wanted: &str,
     candidates: impl Iterator<Item = &'a str>,

@@ -1,27 +1,27 @@
-//! Which seeds to run: `7`, `1,4,9`, `1..5` (both ends included).
+//! Lists of seeds: `7`, `1,4,9`, `1..5` (both ends included).
 
 use thiserror::Error;
 
-/// Most seeds of one campaign.
+/// Maximum number of seeds of one campaign.
 pub const MAX_SEEDS: usize = 10_000;
 
-/// Why a list of seeds was not understood.
+/// Error in a list of seeds.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SeedsError {
-    /// Not a number and not a range.
+    /// A part is neither a number nor a range.
     #[error("{part:?} is not a seed: expected a number (7), a list (1,4,9) or a range (1..5)")]
     Malformed {
-        /// The part of the list.
+        /// Part of the list.
         part: String,
     },
-    /// A range that runs backwards.
+    /// The first seed of a range exceeds the last.
     #[error("{part:?} is empty: the first seed of a range must not exceed the last")]
     Empty {
-        /// The part of the list.
+        /// Part of the list.
         part: String,
     },
-    /// Too many.
+    /// The list has more than [`MAX_SEEDS`] seeds.
     #[error("more than {MAX_SEEDS} seeds")]
     TooMany,
 }
@@ -29,7 +29,7 @@ pub enum SeedsError {
 /// Reads a list of seeds, in the order given; a seed given twice counts once.
 ///
 /// # Errors
-/// The first part that is not understood.
+/// Returns an error for the first part that is malformed or empty, or when there are too many seeds.
 pub fn parse_seeds(text: &str) -> Result<Vec<u64>, SeedsError> {
     let mut seeds = Vec::new();
     for part in text.split(',').map(str::trim) {

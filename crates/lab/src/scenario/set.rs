@@ -3,10 +3,10 @@
 use super::tree::{self, Entry, Table, Value};
 use super::{Origin, ScenarioError};
 
-/// Deepest key path; no scenario has one half as deep.
+/// Maximum depth of a key path; no scenario has a path half as deep.
 const MAX_DEPTH: usize = 8;
 
-/// Puts one override into the document. A whole number enters a list, by position.
+/// Applies one override to the document. A whole number in the key path selects an item of a list.
 pub(super) fn apply(root: &mut Entry, text: &str) -> Result<(), ScenarioError> {
     let malformed = || ScenarioError::Override {
         text: text.to_owned(),

@@ -6,7 +6,7 @@ mod seeds;
 
 use super::{Loaded, ScenarioError, parse};
 
-/// The shortest scenario there is.
+/// The shortest valid scenario.
 pub(super) const LEAST: &str = "\
 [scenario]
 nodes = 10

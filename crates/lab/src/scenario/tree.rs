@@ -1,4 +1,4 @@
-//! A TOML document as values that know where they came from.
+//! A TOML document as a tree of values that know their origin.
 
 use std::{collections::BTreeMap, fmt, ops::Range, sync::Arc};
 
@@ -6,17 +6,17 @@ use toml_edit::{ImDocument, TableLike};
 
 use super::{Origin, ScenarioError};
 
-/// A table and its keys.
+/// Keys of a table with their entries.
 pub(super) type Table = BTreeMap<String, Entry>;
 
-/// A value and where it is.
+/// A value with its origin.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) value: Value,
     pub(super) origin: Origin,
 }
 
-/// What TOML can say, as far as scenarios need it.
+/// A TOML value, as far as scenarios need it.
 #[derive(Clone, Debug)]
 pub(super) enum Value {
     Bool(bool),
@@ -25,12 +25,12 @@ pub(super) enum Value {
     Text(String),
     List(Vec<Entry>),
     Table(Table),
-    /// A date or time, which no key takes.
+    /// A date or time, which no key accepts.
     Other(String),
 }
 
 impl Value {
-    /// As it would stand in a file.
+    /// The value as it would be written in a file.
     pub(super) fn to_toml(&self) -> toml_edit::Value {
         match self {
             Self::Bool(value) => (*value).into(),
@@ -65,7 +65,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// Reads a document; the root is a table.
+/// Reads a TOML document; the root is a table.
 pub(super) fn read(text: &str, place: &str) -> Result<Entry, ScenarioError> {
     let reader = Reader {
         text,
@@ -146,7 +146,7 @@ impl Reader<'_> {
     }
 }
 
-/// Reads one value as `--set` gives it: TOML, or else text as it stands.
+/// Reads one value of `--set`: TOML, or otherwise plain text.
 pub(super) fn read_value(text: &str) -> Entry {
     let set = |value| Entry {
         value,

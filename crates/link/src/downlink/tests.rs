@@ -1,4 +1,4 @@
-//! The fluid against packets served one by one.
+//! The fluid model compared with packets served one by one.
 
 use proptest::prelude::*;
 
@@ -66,7 +66,7 @@ fn codel_tolerates_a_short_queue_and_drops_from_a_standing_one() {
 }
 
 proptest! {
-    /// Against packets of 100 bytes, served in the order in which they arrive.
+    /// Compares the model with packets of 100 bytes, served in the order in which they arrive.
     #[test]
     fn agrees_with_a_queue_of_packets(
         bursts in prop::collection::vec((0u64..30, 1u64..400, 1u64..20), 1..8)
@@ -102,7 +102,7 @@ proptest! {
                 fluid.begin(at, i as u64, count * PACKET, lasts * MS);
             } else {
                 let (passed, _) = fluid.end(at, i as u64);
-                // One packet of each burst may be ahead or behind.
+                // The model may differ by one packet of each burst.
                 let tolerance = service * (bursts.len() + 1) as f64;
                 let error = (passed as f64 - naive[i]).abs();
                 prop_assert!(error <= tolerance, "burst {i}: {passed} against {}", naive[i]);
@@ -111,8 +111,8 @@ proptest! {
     }
 }
 
-/// RFC 8289, section 4.3: what is added to the count in a dropping state is where the next one begins, if
-/// that is soon.
+/// RFC 8289, section 4.3: the next dropping state starts from the drops counted in the last one, if it
+/// begins soon after it.
 #[test]
 fn codel_begins_again_at_the_rate_of_the_last_dropping_state() {
     let codel = Discipline::CoDel {
@@ -123,7 +123,7 @@ fn codel_begins_again_at_the_rate_of_the_last_dropping_state() {
     let mut burst = 0;
     let mut stand = |link: &mut Downlink, from_ms: u64, for_ms: u64| {
         burst += 1;
-        // Twice as much as the link carries.
+        // Twice the load that the link carries.
         let bytes = MBIT_100 * 2 * for_ms / 1000;
         link.begin(from_ms * MS, burst, bytes, for_ms * MS);
         link.end((from_ms + for_ms) * MS, burst);
@@ -131,7 +131,7 @@ fn codel_begins_again_at_the_rate_of_the_last_dropping_state() {
     };
     let began = stand(&mut link, 0, 350);
     assert_eq!(began, 1);
-    // What waits then drains, and is dropped from meanwhile.
+    // The queue then drains, while packets are still dropped from it.
     link.advance(999 * MS);
     let ended = link.codel.count;
     assert!(ended >= 4, "{ended}");

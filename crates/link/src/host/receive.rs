@@ -1,4 +1,4 @@
-//! Bursts become frames, and acknowledgements for those who wait for them.
+//! Receiving: turns bursts into frames, and sends the acknowledgements that a sender waits for.
 
 use crate::connection::Burst;
 use crate::host::{Arrival, Arriving, ConnIx, Host, Later, Output, Travels};
@@ -51,7 +51,7 @@ impl<P> Host<P> {
         });
     }
 
-    /// From a packet to its acknowledgement.
+    /// Delay from a packet to its acknowledgement, nanoseconds.
     fn ack_delay(&self, conn: u32, burst: &Burst<P>) -> u64 {
         let profile = &self.config.profile;
         let every = profile.ack_every_packets;
@@ -62,8 +62,8 @@ impl<P> Host<P> {
             .map_or(0, |c| profile.ack_delay_after(c.acks, burst.window))
     }
 
-    /// Acknowledges what of an arriving burst has passed by now, and again after twice the time:
-    /// the sender then always knows of room for more before it has used up the last.
+    /// Acknowledges the packets of an arriving burst that have passed by now, and repeats this after
+    /// twice the time. The sender thus learns of room for more packets before it has used up the last.
     pub(crate) fn ack_some(&mut self, id: u64, step_ns: u64) {
         let waits = self.downlink.wait_ns();
         let Some(arriving) = self.arriving.iter_mut().find(|a| a.id == id) else {
@@ -108,7 +108,7 @@ impl<P> Host<P> {
         if burst.ack_wanted {
             let packets = burst.packets - burst.missing.min(burst.packets);
             let rest = packets.saturating_sub(acked);
-            // With the acknowledgement that is due anyway, if all is here by then.
+            // Joins the acknowledgement that is due anyway if the burst has passed by then.
             let delayed = passed + self.ack_delay(conn, &burst);
             let at = if passed <= next_ack_ns {
                 next_ack_ns.min(delayed)
@@ -131,7 +131,7 @@ impl<P> Host<P> {
         }
     }
 
-    /// The last packet of a burst is here.
+    /// Completes a burst whose last packet has passed the downlink.
     pub(crate) fn passed(&mut self, conn: u32, burst: Burst<P>) {
         let header = u64::from(self.config.profile.header_bytes);
         let here = burst.packets - burst.missing.min(burst.packets);
@@ -145,7 +145,8 @@ impl<P> Host<P> {
         self.totals.received_bytes +=
             burst.wire_bytes - burst.wire_bytes * u64::from(missing) / u64::from(burst.packets);
         if !burst.ack_wanted {
-            // Acknowledged like any other, but without an event: nobody waits for it.
+            // Acknowledged like any other burst, but without an event, as the sender does not wait for
+            // it.
             self.totals.sent_bytes += header * u64::from(here.div_ceil(2));
         }
         let seq = burst.seq;
@@ -182,7 +183,7 @@ impl<P> Host<P> {
         );
     }
 
-    /// Acknowledgements do not queue behind data.
+    /// Sends an acknowledgement or a loss report, which do not queue behind data.
     fn tell(&mut self, conn: u32, what: Travels<P>) {
         let Some(connection) = self.get(conn) else {
             return;

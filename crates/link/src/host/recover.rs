@@ -1,13 +1,14 @@
-//! Sending again what was lost.
+//! Loss recovery: retransmission of lost packets.
 
 use crate::connection::{Burst, Repair};
 use crate::host::{Host, Later};
 
-/// Packets that must arrive after a lost one for the sender to believe it lost (RFC 5681).
+/// Packets that must arrive after a lost one before the sender takes it for lost (RFC 5681).
 const DUPLICATE_ACKS: u32 = 3;
 
 impl<P> Host<P> {
-    /// The receiver misses something; its queue dropped so many packets of it.
+    /// Handles a loss report: the receiver misses part of burst `seq`. Its queue dropped `dropped`
+    /// packets of it, and `later` packets arrived after the missing ones.
     pub(crate) fn loss_reported(&mut self, conn: u32, seq: u32, dropped: u32, later: u32) {
         let (now, profile) = (self.now, self.config.profile);
         let Some(connection) = self.get_mut(conn) else {
@@ -23,7 +24,7 @@ impl<P> Host<P> {
                 repair.packets += dropped;
                 repair.wire_bytes += wire_bytes;
             }
-            // Sent again already.
+            // The burst was retransmitted already.
             None if dropped == 0 => return,
             None => connection.repairs.push(Repair {
                 seq,
@@ -54,7 +55,7 @@ impl<P> Host<P> {
         }
     }
 
-    /// Sends a lost burst again, ahead of everything that waits.
+    /// Retransmits a lost burst ahead of all unsent data.
     fn repair(&mut self, conn: u32, seq: u32) {
         let Some(connection) = self.get_mut(conn) else {
             return;

@@ -1,4 +1,4 @@
-//! Frames become bursts.
+//! Sending: cuts written frames into bursts and puts the bursts on the uplink.
 
 use rand_core::RngCore;
 
@@ -44,8 +44,8 @@ impl<P> Host<P> {
         Ok(())
     }
 
-    /// Lets the uplink know of a connection that can send; has a timer watch one that is held back
-    /// by its window alone.
+    /// Marks a connection that can send as ready for the uplink. For one held back by its window alone,
+    /// sets a timer for the next acknowledgement.
     pub(crate) fn make_ready(&mut self, conn: u32) {
         let Some(connection) = self.get_mut(conn) else {
             return;
@@ -74,8 +74,8 @@ impl<P> Host<P> {
         }
     }
 
-    /// Sends until the uplink is busy. What takes no longer than a packet does not end a turn: the
-    /// order cannot change in that time.
+    /// Sends bursts until the uplink is busy. The uplink counts as busy only when it is taken for longer
+    /// than one packet, because the order cannot change in a shorter time.
     pub(crate) fn serve(&mut self) {
         let ahead = self.uplink.time_ns(1500);
         while !self.ready.is_empty() {
@@ -212,8 +212,8 @@ impl<P> Host<P> {
     }
 }
 
-/// Packets that a frame takes. Pieces that the window lets go as they are written end with a packet of
-/// their own; what has to wait is filled up.
+/// Packets that a frame takes. Pieces that fit into the window as they are written each end with a packet
+/// of their own; the pieces that have to wait are joined into full packets.
 fn packets(profile: &Profile, bytes: u64, piece_bytes: u64, room: u32) -> u32 {
     let (mut left, mut packets) = (bytes, 0);
     while piece_bytes > 0 && left > piece_bytes {

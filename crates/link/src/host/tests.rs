@@ -1,4 +1,4 @@
-//! Two hosts and the wire between them, in virtual time.
+//! Tests of two hosts joined by a wire, in virtual time.
 
 use std::collections::BTreeMap;
 
@@ -28,15 +28,15 @@ pub(super) fn config(profile: Profile) -> Config {
     }
 }
 
-/// Two hosts with one connection.
+/// Two hosts with one connection between them.
 pub(super) struct Pair {
     pub(super) hosts: [Host<u32>; 2],
     pub(super) now: u64,
     wire: BTreeMap<(u64, u64), (usize, Arrival<u32>)>,
     sent: u64,
-    /// (when, at which host, which frame)
+    /// Received frames as (time, host, frame).
     pub(super) received: Vec<(u64, usize, u32)>,
-    /// (when, at which host, how long)
+    /// Announced long frames as (time, host, bytes).
     pub(super) begun: Vec<(u64, usize, u64)>,
     pub(super) writable: Vec<u64>,
 }

@@ -1,10 +1,10 @@
-//! Windows by Linux's rules, packet by packet.
+//! Congestion windows by Linux's rules, packet by packet.
 
 use super::*;
 
 const LINUX: Profile = Profile::LINUX;
 
-/// Sends at `now_ns` and has it acknowledged a moment later, two by two.
+/// Sends packets at `now_ns` and acknowledges them shortly afterwards, two at a time.
 fn exchange(window: &mut Window, now_ns: u64, packets: u32) {
     window.sent(now_ns, packets, u64::MAX);
     for pair in 0..packets.div_ceil(2) {
@@ -29,7 +29,7 @@ fn a_window_that_is_not_filled_grows_to_twice_what_it_held() {
     assert_eq!(window.packets(), 12);
 }
 
-/// That it was full counts for what is sent until all that was in flight then is acknowledged.
+/// A filled window counts as filled until everything in flight at that time is acknowledged.
 #[test]
 fn what_follows_a_full_window_grows_it_too() {
     let mut window = Window::new(&LINUX, 0);

@@ -1,60 +1,60 @@
-//! What changes in a network that runs: faults.
+//! Changes to a running network: the faults that a driver injects.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::config::Rate;
 
-/// A change; it acts at once.
+/// A change to a running network; takes effect at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// A host's links have other rates: packets that begin to be sent from now on take the new ones.
-    /// None: no limit, and what waited leaves at once.
+    /// Gives a host's links other rates. Packets whose transmission begins from now on take the new ones.
+    /// `None` removes the limit, and the packets in the queue leave at once.
     Rates {
-        /// The host's index.
+        /// Index of the host affected.
         host: u32,
-        /// From the host into the network.
+        /// Rate from the host into the network.
         uplink: Option<Rate>,
-        /// From the network to the host.
+        /// Rate from the network to the host.
         downlink: Option<Rate>,
     },
-    /// Packets that a host sends are lost with this probability, each by itself, beside what their paths
-    /// lose.
+    /// Loses packets that a host sends with this probability, each independently, in addition to the
+    /// loss of their paths.
     Loss {
-        /// The host's index.
+        /// Index of the host affected.
         host: u32,
-        /// In millionths; 0: none.
+        /// Probability in millionths; 0 for no loss.
         ppm: u32,
     },
-    /// Packets between these hosts and all others are dropped where they arrive, also those that are on
-    /// their way now. Cuts are told apart by a number; a second one of the same number replaces the first.
+    /// Drops packets between these hosts and all others when they arrive, including those in transit now.
+    /// Cuts are identified by a number; a second cut of the same number replaces the first.
     Cut {
-        /// The cut's number.
+        /// Number that identifies the cut.
         cut: u32,
-        /// One side; all other hosts are the other.
+        /// Hosts on one side of the cut; all other hosts are on the other side.
         hosts: Vec<u32>,
     },
-    /// A cut ends; packets that arrive from now on pass.
+    /// Ends a cut; packets that arrive from now on pass.
     Heal {
-        /// The cut's number.
+        /// Number that identifies the cut.
         cut: u32,
     },
-    /// What a host sends is held back behind its uplink: nobody hears from it, though it hears. What is
-    /// on its way arrives.
+    /// Holds packets of a host back behind its uplink: it receives, but nobody receives from it. Packets
+    /// already in transit arrive.
     Hold {
-        /// The host's index.
+        /// Index of the host affected.
         host: u32,
     },
-    /// What was held back goes on, in its order, and what comes after it.
+    /// Releases the packets that [`Change::Hold`] held back, in their order, and ends the hold.
     Release {
-        /// The host's index.
+        /// Index of the host affected.
         host: u32,
     },
 }
 
-/// The cuts that last.
+/// All cuts in force.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cuts {
-    /// One side of each, by number.
+    /// Hosts on one side of each cut, by the cut's number.
     sides: BTreeMap<u32, BTreeSet<u32>>,
 }
 

@@ -1,4 +1,4 @@
-//! CoDel's decision of what to drop: RFC 8289, section 5, in the RFC's own steps.
+//! The drop decision of CoDel: RFC 8289, section 5, in the RFC's own steps.
 
 use super::config::CoDel;
 
@@ -6,30 +6,30 @@ use super::config::CoDel;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Head {
     pub(super) waited_ns: u64,
-    /// Bytes still in the queue behind it.
+    /// Bytes that are in the queue behind the packet.
     pub(super) left_bytes: u64,
 }
 
-/// What to do with the head.
+/// Decision about the packet at the head of the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     Send,
-    /// And ask [`Law::next`] about the one behind it.
+    /// Drop the packet, then ask [`Law::next`] about the one behind it.
     Drop,
 }
 
-/// The state that RFC 8289 keeps for a queue. One dequeue is [`Law::first`], followed by
-/// [`Law::next`] as long as the verdict is to drop.
+/// State that RFC 8289 keeps for a queue. One dequeue is a call of [`Law::first`], followed by
+/// [`Law::next`] for as long as the verdict is to drop.
 #[derive(Clone, Debug)]
 pub(super) struct Law {
     config: CoDel,
-    /// When the delay will have been above the target for an interval; none while it is below.
+    /// Time at which the delay will have been above the target for an interval; `None` while it is below.
     first_above_ns: Option<u64>,
     drop_next_ns: u64,
     count: u32,
     last_count: u32,
     dropping: bool,
-    /// The drop before was the one that begins a dropping state.
+    /// Whether the previous drop was the one that begins a dropping state.
     entering: bool,
 }
 
@@ -46,7 +46,7 @@ impl Law {
         }
     }
 
-    /// Judges the first packet of a dequeue; `head` is none when the queue is empty.
+    /// Judges the first packet of a dequeue; `head` is `None` when the queue is empty.
     pub(super) fn first(&mut self, now_ns: u64, head: Option<Head>) -> Verdict {
         let may_drop = self.may_drop(now_ns, head);
         if self.dropping {
@@ -60,7 +60,7 @@ impl Law {
         Verdict::Drop
     }
 
-    /// Judges the packet that moved up after a drop.
+    /// Judges the packet that moved to the head after a drop.
     pub(super) fn next(&mut self, now_ns: u64, head: Option<Head>) -> Verdict {
         let may_drop = self.may_drop(now_ns, head);
         if std::mem::take(&mut self.entering) {
@@ -75,7 +75,7 @@ impl Law {
         self.due(now_ns)
     }
 
-    /// Drops while in the dropping state and the next drop is due.
+    /// Decides to drop while in the dropping state if the next drop is due.
     fn due(&mut self, now_ns: u64) -> Verdict {
         if !self.dropping || now_ns < self.drop_next_ns {
             return Verdict::Send;
@@ -84,7 +84,8 @@ impl Law {
         Verdict::Drop
     }
 
-    /// Begins a dropping state, at the rate that held the queue last time if that was recent.
+    /// Begins a dropping state. If the last one was recent, starts at the drop rate that
+    /// controlled the queue then.
     fn enter(&mut self, now_ns: u64) {
         self.dropping = true;
         let delta = self.count.wrapping_sub(self.last_count);
@@ -95,7 +96,7 @@ impl Law {
         self.last_count = self.count;
     }
 
-    /// `ok_to_drop` of the RFC's `dodequeue`.
+    /// Whether the head may be dropped: `ok_to_drop` of the RFC's `dodequeue`.
     fn may_drop(&mut self, now_ns: u64, head: Option<Head>) -> bool {
         let below = head.is_none_or(|head| {
             head.waited_ns < self.config.target_ns
@@ -114,7 +115,7 @@ impl Law {
         }
     }
 
-    /// `from + INTERVAL / sqrt(count)`, rounded down to the nanosecond.
+    /// Time of the next drop: `from + INTERVAL / sqrt(count)`, rounded down to the nanosecond.
     fn control_law(&self, from_ns: u64) -> u64 {
         let interval_ns = u128::from(self.config.interval_ns);
         let step_ns = (interval_ns * interval_ns / u128::from(self.count.max(1))).isqrt();

@@ -1,16 +1,16 @@
-//! What a host's uplink and downlink can do.
+//! Configuration of a host's uplink and downlink.
 
 use std::num::NonZeroU64;
 
 use thiserror::Error;
 
-/// How fast a link carries bytes.
+/// Rate at which a link carries bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rate(NonZeroU64);
 
 impl Rate {
-    /// A rate in bytes per second; none when it is 0 or above 10^18, where arithmetic in nanoseconds
-    /// would leave 64 bits.
+    /// A rate in bytes per second; `None` when it is 0 or above 10^18, where arithmetic in nanoseconds
+    /// would exceed 64 bits.
     pub const fn bytes_per_s(bytes: u64) -> Option<Self> {
         if bytes > 1_000_000_000_000_000_000 {
             return None;
@@ -21,8 +21,8 @@ impl Rate {
         }
     }
 
-    /// A rate in megabits (10^6 bits) per second; none when it is 0 or above the limit of
-    /// [`Rate::bytes_per_s`].
+    /// A rate in megabits (10^6 bits) per second; `None` when it is 0 or above
+    /// the limit of [`Rate::bytes_per_s`].
     pub const fn mbit_per_s(mbit: u64) -> Option<Self> {
         match mbit.checked_mul(125_000) {
             Some(bytes) => Self::bytes_per_s(bytes),
@@ -30,7 +30,7 @@ impl Rate {
         }
     }
 
-    /// Bytes per second.
+    /// The rate in bytes per second.
     pub const fn as_bytes_per_s(self) -> u64 {
         self.0.get()
     }
@@ -39,20 +39,20 @@ impl Rate {
 /// One direction of a host's connection to the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkConfig {
-    /// None: as fast as packets come, so that nothing ever waits.
+    /// Rate of the link; `None` for a link without a limit, on which no packet ever waits.
     pub rate: Option<Rate>,
-    /// How many bytes an idle link may send at once before the rate holds: the depth of a token
-    /// bucket. 0 is a wire, where a packet of n bytes takes n / rate.
+    /// Bytes that an idle link may send at once before the rate applies: the depth of a token bucket.
+    /// With 0 the link behaves as a wire, where a packet of n bytes takes n / rate.
     pub burst_bytes: u32,
-    /// Bytes that may wait, the packet being sent not counted; what does not fit is dropped on
-    /// arrival.
+    /// Bytes that the queue may hold, without the packet being sent; a packet that does not fit
+    /// is dropped on arrival.
     pub queue_max_bytes: u64,
-    /// What else is dropped.
+    /// Rule for dropping further packets.
     pub discipline: Discipline,
 }
 
 impl LinkConfig {
-    /// No limit of any kind.
+    /// A link without limits of any kind.
     pub const UNLIMITED: Self = Self {
         rate: None,
         burst_bytes: 0,
@@ -71,23 +71,24 @@ impl LinkConfig {
     }
 }
 
-/// How a queue treats what waits. All are first in, first out.
+/// How a queue treats waiting packets. All disciplines are first in, first out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Discipline {
-    /// Drops only what does not fit.
+    /// Drops only packets that do not fit.
     Fifo,
-    /// Drops also what has waited too long, by RFC 8289.
+    /// Drops packets that do not fit, and packets that have waited too long (RFC 8289).
     CoDel(CoDel),
 }
 
-/// Parameters of RFC 8289.
+/// Parameters of CoDel (RFC 8289).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CoDel {
-    /// TARGET: the standing delay that is acceptable.
+    /// TARGET of the RFC: the standing delay that is acceptable, nanoseconds.
     pub target_ns: u64,
-    /// INTERVAL: how long the delay must stay above the target before the first drop.
+    /// INTERVAL of the RFC: how long the delay must stay above the target before
+    /// the first drop, nanoseconds.
     pub interval_ns: u64,
-    /// `maxpacket`: a queue of no more than this is never dropped from.
+    /// `maxpacket` of the RFC: CoDel never drops from a queue of at most this many bytes.
     pub max_packet_bytes: u32,
 }
 
@@ -100,17 +101,17 @@ impl CoDel {
     };
 }
 
-/// The two directions of one host.
+/// Links of one host in both directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostConfig {
-    /// From the host into the network.
+    /// Link from the host into the network.
     pub uplink: LinkConfig,
-    /// From the network to the host.
+    /// Link from the network to the host.
     pub downlink: LinkConfig,
 }
 
 impl HostConfig {
-    /// The same in both directions.
+    /// A host with the same link in both directions.
     pub const fn symmetric(link: LinkConfig) -> Self {
         Self {
             uplink: link,
@@ -119,44 +120,44 @@ impl HostConfig {
     }
 }
 
-/// A network that cannot be built.
+/// Reason why a network cannot be built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// The list that says to which group a host belongs has another length than the list of hosts.
+    /// The list of the hosts' groups differs in length from the list of hosts.
     #[error("{groups} hosts have a group but there are {hosts} hosts: name one group for each")]
     GroupPerHost {
-        /// Hosts with a group.
+        /// Hosts for which a group is given.
         groups: usize,
-        /// Hosts.
+        /// Hosts in the network.
         hosts: usize,
     },
     /// A host belongs to a group for which there are no paths.
     #[error("host {host} is in group {group} but paths are given for {groups} groups only")]
     NoSuchGroup {
-        /// The host's index.
+        /// Index of the host concerned.
         host: usize,
-        /// Its group.
+        /// Number of the host's group.
         group: u32,
-        /// How many groups have paths.
+        /// Number of groups that have paths.
         groups: usize,
     },
-    /// A probability above one.
+    /// A probability is above one.
     #[error("a probability of {ppm} in a million is over one: give at most 1000000")]
     Probability {
-        /// What was given, in millionths.
+        /// The value given, in millionths.
         ppm: u32,
     },
     /// The table of paths is not a square.
-    #[error("{paths} paths are no square table: give groups x groups of them")]
+    #[error("{paths} paths do not form a square table: give groups x groups paths")]
     NotSquare {
-        /// How many were given.
+        /// Number of paths given.
         paths: usize,
     },
-    /// More hosts than an index can name.
+    /// The network has more hosts than an index can name.
     #[error("{hosts} hosts are more than the 2^32 that an index can name")]
     TooManyHosts {
-        /// How many were given.
+        /// Number of hosts given.
         hosts: usize,
     },
 }

@@ -5,18 +5,18 @@
 //! ```
 //!
 //! Every host has one uplink and one downlink, each with a rate, a burst and a bounded queue
-//! ([`LinkConfig`]); every ordered pair of hosts has a path with a delay, jitter, loss and, if wanted,
-//! reordering ([`Path`]). A packet is a handle of the driver's choice and a length: its content is
-//! never looked at. [`Network`] is driven like the other machines of this workspace: `handle`, then
-//! `poll` until nothing is left, then again no later than `next_timeout`.
+//! ([`LinkConfig`]). Every ordered pair of hosts has a path with a delay, jitter, loss and, optionally,
+//! reordering ([`Path`]). A packet is a handle of the driver's choice and a length; the network never
+//! reads its content. [`Network`] is driven like the other state machines of this workspace: `handle`,
+//! then `poll` until nothing is left, then again no later than `next_timeout`.
 //!
-//! Rates, losses and cuts change while it runs ([`Change`]).
+//! Rates, losses and cuts can change while the network runs ([`Change`]).
 //!
-//! Events happen at the moments they are due, not when the driver calls: a driver that is late (a
-//! real clock always is) delays what it delivers but not what the network does meanwhile.
+//! Events happen at the times they are due, not when the driver calls. A driver that is late (a real
+//! clock always is) delays the deliveries but not the events inside the network.
 //!
-//! Not modelled: the content of packets, link layers, corruption, duplication, queues inside the
-//! path (put them at the hosts).
+//! Not modelled: the content of packets, link layers, corruption, duplication, and queues inside the path
+//! (configure them at the hosts).
 
 mod change;
 mod codel;

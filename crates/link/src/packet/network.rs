@@ -11,108 +11,108 @@ use super::path::{Arrivals, Paths};
 use super::rng::{MILLION, Rng};
 use super::shaper::{Offered, Shaper};
 
-/// Something that happens to the network.
+/// Event that the driver reports to the network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input<P> {
     /// A host sends a packet.
     Packet {
-        /// The sender's index.
+        /// Index of the sending host.
         from: u32,
-        /// The receiver's index.
+        /// Index of the receiving host.
         to: u32,
-        /// Length on the wire, headers included.
+        /// Length on the wire, including headers.
         len_bytes: u32,
-        /// The driver's handle, given back as it is.
+        /// The driver's handle, returned unchanged.
         packet: P,
     },
-    /// The network becomes another one.
+    /// A rate, a loss or a cut changes.
     Change(Change),
-    /// Time has passed.
+    /// Time has passed; due events are processed.
     Tick,
 }
 
-/// Something for the driver to do.
+/// Action that the network requests from its driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Output<P> {
-    /// Hand the packet to its receiver.
+    /// Deliver the packet to its receiver.
     Deliver {
-        /// The receiver's index.
+        /// Index of the receiving host.
         to: u32,
-        /// When it was due: not after `now_ns` of the call that brought it out.
+        /// Time of the delivery; not after `now_ns` of the call that produced it.
         at_ns: u64,
-        /// The driver's handle.
+        /// The driver's handle of the packet.
         packet: P,
     },
-    /// The packet is gone.
+    /// The packet was dropped.
     Dropped(Dropped<P>),
 }
 
-/// A packet that does not arrive.
+/// Report of a packet that does not arrive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dropped<P> {
-    /// The sender's index.
+    /// Index of the sending host.
     pub from: u32,
-    /// The receiver's index.
+    /// Index of the receiving host.
     pub to: u32,
-    /// When it was dropped.
+    /// Time of the drop, nanoseconds.
     pub at_ns: u64,
-    /// By what.
+    /// Cause of the drop.
     pub why: Why,
-    /// The driver's handle.
+    /// The driver's handle of the packet.
     pub packet: P,
 }
 
-/// What dropped a packet.
+/// Cause of a dropped packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Why {
-    /// Loss on the path, or of what the sender sends.
+    /// Random loss, of the path or of the sender.
     Lost,
-    /// The network is cut between the two.
+    /// Cut between sender and receiver.
     Cut,
-    /// A queue had no room.
+    /// Queue without room for the packet.
     Full(Side),
-    /// CoDel, because the queue had been too long for too long.
+    /// CoDel, because the delay of the queue was above the target for too long.
     Late(Side),
 }
 
-/// Which of the two queues on a packet's way.
+/// One of the two queues that a packet passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Side {
-    /// The sender's.
+    /// The sender's uplink queue.
     Uplink,
-    /// The receiver's.
+    /// The receiver's downlink queue.
     Downlink,
 }
 
-/// The driver broke the contract.
+/// Violation of the contract by the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ApiMisuse {
-    /// `now_ns` went backwards.
+    /// `now_ns` is less than in an earlier call.
     #[error("time went backwards from {from_ns} ns to {to_ns} ns")]
     TimeWentBackwards {
-        /// The call before.
+        /// Time of the previous call, nanoseconds.
         from_ns: u64,
-        /// This call.
+        /// Time of this call, nanoseconds.
         to_ns: u64,
     },
-    /// An index that names no host.
+    /// No host has the given index.
     #[error("there is no host {host}: the network has {hosts}, counted from 0")]
     UnknownHost {
-        /// The index.
+        /// Index that was given.
         host: u32,
-        /// How many there are.
+        /// Number of hosts in the network.
         hosts: usize,
     },
-    /// A probability above one.
+    /// A probability is above one.
     #[error("a probability of {ppm} in a million is over one: give at most 1000000")]
     Probability {
-        /// What was given, in millionths.
+        /// The value given, in millionths.
         ppm: u32,
     },
 }
 
-/// A packet on its way.
+/// A packet in the network.
 #[derive(Clone, Debug)]
 struct Transit<P> {
     from: u32,
@@ -125,22 +125,22 @@ struct Transit<P> {
 struct Host<P> {
     uplink: Shaper<Transit<P>>,
     downlink: Shaper<Transit<P>>,
-    /// How many in a million of the packets it sends are lost, beside what paths lose.
+    /// Loss of packets that the host sends, in millionths, in addition to the loss of paths.
     loss_ppm: u32,
-    /// What has left its uplink since it was held; none: it is not.
+    /// Packets that left the uplink since the host was held; `None` if it is not held.
     held: Option<Vec<Transit<P>>>,
 }
 
-/// What is due. The derived order decides nothing: `Due::seq` differs.
+/// Scheduled event of the network. Its derived order decides nothing, because `Due::seq` differs.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    /// The host's uplink or downlink has sent a packet.
+    /// A host's uplink or downlink has sent a packet.
     Sent(u32, Side),
-    /// A packet in `Network::flying` reaches its downlink.
+    /// A packet of `Network::flying` reaches its downlink.
     Arrives,
 }
 
-/// Among events of one moment, the one that was foreseen first comes first.
+/// Entry of the event queue. Events of the same time are ordered by when they were scheduled.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Due {
     at_ns: u64,
@@ -148,29 +148,30 @@ struct Due {
     event: Event,
 }
 
-/// A network of hosts 0, 1, 2 and so on. See the [module](super).
+/// A network of hosts numbered from 0 on. See the [module](super).
 #[derive(Debug)]
 pub struct Network<P> {
     hosts: Vec<Host<P>>,
     paths: Paths,
     cuts: Cuts,
-    /// Only pairs that have exchanged packets.
+    /// Last arrivals of the pairs that have exchanged packets.
     arrivals: BTreeMap<(u32, u32), Arrivals>,
     rng: Rng,
     now_ns: u64,
     due: BinaryHeap<Reverse<Due>>,
     next_seq: u64,
-    /// By the `seq` of their arrival.
+    /// Packets on paths, by the `seq` of their arrival.
     flying: BTreeMap<u64, Transit<P>>,
     outputs: VecDeque<Output<P>>,
 }
 
 impl<P> Network<P> {
-    /// A quiet network. All its random choices follow from `seed`.
+    /// A network without packets. `seed` determines all its random choices.
     ///
     /// # Errors
     ///
-    /// When `paths` do not fit the hosts, or hold a probability above one.
+    /// Returns an error when `paths` do not fit the hosts or hold a probability above one, or when there
+    /// are too many hosts.
     pub fn new(hosts: &[HostConfig], paths: Paths, seed: [u8; 32]) -> Result<Self, ConfigError> {
         if u32::try_from(hosts.len()).is_err() {
             return Err(ConfigError::TooManyHosts { hosts: hosts.len() });
@@ -196,11 +197,12 @@ impl<P> Network<P> {
         })
     }
 
-    /// Does everything that was due until `now_ns`, each at its moment, then takes the input.
+    /// Processes everything that was due until `now_ns`, each event at its time, then takes the input.
     ///
     /// # Errors
     ///
-    /// When the driver broke the contract; the input is then ignored.
+    /// Returns an error when time goes backwards, an index names no host, or a probability is above one.
+    /// The input is then ignored.
     pub fn handle(&mut self, now_ns: u64, input: Input<P>) -> Result<(), ApiMisuse> {
         if now_ns < self.now_ns {
             let from_ns = self.now_ns;
@@ -281,17 +283,17 @@ impl<P> Network<P> {
         }
     }
 
-    /// The next thing to do.
+    /// Returns the next action for the driver, or `None` when there is none left.
     pub fn poll(&mut self) -> Option<Output<P>> {
         self.outputs.pop_front()
     }
 
-    /// When [`Network::handle`] must be called at the latest; none while nothing is on its way.
+    /// Latest time of the next call of [`Network::handle`]; `None` while no event is scheduled.
     pub fn next_timeout(&self) -> Option<u64> {
         self.due.peek().map(|Reverse(due)| due.at_ns)
     }
 
-    /// Packets inside: in queues, being sent, held, on paths.
+    /// Packets in the network: in queues, being sent, held, or on paths.
     pub fn held(&self) -> usize {
         let links = self.hosts.iter().map(|host| {
             let held = host.held.as_ref().map_or(0, Vec::len);
@@ -322,7 +324,7 @@ impl<P> Network<P> {
         self.now_ns = now_ns;
     }
 
-    /// Gives a packet to a host's link.
+    /// Offers a packet to a host's link.
     fn offer(&mut self, now_ns: u64, host: u32, side: Side, transit: Transit<P>) {
         let len_bytes = transit.len_bytes;
         match self.link(host, side).offer(now_ns, len_bytes, transit) {
@@ -338,7 +340,7 @@ impl<P> Network<P> {
         }
     }
 
-    /// A host's link has sent a packet and begins the next one.
+    /// Handles the end of a transmission; the link begins the next one.
     fn sent(&mut self, now_ns: u64, host: u32, side: Side) {
         let mut late = Vec::new();
         let (left, until_ns) = self
@@ -356,7 +358,7 @@ impl<P> Network<P> {
         }
     }
 
-    /// A packet has left a link: for the path, or for good.
+    /// Handles a packet that has left a link: puts it on its path, or delivers it.
     fn passed(&mut self, now_ns: u64, side: Side, transit: Transit<P>) {
         if side == Side::Downlink {
             let Transit { to, packet, .. } = transit;

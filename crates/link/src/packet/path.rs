@@ -1,23 +1,23 @@
-//! What lies between two hosts: delay, jitter, loss, order.
+//! Path between two hosts: delay, jitter, loss and order of packets.
 
 use super::config::ConfigError;
 use super::rng::{MILLION, Rng};
 
-/// One direction between two hosts.
+/// Path from one host to another, one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Path {
-    /// One way.
+    /// One-way delay of the path, nanoseconds.
     pub delay_ns: u64,
-    /// How the delay varies from packet to packet.
+    /// Variation of the delay from packet to packet.
     pub jitter: Jitter,
-    /// How many packets in a million are lost, each by itself.
+    /// Loss in millionths, drawn for each packet independently.
     pub loss_ppm: u32,
     /// Whether packets may overtake each other.
     pub order: Order,
 }
 
 impl Path {
-    /// A constant delay, and nothing else.
+    /// A path with a constant delay and no jitter, loss or reordering.
     pub const fn constant(delay_ns: u64) -> Self {
         Self {
             delay_ns,
@@ -39,19 +39,19 @@ impl Path {
     }
 }
 
-/// How the delay of a path varies. Delays below zero count as zero.
+/// Variation of a path's delay. Delays below zero count as zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Jitter {
-    /// Not at all.
+    /// The delay does not vary.
     None,
     /// Uniform from `delay_ns - spread_ns` to `delay_ns + spread_ns`.
     Uniform {
-        /// Half the width.
+        /// Half the width of the interval.
         spread_ns: u64,
     },
     /// Normal around `delay_ns`, cut at six standard deviations.
     Normal {
-        /// The standard deviation.
+        /// Standard deviation of the delay.
         sd_ns: u64,
     },
 }
@@ -63,28 +63,28 @@ pub enum Order {
     Kept,
     /// Jitter may put packets in any order.
     Free,
-    /// Order is kept, but for some packets that come later than they should.
+    /// Order is kept, except for some packets that arrive late.
     Late {
-        /// How many packets in a million.
+        /// Share of late packets, in millionths.
         ppm: u32,
-        /// How much later.
+        /// Extra delay of a late packet.
         extra_ns: u64,
     },
 }
 
-/// The paths between all pairs of hosts. Hosts are in groups (cities, say), so that a table for a
+/// Paths between all pairs of hosts. Hosts are in groups (cities, for example), so that a table for a
 /// thousand hosts in five cities has 25 entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Paths {
-    /// Empty: all hosts in group 0.
+    /// Group of each host; empty if all hosts are in group 0.
     group_of_host: Vec<u32>,
     groups: usize,
-    /// Row by row: from group, to group.
+    /// Paths row by row: `table[from * groups + to]`.
     table: Vec<Path>,
 }
 
 impl Paths {
-    /// The same path between any two hosts.
+    /// Uses the same path between any two hosts.
     pub fn uniform(path: Path) -> Self {
         Self {
             group_of_host: Vec::new(),
@@ -93,12 +93,12 @@ impl Paths {
         }
     }
 
-    /// `group_of_host[host]` names the host's group; `table[from * groups + to]` is the path from
-    /// one group to another, or among the hosts of one.
+    /// Paths between groups of hosts. `group_of_host[host]` is the group of a host;
+    /// `table[from * groups + to]` is the path from one group to another, or among the hosts of one group.
     ///
     /// # Errors
     ///
-    /// When `table` is not a square, or a host's group is not in it.
+    /// Returns an error when `table` is empty or not a square, or when a host's group is not in it.
     pub fn grouped(group_of_host: Vec<u32>, table: Vec<Path>) -> Result<Self, ConfigError> {
         let paths = table.len();
         let groups = paths.isqrt();
@@ -125,7 +125,7 @@ impl Paths {
     ///
     /// # Errors
     ///
-    /// When `table` is not a square.
+    /// Returns an error when `table` is empty or not a square.
     pub fn per_pair(table: Vec<Path>) -> Result<Self, ConfigError> {
         let hosts = table.len().isqrt();
         let group_of_host = (0..hosts).map(|host| host as u32).collect();
@@ -140,7 +140,7 @@ impl Paths {
         self.table.iter().try_for_each(Path::check)
     }
 
-    /// The path between two hosts that exist.
+    /// The path between two existing hosts.
     pub(super) fn between(&self, from: u32, to: u32) -> &Path {
         let group = |host: u32| match self.group_of_host.get(host as usize) {
             Some(group) => *group as usize,
@@ -150,14 +150,15 @@ impl Paths {
     }
 }
 
-/// The moments at which packets of one pair arrive.
+/// Arrival times of the packets of one pair of hosts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Arrivals {
     last_ns: u64,
 }
 
 impl Arrivals {
-    /// When a packet that left the uplink at `now_ns` reaches the downlink; none when it is lost.
+    /// Time at which a packet that left the uplink at `now_ns` reaches the downlink; `None`
+    /// if it is lost.
     pub(super) fn next(&mut self, now_ns: u64, path: &Path, rng: &mut Rng) -> Option<u64> {
         if rng.happens(path.loss_ppm) {
             return None;

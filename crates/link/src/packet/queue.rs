@@ -1,11 +1,11 @@
-//! A bounded queue of packets with its discipline.
+//! A bounded queue of packets with a drop discipline.
 
 use std::collections::VecDeque;
 
 use super::codel::{Head, Law, Verdict};
 use super::config::{Discipline, LinkConfig};
 
-/// Something with a length that waits.
+/// A queued item with its length and time of arrival.
 #[derive(Clone, Debug)]
 struct Waiting<T> {
     item: T,
@@ -34,7 +34,7 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Gives the item back when it does not fit.
+    /// Appends an item, or returns it as an error when it does not fit.
     pub(super) fn push(&mut self, now_ns: u64, len_bytes: u32, item: T) -> Result<(), T> {
         let bytes = self.bytes.saturating_add(u64::from(len_bytes));
         if bytes > self.max_bytes {
@@ -49,8 +49,8 @@ impl<T> Queue<T> {
         Ok(())
     }
 
-    /// The next packet to send, with its length. What the discipline drops on the way goes to
-    /// `dropped`.
+    /// Takes the next packet to send, with its length. Packets that the discipline drops
+    /// are passed to `dropped`.
     pub(super) fn pop(&mut self, now_ns: u64, mut dropped: impl FnMut(T)) -> Option<(u32, T)> {
         let mut head = shift(&mut self.waiting, &mut self.bytes);
         if let Some(law) = &mut self.law {
@@ -66,7 +66,7 @@ impl<T> Queue<T> {
         head.map(|head| (head.len_bytes, head.item))
     }
 
-    /// All that waits, first in, first out.
+    /// Empties the queue and returns its items, first in, first out.
     pub(super) fn drain(&mut self) -> Vec<T> {
         self.bytes = 0;
         self.waiting.drain(..).map(|waiting| waiting.item).collect()

@@ -1,23 +1,24 @@
-//! When a link has sent a packet: exact arithmetic, no drift.
+//! Transmission times of packets on a link: exact arithmetic without drift.
 
 use super::config::{LinkConfig, Rate};
 
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// A token bucket in virtual-scheduling form: not tokens are counted but the moment at which the
-/// link will have caught up with all it was given.
+/// A token bucket in virtual-scheduling form. It does not count tokens, but keeps the time at which the
+/// link will have caught up with everything it was given.
 #[derive(Clone, Debug)]
 pub(super) struct Pacer {
     rate: Rate,
-    /// What an idle link may run ahead by.
+    /// Time by which an idle link may run ahead of its rate: the depth of the bucket.
     burst_ns: u64,
     caught_up_ns: u64,
-    /// The part of a nanosecond that [`Pacer::caught_up_ns`] leaves out, in 1 / rate; below rate.
+    /// Fraction of a nanosecond that [`Pacer::caught_up_ns`] leaves out, in units of 1
+    /// / rate; below rate.
     carry: u64,
 }
 
 impl Pacer {
-    /// None for a link without a rate.
+    /// A pacer for a link; `None` for a link without a rate.
     pub(super) fn new(config: &LinkConfig) -> Option<Self> {
         Some(Self::of(config.rate?, config.burst_bytes))
     }
@@ -31,15 +32,15 @@ impl Pacer {
         }
     }
 
-    /// What is taken from now on takes another rate.
+    /// Changes the rate of packets taken from now on.
     pub(super) fn set_rate(&mut self, rate: Rate, burst_bytes: u32) {
         self.rate = rate;
         self.burst_ns = burst_ns(rate, burst_bytes);
-        // It counts in parts of the old rate; less than a nanosecond.
+        // The carry counts in parts of the old rate, and is less than a nanosecond.
         self.carry = 0;
     }
 
-    /// Takes a packet at `now_ns`, when the one before has left, and says when it leaves.
+    /// Takes a packet at `now_ns`, when the previous one has left, and returns when this one has left.
     pub(super) fn take(&mut self, now_ns: u64, len_bytes: u32) -> u64 {
         let earliest_ns = now_ns.saturating_sub(self.burst_ns);
         if self.caught_up_ns < earliest_ns {

@@ -1,4 +1,4 @@
-//! One direction of a host's link: a queue, and the packet that is being sent.
+//! One direction of a host's link: a queue and the packet being sent.
 
 use super::config::{LinkConfig, Rate};
 use super::queue::Queue;
@@ -7,22 +7,22 @@ use super::rate::Pacer;
 #[derive(Clone, Debug)]
 pub(super) struct Shaper<T> {
     queue: Queue<T>,
-    /// None: no limit of rate, and nothing ever waits.
+    /// Rate limiter; `None` if the link has no rate, so that no packet ever waits.
     pacer: Option<Pacer>,
     burst_bytes: u32,
     sending: Option<T>,
 }
 
-/// What became of a packet that was given to a shaper.
+/// Result of offering a packet to a shaper.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Offered<T> {
-    /// It leaves at once.
+    /// The packet leaves at once.
     Through(T),
-    /// It is being sent and will have left then.
+    /// The packet is being sent and will have left at `until_ns`.
     Sending { until_ns: u64 },
-    /// It waits behind others.
+    /// The packet waits in the queue.
     Waits,
-    /// The queue is full.
+    /// The queue is full; the packet is returned.
     Full(T),
 }
 
@@ -41,7 +41,7 @@ impl<T> Shaper<T> {
             return Offered::Through(item);
         };
         if self.sending.is_none() {
-            // The queue is empty: whoever ends a transmission starts the next.
+            // The queue is empty: the end of a transmission always starts the next one.
             self.sending = Some(item);
             let until_ns = pacer.take(now_ns, len_bytes);
             return Offered::Sending { until_ns };
@@ -52,8 +52,8 @@ impl<T> Shaper<T> {
         }
     }
 
-    /// Ends the transmission that was due at `now_ns`, and begins the next one. Returns the packet
-    /// that left, and when the next will have.
+    /// Ends the transmission that was due at `now_ns` and begins the next one. Returns the packet that
+    /// left and the time at which the next one will have left.
     pub(super) fn sent(&mut self, now_ns: u64, dropped: impl FnMut(T)) -> (Option<T>, Option<u64>) {
         let left = self.sending.take();
         let until_ns = match (&mut self.pacer, self.queue.pop(now_ns, dropped)) {
@@ -66,8 +66,8 @@ impl<T> Shaper<T> {
         (left, until_ns)
     }
 
-    /// From now on packets take another rate. The one that is being sent ends as it began. Returns what
-    /// leaves at once, because nothing waits on a link without a rate.
+    /// Changes the rate for later packets; the packet being sent ends at its time. Returns the packets
+    /// that leave at once, because no packet waits on a link without a rate.
     pub(super) fn set_rate(&mut self, rate: Option<Rate>) -> Vec<T> {
         match (rate, &mut self.pacer) {
             (None, _) => {
@@ -80,7 +80,7 @@ impl<T> Shaper<T> {
         Vec::new()
     }
 
-    /// Packets inside.
+    /// Packets in the queue or being sent.
     pub(super) fn len(&self) -> usize {
         self.queue.len() + usize::from(self.sending.is_some())
     }

@@ -1,4 +1,4 @@
-//! Rules that are checked beside the system.
+//! Rules that are checked during a run, independently of the code under test.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -11,38 +11,39 @@ use crate::account;
 use crate::node::Bench;
 use crate::outcome::Violation;
 
-/// Violations that are kept.
+/// Maximum number of violations kept per thread.
 const VIOLATIONS_MAX: usize = 100;
 
-/// How long an IDONTWANT is remembered here, nanoseconds: less than any router does.
+/// Time for which an IDONTWANT is remembered here, nanoseconds; shorter than in any router.
 const REMEMBERED_NS: u64 = 1_000_000_000;
 
-/// How long a request is remembered at the least, nanoseconds: longer than any frame takes that is waited
-/// for.
+/// Time for which a request is remembered at least, nanoseconds; longer than the router waits for the
+/// transfer of any frame.
 const ASKED_NS: u64 = 60_000_000_000;
 
-/// Requests from which on it is looked which are older.
+/// Number of remembered requests above which expired ones are dropped.
 const ASKED_MAX: usize = 4_096;
 
-/// What one node is checked against.
+/// State of the checks of one node.
 #[derive(Debug, Default)]
 pub(crate) struct Checks {
     delivered: BTreeSet<u32>,
-    /// Ids that each peer does not want, with the time it said so.
+    /// Ids named in IDONTWANT by each peer, with the time of the message.
     unwanted: BTreeMap<(u32, MessageId), u64>,
-    /// Ids that were asked for, when last.
+    /// Ids requested by IWANT, with the time of the last request.
     asked: BTreeMap<MessageId, u64>,
     last_asked_ns: u64,
-    /// Ids that were asked for whatever was coming in, and when the last of them were.
+    /// Number of ids requested in spite of transfers in progress, and the time at which it last grew.
     asked_impatiently: (u64, u64),
-    /// Peers whose gossip was not heard when something was asked for, though something came from them.
+    /// Peers whose transfer did not hold a request back because of their low score, with the
+    /// time of the request.
     unheard: BTreeMap<u32, u64>,
-    /// When the mesh last changed.
+    /// Time of the last change of a mesh.
     pub(crate) mesh_changed_ns: u64,
 }
 
 impl Checks {
-    /// A frame is about to be processed.
+    /// Records the IDONTWANT entries of a frame that is about to be processed.
     pub(super) fn heard(&mut self, now_ns: u64, place: u32, frame: &Bytes) {
         if !account::has_idontwant(frame) {
             return;
@@ -61,7 +62,7 @@ impl Checks {
         }
     }
 
-    /// A frame goes to the queue of a peer.
+    /// Checks a frame that is queued for a peer against the IDONTWANT entries of that peer.
     pub(super) fn sends(
         &mut self,
         bench: &mut Bench,
@@ -82,8 +83,9 @@ impl Checks {
         }
     }
 
-    /// A request goes to the queue of a peer; `impatiently`: how many ids of all so far were asked for
-    /// whatever was coming in; `unheard`: from whom something comes that does not count.
+    /// Records a request (IWANT) that is queued for a peer. `impatiently` is the number of ids requested
+    /// so far in spite of transfers in progress; `unheard` are the peers whose transfers do not count
+    /// because of their low score.
     pub(super) fn asks(
         &mut self,
         now_ns: u64,
@@ -95,7 +97,7 @@ impl Checks {
         if self.asked_impatiently.0 != impatiently {
             self.asked_impatiently = (impatiently, now_ns);
         }
-        // All requests of one moment come from one decision.
+        // All requests of the same time come from one decision.
         if self.asked_impatiently.1 == now_ns {
             return;
         }
@@ -110,12 +112,12 @@ impl Checks {
         }
     }
 
-    /// Whether anything was asked for at that time or later.
+    /// Whether anything was requested at that time or later.
     pub(super) fn has_asked_since(&self, at_ns: u64) -> bool {
         !self.asked.is_empty() && self.last_asked_ns >= at_ns
     }
 
-    /// A frame that was coming in `during_ns` is whole.
+    /// Checks a completed frame: its messages were not requested while it was in transit (`during_ns`).
     pub(super) fn came(
         &mut self,
         bench: &mut Bench,
@@ -140,7 +142,7 @@ impl Checks {
         }
     }
 
-    /// A message goes to the application.
+    /// Checks that a message is delivered to the application only once.
     pub(super) fn delivers(&mut self, bench: &mut Bench, now_ns: u64, node: u32, message: u32) {
         if !self.delivered.insert(message) {
             violated(bench, now_ns, node, "a message is delivered at most once");
@@ -154,7 +156,7 @@ impl Checks {
     }
 }
 
-/// Ids of the messages in a frame.
+/// Returns the ids of the messages in a frame.
 fn ids(bench: &mut Bench, frame: &Bytes) -> Vec<MessageId> {
     let limits = Limits {
         frame_bytes_max: usize::MAX,

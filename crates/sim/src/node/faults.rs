@@ -1,4 +1,4 @@
-//! What goes wrong with a node.
+//! Faults of a node.
 
 use undertone_link as link;
 use undertone_relay::Input;
@@ -23,7 +23,7 @@ impl Node {
                 }
                 self.stop(bench);
             }
-            // The plan starts the node at that time; a partition is a matter of the wires.
+            // A join is a start time in the plan; a partition is applied where packets arrive.
             FaultKind::Join | FaultKind::Partition { .. } => {}
             FaultKind::Slow { factor } => {
                 let scaled = |rate: u64| (rate as f64 * factor) as u64;
@@ -48,7 +48,7 @@ impl Node {
         }
     }
 
-    /// The process is gone; the machine drops what comes for it.
+    /// Stops the process without notice; the machine drops packets that arrive for it.
     fn crash(&mut self, world: &World, bench: &mut Bench, now_ns: u64, noticed_after_ns: u64) {
         for (place, end) in world.ends[self.id as usize].iter().enumerate() {
             let conn = link::ConnIx(place as u32);

@@ -1,4 +1,4 @@
-//! What happens to a node.
+//! Inputs of a node: connections, frames, timers and publishing.
 
 use bytes::Bytes;
 use undertone_gossip::fragments::FragmentError;
@@ -13,16 +13,16 @@ use crate::node::{Bench, Node, What};
 use crate::seeds::derive;
 use crate::world::{UNIX_NS_AT_ZERO, World};
 
-/// Content topic of all messages.
+/// Content topic of all simulated messages.
 const CONTENT_TOPIC: &str = "/undertone/1/sim/proto";
 
-/// In place of a message's number: it does not count.
+/// Number in the payload of messages that do not count in the statistics.
 pub(crate) const UNCOUNTED: u64 = u64::MAX;
 
-/// Parts of a message have tokens of their own, above all numbers of messages and of spam.
+/// Position of the fragment index in a request token, above all numbers of messages and of spam.
 const PART_SHIFT: u32 = 48;
 
-/// Shortest payload: it begins with the message's number.
+/// Length of the shortest payload, which holds just the message's number, bytes.
 pub(crate) const PAYLOAD_BYTES_MIN: u32 = 8;
 
 impl Node {
@@ -120,7 +120,8 @@ impl Node {
     ) {
         let end = world.ends[self.id as usize][arrival.conn.0 as usize];
         if let Some(until_ns) = world.cut_until_ns(now_ns, self.id, end.remote) {
-            // What the transport would repeat until it gets through.
+            // The transport would retransmit the packets until they get through, so they arrive after the
+            // partition.
             let (at_ns, id) = (until_ns + world.delay_ns(end.remote, self.id), self.id);
             return self.cause(bench, at_ns, id, What::Arrival(arrival));
         }
@@ -128,7 +129,7 @@ impl Node {
     }
 
     pub(super) fn wake(&mut self, world: &World, bench: &mut Bench, now_ns: u64) {
-        // An earlier timer has been set since.
+        // Another wake event was scheduled for an earlier time.
         if self.wake_ns != now_ns {
             return;
         }
@@ -142,7 +143,7 @@ impl Node {
         }
     }
 
-    /// A frame has arrived whole and takes its turn.
+    /// Accepts a complete frame, and delays it by the processing costs of the node.
     pub(super) fn received(
         &mut self,
         world: &World,
@@ -184,7 +185,7 @@ impl Node {
         }
     }
 
-    /// What came was not to be asked for meanwhile.
+    /// Checks that the router sent no IWANT for the messages of a long frame while it was in transit.
     fn check_long(&mut self, bench: &mut Bench, now_ns: u64, place: u32, frame: &Bytes) {
         let begun_ns = self.coming.get(&place).and_then(|coming| coming.front());
         if let (Some(begun_ns), Some(relay)) = (begun_ns, &self.relay)
@@ -198,7 +199,7 @@ impl Node {
         }
     }
 
-    /// A long frame that had begun is done with.
+    /// Ends the transfer of a long frame after the relay has processed the frame.
     fn arrived_whole(&mut self, world: &World, bench: &mut Bench, now_ns: u64, place: u32) {
         let Some(coming) = self.coming.get_mut(&place) else {
             return;
@@ -230,7 +231,7 @@ impl Node {
             return;
         }
         self.spams = true;
-        // Beyond the numbers of messages that count, so that both may wait for proofs at once.
+        // Tokens above the numbers of counted messages, so that both kinds may wait for proofs at once.
         let token = u64::from(u32::MAX) + 1 + count;
         self.publish_payload(world, bench, now_ns, (UNCOUNTED, token), 64, 0);
         let (at_ns, id) = (now_ns + interval_ns.max(1), self.id);
@@ -254,7 +255,7 @@ impl Node {
         let parts = match split_message(&message, count) {
             Ok(Some(parts)) => parts,
             Ok(None) | Err(FragmentError::Count { .. }) => vec![message],
-            Err(error) => unreachable!("cutting does not read: {error}"),
+            Err(error) => unreachable!("splitting a message decodes nothing: {error}"),
         };
         for (part, message) in parts.into_iter().enumerate() {
             let topic = world.topics[topic as usize].clone();

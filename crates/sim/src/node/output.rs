@@ -1,4 +1,4 @@
-//! What a node's relay and host want done.
+//! Outputs of a node's relay and host, and how the node handles them.
 
 use undertone_gossip::{Class, Overflow, PeerIx, Progress, QueuedFrame, SendHandle, Time};
 use undertone_link::{self as link, ConnIx, Priority};
@@ -49,7 +49,7 @@ impl Node {
         }
     }
 
-    /// Works off the frames that came out of the host.
+    /// Handles the frames that the host has received.
     pub(super) fn take_received(&mut self, world: &World, bench: &mut Bench, now_ns: u64) {
         while let Some((place, frame)) = bench.received.pop_front() {
             self.received(world, bench, now_ns, place, frame);
@@ -77,7 +77,7 @@ impl Node {
         }
     }
 
-    /// A long frame has begun to come in.
+    /// Records that a long frame is in transit, and reports it to the relay.
     fn begun(&mut self, bench: &mut Bench, now_ns: u64, place: u32) {
         self.coming.entry(place).or_default().push_back(now_ns);
         let (peer, is_arriving) = (PeerIx(place), true);
@@ -115,7 +115,8 @@ impl Node {
             } => self.arrived(world, bench, now_ns, message, from),
             Output::Disconnect(peer) => self.hang_up(world, bench, now_ns, peer.0),
             Output::Report(report) => self.checks.reported(now_ns, &report),
-            // Every proof here holds and no peer is cut off, and the relay's bounds are generous.
+            // Not needed here: every proof is valid, no peer is cut off, and the relay's bounds are
+            // generous.
             Output::MoveProof { .. }
             | Output::DropProof { .. }
             | Output::Reading { .. }
@@ -213,7 +214,7 @@ impl Node {
         }
     }
 
-    /// Closes a connection and lets the other end know.
+    /// Closes a connection and notifies the other end.
     pub(super) fn hang_up(&mut self, world: &World, bench: &mut Bench, now_ns: u64, place: u32) {
         if !self.host.is_open(ConnIx(place)) {
             return;
@@ -266,7 +267,7 @@ impl Node {
         let Some((reassembly, firsts)) = &mut self.reassembly else {
             return self.delivered(bench, now_ns, &message.payload, (from, parent));
         };
-        // The same in every part, and in nothing else that is published.
+        // The timestamp is the same in every fragment, and unique among published messages.
         let moment = message.timestamp_ns();
         match reassembly.take(Time::from_nanos(now_ns), message) {
             Reassembled::Part { index: 0 } => {

@@ -1,4 +1,4 @@
-//! Checking proofs takes time.
+//! Model of the time that verifying proofs takes.
 
 use undertone_relay::{Input, ProofTicket};
 use undertone_rln::batch::{BatchPolicy, Batcher, Job, VerifyCosts};
@@ -7,10 +7,10 @@ use crate::node::{Bench, Node, What};
 use crate::scenario::{Rln, Verification};
 use crate::world::World;
 
-/// The peer that all proofs come from: every proof here holds, so it does not matter whose it is.
+/// Peer to which all proofs are attributed. Every proof here is valid, so the sender does not matter.
 const EVERYBODY: u32 = 0;
 
-/// One worker that takes what waits, by the policy of real nodes.
+/// One worker that verifies waiting proofs by the policy of real nodes.
 #[derive(Debug)]
 pub(crate) struct Verifier {
     costs: VerifyCosts,
@@ -19,7 +19,7 @@ pub(crate) struct Verifier {
 }
 
 impl Verifier {
-    /// A worker, if the scenario has one.
+    /// Creates a worker, if the scenario has one.
     pub(crate) fn new(rln: &Rln) -> Option<Self> {
         match rln.verification {
             Verification::Wait { .. } => None,
@@ -44,7 +44,7 @@ impl Verifier {
         }
     }
 
-    /// What the worker does next if it is free, and how long that takes.
+    /// Starts the worker's next job if it is free; returns its proofs and how long it takes.
     fn next(&mut self, now_ns: u64) -> Option<(Vec<ProofTicket>, u64)> {
         if self.busy {
             return None;

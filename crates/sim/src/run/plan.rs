@@ -1,4 +1,4 @@
-//! What is settled before a run begins.
+//! Preparation of a run: validation of the scenario, its messages and start times.
 
 use crate::node::input::PAYLOAD_BYTES_MIN;
 use crate::outcome::Message;
@@ -19,7 +19,7 @@ fn check(
     Err(SimError::Invalid { what, value, rule })
 }
 
-/// Everything that would make a run meaningless or endless.
+/// Rejects scenarios whose run would be meaningless or endless.
 pub(super) fn validate(scenario: &Scenario) -> Result<(), SimError> {
     scenario.relay.gossip.validate()?;
     let network = &scenario.network;
@@ -139,7 +139,7 @@ fn validate_delay(delay: &Delay) -> Result<(), SimError> {
     }
 }
 
-/// Messages in the order of their numbers.
+/// Returns the messages in the order of their numbers.
 pub(super) fn messages(scenario: &Scenario, seed: u64) -> Vec<Message> {
     let traffic = &scenario.traffic;
     let mut rng = Rng::new(seed, "traffic", 0);
@@ -169,7 +169,7 @@ pub(super) fn messages(scenario: &Scenario, seed: u64) -> Vec<Message> {
         .collect()
 }
 
-/// When each node starts. A node that joins later starts then.
+/// Returns the start time of each node. A node with a join fault starts at the time of the fault.
 pub(super) fn starts_ns(scenario: &Scenario, seed: u64) -> Vec<u64> {
     let mut rng = Rng::new(seed, "starts", 0);
     let spread = |rng: &mut Rng| rng.below(scenario.start_spread_ns);

@@ -1,4 +1,4 @@
-//! From nodes that have stopped to an outcome.
+//! Result of a run, collected from the nodes at its end.
 
 use sha2::{Digest, Sha256};
 use undertone_gossip::{Config, PeerIx, Topic, Usage};
@@ -93,7 +93,7 @@ fn mesh_degree(world: &World, nodes: &[&Node]) -> MeshDegree {
     }
 }
 
-/// Packets sent are received, dropped, or under way.
+/// Checks that packets sent are received, dropped, or in flight.
 fn check_bytes(world: &World, shards: &mut [Shard]) {
     let (mut sent, mut accounted) = (0, 0);
     for shard in shards.iter() {
@@ -115,7 +115,7 @@ fn check_bytes(world: &World, shards: &mut [Shard]) {
     }
 }
 
-/// Every collection that a remote can fill is within its bound.
+/// Checks that every collection that a remote can fill is within its bound.
 fn check_bounds(world: &World, shards: &mut [Shard]) {
     for shard in shards {
         for node in &shard.nodes {
@@ -136,7 +136,7 @@ fn is_within(usage: &Usage, config: &Config) -> bool {
         && usage.seen <= limits.seen_max
         && usage.pending <= limits.pending_max
         && usage.pending_bytes <= limits.pending_bytes_max
-        // One message is kept even if it is larger than the whole cache may be.
+        // One message is kept even if it is larger than the limit of the cache.
         && usage.cache_bytes <= limits.cache_bytes_max.max(limits.frame_bytes_max)
         && usage.promises <= limits.promises_max
         && usage.deferred <= limits.promises_max
@@ -147,7 +147,7 @@ fn is_within(usage: &Usage, config: &Config) -> bool {
         && usage.cancellable_of_a_peer <= limits.cancellable_per_peer_max
 }
 
-/// Who has a peer in its mesh is in the peer's, but for changes that are under way.
+/// Checks that meshes are mutual, except for changes in transit.
 fn check_meshes(world: &World, shards: &mut [Shard]) {
     let count = shards.len();
     let names = names(world);
@@ -164,7 +164,7 @@ fn check_meshes(world: &World, shards: &mut [Shard]) {
                 let Some(theirs) = &other.relay else { continue };
                 let round_trip =
                     world.delay_ns(node.id, end.remote) + world.delay_ns(end.remote, node.id);
-                // A change, its answer, and the time both wait for a busy link.
+                // A change, its answer, and the time that both wait for a busy link.
                 let settled_ns = world.end_ns.saturating_sub(2 * round_trip + 1_000_000_000);
                 let changed_ns = node
                     .checks
@@ -174,8 +174,8 @@ fn check_meshes(world: &World, shards: &mut [Shard]) {
                     .router()
                     .mesh(name)
                     .contains(&PeerIx(end.remote_place));
-                // Whoever is below the graylist threshold is not listened to, not even its PRUNE; and
-                // who has a negative score may have been below it a while ago.
+                // A node ignores a peer below the graylist threshold, even its PRUNE; a peer with a
+                // negative score may have been below the threshold a while ago.
                 let listens = relay.router().score(peer) >= 0.0
                     && theirs.router().score(PeerIx(end.remote_place)) >= 0.0;
                 if !mutual && listens && changed_ns < settled_ns {

@@ -1,4 +1,4 @@
-//! What a scenario and a seed decide, for drivers that are not the simulator.
+//! Fixed parts of a run, for drivers other than the simulator.
 
 use std::ops::Range;
 
@@ -7,36 +7,36 @@ use crate::run::{SimError, world};
 use crate::scenario::{Fault, Scenario};
 use crate::world::World;
 
-/// Who is connected to whom, what lies between them, and who publishes what when: the same in every
-/// run of a scenario with a seed, whatever carries it out.
+/// Connections, paths between nodes, and messages with their publishers and times. They are the same in
+/// every run of a scenario with a seed, whichever driver runs it.
 #[derive(Debug)]
 pub struct Plan {
     world: World,
 }
 
-/// One connection that is to be made.
+/// One connection to be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dial {
-    /// Who dials.
+    /// Index of the node that dials.
     pub from: u32,
-    /// Who is dialled.
+    /// Index of the node that is dialled.
     pub to: u32,
-    /// When it begins: both have started, and those before it are there where the scenario has them made
-    /// one by one. Nanoseconds.
+    /// Time at which dialling begins, nanoseconds. By then both nodes have started; with connections made
+    /// one by one, the earlier ones of the dialler are established.
     pub at_ns: u64,
 }
 
 impl Plan {
-    /// Of a scenario and a seed.
+    /// Computes the plan of a scenario with a seed.
     ///
     /// # Errors
-    /// [`SimError`] when the scenario cannot be run.
+    /// Returns [`SimError`] when the scenario cannot be run.
     pub fn new(scenario: &Scenario, seed: u64) -> Result<Self, SimError> {
         let world = world(scenario, seed)?;
         Ok(Self { world })
     }
 
-    /// All connections, in the order in which they are begun.
+    /// All connections, in the order in which dialling begins.
     pub fn dials(&self) -> Vec<Dial> {
         let all = (0..).zip(&self.world.ends).flat_map(|(from, ends)| {
             let outbound = ends.iter().filter(|end| end.outbound);
@@ -51,28 +51,28 @@ impl Plan {
         dials
     }
 
-    /// When a node starts, nanoseconds.
+    /// Start time of a node, nanoseconds.
     pub fn starts_ns(&self, node: u32) -> u64 {
         self.world.starts_ns[node as usize]
     }
 
-    /// When a node crashes or leaves, nanoseconds; none: it is there to the end.
+    /// Time at which a node crashes or leaves, nanoseconds; `None` if it runs to the end.
     pub fn ends_ns(&self, node: u32) -> Option<u64> {
         self.world.ends_ns(node)
     }
 
-    /// The nodes that a fault of the scenario happens to.
+    /// Nodes that are affected by a fault of the scenario.
     pub fn afflicted(&self, fault: &Fault) -> Range<u32> {
         self.world.afflicted(fault)
     }
 
-    /// When the run ends, nanoseconds.
+    /// End time of the run, nanoseconds.
     pub fn end_ns(&self) -> u64 {
         self.world.end_ns
     }
 
     /// Deliveries that the network would make without faults: every message at every node but its
-    /// publisher. What crashes, leaves, or joins too late is not taken off.
+    /// publisher. Nodes that crash, leave, or join too late are counted too.
     pub fn expected(&self) -> u64 {
         self.world.expected()
     }
@@ -92,7 +92,7 @@ impl Plan {
         self.world.loss(from, to)
     }
 
-    /// Uplink and downlink of a node, bytes per second.
+    /// Rates of the uplink and the downlink of a node, bytes per second.
     pub fn rates(&self, node: u32) -> (u64, u64) {
         self.world.rates(node)
     }

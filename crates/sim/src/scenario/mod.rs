@@ -1,7 +1,7 @@
-//! What is simulated: plain data, in nanoseconds, bytes and bytes per second.
+//! Input of a simulation: plain data, in nanoseconds, bytes and bytes per second.
 //!
-//! Where these numbers come from, and how people write them down, is the laboratory's business; a
-//! run's identity is this value, the seed and the commit.
+//! The laboratory knows the origin of these numbers and the file format for them; a run is identified by
+//! this value, the seed and the commit.
 
 mod network;
 mod relay;
@@ -11,45 +11,46 @@ pub use network::{Delay, Dialling, Network, Qdisc, TcpProfile, Topology};
 pub use relay::{Cpu, RelaySetup, Rln, Verification};
 pub use traffic::{Fault, FaultKind, Publishers, Spacing, Traffic};
 
-/// One simulated network and what happens in it.
+/// One simulated network, its traffic and its faults.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// For reports.
+    /// Name of the scenario, for reports.
     pub name: String,
-    /// Nodes, at least 2.
+    /// Number of nodes, at least 2.
     pub nodes: u32,
-    /// Who is connected to whom.
+    /// Connections between the nodes.
     pub topology: Topology,
-    /// How the connections are made.
+    /// Order in which the connections are made.
     pub dialling: Dialling,
-    /// Links and transport.
+    /// Links between the nodes, and their transport.
     pub network: Network,
-    /// The relay that every node runs.
+    /// Relay that every node runs.
     pub relay: RelaySetup,
-    /// Rate limit and its costs; `None` for a network without.
+    /// Rate limit and its costs; `None` for a network without a rate limit.
     pub rln: Option<Rln>,
-    /// Costs of processing.
+    /// Processing costs of a node.
     pub cpu: Cpu,
-    /// Who publishes what, when.
+    /// Messages published during the run.
     pub traffic: Traffic,
-    /// What goes wrong.
+    /// Faults injected during the run.
     pub faults: Vec<Fault>,
-    /// When nodes start, from the start of the simulation, nanoseconds.
+    /// Time from which nodes start, from the start of the simulation, nanoseconds.
     pub start_ns: u64,
-    /// Nodes start spread evenly at random over this time, so that their heartbeats differ,
-    /// nanoseconds.
+    /// Length of the interval in which nodes start, evenly at random, so that
+    /// their heartbeats differ, nanoseconds.
     pub start_spread_ns: u64,
-    /// Time after the last message was published until the run ends, nanoseconds.
+    /// Time from the last message or fault to the end of the run, nanoseconds.
     pub drain_ns: u64,
-    /// Messages at the start that do not count in the statistics: they warm up the connections.
+    /// Number of messages at the start that only warm up the connections and do not
+    /// count in the statistics.
     pub warm_up_messages: u32,
 }
 
 impl Scenario {
-    /// A network without surprises, to change from there: every node dials five others at random
-    /// within the first second, 50 ms from each to each, 100 Mbit/s, a Linux kernel's TCP,
-    /// nwaku's relay without rate limit, one message of 1000 bytes by node 0 after ten heartbeats,
-    /// and ten seconds for it to get around.
+    /// A plain network as a starting point for others. Every node dials five others at random within the
+    /// first second; the delay between any two nodes is 50 ms, the rate 100 Mbit/s; the TCP is that of a
+    /// Linux kernel and the relay that of nwaku without a rate limit. Node 0 publishes one message of
+    /// 1000 bytes after ten heartbeats, and the run ends ten seconds later.
     pub fn plain(nodes: u32) -> Self {
         const MS: u64 = 1_000_000;
         const S: u64 = 1000 * MS;

@@ -1,61 +1,61 @@
-//! The relay and what it costs to run.
+//! Scenario parameters of the relay, and the costs of running it.
 
 use undertone_gossip::Config;
 
-/// The relay of every node.
+/// Relay configuration of every node.
 #[derive(Clone, Debug)]
 pub struct RelaySetup {
-    /// The protocol id that peers agree on; decides which wire features are used, see
+    /// Protocol id that peers agree on. It decides which wire features are used, see
     /// `undertone_gossip::PROTOCOLS`.
     pub protocol: String,
-    /// Every parameter of the router.
+    /// Parameters of the GossipSub router.
     pub gossip: Config,
-    /// Longest encoded message, bytes.
+    /// Length limit of an encoded message, bytes.
     pub max_message_bytes: usize,
-    /// Parts that every message is published in; 1 publishes it whole.
+    /// Number of fragments in which every message is published; 1 publishes it whole.
     pub fragments: u32,
-    /// Topics; every node subscribes to all of them.
+    /// Number of topics; every node subscribes to all of them.
     pub topics: u32,
 }
 
-/// The rate limit. Proofs are not computed: making and checking them takes the time given here,
-/// and every other check is real.
+/// Parameters of the rate limit. Proofs are not computed: making and verifying them takes the time given
+/// here. Every other check is real.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rln {
-    /// Messages per member and epoch.
+    /// Messages allowed per member and epoch.
     pub message_limit: u32,
     /// Length of an epoch, seconds.
     pub epoch_s: u64,
-    /// Time from publishing to the proof, nanoseconds.
+    /// Time to generate a proof, nanoseconds.
     pub generation_ns: u64,
-    /// Time from a proof's arrival to the verdict.
+    /// Time from the arrival of a proof to the verdict.
     pub verification: Verification,
 }
 
-/// How checking proofs takes time.
+/// Model of the time that verifying proofs takes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verification {
-    /// Every proof waits this long, however many others do: the published simulations.
+    /// Every proof waits this long, however many others wait: the model of the published simulations.
     Wait {
-        /// Nanoseconds.
+        /// Wait of a proof, nanoseconds.
         ns: u64,
     },
-    /// One worker per node takes what waits, in batches by the node's own policy.
+    /// One worker per node verifies waiting proofs in batches, by the policy of real nodes.
     Batches {
-        /// One proof alone, nanoseconds.
+        /// Time for a proof verified alone, nanoseconds.
         single_ns: u64,
-        /// Any batch, nanoseconds.
+        /// Base time of any batch, nanoseconds.
         batch_base_ns: u64,
-        /// Each proof of a batch, nanoseconds.
+        /// Additional time for each proof of a batch, nanoseconds.
         batch_per_proof_ns: u64,
     },
 }
 
-/// Costs of processing that delay a frame before the router sees it.
+/// Processing costs that delay a frame before the router sees it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cpu {
-    /// Each frame, nanoseconds.
+    /// Cost of each frame, nanoseconds.
     pub per_frame_ns: u64,
-    /// Each kilobyte (1000 bytes) of a frame, nanoseconds.
+    /// Cost of each kilobyte (1000 bytes) of a frame, nanoseconds.
     pub per_kb_ns: u64,
 }

@@ -1,87 +1,86 @@
-//! Messages and faults.
+//! Scenario parameters of messages and faults.
 
-/// Who publishes.
+/// Choice of the node that publishes a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Publishers {
-    /// Always this node.
+    /// Always the same node.
     One(u32),
-    /// The first so many nodes in turn.
+    /// The first this many nodes, in turn.
     RoundRobin(u32),
-    /// Every message by a node chosen at random.
+    /// A node chosen at random for every message.
     Random,
 }
 
-/// Time between messages.
+/// Time between two messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spacing {
-    /// Always the same, nanoseconds; 0 publishes all at once.
+    /// Always the same time, nanoseconds; 0 publishes all messages at once.
     Constant(u64),
-    /// Poisson process of this mean interval, nanoseconds.
+    /// Poisson process with this mean interval, nanoseconds.
     Poisson(u64),
 }
 
-/// Who publishes what, when.
+/// Messages published during a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Traffic {
-    /// Who.
+    /// Nodes that publish the messages.
     pub publishers: Publishers,
-    /// Number of messages.
+    /// Number of messages published in the run.
     pub messages: u32,
-    /// Payload bytes of the messages, in turn; not empty.
+    /// Payload lengths of the messages, in turn, bytes; not empty.
     pub payload_bytes: Vec<u32>,
-    /// When the first message is published, from the start of the simulation, nanoseconds.
+    /// Time of the first message, from the start of the simulation, nanoseconds.
     pub first_ns: u64,
-    /// Time between messages.
+    /// Time between two messages.
     pub spacing: Spacing,
 }
 
-/// Something that goes wrong at a given time.
+/// A fault that is injected at a given time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
-    /// When, nanoseconds.
+    /// Time of the fault, nanoseconds.
     pub at_ns: u64,
-    /// To whom: the first so many nodes, counted from the last one down (node 0 publishes in most
-    /// scenarios).
+    /// Number of nodes affected, counted from the last node down, as node 0 publishes in most scenarios.
     pub nodes: u32,
-    /// What.
+    /// Kind of the fault.
     pub kind: FaultKind,
 }
 
-/// What goes wrong.
+/// Kind of a fault.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FaultKind {
-    /// The nodes vanish; their peers notice after a delay.
+    /// The nodes stop without notice; their peers close the connections after a delay.
     Crash {
-        /// Nanoseconds until a peer closes the connection.
+        /// Time until a peer closes the connection, nanoseconds.
         noticed_after_ns: u64,
     },
     /// The nodes leave their topics and close their connections.
     Leave,
-    /// The nodes join only now.
+    /// The nodes start only at the time of the fault.
     Join,
-    /// Nothing passes between the nodes and the others for a while.
+    /// No packets pass between the nodes and all others for a while.
     Partition {
-        /// Nanoseconds.
+        /// Length of the partition, nanoseconds.
         for_ns: u64,
     },
-    /// The nodes' links run at a share of their rate from now on.
+    /// The links of the nodes run at a fraction of their rate from now on.
     Slow {
-        /// Between 0 and 1.
+        /// Fraction of the rate, more than 0 and at most 1.
         factor: f64,
     },
     /// The nodes lose packets with this probability from now on.
     Lossy {
-        /// Between 0 and 1.
+        /// Probability of loss, between 0 and 1.
         loss: f64,
     },
-    /// The nodes' clocks are off by this from now on, nanoseconds.
+    /// The clocks of the nodes are wrong by an offset from now on.
     ClockSkew {
-        /// Positive: ahead.
+        /// Offset of the clock, nanoseconds; positive if it is ahead.
         by_ns: i64,
     },
-    /// The nodes publish without regard to their limit from now on.
+    /// The nodes publish without regard to their rate limit from now on.
     Spam {
-        /// Nanoseconds between two messages of a node.
+        /// Time between two messages of a node, nanoseconds.
         interval_ns: u64,
     },
     /// The nodes keep their places in meshes and announce what they have, but send no message of others

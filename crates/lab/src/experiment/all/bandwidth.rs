@@ -10,9 +10,9 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// Nodes and messages per second, as published.
+/// Numbers of nodes and messages per second, as published.
 const RUNS: [(u32, u32); 5] = [(10, 50), (30, 50), (50, 50), (85, 50), (150, 35)];
-/// What the published v2 shows at every size, and virtual time does not.
+/// Reason why the published v2 takes less than ours, for the record.
 const LESS_GOSSIP: &str = "The published v2 takes about 40 kbit/s for each message per second at every \
     size: copies of a mesh of 5 and hardly any gossip. With nim-libp2p's parameters of the time (D 6, \
     at most 12, a quarter of the other peers gossiped to) meshes have 7 peers, and with 150 nodes half \
@@ -25,11 +25,11 @@ const V2: &str = "waku-v2";
 #[derive(Clone, Copy, Debug, Default)]
 struct Bandwidth {
     kbps: f64,
-    /// Of those: frames with messages, other frames, everything below frames.
+    /// Share of frames with messages, of other frames, and of everything below frames.
     messages: f64,
     control: f64,
     transport: f64,
-    /// Copies of a message that cross a connection.
+    /// Number of copies of a message that cross a connection.
     copies_per_connection: f64,
 }
 
@@ -162,7 +162,7 @@ fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
         ),
     ];
     let line = |of: &[(u32, u32, Bandwidth)]| {
-        // At the same rate, or the last point would not belong to the line.
+        // Scaled to one rate, as the last point would otherwise not belong to the line.
         let per_50 = of.iter().map(|(nodes, rate, bandwidth)| {
             [f64::from(*nodes), bandwidth.kbps * 50.0 / f64::from(*rate)]
         });
@@ -211,7 +211,7 @@ fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
     Ok(findings)
 }
 
-/// Steady state: what twice the messages cost more.
+/// Measures the steady state, as the difference between a run and one with twice the messages.
 fn measure(
     context: &mut Context<'_>,
     name: &str,
@@ -252,7 +252,7 @@ fn measure(
     })
 }
 
-/// Where two lines through the measured points cross.
+/// Sizes at which two lines through the measured points cross.
 fn crossover(v1: &[(u32, u32, Bandwidth)], v2: &[(u32, u32, Bandwidth)]) -> Vec<f64> {
     let differences: Vec<(f64, f64)> = v1
         .iter()

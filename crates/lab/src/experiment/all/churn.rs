@@ -1,4 +1,4 @@
-//! Nodes that come and go.
+//! Churn: nodes that join and leave during the run.
 
 use super::super::{Context, Experiment, ExperimentError, Findings};
 use crate::record::{Axis, Chart, Criterion, Figure, Role, Shape};
@@ -10,7 +10,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// Nodes of the scenario that are there throughout, but for the publisher.
+/// Nodes that run from start to end, without the publisher.
 const STEADY: u32 = 200 - 50 - 1;
 
 fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {

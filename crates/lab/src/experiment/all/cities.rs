@@ -25,9 +25,10 @@ const HOPS: [(&str, &str); 4] = [
     ("Lt_SF_NY", "Lv_NewYork"),
     ("Lt_NY_Fr", "Lv_Frankfurt"),
 ];
-/// Between the testbed and the simulator, on the way alone.
+/// Tolerance between the testbed and the simulator, for transmission alone.
 const BESIDE_TESTBED: f64 = 0.05;
-/// Transmission as published: virtual machines on the real internet, whose rates are not stated.
+/// Tolerance for transmission as published: virtual machines on the real internet, whose
+/// rates are not stated.
 const PUBLISHED_TRANSMISSION: f64 = 0.35;
 
 fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
@@ -144,7 +145,7 @@ fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
     Ok(findings)
 }
 
-/// Time on the way by size: the median over messages of one size.
+/// Simulated transmission times by size: the median over messages of one size.
 fn simulate(context: &mut Context<'_>) -> Result<BTreeMap<usize, f64>, ExperimentError> {
     let set = ["rln.generation_ms=0", "rln.verification_ms=0"];
     let runs = context.simulate("cities-line", &set, 1)?;
@@ -163,7 +164,7 @@ fn simulate(context: &mut Context<'_>) -> Result<BTreeMap<usize, f64>, Experimen
         .collect())
 }
 
-/// Equation 1 on warm connections: delay and the time of the bytes on a gigabit link, each hop.
+/// Equation 1 on warm connections: delay and serialisation on a gigabit link, for each hop.
 fn formula_ms(size_kb: usize) -> f64 {
     const BYTES_PER_MS: f64 = 125_000.0;
     let Ok(loaded) = crate::scenario::load("cities-line", &[]) else {

@@ -1,4 +1,4 @@
-//! Loss, partitions, clocks.
+//! Faults: loss, partitions, clock skew.
 
 use super::super::{Context, Experiment, ExperimentError, Findings, Simulated};
 use crate::record::{Axis, Chart, Criterion, Figure, Role, Shape, Table};
@@ -12,9 +12,9 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 
 const LOSSES: [f64; 5] = [0.0, 0.01, 0.03, 0.05, 0.10];
 const SKEWS_MS: [u32; 5] = [0, 5_000, 15_000, 19_000, 25_000];
-/// The relay refuses messages that are further off.
+/// Largest clock skew at which the relay accepts a message.
 const MAX_SKEW_MS: u32 = 20_000;
-/// Nodes of the scenarios whose clocks are off, or that are cut off.
+/// Number of nodes whose clocks are wrong, or that are partitioned from the others.
 const FAULTY: u32 = 33;
 const NODES: u32 = 100;
 
@@ -78,7 +78,7 @@ fn partition(context: &mut Context<'_>, findings: &mut Findings) -> Result<(), E
     let after: Vec<f64> = runs
         .iter()
         .map(|run| {
-            // Published 10 s and more after the partition's end.
+            // Messages published 10 s and more after the partition's end.
             let late = |published_ns: u64| published_ns > 65_000_000_000;
             let messages = run.outcome.messages.iter().filter(|m| late(m.published_ns));
             let expected = messages.count() as f64 * f64::from(NODES - 1);
@@ -156,7 +156,7 @@ fn clocks(context: &mut Context<'_>, findings: &mut Findings) -> Result<(), Expe
     Ok(())
 }
 
-/// The share of deliveries made to some of the nodes; the publisher is node 0.
+/// Share of deliveries made to the nodes that `to` selects; the publisher is node 0.
 fn received(run: &Simulated, to: impl Fn(u32) -> bool) -> f64 {
     let receivers = (1..NODES).filter(|node| to(*node)).count();
     let got = run

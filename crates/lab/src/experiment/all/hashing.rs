@@ -19,7 +19,8 @@ fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
     let (mut theirs, mut ours) = (Vec::new(), Vec::new());
     for (size_kb, ms) in &costs.hashing_ms {
         let published = cell(HASHING, &size_kb.to_string(), "hashing_ms").unwrap_or(f64::NAN);
-        // Another processor: the same order of magnitude, and growth with the size.
+        // Measured on another processor, so only the order of magnitude and the growth with size must
+        // agree.
         let criterion = Criterion::AtMost(2.0 * published);
         let name = format!("{size_kb} kB");
         findings

@@ -44,7 +44,7 @@ fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
         Axis::linear("hops"),
     );
     for (at, nodes) in FIGURE_2_NODES.iter().enumerate() {
-        // A degree of 2 is a ring, and off the scale.
+        // A degree of 2 is a ring, whose hop counts are off the scale.
         let points = rows.iter().filter(|row| row.degree > 2);
         let line = points
             .map(|row| [f64::from(row.degree), row.h_max[at] as f64])

@@ -51,12 +51,12 @@ const VARIANTS: [Variant; 6] = [
     },
 ];
 
-/// Ten messages on connections at rest, then ten more on those that the first have opened.
+/// Ten messages on idle connections, then ten more on the connections that the first ones have opened.
 const TWICE: [&str; 2] = ["traffic.messages=20", "traffic.warm_up_messages=10"];
 const VOLUME: f64 = 0.15;
 const LATENCY: f64 = 0.30;
 const MB: f64 = 1e6;
-/// Why the slowest delivery of reduced sending differs from seed to seed.
+/// Reason why the slowest delivery of reduced sending differs between seeds, for the record.
 const ASKED_LATE: &str = "A node to which all neighbours announce a part asks for it after half a \
     second; whether there is such a node depends on the seed.";
 
@@ -83,7 +83,7 @@ fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
     for variant in &VARIANTS {
         let set = [variant.set, &TWICE].concat();
         let runs = context.simulate("large-messages", &set, context.by_scale(1, 3))?;
-        // Two rounds of ten.
+        // Each run has two rounds of ten messages.
         let total = figures(&runs, |run| Some(run.summary.bytes.wire as f64 / 2.0 / MB));
         let data = figures(&runs, |run| {
             Some(run.summary.bytes.payload as f64 / 2.0 / MB)

@@ -1,4 +1,4 @@
-//! Higher message rates, up to collapse.
+//! Higher message rates, up to the collapse of the network.
 
 use super::super::{Context, Experiment, ExperimentError, Findings};
 use crate::record::{Axis, Chart, Criterion, Figure, Role, Shape, Table};
@@ -10,10 +10,10 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// A network has collapsed when its 95th percentile is so many times that of a network at rest.
+/// Factor over the 95th percentile of an idle network at which a network counts as collapsed.
 const COLLAPSED: f64 = 5.0;
 const RATES_PER_S: [u32; 7] = [1, 10, 50, 100, 150, 200, 300];
-/// Uplink of a node of the scenario, and what a copy of a message takes on it.
+/// Uplink of a node of the scenario, and the bytes that a copy of a message takes on it.
 const UPLINK_BYTES_PER_S: f64 = 2_500_000.0;
 const COPY_BYTES: f64 = 2_500.0;
 

@@ -1,4 +1,4 @@
-//! One file for each experiment.
+//! Experiments, one file for each.
 
 mod bandwidth;
 mod churn;

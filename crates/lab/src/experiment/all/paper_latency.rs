@@ -1,4 +1,4 @@
-//! Table 5 and Figure 3: a thousand nodes.
+//! Table 5 and Figure 3: a thousand simulated nodes.
 
 use super::super::{Context, Experiment, ExperimentError, Findings, Simulated};
 use crate::compare::{Verdict as Compared, compare, published};
@@ -13,7 +13,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// Size in 1000 bytes, the scenario as run, the one with the other delay.
+/// Size in 1000 bytes, the scenario as run, and the scenario with the other delay.
 const RUNS: [(usize, &str, &str); 4] = [
     (2, "paper-2kb", "paper-2kb-150ms"),
     (25, "paper-25kb", "paper-25kb-75ms"),
@@ -154,7 +154,7 @@ fn histogram(size_kb: usize, runs: &[Simulated], corrected: &[Simulated]) -> Cha
     chart
 }
 
-/// How the message spreads: the share of nodes that have it, by the hops that it crossed.
+/// Spread of the message: the share of nodes that have it, by the hops that it crossed.
 fn by_hops(size_kb: usize, runs: &[Simulated]) -> Option<Chart> {
     let run = runs.first()?;
     let mut chart = Chart::new(

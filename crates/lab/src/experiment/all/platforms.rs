@@ -1,4 +1,4 @@
-//! Table 1: making and checking proofs.
+//! Table 1: generating and verifying proofs.
 
 use super::super::{Context, Experiment, ExperimentError, Findings};
 use crate::published::{RLN_KEY_BENCHMARKS, RLN_PLATFORMS, cell, rows};
@@ -11,7 +11,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// The platform that the paper's simulations took their waiting times from.
+/// Platform from which the paper's simulations took their waiting times.
 const SIMULATED: &str = "Digital Ocean 8GB/4CPU";
 
 fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {

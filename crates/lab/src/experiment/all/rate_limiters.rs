@@ -1,4 +1,5 @@
-//! Rate limiting nullifiers against peer scoring alone and proof of work, for one attacker's budget.
+//! Rate limiting nullifiers compared with peer scoring alone and with proof of work, for
+//! the same attacker's budget.
 
 use super::super::{Context, Experiment, ExperimentError, Findings, Simulated};
 use crate::record::{Axis, Chart, Criterion, Figure, Role, Shape, Table};
@@ -10,19 +11,19 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// Spam lasts from 20 s to the end of the scenario's traffic, 75 s.
+/// Duration of the spam, seconds: from 20 s to the end of the scenario's traffic, 75 s.
 const ATTACK_S: f64 = 55.0;
-/// What the attacker has: a machine of 4 cores.
+/// Cores of the attacker's machine.
 const ATTACKER_CORES: f64 = 4.0;
-/// What an honest phone, with one core a fourth as fast, may spend on a message, seconds.
+/// Time that an honest phone may spend on a message, seconds; it has one core a fourth as fast.
 const HONEST_S: f64 = 1.0;
 const PHONE: f64 = 0.25;
-/// Messages that the attacker wants to send, each second.
+/// Messages per second that the attacker wants to send.
 const WANTED_PER_S: f64 = 50.0;
 
 fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
     let mut findings = Findings::default();
-    // As many puzzles per second as the budget solves.
+    // Puzzles per second that the budget solves.
     let work_per_s = (ATTACKER_CORES / (HONEST_S * PHONE)).min(WANTED_PER_S);
     let interval = format!("faults.0.interval_ms={}", 1_000.0 / work_per_s);
     let limiters: [(&str, &str, &[&str]); 3] = [
@@ -104,7 +105,7 @@ fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
     Ok(findings)
 }
 
-/// First copies at an honest node that are not of the scenario's own messages: the mean.
+/// Mean number of first copies at an honest node that are not of the scenario's own messages.
 fn spam(run: &Simulated) -> f64 {
     let nodes = &run.outcome.nodes;
     let honest = nodes.split_last().map_or(&[][..], |(_, honest)| honest);

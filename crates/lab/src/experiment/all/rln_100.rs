@@ -1,4 +1,4 @@
-//! A hundred members that publish, in virtual time and as real nodes.
+//! A hundred publishing members, in virtual time and as real nodes.
 
 use super::super::{
     CommunityPlan, CommunityRun, Context, Experiment, ExperimentError, Findings, MachineError,

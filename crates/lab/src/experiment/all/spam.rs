@@ -1,4 +1,4 @@
-//! One node sends far more than it may.
+//! Spam: one node sends far more than its limit.
 
 use super::super::{Context, Experiment, ExperimentError, Findings, SpamPlan};
 use crate::record::{Axis, Chart, Criterion, Figure, Role, Shape};
@@ -10,7 +10,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// Score handling of implementation families.
+/// Score handling by families of implementations.
 const FAMILIES: [(&str, &[&str]); 3] = [
     ("nwaku (disconnects below graylist)", &[]),
     (
@@ -22,11 +22,11 @@ const FAMILIES: [(&str, &[&str]); 3] = [
         &["relay.score.enabled=false"],
     ),
 ];
-/// When spam begins and the last honest message is published in the scenario, seconds.
+/// Time at which spam begins and the last honest message is published in the scenario, seconds.
 const BEGINS_S: f64 = 20.0;
 /// Messages per second of the spammer, as published: 3000 a minute.
 const RATE_PER_S: f64 = 50.0;
-/// Moments after the first message over the limit, seconds.
+/// Times of the samples after the first message over the limit, seconds.
 const AFTER_S: [f64; 9] = [0.1, 0.3, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0];
 
 fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
@@ -39,7 +39,7 @@ fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
     for (family, set) in FAMILIES {
         let mut line = Vec::new();
         for after_s in AFTER_S {
-            // A run is the same up to its end, whenever that is.
+            // A run is the same up to its end, whatever that is.
             let at = format!("traffic.drain_s={}", BEGINS_S + after_s - 15.0);
             let set = [set, &["traffic.messages=1", at.as_str()]].concat();
             let run = context.simulate("spam", &set, 1)?.remove(0);

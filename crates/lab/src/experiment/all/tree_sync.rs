@@ -1,4 +1,4 @@
-//! Following the members of a contract from nothing.
+//! Tree synchronisation: following the members of a contract from the beginning.
 
 use super::super::{Context, Experiment, ExperimentError, Findings};
 use crate::record::{Criterion, Figure};

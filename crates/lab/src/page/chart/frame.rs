@@ -1,4 +1,4 @@
-//! Everything but the data: axes, grid, labels, marks.
+//! Frame of a chart, everything but the data: axes, grid, labels, marks.
 
 use std::fmt::{self, Display};
 
@@ -9,31 +9,31 @@ use super::words::{chars, shorten, wrap};
 use super::{LETTER, LINE, PLOT_HEIGHT, WIDTH, range};
 use crate::record::{Axis, Chart};
 
-/// Right of the plot: half of the last number below it.
+/// Margin right of the plot: half of the last number below it.
 const RIGHT: f64 = 38.0;
-/// The longest label of a tick on the vertical axis, letters.
+/// Longest label of a tick on the vertical axis, characters.
 const MAX_LABEL_CHARS: usize = 18;
-/// The longest line of an axis' label, letters.
+/// Longest line of an axis' label, characters.
 const MAX_AXIS_CHARS: usize = 54;
-/// From the axis to the first line of letters below it, clear of those beside it.
+/// Distance from the axis to the first line of text below it, clear of the text beside it.
 const BELOW: f64 = 27.0;
-/// The most lines of a word below the horizontal axis.
+/// Maximum number of lines of a word below the horizontal axis.
 const MAX_LINES: usize = 3;
-/// Of the slant of words, degrees.
+/// Sine and cosine of the slant of words, 35 degrees.
 const SIN_35: f64 = 0.574;
 const COS_35: f64 = 0.819;
-/// How many ticks look good.
+/// Preferred number of ticks on each axis.
 const TICKS_ACROSS: usize = 8;
 const TICKS_UP: usize = 6;
 
-/// Where data goes, and what stands around it.
+/// Area of the data, and the axes and labels around it.
 #[derive(Debug)]
 pub(super) struct Frame {
-    /// Horizontal.
+    /// Scale of the horizontal axis.
     pub(super) x: Scale,
-    /// Vertical.
+    /// Scale of the vertical axis.
     pub(super) y: Scale,
-    /// Whether `x` has words, between which there is nothing.
+    /// Whether `x` has words, between which there are no values.
     pub(super) has_words: bool,
     x_ticks: Vec<(f64, Label)>,
     y_ticks: Vec<(f64, String)>,
@@ -42,21 +42,21 @@ pub(super) struct Frame {
     marks: Vec<Placed>,
     left: f64,
     top: f64,
-    /// Of the labels of horizontal ticks.
+    /// Height of the labels of horizontal ticks.
     labels_height: f64,
     is_empty: bool,
 }
 
-/// What stands below a horizontal tick.
+/// Label below a tick of the horizontal axis.
 #[derive(Debug)]
 enum Label {
     Upright(Vec<String>),
-    /// Words that are too long to stand side by side.
+    /// A word that is too long to stand beside others upright.
     Slanted(String),
 }
 
 impl Frame {
-    /// The frame for a chart's values.
+    /// Computes the frame for a chart's values.
     pub(super) fn new(chart: &Chart) -> Self {
         let (across, up) = (range::across(chart), range::up(chart));
         let default = |log| if log { (1.0, 10.0) } else { (0.0, 1.0) };
@@ -118,17 +118,17 @@ impl Frame {
         }
     }
 
-    /// Of the whole drawing.
+    /// Height of the whole drawing.
     pub(super) fn height(&self) -> f64 {
         self.bottom() + self.labels_height + self.x_label.len() as f64 * LINE + 10.0
     }
 
-    /// Of the place between two words of the horizontal axis.
+    /// Width of the slot of one word on the horizontal axis.
     pub(super) fn slot(&self) -> f64 {
         (WIDTH - RIGHT - self.left) / self.x_ticks.len().max(1) as f64
     }
 
-    /// The right end of the plot.
+    /// Right end of the plot.
     pub(super) fn right(&self) -> f64 {
         WIDTH - RIGHT
     }
@@ -148,7 +148,7 @@ fn words_at(axis: &Axis) -> Vec<Tick> {
         .collect()
 }
 
-/// As many numbers as fit side by side.
+/// Ticks with as many numbers as fit side by side.
 fn upright(x: &Scale) -> Vec<(f64, Label)> {
     let fits = |ticks: &[Tick]| {
         ticks.windows(2).all(|pair| {
@@ -164,7 +164,7 @@ fn upright(x: &Scale) -> Vec<(f64, Label)> {
         .collect()
 }
 
-/// Words in as many lines as they need, all slanted if one does not fit.
+/// Ticks with words in as many lines as they need; all words are slanted if one does not fit.
 fn categories(x: &Scale, words: &[String]) -> Vec<(f64, Label)> {
     let place = |number: usize| x.place(number as f64);
     let slot = place(1)
@@ -188,12 +188,12 @@ fn stand_upright(words: &[String], slot: f64) -> bool {
     })
 }
 
-/// How many fit side by side.
+/// Number of characters that fit into a width.
 fn letters(width: f64) -> usize {
     (width / LETTER) as usize
 }
 
-/// How far right the plot starts so that the first word, if words are slanted, is not cut.
+/// Left margin of the plot that keeps the first word, if words are slanted, from being cut off.
 fn room_for_slanted(words: &[String], left: f64) -> f64 {
     let slot = (WIDTH - RIGHT - left) / words.len().max(1) as f64;
     let first = match words.first() {

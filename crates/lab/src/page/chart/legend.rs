@@ -1,4 +1,4 @@
-//! The legend: a list, so that it takes as many lines as it needs.
+//! Legend of a chart: a list, so that it takes as many lines as it needs.
 
 use std::fmt::{self, Display};
 
@@ -6,10 +6,10 @@ use super::super::escape::Escaped;
 use super::look::{Look, whose};
 use crate::record::{Series, Shape};
 
-/// The names of all series, each beside a sample of how it is drawn.
+/// Names of all series, each beside a sample of how it is drawn.
 pub(super) struct Legend<'a> {
     pub(super) series: &'a [Series],
-    /// One for each series.
+    /// Looks, one for each series.
     pub(super) looks: &'a [Look],
 }
 
@@ -23,7 +23,7 @@ impl Display for Legend<'_> {
             f.write_str("<li><svg viewBox=\"0 0 36 14\" aria-hidden=\"true\">")?;
             sample(f, &series.shape, *look)?;
             write!(f, "</svg>{}", Escaped(&series.name))?;
-            // Series are often called by their source; nothing needs to be said twice.
+            // Series are often named after their source; the role is then not repeated.
             let role = whose(series.role);
             if !series.name.to_lowercase().contains(role) {
                 write!(f, " <small>{role}</small>")?;

@@ -1,20 +1,20 @@
-//! How series are told apart: by colour, and without it by dashes and marks.
+//! Look of series: they differ in colour and, for readers without colour, in dashes and marks.
 
 use crate::record::{Role, Series};
 
-/// The look of a series.
+/// Look of one series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Look {
-    /// Whose it is decides on colour family and dashes.
+    /// Origin of the figures; determines colour family and dashes.
     pub(super) role: Role,
-    /// Which of those with the same role it is; decides on hue and mark.
+    /// Index among the series of the same role; determines hue and mark.
     pub(super) number: usize,
 }
 
-/// As many as `style.css` has hues and there are marks; more series than that repeat them.
+/// Number of hues in `style.css` and of marks; further series repeat them.
 const HUES: usize = 6;
 
-/// A look for each series.
+/// Assigns a look to each series.
 pub(super) fn looks(series: &[Series]) -> Vec<Look> {
     let mut counts = [0; 3];
     let look = |series: &Series| {
@@ -28,7 +28,7 @@ pub(super) fn looks(series: &[Series]) -> Vec<Look> {
     series.iter().map(look).collect()
 }
 
-/// Whose figures they are, in words.
+/// Name of a role, in words.
 pub(super) fn whose(role: Role) -> &'static str {
     match role {
         Role::Ours => "ours",
@@ -38,12 +38,12 @@ pub(super) fn whose(role: Role) -> &'static str {
 }
 
 impl Look {
-    /// Classes of everything drawn in this look.
+    /// CSS classes of everything drawn in this look.
     pub(super) fn classes(self) -> String {
         format!("s {} h{}", whose(self.role), self.number % HUES)
     }
 
-    /// A mark around a place, as path data.
+    /// A mark around a point, as path data.
     pub(super) fn mark(self, x: f64, y: f64) -> String {
         let polygon = |corners: &[(f64, f64)]| {
             let mut path = String::new();

@@ -1,26 +1,27 @@
-//! Vertical lines, their words in rows above the data.
+//! Vertical lines of a chart, with their labels in rows above the data.
 
 use super::LETTER;
 use super::words::{chars, shorten};
 
-/// Words of a mark are cut to this many letters.
+/// Length to which labels are shortened, characters.
 const MAX_CHARS: usize = 40;
-/// Space between two words in a row.
+/// Space between two labels in a row.
 const GAP: f64 = 12.0;
 
-/// A vertical line with its word.
+/// A vertical line with its placed label.
 #[derive(Debug, PartialEq)]
 pub(super) struct Placed {
-    /// Of the line.
+    /// Horizontal position of the line.
     pub(super) x: f64,
-    /// The middle of the word.
+    /// Horizontal position of the label's middle.
     pub(super) middle: f64,
-    /// Counted from the one next to the data.
+    /// Row of the label, counted from the one next to the data.
     pub(super) row: usize,
     pub(super) label: String,
 }
 
-/// Puts words into as few rows as it takes for none to touch another, all between `left` and `right`.
+/// Distributes labels over rows so that none overlap, each in the first row with room, all
+/// between `left` and `right`.
 pub(super) fn place(marks: &[(f64, &str)], left: f64, right: f64) -> Vec<Placed> {
     let mut sorted = marks.to_vec();
     sorted.sort_by(|one, other| one.0.total_cmp(&other.0));

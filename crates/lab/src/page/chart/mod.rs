@@ -1,7 +1,7 @@
-//! A chart as SVG inside a `<figure>`, its legend as a list above it, where it hides no data.
+//! A chart as SVG inside a `<figure>`, with its legend as a list above it, where it hides no data.
 //!
-//! Colours, dashes and the size of letters come from the page's style by class. Every place where
-//! letters stand is reserved for the largest that the style uses, so that nothing overlaps.
+//! Colours, dashes and the size of text come from the page's style by class. The space for every text is
+//! computed for the largest size that the style uses, so that nothing overlaps.
 
 mod frame;
 mod legend;
@@ -26,19 +26,19 @@ use look::looks;
 pub(super) use number::grouped;
 use series::Drawn;
 
-/// All lengths are units of the view box, which the page scales to the width it has.
+/// Width of the drawing. All lengths are units of the view box, which the page scales to its width.
 const WIDTH: f64 = 600.0;
 /// Height of the area that holds data.
 const PLOT_HEIGHT: f64 = 250.0;
-/// The widest that a letter gets on average, on narrow screens.
+/// Largest average width of a character, on narrow screens.
 const LETTER: f64 = 10.0;
-/// The height of a line of letters.
+/// Height of a line of text.
 const LINE: f64 = 22.0;
 
-/// Draws a chart.
+/// Renders a chart as SVG.
 pub(super) struct Drawing<'a> {
     pub(super) chart: &'a Chart,
-    /// Unique in the page.
+    /// Id of the chart, unique in the page.
     pub(super) id: &'a str,
 }
 
@@ -85,7 +85,7 @@ impl Display for Drawing<'_> {
 }
 
 impl Drawing<'_> {
-    /// The chart for those who cannot see it: axes, and how far each series reaches.
+    /// Writes a text description of the chart for screen readers: axes, and the range of each series.
     fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Chart { x, y, series, .. } = self.chart;
         write!(f, "{} over {}.", Escaped(&y.label), Escaped(&x.label))?;

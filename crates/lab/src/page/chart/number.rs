@@ -1,9 +1,9 @@
-//! Numbers beside an axis.
+//! Formatting of numbers beside an axis.
 
-/// From here on, and below its reciprocal, numbers are written with a power of ten.
+/// Value from which on, and below whose reciprocal, numbers are written with a power of ten.
 const POWERS_FROM: f64 = 1e7;
 
-/// A value on a linear axis with ticks `step` apart, the largest of which is `largest`.
+/// Formats a value on a linear axis with ticks `step` apart, the largest of which is `largest`.
 pub(super) fn on_linear(value: f64, step: f64, largest: f64) -> String {
     if largest >= POWERS_FROM || step < 1.0 / POWERS_FROM {
         return with_power(value);
@@ -12,7 +12,7 @@ pub(super) fn on_linear(value: f64, step: f64, largest: f64) -> String {
     grouped(&format!("{value:.decimals$}"))
 }
 
-/// A value on a logarithmic axis from `smallest` to `largest`: 1, 2 or 5 times a power of ten.
+/// Formats a value on a logarithmic axis from `smallest` to `largest`: 1, 2 or 5 times a power of ten.
 pub(super) fn on_log(value: f64, smallest: f64, largest: f64) -> String {
     if largest >= POWERS_FROM || smallest < 1e-4 {
         return with_power(value);
@@ -21,7 +21,7 @@ pub(super) fn on_log(value: f64, smallest: f64, largest: f64) -> String {
     grouped(&format!("{value:.decimals$}"))
 }
 
-/// Any value, for the description.
+/// Formats any value for the text description.
 pub(super) fn plain(value: f64) -> String {
     match value.abs() {
         size if size >= POWERS_FROM || (size > 0.0 && size < 1e-4) => with_power(value),
@@ -29,7 +29,8 @@ pub(super) fn plain(value: f64) -> String {
     }
 }
 
-/// A true minus sign, none before 0, and thin spaces between thousands from five digits on.
+/// Formats a number with a true minus sign, none before 0, and thin spaces between thousands
+/// from five digits on.
 pub(in super::super) fn grouped(text: &str) -> String {
     let (minus, digits) = match text.strip_prefix('-') {
         Some(digits) if digits.contains(|c: char| c.is_ascii_digit() && c != '0') => ("−", digits),

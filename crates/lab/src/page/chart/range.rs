@@ -1,11 +1,11 @@
-//! From where to where values go.
+//! Ranges of values in a chart.
 
 use crate::record::{Axis, Chart, Series, Shape};
 
-/// Larger ones cannot be subtracted from one another without overflow.
+/// Largest drawable value; larger ones cannot be subtracted from one another without overflow.
 const LARGEST: f64 = 1e300;
 
-/// Whether a value has a place on an axis.
+/// Whether a value can be drawn on an axis.
 pub(super) fn is_drawable(value: f64, log: bool) -> bool {
     value.abs() <= LARGEST && (!log || value > 1.0 / LARGEST)
 }
@@ -21,7 +21,7 @@ pub(super) fn x(shape: &Shape) -> Vec<f64> {
     }
 }
 
-/// Vertical values of a series.
+/// Vertical values of a series, including the bounds of a band.
 pub(super) fn y(shape: &Shape) -> Vec<f64> {
     match shape {
         Shape::Line(points) | Shape::Steps(points) | Shape::Points(points) => {
@@ -32,7 +32,7 @@ pub(super) fn y(shape: &Shape) -> Vec<f64> {
     }
 }
 
-/// The smallest and largest value of a series; `None` without any.
+/// The smallest and largest value of a series; `None` if it has no values.
 pub(super) fn of(series: &Series, values: fn(&Shape) -> Vec<f64>) -> Option<(f64, f64)> {
     span(
         values(&series.shape)
@@ -41,7 +41,7 @@ pub(super) fn of(series: &Series, values: fn(&Shape) -> Vec<f64>) -> Option<(f64
     )
 }
 
-/// The horizontal range of a chart: its values and marks.
+/// Horizontal range of a chart: its values and marks.
 pub(super) fn across(chart: &Chart) -> Option<(f64, f64)> {
     let categories = chart.x.categories.len();
     if categories > 0 {
@@ -52,7 +52,7 @@ pub(super) fn across(chart: &Chart) -> Option<(f64, f64)> {
     drawable(values.chain(marks), &chart.x)
 }
 
-/// The vertical range of a chart: its values, and 0 where it is near or bars stand on it.
+/// Vertical range of a chart: its values, and 0 where it is near or bars stand on it.
 pub(super) fn up(chart: &Chart) -> Option<(f64, f64)> {
     let categories = chart.y.categories.len();
     if categories > 0 {

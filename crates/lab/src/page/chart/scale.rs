@@ -1,36 +1,36 @@
-//! From values to places, and round values to name.
+//! Scales: conversion of values to positions, and round values for ticks.
 
 use super::number;
 use super::range::is_drawable;
 
-/// No axis has more; a guard for values so close together that steps between them vanish.
+/// Maximum number of ticks; a guard for values so close together that steps between them vanish.
 const MAX_TICKS: usize = 12;
-/// What a logarithmic axis is divided by.
+/// Factors by which ticks divide a power of ten.
 const FACTORS: [f64; 3] = [1.0, 2.0, 5.0];
-/// The last bit of a quotient or logarithm must not add a step.
+/// Tolerance that keeps the last bit of a quotient or logarithm from adding a step.
 const CLOSE: f64 = 1e-9;
 
-/// A named place on an axis.
+/// A labelled position on an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Tick {
     pub(super) value: f64,
     pub(super) label: String,
 }
 
-/// One axis.
+/// Scale of one axis.
 #[derive(Clone, Debug)]
 pub(super) struct Scale {
     log: bool,
-    /// Values, or their decimal logarithms.
+    /// Range of values, or of their decimal logarithms.
     from: f64,
     to: f64,
-    /// Places of these.
+    /// Positions of the ends of the range.
     start: f64,
     end: f64,
 }
 
 impl Scale {
-    /// An axis that shows values from `low` to `high`; values that are all the same get room around.
+    /// A scale that shows values from `low` to `high`; equal values get some room around them.
     pub(super) fn new((low, high): (f64, f64), log: bool) -> Self {
         let (mut from, mut to) = match log {
             true => (low.log10(), high.log10()),
@@ -53,13 +53,13 @@ impl Scale {
         }
     }
 
-    /// Places go from `start` to `end`.
+    /// Sets the positions of the ends of the range.
     #[must_use]
     pub(super) fn placed(self, start: f64, end: f64) -> Self {
         Self { start, end, ..self }
     }
 
-    /// Widens the range to round values, about `steps` of them.
+    /// Widens the range to round values, for about `steps` steps.
     #[must_use]
     pub(super) fn rounded(self, steps: usize) -> Self {
         let (from, to) = if self.log {
@@ -72,7 +72,7 @@ impl Scale {
         Self { from, to, ..self }
     }
 
-    /// The place of a value; `None` where the axis has none for it.
+    /// Position of a value; `None` if the axis cannot show it.
     pub(super) fn place(&self, value: f64) -> Option<f64> {
         is_drawable(value, self.log).then(|| {
             let value = if self.log { value.log10() } else { value };
@@ -81,7 +81,7 @@ impl Scale {
         })
     }
 
-    /// The place on which bars stand: that of 0, or the low end.
+    /// Position at which bars begin: that of 0, or the low end.
     pub(super) fn ground(&self) -> f64 {
         match self.log {
             true => self.start,
@@ -92,7 +92,8 @@ impl Scale {
         }
     }
 
-    /// Round values in the range: about `wanted` of them, fewer if that is what `fits`.
+    /// Round values in the range for ticks: about `wanted` of them, or fewer if
+    /// only those satisfy `fits`.
     pub(super) fn ticks(&self, wanted: usize, fits: impl Fn(&[Tick]) -> bool) -> Vec<Tick> {
         let mut fewest = Vec::new();
         for candidate in self.candidates(wanted) {
@@ -106,7 +107,7 @@ impl Scale {
         fewest
     }
 
-    /// Sets of ticks, the densest first.
+    /// Candidate sets of ticks, the densest first.
     fn candidates(&self, wanted: usize) -> Vec<Vec<Tick>> {
         if self.log {
             let fine = self.log_ticks(&FACTORS, 1);
@@ -136,7 +137,7 @@ impl Scale {
             .collect()
     }
 
-    /// `factors` times every `every`th power of ten.
+    /// Ticks at `factors` times every `every`th power of ten.
     fn log_ticks(&self, factors: &[f64], every: i32) -> Vec<Tick> {
         let first = self.from.floor() as i32;
         let last = self.to.ceil() as i32;
@@ -158,7 +159,8 @@ impl Scale {
             .collect()
     }
 
-    /// 1, 2 or 5 times a power of ten, at most about `steps` of which make up the range.
+    /// Step between ticks: 1, 2 or 5 times a power of ten, of which at most about `steps`
+    /// make up the range.
     fn step(&self, steps: usize) -> f64 {
         let least = (self.to - self.from) / steps as f64;
         let power = 10_f64.powf(least.log10().floor());
@@ -169,7 +171,8 @@ impl Scale {
     }
 }
 
-/// The logarithm of 1, 2 or 5 times a power of ten that is next below `value`, or that itself.
+/// Logarithm of the largest number 1, 2 or 5 times a power of ten that is not above the
+/// number with logarithm `value`.
 fn log_below(value: f64) -> f64 {
     let power = (value + CLOSE).floor();
     let logs = FACTORS.map(|factor| power + factor.log10());
@@ -177,7 +180,7 @@ fn log_below(value: f64) -> f64 {
     below.fold(power, f64::max)
 }
 
-/// The same, next above.
+/// Logarithm of the smallest such number that is not below the number with logarithm `value`.
 fn log_above(value: f64) -> f64 {
     let power = (value - CLOSE).ceil();
     let logs = FACTORS.map(|factor| power - 1.0 + factor.log10());

@@ -1,4 +1,4 @@
-//! The data of a series as paths.
+//! Data of a series as SVG paths.
 
 use std::fmt::{self, Display, Write};
 
@@ -6,14 +6,14 @@ use super::frame::Frame;
 use super::look::Look;
 use crate::record::{Series, Shape};
 
-/// A line with more points than this has marks on so many of them only.
+/// Approximate number of marks on a line with more than twice as many points.
 const MAX_MARKS: usize = 9;
-/// The smallest width of a bar.
+/// Smallest width of a bar.
 const THIN: f64 = 1.0;
-/// How far points of several series over the same word stand apart, in slots.
+/// Distance between the points of several series over the same word, in slots.
 const DODGE: f64 = 0.12;
 
-/// Draws a series into its frame.
+/// Renders a series in its frame.
 pub(super) struct Drawn<'a> {
     pub(super) series: &'a Series,
     pub(super) look: Look,
@@ -50,10 +50,10 @@ impl Drawn<'_> {
         Some([self.frame.x.place(x)?, self.frame.y.place(y)?])
     }
 
-    /// How far this series stands beside its word.
+    /// Horizontal offset of this series from its word.
     fn apart(&self) -> f64 {
         match self.frame.has_words {
-            // 0, 1, -1, 2, -2 and so on; whose it is moves a further bit, so that ours and theirs differ.
+            // Steps 0, 1, -1, 2, -2 and so on; the role adds half a step, so that ours and theirs differ.
             true => {
                 let step = self.look.number.div_ceil(2) as f64;
                 let side = if self.look.number % 2 == 1 { 1.0 } else { -1.0 };
@@ -87,7 +87,8 @@ impl Drawn<'_> {
         self.path(f, "mark", &data)
     }
 
-    /// All places if they are few, some of them otherwise, at different ones for each series.
+    /// Points that get a mark: all if they are few, otherwise some, at different
+    /// positions for each series.
     fn some(&self, places: &[[f64; 2]]) -> Vec<[f64; 2]> {
         if places.len() <= 2 * MAX_MARKS {
             return places.to_vec();
@@ -111,7 +112,7 @@ impl Drawn<'_> {
         self.line(f, &middle)
     }
 
-    /// A band over words: nothing lies between two of them.
+    /// Draws a band over words as whiskers, as no values lie between two words.
     fn whiskers(&self, f: &mut fmt::Formatter<'_>, points: &[[f64; 4]]) -> fmt::Result {
         let apart = self.apart();
         let mut data = String::new();
@@ -146,7 +147,7 @@ impl Drawn<'_> {
         self.marks(f, &self.some(places))
     }
 
-    /// Bars, filled each for itself, with one outline around those that touch.
+    /// Draws bars, each filled separately, with one outline around those that touch.
     fn bars(&self, f: &mut fmt::Formatter<'_>, bars: &[[f64; 3]]) -> fmt::Result {
         let ground = self.frame.y.ground();
         let (mut fill, mut outline) = (String::new(), String::new());
@@ -180,7 +181,7 @@ impl Drawn<'_> {
     }
 }
 
-/// Lines through places, the first reached by `first`.
+/// Appends lines through points; `first` is the path command of the first point.
 fn polyline(data: &mut String, places: &[[f64; 2]], first: char) -> fmt::Result {
     for (number, [x, y]) in places.iter().enumerate() {
         let letter = if number == 0 { first } else { 'L' };

@@ -16,7 +16,7 @@ fn labels(scale: &Scale, wanted: usize) -> Vec<String> {
     ticks.into_iter().map(|tick| tick.label).collect()
 }
 
-/// Path data of the first element of a class.
+/// Returns the path data of the first element of a class.
 fn path<'a>(svg: &'a str, class: &str) -> &'a str {
     let after = svg.split("</ul>").nth(1).unwrap();
     let start = format!("class=\"{class}\" d=\"");
@@ -220,7 +220,7 @@ proptest! {
         }
     }
 
-    /// A file may hold anything.
+    /// A record file may hold any values.
     #[test]
     fn any_values_make_a_picture(
         points in prop::collection::vec([any::<f64>(), any::<f64>(), any::<f64>(), any::<f64>()], 0..6),

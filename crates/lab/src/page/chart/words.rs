@@ -1,6 +1,6 @@
-//! Text in lines of limited length.
+//! Wrapping and shortening of text.
 
-/// Lines of at most `max_chars` where words allow it.
+/// Splits text into lines of at most `max_chars` characters, where the words allow it.
 pub(super) fn wrap(text: &str, max_chars: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -15,7 +15,7 @@ pub(super) fn wrap(text: &str, max_chars: usize) -> Vec<String> {
     lines
 }
 
-/// The text, or its beginning and an ellipsis, in at most `max_chars`.
+/// Returns the text, or its beginning and an ellipsis, in at most `max_chars` characters.
 pub(super) fn shorten(text: &str, max_chars: usize) -> String {
     if chars(text) <= max_chars {
         return text.to_owned();
@@ -24,7 +24,7 @@ pub(super) fn shorten(text: &str, max_chars: usize) -> String {
     kept.trim_end().to_owned() + "…"
 }
 
-/// How many letters it has.
+/// Number of characters in a text.
 pub(super) fn chars(text: &str) -> usize {
     text.chars().count()
 }

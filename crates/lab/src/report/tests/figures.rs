@@ -23,7 +23,7 @@ fn quantiles_are_nearest_rank() {
 }
 
 proptest! {
-    /// The definition, counted out.
+    /// Compares quantiles with their definition, by counting.
     #[test]
     fn a_quantile_is_the_smallest_value_that_enough_do_not_exceed(
         values in prop::collection::vec(0_u32..50, 1..60),

@@ -1,8 +1,8 @@
-//! GML as blocks and fields; times and rates with units.
+//! Tokens of GML as blocks and fields; times and rates with units.
 
 use super::{At, GmlError};
 
-/// `key value`.
+/// A line of the form `key value`.
 #[derive(Clone, Debug)]
 pub(super) struct Field {
     pub(super) key: String,
@@ -10,7 +10,7 @@ pub(super) struct Field {
     pub(super) line: usize,
 }
 
-/// What stands directly in `graph [ … ]`.
+/// Entry directly within `graph [ … ]`.
 #[derive(Clone, Debug)]
 pub(super) enum Item {
     Field(Field),
@@ -21,7 +21,7 @@ pub(super) enum Item {
     },
 }
 
-/// The contents of the graph.
+/// Reads the entries of the graph.
 pub(super) fn read(text: &str) -> Result<Vec<Item>, At> {
     let mut words = Words { text, line: 1 };
     expect(&mut words, "graph", "graph [ … ]")?;
@@ -53,7 +53,7 @@ fn fields(words: &mut Words<'_>) -> Result<Vec<Field>, At> {
     Ok(fields)
 }
 
-/// A key, or `None` at the end of a block.
+/// Reads a key; `None` at the end of a block.
 fn key(words: &mut Words<'_>) -> Result<Option<(usize, String)>, At> {
     const EXPECTED: &str = "a key or ]";
     match words.next() {
@@ -66,7 +66,7 @@ fn key(words: &mut Words<'_>) -> Result<Option<(usize, String)>, At> {
     }
 }
 
-/// A value without its quotes, or `None` where a block begins.
+/// Reads a value without its quotes; `None` where a block begins.
 fn value(words: &mut Words<'_>) -> Result<Option<String>, At> {
     const EXPECTED: &str = "a number, a text in quotes or [";
     match words.next() {
@@ -98,7 +98,7 @@ fn syntax(line: usize, found: &str, expected: &'static str) -> At {
     (line, GmlError::Syntax { found, expected })
 }
 
-/// Words, brackets and texts in quotes (with them), each with its line.
+/// Splits text into words, brackets and quoted texts (including the quotes), each with its line.
 struct Words<'a> {
     text: &'a str,
     line: usize,
@@ -142,7 +142,7 @@ fn newlines(text: &str) -> usize {
     text.bytes().filter(|byte| *byte == b'\n').count()
 }
 
-/// `75 ms`, `1.5 s`, …: nanoseconds, above 0.
+/// Parses a time such as `75 ms` or `1.5 s`; returns nanoseconds, above 0.
 pub(super) fn time_ns(text: &str) -> Option<u64> {
     let (number, unit) = number_and_unit(text)?;
     let unit_ns = match unit {
@@ -156,7 +156,7 @@ pub(super) fn time_ns(text: &str) -> Option<u64> {
     (1.0..1e18).contains(&ns).then_some(ns as u64)
 }
 
-/// `100 Mbit`, `1 Gbit`, …: bytes per second, above 0.
+/// Parses a rate such as `100 Mbit` or `1 Gbit`; returns bytes per second, above 0.
 pub(super) fn bytes_per_s(text: &str) -> Option<u64> {
     let (number, unit) = number_and_unit(text)?;
     let bits = match unit {

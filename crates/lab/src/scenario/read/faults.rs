@@ -1,4 +1,4 @@
-//! `[[faults]]`: what goes wrong, and when.
+//! Reader of `[[faults]]`: the kinds and times of faults.
 
 use undertone_sim::scenario::{Fault, FaultKind};
 

@@ -1,4 +1,4 @@
-//! From tables to a scenario, one file for each table.
+//! Conversion of tables to a scenario, one file for each table.
 
 mod faults;
 mod network;
@@ -19,7 +19,7 @@ use super::section::{S, Section, US};
 use super::tree::Entry;
 use super::{Loaded, ScenarioError};
 
-/// Most nodes.
+/// Largest number of nodes that the reader accepts.
 const MAX_NODES: u64 = 10_000_000;
 
 const TABLES: &[&str] = &[
@@ -28,7 +28,7 @@ const TABLES: &[&str] = &[
 const SCENARIO: &[&str] = &["description", "nodes", "start_s", "start_spread_s"];
 const CPU: &[&str] = &["per_frame_us", "per_kb_us"];
 
-/// Reads a whole file.
+/// Reads a whole scenario file.
 pub(super) fn read(
     root_entry: &Entry,
     name: &str,
@@ -69,12 +69,12 @@ pub(super) fn read(
     })
 }
 
-/// Reads a file that is about a router alone.
+/// Reads a file of router parameters only.
 pub(super) fn relay_parameters(root: &Entry) -> Result<Config, ScenarioError> {
     relay::parameters(&Section::new(root, String::new(), &["relay"])?)
 }
 
-/// One heartbeat, so that those of the nodes are spread evenly.
+/// Default spread of start times: one heartbeat, so that the heartbeats of the nodes are spread evenly.
 const DEFAULT_SPREAD_NS: u64 = 1_000_000_000;
 
 fn cpu(root: &Section<'_>) -> Result<Cpu, ScenarioError> {
@@ -85,7 +85,7 @@ fn cpu(root: &Section<'_>) -> Result<Cpu, ScenarioError> {
     })
 }
 
-/// `[traffic]`, with what the scenario keeps beside it.
+/// Content of `[traffic]`, with the values that the scenario stores separately.
 struct ReadTraffic {
     traffic: Traffic,
     drain_ns: u64,

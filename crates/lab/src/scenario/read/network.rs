@@ -1,4 +1,4 @@
-//! `[network]`: links and transport.
+//! Reader of `[network]`: links and transport.
 
 use std::path::Path;
 
@@ -30,13 +30,13 @@ const KEYS: &[&str] = &[
     "mux_piece_bytes",
 ];
 
-/// Fastest link, Mbit/s.
+/// Rate of the fastest link, Mbit/s.
 pub(super) const MAX_MBIT: f64 = 1e6;
 /// Bytes per second in a megabit per second.
 pub(super) const BYTES_PER_MBIT: f64 = 125_000.0;
 
-/// Security and muxing of one frame in nwaku's stack: a noise tag of 16 bytes and its length of 2, a
-/// mplex header of about 4.
+/// Default overhead of encryption and multiplexing per frame, as in nwaku's stack: a noise tag of 16
+/// bytes and its length of 2, and an mplex header of about 4.
 const DEFAULT_MUX_OVERHEAD_BYTES: u32 = 22;
 
 pub(super) fn read(root: &Section<'_>, folder: Option<&Path>) -> Result<Network, ScenarioError> {
@@ -108,7 +108,8 @@ pub(super) fn read(root: &Section<'_>, folder: Option<&Path>) -> Result<Network,
     Ok(network)
 }
 
-/// The rate of every place, or of all hosts: what the section says goes where the graph says nothing.
+/// Reads the rate of every place, or of all hosts; the section's value is used where
+/// the graph states none.
 fn rates(
     section: &Section<'_>,
     key: &'static str,

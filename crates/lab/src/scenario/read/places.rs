@@ -1,4 +1,4 @@
-//! `[network.cities]`: a matrix of delays between named places.
+//! Reader of `[network.cities]`: a matrix of delays between named places.
 
 use undertone_sim::scenario::Delay;
 
@@ -9,12 +9,12 @@ use super::network::{BYTES_PER_MBIT, MAX_MBIT};
 
 const KEYS: &[&str] = &["names", "one_way_ms", "rtt_ms", "rate_mbit_per_s"];
 
-/// Most places.
+/// Maximum number of places.
 const MAX_PLACES: usize = 1_000;
-/// Longest delay, milliseconds.
+/// Longest delay that the matrix may hold, milliseconds.
 const MAX_MS: f64 = 1e6;
 
-/// Delays between the places, and the rate of each in bytes per second, empty if it is not stated.
+/// Reads the delays between the places, and the rate of each in bytes per second, empty if not stated.
 pub(super) fn read(network: &Section<'_>) -> Result<(Delay, Vec<u64>), ScenarioError> {
     let section = network.below("cities", KEYS)?;
     let places = names(&section)?;
@@ -40,7 +40,7 @@ pub(super) fn read(network: &Section<'_>) -> Result<(Delay, Vec<u64>), ScenarioE
     Ok((Delay::Places { one_way_ns }, rates))
 }
 
-/// The rate of every place, up and down alike.
+/// Reads the rate of every place, the same for uplink and downlink.
 fn rates(section: &Section<'_>, places: usize) -> Result<Vec<u64>, ScenarioError> {
     const KEY: &str = "rate_mbit_per_s";
     let expected = || format!("{places} rates in megabits per second, 0.001 to {MAX_MBIT}");
@@ -64,7 +64,7 @@ fn rates(section: &Section<'_>, places: usize) -> Result<Vec<u64>, ScenarioError
         .collect()
 }
 
-/// How many places there are.
+/// Checks the names of the places, and returns their number.
 fn names(section: &Section<'_>) -> Result<usize, ScenarioError> {
     let expected = || format!("a list of 1 to {MAX_PLACES} names");
     let Some(Value::List(names)) = section.get("names").map(|entry| &entry.value) else {

@@ -1,4 +1,4 @@
-//! `[relay]`: every parameter of the router, by the name it has in `undertone_gossip::Config`.
+//! Reader of `[relay]`: every parameter of the router, by its name in `undertone_gossip::Config`.
 
 use toml_edit::{DocumentMut, InlineTable};
 use undertone_gossip::{Config, LargeMessages, Limits, PROTOCOLS};
@@ -69,9 +69,9 @@ const LARGE: &[&str] = &[
     "transfer_wait_ms",
 ];
 
-/// nim-libp2p's estimate of an uplink: 100 Mbit/s.
+/// Uplink rate that nim-libp2p assumes: 100 Mbit/s.
 const DEFAULT_FLOOD_BYTES_PER_MS: usize = 12_500;
-/// Waku's bound on a message.
+/// Waku's limit for the size of a message.
 const DEFAULT_MAX_MESSAGE_BYTES: usize = 150 << 10;
 const MAX: u64 = 1 << 30;
 
@@ -121,7 +121,7 @@ pub(super) fn read(root: &Section<'_>) -> Result<RelaySetup, ScenarioError> {
     Ok(setup)
 }
 
-/// Keys of the table that are not parameters of the router, with the flag that a node has for them.
+/// Keys of the table that are not parameters of the router, each with the corresponding flag of a node.
 const NOT_OF_ROUTER: &[(&str, &str)] = &[
     ("protocol", "--protocols"),
     ("max_message_bytes", "--max-message-bytes"),
@@ -129,7 +129,7 @@ const NOT_OF_ROUTER: &[(&str, &str)] = &[
     ("fragments", "--gossip-fragment-bytes"),
 ];
 
-/// The router's parameters from a file of their own.
+/// Reads the parameters of a router from a file of their own.
 pub(super) fn parameters(root: &Section<'_>) -> Result<Config, ScenarioError> {
     let section = root.below("relay", KEYS)?;
     if !section.is_present() {
@@ -143,7 +143,7 @@ pub(super) fn parameters(root: &Section<'_>) -> Result<Config, ScenarioError> {
     Ok(read(root)?.gossip)
 }
 
-/// The part of the table that [`parameters`] reads.
+/// The keys of the table that [`parameters`] reads, as text.
 pub(super) fn parameters_text(root: &Entry) -> String {
     let mut text = DocumentMut::new();
     let mut table = InlineTable::new();

@@ -1,4 +1,4 @@
-//! `[rln]`: the rate limit and its costs. Without the table there is none.
+//! Reader of `[rln]`: the rate limit and its costs. Without the table there is no rate limit.
 
 use undertone_sim::scenario::{Rln, Verification};
 
@@ -38,7 +38,7 @@ pub(super) fn read(root: &Section<'_>) -> Result<Option<Rln>, ScenarioError> {
         }
     };
     let rln = Rln {
-        // The Waku Network: 100 messages in 600 s.
+        // The values of The Waku Network: 100 messages in 600 s.
         message_limit: section.whole("message_limit", 1, 1 << 16)?.unwrap_or(100),
         epoch_s: section.whole("epoch_s", 1, 1_000_000_000)?.unwrap_or(600),
         generation_ns: time("generation_ms")?,

@@ -1,4 +1,4 @@
-//! `[relay.thresholds]`, `[relay.score]`, `[relay.score.topic]`, `[relay.score.topics.NAME]`.
+//! Reader of `[relay.thresholds]`, `[relay.score]`, `[relay.score.topic]`, `[relay.score.topics.NAME]`.
 
 use std::net::IpAddr;
 
@@ -75,7 +75,7 @@ pub(super) fn thresholds(
     Ok(())
 }
 
-/// A table without `enabled` turns scoring on.
+/// Reads the score parameters. A table without `enabled` turns scoring on.
 pub(super) fn score(
     relay: &Section<'_>,
     score: &mut Option<ScoreParams>,

@@ -1,4 +1,4 @@
-//! `[topology]`: who is connected to whom.
+//! Reader of `[topology]`: the connections between the nodes.
 
 use undertone_sim::scenario::{Dialling, Topology};
 
@@ -13,7 +13,7 @@ const DIALLING: &[(&str, Dialling)] = &[
     ("one-by-one", Dialling::OneByOne),
 ];
 
-/// Connections are held in memory, so a full mesh cannot be of any size.
+/// Largest full mesh, nodes; connections are held in memory, so the size must be limited.
 const MAX_FULL_MESH_NODES: u32 = 5_000;
 
 #[derive(Clone, Copy)]

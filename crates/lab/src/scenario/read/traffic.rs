@@ -1,4 +1,4 @@
-//! `[traffic]`: who publishes what, when.
+//! Reader of `[traffic]`: publishers, messages and their times.
 
 use undertone_sim::scenario::{Publishers, Spacing, Traffic};
 

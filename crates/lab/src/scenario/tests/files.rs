@@ -1,4 +1,4 @@
-//! The scenarios of the repository, as they stand.
+//! Tests of the scenario files in the repository.
 
 use std::fs;
 use std::path::Path;
@@ -73,7 +73,7 @@ fn the_papers_runs_are_as_run() {
     }
 }
 
-/// Readings differ from the run in what their name says and in nothing else.
+/// Corrected readings differ from the run only in the property that their name states.
 #[test]
 fn corrected_readings_change_one_thing() {
     for (name, as_run, overrides) in [

@@ -6,7 +6,7 @@ use undertone_sim::scenario::Delay;
 use super::super::{gml, load, parse};
 use super::LEAST;
 
-/// Two places, and a third that only the second knows.
+/// A graph of two places, and a third that is joined only to the second.
 const GRAPH: &str = r#"
 # A comment.
 graph [
@@ -129,7 +129,7 @@ fn a_scenario_refers_to_a_graph_beside_it() {
         panic!("{:?}", network.delay);
     };
     assert_eq!(one_way_ns.len(), 3);
-    // Without a folder there is nothing beside it.
+    // Without a folder, a scenario cannot refer to files.
     let error = parse(&text, "s.toml", "s", None, &[])
         .unwrap_err()
         .to_string();

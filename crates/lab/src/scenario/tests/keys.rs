@@ -1,4 +1,4 @@
-//! Keys, overrides, and what is said about mistakes.
+//! Tests of keys, overrides, and messages about mistakes.
 
 use proptest::prelude::*;
 use undertone_gossip::{Config, FloodPublish, StrategyKind};
@@ -35,9 +35,9 @@ fn overrides_speak_toml_and_fall_back_to_text() {
     assert_eq!(edges, Topology::Edges(vec![(0, 1), (9, 2)]));
     let regular = set(&["topology.kind=regular", "topology.degree=3"]).topology;
     assert_eq!(regular, Topology::Regular(3));
-    // The last one counts.
+    // The last override of a key counts.
     assert_eq!(set(&["scenario.nodes=20", "scenario.nodes=30"]).nodes, 30);
-    // Into a list, by position.
+    // An override reaches into a list by position.
     let text = format!("{LEAST}[[faults]]\nkind = \"leave\"\nat_s = 1\nnodes = 1\n");
     let faults = read(&text, &["faults.0.at_s=2.5"]).scenario.faults;
     assert_eq!(faults[0].at_ns, 2_500_000_000);
@@ -315,8 +315,8 @@ fn mistakes_in_overrides_name_the_override() {
     }
 }
 
-/// Every key of every table is known to the code that reads it: a value of a kind that no key takes is
-/// refused as such, not as unknown.
+/// Every key of every table is known to the code that reads it: a value of a type that no key accepts is
+/// refused for its type, not as an unknown key.
 #[test]
 fn every_key_of_the_files_can_be_set() {
     for file in BUILT_IN {
@@ -342,7 +342,8 @@ fn every_key_of_the_files_can_be_set() {
 }
 
 proptest! {
-    /// Files with one stretch replaced by something else, or cut, never panic; a failure says where.
+    /// Files with one part replaced by other text, or removed, never panic; a
+    /// failure reports its position.
     #[test]
     fn mutated_files_never_panic(
         which in 0..BUILT_IN.len(),
@@ -351,7 +352,7 @@ proptest! {
         with in "([0-9]{1,20}|[a-z_.\\[\\]{}=\",\n#-]{0,12}|inf|-1|1e308|true|\\[\\[faults\\]\\]\n)",
     ) {
         let mut text = BUILT_IN[which].text.to_owned();
-        // The files are not all ASCII in comments; stay on boundaries of characters.
+        // The files have comments that are not ASCII; cut only at character boundaries.
         let floor = |text: &str, mut at: usize| {
             at = at.min(text.len());
             while !text.is_char_boundary(at) {

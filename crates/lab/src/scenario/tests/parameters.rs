@@ -1,4 +1,4 @@
-//! The parameters of a router alone.
+//! Tests of files with the parameters of a router only.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ fn from_file(text: &str) -> Result<Config, String> {
     let path = folder.path().join("relay.toml");
     fs::write(&path, text).unwrap();
     let read = relay_parameters(&path);
-    // Where the file is differs from test to test.
+    // The path of the file differs from test to test.
     read.map_err(|error| {
         let folder = format!("{}/", folder.path().display());
         error.to_string().replace(&folder, "")

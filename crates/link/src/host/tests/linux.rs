@@ -1,10 +1,10 @@
-//! A kernel's own figures: Linux 6.18, cubic, two namespaces joined by TUN devices at 100 Mbit/s.
-//! The testbed prints them; see docs/network-model.md.
+//! Comparison with a Linux kernel: Linux 6.18, cubic, two namespaces joined by TUN devices at 100 Mbit/s.
+//! The testbed prints these figures; see docs/network-model.md.
 
 use super::*;
 
 /// Bytes of the message, and for one-way delays of 75, 100 and 150 ms the milliseconds on a fresh
-/// connection, on a warm one, and on the same after ten seconds of silence.
+/// connection, on a warm one, and on the same connection after ten seconds of silence.
 const MEASURED: [(u64, [f64; 9]); 8] = [
     (
         2_000,
@@ -52,7 +52,8 @@ fn all_72_cells_agree_within_a_hundredth_or_a_millisecond_and_a_half() {
     for (bytes, row) in MEASURED {
         for (i, one_way_ms) in [75, 100, 150].into_iter().enumerate() {
             let mut pair = Pair::new(config(Profile::LINUX), one_way_ms * MS);
-            // Warm: as soon as the first has arrived and is acknowledged; then after a silence.
+            // Warm: sent as soon as the first message has arrived and is acknowledged; then after a
+            // silence.
             let mut start = MS;
             for (j, expected) in row[3 * i..3 * i + 3].iter().enumerate() {
                 pair.run_until(start);
@@ -76,8 +77,8 @@ fn all_72_cells_agree_within_a_hundredth_or_a_millisecond_and_a_half() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Bytes and milliseconds: warm, 40 ms one way, with a send buffer that holds them. A window that
-/// was filled once still grows by what is acknowledged of the last, partly filled one.
+/// Bytes and milliseconds on a warm connection, 40 ms one way, with a send buffer that holds the message.
+/// A window that was filled once still grows by the acknowledgements of the last, partly filled one.
 const WARM_AT_40_MS: [(u64, f64); 6] = [
     (110_000, 49.5),
     (140_000, 51.8),
@@ -106,7 +107,8 @@ fn a_second_message_of_the_same_size_fits_the_window_that_the_first_opened() {
     }
 }
 
-/// 16 414 bytes are 12 packets, the last of them not full; what has to wait is filled up.
+/// 16 414 bytes are 12 packets, the last of them not full; pieces that have to wait are
+/// joined into full packets.
 #[test]
 fn pieces_that_leave_at_once_end_with_a_packet_of_their_own() {
     let pieces = Config {

@@ -1,4 +1,4 @@
-//! Shadow's own figures: one connection, one message, from the write to the last byte read.
+//! Comparison with Shadow: one connection, one message, from the write to the last byte read.
 
 use super::*;
 

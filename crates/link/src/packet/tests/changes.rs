@@ -1,4 +1,4 @@
-//! A network that changes while it runs.
+//! Tests of changes to a running network.
 
 use super::*;
 
@@ -8,7 +8,7 @@ fn network(hosts: usize, link: LinkConfig) -> Network<usize> {
     Network::new(&vec![host; hosts], paths, [5; 32]).unwrap()
 }
 
-/// As [`run`], with changes at their times; times of both ascend.
+/// Does the same as [`run`], with changes at their times; both lists are in ascending order of time.
 fn run_with(network: &mut Network<usize>, sends: &[Send], changes: &[(u64, Change)]) -> Log {
     let mut log = Log::default();
     let mut changes = changes.iter().peekable();
@@ -60,7 +60,7 @@ fn packets_that_are_sent_after_a_change_take_the_new_rate() {
         downlink: Some(mbit(2)),
     };
     let log = run_with(&mut network, &volley(0, 3, 1000), &[(MS / 2, slower)]);
-    // The first is being sent when the change comes; the receiver's link is as it was.
+    // The first packet is being sent at the time of the change; the receiver's link does not change.
     assert_eq!(log.delivered, [(12 * MS, 0), (16 * MS, 1), (20 * MS, 2)]);
 }
 
@@ -76,7 +76,7 @@ fn a_rate_can_be_given_to_a_link_without_and_taken_away() {
     sends.extend([one(2 * MS, 0, 1), one(2 * MS, 0, 1), one(9 * MS, 0, 1)]);
     let changes = [(MS, limited(Some(mbit(8)))), (2 * MS + 1, limited(None))];
     let log = run_with(&mut network, &sends, &changes);
-    // Two wait when the limit goes; the one that is being sent ends as it began.
+    // Two packets wait when the limit is removed; the packet being sent ends at its time.
     let expected = [
         (10 * MS, 0),
         (12 * MS + 1, 2),
@@ -94,7 +94,7 @@ fn a_lossy_host_loses_what_it_sends_and_hears_everything() {
     let there = (0..2_000).map(|n| one(n * MS, 0, 1));
     let back = (0..2_000).map(|n| one(n * MS, 1, 0));
     let sends: Vec<_> = there.zip(back).flat_map(|(a, b)| [a, b]).collect();
-    // In force for the first half.
+    // The cut is in force for the first half of the packets.
     let changes = [(0, lossy(300_000)), (1000 * MS, lossy(0))];
     let log = run_with(&mut network, &sends, &changes);
     assert!(
@@ -137,12 +137,12 @@ fn nothing_arrives_across_a_cut_and_everything_within_a_side() {
     };
     let changes = [(5 * MS, cut), (50 * MS, Change::Heal { cut: 0 })];
     let sends = [
-        // On its way when the cut comes.
+        // In transit when the cut begins.
         one(0, 0, 2),
         one(20 * MS, 2, 1),
         one(20 * MS, 2, 3),
         one(20 * MS, 0, 1),
-        // On its way when the cut ends.
+        // In transit when the cut ends.
         one(45 * MS, 3, 0),
         one(60 * MS, 0, 3),
     ];

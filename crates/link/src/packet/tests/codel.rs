@@ -1,5 +1,5 @@
-//! CoDel against RFC 8289: when it drops, when it stops, and against the RFC's steps written once
-//! more as they stand there.
+//! Tests of CoDel against RFC 8289: when it begins and stops dropping, and a comparison with a literal
+//! transcription of the RFC's pseudocode.
 
 use proptest::prelude::*;
 
@@ -23,10 +23,10 @@ fn codel(config: CoDel) -> LinkConfig {
 
 #[test]
 fn a_standing_queue_is_dropped_from_at_the_square_root_law() {
-    // 1500 bytes take 1 ms. All packets come at once, so packet n is taken from the queue n ms
-    // later. It has waited 5 ms at packet 5: the first drop is an interval later, at 105 ms. The
-    // next ones follow 100, 100/sqrt(2) = 70.7 and 100/sqrt(3) = 57.7 ms after; a drop happens at
-    // the first dequeue that is not before it is due.
+    // 1500 bytes take 1 ms. All packets arrive at once, so packet n is taken from the queue n ms later.
+    // Packet 5 has waited 5 ms: the first drop is an interval later, at 105 ms. The next ones follow 100,
+    // 100/sqrt(2) = 70.7 and 100/sqrt(3) = 57.7 ms after; a drop happens at the first dequeue that is not
+    // before it is due.
     let log = run(&mut one_link(codel(CoDel::RFC_8289)), &volley(0, 400, 1500));
     let at_ms: Vec<_> = log.dropped.iter().map(|(at_ns, _, _)| at_ns / MS).collect();
     assert_eq!(at_ms[..4], [105, 205, 276, 334]);
@@ -43,13 +43,14 @@ fn a_queue_below_the_target_or_one_packet_long_is_left_alone() {
         target_ns: 5 * MS,
         ..CoDel::RFC_8289
     };
-    // Four at a time, each 1 ms, every 4 ms: the link is always busy, the delay never 5 ms.
+    // Four packets of 1 ms each every 4 ms: the link is always busy, but the delay never reaches 5 ms.
     let sends: Vec<_> = (0..250)
         .flat_map(|round| volley(round * 4 * MS, 4, 1500))
         .collect();
     assert_eq!(run(&mut one_link(codel(short)), &sends).dropped, []);
 
-    // Slow for its packets, so that each waits for longer than the target, but never two of them.
+    // A link so slow that every second packet waits longer than the target, but the queue never holds two
+    // packets.
     let slow = LinkConfig {
         rate: Some(mbit(1)),
         ..codel(CoDel::RFC_8289)
@@ -60,7 +61,7 @@ fn a_queue_below_the_target_or_one_packet_long_is_left_alone() {
     assert_eq!(run(&mut one_link(slow), &sends).dropped, []);
 }
 
-/// RFC 8289, section 5, as it stands there, over a queue of (enqueued, length).
+/// RFC 8289, section 5, transcribed literally, over a queue of (enqueued, length).
 #[derive(Default)]
 struct Rfc {
     queue: Vec<(u64, u64)>,
@@ -96,7 +97,7 @@ impl Rfc {
         t + (INTERVAL as f64 / f64::from(count).sqrt()) as u64
     }
 
-    /// The packet to send and those dropped before it.
+    /// The packet to send and the packets dropped before it.
     fn dequeue(&mut self, now: u64) -> (Option<(u64, u64)>, usize) {
         let mut drops = 0;
         let (mut packet, mut ok_to_drop) = self.dodequeue(now);
@@ -153,21 +154,21 @@ fn ours(law: &mut Law, queue: &mut Vec<(u64, u64)>, now: u64) -> (Option<(u64, u
 }
 
 proptest! {
-    /// Load comes and goes, so that dropping states begin, end and begin again.
+    /// The load varies, so that dropping states begin, end and begin again.
     #[test]
     fn the_law_is_the_rfc(phases in proptest::collection::vec((0_u64..4, 1_u64..400), 1..12)) {
         let mut rfc = Rfc::default();
         let mut law = Law::new(CoDel::RFC_8289);
         let mut queue = Vec::new();
-        // Past the moment 0 that the RFC takes for "not above".
+        // Starts after time 0, which the RFC uses as the value for "not above".
         let mut now = MS;
         for (arrivals, ticks) in phases {
             for _ in 0..ticks {
                 let came = (0..arrivals).map(|_| (now, 1500));
                 rfc.queue.extend(came.clone());
                 queue.extend(came);
-                // The two round the square root differently, by less than a nanosecond a drop:
-                // steps of an odd length keep dequeues away from such ties.
+                // The two implementations round the square root differently, by less than a nanosecond
+                // per drop; time steps of odd length keep dequeues away from such ties.
                 now += 1_234_567;
                 prop_assert_eq!(ours(&mut law, &mut queue, now), rfc.dequeue(now));
             }

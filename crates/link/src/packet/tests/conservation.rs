@@ -1,4 +1,4 @@
-//! Whatever happens, every packet that went in is inside, delivered or dropped: once.
+//! Conservation: every packet offered is in the network, delivered or dropped, exactly once.
 
 use std::collections::BTreeSet;
 
@@ -81,7 +81,7 @@ proptest! {
     }
 }
 
-/// Each packet comes out once, and not before its moment.
+/// Each packet leaves the network once, and not before its due time.
 fn collect(
     network: &mut Network<usize>,
     now_ns: u64,

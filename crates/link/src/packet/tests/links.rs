@@ -1,4 +1,4 @@
-//! Rates, bursts, queues, and a driver's mistakes.
+//! Tests of rates, bursts, queues and misuse by the driver.
 
 use super::*;
 
@@ -38,8 +38,8 @@ fn a_burst_passes_at_once_and_is_earned_again() {
         ..LinkConfig::wire(mbit(8), u64::MAX)
     };
     let mut network = two(uplink, LinkConfig::UNLIMITED, Path::constant(0));
-    // A byte takes a microsecond. Two packets are covered by the burst, the third by nothing; 2 ms
-    // after it left, 2000 bytes are earned: one packet more, and half of another one's wait.
+    // A byte takes a microsecond. Two packets are covered by the burst, the third is not. 2 ms after it
+    // left, 2000 bytes have accumulated: enough for one packet and a third of another one.
     let mut sends = volley(10 * MS, 3, 1500);
     sends.extend(volley(11_500_000 + 2 * MS, 2, 1500));
     let log = run(&mut network, &sends);
@@ -67,7 +67,7 @@ fn odd_rates_do_not_drift() {
 fn a_full_queue_drops_what_comes_last() {
     let uplink = LinkConfig::wire(mbit(8), 3000);
     let mut network = two(uplink, LinkConfig::UNLIMITED, Path::constant(0));
-    // One is being sent, two wait, the fourth does not fit.
+    // One packet is being sent, two wait, the fourth does not fit.
     let log = run(&mut network, &volley(0, 4, 1500));
     assert_eq!(log.dropped, [(0, Why::Full(Side::Uplink), 3)]);
     assert_eq!(log.delivered.len(), 3);

@@ -1,4 +1,4 @@
-//! The network in virtual time.
+//! Tests of the network in virtual time.
 
 mod changes;
 mod codel;
@@ -15,16 +15,16 @@ pub(super) fn mbit(mbit: u64) -> Rate {
     Rate::mbit_per_s(mbit).expect("a rate that tests ask for")
 }
 
-/// What a network did with the packets of a test.
+/// Result of a test network: its deliveries and drops.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Log {
-    /// When, and which.
+    /// Time and number of each delivered packet.
     pub(super) delivered: Vec<(u64, usize)>,
-    /// When, why, and which.
+    /// Time, cause and number of each dropped packet.
     pub(super) dropped: Vec<(u64, Why, usize)>,
 }
 
-/// A packet to send.
+/// A packet that a test sends.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Send {
     pub(super) at_ns: u64,
@@ -69,7 +69,7 @@ fn drain_until(network: &mut Network<usize>, until_ns: u64, log: &mut Log) {
     }
 }
 
-/// Outputs of a call that is not late are due at its moment.
+/// Asserts that outputs of a call on time are due at the time of the call.
 fn drain(network: &mut Network<usize>, now_ns: u64, log: &mut Log) {
     while let Some(output) = network.poll() {
         match output {
@@ -85,7 +85,7 @@ fn drain(network: &mut Network<usize>, now_ns: u64, log: &mut Log) {
     }
 }
 
-/// `count` packets from host 0 to host 1 at one moment.
+/// Returns `count` packets from host 0 to host 1 at the same time.
 pub(super) fn volley(at_ns: u64, count: usize, len_bytes: u32) -> Vec<Send> {
     vec![
         Send {

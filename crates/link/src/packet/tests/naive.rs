@@ -1,17 +1,17 @@
-//! The network against a reference that follows each packet on its own.
+//! The network compared with a reference model that follows each packet separately.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// One link, tail drop: when each packet leaves, in the order in which they come.
+/// Departure times of packets on one tail-drop link, in the order of their arrival.
 fn naive_link(
     arrivals: &[(u64, usize)],
     len_of: &[u32],
     ns_per_byte: u64,
     max_bytes: u64,
 ) -> (Vec<(u64, usize)>, Vec<usize>) {
-    // When transmission of each accepted packet begins and ends.
+    // Begin and end of the transmission of each accepted packet.
     let mut accepted: Vec<(u64, u64, usize)> = Vec::new();
     let mut dropped = Vec::new();
     for &(at, packet) in arrivals {
@@ -44,8 +44,8 @@ proptest! {
         (up_kb, down_kb) in (2_u64..20, 2_u64..20),
         delay_ns in 0_u64..10_000_000,
     ) {
-        // Hosts 0..3 send to host 3: uplinks of 1 byte/us, downlink of 2 bytes/us. Odd moments of
-        // sending and even durations keep an arrival from coinciding with a departure.
+        // Hosts 0..3 send to host 3: uplinks of 1 byte/us, downlink of 2 bytes/us. Odd send times and
+        // even durations keep an arrival from coinciding with a departure.
         let mut now = 1;
         let sends: Vec<_> = gaps_ns
             .into_iter()
@@ -72,7 +72,7 @@ proptest! {
             dropped.extend(full);
         }
         reached.sort_by_key(|(at, _)| *at);
-        // Uplinks of several hosts can end at one moment: the order among those is not specified.
+        // Uplinks of several hosts can end at the same time; the order among those is not specified.
         prop_assume!(reached.windows(2).all(|pair| pair[0].0 != pair[1].0));
         let (delivered, full) = naive_link(&reached, &len_of, 500, down_kb * 1000);
         dropped.extend(full);

@@ -1,4 +1,4 @@
-//! Delay, jitter, loss, order.
+//! Tests of delay, jitter, loss and order on paths.
 
 use super::*;
 
@@ -7,7 +7,7 @@ fn network(paths: Paths, hosts: usize) -> Network<usize> {
     Network::new(&vec![host; hosts], paths, [3; 32]).unwrap()
 }
 
-/// The delays of `count` packets, a second apart.
+/// Returns the delays of `count` packets sent a second apart.
 fn delays(path: Path, count: usize) -> Vec<u64> {
     let at_ns = |packet: usize| packet as u64 * 1000 * MS;
     let sends: Vec<_> = (0..count)

@@ -1,4 +1,4 @@
-//! Every rule can be broken.
+//! Tests that each rule checked during a run can be violated.
 
 use undertone_gossip::wire::{Encoder, message_frame};
 use undertone_gossip::{PeerIx, SendHandle, Topic};
@@ -35,7 +35,7 @@ fn queued(data: &[u8], class: Class) -> QueuedFrame {
     }
 }
 
-/// What the checks say when `data` is sent to a peer at a time, after that peer refused it at 1 s.
+/// Violations when `data` is sent to a peer at a given time, after that peer refused it at 1 s.
 fn sent_after_refusal(peer: u32, at_ns: u64, data: &[u8], class: Class) -> Vec<Violation> {
     let (mut checks, mut bench) = (Checks::default(), bench());
     let refused = MessageId::of(&Bytes::from_static(b"refused"));
@@ -126,8 +126,8 @@ fn iwant(data: &'static [u8]) -> Bytes {
     encoder.finish().unwrap()
 }
 
-/// What the checks say of a frame with `data` that began at 1 s and is whole at 2 s, when something was
-/// asked for at a time.
+/// Violations for a frame with `data` that began at 1 s and is complete at 2 s, when a request was sent
+/// at a given time.
 fn asked_meanwhile(at_ns: u64, impatiently: u64, unheard: &[u32], data: &[u8]) -> usize {
     let (mut checks, mut bench) = (Checks::default(), bench());
     let unheard = unheard.iter().copied();

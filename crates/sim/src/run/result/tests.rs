@@ -1,4 +1,4 @@
-//! Every rule that is checked at the end can be broken.
+//! Tests that each rule checked at the end of a run can be violated.
 
 use undertone_gossip::wire::Encoder;
 use undertone_gossip::{Limits, Time};
@@ -10,7 +10,7 @@ use crate::scenario::Scenario;
 
 const MS: u64 = 1_000_000;
 
-/// A network of ten nodes that stopped at a time of its life.
+/// A network of ten nodes, stopped at a given time of its run.
 fn stopped_at(at_ns: u64) -> (World, Vec<Shard>) {
     let world = crate::run::world(&Scenario::plain(10), 1).unwrap();
     let mut shard = Shard::new(&world, 0, 1);
@@ -18,7 +18,7 @@ fn stopped_at(at_ns: u64) -> (World, Vec<Shard>) {
     (world, vec![shard])
 }
 
-/// A network in which a message is under way, some of it in every place where packets can be.
+/// A network with a message in transit, with packets in every place where packets can be.
 fn busy() -> (World, Vec<Shard>) {
     let (world, _) = stopped_at(0);
     stopped_at(world.messages[0].published_ns + 30 * MS)
@@ -87,7 +87,7 @@ fn a_mesh_of_one_side_breaks_a_rule() {
         peer: mesh[0],
         frame: encoder.finish().unwrap(),
     };
-    // The peer sent nothing like it.
+    // The peer itself sent no such change.
     relay.handle(Time::from_nanos(world.end_ns), prune).unwrap();
     check_meshes(&world, &mut shards);
     assert_eq!(rules(&shards), ["a mesh is mutual within a round trip"]);

@@ -36,7 +36,7 @@ fn every_connection_is_dialled_by_one_end() {
     }
 }
 
-/// Four nodes, each connected to all before it, 50 ms apart.
+/// Four nodes, each connected to all nodes before it, 50 ms apart.
 fn four(faults: &[(u64, u32, FaultKind)], dialling: Dialling) -> Plan {
     let mut scenario = Scenario::plain(4);
     scenario.topology = Topology::FullMesh;
@@ -86,7 +86,7 @@ fn a_node_ends_with_the_first_fault_after_its_start() {
     let ends = [0, 1, 2, 3].map(|node| plan.ends_ns(node));
     assert_eq!(ends, [None, Some(50 * S), Some(40 * S), Some(30 * S)]);
     assert_eq!(plan.starts_ns(3), 20 * S);
-    // The last of messages and faults, and ten seconds.
+    // The last message or fault, and ten seconds.
     assert_eq!(plan.end_ns(), 60 * S);
     assert_eq!(plan.expected(), 3, "one message, whoever is there");
 }
