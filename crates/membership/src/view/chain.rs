@@ -23,8 +23,8 @@ impl MembershipView {
         self.version = version;
     }
 
-    /// Accepts the present root, and those between the changes in `recent`, which led here, the
-    /// newest last. With `refill` the window of accepted roots is rebuilt from them.
+    /// Accepts the root after each change in `recent`; these led to the present state, the newest
+    /// last. With `refill` the window of accepted roots is rebuilt from them.
     pub(crate) fn accept(&mut self, recent: &[Step], refill: bool) {
         let recent = &recent[recent.len().saturating_sub(self.window)..];
         if refill {
