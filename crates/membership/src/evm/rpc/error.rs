@@ -6,10 +6,10 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// The answer is not JSON, or not a JSON-RPC 2.0 answer to the request.
-    #[error("no JSON-RPC answer")]
+    #[error("not a JSON-RPC answer")]
     Json,
     /// The result has another type, length or range than the method's.
-    #[error("not of the method's shape")]
+    #[error("the result has the wrong type, length or range")]
     Shape,
     /// The requested block is missing.
     #[error("a block that it should have is missing")]
@@ -21,7 +21,7 @@ pub enum Fault {
     #[error("logs out of order")]
     Order,
     /// The events do not lead to the contract's root.
-    #[error("events and root do not fit together")]
+    #[error("the events do not lead to the contract's root")]
     Root,
     /// A membership's leaf does not match its commitment and limit.
     #[error("a membership with another leaf")]
@@ -30,7 +30,7 @@ pub enum Fault {
     #[error("a path that does not lead to the root")]
     Path,
     /// The endpoint's chain has none of the blocks that are known.
-    #[error("none of the known blocks")]
+    #[error("the chain has none of the known blocks")]
     Foreign,
 }
 
@@ -38,7 +38,7 @@ pub enum Fault {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RpcError {
     /// The URL cannot be used.
-    #[error("endpoint {url:?} is no URL; give http://, https://, ws:// or wss://")]
+    #[error("endpoint {url:?} is not a URL; give http://, https://, ws:// or wss://")]
     Url {
         /// The URL as configured, or only its host when that resolves to no address.
         url: String,
@@ -96,7 +96,7 @@ pub enum RpcError {
         blocks: u64,
     },
     /// The answer is invalid.
-    #[error("a wrong answer: {fault}")]
+    #[error("invalid answer: {fault}")]
     Nonsense {
         /// The defect of the answer.
         fault: Fault,
