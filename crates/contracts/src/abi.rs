@@ -1,9 +1,9 @@
-//! What the contracts understand: functions, events and errors, listed by hand.
+//! ABI of the contracts: functions, events and errors, listed by hand.
 //!
-//! Two tests hold this list: one compares it with the compiled artifacts, the other with the
+//! Two tests check this list: one compares it with the compiled artifacts, the other with the
 //! selectors and topics of the contract in use (`WakuRlnV2`).
 
-// The macro writes items without docs of their own; the contract's are in its sources.
+// The macro generates items without docs; the contract's sources document them.
 #![allow(missing_docs, clippy::too_many_arguments)]
 
 use alloy::sol;

@@ -106,8 +106,8 @@ pub enum ChangeKind {
 /// The registry's state is a log: version `v` is the state after the first `v` changes. Followers
 /// read the changes after the version that they know, see [`crate::MembershipView`].
 pub trait Registry: Send + Sync {
-    /// Returns the registry's identifier: constant for as long as the log only grows, wherever it
-    /// is kept.
+    /// Returns the registry's identifier: constant for as long as the log only grows, wherever
+    /// it is kept.
     fn id(&self) -> RegistryId;
 
     /// Registers a commitment with a limit in messages per epoch.
@@ -123,8 +123,8 @@ pub trait Registry: Send + Sync {
     ///
     /// # Errors
     /// [`RegistryError::UnknownMember`] when there is no such member; [`RegistryError::ReadOnly`]
-    /// for a registry that follows a chain; [`RegistryError::Storage`] when the file cannot be read
-    /// or written.
+    /// for a registry that follows a chain; [`RegistryError::Storage`] when the file cannot be
+    /// read or written.
     fn remove(&self, index: MemberIndex) -> Result<(), RegistryError>;
 
     /// Returns the present member with this commitment.
@@ -145,8 +145,8 @@ pub trait Registry: Send + Sync {
     /// When the registry cannot be read.
     fn version(&self) -> Result<Version, RegistryError>;
 
-    /// Returns the first `max_changes` changes after `known`, in order. Fewer mean that the end was
-    /// reached.
+    /// Returns the first `max_changes` changes after `known`, in order. Fewer mean that the
+    /// end was reached.
     ///
     /// # Errors
     /// When the registry cannot be read.
@@ -160,8 +160,8 @@ pub trait Registry: Send + Sync {
     /// is always up to date has nothing to do.
     fn hurry(&self) {}
 
-    /// Returns the reason why the known changes may be incomplete; `None` when the registry is up
-    /// to date.
+    /// Returns the reason why the known changes may be incomplete; `None` when the registry is
+    /// up to date.
     fn trouble(&self) -> Option<String> {
         None
     }
@@ -233,8 +233,8 @@ pub enum RegistryError {
         /// The version after the gap.
         found: Version,
     },
-    /// The registry is read-only: members register and leave by transactions on a chain, not made
-    /// here.
+    /// The registry is read-only: members register and leave by transactions on a chain,
+    /// not made here.
     #[error(
         "this registry only follows a chain; register and leave by a transaction to the membership \
          contract"

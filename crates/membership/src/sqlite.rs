@@ -38,8 +38,8 @@ impl SqliteRegistry {
     }
 
     /// Opens the registry in `path`, or creates one that grants limits up to `max_limit` messages
-    /// per epoch (at most [`MAX_LIMIT`]). An existing registry keeps the bound that it was created
-    /// with.
+    /// per epoch (at most [`MAX_LIMIT`]). An existing registry keeps the bound that it
+    /// was created with.
     ///
     /// # Errors
     /// [`StorageError`], which names the file and the remedy.
@@ -64,8 +64,8 @@ impl SqliteRegistry {
         &self.path
     }
 
-    /// Locks the connection. A panic elsewhere leaves no partial change: its transaction is rolled
-    /// back.
+    /// Locks the connection. A panic elsewhere leaves no partial change: its transaction
+    /// is rolled back.
     fn connection(&self) -> MutexGuard<'_, Connection> {
         self.connection
             .lock()

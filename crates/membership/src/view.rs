@@ -39,8 +39,8 @@ pub struct MembershipView {
     window: usize,
     version: Version,
     revision: u64,
-    /// Roots of abandoned blocks after a reorganisation, the newest last. They are still accepted,
-    /// see [`MembershipView::roots`].
+    /// Roots of abandoned blocks after a reorganisation, the newest last. They are still
+    /// accepted, see [`MembershipView::roots`].
     orphans: RootWindow,
     accepted: RootWindow,
 }
@@ -90,8 +90,8 @@ impl MembershipView {
         Ok(Some(view))
     }
 
-    /// Saves the view of `registry` at `path`, atomically: after a crash the file is the old or the
-    /// new one.
+    /// Saves the view of `registry` at `path`, atomically: after a crash the file is the old or
+    /// the new one.
     ///
     /// # Errors
     /// [`SnapshotError::Io`] when the file cannot be written.
@@ -138,8 +138,8 @@ impl MembershipView {
         &self.tree
     }
 
-    /// Returns the accepted roots; empty until the first member is registered, so that nothing is
-    /// accepted.
+    /// Returns the accepted roots; empty until the first member is registered, so that
+    /// nothing is accepted.
     ///
     /// After a chain reorganisation they include, for a while, the roots of the abandoned blocks:
     /// publishers that have not yet seen the reorganisation prove against them. These do not

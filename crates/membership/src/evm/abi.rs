@@ -9,8 +9,8 @@ use super::chain::EventKind;
 use crate::registry::MemberIndex;
 
 sol! {
-    /// A membership was registered. The limit is a `uint256` here, and a `uint32` in the other
-    /// events.
+    /// A membership was registered. The limit is a `uint256` here, and a `uint32` in
+    /// the other events.
     event MembershipRegistered(uint256 idCommitment, uint256 membershipRateLimit, uint32 index);
     /// A membership was erased; its leaf may remain.
     event MembershipErased(uint256 idCommitment, uint32 membershipRateLimit, uint32 index);

@@ -83,8 +83,8 @@ pub(super) fn open(
     let _: String = connection
         .query_one("PRAGMA journal_mode = WAL", [], |row| row.get(0))
         .map_err(&sql_error)?;
-    // A power failure may lose the last transactions, never part of one. They are read from the
-    // chain again.
+    // A power failure may lose the last transactions, never part of one. They are read from
+    // the chain again.
     connection
         .pragma_update(None, "synchronous", "NORMAL")
         .map_err(&sql_error)?;

@@ -453,8 +453,8 @@ impl Follower {
     }
 
     /// Handles a wrong root: reads leaves that may or may not have been emptied; if there are none,
-    /// starts again once, as the chain may have changed between two requests; at last reads all
-    /// leaves.
+    /// starts again once, as the chain may have changed between two requests; at last
+    /// reads all leaves.
     fn mismatch(&mut self, repair: Repair, draft: &Draft) -> Result<Outcome, StorageError> {
         if !repair.has_read() {
             let mut doubts: Vec<MemberIndex> = self.store.doubts()?;

@@ -92,7 +92,7 @@ pub enum EvmError {
     /// The URL of an endpoint cannot be used.
     #[error("endpoint {endpoint}: {error}")]
     Endpoint {
-        /// Where the endpoint stands: `list`, the configured URLs. The error names the URL.
+        /// Always `list`, for the configured list of URLs. The error names the URL.
         endpoint: String,
         /// The reason why the URL cannot be used.
         error: RpcError,

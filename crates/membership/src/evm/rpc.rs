@@ -187,8 +187,8 @@ impl Endpoints {
         endpoint.not_before = Some(Instant::now() + wait.min(limits.max_backoff));
     }
 
-    /// Waits for an endpoint's announcement of a block, for at most `timeout`; over HTTP returns at
-    /// once.
+    /// Waits for an endpoint's announcement of a block, for at most `timeout`; over HTTP
+    /// returns at once.
     pub(super) fn wait(&mut self, at: usize, timeout: Duration) -> bool {
         self.list[at].transport.wait(timeout)
     }

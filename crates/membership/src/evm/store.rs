@@ -214,8 +214,8 @@ impl Store {
         })
     }
 
-    /// Deletes all state after block `to`; the roots `orphans` stay accepted up to block
-    /// `until_block`.
+    /// Deletes all state after block `to`; the roots `orphans` stay accepted up
+    /// to block `until_block`.
     pub(super) fn rewind(
         &self,
         to: &Mark,

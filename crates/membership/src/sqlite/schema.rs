@@ -10,12 +10,12 @@ use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use super::error::{Damage, StorageError, storage};
 use crate::registry::{MAX_LIMIT, RegistryId};
 
-/// SQLite application id "UTMR" in the file's header, which distinguishes a registry from other
-/// databases.
+/// SQLite application id "UTMR" in the file's header, which distinguishes a registry
+/// from other databases.
 const APPLICATION_ID: i32 = 0x5554_4d52;
 
-/// Version of the tables' layout. A file with a higher number was made by a later version of the
-/// program.
+/// Version of the tables' layout. A file with a higher number was made by a later version
+/// of the program.
 pub(super) const SCHEMA_VERSION: i32 = 2;
 
 /// Layout version before registries had an identity. Such a file gets one when it is opened.

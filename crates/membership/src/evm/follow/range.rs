@@ -44,8 +44,8 @@ impl Range {
         };
     }
 
-    /// Halves the range after a refused request for `blocks` blocks; returns whether it can be
-    /// halved.
+    /// Halves the range after a refused request for `blocks` blocks; returns whether it
+    /// can be halved.
     pub(super) fn refused(&mut self, blocks: u64) -> bool {
         self.answered = 0;
         self.cap = (blocks / 2).max(1);

@@ -21,8 +21,8 @@ pub(super) struct Repair {
     pub(super) events: Vec<Event>,
     /// The contract's root at `head`.
     pub(super) root: Fr,
-    /// Set while the contract's number of leaves must be requested first: the index after the last
-    /// known leaf.
+    /// Set while the contract's number of leaves must be requested first: the index after the
+    /// last known leaf.
     count_from: Option<u32>,
     /// Ranges of leaves still to be read: first and last index.
     wanted: VecDeque<(u32, u32)>,

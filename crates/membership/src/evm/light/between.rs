@@ -29,8 +29,8 @@ impl Between {
         }
     }
 
-    /// Returns the height whose root to request next; `None` when the search is complete or its
-    /// limit reached.
+    /// Returns the height whose root to request next; `None` when the search is complete or
+    /// its limit reached.
     pub(super) fn next(&self) -> Option<u64> {
         if self.points.len() > MAX_QUESTIONS {
             return None;

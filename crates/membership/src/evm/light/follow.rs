@@ -183,8 +183,8 @@ impl Follower {
     /// Records that the request failed; the poll starts again.
     pub(super) fn failed(&mut self) {
         self.is_changed = false;
-        // A request after the refusal failed too: the refusal does not show that `getRecentRoots`
-        // is missing.
+        // A request after the refusal failed too: the refusal does not show that
+        // `getRecentRoots` is missing.
         if self.history == (History::Root { looks: 0 }) {
             self.history = History::Roots;
         }

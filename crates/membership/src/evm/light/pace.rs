@@ -26,8 +26,8 @@ impl Pace {
     }
 
     /// Returns the time from the last poll to the next one. A peer that sends messages with
-    /// invented roots causes polls without news, which become rarer; a root that did exist brings
-    /// news.
+    /// invented roots causes polls without news, which become rarer; a root that did
+    /// exist brings news.
     pub(super) fn due(&self, is_wanted: bool) -> Duration {
         match is_wanted {
             true => self.poll.min(self.throttle * (1 << self.in_vain)),

@@ -19,7 +19,7 @@ use crate::registry::{Change, Member, MemberIndex, Registry, RegistryError, Regi
 
 /// Registry that follows a contract's newest roots, in a background thread, until it is dropped.
 ///
-/// It knows one member at most: the commitment that was looked up last, see [`Registry::find`].
+/// The registry knows one member at most: the commitment looked up last, see [`Registry::find`].
 #[derive(Debug)]
 pub struct LightRegistry {
     contract: Contract,
@@ -75,8 +75,8 @@ impl LightRegistry {
         })
     }
 
-    /// Returns the roots and the path as of the last known block; the background thread keeps
-    /// updating them.
+    /// Returns the roots and the path as of the last known block; the background thread
+    /// keeps updating them.
     pub fn view(&self) -> Arc<Mutex<LightView>> {
         Arc::clone(&self.shared.view)
     }

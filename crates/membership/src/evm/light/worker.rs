@@ -91,8 +91,8 @@ impl Worker {
             Outcome::Going => return None,
             Outcome::Synced(news) => {
                 let block = self.follower.block();
-                // Not after each answer: an endpoint that knows blocks may not have the contract's
-                // state.
+                // Not after each answer: an endpoint that knows blocks may not have
+                // the contract's state.
                 self.endpoints.worked(at);
                 if news.is_fork {
                     tracing::warn!(block, "the chain was reorganised");

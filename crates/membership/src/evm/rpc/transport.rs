@@ -75,8 +75,8 @@ impl Transport {
         }
     }
 
-    /// Waits for the announcement of a block; `false` when none came within `timeout`, and at once
-    /// over HTTP.
+    /// Waits for the announcement of a block; `false` when none came within `timeout`, and at
+    /// once over HTTP.
     pub(super) fn wait(&mut self, timeout: Duration) -> bool {
         match &mut self.kind {
             Kind::Http { .. } => false,
