@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 #[cfg(test)]
 mod tests;
 
-/// One compiled contract.
+/// A compiled contract, as `compile.mjs` writes it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Artifact {

@@ -61,7 +61,7 @@ pub enum ChainError {
         block: u64,
     },
     /// The transaction is in a block, but the expected event is not in its receipt.
-    #[error("transaction {hash} left no {event}: {contract} is not a membership contract")]
+    #[error("transaction {hash} emitted no {event}: {contract} is not a membership contract")]
     NoEvent {
         /// Hash of the transaction.
         hash: TxHash,

@@ -226,7 +226,7 @@ pub enum RegistryError {
         found: Version,
     },
     /// A version is missing from the log of changes.
-    #[error("the registry's log goes from version {known} to {found}; restore it from a backup")]
+    #[error("the registry's log jumps from version {known} to {found}; restore it from a backup")]
     Gap {
         /// The last version before the gap.
         known: Version,
@@ -241,9 +241,7 @@ pub enum RegistryError {
     )]
     ReadOnly,
     /// No endpoint has answered yet whether this commitment is registered.
-    #[error(
-        "the contract was not asked for this commitment yet; ask again when an endpoint has answered"
-    )]
+    #[error("no endpoint has answered for this commitment yet; ask again when one has")]
     NotAnswered,
     /// The registry does not keep the requested data.
     #[error("light mode knows roots and one member's path, not {what}; use full mode for that")]

@@ -48,8 +48,8 @@ pub enum StorageError {
     },
     /// The file belongs to the other mode of following a contract (light or full).
     #[error(
-        "{path}: not of {wanted} mode; give another file for it, it is filled from the chain, or go \
-         back to the mode that made it"
+        "{path}: not a file of {wanted} mode; give another path, the file is filled from the chain, or \
+         go back to the mode that made it"
     )]
     OtherMode {
         /// Path of the file.

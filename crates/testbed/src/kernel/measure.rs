@@ -60,7 +60,7 @@ pub enum KernelError {
     /// The network could not be set up.
     #[error(transparent)]
     Testbed(#[from] TestbedError),
-    /// A socket failed.
+    /// An operation on a socket, or `ss`, failed.
     #[error("{what}: {source}")]
     Socket {
         /// Description of the failed operation.

@@ -76,7 +76,7 @@ pub enum RpcError {
     /// The endpoint refuses the request.
     #[error("refused with code {code}: {message}")]
     Refused {
-        /// JSON-RPC error code.
+        /// JSON-RPC code of the error.
         code: i64,
         /// The endpoint's error message, truncated.
         message: String,
