@@ -113,7 +113,7 @@ pub trait Registry: Send + Sync {
     /// Registers a commitment with a limit in messages per epoch.
     ///
     /// # Errors
-    /// [`RegistryError::ZeroCommitment`], [`RegistryError::LimitOutOfRange`],
+    /// Returns [`RegistryError::ZeroCommitment`], [`RegistryError::LimitOutOfRange`],
     /// [`RegistryError::AlreadyRegistered`] or [`RegistryError::Full`] when the member is refused;
     /// [`RegistryError::ReadOnly`] for a registry that follows a chain; [`RegistryError::Storage`]
     /// when the file cannot be read or written.

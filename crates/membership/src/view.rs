@@ -20,7 +20,7 @@ pub enum LoadError {
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
     /// The snapshot belongs to another registry.
-    #[error("{path}: of registry {found}, not {expected}; the tree must be rebuilt from that")]
+    #[error("{path}: of registry {found}, not {expected}; rebuild the tree from the registry")]
     OtherRegistry {
         /// Path of the snapshot file.
         path: PathBuf,

@@ -403,7 +403,7 @@ proptest! {
         }
     }
 
-    /// Where the events report little, leaves are read; roots in between may never have existed.
+    /// If the events report little, leaves are read; roots in between may never have existed.
     #[test]
     fn any_history_told_badly(acts in prop::collection::vec(act(), 1..60)) {
         play(Telling::Little, acts);
