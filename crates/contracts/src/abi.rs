@@ -1,9 +1,9 @@
-//! What the contracts understand: functions, events and errors, listed by hand.
+//! ABI of the contracts: functions, events and errors, listed by hand.
 //!
-//! Two tests hold this list: one compares it with the compiled artifacts, the other with the
+//! Two tests check this list: one compares it with the compiled artifacts, the other with the
 //! selectors and topics of the contract in use (`WakuRlnV2`).
 
-// The macro writes items without docs of their own; the contract's are in its sources.
+// The macro generates items without docs; the contract's sources document them.
 #![allow(missing_docs, clippy::too_many_arguments)]
 
 use alloy::sol;
@@ -22,7 +22,7 @@ sol! {
         error CannotEraseActiveMembership(uint256 idCommitment);
         error NonHolderCannotEraseGracePeriodMembership(uint256 idCommitment);
         error MembershipDoesNotExist(uint256 idCommitment);
-        // Ours.
+        // Errors of this project's contract.
         error MembershipSlashedBefore(uint256 idCommitment);
         error InvalidTerms();
         error WithdrawalTooEarly(uint256 firstBlock);
@@ -49,7 +49,7 @@ sol! {
             uint256 newGracePeriodStartTimestamp
         );
         event RootStored(uint256 newRoot);
-        // Ours.
+        // Events of this project's contract.
         event LeafCleared(uint32 index);
         event MembershipSlashed(
             uint256 idCommitment,
@@ -144,7 +144,7 @@ sol! {
         function setActiveDuration(uint32 activeDuration) external;
         function setGracePeriodDuration(uint32 gracePeriodDuration) external;
 
-        // Of the libraries: ownership and upgrades.
+        // Functions of the libraries: ownership and upgrades.
         function owner() external view returns (address);
         function transferOwnership(address newOwner) external;
         function renounceOwnership() external;
@@ -152,7 +152,7 @@ sol! {
         function upgradeTo(address newImplementation) external;
         function upgradeToAndCall(address newImplementation, bytes data) external payable;
 
-        // Ours.
+        // Functions of this project's contract.
         function commitSlash(bytes32 commitment) external;
         function slash(uint256 secret, address receiver) external;
         function isSlashed(uint256 idCommitment) external view returns (bool);

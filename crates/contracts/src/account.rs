@@ -1,4 +1,4 @@
-//! Who signs: sends transactions, waits for them, learns why they were refused.
+//! Account that signs and sends transactions, waits for them, and finds out why they were refused.
 
 use std::future::Future;
 use std::time::Duration;
@@ -14,16 +14,17 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::error::ChainError;
 use crate::refusal::Refusal;
 
-/// How long one request may take.
+/// Timeout of one request.
 const REQUEST_PATIENCE: Duration = Duration::from_secs(30);
-/// How long a transaction is waited for, unless told otherwise: many blocks of any chain.
+/// Default time to wait for a transaction: many blocks of any chain.
 const MINING_PATIENCE: Duration = Duration::from_secs(120);
-/// The first pause between two looks at a receipt; each is twice the one before, up to the last.
+/// First pause between two requests for a receipt; each pause is twice the one before,
+/// up to [`LAST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
 const LAST_PAUSE: Duration = Duration::from_secs(2);
 
-/// A key and an endpoint. Transactions are sent one at a time: two at once from one account, by
-/// this or another program, may take the same nonce.
+/// Account: a key and an endpoint. Transactions must be sent one at a time: two at once from one
+/// account, by this or another program, may take the same nonce.
 #[derive(Debug, Clone)]
 pub struct Account {
     provider: DynProvider,
@@ -32,29 +33,29 @@ pub struct Account {
     gas_limit: Option<u64>,
 }
 
-/// A transaction that is in a block and did not fail.
+/// A transaction that is in a block and succeeded.
 #[derive(Debug, Clone)]
 pub struct Mined {
-    /// The transaction.
+    /// Hash of the transaction.
     pub hash: TxHash,
-    /// Number of the block.
+    /// Number of the transaction's block.
     pub block: u64,
-    /// Gas that it took.
+    /// Gas used by the transaction.
     pub gas_used: u64,
-    /// The contract that it made, if it made one.
+    /// Address of the contract that was created, if any.
     pub contract: Option<Address>,
-    /// What it reported.
+    /// Logs that the transaction emitted.
     pub logs: Vec<Log>,
 }
 
 impl Account {
-    /// An account at an endpoint; nothing is asked of it yet.
+    /// Creates an account at an endpoint, without a request to it yet.
     ///
     /// # Errors
     /// [`ChainError::Endpoint`] when `endpoint` is not `http://..` or `https://..`.
     pub fn connect(endpoint: &str, key: PrivateKeySigner) -> Result<Self, ChainError> {
         let address = key.address();
-        // The nonce is asked for each time: one kept here would have a gap after any failure.
+        // The nonce is requested each time: a cached one would have a gap after any failure.
         let provider = ProviderBuilder::new()
             .disable_recommended_fillers()
             .with_gas_estimation()
@@ -71,28 +72,28 @@ impl Account {
         })
     }
 
-    /// The same account, with another time to wait for a transaction.
+    /// Returns the same account, with another time to wait for a transaction.
     #[must_use]
     pub fn with_mining_patience(mut self, patience: Duration) -> Self {
         self.mining_patience = patience;
         self
     }
 
-    /// The same account, with a gas limit for all transactions instead of an estimate for each: what
-    /// is bound to fail is sent nonetheless.
+    /// Returns the same account, with a fixed gas limit for all transactions instead of an estimate
+    /// for each: even a transaction that must fail is sent.
     #[must_use]
     pub fn with_gas_limit(mut self, gas: u64) -> Self {
         self.gas_limit = Some(gas);
         self
     }
 
-    /// The account's address.
+    /// Returns the account's address.
     #[must_use]
     pub fn address(&self) -> Address {
         self.address
     }
 
-    /// The endpoint, for what is not offered here.
+    /// Returns the provider, for requests that are not offered here.
     #[must_use]
     pub fn provider(&self) -> &DynProvider {
         &self.provider
@@ -102,7 +103,9 @@ impl Account {
     ///
     /// # Errors
     /// [`ChainError::Refused`] with the contract's reason, before anything is sent if it is known
-    /// by then; [`ChainError::NotMined`] when it takes too long.
+    /// by then; [`ChainError::NotMined`] when the transaction takes too long;
+    /// [`ChainError::Failed`] when it fails without a known reason; [`ChainError::Rpc`] when
+    /// a request fails.
     pub async fn call(&self, contract: Address, input: Vec<u8>) -> Result<Mined, ChainError> {
         let request = TransactionRequest::default()
             .with_to(contract)
@@ -110,10 +113,10 @@ impl Account {
         self.send(request).await
     }
 
-    /// What would come of a call at the newest block; nothing is sent.
+    /// Simulates a call at the newest block, without sending it.
     ///
     /// # Errors
-    /// [`ChainError::Refused`] with the contract's reason.
+    /// [`ChainError::Refused`] with the contract's reason, or [`ChainError::Rpc`].
     pub async fn rehearse(&self, contract: Address, input: &[u8]) -> Result<(), ChainError> {
         let request = TransactionRequest::default()
             .with_from(self.address)
@@ -126,7 +129,7 @@ impl Account {
     /// Deploys a contract; its address is in [`Mined::contract`].
     ///
     /// # Errors
-    /// As [`Account::call`].
+    /// The errors of [`Account::call`].
     pub async fn create(&self, code: Bytes) -> Result<Mined, ChainError> {
         self.send(TransactionRequest::default().with_deploy_code(code))
             .await
@@ -139,7 +142,8 @@ impl Account {
             None => {
                 let estimate = self.provider.estimate_gas(request.clone());
                 let gas = asked("eth_estimateGas", estimate).await?;
-                // What others do in between may make it dearer: an insertion hashes up to 20 levels.
+                // Transactions of others may raise the gas needed meanwhile: an insertion hashes up
+                // to 20 levels.
                 gas.saturating_add(gas / 4)
             }
         };
@@ -177,8 +181,9 @@ impl Account {
         })
     }
 
-    /// Why a transaction failed: what the same call gives at its block, whose time and number count.
-    /// What failed has changed nothing, so it fails again, unless others in that block got in its way.
+    /// Finds the reason why a transaction failed, by a call with the same input at its block, whose
+    /// time and number count. A failed transaction changed no state, so the call fails too, unless
+    /// other transactions of that block interfere.
     async fn reason(&self, hash: TxHash, block: u64, request: TransactionRequest) -> ChainError {
         let again = self.provider.call(request);
         match asked("eth_call", again.block(block.into())).await {
@@ -188,7 +193,7 @@ impl Account {
     }
 }
 
-/// A provider that only reads.
+/// Creates a provider that only reads.
 ///
 /// # Errors
 /// [`ChainError::Endpoint`] when `endpoint` is not `http://..` or `https://..`.
@@ -198,7 +203,7 @@ pub fn reader(endpoint: &str) -> Result<DynProvider, ChainError> {
     Ok(builder.connect_http(url).erased())
 }
 
-/// What the endpoint answered, within bounded time.
+/// Waits for the endpoint's answer, for at most [`REQUEST_PATIENCE`].
 pub(crate) async fn asked<T>(
     method: &'static str,
     request: impl IntoFuture<Output = Result<T, TransportError>, IntoFuture: Future>,

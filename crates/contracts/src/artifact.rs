@@ -1,4 +1,4 @@
-//! What `contracts/` compiles to, as checked in.
+//! Compiled contracts of `contracts/`, as checked in.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,11 @@ use serde_json::value::RawValue;
 #[cfg(test)]
 mod tests;
 
-/// One compiled contract.
+/// A compiled contract, as `compile.mjs` writes it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Artifact {
-    /// Its name.
+    /// Name of the contract.
     pub contract: String,
     /// Version of the compiler.
     pub solc: String,
@@ -21,33 +21,33 @@ pub struct Artifact {
     pub source_sha256: String,
     /// The ABI, JSON as the compiler writes it.
     pub abi: Box<RawValue>,
-    /// Code that deploys it; hex, with placeholders for the addresses of libraries.
+    /// Deployment code in hex, with placeholders for the addresses of libraries.
     bytecode: String,
     link_references: BTreeMap<String, BTreeMap<String, Vec<Place>>>,
 }
 
-/// Where the address of a library goes, in bytes of code.
+/// Position of a library's address, in bytes of the code.
 #[derive(Debug, Deserialize)]
 struct Place {
     start: usize,
     length: usize,
 }
 
-/// An artifact that cannot be used.
+/// Error of an artifact that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ArtifactError {
-    /// It needs a library that was not given.
+    /// The contract needs a library whose address was not given.
     #[error("contract {contract} needs the address of library {library}, which was not given")]
     MissingLibrary {
-        /// The contract.
+        /// Name of the contract.
         contract: String,
-        /// The library.
+        /// Name of the missing library.
         library: String,
     },
-    /// It is not what `compile.mjs` writes.
+    /// The artifact is not in the format that `compile.mjs` writes.
     #[error("artifact {contract} is damaged; compile it again: npm run compile in contracts/")]
     Damaged {
-        /// The contract.
+        /// Name of the contract.
         contract: String,
     },
 }
@@ -58,7 +58,7 @@ macro_rules! artifacts {
             $(#[$doc])*
             ///
             /// # Errors
-            /// [`ArtifactError::Damaged`]; a test reads them all.
+            /// [`ArtifactError::Damaged`] when the artifact cannot be parsed; a test parses them all.
             pub fn $name() -> Result<Artifact, ArtifactError> {
                 let text = include_str!(concat!("../../../contracts/artifacts/", $file, ".json"));
                 parse($file, text)
@@ -68,22 +68,22 @@ macro_rules! artifacts {
 }
 
 artifacts! {
-    /// The library that hashes one element.
+    /// Returns the Poseidon library that hashes one element.
     poseidon_t2 = "PoseidonT2";
-    /// The library that hashes two.
+    /// Returns the Poseidon library that hashes two elements.
     poseidon_t3 = "PoseidonT3";
-    /// The library of the incremental tree.
+    /// Returns the library of the incremental Merkle tree.
     lazy_imt = "LazyIMT";
-    /// The test token.
+    /// Returns the test token for deposits.
     test_token = "TestStableToken";
-    /// The price in proportion to the rate limit.
+    /// Returns the price calculator: a price proportional to the rate limit.
     price_calculator = "LinearPriceCalculator";
-    /// The membership contract, to be used through a proxy.
+    /// Returns the membership contract, to be used through a proxy.
     membership = "RlnMembership";
-    /// A contract for tests that tells what older deployments tell: no recent roots, and no event for
-    /// a new root or an emptied leaf.
+    /// Returns a contract for tests that reports no more than older deployments: no recent roots,
+    /// and no event for a new root or an emptied leaf.
     older_membership = "OlderMembership";
-    /// The proxy.
+    /// Returns the proxy of the membership contract.
     proxy = "ERC1967Proxy";
 }
 
@@ -94,10 +94,11 @@ fn parse(contract: &str, text: &str) -> Result<Artifact, ArtifactError> {
 }
 
 impl Artifact {
-    /// The code that deploys it, with the addresses of its libraries filled in.
+    /// Returns the deployment code, with the addresses of its libraries filled in.
     ///
     /// # Errors
-    /// [`ArtifactError::MissingLibrary`] when one that it needs is not in `libraries`.
+    /// [`ArtifactError::MissingLibrary`] when a library that it needs is not in `libraries`;
+    /// [`ArtifactError::Damaged`] when the code is not valid.
     pub fn linked(&self, libraries: &[(&str, Address)]) -> Result<Bytes, ArtifactError> {
         let damaged = || ArtifactError::Damaged {
             contract: self.contract.clone(),

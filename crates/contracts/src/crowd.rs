@@ -1,4 +1,4 @@
-//! A contract with many members on a development chain, as fast as the chain takes them.
+//! Contract with many members on a development chain, for tests and measurements.
 
 use alloy::sol_types::SolCall;
 use serde_json::{Value, json};
@@ -6,19 +6,19 @@ use serde_json::{Value, json};
 use crate::abi::{RlnMembership, TestToken};
 use crate::{Address, ChainError, DevChain, Terms, U256, deploy};
 
-/// Registrations in a block: what its gas allows.
+/// Number of registrations in a block, limited by the block's gas.
 const IN_BLOCK: u64 = 20;
-/// Gas for one, with room for a tree of any size.
+/// Gas limit of one registration, enough for a tree of any size.
 const GAS: &str = "0x16e360";
-/// Wei that pay for any number of them.
+/// Balance in wei that pays for any number of registrations.
 const PLENTY: &str = "0xfffffffffffffffffffffffff";
 const RATE_LIMIT: u32 = 20;
 
-/// Deploys the contract and registers the commitments 1 to `members`, twenty in a block; `tell` hears
-/// how many there are, now and then. Blocks are mined on demand from then on.
+/// Deploys the contract and registers the commitments 1 to `members`, twenty in a block; `tell` is
+/// called with the number so far after each block. Afterwards blocks are mined only on demand.
 ///
 /// # Errors
-/// [`ChainError`].
+/// [`ChainError`], when a request fails or the contract refuses one.
 pub async fn crowd(
     chain: &DevChain,
     members: u64,

@@ -1,4 +1,4 @@
-//! Puts the membership contract, with a test token and a price, on a chain.
+//! Deployment of the membership contract, with a test token and a price calculator.
 
 use alloy::primitives::{Address, U256, address};
 use alloy::sol_types::{SolCall, SolValue};
@@ -8,49 +8,49 @@ use crate::account::{Account, Mined};
 use crate::artifact::{self, Artifact};
 use crate::error::ChainError;
 
-/// What a new contract asks of its members.
+/// Terms of membership of a new contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Terms {
-    /// Messages per epoch of all memberships together.
+    /// Maximum total rate limit of all memberships, in messages per epoch.
     pub max_total_rate_limit: u32,
-    /// Least messages per epoch of one membership.
+    /// Minimum rate limit of one membership, in messages per epoch.
     pub min_rate_limit: u32,
-    /// Most messages per epoch of one membership.
+    /// Maximum rate limit of one membership, in messages per epoch.
     pub max_rate_limit: u32,
-    /// How long a membership is active, in seconds.
+    /// Duration of a membership's active period, in seconds.
     pub active_s: u32,
-    /// How long it is in grace after that, in seconds.
+    /// Duration of the grace period after that, in seconds.
     pub grace_s: u32,
     /// Deposit for one message per epoch, in the token's smallest unit.
     pub price_per_message: U256,
-    /// Share of a slashed member's deposit that nobody gets, in basis points: 1,000 to 9,000.
+    /// Share of a slashed member's deposit that is burned, in basis points: 1,000 to 9,000.
     pub slash_burn_bps: u16,
     /// Time between the announcement of an upgrade and the upgrade, in seconds: 7 to 400 days.
     pub upgrade_delay_s: u32,
 }
 
-/// Where everything is.
+/// Addresses of the deployed contracts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Deployment {
-    /// The membership contract: a proxy, which is what one talks to.
+    /// The membership contract: the proxy, which is the address to call.
     pub membership: Address,
-    /// The code behind the proxy.
+    /// The implementation contract behind the proxy.
     pub implementation: Address,
-    /// The token in which deposits are made; minted by the account that deployed.
+    /// The token in which deposits are made; minted by the account that deployed it.
     pub token: Address,
-    /// The price in proportion to the rate limit.
+    /// The price calculator: a price proportional to the rate limit.
     pub calculator: Address,
-    /// The block in which the membership contract appeared.
+    /// Number of the block in which the membership contract was deployed.
     pub block: u64,
-    /// Gas that all of it took.
+    /// Gas used by the whole deployment.
     pub gas_used: u64,
 }
 
 impl Terms {
-    /// The values of the deployment script of the contract in use: a total of 1,000,000 messages
-    /// per epoch, 20 to 600 for each member, 180 days and 30 of grace, 0.05 tokens a message. What it
-    /// does not have: half of a slashed member's deposit is burned, and an upgrade is announced so long
-    /// before that whoever was a member can leave.
+    /// Returns the values of the deployment script of the contract in use: a total of 1,000,000
+    /// messages per epoch, 20 to 600 for each member, 180 active days and 30 of grace, and 0.05
+    /// tokens per message. Two terms are not in that script: half of a slashed member's deposit is
+    /// burned, and an upgrade is announced so long before that every present member can leave.
     #[must_use]
     pub fn published() -> Self {
         const DAY_S: u32 = 24 * 60 * 60;
@@ -67,20 +67,20 @@ impl Terms {
     }
 }
 
-/// Deploys the libraries, the test token, the price and the contract behind its proxy. The account
-/// owns them all.
+/// Deploys the libraries, the test token, the price calculator and the contract behind its proxy.
+/// The account owns them all.
 ///
 /// # Errors
-/// [`ChainError`]; what was deployed before it stays, and nobody needs it.
+/// [`ChainError`]; contracts deployed before the error stay on the chain, unused.
 pub async fn deploy(account: &Account, terms: &Terms) -> Result<Deployment, ChainError> {
     deploy_code(account, terms, artifact::membership()?).await
 }
 
-/// As [`deploy()`], with a contract that tells those who follow it no more than older deployments do:
-/// for tests.
+/// As [`deploy()`], with a contract that emits only the events and offers only the functions of
+/// older deployments: for tests.
 ///
 /// # Errors
-/// As [`deploy()`].
+/// The errors of [`deploy()`].
 pub async fn deploy_older(account: &Account, terms: &Terms) -> Result<Deployment, ChainError> {
     deploy_code(account, terms, artifact::older_membership()?).await
 }
@@ -135,10 +135,10 @@ async fn deploy_code(
 }
 
 impl Deployment {
-    /// Makes test tokens out of nothing; `owner` is the account that deployed.
+    /// Mints test tokens; `owner` is the account that deployed.
     ///
     /// # Errors
-    /// [`ChainError::Refused`] for any other account.
+    /// [`ChainError::Refused`] for any other account, or another [`ChainError`].
     pub async fn mint(
         &self,
         owner: &Account,

@@ -1,4 +1,4 @@
-//! A chain of one's own: anvil as a child process.
+//! Private development chain: anvil as a child process.
 
 use std::collections::VecDeque;
 use std::env;
@@ -20,28 +20,29 @@ mod install;
 #[cfg(test)]
 mod tests;
 
-/// Names the program to use.
+/// Environment variable with the path of the anvil program.
 pub const ANVIL_VARIABLE: &str = "UNDERTONE_ANVIL";
 
-/// Guards against a program that hangs; it is ready in a tenth of a second.
+/// Timeout of the start, against a program that hangs; a normal start takes a tenth of a second.
 const START_PATIENCE: Duration = Duration::from_secs(60);
 
-/// Starts the program, waits until standard input ends, kills it. Standard input ends when this
-/// process drops its end of the pipe, and when this process ends, however that comes about.
+/// Shell script that starts the program, waits for the end of standard input, and kills the
+/// program. Standard input ends when this process drops its end of the pipe, and when this process
+/// ends for any reason.
 const LEASH: &str = r#""$@" </dev/null & exec >/dev/null 2>&1; cat; kill -KILL $!"#;
 
-/// How the chain is to be.
+/// Options of a development chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DevChainOptions {
-    /// Accounts with 10,000 ether each.
+    /// Number of accounts, with 10,000 ether each.
     pub accounts: u16,
-    /// Seconds between blocks; `None` puts each transaction into a block of its own at once.
+    /// Seconds between blocks; `None` mines a block at once for each transaction.
     pub block_time_s: Option<u64>,
-    /// The chain's id.
+    /// Chain id, as of EIP-155.
     pub chain_id: u64,
 }
 
-/// A running chain. Dropping it ends it.
+/// A running development chain, which ends when it is dropped.
 #[derive(Debug)]
 pub struct DevChain {
     endpoint: String,
@@ -51,45 +52,45 @@ pub struct DevChain {
     child: Child,
 }
 
-/// Why there is no chain.
+/// Error of starting a development chain.
 #[derive(Debug, thiserror::Error)]
 pub enum DevChainError {
-    /// It is not on this machine.
+    /// The program anvil is not on this machine.
     #[error(
         "anvil not found: run `npm ci` in contracts/ (npm comes with Node.js 20+), or put anvil on \
          the PATH, or name it in {ANVIL_VARIABLE}"
     )]
     NotFound,
-    /// `npm ci` did not bring it.
-    #[error("`npm ci` in contracts/ failed, which would have brought anvil; it said: {said}")]
+    /// The installation of anvil by `npm ci` failed.
+    #[error("`npm ci` in contracts/, which installs anvil, failed: {said}")]
     Install {
-        /// What it said.
+        /// Error output of npm.
         said: String,
     },
-    /// The variable names something else.
+    /// The environment variable does not name a file.
     #[error(
         "{ANVIL_VARIABLE} names {program}, where there is no file: name anvil itself, or unset it \
          to use the one on the PATH or in contracts/",
         program = program.display()
     )]
     Named {
-        /// What it names.
+        /// The path that the variable names.
         program: PathBuf,
     },
-    /// It cannot be run.
+    /// The program cannot be run.
     #[error("cannot run {program}: {source}", program = program.display())]
     Start {
-        /// The program.
+        /// Path of the program.
         program: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// It ended, or hangs.
+    /// The program ended during its start, or hangs.
     #[error("{program} is not ready; it wrote: {said}", program = program.display())]
     NotReady {
-        /// The program.
+        /// Path of the program.
         program: PathBuf,
-        /// The end of what it wrote.
+        /// The last lines of its error output, or a description of the fault.
         said: String,
     },
 }
@@ -105,10 +106,10 @@ impl Default for DevChainOptions {
 }
 
 impl DevChain {
-    /// Starts a chain on a free port of the loopback.
+    /// Starts a chain on a free port of the loopback interface.
     ///
     /// The program is the one that `UNDERTONE_ANVIL` names, else `anvil` from the `PATH`, else the
-    /// one that `npm ci` has put into `contracts/`.
+    /// one that `npm ci` has installed in `contracts/`.
     ///
     /// # Errors
     /// [`DevChainError`], which says how to get the program.
@@ -116,8 +117,8 @@ impl DevChain {
         Self::start_program(find()?, options)
     }
 
-    /// As [`Self::start`], but where the program is not there and the sources and npm are, `npm ci`
-    /// in `contracts/` brings it first; `installing` is called before that.
+    /// As [`Self::start`], but if the program is missing and the sources and npm are present,
+    /// installs it first by `npm ci` in `contracts/`; `installing` is called before that.
     ///
     /// # Errors
     /// [`DevChainError`], which says how to get the program.
@@ -151,7 +152,7 @@ impl DevChain {
         let stderr = child.stderr.take().expect("stderr was asked to be piped");
         let (ready, greeting) = mpsc::channel();
         thread::spawn(move || follow(stdout, &ready));
-        // It ends with the program, as the other one does.
+        // This thread ends with the program, as the other one does.
         let complaints = thread::spawn(move || tail(stderr));
 
         let greeting = greeting.recv_timeout(START_PATIENCE);
@@ -179,29 +180,29 @@ impl DevChain {
         })
     }
 
-    /// `http://127.0.0.1:PORT`; WebSockets are on the same port.
+    /// Returns the endpoint, `http://127.0.0.1:PORT`; WebSockets are on the same port.
     #[must_use]
     pub fn endpoint(&self) -> &str {
         &self.endpoint
     }
 
-    /// The keys of the accounts that have ether. They are the same on every such chain: never use
-    /// them elsewhere.
+    /// Returns the keys of the accounts that have ether. They are the same on every such chain:
+    /// never use them elsewhere.
     #[must_use]
     pub fn keys(&self) -> &[PrivateKeySigner] {
         &self.keys
     }
 
-    /// The account with one of these keys; those beyond the last begin from the first.
+    /// Returns the account with one of these keys; `number` wraps around at their end.
     ///
     /// # Errors
-    /// Never in practice: the endpoint is our own.
+    /// [`ChainError::Endpoint`], never in practice: the endpoint is our own.
     pub fn account(&self, number: usize) -> Result<Account, ChainError> {
         let key = &self.keys[number % self.keys.len()];
         Account::connect(&self.endpoint, key.clone())
     }
 
-    /// The endpoint, to read from.
+    /// Returns a provider that only reads from the endpoint.
     #[must_use]
     pub fn provider(&self) -> &DynProvider {
         &self.provider
@@ -214,20 +215,20 @@ impl Drop for DevChain {
     }
 }
 
-/// Lets go of the leash, and waits until the program is gone.
+/// Closes the program's standard input, which kills it, and waits until it has ended.
 fn end(leash: Option<ChildStdin>, child: &mut Child) {
     drop(leash);
-    // Fails only when it was waited for before.
+    // This fails only if the child was waited for before.
     let _ = child.wait();
 }
 
-/// The endpoint and the keys, from what the program writes when it starts; then reads on, so that
+/// Sends the endpoint and the keys, read from the program's first output; then reads on, so that
 /// the pipe does not fill.
 fn follow(stdout: impl Read, ready: &Sender<(String, Vec<PrivateKeySigner>)>) {
     let mut keys = Vec::new();
     for line in BufReader::new(stdout).lines().map_while(Result::ok) {
         if let Some(address) = line.strip_prefix("Listening on ") {
-            // Nobody listens when it came too late.
+            // The receiver is gone after the timeout.
             let _ = ready.send((format!("http://{address}"), std::mem::take(&mut keys)));
         } else if let Some((_, key)) = line.split_once(") 0x")
             && key.len() == 64
@@ -238,7 +239,7 @@ fn follow(stdout: impl Read, ready: &Sender<(String, Vec<PrivateKeySigner>)>) {
     }
 }
 
-/// The last lines of what is written.
+/// Returns the last ten lines of the error output.
 fn tail(stderr: impl Read) -> String {
     let mut last = VecDeque::new();
     for line in BufReader::new(stderr).lines().map_while(Result::ok) {
@@ -250,7 +251,7 @@ fn tail(stderr: impl Read) -> String {
     last.make_contiguous().join("\n")
 }
 
-/// The program: named by the variable, on the path, or installed by npm.
+/// Finds the program: named by the variable, on the `PATH`, or installed by npm.
 fn find() -> Result<PathBuf, DevChainError> {
     if let Some(program) = env::var_os(ANVIL_VARIABLE).map(PathBuf::from) {
         return match program.is_file() {
@@ -266,7 +267,7 @@ fn find() -> Result<PathBuf, DevChainError> {
         .ok_or(DevChainError::NotFound)
 }
 
-/// `contracts/node_modules/@foundry-rs/anvil-SYSTEM/bin/anvil`, of the one system that npm chose.
+/// Finds `contracts/node_modules/@foundry-rs/anvil-SYSTEM/bin/anvil`, for the system that npm chose.
 fn installed() -> Option<PathBuf> {
     let packages = install::folder().join("node_modules/@foundry-rs");
     let mut programs = packages

@@ -1,4 +1,4 @@
-//! Why something on the chain did not happen.
+//! Errors of operations on the chain.
 
 use std::time::Duration;
 
@@ -8,75 +8,75 @@ use alloy::transports::TransportError;
 use crate::artifact::ArtifactError;
 use crate::refusal::Refusal;
 
-/// By who is at fault: the caller, the endpoint, the contract, the chain.
+/// Error of an operation on the chain, by who is at fault: caller, endpoint, contract or chain.
 #[derive(Debug, thiserror::Error)]
 pub enum ChainError {
-    /// Not the address of an endpoint. It is not repeated: it may hold a key.
+    /// The URL is not that of an endpoint. The text does not repeat it, as it may hold a key.
     #[error(
         "not the address of an RPC endpoint; write it as http://HOST:PORT or https://HOST/PATH"
     )]
     Endpoint,
-    /// The endpoint cannot be reached or does not answer as it should.
+    /// The endpoint cannot be reached, or its answer is not valid.
     #[error(
         "{method} failed at the RPC endpoint: {source}; is it running, and is this its address?"
     )]
     Rpc {
-        /// What was asked.
+        /// JSON-RPC method of the request.
         method: &'static str,
-        /// What came back.
+        /// Error of the transport or of the endpoint.
         source: Box<TransportError>,
     },
-    /// The answer cannot be read.
+    /// The result of a contract's function cannot be decoded.
     #[error(
         "{function} of contract {contract} gave an answer that cannot be read: is it a membership \
          contract, and is it on this chain?"
     )]
     Answer {
-        /// The function called.
+        /// Signature of the function that was called.
         function: &'static str,
-        /// The contract.
+        /// Address of the contract.
         contract: Address,
     },
-    /// The contract says no.
+    /// The contract reverted the transaction, with a reason.
     #[error("the contract refuses: {0}")]
     Refused(Refusal),
-    /// It was sent, and is in no block yet.
+    /// The transaction was sent, but is in no block yet.
     #[error(
         "transaction {hash} is in no block after {} s; it may come later: look it up before \
          sending it again",
         waited.as_secs()
     )]
     NotMined {
-        /// The transaction.
+        /// Hash of the transaction.
         hash: TxHash,
-        /// How long it was waited for.
+        /// Time for which the receipt was waited for.
         waited: Duration,
     },
-    /// It is in a block, and failed there without a reason that could be learnt.
+    /// The transaction is in a block and failed there, without a known reason.
     #[error("transaction {hash} failed in block {block}; it may have run out of gas")]
     Failed {
-        /// The transaction.
+        /// Hash of the transaction.
         hash: TxHash,
-        /// The block.
+        /// Number of the block.
         block: u64,
     },
-    /// It is in a block, and what it was to bring about is not in its receipt.
-    #[error("transaction {hash} left no {event}: {contract} is no membership contract")]
+    /// The transaction is in a block, but the expected event is not in its receipt.
+    #[error("transaction {hash} emitted no {event}: {contract} is not a membership contract")]
     NoEvent {
-        /// The transaction.
+        /// Hash of the transaction.
         hash: TxHash,
-        /// What was looked for.
+        /// Signature of the expected event.
         event: &'static str,
-        /// The contract.
+        /// Address of the contract.
         contract: Address,
     },
-    /// The contract to deploy cannot be made ready.
+    /// The artifact of a contract to deploy cannot be used.
     #[error(transparent)]
     Artifact(#[from] ArtifactError),
 }
 
 impl ChainError {
-    /// The contract's reason, when that is what went wrong.
+    /// Returns the contract's reason, if the contract refused the transaction.
     #[must_use]
     pub fn refusal(&self) -> Option<&Refusal> {
         match self {

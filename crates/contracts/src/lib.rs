@@ -1,10 +1,11 @@
-//! The membership contract on an Ethereum-like chain: its artifacts, its bindings, transactions.
+//! Membership contract on an Ethereum-like chain: its artifacts, bindings and transactions.
 //!
-//! [`abi`] lists what the contract understands. An [`Account`] signs and sends transactions and
-//! waits for their receipts; [`deploy()`] puts the contract with a test token on a chain; a
-//! [`Membership`] is a deployed one and what a holder or a slasher does with it. [`DevChain`] starts
-//! a chain of one's own.
+//! [`abi`] lists the contract's functions, events and errors. An [`Account`] signs and sends
+//! transactions and waits for their receipts; [`deploy()`] deploys the contract with a test token;
+//! [`Membership`] is a deployed contract, with the operations of holders and slashers. [`DevChain`]
+//! starts a private development chain.
 //!
+//! Following the chain is not done here; the membership crate does it.
 //! Following the chain is not done here.
 
 pub mod abi;
@@ -19,7 +20,7 @@ pub mod membership;
 pub mod refusal;
 
 pub use account::{Account, Mined, reader};
-/// Types of `alloy` that appear here.
+/// Types of `alloy` that appear in this crate's interface.
 pub use alloy::primitives::{Address, TxHash, U256};
 pub use alloy::signers::local::PrivateKeySigner;
 pub use artifact::{Artifact, ArtifactError};

@@ -1,4 +1,4 @@
-//! A deployed membership contract, and what holders and slashers do with it.
+//! Deployed membership contract, with the operations of holders and slashers.
 
 use alloy::network::TransactionBuilder;
 use alloy::primitives::{Address, B256, U256, keccak256};
@@ -13,111 +13,111 @@ use crate::error::ChainError;
 use crate::field::word_from_field;
 use crate::refusal::Refusal;
 
-/// Gas that is enough for any `slash`, which takes less than half of it. What is not used is not paid
-/// for.
+/// Gas limit of `slash`, which uses less than half of it. Unused gas is not paid for.
 const SLASH_GAS: u64 = 2_000_000;
 
-/// A contract, at an endpoint that is only read; what changes it is done by an [`Account`].
+/// Membership contract at a read-only endpoint; transactions are sent by an [`Account`].
 #[derive(Debug, Clone)]
 pub struct Membership {
     provider: DynProvider,
     contract: Address,
 }
 
-/// A registration.
+/// Result of a registration.
 #[derive(Debug, Clone)]
 pub struct Registered {
-    /// Index of the leaf.
+    /// Index of the member's leaf.
     pub index: u32,
-    /// The transaction.
+    /// The transaction of the registration.
     pub mined: Mined,
 }
 
-/// A slashing.
+/// Result of slashing a member.
 #[derive(Debug, Clone)]
 pub struct Slashed {
-    /// Index that the member had.
+    /// Index of the slashed member's leaf.
     pub index: u32,
-    /// Share of the deposit that nobody gets, in the token's smallest unit.
+    /// Share of the deposit that is burned, in the token's smallest unit.
     pub burned: U256,
-    /// The rest, which [`Membership::claim_reward`] pays to the receiver.
+    /// Rest of the deposit, which [`Membership::claim_reward`] pays to the receiver.
     pub reward: U256,
-    /// When it can be claimed, in seconds since 1970: at the end of the member's active period.
+    /// Earliest time of a claim, in seconds since 1970: the end of the member's active period.
     pub payable_from_s: u64,
-    /// The transaction.
+    /// The transaction that slashed the member.
     pub mined: Mined,
 }
 
 /// A reward for slashing that was not claimed yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reward {
-    /// Who gets it.
+    /// Account to which the reward is paid.
     pub receiver: Address,
-    /// The token of the deposit.
+    /// Address of the deposit's token.
     pub token: Address,
-    /// Its amount, in the token's smallest unit.
+    /// Amount of the reward, in the token's smallest unit.
     pub amount: U256,
-    /// When it can be claimed, in seconds since 1970.
+    /// Earliest time of a claim, in seconds since 1970.
     pub payable_from_s: u64,
 }
 
-/// Where a membership is in its life.
+/// Phase of a membership's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// Paid for.
+    /// The active period, which is paid for.
     Active,
-    /// To be extended, or to be erased by its holder.
+    /// The grace period: the holder can extend or erase the membership.
     Grace,
-    /// To be erased by anyone; until then it is a member as before.
+    /// The grace period is over: anyone can erase the membership, which stays valid until then.
     Expired,
 }
 
-/// A membership.
+/// State and terms of a membership.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Info {
-    /// Its state at the newest block.
+    /// Phase as of the newest block.
     pub state: State,
-    /// Index of its leaf.
+    /// Index of the member's leaf.
     pub index: u32,
-    /// Messages per epoch.
+    /// Rate limit, in messages per epoch.
     pub rate_limit: u32,
-    /// Who may extend it and gets the deposit back.
+    /// Account that may extend the membership and gets the deposit back.
     pub holder: Address,
-    /// The token of the deposit.
+    /// Address of the deposit's token.
     pub token: Address,
-    /// The deposit, in the token's smallest unit.
+    /// Amount of the deposit, in the token's smallest unit.
     pub deposit: U256,
-    /// When the grace period begins, in seconds since 1970.
+    /// Start of the grace period, in seconds since 1970.
     pub grace_starts_s: u64,
-    /// When it ends.
+    /// End of the grace period, in seconds since 1970.
     pub expires_s: u64,
 }
 
 impl Membership {
-    /// The contract at an address; nothing is asked yet.
+    /// Creates a handle to the contract at an address, without a request yet.
     #[must_use]
     pub fn new(provider: DynProvider, contract: Address) -> Self {
         Self { provider, contract }
     }
 
-    /// Its address.
+    /// Returns the contract's address.
     #[must_use]
     pub fn address(&self) -> Address {
         self.contract
     }
 
-    /// Calls a function that changes nothing, at the newest block.
+    /// Calls a view function, at the newest block.
     ///
     /// # Errors
-    /// [`ChainError::Answer`] when it does not come from a contract with this function.
+    /// [`ChainError::Answer`] when the answer is not that of a contract with this function,
+    /// or another [`ChainError`].
     pub async fn read<C: SolCall>(&self, call: C) -> Result<C::Return, ChainError> {
         self.read_from(self.contract, call).await
     }
 
-    /// The price of a rate limit: the token, and the amount in its smallest unit.
+    /// Returns the price of a rate limit: the token, and the amount in its smallest unit.
     ///
     /// # Errors
-    /// [`ChainError`].
+    /// [`ChainError`], when a request fails or an answer cannot be read.
     pub async fn price(&self, rate_limit: u32) -> Result<(Address, U256), ChainError> {
         let calculator = self.read(RlnMembership::priceCalculatorCall {}).await?;
         let call = PriceCalculator::calculateCall {
@@ -127,27 +127,28 @@ impl Membership {
         Ok((price.token, price.price))
     }
 
-    /// What an account has of a token, in the token's smallest unit.
+    /// Returns an account's balance of a token, in the token's smallest unit.
     ///
     /// # Errors
-    /// [`ChainError`].
+    /// [`ChainError`], when a request fails or an answer cannot be read.
     pub async fn balance(&self, account: Address, token: Address) -> Result<U256, ChainError> {
         self.read_from(token, TestToken::balanceOfCall { account })
             .await
     }
 
-    /// The number of the chain that the endpoint is of, EIP-155.
+    /// Returns the chain id of the endpoint, as of EIP-155.
     ///
     /// # Errors
-    /// [`ChainError::Rpc`].
+    /// [`ChainError::Rpc`] when the request fails.
     pub async fn chain_id(&self) -> Result<u64, ChainError> {
         asked("eth_chainId", self.provider.get_chain_id()).await
     }
 
-    /// The membership of a commitment; `None` when there is none or it was erased or slashed.
+    /// Returns the membership of a commitment; `None` when it was never registered, or was
+    /// erased or slashed.
     ///
     /// # Errors
-    /// [`ChainError`].
+    /// [`ChainError`], when a request fails or an answer cannot be read.
     pub async fn info(&self, commitment: &Fr) -> Result<Option<Info>, ChainError> {
         let id = word_from_field(commitment);
         let m = self
@@ -178,10 +179,11 @@ impl Membership {
         }))
     }
 
-    /// Lets the contract take the price of a rate limit, if it may not yet.
+    /// Approves the price of a rate limit as the contract's token allowance, unless it
+    /// is high enough.
     ///
     /// # Errors
-    /// [`ChainError`].
+    /// [`ChainError`], when a request fails or an answer cannot be read.
     pub async fn approve(&self, holder: &Account, rate_limit: u32) -> Result<(), ChainError> {
         let (token, price) = self.price(rate_limit).await?;
         let call = TestToken::allowanceCall {
@@ -198,7 +200,8 @@ impl Membership {
         Ok(())
     }
 
-    /// Registers a commitment, after erasing others; the price has to be approved.
+    /// Registers a commitment, after erasing the memberships in `erase`; the price must
+    /// have been approved.
     ///
     /// # Errors
     /// [`ChainError::Refused`] with the contract's reason, or another [`ChainError`].
@@ -222,10 +225,10 @@ impl Membership {
         })
     }
 
-    /// Makes memberships in grace active again.
+    /// Extends memberships that are in their grace period, which makes them active again.
     ///
     /// # Errors
-    /// As [`Membership::register`].
+    /// The errors of [`Membership::register`].
     pub async fn extend(&self, holder: &Account, members: &[Fr]) -> Result<Mined, ChainError> {
         let call = RlnMembership::extendMembershipsCall {
             idCommitments: words(members),
@@ -233,10 +236,10 @@ impl Membership {
         holder.call(self.contract, call.abi_encode()).await
     }
 
-    /// Erases memberships; with `clear` their leaves become 0 at once, which takes more gas.
+    /// Erases memberships; with `clear` their leaves become 0 at once, which uses more gas.
     ///
     /// # Errors
-    /// As [`Membership::register`].
+    /// The errors of [`Membership::register`].
     pub async fn erase(
         &self,
         sender: &Account,
@@ -250,29 +253,29 @@ impl Membership {
         sender.call(self.contract, call.abi_encode()).await
     }
 
-    /// What a holder may withdraw, in the token's smallest unit.
+    /// Returns the amount that a holder may withdraw, in the token's smallest unit.
     ///
     /// # Errors
-    /// [`ChainError`].
+    /// [`ChainError`], when a request fails or an answer cannot be read.
     pub async fn withdrawable(&self, holder: Address, token: Address) -> Result<U256, ChainError> {
         self.read(RlnMembership::depositsToWithdrawCall { holder, token })
             .await
     }
 
-    /// Withdraws what erasures have freed.
+    /// Withdraws the deposits of erased memberships.
     ///
     /// # Errors
-    /// As [`Membership::register`].
+    /// The errors of [`Membership::register`].
     pub async fn withdraw(&self, holder: &Account, token: Address) -> Result<Mined, ChainError> {
         let call = RlnMembership::withdrawCall { token };
         holder.call(self.contract, call.abi_encode()).await
     }
 
-    /// The first step of slashing: announces it without telling whom it is about. The second may
-    /// follow in the next block.
+    /// Takes the first step of slashing: commits to it without revealing the member. The second
+    /// step may follow in the next block.
     ///
     /// # Errors
-    /// As [`Membership::register`].
+    /// The errors of [`Membership::register`].
     pub async fn commit_slash(
         &self,
         sender: &Account,
@@ -285,10 +288,10 @@ impl Membership {
         sender.call(self.contract, call.abi_encode()).await
     }
 
-    /// The second step: removes the member with this secret. From here on the secret is public.
+    /// Takes the second step of slashing: removes the member with this secret, which becomes public.
     ///
     /// # Errors
-    /// As [`Membership::register`].
+    /// The errors of [`Membership::register`].
     pub async fn slash(
         &self,
         sender: &Account,
@@ -300,8 +303,8 @@ impl Membership {
             receiver,
         };
         let input = call.abi_encode();
-        // An estimate would be made as of the newest block, which may be that of the commitment: too
-        // early there, and right in any block that is still to come.
+        // A gas estimate would be made as of the newest block, which may be that of the commitment:
+        // too early there, but valid in any later block.
         match sender.rehearse(self.contract, &input).await {
             Ok(()) | Err(ChainError::Refused(Refusal::SlashTooEarly(_))) => {}
             Err(error) => return Err(error),
@@ -318,10 +321,10 @@ impl Membership {
         })
     }
 
-    /// The reward for slashing a member; `None` when there is none, or it was claimed.
+    /// Returns the reward for slashing a member; `None` when there is none, or it was claimed.
     ///
     /// # Errors
-    /// [`ChainError`].
+    /// [`ChainError`], when a request fails or an answer cannot be read.
     pub async fn reward(&self, commitment: &Fr) -> Result<Option<Reward>, ChainError> {
         let call = RlnMembership::slashRewardCall {
             idCommitment: word_from_field(commitment),
@@ -335,10 +338,10 @@ impl Membership {
         }))
     }
 
-    /// The third step of slashing: pays the reward to its receiver, whoever asks for it.
+    /// Takes the third step of slashing: pays the reward to its receiver; any account may send this.
     ///
     /// # Errors
-    /// As [`Membership::register`]; [`Refusal::RewardTooEarly`] tells when to try again.
+    /// The errors of [`Membership::register`]; [`Refusal::RewardTooEarly`] says when to try again.
     pub async fn claim_reward(
         &self,
         sender: &Account,
@@ -381,7 +384,7 @@ impl Membership {
     }
 }
 
-/// What is committed to before slashing: keccak256(abi.encode(secret, receiver, sender)).
+/// Computes the commitment to a slashing: keccak256(abi.encode(secret, receiver, sender)).
 #[must_use]
 pub fn slash_commitment(secret: &Fr, receiver: Address, sender: Address) -> B256 {
     keccak256((word_from_field(secret), receiver, sender).abi_encode())

@@ -1,4 +1,4 @@
-//! The contract's reasons, decoded, and what to do about each.
+//! Reasons for which the contract reverts, decoded, with what to do about each.
 
 use alloy::primitives::{Address, B256, Bytes, U256};
 use alloy::sol_types::{Revert, SolError, SolInterface};
@@ -8,72 +8,72 @@ use crate::abi::RlnMembership::RlnMembershipErrors as Errors;
 #[cfg(test)]
 mod tests;
 
-/// Why the contract undid a transaction.
+/// Reason for which the contract reverted a transaction.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// The commitment is no field element, or 0.
-    #[error("{0} is no commitment: it has to be from 1 to Q - 1; is the byte order right?")]
+    /// The commitment is 0 or not a field element.
+    #[error("{0} is not a commitment: it must be from 1 to Q - 1; is the byte order right?")]
     InvalidCommitment(U256),
-    /// The commitment is a member already.
-    #[error("this commitment is a member already; make another identity")]
+    /// The commitment is already registered.
+    #[error("this commitment is registered already; make another identity")]
     Duplicate,
-    /// The commitment's secret is public.
+    /// The member was slashed before, so its secret is public.
     #[error("member {0} was slashed and cannot return; make another identity")]
     Slashed(U256),
-    /// The rate limit is not between the least and the greatest.
+    /// The rate limit is outside the contract's bounds.
     #[error("the rate limit is not between the contract's least and greatest; ask for another")]
     RateLimit,
-    /// All members together would have too much.
+    /// The total rate limit of all members would be exceeded.
     #[error(
         "the total rate limit is used up; name expired memberships to erase, or ask for a lower limit"
     )]
     TotalRateLimit,
-    /// All indices are taken.
+    /// All indices of the tree are taken.
     #[error("all 2^20 indices are taken; name expired memberships to erase")]
     Full,
-    /// There is no such member.
+    /// The commitment is not registered.
     #[error("there is no membership with commitment {0}; is this the right identity?")]
     NotAMember(U256),
-    /// It cannot be extended now.
+    /// The membership cannot be extended outside its grace period.
     #[error("membership {0} is not in its grace period: it can be extended in that alone")]
     NotInGrace(U256),
-    /// It is somebody else's.
+    /// The sender does not hold the membership.
     #[error("the sender does not hold membership {0}; use the key that registered it")]
     NotTheHolder(U256),
-    /// It cannot be erased yet.
+    /// The membership is active and cannot be erased yet.
     #[error("membership {0} is active: it can be erased by its holder in grace, by anyone after")]
     StillActive(U256),
-    /// Nothing can be withdrawn.
+    /// The sender has no deposit to withdraw.
     #[error("there is no deposit to withdraw; erase the membership first")]
     NoDeposit,
-    /// It was erased in this very block.
+    /// The membership was erased in this same block.
     #[error("the deposit can be withdrawn from block {0} on; try again")]
     WithdrawalTooEarly(U256),
-    /// The sender's tokens do not suffice.
+    /// The sender has too few tokens.
     #[error("the sender has too few tokens for the deposit; get some and try again")]
     Balance,
-    /// The contract may not take the deposit.
+    /// The contract's token allowance is too small for the deposit.
     #[error("the contract may not take the deposit; approve the price first")]
     Allowance,
-    /// The secret is no field element, or 0.
-    #[error("this is no identity secret: it has to be from 1 to Q - 1; is the byte order right?")]
+    /// The secret is 0 or not a field element.
+    #[error("this is not an identity secret: it must be from 1 to Q - 1; is the byte order right?")]
     InvalidSecret,
-    /// The reward has nowhere to go.
+    /// The receiver of the reward is the zero address.
     #[error("the zero address cannot receive the deposit; name another receiver")]
     InvalidReceiver,
-    /// `slash` without `commitSlash`.
+    /// A call of `slash` without `commitSlash` before.
     #[error("nothing was committed with this secret, receiver and sender; commit first")]
     NotCommitted(B256),
-    /// `slash` in the block of `commitSlash`.
+    /// A call of `slash` in the block of `commitSlash`.
     #[error("the commitment counts from block {0} on; try again")]
     SlashTooEarly(U256),
-    /// `slash` long after `commitSlash`.
+    /// A call of `slash` too long after `commitSlash`.
     #[error("the commitment counted until block {0}; commit again")]
     CommitmentExpired(U256),
     /// The reward for slashing was paid, or there never was one.
     #[error("there is no reward for slashing {0}: it was paid out, or nobody slashed this member")]
     NoReward(U256),
-    /// The slashed membership's active period would not be over yet.
+    /// The slashed member's active period would not have ended yet.
     #[error("the reward is paid from {0} on, in seconds since 1970: the member's active period")]
     RewardTooEarly(U256),
     /// An upgrade to an address without code.
@@ -94,15 +94,15 @@ pub enum Refusal {
          share and the delay of upgrades within their bounds"
     )]
     InvalidTerms,
-    /// Not for everyone.
+    /// Only the contract's owner may make this call.
     #[error("only the contract's owner may do this; use the owner's key")]
     NotTheOwner,
     /// A range of indices that is empty or too long.
     #[error("there are no leaves from {first} to {last}")]
     Range {
-        /// The first index.
+        /// The first index of the range.
         first: U256,
-        /// The last index.
+        /// The last index of the range.
         last: U256,
     },
     /// A reason that this program does not know.
@@ -111,7 +111,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// Reads what a call gave back when it was undone.
+    /// Decodes the data that a reverted call returned.
     #[must_use]
     pub fn decode(data: &Bytes) -> Self {
         if let Ok(revert) = Revert::abi_decode(data) {
@@ -124,7 +124,7 @@ impl Refusal {
         }
     }
 
-    /// Reasons that are text: those of the contract in use, and of the libraries.
+    /// Decodes a reason given as text, by the contract in use or a library; `None` if it is unknown.
     fn from_reason(reason: &str) -> Option<Self> {
         Some(match reason {
             "Duplicate idCommitment: membership already exists" => Self::Duplicate,

@@ -1,9 +1,9 @@
-//! The registry that is a contract on an EVM chain.
+//! Registry of members in a contract on an EVM chain.
 //!
-//! [`EvmRegistry`] keeps the whole tree, from the contract's events: `follow` decides what to ask,
-//! `rpc` asks it of one of several endpoints and checks the answer's form, `store` keeps the result,
-//! and `worker` is the thread between them. [`LightRegistry`] keeps roots and one path, which the
-//! contract is asked for.
+//! [`EvmRegistry`] keeps the whole tree, built from the contract's events: `follow` decides which
+//! request is next, `rpc` sends it to one of several endpoints and checks the form of the answer,
+//! `store` keeps the result, and `worker` is the thread that connects them. [`LightRegistry`] keeps
+//! only recent roots and one member's path, which it requests from the contract.
 
 mod abi;
 mod background;

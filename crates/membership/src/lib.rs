@@ -1,4 +1,4 @@
-//! Who may publish: the registry of RLN members.
+//! Registries of RLN members: the identities that may publish.
 //!
 //! A [`Registry`] is a log of registrations and removals. [`SqliteRegistry`] keeps it in one file
 //! that several processes of one machine share. A [`MembershipView`] follows any registry and holds

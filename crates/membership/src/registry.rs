@@ -1,4 +1,4 @@
-//! What every registry of members offers, wherever it keeps them.
+//! The trait of all registries of members, and its types.
 
 use std::fmt;
 
@@ -8,20 +8,20 @@ use undertone_rln::{Fr, rate_commitment};
 use crate::evm::Status;
 use crate::sqlite::StorageError;
 
-/// The largest limit that the circuit can hold, in messages per epoch.
+/// The largest message limit that the circuit supports, in messages per epoch.
 pub const MAX_LIMIT: u32 = undertone_rln::prover::MAX_LIMIT;
 
-/// A member's place in the membership tree, less than 2^20.
+/// Index of a member's leaf in the membership tree, less than 2^20.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MemberIndex(u32);
 
 impl MemberIndex {
-    /// The index, if the tree has such a leaf.
+    /// Creates an index; `None` if the tree has no such leaf.
     pub fn new(index: u32) -> Option<Self> {
         (index < CAPACITY).then_some(Self(index))
     }
 
-    /// The index as a number.
+    /// Returns the index as a number.
     pub fn get(self) -> u32 {
         self.0
     }
@@ -33,7 +33,7 @@ impl fmt::Display for MemberIndex {
     }
 }
 
-/// How many changes a registry has seen; 0 is the empty registry.
+/// Number of changes that a registry has seen; 0 is the empty registry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version(pub u64);
 
@@ -43,7 +43,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// What tells one registry from another: 16 bytes, drawn or derived when the registry was made.
+/// Identifier of a registry: 16 bytes, drawn or derived when the registry was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RegistryId(pub [u8; 16]);
 
@@ -53,19 +53,19 @@ impl fmt::Display for RegistryId {
     }
 }
 
-/// A present member.
+/// A member whose leaf is in the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// Place in the tree.
+    /// Index of the member's leaf in the tree.
     pub index: MemberIndex,
-    /// The identity's commitment.
+    /// Commitment of the member's identity.
     pub commitment: Fr,
-    /// Messages per epoch.
+    /// Message limit, in messages per epoch.
     pub limit: u32,
 }
 
 impl Member {
-    /// The member's leaf.
+    /// Computes the member's leaf from the commitment and the limit.
     pub fn leaf(&self) -> Fr {
         rate_commitment(self.commitment, self.limit)
     }
@@ -74,73 +74,79 @@ impl Member {
 /// One entry of a registry's log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// The registry's version after this change.
+    /// Version of the registry after this change.
     pub version: Version,
-    /// Whose leaf changes.
+    /// Index of the leaf that changes.
     pub index: MemberIndex,
-    /// What happened.
+    /// The kind of change made to the leaf.
     pub kind: ChangeKind,
 }
 
-/// What a change does to a leaf.
+/// The kind of change made to a leaf.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeKind {
-    /// A member came.
+    /// A member was registered in the leaf.
     Registered {
-        /// The identity's commitment.
+        /// Commitment of the member's identity.
         commitment: Fr,
-        /// Messages per epoch.
+        /// Message limit, in messages per epoch.
         limit: u32,
     },
     /// The member left or was removed; the leaf is empty again.
     Removed,
-    /// The leaf was read as such; who the member is, is not known.
+    /// The leaf was read from the contract as a hash; its commitment and limit are not known.
     Placed {
-        /// The leaf.
+        /// The new value of the leaf.
         leaf: Fr,
     },
 }
 
-/// A registry of members. Calls may block: on a disk lock, or on a chain.
+/// A registry of members. Calls may block on a disk lock or on a chain.
 ///
-/// Its state is a log: version `v` is the state after the first `v` changes. Followers read the
-/// changes after the version that they know, see [`crate::MembershipView`].
+/// The registry's state is a log: version `v` is the state after the first `v` changes. Followers
+/// read the changes after the version that they know, see [`crate::MembershipView`].
 pub trait Registry: Send + Sync {
-    /// Which registry this is: the same for as long as its log only grows, wherever it is kept.
+    /// Returns the registry's identifier: constant for as long as the log only grows, wherever
+    /// it is kept.
     fn id(&self) -> RegistryId;
 
     /// Registers a commitment with a limit in messages per epoch.
     ///
     /// # Errors
-    /// [`RegistryError::ZeroCommitment`], [`RegistryError::LimitOutOfRange`],
-    /// [`RegistryError::AlreadyRegistered`], [`RegistryError::Full`].
+    /// Returns [`RegistryError::ZeroCommitment`], [`RegistryError::LimitOutOfRange`],
+    /// [`RegistryError::AlreadyRegistered`] or [`RegistryError::Full`] when the member is refused;
+    /// [`RegistryError::ReadOnly`] for a registry that follows a chain; [`RegistryError::Storage`]
+    /// when the file cannot be read or written.
     fn register(&self, commitment: Fr, limit: u32) -> Result<MemberIndex, RegistryError>;
 
-    /// Empties a member's leaf.
+    /// Removes a member: empties its leaf.
     ///
     /// # Errors
-    /// [`RegistryError::UnknownMember`] when there is none.
+    /// [`RegistryError::UnknownMember`] when there is no such member; [`RegistryError::ReadOnly`]
+    /// for a registry that follows a chain; [`RegistryError::Storage`] when the file cannot be
+    /// read or written.
     fn remove(&self, index: MemberIndex) -> Result<(), RegistryError>;
 
-    /// The present member with this commitment.
+    /// Returns the present member with this commitment.
     ///
     /// # Errors
     /// When the registry cannot be read.
     fn find(&self, commitment: Fr) -> Result<Option<Member>, RegistryError>;
 
-    /// All present members, by index.
+    /// Returns all present members, ordered by index.
     ///
     /// # Errors
     /// When the registry cannot be read.
     fn members(&self) -> Result<Vec<Member>, RegistryError>;
 
-    /// The present version.
+    /// Returns the registry's present version.
     ///
     /// # Errors
     /// When the registry cannot be read.
     fn version(&self) -> Result<Version, RegistryError>;
 
-    /// The first `max_changes` changes after `known`, in order. Fewer mean that the end is reached.
+    /// Returns the first `max_changes` changes after `known`, in order. Fewer mean that the
+    /// end was reached.
     ///
     /// # Errors
     /// When the registry cannot be read.
@@ -150,21 +156,22 @@ pub trait Registry: Send + Sync {
         max_changes: usize,
     ) -> Result<Vec<Change>, RegistryError>;
 
-    /// Says that newer changes are wanted soon: someone refers to one that is not known here. A
-    /// registry that is always up to date has nothing to do.
+    /// Requests an early refresh: a peer refers to a change that is not known here. A registry that
+    /// is always up to date has nothing to do.
     fn hurry(&self) {}
 
-    /// Why the changes known here may not be all there are; `None` when nothing is amiss.
+    /// Returns the reason why the known changes may be incomplete; `None` when the registry is
+    /// up to date.
     fn trouble(&self) -> Option<String> {
         None
     }
 
-    /// How a chain is followed; `None` where there is none.
+    /// Returns the status of the chain follower; `None` for a registry that is not on a chain.
     fn chain(&self) -> Option<Status> {
         None
     }
 
-    /// The tree of the present members, built from scratch.
+    /// Builds the tree of the present members from scratch.
     ///
     /// # Errors
     /// When the registry cannot be read.
@@ -178,33 +185,33 @@ pub trait Registry: Send + Sync {
     }
 }
 
-/// Why a registry did not do what it was asked.
+/// Error of a registry operation.
 #[derive(Debug, thiserror::Error)]
 pub enum RegistryError {
-    /// No identity has this commitment.
+    /// The commitment is 0, which no identity has.
     #[error("commitment 0 belongs to no identity; register the commitment of a generated one")]
     ZeroCommitment,
-    /// The limit is not one that this registry gives.
+    /// The requested limit is outside the range that this registry grants.
     #[error("limit {limit} is outside 1..={max_limit} messages per epoch; ask for less")]
     LimitOutOfRange {
-        /// The limit asked for.
+        /// The requested limit, in messages per epoch.
         limit: u32,
-        /// The most that this registry gives.
+        /// The largest limit that this registry grants.
         max_limit: u32,
     },
-    /// The commitment is a member's already.
+    /// The commitment is already registered.
     #[error("the commitment is registered already, as member {index}; use that membership")]
     AlreadyRegistered {
-        /// The present membership.
+        /// Index of the existing membership.
         index: MemberIndex,
     },
-    /// All leaves have been given out.
+    /// All leaves of the tree have been used.
     #[error("all {CAPACITY} leaves of the membership tree were given out; start a new registry")]
     Full,
-    /// There is no such member.
+    /// There is no member with this index.
     #[error("there is no member {index}; list the members to see who is there")]
     UnknownMember {
-        /// The index asked for.
+        /// The index that was asked for.
         index: MemberIndex,
     },
     /// The registry is older than what a follower has seen of it.
@@ -213,37 +220,36 @@ pub enum RegistryError {
          back; restart to follow it from the beginning"
     )]
     RolledBack {
-        /// The version seen before.
+        /// The version that the follower saw before.
         known: Version,
-        /// The version now.
+        /// The registry's version now.
         found: Version,
     },
-    /// The log of changes has a hole.
-    #[error("the registry's log goes from version {known} to {found}; restore it from a backup")]
+    /// A version is missing from the log of changes.
+    #[error("the registry's log jumps from version {known} to {found}; restore it from a backup")]
     Gap {
-        /// The last version in order.
+        /// The last version before the gap.
         known: Version,
-        /// The version that came after it.
+        /// The version after the gap.
         found: Version,
     },
-    /// Members come and go by transactions on a chain, which are not made here.
+    /// The registry is read-only: members register and leave by transactions on a chain,
+    /// not made here.
     #[error(
         "this registry only follows a chain; register and leave by a transaction to the membership \
          contract"
     )]
     ReadOnly,
-    /// Nobody has told yet.
-    #[error(
-        "the contract was not asked for this commitment yet; ask again when an endpoint has answered"
-    )]
+    /// No endpoint has answered yet whether this commitment is registered.
+    #[error("no endpoint has answered for this commitment yet; ask again when one has")]
     NotAnswered,
-    /// The registry does without.
+    /// The registry does not keep the requested data.
     #[error("light mode knows roots and one member's path, not {what}; use full mode for that")]
     NotKept {
-        /// What was asked for.
+        /// The kind of data that was asked for.
         what: &'static str,
     },
-    /// The registry's file gives trouble.
+    /// The registry's file could not be read or written.
     #[error(transparent)]
     Storage(#[from] StorageError),
 }

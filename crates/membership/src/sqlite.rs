@@ -17,9 +17,9 @@ mod schema;
 pub(crate) use error::storage;
 pub use error::{Damage, StorageError};
 
-/// The registry in a file. All who opened the same file see each other's changes.
+/// A registry in an SQLite file. All processes that opened the same file see each other's changes.
 ///
-/// Indices are given out in order and never again, so a removed member's index stays empty.
+/// Indices are assigned in order and never reused, so a removed member's leaf stays empty.
 #[derive(Debug)]
 pub struct SqliteRegistry {
     path: PathBuf,
@@ -29,7 +29,7 @@ pub struct SqliteRegistry {
 }
 
 impl SqliteRegistry {
-    /// Opens the registry in `path`, or creates one that gives limits up to [`MAX_LIMIT`].
+    /// Opens the registry in `path`, or creates one that grants limits up to [`MAX_LIMIT`].
     ///
     /// # Errors
     /// [`StorageError`], which names the file and the remedy.
@@ -37,9 +37,9 @@ impl SqliteRegistry {
         Self::open_or_create(path, MAX_LIMIT)
     }
 
-    /// Opens the registry in `path`, or creates one that gives limits up to `max_limit` messages
-    /// per epoch (at most [`MAX_LIMIT`]). An existing registry keeps the bound that it was made
-    /// with.
+    /// Opens the registry in `path`, or creates one that grants limits up to `max_limit` messages
+    /// per epoch (at most [`MAX_LIMIT`]). An existing registry keeps the bound that it
+    /// was created with.
     ///
     /// # Errors
     /// [`StorageError`], which names the file and the remedy.
@@ -54,24 +54,25 @@ impl SqliteRegistry {
         })
     }
 
-    /// The largest limit that this registry gives, in messages per epoch.
+    /// Returns the largest limit that this registry grants, in messages per epoch.
     pub fn max_limit(&self) -> u32 {
         self.max_limit
     }
 
-    /// The file.
+    /// Returns the path of the registry's file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// A panic elsewhere leaves no half-done change behind: its transaction is rolled back.
+    /// Locks the connection. A panic elsewhere leaves no partial change: its transaction
+    /// is rolled back.
     fn connection(&self) -> MutexGuard<'_, Connection> {
         self.connection
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs `work` in a transaction that no other writer can interleave with.
+    /// Runs `work` in a transaction with which no other writer can interleave.
     fn write<T>(
         &self,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, RegistryError>,
@@ -85,11 +86,11 @@ impl SqliteRegistry {
         Ok(result)
     }
 
-    /// Registers commitments with their limits, messages per epoch: all of them in one transaction, or
-    /// none. Their indices come back in the same order.
+    /// Registers commitments with their limits (messages per epoch) in one transaction: all of them
+    /// or none. Returns their indices in the same order.
     ///
     /// # Errors
-    /// As [`Registry::register`], for the first that is refused.
+    /// Those of [`Registry::register`], for the first member that is refused.
     pub fn register_all(&self, members: &[(Fr, u32)]) -> Result<Vec<MemberIndex>, RegistryError> {
         let acceptable = |(commitment, limit): &(Fr, u32)| self.acceptable(*commitment, *limit);
         members.iter().try_for_each(acceptable)?;
@@ -248,7 +249,7 @@ impl Registry for SqliteRegistry {
             |row| Ok((StoredMember::read(row)?, row.get::<_, u64>(3)?)),
         );
         let change = |(row, version): &(StoredMember, u64)| {
-            // A removal has no limit; any other number stands in for it while the rest is checked.
+            // A removal has no limit; 1 stands in for it while the other fields are checked.
             let member = self.member(&StoredMember {
                 limit: row.limit.or(Some(1)),
                 ..*row
@@ -273,7 +274,7 @@ impl Registry for SqliteRegistry {
     }
 }
 
-/// A member as it stands in the file, before it is checked.
+/// A member as stored in the file, before validation.
 #[derive(Clone, Copy)]
 struct StoredMember {
     index: u32,

@@ -1,4 +1,4 @@
-//! A follower of a registry: the tree and the accepted roots.
+//! A follower of a registry: the membership tree and the accepted roots.
 
 use std::path::{Path, PathBuf};
 
@@ -9,22 +9,22 @@ use crate::registry::{
     Change, ChangeKind, MemberIndex, Registry, RegistryError, RegistryId, Version,
 };
 
-/// Changes fetched at once.
+/// Number of changes fetched from the registry at once.
 const PAGE: usize = 1024;
 
-/// Why no view was loaded. Start from [`MembershipView::new`] then: the registry has everything, the
-/// snapshot only saves time.
+/// Error of loading a saved view. Start from [`MembershipView::new`] then: the snapshot only saves
+/// time, the registry has everything.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// The file cannot be read, or is damaged.
+    /// The snapshot file cannot be read, or is damaged.
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
-    /// The file is of another registry.
-    #[error("{path}: of registry {found}, this is {expected}; the tree has to be rebuilt from it")]
+    /// The snapshot belongs to another registry.
+    #[error("{path}: of registry {found}, not {expected}; rebuild the tree from the registry")]
     OtherRegistry {
-        /// The file.
+        /// Path of the snapshot file.
         path: PathBuf,
-        /// The registry that the file belongs to.
+        /// The registry that the snapshot belongs to.
         found: RegistryId,
         /// The registry that is followed.
         expected: RegistryId,
@@ -39,14 +39,14 @@ pub struct MembershipView {
     window: usize,
     version: Version,
     revision: u64,
-    /// Roots of states that were taken back, with the newest last. Still accepted, see
-    /// [`MembershipView::roots`].
+    /// Roots of abandoned blocks after a reorganisation, the newest last. They are still
+    /// accepted, see [`MembershipView::roots`].
     orphans: RootWindow,
     accepted: RootWindow,
 }
 
 impl MembershipView {
-    /// A view of the empty registry, that will accept the newest `capacity` roots.
+    /// Creates a view of the empty registry that will accept the newest `capacity` roots.
     pub fn new(capacity: usize) -> Self {
         Self {
             tree: MerkleTree::new(),
@@ -59,10 +59,11 @@ impl MembershipView {
         }
     }
 
-    /// The view of `registry` that was saved at `path`, if there is a file. It goes on from there.
+    /// Loads the view of `registry` that was saved at `path`; `None` if there is no file. The next
+    /// [`Self::refresh`] continues from the saved version.
     ///
     /// # Errors
-    /// [`LoadError`].
+    /// [`LoadError`], when the file is unreadable, damaged or of another registry.
     pub fn load(
         path: &Path,
         registry: RegistryId,
@@ -89,23 +90,24 @@ impl MembershipView {
         Ok(Some(view))
     }
 
-    /// Saves the view of `registry` in place of the file at `path`; a crash leaves the old or the new one.
+    /// Saves the view of `registry` at `path`, atomically: after a crash the file is the old or
+    /// the new one.
     ///
     /// # Errors
-    /// [`SnapshotError::Io`].
+    /// [`SnapshotError::Io`] when the file cannot be written.
     pub fn save(&self, path: &Path, registry: RegistryId) -> Result<(), SnapshotError> {
         snapshot::save(path, registry.0, self.version.0, &self.tree, &self.newest)
     }
 
-    /// Takes in what happened since the last call; tells whether anything did.
+    /// Applies the registry's changes since the last call; returns whether there were any.
     ///
-    /// Each change gives one root, so that a publisher who lags by a few registrations is still
-    /// understood. Changes too old to leave a root in the window are applied together. After an
-    /// error the view is at some version between the old and the new one, and can go on from there.
+    /// Each change gives one root, so that proofs of a publisher who lags by a few registrations
+    /// are still accepted. Changes too old to leave a root in the window are applied together.
+    /// After an error the view is at some version between the old and the new one, and the next
+    /// call continues from there.
     ///
     /// # Errors
-    /// [`RegistryError::RolledBack`], [`RegistryError::Gap`], or whatever keeps the registry from
-    /// being read.
+    /// [`RegistryError::RolledBack`], [`RegistryError::Gap`], or any error of reading the registry.
     pub fn refresh(&mut self, registry: &dyn Registry) -> Result<bool, RegistryError> {
         let (known, newest) = (self.version, registry.version()?);
         if newest < known {
@@ -131,32 +133,33 @@ impl MembershipView {
         }
     }
 
-    /// The tree.
+    /// Returns the membership tree.
     pub fn tree(&self) -> &MerkleTree {
         &self.tree
     }
 
-    /// The accepted roots; empty until the first member came, so that nothing is accepted.
+    /// Returns the accepted roots; empty until the first member is registered, so that
+    /// nothing is accepted.
     ///
-    /// After a chain was reorganised, also the roots of the blocks that are no longer on it, for a
-    /// while: publishers that have not heard of it yet prove against them. They take no place away
-    /// from the others.
+    /// After a chain reorganisation they include, for a while, the roots of the abandoned blocks:
+    /// publishers that have not yet seen the reorganisation prove against them. These do not
+    /// displace the other roots.
     pub fn roots(&self) -> &RootWindow {
         &self.accepted
     }
 
-    /// Goes up with every change of the tree or of the accepted roots, by the number of leaves
-    /// written. Unlike the version it never goes back.
+    /// Returns a counter that grows with every change of the tree or of the accepted roots, by at
+    /// least the number of leaves written. Unlike the version it never decreases.
     pub fn revision(&self) -> u64 {
         self.revision
     }
 
-    /// The registry's version that this view is at.
+    /// Returns the registry's version that this view is at.
     pub fn version(&self) -> Version {
         self.version
     }
 
-    /// The path of a member in the present tree.
+    /// Returns the Merkle path of a member in the present tree.
     pub fn path(&self, index: MemberIndex) -> MerklePath {
         self.tree
             .path(index.get())

@@ -1,4 +1,4 @@
-//! Content topics (RFC 23): what a message is about, and the input of autosharding.
+//! Content topics (RFC 23): the subject of a message, and the input of autosharding.
 
 use std::fmt;
 
@@ -13,52 +13,55 @@ mod tests;
 pub struct ContentTopic<'a> {
     /// Whether the text names its generation, which can only be 0.
     pub explicit_generation: bool,
-    /// Who owns the topic; with `version`, what decides the shard.
+    /// Name of the application; with `version`, it determines the shard.
     pub application: &'a str,
     /// Version of the application's protocol.
     pub version: &'a str,
-    /// The subject within the application.
+    /// Name of the subject within the application.
     pub name: &'a str,
-    /// How payloads are encoded, e.g. `proto`.
+    /// Encoding of the payloads, e.g. `proto`.
     pub encoding: &'a str,
 }
 
-/// Why a text is not a content topic; worded as nwaku words it, because REST clients see it.
+/// Error of a text that is not a content topic; worded as in nwaku, because REST clients see it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ContentTopicError {
     /// The first character is not a slash.
     #[error("invalid format: content-topic '{topic}' must start with slash")]
     NoLeadingSlash {
-        /// The text.
+        /// The text that was parsed.
         topic: String,
     },
-    /// There are neither four nor five parts.
+    /// The number of parts is neither four nor five.
     #[error(
         "invalid format: Invalid content topic structure. Expected either \
          /<application>/<version>/<topic-name>/<encoding> or \
          /<gen>/<application>/<version>/<topic-name>/<encoding>"
     )]
     PartCount {
-        /// How many there are.
+        /// Number of parts in the text.
         found: usize,
     },
-    /// A part is empty.
+    /// A part of the topic is empty.
     #[error("missing part: {part}")]
     EmptyPart {
-        /// Which one.
+        /// Name of the empty part.
         part: &'static str,
     },
-    /// The generation has something other than digits.
+    /// The generation has characters other than digits.
     #[error("invalid format: generation should be a numeric value")]
     GenerationNotNumeric,
-    /// A generation that no network has yet.
+    /// The generation is above 0, which no network uses yet.
     #[error("Generation > 0 are not supported yet")]
     GenerationUnsupported,
 }
 
 impl<'a> ContentTopic<'a> {
-    /// Parses either form; only generation 0 exists.
+    /// Parses a content topic with or without its generation, which can only be 0.
+    ///
+    /// # Errors
+    /// [`ContentTopicError`] when the text is not a content topic.
     pub fn parse(topic: &'a str) -> Result<Self, ContentTopicError> {
         let rest = topic
             .strip_prefix('/')

@@ -1,4 +1,4 @@
-//! The deterministic message hash of RFC 14, by which stores and applications name messages.
+//! Deterministic message hash of RFC 14, by which stores and applications identify messages.
 
 use std::fmt;
 
@@ -9,12 +9,13 @@ use crate::WakuMessage;
 #[cfg(test)]
 mod tests;
 
-/// SHA-256 over what identifies a message on a pubsub topic; shown as `0x` and 64 hex digits.
+/// SHA-256 hash that identifies a message on a pubsub topic; shown as `0x` and 64 hex digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MessageHash(pub [u8; 32]);
 
-/// `SHA256(pubsub_topic ‖ payload ‖ content_topic ‖ meta ‖ timestamp)`, the timestamp as eight
-/// big-endian bytes and absent fields as empty or zero (RFC 14, "Deterministic message hashing").
+/// Computes `SHA256(pubsub_topic ‖ payload ‖ content_topic ‖ meta ‖ timestamp)`, the timestamp as
+/// eight big-endian bytes and absent fields as empty or zero (RFC 14,
+/// "Deterministic message hashing").
 pub fn message_hash(pubsub_topic: &str, message: &WakuMessage) -> MessageHash {
     let mut hasher = Sha256::new();
     hasher.update(pubsub_topic);

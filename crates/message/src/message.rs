@@ -23,10 +23,10 @@ mod field {
     pub(super) const EPHEMERAL: u32 = 31;
 }
 
-/// Largest `meta` that the network accepts, bytes (RFC 14).
+/// Maximum length of `meta` that the network accepts, in bytes (RFC 14).
 pub const MAX_META_BYTES: usize = 64;
 
-/// A message as applications see it.
+/// A Waku message as applications see it.
 ///
 /// `None` means that the field was absent on the wire, which some encoders use for default values
 /// and others do not; the two forms have equal hashes but different gossip message ids, so a relay
@@ -35,11 +35,11 @@ pub const MAX_META_BYTES: usize = 64;
 pub struct WakuMessage {
     /// Application bytes, possibly empty.
     pub payload: Bytes,
-    /// What the message is about, e.g. `/my-app/1/chat/proto`; not parsed here.
+    /// Content topic, the subject of the message, e.g. `/my-app/1/chat/proto`; not parsed here.
     pub content_topic: Arc<str>,
     /// Payload encryption scheme (RFC 26); absent means 0, "decided by the application".
     pub version: Option<u32>,
-    /// When the message was made, Unix time in nanoseconds.
+    /// Time of the message's creation, Unix time in nanoseconds.
     pub timestamp: Option<i64>,
     /// Application bytes that take part in the hash, at most [`MAX_META_BYTES`].
     pub meta: Option<Bytes>,
@@ -50,7 +50,7 @@ pub struct WakuMessage {
 }
 
 impl WakuMessage {
-    /// A message with a payload and a topic and nothing else.
+    /// Creates a message with a payload and a content topic and no other field.
     pub fn new(payload: impl Into<Bytes>, content_topic: impl Into<Arc<str>>) -> Self {
         Self {
             payload: payload.into(),
@@ -63,12 +63,13 @@ impl WakuMessage {
         }
     }
 
-    /// Unix time in nanoseconds; an absent timestamp reads as 0, as in the hash and the RLN signal.
+    /// Returns the timestamp as Unix time in nanoseconds; an absent timestamp reads as 0, as in the
+    /// hash and the RLN signal.
     pub fn timestamp_ns(&self) -> i64 {
         self.timestamp.unwrap_or(0)
     }
 
-    /// `meta`, empty when absent.
+    /// Returns the bytes of `meta`, empty when absent.
     pub fn meta_bytes(&self) -> &[u8] {
         self.meta.as_deref().unwrap_or(&[])
     }
@@ -79,17 +80,17 @@ impl WakuMessage {
     }
 }
 
-/// What a remote may make us look at; checked before anything is allocated.
+/// Limits on messages from a remote, checked before anything is allocated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Longest encoded message, bytes.
+    /// Maximum length of an encoded message, in bytes.
     pub max_message_bytes: usize,
-    /// Longest `meta`, bytes.
+    /// Maximum length of `meta`, in bytes.
     pub max_meta_bytes: usize,
 }
 
 impl Default for Limits {
-    /// 1 MiB, the most that any known network carries, and the `meta` bound of RFC 14.
+    /// Returns 1 MiB, the most that any known network carries, and the `meta` bound of RFC 14.
     fn default() -> Self {
         Self {
             max_message_bytes: 1024 * 1024,

@@ -1,7 +1,7 @@
-//! The metadata exchange `/vac/waku/metadata/1.0.0` (RFC 66): cluster and shards of a peer.
+//! Metadata exchange `/vac/waku/metadata/1.0.0` (RFC 66): cluster and shards of a peer.
 //!
-//! Request and response have the same form. nwaku asks every new peer and disconnects those that
-//! do not answer or are of another cluster.
+//! Request and response have the same form. nwaku sends a request to every new peer and disconnects
+//! those that do not answer or are of another cluster.
 
 use thiserror::Error;
 
@@ -10,51 +10,54 @@ use crate::wire::{Fields, Value, WireError, put_bytes_field, put_varint, put_var
 #[cfg(test)]
 mod tests;
 
-/// Identifier of the protocol.
+/// Identifier of the metadata protocol.
 pub const PROTOCOL_ID: &str = "/vac/waku/metadata/1.0.0";
 
-/// Longest request or response, bytes; also bounds the number of shards.
+/// Maximum length of a request or response, in bytes; also bounds the number of shards.
 pub const MAX_METADATA_BYTES: usize = 1024;
 
 const CLUSTER_ID: u32 = 1;
 const SHARDS_UNPACKED: u32 = 2;
 const SHARDS: u32 = 3;
 
-/// What a node says of itself.
+/// Metadata with which a node describes itself.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WakuMetadata {
-    /// Its network.
+    /// Cluster id of the node's network.
     pub cluster_id: Option<u32>,
-    /// Indices of the shards it takes part in.
+    /// Indices of the shards in which the node takes part.
     pub shards: Vec<u32>,
 }
 
-/// Why metadata cannot be read or written.
+/// Error of encoding or decoding metadata.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum MetadataError {
-    /// Longer than [`MAX_METADATA_BYTES`].
+    /// The metadata is longer than [`MAX_METADATA_BYTES`].
     #[error("metadata of {size_bytes} bytes; at most {MAX_METADATA_BYTES} are accepted")]
     TooLarge {
-        /// Its length, bytes.
+        /// Length of the metadata, in bytes.
         size_bytes: usize,
     },
-    /// Not protobuf.
+    /// The metadata is not valid protobuf.
     #[error(transparent)]
     Wire(#[from] WireError),
     /// A number declared as 32 bits wide holds more.
     #[error("field {field} holds {value}, which does not fit 32 bits")]
     Exceeds32Bits {
-        /// The field's number.
+        /// Number of the field.
         field: u32,
-        /// Its value.
+        /// Value that was read.
         value: u64,
     },
 }
 
 impl WakuMetadata {
-    /// The protobuf form, without a length prefix; shards are written in the deprecated field 2
-    /// and again, packed, in field 3, since old peers read only the former.
+    /// Encodes the metadata as protobuf, without a length prefix; shards are written in the
+    /// deprecated field 2 and again, packed, in field 3, since old peers read only the former.
+    ///
+    /// # Errors
+    /// [`MetadataError::TooLarge`] when the result is longer than [`MAX_METADATA_BYTES`].
     pub fn encode(&self) -> Result<Vec<u8>, MetadataError> {
         let mut out = Vec::new();
         if let Some(cluster_id) = self.cluster_id {
@@ -74,8 +77,11 @@ impl WakuMetadata {
         Ok(out)
     }
 
-    /// Reads what [`encode`](Self::encode) or another implementation wrote: field 3 if it holds
-    /// shards, else field 2 packed, else field 2 unpacked.
+    /// Decodes metadata written by [`encode`](Self::encode) or another implementation: field 3 if
+    /// it holds shards, else field 2 packed, else field 2 unpacked.
+    ///
+    /// # Errors
+    /// [`MetadataError`] when the input is too long, is not protobuf, or holds a number over 32 bits.
     pub fn decode(input: &[u8]) -> Result<Self, MetadataError> {
         check_size(input)?;
         let mut cluster_id = None;

@@ -1,4 +1,4 @@
-//! Networks as data: what must be equal on all nodes for them to understand one another.
+//! Network presets: the constants that must be equal on all nodes of a network.
 
 use std::num::NonZeroU16;
 
@@ -10,44 +10,45 @@ mod tests;
 /// The constants of one network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NetworkPreset {
-    /// By what name it is chosen.
+    /// Name by which the network is chosen.
     pub name: &'static str,
-    /// First number of its pubsub topics; peers of another cluster are disconnected.
+    /// Cluster id, the first number of the network's pubsub topics; peers of another
+    /// cluster are disconnected.
     pub cluster_id: u16,
-    /// How many shards autosharding spreads over.
+    /// Number of shards over which autosharding spreads the content topics.
     pub num_shards: NonZeroU16,
-    /// Whether a message is heard on the shard of its content topic only. Otherwise shards may be used
-    /// for anything, and automatic sharding is for those who ask for it.
+    /// Whether a message may be relayed only on the shard of its content topic. Otherwise shards
+    /// may be used for anything, and autosharding is optional.
     pub one_shard_per_content_topic: bool,
-    /// Longest encoded `WakuMessage`, bytes.
+    /// Maximum length of an encoded `WakuMessage`, in bytes.
     pub max_message_bytes: usize,
     /// Whether pubsub topics other than static shards are allowed.
     pub named_topics: bool,
-    /// Rate limiting, `None` when the network has none.
+    /// Parameters of rate limiting; `None` when the network has none.
     pub rln: Option<RlnParams>,
-    /// Where memberships are registered, `None` when each node has its own registry.
+    /// Membership contract of the network; `None` when each node has its own registry.
     pub chain: Option<ChainParams>,
 }
 
 /// Rate Limiting Nullifier parameters (RFC 17 and 64, with the values nwaku uses).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RlnParams {
-    /// How the external nullifier is made.
+    /// Construction of the external nullifier.
     pub generation: RlnGeneration,
-    /// Length of an epoch, seconds.
+    /// Length of an epoch, in seconds.
     pub epoch_size_s: u64,
-    /// Messages that one membership may send in an epoch, at most.
+    /// Maximum number of messages that one membership may send in an epoch.
     pub user_message_limit: u64,
-    /// Messages that all memberships together may send in an epoch, at most: the largest total rate limit
-    /// that a registry of the network has.
+    /// Maximum number of messages that all memberships together may send in an epoch: the largest
+    /// total rate limit that a registry of the network has.
     pub max_messages_per_epoch: usize,
-    /// How many recent membership roots are accepted.
+    /// Number of recent membership roots that are accepted.
     pub root_window: usize,
-    /// How far a message's timestamp may be from our clock, whole seconds.
+    /// Maximum distance of a message's timestamp from our clock, in whole seconds.
     pub max_clock_gap_s: u64,
 }
 
-/// How epoch and RLN identifier become the external nullifier; the two do not understand each other.
+/// Construction of the external nullifier from epoch and RLN identifier; the two are incompatible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RlnGeneration {
     /// Both taken as field elements directly: nwaku up to v0.37.
@@ -56,10 +57,10 @@ pub enum RlnGeneration {
     Hashed,
 }
 
-/// Where the membership contract lives.
+/// Chain and address of the membership contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChainParams {
-    /// EIP-155 chain id.
+    /// Chain id, as of EIP-155.
     pub chain_id: u64,
     /// Address of the membership contract, `0x` and 40 hex digits with EIP-55 capitals.
     pub contract: &'static str,
@@ -90,7 +91,7 @@ const TWN: NetworkPreset = NetworkPreset {
     }),
 };
 
-/// Every network known by name.
+/// Presets of all networks that are known by name.
 pub const PRESETS: [NetworkPreset; 3] = [
     NetworkPreset {
         name: "local",
@@ -112,16 +113,16 @@ pub const PRESETS: [NetworkPreset; 3] = [
     },
 ];
 
-/// No preset has this name.
+/// Error of a name that no preset has.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
     "no network is called {name:?}; did you mean {nearest:?}? known: {}",
     known()
 )]
 pub struct UnknownNetwork {
-    /// What was asked for.
+    /// The name that was asked for.
     pub name: String,
-    /// The known name closest to it.
+    /// The known name closest to the requested one.
     pub nearest: &'static str,
 }
 
@@ -130,7 +131,10 @@ fn known() -> String {
 }
 
 impl NetworkPreset {
-    /// The preset called `name`.
+    /// Returns the preset called `name`.
+    ///
+    /// # Errors
+    /// [`UnknownNetwork`] when no preset has this name.
     pub fn by_name(name: &str) -> Result<Self, UnknownNetwork> {
         if let Some(preset) = PRESETS.iter().find(|preset| preset.name == name) {
             return Ok(*preset);

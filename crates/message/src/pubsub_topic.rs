@@ -10,7 +10,7 @@ mod tests;
 /// Largest shard index of a cluster (RFC 51).
 pub const MAX_SHARD_INDEX: u16 = 1023;
 
-/// Longest named topic that [`PubsubTopic::parse_any`] accepts, bytes.
+/// Maximum length of a named topic that [`PubsubTopic::parse_any`] accepts, in bytes.
 pub const MAX_NAMED_TOPIC_BYTES: usize = 256;
 
 const PREFIX: &str = "/waku/2/rs/";
@@ -18,57 +18,57 @@ const PREFIX: &str = "/waku/2/rs/";
 /// One shard of one cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Shard {
-    /// The network the shard belongs to.
+    /// Cluster id of the network to which the shard belongs.
     pub cluster: u16,
-    /// Position in the cluster, 0 to [`MAX_SHARD_INDEX`].
+    /// Index of the shard in the cluster, 0 to [`MAX_SHARD_INDEX`].
     pub index: u16,
 }
 
-/// Where messages travel.
+/// A pubsub topic, on which messages are relayed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PubsubTopic {
-    /// `/waku/2/rs/<cluster>/<index>`.
+    /// Static shard: `/waku/2/rs/<cluster>/<index>`.
     Static(Shard),
-    /// Any other text.
+    /// Named topic: any other text.
     Named(Arc<str>),
 }
 
-/// Why a text is not a pubsub topic.
+/// Error of a text that is not a pubsub topic.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PubsubTopicError {
-    /// It does not begin as a static shard does.
+    /// The text does not begin with the prefix of static shards.
     #[error("pubsub topic {topic:?} must start with {PREFIX}")]
     NotStatic {
-        /// The text.
+        /// The text that was parsed.
         topic: String,
     },
     /// There are not exactly two numbers after the prefix.
     #[error("pubsub topic {topic:?} must be {PREFIX}<cluster>/<shard>")]
     Structure {
-        /// The text.
+        /// The text that was parsed.
         topic: String,
     },
     /// A number has other characters, a leading zero, or is out of range.
     #[error("{part} {text:?} must be a number in 0..={max} without leading zeros")]
     Number {
-        /// `cluster` or `shard`.
+        /// Name of the part: `cluster` or `shard`.
         part: &'static str,
-        /// The text.
+        /// The text that was parsed.
         text: String,
-        /// The largest number allowed.
+        /// The largest number that is allowed.
         max: u16,
     },
-    /// A named topic that is empty or too long.
+    /// A named topic is empty or too long.
     #[error("named pubsub topic of {size_bytes} bytes; must have 1 to {MAX_NAMED_TOPIC_BYTES}")]
     NameLength {
-        /// Its length, bytes.
+        /// Length of the topic, in bytes.
         size_bytes: usize,
     },
 }
 
 impl Shard {
-    /// A shard of `cluster`; `None` when `index` is over [`MAX_SHARD_INDEX`].
+    /// Creates a shard of `cluster`; `None` when `index` is over [`MAX_SHARD_INDEX`].
     pub fn new(cluster: u16, index: u16) -> Option<Self> {
         (index <= MAX_SHARD_INDEX).then_some(Self { cluster, index })
     }
@@ -76,14 +76,21 @@ impl Shard {
 
 impl PubsubTopic {
     /// Parses a static shard and nothing else.
+    ///
+    /// # Errors
+    /// [`PubsubTopicError`] when the text is not a static shard.
     pub fn parse(topic: &str) -> Result<Self, PubsubTopicError> {
         topic.parse().map(Self::Static)
     }
 
-    /// Parses a static shard, or takes any other text as a name; for networks with named topics.
+    /// Parses a static shard, or takes any other text as a named topic; for networks
+    /// with named topics.
     ///
-    /// A text that begins as a shard but is not one stays an error, so that a typing mistake does
-    /// not open a topic of its own.
+    /// A text that begins like a static shard but is not one is an error, so that a typing mistake
+    /// does not create a named topic.
+    ///
+    /// # Errors
+    /// [`PubsubTopicError`] for such a text, and for a named topic that is empty or too long.
     pub fn parse_any(topic: &str) -> Result<Self, PubsubTopicError> {
         if topic.starts_with(PREFIX) {
             return Self::parse(topic);
@@ -95,7 +102,7 @@ impl PubsubTopic {
         Ok(Self::Named(topic.into()))
     }
 
-    /// The shard, unless the topic is named.
+    /// Returns the shard; `None` when the topic is named.
     pub fn shard(&self) -> Option<Shard> {
         match self {
             Self::Static(shard) => Some(*shard),
@@ -126,7 +133,8 @@ impl FromStr for Shard {
     }
 }
 
-/// Topics are compared as text, so each shard must have one spelling only.
+/// Parses a number in its only spelling: topics are compared as text, so each shard must
+/// have just one.
 fn number(text: &str, part: &'static str, max: u16) -> Result<u16, PubsubTopicError> {
     let canonical =
         text.bytes().all(|byte| byte.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));

@@ -1,4 +1,4 @@
-//! Autosharding (RFC 51): which shard carries a content topic.
+//! Autosharding (RFC 51): the shard that carries a content topic.
 
 use std::num::NonZeroU16;
 
@@ -9,8 +9,8 @@ use crate::ContentTopic;
 #[cfg(test)]
 mod tests;
 
-/// Index of the shard that carries `topic` in a network of `num_shards`: the last eight bytes of
-/// `SHA256(application ‖ version)`, big-endian, modulo the number of shards.
+/// Computes the index of the shard that carries `topic` in a network of `num_shards`: the last
+/// eight bytes of `SHA256(application ‖ version)`, big-endian, modulo the number of shards.
 pub fn shard_of(topic: &ContentTopic<'_>, num_shards: NonZeroU16) -> u16 {
     let digest = Sha256::new()
         .chain_update(topic.application)

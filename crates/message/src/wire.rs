@@ -1,5 +1,5 @@
-//! The part of the protobuf wire format that Waku uses: a field iterator that borrows its input,
-//! and writers for varints and length-delimited fields.
+//! Protobuf wire format, as far as Waku uses it: a field iterator that borrows its input, and
+//! writers for varints and length-delimited fields.
 
 use std::ops::Range;
 
@@ -8,58 +8,58 @@ use thiserror::Error;
 #[cfg(test)]
 mod tests;
 
-/// Largest field number the protobuf specification allows.
+/// Largest field number that the protobuf specification allows.
 const MAX_FIELD_NUMBER: u64 = (1 << 29) - 1;
 
-/// Most bytes a 64-bit varint takes.
+/// Maximum length of a 64-bit varint, in bytes.
 const MAX_VARINT_BYTES: usize = 10;
 
-/// Bytes that are not protobuf; offsets count from the start of the message.
+/// Error of bytes that are not valid protobuf; offsets count from the start of the message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum WireError {
     /// A value runs past the end of the input.
     #[error("truncated at byte {offset}: the value there runs past the end of the message")]
     Truncated {
-        /// Where the value begins, bytes.
+        /// Offset of the value, in bytes.
         offset: usize,
     },
     /// A varint has more than 64 bits.
     #[error("varint at byte {offset} does not fit 64 bits")]
     VarintOverflow {
-        /// Where the varint begins, bytes.
+        /// Offset of the varint, in bytes.
         offset: usize,
     },
-    /// Field numbers run from 1 to 2^29 - 1.
+    /// A field number is not from 1 to 2^29 - 1.
     #[error("field number {number} at byte {offset} is outside 1..=536870911")]
     FieldNumber {
-        /// Where the tag begins, bytes.
+        /// Offset of the field's tag, in bytes.
         offset: usize,
-        /// The number found.
+        /// The field number that was read.
         number: u64,
     },
-    /// Groups (3, 4) are not part of the dialect spoken on Waku networks; 6 and 7 do not exist.
+    /// A wire type is unsupported: groups (3, 4) are not used on Waku networks; 6 and 7 do not exist.
     #[error("wire type {wire_type} at byte {offset}; expected 0, 1, 2 or 5")]
     WireType {
-        /// Where the tag begins, bytes.
+        /// Offset of the field's tag, in bytes.
         offset: usize,
-        /// The wire type found.
+        /// The wire type that was read.
         wire_type: u8,
     },
 }
 
-/// One value as it lies on the wire.
+/// Value of one field, as encoded on the wire.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Value {
-    /// Wire type 0.
+    /// Varint, wire type 0.
     Varint(u64),
-    /// Wire type 2: where the bytes are in the input.
+    /// Length-delimited bytes, wire type 2: their range in the input.
     Bytes(Range<usize>),
-    /// Wire types 1 and 5, which no Waku message uses; skipped.
+    /// Fixed-size value, wire type 1 or 5, which no Waku message uses; skipped.
     Fixed,
 }
 
-/// Iterates over the fields of one message.
+/// Iterator over the fields of one message.
 #[derive(Debug)]
 pub(crate) struct Fields<'a> {
     input: &'a [u8],
@@ -71,7 +71,7 @@ impl<'a> Fields<'a> {
         Self { input, at: 0 }
     }
 
-    /// The next field number and value, `None` at the end.
+    /// Returns the next field number and value; `None` at the end.
     pub(crate) fn next_field(&mut self) -> Result<Option<(u32, Value)>, WireError> {
         if self.at == self.input.len() {
             return Ok(None);
@@ -108,7 +108,8 @@ impl<'a> Fields<'a> {
         self.at == self.input.len()
     }
 
-    /// A base-128 varint of at most 64 bits; padded (non-minimal) forms are accepted, as protoc does.
+    /// Reads a base-128 varint of at most 64 bits; padded (non-minimal) forms are accepted,
+    /// as protoc does.
     pub(crate) fn varint(&mut self) -> Result<u64, WireError> {
         let offset = self.at;
         let mut value = 0u64;
@@ -144,7 +145,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Bytes that [`put_varint`] appends.
+/// Returns the number of bytes that [`put_varint`] appends.
 pub(crate) fn varint_len(value: u64) -> usize {
     let bits = 64 - (value | 1).leading_zeros() as usize;
     bits.div_ceil(7)
@@ -159,23 +160,23 @@ pub(crate) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// Bytes that [`put_varint_field`] appends.
+/// Returns the number of bytes that [`put_varint_field`] appends.
 pub(crate) fn varint_field_len(number: u32, value: u64) -> usize {
     varint_len(u64::from(number) << 3) + varint_len(value)
 }
 
-/// Appends a field of wire type 0.
+/// Appends a varint field, wire type 0.
 pub(crate) fn put_varint_field(out: &mut Vec<u8>, number: u32, value: u64) {
     put_varint(out, u64::from(number) << 3);
     put_varint(out, value);
 }
 
-/// Bytes that [`put_bytes_field`] appends for `len` bytes of content.
+/// Returns the number of bytes that [`put_bytes_field`] appends for `len` bytes of content.
 pub(crate) fn bytes_field_len(number: u32, len: usize) -> usize {
     varint_len(u64::from(number) << 3) + varint_len(len as u64) + len
 }
 
-/// Appends a field of wire type 2.
+/// Appends a length-delimited field, wire type 2.
 pub(crate) fn put_bytes_field(out: &mut Vec<u8>, number: u32, bytes: &[u8]) {
     put_varint(out, u64::from(number) << 3 | 2);
     put_varint(out, bytes.len() as u64);
@@ -187,7 +188,7 @@ pub(crate) fn zigzag(value: i64) -> u64 {
     ((value << 1) ^ (value >> 63)) as u64
 }
 
-/// The inverse of [`zigzag`].
+/// Decodes a [`zigzag`] value: its inverse function.
 pub(crate) fn unzigzag(value: u64) -> i64 {
     (value >> 1) as i64 ^ -((value & 1) as i64)
 }

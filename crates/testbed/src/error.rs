@@ -1,78 +1,78 @@
-//! What can go wrong while a testbed is set up or runs.
+//! Errors of setting up or running a testbed.
 
 use std::io;
 
 use thiserror::Error;
 use undertone_link::packet::{ApiMisuse, ConfigError};
 
-/// A testbed that could not be started, or ended early.
+/// Error of a testbed that could not be started, or that ended early.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum TestbedError {
-    /// The description of the network is wrong.
+    /// The configuration of the network is invalid.
     #[error("the network cannot be built: {0}")]
     Config(#[from] ConfigError),
-    /// A change names what is not there.
+    /// A change of the network is invalid, e.g. names a host that does not exist.
     #[error("the network cannot be changed: {0}")]
     Change(#[from] ApiMisuse),
     /// A thread that should hold a namespace or pump packets ended by a panic.
     #[error("the thread of {what} is gone")]
     Gone {
-        /// Whose thread.
+        /// Owner of the thread, for the message.
         what: &'static str,
     },
     /// The iproute2 command failed.
     #[error("`ip {arguments}` failed in the namespace of host {host}: {source}; install iproute2")]
     Ip {
-        /// The host's index.
+        /// Index of the host.
         host: u32,
-        /// What it was told.
+        /// Arguments of the command.
         arguments: &'static str,
-        /// Why.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// The kernel refused a setting.
     #[error("cannot write {value:?} to {path} for host {host}: {source}")]
     Sysctl {
-        /// The host's index.
+        /// Index of the host.
         host: u32,
-        /// The file.
+        /// Path of the setting's file.
         path: &'static str,
-        /// What was to be written.
+        /// Value that was to be written.
         value: String,
-        /// Why.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// Hosts are numbered with 24 bits of their addresses.
+    /// There are too many hosts: they are numbered with 24 bits of their addresses.
     #[error("{hosts} hosts do not fit 10.0.0.0/8: at most {max}")]
     TooManyHosts {
-        /// How many were asked for.
+        /// Number of hosts in the configuration.
         hosts: usize,
-        /// How many there can be.
+        /// Maximum number of hosts.
         max: u32,
     },
     /// A thread or an event descriptor could not be made, or waiting for packets failed.
     #[error("{what}: {source}")]
     System {
-        /// What was tried.
+        /// Description of the failed operation.
         what: &'static str,
-        /// Why it failed.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// The TUN device could not be made.
     #[error("cannot make a TUN device for host {host}: {source}; see `can_run`")]
     Tun {
-        /// The host's index.
+        /// Index of the host.
         host: u32,
-        /// Why.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// The namespace could not be made.
     #[error("cannot make a network namespace for host {host}: {source}; see `can_run`")]
     Unshare {
-        /// The host's index.
+        /// Index of the host.
         host: u32,
-        /// Why.
+        /// Error of the operating system.
         source: io::Error,
     },
 }

@@ -15,34 +15,34 @@ use tun_rs::{DeviceBuilder, SyncDevice};
 
 use crate::error::TestbedError;
 
-/// Hosts are numbered in the lower 24 bits of 10.0.0.0/8, from 1.
+/// Maximum number of hosts: they are numbered in the lower 24 bits of 10.0.0.0/8, from 1.
 pub(crate) const MAX_HOSTS: u32 = (1 << 24) - 2;
 
-/// The device of each namespace, and its only way to the others.
+/// Name of each namespace's TUN device, the only way to the other hosts.
 pub const DEVICE: &str = "tun0";
 
-/// Bytes of an IP packet, as on Ethernet.
+/// MTU of the devices in bytes, as on Ethernet.
 pub(crate) const MTU_BYTES: u16 = 1500;
 
-/// Absent from kernels without IPv6.
+/// Setting that disables IPv6; absent from kernels without IPv6.
 const DISABLE_IPV6: &str = "/proc/sys/net/ipv6/conf/default/disable_ipv6";
 
-/// Which congestion control a host's connections use. The kernel must have it.
+/// Congestion control of a host's connections. The kernel must support it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Congestion {
-    /// Linux's default.
+    /// CUBIC, the default of Linux.
     Cubic,
-    /// RFC 5681.
+    /// Reno, as of RFC 5681.
     Reno,
     /// BBR, with the pacing it needs.
     Bbr,
 }
 
 impl Congestion {
-    /// All of them.
+    /// All supported congestion controls.
     pub const ALL: [Self; 3] = [Self::Cubic, Self::Reno, Self::Bbr];
 
-    /// The kernel's name for it.
+    /// Returns the kernel's name of the congestion control.
     pub fn name(self) -> &'static str {
         match self {
             Self::Cubic => "cubic",
@@ -52,39 +52,39 @@ impl Congestion {
     }
 }
 
-/// What a namespace's TCP is told.
+/// TCP settings of a namespace.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tcp {
-    /// None: what the kernel gives a new namespace.
+    /// Congestion control; `None` keeps the kernel's default for a new namespace.
     pub(crate) congestion: Option<Congestion>,
     pub(crate) slow_start_after_idle: bool,
 }
 
-/// What sh does before it becomes the program it is given: it makes sure that the process which
-/// launched it was still there when the signal for its end had been arranged.
+/// Shell script that executes the given program, if the process that launched it is still its
+/// parent: otherwise that process ended before the death signal was set.
 const STILL_WANTED: &str = r#"[ "$PPID" = "$0" ] && exec "$@""#;
 
-/// Programs to kill when the host ends.
+/// Process descriptors of programs to kill when the host ends.
 type Launched = Vec<OwnedFd>;
 
 type Job = Box<dyn FnOnce(&mut Launched) + Send>;
 
-/// A network namespace. Threads and processes started by [`Host::spawn`] live in it; it ends with
-/// the last of them and this value.
+/// A host: one network namespace. Threads started by [`Host::spawn`] and programs started by
+/// [`Host::launch`] live in it; it ends with the last of them and this value.
 #[derive(Debug)]
 pub struct Host {
     index: u32,
-    /// Wakes the thread that holds the namespace.
+    /// Sends jobs to the thread that holds the namespace.
     jobs: Sender<Job>,
 }
 
 impl Host {
-    /// Makes the namespace and its device. The device is for the pump.
+    /// Creates the namespace and its device. The device is for the pump.
     pub(crate) fn start(index: u32, tcp: Tcp) -> Result<(Self, SyncDevice), TestbedError> {
         let (jobs, inbox) = mpsc::channel::<Job>();
         let (ready, started) = mpsc::sync_channel(1);
         let hold = move || {
-            // The receiver waits below, so this reaches it.
+            // The receiver waits below, so the message reaches it.
             let device = enter(index, tcp);
             let entered = device.is_ok();
             if ready.send(device).is_ok() && entered {
@@ -102,12 +102,12 @@ impl Host {
         Ok((Self { index, jobs }, device))
     }
 
-    /// The host's index in the network.
+    /// Returns the host's index in the network.
     pub fn index(&self) -> u32 {
         self.index
     }
 
-    /// The host's address.
+    /// Returns the host's IPv4 address.
     pub fn address(&self) -> Ipv4Addr {
         address(self.index)
     }
@@ -117,7 +117,8 @@ impl Host {
     ///
     /// # Errors
     ///
-    /// When no thread can be started.
+    /// [`TestbedError::System`] when no thread can be started; [`TestbedError::Gone`] when the
+    /// host's thread has ended.
     pub fn spawn<T: Send + 'static>(
         &self,
         job: impl FnOnce() -> T + Send + 'static,
@@ -126,14 +127,15 @@ impl Host {
         self.on_holder(what, move |_| thread::Builder::new().spawn(job))
     }
 
-    /// Starts a program inside the namespace. It is killed when this host is dropped and when this
-    /// process ends, however that comes about. What it prints goes to `output`; without, to where
-    /// this process prints.
+    /// Starts a program inside the namespace. The program is killed when this host is dropped and
+    /// when this process ends, for any reason. Its output goes to `output`; without that, to the
+    /// output of this process.
     ///
     /// # Errors
     ///
-    /// When `setpriv`, a part of util-linux, cannot be run. A program that is not found is an exit
-    /// with 127, as a shell reports it.
+    /// [`TestbedError::System`] when `setpriv`, a part of util-linux, cannot be run;
+    /// [`TestbedError::Gone`] when the host's thread has ended. A program that is not found exits
+    /// with 127, as in a shell.
     pub fn launch(&self, program: &Command, output: Option<&File>) -> Result<Child, TestbedError> {
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "KILL", "--", "sh", "-c", STILL_WANTED]);
@@ -157,7 +159,8 @@ impl Host {
         }
         self.on_holder(what, move |launched| {
             let child = command.spawn()?;
-            // A child that is not waited for keeps its id, so this is the one just started.
+            // A child that was not waited for keeps its process id, so the id is that of the
+            // child just started.
             let id = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
             let id = id.ok_or(io::ErrorKind::InvalidData)?;
             launched.push(pidfd_open(id, PidfdFlags::empty())?);
@@ -165,7 +168,7 @@ impl Host {
         })
     }
 
-    /// Does something on the thread that holds the namespace.
+    /// Runs a job on the thread that holds the namespace.
     fn on_holder<T: Send + 'static>(
         &self,
         what: &'static str,
@@ -173,7 +176,7 @@ impl Host {
     ) -> Result<T, TestbedError> {
         let (reply, done) = mpsc::sync_channel(1);
         let job: Job = Box::new(move |launched| {
-            // Fails only when the caller is gone, and then nobody misses it.
+            // This fails only when the caller is gone, and then nobody needs the result.
             let _ = reply.send(job(launched));
         });
         let gone = || TestbedError::Gone { what: "a host" };
@@ -183,13 +186,13 @@ impl Host {
     }
 }
 
-/// The address of a host.
+/// Returns the address of the host with this index.
 pub(crate) fn address(index: u32) -> Ipv4Addr {
     let network = u32::from(Ipv4Addr::new(10, 0, 0, 0));
     Ipv4Addr::from(network + index + 1)
 }
 
-/// The host to which an address belongs, if it is one of ours.
+/// Returns the index of the host to which an address belongs; `None` outside 10.0.0.0/8.
 pub(crate) fn index_of(address: Ipv4Addr) -> Option<u32> {
     let [first, ..] = address.octets();
     let number = u32::from(address) & 0x00ff_ffff;
@@ -202,12 +205,12 @@ fn serve(inbox: &Receiver<Job>) {
         job(&mut launched);
     }
     for program in &launched {
-        // Fails for those that have ended.
+        // This fails for programs that have ended.
         let _ = pidfd_send_signal(program, Signal::KILL);
     }
 }
 
-/// Moves the calling thread into a namespace of its own.
+/// Moves the calling thread into a new namespace and configures it.
 fn enter(index: u32, tcp: Tcp) -> Result<SyncDevice, TestbedError> {
     let host = index;
     unshare(CloneFlags::CLONE_NEWNET).map_err(|errno| TestbedError::Unshare {
@@ -223,7 +226,7 @@ fn enter(index: u32, tcp: Tcp) -> Result<SyncDevice, TestbedError> {
             source,
         })
     };
-    // Before the device exists, so that it never sends a router solicitation.
+    // IPv6 is disabled before the device exists, so that it never sends a router solicitation.
     if fs::exists(DISABLE_IPV6).unwrap_or(true) {
         set(DISABLE_IPV6, "1")?;
     }
@@ -237,8 +240,8 @@ fn enter(index: u32, tcp: Tcp) -> Result<SyncDevice, TestbedError> {
     }
     ip(host, "link set lo up")?;
     let device = tun(host).map_err(|source| TestbedError::Tun { host, source })?;
-    // 10,000 packets of 1500 bytes, so that what is dropped is dropped by the emulated network and
-    // not while the pump is busy. (The ioctl for it is closed to user namespaces.)
+    // 10,000 packets of 1500 bytes, so that packets are dropped only by the emulated network, and
+    // not while the pump is busy. (The ioctl for this setting is not allowed in user namespaces.)
     ip(host, "link set tun0 txqueuelen 10000")?;
     Ok(device)
 }
@@ -257,7 +260,7 @@ fn ip(host: u32, arguments: &'static str) -> Result<(), TestbedError> {
     }
 }
 
-/// Without offloads: the kernel cuts segments before it hands them over.
+/// Creates the TUN device, without offloads: the kernel segments data before it hands packets over.
 fn tun(index: u32) -> io::Result<SyncDevice> {
     let device = DeviceBuilder::new()
         .name(DEVICE)

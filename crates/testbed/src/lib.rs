@@ -1,16 +1,17 @@
-//! Real processes and real kernels' TCP over an emulated wide-area network.
+//! Testbed of real processes and the kernel's TCP over an emulated wide-area network.
 //!
-//! Each [`Host`] is a network namespace of its own with one TUN device. A [`Testbed`] reads what
-//! hosts send, passes it through [`undertone_link::packet`] in real time, and hands it to the
-//! receiver's device: delays, rates, losses and queues without netem or any other kernel module but
-//! `tun`. It runs as root, or in an unprivileged user namespace (`unshare --user --map-root-user`).
+//! Each [`Host`] is a network namespace with one TUN device. A [`Testbed`] reads the packets that
+//! hosts send, passes them through [`undertone_link::packet`] in real time, and writes them to the
+//! receiver's device: it emulates delays, rates, losses and queues without netem or any other
+//! kernel module but `tun`. It runs as root, or in an unprivileged user namespace (`unshare --user
+//! --map-root-user`).
 //!
-//! A namespace has no name and no file: it is held by a thread, by the processes started from it,
-//! and by open sockets and devices. When those end, by whatever signal, the kernel removes
-//! namespace, device and routes. Nothing is left to clean up.
+//! A namespace has no name and no file: it is kept alive by a thread, by the processes started from
+//! it, and by open sockets and devices. When those end, for any reason, the kernel removes
+//! namespace, device and routes, so there is nothing to clean up.
 //!
-//! [`kernel`] measures how long this machine's kernel takes for one message on one connection, to
-//! check the simulator's TCP model by.
+//! [`kernel`] measures the time that this machine's kernel takes for one message on one connection,
+//! as a reference for the simulator's TCP model.
 
 mod error;
 mod host;

@@ -1,4 +1,4 @@
-//! Whether this process may make namespaces and TUN devices, and what to do if not.
+//! Check whether this process may create namespaces and TUN devices, and what to do if not.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -10,29 +10,29 @@ use thiserror::Error;
 
 const TUN: &str = "/dev/net/tun";
 
-/// Why no testbed can run here.
+/// Reason why no testbed can run on this machine.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Unavailable {
-    /// The device through which TUN interfaces are made.
+    /// The device through which TUN interfaces are created cannot be opened.
     #[error("{TUN} cannot be opened ({0}): load the module `tun` and allow reading and writing it")]
     TunDevice(io::Error),
-    /// No right to make a network namespace.
+    /// The process has no right to create a network namespace.
     #[error(
         "no network namespace can be made ({0}): run as root, or under \
          `unshare --user --map-root-user`"
     )]
     Namespace(io::Error),
-    /// The tool that brings interfaces up.
+    /// The tool `ip`, which brings interfaces up, cannot be run.
     #[error("`ip` cannot be run ({0}): install iproute2")]
     Ip(io::Error),
 }
 
-/// Tries what a testbed needs, on a thread that is thrown away.
+/// Tries the operations that a testbed needs, on a temporary thread.
 ///
 /// # Errors
 ///
-/// What is missing, and how to get it.
+/// [`Unavailable`]: the first requirement that is missing, and how to get it.
 pub fn can_run() -> Result<(), Unavailable> {
     let tried = thread::scope(|scope| {
         let namespace = scope.spawn(|| unshare(CloneFlags::CLONE_NEWNET));

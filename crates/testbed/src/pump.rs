@@ -1,4 +1,4 @@
-//! The thread that carries packets between devices and the emulated network.
+//! Pump: the thread that carries packets between devices and the emulated network.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -16,40 +16,40 @@ use undertone_link::packet::{ApiMisuse, Change, Input, Network, Output, Why};
 use crate::error::TestbedError;
 use crate::host::{MTU_BYTES, index_of};
 
-/// Packets taken from one device before the others have their turn.
+/// Maximum number of packets taken from one device before the other devices have their turn.
 const BATCH_PACKETS: usize = 64;
 
-/// Destination address in an IPv4 header (RFC 791).
+/// Position of the destination address in an IPv4 header (RFC 791).
 const DESTINATION: std::ops::Range<usize> = 16..20;
 
-/// Of the real-time priorities 1 to 99, one above all that have none.
+/// Real-time priority, of 1 to 99: above all threads without one.
 const PRIORITY: &str = "10";
 
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// What the pump has done so far.
+/// Counts of packets and their lateness since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PumpReport {
-    /// Packets handed to their receivers.
+    /// Number of packets handed to their receivers.
     pub delivered: u64,
-    /// Packets lost on a path or by their sender.
+    /// Number of packets lost on a path or by their sender.
     pub lost: u64,
-    /// Packets that came to a cut.
+    /// Number of packets dropped because the path was cut.
     pub cut: u64,
-    /// Packets dropped by a queue that was full or late.
+    /// Number of packets dropped by a queue: it was full, or CoDel found it too long.
     pub queue_dropped: u64,
-    /// Packets that were not IPv4 to a host of the testbed.
+    /// Number of packets that were not IPv4 to a host of the testbed.
     pub foreign: u64,
-    /// Packets that a device refused.
+    /// Number of packets that a device refused.
     pub refused: u64,
-    /// Sum over the delivered packets of how long after their moment they were handed over.
+    /// Sum of the delivered packets' lateness: time from the due time to the delivery.
     pub late_sum_ns: u64,
-    /// The longest of these.
+    /// Largest lateness of a delivered packet.
     pub late_max_ns: u64,
 }
 
 impl PumpReport {
-    /// How late a packet was on average.
+    /// Returns the mean lateness of the delivered packets.
     pub fn late_mean_ns(&self) -> u64 {
         self.late_sum_ns / self.delivered.max(1)
     }
@@ -59,7 +59,7 @@ impl PumpReport {
 #[derive(Debug)]
 pub(crate) struct Pump {
     orders: Sender<Order>,
-    /// Written to after each order.
+    /// Event descriptor, written after each order to wake the thread.
     wake: Arc<OwnedFd>,
     report: Arc<Mutex<PumpReport>>,
     thread: Option<JoinHandle<()>>,
@@ -98,7 +98,7 @@ impl Pump {
         *self.report.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes the network, and returns once it has changed.
+    /// Changes the network, and returns after the change took effect.
     pub(crate) fn change(&self, change: Change) -> Result<(), TestbedError> {
         let gone = |()| TestbedError::Gone { what: "the pump" };
         let (reply, done) = mpsc::sync_channel(1);
@@ -107,16 +107,16 @@ impl Pump {
         Ok(done?)
     }
 
-    /// An error when the thread has ended.
+    /// Sends an order and wakes the thread; returns an error when the thread has ended.
     fn order(&self, order: Order) -> Result<(), ()> {
         self.orders.send(order).map_err(drop)?;
-        // An eventfd refuses only what would take its counter beyond 64 bits.
+        // An eventfd refuses a write only when its counter would exceed 64 bits.
         let _ = rustix::io::write(&*self.wake, &1_u64.to_ne_bytes());
         Ok(())
     }
 }
 
-/// What the pump's thread is told.
+/// Order to the pump's thread.
 #[derive(Debug)]
 enum Order {
     Change(Change, SyncSender<Result<(), ApiMisuse>>),
@@ -135,17 +135,17 @@ impl Drop for Pump {
 
 struct Works {
     network: Network<Vec<u8>>,
-    /// By the index of their host.
+    /// Devices by the index of their host.
     devices: Vec<SyncDevice>,
     began: Instant,
-    /// Buffers to use again.
+    /// Packet buffers that can be reused.
     free: Vec<Vec<u8>>,
     report: PumpReport,
     inbox: Receiver<Order>,
 }
 
 impl Works {
-    /// Until told to stop.
+    /// Moves packets until told to stop.
     fn run(&mut self, wake: &OwnedFd, shared: &Mutex<PumpReport>) {
         go_first();
         let mut ready = vec![true; self.devices.len()];
@@ -165,7 +165,7 @@ impl Works {
             fds.push(PollFd::new(wake, PollFlags::IN));
             match poll(&mut fds, self.timeout().as_ref()) {
                 Ok(_) | Err(Errno::INTR) => {}
-                // The descriptors are ours and open, so only memory can be missing.
+                // The descriptors are ours and open, so the only cause is a lack of memory.
                 Err(_) => return,
             }
             let came = |fd: &PollFd<'_>| fd.revents().contains(PollFlags::IN);
@@ -179,9 +179,10 @@ impl Works {
         }
     }
 
-    /// Does what it was told; false: it is to stop.
+    /// Executes all pending orders; returns `false` when the thread must stop.
     fn obey(&mut self, wake: &OwnedFd) -> bool {
-        // Before the orders are taken: one that comes later wakes anew. It is readable, so this ends.
+        // The event is cleared before the orders are taken, so a later order wakes the thread
+        // again. The descriptor is readable, so the read does not block.
         let _ = rustix::io::read(wake, &mut [0; 8]);
         while let Ok(order) = self.inbox.try_recv() {
             match order {
@@ -189,7 +190,7 @@ impl Works {
                 Order::Change(change, reply) => {
                     let now_ns = self.now_ns();
                     let done = self.network.handle(now_ns, Input::Change(change));
-                    // Whoever asked may be gone.
+                    // The requester may be gone.
                     let _ = reply.send(done);
                 }
             }
@@ -201,7 +202,7 @@ impl Works {
         u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// Until the network's next event; none: until a packet comes.
+    /// Returns the time until the network's next event; `None` waits until a packet arrives.
     fn timeout(&self) -> Option<Timespec> {
         let at_ns = self.network.next_timeout()?;
         let wait_ns = at_ns.saturating_sub(self.now_ns());
@@ -211,7 +212,7 @@ impl Works {
         })
     }
 
-    /// Takes what a host has sent.
+    /// Reads packets that a host has sent, and passes them to the network.
     fn take(&mut self, index: usize) {
         let Ok(from) = u32::try_from(index) else {
             return;
@@ -242,7 +243,7 @@ impl Works {
         }
     }
 
-    /// Hands over what is due.
+    /// Delivers the packets that are due, and counts the dropped ones.
     fn give(&mut self) {
         let ticked = self.network.handle(self.now_ns(), Input::Tick);
         ticked.expect("a monotonic clock");
@@ -277,9 +278,9 @@ impl Works {
     }
 }
 
-/// Lets the calling thread run before all ordinary ones, as `chrt --rr` does: a packet that is handed
-/// over late is a network that varies. Where the right is missing, as in a user namespace, nothing
-/// changes; [`PumpReport`] says how late packets were.
+/// Gives the calling thread a real-time priority, as `chrt --rr` does: a late delivery would vary
+/// the network. Without the right to do so, as in a user namespace, nothing changes; [`PumpReport`]
+/// says how late packets were.
 fn go_first() {
     let thread = rustix::thread::gettid().as_raw_nonzero().to_string();
     let mut chrt = Command::new("chrt");
@@ -287,7 +288,7 @@ fn go_first() {
     let _ = chrt.stdout(Stdio::null()).stderr(Stdio::null()).status();
 }
 
-/// The host to which an IPv4 packet goes.
+/// Returns the index of the host to which an IPv4 packet is addressed.
 fn destination(packet: &[u8]) -> Option<u32> {
     let version = packet.first()? >> 4;
     let octets: [u8; 4] = packet.get(DESTINATION)?.try_into().ok()?;

@@ -1,4 +1,4 @@
-//! Hosts and the network between them.
+//! Testbed: hosts and the emulated network between them.
 
 use undertone_link::packet::{Change, HostConfig, Network, Paths};
 
@@ -6,25 +6,26 @@ use crate::error::TestbedError;
 use crate::host::{Congestion, Host, MAX_HOSTS, Tcp};
 use crate::pump::{Pump, PumpReport};
 
-/// What a testbed is made of.
+/// Configuration of a testbed.
 #[derive(Clone, Debug)]
 pub struct TestbedConfig {
-    /// The links of each host.
+    /// Links of each host, by its index.
     pub hosts: Vec<HostConfig>,
-    /// What lies between them.
+    /// Paths between the hosts: delay, jitter and loss.
     pub paths: Paths,
-    /// What connections of all hosts begin with; none: what the kernel gives a new namespace. The
-    /// kernel refuses what `net.ipv4.tcp_allowed_congestion_control` does not name.
+    /// Congestion control of all hosts' connections; `None` keeps the kernel's default for a new
+    /// namespace. The kernel refuses a name that is not in
+    /// `net.ipv4.tcp_allowed_congestion_control`.
     pub congestion: Option<Congestion>,
-    /// Whether a silence takes a connection's window back (`net.ipv4.tcp_slow_start_after_idle`, on
-    /// unless somebody turned it off).
+    /// Whether a connection's congestion window is reset after an idle period
+    /// (`net.ipv4.tcp_slow_start_after_idle`, the default of Linux).
     pub slow_start_after_idle: bool,
-    /// Of the network's random choices.
+    /// Seed of the network's random choices.
     pub seed: [u8; 32],
 }
 
-/// A running network. Dropping it stops the packets; namespaces go with the last thread or process
-/// in them.
+/// A running testbed. Dropping it stops the packets; each namespace ends with the last thread or
+/// process in it.
 #[derive(Debug)]
 pub struct Testbed {
     hosts: Vec<Host>,
@@ -32,11 +33,12 @@ pub struct Testbed {
 }
 
 impl Testbed {
-    /// Makes all namespaces and lets packets flow.
+    /// Creates all namespaces and starts the network.
     ///
     /// # Errors
     ///
-    /// When a right is missing ([`crate::can_run`] says which) or the configuration is wrong.
+    /// [`TestbedError`], when a right is missing ([`crate::can_run`] says which), there are too
+    /// many hosts, or the configuration is invalid.
     pub fn start(config: &TestbedConfig) -> Result<Self, TestbedError> {
         let count = config.hosts.len();
         let max = MAX_HOSTS;
@@ -57,22 +59,22 @@ impl Testbed {
         Ok(Self { hosts, pump })
     }
 
-    /// By index, as in [`TestbedConfig::hosts`].
+    /// Returns the hosts by index, as in [`TestbedConfig::hosts`].
     pub fn hosts(&self) -> &[Host] {
         &self.hosts
     }
 
-    /// What became of the packets so far, and how late they were.
+    /// Returns the number of packets delivered and lost so far, and their lateness.
     pub fn report(&self) -> PumpReport {
         self.pump.report()
     }
 
-    /// Changes the network, and returns once it has changed.
+    /// Changes the network, and returns after the change took effect.
     ///
     /// # Errors
     ///
-    /// When the change names a host that is not there or a probability above one, or the thread of
-    /// the network has ended.
+    /// [`TestbedError::Change`] when the change names a host that does not exist or a probability
+    /// above one; [`TestbedError::Gone`] when the thread of the network has ended.
     pub fn change(&self, change: Change) -> Result<(), TestbedError> {
         self.pump.change(change)
     }

@@ -1,4 +1,4 @@
-//! What can be done to a chain of one's own and to no other: time, blocks, history.
+//! Operations that only a development chain allows: on time, blocks and history.
 
 use alloy::providers::Provider;
 use serde::Serialize;
@@ -10,10 +10,10 @@ use crate::account::asked;
 use crate::error::ChainError;
 
 impl DevChain {
-    /// Sends a request that has no function here.
+    /// Sends a JSON-RPC request for which there is no other function here.
     ///
     /// # Errors
-    /// [`ChainError::Rpc`] when the chain does not understand it.
+    /// [`ChainError::Rpc`] when the chain does not understand the request.
     pub async fn request<R: DeserializeOwned + Send + Sync + Unpin + std::fmt::Debug + 'static>(
         &self,
         method: &'static str,
@@ -23,38 +23,38 @@ impl DevChain {
         asked(method, self.provider.raw_request(method.into(), params)).await
     }
 
-    /// Lets `seconds` pass, and puts them into a new block.
+    /// Advances the chain's time by `seconds` and mines a block.
     ///
     /// # Errors
-    /// [`ChainError`].
+    /// [`ChainError::Rpc`] when the request fails.
     pub async fn advance(&self, seconds: u64) -> Result<(), ChainError> {
         self.request::<Value>("evm_increaseTime", [seconds]).await?;
         self.mine(1).await
     }
 
-    /// Makes empty blocks, or one block with all that waits and then empty ones.
+    /// Mines `blocks` blocks; pending transactions go into the first.
     ///
     /// # Errors
-    /// [`ChainError`].
+    /// [`ChainError::Rpc`] when the request fails.
     pub async fn mine(&self, blocks: u64) -> Result<(), ChainError> {
         let blocks = format!("{blocks:#x}");
         self.request::<Value>("anvil_mine", [blocks]).await?;
         Ok(())
     }
 
-    /// Whether each transaction gets a block at once, or waits for [`DevChain::mine`].
+    /// Sets whether each transaction is mined at once, or waits for [`DevChain::mine`].
     ///
     /// # Errors
-    /// [`ChainError`].
+    /// [`ChainError::Rpc`] when the request fails.
     pub async fn set_automine(&self, on: bool) -> Result<(), ChainError> {
         self.request::<Value>("evm_setAutomine", [on]).await?;
         Ok(())
     }
 
-    /// Replaces the newest `depth` blocks by as many empty ones.
+    /// Replaces the newest `depth` blocks by the same number of empty ones.
     ///
     /// # Errors
-    /// [`ChainError`].
+    /// [`ChainError::Rpc`] when the request fails.
     pub async fn reorganise(&self, depth: u64) -> Result<(), ChainError> {
         let none: [Value; 0] = [];
         self.request::<Value>("anvil_reorg", (depth, none)).await?;

@@ -1,17 +1,17 @@
-//! Getting the program, where the sources are.
+//! Installation of anvil by npm, where the sources are present.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::{DevChainError, find};
 
-/// The folder whose lock file names the program with its checksum.
+/// Returns the folder whose npm lock file names the program with its checksum.
 pub(super) fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contracts")
 }
 
-/// The program; where there is none, `npm ci` brings it, after `installing` was called. Without npm or
-/// the sources that is [`DevChainError::NotFound`].
+/// Finds the program or installs it by `npm ci`, after a call of `installing`. Without npm or the
+/// sources it returns [`DevChainError::NotFound`].
 pub(super) fn find_or_install(installing: impl FnOnce()) -> Result<PathBuf, DevChainError> {
     let (found, folder) = (find(), folder());
     let missing = matches!(found, Err(DevChainError::NotFound));
@@ -19,7 +19,7 @@ pub(super) fn find_or_install(installing: impl FnOnce()) -> Result<PathBuf, DevC
         return found;
     }
     installing();
-    // It is ready as it comes: no script of a package is run.
+    // The program needs no installation script, so none is run.
     let arguments = ["ci", "--ignore-scripts", "--no-audit", "--no-fund"];
     let output = Command::new("npm")
         .args(arguments)

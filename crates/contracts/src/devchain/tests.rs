@@ -3,7 +3,7 @@ use std::process::{Command, Stdio};
 
 use super::*;
 
-/// Says where a process that this test starts is to begin a chain and wait.
+/// Environment variable that tells this test's child process to start a chain and wait.
 const CHILD: &str = "UNDERTONE_TEST_DEVCHAIN_CHILD";
 
 #[tokio::test]
@@ -60,8 +60,8 @@ fn an_error_names_what_the_program_said() {
     assert!(error.contains("--block-time"), "{error}");
 }
 
-/// A port that nothing listens on refuses. The kernel tells no other way that a program which is not
-/// our child is gone; the bound guards against one that stays.
+/// Waits until the port refuses connections: the only sign that a program which is not our child
+/// has ended. The bound guards against one that does not.
 fn await_refusal(address: &str) {
     let began = std::time::Instant::now();
     while TcpStream::connect(address).is_ok() {

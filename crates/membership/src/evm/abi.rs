@@ -1,4 +1,4 @@
-//! The part of the membership contract's ABI that is read, as deployed by the Waku networks.
+//! ABI of the membership contract of the Waku networks, as far as it is used.
 
 use alloy::primitives::{B256, U256};
 use alloy::sol;
@@ -9,32 +9,33 @@ use super::chain::EventKind;
 use crate::registry::MemberIndex;
 
 sol! {
-    /// A membership began. The limit is a `uint256` here, and a `uint32` in the other events.
+    /// A membership was registered. The limit is a `uint256` here, and a `uint32` in
+    /// the other events.
     event MembershipRegistered(uint256 idCommitment, uint256 membershipRateLimit, uint32 index);
-    /// A membership ended.
+    /// A membership was erased; its leaf may remain.
     event MembershipErased(uint256 idCommitment, uint32 membershipRateLimit, uint32 index);
-    /// The tree has a new root.
+    /// The contract stored a new root.
     event RootStored(uint256 newRoot);
-    /// A leaf became 0.
+    /// A leaf was set to 0.
     event LeafCleared(uint32 index);
 
-    /// The root now.
+    /// The present root of the tree.
     function root() external view returns (uint256);
-    /// The newest roots, newest first, then 0.
+    /// The recent roots, newest first, then 0 for unused places.
     function getRecentRoots() external view returns (uint256[5] memory);
-    /// The siblings from a leaf to the root.
+    /// The siblings on the path from a leaf to the root.
     function getMerkleProof(uint40 index) external view returns (uint256[20] memory);
-    /// Leaves that were ever written.
+    /// Number of leaves that were ever written.
     function nextFreeIndex() external view returns (uint32);
-    /// A membership's terms.
+    /// Limit, index and leaf of a membership; 0 where there is none.
     function getMembershipInfo(uint256 idCommitment)
         external view returns (uint32 rateLimit, uint32 index, uint256 rateCommitment);
-    /// Whether there is a leaf of this commitment.
+    /// Whether the tree has a leaf of this commitment.
     function isInMembershipSet(uint256 idCommitment) external view returns (bool);
-    /// Leaves.
+    /// The leaves in a range of indices.
     function getRateCommitmentsInRangeBoundsInclusive(uint32 startIndex, uint32 endIndex)
         external view returns (uint256[] memory);
-    /// The block of the deployment.
+    /// The block in which the contract was deployed.
     function deployedBlockNumber() external view returns (uint32);
 }
 
@@ -45,20 +46,20 @@ pub(super) const CHANGES: [B256; 3] = [
     LeafCleared::SIGNATURE_HASH,
 ];
 
-/// The event that tells the root.
+/// The event that reports the root.
 pub(super) const ROOT: B256 = RootStored::SIGNATURE_HASH;
 
-/// A number from the chain as a field element; `None` from the field's order on.
+/// Converts a number from the chain to a field element; `None` if it is not below the field's order.
 pub(super) fn element(number: U256) -> Option<Fr> {
     fr_from_le(&number.to_le_bytes()).ok()
 }
 
-/// A field element as a number of the chain.
+/// Converts a field element to a number for the chain.
 pub(super) fn number(element: &Fr) -> U256 {
     U256::from_le_bytes(fr_to_le(element))
 }
 
-/// An event from its topics and data; `None` when they are not one of ours in every detail.
+/// Decodes an event from its topics and data; `None` unless it is exactly one of the events above.
 pub(super) fn event(topics: &[B256], data: &[u8]) -> Option<EventKind> {
     let [topic] = topics else { return None };
     match *topic {

@@ -1,4 +1,4 @@
-//! A thread that ends with its owner.
+//! Background thread that stops when its owner is dropped.
 
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use super::registry::EvmError;
 
-/// The owner's end: when it is dropped, the thread is told to stop and waited for.
+/// The owner's handle: when it is dropped, the thread is told to stop and joined.
 #[derive(Debug)]
 pub(super) struct Background {
     stop: Option<mpsc::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// The thread's end.
+/// The thread's handle, which tells when to stop.
 #[derive(Debug)]
 pub(super) struct Stop(Receiver<()>);
 
@@ -35,14 +35,14 @@ impl Drop for Background {
     fn drop(&mut self) {
         self.stop = None;
         if let Some(thread) = self.thread.take() {
-            // Its panic was printed; there is nothing to save.
+            // A panic of the thread was printed already; there is nothing to save.
             let _ = thread.join();
         }
     }
 }
 
 impl Stop {
-    /// Waits for `timeout` or until the owner is gone; tells whether it is.
+    /// Waits for `timeout` or until the owner was dropped; returns whether it was.
     pub(super) fn within(&self, timeout: Duration) -> bool {
         !matches!(self.0.recv_timeout(timeout), Err(RecvTimeoutError::Timeout))
     }

@@ -1,169 +1,169 @@
-//! What a follower asks of a chain and what it is told: plain values, nothing of JSON.
+//! Questions of a follower to a chain and their answers, as plain values without JSON.
 
 use alloy::primitives::{Address, B256};
 use undertone_rln::{Fr, tree::DEPTH};
 
 use crate::registry::{Member, MemberIndex};
 
-/// How many roots the contract keeps.
+/// Number of recent roots that the contract keeps.
 pub(super) const RECENT_ROOTS: usize = 5;
 
-/// The contract that is followed. Nothing read from one is ever mixed with another.
+/// The contract that is followed. Data of one contract is never mixed with that of another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Contract {
-    /// The chain's number, EIP-155.
+    /// Chain id, as of EIP-155.
     pub chain_id: u64,
-    /// The contract, or its proxy.
+    /// Address of the contract, or of its proxy.
     pub address: Address,
 }
 
-/// A block.
+/// Height and hash of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BlockRef {
-    /// Its height.
+    /// Height of the block.
     pub number: u64,
-    /// Its hash.
+    /// Hash of the block.
     pub hash: B256,
 }
 
-/// The newest block.
+/// The newest block and its parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Head {
-    /// The block itself.
+    /// The newest block itself.
     pub block: BlockRef,
-    /// The block below it.
+    /// Hash of the parent block.
     pub parent: B256,
 }
 
-/// Something the contract reported, in the order of the chain.
+/// Event of the contract; events are in the order of the chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Event {
-    /// The block that it is in.
+    /// The block that contains the event.
     pub block: BlockRef,
-    /// The transaction's place in its block.
+    /// Index of the transaction in its block.
     pub transaction: u64,
-    /// What happened.
+    /// The kind of event.
     pub kind: EventKind,
 }
 
-/// What the contract reported.
+/// The kind of an event of the contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EventKind {
-    /// A member came; its leaf is written.
+    /// A member was registered and its leaf written.
     Registered {
-        /// The identity's commitment.
+        /// Commitment of the member's identity.
         commitment: Fr,
-        /// Messages per epoch.
+        /// Message limit, in messages per epoch.
         limit: u32,
-        /// Place in the tree.
+        /// Index of the leaf in the tree.
         index: MemberIndex,
     },
-    /// A membership ended. Whether the leaf was emptied too, the event does not tell.
+    /// A membership ended. The event does not say whether the leaf was emptied too.
     Erased {
-        /// Place in the tree.
+        /// Index of the leaf in the tree.
         index: MemberIndex,
     },
-    /// A leaf was emptied. Only this project's own contract says so.
+    /// A leaf was emptied. Only this project's own contract emits this event.
     Cleared {
-        /// Place in the tree.
+        /// Index of the leaf in the tree.
         index: MemberIndex,
     },
-    /// The root after all changes of a call. Older deployments do not say so.
+    /// The root after all changes of a call. Older deployments do not emit this event.
     Root(Fr),
 }
 
-/// What a follower does next.
+/// Next action of a follower.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// It asks this, and is told the answer or that there is none.
+    /// Send this request, then give the follower the answer or report the failure.
     Ask(Ask),
-    /// Nothing until it is woken.
+    /// Do nothing until the follower is woken.
     Idle,
 }
 
-/// A question to an endpoint.
+/// Request to an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ask {
-    /// The newest block.
+    /// The newest block of the chain.
     Head,
     /// The hash of the block at this height.
     Header {
-        /// The height.
+        /// Height of the block.
         number: u64,
     },
-    /// The contract's events of some blocks.
+    /// The contract's events in a range of blocks.
     Events {
-        /// First block.
+        /// Height of the first block.
         from: u64,
-        /// Last block.
+        /// Height of the last block, inclusive.
         to: u64,
-        /// Whether [`EventKind::Root`] is wanted; it doubles the answer.
+        /// Whether [`EventKind::Root`] is included; it doubles the answer.
         roots: bool,
     },
     /// The contract's root as of a block.
     Root {
-        /// The block.
+        /// The block as of which the state is read.
         at: BlockRef,
     },
-    /// The contract's root as of a height, on whatever chain the endpoint follows.
+    /// The contract's root as of a height, on whichever fork the endpoint follows.
     RootOf {
-        /// The height; `None` for whatever is newest where the question arrives.
+        /// Height of the block; `None` for the newest block that the endpoint has.
         height: Option<u64>,
     },
-    /// How many leaves were ever written, as of a block.
+    /// The number of leaves ever written, as of a block.
     Count {
-        /// The block.
+        /// The block as of which the state is read.
         at: BlockRef,
     },
-    /// Leaves as of a block.
+    /// A range of leaves as of a block.
     Leaves {
-        /// The block.
+        /// The block as of which the state is read.
         at: BlockRef,
-        /// First index.
+        /// Index of the first leaf.
         first: u32,
-        /// Last index.
+        /// Index of the last leaf, inclusive.
         last: u32,
     },
-    /// The contract's newest roots.
+    /// The contract's recent roots.
     Recent {
-        /// The block; `None` for whatever is newest where the question arrives.
+        /// The block as of which they are read; `None` for the newest block that the endpoint has.
         at: Option<BlockRef>,
     },
     /// The membership of a commitment, as of a block.
     Membership {
-        /// The commitment.
+        /// Commitment of the member's identity.
         commitment: Fr,
-        /// The block.
+        /// The block as of which the state is read.
         at: BlockRef,
     },
-    /// The path of a leaf, as of a block.
+    /// The Merkle path of a leaf, as of a block.
     Path {
-        /// Whose leaf.
+        /// Index of the leaf.
         index: MemberIndex,
-        /// The block.
+        /// The block as of which the state is read.
         at: BlockRef,
     },
 }
 
 impl Ask {
-    /// Whether an endpoint that does its work may say no: the contract may lack the function, or the
-    /// endpoint the state of a block that is not the newest.
+    /// Whether a working endpoint may refuse the request: the contract may lack the function, or
+    /// the endpoint may lack the state of a block that is not the newest.
     pub(super) fn may_be_refused(&self) -> bool {
         matches!(self, Self::Recent { .. } | Self::RootOf { height: Some(_) })
     }
 }
 
-/// The newest roots as the contract keeps them.
+/// The recent roots that the contract keeps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Recent {
-    /// The oldest first, without repetitions of the one before; never 0.
+    /// The roots, the oldest first, without consecutive duplicates; never 0.
     pub roots: Vec<Fr>,
-    /// Whether there were more before. If not, these are all roots that there ever were.
+    /// Whether there may be earlier roots. If not, these are all roots that the contract ever had.
     pub is_full: bool,
 }
 
 impl Recent {
-    /// At most so many of them.
+    /// Returns only the newest `most` roots.
     pub(super) fn newest(&self, most: usize) -> Self {
         let surplus = self.roots.len().saturating_sub(most);
         Self {
@@ -173,27 +173,27 @@ impl Recent {
     }
 }
 
-/// What an endpoint says.
+/// Answer of an endpoint to an [`Ask`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// To [`Ask::Head`].
+    /// Answer to [`Ask::Head`].
     Head(Head),
-    /// To [`Ask::Header`].
+    /// Answer to [`Ask::Header`].
     Header(BlockRef),
-    /// To [`Ask::Events`], in the order of the chain.
+    /// Answer to [`Ask::Events`], in the order of the chain.
     Events(Vec<Event>),
-    /// To [`Ask::Root`] and [`Ask::RootOf`].
+    /// Answer to [`Ask::Root`] and [`Ask::RootOf`].
     Root(Fr),
-    /// To [`Ask::Count`].
+    /// Answer to [`Ask::Count`].
     Count(u32),
-    /// To [`Ask::Leaves`]; 0 for an empty one.
+    /// Answer to [`Ask::Leaves`]; 0 for an empty leaf.
     Leaves(Vec<Fr>),
-    /// To [`Ask::Recent`].
+    /// Answer to [`Ask::Recent`].
     Recent(Recent),
-    /// To [`Ask::Membership`]; the leaf is in the tree.
+    /// Answer to [`Ask::Membership`]: a member whose leaf is in the tree, or `None`.
     Membership(Option<Member>),
-    /// To [`Ask::Path`]: the siblings, the leaf's own first.
+    /// Answer to [`Ask::Path`]: the siblings, starting at the leaf.
     Path(Box<[Fr; DEPTH]>),
-    /// To a question that [`Ask::may_be_refused`]: it cannot be answered.
+    /// The endpoint refused a request that [`Ask::may_be_refused`].
     Refused,
 }

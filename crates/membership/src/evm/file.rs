@@ -1,4 +1,4 @@
-//! Opening the SQLite file of a follower: whose it is, and that nobody else has it.
+//! Opening the SQLite file of a follower: checks the contract and excludes other processes.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -10,13 +10,13 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use super::chain::Contract;
 use crate::sqlite::{Damage, StorageError, storage};
 
-/// "UTME", in the header of the file of full mode.
+/// SQLite application id "UTME" of a file of full mode.
 const FULL_ID: i32 = 0x5554_4d45;
 
-/// "UTML", in that of light mode.
+/// SQLite application id "UTML" of a file of light mode.
 const LIGHT_ID: i32 = 0x5554_4d4c;
 
-/// Which mode's file it is.
+/// The mode to which a file belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Full,
@@ -39,17 +39,17 @@ impl Kind {
     }
 }
 
-/// What is in a file. One of its tables is `contract`, with one row that has the columns `chain_id`
-/// and `address`.
+/// Layout of a follower's file. One of its tables is `contract`, with one row that has the columns
+/// `chain_id` and `address`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {
     pub(super) kind: Kind,
-    /// Goes up when the tables change.
+    /// Layout version, incremented when the tables change.
     pub(super) version: i32,
     pub(super) tables: &'static str,
 }
 
-/// Opens or makes the file of `contract`; `fill` puts the first rows into a new one.
+/// Opens or creates the file of `contract`; `fill` inserts the first rows into a new one.
 pub(super) fn open(
     path: &Path,
     contract: &Contract,
@@ -83,7 +83,8 @@ pub(super) fn open(
     let _: String = connection
         .query_one("PRAGMA journal_mode = WAL", [], |row| row.get(0))
         .map_err(&sql_error)?;
-    // A power cut may lose the last pages, never half of one. The chain has them still.
+    // A power failure may lose the last transactions, never part of one. They are read from
+    // the chain again.
     connection
         .pragma_update(None, "synchronous", "NORMAL")
         .map_err(&sql_error)?;
@@ -94,7 +95,7 @@ pub(super) fn open(
     Ok((connection, lock))
 }
 
-/// Makes the tables.
+/// Creates the tables and inserts the first rows.
 pub(super) fn create(
     connection: &mut Connection,
     layout: &Layout,
@@ -137,7 +138,7 @@ fn check(path: &Path, connection: &Connection, wanted: &Contract) -> Result<(), 
     Ok(())
 }
 
-/// Two followers of one file would take back each other's pages.
+/// Locks the file for one follower: two would undo each other's pages.
 fn lock(path: &Path) -> Result<File, StorageError> {
     let mut name = OsString::from(path);
     name.push(".lock");

@@ -1,8 +1,8 @@
-//! Following a contract, without a clock or a socket: it says what to ask, and is told the answer.
+//! State machine that follows a contract: it has no clock and no socket, only questions and answers.
 //!
-//! Nothing counts before the tree's root was compared with what the contract says of the same block,
-//! named by its hash. What an endpoint leaves out, makes up or takes from another block is found out
-//! by that, and so is every way of erasing members that the events do not tell.
+//! No state is accepted before the tree's root was compared with the contract's root as of the same
+//! block, named by its hash. This detects whatever an endpoint omits, invents or takes from another
+//! block, and also erased members whose leaf was emptied without an event.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -23,58 +23,58 @@ use fork::Search;
 pub(super) use range::Range;
 use repair::Repair;
 
-/// Blocks below the newest whose roots are asked for and whose hashes are remembered. Deeper than
-/// that, a chain is taken to stay as it is, until the root tells otherwise.
+/// Number of blocks below the newest for which roots are requested and hashes remembered. Deeper
+/// blocks are assumed to be final, until the root shows otherwise.
 const NEAR_BLOCKS: u64 = 1024;
 
-/// Blocks for which the roots of a reorganised chain stay accepted.
+/// Number of blocks for which the roots of abandoned blocks stay accepted.
 pub(super) const ORPHAN_BLOCKS: u64 = 32;
 
-/// So often in a row an older block is taken for an endpoint that lags. Then the chain is shorter.
+/// Consecutive older heads taken for an endpoint that lags. After that the chain has become shorter.
 pub(super) const MAX_BEHIND: u32 = 12;
 
-/// Endpoints that must know none of our blocks before everything is read anew.
+/// Consecutive heads without any known block after which everything is read again.
 const MAX_FOREIGN: u32 = 3;
 
-/// What an answer led to.
+/// Result of processing an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// There is more to ask.
+    /// The follower has more questions.
     Going,
-    /// All is known and compared up to the newest block.
+    /// The state is known up to the newest block, and its root was compared.
     Synced,
-    /// The chain was reorganised, and what is no longer on it taken back.
+    /// The chain was reorganised; changes of abandoned blocks were undone.
     RolledBack {
         /// Height of the last common block.
         to: u64,
-        /// Leaf changes taken back.
+        /// Number of leaf changes that were undone.
         changes: u64,
     },
-    /// The endpoint's newest block is older than what is known.
+    /// The endpoint's newest block is older than the newest known block.
     Behind {
-        /// Its height.
+        /// Height of the endpoint's newest block.
         newest: u64,
-        /// Height of what is known.
+        /// Height of the newest known block.
         known: u64,
     },
-    /// The endpoint's chain has none of the blocks that are known.
+    /// The endpoint's chain has none of the known blocks.
     Foreign,
-    /// Events and root of the endpoint do not fit together.
+    /// The endpoint's events do not lead to its root.
     Mismatch,
-    /// The answer is none to the question.
+    /// The answer does not match the request.
     Nonsense,
 }
 
-/// Why there is no answer, as far as it matters here.
+/// The kind of failure of a request, as far as the follower distinguishes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Failure {
-    /// The same question for less may be answered.
+    /// The request was too large; one for fewer blocks or leaves may be answered.
     TooMuch,
-    /// Any other reason.
+    /// Any other failure of the request.
     Other,
 }
 
-/// The state machine.
+/// State machine of the follower in full mode.
 #[derive(Debug)]
 pub(super) struct Follower {
     store: Arc<Store>,
@@ -84,7 +84,7 @@ pub(super) struct Follower {
     phase: Phase,
     range: Range,
     leaves_at_once: u32,
-    /// The accepted roots have to be made from the stored changes.
+    /// Whether the accepted roots must be rebuilt from the stored changes.
     refill: bool,
     mismatches: u32,
     behind: u32,
@@ -95,7 +95,7 @@ pub(super) struct Follower {
 enum Phase {
     Idle,
     Head,
-    /// Whether a known block is still on the chain.
+    /// Asks whether a known block is still on the chain.
     Probe {
         head: Head,
         mark: BlockRef,
@@ -104,14 +104,14 @@ enum Phase {
         head: Head,
         search: Search,
     },
-    /// The next page of events. That of a page's last block is asked for first: without its hash, a
-    /// block that brought no event could be replaced by one that does, and nobody would know.
+    /// Asks for the next page of events, and before that for the hash of the page's last block:
+    /// else a block without events could be replaced unnoticed by one that has some.
     Pages {
         head: BlockRef,
         end: Option<BlockRef>,
     },
-    /// A page is here that others come before or after: whether the newest block known before it is
-    /// still on the chain. If not, the page is of another fork than what it would be added to.
+    /// One page of several was received: asks whether the newest block known before it is still on
+    /// the chain. If not, the page is of another fork than the state it would be added to.
     Check {
         head: BlockRef,
         end: BlockRef,
@@ -126,7 +126,7 @@ enum Phase {
 }
 
 impl Follower {
-    /// A follower of what is in `store`. `view` is made to show that.
+    /// Creates a follower that continues from `store`, and sets `view` to the stored state.
     pub(super) fn new(
         store: Arc<Store>,
         view: Arc<Mutex<MembershipView>>,
@@ -149,7 +149,7 @@ impl Follower {
         Ok(follower)
     }
 
-    /// Makes the view what the store says; after an error of the store, too.
+    /// Sets the view to the stored state, at the start and after an error of the store.
     pub(super) fn restore(&mut self) -> Result<(), StorageError> {
         self.cursor = self.store.cursor()?;
         let version = self.store.version()?;
@@ -175,21 +175,21 @@ impl Follower {
         Ok(())
     }
 
-    /// Height of the last block that is known.
+    /// Returns the height of the last processed block.
     pub(super) fn block(&self) -> u64 {
         self.cursor.number
     }
 
-    /// The newest block heard of.
+    /// Returns the newest block that an endpoint reported.
     pub(super) fn head(&self) -> Option<BlockRef> {
         self.head
     }
 
-    /// Leaves out the blocks up to `block`, in which the contract was not there yet. Says whether it
-    /// did: then what is to be asked is another question.
+    /// Skips the blocks up to `block`, before the contract's deployment. Returns whether it did;
+    /// then [`Self::next`] has changed.
     ///
     /// # Errors
-    /// When it cannot be stored.
+    /// [`StorageError`] when the store cannot be read or written.
     pub(super) fn skip_to(&mut self, block: u64) -> Result<bool, StorageError> {
         let skips = self.cursor.number == self.store.before_first()? && block > self.cursor.number;
         if skips {
@@ -200,14 +200,14 @@ impl Follower {
         Ok(skips)
     }
 
-    /// Looks for news.
+    /// Starts a poll for news, if the follower is idle.
     pub(super) fn wake(&mut self) {
         if matches!(self.phase, Phase::Idle) {
             self.phase = Phase::Head;
         }
     }
 
-    /// What to do.
+    /// Returns the next action.
     pub(super) fn next(&self) -> Next {
         let ask = match &self.phase {
             Phase::Idle => return Next::Idle,
@@ -225,7 +225,7 @@ impl Follower {
         Next::Ask(ask)
     }
 
-    /// The header of the page's last block, or the page's events once that is known.
+    /// Asks for the header of the page's last block or, once that is known, for the page's events.
     fn page(&self, head: &BlockRef, end: Option<BlockRef>) -> Ask {
         let from = self.cursor.number + 1;
         let near = near(head);
@@ -238,10 +238,10 @@ impl Follower {
         Ask::Events { from, to, roots }
     }
 
-    /// Takes the answer to what [`Self::next`] said.
+    /// Processes the answer to the request that [`Self::next`] returned.
     ///
     /// # Errors
-    /// When it cannot be stored; call [`Self::restore`] before going on.
+    /// [`StorageError`] of the store; call [`Self::restore`] before going on.
     pub(super) fn answer(&mut self, answer: Answer) -> Result<Outcome, StorageError> {
         let asked = self.next();
         let phase = std::mem::replace(&mut self.phase, Phase::Head);
@@ -302,7 +302,7 @@ impl Follower {
                 Answer::Header(found),
             ) => match found.hash == mark.hash {
                 true => self.on_page(head, end, events),
-                // The newest block leads to where the forks part.
+                // The next head leads to a search for the fork.
                 false => Ok(Outcome::Going),
             },
             (Phase::State { head, events }, Answer::Root(root)) => {
@@ -327,7 +327,7 @@ impl Follower {
         }
     }
 
-    /// Takes note that there is no answer.
+    /// Records that the request failed: asks for less, or starts again with the newest block.
     pub(super) fn failed(&mut self, failure: Failure) {
         if failure == Failure::TooMuch {
             match self.next() {
@@ -359,7 +359,7 @@ impl Follower {
         }
         let last = events.last().map(|event| event.block);
         if last.is_some_and(|last| last.number == end.number && last != end) {
-            // Replaced between the two questions. The newest block leads to where the forks part.
+            // Replaced between the two requests. The next head leads to a search for the fork.
             return Ok(Outcome::Going);
         }
         self.commit_unaccepted(&end, &head, &events)
@@ -402,7 +402,7 @@ impl Follower {
         Ok(Outcome::Going)
     }
 
-    /// The last page is in the tree: keeps it if the root is the contract's.
+    /// Applies the last page, and keeps it if the tree's root is then the contract's.
     fn compare(&mut self, repair: Repair) -> Result<Outcome, StorageError> {
         let base = self.store.version()?;
         let view = Arc::clone(&self.view);
@@ -452,8 +452,9 @@ impl Follower {
         Ok(Outcome::Synced)
     }
 
-    /// The first time the chain may have changed between two questions. Leaves are read where it is
-    /// not known whether they were emptied, and all of them as the last remedy.
+    /// Handles a wrong root: reads leaves that may or may not have been emptied; if there are none,
+    /// starts again once, as the chain may have changed between two requests; at last
+    /// reads all leaves.
     fn mismatch(&mut self, repair: Repair, draft: &Draft) -> Result<Outcome, StorageError> {
         if !repair.has_read() {
             let mut doubts: Vec<MemberIndex> = self.store.doubts()?;
@@ -476,20 +477,20 @@ impl Follower {
         }
     }
 
-    /// The index after the highest that ever had a leaf.
+    /// Returns the index after the highest leaf that was ever written.
     fn known_end(&self) -> Result<u32, StorageError> {
         let leaves = self.store.leaves()?;
         Ok(leaves.last().map_or(0, |(index, _)| index.get() + 1))
     }
 }
 
-/// The lowest block whose roots are asked for, as long as `head` is the newest.
+/// Returns the lowest block for which roots are requested while `head` is the newest.
 fn near(head: &BlockRef) -> u64 {
     head.number.saturating_sub(NEAR_BLOCKS)
 }
 
 fn lock(view: &Mutex<MembershipView>) -> MutexGuard<'_, MembershipView> {
-    // Whoever panicked with it only read it, or the follower is gone too.
+    // A thread that panicked with the lock only read the view, or was the follower's own.
     view.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

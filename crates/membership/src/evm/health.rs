@@ -1,42 +1,42 @@
-//! How well a chain is followed, told as it is.
+//! Status of following a chain, as reported to the owner.
 
 use std::time::SystemTime;
 
 use super::rpc::{EndpointCosts, RpcCosts};
 
-/// Where following a contract stands.
+/// Health of following a contract.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Health {
-    /// No answer came yet.
+    /// No endpoint has answered yet.
     Starting,
-    /// Events are being read; the accepted roots are those of the last time all was known.
+    /// Events are being read; the accepted roots are those of the last synced state.
     Syncing {
-        /// Height of the last block that is in.
+        /// Height of the last processed block.
         block: u64,
-        /// Height of the newest.
+        /// Height of the newest block.
         head: u64,
     },
-    /// All is known up to the newest block that an endpoint told of.
+    /// The state is known up to the newest block that an endpoint reported.
     Synced {
-        /// Its height.
+        /// Height of the newest block.
         block: u64,
     },
-    /// No endpoint is of use: the accepted roots stay what they were.
+    /// No endpoint is usable, or the store failed: the accepted roots do not change.
     Degraded {
-        /// Height of the last block that is in.
+        /// Height of the last processed block.
         block: u64,
-        /// Since when.
+        /// Time of the first of the failures.
         since: SystemTime,
-        /// The last failure, with the endpoint's name.
+        /// The last failure, with the endpoint's name if an endpoint failed.
         reason: String,
     },
 }
 
 impl Health {
-    /// Every name that [`Health::name`] gives.
+    /// All names that [`Health::name`] returns.
     pub const NAMES: [&str; 4] = ["starting", "syncing", "synced", "degraded"];
 
-    /// In one word.
+    /// Returns a one-word name of the state.
     pub fn name(&self) -> &'static str {
         let at = match self {
             Self::Starting => 0,
@@ -48,20 +48,20 @@ impl Health {
     }
 }
 
-/// The state of following a contract.
+/// Status of following a contract.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
-    /// How well it goes.
+    /// Health of the follower.
     pub health: Health,
-    /// The newest block that an endpoint told of.
+    /// Height of the newest block that an endpoint reported.
     pub head: Option<u64>,
-    /// What it has cost.
+    /// Number of requests and bytes so far.
     pub costs: RpcCosts,
-    /// What each endpoint had to do with that, in order of preference.
+    /// Requests and failures of each endpoint, in order of preference.
     pub endpoints: Vec<EndpointCosts>,
-    /// Reorganisations that were followed.
+    /// Number of chain reorganisations that were followed.
     pub reorganisations: u64,
-    /// When the contract's root was last compared with ours.
+    /// Time at which the state was last confirmed to be synced with the newest block.
     pub compared: Option<SystemTime>,
 }
 
@@ -77,12 +77,12 @@ impl Status {
         }
     }
 
-    /// Whether everything up to the newest block is known.
+    /// Whether the state is known up to the newest block.
     pub fn is_synced(&self) -> bool {
         matches!(self.health, Health::Synced { .. })
     }
 
-    /// What is amiss, for people; `None` when nothing is.
+    /// Returns a description of why the state may be outdated; `None` when it is synced.
     pub(super) fn trouble(&self) -> Option<String> {
         match &self.health {
             Health::Synced { .. } => None,
@@ -92,7 +92,7 @@ impl Status {
         }
     }
 
-    /// Height of the last block that is in; `None` before the first answer.
+    /// Returns the height of the last processed block; `None` before the first answer.
     pub fn block(&self) -> Option<u64> {
         match self.health {
             Health::Starting => None,
@@ -102,7 +102,7 @@ impl Status {
         }
     }
 
-    /// Notes a failure. How long it lasts counts from the first.
+    /// Records a failure. `since` keeps the time of the first failure in a row.
     pub(super) fn degrade(&mut self, block: u64, reason: String) {
         let since = match self.health {
             Health::Degraded { since, .. } => since,

@@ -1,7 +1,9 @@
-//! Following a contract without its tree: the newest roots, and one member's path, by `eth_call`.
+//! Light mode: follows a contract's newest roots and one member's path by `eth_call`,
+//! without the tree.
 //!
-//! `follow` decides what to ask and `pace` when, `between` finds roots that the contract does not keep, `view` is what came of it, `store` keeps that, and
-//! `worker` is the thread between them and the endpoints.
+//! `follow` decides which request is next and `pace` when to poll; `between` finds roots that the
+//! contract does not keep, `view` holds the result, `store` keeps it in a file, and `worker` is the
+//! thread that connects them with the endpoints.
 
 mod between;
 mod follow;

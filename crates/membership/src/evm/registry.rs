@@ -1,4 +1,4 @@
-//! A contract as a [`Registry`], followed by a thread.
+//! Contract as a [`Registry`], followed by a background thread.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -21,31 +21,31 @@ use crate::registry::{Change, Member, MemberIndex, Registry, RegistryError, Regi
 use crate::sqlite::StorageError;
 use crate::view::MembershipView;
 
-/// What to follow, and how.
+/// Configuration of a follower of a membership contract.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EvmConfig {
-    /// The contract.
+    /// The membership contract to follow.
     pub contract: Contract,
-    /// Endpoints, in order of preference.
+    /// URLs of the RPC endpoints, in order of preference.
     pub urls: Vec<String>,
-    /// Where what is known is kept.
+    /// Path of the file that keeps the follower's state.
     pub store: PathBuf,
-    /// How many of the newest roots are accepted.
+    /// Number of the newest roots that are accepted.
     pub window: usize,
-    /// The first block that can have an event; `None` asks the contract.
+    /// First block that can have an event; `None` asks the contract.
     pub first_block: Option<u64>,
-    /// How often an endpoint that does not announce blocks is asked for the newest.
+    /// Interval at which an endpoint that does not announce blocks is asked for the newest block.
     pub poll: Duration,
-    /// How soon after a look for news the next may be demanded.
+    /// Minimum time between one poll and the next that [`Registry::hurry`] requests.
     pub throttle: Duration,
-    /// Blocks asked for at once at first, and at most.
+    /// Number of blocks per request for events: the initial and the maximum value.
     pub range_blocks: (u64, u64),
-    /// How endpoints are asked.
+    /// Limits and timeouts of RPC requests.
     pub limits: RpcLimits,
 }
 
 impl EvmConfig {
-    /// The usual settings.
+    /// Returns the default configuration of full mode.
     pub fn new(contract: Contract, urls: Vec<String>, store: PathBuf, window: usize) -> Self {
         Self {
             contract,
@@ -60,13 +60,13 @@ impl EvmConfig {
         }
     }
 
-    /// The usual settings of light mode: fewer requests.
+    /// Returns the default configuration of light mode, which sends fewer requests.
     pub fn light(contract: Contract, urls: Vec<String>, store: PathBuf, window: usize) -> Self {
         Self {
             poll: Duration::from_secs(30),
             throttle: Duration::from_secs(2),
             limits: RpcLimits {
-                // The longest is a block with the hashes of its transactions.
+                // The longest answer is a block with the hashes of its transactions.
                 max_answer_bytes: 1 << 20,
                 ..RpcLimits::default()
             },
@@ -75,48 +75,49 @@ impl EvmConfig {
     }
 }
 
-/// How much of a contract is followed.
+/// Amount of a contract's state that is followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// The newest roots and one member's path, as the contract tells them: [`super::LightRegistry`].
+    /// The newest roots and one member's path, as the contract reports them:
+    /// [`super::LightRegistry`].
     Light,
-    /// All members, from the contract's events: [`EvmRegistry`].
+    /// All members, built from the contract's events: [`EvmRegistry`].
     Full,
 }
 
-/// Why a contract cannot be followed.
+/// Error of starting to follow a contract.
 #[derive(Debug, thiserror::Error)]
 pub enum EvmError {
-    /// An endpoint, where one is needed before anything is known.
+    /// The URL of an endpoint cannot be used.
     #[error("endpoint {endpoint}: {error}")]
     Endpoint {
-        /// Its name, without what may be a key.
+        /// Always `list`, for the configured list of URLs. The error names the URL.
         endpoint: String,
-        /// What happened.
+        /// The reason why the URL cannot be used.
         error: RpcError,
     },
-    /// There is no endpoint.
+    /// The configuration names no endpoint.
     #[error("no endpoint; give the URL of at least one")]
     NoEndpoint,
-    /// The file of what is known.
+    /// The file with the follower's state cannot be used.
     #[error(transparent)]
     Storage(#[from] StorageError),
-    /// The operating system gives no thread.
+    /// The operating system refused to start a thread.
     #[error("cannot start a thread: {0}")]
     Thread(std::io::Error),
 }
 
-/// A contract that is followed, until this is dropped.
+/// Registry that follows a contract in full, in a background thread, until it is dropped.
 #[derive(Debug)]
 pub struct EvmRegistry {
     contract: Contract,
     shared: Arc<Shared>,
-    /// Ends with this.
+    /// Background thread, stopped when the registry is dropped.
     _worker: Background,
 }
 
-/// What the thread and its owner share.
+/// State shared between the background thread and its owner.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) store: Arc<Store>,
@@ -125,11 +126,12 @@ pub(super) struct Shared {
 }
 
 impl EvmRegistry {
-    /// Starts to follow. What the store knows is there at once; everything else comes as endpoints
-    /// answer, for which this does not wait.
+    /// Starts to follow the contract. The state in the store is available at once; newer state
+    /// arrives as endpoints answer, which this call does not wait for.
     ///
     /// # Errors
-    /// [`EvmError`]: the store, or URLs that are none. An endpoint that is out of order is no error.
+    /// [`EvmError`], when the store cannot be opened, a URL is invalid or missing, or no thread can
+    /// be started. An endpoint that does not work is not an error.
     pub fn start(config: EvmConfig) -> Result<Self, EvmError> {
         let endpoints = endpoints(&config, true)?;
         let before_first = config.first_block.unwrap_or(1).saturating_sub(1);
@@ -162,31 +164,30 @@ impl EvmRegistry {
         })
     }
 
-    /// The membership as of the last block that is known. It moves by itself.
+    /// Returns the membership as of the last known block; the background thread keeps updating it.
     pub fn view(&self) -> Arc<Mutex<MembershipView>> {
         Arc::clone(&self.shared.view)
     }
 
-    /// How it goes.
+    /// Returns the status of the follower.
     pub fn status(&self) -> Status {
         self.shared.signals.status()
     }
 
-    /// Waits until all is known up to the newest block, or nothing more can be; gives the state then
-    /// or after `timeout`.
+    /// Waits until the status satisfies `done` or `timeout` has passed; returns the status then.
     pub fn wait_until(&self, timeout: Duration, done: impl Fn(&Status) -> bool) -> Status {
         self.shared.signals.wait_until(timeout, done)
     }
 
-    /// Whether everything up to the newest block is known.
+    /// Whether the follower is synced up to the newest block.
     pub fn is_synced(&self) -> bool {
         self.status().is_synced()
     }
 }
 
 impl Registry for EvmRegistry {
-    /// From the chain and the contract's address. The log of a chain may be taken back: a view of it
-    /// is kept in the store, not in a snapshot.
+    /// Derived from the chain id and the contract's address. A reorganisation may undo part of the
+    /// log: a view of it is kept in the store, not in a snapshot.
     fn id(&self) -> RegistryId {
         id(&self.contract)
     }
@@ -223,20 +224,20 @@ impl Registry for EvmRegistry {
         Ok(self.shared.store.changes(known, most)?)
     }
 
-    /// Asks for news soon, if it was not asked just now.
+    /// Requests an early poll for a new block, subject to [`EvmConfig::throttle`].
     fn hurry(&self) {
         self.shared.signals.want();
     }
 }
 
-/// The block of a contract's deployment, as it says; `None` where no endpoint can tell.
+/// Asks a contract for the block of its deployment; 1 when its answer cannot be read.
 pub(super) fn deployed_block(endpoints: &mut Endpoints, at: usize) -> Result<u64, RpcError> {
     let answer = endpoints.view(at, abi::deployedBlockNumberCall {}.abi_encode())?;
     let block = abi::deployedBlockNumberCall::abi_decode_returns(&answer);
     Ok(block.map_or(1, u64::from))
 }
 
-/// The configured endpoints; `announced`: whether they are asked to tell of new blocks.
+/// Creates the configured endpoints; with `announced` they are asked to announce new blocks.
 pub(super) fn endpoints(config: &EvmConfig, announced: bool) -> Result<Endpoints, EvmError> {
     if config.urls.is_empty() {
         return Err(EvmError::NoEndpoint);
@@ -248,7 +249,7 @@ pub(super) fn endpoints(config: &EvmConfig, announced: bool) -> Result<Endpoints
     })
 }
 
-/// What tells a contract's members from those of others.
+/// Derives the identifier of a contract's registry from its chain id and address.
 pub(super) fn id(contract: &Contract) -> RegistryId {
     let place = [
         &contract.chain_id.to_be_bytes()[..],

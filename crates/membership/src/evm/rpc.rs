@@ -1,4 +1,4 @@
-//! Asking endpoints: one after the other, with time limits, patience, and no trust.
+//! Requests to endpoints: one at a time, with timeouts and backoff; no answer is trusted unchecked.
 
 use std::time::{Duration, Instant};
 
@@ -13,16 +13,16 @@ pub use error::{Fault, RpcError};
 use json::Json;
 use transport::Transport;
 
-/// How endpoints are asked.
+/// Limits and timeouts of requests to endpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RpcLimits {
-    /// Time for one answer.
+    /// Timeout of one request.
     pub timeout: Duration,
-    /// Longest answer, bytes.
+    /// Maximum length of an answer, in bytes.
     pub max_answer_bytes: u64,
-    /// How long an endpoint is left alone after its first failure; twice as long after each more.
+    /// Time for which an endpoint is not used after its first failure; doubled by each further one.
     pub backoff: Duration,
-    /// The longest that it is left alone.
+    /// Maximum time for which an endpoint is not used.
     pub max_backoff: Duration,
 }
 
@@ -37,31 +37,31 @@ impl Default for RpcLimits {
     }
 }
 
-/// What asking has cost so far.
+/// Number of requests and bytes exchanged with all endpoints so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RpcCosts {
-    /// Requests sent.
+    /// Number of requests sent.
     pub requests: u64,
-    /// Requests without a useful answer.
+    /// Number of requests without a useful answer.
     pub failures: u64,
-    /// Bytes of the requests' bodies.
+    /// Bytes sent in the requests' bodies.
     pub sent_bytes: u64,
-    /// Bytes of the answers' bodies, unpacked where an endpoint packs them.
+    /// Bytes received in the answers' bodies, after decompression.
     pub received_bytes: u64,
 }
 
-/// What one endpoint was asked so far.
+/// Requests and failures of one endpoint so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndpointCosts {
-    /// Its URL, without what may be a key.
+    /// The endpoint's URL without path and user name, which may hold a key.
     pub name: String,
-    /// Requests sent to it.
+    /// Number of requests sent to the endpoint.
     pub requests: u64,
-    /// Requests without a useful answer.
+    /// Number of requests without a useful answer.
     pub failures: u64,
 }
 
-/// The endpoints, in order of preference.
+/// The configured endpoints, in order of preference.
 #[derive(Debug)]
 pub(super) struct Endpoints {
     contract: Contract,
@@ -73,9 +73,9 @@ pub(super) struct Endpoints {
 #[derive(Debug)]
 struct Endpoint {
     transport: Transport,
-    /// Its chain was asked for since the last failure.
+    /// Whether the endpoint's chain id was verified since the last failure.
     checked: bool,
-    /// In a row.
+    /// Number of consecutive failures.
     failures: u32,
     requests_total: u64,
     failures_total: u64,
@@ -83,8 +83,8 @@ struct Endpoint {
 }
 
 impl Endpoints {
-    /// Endpoints at these URLs: `http`, `https`, `ws` or `wss`. The latter are asked to announce
-    /// new blocks if `announced`.
+    /// Creates the endpoints at these URLs: `http`, `https`, `ws` or `wss`. With `announced` the
+    /// latter two are asked to announce new blocks.
     pub(super) fn new(
         urls: &[String],
         contract: Contract,
@@ -109,12 +109,12 @@ impl Endpoints {
         })
     }
 
-    /// What asking has cost.
+    /// Returns the number of requests and bytes so far.
     pub(super) fn costs(&self) -> RpcCosts {
         self.costs
     }
 
-    /// What each endpoint had to do with that, in order of preference.
+    /// Returns the requests and failures of each endpoint, in order of preference.
     pub(super) fn each(&self) -> Vec<EndpointCosts> {
         let costs = |endpoint: &Endpoint| EndpointCosts {
             name: endpoint.transport.name().to_owned(),
@@ -124,7 +124,7 @@ impl Endpoints {
         self.list.iter().map(costs).collect()
     }
 
-    /// The endpoint to ask at `now`, or how long to wait for one.
+    /// Returns the endpoint to use at `now`, or how long to wait until one may be used.
     pub(super) fn choose(&self, now: Instant) -> Result<usize, Duration> {
         let wait = |endpoint: &Endpoint| {
             let until = endpoint.not_before.unwrap_or(now);
@@ -138,12 +138,12 @@ impl Endpoints {
         }
     }
 
-    /// The URL of an endpoint, without what may be a key.
+    /// Returns the URL of an endpoint with credentials removed, for logs.
     pub(super) fn name(&self, at: usize) -> &str {
         self.list[at].transport.name()
     }
 
-    /// Asks endpoint `at`. A failure is remembered until it [`Self::worked`].
+    /// Sends a request to endpoint `at`. Failures count until [`Self::worked`] is called.
     pub(super) fn ask(&mut self, at: usize, ask: &Ask) -> Result<Answer, RpcError> {
         self.check_chain(at)?;
         let (method, parameters) = json::request(&self.contract, ask);
@@ -152,12 +152,12 @@ impl Endpoints {
         answer.inspect_err(|error| self.blame(at, error))
     }
 
-    /// Forgets the failures in a row of endpoint `at`, which was of use.
+    /// Resets the consecutive failures of endpoint `at`, after it gave a useful answer.
     pub(super) fn worked(&mut self, at: usize) {
         self.list[at].failures = 0;
     }
 
-    /// One `eth_call` of the contract at the newest block; the words of its result.
+    /// Makes one `eth_call` of the contract at the newest block; returns the bytes of its result.
     pub(super) fn view(&mut self, at: usize, data: Vec<u8>) -> Result<Vec<u8>, RpcError> {
         self.check_chain(at)?;
         let parameters = json::call(&self.contract, &data, None);
@@ -167,7 +167,7 @@ impl Endpoints {
         })
     }
 
-    /// Leaves an endpoint alone for a while.
+    /// Records a failure of an endpoint, which is then not used for a while.
     pub(super) fn blame(&mut self, at: usize, error: &RpcError) {
         self.costs.failures += 1;
         let limits = self.limits;
@@ -187,12 +187,13 @@ impl Endpoints {
         endpoint.not_before = Some(Instant::now() + wait.min(limits.max_backoff));
     }
 
-    /// Waits for a new block where an endpoint tells of them; at most `timeout`.
+    /// Waits for an endpoint's announcement of a block, for at most `timeout`; over HTTP
+    /// returns at once.
     pub(super) fn wait(&mut self, at: usize, timeout: Duration) -> bool {
         self.list[at].transport.wait(timeout)
     }
 
-    /// Whether an endpoint tells of new blocks.
+    /// Whether an endpoint announces new blocks.
     pub(super) fn is_subscribed(&self, at: usize) -> bool {
         self.list[at].transport.is_subscribed()
     }

@@ -1,4 +1,4 @@
-//! What a follower's thread and its owner tell each other.
+//! Signals between a follower's thread and its owner: the status, and requests for a poll.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -8,9 +8,9 @@ use super::health::Status;
 #[derive(Debug)]
 pub(super) struct Signals {
     status: Mutex<Status>,
-    /// The status changed.
+    /// Notified when the status changes.
     changed: Condvar,
-    /// News is wanted at once.
+    /// Whether an early poll was requested.
     wanted: Mutex<bool>,
 }
 
@@ -23,18 +23,18 @@ impl Signals {
         }
     }
 
-    /// How it goes.
+    /// Returns a copy of the status.
     pub(super) fn status(&self) -> Status {
         lock(&self.status).clone()
     }
 
-    /// Changes the status and wakes those who wait for it.
+    /// Changes the status and wakes the threads that wait for it.
     pub(super) fn update(&self, change: impl FnOnce(&mut Status)) {
         change(&mut lock(&self.status));
         self.changed.notify_all();
     }
 
-    /// Waits until `done`, or for `timeout`; gives the status then.
+    /// Waits until the status satisfies `done` or `timeout` has passed; returns the status then.
     pub(super) fn wait_until(&self, timeout: Duration, done: impl Fn(&Status) -> bool) -> Status {
         let deadline = Instant::now() + timeout;
         let mut status = lock(&self.status);
@@ -49,23 +49,23 @@ impl Signals {
         status.clone()
     }
 
-    /// Asks for news soon.
+    /// Requests an early poll for news.
     pub(super) fn want(&self) {
         *lock(&self.wanted) = true;
     }
 
-    /// Whether news is wanted soon.
+    /// Whether an early poll is requested.
     pub(super) fn is_wanted(&self) -> bool {
         *lock(&self.wanted)
     }
 
-    /// Whether news was wanted soon; from now on it is looked for.
+    /// Clears the request for an early poll; returns whether there was one.
     pub(super) fn take_wanted(&self) -> bool {
         std::mem::take(&mut *lock(&self.wanted))
     }
 }
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What they guard is changed by single calls that leave it whole.
+    // The guarded values are changed by single calls that leave them consistent, even after a panic.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

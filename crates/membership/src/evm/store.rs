@@ -1,7 +1,7 @@
-//! What is known of a contract, in one SQLite file that belongs to one follower at a time.
+//! State of the follower in one SQLite file that belongs to one follower at a time.
 //!
-//! Each page of events is one transaction, with the block that it reaches up to. So a follower that
-//! is killed goes on from the last whole page, and its tree is that page's.
+//! Each page of events is one transaction, together with the last block that it covers. A follower
+//! that is killed therefore continues from the last complete page, and its tree is that page's.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -20,66 +20,66 @@ use crate::view::Step;
 mod read;
 mod schema;
 
-/// Blocks remembered with their hashes, to find out where a reorganisation began.
+/// Number of blocks remembered with their hashes, to find the start of a reorganisation.
 pub(super) const MAX_MARKS: usize = 256;
 
-/// A change of a leaf, as it is kept.
+/// A change of a leaf, as it is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
-    /// Height of the block that it is in.
+    /// Height of the block that contains the change.
     pub(super) block: u64,
-    /// The leaf, before and after.
+    /// The leaf's index, and its value before and after.
     pub(super) step: Step,
-    /// Commitment and limit of a registration.
+    /// Commitment and limit, if the change is a registration.
     pub(super) member: Option<(Fr, u32)>,
 }
 
-/// A block up to which everything is known.
+/// A block with known hash up to which the state is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Mark {
-    /// The block.
+    /// Height and hash of the block.
     pub(super) block: BlockRef,
-    /// The version after it.
+    /// Version of the registry after the block.
     pub(super) version: Version,
 }
 
-/// How far the contract is known.
+/// Position up to which the contract is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cursor {
-    /// The last block whose events are in.
+    /// Height of the last block whose events are stored.
     pub(super) number: u64,
-    /// Its hash, where it was asked for.
+    /// Hash of that block; `None` until the root as of the block was compared.
     pub(super) hash: Option<B256>,
     /// The newest version whose root was compared with the contract's.
     pub(super) accepted: Version,
 }
 
-/// One transaction's worth.
+/// Content of one transaction of the store.
 #[derive(Clone, Debug)]
 pub(super) struct Page<'a> {
-    /// The changes, in order.
+    /// Changes of leaves, in order.
     pub(super) entries: &'a [Entry],
-    /// Where this leads.
+    /// Position after this page.
     pub(super) cursor: Cursor,
-    /// Blocks whose hashes are known now.
+    /// Blocks whose hashes are known from this page.
     pub(super) marks: &'a [Mark],
     /// Indices whose leaf may or may not be empty.
     pub(super) doubts: &'a [MemberIndex],
-    /// Whether earlier doubts are settled.
+    /// Whether all stored doubts are resolved.
     pub(super) settled: bool,
 }
 
-/// The file.
+/// The follower's file, open and locked.
 #[derive(Debug)]
 pub(super) struct Store {
     path: PathBuf,
     connection: Mutex<Connection>,
-    /// Locked for as long as the store is open.
+    /// Lock file, locked for as long as the store is open.
     _lock: Option<File>,
 }
 
 impl Store {
-    /// Opens or makes the file for `contract`, whose first events are after block `before_first`.
+    /// Opens or creates the file for `contract`, whose first events are after block `before_first`.
     pub(super) fn open(
         path: &Path,
         contract: &Contract,
@@ -93,7 +93,7 @@ impl Store {
         })
     }
 
-    /// A store that lives as long as it is open.
+    /// Creates a store in memory, for tests.
     #[cfg(test)]
     pub(super) fn in_memory(contract: &Contract, before_first: u64) -> Result<Self, StorageError> {
         Ok(Self {
@@ -103,37 +103,37 @@ impl Store {
         })
     }
 
-    /// How far the contract is known.
+    /// Returns the position up to which the contract is known.
     pub(super) fn cursor(&self) -> Result<Cursor, StorageError> {
         read::cursor(&self.connection()).map_err(storage(&self.path))
     }
 
-    /// The newest version.
+    /// Returns the newest version.
     pub(super) fn version(&self) -> Result<Version, StorageError> {
         read::version(&self.connection()).map_err(storage(&self.path))
     }
 
-    /// The block after which the contract's events begin.
+    /// Returns the block after which the contract's events begin.
     pub(super) fn before_first(&self) -> Result<u64, StorageError> {
         read::before_first(&self.connection()).map_err(storage(&self.path))
     }
 
-    /// Blocks whose hashes are known, the oldest first.
+    /// Returns the blocks whose hashes are known, the oldest first.
     pub(super) fn marks(&self) -> Result<Vec<Mark>, StorageError> {
         read::marks(&self.connection()).map_err(storage(&self.path))
     }
 
-    /// Indices whose leaf may or may not be empty.
+    /// Returns the indices whose leaf may or may not be empty.
     pub(super) fn doubts(&self) -> Result<Vec<MemberIndex>, StorageError> {
         read::doubts(&self.connection()).map_err(storage(&self.path))
     }
 
-    /// Every leaf that is not empty.
+    /// Returns the newest value of every leaf that was ever written; 0 when it was emptied.
     pub(super) fn leaves(&self) -> Result<Vec<(MemberIndex, Fr)>, StorageError> {
         read::leaves(&self.connection()).map_err(storage(&self.path))
     }
 
-    /// The last `most` changes up to `version`, the oldest first.
+    /// Returns the last `most` changes up to `version`, the oldest first.
     pub(super) fn tail(&self, version: Version, most: usize) -> Result<Vec<Step>, StorageError> {
         let mut steps = read::steps_back(&self.connection(), version, Version(0), most)
             .map_err(storage(&self.path))?;
@@ -141,33 +141,33 @@ impl Store {
         Ok(steps)
     }
 
-    /// The changes after `to`, the newest first.
+    /// Returns the changes after `to`, the newest first.
     pub(super) fn steps_after(&self, to: Version) -> Result<Vec<Step>, StorageError> {
         read::steps_back(&self.connection(), Version(i64::MAX as u64), to, usize::MAX)
             .map_err(storage(&self.path))
     }
 
-    /// The changes after `known`, in order.
+    /// Returns the first `most` changes after `known`, in order.
     pub(super) fn changes(&self, known: Version, most: usize) -> Result<Vec<Change>, StorageError> {
         read::changes(&self.connection(), known, most).map_err(storage(&self.path))
     }
 
-    /// The membership of this commitment whose leaf is in the tree.
+    /// Returns the membership of this commitment whose leaf is in the tree.
     pub(super) fn find(&self, commitment: Fr) -> Result<Option<Member>, StorageError> {
         read::find(&self.connection(), commitment).map_err(storage(&self.path))
     }
 
-    /// The members whose leaf is in the tree, by index.
+    /// Returns the members whose leaf is in the tree, by index.
     pub(super) fn members(&self) -> Result<Vec<Member>, StorageError> {
         read::members(&self.connection()).map_err(storage(&self.path))
     }
 
-    /// Roots of states that were taken back and are accepted still, the oldest first.
+    /// Returns the roots of abandoned blocks that are still accepted, the oldest first.
     pub(super) fn orphans(&self) -> Result<Vec<Fr>, StorageError> {
         read::orphans(&self.connection()).map_err(storage(&self.path))
     }
 
-    /// Takes in a page, all of it or nothing.
+    /// Stores a page in one transaction; returns the new version.
     pub(super) fn commit(&self, page: &Page<'_>) -> Result<Version, StorageError> {
         self.write(|transaction| {
             let mut version = read::version(transaction)?;
@@ -214,7 +214,8 @@ impl Store {
         })
     }
 
-    /// Forgets what came after a block; `orphans` stay accepted up to block `until_block`.
+    /// Deletes all state after block `to`; the roots `orphans` stay accepted up
+    /// to block `until_block`.
     pub(super) fn rewind(
         &self,
         to: &Mark,
@@ -240,7 +241,7 @@ impl Store {
         })
     }
 
-    /// Has an empty store begin after `block`.
+    /// Makes an empty store begin after `block`.
     pub(super) fn begin_after(&self, block: u64) -> Result<(), StorageError> {
         self.write(|transaction| {
             let sql = "UPDATE contract SET before_first = ?1, number = ?1, hash = NULL";
@@ -249,7 +250,7 @@ impl Store {
     }
 
     fn connection(&self) -> MutexGuard<'_, Connection> {
-        // A panic elsewhere leaves no half-done change: its transaction is rolled back.
+        // A panic elsewhere leaves no partial change: its transaction is rolled back.
         self.connection
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

@@ -1,4 +1,4 @@
-//! The thread that asks what the follower wants to know.
+//! Background thread of full mode: passes the follower's questions to the endpoints.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -10,7 +10,7 @@ use super::health::{Health, Status};
 use super::registry::{Shared, deployed_block};
 use super::rpc::{Endpoints, Fault, RpcError};
 
-/// The longest time between two looks at whether to stop.
+/// Maximum time between two checks of the stop signal.
 const SLICE: Duration = Duration::from_millis(100);
 
 pub(super) struct Worker {
@@ -72,7 +72,7 @@ impl Worker {
                     true => Failure::TooMuch,
                     false => Failure::Other,
                 });
-                // Asking for less may do; if it cannot be less, the endpoint is of no use.
+                // A smaller request may succeed; if it cannot be smaller, the endpoint is not usable.
                 let next = self.follower.next();
                 if error.may_be_too_much() && (next == before || next == Next::Ask(Ask::Head)) {
                     self.endpoints.blame(at, &error);
@@ -83,19 +83,19 @@ impl Worker {
         match outcome {
             Ok(outcome) => self.take(at, outcome),
             Err(error) => {
-                tracing::error!(%error, "cannot keep what the chain says; will try again");
+                tracing::error!(%error, "cannot store the state of the chain; retrying");
                 let block = self.follower.block();
                 self.update(|status| status.degrade(block, error.to_string()));
                 self.stop.within(Duration::from_secs(1));
                 if let Err(error) = self.follower.restore() {
-                    tracing::error!(%error, "cannot read what was kept");
+                    tracing::error!(%error, "cannot restore the stored state");
                 }
             }
         }
     }
 
-    /// A new store begins at the contract's first block, if the contract can tell. Says whether there
-    /// is another question than `ask` now.
+    /// Lets a new store begin at the contract's first block, if the contract reports it. Returns
+    /// whether the next request is now another than `ask`.
     fn skip_to_deployment(&mut self, at: usize, ask: &Ask) -> Result<bool, RpcError> {
         if !matches!(ask, Ask::Events { from: 1, .. }) {
             return Ok(false);
@@ -106,7 +106,7 @@ impl Worker {
         }
         let skipped = self.follower.skip_to(block - 1);
         Ok(skipped.unwrap_or_else(|error| {
-            tracing::warn!(%error, "cannot store the contract's first block: reading from the first of all");
+            tracing::warn!(%error, "cannot store the contract's first block; reading from block 1");
             false
         }))
     }
@@ -141,7 +141,7 @@ impl Worker {
         let block = self.follower.block();
         let head = self.follower.head().map_or(block, |head| head.number);
         self.update(|status| {
-            // An endpoint that answers is no proof that the next question is answered too.
+            // One answer does not prove that the next request will be answered too.
             if head > block && !matches!(status.health, Health::Degraded { .. })
                 || matches!(status.health, Health::Starting)
             {
@@ -154,7 +154,7 @@ impl Worker {
         let name = self.endpoints.name(at).to_owned();
         tracing::warn!(endpoint = name, %error, "an endpoint failed");
         let block = self.follower.block();
-        // While another endpoint can be asked at once, nothing is lost.
+        // While another endpoint can be used at once, the follower is not degraded.
         let is_last = self.endpoints.choose(Instant::now()).is_err();
         self.update(|status| {
             if is_last {
@@ -172,11 +172,11 @@ impl Worker {
         });
     }
 
-    /// Waits a moment; tells whether to look for news.
+    /// Waits for at most [`SLICE`]; returns whether it is time to poll.
     fn rest(&mut self, at: usize, looked: Instant) -> bool {
         let due = match self.shared.signals.is_wanted() {
             true => self.throttle,
-            // Announcements may stop without a word: it is asked all the same, but rarely.
+            // Announcements may stop silently, so the endpoint is polled as well, but rarely.
             false if self.endpoints.is_subscribed(at) => self.poll.saturating_mul(8),
             false => self.poll,
         };

@@ -1,4 +1,4 @@
-//! What can go wrong with the file, sorted by what to do about it.
+//! Errors of a registry's file, grouped by what the user can do about them.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,136 +7,136 @@ use rusqlite::ErrorCode;
 
 use super::schema::SCHEMA_VERSION;
 
-/// Trouble with a registry's file.
+/// Error of a registry's file, or of the file in which a chain follower keeps its state.
 #[derive(Debug, thiserror::Error)]
 pub enum StorageError {
     /// The file is not an SQLite database.
     #[error("{path}: not an SQLite database; give the path of a registry or of a new file")]
     NotADatabase {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// The file is an SQLite database of another program.
+    /// The file is an SQLite database, but of another program.
     #[error("{path}: a database, but not a registry; give the path of a registry or a new file")]
     NotARegistry {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// Another version of the program made the file.
+    /// The file was made by another version of this program.
     #[error(
         "{path}: made by another version of this program (schema {found}, this one reads \
          {SCHEMA_VERSION}); use that version, or register anew in a new file"
     )]
     WrongSchema {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The file's schema number.
+        /// Schema number found in the file.
         found: i32,
     },
-    /// The file follows another contract.
+    /// The file holds the state of another contract.
     #[error(
         "{path}: follows contract {found} on chain {found_chain}; give another file for this one, \
          it is filled from the chain"
     )]
     OtherContract {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The contract that it follows.
+        /// Address of the contract that the file follows.
         found: String,
-        /// That contract's chain.
+        /// Chain id of the contract that the file follows.
         found_chain: u64,
     },
-    /// The file is of the other mode of following a contract.
+    /// The file belongs to the other mode of following a contract (light or full).
     #[error(
-        "{path}: not of {wanted} mode; give another file for it, it is filled from the chain, or go \
-         back to the mode that made it"
+        "{path}: not a file of {wanted} mode; give another path, the file is filled from the chain, or \
+         go back to the mode that made it"
     )]
     OtherMode {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The mode that was to use it.
+        /// The mode that tried to open the file.
         wanted: &'static str,
     },
-    /// Another process kept the file locked for several seconds.
+    /// Another process kept the database locked for several seconds, or holds a follower's lock file.
     #[error("{path}: locked by another process for too long; end or repair that process")]
     Locked {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
     /// The disk is full.
     #[error("{path}: the disk is full; nothing was changed, free some space and try again")]
     DiskFull {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// The file, or its folder, may not be written or does not exist.
+    /// The file, or its folder, is not writable or does not exist.
     #[error("{path}: cannot be opened for writing; check the folder, the owner and the mode")]
     NotWritable {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// The content contradicts itself.
+    /// The file's content is inconsistent.
     #[error("{path}: damaged ({what}); restore it from a backup")]
     Corrupt {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What does not fit.
+        /// The inconsistency that was found.
         what: Damage,
     },
     /// The lock file could not be used.
     #[error("{path}: {source}; check the folder, the owner and the mode")]
     Io {
-        /// The lock file.
+        /// Path of the lock file.
         path: PathBuf,
-        /// What the operating system said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// SQLite reports something else.
+    /// Any other error that SQLite reports.
     #[error("{path}: {source}")]
     Sqlite {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// SQLite's own words.
+        /// The error as SQLite reports it.
         source: rusqlite::Error,
     },
 }
 
-/// Where a registry's file contradicts itself.
+/// An inconsistency in a registry's file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Damage {
-    /// SQLite found the file's pages or indices inconsistent.
+    /// SQLite found the file's pages or indices to be inconsistent.
     #[error("SQLite: {report}")]
     Structure {
-        /// The first finding.
+        /// The first problem that SQLite reports.
         report: String,
     },
     /// A row has the wrong types or lengths.
     #[error("a row cannot be read: {report}")]
     Row {
-        /// What the reader objects to.
+        /// The conversion error of the row's value.
         report: String,
     },
-    /// An index outside the tree.
+    /// A member's index is outside the tree.
     #[error("member index {index} is outside the tree")]
     Index {
-        /// The index.
+        /// The index that was read.
         index: u32,
     },
-    /// A commitment that is not a field element.
+    /// A commitment is not a canonical field element.
     #[error("the commitment of member {index} is not a canonical field element")]
     Commitment {
-        /// The member.
+        /// Index of the member.
         index: u32,
     },
-    /// A member without a limit.
+    /// A member has no message limit.
     #[error("member {index} has no limit")]
     Limit {
-        /// The member.
+        /// Index of the member.
         index: u32,
     },
 }
 
-/// Sorts an error of SQLite about the file at `path`.
+/// Returns a function that converts SQLite errors about the file at `path`.
 pub(crate) fn storage(path: &Path) -> impl Fn(rusqlite::Error) -> StorageError {
     move |source| {
         let path = path.to_owned();
@@ -156,7 +156,7 @@ pub(crate) fn storage(path: &Path) -> impl Fn(rusqlite::Error) -> StorageError {
                 StorageError::Corrupt { path, what }
             }
             Some(_) => StorageError::Sqlite { path, source },
-            // Without a code the error comes from converting what SQLite delivered.
+            // An error without a code comes from converting a value that SQLite returned.
             None => {
                 let what = Damage::Row {
                     report: source.to_string(),

@@ -1,4 +1,4 @@
-//! The file's layout, and opening it.
+//! Layout of a registry's file, and opening the file.
 
 use std::ffi::OsString;
 use std::fs::OpenOptions;
@@ -10,20 +10,22 @@ use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use super::error::{Damage, StorageError, storage};
 use crate::registry::{MAX_LIMIT, RegistryId};
 
-/// "UTMR", in the header of the file: tells a registry from other SQLite files.
+/// SQLite application id "UTMR" in the file's header, which distinguishes a registry
+/// from other databases.
 const APPLICATION_ID: i32 = 0x5554_4d52;
 
-/// Layout of the tables. A file with a higher number was made by a later version of the program.
+/// Version of the tables' layout. A file with a higher number was made by a later version
+/// of the program.
 pub(super) const SCHEMA_VERSION: i32 = 2;
 
-/// Layout before registries had an identity. Such a file gets one when it is opened.
+/// Layout version before registries had an identity. Such a file gets one when it is opened.
 const SCHEMA_WITHOUT_IDENTITY: i32 = 1;
 
-/// How long a call waits for another process that is writing.
+/// Maximum time that a call waits for another process that is writing.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// `changes` is the registry; `members` is what follows from it, kept for look-ups.
-/// A change without a limit is a removal. Commitments are canonical, little-endian.
+/// Tables of a registry. `changes` is the log; `members` is derived from it, for look-ups. A change
+/// without a limit is a removal. Commitments are canonical, little-endian.
 const TABLES: &str = "
     CREATE TABLE settings (
         only INTEGER PRIMARY KEY CHECK (only = 1),
@@ -43,8 +45,8 @@ const TABLES: &str = "
     ) STRICT;
 ";
 
-/// Which registry this is, drawn when the table was made. SQLite seeds its generator with the
-/// operating system's.
+/// Table with the registry's identifier, drawn when the table is created. SQLite seeds its random
+/// generator from the operating system's.
 const IDENTITY: &str = "
     CREATE TABLE identity (
         only INTEGER PRIMARY KEY CHECK (only = 1),
@@ -53,27 +55,27 @@ const IDENTITY: &str = "
     INSERT INTO identity (only, id) VALUES (1, randomblob(16));
 ";
 
-/// What a registry was made with.
+/// Settings with which a registry was created.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Settings {
-    /// The largest limit that it gives, in messages per epoch.
+    /// The largest limit that the registry grants, in messages per epoch.
     pub(super) max_limit: u32,
-    /// Which registry it is.
+    /// Identifier of the registry.
     pub(super) id: RegistryId,
 }
 
-/// What a file is before it is opened as a registry.
+/// Content of a file before it is opened as a registry.
 enum Found {
     Nothing,
     WithoutIdentity,
     Complete,
 }
 
-/// Opens the file, makes the tables where there is nothing, and checks it. Gives the connection and
-/// the registry's own settings.
+/// Opens the file, creates missing tables, and checks the content. Returns the connection and the
+/// settings stored in the file.
 pub(super) fn open(path: &Path, max_limit: u32) -> Result<(Connection, Settings), StorageError> {
     // Two processes that both find no file must not both set it up: SQLite answers the switch to
-    // WAL with "busy" at once, without waiting. The lock is held for these few lines only.
+    // WAL with "busy" at once, without waiting. The lock is held until this function returns.
     let lock_path = lock_path(path);
     let io_error = |source| StorageError::Io {
         path: lock_path.clone(),
@@ -94,7 +96,7 @@ pub(super) fn open(path: &Path, max_limit: u32) -> Result<(Connection, Settings)
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags).map_err(&sql_error)?;
     connection.busy_timeout(BUSY_TIMEOUT).map_err(&sql_error)?;
-    // Before anything is written, so that a foreign file stays as it is.
+    // Checked before anything is written, so that a foreign file is left unchanged.
     let found = identify(path, &connection)?;
     let _: String = connection
         .query_one("PRAGMA journal_mode = WAL", [], |row| row.get(0))
@@ -116,7 +118,7 @@ pub(super) fn open(path: &Path, max_limit: u32) -> Result<(Connection, Settings)
     Ok((connection, settings))
 }
 
-/// What the file is; an error when it is something else than a registry.
+/// Determines the content of the file; returns an error when it is neither empty nor a registry.
 fn identify(path: &Path, connection: &Connection) -> Result<Found, StorageError> {
     let sql_error = storage(path);
     let number = |sql| {
@@ -154,7 +156,7 @@ fn identity(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     transaction.pragma_update(None, "user_version", SCHEMA_VERSION)
 }
 
-/// Lets SQLite look through the whole file, then reads the settings.
+/// Runs SQLite's integrity check over the whole file, then reads the settings.
 fn check(path: &Path, connection: &Connection) -> Result<Settings, StorageError> {
     let sql_error = storage(path);
     let verdict: String = connection

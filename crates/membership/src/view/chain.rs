@@ -1,30 +1,30 @@
-//! What following a chain needs of a view: leaves that are not trusted yet, and going back.
+//! View operations for a chain follower: leaves that are not trusted yet, and rolling back.
 
 use undertone_rln::{Fr, MerkleTree, RootWindow};
 
 use super::MembershipView;
 use crate::registry::{MemberIndex, Version};
 
-/// One leaf's change, with what was there before.
+/// A change of one leaf, with the values before and after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Step {
-    /// Whose leaf.
+    /// Index of the leaf.
     pub(crate) index: MemberIndex,
-    /// The leaf before; 0 when empty.
+    /// Value of the leaf before; 0 when empty.
     pub(crate) before: Fr,
-    /// The leaf after.
+    /// Value of the leaf after; 0 when empty.
     pub(crate) after: Fr,
 }
 
 impl MembershipView {
-    /// Writes leaves and leaves the accepted roots alone: the tree may be ahead of what was checked.
+    /// Writes leaves without changing the accepted roots: the tree may be ahead of what was checked.
     pub(crate) fn write(&mut self, leaves: &[(MemberIndex, Fr)], version: Version) {
         self.set(leaves.iter().copied());
         self.version = version;
     }
 
-    /// Accepts the root now, and those before each of `recent`, the changes that led here with the
-    /// newest last. With `refill` the window is made anew from them.
+    /// Accepts the root after each change in `recent`; these led to the present state, the newest
+    /// last. With `refill` the window of accepted roots is rebuilt from them.
     pub(crate) fn accept(&mut self, recent: &[Step], refill: bool) {
         let recent = &recent[recent.len().saturating_sub(self.window)..];
         if refill {
@@ -40,12 +40,12 @@ impl MembershipView {
         self.offer_roots();
     }
 
-    /// Takes back changes, the newest first. Their roots become orphans.
+    /// Undoes changes, the newest first. Their roots become orphans, which stay accepted for a while.
     pub(crate) fn roll_back(&mut self, undone: &[Step], to: Version) {
         let mut kept: Vec<Fr> = self.newest.iter().copied().collect();
         let mut gone = Vec::new();
-        // What is older has left the window. A root may also be that of an earlier state, which stays;
-        // and that of a change that was not accepted yet is not there.
+        // Older roots have left the window. A change may leave a root that an earlier state also
+        // has, which stays accepted; a change that was not accepted yet has no root in the window.
         for step in undone.iter().take(self.window) {
             let root = self.tree.root();
             if kept.last() == Some(&root) {
@@ -65,12 +65,12 @@ impl MembershipView {
         self.offer_roots();
     }
 
-    /// The roots of states that were taken back, the oldest first.
+    /// Returns the roots of abandoned blocks, the oldest first.
     pub(crate) fn orphans(&self) -> impl Iterator<Item = &Fr> {
         self.orphans.iter()
     }
 
-    /// Sets the roots of states that were taken back.
+    /// Replaces the roots of abandoned blocks.
     pub(crate) fn set_orphans(&mut self, orphans: impl IntoIterator<Item = Fr>) {
         self.orphans = RootWindow::new(self.window);
         for root in orphans {
@@ -80,20 +80,20 @@ impl MembershipView {
         self.offer_roots();
     }
 
-    /// Empties the tree, to be written anew.
+    /// Empties the tree so that it can be rebuilt.
     pub(crate) fn clear_tree(&mut self) {
         self.tree = MerkleTree::new();
         self.revision += 1;
     }
 
-    /// A leaf.
+    /// Returns the value of a leaf; 0 when empty.
     pub(crate) fn leaf(&self, index: MemberIndex) -> Fr {
         self.tree
             .leaf(index.get())
             .expect("every MemberIndex is inside the tree")
     }
 
-    /// How many roots are accepted at most.
+    /// Returns the maximum number of accepted roots, without those of abandoned blocks.
     pub(crate) fn window(&self) -> usize {
         self.window
     }

@@ -1,36 +1,37 @@
-//! What a node needs of a membership, whether the whole tree is known or not.
+//! The membership state that a node needs, whether or not the whole tree is known.
 
 use undertone_rln::{MerklePath, RootWindow};
 
 use super::MembershipView;
 use crate::registry::{MemberIndex, Registry, RegistryError, Version};
 
-/// A membership as a node knows it: with the tree ([`MembershipView`]), or without.
+/// The membership as a node knows it: with the whole tree ([`MembershipView`]), or without.
 pub trait View: Send {
-    /// The accepted roots; empty while nothing is to be accepted.
+    /// Returns the accepted roots; empty as long as no root is accepted.
     fn roots(&self) -> &RootWindow;
 
-    /// Goes up with every change of roots or paths, by at least one for each root; never goes back.
+    /// Returns a counter that grows with every change of roots or paths, by at least one for each
+    /// root, and never decreases.
     fn revision(&self) -> u64;
 
-    /// The registry's version; `None` where the log of changes is not known.
+    /// Returns the registry's version; `None` where the log of changes is not known.
     fn version(&self) -> Option<Version>;
 
-    /// Members; `None` where they are not known.
+    /// Returns the number of members; `None` where it is not known.
     fn members(&self) -> Option<usize>;
 
-    /// The path of a member's leaf under the newest accepted root, to make proofs with; `None` where
-    /// it is not known.
+    /// Returns the path of a member's leaf under the newest accepted root, for making proofs;
+    /// `None` where it is not known.
     fn path(&self, index: MemberIndex) -> Option<MerklePath>;
 
-    /// Takes in what happened since the last call; tells whether anything did. A view that moves by
-    /// itself has nothing to do.
+    /// Applies the registry's changes since the last call; returns whether there were any. A view
+    /// that a background thread updates has nothing to do.
     ///
     /// # Errors
-    /// Whatever keeps the registry from being read.
+    /// Any error of reading the registry.
     fn refresh(&mut self, registry: &dyn Registry) -> Result<bool, RegistryError>;
 
-    /// A copy to be saved; `None` where nothing is.
+    /// Returns a copy to save as a snapshot; `None` for a view that has none.
     fn copy(&self) -> Option<MembershipView>;
 }
 
@@ -51,7 +52,8 @@ impl View for MembershipView {
         Some(self.tree().occupied())
     }
 
-    /// The tree may be ahead of what was compared, while a chain is read.
+    /// Returns `None` while the tree is ahead of the newest accepted root, as it may be while a
+    /// chain is read.
     fn path(&self, index: MemberIndex) -> Option<MerklePath> {
         let is_accepted = self.newest.newest() == Some(self.tree().root());
         is_accepted.then(|| self.path(index))

@@ -6,7 +6,7 @@ use undertone_rln::tree::CAPACITY;
 use super::*;
 use crate::registry::Member;
 
-/// A registry in memory: the shortest thing that keeps the trait's promises.
+/// Registry in memory: a minimal implementation of the trait.
 #[derive(Default)]
 struct Memory {
     log: Mutex<Vec<Change>>,
@@ -295,7 +295,7 @@ fn a_damaged_snapshot_is_replaced_by_the_registry() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// However the refreshes fall between the changes, the view ends up the same.
+    /// The view ends up the same for any times of the refreshes between the changes.
     #[test]
     fn a_view_equals_the_rebuilt_tree(steps in steps(), capacity in 0usize..8) {
         let registry = Memory::default();

@@ -8,47 +8,47 @@ use thiserror::Error;
 use super::{Limits, WakuMessage, field};
 use crate::wire::{Fields, Value, WireError, unzigzag};
 
-/// Why some bytes are not a `WakuMessage`.
+/// Error of bytes that are not a valid `WakuMessage`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum DecodeError {
     /// The message is longer than [`Limits::max_message_bytes`].
     #[error("message of {size_bytes} bytes; at most {max_bytes} are accepted")]
     TooLarge {
-        /// Length of the input, bytes.
+        /// Length of the input, in bytes.
         size_bytes: usize,
-        /// The limit, bytes.
+        /// Maximum length, in bytes.
         max_bytes: usize,
     },
-    /// Not protobuf.
+    /// The message is not valid protobuf.
     #[error(transparent)]
     Wire(#[from] WireError),
-    /// Field 1 is not there; an empty payload must be written explicitly.
+    /// Field 1 is missing; an empty payload must be written explicitly.
     #[error("payload (field 1) is missing; write it even when it is empty")]
     MissingPayload,
-    /// Field 2 is not there.
+    /// Field 2, the content topic, is missing.
     #[error("content_topic (field 2) is missing; write it even when it is empty")]
     MissingContentTopic,
-    /// Field 2 is not text.
+    /// Field 2, the content topic, is not UTF-8.
     #[error("content_topic (field 2) is not UTF-8 from its byte {valid_up_to} on")]
     ContentTopicNotUtf8 {
-        /// Length of the valid beginning, bytes.
+        /// Length of the valid beginning, in bytes.
         valid_up_to: usize,
     },
     /// Field 11 is longer than [`Limits::max_meta_bytes`].
     #[error("meta (field 11) of {size_bytes} bytes; at most {max_bytes} are accepted")]
     MetaTooLong {
-        /// Its length, bytes.
+        /// Length of `meta`, in bytes.
         size_bytes: usize,
-        /// The limit, bytes.
+        /// Maximum length, in bytes.
         max_bytes: usize,
     },
     /// A field declared as 32 bits wide holds more.
     #[error("field {field} holds {value}, which does not fit 32 bits")]
     Exceeds32Bits {
-        /// The field's number.
+        /// Number of the field.
         field: u32,
-        /// Its value.
+        /// Value that was read.
         value: u64,
     },
 }
@@ -57,9 +57,9 @@ impl DecodeError {
     /// Whether another implementation in use accepts these bytes, so that the peer that forwarded
     /// them may have followed its rules.
     ///
-    /// Penalising such a forwarder would let one author cut us off from honest neighbours: drop
-    /// the message without a penalty. nwaku checks neither UTF-8 nor field numbers, and go-waku
-    /// skips groups.
+    /// A penalty for such a forwarder would let one author cut us off from honest neighbours: drop
+    /// the message without a penalty. nwaku checks neither UTF-8 nor field numbers, and
+    /// go-waku skips groups.
     pub fn forwarder_may_be_honest(&self) -> bool {
         matches!(
             self,
@@ -76,15 +76,21 @@ impl DecodeError {
 }
 
 impl WakuMessage {
-    /// Decodes with the default [`Limits`].
+    /// Decodes a message with the default [`Limits`].
+    ///
+    /// # Errors
+    /// The errors of [`decode_with`](Self::decode_with).
     pub fn decode(input: &Bytes) -> Result<Self, DecodeError> {
         Self::decode_with(input, &Limits::default())
     }
 
     /// Decodes a message whose byte fields share the memory of `input`.
     ///
-    /// Presence rules are those of nwaku: payload and content topic are required, of a repeated
-    /// field the last one counts, unknown fields and known fields of another wire type are skipped.
+    /// Presence rules are those of nwaku: payload and content topic are required, the last value of
+    /// a repeated field counts, unknown fields and known fields of another wire type are skipped.
+    ///
+    /// # Errors
+    /// [`DecodeError`] when the input is not a valid message or exceeds `limits`.
     pub fn decode_with(input: &Bytes, limits: &Limits) -> Result<Self, DecodeError> {
         if input.len() > limits.max_message_bytes {
             return Err(DecodeError::TooLarge {
@@ -120,15 +126,15 @@ impl WakuMessage {
 }
 
 impl WakuMessage {
-    /// The content topic of an encoded message, without decoding the rest; `None` for bytes that are no
-    /// message, or a topic that is no text.
+    /// Returns the content topic of an encoded message, without decoding the rest; `None` for bytes
+    /// that are not a message, or a topic that is not UTF-8.
     pub fn content_topic_in(input: &[u8]) -> Option<&str> {
         let topic = Raw::read(input).ok()?.content_topic?;
         std::str::from_utf8(input.get(topic)?).ok()
     }
 }
 
-/// Where the fields are, before any of them is copied or checked for meaning.
+/// Positions of the fields, before any of them is copied or checked for meaning.
 #[derive(Default)]
 struct Raw {
     payload: Option<Range<usize>>,
@@ -166,7 +172,8 @@ impl Raw {
     }
 }
 
-/// nwaku refuses wider values where protoc truncates them; forwarding what it refuses would cost us.
+/// Converts a value to 32 bits. nwaku refuses wider values where protoc truncates them; forwarding
+/// messages that nwaku refuses would count against us.
 fn narrow(field: u32, value: u64) -> Result<u32, DecodeError> {
     u32::try_from(value).map_err(|_| DecodeError::Exceeds32Bits { field, value })
 }

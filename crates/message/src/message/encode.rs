@@ -4,7 +4,7 @@ use super::{WakuMessage, field};
 use crate::wire::{bytes_field_len, put_bytes_field, put_varint_field, varint_field_len, zigzag};
 
 impl WakuMessage {
-    /// The protobuf form, fields in ascending order.
+    /// Encodes the message as protobuf, with the fields in ascending order.
     ///
     /// Payload and content topic are written even when empty, because nwaku refuses a message
     /// without them; an optional field is written exactly when it is `Some`.
@@ -34,7 +34,7 @@ impl WakuMessage {
         out
     }
 
-    /// Length of [`encode`](Self::encode)'s result, bytes: what networks limit.
+    /// Returns the length of [`encode`](Self::encode)'s result in bytes, which networks limit.
     pub fn encoded_len(&self) -> usize {
         let varint = |number, value: Option<u64>| value.map_or(0, |v| varint_field_len(number, v));
         let bytes =

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::wire::{WireError, put_bytes_field, put_varint_field};
 
-/// Payload `01 02`, topic `t`, nothing else.
+/// A message with payload `01 02`, topic `t` and no other field.
 const SMALLEST: [u8; 7] = [0x0a, 0x02, 1, 2, 0x12, 0x01, b't'];
 
 fn decode(input: &[u8]) -> Result<WakuMessage, DecodeError> {

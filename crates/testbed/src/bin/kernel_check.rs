@@ -59,7 +59,7 @@ fn main() -> ExitCode {
         eprintln!("error: {missing}");
         return ExitCode::FAILURE;
     }
-    // Only asked for: without the right to it, the measurements are as good as the machine is idle.
+    // Without the right to this priority, the measurements are valid only on an idle machine.
     let _ = rustix::process::setpriority_process(None, -20);
     match run(&args, rate) {
         Ok(rows) => {
@@ -124,7 +124,7 @@ fn run(args: &Args, rate: Rate) -> Result<Vec<Row>, KernelError> {
     Ok(rows)
 }
 
-/// Progress, on standard error.
+/// Prints progress on standard error.
 fn show(turn: usize, total: usize, case: &Case, measured: &Result<Measured, KernelError>) {
     let Ok(measured) = measured else {
         return;

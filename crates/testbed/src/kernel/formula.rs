@@ -1,29 +1,29 @@
-//! What slow start alone predicts for a message on a connection whose path is constant and idle.
+//! Prediction of slow start alone for a message on a connection whose path is constant and idle.
 
 use undertone_link::packet::Rate;
 
 use super::{Case, Moment};
 
-/// Bytes of data in a full segment: 1500 less IPv4 (20), TCP (20) and timestamps (12).
+/// Data of a full segment in bytes: 1500 minus IPv4 (20), TCP (20) and timestamps (12).
 const SEGMENT_BYTES: u64 = 1448;
 
-/// Bytes of a full segment as a packet.
+/// Length of a full segment's packet, in bytes.
 const PACKET_BYTES: u64 = 1500;
 
-/// Segments that may be sent on a fresh connection, and again after a pause (RFC 6928).
+/// Initial window in segments, on a fresh connection and again after a pause (RFC 6928).
 const INITIAL_WINDOW: u64 = 10;
 
-/// Milliseconds from the write to the last byte read, in the order of [`Moment::ALL`].
+/// Predicts the milliseconds from the write to the last byte read, in the order of [`Moment::ALL`].
 ///
-/// Windows of 10, 20, 40 … segments leave one round trip after another; a round costs the path
-/// twice, and the time in which one packet passes the two links. The last window is sent at the
-/// links' rate. A warm message is one window, because the one before it was as long. Full segments
-/// are reckoned with throughout, which is right to one packet.
+/// Windows of 10, 20, 40 … segments are sent one round trip after another; a round takes twice the
+/// delay of the path, and the time in which one packet passes the two links. The last window is
+/// sent at the links' rate. A warm message is one window, because the message before it was as
+/// long. All segments are taken as full, which is right to within one packet.
 pub fn slow_start_ms(case: &Case) -> [f64; 3] {
     transfer_ms(case.size_bytes as u64, case.one_way_ms as f64, case.rate)
 }
 
-/// The same, of a message on any path whose two links have one rate.
+/// Predicts the same for a message on any path whose two links have one rate.
 pub fn transfer_ms(size_bytes: u64, one_way_ms: f64, rate: Rate) -> [f64; 3] {
     let packet_ms = PACKET_BYTES as f64 * 1000.0 / rate.as_bytes_per_s() as f64;
     let segments = size_bytes.div_ceil(SEGMENT_BYTES).max(1);
@@ -36,7 +36,7 @@ pub fn transfer_ms(size_bytes: u64, one_way_ms: f64, rate: Rate) -> [f64; 3] {
     })
 }
 
-/// Full windows before the last one, and the segments in the last.
+/// Returns the number of full windows before the last one, and the segments in the last.
 fn rounds(segments: u64) -> (u32, u64) {
     let (mut rounds, mut left, mut window) = (0, segments, INITIAL_WINDOW);
     while left > window {

@@ -1,4 +1,4 @@
-//! One connection between two hosts, measured.
+//! Measurement of one connection between two hosts.
 
 use std::io::{self, Read, Write};
 use std::net::SocketAddrV4;
@@ -15,65 +15,65 @@ use crate::{Congestion, PumpReport, Testbed, TestbedConfig, TestbedError};
 
 const PORT: u16 = 4000;
 
-/// More than any message here takes; a network that is stuck is reported after this.
+/// Timeout of one message, longer than any takes; a stalled network is reported after it.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What a queue holds: more than one connection sends here, so that nothing is dropped.
+/// Capacity of each queue in bytes: more than one connection has in flight, so nothing is dropped.
 pub(super) const QUEUE_MAX_BYTES: u64 = 8_000_000;
 
 const READ_BYTES: usize = 64 * 1024;
 
-/// What is measured.
+/// Parameters of one measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Case {
-    /// Length of each message.
+    /// Length of each message, in bytes.
     pub size_bytes: usize,
-    /// Of the path, without queues and links.
+    /// One-way delay of the path in milliseconds, without queues and links.
     pub one_way_ms: u64,
-    /// Of each uplink and downlink.
+    /// Rate of each uplink and downlink.
     pub rate: Rate,
-    /// Of the sender.
+    /// Congestion control of both sockets.
     pub congestion: Congestion,
-    /// Before the third message.
+    /// Pause before the third message.
     pub idle: Duration,
-    /// Of the sender's socket; none: as the kernel tunes it.
+    /// Size of the sender's socket buffer in bytes; `None` lets the kernel tune it.
     pub send_buffer_bytes: Option<usize>,
-    /// Ask `ss` for the state of the sender's socket after each message.
+    /// Whether to record the state of the sender's socket by `ss` after each message.
     pub sockets: bool,
 }
 
-/// What came out.
+/// Result of one measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// From the write to the last byte read, in the order of [`Moment::ALL`].
+    /// Time from the write to the last byte read, in the order of [`Moment::ALL`].
     pub took: [Duration; 3],
-    /// Of the packets.
+    /// Counts of the packets and their lateness.
     pub packets: PumpReport,
-    /// What `ss` said after each message, when asked.
+    /// Output of `ss` after each message, if requested.
     pub sockets: Vec<String>,
 }
 
-/// A measurement that failed.
+/// Error of a measurement that failed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum KernelError {
     /// The network could not be set up.
     #[error(transparent)]
     Testbed(#[from] TestbedError),
-    /// A socket failed.
+    /// An operation on a socket, or `ss`, failed.
     #[error("{what}: {source}")]
     Socket {
-        /// What was tried.
+        /// Description of the failed operation.
         what: &'static str,
-        /// Why it failed.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// A message was not read in time.
     #[error("a {moment} message of {size_bytes} bytes was not read within {PATIENCE:?}")]
     Stuck {
-        /// Which message.
+        /// Name of the message's [`Moment`].
         moment: &'static str,
-        /// Its size.
+        /// Length of the message, in bytes.
         size_bytes: usize,
     },
     /// A measuring thread ended by a panic.
@@ -81,11 +81,12 @@ pub enum KernelError {
     Panicked(&'static str),
 }
 
-/// Measures one case on a network of its own.
+/// Measures one case on its own network.
 ///
 /// # Errors
 ///
-/// When the network cannot be set up, or a connection does not work.
+/// [`KernelError`], when the network cannot be set up, a socket fails, or a message is not
+/// read in time.
 pub fn measure(case: &Case) -> Result<Measured, KernelError> {
     let link = LinkConfig::wire(case.rate, QUEUE_MAX_BYTES);
     let testbed = Testbed::start(&TestbedConfig {
@@ -103,7 +104,7 @@ pub fn measure(case: &Case) -> Result<Measured, KernelError> {
     let (read, done) = mpsc::sync_channel(1);
     let receiving = receiver.spawn(move || receive(address, &case, &bound, &read))?;
     if listening.recv().is_err() {
-        // Only an error ends the receiver before it has said so.
+        // Only an error ends the receiver before it has reported that it listens.
         join(receiving, "receiver")??;
         return Err(KernelError::Panicked("receiver"));
     }
@@ -125,7 +126,7 @@ fn failed(what: &'static str) -> impl Fn(io::Error) -> KernelError {
     move |source| KernelError::Socket { what, source }
 }
 
-/// Says when it listens, then when each message has been read.
+/// Reports when the receiver listens, then when each message has been read.
 fn receive(
     address: SocketAddrV4,
     case: &Case,
@@ -133,7 +134,7 @@ fn receive(
     read: &SyncSender<Instant>,
 ) -> Result<(), KernelError> {
     let listener = socket::listening(address, case).map_err(failed("cannot listen"))?;
-    // Both channels: when nobody waits any more, the sender has failed and says why.
+    // For both channels: when nobody waits any more, the sender has failed and reports why.
     let _ = bound.send(());
     let (mut stream, _) = listener.accept().map_err(failed("cannot accept"))?;
     stream
@@ -182,9 +183,9 @@ fn send(
     Ok((took, sockets))
 }
 
-/// What lies between the message before and this one. For a warm one it is a way back for the last
-/// acknowledgement and some room: less than the time-out after which Linux takes a connection for
-/// idle, which is the round trip and 200 ms.
+/// Returns the pause before a message. Before a warm one it is the one-way delay of the last
+/// acknowledgement plus 60 ms: less than the timeout after which Linux considers a connection idle,
+/// which is the round trip time and 200 ms.
 pub(super) fn pause(moment: Moment, case: &Case) -> Duration {
     match moment {
         Moment::Cold => Duration::ZERO,

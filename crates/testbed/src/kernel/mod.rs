@@ -1,10 +1,11 @@
-//! How long this machine's kernel takes for one message on one TCP connection, from the write to
-//! the last byte read: the measure for a model of its TCP.
+//! Measurement of the time that this machine's kernel takes for one message on one TCP connection,
+//! from the write to the last byte read, as a reference for a model of its TCP.
 //!
-//! Two hosts, one connection, three messages of one size: the first on the fresh connection
-//! ([`Moment::Cold`]), the second as soon as the first is acknowledged ([`Moment::Warm`]), the third
-//! after a pause long enough for the congestion window to be taken back ([`Moment::Idle`]; Linux's
-//! `tcp_slow_start_after_idle`). Each measurement has namespaces of its own, so that nothing the
+//! There are two hosts, one connection and three messages of one size: the first on the fresh
+//! connection ([`Moment::Cold`]), the second as soon as the first is acknowledged
+//! ([`Moment::Warm`]), the third after a pause long enough for the congestion window to be reset
+//! ([`Moment::Idle`]; Linux's `tcp_slow_start_after_idle`). Each measurement has its own
+//! namespaces, so that no cached metrics of an address affect the next one.
 //! kernel remembers of an address helps the next one.
 
 mod formula;
@@ -20,22 +21,22 @@ pub use table::{Row, median_ms, table};
 
 use clap::ValueEnum;
 
-/// When a message is sent.
+/// Moment in a connection's life at which a message is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub enum Moment {
-    /// First on its connection.
+    /// First message on its connection.
     Cold,
-    /// Right after another of the same size.
+    /// Message right after another of the same size.
     Warm,
-    /// After a long pause.
+    /// Message after a long pause.
     Idle,
 }
 
 impl Moment {
-    /// In the order in which they are measured.
+    /// All moments, in the order in which they are measured.
     pub const ALL: [Self; 3] = [Self::Cold, Self::Warm, Self::Idle];
 
-    /// For the head of a column.
+    /// Returns the name for the head of a column.
     pub fn name(self) -> &'static str {
         match self {
             Self::Cold => "cold",

@@ -1,4 +1,4 @@
-//! The same measurement in virtual time, on the simulator's TCP.
+//! Simulation of the same measurement in virtual time, with the simulator's TCP.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,8 @@ use super::{Case, Moment};
 const CONN: ConnIx = ConnIx(0);
 const SENDER: usize = 0;
 
-/// Milliseconds from the write to the last byte read, in the order of [`Moment::ALL`], by
-/// [`undertone_link`] with the profile [`Profile::LINUX`].
+/// Simulates the milliseconds from the write to the last byte read, in the order of
+/// [`Moment::ALL`], by [`undertone_link`] with the profile [`Profile::LINUX`].
 pub fn simulated_ms(case: &Case) -> [f64; 3] {
     let mut pair = Pair::new(case).expect("two new hosts take a connection");
     let mut last_ns = 0;
@@ -26,14 +26,14 @@ pub fn simulated_ms(case: &Case) -> [f64; 3] {
     })
 }
 
-/// Two hosts with one connection, and what is between them.
+/// Two hosts with one connection, and the packets between them.
 struct Pair {
     hosts: [Host<()>; 2],
     now_ns: u64,
-    /// By when it arrives, and by order of sending.
+    /// Packets in transit, by time of arrival and order of sending.
     wire: BTreeMap<(u64, u64), (usize, Arrival<()>)>,
     sent: u64,
-    /// When the last message was whole.
+    /// Time at which the last message was completely read.
     read_ns: Option<u64>,
 }
 
@@ -76,7 +76,7 @@ impl Pair {
         })
     }
 
-    /// Writes a message at its time and runs until it has been read, and says when.
+    /// Writes a message at its time and runs until it was read; returns the time of that.
     fn message(&mut self, write_ns: u64, bytes: u64) -> Result<u64, Misuse> {
         while self.next_ns().is_some_and(|at_ns| at_ns <= write_ns) {
             self.step()?;
@@ -104,7 +104,7 @@ impl Pair {
         timers.chain(arrives).min()
     }
 
-    /// Does what comes next: an arrival before the timers of the same moment.
+    /// Processes the next event: an arrival before the timers of the same time.
     fn step(&mut self) -> Result<(), Misuse> {
         let next_ns = self.next_ns();
         let next_ns = next_ns.expect("a message that has not been read is on its way");

@@ -1,5 +1,5 @@
-//! Sockets with a congestion control of their own. It must be chosen before there is a connection:
-//! one that begins under BBR keeps its pacing whatever it is told later.
+//! Sockets with a chosen congestion control. It must be set before the connection is made: one that
+//! begins under BBR keeps its pacing even if it is changed later.
 
 use std::io;
 use std::net::{SocketAddrV4, TcpListener, TcpStream};

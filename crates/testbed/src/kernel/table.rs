@@ -1,23 +1,23 @@
-//! Measurements in rows, for people and for `docs/`.
+//! Table of measurements, for people and for `docs/`.
 
 use std::fmt::Write;
 use std::time::Duration;
 
 use super::{Case, Measured, Moment};
 
-/// Measurements of one case.
+/// Row of a table: all measurements of one case.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// What was measured; its `sockets` matter no more.
+    /// The case that was measured; its `sockets` is ignored here.
     pub case: Case,
-    /// Each time it was.
+    /// Results of the measurements of this case.
     pub runs: Vec<Measured>,
-    /// What a model says, in milliseconds, in the order of [`Moment::ALL`].
+    /// Prediction of a model in milliseconds, in the order of [`Moment::ALL`].
     pub predicted_ms: Option<[f64; 3]>,
 }
 
-/// The middle one of `times`, in milliseconds; of an even number, the upper of the two middle ones.
-/// None of none.
+/// Returns the median of `times` in milliseconds; of an even number, the upper of the two middle
+/// ones. `None` when there are none.
 pub fn median_ms(times: impl IntoIterator<Item = Duration>) -> Option<f64> {
     let mut times: Vec<_> = times.into_iter().collect();
     times.sort_unstable();
@@ -25,8 +25,8 @@ pub fn median_ms(times: impl IntoIterator<Item = Duration>) -> Option<f64> {
     Some(middle.as_secs_f64() * 1000.0)
 }
 
-/// A table in Markdown: a line for each size, and for each delay the medians at all moments, with
-/// the prediction behind a slash if there is one.
+/// Formats a table in Markdown: a line for each size, and for each delay the medians at all
+/// moments, followed by a slash and the prediction if there is one.
 pub fn table(rows: &[Row]) -> String {
     let mut delays: Vec<_> = rows.iter().map(|row| row.case.one_way_ms).collect();
     delays.sort_unstable();
@@ -76,7 +76,7 @@ fn cell(row: Option<&Row>, place: usize) -> String {
     }
 }
 
-/// A size as the tables of this project write it: decimal.
+/// Formats a size as the tables of this project do: decimal.
 fn bytes(size_bytes: usize) -> String {
     match size_bytes {
         size if size >= 1_000_000 && size.is_multiple_of(1_000_000) => {

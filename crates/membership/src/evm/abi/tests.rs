@@ -3,7 +3,7 @@ use alloy::sol_types::SolCall;
 
 use super::*;
 
-/// Selectors and topics as the contract in use has them.
+/// Selectors and topics are those of the contract in use.
 #[test]
 fn the_reference_abi() {
     let selectors = [
@@ -58,7 +58,7 @@ fn a_registration() {
     assert_eq!(event(&[CHANGES[0]], &data), Some(expected));
 }
 
-/// An endpoint can send anything; what does not fit is no event.
+/// An endpoint can send anything; data that does not fit is not an event.
 #[test]
 fn what_does_not_fit_is_refused() {
     let fits = [word(7), word(20), word(3)];

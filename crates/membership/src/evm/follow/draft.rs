@@ -1,4 +1,4 @@
-//! From events to leaves, tried out in the view's tree.
+//! Changes of leaves that result from events, applied to the view's tree on trial.
 
 use undertone_rln::{Fr, rate_commitment};
 
@@ -7,27 +7,28 @@ use crate::evm::store::{Entry, Mark};
 use crate::registry::{MemberIndex, Version};
 use crate::view::{MembershipView, Step};
 
-/// Changes written into the tree together: they share the hashes above them.
+/// Number of changes written into the tree together, so that they share the hashing above them.
 const BATCH: usize = 512;
 
-/// A page of events as changes of leaves. They are in the tree, and can be taken out again.
+/// A page of events as changes of leaves. They are applied to the tree, and can be undone.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
-    /// The changes, in order.
+    /// Changes of leaves, in order.
     pub(super) entries: Vec<Entry>,
-    /// Erased members of whom it is not known whether their leaf was emptied.
+    /// Indices of erased members whose leaf may or may not have been emptied.
     pub(super) doubts: Vec<MemberIndex>,
-    /// For each event the number of entries after it.
+    /// For each event, the number of entries after it.
     lengths: Vec<usize>,
-    /// Entries that are in the tree.
+    /// Number of entries already written into the tree.
     written: usize,
 }
 
 impl Draft {
-    /// Writes what `events` say into the tree.
+    /// Applies `events` to the tree.
     ///
-    /// An erased membership's leaf stays until its index is used again, unless the transaction asked
-    /// for it to be emptied. Newer contracts tell the root at the end of the call: it says which.
+    /// An erased membership's leaf stays until its index is used again, unless the transaction
+    /// asked for it to be emptied. Newer contracts report the root at the end of the call, which
+    /// decides between the two.
     pub(super) fn build(view: &mut MembershipView, events: &[Event]) -> Self {
         let mut draft = Self::default();
         let mut erased: Vec<MemberIndex> = Vec::new();
@@ -67,7 +68,7 @@ impl Draft {
         draft
     }
 
-    /// Sets leaves that were read from the contract.
+    /// Sets leaves to the values that were read from the contract.
     pub(super) fn correct(
         &mut self,
         view: &mut MembershipView,
@@ -80,7 +81,7 @@ impl Draft {
         self.flush(view);
     }
 
-    /// Takes everything out of the tree, which is at `version` again.
+    /// Undoes all changes in the tree, which is at `version` again.
     pub(super) fn undo(&self, view: &mut MembershipView, version: Version) {
         let before = self
             .entries
@@ -90,8 +91,8 @@ impl Draft {
         view.write(&before.collect::<Vec<_>>(), version);
     }
 
-    /// The blocks of the events from height `lowest` on, and `end`, the last block of the page. Before
-    /// the events the version was `base`.
+    /// Returns marks of the blocks that have events, from height `lowest` on, and `end`, the last
+    /// block of the page. `base` is the version before the events.
     pub(super) fn marks(
         &self,
         events: &[Event],
@@ -116,7 +117,7 @@ impl Draft {
         marks
     }
 
-    /// The index after the highest that was written.
+    /// Returns the index after the highest leaf that was written.
     pub(super) fn end(&self) -> u32 {
         let indices = self.entries.iter().map(|e| e.step.index.get() + 1);
         indices.max().unwrap_or(0)

@@ -1,4 +1,4 @@
-//! What the newest block means: more of the same chain, another fork, or an endpoint that lags.
+//! Handling of a new head: an extension of the chain, another fork, or an endpoint that lags.
 
 use undertone_rln::Fr;
 
@@ -51,8 +51,9 @@ impl Follower {
         }
     }
 
-    /// Between two pages the root was not compared yet. The last page's end must still be on the chain:
-    /// blocks that were replaced since would leave their changes among those of the new ones.
+    /// Handles a head between two pages, before the root was compared. The last page's end must
+    /// still be on the chain: changes of blocks that were replaced since would mix with those of
+    /// the new blocks.
     fn on_head_amid_pages(&mut self, head: Head) -> Result<Outcome, StorageError> {
         let below = |mark: &&Mark| mark.block.number <= head.block.number;
         match self.store.marks()?.iter().rev().find(below) {
@@ -91,7 +92,7 @@ impl Follower {
         })
     }
 
-    /// Looks for the newest known block that is still there; that at `gone` is not.
+    /// Searches for the newest known block that is still on the chain; the one at `gone` is not.
     pub(super) fn search_fork(&mut self, head: Head, gone: u64) -> Result<Outcome, StorageError> {
         let mut marks = self.store.marks()?;
         marks.retain(|mark| mark.block.number < gone && mark.block.number <= head.block.number);
@@ -125,8 +126,8 @@ impl Follower {
         self.rewind(&to, head.block.number)
     }
 
-    /// Goes back to a block that is on the chain. It is compared before it counts: a leaf that was read
-    /// is of a later block, and may have been another one in this.
+    /// Rolls back to a block that is on the chain. Its root is compared again before it counts: a
+    /// leaf that was read from the contract is as of a later block, and may differ in this one.
     fn rewind(&mut self, to: &Mark, head: u64) -> Result<Outcome, StorageError> {
         let undone = self.store.steps_after(to.version)?;
         let mut view = lock(&self.view);

@@ -1,23 +1,23 @@
-//! How many blocks to ask for at once: as many as the endpoint gives.
+//! Number of blocks per request for events, adapted to what the endpoint accepts.
 
-/// Events in an answer above which the next question is for fewer blocks.
+/// Number of events in an answer above which the next request is for fewer blocks.
 const MANY_EVENTS: usize = 4_000;
 
-/// Answers after which a larger question is tried again.
+/// Number of answers after which the cap on the request length is doubled.
 const PATIENCE: u32 = 64;
 
-/// The adaptive length of a page.
+/// Adaptive length of a page of events, in blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::evm) struct Range {
     blocks: u64,
-    /// What was refused last, halved; no question is longer for a while.
+    /// Half the length that was refused last: an upper bound for a while.
     cap: u64,
     max: u64,
     answered: u32,
 }
 
 impl Range {
-    /// Starts with `blocks` and never asks for more than `max`.
+    /// Creates a range that starts with `blocks` blocks and never exceeds `max`.
     pub(in crate::evm) fn new(blocks: u64, max: u64) -> Self {
         let max = max.max(1);
         Self {
@@ -44,7 +44,8 @@ impl Range {
         };
     }
 
-    /// Whether it makes sense to ask for less.
+    /// Halves the range after a refused request for `blocks` blocks; returns whether it
+    /// can be halved.
     pub(super) fn refused(&mut self, blocks: u64) -> bool {
         self.answered = 0;
         self.cap = (blocks / 2).max(1);

@@ -1,4 +1,4 @@
-//! Reading leaves from the contract where its events leave them open.
+//! Reading leaves from the contract where its events do not determine them.
 
 use std::collections::VecDeque;
 
@@ -7,23 +7,24 @@ use undertone_rln::Fr;
 use crate::evm::chain::{Ask, BlockRef, Event};
 use crate::registry::MemberIndex;
 
-/// Leaves asked for at once: about 64 kB of JSON.
+/// Maximum number of leaves per request: about 64 kB of JSON.
 pub(super) const MAX_LEAVES: u32 = 1000;
 
-/// Single leaves beyond which all are read.
+/// Number of single leaves above which all leaves are read.
 const MAX_SINGLE: usize = 16;
 
-/// What a comparison was about, and the leaves read since.
+/// State of a comparison of roots, and the leaves that were read for it.
 #[derive(Clone, Debug)]
 pub(super) struct Repair {
     pub(super) head: BlockRef,
-    /// The last page.
+    /// Events of the last page.
     pub(super) events: Vec<Event>,
     /// The contract's root at `head`.
     pub(super) root: Fr,
-    /// The contract's number of leaves is wanted first. Up to here some are known.
+    /// Set while the contract's number of leaves must be requested first: the index after the
+    /// last known leaf.
     count_from: Option<u32>,
-    /// Still to be read: first and last index.
+    /// Ranges of leaves still to be read: first and last index.
     wanted: VecDeque<(u32, u32)>,
     found: Vec<(MemberIndex, Fr)>,
     read_all: bool,
@@ -42,7 +43,7 @@ impl Repair {
         }
     }
 
-    /// Reads these leaves, or all if they are many.
+    /// Requests these leaves, or all leaves if they are many.
     pub(super) fn of(mut self, doubts: &[MemberIndex], known_end: u32) -> Self {
         if doubts.len() > MAX_SINGLE {
             return self.of_all(known_end);
@@ -51,7 +52,7 @@ impl Repair {
         self
     }
 
-    /// Reads all leaves. Those after the contract's last, up to `known_end`, are empty.
+    /// Requests all leaves. Those after the contract's last, up to `known_end`, are empty.
     pub(super) fn of_all(mut self, known_end: u32) -> Self {
         self.found.clear();
         self.wanted.clear();
@@ -60,7 +61,7 @@ impl Repair {
         self
     }
 
-    /// Takes the contract's number of leaves, if it was asked for.
+    /// Takes the contract's number of leaves; returns whether it was asked for.
     pub(super) fn counted(&mut self, count: u32) -> bool {
         let Some(known_end) = self.count_from.take() else {
             return false;
@@ -75,7 +76,7 @@ impl Repair {
         true
     }
 
-    /// Whether leaves were read.
+    /// Whether any leaves were read.
     pub(super) fn has_read(&self) -> bool {
         !self.found.is_empty() || self.read_all
     }
@@ -101,7 +102,7 @@ impl Repair {
         }
     }
 
-    /// Whether the leaves are as many as were asked for.
+    /// Takes the leaves that were read; returns whether their number is the requested one.
     pub(super) fn take(&mut self, leaves: Vec<Fr>, at_once: u32) -> bool {
         let (first, last) = self.next(at_once);
         if self.wanted.is_empty() || self.count_from.is_some() {

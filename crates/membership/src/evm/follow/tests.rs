@@ -16,7 +16,7 @@ struct Rig {
     store: Arc<Store>,
     view: Arc<Mutex<MembershipView>>,
     follower: Follower,
-    /// Leaves were read, as the events did not fit.
+    /// Whether leaves were read, because the events did not lead to the root.
     repaired: bool,
 }
 
@@ -37,14 +37,14 @@ impl Rig {
         }
     }
 
-    /// As after the process was killed.
+    /// Restarts the follower from the store, as after the process was killed.
     fn restart(&mut self) {
         self.view = Arc::new(Mutex::new(MembershipView::new(WINDOW)));
         let (store, view) = (Arc::clone(&self.store), Arc::clone(&self.view));
         self.follower = Follower::new(store, view, self.follower.range).unwrap();
     }
 
-    /// Asks and answers once; `None` when there is nothing to ask.
+    /// Answers one request; `None` when the follower has none.
     fn step(&mut self) -> Option<Outcome> {
         let Next::Ask(ask) = self.follower.next() else {
             return None;
@@ -62,7 +62,7 @@ impl Rig {
     fn sync(&mut self) {
         self.follower.wake();
         for _ in 0..500 {
-            // A question from before may be about an older head.
+            // A pending request may be about an older head.
             let outcome = self.step();
             if outcome == Some(Outcome::Synced) && self.follower.head() == Some(self.chain.head()) {
                 return;
@@ -72,7 +72,7 @@ impl Rig {
         panic!("not synced after 500 questions: {:?}", self.follower.phase);
     }
 
-    /// The tree, the window and the store are those of the chain.
+    /// Checks that the tree, the window and the store are those of the chain.
     fn check(&self) {
         let view = self.view.lock().unwrap();
         assert_eq!(view.tree().root(), self.chain.root());
@@ -159,7 +159,7 @@ fn nothing_is_accepted_before_the_root_was_compared() {
     assert!(pages > 3, "{pages} pages");
 }
 
-/// Old deployments do not say whether an erasure emptied the leaf: it is read.
+/// Old deployments do not report whether an erasure emptied the leaf, so the leaf is read.
 #[test]
 fn an_erasure_that_the_events_do_not_explain() {
     let mut rig = Rig::new(Telling::Little, small());
@@ -180,7 +180,7 @@ fn an_erasure_that_the_events_do_not_explain() {
     assert_eq!(rig.chain.root(), erased, "the leaf stays");
 }
 
-/// Roots of orphaned blocks stay for as long as told and take no place from the others.
+/// Roots of abandoned blocks stay for the given time and do not displace the others.
 #[test]
 fn roots_of_a_reorganised_chain_leave_after_a_while() {
     let mut rig = Rig::new(Telling::All, small());
@@ -217,7 +217,7 @@ fn roots_of_a_reorganised_chain_leave_after_a_while() {
     rig.check();
 }
 
-/// An endpoint that leaves events out is found out; if there is no other, the leaves are read.
+/// An endpoint that omits events is detected; without another endpoint, the leaves are read.
 #[test]
 fn events_that_are_left_out() {
     let mut rig = Rig::new(Telling::Little, Range::new(100, 100));
@@ -244,7 +244,7 @@ fn events_that_are_left_out() {
     rig.check();
 }
 
-/// An older head is no reorganisation as long as its blocks are ours.
+/// An older head is not a reorganisation as long as its blocks are known.
 #[test]
 fn an_endpoint_that_lags() {
     let mut rig = Rig::new(Telling::All, small());
@@ -275,7 +275,7 @@ fn an_endpoint_that_lags() {
     rig.check();
 }
 
-/// A chain that knows none of our blocks must say so several times before it is believed.
+/// A chain without any known block must be reported several times before it is accepted.
 #[test]
 fn a_chain_that_begins_anew() {
     let mut rig = Rig::new(Telling::All, small());
@@ -294,7 +294,7 @@ fn a_chain_that_begins_anew() {
     rig.check();
 }
 
-/// A root comes back when a leaf is emptied: taking the later state back must not take the earlier one.
+/// A root returns when a leaf is emptied: undoing the later state must not remove the earlier one.
 #[test]
 fn a_chain_that_is_shorter_and_ends_at_a_root_seen_twice() {
     let mut rig = Rig::new(Telling::All, small());
@@ -311,7 +311,7 @@ fn a_chain_that_is_shorter_and_ends_at_a_root_seen_twice() {
     rig.check();
 }
 
-/// The leaf was read as of block 4; what is known of block 1 is not what the contract had there.
+/// The leaf was read as of block 4; the state stored for block 1 is not the contract's of that block.
 #[test]
 fn a_leaf_that_was_read_is_compared_again_when_its_block_is_gone() {
     let mut rig = Rig::new(Telling::Little, small());
@@ -325,7 +325,7 @@ fn a_leaf_that_was_read_is_compared_again_when_its_block_is_gone() {
     rig.check();
 }
 
-/// The first page was of blocks that are gone when the second is asked for, with another head or not.
+/// The blocks of the first page are abandoned when the second is requested, with another head or not.
 #[test]
 fn pages_of_two_forks_are_not_put_together() {
     for (empty_blocks, depth) in [(3, 4), (4, 6)] {
@@ -361,7 +361,7 @@ enum Act {
     },
     Restart,
     Sync,
-    /// So many questions are answered.
+    /// Answers this number of requests.
     Answer(u8),
     Fail(bool),
 }
@@ -389,9 +389,8 @@ fn act() -> impl Strategy<Value = Act> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever happens on the way, the end is the chain's state; and no root is accepted that the
-    /// contract never had, unless leaves had to be read: a page of one fork and a page of another
-    /// do not fit together.
+    /// After any sequence of acts the final state is the chain's; and no root is accepted that the
+    /// contract never had, unless leaves had to be read: pages of two forks do not fit together.
     #[test]
     fn any_history(
         telling in prop_oneof![Just(Telling::Roots), Just(Telling::All)],
@@ -404,7 +403,7 @@ proptest! {
         }
     }
 
-    /// Where the events tell little, leaves are read; roots between may never have been.
+    /// If the events report little, leaves are read; roots in between may never have existed.
     #[test]
     fn any_history_told_badly(acts in prop::collection::vec(act(), 1..60)) {
         play(Telling::Little, acts);

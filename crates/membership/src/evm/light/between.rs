@@ -1,27 +1,27 @@
-//! Roots of the blocks between two looks, where the contract tells none but the newest.
+//! Roots of the blocks between two polls, for a contract that reports only the newest.
 
 use undertone_rln::Fr;
 
 use crate::evm::chain::Recent;
 
-/// Blocks below the newest that are asked about: endpoints without an archive know the state of about
-/// so many.
+/// Number of blocks below the newest that are searched: endpoints without an archive keep the state
+/// of about that many.
 pub(super) const MAX_BLOCKS: u64 = 128;
 
-/// Questions of one look, at most. Four changes in the last 128 blocks take 28.
+/// Maximum number of requests per poll. Four changes in the last 128 blocks take 28.
 pub(super) const MAX_QUESTIONS: usize = 32;
 
-/// A search for the blocks in which the root has changed, by halving.
+/// Search by bisection for the blocks in which the root has changed.
 #[derive(Clone, Debug)]
 pub(super) struct Between {
-    /// Heights and the roots as of them, the lowest first. Never empty.
+    /// Known heights with their roots, the lowest first. Never empty.
     points: Vec<(u64, Fr)>,
-    /// The lowest height that is asked about.
+    /// The lowest height of the search.
     from: u64,
 }
 
 impl Between {
-    /// What happened after the block at height `known`, up to the one at `newest` with this root.
+    /// Creates a search after height `known`, up to height `newest`, whose root is `root`.
     pub(super) fn new(known: u64, newest: u64, root: Fr) -> Self {
         Self {
             points: vec![(newest, root)],
@@ -29,12 +29,13 @@ impl Between {
         }
     }
 
-    /// The height whose root is to be asked for; `None` when all is known, or enough was asked.
+    /// Returns the height whose root to request next; `None` when the search is complete or
+    /// its limit reached.
     pub(super) fn next(&self) -> Option<u64> {
         if self.points.len() > MAX_QUESTIONS {
             return None;
         }
-        // The lowest may be of a chain that was replaced, and is asked about too.
+        // The lowest block may be of a replaced chain, so its root is requested too.
         if self.points[0].0 > self.from {
             return Some(self.from);
         }
@@ -43,13 +44,13 @@ impl Between {
         open.next().map(|pair| pair[0].0.midpoint(pair[1].0))
     }
 
-    /// Takes the root as of a height.
+    /// Records the root as of a height.
     pub(super) fn take(&mut self, height: u64, root: Fr) {
         let at = self.points.partition_point(|point| point.0 < height);
         self.points.insert(at, (height, root));
     }
 
-    /// The roots that are known, as a contract would tell them that keeps some.
+    /// Returns the known roots, in the form of a contract that keeps recent roots.
     pub(super) fn roots(&self) -> Recent {
         let mut roots: Vec<Fr> = self.points.iter().map(|point| point.1).collect();
         roots.dedup();
@@ -64,8 +65,8 @@ impl Between {
 mod tests {
     use super::*;
 
-    /// Asks about a chain whose root changes at these heights; tells the roots, as how often it had
-    /// changed by then, and how much was asked.
+    /// Searches a chain whose root changes at these heights; returns the roots found, each as the
+    /// number of changes up to it, and the number of requests.
     fn search(changes: &[u64], known: u64, newest: u64) -> (Vec<Fr>, usize) {
         let root = |height| Fr::from(changes.iter().filter(|at| **at <= height).count() as u64);
         let mut between = Between::new(known, newest, root(newest));

@@ -1,11 +1,11 @@
-//! What to ask of a contract for its newest roots and one path: without a clock or a socket.
+//! State machine that follows a contract's newest roots and one path, without a clock or a socket.
 //!
-//! As long as the contract's roots are what they were, one call says so. Otherwise the newest block
-//! is asked for, and everything as of that block, named by its hash, so that roots and path fit
-//! together. Nothing of an answer is used unless all of it fits.
+//! One call tells whether the contract's roots have changed. If so, the newest block is requested,
+//! and all else as of that block, named by its hash, so that roots and path are consistent. No part
+//! of the answers is used unless all of them are consistent.
 //!
-//! A contract without `getRecentRoots`, as older deployments are, refuses that question. Then its
-//! `root()` is followed, and the roots of the blocks since the last look are searched for.
+//! A contract without `getRecentRoots`, such as an older deployment, refuses that request. Then its
+//! `root()` is followed, and the roots of the blocks since the last poll are searched for.
 
 use std::sync::{Arc, Mutex};
 
@@ -20,54 +20,54 @@ use crate::evm::signals::lock;
 use crate::registry::Member;
 use crate::sqlite::StorageError;
 
-/// Looks at `root()` after which the contract is asked for recent roots again: it may have been
-/// upgraded. An hour of looks without demand.
+/// Number of polls of `root()` after which recent roots are requested again, in case the contract
+/// was upgraded: an hour of regular polls at the default interval.
 const LOOKS_BY_ROOT: u32 = 120;
 
-/// What an answer led to.
+/// Result of processing an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// There is more to ask.
+    /// The follower has more questions.
     Going,
-    /// All is known; with what differs from before.
+    /// The state is known up to the newest block; with what changed.
     Synced(News),
-    /// The endpoint's newest block is older than what is known.
+    /// The endpoint's newest block is older than the newest known block.
     Behind {
-        /// Its height.
+        /// Height of the endpoint's newest block.
         newest: u64,
-        /// Height of what is known.
+        /// Height of the newest known block.
         known: u64,
     },
-    /// Membership, path and root of the endpoint do not fit together.
+    /// The endpoint's membership, path and root are inconsistent.
     Mismatch,
-    /// The answer is none to the question.
+    /// The answer does not match the request.
     Nonsense,
 }
 
-/// The state machine.
+/// State machine of the follower in light mode.
 #[derive(Debug)]
 pub(super) struct Follower {
     store: Arc<Store>,
     view: Arc<Mutex<LightView>>,
-    /// Whose membership is wanted.
+    /// Commitment whose membership is followed.
     watched: Option<Fr>,
-    /// The contract's roots as of the last block that was taken in.
+    /// The contract's roots as of the last processed block.
     last: Option<Recent>,
-    /// The contract's roots have changed, it was said.
+    /// Whether the last glance reported changed roots.
     is_changed: bool,
     history: History,
     phase: Phase,
     behind: u32,
 }
 
-/// Which roots the contract tells.
+/// Roots that the contract can report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum History {
-    /// Recent ones, as far as is known.
+    /// The recent roots, unless it refuses.
     Roots,
-    /// The newest alone.
+    /// Only the newest root.
     Root {
-        /// Looks since it refused to tell more.
+        /// Number of polls since the contract refused the recent roots.
         looks: u32,
     },
 }
@@ -75,13 +75,13 @@ enum History {
 #[derive(Debug)]
 enum Phase {
     Idle,
-    /// Whether anything has changed.
+    /// Asks whether the roots have changed.
     Glance,
     Head,
     Roots {
         at: BlockRef,
     },
-    /// Which roots there were since the last look.
+    /// Searches for the roots since the last poll.
     Between {
         at: BlockRef,
         between: Between,
@@ -91,20 +91,20 @@ enum Phase {
         at: BlockRef,
         recent: Recent,
         commitment: Fr,
-        /// Whose path did not fit.
+        /// The member whose path did not lead to the root.
         misfit: Option<Member>,
     },
     Path {
         at: BlockRef,
         recent: Recent,
         member: Member,
-        /// Whether the contract was asked for the member just now.
+        /// Whether the member was just requested, not remembered.
         is_fresh: bool,
     },
 }
 
 impl Follower {
-    /// A follower that keeps what it learns in `store` and `view`.
+    /// Creates a follower that keeps its state in `store` and `view`.
     pub(super) fn new(store: Arc<Store>, view: Arc<Mutex<LightView>>) -> Self {
         Self {
             store,
@@ -118,20 +118,20 @@ impl Follower {
         }
     }
 
-    /// Height of the block that is known.
+    /// Returns the height of the last processed block.
     pub(super) fn block(&self) -> u64 {
         let view = lock(&self.view);
         view.known().block.map_or(0, |block| block.number)
     }
 
-    /// From now on the membership of this commitment is wanted.
+    /// Follows the membership of this commitment from now on.
     pub(super) fn watch(&mut self, commitment: Fr) {
         if self.watched.replace(commitment) != Some(commitment) {
             self.phase = Phase::Head;
         }
     }
 
-    /// Looks for news.
+    /// Starts a poll for news, if the follower is idle.
     pub(super) fn wake(&mut self) {
         if matches!(self.phase, Phase::Idle) {
             if let History::Root { looks } = self.history
@@ -143,7 +143,8 @@ impl Follower {
         }
     }
 
-    /// Where a look begins. Roots of replaced blocks go by the height, so that has to be known.
+    /// Returns the first phase of a poll. Roots of replaced blocks expire by height, which then has
+    /// to be known.
     fn beginning(&self) -> Phase {
         let view = lock(&self.view);
         let is_answered = self
@@ -155,7 +156,7 @@ impl Follower {
         }
     }
 
-    /// What to do.
+    /// Returns the next action.
     pub(super) fn next(&self) -> Next {
         let is_kept = self.history == History::Roots;
         Next::Ask(match &self.phase {
@@ -179,20 +180,21 @@ impl Follower {
         })
     }
 
-    /// Takes note that there is no answer.
+    /// Records that the request failed; the poll starts again.
     pub(super) fn failed(&mut self) {
         self.is_changed = false;
-        // It was not the function that was missing.
+        // A request after the refusal failed too: the refusal does not show that
+        // `getRecentRoots` is missing.
         if self.history == (History::Root { looks: 0 }) {
             self.history = History::Roots;
         }
         self.phase = self.beginning();
     }
 
-    /// Takes the answer to what [`Self::next`] said.
+    /// Processes the answer to the request that [`Self::next`] returned.
     ///
     /// # Errors
-    /// When it cannot be stored. Then nothing was taken in.
+    /// [`StorageError`] when the state cannot be stored; then nothing was changed.
     pub(super) fn answer(&mut self, answer: Answer) -> Result<Outcome, StorageError> {
         match (std::mem::replace(&mut self.phase, Phase::Head), answer) {
             (Phase::Glance, Answer::Recent(recent)) => Ok(self.on_glance(&recent)),
@@ -216,7 +218,7 @@ impl Follower {
                 between.take(height, root);
                 self.search(at, between)
             }
-            // The state of older blocks is not there any more.
+            // The endpoint no longer has the state of older blocks.
             (Phase::Between { at, between, .. }, Answer::Refused) => {
                 self.on_roots(at, between.roots())
             }
@@ -227,7 +229,7 @@ impl Follower {
                 Answer::Membership(member),
             ) => match member {
                 None => self.take(at, recent, None),
-                // The same place again, whose path does not fit.
+                // The same member again, whose path does not lead to the root.
                 Some(_) if member == misfit => Ok(self.mismatch()),
                 Some(member) => {
                     self.phase = Phase::Path {
@@ -302,7 +304,7 @@ impl Follower {
         Outcome::Going
     }
 
-    /// The root of a contract that keeps no others.
+    /// Handles the root of a contract that reports no others.
     fn on_root(&mut self, at: BlockRef, root: Fr) -> Result<Outcome, StorageError> {
         let view = lock(&self.view);
         let known = view.known();
@@ -326,7 +328,7 @@ impl Follower {
         Ok(Outcome::Going)
     }
 
-    /// What a glance is to show as long as nothing changes.
+    /// Returns the answer to a glance that means that nothing has changed.
     fn glimpse(&self, recent: &Recent) -> Recent {
         match self.history {
             History::Roots => recent.clone(),
@@ -337,7 +339,7 @@ impl Follower {
     fn on_roots(&mut self, at: BlockRef, recent: Recent) -> Result<Outcome, StorageError> {
         let is_same = self.last == Some(self.glimpse(&recent));
         if is_same && self.is_changed {
-            // The endpoint is several, and not all of them know the newest block.
+            // There are several nodes behind the endpoint, and not all of them know the newest block.
             self.is_changed = false;
             self.phase = Phase::Idle;
             return Ok(Outcome::Behind {
@@ -351,7 +353,7 @@ impl Follower {
         let own = lock(&self.view).known().own.clone();
         let own = own.filter(|own| own.commitment == commitment);
         self.phase = match own {
-            // The same tree has the same paths, and the same members.
+            // The tree is unchanged, and so are paths and members.
             Some(own) if is_same => return self.commit(at, recent, Some(own)),
             Some(Own {
                 place: Some(Place { member, .. }),
@@ -404,7 +406,7 @@ impl Follower {
     }
 }
 
-/// All that a contract tells that keeps no recent roots.
+/// The roots of a contract that reports only the newest.
 fn only(root: Fr) -> Recent {
     Recent {
         roots: vec![root],

@@ -1,22 +1,22 @@
-//! When to look for news. Requests cost money, and strangers can cause them.
+//! Schedule of polls. Requests cost money, and remote peers can cause them.
 
 use std::time::Duration;
 
-/// A demand that leads to nothing doubles the time to the next this often. A message waits for its
-/// root for longer than that still is with the usual throttle: see docs/membership.md.
+/// Maximum number of times that requested polls without news double the time to the next. At the
+/// default throttle, a message still waits longer than that for its root: see docs/membership.md.
 const MAX_DOUBLINGS: u32 = 2;
 
-/// How long to wait between looks.
+/// State of the schedule of polls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pace {
     poll: Duration,
     throttle: Duration,
-    /// Demands in a row after which nothing was new.
+    /// Consecutive requested polls that brought no news, up to [`MAX_DOUBLINGS`].
     in_vain: u32,
 }
 
 impl Pace {
-    /// A look every `poll`, and on demand `throttle` after the last.
+    /// Creates a schedule: a poll every `poll`, and on request `throttle` after the last.
     pub(super) fn new(poll: Duration, throttle: Duration) -> Self {
         Self {
             poll,
@@ -25,8 +25,9 @@ impl Pace {
         }
     }
 
-    /// How long after the last look the next one is due. Whoever sends messages with roots of its own
-    /// invention has us look in vain; a root that did exist brings news.
+    /// Returns the time from the last poll to the next one. A peer that sends messages with
+    /// invented roots causes polls without news, which become rarer; a root that did
+    /// exist brings news.
     pub(super) fn due(&self, is_wanted: bool) -> Duration {
         match is_wanted {
             true => self.poll.min(self.throttle * (1 << self.in_vain)),
@@ -34,7 +35,7 @@ impl Pace {
         }
     }
 
-    /// Notes what a look has brought.
+    /// Records whether a poll was requested and whether it brought news.
     pub(super) fn looked(&mut self, was_wanted: bool, is_news: bool) {
         match (is_news, was_wanted) {
             (true, _) => self.in_vain = 0,

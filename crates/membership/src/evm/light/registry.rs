@@ -1,4 +1,4 @@
-//! A contract as a [`Registry`] that knows its newest roots and one member.
+//! Contract as a [`Registry`] that knows only its newest roots and one member.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -17,34 +17,36 @@ use crate::evm::registry::{EvmConfig, EvmError, endpoints, id};
 use crate::evm::signals::{Signals, lock};
 use crate::registry::{Change, Member, MemberIndex, Registry, RegistryError, RegistryId, Version};
 
-/// A contract whose newest roots are followed, until this is dropped.
+/// Registry that follows a contract's newest roots, in a background thread, until it is dropped.
 ///
-/// It is for one member at most: the commitment that was looked up last, see [`Registry::find`].
+/// The registry knows one member at most: the commitment looked up last, see [`Registry::find`].
 #[derive(Debug)]
 pub struct LightRegistry {
     contract: Contract,
     shared: Arc<Shared>,
-    /// Ends with this.
+    /// Background thread, stopped when the registry is dropped.
     _worker: Background,
 }
 
-/// What the thread and its owner share.
+/// State shared between the background thread and its owner.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) view: Arc<Mutex<LightView>>,
     pub(super) signals: Signals,
-    /// A commitment that the thread has not heard of yet.
+    /// A looked-up commitment that the thread has not taken yet.
     pub(super) watched: Mutex<Option<Fr>>,
 }
 
 impl LightRegistry {
-    /// Starts to follow. What the store knows is there at once; everything else comes as endpoints
-    /// answer, for which this does not wait. `first_block` and `range_blocks` do not matter.
+    /// Starts to follow the contract. The state in the store is available at once; newer state
+    /// arrives as endpoints answer, which this call does not wait for. `first_block` and
+    /// `range_blocks` are not used.
     ///
     /// # Errors
-    /// [`EvmError`]: the store, or URLs that are none. An endpoint that is out of order is no error.
+    /// [`EvmError`], when the store cannot be opened, a URL is invalid or missing, or no thread can
+    /// be started. An endpoint that does not work is not an error.
     pub fn start(config: EvmConfig) -> Result<Self, EvmError> {
-        // Announcements of every block cost more than they are worth here.
+        // In light mode, announcements of every block cost more than they are worth.
         let endpoints = endpoints(&config, false)?;
         let store = Arc::new(Store::open(&config.store, &config.contract)?);
         let view = LightView::of(store.load()?, config.window);
@@ -73,17 +75,18 @@ impl LightRegistry {
         })
     }
 
-    /// The roots and the path as of the last block that is known. They move by themselves.
+    /// Returns the roots and the path as of the last known block; the background thread
+    /// keeps updating them.
     pub fn view(&self) -> Arc<Mutex<LightView>> {
         Arc::clone(&self.shared.view)
     }
 
-    /// How it goes.
+    /// Returns the status of the follower.
     pub fn status(&self) -> Status {
         self.shared.signals.status()
     }
 
-    /// Waits until `done`, or for `timeout`; gives the status then.
+    /// Waits until the status satisfies `done` or `timeout` has passed; returns the status then.
     pub fn wait_until(&self, timeout: Duration, done: impl Fn(&Status) -> bool) -> Status {
         self.shared.signals.wait_until(timeout, done)
     }
@@ -102,8 +105,8 @@ impl Registry for LightRegistry {
         Err(RegistryError::ReadOnly)
     }
 
-    /// What the contract said last, or [`RegistryError::NotAnswered`]. From now on the thread asks for
-    /// this commitment, and for its path, and no longer for another that was looked up before.
+    /// Returns the contract's last answer, or [`RegistryError::NotAnswered`]. From now on the
+    /// thread asks for this commitment and its path, instead of the one that was looked up before.
     fn find(&self, commitment: Fr) -> Result<Option<Member>, RegistryError> {
         *lock(&self.shared.watched) = Some(commitment);
         let answer = lock(&self.shared.view).membership(commitment);

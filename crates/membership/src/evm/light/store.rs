@@ -1,5 +1,5 @@
-//! What light mode knows, in one SQLite file that belongs to one follower at a time. It is a few
-//! kilobytes and written as a whole, in one transaction.
+//! State of light mode in one SQLite file that belongs to one follower at a time. The file has a
+//! few kilobytes and is rewritten as a whole, in one transaction.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -17,8 +17,9 @@ use crate::evm::signals::lock;
 use crate::registry::{Member, MemberIndex};
 use crate::sqlite::{StorageError, storage};
 
-/// Field elements are canonical, little-endian. A root with `until_block` is of a block that is no
-/// longer on the chain. `own` has a row when a commitment was looked up, with a member when it is one.
+/// Layout of the file. Field elements are canonical, little-endian. A root with `until_block` is of
+/// an abandoned block. `own` has a row once a commitment was looked up, with index, limit and path
+/// if it is registered.
 const LAYOUT: Layout = Layout {
     kind: Kind::Light,
     version: 1,
@@ -47,17 +48,17 @@ const LAYOUT: Layout = Layout {
 
 const ELEMENT_BYTES: usize = 32;
 
-/// The file.
+/// The follower's file, open and locked.
 #[derive(Debug)]
 pub(super) struct Store {
     path: PathBuf,
     connection: Mutex<Connection>,
-    /// Locked for as long as the store is open.
+    /// Lock file, locked for as long as the store is open.
     _lock: Option<File>,
 }
 
 impl Store {
-    /// Opens or makes the file for `contract`.
+    /// Opens or creates the file for `contract`.
     pub(super) fn open(path: &Path, contract: &Contract) -> Result<Self, StorageError> {
         let (connection, lock) = file::open(path, contract, &LAYOUT, |transaction| {
             fill(transaction, contract)
@@ -69,14 +70,14 @@ impl Store {
         })
     }
 
-    /// What was saved last.
+    /// Loads the state that was saved last.
     pub(super) fn load(&self) -> Result<Known, StorageError> {
         let mut connection = lock(&self.connection);
         let read = connection.transaction().and_then(|it| load(&it));
         read.map_err(storage(&self.path))
     }
 
-    /// Saves in place of what was saved before; all of it or nothing.
+    /// Saves the state in place of the previous one, in one transaction.
     pub(super) fn save(&self, known: &Known) -> Result<(), StorageError> {
         let mut connection = lock(&self.connection);
         let begun = connection.transaction_with_behavior(TransactionBehavior::Immediate);

@@ -1,4 +1,4 @@
-//! What light mode knows: roots, and the path of one member.
+//! State of light mode: roots, and the path of one member.
 
 use undertone_rln::{Fr, MerklePath, RootWindow};
 
@@ -6,7 +6,7 @@ use crate::evm::chain::{BlockRef, Recent};
 use crate::registry::{Member, MemberIndex, Registry, RegistryError, Version};
 use crate::view::{MembershipView, View};
 
-/// Blocks for which the roots of a reorganised chain stay accepted.
+/// Number of blocks for which the roots of abandoned blocks stay accepted.
 pub(super) const ORPHAN_BLOCKS: u64 = crate::evm::follow::ORPHAN_BLOCKS;
 
 /// The newest roots of a contract, and one member's path under the newest of them.
@@ -18,48 +18,48 @@ pub struct LightView {
     accepted: RootWindow,
 }
 
-/// All of a [`LightView`] that survives a restart.
+/// The part of a [`LightView`] that is saved and survives a restart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Known {
-    /// The block that all this is of; `None` before the first.
+    /// The block as of which the state is known; `None` before the first.
     pub(super) block: Option<BlockRef>,
-    /// Roots that were seen, the oldest first.
+    /// Roots of the chain, the oldest first.
     pub(super) roots: Vec<Fr>,
-    /// Roots of blocks that are no longer on the chain.
+    /// Roots of abandoned blocks, accepted for a while.
     pub(super) orphans: Vec<Orphan>,
     /// The commitment that was looked up, and its membership.
     pub(super) own: Option<Own>,
 }
 
-/// A root of a block that is no longer on the chain.
+/// Root of an abandoned block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Orphan {
     pub(super) root: Fr,
-    /// The last block with which it is accepted.
+    /// Height of the last head with which the root is accepted.
     pub(super) until_block: u64,
 }
 
-/// What the contract says of a commitment.
+/// The contract's answer about the watched commitment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Own {
     pub(super) commitment: Fr,
-    /// `None` when it is not registered.
+    /// The member's place; `None` when the commitment is not registered.
     pub(super) place: Option<Place>,
 }
 
-/// A member, and its path under the newest root.
+/// A member and its Merkle path under the newest root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) member: Member,
     pub(super) path: MerklePath,
 }
 
-/// What has changed.
+/// Summary of changes made by an update.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct News {
-    /// Anything.
+    /// Whether anything has changed.
     pub(super) is_any: bool,
-    /// Roots were taken back.
+    /// Whether roots were abandoned by a reorganisation.
     pub(super) is_fork: bool,
 }
 
@@ -71,7 +71,7 @@ impl Place {
 }
 
 impl LightView {
-    /// A view that knows nothing and will accept the newest `capacity` roots.
+    /// Creates an empty view that will accept the newest `capacity` roots.
     pub(super) fn new(capacity: usize) -> Self {
         Self {
             window: capacity,
@@ -81,7 +81,7 @@ impl LightView {
         }
     }
 
-    /// A view of what was known before. Believed as far as it fits together.
+    /// Creates a view of saved state; a membership whose path does not fit the roots is dropped.
     pub(super) fn of(mut known: Known, capacity: usize) -> Self {
         if let Some(own) = &known.own
             && let Some(place) = &own.place
@@ -108,8 +108,8 @@ impl LightView {
         Some(own.place.as_ref().map(|place| place.member))
     }
 
-    /// Takes in the contract's newest roots as of `block`, and what it says of our commitment then;
-    /// tells what that changed.
+    /// Takes in the contract's newest roots as of `block`, and its answer about the watched
+    /// commitment then; returns what changed.
     pub(super) fn take(&mut self, block: BlockRef, recent: &Recent, own: Option<Own>) -> News {
         let before = self.known.clone();
         let recent = &recent.newest(self.window);
@@ -136,7 +136,7 @@ impl LightView {
         let is_news = self.known.roots != before.roots
             || self.known.orphans != before.orphans
             || self.known.own != before.own;
-        // How many roots were missed is not known: tokens of any age may be too old.
+        // The number of missed roots is unknown, so tokens of any age may be too old.
         self.revision += match follow.is_gap {
             true => self.window as u64,
             false => (recent.roots.len() - follow.known) as u64,
@@ -159,20 +159,20 @@ impl LightView {
     }
 }
 
-/// How the contract's newest roots go on from those that are known.
+/// Position of the contract's newest roots relative to the known ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Merge {
-    /// How many of the known roots are still of the chain.
+    /// Number of the known roots that are still on the chain.
     kept: usize,
-    /// How many of the contract's are known.
+    /// Number of the contract's roots that are already known.
     known: usize,
-    /// Whether roots between may be missing.
+    /// Whether roots in between may be missing.
     is_gap: bool,
 }
 
 impl Merge {
-    /// The contract keeps consecutive roots: after the place where its oldest is known, the known
-    /// ones that it does not repeat are of blocks that were replaced.
+    /// Finds the common roots. The contract keeps consecutive roots: known ones after the place
+    /// where its oldest is known that it does not repeat are of replaced blocks.
     fn of(roots: &[Fr], recent: &Recent) -> Self {
         let common = |from: usize| {
             let pairs = roots[from..].iter().zip(&recent.roots);
@@ -185,7 +185,7 @@ impl Merge {
                 known,
                 is_gap: false,
             },
-            // All roots that there ever were, and none of them is known.
+            // These are all roots that the contract ever had, and none of them is known.
             _ if !recent.is_full => Self {
                 kept: 0,
                 known: 0,
@@ -222,7 +222,7 @@ impl View for LightView {
         (place.member.index == index).then(|| place.path.clone())
     }
 
-    /// It moves by itself, see [`super::LightRegistry`].
+    /// Does nothing: the background thread updates the view, see [`super::LightRegistry`].
     fn refresh(&mut self, _: &dyn Registry) -> Result<bool, RegistryError> {
         Ok(false)
     }

@@ -1,4 +1,4 @@
-//! The thread that asks what the follower of light mode wants to know.
+//! Background thread of light mode: passes the follower's questions to the endpoints.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -12,10 +12,10 @@ use crate::evm::health::{Health, Status};
 use crate::evm::rpc::{Endpoints, Fault, RpcError};
 use crate::evm::signals::lock;
 
-/// The longest time between two looks at whether to stop or to look for news.
+/// Maximum time between two checks of the stop signal and of requests for a poll.
 const SLICE: Duration = Duration::from_millis(100);
 
-/// How long the thread waits after a failure of the file.
+/// Time that the thread waits after a failure of the file.
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 
 pub(super) struct Worker {
@@ -56,7 +56,7 @@ impl Worker {
         }
     }
 
-    /// Asks; at the end of a look, whether it brought news.
+    /// Sends a request; at the end of a poll returns whether it brought news.
     fn ask(&mut self, at: usize, ask: &Ask) -> Option<bool> {
         let outcome = match self.endpoints.ask(at, ask) {
             Ok(answer) => self.follower.answer(answer),
@@ -65,7 +65,7 @@ impl Worker {
             }
             Err(error) => {
                 self.follower.failed();
-                // Less cannot be asked for: an endpoint that refuses is of no use.
+                // The request cannot be smaller, so an endpoint that refuses is not usable.
                 if error.may_be_too_much() {
                     self.endpoints.blame(at, &error);
                 }
@@ -76,7 +76,7 @@ impl Worker {
         match outcome {
             Ok(outcome) => self.take(at, outcome),
             Err(error) => {
-                tracing::error!(%error, "cannot keep what the chain says; will try again");
+                tracing::error!(%error, "cannot store the state of the chain; retrying");
                 let block = self.follower.block();
                 self.update(|status| status.degrade(block, error.to_string()));
                 self.stop.within(AFTER_FAILURE);
@@ -91,7 +91,8 @@ impl Worker {
             Outcome::Going => return None,
             Outcome::Synced(news) => {
                 let block = self.follower.block();
-                // Not after each answer: an endpoint that knows blocks may know nothing of the contract.
+                // Not after each answer: an endpoint that knows blocks may not have
+                // the contract's state.
                 self.endpoints.worked(at);
                 if news.is_fork {
                     tracing::warn!(block, "the chain was reorganised");
@@ -120,7 +121,7 @@ impl Worker {
         let name = self.endpoints.name(at);
         tracing::warn!(endpoint = name, %error, "an endpoint failed");
         let block = self.follower.block();
-        // While another endpoint can be asked at once, nothing is lost.
+        // While another endpoint can be used at once, the follower is not degraded.
         let is_last = self.endpoints.choose(Instant::now()).is_err();
         self.update(|status| {
             if is_last {
@@ -137,7 +138,7 @@ impl Worker {
         });
     }
 
-    /// Waits a moment; wakes the follower when it is time to look for news.
+    /// Waits for at most [`SLICE`]; wakes the follower when a poll is due.
     fn rest(&mut self, at: usize, looked: Instant) {
         let due = self.pace.due(self.shared.signals.is_wanted());
         let left = due.saturating_sub(looked.elapsed());
@@ -152,7 +153,7 @@ impl Worker {
     }
 }
 
-/// Whether a look begins with this question.
+/// Whether a poll begins with this request.
 fn is_first(ask: &Ask) -> bool {
     matches!(
         ask,

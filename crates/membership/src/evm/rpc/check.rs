@@ -1,4 +1,4 @@
-//! Answers, believed only as far as they fit the question.
+//! Validation of answers against the question.
 
 use alloy::hex;
 use alloy::primitives::{B256, U256};
@@ -11,9 +11,10 @@ use crate::evm::abi;
 use crate::evm::chain::{Answer, Ask, BlockRef, Contract, Event, Head, RECENT_ROOTS, Recent};
 use crate::registry::{Member, MemberIndex};
 
-/// What an endpoint's result says to a question.
+/// Decodes and validates an endpoint's result as the answer to a question.
 pub(super) fn answer(contract: &Contract, ask: &Ask, result: &Json) -> Result<Answer, RpcError> {
-    // What a contract without the function gives that has a fallback, and an address without code.
+    // An empty result comes from a contract that has a fallback but not the function, and from an
+    // address without code.
     if ask.may_be_refused() && result.as_str() == Some("0x") {
         return Ok(Answer::Refused);
     }
@@ -34,7 +35,7 @@ pub(super) fn answer(contract: &Contract, ask: &Ask, result: &Json) -> Result<An
         }
         Ask::Count { .. } => count(result).ok_or(Fault::Shape).map(Answer::Count),
         Ask::Leaves { first, last, .. } => {
-            // Dynamic array: where it begins, its length, the items.
+            // ABI encoding of a dynamic array: offset, length, items.
             let wanted = (last - first) as usize + 1;
             let bytes = bytes(result).ok_or(Fault::Shape);
             bytes.and_then(|bytes| match bytes.len() == 32 * (wanted + 2) {
@@ -54,13 +55,13 @@ pub(super) fn answer(contract: &Contract, ask: &Ask, result: &Json) -> Result<An
     answer.map_err(|fault| RpcError::Nonsense { fault })
 }
 
-/// A number in JSON-RPC's hexadecimal.
+/// Decodes a number in JSON-RPC's hexadecimal notation.
 pub(super) fn quantity(value: &Json) -> Option<u64> {
     let digits = value.as_str()?.strip_prefix("0x")?;
     u64::from_str_radix(digits, 16).ok()
 }
 
-/// Bytes in hexadecimal.
+/// Decodes bytes in hexadecimal notation.
 pub(super) fn bytes(value: &Json) -> Option<Vec<u8>> {
     hex::decode(value.as_str()?.strip_prefix("0x")?).ok()
 }
@@ -89,7 +90,7 @@ fn elements(result: &Json) -> Result<Vec<Fr>, Fault> {
     words(&bytes(result).ok_or(Fault::Shape)?)
 }
 
-/// The newest first, then 0 where there was no root yet.
+/// Decodes the recent roots: the contract sends the newest first, then 0 for unused places.
 fn recent(result: &Json) -> Result<Recent, Fault> {
     let mut roots = elements(result)?;
     if roots.len() != RECENT_ROOTS {
@@ -110,8 +111,8 @@ fn recent(result: &Json) -> Result<Recent, Fault> {
     })
 }
 
-/// Limit, index and leaf; all 0 where there is none. A leaf of another commitment or limit is no
-/// answer, and neither is a membership without a leaf.
+/// Decodes a membership's limit, index and leaf; all 0 mean that there is none. A leaf of another
+/// commitment or limit is invalid, and so is a membership without a leaf.
 fn membership(commitment: Fr, result: &Json) -> Result<Option<Member>, Fault> {
     let bytes = bytes(result).ok_or(Fault::Shape)?;
     let (words, rest) = bytes.as_chunks::<32>();
@@ -136,7 +137,7 @@ fn membership(commitment: Fr, result: &Json) -> Result<Option<Member>, Fault> {
     }
 }
 
-/// A number of leaves: at most as many as the tree has.
+/// Decodes a number of leaves; `None` if it exceeds the tree's capacity.
 pub(super) fn count(result: &Json) -> Option<u32> {
     let bytes = bytes(result)?;
     let number = U256::from_be_bytes(<[u8; 32]>::try_from(bytes).ok()?);
@@ -177,7 +178,7 @@ fn events(contract: &Contract, logs: &Json, from: u64, to: u64) -> Result<Vec<Ev
     Ok(events)
 }
 
-/// The event in a log, and its place on the chain: block and number in the block.
+/// Decodes a log: its event, and its position on the chain (block number and log index).
 fn event(contract: &Contract, log: &Json) -> Result<(Event, (u64, u64)), Fault> {
     let field = |name| log.get(name).ok_or(Fault::Shape);
     let number = |name| field(name).and_then(|value| quantity(value).ok_or(Fault::Shape));

@@ -1,110 +1,110 @@
-//! Why an endpoint was of no use, by what to do about it.
+//! Errors of endpoints, grouped by what can be done about them.
 
 use std::time::Duration;
 
-/// What is wrong with an answer.
+/// The defect of an invalid answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// No JSON, or none of JSON-RPC 2.0.
-    #[error("no JSON-RPC answer")]
+    /// The answer is not JSON, or not a JSON-RPC 2.0 answer to the request.
+    #[error("not a JSON-RPC answer")]
     Json,
-    /// Another type, length or range than the method's.
-    #[error("not of the method's shape")]
+    /// The result has another type, length or range than the method's.
+    #[error("the result has the wrong type, length or range")]
     Shape,
-    /// The block asked for is not there.
+    /// The requested block is missing.
     #[error("a block that it should have is missing")]
     NoBlock,
-    /// A log of another contract, kind or block than asked for, or one that was removed.
+    /// A log is of another contract, kind or block than requested, or was removed.
     #[error("a log that was not asked for")]
     OtherLog,
-    /// Logs that are not in the order of the chain, or twice.
+    /// Logs are not in the order of the chain, or repeated.
     #[error("logs out of order")]
     Order,
-    /// Events and root contradict each other.
-    #[error("events and root do not fit together")]
+    /// The events do not lead to the contract's root.
+    #[error("the events do not lead to the contract's root")]
     Root,
-    /// A membership whose leaf is another's.
+    /// A membership's leaf does not match its commitment and limit.
     #[error("a membership with another leaf")]
     Leaf,
-    /// A path that does not lead from the leaf to the root.
+    /// A Merkle path does not lead from the leaf to the root.
     #[error("a path that does not lead to the root")]
     Path,
-    /// None of the blocks that were known before.
-    #[error("none of the known blocks")]
+    /// The endpoint's chain has none of the blocks that are known.
+    #[error("the chain has none of the known blocks")]
     Foreign,
 }
 
-/// Why there is no answer.
+/// Error of a request to an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RpcError {
     /// The URL cannot be used.
-    #[error("endpoint {url:?} is no URL; give http://, https://, ws:// or wss://")]
+    #[error("endpoint {url:?} is not a URL; give http://, https://, ws:// or wss://")]
     Url {
-        /// As given.
+        /// The URL as configured, or only its host when that resolves to no address.
         url: String,
     },
-    /// No connection, or it broke.
+    /// The connection could not be made, or broke.
     #[error("cannot be reached ({detail}); check the URL and the network")]
     Unreachable {
-        /// What the transport says.
+        /// Error text of the transport.
         detail: String,
     },
-    /// No answer in time.
+    /// The endpoint did not answer in time.
     #[error("no answer within {after_ms} ms")]
     Timeout {
-        /// How long was waited.
+        /// Timeout of the request, in milliseconds.
         after_ms: u64,
     },
-    /// The endpoint asks for less (HTTP 429, or its JSON-RPC code).
+    /// The endpoint limits the request rate (HTTP 429, or its JSON-RPC error code).
     #[error("asks for fewer requests; a plan with more, or a second endpoint, helps")]
     Busy {
-        /// How long it asks to wait.
+        /// Time that the endpoint asks to wait.
         retry_after: Option<Duration>,
     },
-    /// Another HTTP status than 200.
+    /// The HTTP status is not 200, 400 (whose body is read) or 429.
     #[error("HTTP status {status}; check the URL and its key")]
     Status {
-        /// The status.
+        /// The HTTP status code.
         status: u16,
     },
     /// The answer is longer than allowed.
     #[error("an answer of more than {max_bytes} bytes")]
     TooLong {
-        /// The bound.
+        /// Maximum length of an answer, in bytes.
         max_bytes: u64,
     },
     /// The endpoint refuses the request.
     #[error("refused with code {code}: {message}")]
     Refused {
-        /// JSON-RPC's code.
+        /// JSON-RPC code of the error.
         code: i64,
-        /// The endpoint's words, cut short.
+        /// The endpoint's error message, truncated.
         message: String,
     },
-    /// The endpoint is of another chain.
+    /// The endpoint serves another chain.
     #[error("is of chain {found}, not {expected}; give an endpoint of that chain")]
     OtherChain {
-        /// Its chain.
+        /// Chain id of the endpoint.
         found: u64,
-        /// The contract's.
+        /// Chain id of the contract.
         expected: u64,
     },
-    /// The newest block is older than what is known.
+    /// The endpoint's newest block is older than the newest known block.
     #[error("is {blocks} blocks behind")]
     Behind {
-        /// How many.
+        /// Number of blocks that the endpoint is behind.
         blocks: u64,
     },
-    /// The answer cannot be right.
-    #[error("a wrong answer: {fault}")]
+    /// The answer is invalid.
+    #[error("invalid answer: {fault}")]
     Nonsense {
-        /// What is wrong.
+        /// The defect of the answer.
         fault: Fault,
     },
 }
 
 impl RpcError {
-    /// Whether asking for less may help.
+    /// Whether a request for fewer blocks or leaves may succeed.
     pub(in crate::evm) fn may_be_too_much(&self) -> bool {
         matches!(
             self,

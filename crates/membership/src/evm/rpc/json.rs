@@ -1,4 +1,4 @@
-//! JSON-RPC 2.0: requests as text, answers as values.
+//! JSON-RPC 2.0: encodes requests as text and reads results as JSON values.
 
 use alloy::hex;
 use alloy::primitives::{B256, Uint};
@@ -8,19 +8,19 @@ use super::error::{Fault, RpcError};
 use crate::evm::abi;
 use crate::evm::chain::{Ask, BlockRef, Contract};
 
-/// The result of a call.
+/// The JSON value that a call returned.
 pub(super) type Json = serde_json::Value;
 
-/// Longest words of an endpoint that are repeated.
+/// Maximum length of an endpoint's error message that is passed on, in characters.
 const MAX_MESSAGE_CHARS: usize = 200;
 
-/// JSON-RPC's codes for "too many requests" (EIP-1474).
+/// JSON-RPC error code for "limit exceeded" (EIP-1474).
 const LIMIT_EXCEEDED: i64 = -32005;
 
-/// The newest block.
+/// JSON of the block tag for the newest block.
 const LATEST: &str = r#""latest""#;
 
-/// A question as method and parameters.
+/// Encodes a question as method and parameters.
 pub(super) fn request(contract: &Contract, ask: &Ask) -> (&'static str, String) {
     match ask {
         Ask::Head => ("eth_getBlockByNumber", r#"["latest",false]"#.to_owned()),
@@ -80,7 +80,7 @@ pub(super) fn request(contract: &Contract, ask: &Ask) -> (&'static str, String) 
     }
 }
 
-/// The parameters of `eth_call`, as of a block that must be on the chain (EIP-1898).
+/// Encodes the parameters of `eth_call`, as of a block that must be canonical (EIP-1898).
 pub(super) fn call(contract: &Contract, data: &[u8], at: Option<&BlockRef>) -> String {
     let block = match at {
         Some(block) => format!(
@@ -100,7 +100,7 @@ fn call_at(contract: &Contract, data: &[u8], block: &str) -> String {
     )
 }
 
-/// The result in an answer to request `id`.
+/// Extracts the result from an answer to request `id`.
 pub(super) fn result(id: u64, bytes: &[u8]) -> Result<Json, RpcError> {
     let fault = RpcError::Nonsense { fault: Fault::Json };
     let mut answer: Json = serde_json::from_slice(bytes).map_err(|_| fault.clone())?;
@@ -108,7 +108,7 @@ pub(super) fn result(id: u64, bytes: &[u8]) -> Result<Json, RpcError> {
         let code = error.get("code").and_then(Json::as_i64).unwrap_or(0);
         let message = error.get("message").and_then(Json::as_str).unwrap_or("");
         let lower = message.to_ascii_lowercase();
-        // The same code says "too many results" at some endpoints.
+        // Some endpoints use the same code for "too many results".
         if code == 429 || (code == LIMIT_EXCEEDED && lower.contains("request")) {
             return Err(RpcError::Busy { retry_after: None });
         }

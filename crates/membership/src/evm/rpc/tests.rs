@@ -227,7 +227,7 @@ fn recent_roots_come_newest_first_and_zeros_are_none() {
         };
         assert_eq!(answer(bad.clone()), Err(expected), "{bad}");
     }
-    // The contract has no such function, and a fallback.
+    // The contract has no such function, but a fallback.
     assert_eq!(answer(json!("0x")), Ok(Answer::Refused));
 }
 

@@ -1,4 +1,4 @@
-//! Bytes to an endpoint and back, over HTTP or a WebSocket.
+//! Transport of requests and answers, over HTTP or a WebSocket.
 
 use std::io::Read;
 use std::time::Duration;
@@ -10,7 +10,7 @@ mod ws;
 
 use ws::Socket;
 
-/// A way to one endpoint.
+/// Transport to one endpoint.
 #[derive(Debug)]
 pub(super) struct Transport {
     name: String,
@@ -29,7 +29,7 @@ impl Transport {
             url: url.to_owned(),
         };
         let (scheme, rest) = url.split_once("://").ok_or_else(bad)?;
-        // Paths and user names hold keys; they stay out of logs.
+        // Paths and user names may hold keys, so they are kept out of logs.
         let authority = rest.split(['/', '?']).next().unwrap_or_default();
         let host = authority.rsplit('@').next().unwrap_or_default();
         if host.is_empty() {
@@ -57,12 +57,12 @@ impl Transport {
         })
     }
 
-    /// The URL as far as it is no secret.
+    /// Returns the URL with credentials removed, for logs.
     pub(super) fn name(&self) -> &str {
         &self.name
     }
 
-    /// Sends a request and gives the answer's body.
+    /// Sends a request and returns the answer's body.
     pub(super) fn call(
         &mut self,
         id: u64,
@@ -75,7 +75,8 @@ impl Transport {
         }
     }
 
-    /// Waits for news of a block; `false` when none came within `timeout`. Over HTTP it only waits.
+    /// Waits for the announcement of a block; `false` when none came within `timeout`, and at
+    /// once over HTTP.
     pub(super) fn wait(&mut self, timeout: Duration) -> bool {
         match &mut self.kind {
             Kind::Http { .. } => false,
@@ -111,7 +112,7 @@ fn http(
             retry_after: seconds.map(Duration::from_secs),
         });
     }
-    // Some endpoints answer a refusal with 4xx and say why in the body.
+    // Some endpoints answer a refusal with status 400 and say why in the body.
     if status != 200 && status != 400 {
         return Err(RpcError::Status { status });
     }

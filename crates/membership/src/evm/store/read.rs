@@ -1,4 +1,4 @@
-//! Looking things up.
+//! Queries of the follower's file.
 
 use alloy::primitives::B256;
 use rusqlite::types::Type;
@@ -10,7 +10,7 @@ use crate::evm::chain::BlockRef;
 use crate::registry::{Change, ChangeKind, Member, MemberIndex, Version};
 use crate::view::Step;
 
-/// Changes that are the last of their leaf.
+/// Query for the newest change of each leaf.
 const NEWEST: &str = "SELECT MAX(version) FROM changes GROUP BY member";
 
 pub(super) fn cursor(connection: &Connection) -> rusqlite::Result<Cursor> {
@@ -112,7 +112,7 @@ pub(super) fn changes(
 }
 
 pub(super) fn find(connection: &Connection, commitment: Fr) -> rusqlite::Result<Option<Member>> {
-    // The newest registration of a commitment counts if nothing happened to its leaf since.
+    // The newest registration of a commitment counts if its leaf has not changed since.
     let sql = "SELECT member, commitment, message_limit FROM changes AS c
                WHERE commitment = ?1 AND NOT EXISTS
                    (SELECT 1 FROM changes AS n WHERE n.member = c.member AND n.version > c.version)
@@ -153,7 +153,7 @@ fn element(row: &Row<'_>, column: usize) -> rusqlite::Result<Fr> {
     })
 }
 
-/// SQLite's numbers have a sign; no version comes near it.
+/// Converts to SQLite's signed integers; no real version exceeds them.
 fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

@@ -1,4 +1,4 @@
-//! The file's layout, and opening it.
+//! Layout of the follower's file in full mode, and opening the file.
 
 use std::fs::File;
 use std::path::Path;
@@ -15,8 +15,8 @@ const LAYOUT: Layout = Layout {
     tables: TABLES,
 };
 
-/// `changes` is what happened to the leaves; everything about members follows from it. Field
-/// elements are canonical, little-endian. A change with a limit is a registration.
+/// Tables of the file. `changes` is the log of changes of leaves, from which the members are
+/// derived. Field elements are canonical, little-endian. A change with a limit is a registration.
 const TABLES: &str = "
     CREATE TABLE contract (
         only INTEGER PRIMARY KEY CHECK (only = 1),

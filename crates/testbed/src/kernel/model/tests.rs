@@ -6,7 +6,7 @@ use super::*;
 use crate::Congestion;
 use crate::kernel::slow_start_ms;
 
-/// The formula knows nothing of the model, and the other way round.
+/// The formula and the model are independent of each other.
 #[test]
 fn the_simulator_and_the_formula_agree() {
     for one_way_ms in [5, 75, 100, 150] {
@@ -23,8 +23,8 @@ fn the_simulator_and_the_formula_agree() {
             let formula = slow_start_ms(&case);
             let simulated = simulated_ms(&case);
             if one_way_ms == 5 && size_bytes > 100_000 {
-                // A window fills the path, and a round lasts as long as its packets: the formula
-                // has no word for that.
+                // A window fills the path, and a round lasts as long as its packets take: the
+                // formula does not cover that.
                 assert!(
                     simulated[0] > formula[0] + 5.0,
                     "{simulated:?} against {formula:?}"

@@ -1,4 +1,4 @@
-//! A chain in memory: the shortest thing that answers as an honest endpoint does.
+//! Chain in memory: a minimal model that answers as an honest endpoint does.
 
 use alloy::primitives::B256;
 use undertone_rln::{Fr, MerkleTree, rate_commitment};
@@ -6,14 +6,14 @@ use undertone_rln::{Fr, MerkleTree, rate_commitment};
 use crate::evm::chain::{Answer, Ask, BlockRef, Event, EventKind, Head};
 use crate::registry::MemberIndex;
 
-/// How much the contract tells.
+/// Events that the contract emits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Telling {
-    /// As the first deployments: registrations and erasures.
+    /// Registrations and erasures, as the first deployments.
     Little,
-    /// Roots too.
+    /// Roots as well.
     Roots,
-    /// Roots and emptied leaves.
+    /// Roots and emptied leaves as well.
     All,
 }
 
@@ -30,14 +30,14 @@ struct Block {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Op {
     Register,
-    /// Erases the member at this index, modulo what there is.
+    /// Erases the member at this index, modulo the number of members.
     Erase {
         at: u32,
         fully: bool,
     },
 }
 
-/// The chain. Block 0 is empty.
+/// Model of a chain. Block 0 is empty.
 pub(super) struct Chain {
     blocks: Vec<Block>,
     telling: Telling,
@@ -164,7 +164,7 @@ impl Chain {
             .truncate((self.blocks.len() - depth.min(self.blocks.len() - 1)).max(1));
     }
 
-    /// What an honest endpoint says; `None` for a block that it does not have.
+    /// Returns an honest endpoint's answer; `None` for a block that it does not have.
     pub(super) fn answer(&self, ask: &Ask) -> Option<Answer> {
         let at = |block: &BlockRef| {
             let found = self.blocks.get(block.number as usize);

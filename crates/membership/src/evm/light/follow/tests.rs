@@ -14,7 +14,7 @@ const CONTRACT: Contract = Contract {
     address: address!("b9cd878c90e49f797b4431fbf4fb333108cb90e6"),
 };
 
-/// A contract, and the follower of it.
+/// Test rig: a contract and its follower.
 struct Rig {
     _folder: TempDir,
     follower: Follower,
@@ -22,18 +22,18 @@ struct Rig {
     chain: Chain,
 }
 
-/// The newest block only.
+/// Model of a chain that keeps only the newest block.
 #[derive(Clone)]
 struct Chain {
     tree: MerkleTree,
     roots: Vec<Fr>,
     members: Vec<Member>,
     number: u64,
-    /// Heights at which the root changed, and the roots.
+    /// Heights at which the root changed, with the roots.
     heights: Vec<(u64, Fr)>,
     /// Whether the contract has no `getRecentRoots`.
     is_older: bool,
-    /// Blocks whose state the endpoint knows.
+    /// Number of recent blocks whose state the endpoint has.
     states: u64,
 }
 
@@ -122,7 +122,7 @@ fn member(index: u32, commitment: u64) -> Member {
 const OURS: u64 = 1_000;
 
 impl Rig {
-    /// With so many members of others.
+    /// Creates a rig with this number of other members.
     fn new(others: u32) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("chain.sqlite"), &CONTRACT).unwrap();
@@ -147,7 +147,7 @@ impl Rig {
         }
     }
 
-    /// With ourselves among them, known to the follower.
+    /// Creates a rig in which our own member is registered and known to the follower.
     fn with_us() -> Self {
         let mut rig = Self::new(7);
         rig.chain.set(member(7, OURS));
@@ -156,7 +156,7 @@ impl Rig {
         rig
     }
 
-    /// Answers honestly until there is nothing to ask; tells how much was asked.
+    /// Answers honestly until the follower has no request; returns the number of requests.
     fn look(&mut self) -> usize {
         let mut asked = 0;
         while let Next::Ask(ask) = self.follower.next() {
@@ -177,7 +177,7 @@ impl Rig {
         self.look()
     }
 
-    /// Gives the answer `lie` to the first question that it has one to, and honest ones before.
+    /// Answers honestly up to the first request for which `lie` has an answer, and gives that.
     fn lie(&mut self, lie: impl Fn(&Ask) -> Option<Answer>) -> Outcome {
         while let Next::Ask(ask) = self.follower.next() {
             if let Some(answer) = lie(&ask) {
@@ -252,7 +252,7 @@ fn a_member_that_is_removed_or_moved_is_noticed() {
     rig.path_is_right(7);
 }
 
-/// Its leaf is there until the index is used again, and so it can publish.
+/// The erased member's leaf stays until its index is used again, so it can still publish.
 #[test]
 fn a_member_that_is_erased_lazily_goes_on() {
     let mut rig = Rig::with_us();
@@ -271,7 +271,7 @@ fn nothing_of_a_wrong_path_is_taken() {
     let before = lock(&rig.view).known().clone();
     rig.chain.set(member(8, 5));
     rig.follower.wake();
-    // Of another leaf, and again after the contract was asked who it is.
+    // The path is that of another leaf, also after the contract confirmed the member.
     let wrong = Box::new(rig.chain.tree.path(3).unwrap().siblings);
     let lie = |ask: &Ask| matches!(ask, Ask::Path { .. }).then(|| Answer::Path(wrong.clone()));
     assert_eq!(rig.lie(lie), Outcome::Going);
@@ -280,7 +280,7 @@ fn nothing_of_a_wrong_path_is_taken() {
     };
     assert_eq!(rig.lie(same), Outcome::Mismatch);
     assert_eq!(*lock(&rig.view).known(), before);
-    // A member at another index, without a path either.
+    // The member is at another index, and its path is wrong too.
     assert_eq!(rig.lie(lie), Outcome::Going);
     let moved = |ask: &Ask| {
         matches!(ask, Ask::Membership { .. }).then_some(Answer::Membership(Some(member(9, OURS))))
@@ -328,7 +328,7 @@ fn an_endpoint_that_lags_is_found_out() {
     assert_eq!(rig.lie(lie), behind);
     assert_eq!(rig.wake(), 1, "the next endpoint knows better");
 
-    // One that knows the roots of a block, but not the block.
+    // The endpoint has the roots of a block, but not the block.
     let old = rig.chain.clone();
     rig.chain.set(member(9, 5));
     rig.follower.wake();

@@ -131,7 +131,7 @@ fn what_was_kept_is_believed_as_far_as_it_fits_together() {
 }
 
 proptest! {
-    /// Against a chain that is asked after every few changes of a few different roots.
+    /// The chain is polled after every few changes, with a few different roots.
     #[test]
     fn no_root_that_was_among_the_five_is_lost(
         steps in proptest::collection::vec((1..6usize, proptest::collection::vec(0..4u64, 6)), 1..30),
@@ -151,8 +151,8 @@ proptest! {
         }
     }
 
-    /// Different roots, and the chain is replaced now and then: the known roots are the chain's, and
-    /// none of another's stays for more than its time.
+    /// All roots differ, and the chain is replaced now and then: the known roots are the chain's,
+    /// and roots of abandoned blocks stay only for their time.
     #[test]
     fn after_any_reorganisation_the_newest_roots_are_the_chains(
         steps in proptest::collection::vec((0..4usize, 0..5usize), 1..40),

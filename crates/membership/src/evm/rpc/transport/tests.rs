@@ -6,16 +6,16 @@ use alloy::hex;
 
 use super::*;
 
-/// `{"jsonrpc":"2.0","id":1,"result":"0x1"}`, as gzip packs it.
+/// The text `{"jsonrpc":"2.0","id":1,"result":"0x1"}`, compressed by gzip.
 const ANSWER: &str = "1f8b0800000000000203ab56ca2acecf2b2a4856b25232d23350d251ca4c51b232d4512a4a2d2ecd\
      29018a1a54182ad50200c023c3ed27000000";
-/// 100,000 spaces.
+/// A text of 100,000 spaces, compressed by gzip.
 const BOMB: &str = "1f8b0800000000000203edc13101000000c2a02aeb9fd21a1e400100000000000000000000000000\
      00000000000000000000000000000000000000000000000000000000000000000000000000000000\
      00000000000000000000000000000000000000000000000000000000000000000000000000000000\
      000000af062df079caa0860100";
 
-/// What a client makes of a packed answer, and whether it had asked for one.
+/// Returns a client's result for a compressed answer, and whether it had asked for compression.
 fn call(packed: &str, max_answer_bytes: u64) -> (Result<Vec<u8>, RpcError>, bool) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -56,7 +56,7 @@ fn answers_may_be_packed() {
     assert_eq!(answer, Ok(expected.to_vec()));
 }
 
-/// The limit is for what comes out.
+/// The limit is on the decompressed length.
 #[test]
 fn a_packed_answer_is_limited_too() {
     let (answer, _) = call(BOMB, 99_999);

@@ -1,4 +1,4 @@
-//! A WebSocket: requests, and word of each new block.
+//! WebSocket to an endpoint: requests, and announcements of new blocks.
 
 use std::io::ErrorKind;
 use std::net::{TcpStream, ToSocketAddrs};
@@ -14,7 +14,7 @@ use super::timed_out;
 
 type Stream = WebSocket<MaybeTlsStream<TcpStream>>;
 
-/// Asks to be told of new blocks.
+/// Request to subscribe to new blocks.
 const SUBSCRIBE: &str =
     r#"{"jsonrpc":"2.0","id":0,"method":"eth_subscribe","params":["newHeads"]}"#;
 
@@ -23,12 +23,12 @@ pub(super) struct Socket {
     url: String,
     host: String,
     is_tls: bool,
-    /// Whether to be told of new blocks.
+    /// Whether to subscribe to new blocks.
     announced: bool,
     stream: Option<Stream>,
-    /// A block was announced while something else was waited for.
+    /// Whether a block was announced during the wait for an answer.
     news: bool,
-    /// The endpoint has announced a block since the connection was made.
+    /// Whether the endpoint has announced a block since the connection was made.
     subscribed: bool,
 }
 
@@ -63,7 +63,8 @@ impl Socket {
         answer
     }
 
-    /// Waits for word of a block. A connection that broke is made anew by the next call.
+    /// Waits for the announcement of a block; also `true` when the connection broke, so that the
+    /// caller polls. The next call reconnects.
     pub(super) fn wait(&mut self, timeout: Duration) -> bool {
         if std::mem::take(&mut self.news) {
             return true;
@@ -144,7 +145,7 @@ impl Socket {
         let (mut stream, _) = connected.map_err(|error| RpcError::Unreachable {
             detail: error.to_string(),
         })?;
-        // An endpoint that refuses is asked at intervals instead, like one over HTTP.
+        // An endpoint that refuses the subscription is polled instead, like one over HTTP.
         if self.announced {
             stream
                 .send(Message::text(SUBSCRIBE))
@@ -170,7 +171,7 @@ fn is_news(message: &Message) -> bool {
     matches!(message, Message::Text(text) if text.contains(r#""eth_subscription""#))
 }
 
-/// Answers to what was given up before are passed over.
+/// Whether a message answers request `id`; answers to earlier, abandoned requests are skipped.
 fn is_answer(text: &str, id: u64) -> bool {
     let answer: Option<serde_json::Value> = serde_json::from_str(text).ok();
     answer.is_some_and(|answer| answer.get("id").and_then(serde_json::Value::as_u64) == Some(id))

@@ -1,9 +1,9 @@
-//! Contracts without `getRecentRoots`.
+//! Tests of contracts without `getRecentRoots`.
 
 use super::*;
 
 impl Rig {
-    /// In front of a contract that has no `getRecentRoots`; ourselves among the members.
+    /// Creates a rig with a contract that has no `getRecentRoots`; our own member is registered.
     fn older() -> Self {
         let mut rig = Self::new(7);
         rig.chain.is_older = true;
@@ -27,7 +27,7 @@ fn without_recent_roots_the_root_is_followed() {
         assert_eq!(rig.wake(), 1, "as cheap as with them");
     }
     rig.chain.set(member(8, 5));
-    // Nothing between is to be asked: the root was the old one until the last block but one.
+    // No block in between is requested: the root was the old one until the last block but one.
     assert_eq!(
         rig.wake(),
         8,
@@ -54,7 +54,7 @@ fn without_recent_roots_those_between_two_looks_are_found() {
     assert_eq!(rig.roots(), rig.chain.roots[7..]);
     rig.path_is_right(7);
 
-    // An endpoint that does not know older blocks: what it tells is taken.
+    // The endpoint does not have older blocks: the roots that it reports are used.
     let before = rig.roots();
     rig.chain.states = 1;
     rig.chain.set(member(40, 40));
@@ -117,7 +117,7 @@ fn a_contract_that_gets_recent_roots_is_asked_for_them_within_an_hour() {
     assert_eq!(rig.wake(), 1);
     rig.path_is_right(7);
 
-    // And the other way round.
+    // The contract becomes an older one again.
     rig.chain.is_older = true;
     rig.chain.set(member(9, 6));
     rig.wake();
@@ -125,7 +125,7 @@ fn a_contract_that_gets_recent_roots_is_asked_for_them_within_an_hour() {
     rig.path_is_right(7);
 }
 
-/// Neither function is answered: it is not the contract's fault.
+/// The endpoint refuses both functions, so the contract does not just lack `getRecentRoots`.
 #[test]
 fn an_endpoint_that_refuses_all_is_not_taken_for_an_older_contract() {
     let mut rig = Rig::with_us();
