@@ -33,7 +33,7 @@ pub(super) struct Args {
     /// Chain id, EIP-155 [default: the chain id of the first endpoint that answers]
     #[arg(long, value_name = "N")]
     chain_id: Option<u64>,
-    /// Time without progress from any endpoint after which the command gives up, in seconds
+    /// How long the endpoints may fail before the command gives up, in seconds
     #[arg(long, value_name = "N", default_value_t = 60)]
     patience_s: u64,
 }

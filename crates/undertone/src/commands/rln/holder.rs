@@ -26,7 +26,7 @@ pub(super) struct Member {
 pub(super) struct Erase {
     #[command(flatten)]
     member: Member,
-    /// Keep the leaf in the tree: costs less gas, but proofs of the membership stay valid until its index is reused
+    /// Keep the leaf in the tree: costs less gas, but the member can make proofs until its index is reused
     #[arg(long)]
     lazily: bool,
 }

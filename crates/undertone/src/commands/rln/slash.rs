@@ -28,8 +28,8 @@ pub(super) struct Args {
     contract: chain::Contract,
     #[command(flatten)]
     key: chain::Key,
-    /// File with a message in hex; may be repeated: give all messages of one epoch that you have, at least two
-    /// of them with the same nullifier
+    /// File with a message in hex; may be repeated: give all messages of one epoch that you have, at least
+    /// two of them with the same nullifier
     #[arg(
         long,
         value_name = "FILE",
