@@ -32,42 +32,42 @@ pub enum Command {
     /// Dial a multiaddress that ends in `/p2p/<peer id>`. Answered with [`Connected`] once the
     /// connection is secured and multiplexed.
     Connect {
-        /// Multiaddress to dial.
+        /// Multiaddress of the peer to dial.
         addr: String,
     },
     /// Subscribe to a topic. A second subscription is not an error.
     Subscribe {
-        /// The topic.
+        /// Topic of the command.
         topic: String,
     },
     /// Unsubscribe from a topic.
     Unsubscribe {
-        /// The topic.
+        /// Topic of the command.
         topic: String,
     },
     /// Publish one message. Answered with [`Published`].
     Publish {
-        /// The topic.
+        /// Topic of the command.
         topic: String,
-        /// Content to publish.
+        /// Content of the message to publish.
         #[serde(flatten)]
         content: Content,
     },
     /// Return the peers known to be subscribed to a topic. Answered with [`Peers`].
     Peers {
-        /// The topic.
+        /// Topic of the command.
         topic: String,
     },
     /// Return the peers in the mesh of a topic. Answered with [`Peers`].
     Mesh {
-        /// The topic.
+        /// Topic of the command.
         topic: String,
     },
     /// Return the resources used by the peer's process. Answered with [`Stat`].
     Stat,
     /// Return the counts of control messages so far. Answered with [`Control`].
     Control,
-    /// Answer, then exit with status 0. The end of standard input means the same, without an answer.
+    /// Exit with status 0 after an answer. The end of standard input means the same, without an answer.
     Quit,
 }
 
@@ -148,14 +148,14 @@ pub struct Delivery {
     pub head: String,
 }
 
-/// Answer to [`Command::Connect`].
+/// Answer to the command [`Command::Connect`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Connected {
     /// Peer id of the other side.
     pub peer: String,
 }
 
-/// Answer to [`Command::Publish`].
+/// Answer to the command [`Command::Publish`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Published {
     /// Id of the published message in hex.
@@ -169,7 +169,7 @@ pub struct Peers {
     pub peers: Vec<String>,
 }
 
-/// Answer to [`Command::Stat`].
+/// Answer to the command [`Command::Stat`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stat {
     /// User and system time of the process so far, in microseconds.
@@ -178,7 +178,7 @@ pub struct Stat {
     pub rss_kib: u64,
 }
 
-/// Answer to [`Command::Control`].
+/// Answer to the command [`Command::Control`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Control {
     /// Control entries that the peer sent.

@@ -1,31 +1,31 @@
-//! House rules that no other tool checks.
+//! Check of house rules that no other tool checks.
 
 use std::fmt::{self, Display};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The longest source file, lines.
+/// Maximum length of a source file in `crates/*/src`, lines.
 const MAX_LINES: usize = 500;
 
-/// Spelt in two halves, so that this file does not find itself.
+/// Word of a forgotten debug print, written in two halves so that this file does not match itself.
 const DEBUG_PRINT: &str = concat!("dbg", "!");
 const UNFINISHED: &str = concat!("TO", "DO");
 
-/// Folders with code. What lies in them below these names was not written here.
+/// Folders with code; folders in them named as in `FOREIGN` hold code of others.
 const CODE: [&str; 3] = ["crates", "interop", "xtask"];
 const FOREIGN: [&str; 2] = ["node_modules", "target"];
 
-/// A rule that is broken, and where.
+/// Violation of a rule, with its location.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Finding {
     path: PathBuf,
-    /// Counted from 1; none when it is about the whole file.
+    /// Line number from 1; `None` if the finding concerns the whole file.
     line: Option<usize>,
     what: String,
 }
 
-/// A file or folder that could not be read.
+/// Error for a file or folder that could not be read.
 #[derive(Debug)]
 pub(crate) struct Unreadable {
     path: PathBuf,
@@ -50,7 +50,7 @@ pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, Unreadable> {
     Ok(findings)
 }
 
-/// Source files below `folder`.
+/// Collects the source files below `folder`.
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Unreadable> {
     let at = |source| Unreadable {
         path: folder.to_owned(),
@@ -70,7 +70,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Unreadable> {
     Ok(())
 }
 
-/// Files in `crates/*/src` that have grown too long to do one thing.
+/// Returns a finding for a file in `crates/*/src` that is longer than [`MAX_LINES`].
 fn too_long(path: &Path, text: &str) -> Option<Finding> {
     let mut parts = path.iter();
     let in_crate_source = parts.next().is_some_and(|part| part == "crates")
@@ -83,7 +83,7 @@ fn too_long(path: &Path, text: &str) -> Option<Finding> {
     })
 }
 
-/// What was left behind in the code while it was written.
+/// Returns findings for debug prints and unexplained notes of unfinished work.
 fn leftovers(path: &Path, text: &str) -> Vec<Finding> {
     let lines = (1..).zip(text.lines());
     let finding = |(line, text): (usize, &str)| {
@@ -115,8 +115,8 @@ fn unexplained(line: &str) -> bool {
     })
 }
 
-/// Dependencies of the workspace for which the architecture gives no reason. Before there is an
-/// ARCHITECTURE.md there is nothing to compare.
+/// Returns findings for dependencies of the workspace that ARCHITECTURE.md does not name; none if that
+/// file is absent.
 fn dependencies(root: &Path) -> Result<Vec<Finding>, Unreadable> {
     let architecture = root.join("ARCHITECTURE.md");
     if !architecture.exists() {
@@ -138,8 +138,8 @@ fn unnamed(manifest: &str, architecture: &str) -> Vec<Finding> {
         .collect()
 }
 
-/// Names in `[workspace.dependencies]`, our own crates aside. Reads what the file looks like, one
-/// dependency a line, further lines of it indented.
+/// Returns the names in `[workspace.dependencies]` except the workspace's own crates. Expects one
+/// dependency per line, with its further lines indented.
 fn external(manifest: &str) -> impl Iterator<Item = &str> {
     let table = manifest
         .lines()

@@ -24,7 +24,7 @@ enum Command {
     Lab(lab::Args),
     /// Evaluate closed forms: hops, copies, latency; with a scenario, compare them with a simulation
     Model(model::Args),
-    /// Run a node
+    /// Run a Waku node until SIGTERM or SIGINT
     Node(node::Args),
     /// Deploy or read a network's membership contract on a chain
     Registry(Box<registry::Args>),

@@ -43,7 +43,7 @@ pub enum HostileError {
         name: String,
         /// Method and path.
         request: String,
-        /// Status code.
+        /// Status code of the answer.
         status: u16,
         /// Body of the answer.
         body: String,
@@ -61,7 +61,7 @@ pub enum HostileError {
     /// A condition for the attack was not met within its time limit.
     #[error("no {waiting_for} within {deadline_s} s")]
     Late {
-        /// What was expected.
+        /// Description of the awaited condition.
         waiting_for: String,
         /// Time limit, in seconds.
         deadline_s: u64,

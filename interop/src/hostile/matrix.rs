@@ -27,11 +27,11 @@ const AT_A_TIME: usize = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Way {
-    /// SIGTERM, then a start.
+    /// SIGTERM, then a new start.
     Terminated,
-    /// SIGKILL, then a start.
+    /// SIGKILL, then a new start.
     Killed,
-    /// SIGSTOP, then SIGCONT.
+    /// SIGSTOP, then SIGCONT after the down time.
     Suspended,
     /// Change of address: the node dials from a new one, and its old connection never ends for its peer.
     AddressChanged,

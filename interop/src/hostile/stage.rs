@@ -69,7 +69,7 @@ pub struct StageOptions {
     pub has_reader: bool,
     /// Delay of every byte between the victim and its first honest neighbour, if the victim dials it.
     pub delay: Duration,
-    /// Nodes that publish.
+    /// Nodes that publish the messages of a load.
     pub ways: Ways,
 }
 
@@ -84,7 +84,7 @@ pub enum Meeting {
     Later,
 }
 
-/// Nodes that publish.
+/// Nodes that publish the messages of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ways {
     /// The first honest neighbour alone.

@@ -9,7 +9,7 @@ pub enum PeerError {
     /// The program could not be started.
     #[error("{peer}: cannot start {program}: {source}; is it built or installed?")]
     Start {
-        /// The peer's label.
+        /// Label of the failed peer.
         peer: String,
         /// Path of the program.
         program: PathBuf,
@@ -19,9 +19,9 @@ pub enum PeerError {
     /// The peer ended while an answer was expected.
     #[error("{peer} ended ({status}) while waiting for {waiting_for}; its last words:\n{stderr}")]
     Gone {
-        /// The peer's label.
+        /// Label of the failed peer.
         peer: String,
-        /// What was expected.
+        /// Description of the expected answer.
         waiting_for: &'static str,
         /// Exit status of the peer.
         status: String,
@@ -31,9 +31,9 @@ pub enum PeerError {
     /// The peer missed a deadline.
     #[error("{peer}: no {waiting_for} within {deadline_s} s; its last words:\n{stderr}")]
     Late {
-        /// The peer's label.
+        /// Label of the failed peer.
         peer: String,
-        /// What was expected.
+        /// Description of the expected answer.
         waiting_for: &'static str,
         /// Time limit, in seconds.
         deadline_s: u64,
@@ -43,7 +43,7 @@ pub enum PeerError {
     /// The peer answered a command with an error.
     #[error("{peer} refused {command}: {reason}")]
     Refused {
-        /// The peer's label.
+        /// Label of the failed peer.
         peer: String,
         /// Name of the command.
         command: &'static str,
@@ -53,7 +53,7 @@ pub enum PeerError {
     /// The peer wrote a line that is not part of the line protocol.
     #[error("{peer} broke the line protocol: {line}")]
     Protocol {
-        /// The peer's label.
+        /// Label of the failed peer.
         peer: String,
         /// Line that the peer wrote.
         line: String,

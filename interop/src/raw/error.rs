@@ -44,7 +44,7 @@ pub enum RawError {
     /// The other side missed a deadline.
     #[error("no {waiting_for} within {deadline_s} s")]
     Late {
-        /// What was expected.
+        /// Description of the awaited event.
         waiting_for: &'static str,
         /// Time limit, in seconds.
         deadline_s: u64,

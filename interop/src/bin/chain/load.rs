@@ -19,7 +19,7 @@ const SAMPLE: Duration = Duration::from_millis(500);
 pub(crate) struct Load {
     /// Payload size in bytes.
     pub(crate) size: usize,
-    /// Number of messages.
+    /// Number of messages to publish.
     pub(crate) count: u32,
     /// Time from one message to the next; zero for all at once.
     pub(crate) gap: Duration,

@@ -37,10 +37,10 @@ struct Options {
     /// Payload of each message, bytes.
     #[arg(long, default_value_t = 1_000)]
     payload_bytes: usize,
-    /// Print JSON.
+    /// Print JSON instead of a table.
     #[arg(long, conflicts_with = "markdown")]
     json: bool,
-    /// Print Markdown.
+    /// Print a Markdown table.
     #[arg(long)]
     markdown: bool,
 }

@@ -1,4 +1,4 @@
-//! `undertone lab report`.
+//! `undertone lab report`: writes the HTML page of all records.
 
 use std::fmt;
 use std::fs;

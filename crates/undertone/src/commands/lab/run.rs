@@ -1,4 +1,4 @@
-//! `undertone lab run`.
+//! `undertone lab run`: runs experiments and writes their records.
 
 use std::fmt;
 use std::fs;

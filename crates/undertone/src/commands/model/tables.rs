@@ -34,7 +34,7 @@ pub(super) struct Given {
     /// Rate of a link, megabits per second
     #[arg(long = "mbit-per-s", value_name = "RATE", default_value_t = 100.0, value_parser = positive, conflicts_with = "scenario")]
     mbit_per_s: f64,
-    /// One-way delay, milliseconds
+    /// One-way delay of a link, milliseconds
     #[arg(long, value_name = "MS", default_value_t = 75.0, value_parser = not_negative, conflicts_with = "scenario")]
     one_way_ms: f64,
     /// Time to generate a proof, milliseconds

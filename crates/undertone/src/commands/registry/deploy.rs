@@ -1,4 +1,4 @@
-//! `undertone registry deploy`.
+//! `undertone registry deploy`: deploys the membership contract.
 
 use std::fmt;
 

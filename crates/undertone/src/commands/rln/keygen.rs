@@ -1,4 +1,4 @@
-//! `undertone rln keygen`.
+//! `undertone rln keygen`: creates an identity.
 
 use std::fmt;
 use std::path::PathBuf;

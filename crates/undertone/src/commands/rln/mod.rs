@@ -38,7 +38,7 @@ pub(crate) struct Args {
 
 #[derive(Subcommand, Debug)]
 enum Command {
-    /// Create an identity
+    /// Create a new identity file
     Keygen(keygen::Args),
     /// Register an identity as a member; creates the registry file if absent
     Register(register::Args),

@@ -40,7 +40,7 @@ pub(super) struct Args {
     /// Payload as text [default: empty]
     #[arg(long, value_name = "TEXT", conflicts_with = "payload_file")]
     payload: Option<String>,
-    /// Payload from a file
+    /// File whose bytes are the payload
     #[arg(long, value_name = "FILE")]
     payload_file: Option<PathBuf>,
     /// Timestamp of the message, Unix time in ns [default: now]

@@ -1,4 +1,4 @@
-//! `undertone rln remove`.
+//! `undertone rln remove`: removes a member from a registry file.
 
 use std::fmt;
 use std::path::PathBuf;

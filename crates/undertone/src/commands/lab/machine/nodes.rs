@@ -33,7 +33,7 @@ const MAX_CONNECTIONS: u32 = 100;
 /// Rate limit of the members, and the number of members.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limit {
-    /// Messages per epoch.
+    /// Limit of each member, messages per epoch.
     pub(super) messages: u32,
     /// Length of an epoch, seconds.
     pub(super) epoch_s: u64,

@@ -25,7 +25,7 @@ const LOOK_AROUND: Duration = Duration::from_millis(20);
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Terms {
     pub(super) generation: Generation,
-    /// Messages per epoch.
+    /// Limit of each member, messages per epoch.
     pub(super) limit: u32,
     pub(super) epoch_size_s: u64,
 }

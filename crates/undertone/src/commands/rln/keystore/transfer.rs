@@ -1,4 +1,4 @@
-//! `undertone rln keystore import` and `export`.
+//! `undertone rln keystore import` and `export`: move identities into and out of a keystore.
 
 use std::fmt;
 use std::path::PathBuf;
