@@ -61,7 +61,7 @@ fn parse(text: &str) -> Result<Fr, Failure> {
     let is_hex = hex::decode_to_slice(digits, &mut bytes).is_ok();
     let element = is_hex.then(|| fr_from_le(&bytes).ok()).flatten();
     element.ok_or_else(|| {
-        Failure::usage("--commitment is no commitment")
+        Failure::usage("--commitment is not a valid commitment")
             .with_help("it is 64 hex digits, little-endian, as `undertone rln slash` prints it")
     })
 }
