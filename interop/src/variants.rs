@@ -15,7 +15,7 @@ pub struct Variants {
     /// @js-waku-relay with options. Repeat it to compare variants; ratios are against the first.
     #[arg(long = "peer", required = true, value_name = "COMMAND")]
     peers: Vec<String>,
-    /// Name of a variant; give one for each --peer, in the same order.
+    /// Name of a variant; give none, or one for each --peer in the same order.
     #[arg(long = "label", value_name = "NAME")]
     labels: Vec<String>,
 }

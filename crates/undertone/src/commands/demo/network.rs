@@ -68,7 +68,7 @@ pub(crate) enum NetworkError {
     Counter(#[from] CounterError),
     #[error(transparent)]
     Start(#[from] StartError),
-    #[error("the system has no randomness: {0}")]
+    #[error("the system's random generator: {0}")]
     Random(std::io::Error),
     #[error("cannot start the thread that prepares tokens: {0}")]
     Tokens(std::io::Error),

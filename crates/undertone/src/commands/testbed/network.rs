@@ -52,7 +52,7 @@ fn path(scenario: &Scenario, plan: &Plan, from: u32, to: u32) -> Path {
 /// Returns a host's links. The uplink's queue is unlimited, as in the simulator; the downlink's queue
 /// drops packets.
 fn host(scenario: &Scenario, (up, down): (u64, u64)) -> HostConfig {
-    // Otherwise the timeline sets the rates later.
+    // With a time until which rates are unlimited, the timeline sets the rates later.
     let is_limited = scenario.network.unlimited_until_ns == 0;
     let link = |bytes_per_s, queue_max_bytes, discipline| LinkConfig {
         rate: Rate::bytes_per_s(bytes_per_s).filter(|_| is_limited),

@@ -62,7 +62,7 @@ pub(crate) fn flags(scenario: &Scenario, setup: &Setup) -> Vec<(String, String)>
         flags.push(("rln-epoch-s", rln.epoch_s.to_string()));
         flags.push(("rln-user-message-limit", rln.message_limit.to_string()));
         flags.push(("rln-tokens", setup.tokens.to_string()));
-        // Tokens are prepared before the first message, when no other work competes for the processor.
+        // Tokens are prepared before the first message, so a processor limit would only delay the start.
         flags.push(("rln-tokens-max-cpu", "100".to_owned()));
     }
     let owned = |(key, value): (&str, String)| (key.to_owned(), value);

@@ -4,7 +4,7 @@ use super::*;
 
 const S: u64 = 1_000_000_000;
 
-/// Four nodes in a line that start within the first second.
+/// Scenario of four nodes in a line that start within the first second.
 fn four(faults: &[(u64, u32, FaultKind)]) -> Scenario {
     let mut scenario = Scenario::plain(4);
     scenario.topology = Topology::Line;
