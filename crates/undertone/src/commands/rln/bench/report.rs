@@ -10,7 +10,7 @@ use super::proofs::Proofs;
 use super::published::Published;
 use super::tree::Tree;
 
-/// Report of measured and published figures. Measured times are medians of this process's processor time;
+/// Report of measured and published figures. Measured times are processor time of one thread, medians;
 /// published figures are as in their sources.
 #[derive(Serialize)]
 pub(super) struct Report {
