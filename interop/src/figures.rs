@@ -1,9 +1,9 @@
-//! The arithmetic that the benchmarks share.
+//! Arithmetic that the benchmarks share.
 
 #[cfg(test)]
 mod tests;
 
-/// The middle value, or the mean of the two in the middle; nothing for no values.
+/// Returns the median: the middle value, or the mean of the two in the middle. `None` for no values.
 #[must_use]
 pub fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
@@ -16,13 +16,13 @@ pub fn median(values: &[f64]) -> Option<f64> {
     Some(f64::midpoint(lower, upper))
 }
 
-/// Nothing when the base is too small to divide by.
+/// Returns `figure / base`; `None` if the base is too small to divide by.
 #[must_use]
 pub fn ratio(figure: f64, base: f64) -> Option<f64> {
     (base > 1e-6).then(|| figure / base)
 }
 
-/// A ratio as a cell of a table.
+/// Formats a ratio as a table cell; "-" for none.
 #[must_use]
 pub fn times(ratio: Option<f64>) -> String {
     ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}"))

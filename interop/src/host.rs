@@ -1,24 +1,24 @@
-//! What a process can learn of itself and of the clock that all processes of one machine share.
+//! Resource usage of this process, and the clock that all processes of one machine share.
 
 use rustix::time::{ClockId, clock_gettime};
 
 #[cfg(test)]
 mod tests;
 
-/// `CLOCK_MONOTONIC` in nanoseconds: the same clock in every process of this machine, and the one that
-/// Node shows as `process.hrtime`.
+/// Returns `CLOCK_MONOTONIC` in nanoseconds: the same clock in every process of this machine, which
+/// Node.js shows as `process.hrtime`.
 #[must_use]
 pub fn monotonic_ns() -> u64 {
     nanoseconds(ClockId::Monotonic)
 }
 
-/// User and system time of this process so far, in microseconds.
+/// Returns the user and system time of this process so far, in microseconds.
 #[must_use]
 pub fn cpu_us() -> u64 {
     nanoseconds(ClockId::ProcessCPUTime) / 1_000
 }
 
-/// Resident memory of this process in KiB; 0 where the system has no `/proc`.
+/// Returns the resident memory of this process in KiB; 0 where the system has no `/proc`.
 #[must_use]
 pub fn rss_kib() -> u64 {
     std::fs::read_to_string("/proc/self/status")

@@ -1,11 +1,12 @@
-//! Attacks on a running node, and what its users notice of them.
+//! Attacks on a running node, and their effect on its users.
 //!
 //! A [`Stage`] is a small honest network of real `undertone node` processes over loopback, one of them the
-//! victim. Each module of [`attacks`] is one attack; [`matrix`] ends or cuts off a node in every way and
-//! measures how soon messages flow again. The binary `hostile` runs the long forms and prints one table;
-//! the tests in `tests/hostile` run short forms. How to run both, and what is measured: `docs/hostile.md`.
+//! victim. Each module of [`attacks`] is one attack; [`matrix`] stops or disconnects a node in several ways
+//! and measures how soon messages flow again. The binary `hostile` runs the long forms and prints one table;
+//! the tests in `tests/hostile` run short forms. `docs/hostile.md` describes how to run both and what is
+//! measured.
 //!
-//! Attackers have loopback addresses of their own (127.0.0.0/8), so that bounds by address apply to them.
+//! Attackers have their own loopback addresses (127.0.0.0/8), so that limits per address apply to them.
 //! Every loop is bounded in count and time.
 
 pub mod attacks;

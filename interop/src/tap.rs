@@ -1,8 +1,8 @@
-//! Counts control messages on the wire.
+//! Counting of control messages on the wire.
 //!
-//! `libp2p-gossipsub` tells nobody which control messages it sends. So the peer puts a [`Tap`] between
-//! the multiplexer and the behaviour: it passes every byte on unchanged, and on those streams that
-//! negotiated a GossipSub protocol it counts the control entries of each frame.
+//! `libp2p-gossipsub` does not report which control messages it sends. So the peer puts a [`Tap`] between
+//! the multiplexer and the behaviour, which passes every byte on unchanged and counts the control entries
+//! of each frame on streams that negotiated a GossipSub protocol.
 
 use std::io;
 use std::pin::Pin;
@@ -19,12 +19,12 @@ mod rpc;
 
 pub use frames::Frames;
 
-/// What all taps of one peer have counted.
+/// Counts of control entries, shared by all taps of one peer.
 #[derive(Clone, Debug, Default)]
 pub struct Counter(Arc<Mutex<Control>>);
 
 impl Counter {
-    /// The counts so far.
+    /// Returns the counts so far.
     #[must_use]
     pub fn read(&self) -> Control {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -55,7 +55,7 @@ enum Direction {
     Received,
 }
 
-/// A multiplexed connection or one of its streams, listened in on.
+/// Wrapper of a multiplexed connection, or of one of its streams, that counts control entries.
 #[derive(Debug)]
 pub struct Tap<T> {
     inner: T,
@@ -65,7 +65,7 @@ pub struct Tap<T> {
 }
 
 impl<T> Tap<T> {
-    /// Listens in on `inner`.
+    /// Wraps `inner` and counts into `counter`.
     pub fn new(inner: T, counter: Counter) -> Self {
         Self {
             inner,

@@ -1,4 +1,4 @@
-//! The peers that a benchmark compares, as its options name them.
+//! Peers that a benchmark compares, from its command line.
 
 use thiserror::Error;
 
@@ -8,42 +8,42 @@ use crate::programs::{self, ResolveError};
 #[cfg(test)]
 mod tests;
 
-/// The options `--peer` and `--label`.
+/// Options `--peer` and `--label` of a benchmark.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Variants {
     /// A peer's command line (no quoting inside), or @undertone, @rust-gossipsub, @js-gossipsub,
     /// @js-waku-relay with options. Repeat it to compare variants; ratios are against the first.
     #[arg(long = "peer", required = true, value_name = "COMMAND")]
     peers: Vec<String>,
-    /// Name of a variant, as often as --peer and in the same order.
+    /// Name of a variant; give none, or one for each --peer in the same order.
     #[arg(long = "label", value_name = "NAME")]
     labels: Vec<String>,
 }
 
-/// Why the variants cannot be told.
+/// Errors in the options `--peer` and `--label`.
 #[derive(Debug, Error)]
 pub enum VariantsError {
-    /// The labels do not fit the peers.
+    /// The numbers of labels and peers differ.
     #[error("{labels} --label for {peers} --peer: give one for each, or none")]
     Count {
-        /// Labels given.
+        /// Number of labels given.
         labels: usize,
-        /// Peers given.
+        /// Number of peers given.
         peers: usize,
     },
-    /// Two variants have one name.
+    /// Two variants have the same name.
     #[error("--label {label} is given twice: rows could not be told apart")]
     Twice {
-        /// The name.
+        /// Name that was given twice.
         label: String,
     },
-    /// A command line is not understood.
+    /// The command line of a peer is invalid.
     #[error(transparent)]
     Program(#[from] ResolveError),
 }
 
 impl Variants {
-    /// The command of every variant, under its label or its number.
+    /// Returns the command of every variant, labelled with its name or its number.
     pub fn commands(&self) -> Result<Vec<PeerCommand>, VariantsError> {
         if !self.labels.is_empty() && self.labels.len() != self.peers.len() {
             return Err(VariantsError::Count {

@@ -1,4 +1,4 @@
-//! The command line of `cargo xtask`.
+//! Command line of `cargo xtask`.
 
 use crate::campaigns::Campaign;
 use crate::steps::Step;
@@ -14,7 +14,7 @@ usage: cargo xtask test [--strict] [--only NAME,..]
   --list         print the names of the steps or campaigns and what they do
   ARGUMENT..     handed on to the campaign's program; for one campaign only";
 
-/// What is to be done.
+/// Task that the command line asks for.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Task {
     Help,
@@ -30,7 +30,7 @@ pub(crate) enum Task {
     },
 }
 
-/// Reads the arguments after the program's name; an error is for the person who typed them.
+/// Parses the arguments after the program's name; an error is a message for the user.
 pub(crate) fn parse(args: impl IntoIterator<Item = String>) -> Result<Task, String> {
     let mut args = args.into_iter();
     match args.next().as_deref() {
@@ -65,7 +65,7 @@ pub(crate) fn parse(args: impl IntoIterator<Item = String>) -> Result<Task, Stri
     Ok(Task::Test { steps, strict })
 }
 
-/// The arguments after `campaign`.
+/// Parses the arguments after `campaign`.
 fn campaign(mut args: impl Iterator<Item = String>) -> Result<Task, String> {
     let mut list = false;
     let mut campaigns = Campaign::ALL.to_vec();
@@ -102,7 +102,7 @@ fn campaign(mut args: impl Iterator<Item = String>) -> Result<Task, String> {
     })
 }
 
-/// The named campaigns, each once, in the order in which they run.
+/// Returns the named campaigns, each once, in the order in which they run.
 fn named_campaigns(names: &str) -> Result<Vec<Campaign>, String> {
     let names: Vec<_> = names.split(',').map(str::trim).collect();
     let known = Campaign::ALL.map(Campaign::name);
@@ -118,7 +118,7 @@ fn named_campaigns(names: &str) -> Result<Vec<Campaign>, String> {
         .collect())
 }
 
-/// The named steps, each once, in the order in which they run.
+/// Returns the named steps, each once, in the order in which they run.
 fn select(names: &str) -> Result<Vec<Step>, String> {
     let names: Vec<_> = names.split(',').map(str::trim).collect();
     let known = Step::ALL.map(Step::name);

@@ -1,27 +1,27 @@
-//! The campaigns of `cargo xtask campaign`: measurements that take minutes and want a quiet machine.
+//! Campaigns of `cargo xtask campaign`: measurements that take minutes and need an otherwise idle machine.
 
 use std::path::Path;
 
 use crate::steps::{Outcome, cargo};
 
-/// One campaign. All of them build with the release profile: what they measure is what is installed.
+/// Measurement campaign. All campaigns build with the release profile, to measure the installed program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Campaign {
     Hostile,
 }
 
 impl Campaign {
-    /// All campaigns in their order.
+    /// All campaigns in the order in which they run.
     pub(crate) const ALL: [Self; 1] = [Self::Hostile];
 
-    /// Name of the campaign in `--only`.
+    /// Returns the campaign's name in `--only`.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Hostile => "hostile",
         }
     }
 
-    /// What it measures, in a few words.
+    /// Returns a short description of what the campaign measures.
     pub(crate) fn about(self) -> &'static str {
         match self {
             Self::Hostile => {
@@ -30,7 +30,7 @@ impl Campaign {
         }
     }
 
-    /// The cargo commands that it consists of; the last one gets the arguments.
+    /// Returns the campaign's cargo commands, of which the last one gets the arguments.
     fn commands(self) -> &'static [&'static [&'static str]] {
         match self {
             Self::Hostile => &[
@@ -48,7 +48,7 @@ impl Campaign {
         }
     }
 
-    /// Runs the campaign in the workspace at `root`, and says which commands it consists of.
+    /// Runs the campaign in the workspace at `root`, and prints its commands.
     pub(crate) fn run(self, root: &Path, arguments: &[String]) -> Outcome {
         let commands = self.commands();
         for (index, command) in commands.iter().enumerate() {

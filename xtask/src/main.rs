@@ -1,4 +1,4 @@
-//! Project tasks. Exit codes: 0 all is good, 1 a step failed, 2 wrong usage.
+//! Project tasks. Exit codes: 0 success, 1 a step or campaign failed, 2 wrong usage.
 
 mod args;
 mod campaigns;
@@ -43,7 +43,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs all the steps, whether or not one before failed: one run shows all that is to be done.
+/// Runs all steps even if an earlier one failed, so that one run shows all failures.
 fn test(steps: &[Step], strict: bool) -> ExitCode {
     let Some(root) = root() else {
         return wrong_usage("the workspace is not known; start this as `cargo xtask`");
@@ -68,7 +68,7 @@ fn test(steps: &[Step], strict: bool) -> ExitCode {
     }
 }
 
-/// Runs campaigns one after the other; what they find goes to standard output, their names to standard
+/// Runs campaigns one after the other; their results go to standard output, their names to standard
 /// error.
 fn run_campaigns(campaigns: &[Campaign], arguments: &[String]) -> ExitCode {
     let Some(root) = root() else {
@@ -89,7 +89,7 @@ fn run_campaigns(campaigns: &[Campaign], arguments: &[String]) -> ExitCode {
     }
 }
 
-/// The workspace, beside which cargo found this package.
+/// Returns the root folder of the workspace, the parent of this package's folder.
 fn root() -> Option<PathBuf> {
     let package = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR")?);
     Some(package.parent()?.to_owned())

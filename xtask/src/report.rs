@@ -1,11 +1,11 @@
-//! The table at the end of `cargo xtask test`, and the verdict.
+//! Report of `cargo xtask test`: the final table and the verdict.
 
 use std::fmt;
 use std::time::Duration;
 
 use crate::steps::{Outcome, Step};
 
-/// One step that is over.
+/// Result of one step.
 #[derive(Debug)]
 pub(crate) struct Row {
     pub(crate) step: Step,
@@ -13,7 +13,7 @@ pub(crate) struct Row {
     pub(crate) took: Duration,
 }
 
-/// All steps that are over.
+/// Results of all steps.
 #[derive(Debug)]
 pub(crate) struct Report {
     pub(crate) rows: Vec<Row>,
@@ -22,7 +22,7 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// Whether everything that had to pass did.
+    /// Whether every step passed, or was skipped where skipping is allowed.
     pub(crate) fn is_good(&self) -> bool {
         self.rows.iter().all(|row| match row.outcome {
             Outcome::Passed | Outcome::PassedBut(_) => true,

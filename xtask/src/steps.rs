@@ -1,4 +1,4 @@
-//! The steps of `cargo xtask test`: what they run, and when they cannot.
+//! Steps of `cargo xtask test`: the commands that they run, and the conditions for skipping them.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -14,22 +14,22 @@ mod namespaces;
 mod page;
 mod selection;
 
-/// What contracts, interop and the check of the page need besides Rust.
+/// Program that contracts, interop and the check of the page need besides Rust.
 const NPM: &str = "npm";
 
-/// Tests of the testbed's devices.
+/// Integration tests of the testbed's devices.
 const TESTBED: [&str; 2] = ["killed", "tun_pair"];
 
-/// Tests beside other implementations.
+/// Integration tests with other implementations.
 const INTEROP: [&str; 4] = ["benches", "line", "live", "peers_alone"];
 
-/// Attacks on real nodes.
+/// Integration tests that attack real nodes.
 const HOSTILE: [&str; 1] = ["hostile"];
 
-/// Attacks wait most of the time.
+/// Number of attacks that run in parallel, which is possible because they wait most of the time.
 const HOSTILE_THREADS: &str = "--test-threads=4";
 
-/// One step. All of them build with the dev profile, so that nothing is compiled twice.
+/// Step of the test run. All steps build with the dev profile, so that nothing is compiled twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
     Fmt,
@@ -45,20 +45,20 @@ pub(crate) enum Step {
     Hostile,
 }
 
-/// How a step ended.
+/// Outcome of a step or campaign.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Passed,
-    /// All that could run on this machine passed; the text says what could not.
+    /// All parts that could run on this machine passed; the text says which could not.
     PassedBut(String),
     Failed(String),
-    /// It could not run on this machine.
+    /// The step could not run on this machine; the text says why.
     Skipped(String),
 }
 
 impl Step {
-    /// All steps in their order: the quickest first, but contracts before unit, whose tests use the
-    /// chain that it installs.
+    /// All steps in the order in which they run: the quickest first, but contracts before unit, whose tests
+    /// use the chain that contracts installs.
     pub(crate) const ALL: [Self; 11] = [
         Self::Fmt,
         Self::Tidy,
@@ -73,7 +73,7 @@ impl Step {
         Self::Hostile,
     ];
 
-    /// What it is called in `--only` and in the report.
+    /// Returns the step's name in `--only` and in the report.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Fmt => "fmt",
@@ -90,7 +90,7 @@ impl Step {
         }
     }
 
-    /// What it checks, in a few words.
+    /// Returns a short description of what the step checks.
     pub(crate) fn about(self) -> &'static str {
         match self {
             Self::Fmt => "all code is formatted",
@@ -164,7 +164,8 @@ impl Step {
     }
 }
 
-/// All of them run, so that one report names all that fail.
+/// Runs all unit and integration tests even if some fail, so that one report names all failures; then, if
+/// all passed, the examples in the documentation.
 fn unit(root: &Path) -> Outcome {
     let args = match selection::unit(root) {
         Ok(args) => args,
@@ -176,8 +177,8 @@ fn unit(root: &Path) -> Outcome {
     }
 }
 
-/// Real nodes are processes of the program `undertone`, which cargo does not build for another package's
-/// tests.
+/// Builds the program `undertone`, which cargo does not build for another package's tests, and runs the
+/// attacks on its nodes.
 fn hostile(root: &Path) -> Outcome {
     match cargo(root, &selection::program(), &[]) {
         Outcome::Passed => {
@@ -189,7 +190,7 @@ fn hostile(root: &Path) -> Outcome {
     }
 }
 
-/// The tests of `undertone testbed`, which a plain `cargo test` leaves out.
+/// Returns cargo's arguments for the tests of `undertone testbed`, which a plain `cargo test` skips.
 fn with_nodes(right: namespaces::Right) -> Vec<String> {
     let mut args = selection::named(&["testbed"]);
     args.extend(right.cargo_options().iter().map(ToString::to_string));
@@ -197,7 +198,7 @@ fn with_nodes(right: namespaces::Right) -> Vec<String> {
     args
 }
 
-/// Checks that a program can be run at all.
+/// Checks that a program can be run.
 fn version_of(program: &str) -> Result<(), String> {
     match Command::new(program).arg("--version").output() {
         Ok(output) if output.status.success() => Ok(()),
@@ -234,8 +235,7 @@ pub(crate) fn cargo(
     let mut command = Command::new(program);
     command.current_dir(root).args(args);
     // `cargo run` describes xtask's own package in the environment. Build scripts that watch these
-    // variables would take each change between here and a plain `cargo test` for a reason to
-    // compile again.
+    // variables would otherwise see a change after a plain `cargo test`, and cause recompilation.
     for (name, _) in env::vars_os() {
         if name.to_str().is_some_and(describes_a_package) {
             command.env_remove(name);

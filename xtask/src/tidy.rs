@@ -1,14 +1,14 @@
-//! House rules that no other tool checks.
+//! Check of house rules that no other tool checks.
 
 use std::fmt::{self, Display};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The longest source file, lines.
+/// Maximum length of a source file in `crates/*/src`, lines.
 const MAX_LINES: usize = 500;
 
-/// Spelt in two halves, so that this file does not find itself.
+/// Word of a forgotten debug print, written in two halves so that this file does not match itself.
 const DEBUG_PRINT: &str = concat!("dbg", "!");
 const UNFINISHED: &str = concat!("TO", "DO");
 
@@ -20,20 +20,20 @@ const PRONOUNS: [&str; 10] = [
     "Who", "Which", "Where", "What", "Why", "It", "They", "Them", "Of", "So",
 ];
 
-/// Folders with code. What lies in them below these names was not written here.
+/// Folders with code; folders in them named as in `FOREIGN` hold code of others.
 const CODE: [&str; 3] = ["crates", "interop", "xtask"];
 const FOREIGN: [&str; 2] = ["node_modules", "target"];
 
-/// A rule that is broken, and where.
+/// Violation of a rule, with its location.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Finding {
     path: PathBuf,
-    /// Counted from 1; none when it is about the whole file.
+    /// Line number from 1; `None` if the finding concerns the whole file.
     line: Option<usize>,
     what: String,
 }
 
-/// A file or folder that could not be read.
+/// Error for a file or folder that could not be read.
 #[derive(Debug)]
 pub(crate) struct Unreadable {
     path: PathBuf,
@@ -59,7 +59,7 @@ pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, Unreadable> {
     Ok(findings)
 }
 
-/// Source files below `folder`.
+/// Collects the source files below `folder`.
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Unreadable> {
     let at = |source| Unreadable {
         path: folder.to_owned(),
@@ -79,7 +79,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Unreadable> {
     Ok(())
 }
 
-/// Files in `crates/*/src` that have grown too long to do one thing.
+/// Returns a finding for a file in `crates/*/src` that is longer than [`MAX_LINES`].
 fn too_long(path: &Path, text: &str) -> Option<Finding> {
     let mut parts = path.iter();
     let in_crate_source = parts.next().is_some_and(|part| part == "crates")
@@ -92,7 +92,7 @@ fn too_long(path: &Path, text: &str) -> Option<Finding> {
     })
 }
 
-/// What was left behind in the code while it was written.
+/// Returns findings for debug prints and unexplained notes of unfinished work.
 fn leftovers(path: &Path, text: &str) -> Vec<Finding> {
     let lines = (1..).zip(text.lines());
     let finding = |(line, text): (usize, &str)| {
@@ -149,7 +149,7 @@ fn riddles(path: &Path, text: &str) -> Vec<Finding> {
     findings
 }
 
-/// What is wrong with the first line of a doc comment, if anything.
+/// Reason why the first line of a doc comment cannot be read alone, if there is one.
 fn riddle(line: &str) -> Option<String> {
     let mut words = line.split_whitespace();
     let first = words.next()?;
@@ -162,8 +162,8 @@ fn riddle(line: &str) -> Option<String> {
         .then(|| format!("begins with {bare}"))
 }
 
-/// Dependencies of the workspace for which the architecture gives no reason. Before there is an
-/// ARCHITECTURE.md there is nothing to compare.
+/// Returns findings for dependencies of the workspace that ARCHITECTURE.md does not name; none if that
+/// file is absent.
 fn dependencies(root: &Path) -> Result<Vec<Finding>, Unreadable> {
     let architecture = root.join("ARCHITECTURE.md");
     if !architecture.exists() {
@@ -185,8 +185,8 @@ fn unnamed(manifest: &str, architecture: &str) -> Vec<Finding> {
         .collect()
 }
 
-/// Names in `[workspace.dependencies]`, our own crates aside. Reads what the file looks like, one
-/// dependency a line, further lines of it indented.
+/// Returns the names in `[workspace.dependencies]` except the workspace's own crates. Expects one
+/// dependency per line, with its further lines indented.
 fn external(manifest: &str) -> impl Iterator<Item = &str> {
     let table = manifest
         .lines()

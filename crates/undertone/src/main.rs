@@ -1,4 +1,4 @@
-//! The Undertone command line. Exit codes: 0 done, 1 the work failed, 2 wrong usage.
+//! The Undertone command line. Exit codes: 0 success, 1 failure, 2 wrong usage.
 
 mod commands;
 
@@ -18,26 +18,26 @@ struct Cli {
 
 #[derive(Subcommand, Debug)]
 enum Command {
-    /// A real network on this machine: five nodes, messages of four sizes, a spammer cut off
+    /// Run a real network on this machine: five nodes, messages of four sizes, a spammer cut off
     Demo(demo::Args),
-    /// Published tables and figures, ours beside them
+    /// Reproduce published tables and figures, and report the differences
     Lab(lab::Args),
-    /// Closed forms: hops, copies, latency; with a scenario, the prediction beside a simulation
+    /// Evaluate closed forms: hops, copies, latency; with a scenario, compare them with a simulation
     Model(model::Args),
-    /// Run a node
+    /// Run a Waku node until SIGTERM or SIGINT
     Node(node::Args),
-    /// The membership contract of a network on a chain: deploy, sync
+    /// Deploy or read a network's membership contract on a chain
     Registry(Box<registry::Args>),
     /// Rate-limit memberships and proofs: keygen, register, list, remove, keystore, prove, ...
     Rln(Box<rln::Args>),
-    /// A network in virtual time: run a scenario, compare it with published figures
+    /// Simulate a network in virtual time, and compare it with published figures
     Sim(sim::Args),
-    /// Real nodes over an emulated wide-area network: the same scenarios, real TCP, real proofs
+    /// Run scenarios with real nodes over an emulated wide-area network: real TCP, real proofs
     Testbed(testbed::Args),
 }
 
 fn main() -> ExitCode {
-    // Wrong usage ends here, with status 2 and clap's own words.
+    // On wrong usage clap prints its own message and exits with status 2 here.
     let result = match &Cli::parse().command {
         Command::Demo(args) => demo::run(args),
         Command::Lab(args) => lab::run(args),

@@ -1,4 +1,4 @@
-//! The attacks, one module each, named after their numbers.
+//! All attacks, one module each, named after their numbers.
 
 use std::path::Path;
 
@@ -18,33 +18,33 @@ pub mod b7_sockets;
 pub mod b8_bad_proofs;
 pub mod b9_credit;
 
-/// What an attack costs who runs it, if it needs more than an Internet connection.
+/// Resources that an attacker needs besides an Internet connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Price {
-    /// One address, or none: it happens by itself.
+    /// At most one address; some of these happen without an attacker.
     Nothing,
-    /// So many addresses.
+    /// This number of addresses.
     Addresses(u32),
 }
 
-/// One attack, with all that is needed to run it.
+/// Attack with everything needed to run it.
 #[derive(Clone, Copy)]
 pub struct Attack {
-    /// Number and name, as in `--only`.
+    /// Number and name of the attack, as in `--only`.
     pub name: &'static str,
-    /// What is done, in one line.
+    /// Description of the attack in one line.
     pub about: &'static str,
-    /// What it costs.
+    /// Resources that the attacker needs.
     pub price: Price,
-    /// The honest network that it is done to.
+    /// Options of the honest network that is attacked.
     pub options: fn() -> StageOptions,
-    /// Begins it; it goes on until the tasks are dropped.
+    /// Starts the attack, which goes on until the tasks are dropped.
     pub start: Step,
-    /// What the honest network does next, with and without the attack.
+    /// Action of the honest network after that, with and without the attack.
     pub then: Step,
 }
 
-/// Something that is done to a stage, and goes on until the tasks are dropped.
+/// Function that acts on a stage; its effect goes on until the returned tasks are dropped.
 pub type Step = for<'a> fn(&'a mut Stage) -> BoxFuture<'a, Result<Tasks, HostileError>>;
 
 /// A [`Step`] that does nothing.
@@ -53,7 +53,7 @@ fn nothing(_: &mut Stage) -> BoxFuture<'_, Result<Tasks, HostileError>> {
 }
 
 impl Attack {
-    /// Starts the honest network; with the attack if it is to be.
+    /// Starts the honest network, and the attack if `is_attacked` is true.
     pub async fn stage(
         &self,
         program: &Path,

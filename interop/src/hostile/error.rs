@@ -7,17 +7,17 @@ use undertone_rln::{IdentityFileError, KeyError, ProveError};
 
 use crate::raw::RawError;
 
-/// Why an attack, or the honest network around it, could not be run. What the attack does to the victim is
-/// a result, not an error.
+/// Errors in running an attack or the honest network around it. The attack's effect on the victim is a
+/// result, not an error.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum HostileError {
-    /// The program of the nodes is not there or not executable.
+    /// The program of the nodes is missing or not executable.
     #[error("cannot start {program}: {source}; build it with `cargo build --package undertone`")]
     Program {
         /// Path of the program.
         program: PathBuf,
-        /// What the system says.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// A node ended before it was ready.
@@ -25,15 +25,15 @@ pub enum HostileError {
     NotReady {
         /// Name of the node.
         name: String,
-        /// Its log file.
+        /// Path of the node's log file.
         log: PathBuf,
     },
-    /// A file, socket or process of the harness itself.
+    /// An operation of the harness on a file, socket or process failed.
     #[error("{what}: {source}")]
     Io {
-        /// What was done.
+        /// Description of the failed operation.
         what: &'static str,
-        /// What the system says.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// A node's REST API refused a request that it must accept.
@@ -43,48 +43,48 @@ pub enum HostileError {
         name: String,
         /// Method and path.
         request: String,
-        /// Status code.
+        /// Status code of the answer.
         status: u16,
         /// Body of the answer.
         body: String,
     },
-    /// A node's REST API answered something that is not what was asked for.
-    #[error("node {name} answered {request} with a body that is not as documented: {source}")]
+    /// A node's REST API answered with an unexpected body.
+    #[error("node {name} answered {request} with an unexpected body: {source}")]
     Body {
         /// Name of the node.
         name: String,
         /// Method and path.
         request: String,
-        /// What was wrong with it.
+        /// Error of the JSON parser.
         source: serde_json::Error,
     },
-    /// Something did not happen in time, before the attack began.
+    /// A condition for the attack was not met within its time limit.
     #[error("no {waiting_for} within {deadline_s} s")]
     Late {
-        /// What was expected.
+        /// Description of the awaited condition.
         waiting_for: String,
-        /// How long it was given, seconds.
+        /// Time limit, in seconds.
         deadline_s: u64,
     },
-    /// An attacking peer could not do what it was to do.
+    /// The connection of an attacking peer failed.
     #[error(transparent)]
     Raw(#[from] RawError),
-    /// The membership registry of the honest nodes.
+    /// The membership registry of the honest nodes failed.
     #[error(transparent)]
     Registry(#[from] RegistryError),
     /// An identity could not be written.
     #[error(transparent)]
     Identity(#[from] IdentityFileError),
-    /// The proving key.
+    /// The proving key could not be loaded.
     #[error(transparent)]
     Key(#[from] KeyError),
-    /// A proof that the attack needs.
+    /// A proof that the attack needs could not be made.
     #[error(transparent)]
     Prove(#[from] ProveError),
 }
 
 impl HostileError {
-    /// An error of the system in something that the harness does.
+    /// Returns a converter of I/O errors into [`HostileError::Io`].
     pub(crate) fn io(what: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { what, source }
     }

@@ -1,4 +1,4 @@
-//! A node that goes away and comes back, in every way and for several times: how soon messages flow again.
+//! Restart matrix: a node goes away in several ways and for several times; measures when messages flow again.
 
 use std::net::Ipv4Addr;
 use std::path::Path;
@@ -12,35 +12,35 @@ use super::stage::Ways;
 use super::traffic::Load;
 use super::{HostileError, Stage, StageOptions};
 
-/// Where the node dials from after a change of address.
+/// Address from which the node dials after a change of address.
 const NEW_ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 0, 4, 1);
-/// Messages flow both ways so soon after the node is back.
+/// Time limit for messages to flow both ways after the node is back.
 pub const FLOWS_WITHIN: Duration = Duration::from_secs(5);
-/// A message that takes longer was not carried by a mesh.
+/// Longest latency of a message that a mesh carried.
 const PROMPT: Duration = Duration::from_secs(1);
 /// Down times of the matrix, seconds.
 pub const DOWN_S: [u64; 4] = [0, 2, 15, 70];
-/// Networks that run at a time.
+/// Number of networks that run at a time.
 const AT_A_TIME: usize = 4;
 
-/// In which way a node goes away.
+/// Ways in which a node goes away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Way {
-    /// SIGTERM, then a start.
+    /// SIGTERM, then a new start.
     Terminated,
-    /// SIGKILL, then a start.
+    /// SIGKILL, then a new start.
     Killed,
-    /// SIGSTOP, then SIGCONT.
+    /// SIGSTOP, then SIGCONT after the down time.
     Suspended,
-    /// It loses its address, dials from another, and its old connection never ends for its peer.
+    /// Change of address: the node dials from a new one, and its old connection never ends for its peer.
     AddressChanged,
-    /// It is killed and its old connection never ends for its peer; then a start.
+    /// SIGKILL while the old connection never ends for the peer, then a start.
     PowerLost,
 }
 
 impl Way {
-    /// All of them.
+    /// All ways, in the order of the table.
     pub const ALL: [Self; 5] = [
         Self::Terminated,
         Self::Killed,
@@ -49,7 +49,7 @@ impl Way {
         Self::PowerLost,
     ];
 
-    /// Name in tables.
+    /// Returns the way's name in tables.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -62,26 +62,26 @@ impl Way {
     }
 }
 
-/// What came of one way and one time.
+/// Result of one way and one down time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Cell {
-    /// How the node went away.
+    /// Way in which the node went away.
     pub way: Way,
-    /// For how long, seconds.
+    /// Time that the node was away, seconds.
     pub down_s: u64,
-    /// From when on every message arrived promptly, both ways, seconds after the node was back;
-    /// none if the last one did not.
+    /// Time from which on every message arrived promptly, both ways, in seconds after the node was back;
+    /// `None` if one of the last two messages did not.
     pub flows_after_s: Option<f64>,
-    /// Messages times receivers since the node was back.
+    /// Number of messages times receivers since the node was back.
     pub sent: usize,
-    /// How many of them arrived, however late.
+    /// Number of these that arrived, prompt or late.
     pub delivered: usize,
-    /// The lowest score that one honest node had of another when all was over.
+    /// Lowest score that one honest node had of another at the end.
     pub lowest_score: Option<f64>,
 }
 
 impl Cell {
-    /// Whether messages flowed in time and nobody was blamed.
+    /// Whether messages flowed in time and no honest node had a negative score.
     #[must_use]
     pub fn is_good(&self) -> bool {
         let in_time = |after_s: f64| after_s <= FLOWS_WITHIN.as_secs_f64();
@@ -89,7 +89,7 @@ impl Cell {
     }
 }
 
-/// Runs the matrix; cells come in the order of ways and times.
+/// Runs the matrix; returns the cells in the order of ways and times.
 pub async fn run(program: &Path, down_s: &[u64]) -> Result<Vec<Cell>, HostileError> {
     let cells = Way::ALL
         .into_iter()
@@ -99,8 +99,8 @@ pub async fn run(program: &Path, down_s: &[u64]) -> Result<Vec<Cell>, HostileErr
     done.into_iter().collect()
 }
 
-/// Runs one cell on a network of its own: a client behind a proxy, the node that it is connected to, and
-/// a third one. A message that takes longer than `prompt` does not count as flowing.
+/// Runs one cell on a new network of a client behind a proxy, the node that it is connected to, and a
+/// third node. A message that takes longer than `prompt` does not count as flowing.
 pub async fn cell(
     program: &Path,
     way: Way,

@@ -1,4 +1,4 @@
-//! Members of the honest network's rate limit, and proofs that are none.
+//! Members of the honest network's registry, and messages with invalid proofs.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,16 +14,16 @@ use undertone_rln::{
 
 use super::HostileError;
 
-/// Messages per epoch of each member: more than any run publishes.
+/// Rate limit of each member, messages per epoch: more than any run publishes.
 const LIMIT: u32 = 5_000;
 /// Length of an epoch of the network `local`, seconds.
 const EPOCH_S: u64 = 600;
-/// Roots that are accepted; only the newest is looked at here.
+/// Number of accepted roots, of which only the newest matters here.
 const ROOT_WINDOW: usize = 50;
-/// Members before the honest nodes, so that the tree is not empty.
+/// Number of members before the honest nodes, so that the tree is not empty.
 const OTHERS: u64 = 4;
 
-/// The registry of a network and the members that its nodes publish as.
+/// Registry of a network, with the members that its nodes publish as.
 pub struct Members {
     folder: PathBuf,
     registry: SqliteRegistry,
@@ -31,7 +31,7 @@ pub struct Members {
 }
 
 impl Members {
-    /// A registry in `folder`.
+    /// Creates a registry in `folder`.
     pub fn new(folder: &Path) -> Result<Self, HostileError> {
         let registry = open(&folder.join("registry.sqlite"))?;
         let others = (1..=OTHERS).map(|other| (Fr::from(other), LIMIT));
@@ -43,13 +43,13 @@ impl Members {
         })
     }
 
-    /// Flags of a node in this network.
+    /// Returns the flags of a node in this network.
     #[must_use]
     pub fn flags(&self) -> Vec<String> {
         self.flags_with(&self.folder.join("registry.sqlite"))
     }
 
-    /// Flags of a node with a registry file of its own.
+    /// Returns the flags of a node with its own registry file.
     #[must_use]
     pub fn flags_with(&self, registry: &Path) -> Vec<String> {
         vec![
@@ -58,7 +58,7 @@ impl Members {
         ]
     }
 
-    /// Another registry file with the same members.
+    /// Creates another registry file with the same members.
     pub fn copy_to(&self, path: &Path) -> Result<SqliteRegistry, HostileError> {
         let copy = open(path)?;
         let members = self.registry.members()?;
@@ -69,12 +69,12 @@ impl Members {
         Ok(copy)
     }
 
-    /// The registry file once more, for a task of its own.
+    /// Opens the registry file again, for use in another task.
     pub fn reopen(&self) -> Result<SqliteRegistry, HostileError> {
         open(self.registry.path())
     }
 
-    /// Makes a node, whose folder is `data`, a member that may publish.
+    /// Registers a member and writes its identity into `data`, the folder of its node.
     pub fn add(&mut self, data: &Path) -> Result<Identity, HostileError> {
         let identity = identity(self.indices.len());
         std::fs::create_dir_all(data).map_err(HostileError::io("cannot make a node's folder"))?;
@@ -84,13 +84,13 @@ impl Members {
         Ok(identity)
     }
 
-    /// Registers a member in another registry file too.
+    /// Registers a member in this registry file, besides the network's own.
     pub fn repeat(registry: &SqliteRegistry, identity: &Identity) -> Result<(), HostileError> {
         registry.register(identity.commitment(), LIMIT)?;
         Ok(())
     }
 
-    /// What makes proofs that pass all checks but the pairing. Takes the time of one real proof.
+    /// Returns a maker of proofs that pass all checks but the pairing. Takes the time of one real proof.
     pub fn forger(&self) -> Result<Forger, HostileError> {
         let mut view = MembershipView::new(ROOT_WINDOW);
         view.refresh(&self.registry)?;
@@ -102,7 +102,7 @@ impl Members {
             limit: LIMIT,
             path: &view.path(index),
             generation: Generation::Hashed,
-            // Long over, so that the member's secret is safe from its own node's messages.
+            // An epoch of the past, so that the node's own messages do not reveal the secret.
             epoch: Epoch(0),
             identifier: &RlnIdentifier::WAKU,
             message_id: 0,
@@ -120,18 +120,18 @@ struct Points {
     root: [u8; 32],
 }
 
-/// Makes messages whose proofs are none. Clones share the curve points.
+/// Maker of messages with invalid proofs; clones share the curve points.
 #[derive(Clone)]
 pub struct Forger(Arc<Points>);
 
 impl Forger {
-    /// A message with the members' root: only the pairing shows that its proof is none.
+    /// Returns a message with the members' root, whose proof only the pairing shows to be invalid.
     #[must_use]
     pub fn bad_proof(&self, number: u64, content_topic: &str) -> Vec<u8> {
         self.message(number, content_topic, self.0.root)
     }
 
-    /// A message with a root that nobody has.
+    /// Returns a message with a Merkle root that no registry has.
     #[must_use]
     pub fn made_up_root(&self, number: u64, content_topic: &str) -> Vec<u8> {
         let root = fr_to_le(&Fr::from((1_u64 << 40) + number));
@@ -167,7 +167,7 @@ fn open(path: &Path) -> Result<SqliteRegistry, HostileError> {
     Ok(opened.map_err(RegistryError::from)?)
 }
 
-/// The identity of a node, the same in every run: nothing of value is behind it.
+/// Returns the identity of a node, the same in every run because no deposit depends on its secret.
 fn identity(node: usize) -> Identity {
     Identity::from_seed(format!("undertone hostile member {node}").as_bytes())
 }

@@ -1,4 +1,4 @@
-//! One `undertone node` process: started, ended in every way, asked over REST.
+//! One `undertone node` process: its start, the ways of ending it, and requests to its REST server.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,47 +22,47 @@ use super::rest::{self, Answer};
 
 mod ports;
 
-/// Guards against a node that hangs; no test depends on its length.
+/// Time limit that guards against a node that hangs; no test depends on its length.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// How often state is looked at of which there are no events.
+/// Interval at which state without events is polled.
 pub(super) const POLL: Duration = Duration::from_millis(20);
 
-/// How a node is started.
+/// Parameters for starting a node.
 #[derive(Clone, Debug)]
 pub struct NodeSpec {
-    /// Program with the subcommand `node`.
+    /// Path of the program with the subcommand `node`.
     pub program: PathBuf,
-    /// Name in messages, and of its folder.
+    /// Name of the node in messages, and of its folder.
     pub name: String,
-    /// Folder under which the node gets one of its own.
+    /// Folder in which the node gets its own folder.
     pub folder: PathBuf,
-    /// Where it listens, and from where it dials.
+    /// Address at which the node listens and from which it dials.
     pub ip: Ipv4Addr,
-    /// Further flags, as `--name=value`.
+    /// Further flags in the form `--name=value`.
     pub flags: Vec<String>,
 }
 
-/// What a node knows of one of its gossip peers.
+/// Data that a node reports about one of its gossip peers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PeerView {
-    /// Its score, if the node shows one.
+    /// Score of the peer, if the node shows one.
     pub score: Option<f64>,
-    /// Number of topics in whose mesh it is.
+    /// Number of topics in whose mesh the peer is.
     pub meshes: usize,
 }
 
-/// Where peers find a node.
+/// Address and identity at which peers find a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// Address and port on which it listens.
+    /// Address and port on which the node listens.
     pub socket: SocketAddr,
-    /// Its identity.
+    /// Identity of the node.
     pub peer_id: PeerId,
 }
 
 impl Target {
-    /// The node's address as seen through a proxy that listens on `socket`.
+    /// Returns the node's multiaddress through a proxy that listens on `socket`.
     #[must_use]
     pub fn addr_at(&self, socket: SocketAddr) -> Multiaddr {
         let (ip, port) = (socket.ip(), socket.port());
@@ -71,14 +71,14 @@ impl Target {
     }
 }
 
-/// A node, running or not. Dropping it kills the process.
+/// Node, running or not; a drop kills the process.
 #[derive(Debug)]
 pub struct Node {
     spec: NodeSpec,
     data: PathBuf,
     child: Option<Child>,
     peer_id: PeerId,
-    /// The same in all its lives.
+    /// Port on which the node listens, the same after each restart.
     port: u16,
     rest: SocketAddr,
 }
@@ -100,7 +100,7 @@ impl Node {
         Ok(node)
     }
 
-    /// Starts the process; with the same identity and port if it ran before.
+    /// Starts the process, with the same identity and port as before if it ran before.
     pub async fn launch(&mut self) -> Result<(), HostileError> {
         let log = self.data.join("log");
         let stderr = fs::OpenOptions::new().create(true).append(true).open(&log);
@@ -118,7 +118,7 @@ impl Node {
         ] {
             command.arg(format!("--{name}={value}"));
         }
-        // The flags alone decide.
+        // The flags alone configure the node.
         for (name, _) in std::env::vars_os() {
             if name.as_encoded_bytes().starts_with(b"UNDERTONE_") {
                 command.env_remove(name);
@@ -158,25 +158,25 @@ impl Node {
         Some(())
     }
 
-    /// Name of the node.
+    /// Returns the node's name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.spec.name
     }
 
-    /// Identity of the node.
+    /// Returns the node's identity.
     #[must_use]
     pub fn peer_id(&self) -> PeerId {
         self.peer_id
     }
 
-    /// Address and port on which it listens.
+    /// Returns the address and port on which the node listens.
     #[must_use]
     pub fn socket(&self) -> SocketAddr {
         SocketAddr::from((self.spec.ip, self.port))
     }
 
-    /// Where peers find it.
+    /// Returns address and identity at which peers find the node.
     #[must_use]
     pub fn target(&self) -> Target {
         Target {
@@ -185,19 +185,19 @@ impl Node {
         }
     }
 
-    /// Address on which it listens, with `/p2p`.
+    /// Returns the multiaddress on which the node listens, with `/p2p`.
     #[must_use]
     pub fn addr(&self) -> Multiaddr {
         self.target().addr_at(self.socket())
     }
 
-    /// Its process, if it runs.
+    /// Returns the process id, if the process runs.
     #[must_use]
     pub fn pid(&self) -> Option<u32> {
         self.child.as_ref()?.id()
     }
 
-    /// Folder of its files.
+    /// Returns the folder of the node's files.
     #[must_use]
     pub fn data(&self) -> &Path {
         &self.data
@@ -207,12 +207,12 @@ impl Node {
         self.data.join("deliveries")
     }
 
-    /// Replaces its flags, from the next start on.
+    /// Replaces the node's flags, from the next start on.
     pub fn set_flags(&mut self, flags: Vec<String>) {
         self.spec.flags = flags;
     }
 
-    /// Asks it to end in good order, and waits until it has.
+    /// Asks the process to end with SIGTERM, and waits for its end.
     pub async fn terminate(&mut self) {
         self.signal(Signal::TERM);
         if let Some(mut child) = self.child.take()
@@ -226,19 +226,19 @@ impl Node {
         }
     }
 
-    /// Kills it, so that it can tell nobody.
+    /// Kills the process, so that it cannot notify its peers.
     pub async fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {
             let _ = child.kill().await;
         }
     }
 
-    /// Stops its process without ending it.
+    /// Suspends the process with SIGSTOP.
     pub fn suspend(&self) {
         self.signal(Signal::STOP);
     }
 
-    /// Lets a suspended process go on.
+    /// Resumes a suspended process with SIGCONT.
     pub fn resume(&self) {
         self.signal(Signal::CONT);
     }
@@ -246,12 +246,12 @@ impl Node {
     fn signal(&self, signal: Signal) {
         let pid = self.pid().and_then(|pid| i32::try_from(pid).ok());
         if let Some(pid) = pid.and_then(Pid::from_raw) {
-            // It may have ended by itself, which whoever waits for it will see.
+            // Fails if the process has ended by itself, which its waiter will notice.
             let _ = kill_process(pid, signal);
         }
     }
 
-    /// Publishes a message on a pubsub topic; whether the node took it.
+    /// Publishes a message on a pubsub topic; returns whether the node accepted it.
     pub async fn publish(&self, pubsub_topic: &str, content_topic: &str, payload: &[u8]) -> bool {
         let path = format!("/relay/v1/messages/{}", pubsub_topic.replace('/', "%2F"));
         let body = serde_json::json!({
@@ -264,14 +264,14 @@ impl Node {
         }
     }
 
-    /// Has it connect to a peer; whether it did.
+    /// Has the node connect to a peer; returns whether it did.
     pub async fn connect(&self, peer: &Multiaddr) -> bool {
         let body = serde_json::json!([peer.to_string()]).to_string();
         let answer = rest::request(self.rest, "POST", "/admin/v1/peers", Some(&body)).await;
         answer.is_ok_and(|answer| answer.status == 200)
     }
 
-    /// Its gossip peers.
+    /// Returns the node's gossip peers.
     pub async fn peers(&self) -> Result<BTreeMap<PeerId, PeerView>, HostileError> {
         let mut peers: BTreeMap<PeerId, PeerView> = BTreeMap::new();
         for (peer, score) in self.grouped("/admin/v1/peers/relay").await? {
@@ -283,7 +283,7 @@ impl Node {
         Ok(peers)
     }
 
-    /// What it knows of one gossip peer.
+    /// Returns the node's data about one gossip peer, if connected.
     pub async fn peer(&self, peer: PeerId) -> Result<Option<PeerView>, HostileError> {
         Ok(self.peers().await?.remove(&peer))
     }
@@ -319,7 +319,7 @@ impl Node {
         Ok(read.collect())
     }
 
-    /// Waits until the state of its peers is the one asked for; whether it came to that.
+    /// Waits until the state of the node's peers satisfies `enough`; returns `false` after `patience`.
     pub async fn wait_peers(
         &self,
         patience: Duration,
@@ -337,7 +337,7 @@ impl Node {
         }
     }
 
-    /// What it has delivered so far: content topic and time, of the machine's monotonic clock.
+    /// Returns the messages delivered so far: content topics, with times of the machine's monotonic clock.
     #[must_use]
     pub fn delivered(&self) -> BTreeMap<String, Delivered> {
         let text = fs::read_to_string(self.delivery_log()).unwrap_or_default();
@@ -361,7 +361,7 @@ impl Node {
         lines.collect()
     }
 
-    /// Its peers, as REST lists them, and the end of its log: for messages about what went wrong.
+    /// Returns the node's peers, as REST lists them, and the end of its log, for error messages.
     pub async fn state(&self) -> String {
         let answer = rest::request(self.rest, "GET", "/admin/v1/peers", None).await;
         let peers = answer.map_or_else(|error| error.to_string(), |answer| answer.body);
@@ -372,7 +372,7 @@ impl Node {
         )
     }
 
-    /// The end of its log, for messages about what went wrong.
+    /// Returns the last lines of the node's log, for error messages.
     #[must_use]
     pub fn log_tail(&self) -> String {
         let text = fs::read_to_string(self.data.join("log")).unwrap_or_default();
@@ -381,16 +381,16 @@ impl Node {
     }
 }
 
-/// When a node got a message.
+/// Times at which a node received and validated a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delivered {
-    /// When the first copy was complete; for the node's own messages, when they were sent.
+    /// Time at which the first copy was complete, or at which the node sent its own message, nanoseconds.
     pub received_ns: u64,
-    /// When it was found valid.
+    /// Time at which the message was found valid, nanoseconds.
     pub validated_ns: u64,
 }
 
-/// Where the program of the nodes is: `UNDERTONE_HOSTILE_NODE`, or `undertone` beside the program `beside`.
+/// Returns the nodes' program: `UNDERTONE_HOSTILE_NODE`, or `undertone` beside the program `beside`.
 #[must_use]
 pub fn program(beside: &Path) -> PathBuf {
     match std::env::var_os("UNDERTONE_HOSTILE_NODE") {

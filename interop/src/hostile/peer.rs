@@ -1,4 +1,4 @@
-//! A peer that says what an attacker wants to say.
+//! Attacking peer, which sends arbitrary frames to the victim.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -17,22 +17,22 @@ use super::proxy::Proxy;
 use super::{HostileError, rpc};
 use crate::raw::RawPeer;
 
-/// The id that every Waku node speaks.
+/// Protocol id that every Waku node speaks.
 pub const RELAY: StreamProtocol = StreamProtocol::new("/vac/waku/relay/2.0.0");
 
-/// Frames of the victim, decoded.
+/// Receiver of the victim's frames, without their length prefixes.
 pub type Frames = mpsc::UnboundedReceiver<Bytes>;
 
-/// A connected peer of the victim. Dropping it closes the connection.
+/// Connected peer of the victim; a drop closes the connection.
 pub struct Peer {
     raw: RawPeer,
     frames: Frames,
-    /// libp2p cannot choose the address that it dials from; a proxy can.
+    /// Proxy that dials from the chosen address, which libp2p cannot do.
     proxy: Proxy,
 }
 
 impl Peer {
-    /// Connects with a new identity from an address of one's own.
+    /// Connects with a new identity from the address `from`.
     pub async fn connect(from: Ipv4Addr, to: Target) -> Result<Self, HostileError> {
         let proxy = Proxy::start(Ipv4Addr::LOCALHOST, to.socket, from).await?;
         Self::connect_through(proxy, to).await
@@ -47,18 +47,18 @@ impl Peer {
         Ok(Self { raw, frames, proxy })
     }
 
-    /// Its own peer id.
+    /// Returns this peer's own id.
     #[must_use]
     pub fn id(&self) -> PeerId {
         self.raw.id()
     }
 
-    /// Sends a frame; whether the connection took it.
+    /// Sends a frame; returns whether the connection accepted it.
     pub async fn send(&mut self, frame: &[u8]) -> bool {
         self.raw.send(frame).await.is_ok()
     }
 
-    /// Says that it takes part in topics, without asking for a place in a mesh.
+    /// Subscribes to topics without a GRAFT.
     pub async fn subscribe(&mut self, topics: &[Topic]) -> bool {
         let frame = rpc::control(|rpc| {
             for topic in topics {
@@ -68,7 +68,7 @@ impl Peer {
         self.send(&frame).await
     }
 
-    /// Takes part in topics and asks for a place in each mesh.
+    /// Subscribes to topics and sends a GRAFT for each.
     pub async fn join(&mut self, topics: &[Topic]) -> bool {
         let frame = rpc::control(|rpc| {
             for topic in topics {
@@ -79,7 +79,7 @@ impl Peer {
         self.send(&frame).await
     }
 
-    /// The next RPC of the victim; `None` once the connection is closed.
+    /// Waits for the next RPC of the victim; `None` once the connection is closed.
     pub async fn rpc(&mut self) -> Option<Rpc> {
         loop {
             let frame = self.frames.recv().await?;
@@ -89,7 +89,7 @@ impl Peer {
         }
     }
 
-    /// Reads until an RPC is the one looked for; whether it came in time.
+    /// Reads RPCs until one satisfies `is_it`; returns `false` after `patience` or the connection's end.
     pub async fn wait_rpc(&mut self, patience: Duration, is_it: impl Fn(&Rpc) -> bool) -> bool {
         let reading = async {
             while let Some(rpc) = self.rpc().await {
@@ -102,7 +102,7 @@ impl Peer {
         timeout(patience, reading).await.unwrap_or(false)
     }
 
-    /// The connection itself, for what is not an RPC, the victim's frames, and what is between them.
+    /// Returns the raw connection, the victim's frames, and the proxy between them.
     #[must_use]
     pub fn into_parts(self) -> (RawPeer, Frames, Proxy) {
         (self.raw, self.frames, self.proxy)

@@ -1,4 +1,4 @@
-//! A TCP proxy between two nodes that can fall silent, lose one end, or be slow.
+//! TCP proxy between two nodes that can fall silent, close one end, or delay bytes.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -13,20 +13,20 @@ use tokio::time::{Instant, sleep_until};
 
 use super::{HostileError, Tasks};
 
-/// Connections that a proxy accepts in its life, at most.
+/// Maximum number of connections that a proxy accepts in its lifetime.
 const CONNECTIONS_MAX: u64 = 10_000;
 
 /// Bytes read at a time by a slow proxy.
 const CHUNK_BYTES: usize = 64 << 10;
 
-/// What became of all connections up to a number.
+/// State of all connections, by their numbers.
 #[derive(Clone, Copy, Debug, Default)]
 struct Fate {
-    /// Connections before this one carry nothing any more.
+    /// Connections with lower numbers no longer carry data.
     silent_before: u64,
-    /// Of those, connections from this one on were closed towards who dialled.
+    /// Silent connections from this number on are closed towards the dialling side.
     closed_from: u64,
-    /// Connections before this one are closed.
+    /// Connections with lower numbers are closed at both ends.
     ended_before: u64,
 }
 
@@ -40,7 +40,7 @@ struct Shared {
     delay: Duration,
 }
 
-/// A running proxy. Dropping it closes all connections.
+/// Running proxy; a drop closes all connections.
 #[derive(Debug)]
 pub struct Proxy {
     shared: Arc<Shared>,
@@ -58,7 +58,7 @@ impl Proxy {
         Self::slow(ip, target, source, Duration::ZERO).await
     }
 
-    /// As [`Self::start`]; every byte is late by `delay`, each way, with no bound on the rate.
+    /// Starts a proxy as [`Self::start`] does, which delays every byte by `delay` each way at any rate.
     pub async fn slow(
         ip: Ipv4Addr,
         target: SocketAddr,
@@ -86,24 +86,24 @@ impl Proxy {
         })
     }
 
-    /// Where it listens.
+    /// Returns the address on which the proxy listens.
     #[must_use]
     pub fn addr(&self) -> SocketAddr {
         self.addr
     }
 
-    /// Address from which new connections are made.
+    /// Sets the address from which new connections are made.
     pub fn set_source(&self, source: Ipv4Addr) {
         let current = &self.shared.source;
         *current.lock().unwrap_or_else(PoisonError::into_inner) = source;
     }
 
-    /// Whether new connections are closed at once.
+    /// Sets whether new connections are closed at once.
     pub fn set_closed(&self, is_closed: bool) {
         self.shared.is_closed.store(is_closed, Ordering::Release);
     }
 
-    /// Connections so far carry nothing any more, and none of their ends hears of it.
+    /// Silences all connections so far: they carry no more data, and neither end is closed.
     pub fn silence(&self) {
         let now = self.shared.accepted.load(Ordering::Acquire);
         self.shared.fate.send_modify(|fate| {
@@ -112,7 +112,7 @@ impl Proxy {
         });
     }
 
-    /// Connections so far are closed towards who dialled; the other end does not hear of it.
+    /// Closes all connections so far towards the dialling side; the other end is not closed.
     pub fn cut(&self) {
         let now = self.shared.accepted.load(Ordering::Acquire);
         self.shared.fate.send_modify(|fate| {
@@ -121,19 +121,19 @@ impl Proxy {
         });
     }
 
-    /// What ends the connections that were silenced or cut.
+    /// Returns a handle that ends the connections that were silenced or cut.
     #[must_use]
     pub fn ender(&self) -> Ender {
         Ender(Arc::clone(&self.shared))
     }
 }
 
-/// Ends connections that were silenced or cut.
+/// Handle that ends connections that were silenced or cut.
 #[derive(Clone, Debug)]
 pub struct Ender(Arc<Shared>);
 
 impl Ender {
-    /// Closes them, so that both ends hear of it at last.
+    /// Closes all silent connections at both ends.
     pub fn end_silent(&self) {
         self.0
             .fate
@@ -154,7 +154,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     }
 }
 
-/// One connection, until it ends.
+/// Carries one connection until it ends.
 async fn carry(client: TcpStream, number: u64, shared: Arc<Shared>) {
     let source = *shared.source.lock().unwrap_or_else(PoisonError::into_inner);
     let Ok(mut server) = dial(source, shared.target).await else {
@@ -172,12 +172,12 @@ async fn carry(client: TcpStream, number: u64, shared: Arc<Shared>) {
     if fate.borrow().closed_from <= number {
         client = None;
     }
-    // Both ends stay as they are until then.
+    // The open ends stay open until the connection is ended.
     let _ = fate.wait_for(|fate| fate.ended_before > number).await;
     drop((client, server));
 }
 
-/// Connects from a certain address.
+/// Connects from the address `source`.
 pub(super) async fn dial(source: Ipv4Addr, target: SocketAddr) -> io::Result<TcpStream> {
     let socket = TcpSocket::new_v4()?;
     socket.bind(SocketAddr::from((source, 0)))?;
@@ -200,7 +200,8 @@ async fn pump(client: &mut TcpStream, server: &mut TcpStream, delay: Duration) {
     }
 }
 
-/// Copies one direction, each byte late by `delay`. What waits is not bounded: the sender's window is.
+/// Copies one direction and delays each byte by `delay`. The queue has no bound of its own; the sender's
+/// window bounds it.
 async fn late(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin, delay: Duration) {
     let (sender, mut waiting) = mpsc::unbounded_channel::<(Instant, Vec<u8>)>();
     let read = async move {

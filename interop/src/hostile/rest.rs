@@ -1,4 +1,4 @@
-//! As much of an HTTP client as the REST API needs: one request for each connection.
+//! Minimal HTTP client for the REST API, with one request per connection.
 
 use std::io;
 use std::net::SocketAddr;
@@ -8,20 +8,20 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-/// How long an answer may take. A node under attack may be slow; the result says by how much.
+/// Time limit for an answer, long because a node under attack may be slow.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Longest answer that is read, bytes.
+/// Maximum length of an answer that is read, bytes.
 const ANSWER_BYTES_MAX: u64 = 4 << 20;
 
-/// Status and body of an answer.
+/// Status and body of an HTTP answer.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) status: u16,
     pub(super) body: String,
 }
 
-/// Sends a request; a body is JSON.
+/// Sends a request, with a JSON body if there is one, and returns the answer.
 pub(super) async fn request(
     server: SocketAddr,
     method: &str,
@@ -65,7 +65,7 @@ fn parse(answer: &[u8]) -> Option<Answer> {
     Some(Answer { status, body })
 }
 
-/// The content of a chunked body.
+/// Returns the content of a chunked body.
 fn unchunked(mut body: &str) -> Option<String> {
     let mut content = String::new();
     loop {

@@ -1,9 +1,9 @@
-//! RPCs as an attacker writes them: the project's encoder where it is honest, bytes where it is not.
+//! Encoding of an attacker's RPCs: with the project's encoder where they are valid, else as raw bytes.
 
 use undertone_gossip::wire::{Encoder, message_frame};
 use undertone_gossip::{MessageId, Topic};
 
-/// A length as protobuf and the framing write it.
+/// Encodes a varint as in protobuf and in the framing.
 #[must_use]
 pub fn varint(mut value: u64) -> Vec<u8> {
     let mut out = Vec::new();
@@ -15,7 +15,7 @@ pub fn varint(mut value: u64) -> Vec<u8> {
     out
 }
 
-/// Bytes with the length in front.
+/// Returns the bytes with their length prefix.
 #[must_use]
 pub fn framed(rpc: &[u8]) -> Vec<u8> {
     let mut out = varint(rpc.len() as u64);
@@ -23,7 +23,7 @@ pub fn framed(rpc: &[u8]) -> Vec<u8> {
     out
 }
 
-/// One frame with whatever `fill` puts into it.
+/// Returns one frame with the content that `fill` encodes.
 #[must_use]
 pub fn control(fill: impl FnOnce(&mut Encoder)) -> Vec<u8> {
     let mut encoder = Encoder::default();
@@ -31,13 +31,13 @@ pub fn control(fill: impl FnOnce(&mut Encoder)) -> Vec<u8> {
     encoder.finish().expect("an RPC with content").into()
 }
 
-/// One message on a topic.
+/// Returns the frame of one message on a topic.
 #[must_use]
 pub fn message(topic: &Topic, data: &[u8]) -> Vec<u8> {
     message_frame(topic, data).into()
 }
 
-/// Ids of messages that do not exist, each another one.
+/// Returns distinct ids of messages that do not exist.
 #[must_use]
 pub fn unknown_ids(from: usize, count: usize) -> Vec<MessageId> {
     let id = |n: usize| MessageId::of(&n.to_be_bytes());

@@ -1,12 +1,12 @@
-//! A small honest network of real nodes, one of them the victim.
+//! Small honest network of real nodes, one of them the victim.
 //!
 //! ```text
 //! honest[0] publishes ─── victim ─── reader
 //! honest[1..] ───────────┘
 //! ```
 //!
-//! Messages go from `honest[0]` to the victim and the reader; the reader has no other neighbour than the
-//! victim, so that what arrives there has passed through it.
+//! Messages go from `honest[0]` to the victim and the reader. The victim is the reader's only neighbour,
+//! so that messages that reach the reader have passed through the victim.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -28,66 +28,66 @@ use super::traffic::{self, Arrived, Flow, Inbox, Load, PeerLog};
 use super::usage::{Meter, SAMPLE_INTERVAL};
 use super::{HostileError, Usage};
 
-/// Shards of the network `local`.
+/// Number of shards of the network `local`.
 const SHARDS: NonZeroU16 = NonZeroU16::new(8).expect("8 is not zero");
-/// Cluster of all networks here: that of the network `local`.
+/// Cluster id of all networks here, that of the network `local`.
 const CLUSTER: u16 = 66;
-/// How long the nodes may take until their meshes are made.
+/// Time limit for the nodes' meshes to form.
 const READY: Duration = Duration::from_secs(30);
-/// How long a newcomer may take until the victim has told it its topics.
+/// Time limit for a newcomer to receive the victim's subscriptions.
 pub const NEWCOMER_PATIENCE: Duration = Duration::from_secs(10);
-/// Time between two newcomers.
+/// Interval between two newcomers.
 const NEWCOMER_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Where the victim listens and dials from.
+/// Address at which the victim listens and from which it dials.
 pub const VICTIM_IP: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 const READER_IP: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 3);
 
-/// How an honest network is set up.
+/// Options of an honest network.
 #[derive(Clone, Debug)]
 pub struct StageOptions {
-    /// Topics that all nodes join: the first shards of the cluster.
+    /// Number of topics that all nodes join: the first shards of the cluster.
     pub shards: u16,
-    /// Further topics that only the victim joins.
+    /// Number of further topics that only the victim joins.
     pub victims_shards: u16,
-    /// Whether the shard of a message follows from its content topic.
+    /// Whether a message's shard follows from its content topic (autosharding).
     pub has_automatic_sharding: bool,
-    /// Whether messages need proofs.
+    /// Whether messages need rate-limit proofs.
     pub rln: bool,
-    /// Whether the victim has a registry file of its own, and proofs are made for the newest root.
+    /// Whether the victim has its own registry file, and proofs are made for the newest root.
     pub own_registry: bool,
-    /// Honest neighbours of the victim but for the reader.
+    /// Number of honest nodes besides the victim and the reader.
     pub honest: usize,
-    /// Whether all of them have one address.
+    /// Whether all honest nodes share one address.
     pub has_one_address: bool,
-    /// How the victim and its honest neighbours come together.
+    /// Way in which the victim and its honest neighbours connect.
     pub meeting: Meeting,
-    /// Whether the first honest node, which publishes, is a neighbour of the others only: to its own
-    /// neighbours a node sends its own messages whatever their meshes are.
+    /// Whether the first honest node, which publishes, is not a neighbour of the victim, because a node
+    /// sends its own messages to all its neighbours regardless of meshes.
     pub is_apart: bool,
-    /// Whether there is a reader, which dials the victim.
+    /// Whether the network has a reader, which dials the victim.
     pub has_reader: bool,
-    /// How late every byte between the victim and its first honest neighbour is, if it dials that one.
+    /// Delay of every byte between the victim and its first honest neighbour, if the victim dials it.
     pub delay: Duration,
-    /// Who publishes.
+    /// Nodes that publish the messages of a load.
     pub ways: Ways,
 }
 
-/// How the victim and its honest neighbours come together.
+/// Ways in which the victim and its honest neighbours connect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meeting {
-    /// The victim dials them from the start.
+    /// The victim dials its neighbours from the start.
     VictimDials,
-    /// They dial the victim from the start.
+    /// The neighbours dial the victim from the start.
     HonestDial,
-    /// Not before the attack says so.
+    /// The neighbours dial the victim in [`Stage::meet`], called by the attack.
     Later,
 }
 
-/// Who publishes.
+/// Nodes that publish the messages of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ways {
-    /// The first honest neighbour.
+    /// The first honest neighbour alone.
     One,
     /// The first honest neighbour and the reader, in turn.
     Both,
@@ -112,34 +112,34 @@ impl Default for StageOptions {
     }
 }
 
-/// What the users of the victim noticed, and what it cost.
+/// Effects of an attack on the victim's users, and the victim's resource usage.
 #[derive(Clone, Debug)]
 pub struct Measured {
-    /// Honest messages.
+    /// Arrivals of honest messages.
     pub arrived: Arrived,
-    /// Newcomers that were let in.
+    /// Number of newcomers that the victim accepted.
     pub newcomers_in: u32,
-    /// Newcomers that tried.
+    /// Number of newcomers that tried to connect.
     pub newcomers_tried: u32,
-    /// What the victim's process took.
+    /// Resource usage of the victim's process.
     pub usage: Usage,
-    /// The lowest score that an honest node has of another when all is over; none if none is shown.
+    /// Lowest score that an honest node has of another at the end; `None` if no score is shown.
     pub lowest_score: Option<f64>,
 }
 
-/// The network. Dropping it kills its processes and removes its files.
+/// Running honest network; a drop kills its processes and removes its files.
 pub struct Stage {
-    /// The node under attack.
+    /// Node that is attacked.
     pub victim: Node,
-    /// Its honest neighbours; the first one publishes.
+    /// Honest nodes besides the reader; the first one publishes.
     pub honest: Vec<Node>,
-    /// A node that knows only the victim.
+    /// Node that is connected to the victim only.
     pub reader: Option<Node>,
-    /// What is between the reader and the victim.
+    /// Proxy between the reader and the victim.
     pub proxy: Option<Proxy>,
-    /// The members of the rate limit, if there is one.
+    /// Members of the registry, if there is a rate limit.
     pub members: Option<Members>,
-    /// Peers of other kinds that must get all messages too.
+    /// Logs of peers that are not nodes and must get all messages too.
     pub others: Vec<PeerLog>,
     options: StageOptions,
     runs: u64,
@@ -149,7 +149,7 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// Starts the nodes and waits until their meshes are made.
+    /// Starts the nodes and waits until their meshes have formed.
     pub async fn start(program: &Path, options: StageOptions) -> Result<Self, HostileError> {
         let folder = tempfile::tempdir().map_err(HostileError::io("cannot make a folder"))?;
         let members = members(&options, folder.path())?;
@@ -213,7 +213,7 @@ impl Stage {
         Ok(stage)
     }
 
-    /// The honest neighbours dial the victim; a publisher that is apart does not.
+    /// Has the honest neighbours dial the victim, except a publisher that is apart.
     pub async fn meet(&mut self) -> Result<(), HostileError> {
         let apart = usize::from(self.options.is_apart);
         for (index, node) in self.honest.iter().enumerate().skip(apart) {
@@ -223,8 +223,8 @@ impl Stage {
         Ok(())
     }
 
-    /// Waits until every pair of neighbours is in each other's meshes: a node sends nothing to one that has not
-    /// heard of it yet.
+    /// Waits until all neighbours are in each other's meshes, because a node sends nothing to a neighbour
+    /// whose subscription it does not know.
     async fn wait_ready(&self) -> Result<(), HostileError> {
         let mut expected: Vec<&Node> = Vec::new();
         if self.options.meeting != Meeting::Later {
@@ -254,7 +254,7 @@ impl Stage {
         })
     }
 
-    /// Waits until these peers are in all of a node's meshes; whether they came to be.
+    /// Waits until these peers are in all of a node's meshes; returns `false` after a timeout.
     pub async fn are_in_meshes(&self, node: &Node, peers: &[PeerId], patience: Duration) -> bool {
         let topics = usize::from(self.options.shards);
         let are_in = |known: &BTreeMap<PeerId, super::node::PeerView>| {
@@ -264,26 +264,26 @@ impl Stage {
         node.wait_peers(patience, are_in).await
     }
 
-    /// Folder of all files of the network.
+    /// Returns the folder of all files of the network.
     #[must_use]
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Topics that all nodes have joined.
+    /// Returns the topics that all nodes have joined.
     #[must_use]
     pub fn topics(&self) -> Vec<Topic> {
         let names = (0..self.options.shards).map(pubsub_topic);
         names.map(|name| Topic::new(&name)).collect()
     }
 
-    /// The victim, the honest neighbours and the reader.
+    /// Iterates over the victim, the honest neighbours and the reader.
     pub fn nodes(&self) -> impl Iterator<Item = &Node> {
         let others = self.honest.iter().chain(&self.reader);
         std::iter::once(&self.victim).chain(others)
     }
 
-    /// Publishes a load and measures what arrives, how many newcomers are let in, and what it costs.
+    /// Publishes a load; measures arrivals, accepted newcomers and the victim's resource usage.
     pub async fn measure(&mut self, load: &Load, newcomers: u32) -> Measured {
         let first = self.honest.first().expect("somebody publishes");
         let mut publishers = vec![first];
@@ -302,10 +302,10 @@ impl Stage {
         measured
     }
 
-    /// Who must get a message of one node.
+    /// Returns the inboxes that must receive the messages of one node.
     fn inboxes(&self, publisher: PeerId) -> Vec<Inbox<'_>> {
         let nodes = self.nodes().filter(|node| {
-            // A victim with topics of its own delivers from these too, which is not what is counted.
+            // A victim with additional topics also delivers from these, which must not count.
             node.peer_id() != publisher
                 && (self.options.victims_shards == 0 || node.peer_id() != self.victim.peer_id())
         });
@@ -353,7 +353,7 @@ impl Stage {
         }
     }
 
-    /// Whether the victim lets in a newcomer at an address of its own: it tells it its topics.
+    /// Whether the victim accepts a newcomer from its own address, by sending it its subscriptions.
     pub async fn newcomer(&self, number: u32) -> bool {
         let [.., high, low] = number.to_be_bytes();
         let from = Ipv4Addr::new(127, 9, high, low.max(1));
@@ -372,7 +372,7 @@ impl Stage {
             .unwrap_or(false)
     }
 
-    /// The lowest score that an honest node has of another one to which it is connected.
+    /// Returns the lowest score that an honest node has of another one that it is connected to.
     pub async fn lowest_score(&self) -> Option<f64> {
         let honest: Vec<_> = self.nodes().map(Node::peer_id).collect();
         let mut lowest: Option<f64> = None;
@@ -387,7 +387,7 @@ impl Stage {
     }
 }
 
-/// Has a node dial the victim from an address of its own: libp2p cannot choose one, a proxy can.
+/// Has a node dial the victim from the address `from`, which needs a proxy because libp2p cannot choose one.
 async fn arrive(node: &Node, from: Ipv4Addr, victim: &Node) -> Result<Proxy, HostileError> {
     let entrance = Proxy::start(Ipv4Addr::LOCALHOST, victim.socket(), from).await?;
     node.connect(&victim.target().addr_at(entrance.addr()))
@@ -395,7 +395,7 @@ async fn arrive(node: &Node, from: Ipv4Addr, victim: &Node) -> Result<Proxy, Hos
     Ok(entrance)
 }
 
-/// Address of an honest neighbour.
+/// Returns the address of an honest neighbour.
 #[must_use]
 pub fn honest_ip(index: usize) -> Ipv4Addr {
     let last = u8::try_from(index + 11).expect("a stage has few honest nodes");
@@ -406,7 +406,7 @@ fn honest_name(index: usize) -> String {
     format!("honest-{index}")
 }
 
-/// The registry and the identities of the honest neighbours, if there is a rate limit.
+/// Makes the registry and the identities of the honest neighbours, if there is a rate limit.
 fn members(options: &StageOptions, folder: &Path) -> Result<Option<Members>, HostileError> {
     if !options.rln {
         return Ok(None);
@@ -450,13 +450,13 @@ fn victim_flags(
     Ok(flags)
 }
 
-/// The registry file of a victim that has one of its own.
+/// Returns the path of the registry file of a victim with its own registry.
 #[must_use]
 pub fn victims_registry(folder: &Path) -> PathBuf {
     folder.join("registry-of-victim.sqlite")
 }
 
-/// The flags of a network with or without automatic sharding, which only some presets have.
+/// Returns the flags of a network with or without autosharding, which only some presets have.
 fn network(options: &StageOptions) -> [String; 2] {
     let preset = match options.has_automatic_sharding {
         true => "twn",
@@ -468,26 +468,26 @@ fn network(options: &StageOptions) -> [String; 2] {
     ]
 }
 
-/// The flag that joins the first shards.
+/// Returns the flag that joins the first shards.
 fn shards(count: u16) -> String {
     let shards = (0..count).map(|shard| shard.to_string());
     format!("--shards={}", shards.collect::<Vec<_>>().join(","))
 }
 
-/// The flag that connects to these addresses, if there are any.
+/// Returns the flag that connects to these addresses, if there are any.
 pub(super) fn static_peers(addresses: impl IntoIterator<Item = Multiaddr>) -> Option<String> {
     let addresses = addresses.into_iter().map(|address| address.to_string());
     let addresses = addresses.collect::<Vec<_>>().join(",");
     (!addresses.is_empty()).then(|| format!("--static-peers={addresses}"))
 }
 
-/// Name of a shard's pubsub topic.
+/// Returns the name of a shard's pubsub topic.
 #[must_use]
 pub fn pubsub_topic(shard: u16) -> String {
     format!("/waku/2/rs/{CLUSTER}/{shard}")
 }
 
-/// Application and version of content topics that belong to a shard.
+/// Returns application and version of content topics that belong to a shard.
 #[must_use]
 pub fn prefix(shard: u16) -> String {
     let prefixes = (0..1_000).map(|n| format!("/hostile-{n}/1"));

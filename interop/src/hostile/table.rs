@@ -1,4 +1,4 @@
-//! What the campaign prints.
+//! Report that the campaign of attacks prints.
 
 use comfy_table::Table;
 use comfy_table::presets::{ASCII_MARKDOWN, UTF8_FULL_CONDENSED};
@@ -9,29 +9,30 @@ use super::attacks::{Attack, Price};
 use super::matrix::{Cell, DOWN_S, Way};
 use super::stage::Measured;
 
-/// What every row is to reach.
+/// Greatest 95th percentile of the latencies in a good row, milliseconds.
 const P95_MAX_MS: f64 = 250.0;
+/// Greatest resident memory of the victim in a good row, MiB.
 const MEMORY_MAX_MIB: f64 = 128.0;
 
-/// The figures of one run.
+/// Figures of one run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Figures {
-    /// Honest messages times receivers.
+    /// Number of honest messages times receivers.
     pub sent: usize,
-    /// How many of them arrived.
+    /// Number of these that arrived.
     pub delivered: usize,
-    /// Median of the latencies.
+    /// Median of the latencies, milliseconds.
     pub p50_ms: Option<f64>,
-    /// 95th percentile of the latencies.
+    /// 95th percentile of the latencies, milliseconds.
     pub p95_ms: Option<f64>,
-    /// Newcomers that were let in.
+    /// Number of newcomers that the victim accepted.
     pub newcomers_in: u32,
-    /// Newcomers that tried.
+    /// Number of newcomers that tried to connect.
     pub newcomers_tried: u32,
-    /// What the victim's process took.
+    /// Resource usage of the victim's process.
     #[serde(flatten)]
     pub usage: Usage,
-    /// The lowest score that an honest node has of another.
+    /// Lowest score that an honest node has of another.
     pub lowest_score: Option<f64>,
 }
 
@@ -52,8 +53,8 @@ impl From<&Measured> for Figures {
 }
 
 impl Figures {
-    /// Whether everything arrived in time, everybody was let in, nobody honest was blamed, and memory is
-    /// within its bound.
+    /// Whether all messages arrived, the 95th percentile and memory are within bounds, all newcomers were
+    /// accepted, and no honest node has a negative score.
     #[must_use]
     pub fn is_good(&self) -> bool {
         self.delivered == self.sent
@@ -79,23 +80,23 @@ impl Figures {
     }
 }
 
-/// One attack, beside the same without it.
+/// Results of one attack, beside those of the same network without it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
     /// Name of the attack.
     pub attack: &'static str,
-    /// What is done.
+    /// Description of the attack.
     pub about: &'static str,
-    /// Addresses that it needs; 1 for none in particular.
+    /// Number of addresses that the attack needs; 1 also for none.
     pub addresses: u32,
-    /// Without the attack.
+    /// Figures without the attack.
     pub without: Figures,
-    /// With it.
+    /// Figures with the attack.
     pub with: Figures,
 }
 
 impl Row {
-    /// A row from its two runs.
+    /// Makes a row from its two runs.
     #[must_use]
     pub fn new(attack: &Attack, without: &Measured, with: &Measured) -> Self {
         Self {
@@ -111,29 +112,29 @@ impl Row {
     }
 }
 
-/// All that was measured.
+/// Report of all attacks and of the restart matrix.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Report {
-    /// The attacks.
+    /// Rows of the attacks.
     pub rows: Vec<Row>,
-    /// The restart matrix.
+    /// Cells of the restart matrix.
     pub matrix: Vec<Cell>,
 }
 
 impl Report {
-    /// Whether every row and every cell reached what it is to reach.
+    /// Whether every row with an attack and every cell is good.
     #[must_use]
     pub fn is_good(&self) -> bool {
         self.rows.iter().all(|row| row.with.is_good()) && self.matrix.iter().all(Cell::is_good)
     }
 
-    /// For programs.
+    /// Returns the report as JSON.
     #[must_use]
     pub fn json(&self) -> String {
         serde_json::to_string_pretty(self).expect("numbers, texts and fixed keys only")
     }
 
-    /// For people, or in Markdown.
+    /// Returns the report as tables, for a terminal or in Markdown.
     #[must_use]
     pub fn text(&self, is_markdown: bool) -> String {
         let preset = if is_markdown {

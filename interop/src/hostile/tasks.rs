@@ -2,7 +2,7 @@ use std::future::Future;
 
 use tokio::task::JoinHandle;
 
-/// Background tasks of an attack. Dropping them ends the attack.
+/// Background tasks of an attack; a drop ends the attack.
 #[derive(Debug, Default)]
 pub struct Tasks(Vec<JoinHandle<()>>);
 
@@ -12,7 +12,7 @@ impl Tasks {
         self.0.push(tokio::spawn(task));
     }
 
-    /// Takes over the tasks of another set.
+    /// Adds the tasks of another set to this one.
     pub fn join(&mut self, mut other: Self) {
         self.0.append(&mut other.0);
     }

@@ -1,4 +1,4 @@
-//! Honest messages, and how many of them arrive how soon.
+//! Honest messages: their publication, arrivals and latencies.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,36 +9,36 @@ use undertone_message::WakuMessage;
 use super::node::{Delivered, Node, POLL};
 use crate::host::monotonic_ns;
 
-/// How many messages are published, and how.
+/// Number, rate and size of the messages to publish, and the limits of their arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Load {
-    /// Messages over all flows.
+    /// Number of messages over all flows.
     pub messages: u32,
-    /// Time between two messages.
+    /// Interval between two messages.
     pub interval: Duration,
-    /// Bytes of a payload.
+    /// Size of a payload, bytes; at least 12 are sent.
     pub payload_bytes: usize,
-    /// How long is waited for what has not arrived when the last message is sent.
+    /// Time limit for missing messages after the last one was sent.
     pub patience: Duration,
-    /// A message that takes longer is in trouble even if it arrives.
+    /// Longest latency of a prompt message; a later one counts as troubled.
     pub prompt: Duration,
 }
 
-/// Who publishes for whom. The messages of a load go to all flows in turn.
+/// Publisher and its receivers. The messages of a load go to all flows in turn.
 #[derive(Clone, Debug)]
 pub struct Flow<'a> {
-    /// The publisher.
+    /// Node that publishes the messages.
     pub from: &'a Node,
-    /// Who must get each message.
+    /// Inboxes that must receive each message.
     pub to: Vec<Inbox<'a>>,
 }
 
-/// Where messages arrive.
+/// Receiver whose deliveries are read.
 #[derive(Clone, Debug)]
 pub enum Inbox<'a> {
-    /// A node, which writes down what it delivers.
+    /// Node, which logs its deliveries.
     Node(&'a Node),
-    /// A peer that is no node.
+    /// Log of a peer that is not a node.
     Peer(PeerLog),
 }
 
@@ -51,12 +51,12 @@ impl Inbox<'_> {
     }
 }
 
-/// Messages that a peer of its own kind has received, by content topic. Clones share it.
+/// Log of the messages that a peer has received, by content topic; clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct PeerLog(Arc<Mutex<BTreeMap<String, Delivered>>>);
 
 impl PeerLog {
-    /// Notes the first copy of a message, if it is one.
+    /// Records the first copy of a message; ignores data that is not a `WakuMessage`.
     pub fn note(&self, data: &bytes::Bytes) {
         let now_ns = monotonic_ns();
         if let Ok(message) = WakuMessage::decode(data) {
@@ -70,42 +70,42 @@ impl PeerLog {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Delivered>> {
-        // What the lock guards is changed by single calls that leave it whole.
+        // The guarded map is changed by single calls, so a panic elsewhere leaves it consistent.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Messages that arrived.
+/// Numbers and latencies of messages that arrived.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Arrived {
-    /// Messages times receivers.
+    /// Number of messages times receivers.
     pub sent: usize,
-    /// How many of them arrived.
+    /// Number of these that arrived.
     pub delivered: usize,
-    /// From the moment at which the publisher sent it to the moment at which a receiver found it valid,
-    /// ascending, milliseconds.
+    /// Times from a message's sending at its publisher to its validation at a receiver, ascending,
+    /// milliseconds.
     pub latencies_ms: Vec<f64>,
-    /// The last message, counted from 0, that did not arrive or was not prompt; none if all were.
+    /// Last message, counted from 0, that did not arrive promptly; `None` if all did.
     pub last_troubled: Option<u32>,
 }
 
 impl Arrived {
-    /// A percentile of the latencies, by the nearest rank; none if nothing arrived.
+    /// Returns a percentile of the latencies by nearest rank; `None` if nothing arrived.
     #[must_use]
     pub fn percentile_ms(&self, percent: usize) -> Option<f64> {
         let rank = (self.latencies_ms.len() * percent).div_ceil(100).max(1);
         self.latencies_ms.get(rank - 1).copied()
     }
 
-    /// Whether everything arrived.
+    /// Whether every message arrived at every receiver.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.delivered == self.sent
     }
 }
 
-/// Publishes on `pubsub_topic` and waits for the messages. `prefix` is of the form `/application/version`
-/// and belongs to the topic's shard; `run` tells the messages of several runs apart.
+/// Publishes on `pubsub_topic` and waits for the messages to arrive. `prefix` has the form
+/// `/application/version` and belongs to the topic's shard; `run` makes the messages of each run unique.
 pub async fn run(
     load: &Load,
     flows: &[Flow<'_>],
@@ -126,7 +126,7 @@ pub async fn run(
                 .await
         }
     });
-    // One that is refused was sent all the same: its user wanted it to arrive.
+    // A refused message counts as sent, because its user wanted it to arrive.
     futures::future::join_all(publishing).await;
     let until = Instant::now() + load.patience;
     loop {

@@ -3,10 +3,10 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-/// How often a process is looked at.
+/// Interval at which a process is sampled.
 pub(super) const SAMPLE_INTERVAL: Duration = Duration::from_millis(250);
 
-/// `USER_HZ`, the unit of `/proc/PID/stat`, which Linux keeps at 100 for programs whatever its own clock.
+/// `USER_HZ`, the unit of `/proc/PID/stat`, which Linux keeps at 100 regardless of the kernel's clock.
 const TICKS_PER_S: f64 = 100.0;
 
 /// Processor time, memory and file descriptors of one process, as `/proc` shows them.
@@ -20,7 +20,7 @@ pub struct Usage {
     pub handles: usize,
 }
 
-/// A measurement that has begun.
+/// Running measurement of a process.
 #[derive(Debug)]
 pub(super) struct Meter {
     pid: u32,
@@ -41,7 +41,7 @@ impl Meter {
         meter
     }
 
-    /// To be called every [`SAMPLE_INTERVAL`].
+    /// Samples memory and file descriptors; call it every [`SAMPLE_INTERVAL`].
     pub(super) fn sample(&mut self) {
         let memory_mib = memory_mib(self.pid).unwrap_or(0.0);
         self.largest.memory_mib = self.largest.memory_mib.max(memory_mib);
@@ -51,7 +51,7 @@ impl Meter {
     pub(super) fn finish(mut self) -> Usage {
         self.sample();
         let elapsed_s = self.began.elapsed().as_secs_f64().max(0.001);
-        // The process may have been replaced meanwhile: then its time so far is all there is.
+        // If the process has ended, its processor time is unknown and counts as 0.
         let after_s = cpu_s(self.pid).unwrap_or(0.0);
         let spent_s = (after_s - self.cpu_before_s.unwrap_or(0.0)).max(0.0);
         Usage {
@@ -61,14 +61,14 @@ impl Meter {
     }
 }
 
-/// Processor time of a process so far, seconds.
+/// Returns the processor time of a process so far, seconds.
 fn cpu_s(pid: u32) -> Option<f64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     ticks(&stat).map(|ticks| ticks as f64 / TICKS_PER_S)
 }
 
-/// User and system time in a line of `/proc/PID/stat`. The name before them may hold anything but ends at
-/// the last parenthesis.
+/// Parses user and system time from a line of `/proc/PID/stat`, in ticks. The process name before them may
+/// contain any character, and ends at the last parenthesis.
 fn ticks(stat: &str) -> Option<u64> {
     let (_, after_name) = stat.rsplit_once(')')?;
     let mut fields = after_name.split_whitespace().skip(11);
@@ -77,13 +77,13 @@ fn ticks(stat: &str) -> Option<u64> {
     Some(user + system)
 }
 
-/// Resident memory of a process, MiB.
+/// Returns the resident memory of a process, MiB.
 pub(super) fn memory_mib(pid: u32) -> Option<f64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     Some(crate::host::vm_rss(&status)? as f64 / 1024.0)
 }
 
-/// Open file descriptors of a process.
+/// Returns the number of open file descriptors of a process.
 fn handles(pid: u32) -> usize {
     fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, Iterator::count)
 }

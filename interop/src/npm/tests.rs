@@ -3,11 +3,11 @@ use std::path::Path;
 
 use super::{NpmError, ensure_with};
 
-/// Checked in rather than written here: running a file that was just written can fail with "text file
-/// busy" while another test forks.
+/// Fake npm, checked in rather than written by the test: running a file that was just written can fail
+/// with "text file busy" while another test forks.
 const FAKE_NPM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/npm/fake-npm.sh");
 
-/// A folder with a lock file, in which the fake npm notes each call and then does what `plan` says.
+/// Folder with a lock file, in which the fake npm records each call and then runs `plan`.
 fn folder(plan: &str) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("package-lock.json"), "{}").unwrap();

@@ -1,7 +1,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-/// How to start a peer program.
+/// Command line of a peer program, with a label.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerCommand {
     label: String,
@@ -10,7 +10,7 @@ pub struct PeerCommand {
 }
 
 impl PeerCommand {
-    /// A program without arguments, under the name that errors will use.
+    /// Makes a command without arguments, with the label that errors will use.
     pub fn new(label: impl Into<String>, program: impl Into<PathBuf>) -> Self {
         Self {
             label: label.into(),
@@ -19,7 +19,7 @@ impl PeerCommand {
         }
     }
 
-    /// A command line, split at white space: there is no quoting. `None` if it is blank.
+    /// Parses a command line, split at white space without quoting. `None` if it is blank.
     #[must_use]
     pub fn parse(label: &str, line: &str) -> Option<Self> {
         let mut words = line.split_whitespace();
@@ -27,33 +27,33 @@ impl PeerCommand {
         Some(words.fold(Self::new(label, program), Self::arg))
     }
 
-    /// Adds an argument.
+    /// Adds one argument to the command.
     #[must_use]
     pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
         self.args.push(arg.as_ref().to_owned());
         self
     }
 
-    /// Adds `--name value`.
+    /// Adds the option `--name value`.
     #[must_use]
     pub fn option(self, name: &str, value: impl ToString) -> Self {
         self.arg(format!("--{name}")).arg(value.to_string())
     }
 
-    /// Gives it another name.
+    /// Replaces the command's label.
     #[must_use]
     pub fn labelled(mut self, label: impl Into<String>) -> Self {
         self.label = label.into();
         self
     }
 
-    /// The name that errors use.
+    /// Returns the label that errors use.
     #[must_use]
     pub fn label(&self) -> &str {
         &self.label
     }
 
-    /// The program.
+    /// Returns the path of the program.
     #[must_use]
     pub fn program(&self) -> &Path {
         &self.program

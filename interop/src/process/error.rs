@@ -3,59 +3,59 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-/// What went wrong with a peer program.
+/// Errors of a peer program.
 #[derive(Debug, Error)]
 pub enum PeerError {
-    /// It could not be started.
+    /// The program could not be started.
     #[error("{peer}: cannot start {program}: {source}; is it built or installed?")]
     Start {
-        /// The peer's label.
+        /// Label of the failed peer.
         peer: String,
-        /// The program.
+        /// Path of the program.
         program: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// It ended while something was expected of it.
+    /// The peer ended while an answer was expected.
     #[error("{peer} ended ({status}) while waiting for {waiting_for}; its last words:\n{stderr}")]
     Gone {
-        /// The peer's label.
+        /// Label of the failed peer.
         peer: String,
-        /// What was expected.
+        /// Description of the expected answer.
         waiting_for: &'static str,
-        /// How it ended.
+        /// Exit status of the peer.
         status: String,
         /// The end of what it wrote to standard error.
         stderr: String,
     },
-    /// It did not do in time what was expected of it.
+    /// The peer missed a deadline.
     #[error("{peer}: no {waiting_for} within {deadline_s} s; its last words:\n{stderr}")]
     Late {
-        /// The peer's label.
+        /// Label of the failed peer.
         peer: String,
-        /// What was expected.
+        /// Description of the expected answer.
         waiting_for: &'static str,
-        /// How long it was given, in seconds.
+        /// Time limit, in seconds.
         deadline_s: u64,
         /// The end of what it wrote to standard error.
         stderr: String,
     },
-    /// It answered a command with an error.
+    /// The peer answered a command with an error.
     #[error("{peer} refused {command}: {reason}")]
     Refused {
-        /// The peer's label.
+        /// Label of the failed peer.
         peer: String,
-        /// The command.
+        /// Name of the command.
         command: &'static str,
-        /// Its answer.
+        /// Error text of the peer.
         reason: String,
     },
-    /// It wrote something that is not of the line protocol.
+    /// The peer wrote a line that is not part of the line protocol.
     #[error("{peer} broke the line protocol: {line}")]
     Protocol {
-        /// The peer's label.
+        /// Label of the failed peer.
         peer: String,
-        /// What it wrote.
+        /// Line that the peer wrote.
         line: String,
     },
 }

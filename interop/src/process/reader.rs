@@ -7,17 +7,17 @@ use tokio::sync::{mpsc, oneshot};
 use super::stderr::Stderr;
 use crate::protocol::{Delivery, Event, Outcome, Ready, Reply};
 
-/// What the task that reads the peer's lines shares with its driver.
+/// State that the task that reads the peer's lines shares with the peer's driver.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
-    /// Who waits for which reply. `None` once the peer has closed its output.
+    /// Waiters for replies by request reference; `None` once the peer has closed its output.
     pub(super) waiting: Mutex<Option<BTreeMap<u64, oneshot::Sender<Outcome>>>>,
-    /// The line that ended the reading, if the peer broke the protocol.
+    /// Line that ended the reading, if the peer broke the protocol.
     pub(super) broken_line: Mutex<Option<String>>,
     pub(super) stderr: Stderr,
 }
 
-/// Hands every line to whoever waits for it, until the output ends or a line breaks the protocol.
+/// Passes every line to its receiver, until the output ends or a line breaks the protocol.
 pub(super) async fn read_lines(
     stdout: impl AsyncRead + Unpin,
     shared: Arc<Shared>,
@@ -36,7 +36,7 @@ pub(super) async fn read_lines(
             let waiting = lock(&shared.waiting)
                 .as_mut()
                 .and_then(|all| all.remove(&reply.reference));
-            // The one who asked may have given up.
+            // The waiter may have given up.
             drop(waiting.map(|sender| sender.send(reply.outcome)));
         } else {
             *lock(&shared.broken_line) = Some(line);
@@ -47,6 +47,6 @@ pub(super) async fn read_lines(
 }
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing panics while it holds one of these; whatever they hold is whole.
+    // No holder of these locks panics, so the guarded values are consistent.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -8,12 +8,12 @@ use tokio::time::timeout;
 
 use super::reader::lock;
 
-/// How much of the end of standard error is kept, in bytes.
+/// Bytes of the end of standard error that are kept.
 const KEPT_BYTES: usize = 16 << 10;
-/// A grandchild can hold the pipe open after the peer has ended.
+/// Time limit for the pipe to close: a grandchild can hold it open after the peer has ended.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// The end of what a process wrote to standard error.
+/// Last part of a process's standard error.
 #[derive(Clone, Debug)]
 pub(super) struct Stderr {
     kept: Arc<Mutex<VecDeque<u8>>>,
@@ -41,10 +41,10 @@ impl Stderr {
         self.ended.send_replace(true);
     }
 
-    /// Waits until the process has closed its end, within reason.
+    /// Waits until the process has closed the pipe, for at most [`GRACE`].
     pub(super) async fn ended(&self) {
         let mut ended = self.ended.subscribe();
-        // Late or not, what is kept by then is shown.
+        // Even after a timeout, the text collected so far is shown.
         drop(timeout(GRACE, ended.wait_for(|&ended| ended)).await);
     }
 

@@ -1,4 +1,4 @@
-//! A shell plays the peer: what it reads and writes is in plain sight.
+//! Tests of the driver with a shell as the peer, so that its input and output are visible in the test.
 
 use super::{PeerCommand, PeerError, PeerProcess};
 

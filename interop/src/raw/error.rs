@@ -5,48 +5,48 @@ use libp2p::{Multiaddr, TransportError, noise};
 use libp2p_stream::OpenStreamError;
 use thiserror::Error;
 
-/// What went wrong with a raw peer.
+/// Errors of a raw peer.
 #[derive(Debug, Error)]
 pub enum RawError {
-    /// No handshake is possible with the own key.
+    /// The noise handshake cannot be set up with this peer's key.
     #[error("noise: {0}")]
     Noise(#[from] noise::Error),
-    /// The own address cannot be listened on.
+    /// This peer cannot listen on its address.
     #[error("cannot listen on {addr}: {source}")]
     Listen {
-        /// The address.
+        /// Address to listen on.
         addr: Multiaddr,
-        /// What the transport said.
+        /// Error of the transport.
         source: TransportError<io::Error>,
     },
     /// The other side cannot be reached.
     #[error("cannot connect to {addr}: {source}")]
     Dial {
-        /// Its address.
+        /// Address of the other side.
         addr: Multiaddr,
-        /// Why not.
+        /// Reason of the failed dial.
         source: Box<DialError>,
     },
-    /// The other side is connected and takes no stream.
+    /// The other side is connected but accepts no stream.
     #[error("no stream of {protocol}: {source}; let both sides speak the same protocol")]
     Stream {
-        /// The protocol id.
+        /// Id of the requested protocol.
         protocol: StreamProtocol,
-        /// What it answered.
+        /// Reason of the refusal.
         source: OpenStreamError,
     },
-    /// The connection ended while it was written to.
+    /// A write to the connection failed.
     #[error("cannot send: {0}")]
     Send(io::Error),
-    /// The swarm ended before there was a connection.
-    #[error("the connection closed before it was of use")]
+    /// The swarm or the listener ended before there was a connection.
+    #[error("the connection closed before it could be used")]
     Closed,
-    /// The other side did not do in time what was expected of it.
+    /// The other side missed a deadline.
     #[error("no {waiting_for} within {deadline_s} s")]
     Late {
-        /// What was expected.
+        /// Description of the awaited event.
         waiting_for: &'static str,
-        /// How long it was given, in seconds.
+        /// Time limit, in seconds.
         deadline_s: u64,
     },
 }

@@ -1,4 +1,4 @@
-//! Reads the streams that the other side opens.
+//! Reading of the streams that the other side opens.
 
 use bytes::{Buf, Bytes, BytesMut};
 use futures::{AsyncReadExt, StreamExt};
@@ -9,16 +9,16 @@ use undertone_gossip::wire::{VarintError, read_varint};
 
 use super::Inbound;
 
-/// A longer frame ends the reading of its stream. Above every frame limit in use.
+/// Longest frame that is read, above every frame limit in use; a longer one ends the reading of its stream.
 pub(super) const MAX_FRAME_BYTES: usize = 32 << 20;
-/// How much is read at a time.
+/// Bytes that are read at a time.
 const CHUNK_BYTES: usize = 64 << 10;
 
-/// A length prefix that no peer under test sends.
+/// Error for a length prefix that is malformed or above [`MAX_FRAME_BYTES`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BadLength;
 
-/// Until the swarm is gone.
+/// Reads or holds all inbound streams until the swarm is gone.
 pub(super) async fn read_streams(mut streams: IncomingStreams, inbound: Inbound) {
     let mut unread = Vec::new();
     while let Some((_, stream)) = streams.next().await {

@@ -5,7 +5,7 @@ use libp2p::{Multiaddr, PeerId};
 
 use super::{Inbound, Network, RawError, RawPeer, swarm, within};
 
-/// A raw peer that waits for one connection.
+/// Raw peer that waits for one connection.
 pub struct RawListener {
     id: PeerId,
     addr: Multiaddr,
@@ -49,7 +49,7 @@ impl RawListener {
         })
     }
 
-    /// Where to connect to, with `/p2p`.
+    /// Returns the address to connect to, with `/p2p`.
     #[must_use]
     pub fn addr(&self) -> &Multiaddr {
         &self.addr
@@ -57,7 +57,7 @@ impl RawListener {
 
     /// Waits for the connection and opens a stream on it.
     pub async fn accept(mut self) -> Result<RawPeer, RawError> {
-        // Only what is dialled can fail to connect.
+        // Only an outbound connection can fail, and a listener makes none.
         let remote = self.network.connected().await?;
         let remote = remote.map_err(|_| RawError::Closed)?;
         RawPeer::open(self.id, remote, self.protocol, self.network).await

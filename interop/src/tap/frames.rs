@@ -5,16 +5,16 @@ use super::rpc;
 #[cfg(test)]
 mod tests;
 
-/// A longer frame is passed over without being looked into. Above every frame limit in use.
+/// Longest frame that is parsed, above every frame limit in use; a longer one is skipped.
 const MAX_FRAME_BYTES: usize = 16 << 20;
-/// The longest line that multistream-select allows.
+/// Longest line that multistream-select allows.
 const MAX_LINE_BYTES: usize = 1024;
 
-/// Cuts one direction of one stream into length-prefixed frames, whatever the chunks it comes in, and
-/// counts the control entries of those that are GossipSub RPCs.
+/// Parser that splits one direction of one stream into length-prefixed frames, for any chunk sizes, and
+/// counts the control entries of GossipSub RPCs.
 ///
-/// Negotiation lines and RPCs have the same framing. They cannot be mixed up: lines start with `/` or
-/// `n`, which no RPC can, since both would be protobuf tags of wire types that do not exist.
+/// Negotiation lines and RPCs have the same framing. They cannot be confused: lines start with `/` or
+/// `n`, which no RPC can, since both would be protobuf tags of invalid wire types.
 #[derive(Debug, Default)]
 pub struct Frames {
     stream: Kind,
@@ -31,11 +31,11 @@ enum Kind {
 
 #[derive(Debug)]
 enum At {
-    /// In the length, of which so many bits were read.
+    /// Within the length prefix, of which `bits` bits were read.
     Length { value: u64, bits: u32 },
-    /// In a frame that is kept; so much is missing.
+    /// Within a frame that is kept, of which `missing` bytes have not arrived.
     Body { kept: Vec<u8>, missing: usize },
-    /// In a frame that is not looked into.
+    /// Within a frame that is skipped, of which `missing` bytes have not arrived.
     Skip { missing: u64 },
 }
 
@@ -46,7 +46,7 @@ impl Default for At {
 }
 
 impl Frames {
-    /// Takes the next bytes of the stream; returns what the frames that they complete contain.
+    /// Takes the next bytes of the stream; returns the counts of the frames that they complete.
     pub fn feed(&mut self, mut bytes: &[u8]) -> ControlCounts {
         let mut counts = ControlCounts::default();
         while self.stream != Kind::Other && !bytes.is_empty() {
@@ -64,7 +64,7 @@ impl Frames {
                 if byte & 0x80 == 0 {
                     self.at = self.begin_frame();
                 } else if *bits > 56 {
-                    // No length of ours: whatever this stream is, it is not understood.
+                    // Not a valid length, so this stream carries another protocol.
                     self.stream = Kind::Other;
                 }
                 &bytes[1..]
@@ -103,7 +103,7 @@ impl Frames {
                 self.stream = Kind::Other;
                 At::default()
             }
-            // Nothing is set aside for bytes that were announced and have not come.
+            // No memory is reserved for bytes that were announced but have not arrived.
             Ok(length) if length <= MAX_FRAME_BYTES => At::Body {
                 kept: Vec::new(),
                 missing: length,

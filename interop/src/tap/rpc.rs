@@ -3,18 +3,18 @@ use crate::protocol::ControlCounts;
 #[cfg(test)]
 mod tests;
 
-/// `RPC.control`.
+/// Protobuf field number of `RPC.control`.
 const CONTROL: u64 = 3;
-/// `ControlMessage.{ihave, iwant, graft, prune, idontwant}`.
+/// Field numbers of `ControlMessage.{ihave, iwant, graft, prune, idontwant}`, from here to `IDONTWANT`.
 const IHAVE: u64 = 1;
 const IWANT: u64 = 2;
 const GRAFT: u64 = 3;
 const PRUNE: u64 = 4;
 const IDONTWANT: u64 = 5;
-/// `ControlPrune.backoff`, in seconds.
+/// Field number of `ControlPrune.backoff`, in seconds.
 const BACKOFF: u64 = 3;
 
-/// Adds the control entries of an encoded `RPC`. What does not parse ends the counting of its message.
+/// Adds the control entries of an encoded `RPC` to `counts`. A parse error ends the counting of its message.
 pub(super) fn count(rpc: &[u8], counts: &mut ControlCounts) {
     for (field, value) in Fields(rpc) {
         if let (CONTROL, Value::Bytes(control)) = (field, value) {
@@ -45,7 +45,7 @@ fn count_control(control: &[u8], counts: &mut ControlCounts) {
     }
 }
 
-/// The fields of a protobuf message, until its end or its first error.
+/// Iterator over the fields of a protobuf message, until its end or its first error.
 struct Fields<'a>(&'a [u8]);
 
 enum Value<'a> {

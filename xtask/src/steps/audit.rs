@@ -1,4 +1,4 @@
-//! Dependencies: where they come from, their licences, and known advisories.
+//! Step that audits dependencies: their sources, licences and known advisories.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,12 +9,12 @@ use super::Outcome;
 #[cfg(test)]
 mod tests;
 
-/// The version that the configuration in `deny.toml` is written for.
+/// Version of `cargo-deny` that the configuration in `deny.toml` is written for.
 const VERSION: &str = "0.20.2";
-/// Where the step installs it, below the workspace.
+/// Folder in the workspace in which the step installs `cargo-deny`.
 const TOOLS: &str = "target/tools";
 
-/// Runs the step.
+/// Runs the audit of all dependencies.
 pub(super) fn run(root: &Path) -> Outcome {
     let program = match program(root) {
         Ok(program) => program,
@@ -35,7 +35,8 @@ pub(super) fn run(root: &Path) -> Outcome {
     }
 }
 
-/// What the check of advisories failed for: an advisory, or that the database is out of reach.
+/// Returns the outcome of a failed check of advisories: a failure for an advisory, but not for an
+/// unreachable database.
 fn verdict(said: &str) -> Outcome {
     if said.contains("failed to fetch advisory database") {
         let why = "advisories were not checked: the database cannot be fetched from here";
@@ -56,7 +57,8 @@ fn check(root: &Path, program: &Path, what: &[&str]) -> std::io::Result<Output> 
     command.stdin(Stdio::null()).output()
 }
 
-/// `cargo-deny`, installed if it is not here. An error is the reason why it cannot be had.
+/// Returns the path of `cargo-deny`, which is installed if necessary. An error says why it is not
+/// available.
 fn program(root: &Path) -> Result<PathBuf, String> {
     let installed = root.join(TOOLS).join("bin/cargo-deny");
     for candidate in [installed.clone(), PathBuf::from("cargo-deny")] {
@@ -67,7 +69,7 @@ fn program(root: &Path) -> Result<PathBuf, String> {
     }
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut install = Command::new(cargo);
-    // Without optimisation: it runs for seconds, and takes minutes to compile with it.
+    // Built without optimisation, which would take minutes and save only seconds.
     install.args([
         "install",
         "cargo-deny",

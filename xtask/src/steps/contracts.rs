@@ -1,5 +1,5 @@
-//! The membership contract: installs its packages, compares it with what is checked in, tests it and
-//! those who follow it.
+//! Step for the membership contract: installs its packages, compares the build with the checked-in
+//! artefacts, and tests the contract and the code that follows it.
 
 use std::fs;
 use std::io;
@@ -11,23 +11,23 @@ use super::{Outcome, cargo, ended, selection};
 #[cfg(test)]
 mod tests;
 
-/// Inside `node_modules`: the lock file that it was installed from.
+/// Copy of the lock file that `node_modules` was installed from.
 const STAMP: &str = "node_modules/.undertone-package-lock.json";
 const LOCK: &str = "package-lock.json";
 
-/// Tests of the contract.
+/// Integration tests of the contract.
 pub(super) const CONTRACT: &[&str] = &["contract"];
 
-/// The other tests that need a chain; they are ignored everywhere else.
+/// Other integration tests that need a chain, which all other steps ignore.
 const FOLLOWERS: [&str; 3] = ["chain", "chain_cli", "demo"];
 
-/// Runs the step; `npm` is known to be there.
+/// Runs the step, for which `npm` must be available.
 pub(super) fn run(root: &Path, npm: &str) -> Outcome {
     let folder = root.join("contracts");
     match is_installed(&folder) {
         Ok(true) => {}
         Ok(false) => {
-            // The compiler and the chain are ready as they come: no script of a package is run.
+            // Compiler and chain need no installation scripts, so none are run.
             let install = ["ci", "--ignore-scripts", "--no-audit", "--no-fund"];
             let installed = program(npm, &install, &folder);
             if installed != Outcome::Passed {
@@ -52,7 +52,7 @@ pub(super) fn run(root: &Path, npm: &str) -> Outcome {
     cargo(root, &followers, &[])
 }
 
-/// Whether `node_modules` is what the lock file asks for.
+/// Whether `node_modules` was installed from the present lock file.
 fn is_installed(folder: &Path) -> io::Result<bool> {
     let wanted = fs::read(folder.join(LOCK))?;
     match fs::read(folder.join(STAMP)) {

@@ -1,24 +1,24 @@
-//! Whether network namespaces with TUN devices can be made here, and by what right.
+//! Check of the right to make network namespaces with TUN devices on this machine.
 
 use std::process::Command;
 
-/// What a testbed does first, in a namespace of its own.
+/// Shell commands that do what a testbed does first, run in a new namespace.
 const TRIAL: &str = ": <>/dev/net/tun && ip link set lo up";
 
 const NAMESPACE: [&str; 2] = ["--net", "sh"];
 const USER: [&str; 2] = ["--user", "--map-root-user"];
 
-/// How a process gets the right to make network namespaces.
+/// Ways in which a process gets the right to make network namespaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Right {
-    /// It has it.
+    /// The process has the right already.
     Own,
-    /// In a user namespace, where it is root.
+    /// The process gets the right as root of a user namespace.
     UserNamespace,
 }
 
 impl Right {
-    /// Options under which cargo runs tests with this right.
+    /// Returns the options with which cargo runs tests with this right.
     pub(super) fn cargo_options(self) -> &'static [&'static str] {
         match self {
             Self::Own => &[],
@@ -30,7 +30,7 @@ impl Right {
     }
 }
 
-/// Tries it. An error is the reason why not, with a remedy.
+/// Finds out by trial how namespaces can be made. An error says why they cannot, with a remedy.
 pub(super) fn right_to_make() -> Result<Right, String> {
     if trial(&[]).is_ok() {
         return Ok(Right::Own);
@@ -44,7 +44,7 @@ pub(super) fn right_to_make() -> Result<Right, String> {
     }
 }
 
-/// An error is what the trial printed, its first line.
+/// Runs the trial; an error is the first line that it printed.
 fn trial(options: &[&str]) -> Result<(), String> {
     let mut unshare = Command::new("unshare");
     unshare.args(options).args(NAMESPACE).args(["-c", TRIAL]);

@@ -1,4 +1,4 @@
-//! What is checked in Chromium: the report of the laboratory, and what web pages can do to a node.
+//! Checks in Chromium: the report of the laboratory, and requests of foreign web pages to a node.
 
 use std::env;
 use std::ffi::OsStr;
@@ -10,18 +10,19 @@ use std::time::SystemTime;
 
 use super::{Outcome, cargo, selection};
 
-/// What distributions call it.
+/// Names of the browser's program in different distributions.
 const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
-/// Debian's package.
+/// Name of Debian's package of the browser.
 const PACKAGE: &str = "chromium";
 /// Records that have every shape of chart and every verdict.
 const RECORDS: &str = "crates/lab/tests/page/records";
-/// What looks at the page.
+/// Folder of the script that checks the page.
 const CHECK: &str = "crates/lab/tests/page/browser";
-/// What lets pages of other origins try to use a node.
+/// Folder of the script in which pages of other origins try to use a node.
 const ATTACK: &str = "crates/node/tests/browser";
 
-/// The browser, installed if that is possible here. An error is the reason why not, with a remedy.
+/// Returns the path of the browser, which is installed if necessary and possible. An error says why it is
+/// not available, with a remedy.
 pub(super) fn browser() -> Result<PathBuf, String> {
     let path = env::var_os("PATH").unwrap_or_default();
     if let Some(found) = find(&NAMES, &path) {
@@ -33,7 +34,7 @@ pub(super) fn browser() -> Result<PathBuf, String> {
     find(&NAMES, &path).ok_or_else(|| format!("no Chromium after installing {PACKAGE}"))
 }
 
-/// Writes the page and checks it.
+/// Writes the laboratory's page and checks it in the browser.
 pub(super) fn check(root: &Path, chromium: &Path) -> Outcome {
     let out = root.join("target/page");
     if let Err(error) = fs::create_dir_all(&out) {
@@ -67,7 +68,7 @@ pub(super) fn attack(root: &Path, chromium: &Path) -> Outcome {
     run_check(&root.join(ATTACK), &[&undertone, chromium])
 }
 
-/// Where cargo puts what it builds with the dev profile.
+/// Returns the path of a file that cargo builds with the dev profile.
 fn built_file(root: &Path, name: &str) -> PathBuf {
     let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     target.join("debug").join(name)
@@ -91,7 +92,7 @@ fn run_check(folder: &Path, arguments: &[&Path]) -> Outcome {
     ended(&what, node.status())
 }
 
-/// The first of some programs that is in one of the folders of a `PATH`.
+/// Returns the path of the first of these programs that is in a folder of `path`.
 fn find(names: &[&str], path: &OsStr) -> Option<PathBuf> {
     names.iter().find_map(|name| {
         let mut programs = env::split_paths(path).map(|folder| folder.join(name));
@@ -117,11 +118,11 @@ fn install() -> Result<(), String> {
     }
 }
 
-/// Whether npm's packages are there, and from the lock file as it is.
+/// Whether npm's packages are installed from the present lock file.
 fn is_installed(folder: &Path) -> bool {
     let changed =
         |name: &str| -> io::Result<SystemTime> { fs::metadata(folder.join(name))?.modified() };
-    // npm writes the second one when it is done.
+    // npm writes the second file at the end of an installation.
     match (
         changed("package-lock.json"),
         changed("node_modules/.package-lock.json"),

@@ -1,24 +1,24 @@
-//! Which tests a step runs. Cargo compiles a dependency anew for each set of packages that enables other
-//! features of it; so every step selects the whole workspace, and tells its tests apart by their names.
+//! Selection of the tests that a step runs. Cargo recompiles a dependency for each set of packages that
+//! enables other features of it, so every step selects the whole workspace, and selects tests by name.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Packages whose integration tests have a step of their own.
+/// Packages whose integration tests have their own steps.
 const OWN_STEP: [&str; 3] = ["crates/contracts", "crates/testbed", "interop"];
 
-/// The arguments of cargo for integration tests of these names.
+/// Returns cargo's arguments for the integration tests of these names.
 pub(super) fn named(names: &[&str]) -> Vec<String> {
     let mut args = workspace("test");
     args.extend(names.iter().map(|name| format!("--test={name}")));
     args
 }
 
-/// The arguments of cargo for all unit tests, and the integration tests that have no step of their own.
+/// Returns cargo's arguments for all unit tests, and for the integration tests without their own step.
 ///
 /// # Errors
-/// When a folder of the workspace cannot be read.
+/// An I/O error if a folder of the workspace cannot be read.
 pub(super) fn unit(root: &Path) -> io::Result<Vec<String>> {
     let mut args = workspace("test");
     args.extend(["--no-fail-fast", "--lib", "--bins"].map(str::to_owned));
@@ -38,22 +38,22 @@ pub(super) fn unit(root: &Path) -> io::Result<Vec<String>> {
     Ok(args)
 }
 
-/// The arguments of cargo for the examples in the documentation.
+/// Returns cargo's arguments for the examples in the documentation.
 pub(super) fn doc_tests() -> Vec<String> {
     let mut args = workspace("test");
     args.push("--doc".to_owned());
     args
 }
 
-/// The arguments of cargo that build an example.
+/// Returns cargo's arguments for building an example.
 pub(super) fn example(name: &str) -> Vec<String> {
     let mut args = workspace("build");
     args.push(format!("--example={name}"));
     args
 }
 
-/// The arguments of cargo that build the program `undertone`. Building it for its tests selects the features
-/// of dependencies that all other steps have.
+/// Returns cargo's arguments for building the program `undertone`. Building it for its tests selects the
+/// same features of dependencies as in all other steps.
 pub(super) fn program() -> Vec<String> {
     let mut args = named(&["node_cli"]);
     args.push("--no-run".to_owned());
@@ -64,7 +64,7 @@ fn workspace(command: &str) -> Vec<String> {
     vec![command.to_owned(), "--workspace".to_owned()]
 }
 
-/// Names of the integration tests in a package's folder: `name.rs` or `name/main.rs`.
+/// Returns the names of the integration tests in a package's folder: `name.rs` or `name/main.rs`.
 fn integration_tests(folder: &Path) -> io::Result<Vec<String>> {
     if !folder.is_dir() {
         return Ok(Vec::new());

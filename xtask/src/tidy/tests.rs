@@ -85,7 +85,7 @@ fn the_whole_tree_is_walked_but_for_what_others_wrote() {
         findings.into_iter().map(|finding| finding.path).collect()
     };
     let expected = ["crates/a/src/deep/lib.rs", "interop/js/peer.mjs"];
-    // Nothing is demanded of dependencies while there is no ARCHITECTURE.md.
+    // Dependencies are not checked without an ARCHITECTURE.md.
     assert_eq!(
         paths(check(root.path()).unwrap()),
         expected.map(PathBuf::from)

@@ -4,10 +4,11 @@ use std::io::{self, Write};
 
 use undertone_contracts::{DevChain, DevChainError, DevChainOptions};
 
-/// Starts one. Where the program is missing it is installed first, and standard error says so.
+/// Starts a development chain. Installs the program `anvil` first if it is missing, with a note on
+/// standard error.
 pub(crate) fn start(options: &DevChainOptions) -> Result<DevChain, DevChainError> {
     DevChain::start_or_install(options, || {
-        // Whoever closed standard error does not want to know. A line of progress may be unfinished.
+        // A closed standard error is no reason to fail. The line break ends an unfinished progress line.
         let what = "anvil is not here: `npm ci` in contracts/ installs it";
         let _ = writeln!(io::stderr().lock(), "\n{what}");
     })

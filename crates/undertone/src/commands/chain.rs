@@ -11,12 +11,12 @@ use zeroize::Zeroizing;
 
 use super::Failure;
 
-/// Holds the key when no file is named.
+/// Environment variable that holds the key if no file is named.
 const KEY_VARIABLE: &str = "UNDERTONE_ETH_KEY";
-/// 64 digits, `0x`, and white space around them.
+/// Longest key file that is read, bytes: 64 digits, `0x`, and white space around them.
 const MAX_KEY_FILE_BYTES: u64 = 128;
 
-/// Where the chain is.
+/// RPC endpoint of a chain.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Endpoint {
     /// RPC endpoint of the chain, like http://127.0.0.1:8545
@@ -24,7 +24,7 @@ pub(crate) struct Endpoint {
     pub(crate) rpc: String,
 }
 
-/// Which contract is meant.
+/// Address and RPC endpoint of a membership contract.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Contract {
     #[command(flatten)]
@@ -34,7 +34,7 @@ pub(crate) struct Contract {
     contract: Address,
 }
 
-/// Who signs. Keys are never flags: everyone on a machine can read those.
+/// Account that signs transactions. A key is never a flag, because all users of a machine can read flags.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Key {
     /// File with the private key of the account, 64 hex digits [default: the environment's
@@ -44,26 +44,26 @@ pub(crate) struct Key {
 }
 
 impl Contract {
-    /// The contract at an address and an endpoint.
+    /// Makes the flags' value from an endpoint's URL and a contract's address.
     pub(crate) fn at(rpc: String, contract: Address) -> Self {
         let endpoint = Endpoint { rpc };
         Self { endpoint, contract }
     }
 
-    /// The contract, to read from.
+    /// Opens the contract for reading.
     pub(crate) fn open(&self) -> Result<Membership, Failure> {
         let provider = reader(&self.endpoint.rpc).map_err(failed)?;
         Ok(Membership::new(provider, self.contract))
     }
 
-    /// The account that signs, at the same endpoint.
+    /// Returns the signing account, connected to the same endpoint.
     pub(crate) fn account(&self, key: &Key) -> Result<Account, Failure> {
         key.account(&self.endpoint)
     }
 }
 
 impl Key {
-    /// The account with this key.
+    /// Returns the account that this key belongs to, connected to the endpoint.
     pub(crate) fn account(&self, endpoint: &Endpoint) -> Result<Account, Failure> {
         Account::connect(&endpoint.rpc, self.read()?).map_err(failed)
     }
@@ -87,7 +87,7 @@ impl Key {
     }
 }
 
-/// Waits for what a chain answers.
+/// Runs a chain request to its end, in a runtime of its own.
 pub(crate) fn wait<T>(work: impl Future<Output = Result<T, ChainError>>) -> Result<T, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -96,7 +96,7 @@ pub(crate) fn wait<T>(work: impl Future<Output = Result<T, ChainError>>) -> Resu
     runtime.block_on(work).map_err(failed)
 }
 
-/// The errors of a chain name their remedy themselves.
+/// Converts a chain error into a failure without help text: chain errors name their remedy themselves.
 pub(crate) fn failed(error: ChainError) -> Failure {
     match error {
         ChainError::Endpoint => Failure::usage(format!("--rpc: {error}")),

@@ -1,12 +1,12 @@
-//! How a command that failed says so.
+//! The error that a failed command reports to its user.
 
 use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// The work failed. The errors of the crates below say whose fault it is; by the time that one
-/// arrives here, all that is left is to tell a person.
+/// Failure of a command: a message for its user, an optional remedy and an exit code. The typed errors of
+/// the libraries are converted into text here.
 #[derive(Debug)]
 pub(crate) struct Failure {
     message: String,
@@ -15,7 +15,7 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// A failure that needs no advice beyond its message.
+    /// Makes a failure with exit code 1 and no help text.
     pub(crate) fn new(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
@@ -24,7 +24,7 @@ impl Failure {
         }
     }
 
-    /// It was asked for wrongly, in a way that the flags alone do not show.
+    /// Makes a failure with exit code 2: wrong usage that the flags' parser cannot detect.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self {
             code: 2,
@@ -32,26 +32,26 @@ impl Failure {
         }
     }
 
-    /// What went wrong with a file, for errors that do not name it themselves.
+    /// Makes a failure for an error that does not name its file itself.
     pub(crate) fn at(path: &Path, error: impl Display) -> Self {
         Self::new(format!("{}: {error}", path.display()))
     }
 
-    /// Adds what to do about it.
+    /// Adds a help text that says what to do.
     pub(crate) fn with_help(mut self, remedy: impl Into<String>) -> Self {
         self.remedy = Some(remedy.into());
         self
     }
 
-    /// What went wrong, for a command that reports it as part of something larger.
+    /// Returns the message alone, for a command that reports it as part of something larger.
     pub(crate) fn into_message(self) -> String {
         self.message
     }
 
-    /// Tells the person at standard error; gives the exit code.
+    /// Prints message and help text on standard error; returns the exit code.
     pub(crate) fn report(self) -> ExitCode {
         let mut stderr = io::stderr().lock();
-        // When standard error is closed, the exit code is all that is left to say.
+        // If standard error is closed, the exit code alone reports the failure.
         let _ = writeln!(stderr, "error: {}", self.message);
         if let Some(remedy) = self.remedy {
             let _ = writeln!(stderr, "help: {remedy}");

@@ -1,4 +1,4 @@
-//! The subcommands, one module each, and how they speak to people and machines.
+//! The subcommands, one module each, and their output for people and programs.
 
 pub(crate) mod demo;
 pub(crate) mod lab;

@@ -1,4 +1,4 @@
-//! `undertone node`: runs a node until it is told to stop.
+//! `undertone node`: runs a node until SIGTERM or SIGINT.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,8 @@ use undertone_node::logging;
 use super::Failure;
 use super::sim::scenario_failure;
 
-/// Flags of `undertone node`: `--config-file`, `--json`, and one for each configuration key.
+/// Flags of `undertone node`: `--config-file`, `--relay-parameters`, `--json`, and one for each
+/// configuration key.
 #[derive(Debug)]
 pub(crate) struct Args {
     config_file: Option<PathBuf>,
@@ -89,7 +90,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     run_with(args, |_| Ok(None))
 }
 
-/// The same with proofs that somebody else makes, if `make_proofs` gives what makes them for the
+/// Runs the node as [`run`] does, with another source of proofs if `make_proofs` returns one for the
 /// configuration.
 pub(crate) fn run_with(
     args: &Args,

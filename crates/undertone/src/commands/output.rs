@@ -1,4 +1,4 @@
-//! Results on standard output: text for people, one JSON object for machines.
+//! Results on standard output: text for people, one JSON object for programs.
 
 use std::fmt::{self, Display};
 use std::io::{self, Write};
@@ -20,12 +20,12 @@ pub(crate) fn print<T: Serialize + Display>(result: &T, json: bool) -> Result<()
             Err(Failure::new(format!("standard output: {error}"))
                 .with_help("the work itself was done; check where the output goes"))
         }
-        // A reader that stopped early, as `head` does, has what it wanted.
+        // A closed pipe is no failure: the reader stopped early on purpose, as `head` does.
         _ => Ok(()),
     }
 }
 
-/// Writes `name  value` lines with the values under one another.
+/// Writes one `name  value` line per field, with the values aligned.
 pub(crate) fn fields(f: &mut fmt::Formatter<'_>, fields: &[(&str, &dyn Display)]) -> fmt::Result {
     let width = fields.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     fields

@@ -20,9 +20,9 @@ pub(crate) struct Args {
 
 #[derive(Subcommand, Debug)]
 enum Command {
-    /// Put the membership contract, with a test token, on a development chain
+    /// Deploy the membership contract, with a test token, on a development chain
     Deploy(deploy::Args),
-    /// Read a contract's members into a file, and compare its root
+    /// Read a contract's members into a file, and compare the root with the contract's
     Sync(sync::Args),
 }
 

@@ -8,7 +8,7 @@ use crate::Failure;
 use crate::options::Options;
 use crate::processors::Processors;
 
-/// Peers of one variant, each connected to the one before it.
+/// Line of peers of one variant, each connected to the one before it.
 pub(crate) struct Line {
     label: String,
     topic: String,
@@ -16,7 +16,7 @@ pub(crate) struct Line {
     next_seq: u64,
 }
 
-/// What the peers of a line had used at one moment.
+/// Resources that the peers of a line had used at one moment.
 pub(crate) struct Snapshot {
     at: Instant,
     stats: Vec<Stat>,
@@ -34,7 +34,7 @@ impl Line {
         let mut peers: Vec<PeerProcess> = Vec::new();
         for index in 0..usize::from(options.nodes) {
             let command = command.clone().labelled(format!("{label} {index}"));
-            // A process begins where the one that starts it is.
+            // A process inherits the processor affinity of the one that starts it.
             if let Some(processors) = processors {
                 processors.go_to(index)?;
             }
@@ -77,7 +77,7 @@ impl Line {
         Ok((seq, self.peers[0].send("publish", command).await?))
     }
 
-    /// Whether the first peer accepted what it was asked to publish.
+    /// Waits for the reply to a publish command; returns whether the first peer accepted the message.
     pub(crate) async fn published(&mut self, pending: PendingReply) -> Result<bool, PeerError> {
         match self.peers[0].reply::<serde_json::Value>(pending).await {
             Ok(_) => Ok(true),
@@ -89,7 +89,7 @@ impl Line {
         }
     }
 
-    /// The peers that receive: all but the first.
+    /// Returns the receiving peers: all but the first.
     pub(crate) fn receivers(&mut self) -> &mut [PeerProcess] {
         &mut self.peers[1..]
     }
@@ -114,12 +114,12 @@ impl Line {
 }
 
 impl Snapshot {
-    /// Microseconds between two snapshots.
+    /// Returns the time between two snapshots, in microseconds.
     pub(crate) fn elapsed_us_since(&self, before: &Self) -> f64 {
         (self.at - before.at).as_secs_f64() * 1e6
     }
 
-    /// Processor time of each peer between two snapshots, in microseconds.
+    /// Returns the processor time of each peer between two snapshots, in microseconds.
     pub(crate) fn cpu_us_since(&self, before: &Self) -> Vec<f64> {
         let pairs = self.stats.iter().zip(&before.stats);
         pairs
@@ -127,7 +127,7 @@ impl Snapshot {
             .collect()
     }
 
-    /// Processor time of each peer per time between two snapshots.
+    /// Returns the processor time of each peer between two snapshots, as a share of the elapsed time.
     pub(crate) fn cpu_shares_since(&self, before: &Self) -> Vec<f64> {
         let elapsed_us = self.elapsed_us_since(before);
         self.cpu_us_since(before)
@@ -136,7 +136,7 @@ impl Snapshot {
             .collect()
     }
 
-    /// Resident memory of each peer in KiB.
+    /// Returns the resident memory of each peer in KiB.
     pub(crate) fn rss_kib(&self) -> impl Iterator<Item = u64> {
         self.stats.iter().map(|stat| stat.rss_kib)
     }

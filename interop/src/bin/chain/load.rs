@@ -9,40 +9,40 @@ use crate::line::Line;
 #[cfg(test)]
 mod tests;
 
-/// A peer that has received nothing for so long has received what it will.
+/// Time without a message after which a peer counts as having received all that it will.
 const QUIET: Duration = Duration::from_secs(5);
-/// How often memory is looked at under load.
+/// Interval at which memory is sampled under load.
 const SAMPLE: Duration = Duration::from_millis(500);
 
-/// Messages of one size at even distances.
+/// Messages of one size at even intervals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Load {
     /// Payload size in bytes.
     pub(crate) size: usize,
-    /// Number of messages.
+    /// Number of messages to publish.
     pub(crate) count: u32,
     /// Time from one message to the next; zero for all at once.
     pub(crate) gap: Duration,
 }
 
-/// What came of one load on one line.
+/// Result of one load on one line.
 pub(crate) struct Outcome {
-    /// Messages that the publisher was asked for.
+    /// Number of messages that the publisher was asked to publish.
     pub(crate) asked: usize,
-    /// Those it refused.
+    /// Number of messages that the publisher refused.
     pub(crate) refused: usize,
-    /// For each receiver in the order of the line: latency in nanoseconds by sequence number.
+    /// Latencies in nanoseconds by sequence number, for each receiver in the order of the line.
     pub(crate) latency_ns: Vec<BTreeMap<u64, u64>>,
     /// Processor time of every peer in microseconds.
     pub(crate) cpu_us: Vec<f64>,
-    /// How long it took in microseconds, until the last message had arrived.
+    /// Time until the last message had arrived, in microseconds.
     pub(crate) elapsed_us: f64,
-    /// Highest resident memory seen of every peer, in KiB.
+    /// Highest resident memory of every peer, in KiB.
     pub(crate) rss_kib: Vec<u64>,
 }
 
 impl Load {
-    /// Cuts the load into `rounds` parts that differ by one message at most. A burst stays whole.
+    /// Splits the load into `rounds` parts that differ by one message at most. A burst is not split.
     pub(crate) fn rounds(self, rounds: u32) -> impl Iterator<Item = Self> {
         let rounds = if self.gap.is_zero() {
             1
@@ -57,7 +57,7 @@ impl Load {
     }
 }
 
-/// Puts a load on a line and waits until it has passed.
+/// Publishes a load on a line and waits until all messages have arrived or none arrive any more.
 pub(crate) async fn run(line: &mut Line, load: Load) -> Result<Outcome, PeerError> {
     let before = line.snapshot().await?;
     let mut rss_kib: Vec<u64> = before.rss_kib().collect();
@@ -94,7 +94,7 @@ pub(crate) async fn run(line: &mut Line, load: Load) -> Result<Outcome, PeerErro
     })
 }
 
-/// Takes from every receiver `count` messages that are not older than `first_seq`, or what there is.
+/// Takes from every receiver up to `count` messages with sequence numbers from `first_seq` on.
 async fn receive(
     line: &mut Line,
     first_seq: u64,

@@ -1,7 +1,7 @@
-//! How fast messages travel along a line of peers on loopback, and at what cost.
+//! Benchmark of latency, processor time and memory along a line of peers on loopback.
 //!
-//! All variants run side by side and take turns in short rounds, so that whatever else the machine does
-//! hits them alike. It talks the line protocol of `interop/README.md` and nothing else.
+//! All variants run side by side and take turns in short rounds, so that other work of the machine
+//! affects them alike. The benchmark uses only the line protocol of `interop/README.md`.
 
 mod line;
 mod load;
@@ -33,13 +33,13 @@ enum Failure {
     Processors(#[from] ProcessorsError),
 }
 
-/// Messages that nobody counts, sent before the first that is.
+/// Messages that are sent before the counted ones.
 const WARM_UP: Load = Load {
     size: 1_000,
     count: 20,
     gap: Duration::from_millis(50),
 };
-/// How long the lines are left alone to learn what an idle peer costs.
+/// Time for which the processor time of idle peers is measured.
 const IDLE: Duration = Duration::from_secs(3);
 
 #[tokio::main(flavor = "current_thread")]
@@ -93,7 +93,7 @@ async fn run(options: &Options) -> Result<Report, Failure> {
     Ok(Report::new(options.nodes, options.apart, rows))
 }
 
-/// For each line and peer: processor time per time while nothing is sent.
+/// Measures for each line and peer the share of processor time while nothing is sent.
 async fn idle_shares(lines: &mut [Line]) -> Result<Vec<Vec<f64>>, PeerError> {
     let mut before = Vec::new();
     for line in lines.iter_mut() {

@@ -17,11 +17,11 @@ mod tests;
 pub(crate) struct Options {
     #[command(flatten)]
     pub(crate) variants: Variants,
-    /// Peers in the line.
+    /// Number of peers in the line.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(2..=100))]
     pub(crate) nodes: u16,
-    /// Run neighbours on different processors, as on different machines: without it the system may have
-    /// a peer wait for the processor of the one that sends to it.
+    /// Run neighbours on different processors, as on different machines: otherwise a peer may have to wait
+    /// for the processor of the one that sends to it.
     #[arg(long)]
     pub(crate) apart: bool,
     /// Topic to publish on.
@@ -30,13 +30,13 @@ pub(crate) struct Options {
     /// Payload sizes in bytes.
     #[arg(long, value_delimiter = ',', default_value = "2048,25600,102400,153600", value_parser = size)]
     sizes: Vec<usize>,
-    /// Messages of each size.
+    /// Number of messages of each size.
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     messages: u32,
-    /// Turns that the variants take over the messages of one size.
+    /// Number of rounds over which the messages of one size are spread.
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) rounds: u32,
-    /// Publish so many messages at the same instant instead, of --size bytes.
+    /// Instead publish this number of messages of --size bytes at the same instant.
     #[arg(
         long,
         value_name = "MESSAGES",
@@ -44,7 +44,7 @@ pub(crate) struct Options {
         conflicts_with = "rate"
     )]
     burst: Option<u32>,
-    /// Publish so many messages per second instead, of --size bytes, for --seconds.
+    /// Instead publish this number of messages of --size bytes per second, for --seconds.
     #[arg(
         long,
         value_name = "PER_SECOND",
@@ -64,7 +64,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// The loads to put on every variant, one after the other.
+    /// Returns the loads for every variant, one after the other.
     pub(crate) fn loads(&self) -> Vec<Load> {
         let size = self.size.unwrap_or(STAMP_BYTES);
         if let Some(count) = self.burst {

@@ -2,18 +2,18 @@ use rustix::io::Errno;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use thiserror::Error;
 
-/// The processors that this process may use.
+/// Processors that this process may use.
 pub(crate) struct Processors {
     all: CpuSet,
     each: Vec<usize>,
 }
 
-/// Why peers cannot be kept apart.
+/// Errors in running peers on different processors.
 #[derive(Debug, Error)]
 pub(crate) enum ProcessorsError {
-    #[error("--apart needs two processors, and there is one: leave it out")]
+    #[error("--apart needs two processors, but there is only one; omit the flag")]
     One,
-    #[error("--apart: the system refused to choose a processor ({0}): leave it out")]
+    #[error("--apart: the system refused to choose a processor ({0}); omit the flag")]
     Refused(#[from] Errno),
 }
 
@@ -29,14 +29,14 @@ impl Processors {
         Ok(Self { all, each })
     }
 
-    /// What this thread starts from now on runs on the processor whose turn it is.
+    /// Binds this thread, and the processes that it starts from now on, to one processor by `turn`.
     pub(crate) fn go_to(&self, turn: usize) -> Result<(), ProcessorsError> {
         let mut one = CpuSet::new();
         one.set(self.each[turn % self.each.len()]);
         Ok(sched_setaffinity(None, &one)?)
     }
 
-    /// And from now on wherever the system likes.
+    /// Lets this thread, and the processes that it starts from now on, run on any processor.
     pub(crate) fn go_anywhere(&self) -> Result<(), ProcessorsError> {
         Ok(sched_setaffinity(None, &self.all)?)
     }

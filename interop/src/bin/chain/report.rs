@@ -7,7 +7,7 @@ use crate::summary::{Row, Spread};
 #[cfg(test)]
 mod tests;
 
-/// The rows of a run, each beside its ratios to the first variant under the same load.
+/// Rows of a run, each with its ratios to the first variant under the same load.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     nodes: u16,
@@ -20,7 +20,7 @@ pub(crate) struct Report {
 struct Compared {
     #[serde(flatten)]
     row: Row,
-    /// This variant's figures divided by the first variant's; nothing where either is missing.
+    /// Figures of this variant divided by the first variant's; `None` where either is missing.
     ratio_to_first: Ratios,
 }
 
@@ -34,7 +34,7 @@ struct Ratios {
 }
 
 impl Report {
-    /// `rows` in the order of the loads, and the first variant's first for each load.
+    /// Makes a report from rows in the order of the loads, with the first variant's row first for each load.
     pub(crate) fn new(nodes: u16, apart: bool, rows: Vec<Row>) -> Self {
         let mut first: Option<Row> = None;
         let compare = |row: Row| {

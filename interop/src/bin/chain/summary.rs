@@ -5,7 +5,7 @@ use crate::load::{Load, Outcome};
 #[cfg(test)]
 mod tests;
 
-/// All that one variant did under one load, over its rounds.
+/// Sums of one variant's results under one load, over its rounds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tally {
     asked: usize,
@@ -17,32 +17,32 @@ pub(crate) struct Tally {
     rss_kib: Vec<u64>,
 }
 
-/// One variant under one load.
+/// Results of one variant under one load.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Row {
     pub(crate) label: String,
     pub(crate) size_bytes: usize,
-    /// Messages per second; nothing for a burst.
+    /// Messages per second; `None` for a burst.
     pub(crate) rate_per_s: Option<f64>,
-    /// Messages the publisher was asked for.
+    /// Number of messages that the publisher was asked to publish.
     pub(crate) expected: usize,
-    /// Messages the publisher refused.
+    /// Number of messages that the publisher refused.
     pub(crate) refused: usize,
-    /// Messages that reached the end of the line.
+    /// Number of messages that reached the end of the line.
     pub(crate) delivered: usize,
-    /// Messages that reached each receiver.
+    /// Number of messages that reached each receiver.
     pub(crate) received: Vec<usize>,
-    /// From the first peer to the last.
+    /// Latency from the first peer to the last.
     pub(crate) end_to_end: Option<Spread>,
-    /// Between receptions at neighbours.
+    /// Latency between receptions at neighbours.
     pub(crate) hop: Option<Spread>,
-    /// Processor time per message of each peer, in milliseconds, above what it uses when idle.
+    /// Processor time per message of each peer beyond its idle use, in milliseconds.
     pub(crate) cpu_ms_per_message: Vec<f64>,
-    /// Highest resident memory seen of each peer, in MiB.
+    /// Highest resident memory of each peer, in MiB.
     pub(crate) rss_mib: Vec<f64>,
 }
 
-/// Two percentiles, in milliseconds.
+/// Median and 95th percentile, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Spread {
     pub(crate) p50_ms: f64,
@@ -50,7 +50,7 @@ pub(crate) struct Spread {
 }
 
 impl Tally {
-    /// Adds a round. `idle` is each peer's processor time per time when nothing is sent.
+    /// Adds a round. `idle` is each peer's share of processor time when nothing is sent.
     pub(crate) fn add(&mut self, outcome: &Outcome, idle: &[f64]) {
         self.asked += outcome.asked;
         self.refused += outcome.refused;
@@ -66,7 +66,7 @@ impl Tally {
         }
         for (index, here) in outcome.latency_ns.iter().enumerate() {
             for (seq, &ns) in here {
-                // The publisher is where the first receiver's message comes from, at no latency.
+                // The first receiver's message comes from the publisher, where its latency is 0.
                 let before = match index.checked_sub(1) {
                     None => Some(0),
                     Some(previous) => outcome.latency_ns[previous].get(seq).copied(),
@@ -112,19 +112,19 @@ impl Tally {
 }
 
 impl Row {
-    /// Mean over the peers of the processor time per message, in milliseconds.
+    /// Returns the mean over the peers of the processor time per message, in milliseconds.
     pub(crate) fn mean_cpu_ms(&self) -> f64 {
         self.cpu_ms_per_message.iter().sum::<f64>() / self.cpu_ms_per_message.len().max(1) as f64
     }
 
-    /// Highest memory of any peer, in MiB.
+    /// Returns the highest memory of any peer, in MiB.
     pub(crate) fn max_rss_mib(&self) -> f64 {
         self.rss_mib.iter().copied().fold(0.0, f64::max)
     }
 }
 
 impl Spread {
-    /// Nothing for no values.
+    /// Computes the percentiles; `None` for no values.
     pub(crate) fn of(values: &[f64]) -> Option<Self> {
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -135,7 +135,7 @@ impl Spread {
     }
 }
 
-/// The smallest value that at least `percent` of the values do not exceed (nearest rank).
+/// Returns the smallest value that at least `percent` of the values do not exceed (nearest rank).
 fn percentile(sorted: &[f64], percent: usize) -> Option<f64> {
     let rank = (sorted.len() * percent).div_ceil(100);
     sorted.get(rank.saturating_sub(1)).copied()

@@ -7,21 +7,21 @@ use undertone_message::WakuMessage;
 #[cfg(test)]
 mod tests;
 
-/// The content topic of all messages.
+/// Content topic of all messages.
 const CONTENT_TOPIC: &str = "/undertone/1/interop/proto";
-/// The timestamp of the first message, nanoseconds since 1970; each further one is a nanosecond later.
+/// Timestamp of the message with sequence number 0, Unix nanoseconds; each further one is a nanosecond later.
 const FIRST_TIMESTAMP_NS: i64 = 1_700_000_000_000_000_000;
 
-/// A message, encoded once for all peers that get it.
+/// Message as a frame, encoded once for all peers that get it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Frame {
     /// Message id in hex.
     pub(crate) id: String,
-    /// The RPC with its length in front.
+    /// Encoded RPC with its length prefix.
     pub(crate) bytes: Bytes,
 }
 
-/// What is sent twice, and the message after it that tells when all of it was read.
+/// Messages that are sent twice, and a marker after them that shows when all of them were read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Load {
     pub(crate) frames: Vec<Frame>,
@@ -30,8 +30,8 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// `count` messages with payloads of `size` bytes, from the sequence number `first_seq` on. The same
-    /// arguments make the same bytes.
+    /// Makes `count` messages with payloads of `size` bytes, from the sequence number `first_seq` on. The
+    /// same arguments make the same bytes.
     pub(crate) fn new(
         topic: &str,
         first_seq: u64,
@@ -48,7 +48,7 @@ impl Load {
         })
     }
 
-    /// The first sequence number that no message of this load has.
+    /// Returns the first sequence number after those of this load.
     pub(crate) fn next_seq(&self) -> u64 {
         self.next_seq
     }

@@ -1,8 +1,8 @@
-//! What a received message costs a whole peer process: as a new one, and as a duplicate.
+//! Benchmark of a peer process's processor time per received message, new or duplicate.
 //!
-//! Several connections without a router behind them join the mesh of a fresh peer. The first sends the
-//! messages, the second then the same frames once more. It talks the line protocol of
-//! `interop/README.md` and raw pubsub, and nothing else.
+//! Several connections without a router join the mesh of a new peer. The first sends the messages, the
+//! second then sends the same frames again. The benchmark uses only the line protocol of
+//! `interop/README.md` and raw pubsub.
 
 mod load;
 mod options;
@@ -45,7 +45,7 @@ enum Failure {
         expected: u64,
         deadline_s: u64,
     },
-    #[error("{label} closed its stream to connection {connection}, or sent what is no RPC")]
+    #[error("{label} closed its stream to connection {connection}, or sent an invalid RPC")]
     Stream { label: String, connection: u8 },
 }
 

@@ -6,25 +6,25 @@ use undertone_interop::variants::Variants;
 #[cfg(test)]
 mod tests;
 
-/// Measures what a received message costs a peer process, as a new one and as a duplicate.
+/// Measures a peer process's processor time per received message, new or duplicate.
 #[derive(Debug, Parser)]
 #[command(name = "feed")]
 pub(crate) struct Options {
     #[command(flatten)]
     pub(crate) variants: Variants,
-    /// Messages of each size in a round.
+    /// Number of messages of each size in a round.
     #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) messages: u32,
-    /// Messages of each size before those that are counted.
+    /// Number of messages of each size before the counted ones.
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     pub(crate) warm_up: u32,
     /// Payload sizes in bytes.
     #[arg(long, value_delimiter = ',', default_value = "2048,25600,102400,153600", value_parser = size)]
     pub(crate) sizes: Vec<usize>,
-    /// Turns of every variant at each size, each with a fresh process.
+    /// Number of rounds of every variant at each size, each with a new process.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) rounds: u32,
-    /// Connections to the peer, all in its mesh: messages come from two and are forwarded to the rest.
+    /// Number of connections to the peer, all in its mesh: two send, and the peer forwards to the rest.
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u8).range(2..=12))]
     pub(crate) connections: u8,
     /// Pubsub protocol of the connections.

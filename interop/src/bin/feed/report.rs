@@ -7,23 +7,23 @@ use crate::subject::Cost;
 #[cfg(test)]
 mod tests;
 
-/// What one round showed, in microseconds of processor time.
+/// Result of one round, in microseconds of processor time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Sample {
-    /// Per new message.
+    /// Processor time per new message.
     new_us: f64,
-    /// Per duplicate.
+    /// Processor time per duplicate.
     duplicate_us: f64,
 }
 
-/// All rounds of all variants.
+/// Results of all rounds of all variants.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
-    /// Messages of each size in a round.
+    /// Number of messages of each size in a round.
     messages: u32,
-    /// Connections in the mesh of the peer.
+    /// Number of connections in the mesh of the peer.
     connections: u8,
-    /// By size in the order of the run, then by variant.
+    /// Rows by size in the order of the run, then by variant.
     rows: Vec<Row>,
 }
 
@@ -32,12 +32,12 @@ struct Row {
     size_bytes: usize,
     label: String,
     rounds: Vec<Sample>,
-    /// Medians over the rounds, each figure for itself.
+    /// Medians over the rounds, of each figure separately.
     median: Sample,
     ratio_to_first: Ratios,
 }
 
-/// Medians divided by those of the first variant at the same size; nothing where that one is zero.
+/// Medians divided by those of the first variant at the same size; `None` where the divisor is zero.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 struct Ratios {
     new: Option<f64>,
@@ -45,7 +45,8 @@ struct Ratios {
 }
 
 impl Sample {
-    /// The new message at the end of the duplicates counts as the others did.
+    /// Computes the costs per message. The new message after the duplicates counts with the mean cost of the
+    /// other new ones.
     pub(crate) fn of(cost: Cost, messages: u32) -> Self {
         let messages = f64::from(messages.max(1));
         let new_us = cost.new_us as f64 / messages;
@@ -84,7 +85,7 @@ impl Report {
         }
     }
 
-    /// Adds a round; the first variant comes first at every size.
+    /// Adds a round; at every size, the first variant's round must be added first.
     pub(crate) fn add(&mut self, size_bytes: usize, label: &str, sample: Sample) {
         let of_size = |row: &Row| row.size_bytes == size_bytes;
         let known = self

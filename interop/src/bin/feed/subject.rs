@@ -17,18 +17,18 @@ use crate::Failure;
 use crate::load::{Frame, Load};
 use crate::options::Options;
 
-/// Guards against a peer that does not forward; no figure depends on its length.
+/// Time limit that guards against a peer that does not forward; no figure depends on its length.
 const DEADLINE: Duration = Duration::from_secs(60);
-/// At most so much is under way: no queue of a peer overflows.
+/// Maximum bytes in flight, so that no queue of a peer overflows.
 const BATCH_BYTES: usize = 1 << 20;
-/// At most so many messages are under way.
+/// Maximum number of messages in flight.
 const BATCH_MESSAGES: usize = 32;
-/// The connection that sends the messages first.
+/// Index of the connection that sends the messages first.
 const FIRST: usize = 0;
-/// The connection that sends them again.
+/// Index of the connection that sends the messages again.
 const SECOND: usize = 1;
 
-/// The peer under test and the connections to it.
+/// Peer under test and the connections to it.
 pub(crate) struct Subject {
     label: String,
     peer: PeerProcess,
@@ -38,19 +38,19 @@ pub(crate) struct Subject {
 /// Processor time of the peer over the two halves of a load, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Cost {
-    /// For the messages when they were new.
+    /// Processor time for the messages when they were new.
     pub(crate) new_us: u64,
-    /// For the same messages as duplicates, and one new message.
+    /// Processor time for the same messages as duplicates, and for one new message.
     pub(crate) again_us: u64,
 }
 
-/// A raw peer in the mesh.
+/// Raw peer in the mesh of the peer under test.
 struct Connection {
     number: u8,
     raw: RawPeer,
-    /// Messages that the peer has sent here.
+    /// Number of messages that the peer has sent here.
     received: watch::Receiver<u64>,
-    /// Messages that the peer has to have sent here.
+    /// Number of messages that the peer should have sent here.
     expected: u64,
 }
 
@@ -71,7 +71,7 @@ impl Subject {
         })
     }
 
-    /// Sends a load as new messages and as duplicates.
+    /// Sends a load as new messages and then as duplicates; returns the peer's processor time for both.
     pub(crate) async fn take(&mut self, load: &Load) -> Result<Cost, Failure> {
         let start_us = self.cpu_us().await?;
         for batch in batches(&load.frames) {
@@ -82,7 +82,7 @@ impl Subject {
         self.send(SECOND, &load.frames).await?;
         let marker = std::slice::from_ref(&load.marker);
         self.send(SECOND, marker).await?;
-        // It came after the duplicates on the same stream, so they have been dealt with.
+        // The marker followed the duplicates on the same stream, so they have been processed.
         self.arrived(SECOND, marker).await?;
         let end_us = self.cpu_us().await?;
         Ok(Cost {
@@ -130,8 +130,9 @@ impl Subject {
 }
 
 impl Connection {
-    /// The peer dials, each time another address of this machine: some libraries take few connections per
-    /// second, and count those of one address against their score.
+    /// Listens, has the peer dial, and joins its mesh. Each connection has another address of this machine,
+    /// and the peer dials, because some libraries accept few connections per second and penalise peers that
+    /// share an address.
     async fn join(number: u8, peer: &mut PeerProcess, options: &Options) -> Result<Self, Failure> {
         let label = peer.label().to_owned();
         let failed = |source| Failure::Raw {
@@ -190,14 +191,14 @@ fn batches(frames: &[Frame]) -> impl Iterator<Item = &[Frame]> {
     frames.chunks(fitting.clamp(1, BATCH_MESSAGES))
 }
 
-/// Any free port of 127.0.0.1 and the addresses after it.
+/// Returns the loopback address 127.0.0.`number` with any free port.
 fn address(number: u8) -> Multiaddr {
     Multiaddr::empty()
         .with(Protocol::Ip4(Ipv4Addr::new(127, 0, 0, number)))
         .with(Protocol::Tcp(0))
 }
 
-/// SUBSCRIBE and GRAFT in one RPC.
+/// Returns one RPC with SUBSCRIBE and GRAFT.
 fn greeting(topic: &str) -> Bytes {
     let topic = Topic::new(topic);
     let mut rpc = Encoder::default();
@@ -206,7 +207,7 @@ fn greeting(topic: &str) -> Bytes {
     rpc.finish().expect("two entries are an RPC with content")
 }
 
-/// Counts what the peer forwards and forgets it; ends at the first frame that is no RPC.
+/// Counts the messages that the peer forwards, and drops them; ends at the first invalid frame.
 async fn count_messages(mut frames: mpsc::UnboundedReceiver<Bytes>, count: watch::Sender<u64>) {
     let limits = Limits::default();
     while let Some(frame) = frames.recv().await {

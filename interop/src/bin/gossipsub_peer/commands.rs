@@ -14,16 +14,16 @@ use undertone_interop::tap::Counter;
 
 use crate::network::Behaviour;
 
-/// Carries out commands, and remembers the dials that still need an answer.
+/// Executor of commands, with the dials that still need an answer.
 pub(crate) struct Commands {
     counter: Counter,
     dialling: BTreeMap<ConnectionId, u64>,
 }
 
-/// What to do after a command was started.
+/// Next action after a command was started.
 pub(crate) enum Next {
     Answer(Outcome),
-    /// The answer comes with an event of the network.
+    /// The answer follows with an event of the network.
     Later,
     Quit,
 }
@@ -97,7 +97,7 @@ impl Commands {
         })
     }
 
-    /// The answer to the command that dialled this connection, if one did.
+    /// Returns the reply to the command that dialled this connection, if one did.
     pub(crate) fn connected(&mut self, connection: ConnectionId, peer: PeerId) -> Option<Reply> {
         let reference = self.dialling.remove(&connection)?;
         let outcome = Outcome::Ok(object(&Connected {
@@ -106,7 +106,7 @@ impl Commands {
         Some(Reply { reference, outcome })
     }
 
-    /// The answer to the command that dialled in vain, if one did.
+    /// Returns the reply to the command whose dial failed, if one did.
     pub(crate) fn not_connected(
         &mut self,
         connection: ConnectionId,

@@ -1,4 +1,4 @@
-//! A peer built on `libp2p-gossipsub`: TCP, noise, yamux. Speaks the line protocol of
+//! Peer built on `libp2p-gossipsub` with TCP, noise and yamux. Speaks the line protocol of
 //! `interop/README.md`.
 
 mod commands;
@@ -61,7 +61,7 @@ async fn run(options: &Options) -> Result<(), Failure> {
     loop {
         tokio::select! {
             line = lines.next_line() => {
-                // A driver that died closes the pipe: a peer must not outlive it.
+                // The pipe of a dead driver closes, and a peer must not outlive its driver.
                 let Some(line) = line? else { return Ok(()) };
                 let request: Request = serde_json::from_str(&line)
                     .map_err(|source| Failure::Line { line, source })?;
@@ -120,7 +120,7 @@ fn on_event(
     }
 }
 
-/// Writes one line at once, so that the driver sees it at once.
+/// Writes one line and flushes it, so that the driver sees it at once.
 fn write(value: &impl serde::Serialize) -> std::io::Result<()> {
     use std::io::Write as _;
     let mut line = serde_json::to_vec(value)?;

@@ -14,10 +14,10 @@ use undertone_interop::tap::{Counter, Tap};
 
 use crate::options::Options;
 
-/// Room for what surrounds a message in an RPC: topic, ids, field headers.
+/// Bytes that an RPC may have beyond the message: topic, ids, field headers.
 const RPC_OVERHEAD_BYTES: usize = 4 << 10;
 
-/// What the peer speaks.
+/// Protocols of the peer.
 #[derive(NetworkBehaviour)]
 pub(crate) struct Behaviour {
     pub(crate) gossip: gossipsub::Behaviour,
@@ -25,7 +25,7 @@ pub(crate) struct Behaviour {
     ping: ping::Behaviour,
 }
 
-/// Why the peer cannot start.
+/// Errors in starting the peer.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SetupError {
     #[error("the GossipSub options contradict one another: {0}")]
@@ -43,7 +43,7 @@ pub(crate) enum SetupError {
     Closed { addr: Multiaddr },
 }
 
-/// A node with a fresh key.
+/// Makes a swarm with a new key.
 pub(crate) fn swarm(options: &Options, counter: Counter) -> Result<Swarm<Behaviour>, SetupError> {
     let key = identity::Keypair::generate_ed25519();
     let own_id = key.public().to_peer_id();
@@ -67,7 +67,7 @@ pub(crate) fn swarm(options: &Options, counter: Counter) -> Result<Swarm<Behavio
     ))
 }
 
-/// Listens and waits until the address is known.
+/// Starts to listen and waits until the address is known.
 pub(crate) async fn listen(
     swarm: &mut Swarm<Behaviour>,
     options: &Options,
@@ -99,7 +99,7 @@ fn gossip_config(options: &Options) -> Result<gossipsub::Config, gossipsub::Conf
         .mesh_outbound_min(outbound_min)
         .gossip_lazy(options.d_lazy)
         .heartbeat_interval(heartbeat)
-        // Five seconds by default, in which no mesh forms.
+        // The default is five seconds, in which no mesh forms.
         .heartbeat_initial_delay(heartbeat)
         .flood_publish(options.flood_publish)
         .max_transmit_size(options.max_message_bytes.saturating_add(RPC_OVERHEAD_BYTES))
@@ -112,7 +112,7 @@ fn gossip_config(options: &Options) -> Result<gossipsub::Config, gossipsub::Conf
         config.idontwant_message_size_threshold(min_bytes);
     }
     if let Some(protocol) = &options.protocol {
-        // The builder knows no later version for an id of one's own.
+        // The builder supports no later version for a custom id.
         config.protocol_id(protocol.clone(), gossipsub::Version::V1_1);
     }
     config.build()

@@ -20,7 +20,7 @@ pub(crate) struct Options {
     /// Prune above this size.
     #[arg(long, default_value_t = 12)]
     pub(crate) d_high: usize,
-    /// Peers outside the mesh that are told of messages at each heartbeat.
+    /// Peers outside the mesh that get IHAVE at each heartbeat.
     #[arg(long, default_value_t = 6)]
     pub(crate) d_lazy: usize,
     /// Time between heartbeats in milliseconds.

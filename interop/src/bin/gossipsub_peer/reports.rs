@@ -5,7 +5,7 @@ use undertone_interop::host::monotonic_ns;
 use undertone_interop::payload;
 use undertone_interop::protocol::{Event, REPORT_DELAY};
 
-/// What was received and has not been told.
+/// Received messages that were not reported yet.
 #[derive(Default)]
 pub(crate) struct Reports {
     waiting: Vec<Event>,
@@ -23,7 +23,7 @@ impl Reports {
             .get_or_insert_with(|| Instant::now() + REPORT_DELAY);
     }
 
-    /// Until it is time to tell it; for ever if there is nothing.
+    /// Waits until the reports are due; never returns if there are none.
     pub(crate) async fn due(&self) {
         match self.due {
             Some(due) => sleep_until(due).await,

@@ -1,4 +1,4 @@
-//! Attacks on a real node over loopback, and one table of what its users notice. See docs/hostile.md.
+//! Attacks on a real node over loopback, with one table of their effects on its users. See docs/hostile.md.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -13,10 +13,10 @@ use undertone_interop::hostile::{HostileError, matrix, node};
 
 /// Name of the restart matrix in `--only`.
 const MATRIX: &str = "matrix";
-/// Newcomers come every two seconds; the last ones have time to be refused.
+/// Seconds of a run per newcomer. Newcomers arrive every two seconds, so that the last ones have time left.
 const SECONDS_PER_NEWCOMER: u32 = 3;
 
-/// Attacks a node with everything that docs/hostile.md describes, and prints one table.
+/// Runs the attacks that docs/hostile.md describes on a node, and prints one table.
 #[derive(Debug, Parser)]
 struct Options {
     /// Names of attacks, separated by commas; `matrix` is the restart matrix.
@@ -25,22 +25,22 @@ struct Options {
     /// Print the names of the attacks and what they do.
     #[arg(long)]
     list: bool,
-    /// Program of the nodes [undertone, beside this one]; one of another commit can be measured.
+    /// Program of the nodes, possibly of another commit [default: undertone, beside this program].
     #[arg(long)]
     node: Option<PathBuf>,
-    /// How long messages are published in each run.
+    /// Time for which messages are published in each run, in seconds.
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=600))]
     seconds: u32,
-    /// Messages published each second.
+    /// Number of messages published each second.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
     rate: u32,
     /// Payload of each message, bytes.
     #[arg(long, default_value_t = 1_000)]
     payload_bytes: usize,
-    /// Print JSON.
+    /// Print JSON instead of a table.
     #[arg(long, conflicts_with = "markdown")]
     json: bool,
-    /// Print Markdown.
+    /// Print a Markdown table.
     #[arg(long)]
     markdown: bool,
 }

@@ -8,14 +8,14 @@ use undertone_message::{NetworkPreset, PubsubTopic, PubsubTopicError, UnknownNet
 use undertone_node::driver::{self, NodeOptions, RunningNode, StartError};
 use undertone_relay::RelayConfig;
 
-/// The topic that everybody is subscribed to.
+/// Topic to which all nodes and the subject are subscribed.
 pub(crate) const TOPIC: &str = "/waku/2/rs/66/3";
-/// The network whose parameters the nodes have.
+/// Network whose parameters the nodes use.
 const NETWORK: &str = "local";
-/// Each node knows the subject alone.
+/// Maximum connections of a node, which connects to the subject only.
 const MAX_CONNECTIONS: u32 = 8;
 
-/// Why there is no crowd.
+/// Errors in starting the crowd.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CrowdError {
     #[error(transparent)]
@@ -26,7 +26,7 @@ pub(crate) enum CrowdError {
     Start(#[from] StartError),
 }
 
-/// Undertone nodes without RLN that listen and know nobody.
+/// Undertone nodes without RLN that listen and dial no peers.
 pub(crate) struct Crowd {
     nodes: Vec<RunningNode>,
 }
@@ -40,7 +40,7 @@ impl Crowd {
         Ok(Self { nodes })
     }
 
-    /// Where to connect to, each with `/p2p`.
+    /// Iterates over the nodes' addresses, each with `/p2p`.
     pub(crate) fn addrs(&self) -> impl ExactSizeIterator<Item = String> {
         self.nodes.iter().map(|node| node.addresses[0].to_string())
     }
@@ -72,7 +72,8 @@ fn node(number: u16) -> Result<NodeOptions, CrowdError> {
     })
 }
 
-/// Any free port of an address for each node: peers of one address would count against their score.
+/// Returns a listen address with any free port, at another IP address for each node, because peers that
+/// share an address lose score.
 fn address(number: u16) -> Multiaddr {
     let [high, low] = (number + 1).to_be_bytes();
     Multiaddr::empty()

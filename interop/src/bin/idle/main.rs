@@ -1,7 +1,7 @@
-//! What a peer with many connections costs while nobody says anything.
+//! Benchmark of a peer's processor time and memory with many idle connections.
 //!
 //! The other ends are Undertone nodes within this process, subscribed to the same topic; the subject is a
-//! process of its own that speaks the line protocol of `interop/README.md`.
+//! separate process that speaks the line protocol of `interop/README.md`.
 
 mod crowd;
 mod options;

@@ -10,13 +10,13 @@ mod tests;
 pub(crate) struct Options {
     #[command(flatten)]
     pub(crate) variants: Variants,
-    /// Nodes that the peer is connected to.
+    /// Number of nodes that the peer is connected to.
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=200))]
     pub(crate) connections: u16,
-    /// How long each peer is watched, in seconds.
+    /// Time for which each peer is measured, in seconds.
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) seconds: u32,
-    /// How long its mesh has to stay the same before that, in seconds.
+    /// Time for which the peer's mesh must stay the same before that, in seconds.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=30))]
     pub(crate) settle_seconds: u32,
     /// Print JSON instead of a table.

@@ -8,29 +8,29 @@ use undertone_interop::protocol::Stat;
 #[cfg(test)]
 mod tests;
 
-/// What a peer had used at one moment.
+/// Resources that a peer had used at one moment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Look {
-    /// Time since the first look, about.
+    /// Time since the measurement started, approximately.
     pub(crate) at: Duration,
-    /// Its answer.
+    /// Answer of the peer.
     pub(crate) stat: Stat,
 }
 
-/// What a peer used over the time.
+/// Resources that a peer used during the measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Usage {
-    /// Processor time per time, in percent of one core.
+    /// Mean processor time, in percent of one core.
     cpu_percent: f64,
     /// Highest resident memory seen, in MiB.
     rss_mib: f64,
 }
 
-/// All variants.
+/// Report of all variants.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     connections: u16,
-    /// How long each was watched, in seconds.
+    /// Duration of each measurement, in seconds.
     seconds: u32,
     rows: Vec<Row>,
 }
@@ -38,14 +38,14 @@ pub(crate) struct Report {
 #[derive(Debug, Serialize)]
 struct Row {
     label: String,
-    /// Peers in the mesh when the time began.
+    /// Number of peers in the mesh when the measurement started.
     in_mesh: usize,
     #[serde(flatten)]
     usage: Usage,
     ratio_to_first: Ratios,
 }
 
-/// Figures divided by the first variant's; nothing where that one is zero.
+/// Figures divided by the first variant's; `None` where the divisor is zero.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 struct Ratios {
     cpu: Option<f64>,
@@ -53,7 +53,7 @@ struct Ratios {
 }
 
 impl Usage {
-    /// From looks in the order of time.
+    /// Computes the usage from looks in chronological order.
     pub(crate) fn of(looks: &[Look]) -> Self {
         let (Some(first), Some(last)) = (looks.first(), looks.last()) else {
             return Self {
@@ -80,7 +80,7 @@ impl Report {
         }
     }
 
-    /// Adds a variant; the first one is what the others are compared with.
+    /// Adds a variant; the others are compared with the first one.
     pub(crate) fn add(&mut self, label: String, in_mesh: usize, usage: Usage) {
         let base = self.rows.first().map_or(usage, |row| row.usage);
         self.rows.push(Row {

@@ -7,14 +7,14 @@ use crate::Failure;
 use crate::crowd::{Crowd, TOPIC};
 use crate::report::{Look, Usage};
 
-/// How long a mesh may take to come to rest.
+/// Time limit for the mesh to become stable.
 const DEADLINE: Duration = Duration::from_secs(60);
-/// How often a mesh is looked at until it has come to rest.
+/// Interval at which the mesh is checked until it is stable.
 const POLL: Duration = Duration::from_secs(1);
-/// How often the peer is asked, over the whole time: so rarely that the asking costs nothing.
+/// Number of looks after the first, few enough that their cost is negligible.
 const LOOKS: u32 = 4;
 
-/// The peer that is measured.
+/// Peer that is measured.
 pub(crate) struct Subject {
     label: String,
     peer: PeerProcess,
@@ -22,7 +22,7 @@ pub(crate) struct Subject {
 }
 
 impl Subject {
-    /// Starts the peer and has it dial the crowd: some libraries take few connections per second.
+    /// Starts the peer and has it dial the crowd, because some libraries accept few connections per second.
     pub(crate) async fn start(command: &PeerCommand, crowd: &Crowd) -> Result<Self, PeerError> {
         let mut peer = PeerProcess::spawn(command).await?;
         peer.subscribe(TOPIC).await?;
@@ -69,7 +69,7 @@ impl Subject {
         }
     }
 
-    /// Leaves the peer alone but for a few looks.
+    /// Measures the peer for `time`, with only a few requests to it.
     pub(crate) async fn watch(&mut self, time: Duration) -> Result<Usage, PeerError> {
         let start = Instant::now();
         let mut looks = vec![self.look(start).await?];

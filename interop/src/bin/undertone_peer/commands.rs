@@ -13,7 +13,7 @@ use undertone_message::{DecodeError, PubsubTopic, PubsubTopicError, WakuMessage}
 use undertone_node::command::{ConnectFailure, PeerSnapshot, PublishFailure, SubscribeFailure};
 use undertone_node::handle::{NodeHandle, Stopped};
 
-/// The content topic of stamped messages; js-waku's peer uses the same.
+/// Content topic of stamped messages, the same as in js-waku's peer.
 const CONTENT_TOPIC: &str = "/undertone/1/interop/proto";
 
 #[derive(Debug, thiserror::Error)]
@@ -27,7 +27,7 @@ enum Refusal {
     NoPeerId { addr: String },
     #[error("hex: {0}")]
     Hex(#[from] hex::FromHexError),
-    #[error("the data is no WakuMessage: {0}")]
+    #[error("the data is not a WakuMessage: {0}")]
     Decode(#[from] DecodeError),
     #[error(
         "the node would not send these bytes as they are: give a WakuMessage with a timestamp, fields in \
@@ -48,7 +48,7 @@ enum Refusal {
     Stopped(#[from] Stopped),
 }
 
-/// Carries out a command.
+/// Carries out a command and returns its outcome.
 pub(crate) async fn answer(node: &NodeHandle, command: Command) -> Outcome {
     match carry_out(node, command).await {
         Ok(value) => Outcome::Ok(value),
@@ -75,7 +75,7 @@ async fn carry_out(node: &NodeHandle, command: Command) -> Result<serde_json::Va
             rss_kib: rss_kib(),
         })),
         Command::Control => Ok(object(&control(&node.gossip().await?.stats))),
-        // The loop that reads commands sees to the rest.
+        // The loop that reads commands ends the program.
         Command::Quit => Ok(done()),
     }
 }
@@ -113,11 +113,11 @@ async fn publish(
     Ok(object(&Published { id }))
 }
 
-/// A message that the node encodes to exactly these bytes.
+/// Decodes a message; refuses bytes that the node would encode differently.
 fn verbatim(data: Vec<u8>) -> Result<WakuMessage, Refusal> {
     let data = Bytes::from(data);
     let message = WakuMessage::decode(&data)?;
-    // The node fills in a timestamp where there is none.
+    // The node adds a timestamp to a message without one.
     if message.timestamp_ns() == 0 || message.encode() != data {
         return Err(Refusal::NotCanonical);
     }
@@ -148,7 +148,7 @@ fn counts(stats: &ControlStats) -> ControlCounts {
         graft: stats.graft,
         prune: stats.prune,
         prune_with_backoff: stats.prune_with_backoff,
-        // The router counts them and remembers none.
+        // The router counts backoffs but does not keep their values.
         prune_backoff_s: None,
         ihave: stats.ihave,
         iwant: stats.iwant,

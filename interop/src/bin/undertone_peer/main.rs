@@ -1,4 +1,4 @@
-//! An Undertone relay as a peer program: the line protocol of `interop/README.md` around the real node.
+//! Undertone relay as a peer program: the real node, driven by the line protocol of `interop/README.md`.
 
 mod commands;
 mod options;
@@ -46,16 +46,16 @@ async fn run(options: Options) -> Result<(), Failure> {
         addrs: node.addresses.iter().map(ToString::to_string).collect(),
     });
     let served = serve(&node, output).await;
-    // With the node go its sink and the last sender of lines: the writer then ends by itself.
+    // Stopping the node drops its sink, the last sender of lines, so the writer ends by itself.
     node.stop().await;
-    // A writer that panicked has said so where it did.
+    // A panic of the writer was printed already.
     if let Ok(Ok(written)) = tokio::task::spawn_blocking(|| writer.join()).await {
         written?;
     }
     served
 }
 
-/// Until the driver says `quit` or its pipe ends.
+/// Serves commands until the driver sends `quit` or its pipe ends.
 async fn serve(node: &driver::RunningNode, output: Output) -> Result<(), Failure> {
     let mut lines = BufReader::new(stdin()).lines();
     while let Some(line) = lines.next_line().await? {
@@ -72,7 +72,7 @@ async fn serve(node: &driver::RunningNode, output: Output) -> Result<(), Failure
             answer.await;
             break;
         }
-        // Tasks of this runtime begin in the order in which they were spawned.
+        // Tasks of this runtime start in the order in which they were spawned.
         tokio::spawn(answer);
     }
     Ok(())

@@ -9,11 +9,11 @@ use undertone_message::{NetworkPreset, UnknownNetwork};
 use undertone_node::driver::NodeOptions;
 use undertone_relay::RelayConfig;
 
-/// The network whose parameters the options change.
+/// Network whose parameters the options change.
 const NETWORK: &str = "local";
-/// Connections at most: more than any test opens.
+/// Maximum number of connections, more than any test opens.
 const MAX_CONNECTIONS: u32 = 1_000;
-/// Room in a frame for what surrounds a message: topic, control, field headers.
+/// Bytes that a frame may have beyond the message: topic, control, field headers.
 const FRAME_OVERHEAD_BYTES: usize = 64 << 10;
 
 /// An Undertone relay without RLN, driven by lines of JSON on its standard input.
@@ -35,7 +35,7 @@ pub(crate) struct Options {
     /// Prune above this size.
     #[arg(long, default_value_t = 12)]
     d_high: usize,
-    /// Peers outside the mesh that are told of messages at each heartbeat.
+    /// Peers outside the mesh that get IHAVE at each heartbeat.
     #[arg(long, default_value_t = 6)]
     d_lazy: usize,
     /// Time between heartbeats in milliseconds.
@@ -56,7 +56,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// A node with a fresh key.
+    /// Returns the options of a node with a new key.
     pub(crate) fn node(self) -> Result<NodeOptions, UnknownNetwork> {
         let preset = NetworkPreset {
             rln: None,
@@ -79,12 +79,12 @@ impl Options {
             FloodPublish::Off
         };
         if let Some(min_bytes) = self.idontwant_min_bytes {
-            // The router compares with the longest message that is not announced.
+            // The router's threshold is the longest message without IDONTWANT.
             gossip.idontwant_threshold_bytes = min_bytes.saturating_sub(1);
         }
         gossip.limits.frame_bytes_max = self.max_message_bytes.saturating_add(FRAME_OVERHEAD_BYTES);
         if let Some(score) = &mut gossip.score {
-            // Peers of one test share one address.
+            // The peers of a test share one address.
             let loopback = IpAddr::from(Ipv4Addr::LOCALHOST);
             score.ip_colocation_allowed.insert(loopback);
         }

@@ -8,19 +8,20 @@ use undertone_interop::payload;
 use undertone_interop::protocol::{Event, REPORT_DELAY, Ready, Reply};
 use undertone_node::handle::{Delivery, MessageSink};
 
-/// What is to be written.
+/// Line that waits to be written.
 enum Line {
     Ready(Ready),
     Reply(Reply),
     Delivered { delivery: Box<Delivery>, at_ns: u64 },
 }
 
-/// Takes lines without blocking. What waits is not bounded: a driver reads all that its peers say.
+/// Sender of lines that never blocks. The queue is unbounded, because a driver reads all output of its
+/// peers.
 #[derive(Clone)]
 pub(crate) struct Output(Sender<Line>);
 
-/// Writes the lines on a thread of its own, so that the node waits neither for the pipe nor for the
-/// hash of a message.
+/// Starts a thread that writes the lines, so that the node waits neither for the pipe nor for the hash
+/// of a message.
 pub(crate) fn start() -> io::Result<(Output, thread::JoinHandle<io::Result<()>>)> {
     let (sender, lines) = channel();
     let writer = thread::Builder::new().name("stdout".into());
@@ -38,7 +39,7 @@ impl Output {
     }
 
     fn push(&self, line: Line) {
-        // The writer ends early only when nobody reads the pipe any more.
+        // The writer ends early only when the pipe is closed.
         let _ = self.0.send(line);
     }
 }
@@ -54,7 +55,7 @@ impl MessageSink for Output {
     }
 }
 
-/// What was delivered waits for [`REPORT_DELAY`], everything else is written at once.
+/// Writes all lines: deliveries after [`REPORT_DELAY`], everything else at once.
 fn write_all(lines: &Receiver<Line>) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(64 << 10, io::stdout().lock());
     let mut delivered = Vec::new();

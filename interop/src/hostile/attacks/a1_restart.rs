@@ -1,4 +1,4 @@
-//! Number 1: a restart in good order, two seconds long, of a node with eight shards.
+//! Attack 1: an orderly restart, with two seconds of down time, of a node with eight shards.
 
 use std::time::Duration;
 
@@ -8,12 +8,12 @@ use super::{Attack, Price, nothing};
 use crate::hostile::stage::Ways;
 use crate::hostile::{StageOptions, Tasks};
 
-/// Between SIGTERM and the next start.
+/// Down time between the node's end and its next start.
 const DOWN: Duration = Duration::from_secs(2);
-/// How long the node has after its start before messages are counted.
+/// Time between the node's start and the first counted message.
 const BACK: Duration = Duration::from_secs(5);
 
-/// The attack.
+/// Attack a1: restart of the victim.
 pub const ATTACK: Attack = Attack {
     name: "a1-restart",
     about: "SIGTERM, start 2 s later; 8 shards; messages from 5 s after the start on",
@@ -32,7 +32,7 @@ pub const ATTACK: Attack = Attack {
     then: nothing,
 };
 
-/// All shards, and messages both ways.
+/// Returns a network with all shards and with messages both ways.
 #[must_use]
 pub fn options() -> StageOptions {
     StageOptions {

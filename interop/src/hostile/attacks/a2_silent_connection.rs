@@ -1,4 +1,4 @@
-//! Number 2: a client loses its address; its old connection never ends, and it dials again.
+//! Attack 2: a client loses its address and dials again, while its old connection stays open.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -9,14 +9,14 @@ use super::{Attack, Price, nothing};
 use crate::hostile::stage::Ways;
 use crate::hostile::{StageOptions, Tasks};
 
-/// The client's address after the change.
+/// Address of the client after the change.
 const NEW_ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 0, 4, 1);
-/// How long the client has to dial again before messages are counted.
+/// Time for the client to dial again before messages are counted.
 const BACK: Duration = Duration::from_secs(5);
-/// How long the dead connection lasts from then on.
+/// Time from then on until the dead connection ends.
 const DEAD: Duration = Duration::from_secs(4);
 
-/// The attack.
+/// Attack a2: a silent connection.
 pub const ATTACK: Attack = Attack {
     name: "a2-silent-connection",
     about: "a client's connection dies without a word, it dials again at once; the dead one ends 9 s later",
@@ -41,7 +41,7 @@ pub const ATTACK: Attack = Attack {
     then: nothing,
 };
 
-/// A reader that publishes too.
+/// Returns a network whose reader publishes too.
 #[must_use]
 pub fn options() -> StageOptions {
     StageOptions {

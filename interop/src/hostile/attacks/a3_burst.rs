@@ -1,8 +1,8 @@
-//! Number 3: a peer that behaves like nwaku after a burst of large messages.
+//! Attack 3: a peer that behaves like nwaku after a burst of large messages.
 //!
-//! It announces ids of large messages, resets its stream, and answers a request for several ids by
-//! dropping every message above 138,240 bytes from the answer; a request for one id it answers in full.
-//! Afterwards it must still be in the mesh and get every message.
+//! The peer resets its stream, announces ids of large messages, and answers an IWANT for several ids
+//! without the messages above 138,240 bytes; an IWANT for one id it answers in full. Afterwards the peer
+//! must still be in the mesh and get every message.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -22,18 +22,18 @@ use crate::hostile::{HostileError, Stage, StageOptions, Tasks, rpc};
 use crate::raw::RawPeer;
 
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 0, 5, 1);
-/// Messages of the burst that are lost.
+/// Number of messages that are lost in each burst.
 const LOST: u64 = 6;
-/// Bytes of each.
+/// Payload size of each message, bytes.
 const MESSAGE_BYTES: usize = 146_000;
-/// Longer messages are dropped from an answer of several.
+/// Longest message that an answer for several ids contains, bytes.
 const ANSWER_BYTES_MAX: usize = 138_240;
-/// Bursts, one after the other.
+/// Number of bursts, one after the other.
 const BURSTS: u64 = 3;
-/// How long the victim has for each burst: a promise is broken after 3 s and noticed at a heartbeat.
+/// Time for each burst: an IWANT promise is broken after 3 s, which is noticed at a heartbeat.
 const BURST_TIME: Duration = Duration::from_secs(5);
 
-/// The attack.
+/// Attack a3: bursts of large messages.
 pub const ATTACK: Attack = Attack {
     name: "a3-burst",
     about: "a peer loses 3 x 6 messages of 146 kB, announces them, answers as nwaku does; counts as a receiver",
@@ -95,7 +95,7 @@ impl LikeNwaku {
         }
     }
 
-    /// A burst of which nothing arrives: the stream is reset, and the ids are announced on the next one.
+    /// Simulates a burst that is lost: resets the stream and announces the ids on the next one.
     async fn lose(&mut self, burst: u64) -> Result<(), crate::raw::RawError> {
         for n in 0..LOST {
             let number = burst * LOST + n;

@@ -1,4 +1,4 @@
-//! Number 4: identities come and go at an address where honest nodes live.
+//! Attack 4: many identities come and go at the address of the honest nodes.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ use crate::hostile::peer::Peer;
 use crate::hostile::stage::{Meeting, honest_ip};
 use crate::hostile::{HostileError, Stage, StageOptions, Tasks};
 
-/// Strangers at the address.
+/// Number of strangers at the address.
 const IDENTITIES: usize = 25;
-/// How long they stay.
+/// Time that the strangers stay connected.
 const STAY: Duration = Duration::from_secs(3);
 
-/// The attack.
+/// Attack a4: a crowd of identities at one address.
 pub const ATTACK: Attack = Attack {
     name: "a4-crowd",
     about: "25 identities for 3 s at the address of the two honest neighbours; messages from then on",
@@ -39,7 +39,7 @@ async fn start(stage: &mut Stage) -> Result<Tasks, HostileError> {
     Ok(Tasks::default())
 }
 
-/// Two honest neighbours of one address, which dialled the victim.
+/// Returns a network of two honest neighbours at one address, which dial the victim.
 #[must_use]
 pub fn options() -> StageOptions {
     StageOptions {

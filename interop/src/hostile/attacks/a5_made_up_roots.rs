@@ -1,5 +1,5 @@
-//! Number 5: strangers fill the waiting room for messages ahead of their root, while honest messages are
-//! ahead of the victim's root.
+//! Attack 5: strangers fill the buffer for messages with unknown roots, while honest messages have roots
+//! that the victim does not know yet.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -15,19 +15,19 @@ use crate::hostile::stage::{prefix, victims_registry};
 use crate::hostile::{HostileError, Stage, StageOptions, Tasks, rpc};
 
 const STRANGERS: u8 = 8;
-/// Messages of all of them, each second.
+/// Messages that all strangers together send each second.
 const MESSAGES_PER_S: u32 = 11;
-/// Messages of each at most: ten minutes.
+/// Maximum messages of each stranger, enough for ten minutes.
 const MESSAGES_MAX: u64 = 900;
-/// How far the victim's registry is behind that of the publisher when the membership changes.
+/// Delay between a change in the publisher's registry and the same change in the victim's.
 const BEHIND: Duration = Duration::from_secs(1);
-/// Time between two changes of the membership: one message in thirty is ahead of its root, so that the
-/// 95th percentile is that of the others.
+/// Interval between two membership changes: one message in thirty has an unknown root, so that the 95th
+/// percentile is that of the others.
 const CHANGES: Duration = Duration::from_secs(30);
-/// Changes at most.
+/// Maximum number of membership changes.
 const CHANGES_MAX: u64 = 20;
 
-/// The attack.
+/// Attack a5: messages with made-up roots.
 pub const ATTACK: Attack = Attack {
     name: "a5-made-up-roots",
     about: "8 strangers, 11 messages a second with made-up roots; every 30 s the victim hears of a root 1 s late",
@@ -69,7 +69,7 @@ async fn start(stage: &mut Stage) -> Result<Tasks, HostileError> {
     Ok(tasks)
 }
 
-/// Changes the membership again and again; the victim hears of each change late.
+/// Changes the membership repeatedly; each change reaches the victim's registry late.
 async fn changes(stage: &Stage) -> Result<Tasks, HostileError> {
     let members = stage
         .members
@@ -96,7 +96,7 @@ async fn changes(stage: &Stage) -> Result<Tasks, HostileError> {
     Ok(tasks)
 }
 
-/// A network with a rate limit, in which the victim has a registry of its own.
+/// Returns a network with a rate limit, in which the victim has its own registry.
 #[must_use]
 pub fn options() -> StageOptions {
     StageOptions {

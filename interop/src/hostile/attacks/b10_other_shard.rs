@@ -1,4 +1,4 @@
-//! Number 10: whoever hears an honest message sends it to the victim on another shard, first.
+//! Attack 10: a peer that receives an honest message sends it first to the victim, on another shard.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -12,10 +12,10 @@ use crate::hostile::stage::pubsub_topic;
 use crate::hostile::{HostileError, Stage, StageOptions, Tasks, rpc};
 
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 0, 13, 1);
-/// How late the victim hears its honest neighbour: a path that is longer than the attacker's.
+/// Delay between the victim and its honest neighbour, which makes that path longer than the attacker's.
 const DELAY: Duration = Duration::from_millis(30);
 
-/// The attack.
+/// Attack b10: messages on a wrong shard.
 pub const ATTACK: Attack = Attack {
     name: "b10-other-shard",
     about: "every message reaches the victim on a wrong shard 30 ms before it comes on its own",
@@ -50,8 +50,8 @@ async fn start(stage: &mut Stage) -> Result<Tasks, HostileError> {
     Ok(tasks)
 }
 
-/// A network with automatic sharding. The victim has joined one shard more than the others, and it is the reader, who has joined only the
-/// messages' own shard, that must get them.
+/// Returns a network with autosharding. The victim joins one shard more than the others; the reader, which
+/// joins only the messages' own shard, must get all messages.
 #[must_use]
 pub fn options() -> StageOptions {
     StageOptions {

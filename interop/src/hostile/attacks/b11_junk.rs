@@ -1,4 +1,4 @@
-//! Number 11: frames that say nothing and cost the time to find that out.
+//! Attack 11: frames without content, which cost the victim the time to parse them.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -10,21 +10,21 @@ use crate::hostile::node::Target;
 use crate::hostile::peer::Peer;
 use crate::hostile::{HostileError, Stage, StageOptions, Tasks, rpc};
 
-/// Peers that send unknown fields, and as many that send empty frames.
+/// Number of peers that send unknown fields, and of peers that send empty frames.
 const ATTACKERS: u8 = 2;
-/// Bytes of a frame of unknown fields.
+/// Size of a frame of unknown fields, bytes.
 const FRAME_BYTES: usize = 180_000;
-/// Frames of unknown fields that are sent together, and how often: 14.4 MB/s each.
+/// Frames of unknown fields that are sent together every [`INTERVAL`]: 14.4 MB/s for each peer.
 const FRAMES: usize = 4;
-/// Empty frames that are sent together.
+/// Empty frames that are sent together every [`INTERVAL`].
 const EMPTY_FRAMES: usize = 100_000;
 const INTERVAL: Duration = Duration::from_millis(50);
-/// Writes of each peer at most: ten minutes.
+/// Maximum writes of each peer, enough for ten minutes.
 const WRITES_MAX: u32 = 12_000;
-/// How long the attack goes on before messages are counted.
+/// Duration of the attack before messages are counted.
 const RISING: Duration = Duration::from_secs(3);
 
-/// The attack.
+/// Attack b11: junk frames.
 pub const ATTACK: Attack = Attack {
     name: "b11-junk",
     about: "frames of 180 kB of unknown fields and empty frames at full rate, new identities all the time",
@@ -48,10 +48,10 @@ async fn start(stage: &mut Stage) -> Result<Tasks, HostileError> {
     Ok(tasks)
 }
 
-/// A frame of nothing but unknown fields of two bytes each.
+/// Returns a frame that consists of unknown fields of two bytes each.
 #[must_use]
 pub fn unknown_fields() -> Vec<u8> {
-    // Field 15, a number.
+    // Field number 15 with a varint.
     rpc::framed(&[0x78, 0x00].repeat(FRAME_BYTES / 2))
 }
 

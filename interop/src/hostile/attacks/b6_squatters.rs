@@ -1,5 +1,5 @@
-//! Number 6: squatters fill the victim's mesh and never forward; liars announce every id at once and never
-//! deliver. The honest neighbours come last, and it is they who dial.
+//! Attack 6: squatters fill the victim's mesh and never forward; liars announce every id at once and never
+//! deliver. The honest neighbours arrive last, by dialling the victim.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -13,19 +13,19 @@ use crate::hostile::peer::Peer;
 use crate::hostile::stage::Meeting;
 use crate::hostile::{HostileError, Stage, StageOptions, Tasks, rpc};
 
-/// Peers that graft and never forward, and on how many addresses.
+/// Number of peers that graft and never forward; `SQUATTERS_ADDRESSES` is the number of their addresses.
 const SQUATTERS: u8 = 14;
 const SQUATTERS_ADDRESSES: u8 = 4;
-/// Peers that announce and never deliver, and on how many addresses.
+/// Number of peers that announce and never deliver; `LIARS_ADDRESSES` is the number of their addresses.
 const LIARS: u8 = 12;
 const LIARS_ADDRESSES: u8 = 4;
-/// Squatters that are to have a place in the mesh before the honest neighbours come.
+/// Number of squatters awaited in the mesh before the honest neighbours arrive.
 const SEATED: usize = 6;
-/// How long is waited for that.
+/// Time limit for the squatters to enter the mesh.
 const SEATING: Duration = Duration::from_secs(10);
-/// How long the honest neighbours have to be heard before messages are counted.
+/// Time for the honest neighbours to enter the mesh before messages are counted.
 const ARRIVING: Duration = Duration::from_secs(3);
-/// Announcements that wait for a slow liar.
+/// Capacity of the queue of announcements for a slow liar.
 const ANNOUNCEMENTS_MAX: usize = 1_024;
 
 const fn attack(name: &'static str, options: fn() -> StageOptions) -> Attack {
@@ -39,14 +39,14 @@ const fn attack(name: &'static str, options: fn() -> StageOptions) -> Attack {
     }
 }
 
-/// The attack on a victim with one honest neighbour.
+/// Attack b6 on a victim with one honest neighbour.
 pub const ONE_NEIGHBOUR: Attack = attack("b6-squatters-1", || options(1));
-/// The attack on a victim with two honest neighbours.
+/// Attack b6 on a victim with two honest neighbours.
 pub const TWO_NEIGHBOURS: Attack = attack("b6-squatters-2", || options(2));
-/// The attack on a victim with three honest neighbours.
+/// Attack b6 on a victim with three honest neighbours.
 pub const THREE_NEIGHBOURS: Attack = attack("b6-squatters-3", || options(3));
 
-/// A victim that has no neighbour yet; beside its neighbours to be there is the publisher.
+/// Returns a network whose victim has no neighbours yet; the publisher is a further honest node.
 #[must_use]
 pub fn options(neighbours: usize) -> StageOptions {
     StageOptions {
@@ -58,7 +58,7 @@ pub fn options(neighbours: usize) -> StageOptions {
     }
 }
 
-/// The honest neighbours arrive.
+/// Has the honest neighbours dial the victim.
 async fn meet(stage: &mut Stage) -> Result<Tasks, HostileError> {
     stage.meet().await?;
     tokio::time::sleep(ARRIVING).await;
@@ -70,18 +70,18 @@ async fn start(stage: &mut Stage) -> Result<Tasks, HostileError> {
     let (target, topics) = (stage.victim.target(), stage.topics());
     for n in 0..SQUATTERS {
         let from = Ipv4Addr::new(127, 0, 7, 1 + n % SQUATTERS_ADDRESSES);
-        // A victim that refuses it has that merit.
+        // The victim may refuse the peer, which is a good result.
         let Ok(mut peer) = Peer::connect(from, target).await else {
             continue;
         };
         peer.join(&topics).await;
-        // It reads, so that it is no slow peer.
+        // The squatter reads, so that it does not count as a slow peer.
         tasks.spawn(async move { while peer.rpc().await.is_some() {} });
     }
     let seated = |peers: &std::collections::BTreeMap<_, crate::hostile::node::PeerView>| {
         peers.values().filter(|view| view.meshes > 0).count() >= SEATED
     };
-    // Fewer are seated where places go by address: that is the victim's merit.
+    // Fewer enter the mesh if the victim limits mesh places per address, which is a good result.
     stage.victim.wait_peers(SEATING, seated).await;
     let (announcements, _) = broadcast::channel(ANNOUNCEMENTS_MAX);
     for n in 0..LIARS {
@@ -99,7 +99,7 @@ async fn start(stage: &mut Stage) -> Result<Tasks, HostileError> {
     tasks.spawn(async move {
         while let Some(rpc) = spy.rpc().await {
             for message in rpc.messages {
-                // Without liars there is nobody to tell.
+                // Fails if there are no liars left.
                 let _ = announcements.send(MessageId::of(&message.data));
             }
         }

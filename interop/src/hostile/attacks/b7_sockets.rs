@@ -1,4 +1,4 @@
-//! Number 7: one address holds all the connections that the victim takes.
+//! Attack 7: one address occupies as many connections as the victim accepts.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -15,18 +15,18 @@ use crate::hostile::{HostileError, Stage, StageOptions, Tasks};
 use crate::raw::RawIdle;
 
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 0, 10, 1);
-/// Sockets or identities that are kept open: as many as a node takes connections.
+/// Number of sockets or identities that are kept open: as many connections as a node accepts.
 const CONNECTIONS: u32 = 150;
-/// Connections that are begun, each second: more than time-outs of 10 s set free.
+/// Connections that are opened each second: more than timeouts of 10 s close.
 const PER_S: u32 = 20;
-/// Connections that are begun, at most: ten minutes.
+/// Maximum number of connections that are opened, enough for seven minutes at [`PER_S`].
 const ATTEMPTS_MAX: u32 = 9_000;
-/// How long the attack goes on before the static peer goes away and comes back.
+/// Duration of the attack before the static peer restarts.
 const FILLING: Duration = Duration::from_secs(11);
-/// How long the static peer has for that.
+/// Time after the restart before messages are counted.
 const BACK: Duration = Duration::from_secs(6);
 
-/// Sockets that say nothing.
+/// Attack b7 with TCP sockets that send nothing.
 pub const SILENT_SOCKETS: Attack = Attack {
     name: "b7-silent-sockets",
     about: "150 silent sockets of one address, 20 SYN a second; the static peer restarts meanwhile",
@@ -45,7 +45,7 @@ pub const SILENT_SOCKETS: Attack = Attack {
     then: nothing,
 };
 
-/// Peers that do nothing.
+/// Attack b7 with connected peers that do nothing.
 pub const IDLE_IDENTITIES: Attack = Attack {
     name: "b7-idle-identities",
     about: "150 idle identities of one address, 20 dials a second; the static peer restarts meanwhile",
@@ -77,7 +77,7 @@ pub const IDLE_IDENTITIES: Attack = Attack {
     then: nothing,
 };
 
-/// The victim has to dial its static peer again while the attack goes on.
+/// Restarts the victim's static peer, so that the victim must dial it again during the attack.
 async fn restart_static_peer(stage: &mut Stage) -> Result<(), HostileError> {
     tokio::time::sleep(FILLING).await;
     let peer = stage.honest.first_mut().expect("there is a static peer");
@@ -99,7 +99,7 @@ async fn idle_until_end(target: Target) {
     }
 }
 
-/// Opens sockets at a steady rate, keeps the newest, and opens others for those that the victim closed.
+/// Opens sockets at a steady rate up to [`CONNECTIONS`], and replaces those that the victim closes.
 async fn sockets(address: SocketAddr) {
     let mut ticks = tokio::time::interval(Duration::from_secs(1) / PER_S);
     let mut open: Vec<tokio::task::JoinHandle<()>> = Vec::new();
@@ -122,7 +122,7 @@ async fn sockets(address: SocketAddr) {
     }
 }
 
-/// Reads until the other side closes.
+/// Reads until the other side closes the socket.
 async fn until_end(mut socket: TcpStream) {
     let mut byte = [0; 64];
     while socket.read(&mut byte).await.is_ok_and(|read| read > 0) {}

@@ -1,4 +1,4 @@
-//! Number 8: messages whose proofs only the pairing shows to be none, 2 Mbit/s of them.
+//! Attack 8: 2 Mbit/s of messages whose proofs only the pairing shows to be invalid.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -13,18 +13,18 @@ use crate::hostile::peer::Peer;
 use crate::hostile::stage::prefix;
 use crate::hostile::{HostileError, Stage, StageOptions, Tasks, rpc};
 
-/// Peers at a time, each with an address of its own and a new identity whenever it is thrown out.
+/// Number of peers at a time, each with its own address and a new identity after each disconnection.
 const ATTACKERS: u8 = 4;
-/// 2 Mbit/s of messages of 398 bytes.
+/// Messages of all attackers each second: 2 Mbit/s at 398 bytes each.
 const MESSAGES_PER_S: u32 = 628;
-/// Messages that are sent together.
+/// Number of messages that are sent together.
 const BATCH: u32 = 16;
-/// Batches of each peer at most: ten minutes.
+/// Maximum batches of each peer, enough for ten minutes.
 const BATCHES_MAX: u32 = 6_000;
-/// How long the attack goes on before messages are counted.
+/// Duration of the attack before messages are counted.
 const RISING: Duration = Duration::from_secs(3);
 
-/// The attack.
+/// Attack b8: messages with bad proofs.
 pub const ATTACK: Attack = Attack {
     name: "b8-bad-proofs",
     about: "2 Mbit/s of bad proofs (about 398 bytes each) from 4 addresses, new identities all the time",
@@ -41,7 +41,7 @@ pub const ATTACK: Attack = Attack {
     then: nothing,
 };
 
-/// A network with a rate limit.
+/// Returns a network with a rate limit.
 #[must_use]
 pub fn options() -> StageOptions {
     StageOptions {
@@ -50,7 +50,7 @@ pub fn options() -> StageOptions {
     }
 }
 
-/// The flood alone.
+/// Starts the flood of bad proofs without waiting.
 pub(crate) fn begin(stage: &Stage) -> Result<Tasks, HostileError> {
     let members = stage
         .members

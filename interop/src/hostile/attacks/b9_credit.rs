@@ -1,5 +1,5 @@
-//! Number 9: a peer whose pings are late makes the victim's multiplexer grant it ever more receive credit,
-//! which is memory as soon as the victim does not keep up.
+//! Attack 9: a peer with late ping replies makes the victim's multiplexer grant it ever more receive credit,
+//! which turns into memory when the victim does not keep up.
 
 use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
@@ -13,23 +13,23 @@ use crate::hostile::proxy::Proxy;
 use crate::hostile::stage::prefix;
 use crate::hostile::{HostileError, Stage, Tasks, rpc};
 
-/// Connections that are pumped full.
+/// Number of connections that are filled with data.
 const PUMPS: u8 = 4;
-/// How late every byte is, each way.
+/// Delay of every byte, each way.
 const DELAY: Duration = Duration::from_millis(500);
-/// Bytes of a frame: one message that the victim knows already.
+/// Payload size of the repeated message, bytes, which the victim knows after the first copy.
 const FRAME_BYTES: usize = 100_000;
-/// Bytes of each pump at most, and for how long.
+/// Maximum bytes of each pump; `TIME_MAX` is its maximum duration.
 const BYTES_MAX: u64 = 2 << 30;
 const TIME_MAX: Duration = Duration::from_secs(600);
-/// How long the attack goes on before messages are counted.
+/// Duration of the attack before messages are counted.
 const RISING: Duration = Duration::from_secs(5);
-/// How long a suspended victim has to take no more bytes.
+/// Time without a completed write after which the credit of a suspended victim counts as used up.
 const STALLED: Duration = Duration::from_secs(3);
-/// Credit that is not measured any further, bytes.
+/// Credit at which the measurement stops, bytes.
 const CREDIT_MAX: u64 = 512 << 20;
 
-/// The attack.
+/// Attack b9: growing receive credit.
 pub const ATTACK: Attack = Attack {
     name: "b9-credit",
     about: "4 connections with late pings, pumped full at any rate, beside the bad proofs of b8",
@@ -42,7 +42,7 @@ pub const ATTACK: Attack = Attack {
 async fn start(stage: &mut Stage) -> Result<Tasks, HostileError> {
     let mut tasks = b8_bad_proofs::begin(stage)?;
     for n in 0..PUMPS {
-        // A victim that refuses it has that merit.
+        // The victim may refuse the peer, which is a good result.
         if let Ok(pump) = Pump::connect(stage, n + 1).await {
             tasks.spawn(pump.run());
         }
@@ -51,14 +51,14 @@ async fn start(stage: &mut Stage) -> Result<Tasks, HostileError> {
     Ok(tasks)
 }
 
-/// A peer behind a slow proxy, which sends one message again and again.
+/// Peer behind a slow proxy, which sends one message repeatedly.
 pub struct Pump {
     peer: Peer,
     frame: Vec<u8>,
 }
 
 impl Pump {
-    /// Connects as the `number`th of its kind.
+    /// Connects pump number `number`, which determines its address.
     pub async fn connect(stage: &Stage, number: u8) -> Result<Self, HostileError> {
         let source = Ipv4Addr::new(127, 0, 12, number);
         let victim = &stage.victim;
@@ -74,12 +74,12 @@ impl Pump {
         })
     }
 
-    /// Sends at any rate, until its bound or the end of the connection.
+    /// Sends at full rate, until the limits or the end of the connection.
     pub async fn run(mut self) {
         self.pump(BYTES_MAX, TIME_MAX).await;
     }
 
-    /// Sends so many bytes, or as many as are taken in so much time.
+    /// Sends at least `bytes` bytes, or as many as the connection accepts within `time`.
     pub async fn pump(&mut self, bytes: u64, time: Duration) {
         let until = Instant::now() + time;
         let mut taken = 0;
@@ -88,8 +88,8 @@ impl Pump {
         }
     }
 
-    /// How many bytes the connection takes while the victim is suspended: the credit that the victim has
-    /// granted.
+    /// Returns the bytes that the connection accepts while the victim is suspended: the credit that the
+    /// victim has granted.
     pub async fn credit(&mut self, stage: &Stage) -> u64 {
         stage.victim.suspend();
         let mut taken = 0;

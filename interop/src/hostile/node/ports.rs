@@ -5,18 +5,18 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::hostile::HostileError;
 
-/// Below what systems hand out by themselves (from 32768 on Linux). libp2p dials from the port that it
-/// listens on, on every address of the machine, and gives up if another program listens on that port on
-/// any of them.
+/// First port that is tried; the range is below the ephemeral ports (from 32768 on Linux). libp2p dials
+/// from the port that it listens on, on every address of the machine, and fails if another program
+/// listens on that port on any of them.
 const FIRST: u32 = 12_000;
 const COUNT: u32 = 20_000;
 
-/// Ports that were looked at so far.
+/// Number of ports that were tried so far.
 static LOOKED_AT: AtomicU32 = AtomicU32::new(0);
 
-/// A port that nobody uses on any address, and that this process gives out once.
+/// Returns a port that is free on all addresses, and that this process returns only once.
 pub(super) fn free() -> Result<u16, HostileError> {
-    // Processes that run at a time begin at places of their own.
+    // Concurrent processes begin at different ports.
     let begin = process::id().wrapping_mul(977);
     for _ in 0..COUNT {
         let next = LOOKED_AT.fetch_add(1, Ordering::Relaxed);

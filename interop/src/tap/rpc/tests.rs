@@ -9,7 +9,7 @@ fn counted(rpc: &[u8]) -> ControlCounts {
     counts
 }
 
-/// One field with a length, short enough for a length of one byte.
+/// Length-delimited field, short enough for a length of one byte.
 fn field(number: u8, content: &[u8]) -> Vec<u8> {
     [
         &[number << 3 | 2, u8::try_from(content.len()).unwrap()],

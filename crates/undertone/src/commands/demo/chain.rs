@@ -1,4 +1,4 @@
-//! `undertone demo --chain`: the members are those of a contract, on a chain of the demo's own.
+//! `undertone demo --chain`: keeps the members in a contract, on a development chain that the demo starts.
 
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
@@ -20,16 +20,16 @@ use super::network::Network;
 use super::progress::Progress;
 use crate::commands::rln::element;
 
-/// Account that deploys, and that gives the others tokens for their deposits.
+/// Number of the account that deploys the contract and gives the other accounts tokens for deposits.
 const OWNER: usize = 0;
-/// Account of the first member; the others follow. It is the one that slashes.
+/// Number of the first member's account, which also slashes; the other members' accounts follow.
 const FIRST_MEMBER: usize = 1;
-/// How often the chain is asked for a new block: it is on this machine.
+/// Interval at which the chain is asked for a new block; short, because the chain is on this machine.
 const POLL: Duration = Duration::from_millis(50);
-/// How long a block may take to be followed; it takes a fraction of a second.
+/// Time limit for the registry to follow a block, which usually takes a fraction of a second.
 const FOLLOW_LIMIT: Duration = Duration::from_secs(30);
 
-/// What goes wrong with the chain.
+/// Errors of the demo's development chain.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OnChainError {
     #[error(transparent)]
@@ -40,57 +40,57 @@ pub(crate) enum OnChainError {
     Follow(#[from] EvmError),
     #[error(transparent)]
     Registry(#[from] RegistryError),
-    #[error("cannot make a folder for what is read of the chain: {0}")]
+    #[error("cannot make a folder for the data read from the chain: {0}")]
     Folder(std::io::Error),
     #[error("block {block} was not followed within {FOLLOW_LIMIT:?}; is loopback traffic blocked?")]
     Slow { block: u64 },
-    #[error("member {commitment} is on the chain, and not in what was read of it")]
+    #[error("member {commitment} is on the chain, but not in the registry read from it")]
     Missing { commitment: String },
 }
 
-/// A chain with the contract, and the one follower whose members all nodes take.
+/// Development chain with the contract, and the one registry follower that all nodes share.
 pub(crate) struct OnChain {
     registry: Arc<EvmRegistry>,
     contract: Membership,
     deployment: Deployment,
     members: usize,
-    /// Gone at the end, as the chain is: neither is of use without the other.
+    /// Folder of the follower's database, removed at the end together with the chain.
     _store: TempDir,
     chain: DevChain,
 }
 
-/// The spammer's end on the chain.
+/// Result of slashing the spammer on the chain.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Slashing {
     pub(crate) contract: Address,
     pub(crate) chain_id: u64,
     pub(crate) token: Address,
-    /// Whether contract and follower have no such member any more, their roots are equal, and the
-    /// deposit is divided between nobody and the first node's account.
+    /// Whether the contract and the follower have removed the member and have equal roots, and the
+    /// deposit is divided into a burned share and a reward for the first node's account.
     pub(crate) slashed: bool,
     pub(crate) commitment: String,
     pub(crate) index: u32,
-    /// What the spammer had paid, in 10^-18 tokens.
+    /// Deposit that the spammer had paid, in 10^-18 tokens.
     pub(crate) deposit: String,
-    /// The share of it that nobody gets, in 10^-18 tokens.
+    /// Share of the deposit that is burned, in 10^-18 tokens.
     pub(crate) burned: String,
-    /// The rest, in 10^-18 tokens, which the first node's account can claim.
+    /// Rest of the deposit, which the first node's account can claim, in 10^-18 tokens.
     pub(crate) reward: String,
-    /// When it can, Unix time in seconds: at the end of the spammer's active period.
+    /// Time from which the reward can be claimed, Unix seconds: the end of the spammer's active period.
     pub(crate) reward_from_s: u64,
     pub(crate) receiver: Address,
     pub(crate) committed: TxHash,
     pub(crate) transaction: TxHash,
     pub(crate) members_before: usize,
     pub(crate) members_after: usize,
-    /// Nodes whose tree is the contract's, without the spammer.
+    /// Nodes that know the removal and have as many members as the follower.
     pub(crate) nodes_updated: usize,
-    /// The contract's, which is the follower's too.
+    /// Root of the follower's tree; equal to the contract's if `slashed` is true.
     pub(crate) root: String,
 }
 
 impl OnChain {
-    /// Starts the chain, deploys, and begins to follow; `window` roots are accepted.
+    /// Starts the chain, deploys the contract and starts to follow it; `window` roots are accepted.
     pub(crate) async fn start(window: usize) -> Result<Self, OnChainError> {
         let options = DevChainOptions::default();
         let chain = anvil::start(&options)?;
@@ -124,13 +124,13 @@ impl OnChain {
         })
     }
 
-    /// The contract as nodes know it.
+    /// Returns the follower as the registry that nodes use.
     pub(crate) fn registry(&self) -> Arc<dyn Registry> {
         Arc::clone(&self.registry) as Arc<dyn Registry>
     }
 
-    /// Registers a member, from an account of its own that can just pay the deposit; returns when
-    /// the follower knows it.
+    /// Registers a member, from an account of its own that receives exactly the deposit; returns once
+    /// the follower knows the member.
     pub(crate) async fn register(
         &mut self,
         commitment: &Fr,
@@ -154,7 +154,7 @@ impl OnChain {
         Ok(member.index)
     }
 
-    /// Removes the member with this secret, for a share of its deposit, from the first member's account.
+    /// Removes the member with this secret from the first member's account, for a share of the deposit.
     async fn slash(&self, secret: &RecoveredSecret) -> Result<Slashing, OnChainError> {
         let account = self.chain.account(FIRST_MEMBER)?;
         let receiver = account.address();
@@ -200,7 +200,7 @@ impl OnChain {
         })
     }
 
-    /// Waits until everything up to a block is known and was compared with the contract's root.
+    /// Waits until the follower has read all blocks up to `block` and compared its root with the contract's.
     async fn follow_to(&self, block: u64) -> Result<(), OnChainError> {
         let registry = Arc::clone(&self.registry);
         let known = move |status: &Status| match status.health {
@@ -213,19 +213,19 @@ impl OnChain {
         });
         match waiting.await {
             Ok(true) => Ok(()),
-            // A panic in waiting was printed.
+            // `Err`: the waiting thread panicked, and the panic was printed.
             Ok(false) | Err(_) => Err(OnChainError::Slow { block }),
         }
     }
 
-    /// Of the follower's tree.
+    /// Returns the root of the follower's tree.
     fn root(&self) -> Fr {
         let view = self.registry.view();
         let view = view.lock().unwrap_or_else(PoisonError::into_inner);
         view.tree().root()
     }
 
-    /// Leaves that are not empty, as the follower knows them.
+    /// Returns the number of non-empty leaves in the follower's tree.
     fn members(&self) -> usize {
         let view = self.registry.view();
         let view = view.lock().unwrap_or_else(PoisonError::into_inner);
@@ -233,7 +233,8 @@ impl OnChain {
     }
 }
 
-/// Slashes the spammer whose secret the nodes have recovered, and waits until all of them know.
+/// Slashes the spammer whose secret the nodes have recovered, and waits until all nodes know the removal
+/// or a time limit has passed. Returns `None` without a chain.
 pub(crate) async fn punish(
     network: &Network,
     secret: &RecoveredSecret,

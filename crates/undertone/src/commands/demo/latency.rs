@@ -11,42 +11,42 @@ use super::DemoError;
 use super::network::{DemoNode, NODES, Network, WITH_TOKENS};
 use super::progress::Progress;
 
-/// Payload sizes of the paper, bytes (its kB are decimal).
+/// Payload sizes of the paper, bytes (the paper's kB are decimal).
 const SIZES: [usize; 4] = [2_000, 25_000, 100_000, 500_000];
 
-/// A message that has not arrived after this is counted as lost.
+/// Time after which a message that has not arrived counts as lost.
 const LOST_AFTER: Duration = Duration::from_secs(10);
 
-/// One hop, medians in milliseconds.
+/// Times of one hop, medians in milliseconds.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize)]
 pub(crate) struct Hop {
     pub(crate) transmit_ms: f64,
     pub(crate) validate_ms: f64,
 }
 
-/// All runs of one size, medians in milliseconds.
+/// Results of all runs with one payload size, medians in milliseconds.
 #[derive(Clone, Debug, serde::Serialize)]
 pub(crate) struct SizeLatency {
     pub(crate) size_bytes: usize,
     pub(crate) runs: u32,
     pub(crate) delivered: usize,
     pub(crate) expected: usize,
-    /// Messages that were signed with a token that was ready.
+    /// Messages that were signed with a token prepared beforehand.
     pub(crate) with_token: u32,
-    /// From asking for the proof to having it.
+    /// Time from the request for the proof until the proof is made.
     pub(crate) prove_ms: f64,
     pub(crate) hops: Vec<Hop>,
     pub(crate) total_ms: f64,
 }
 
-/// Proofs with nothing prepared but the member, medians in milliseconds.
+/// Proofs made without tokens, after the member's own precomputation; medians in milliseconds.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub(crate) struct WithoutTokens {
     pub(crate) runs: u32,
     pub(crate) prove_ms: f64,
 }
 
-/// One message, by the same clock everywhere.
+/// Times of one message, all by the same clock.
 struct Run {
     with_token: bool,
     prove: Duration,
@@ -55,8 +55,8 @@ struct Run {
     delivered: usize,
 }
 
-/// One message that is not counted: pages, caches and TCP windows are cold, and the first token waits
-/// for what the membership decides.
+/// Sends one message that is not counted: pages, caches and TCP windows are cold, and the first token waits
+/// for the member's precomputation.
 pub(crate) async fn warm_up(network: &mut Network, progress: &Progress) -> Result<(), DemoError> {
     progress.say("warming up");
     run(network, 1_000, 0).await.map(|_| ())
@@ -83,7 +83,7 @@ pub(crate) async fn measure(
     Ok(results)
 }
 
-/// What a proof takes without a token: the other end of the line publishes.
+/// Measures proofs made without tokens, by publishing from the other end of the line.
 pub(crate) async fn without_tokens(
     network: &mut Network,
     runs: u32,
@@ -91,7 +91,7 @@ pub(crate) async fn without_tokens(
 ) -> Result<WithoutTokens, DemoError> {
     let node = NODES - 1;
     let mut times = Vec::new();
-    // The first one is not counted: it computes what the membership decides.
+    // The first proof is not counted: it includes the member's precomputation.
     for i in 0..=runs {
         progress.say(format!("proofs in full, run {i} of {runs}"));
         let message = WakuMessage::new(payload(SIZES[0], i), "/undertone/1/demo-full/proto");
@@ -157,7 +157,7 @@ async fn run(network: &mut Network, size: usize, run: u32) -> Result<Run, DemoEr
     })
 }
 
-/// Bytes that no compressor along the way could shorten, different for each run.
+/// Incompressible payload of `size` bytes, different for each run.
 fn payload(size: usize, run: u32) -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15 ^ (u64::from(run) << 32) ^ size as u64;
     let mut bytes = Vec::with_capacity(size + 8);
@@ -220,7 +220,7 @@ fn summarise(size_bytes: usize, runs: u32, measured: &[Run]) -> SizeLatency {
     }
 }
 
-/// The median in milliseconds; 0 of nothing.
+/// Returns the median in milliseconds, or 0 for no times.
 fn median(mut times: Vec<Duration>) -> f64 {
     times.sort_unstable();
     times

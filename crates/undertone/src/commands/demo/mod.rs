@@ -29,11 +29,11 @@ pub(crate) struct Args {
     /// Print one JSON object instead of tables
     #[arg(long)]
     json: bool,
-    /// Messages of each size
+    /// Number of messages of each size
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=20))]
     runs: u32,
-    /// Keep the members in a contract on a chain of the demo's own (needs anvil), and slash the
-    /// spammer there
+    /// Keep the members in a contract on a development chain that the demo starts (needs anvil), and
+    /// slash the spammer there
     #[arg(long)]
     chain: bool,
     /// Keep the nodes' files (registry, identities, counters) in this folder
@@ -41,7 +41,7 @@ pub(crate) struct Args {
     keep: Option<PathBuf>,
 }
 
-/// What went wrong.
+/// Errors that end the demo.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DemoError {
     #[error(transparent)]
@@ -59,7 +59,8 @@ pub(crate) enum DemoError {
     NodeGone { node: usize },
 }
 
-/// Runs the demo. Success means that everything was delivered and the spammer was isolated.
+/// Runs the demo. Succeeds if every message was delivered and the spammer was isolated and, with
+/// `--chain`, slashed.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -1,4 +1,4 @@
-//! Five members in a line, on loopback.
+//! The demo's network: five members in a line, on loopback.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -25,19 +25,20 @@ use super::DemoError;
 use super::chain::{OnChain, OnChainError};
 use super::progress::Progress;
 
-/// Nodes in the line.
+/// Number of nodes in the line.
 pub(crate) const NODES: usize = 5;
 
-/// Deliveries that may wait to be looked at; far more than the demo publishes.
+/// Capacity of a node's queue of deliveries; far more than the demo publishes.
 const DELIVERIES: usize = 1024;
 
-/// How long the line may take to form before the demo gives up.
+/// Time limit for the line to form, after which the demo gives up.
 const START_LIMIT: Duration = Duration::from_secs(30);
 
-/// The node that publishes with tokens prepared ahead.
+/// Index of the node that publishes with tokens prepared ahead.
 pub(crate) const WITH_TOKENS: usize = 0;
 
-/// Its pool: as in a node by default, but for the budget, which would make the demo last longer.
+/// Token pool of that node: a node's defaults except for the processor limit, which would make the
+/// demo last longer.
 const TOKENS: PoolConfig = PoolConfig {
     size: 8,
     refresh_roots: 25,
@@ -46,13 +47,13 @@ const TOKENS: PoolConfig = PoolConfig {
     max_cpu_percent: 100,
 };
 
-/// No tokens: each proof is made in full when its message is there.
+/// Token pool without tokens: each proof is made in full when its message is published.
 const NO_TOKENS: PoolConfig = PoolConfig { size: 0, ..TOKENS };
 
-/// How long a token may take before the demo goes on without.
+/// Time limit for a token, after which the demo continues without one.
 const TOKEN_LIMIT: Duration = Duration::from_secs(60);
 
-/// Why the network did not come up.
+/// Errors that keep the network from starting.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NetworkError {
     #[error("cannot make a folder for the nodes' files: {0}")]
@@ -67,22 +68,22 @@ pub(crate) enum NetworkError {
     Counter(#[from] CounterError),
     #[error(transparent)]
     Start(#[from] StartError),
-    #[error("the system has no randomness: {0}")]
+    #[error("the system's random generator: {0}")]
     Random(std::io::Error),
-    #[error("no thread for preparing tokens: {0}")]
+    #[error("cannot start the thread that prepares tokens: {0}")]
     Tokens(std::io::Error),
     #[error("the line did not form within {START_LIMIT:?}; is loopback traffic blocked?")]
     Slow,
 }
 
-/// One node and what it tells us.
+/// One running node, with its events and deliveries.
 pub(crate) struct DemoNode {
     pub(crate) running: RunningNode,
     pub(crate) events: mpsc::UnboundedReceiver<TimedEvent>,
     pub(crate) deliveries: mpsc::Receiver<Delivery>,
 }
 
-/// A registered member, before it runs a node.
+/// Registered member for which no node runs yet.
 pub(crate) struct Member {
     pub(crate) identity: Identity,
     pub(crate) index: MemberIndex,
@@ -90,20 +91,20 @@ pub(crate) struct Member {
     pub(crate) view: Arc<Mutex<MembershipView>>,
 }
 
-/// The whole of it.
+/// The demo's nodes and everything that they share.
 pub(crate) struct Network {
     pub(crate) nodes: Vec<DemoNode>,
     pub(crate) topic: PubsubTopic,
     pub(crate) startup_ms: f64,
     pub(crate) prover: Arc<Prover>,
     pub(crate) generation: Generation,
-    /// Where the members are, unless they are in a file.
+    /// Chain that holds the members; `None` if they are in a file.
     pub(crate) chain: Option<OnChain>,
     preset: NetworkPreset,
     registry: Arc<dyn Registry>,
     verifier: Verifier,
     folder: PathBuf,
-    /// Removes the folder at the end.
+    /// Guard that removes the folder when dropped; `None` if the folder is kept.
     _temporary: Option<TempDir>,
 }
 
@@ -216,7 +217,7 @@ impl Network {
         rln.policy
     }
 
-    /// A new identity, registered with a limit of its own.
+    /// Registers a new identity with `limit` messages per epoch.
     pub(crate) async fn register(&mut self, limit: u32) -> Result<Member, NetworkError> {
         let mut seed = [0; 32];
         getrandom::fill(&mut seed).map_err(|error| NetworkError::Random(error.into()))?;
@@ -236,7 +237,7 @@ impl Network {
         })
     }
 
-    /// A running node with that source of proofs, connected to those peers.
+    /// Starts a node with this source of proofs and these static peers.
     pub(crate) async fn node(
         &self,
         proofs: Box<dyn ProofSource>,
@@ -303,14 +304,14 @@ impl Network {
         healthy && in_mesh.count() >= neighbours
     }
 
-    /// What has become of a node's tokens.
+    /// Returns the state of a node's token pool, if the node has one.
     pub(crate) async fn tokens(&self, node: usize) -> Option<PoolSnapshot> {
         let state = self.nodes[node].running.handle.rln().await;
         Some(state.ok().flatten()?.tokens?.state)
     }
 
-    /// Waits until a token is ready, as it would be for a publisher that is not in a hurry; not for
-    /// ever, since a send does without.
+    /// Waits until a token is ready, as it is for a publisher with pauses between messages; at most
+    /// [`TOKEN_LIMIT`], since a message can be sent without a token.
     pub(crate) async fn wait_for_token(&self, node: usize) {
         let deadline = Instant::now() + TOKEN_LIMIT;
         while self.tokens(node).await.is_some_and(|pool| pool.ready == 0)
@@ -331,7 +332,7 @@ fn root_window(preset: &NetworkPreset) -> usize {
     preset.rln.map_or(0, |rln| rln.root_window)
 }
 
-/// Connected peers of a node.
+/// Returns the number of a node's connected peers.
 pub(crate) async fn connected(handle: &NodeHandle) -> usize {
     let peers = handle.peers().await.unwrap_or_default();
     peers

@@ -1,10 +1,10 @@
-//! A line on stderr that says what is going on.
+//! A progress line on standard error.
 
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// One progress line; silent when the output is for programs.
+/// Progress line on standard error; hidden when the output is JSON.
 pub(crate) struct Progress(ProgressBar);
 
 impl Progress {

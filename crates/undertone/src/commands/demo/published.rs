@@ -1,18 +1,18 @@
-//! The paper's figures, from the vendored table.
+//! The paper's latency figures, from the vendored table.
 
 use undertone_lab::published::MULTIHOST_LATENCY;
 
-/// One row of it, milliseconds.
+/// Row of the paper's latency table, milliseconds.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PaperRow {
     pub(crate) size_kb: usize,
     pub(crate) prove: f64,
-    /// Transmission and validation, hop by hop.
+    /// Transmission and validation times, hop by hop.
     pub(crate) hops: Vec<(f64, f64)>,
     pub(crate) total: f64,
 }
 
-/// The row for a size, if the paper has one.
+/// Returns the paper's row for a message size, if there is one.
 pub(crate) fn row(size_kb: usize) -> Option<PaperRow> {
     MULTIHOST_LATENCY
         .lines()

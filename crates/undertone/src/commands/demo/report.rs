@@ -1,4 +1,4 @@
-//! What the demo found: tables for people, one object for programs, and a verdict.
+//! The demo's results: tables for people, one JSON object for programs, and a verdict.
 
 use comfy_table::presets::UTF8_BORDERS_ONLY;
 use comfy_table::{CellAlignment, Table};
@@ -10,17 +10,17 @@ use super::latency::{SizeLatency, WithoutTokens};
 use super::published;
 use super::spam::Spam;
 
-/// Everything the demo measured.
+/// All results of the demo.
 #[derive(Debug, serde::Serialize)]
 pub(crate) struct Report {
     pub(crate) nodes: usize,
     pub(crate) startup_ms: f64,
     pub(crate) latency: Vec<SizeLatency>,
     pub(crate) without_tokens: WithoutTokens,
-    /// Time on the clock for preparing a token before its message, mean.
+    /// Mean wall-clock time for preparing a token ahead of its message, milliseconds.
     pub(crate) token_prepare_ms: f64,
     pub(crate) spam: Spam,
-    /// Of a demo on a chain alone.
+    /// Result of slashing on the chain; only with `--chain`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) chain: Option<Slashing>,
 }
@@ -51,7 +51,7 @@ impl Report {
         }
     }
 
-    /// A token is work that was done earlier, so both are told.
+    /// Prints proof times with and without tokens: a token only moves work ahead of the message.
     fn print_proofs(&self) {
         let with_token: u32 = self.latency.iter().map(|row| row.with_token).sum();
         let messages: u32 = self.latency.iter().map(|row| row.runs).sum();
@@ -120,7 +120,8 @@ impl Report {
         table
     }
 
-    /// Whether all was delivered and the spammer isolated.
+    /// Checks that all messages were delivered and the spammer was isolated and, on a chain, slashed;
+    /// otherwise returns what failed.
     pub(crate) fn verdict(&self) -> Result<(), String> {
         for row in &self.latency {
             if row.delivered < row.expected {
@@ -184,7 +185,7 @@ fn chain_table(chain: &Slashing) -> Table {
     table
 }
 
-/// Mean time for preparing a token between two moments.
+/// Returns the mean time for preparing a token between two snapshots, milliseconds.
 pub(crate) fn prepare_ms(before: PoolSnapshot, after: PoolSnapshot) -> f64 {
     let spent_ns = after.spent_ns_total.saturating_sub(before.spent_ns_total);
     let prepared = after.prepared_total.saturating_sub(before.prepared_total);

@@ -1,4 +1,4 @@
-//! A member that keeps no count.
+//! Proofs of a spammer: a member that does not count its messages and reuses message ids.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,13 +9,13 @@ use undertone_rln::{
     Epoch, Fr, Generation, Identity, ProofRequest, Prover, RateLimitProof, RlnIdentifier,
 };
 
-/// Makes sound proofs with message ids that were used before.
+/// Source of valid proofs that takes message ids in turn and reuses them past the limit.
 pub(crate) struct ReusedIds {
     pub(crate) identity: Identity,
     pub(crate) index: MemberIndex,
-    /// As registered, messages per epoch.
+    /// Registered limit of the member, messages per epoch.
     pub(crate) limit: u32,
-    /// Proofs so far.
+    /// Number of proofs made so far.
     pub(crate) next: u32,
     pub(crate) generation: Generation,
     pub(crate) prover: Arc<Prover>,

@@ -1,4 +1,4 @@
-//! A member that publishes more than its limit, and what becomes of it.
+//! The demo's attack: a member publishes more than its limit, and its peers disconnect it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,19 +13,19 @@ use super::network::{DemoNode, Network, connected};
 use super::progress::Progress;
 use super::reused_ids::ReusedIds;
 
-/// Messages per epoch that the spammer is registered for.
+/// Registered limit of the spammer, messages per epoch.
 const LIMIT: u32 = 5;
 
-/// Messages that it publishes in one epoch.
+/// Number of messages that the spammer publishes, meant for one epoch.
 const ATTEMPTS: u32 = 30;
 
-/// Nodes of the line that it connects to.
+/// Nodes of the line that the spammer connects to.
 const VICTIMS: [usize; 3] = [1, 2, 3];
 
-/// How long the honest nodes get to isolate it after its last message.
+/// Time limit for the spammer to join the meshes, and for its isolation after its last message.
 const ISOLATION_LIMIT: Duration = Duration::from_secs(10);
 
-/// Outcome of the attack.
+/// Outcome of the spam attack.
 #[derive(Clone, Debug, serde::Serialize)]
 pub(crate) struct Spam {
     pub(crate) attempted: u32,
@@ -33,15 +33,16 @@ pub(crate) struct Spam {
     pub(crate) delivered: usize,
     pub(crate) secret_recovered: bool,
     pub(crate) spammer_peers_left: usize,
-    /// From its first message over the limit to its last peer gone; `None` if never.
+    /// Time from the first message over the limit until the last node graylisted the spammer; `None` if
+    /// the spammer kept a peer or nobody graylisted it.
     pub(crate) isolated_after_ms: Option<f64>,
-    /// The secret that a node recovered, and that is the spammer's.
+    /// Secret that a node recovered, if equal to the spammer's.
     #[serde(skip)]
     pub(crate) secret: Option<RecoveredSecret>,
-    /// Its limit, for the table.
+    /// Registered limit of the spammer, for the table.
     #[serde(skip)]
     pub(crate) limit: u32,
-    /// Which node disconnected it, and how long after the first message over the limit, ms.
+    /// Nodes that graylisted the spammer, each with the time since the first message over the limit, ms.
     #[serde(skip)]
     pub(crate) disconnected_by: Vec<(usize, f64)>,
 }
@@ -130,7 +131,7 @@ async fn join(network: &Network, spammer: &DemoNode) {
     }
 }
 
-/// Meshes of honest nodes that the spammer is in.
+/// Returns the number of honest nodes that have the spammer in a mesh.
 async fn in_mesh(network: &Network, spammer: &DemoNode) -> usize {
     let mut count = 0;
     for victim in VICTIMS {
@@ -148,7 +149,8 @@ async fn in_mesh(network: &Network, spammer: &DemoNode) -> usize {
     count
 }
 
-/// Publishes everything; when the first message over the limit went out, and all hashes.
+/// Publishes all spam; returns when the first message over the limit went out, and the hashes of all
+/// messages sent.
 async fn publish_all(
     network: &Network,
     spammer: &DemoNode,
@@ -171,7 +173,7 @@ async fn publish_all(
         if i == LIMIT {
             over_limit_at = Instant::now();
         }
-        // Once everybody has turned away there is nobody left to publish to.
+        // Fails once the spammer has no peers left to publish to.
         if let Ok(published) = sent {
             hashes.insert(published.hash());
         }
@@ -179,7 +181,7 @@ async fn publish_all(
     (over_limit_at, hashes)
 }
 
-/// Messages that came since the last look.
+/// Returns the hashes of all deliveries that wait in a node's queue.
 fn drain_deliveries(node: &mut DemoNode) -> BTreeSet<MessageHash> {
     let mut hashes = BTreeSet::new();
     while let Ok(delivery) = node.deliveries.try_recv() {

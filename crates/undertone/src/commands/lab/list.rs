@@ -1,4 +1,4 @@
-//! `undertone lab list`.
+//! `undertone lab list`: lists the experiments.
 
 use std::fmt;
 

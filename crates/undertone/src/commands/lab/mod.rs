@@ -1,4 +1,4 @@
-//! `undertone lab`: the published tables and figures, ours beside them.
+//! `undertone lab`: reproduces published tables and figures and compares them with this implementation.
 
 mod list;
 mod machine;
@@ -12,7 +12,7 @@ use super::Failure;
 
 pub(crate) use machine::spammers_proofs;
 
-/// Where records go, and come from, unless another folder is named.
+/// Default folder that records are written to and read from.
 const RESULTS: &str = "lab-results";
 
 /// Flags of `undertone lab`.
@@ -28,13 +28,13 @@ pub(crate) struct Args {
 
 #[derive(Subcommand, Debug)]
 enum Command {
-    /// The experiments: what each reproduces
+    /// List the experiments and what each reproduces
     List,
     /// Run experiments: each writes a record, with a verdict for every figure
     Run(run::Args),
-    /// One HTML page of all that was run: figures with verdicts, charts, tables; CSV and Parquet
+    /// Write one HTML page of all records: figures with verdicts, charts, tables; also CSV and Parquet
     Report(report::Args),
-    /// Real nodes in a process of their own: what `run` asks its children
+    /// Run real nodes in this process; `run` starts it as a child
     #[command(hide = true)]
     Nodes(machine::NodesArgs),
 }

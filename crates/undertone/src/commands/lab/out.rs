@@ -1,4 +1,4 @@
-//! The file of a record.
+//! Writing an experiment's record to its file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,8 +7,8 @@ use undertone_lab::record::Record;
 
 use super::super::Failure;
 
-/// Writes `<id>.json` in the folder, in place of an older one. A reader finds a whole record at any
-/// time.
+/// Writes `<id>.json` in the folder and replaces an older one. A concurrent reader always finds a
+/// complete record.
 pub(super) fn write(folder: &Path, record: &Record) -> Result<PathBuf, Failure> {
     let path = folder.join(format!("{}.json", record.id));
     let partial = folder.join(format!("{}.json.partial", record.id));

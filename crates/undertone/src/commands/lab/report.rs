@@ -1,4 +1,4 @@
-//! `undertone lab report`.
+//! `undertone lab report`: writes the HTML page of all records.
 
 use std::fmt;
 use std::fs;
@@ -18,7 +18,7 @@ pub(super) struct Args {
     /// Folder with the records of experiments, *.json
     #[arg(long, value_name = "DIR", default_value = RESULTS)]
     from: PathBuf,
-    /// The page to write (report.html in that folder if not given)
+    /// HTML file to write (report.html in the --from folder if not given)
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// Also write figures.csv, figures.parquet and a CSV file per chart and table into this folder
@@ -29,18 +29,18 @@ pub(super) struct Args {
 #[derive(Serialize)]
 struct Written {
     html: PathBuf,
-    /// Files for other programs, if they were asked for.
+    /// CSV and Parquet files that were written, with `--csv` only.
     files: Vec<PathBuf>,
     experiments: usize,
-    /// Figures with a tolerance.
+    /// Number of figures that have a tolerance.
     judged: usize,
-    /// Those outside it: experiment and figure.
+    /// Figures outside their tolerance, as the experiment's id and the figure's name.
     differing: Vec<[String; 2]>,
 }
 
 pub(super) fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let mut records = read_folder(&args.from).map_err(failure)?;
-    // As they are listed; what is not known comes last.
+    // In the order of `lab list`; records of unknown experiments come last.
     let place = |record: &Record| EXPERIMENTS.iter().position(|known| known.id == record.id);
     records.sort_by_key(|record| place(record).unwrap_or(usize::MAX));
     let html = args
@@ -71,7 +71,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), Failure> {
     output::print(&written, json)
 }
 
-/// A folder that is not there or holds nothing is wrong usage; a file that cannot be used is not.
+/// Converts the error: an absent or empty folder is wrong usage, an unusable file is not.
 fn failure(error: FolderError) -> Failure {
     match &error {
         FolderError::Unreadable { .. } | FolderError::Empty { .. } => Failure::usage(

@@ -1,4 +1,4 @@
-//! `undertone lab run`.
+//! `undertone lab run`: runs experiments and writes their records.
 
 use std::fmt;
 use std::fs;
@@ -16,50 +16,50 @@ use super::super::{Failure, output};
 use super::machine::RealMachine;
 use super::{RESULTS, out};
 
-/// Stands for every experiment.
+/// Name that stands for every experiment.
 const ALL: &str = "all";
-/// The same, at the scale that takes minutes.
+/// Name that stands for every experiment at the quick scale, which takes minutes.
 const ALL_QUICK: &str = "all-quick";
 
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
-    /// Experiments that `undertone lab list` shows; all, or all-quick, for every one of them
+    /// Ids of experiments, as `undertone lab list` shows them; `all` or `all-quick` runs every one
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
-    /// As much as was published, with several seeds: a quarter of an hour for all of them
+    /// Run at the published scale, with several seeds: about a quarter of an hour for all experiments
     #[arg(long)]
     full: bool,
     /// Write the records into this folder, as ID.json
     #[arg(long, value_name = "DIR", default_value = RESULTS)]
     out: PathBuf,
-    /// Threads of a simulation; its outcome does not depend on it (one per processor if not given)
+    /// Threads of a simulation; its results do not depend on them (one per processor if not given)
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
 }
 
-/// What became of all.
+/// Results of all experiments that were run.
 #[derive(Serialize)]
 struct Finished {
     experiments: Vec<Item>,
 }
 
-/// What became of one experiment.
+/// Result of one experiment.
 #[derive(Serialize)]
 struct Item {
     id: &'static str,
-    /// Its record; none when it failed.
+    /// Path of the record; `None` if the experiment failed.
     record: Option<PathBuf>,
-    /// Figures that agree with what was published.
+    /// Number of figures within their tolerance.
     agree: usize,
-    /// Figures outside their tolerance.
+    /// Number of figures outside their tolerance.
     differ: usize,
     wall_s: f64,
-    /// Why there is no record.
+    /// Error of an experiment without a record.
     error: Option<String>,
 }
 
-/// Runs them one after another. Figures that differ are findings, an experiment without a record is
-/// a failure.
+/// Runs the experiments one after another. A figure that differs is a finding; an experiment without a
+/// record is a failure.
 pub(super) fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let chosen = choose(&args.ids, args.full)?;
     fs::create_dir_all(&args.out).map_err(|error| Failure::at(&args.out, error))?;
@@ -106,7 +106,7 @@ fn one(
     Ok((path, record))
 }
 
-/// Each once, in the order asked for.
+/// Returns the chosen experiments, each once, in the requested order.
 fn choose(ids: &[String], full: bool) -> Result<Vec<&'static Experiment>, Failure> {
     let mut chosen: Vec<&Experiment> = Vec::new();
     for id in ids {

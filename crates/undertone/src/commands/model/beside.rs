@@ -1,4 +1,4 @@
-//! The refined form beside a run.
+//! The refined closed form beside the results of a simulated run.
 
 use std::fmt;
 
@@ -27,7 +27,7 @@ struct SizeRow {
     sim_hops: Vec<f64>,
 }
 
-/// Milliseconds.
+/// Distribution of latencies, milliseconds.
 #[derive(Clone, Copy, Serialize)]
 struct Figures {
     min: f64,
@@ -40,8 +40,7 @@ struct Figures {
 }
 
 impl Beside {
-    /// The prediction for every size of the scenario, from the mesh that the run measured if there
-    /// is one.
+    /// Predicts every payload size of the scenario, from the mesh that the run measured if there is a run.
     pub(super) fn new(scenario: &Scenario, run: Option<&Summary>) -> Result<Self, NoPrediction> {
         let mut sizes = scenario.traffic.payload_bytes.clone();
         sizes.sort_unstable();
@@ -78,7 +77,7 @@ fn mean_frame(run: &Summary) -> Option<f64> {
     (messages.count > 0).then(|| messages.bytes as f64 / messages.count as f64)
 }
 
-/// Nodes reached through 1, 2, … hops by a message of a size.
+/// Returns the mean number of nodes reached through 1, 2, … hops by a message of a size.
 fn hops(run: &Summary, size_bytes: u32) -> Vec<f64> {
     let of_size = || {
         run.per_message
@@ -112,7 +111,7 @@ impl Figures {
         }
     }
 
-    /// Means over the messages of a size, each weighing the same.
+    /// Returns the unweighted means over the messages of a size; `None` if there are none.
     fn simulated(run: &Summary, size_bytes: u32) -> Option<Self> {
         let of_size: Vec<&Latency> = run
             .per_message

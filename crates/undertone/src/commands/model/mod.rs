@@ -1,4 +1,4 @@
-//! `undertone model`: closed forms, and with a scenario their prediction beside a simulation.
+//! `undertone model`: closed forms; with a scenario, their prediction beside a simulation.
 
 mod beside;
 mod tables;
@@ -13,7 +13,7 @@ use super::{Failure, output};
 /// Flags of `undertone model`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// Predict this scenario (a file or a name from `undertone sim --list`) and simulate it too
+    /// Scenario to predict and simulate: a file, or a name from `undertone sim --list`
     scenario: Option<String>,
     /// Set a key of the scenario, such as network.one_way_ms=100; may be repeated
     #[arg(long, value_name = "KEY=VALUE", requires = "scenario")]
@@ -21,7 +21,7 @@ pub(crate) struct Args {
     /// Seed of the simulation
     #[arg(long, value_name = "N", default_value_t = 1, requires = "scenario")]
     seed: u64,
-    /// Threads of the simulation [one per processor]
+    /// Threads of the simulation [default: one per processor]
     #[arg(long, value_name = "N", requires = "scenario")]
     threads: Option<NonZeroUsize>,
     /// Predict from the scenario alone, without simulating it
@@ -34,7 +34,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Prints the tables, or a prediction.
+/// Prints the tables of the formulas or, with a scenario, its prediction.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let Some(reference) = &args.scenario else {
         return output::print(&tables::Tables::new(&args.given), args.json);

@@ -11,19 +11,19 @@ use undertone_lab::model::hops::{
 use undertone_lab::model::large::{self, LargeRow};
 use undertone_lab::model::path::{Hop, latency_ms};
 
-/// Hops that are listed at most; a line of many nodes needs many.
+/// Maximum number of hops that are listed; a mesh of low degree may need many.
 const MAX_LISTED: u64 = 32;
 
-/// What the formulas are evaluated for; the defaults are the paper's.
+/// Parameters of the formulas; the defaults are the paper's.
 #[derive(clap::Args, Clone, Debug, Serialize)]
 pub(super) struct Given {
-    /// Nodes
+    /// Number of nodes in the network
     #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(2..), conflicts_with = "scenario")]
     nodes: u64,
-    /// Mesh degree
+    /// Mesh degree of each node
     #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(2..=10_000), conflicts_with = "scenario")]
     degree: u32,
-    /// Bytes of a message
+    /// Size of a message, bytes
     #[arg(
         long = "size",
         value_name = "BYTES",
@@ -34,13 +34,13 @@ pub(super) struct Given {
     /// Rate of a link, megabits per second
     #[arg(long = "mbit-per-s", value_name = "RATE", default_value_t = 100.0, value_parser = positive, conflicts_with = "scenario")]
     mbit_per_s: f64,
-    /// One-way delay, milliseconds
+    /// One-way delay of a link, milliseconds
     #[arg(long, value_name = "MS", default_value_t = 75.0, value_parser = not_negative, conflicts_with = "scenario")]
     one_way_ms: f64,
-    /// Proof generation, milliseconds
+    /// Time to generate a proof, milliseconds
     #[arg(long, value_name = "MS", default_value_t = 276.3, value_parser = not_negative, conflicts_with = "scenario")]
     generation_ms: f64,
-    /// Verification at each hop, milliseconds
+    /// Time to verify a proof at each hop, milliseconds
     #[arg(long, value_name = "MS", default_value_t = 4.5, value_parser = not_negative, conflicts_with = "scenario")]
     verification_ms: f64,
 }

@@ -1,4 +1,4 @@
-//! `undertone registry deploy`.
+//! `undertone registry deploy`: deploys the membership contract.
 
 use std::fmt;
 
@@ -23,22 +23,22 @@ pub(super) struct Args {
     /// Most messages per epoch of one member
     #[arg(long, value_name = "N", default_value_t = Terms::published().max_rate_limit)]
     max_limit: u32,
-    /// How long a membership is active, in seconds
+    /// Active period of a membership, in seconds
     #[arg(long, value_name = "N", default_value_t = Terms::published().active_s)]
     active_s: u32,
-    /// How long it can be extended after that, in seconds
+    /// Grace period after the active period, in which a membership can be extended, in seconds
     #[arg(long, value_name = "N", default_value_t = Terms::published().grace_s)]
     grace_s: u32,
     /// Deposit for one message per epoch, in 10^-18 tokens
     #[arg(long, value_name = "N", default_value_t = Terms::published().price_per_message)]
     price: U256,
-    /// Share of a slashed member's deposit that nobody gets, in basis points (1000 to 9000)
+    /// Share of a slashed member's deposit that is burned, in basis points (1000 to 9000)
     #[arg(long, value_name = "N", default_value_t = Terms::published().slash_burn_bps)]
     slash_burn_bps: u16,
     /// Time from the announcement of an upgrade to the upgrade, in seconds (7 to 400 days)
     #[arg(long, value_name = "N", default_value_t = Terms::published().upgrade_delay_s)]
     upgrade_delay_s: u32,
-    /// Test tokens for the account that deploys, in 10^-18 tokens
+    /// Test tokens that the deploying account receives, in 10^-18 tokens
     #[arg(long, value_name = "N", default_value = "1000000000000000000000000")]
     mint: U256,
 }

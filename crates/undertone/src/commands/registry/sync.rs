@@ -13,27 +13,27 @@ use super::{Failure, chain, output};
 use crate::commands::demo::progress::Progress;
 use crate::commands::rln::element;
 
-/// Accepted roots that are made ready; what a relay of the Waku networks keeps.
+/// Number of accepted roots that are kept, as in a relay of the Waku networks.
 const ROOT_WINDOW: usize = 50;
-/// Between two lines of progress.
+/// Interval between two progress lines.
 const TELL_EVERY: Duration = Duration::from_millis(250);
 
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
-    /// RPC endpoint of the chain, like http://127.0.0.1:8545 or wss://chain.example; give several, the
-    /// preferred one first, and the others are asked when it fails
+    /// RPC endpoint of the chain, like http://127.0.0.1:8545 or wss://chain.example; may be repeated, the
+    /// preferred endpoint first: the others are asked when it fails
     #[arg(long, value_name = "URL", required = true)]
     rpc: Vec<String>,
     /// Address of the membership contract
     #[arg(long, value_name = "ADDRESS")]
     contract: Address,
-    /// File for what is learnt; made where there is none, gone on from where there is
+    /// File that stores the members read from the chain; created if absent, continued otherwise
     #[arg(long, value_name = "FILE")]
     store: PathBuf,
-    /// Number of the chain, EIP-155 [default: as the first endpoint says that answers]
+    /// Chain id, EIP-155 [default: the chain id of the first endpoint that answers]
     #[arg(long, value_name = "N")]
     chain_id: Option<u64>,
-    /// How long an endpoint may be of no use before this gives up, in seconds
+    /// How long the endpoints may fail before the command gives up, in seconds
     #[arg(long, value_name = "N", default_value_t = 60)]
     patience_s: u64,
 }
@@ -43,11 +43,11 @@ struct Synced {
     contract: Address,
     chain_id: u64,
     store: PathBuf,
-    /// The newest block that is in.
+    /// Number of the newest block that was read.
     block: u64,
-    /// Leaves that are not empty.
+    /// Number of non-empty leaves in the tree.
     members: usize,
-    /// Equal to the contract's: nothing counts before that was compared.
+    /// Root of the tree, already compared with the contract's and equal to it.
     root: String,
     requests: u64,
     sent_bytes: u64,
@@ -90,7 +90,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), Failure> {
     output::print(&synced, json)
 }
 
-/// What the first endpoint says that answers; if none does, why the last one does not.
+/// Returns the chain id from the first endpoint that answers, or the last endpoint's error if none does.
 fn ask_chain_id(args: &Args) -> Result<u64, Failure> {
     let mut failure = Failure::usage("--rpc: give the URL of at least one endpoint");
     for url in &args.rpc {
@@ -103,7 +103,7 @@ fn ask_chain_id(args: &Args) -> Result<u64, Failure> {
     Err(failure)
 }
 
-/// Tells how it goes until all is known: the newest block, and what it took.
+/// Shows progress until the registry is synchronised; returns the newest block and the registry's status.
 fn follow(
     registry: &EvmRegistry,
     patience: Duration,

@@ -1,4 +1,4 @@
-//! `undertone rln claim`: has the reward for slashing a member paid.
+//! `undertone rln claim`: claims the reward for slashing a member.
 
 use std::fmt;
 
@@ -36,7 +36,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let contract = args.contract.open()?;
     let (reward, mined) = chain::wait(async {
         let reward = contract.reward(&commitment).await?;
-        // Where there is none, the contract says so.
+        // If there is no reward, the contract refuses.
         let mined = contract.claim_reward(&account, &commitment).await?;
         Ok((reward, mined))
     })?;
@@ -61,7 +61,7 @@ fn parse(text: &str) -> Result<Fr, Failure> {
     let is_hex = hex::decode_to_slice(digits, &mut bytes).is_ok();
     let element = is_hex.then(|| fr_from_le(&bytes).ok()).flatten();
     element.ok_or_else(|| {
-        Failure::usage("--commitment is no commitment")
+        Failure::usage("--commitment is not a valid commitment")
             .with_help("it is 64 hex digits, little-endian, as `undertone rln slash` prints it")
     })
 }

@@ -1,4 +1,4 @@
-//! Reading and writing the files of a message, bounded and without overwriting anything.
+//! Reading and writing message files, with bounded sizes and without overwriting.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -14,7 +14,7 @@ pub(super) fn read(path: &Path, max_bytes: usize) -> Result<Vec<u8>, Failure> {
     read_from(path, file, max_bytes)
 }
 
-/// Reads what `source` has, at most `max_bytes`; `path` is its name for people.
+/// Reads `source` to its end, at most `max_bytes`; `path` names the source in errors.
 pub(super) fn read_from(
     path: &Path,
     source: impl Read,
@@ -34,7 +34,7 @@ pub(super) fn read_from(
     Ok(bytes)
 }
 
-/// Whether a file could be made at `path`, as far as that can be told without making it.
+/// Checks that a file could be created at `path`, without creating it.
 pub(super) fn check_new(path: &Path) -> Result<(), Failure> {
     let exists = path
         .try_exists()

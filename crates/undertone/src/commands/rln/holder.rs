@@ -1,4 +1,4 @@
-//! `undertone rln extend`, `erase` and `withdraw`: what a holder does on a chain.
+//! `undertone rln extend`, `erase` and `withdraw`: actions of a membership's holder on a chain.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use undertone_rln::{Fr, IdentityFile};
 use super::Failure;
 use crate::commands::{chain, output};
 
-/// Whose membership, and who signs.
+/// Membership on a chain and the account that signs.
 #[derive(clap::Args, Debug)]
 pub(super) struct Member {
     #[command(flatten)]
@@ -26,7 +26,7 @@ pub(super) struct Member {
 pub(super) struct Erase {
     #[command(flatten)]
     member: Member,
-    /// Leave the leaf in the tree: less gas, and the membership proves on until its index is taken
+    /// Keep the leaf in the tree: costs less gas, but the member can make proofs until its index is reused
     #[arg(long)]
     lazily: bool,
 }

@@ -1,4 +1,4 @@
-//! `undertone rln keygen`.
+//! `undertone rln keygen`: creates an identity.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use crate::commands::output;
 
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
-    /// New file for the identity; whoever reads it can publish as the member
+    /// New file for the identity; anyone who can read it can publish as the member
     #[arg(long, value_name = "FILE", default_value = "rln-identity.json")]
     out: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! `undertone rln list`.
+//! `undertone rln list`: lists the members of a registry file.
 
 use std::fmt;
 use std::path::PathBuf;

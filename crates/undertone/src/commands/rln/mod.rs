@@ -1,4 +1,4 @@
-//! `undertone rln`: identities, memberships, and proofs by hand.
+//! `undertone rln`: identities, memberships, and proofs made and verified without a node.
 //!
 //! Field elements (commitments, roots, nullifiers) are printed as in identity files and on the
 //! wire: 64 hex digits, little-endian.
@@ -38,31 +38,31 @@ pub(crate) struct Args {
 
 #[derive(Subcommand, Debug)]
 enum Command {
-    /// Make an identity
+    /// Create a new identity file
     Keygen(keygen::Args),
-    /// Register an identity as a member; creates the registry where there is none
+    /// Register an identity as a member; creates the registry file if absent
     Register(register::Args),
-    /// List the members
+    /// List the members of a registry
     List(list::Args),
-    /// Remove a member
+    /// Remove a member from a registry
     Remove(remove::Args),
     /// Memberships in an encrypted file: new, list, import, export, password
     Keystore(keystore::Args),
     /// Make a message with its rate-limit proof
     Prove(prove::Args),
-    /// Judge a message as a relay does, nullifier log aside
+    /// Validate a message as a relay does, except for the nullifier log
     Verify(verify::Args),
     /// Show a membership on a chain: state, terms, deposit
     Status(status::Args),
-    /// Extend a membership on a chain that is in its grace period
+    /// Extend a membership on a chain, in its grace period
     Extend(holder::Member),
-    /// Erase a membership on a chain: in its grace period one's own, after it anyone's
+    /// Erase a membership on a chain: your own in its grace period, anyone's after it
     Erase(holder::Erase),
     /// Withdraw the deposit of memberships that were erased
     Withdraw(holder::Withdraw),
-    /// Remove a member on a chain that published too much, for a share of its deposit
+    /// Remove a member that exceeded its limit from the chain, for a share of its deposit
     Slash(slash::Args),
-    /// Have the reward for slashing paid, once the member could have left
+    /// Claim the reward for slashing, once the slashed member's active period has ended
     Claim(claim::Args),
     /// Measure proofs, hashing, tree and memory on this machine, beside the published figures
     Bench(bench::Args),
@@ -89,7 +89,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-/// A field element as it is printed everywhere.
+/// Formats a field element as all commands print it: 64 hex digits, little-endian.
 pub(super) fn element(element: &Fr) -> String {
     hex::encode(fr_to_le(element))
 }

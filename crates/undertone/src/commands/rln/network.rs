@@ -1,4 +1,4 @@
-//! The network that a proof is for, and the time there.
+//! The network that a proof is made for, and the present time.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -13,14 +13,14 @@ pub(super) fn parse(name: &str) -> Result<NetworkPreset, UnknownNetwork> {
     NetworkPreset::by_name(name)
 }
 
-/// What the network demands of a proof, as a relay on it would.
+/// Returns the network's requirements on a proof, as a relay applies them.
 pub(super) fn rln(network: &NetworkPreset) -> Result<RlnConfig, Failure> {
     RelayConfig::for_network(network)
         .rln
         .ok_or_else(|| without_rln(network))
 }
 
-/// The most messages per epoch that a member of the network may have.
+/// Returns the greatest limit of a member of the network, messages per epoch.
 pub(super) fn max_limit(network: &NetworkPreset) -> Result<u32, Failure> {
     let params = network.rln.ok_or_else(|| without_rln(network))?;
     let limit = u32::try_from(params.user_message_limit).unwrap_or(MAX_LIMIT);
@@ -32,7 +32,7 @@ fn without_rln(network: &NetworkPreset) -> Failure {
         .with_help("choose another --network")
 }
 
-/// Unix time by the system's clock, nanoseconds.
+/// Returns the Unix time by the system's clock, nanoseconds.
 pub(super) fn unix_now_ns() -> Result<u64, Failure> {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).ok();
     since_1970

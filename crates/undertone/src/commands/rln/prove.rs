@@ -1,4 +1,4 @@
-//! `undertone rln prove`: a message as a publisher makes it, without a node.
+//! `undertone rln prove`: makes a message with its proof as a publisher does, without a node.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use undertone_rln::{
 use super::{Failure, files, network, registry};
 use crate::commands::output;
 
-/// Bytes that an encoded proof of 335 bytes adds to a message: tag and length take two each.
+/// Bytes that an encoded proof adds to a message: 335 for the proof, two each for tag and length.
 const PROOF_FIELD_BYTES: usize = 335 + 2 + 2;
 
 #[derive(clap::Args, Debug)]
@@ -27,8 +27,8 @@ pub(super) struct Args {
     /// File of the identity that publishes
     #[arg(long, value_name = "FILE")]
     identity: PathBuf,
-    /// The message-id counter of this identity: always the same file, also for its node, because
-    /// two counters give out an id twice, and that reveals the secret
+    /// Message-id counter of this identity: always use the same file, also for its node, because two
+    /// counters give out the same id twice, which reveals the secret
     #[arg(long, value_name = "FILE")]
     counter: PathBuf,
     /// Network that the message is for
@@ -40,10 +40,10 @@ pub(super) struct Args {
     /// Payload as text [default: empty]
     #[arg(long, value_name = "TEXT", conflicts_with = "payload_file")]
     payload: Option<String>,
-    /// Payload from a file
+    /// File whose bytes are the payload
     #[arg(long, value_name = "FILE")]
     payload_file: Option<PathBuf>,
-    /// When the message was made, Unix time in ns [default: now]
+    /// Timestamp of the message, Unix time in ns [default: now]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
     timestamp_ns: Option<i64>,
     /// New file for the message in hex, for `undertone rln verify`
@@ -66,7 +66,7 @@ struct Proved<'a> {
 }
 
 pub(super) fn run(args: &Args, json: bool) -> Result<(), Failure> {
-    // A message id is spent at the end, once nothing is left that the user can have got wrong.
+    // A message id is taken last, after everything that the user can have got wrong was checked.
     let rln = network::rln(&args.network)?;
     let identity = IdentityFile::read(&args.identity);
     let identity = identity.map_err(|error| Failure::new(error.to_string()))?;
@@ -136,7 +136,7 @@ fn membership(args: &Args, members: &dyn Registry, identity: &Identity) -> Resul
         })
 }
 
-/// The message, with everything but its proof.
+/// Makes the message without its proof.
 fn message(args: &Args, max_clock_gap_ns: u64) -> Result<WakuMessage, Failure> {
     let max_bytes = args.network.max_message_bytes;
     let payload = match (&args.payload, &args.payload_file) {
@@ -157,8 +157,8 @@ fn message(args: &Args, max_clock_gap_ns: u64) -> Result<WakuMessage, Failure> {
     Ok(message)
 }
 
-/// Refuses times far ahead: nobody would accept the message, and the counter, which never goes
-/// back, would refuse every id until then.
+/// Returns the message's timestamp. Refuses times far ahead: no relay would accept the message, and the
+/// counter, which never goes back, would refuse every id until then.
 fn timestamp_ns(args: &Args, max_clock_gap_ns: u64) -> Result<i64, Failure> {
     let now_ns = network::unix_now_ns()?;
     let now = i64::try_from(now_ns).unwrap_or(i64::MAX);
@@ -184,7 +184,7 @@ fn take_id(counter: &Path, limit: u32, epoch: Epoch, clock: &WallClock) -> Resul
             Failure::at(counter, error).with_help("or give another --timestamp-ns")
         }
         CounterError::LimitOutOfRange { .. } => Failure::at(counter, error),
-        // These name their file.
+        // These errors name their file.
         CounterError::Locked(_)
         | CounterError::Io { .. }
         | CounterError::Corrupt { .. }
@@ -198,7 +198,7 @@ fn parse_topic(text: &str) -> Result<String, ContentTopicError> {
     ContentTopic::parse(text).map(|_| text.to_owned())
 }
 
-/// Where the message belongs by autosharding.
+/// Returns the message's pubsub topic by autosharding.
 fn pubsub_topic(network: &NetworkPreset, content_topic: &str) -> Result<String, Failure> {
     let topic = ContentTopic::parse(content_topic);
     let topic = topic.map_err(|error| Failure::new(error.to_string()))?;

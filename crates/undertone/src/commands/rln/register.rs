@@ -1,4 +1,4 @@
-//! `undertone rln register`: in a file that local nodes share, or in a contract on a chain.
+//! `undertone rln register`: registers in a file that local nodes share, or in a contract on a chain.
 
 mod contract;
 
@@ -16,7 +16,7 @@ use crate::commands::{chain, output};
 
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
-    /// File of the registry; made where there is none
+    /// File of the registry; created if absent
     #[arg(long, value_name = "FILE", required_unless_present = "contract")]
     registry: Option<PathBuf>,
     /// Address of a membership contract, instead of a file
@@ -43,10 +43,10 @@ pub(super) struct Args {
     /// File of the identity, from `undertone rln keygen`
     #[arg(long, value_name = "FILE")]
     identity: PathBuf,
-    /// Messages per epoch [default: the most that the file gives, the least that a contract gives]
+    /// Messages per epoch [default: the greatest limit of a file, the least limit of a contract]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     limit: Option<u32>,
-    /// Network whose greatest limit a new registry gets
+    /// Network whose greatest limit a new registry file takes
     #[arg(long, value_name = "NAME", default_value = "local", value_parser = network::parse)]
     network: NetworkPreset,
 }
@@ -76,7 +76,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), Failure> {
 }
 
 fn in_file(args: &Args, path: &PathBuf, commitment: &Fr, json: bool) -> Result<(), Failure> {
-    // Everything that can be wrong on the way is found before a registry is made.
+    // All input is checked before a registry is created.
     let created = registry::is_absent(path)?;
     let most = network::max_limit(&args.network)?;
     if let (true, Some(limit)) = (created, args.limit)

@@ -1,4 +1,4 @@
-//! Opening a membership registry that must be there.
+//! Opening a membership registry that must exist.
 
 use std::fs;
 use std::io;
@@ -8,8 +8,8 @@ use undertone_membership::{MemberIndex, MembershipView, Registry, RegistryError,
 
 use super::Failure;
 
-/// Opens a registry; never makes one, so that a mistyped path does not leave an empty registry
-/// behind.
+/// Opens an existing registry. Never creates one, so that a mistyped path does not leave an empty
+/// registry behind.
 pub(super) fn existing(path: &Path) -> Result<SqliteRegistry, Failure> {
     if is_absent(path)? {
         return Err(Failure::at(path, "there is no registry").with_help(format!(
@@ -21,7 +21,7 @@ pub(super) fn existing(path: &Path) -> Result<SqliteRegistry, Failure> {
     SqliteRegistry::open(path).map_err(|error| Failure::new(error.to_string()))
 }
 
-/// Whether there is no file, or an empty one, which opening would turn into a registry.
+/// Whether the file is absent or empty, so that opening it would create a registry.
 pub(super) fn is_absent(path: &Path) -> Result<bool, Failure> {
     match fs::metadata(path) {
         Ok(metadata) => Ok(metadata.is_file() && metadata.len() == 0),
@@ -30,7 +30,7 @@ pub(super) fn is_absent(path: &Path) -> Result<bool, Failure> {
     }
 }
 
-/// The registry as a relay with this many accepted roots sees it.
+/// Returns a view of the registry with this many accepted roots, as a relay has it.
 pub(super) fn view(
     path: &Path,
     registry: &dyn Registry,
@@ -41,7 +41,7 @@ pub(super) fn view(
     Ok(view)
 }
 
-/// Says which registry an error is about. Errors of its file name it already.
+/// Converts registry errors and adds the registry's path, unless the error names its file already.
 pub(super) fn failed(path: &Path) -> impl Fn(RegistryError) -> Failure {
     move |error| match error {
         RegistryError::Storage(error) => Failure::new(error.to_string()),

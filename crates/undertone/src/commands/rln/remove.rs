@@ -1,4 +1,4 @@
-//! `undertone rln remove`.
+//! `undertone rln remove`: removes a member from a registry file.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ pub(super) struct Args {
     /// File of the registry
     #[arg(long, value_name = "FILE")]
     registry: PathBuf,
-    /// The member, as `undertone rln list` numbers it
+    /// Index of the member, as `undertone rln list` shows it
     #[arg(long, value_name = "N", value_parser = registry::parse_index)]
     index: MemberIndex,
 }

@@ -16,9 +16,10 @@ use crate::commands::{chain, output};
 
 mod evidence;
 
-/// 64 digits, `0x`, white space.
+/// Longest secret file that is read, bytes: 64 digits, `0x`, white space.
 const MAX_SECRET_FILE_BYTES: usize = 128;
-/// Hex digits of the longest message that is carried anywhere, with as many line breaks.
+/// Longest message file that is read, bytes: the hex digits of the longest message that any network
+/// carries, with as many line breaks.
 const MAX_MESSAGE_FILE_BYTES: usize = 4 * 1024 * 1024;
 
 #[derive(clap::Args, Debug)]
@@ -27,7 +28,8 @@ pub(super) struct Args {
     contract: chain::Contract,
     #[command(flatten)]
     key: chain::Key,
-    /// File with a message in hex; give all of one epoch that are at hand, two of them with one nullifier
+    /// File with a message in hex; may be repeated: give all messages of one epoch that you have, at least
+    /// two of them with the same nullifier
     #[arg(
         long,
         value_name = "FILE",
@@ -36,13 +38,13 @@ pub(super) struct Args {
         conflicts_with = "secret_file"
     )]
     message: Vec<PathBuf>,
-    /// Slash though the messages do not show that the member published more than its limit in an epoch
+    /// Slash even if the messages do not show that the member exceeded its limit in an epoch
     #[arg(long, conflicts_with = "secret_file")]
     double_signal_suffices: bool,
     /// File with the member's secret, 64 hex digits, little-endian
     #[arg(long, value_name = "FILE")]
     secret_file: Option<PathBuf>,
-    /// Who gets the reward [default: the account that signs]
+    /// Account that receives the reward [default: the account that signs]
     #[arg(long, value_name = "ADDRESS")]
     receiver: Option<Address>,
 }
@@ -54,7 +56,7 @@ struct Slashed {
     receiver: Address,
     burned: String,
     reward: String,
-    /// When `undertone rln claim` can be used, Unix time in seconds.
+    /// Time from which `undertone rln claim` can be used, Unix seconds.
     reward_from_s: u64,
     committed: TxHash,
     transaction: TxHash,
@@ -109,7 +111,7 @@ fn read_secret(path: &Path) -> Result<Fr, Failure> {
     fr_from_le(&bytes).map_err(|_| no_secret(()))
 }
 
-/// What the messages show.
+/// Recovers the member's secret from the messages in these files.
 fn recover(paths: &[PathBuf]) -> Result<Evidence, Failure> {
     let proofs = paths.iter().map(|path| read_proof(path));
     let proofs: Vec<_> = proofs.collect::<Result<_, _>>()?;
@@ -120,7 +122,7 @@ fn recover(paths: &[PathBuf]) -> Result<Evidence, Failure> {
     })
 }
 
-/// Whether the member published more than it may, and did not only repeat a message id.
+/// Checks that the messages show more than the member's limit in an epoch, not only a repeated message id.
 fn exceeds(found: &Evidence, limit: Option<u32>) -> Result<(), Failure> {
     let shown = found.messages;
     let missing = match limit {

@@ -1,4 +1,4 @@
-//! `undertone rln status`: a membership on a chain.
+//! `undertone rln status`: shows a membership on a chain.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ pub(super) struct Args {
 
 #[derive(Serialize)]
 struct Status {
-    /// `active`, `grace`, `expired`, `slashed`, or `none`.
+    /// State of the membership: `active`, `grace`, `expired`, `slashed`, or `none`.
     state: &'static str,
     commitment: String,
     #[serde(flatten)]
@@ -36,9 +36,9 @@ struct Terms {
     holder: Address,
     token: Address,
     deposit: String,
-    /// What the holder may withdraw of this token.
+    /// Amount of this token that the holder may withdraw.
     withdrawable: String,
-    /// Unix time in seconds, as is the next one.
+    /// Start of the grace period, Unix time in seconds; `expires_s` is its end.
     grace_starts_s: u64,
     expires_s: u64,
 }
@@ -52,7 +52,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), Failure> {
         let Some(info) = contract.info(&commitment).await? else {
             let word = word_from_field(&commitment);
             let call = RlnMembership::isSlashedCall { idCommitment: word };
-            // The contract in use has no slashing, and refuses the question.
+            // A contract without slashing, such as the one in public use, refuses this call.
             let slashed = contract.read(call).await.unwrap_or(false);
             return Ok((if slashed { "slashed" } else { "none" }, None));
         };

@@ -1,7 +1,7 @@
-//! Everything that a relay checks about one message by itself, in a relay's order.
+//! All checks that a relay applies to a single message, in a relay's order.
 //!
-//! The nullifier log is left out: it is about the messages before, and a tool that runs once has
-//! seen none.
+//! The nullifier log is left out: it compares a message with earlier ones, and a tool that runs once
+//! has seen none.
 
 use bytes::Bytes;
 use undertone_message::{DecodeError, Limits, WakuMessage};
@@ -11,31 +11,31 @@ use undertone_rln::{
     Verifier, signal_hash,
 };
 
-/// The proof of a valid message, or what is wrong.
+/// Checked proof of a valid message, or the reason for its rejection.
 pub(super) type Verdict = Result<CheckedProof, Invalid>;
 
-/// Why a relay would refuse a message, by the stage that refuses it.
+/// Reasons for rejecting a message, by validation stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Invalid {
-    /// The bytes are no message, or too many.
+    /// The bytes are not a message, or too long.
     #[error("not a WakuMessage: {0}")]
     Message(DecodeError),
     /// The proof field is absent or empty.
     #[error("no proof, on a network that demands one")]
     MissingProof,
-    /// The proof field is no proof.
+    /// The proof field cannot be decoded.
     #[error("{0}")]
     ProofEncoding(ProofDecodeError),
     /// One of the cheap checks failed.
     #[error("{0}")]
     Check(Rejection),
-    /// The proof itself does not hold.
+    /// The proof does not verify.
     #[error("{0}")]
     Snark(SnarkInvalid),
 }
 
 impl Invalid {
-    /// Name of the stage, for machines.
+    /// Returns the name of the stage, for programs.
     pub(super) fn stage(&self) -> &'static str {
         match self {
             Self::Message(_) => "message",
@@ -46,7 +46,7 @@ impl Invalid {
         }
     }
 
-    /// What its author may want to know.
+    /// Returns advice for the message's author, if there is any.
     pub(super) fn remedy(&self) -> Option<&'static str> {
         match self {
             Self::MissingProof => Some("make a message with its proof: undertone rln prove"),
@@ -68,22 +68,22 @@ impl Invalid {
     }
 }
 
-/// What a relay knows when it judges.
+/// Inputs of a relay's validation besides the message.
 pub(super) struct Judge<'a> {
-    /// What the network demands of a proof.
+    /// Requirements of the network on a proof.
     pub(super) policy: Policy,
-    /// The accepted membership roots.
+    /// Membership roots that are accepted.
     pub(super) roots: &'a RootWindow,
-    /// Longest message of the network, bytes.
+    /// Maximum length of a message on the network, bytes.
     pub(super) max_message_bytes: usize,
-    /// Checks the proof itself.
+    /// Verifier of the zero-knowledge proof.
     pub(super) verifier: Verifier,
-    /// The relay's clock, Unix time in nanoseconds.
+    /// Time of the relay's clock, Unix nanoseconds.
     pub(super) unix_now_ns: u64,
 }
 
 impl Judge<'_> {
-    /// Judges an encoded message.
+    /// Validates an encoded message.
     pub(super) fn judge(&self, bytes: &Bytes) -> Verdict {
         let limits = Limits {
             max_message_bytes: self.max_message_bytes,

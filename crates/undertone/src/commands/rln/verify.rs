@@ -1,4 +1,4 @@
-//! `undertone rln verify`: a message as a relay judges it.
+//! `undertone rln verify`: validates a message as a relay does.
 
 use std::fmt;
 use std::io;
@@ -13,8 +13,8 @@ use super::verdict::{Judge, Verdict};
 use super::{Failure, element, files, network, registry};
 use crate::commands::output;
 
-/// How much longer than its bytes the text of a message may be: two digits each, and as much again
-/// for line breaks.
+/// Maximum characters of text per byte of a message: two hex digits, and as much again for line
+/// breaks.
 const TEXT_PER_BYTE: usize = 4;
 
 #[derive(clap::Args, Debug)]
@@ -25,10 +25,10 @@ pub(super) struct Args {
     /// Network that the message is for
     #[arg(long, value_name = "NAME", default_value = "local", value_parser = network::parse)]
     network: NetworkPreset,
-    /// File with the encoded message in hex, `-` for standard input
+    /// File with the encoded message in hex, or `-` for standard input
     #[arg(long, value_name = "FILE")]
     message: PathBuf,
-    /// Unix time to judge the message at, in ns [default: now]
+    /// Unix time at which the message is validated, in ns [default: now]
     #[arg(long, value_name = "N")]
     now_ns: Option<u64>,
 }
@@ -37,7 +37,7 @@ pub(super) struct Args {
 struct Judged {
     valid: bool,
     network: &'static str,
-    /// Which stage refused the message.
+    /// Stage that rejected the message.
     stage: Option<&'static str>,
     reason: Option<String>,
     epoch: Option<u64>,
@@ -70,7 +70,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), Failure> {
     })
 }
 
-/// The bytes of a message written in hex, with or without `0x` and white space.
+/// Reads a message written in hex, with or without `0x` and white space.
 fn read_hex(path: &Path, max_message_bytes: usize) -> Result<Bytes, Failure> {
     let max_bytes = max_message_bytes.saturating_mul(TEXT_PER_BYTE);
     let mut text = if path == Path::new("-") {

@@ -1,11 +1,11 @@
-//! `undertone sim --compare`: published figures beside ours.
+//! `undertone sim --compare`: published figures beside simulated ones.
 
 use undertone_lab::compare::{Published, compare, published as find, published_names};
 use undertone_lab::report::Campaign;
 
 use super::super::{Failure, output};
 
-/// The figures that a scenario is to reproduce.
+/// Returns the published figures that a scenario should reproduce.
 pub(super) fn published(scenario: &str) -> Result<Published, Failure> {
     find(scenario).ok_or_else(|| {
         let names: Vec<_> = published_names().collect();
@@ -14,7 +14,7 @@ pub(super) fn published(scenario: &str) -> Result<Published, Failure> {
     })
 }
 
-/// Prints both; a figure outside its tolerance is a failure.
+/// Prints published and simulated figures; a figure outside its tolerance is a failure.
 pub(super) fn print(published: &Published, campaign: &Campaign, json: bool) -> Result<(), Failure> {
     let comparison = compare(published, campaign);
     output::print(&comparison, json)?;

@@ -1,4 +1,4 @@
-//! `undertone sim --list`.
+//! `undertone sim --list`: lists the built-in scenarios.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! `undertone sim`: a scenario in virtual time.
+//! `undertone sim`: simulates a scenario in virtual time.
 
 mod bench;
 mod compare;
@@ -24,19 +24,19 @@ pub(crate) use runner::{COMMIT, Runner, scenario_failure};
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Keys of scenario files: docs/scenarios.md")]
 pub(crate) struct Args {
-    /// A scenario file, or the name of one that --list shows
+    /// Scenario to run: a file, or a name that --list shows
     #[arg(required_unless_present_any = ["list", "bench"])]
     scenario: Option<String>,
     /// Set a key of the scenario, such as network.one_way_ms=100; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// All randomness follows from it (1 if not given)
+    /// Seed of all random choices (1 if not given)
     #[arg(long, value_name = "N", conflicts_with = "seeds")]
     seed: Option<u64>,
-    /// Several seeds and the median over them: 1..5 or 1,4,9
+    /// Several seeds, and the median over them: 1..5 or 1,4,9
     #[arg(long, value_name = "SEEDS", value_parser = seeds)]
     seeds: Option<Seeds>,
-    /// Threads; the outcome does not depend on it (one per processor if not given)
+    /// Number of threads; results do not depend on it (one per processor if not given)
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
     /// Write summary.json and deliveries.parquet into this folder
@@ -45,10 +45,10 @@ pub(crate) struct Args {
     /// Print one JSON object instead of tables
     #[arg(long)]
     json: bool,
-    /// List the scenarios that are built in
+    /// List the built-in scenarios
     #[arg(long, conflicts_with_all = ["scenario", "bench", "compare"])]
     list: bool,
-    /// Run the paper's four scenarios and print what that took
+    /// Run the paper's four scenarios and print their wall time, processor time and memory
     #[arg(long, conflicts_with_all = ["scenario", "compare", "seeds", "out", "set"])]
     bench: bool,
     /// Print the published figures beside ours, and a verdict
@@ -63,7 +63,7 @@ pub(crate) fn seeds(text: &str) -> Result<Seeds, SeedsError> {
     scenario::parse_seeds(text).map(Seeds)
 }
 
-/// Threads when none are asked for.
+/// Returns the requested number of threads, or one per processor.
 pub(crate) fn threads(asked: Option<NonZeroUsize>) -> usize {
     asked.map_or_else(
         || thread::available_parallelism().map_or(1, NonZeroUsize::get),
@@ -71,7 +71,7 @@ pub(crate) fn threads(asked: Option<NonZeroUsize>) -> usize {
     )
 }
 
-/// Lists, measures, or runs a scenario. A rule that does not hold in a run is a failure.
+/// Lists, measures, or runs scenarios. A violated invariant of a run is a failure.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let seed = args.seed.unwrap_or(1);
     if args.list {
@@ -138,7 +138,7 @@ fn simulate(args: &Args, loaded: &Loaded, seeds: &[u64]) -> Result<Campaign, Fai
     Ok(campaign)
 }
 
-/// The command that repeats a run.
+/// Returns the command line that repeats a run.
 fn replay(reference: &str, set: &[String], seed: u64) -> String {
     let mut line = format!("undertone sim {reference}");
     for set in set {

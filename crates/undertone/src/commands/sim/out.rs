@@ -1,4 +1,4 @@
-//! The files of a run.
+//! Writing the result files of a run.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -10,7 +10,7 @@ use undertone_sim::Outcome;
 
 use super::super::Failure;
 
-/// Writes `summary.json` and `deliveries.parquet`.
+/// Writes `summary.json` and `deliveries.parquet` into the folder.
 pub(crate) fn write_run(
     folder: &Path,
     outcome: &Outcome,
@@ -23,7 +23,7 @@ pub(crate) fn write_run(
     file.flush().map_err(|error| Failure::at(&path, error))
 }
 
-/// Writes `summary.json`.
+/// Writes `summary.json` into the folder, which is created if absent.
 pub(crate) fn write_summary(folder: &Path, summary: &impl Serialize) -> Result<(), Failure> {
     fs::create_dir_all(folder).map_err(|error| Failure::at(folder, error))?;
     let path = folder.join("summary.json");

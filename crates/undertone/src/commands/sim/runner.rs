@@ -1,4 +1,4 @@
-//! One run with its costs.
+//! One simulation run, with its time and memory.
 
 use undertone_lab::report::{ProgressLine, Stopwatch, Summary};
 use undertone_lab::scenario::ScenarioError;
@@ -6,10 +6,10 @@ use undertone_sim::{Options, Outcome, Scenario};
 
 use super::super::Failure;
 
-/// The commit that this program was built from.
+/// Commit that this program was built from.
 pub(crate) const COMMIT: &str = env!("UNDERTONE_COMMIT");
 
-/// How to run a scenario.
+/// Scenario to simulate, and how to run it.
 #[derive(Debug)]
 pub(crate) struct Runner<'a> {
     pub(crate) scenario: &'a Scenario,
@@ -18,7 +18,7 @@ pub(crate) struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    /// Runs it with a seed.
+    /// Simulates the scenario with a seed.
     pub(crate) fn run(&self, seed: u64) -> Result<(Outcome, Summary), Failure> {
         let what = format!("{}, seed {seed}", self.scenario.name);
         let line = ProgressLine::new(&what, self.show_progress);
@@ -42,7 +42,7 @@ impl Runner<'_> {
     }
 }
 
-/// A mistake in a scenario file is a mistake in what was asked for.
+/// Converts a scenario error into wrong usage.
 pub(crate) fn scenario_failure(error: ScenarioError) -> Failure {
     Failure::usage(error.to_string())
 }

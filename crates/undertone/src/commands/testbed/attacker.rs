@@ -1,7 +1,7 @@
 //! `undertone testbed attacker-node`: a node that publishes without regard to its limit.
 //!
-//! Its second message under one message id makes its member's secret public, and with it the member's
-//! deposit. So it starts where nothing is at stake and from where nothing real is reached, or not at all.
+//! The node's second message with one message id makes its member's secret public, and with it the member's
+//! deposit. So it starts only on a network without deposits and without a route to other machines.
 
 use std::fs;
 
@@ -12,10 +12,10 @@ use undertone_testbed::DEVICE;
 use crate::commands::lab::spammers_proofs;
 use crate::commands::{Failure, node};
 
-/// The network whose members have paid nothing.
+/// Name of the network whose members have paid no deposit.
 const NETWORK: &str = "local";
 
-/// Runs it until it is told to stop.
+/// Runs the attacker until SIGTERM or SIGINT.
 pub(super) fn run(args: &node::Args) -> Result<(), Failure> {
     node::run_with(args, |config| {
         harmless(config, &ways_out()).map_err(|reason| {
@@ -27,7 +27,7 @@ pub(super) fn run(args: &node::Args) -> Result<(), Failure> {
     })
 }
 
-/// Devices, other than the loopback and the testbed's, that routes of this network namespace lead to.
+/// Returns the devices of this network namespace's routes, except the loopback and the testbed's own.
 fn ways_out() -> Vec<String> {
     let read = |path| fs::read_to_string(path).unwrap_or_default();
     let (four, six) = (
@@ -49,7 +49,7 @@ fn ways_out() -> Vec<String> {
     devices
 }
 
-/// Why the configured node could harm its member or others.
+/// Checks that the configured node cannot harm its member or others; otherwise returns the reason.
 fn harmless(config: &NodeConfig, ways_out: &[String]) -> Result<(), String> {
     let network = config.network.name;
     if network != NETWORK {
@@ -67,7 +67,7 @@ fn harmless(config: &NodeConfig, ways_out: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// What makes a spammer's proofs; its secret gives way with the first of them. None without a limit.
+/// Returns the factory of a spammer's proofs; `None` without a rate limit.
 fn make_spam(config: &NodeConfig) -> Option<MakeProofs> {
     let (epoch_size_s, folder) = (
         config.rln.as_ref()?.params.epoch_size_s,

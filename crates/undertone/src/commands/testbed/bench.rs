@@ -15,11 +15,11 @@ use super::{Campaigner, Failure, scenario_failure, sim::COMMIT};
 
 const SCENARIOS: [&str; 2] = ["testbed-line", "testbed-random"];
 
-/// Payloads of the paper, bytes.
+/// Payload sizes of the paper, bytes.
 const SIZES: [u32; 4] = [2_000, 25_000, 100_000, 500_000];
 
-/// What makes connections warm: messages before those that count. One at a time, or two processors are
-/// what is measured; so pauses must not close the windows.
+/// Settings that make connections warm: messages before those that count. Messages are sent one at a time,
+/// so that two processor cores are not the bottleneck, and pauses must not close the TCP windows.
 const WARM: [&str; 4] = [
     "traffic.messages=14",
     "traffic.warm_up_messages=10",
@@ -27,7 +27,7 @@ const WARM: [&str; 4] = [
     "network.slow_start_after_idle=false",
 ];
 
-/// Proofs prepared for them, so that each message leaves at its time.
+/// Proofs prepared for the warm runs, so that each message leaves at its time.
 const WARM_TOKENS: u32 = 14;
 
 #[derive(Serialize)]
@@ -36,7 +36,7 @@ pub(super) struct Bench {
     cells: Vec<Cell>,
 }
 
-/// Some runs of one scenario with one size.
+/// Runs of one scenario with one payload size.
 #[derive(Serialize)]
 struct Cell {
     scenario: &'static str,
@@ -47,7 +47,7 @@ struct Cell {
     hop_rows: Vec<HopRow>,
 }
 
-/// Runs everything, each with so many seeds, each seed with nodes of its own.
+/// Runs every cell with seeds 1 to `runs`, each seed with new nodes.
 pub(super) fn run(campaigner: &Campaigner<'_>, runs: u64) -> Result<Bench, Failure> {
     let seeds: Vec<u64> = (1..=runs).collect();
     let mut cells = Vec::new();
@@ -62,7 +62,7 @@ pub(super) fn run(campaigner: &Campaigner<'_>, runs: u64) -> Result<Bench, Failu
                 }
                 let loaded = scenario::load(name, &set).map_err(scenario_failure)?;
                 let report = campaigner.run(&loaded, &seeds)?;
-                // The first message of the warm runs is one more cold one, with others behind it.
+                // The first message of a warm run is another cold one, followed by others.
                 let rows = report.hop_rows.into_iter();
                 cells.push(Cell {
                     scenario: name,

@@ -1,4 +1,4 @@
-//! Runs of one scenario with several seeds, and the simulator beside them.
+//! Runs of one scenario with several seeds, and simulations of the same.
 
 use std::path::PathBuf;
 
@@ -14,18 +14,18 @@ use super::report::Report;
 use super::runner::Runner;
 use super::{Failure, failure, sim};
 
-/// How runs are made.
+/// Settings of the runs of a campaign.
 #[derive(Clone, Debug)]
 pub(super) struct Campaigner<'a> {
     pub(super) setup: Setup,
     pub(super) out: Option<&'a PathBuf>,
     pub(super) show_progress: bool,
-    /// Whether the same is simulated.
+    /// Whether the same scenario is simulated too.
     pub(super) beside_sim: bool,
 }
 
 impl Campaigner<'_> {
-    /// Runs a scenario with each seed.
+    /// Runs a scenario once with each seed.
     pub(super) fn run(&self, loaded: &Loaded, seeds: &[u64]) -> Result<Report, Failure> {
         let scenario = &loaded.scenario;
         let runner = Runner {
@@ -75,7 +75,7 @@ impl Campaigner<'_> {
     }
 }
 
-/// What is otherwise in every run.
+/// Returns notes on differences from the scenario that apply to every run.
 fn notes(scenario: &Scenario) -> Vec<String> {
     let mut notes = Vec::new();
     if scenario.network.tcp == TcpProfile::Shadow {

@@ -1,4 +1,4 @@
-//! What processing cost in a run, for the simulator: so that what is compared is the network.
+//! Processing costs measured in a run, for the simulator, so that only the networks are compared.
 
 use serde::Serialize;
 use undertone_lab::report::median;
@@ -8,19 +8,20 @@ use undertone_sim::scenario::Verification;
 use super::gather::Observed;
 use super::hops::Hops;
 
-/// Medians, milliseconds.
+/// Processing costs, medians in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Costs {
-    /// From asking for a proof to having it; 0 without proofs.
+    /// Time from the request for a proof until it is made; 0 without proofs.
     pub(crate) generation_ms: f64,
-    /// From the last byte of a message to the verdict, for one without length.
+    /// Time from a message's last byte to the verdict, extrapolated to a message of length 0.
     pub(crate) validation_ms: f64,
-    /// More for each kilobyte (1000 bytes).
+    /// Additional validation time for each kilobyte (1000 bytes).
     pub(crate) validation_ms_per_kb: f64,
 }
 
 impl Costs {
-    /// Of some runs: a line through the medians of the shortest and the longest messages.
+    /// Computes the costs of some runs: validation is a line through the medians of the shortest and the
+    /// longest messages.
     pub(crate) fn of(hops: &Hops, runs: &[Observed]) -> Self {
         let proofs = runs.iter().flat_map(|run| &run.prove_ns);
         let generation_ms = median(proofs.map(|ns| *ns as f64 / 1e6)).unwrap_or(0.0);
@@ -43,7 +44,7 @@ impl Costs {
         }
     }
 
-    /// The scenario with these costs in place of its own.
+    /// Returns the scenario with these costs in place of its own.
     pub(crate) fn in_place(self, scenario: &Scenario) -> Scenario {
         let ns = |ms: f64| (ms * 1e6).round() as u64;
         let mut scenario = scenario.clone();
@@ -56,8 +57,8 @@ impl Costs {
                     ns: ns(self.validation_ms),
                 };
             }
-            // A cost for each frame would be one for control as well. By length it is right for the
-            // longest messages, and at fault by less than what validation without proofs takes.
+            // A cost per frame would apply to control frames as well. A cost by length is right for the
+            // longest messages, and its error is less than the time of a validation without proofs.
             None => {
                 let longest = scenario.traffic.payload_bytes.iter().copied().max();
                 let kb = f64::from(longest.unwrap_or(0).max(1)) / 1000.0;
@@ -68,7 +69,7 @@ impl Costs {
     }
 }
 
-/// What validation of a message costs in a scenario with such costs, nanoseconds.
+/// Returns the validation time of a message in a scenario with such costs, nanoseconds.
 pub(crate) fn validation_ns(scenario: &Scenario, size_bytes: u32) -> u64 {
     let proof_ns = match scenario.rln.as_ref().map(|rln| &rln.verification) {
         Some(Verification::Wait { ns }) => *ns,

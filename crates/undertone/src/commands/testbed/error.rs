@@ -1,4 +1,4 @@
-//! Why a scenario did not run on the testbed.
+//! Errors of running a scenario on the testbed.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use undertone_rln::IdentityFileError;
 use undertone_sim::SimError;
 use undertone_testbed::{TestbedError, Unavailable};
 
-/// Whoever is at fault: the scenario, the machine, or a node.
+/// Errors of a testbed run, caused by the scenario, the machine, or a node.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RunError {
     #[error("{key} = {value}: the testbed {cannot}; {remedy}")]
@@ -25,7 +25,7 @@ pub(crate) enum RunError {
     )]
     Memory {
         nodes: u32,
-        /// How many would.
+        /// Number of processes that fit into memory.
         fit: u64,
     },
     #[error("the scenario cannot be run: {0}")]
@@ -42,20 +42,20 @@ pub(crate) enum RunError {
     Registry(#[from] RegistryError),
     #[error(transparent)]
     Identity(#[from] IdentityFileError),
-    #[error("the system has no randomness: {0}")]
+    #[error("the system's random generator: {0}")]
     Random(getrandom::Error),
-    #[error("no key for node {node} can be made: {error}")]
+    #[error("cannot make a key for node {node}: {error}")]
     Key {
         node: u32,
         error: Box<dyn std::error::Error + Send + Sync>,
     },
-    #[error("node {node} ended ({status}); it said:\n{said}")]
+    #[error("node {node} ended ({status}); the end of its log:\n{said}")]
     Ended {
         node: u32,
         status: std::process::ExitStatus,
         said: String,
     },
-    #[error("node {node} was asked to end and still runs 10 s later")]
+    #[error("node {node} was asked to stop and still runs 10 s later")]
     Stays { node: u32 },
     #[error(
         "node {node} was not ready after {after_s} s: {missing}; give it longer with --ready-s, or \
@@ -79,7 +79,7 @@ pub(crate) enum RunError {
         status: u16,
         said: String,
     },
-    #[error("{path}:{line}: {error}: the log of deliveries is damaged")]
+    #[error("{path}:{line}: {error}: the delivery log is damaged")]
     Log {
         path: PathBuf,
         line: usize,
@@ -90,7 +90,7 @@ pub(crate) enum RunError {
 }
 
 impl RunError {
-    /// Whether another scenario or flag would have helped.
+    /// Whether the scenario or a flag is at fault, so that the exit code is that of wrong usage.
     pub(crate) fn is_usage(&self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! What a [timeline](super::timeline) says, done: at real nodes and in the network between them.
+//! Execution of a [timeline](super::timeline): its acts on real nodes and on the network between them.
 
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,14 +13,14 @@ use super::node::Node;
 use super::timeline::{Act, Planned};
 use super::{RunError, rest, traffic};
 
-/// Between two tries to connect.
+/// Pause between two attempts to connect.
 const TRY_AGAIN: Duration = Duration::from_millis(50);
 
-/// How long a node that joins is tried: it may have ended before it could answer.
+/// Time limit for connecting a node that joins, which may end before it can answer.
 const DIAL_FOR: Duration = Duration::from_secs(20);
 
-/// Does everything at its time. `zero` is the moment of `lead_ns`. Ends early when `running` does. Returns
-/// the connections that were not made.
+/// Carries out every act at its time, where `zero` is the moment of scenario time `lead_ns`. Returns, once
+/// the sender of `running` is dropped, the connections that were not made.
 pub(crate) fn carry_out(
     timeline: Vec<Planned>,
     nodes: &mut [Node],
@@ -60,7 +60,7 @@ pub(crate) fn carry_out(
                 }
             }
         }
-        // Ends with the run, as there is nothing that it could receive.
+        // Blocks until the run is over and its sender is dropped; nothing is ever sent.
         let _ = running.recv();
         drop(over);
         let failed = dialling.into_iter().map(|dialling| {
@@ -72,7 +72,7 @@ pub(crate) fn carry_out(
     })
 }
 
-/// Ends what goes on for the whole run, whatever way that ends.
+/// Guard that sets its flag when dropped, so that spam ends however the run ends.
 struct Over<'a>(&'a AtomicBool);
 
 impl Drop for Over<'_> {
@@ -81,7 +81,8 @@ impl Drop for Over<'_> {
     }
 }
 
-/// Has a node publish until the run is over. What fails is what spam is to end in, or its node has ended.
+/// Has a node publish until the run is over. Failures are ignored: the spammer was disconnected, as
+/// expected, or its node has ended.
 fn spam(host: &Host, interval: Duration, is_over: &AtomicBool) {
     let mut at = Instant::now();
     for number in 0_u64.. {
@@ -92,13 +93,14 @@ fn spam(host: &Host, interval: Duration, is_over: &AtomicBool) {
         if let Ok(Ok(stream)) = rest::connect(host) {
             let _ = rest::exchange(stream, &request);
         }
-        // One that cannot be made in time is not made up for: a node sends no faster than it proves.
+        // A late message delays the next ones: a node sends no faster than it proves.
         at = (at + interval).max(Instant::now());
         traffic::sleep_until(at);
     }
 }
 
-/// Has a node connect to another as soon as both answer. Returns what was asked if that took too long.
+/// Has a node connect to another as soon as both answer. Returns the dial if that took longer than
+/// `give_up`.
 pub(crate) fn dial(
     testbed: &Testbed,
     dial: &Dial,
@@ -110,7 +112,7 @@ pub(crate) fn dial(
     let json = serde_json::json!([address]).to_string();
     let connect = rest::post("/admin/v1/peers", &json);
     loop {
-        // A node answers once it listens.
+        // A node answers REST requests once it listens.
         let listens = match rest::connect(to)? {
             Ok(stream) => rest::get(stream, "/health").is_ok(),
             Err(_) => false,

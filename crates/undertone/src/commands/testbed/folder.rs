@@ -1,6 +1,6 @@
-//! Where the files of a run's nodes are: one folder, `undertone-testbed` in the system's folder for
-//! temporary files, with a folder for each run in it. A run removes its own when it ends, and those
-//! of runs that were killed when it starts.
+//! Folders for the files of a run's nodes: `undertone-testbed` in the system's folder for temporary
+//! files, with a folder for each run in it. A run removes its own folder when it ends, and the
+//! folders of killed runs when it starts.
 
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -10,26 +10,26 @@ use std::process;
 
 use super::RunError;
 
-/// In the folder of a run: locked by its process for as long as that lives, by whatever end.
+/// File in the folder of a run, locked by the run's process as long as the process lives.
 const LOCK: &str = "lock";
 
-/// Held while folders are made and looked at.
+/// File that is locked while run folders are created or checked.
 const DOOR: &str = "door";
 
-/// The folder of this run.
+/// Folder of this run, removed when dropped.
 #[derive(Debug)]
 pub(crate) struct RunFolder {
     path: PathBuf,
     _lock: File,
 }
 
-/// The one folder that the testbed uses.
+/// Returns the folder that holds the folders of all runs.
 pub(crate) fn base() -> PathBuf {
     std::env::temp_dir().join("undertone-testbed")
 }
 
 impl RunFolder {
-    /// Makes it, and removes what killed runs have left.
+    /// Creates the run's folder, and removes the folders that killed runs have left.
     pub(crate) fn make(base: &Path) -> Result<Self, RunError> {
         let path = base.join(format!("run-{}", process::id()));
         let made = Self::try_make(base, &path);
@@ -63,7 +63,7 @@ impl RunFolder {
         &self.path
     }
 
-    /// A new folder in it.
+    /// Creates a new folder in the run's folder.
     pub(crate) fn folder(&self, name: &str) -> Result<PathBuf, RunError> {
         let path = self.path.join(name);
         match fs::create_dir(&path) {
@@ -75,7 +75,7 @@ impl RunFolder {
 
 impl Drop for RunFolder {
     fn drop(&mut self) {
-        // What cannot be removed now, the next run tries again.
+        // On failure the next run tries again.
         let _ = fs::remove_dir_all(&self.path);
     }
 }

@@ -1,4 +1,4 @@
-//! From the nodes' logs to what a run returns.
+//! Gathering the results of a run from its nodes and their logs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,29 +12,29 @@ use super::RunError;
 use super::log::{self, NodeLog};
 use super::node::Node;
 
-/// A run, with what only real nodes tell.
+/// Outcome of a run, with the times that only real nodes report.
 #[derive(Clone, Debug)]
 pub(crate) struct Observed {
     pub(crate) outcome: Outcome,
-    /// When each message left its publisher, after its proof, nanoseconds; by number.
+    /// Times at which messages left their publishers, after their proofs, nanoseconds; by message number.
     pub(crate) sent_ns: Vec<u64>,
-    /// Time from the last byte to the verdict, nanoseconds, in the order of the deliveries.
+    /// Times from the last byte to the verdict, nanoseconds, in the order of the deliveries.
     pub(crate) validate_ns: Vec<u64>,
-    /// Time for each proof, nanoseconds.
+    /// Times for making each proof, nanoseconds.
     pub(crate) prove_ns: Vec<u64>,
 }
 
-/// What is known beside the logs, most of it asked of the nodes before they end.
+/// Data from other sources than the logs, most of it asked of the nodes before they end.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ends {
-    /// Messages that did not leave their publishers.
+    /// Numbers of the messages that did not leave their publishers.
     pub(crate) unsent: BTreeSet<u32>,
     counters: Vec<Counters>,
     meshes: Vec<u32>,
     connections: Vec<u32>,
 }
 
-/// Asks every node that runs for its totals.
+/// Asks every running node for its totals.
 pub(crate) fn ask(nodes: &[Node], testbed: &Testbed) -> Result<Ends, RunError> {
     let mut ends = Ends::default();
     for node in nodes {
@@ -45,7 +45,7 @@ pub(crate) fn ask(nodes: &[Node], testbed: &Testbed) -> Result<Ends, RunError> {
             wire_received_bytes: received,
             ..Counters::default()
         };
-        // A node that has ended cannot be asked, nor one that never started.
+        // A node that has ended or never started cannot be asked.
         if !node.runs() {
             ends.counters.push(wire);
             ends.connections.push(0);
@@ -70,7 +70,8 @@ pub(crate) fn ask(nodes: &[Node], testbed: &Testbed) -> Result<Ends, RunError> {
     Ok(ends)
 }
 
-/// Bytes of IP packets that a namespace has received and sent; 0 where the system does not tell.
+/// Returns the bytes of IP packets that a namespace has received and sent; 0 where the system does not
+/// report them.
 fn wire_bytes(host: &Host) -> Result<(u64, u64), RunError> {
     let reading = host.spawn(|| fs::read_to_string("/proc/thread-self/net/dev"))?;
     let what = "a table of devices";
@@ -83,12 +84,12 @@ fn device_bytes(table: &str) -> Option<(u64, u64)> {
         .lines()
         .find_map(|line| line.trim().strip_prefix("tun0:"))?;
     let mut columns = line.split_whitespace().map(|column| column.parse().ok());
-    // Eight columns of what was received, then as many of what was sent.
+    // Eight columns for received data, then as many for sent data.
     Some((columns.next()??, columns.nth(7)??))
 }
 
-/// Puts the logs together. `zero_ns` is the start of scenario time, `now_ns` its end, both by the
-/// clock of the logs.
+/// Combines the logs into an outcome. `zero_ns` is the start of scenario time, `now_ns` its end, both
+/// by the clock of the logs; `packets` are the numbers delivered and dropped.
 pub(crate) fn gather(
     scenario: &Scenario,
     plan: &Plan,
@@ -146,7 +147,7 @@ pub(crate) fn gather(
     let (delivered_packets, dropped_packets) = packets;
     let mut counters = ends.counters;
     if let Some(first) = counters.first_mut() {
-        // The network knows how many, not whose.
+        // The network knows the number of dropped packets, but not whose they were.
         first.packets_dropped = dropped_packets;
     }
     let outcome = Outcome {
@@ -178,7 +179,7 @@ pub(crate) fn gather(
     })
 }
 
-/// When a message was given to its node, and when it left: with a proof, after that.
+/// Returns when a message was given to its node, and when it left, after its proof if it has one.
 fn published(log: &NodeLog, message: &Message) -> Option<(u64, u64)> {
     let own = |d: &&log::Delivered| d.message == message.index && d.from.is_none();
     let sent_ns = log.delivered.iter().find(own)?.received_ns;

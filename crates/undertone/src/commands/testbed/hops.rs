@@ -1,5 +1,5 @@
-//! What one hop takes: from the moment a message leaves a node to the moment it is found valid at
-//! the next.
+//! Times of one hop, from the moment a message leaves a node to the moment it is found valid at the
+//! next.
 
 use std::collections::BTreeMap;
 
@@ -13,57 +13,57 @@ use undertone_testbed::kernel::transfer_ms;
 use super::costs;
 use super::gather::Observed;
 
-/// Bytes that a proof, its field, topics and lengths add to a payload on the wire, and the layers
-/// below add to a frame; a packet more or less.
+/// Bytes that a proof with its field adds to a payload on the wire; accurate to a packet.
 const PROOF_BYTES: u64 = 320;
+/// Bytes that topics, lengths and the layers below add to a frame; accurate to a packet.
 const ENVELOPE_BYTES: u64 = 100;
 
-/// Which messages a row is about.
+/// State of the connections that the messages of a row used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Connections {
-    /// The first message, or any after which windows have closed again.
+    /// The first message, or one sent after a pause in which TCP windows have closed again.
     Cold,
     /// Messages after those that warm up.
     Warm,
 }
 
-/// Medians in milliseconds.
+/// Times of one hop, medians in milliseconds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct HopRow {
     pub(crate) size_bytes: u32,
     pub(crate) connections: Connections,
-    /// Which hop, from 1.
+    /// Number of the hop, from 1.
     pub(crate) hop: u16,
-    /// Deliveries.
+    /// Number of deliveries in this row.
     pub(crate) n: usize,
-    /// From leaving a node to the last byte at the next.
+    /// Time from leaving a node to the last byte at the next.
     pub(crate) transmit_ms: f64,
-    /// From there to the verdict.
+    /// Time from the last byte to the verdict.
     pub(crate) validate_ms: f64,
-    /// Both.
+    /// Time of transmission and validation together.
     pub(crate) hop_ms: f64,
-    /// Slow start alone, and the time for validation: no other processing.
+    /// Closed form of slow start plus the measured validation time, without other processing.
     pub(crate) formula_ms: Option<f64>,
-    /// Transmission, simulated with the costs of these runs.
+    /// Simulated transmission time, with the costs of these runs.
     pub(crate) sim_transmit_ms: Option<f64>,
-    /// Both, simulated.
+    /// Simulated time of transmission and validation together.
     pub(crate) sim_ms: Option<f64>,
 }
 
 impl HopRow {
-    /// Transmission as measured over transmission as simulated: the networks compared.
+    /// Returns measured over simulated transmission time, which compares the networks.
     pub(crate) fn transmit_ratio(&self) -> Option<f64> {
         self.sim_transmit_ms.map(|sim_ms| self.transmit_ms / sim_ms)
     }
 
-    /// The same of whole hops: networks and processing.
+    /// Returns measured over simulated time of whole hops, which compares networks and processing.
     pub(crate) fn hop_ratio(&self) -> Option<f64> {
         self.sim_ms.map(|sim_ms| self.hop_ms / sim_ms)
     }
 }
 
-/// Times of one hop that one message took.
+/// Times that the messages of one row took for their hop.
 #[derive(Clone, Debug, Default)]
 struct Times {
     transmit_ms: Vec<f64>,
@@ -72,10 +72,10 @@ struct Times {
     formula_ms: Vec<f64>,
 }
 
-/// Size, kind, number of the hop.
+/// Payload size in bytes, state of the connections, and number of the hop.
 type Key = (u32, Connections, u16);
 
-/// Times of several runs.
+/// Hop times of several runs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Hops {
     measured: BTreeMap<Key, Times>,
@@ -126,7 +126,7 @@ impl Hops {
         }
     }
 
-    /// The table.
+    /// Returns the rows of the table, for every measured kind of hop.
     pub(crate) fn rows(&self) -> Vec<HopRow> {
         let of = |values: &[f64]| median(values.iter().copied());
         let rows = self.measured.iter().filter_map(|(key, times)| {
@@ -148,7 +148,7 @@ impl Hops {
         rows.collect()
     }
 
-    /// Times for validation by size of the payload, milliseconds.
+    /// Returns the median validation times by payload size, milliseconds.
     pub(crate) fn validate_ms(&self) -> BTreeMap<u32, f64> {
         let mut by_size: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
         for ((size, ..), times) in &self.measured {
@@ -161,12 +161,12 @@ impl Hops {
     }
 }
 
-/// None for a message that only warms up.
+/// Returns a delivery's key; `None` for a message that only warms up.
 fn key(scenario: &Scenario, outcome: &Outcome, delivery: &Delivery) -> Option<Key> {
     let message = &outcome.messages[delivery.message as usize];
     let connections = match (message.index, message.warm_up) {
-        // The first to use its connections; later ones of a scenario that warms nothing up follow
-        // pauses, after which the kernel begins anew.
+        // The first message to use its connections; in a scenario without warm-up, later messages
+        // follow pauses, after which the kernel restarts slow start.
         (0, _) => Connections::Cold,
         (_, true) => return None,
         (_, false) if scenario.warm_up_messages == 0 => Connections::Cold,
@@ -175,8 +175,8 @@ fn key(scenario: &Scenario, outcome: &Outcome, delivery: &Delivery) -> Option<Ke
     Some((message.payload_bytes, connections, delivery.hops))
 }
 
-/// Each delivery with the time since its message left the node that it came from; none where that node
-/// was killed before it had noted the message.
+/// Returns each delivery with the time since its message left the node that it came from; `None` if that
+/// node was killed before it logged the message.
 fn hop_ns<'a>(
     outcome: &'a Outcome,
     sent_ns: &'a [u64],
@@ -197,7 +197,7 @@ fn hop_ns<'a>(
     })
 }
 
-/// The closed form for one connection that nothing else uses, where both links have one rate.
+/// Returns the closed form for a connection that nothing else uses, with equal rates of both links.
 fn formula_ms(
     scenario: &Scenario,
     plan: &Plan,

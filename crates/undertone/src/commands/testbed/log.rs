@@ -1,4 +1,4 @@
-//! The nodes' logs of deliveries, read back.
+//! Reading the nodes' delivery logs.
 
 use std::fs;
 use std::path::Path;
@@ -7,26 +7,26 @@ use undertone_node::delivery_log::Line;
 
 use super::RunError;
 
-/// One message at one node.
+/// Delivery of one message at one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Delivered {
-    /// The message's number.
+    /// Number of the message in the plan.
     pub(crate) message: u32,
-    /// The peer that the first copy came from; none at the publisher.
+    /// Peer that sent the first copy; `None` at the publisher.
     pub(crate) from: Option<String>,
     pub(crate) received_ns: u64,
     pub(crate) validated_ns: u64,
 }
 
-/// What one node logged.
+/// Contents of one node's log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NodeLog {
     pub(crate) delivered: Vec<Delivered>,
-    /// When proofs were asked for and there, in this order.
+    /// Pairs of times at which a proof was requested and made, nanoseconds, in the log's order.
     pub(crate) proofs: Vec<(u64, u64)>,
 }
 
-/// The content topic by which a message is known in the logs.
+/// Returns the content topic that identifies a message in the logs.
 pub(crate) fn content_topic(message: u32) -> String {
     format!("/undertone/1/testbed-{message}/proto")
 }
@@ -36,7 +36,7 @@ fn message_of(content_topic: &str) -> Option<u32> {
     number.strip_suffix("/proto")?.parse().ok()
 }
 
-/// Reads a log; a node that has nothing to log may have none.
+/// Reads a log; an absent file counts as an empty log, because a node without deliveries writes none.
 pub(crate) fn read(path: &Path) -> Result<NodeLog, RunError> {
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
@@ -51,7 +51,7 @@ pub(crate) fn read(path: &Path) -> Result<NodeLog, RunError> {
 
 fn parse(text: &str, path: &Path) -> Result<NodeLog, RunError> {
     let mut log = NodeLog::default();
-    // A line without an end is still being written.
+    // The last line, if it has no end, is still being written.
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
     for (index, line) in whole.lines().enumerate() {
         let parsed = serde_json::from_str(line).map_err(|error| RunError::Log {

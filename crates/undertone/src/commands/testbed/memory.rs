@@ -1,13 +1,14 @@
-//! Whether the nodes fit into this machine.
+//! Check that the nodes fit into this machine's memory.
 
 use std::fs;
 
 use super::RunError;
 
-/// What a node takes at rest, with proofs and a dozen connections; docs/testbed.md has the measurement.
+/// Memory of an idle node, with proofs and a dozen connections; docs/testbed.md has the measurement.
 const NODE_BYTES: u64 = 40 << 20;
 
-/// Refuses more nodes than there is memory for. Where the system does not say, it is believed to suffice.
+/// Refuses more nodes than fit into available memory. If the system does not report its memory, any number
+/// is accepted.
 pub(crate) fn check(nodes: u32) -> Result<(), RunError> {
     let available = fs::read_to_string("/proc/meminfo").ok();
     let available_bytes = available.and_then(|said| available_bytes(&said));
@@ -22,7 +23,7 @@ fn fit(nodes: u32, available_bytes: u64) -> Result<(), RunError> {
     }
 }
 
-/// `MemAvailable` of Linux's `/proc/meminfo`.
+/// Returns `MemAvailable` of Linux's `/proc/meminfo`, in bytes.
 fn available_bytes(meminfo: &str) -> Option<u64> {
     let line = meminfo
         .lines()

@@ -1,4 +1,4 @@
-//! `undertone testbed`: a scenario with real nodes, real kernels' TCP and real proofs.
+//! `undertone testbed`: runs a scenario with real nodes, the kernel's TCP and real proofs.
 
 mod attacker;
 mod bench;
@@ -44,16 +44,16 @@ use super::{Failure, node as node_command, output, sim};
 pub(crate) struct Args {
     #[command(subcommand)]
     of_its_own: Option<OfItsOwn>,
-    /// A scenario file, or the name of one that --list shows
+    /// Scenario to run: a file, or a name that --list shows
     #[arg(required_unless_present_any = ["list", "bench"])]
     scenario: Option<String>,
     /// Set a key of the scenario, such as network.one_way_ms=100; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Settles connections, delays and messages, as in the simulator (1 if not given)
+    /// Seed of connections, delays and messages, as in the simulator (1 if not given)
     #[arg(long, value_name = "N", conflicts_with = "seeds")]
     seed: Option<u64>,
-    /// Several seeds, each with nodes of its own: 1..5 or 1,4,9
+    /// Several seeds, each with new nodes: 1..5 or 1,4,9
     #[arg(long, value_name = "SEEDS", value_parser = seeds)]
     seeds: Option<Seeds>,
     /// Write summary.json and deliveries.parquet into this folder
@@ -62,35 +62,36 @@ pub(crate) struct Args {
     /// Print one JSON object instead of tables
     #[arg(long)]
     json: bool,
-    /// List the scenarios that are built in
+    /// List the built-in scenarios
     #[arg(long, conflicts_with_all = ["scenario", "bench"])]
     list: bool,
-    /// Run lines and random graphs, cold and warm, four sizes, and print them beside the simulator
+    /// Run lines and random graphs, with cold and warm connections and four sizes, beside the simulator
     #[arg(long, conflicts_with_all = ["scenario", "seed", "seeds", "set", "out", "tokens"])]
     bench: bool,
-    /// Runs of each cell of --bench, each with nodes of its own
+    /// Runs of each cell of --bench, each with new nodes
     #[arg(long, value_name = "N", default_value_t = 3, requires = "bench", value_parser = clap::value_parser!(u64).range(1..=100))]
     runs: u64,
-    /// Simulate the same with the costs that were measured, and print both
+    /// Also simulate the scenario, with the measured processing costs, and print both
     #[arg(long)]
     beside_sim: bool,
-    /// Proofs that publishers prepare before the first message; 0: each is made for its message
+    /// Proofs that each publisher prepares before the first message; with 0 each proof is made when its
+    /// message is published
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=64))]
     tokens: u32,
-    /// Seconds until all nodes must be connected
+    /// Time within which all nodes must be connected, in seconds
     #[arg(long, value_name = "S", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=3600))]
     ready_s: u64,
 }
 
-/// What the testbed starts inside its network namespaces.
+/// Commands that the testbed starts inside its network namespaces.
 #[derive(clap::Subcommand, Debug)]
 enum OfItsOwn {
-    /// A node that uses message ids again and again
+    /// Run a node that reuses message ids
     #[command(hide = true)]
     AttackerNode(node_command::Args),
 }
 
-/// Lists, measures, or runs a scenario.
+/// Lists scenarios, runs the benchmark, or runs a scenario.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if let Some(OfItsOwn::AttackerNode(args)) = &args.of_its_own {
         return attacker::run(args);
@@ -123,14 +124,14 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let report = campaigner.run(&loaded, &seeds)?;
     output::print(&report, args.json)?;
     if !loaded.scenario.faults.is_empty() {
-        // What they cost is what was to be found out.
+        // With faults, missing deliveries are a result and not a failure.
         return Ok(());
     }
     let receivers = u64::from(loaded.scenario.nodes - 1);
     for (run, unsent) in report.campaign.runs().iter().zip(&report.unsent) {
         let expected = run.expected - unsent.len() as u64 * receivers;
         if run.delivered < expected {
-            // On a path that loses packets a message may be late.
+            // On a path that loses packets a message may arrive late.
             let missing = expected - run.delivered;
             let seed = run.seed;
             let text = format!("{missing} of {expected} deliveries are missing with seed {seed}");

@@ -1,4 +1,4 @@
-//! From a scenario's network to the one that packets pass through.
+//! Configuration of the emulated network from a scenario's network.
 
 use undertone_link::packet::{
     CoDel, Discipline, HostConfig, Jitter, LinkConfig, Order, Path, Paths, Rate,
@@ -7,12 +7,12 @@ use undertone_sim::scenario::Qdisc;
 use undertone_sim::{Plan, Scenario};
 use undertone_testbed::{Congestion, TestbedConfig, TestbedError};
 
-/// What the simulator's profile `linux` describes best; see docs/network-model.md.
+/// Congestion control that the simulator's profile `linux` models best; see docs/network-model.md.
 const CONGESTION: Congestion = Congestion::Reno;
 
 const MILLION: f64 = 1e6;
 
-/// The testbed of a scenario whose plan was made with `seed`.
+/// Returns the testbed's configuration for a scenario whose plan was made with `seed`.
 pub(crate) fn config(
     scenario: &Scenario,
     plan: &Plan,
@@ -36,7 +36,7 @@ pub(crate) fn config(
 
 fn path(scenario: &Scenario, plan: &Plan, from: u32, to: u32) -> Path {
     let jitter_ns = scenario.network.jitter_ns;
-    // The scenario adds from 0 to the whole, this one to both sides.
+    // The scenario's jitter is from 0 to `jitter_ns`; the emulated path's is from -spread to +spread.
     let spread_ns = jitter_ns / 2;
     Path {
         delay_ns: plan.one_way_ns(from, to) + spread_ns,
@@ -49,9 +49,10 @@ fn path(scenario: &Scenario, plan: &Plan, from: u32, to: u32) -> Path {
     }
 }
 
-/// The uplink holds whatever TCP's window lets out, as the simulator's does; the downlink drops.
+/// Returns a host's links. The uplink's queue is unlimited, as in the simulator; the downlink's queue
+/// drops packets.
 fn host(scenario: &Scenario, (up, down): (u64, u64)) -> HostConfig {
-    // The timeline limits them when it is time.
+    // With a time until which rates are unlimited, the timeline sets the rates later.
     let is_limited = scenario.network.unlimited_until_ns == 0;
     let link = |bytes_per_s, queue_max_bytes, discipline| LinkConfig {
         rate: Rate::bytes_per_s(bytes_per_s).filter(|_| is_limited),

@@ -1,4 +1,4 @@
-//! One process: started, asked, ended.
+//! Process of one node: its start, its state and its end.
 
 use std::fs::{self, File};
 use std::path::PathBuf;
@@ -12,47 +12,47 @@ use undertone_testbed::Host;
 
 use super::{RunError, rest};
 
-/// Between two looks at a node that is starting.
+/// Interval at which a node that starts or ends is checked.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
-/// How long a node may take to end that was asked to: it sends its last frames.
+/// Time limit for a node to end after it was asked to, in which it sends its last frames.
 const GOODBYE: Duration = Duration::from_secs(10);
 
-/// How much of a dead node's last words is repeated, bytes.
+/// Maximum bytes of an ended node's log that an error repeats.
 const LAST_WORDS: usize = 2_000;
 
-/// A node: its files are there, its process may be.
+/// Node with its files, whose process may or may not have been started.
 #[derive(Debug)]
 pub(crate) struct Node {
     pub(crate) index: u32,
     pub(crate) peer_id: String,
-    /// Where others reach it.
+    /// Multiaddress at which other nodes reach this node.
     pub(crate) address: String,
     pub(crate) deliveries: PathBuf,
     pub(super) log: PathBuf,
     pub(super) command: Command,
     pub(super) child: Option<Child>,
-    /// How a fault has ended it.
+    /// Way in which a fault has ended the node, if one has.
     pub(super) end: Option<End>,
 }
 
-/// How a fault ends a process.
+/// Ways in which a fault ends a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// It was killed.
+    /// The process was killed.
     Killed,
-    /// It was asked to end, and should do so in good order.
+    /// The process was asked to end with SIGTERM, and should exit with success.
     Asked,
 }
 
-/// When a node is ready.
+/// Conditions under which a node is ready.
 pub(super) struct Wanted {
     pub(super) peers: usize,
     pub(super) tokens: u32,
 }
 
 impl Wanted {
-    /// It answers.
+    /// No conditions besides an answer to REST requests.
     pub(super) const NOTHING: Self = Self {
         peers: 0,
         tokens: 0,
@@ -60,7 +60,7 @@ impl Wanted {
 }
 
 impl Node {
-    /// Starts the process.
+    /// Starts the process in the host's namespace.
     pub(crate) fn launch(&mut self, host: &Host) -> Result<(), RunError> {
         let output = File::create(&self.log).map_err(|error| RunError::Folder {
             path: self.log.clone(),
@@ -70,28 +70,28 @@ impl Node {
         Ok(())
     }
 
-    /// Whether the process runs and is meant to.
+    /// Whether the process was started and no fault has ended it.
     pub(crate) fn runs(&self) -> bool {
         self.child.is_some() && self.end.is_none()
     }
 
-    /// Kills the process, and returns once it is gone.
+    /// Kills the process and waits for its end.
     pub(crate) fn kill(&mut self) {
         self.end = Some(End::Killed);
         if let Some(child) = &mut self.child {
-            // Fails for a process that has ended.
+            // Fails if the process has ended already.
             let _ = child.kill();
             let _ = child.wait();
         }
     }
 
-    /// Asks the process to end.
+    /// Asks the process to end, with SIGTERM.
     pub(crate) fn leave(&mut self) {
         self.end = Some(End::Asked);
         let child = self.child.as_ref();
         let id = child.and_then(|child| Pid::from_raw(i32::try_from(child.id()).ok()?));
         if let Some(id) = id {
-            // Fails for a process that has ended; it was not waited for, so nobody else has its id.
+            // Fails if the process has ended already. It was not waited for, so its id is not reused.
             let _ = kill_process(id, Signal::TERM);
         }
     }
@@ -119,7 +119,7 @@ impl Node {
         }
     }
 
-    /// What it still lacks.
+    /// Returns the first unmet condition, if any.
     fn missing(&self, host: &Host, wanted: &Wanted) -> Result<Option<&'static str>, RunError> {
         let Some(health) = self.ask(host, "/health")? else {
             return Ok(Some("it does not answer"));
@@ -129,7 +129,7 @@ impl Node {
         if peers < wanted.peers {
             return Ok(Some("it is not connected to all its peers"));
         }
-        // A node that is alone for now has nobody for a mesh.
+        // A node without expected peers cannot have a mesh.
         if wanted.peers > 0 && health["nodeHealth"] != "READY" {
             return Ok(Some("it has no mesh, or does not know the members yet"));
         }
@@ -142,7 +142,8 @@ impl Node {
         Ok(None)
     }
 
-    /// What a path says; none while the node does not listen yet.
+    /// Returns the JSON that the node's REST server gives for a path; `None` while the node does not listen,
+    /// or if the answer is not JSON.
     pub(crate) fn ask(&self, host: &Host, path: &str) -> Result<Option<Value>, RunError> {
         let Ok(stream) = rest::connect(host)? else {
             return Ok(None);
@@ -155,12 +156,12 @@ impl Node {
         Ok(serde_json::from_str(&answer.body).ok())
     }
 
-    /// How the process ended, if it has.
+    /// Returns the exit status if the process has ended.
     fn status(&mut self) -> Option<ExitStatus> {
         self.child.as_mut()?.try_wait().ok()?
     }
 
-    /// How it ended, if it does before long.
+    /// Waits up to [`GOODBYE`] for the process to end; returns its exit status.
     fn wait_for_end(&mut self) -> Option<ExitStatus> {
         let began = Instant::now();
         while began.elapsed() < GOODBYE {
@@ -172,7 +173,7 @@ impl Node {
         None
     }
 
-    /// An error if the process has ended by itself, or has not when it was asked to.
+    /// Returns an error if the process has ended by itself, or has failed or not ended when asked to end.
     pub(crate) fn check(&mut self) -> Result<(), RunError> {
         let status = match self.end {
             Some(End::Killed) => return Ok(()),
@@ -198,7 +199,7 @@ impl Node {
 
 impl Drop for Node {
     fn drop(&mut self) {
-        // Waited for, so that its files are closed.
+        // Also waits for the process, so that its files are closed.
         self.kill();
     }
 }

@@ -1,4 +1,4 @@
-//! The processes: their files, their flags, and when they are ready.
+//! Processes of all nodes: their files and flags, their start, and waiting until they are ready.
 
 use std::fs;
 use std::path::PathBuf;
@@ -21,24 +21,24 @@ use super::{RunError, faults, traffic};
 
 const NS_PER_MS: i64 = 1_000_000;
 
-/// Of the network `local`; there are more if the scenario has more topics.
+/// Number of shards of the network `local`; more are configured if the scenario has more topics.
 const SHARDS: u32 = 8;
 
-/// Parts that a node cuts messages into are this long at least.
+/// Minimum length of the fragments that a node cuts messages into, bytes.
 const PART_BYTES_MIN: u32 = 1_000;
 
-/// How nodes are started.
+/// Settings for starting nodes.
 #[derive(Clone, Debug)]
 pub(crate) struct Setup {
-    /// This program.
+    /// Path of this program.
     pub(crate) program: PathBuf,
-    /// Proofs that publishers prepare ahead.
+    /// Number of proofs that each publisher prepares ahead.
     pub(crate) tokens: u32,
-    /// How long nodes may take until they are connected.
+    /// Time limit for the nodes to become connected.
     pub(crate) ready: Duration,
 }
 
-/// Flags that all nodes of a scenario have, as keys and values.
+/// Returns the flags that all nodes of a scenario share, as keys and values.
 pub(crate) fn flags(scenario: &Scenario, setup: &Setup) -> Vec<(String, String)> {
     let relay = &scenario.relay;
     let shards: Vec<_> = (0..relay.topics).map(|n| n.to_string()).collect();
@@ -62,15 +62,15 @@ pub(crate) fn flags(scenario: &Scenario, setup: &Setup) -> Vec<(String, String)>
         flags.push(("rln-epoch-s", rln.epoch_s.to_string()));
         flags.push(("rln-user-message-limit", rln.message_limit.to_string()));
         flags.push(("rln-tokens", setup.tokens.to_string()));
-        // They are prepared before the first message, and nothing waits for a rest meanwhile.
+        // Tokens are prepared before the first message, so a processor limit would only delay the start.
         flags.push(("rln-tokens-max-cpu", "100".to_owned()));
     }
     let owned = |(key, value): (&str, String)| (key.to_owned(), value);
     flags.into_iter().map(owned).collect()
 }
 
-/// How long parts are to be for every message to have as many as the scenario says; none: all are
-/// published whole, or no such length does it.
+/// Returns the fragment length, bytes, with which every message has the scenario's number of fragments;
+/// `None` if messages are published whole, or if no length gives that number for every payload size.
 pub(crate) fn part_bytes(scenario: &Scenario) -> Option<u32> {
     let parts = scenario.relay.fragments;
     let sizes = &scenario.traffic.payload_bytes;
@@ -79,7 +79,7 @@ pub(crate) fn part_bytes(scenario: &Scenario) -> Option<u32> {
     (parts > 1 && bytes >= PART_BYTES_MIN && sizes.iter().all(fits)).then_some(bytes)
 }
 
-/// The configuration that all nodes share, but for the parameters of the router.
+/// Returns the configuration that all nodes share, without the router's parameters.
 pub(crate) fn config(flags: &[(String, String)]) -> Result<NodeConfig, RunError> {
     let sources = Sources {
         flags: flags.to_vec(),
@@ -88,7 +88,8 @@ pub(crate) fn config(flags: &[(String, String)]) -> Result<NodeConfig, RunError>
     Ok(NodeConfig::load(&sources)?)
 }
 
-/// The command line of all nodes: their flags, and the router's parameters in a file of the run's folder.
+/// Returns the command line that all nodes share: their flags, and the path of a file in the run's folder
+/// to which the router's parameters are written.
 pub(crate) fn command_line(
     flags: &[(String, String)],
     relay_parameters: &str,
@@ -102,8 +103,8 @@ pub(crate) fn command_line(
     Ok(flags.chain([written]).collect())
 }
 
-/// Makes the files of all nodes of a plan, starts those that are there from the beginning, and waits until
-/// each is connected to all its peers among them.
+/// Makes the files of all nodes of a plan, starts the nodes that run from the beginning, and waits until
+/// each is connected to all its peers among these.
 pub(crate) fn start(
     scenario: &Scenario,
     plan: &Plan,
@@ -146,8 +147,8 @@ pub(crate) fn start(
     Ok(nodes)
 }
 
-/// Has every node make its connections at their times, counted from the moment at which the first nodes
-/// of the scenario start.
+/// Has every node make its connections at their planned times. The present moment stands for the
+/// scenario's `start_ns`.
 fn connect_one_by_one(
     scenario: &Scenario,
     dials: &[Dial],
@@ -230,7 +231,7 @@ fn prepare(
         if let Some(ahead_ms) = clock_ahead_ms(scenario, plan, node) {
             command.arg(format!("--clock-ahead-ms={ahead_ms}"));
         }
-        // The scenario alone decides.
+        // The scenario alone configures the nodes.
         for (name, _) in std::env::vars_os() {
             if name.as_encoded_bytes().starts_with(b"UNDERTONE_") {
                 command.env_remove(name);
@@ -252,8 +253,8 @@ fn prepare(
     Ok(nodes)
 }
 
-/// How far a node's clock is ahead, from its start on. A clock that is set before its node starts is, as in
-/// the simulator, as the start has it.
+/// Returns how far a node's clock is ahead from its start on, milliseconds. As in the simulator, a clock
+/// fault before the node's start has no effect.
 fn clock_ahead_ms(scenario: &Scenario, plan: &Plan, node: u32) -> Option<i64> {
     let set = scenario.faults.iter().filter_map(|fault| match fault.kind {
         FaultKind::ClockSkew { by_ns } => {
@@ -263,12 +264,12 @@ fn clock_ahead_ms(scenario: &Scenario, plan: &Plan, node: u32) -> Option<i64> {
         }
         _ => None,
     });
-    // The last one counts, and of two at one moment the one that is listed last.
+    // The latest fault counts, and of simultaneous ones the one that is listed last.
     let (_, by_ns) = set.max_by_key(|(at_ns, _)| *at_ns)?;
     Some(by_ns / NS_PER_MS)
 }
 
-/// Names the peers that nodes connect to by themselves.
+/// Adds to each node's flags the static peers that the node connects to by itself.
 fn configure_peers(scenario: &Scenario, plan: &Plan, nodes: &mut [Node]) {
     let mut dials = plan.dials();
     dials.retain(|dial| is_configured(scenario, plan, dial));

@@ -1,4 +1,4 @@
-//! What a scenario may not ask of real nodes and real kernels.
+//! Refusal of scenarios that real nodes and kernels cannot run.
 
 use undertone_sim::Scenario;
 use undertone_sim::scenario::FaultKind;
@@ -6,10 +6,10 @@ use undertone_sim::scenario::FaultKind;
 use super::RunError;
 use super::nodes::part_bytes;
 
-/// Processes that a large machine holds.
+/// Maximum number of node processes, for a large machine.
 pub(crate) const MAX_NODES: u32 = 1_000;
 
-/// Messages for which a thread and a body are prepared.
+/// Maximum number of messages: each takes a thread and a prepared body.
 const MAX_MESSAGES: u32 = 10_000;
 
 fn refuse(
@@ -26,7 +26,7 @@ fn refuse(
     }
 }
 
-/// Checks that a scenario can be run.
+/// Checks that the testbed can run a scenario.
 pub(crate) fn check(scenario: &Scenario) -> Result<(), RunError> {
     let Scenario { nodes, traffic, .. } = scenario;
     if *nodes > MAX_NODES {

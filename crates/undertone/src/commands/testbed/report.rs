@@ -1,4 +1,4 @@
-//! What runs found out, for people and programs.
+//! Results of runs, for people and programs.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -12,16 +12,16 @@ use super::costs::Costs;
 use super::hops::{Connections, HopRow};
 use super::runner::Packets;
 
-/// Runs of one scenario.
+/// Results of all runs of one scenario.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     #[serde(flatten)]
     pub(crate) campaign: Campaign,
     pub(crate) hop_rows: Vec<HopRow>,
     pub(crate) costs: Costs,
-    /// By run.
+    /// Packet counts of the emulated network, by run.
     pub(crate) packets: Vec<Packets>,
-    /// What is otherwise than the scenario has it.
+    /// Notes on differences from the scenario.
     pub(crate) notes: Vec<String>,
     /// Messages that did not leave their publishers, by run.
     #[serde(skip)]
@@ -69,7 +69,7 @@ impl Connections {
     }
 }
 
-/// The table of hops; columns that no row has are left out.
+/// Returns the table of hops; without simulated rows, their columns are left out.
 pub(crate) fn hop_table(rows: &[HopRow]) -> Table {
     let has_sim = rows.iter().any(|row| row.sim_ms.is_some());
     let mut header = vec![

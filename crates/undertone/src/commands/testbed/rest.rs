@@ -1,4 +1,4 @@
-//! Just enough HTTP to speak with a node inside its namespace.
+//! Minimal HTTP client for the REST server of a node in its namespace.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
@@ -6,36 +6,36 @@ use std::time::Duration;
 
 use undertone_testbed::{Host, TestbedError};
 
-/// Where every node's REST server listens, in a namespace of its own.
+/// Address of every node's REST server, each in its own namespace.
 const ADDRESS: (Ipv4Addr, u16) = (Ipv4Addr::LOCALHOST, 8645);
 
-/// A node that says nothing for so long is stuck.
+/// Time limit for reading from or writing to a node.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Longest answer that is read, bytes: peers of a node with many.
+/// Maximum length of an answer that is read, bytes; the peer list of a node with many peers is long.
 const MAX_ANSWER_BYTES: u64 = 4 << 20;
 
-/// An answer.
+/// Answer to a REST request.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) body: String,
 }
 
-/// A connection to a node's REST server. A socket belongs to the namespace that it was made in,
-/// wherever it is used.
+/// Connects to a node's REST server. The socket belongs to the node's namespace, in which it is made,
+/// and can be used from anywhere.
 pub(crate) fn connect(host: &Host) -> Result<io::Result<TcpStream>, TestbedError> {
     let connecting = host.spawn(|| TcpStream::connect(ADDRESS))?;
     let what = "a connection to REST";
     connecting.join().map_err(|_| TestbedError::Gone { what })
 }
 
-/// Asks for a path.
+/// Sends a GET request for a path.
 pub(crate) fn get(stream: TcpStream, path: &str) -> io::Result<Answer> {
     exchange(stream, &head("GET", path, 0))
 }
 
-/// The whole of a request that posts JSON.
+/// Returns the bytes of a POST request with a JSON body.
 pub(crate) fn post(path: &str, json: &str) -> Vec<u8> {
     let mut request = head("POST", path, json.len());
     request.extend_from_slice(json.as_bytes());
@@ -60,8 +60,8 @@ pub(crate) fn exchange(mut stream: TcpStream, request: &[u8]) -> io::Result<Answ
     parse(&answer).ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
-/// Status and body. The server closes the connection at the end of the body, which is never cut
-/// into chunks.
+/// Parses status and body. The server closes the connection at the end of the body and never uses
+/// chunked encoding.
 fn parse(answer: &[u8]) -> Option<Answer> {
     let text = std::str::from_utf8(answer).ok()?;
     let (head, body) = text.split_once("\r\n\r\n")?;

@@ -1,4 +1,4 @@
-//! One run: nodes up, messages out, logs in, nodes gone.
+//! One run: starts nodes, publishes messages, gathers logs and stops the nodes.
 
 use std::collections::BTreeSet;
 use std::sync::mpsc;
@@ -21,7 +21,7 @@ use super::timeline::timeline;
 use super::traffic::Unsent;
 use super::{RunError, faults, memory, network, refuse, traffic};
 
-/// How to run a scenario.
+/// Scenario to run, and how to run it.
 #[derive(Debug)]
 pub(crate) struct Runner<'a> {
     pub(crate) loaded: &'a Loaded,
@@ -29,16 +29,16 @@ pub(crate) struct Runner<'a> {
     pub(crate) show_progress: bool,
 }
 
-/// What a run leaves.
+/// Results of one run.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) plan: Plan,
     pub(crate) observed: Observed,
     pub(crate) summary: Summary,
     pub(crate) packets: Packets,
-    /// Messages that did not leave their publishers.
+    /// Numbers of the messages that did not leave their publishers.
     pub(crate) unsent: BTreeSet<u32>,
-    /// What went otherwise than planned.
+    /// Notes on differences from the plan.
     pub(crate) notes: Vec<String>,
 }
 
@@ -50,7 +50,7 @@ fn notes(unsent: &Unsent, undialled: &[Dial]) -> Vec<String> {
         let count = unsent.messages.len();
         notes.push(format!("{count} messages did not leave their publishers"));
     }
-    // One stands for all: they differ by their numbers.
+    // One refusal stands for all, because they differ only in their numbers.
     let refusal = unsent.refusals.first();
     notes.extend(
         refusal.map(|first| format!("refused, the first of {}: {first}", unsent.refusals.len())),
@@ -58,15 +58,15 @@ fn notes(unsent: &Unsent, undialled: &[Dial]) -> Vec<String> {
     notes
 }
 
-/// How the emulated network did its work.
+/// Packet counts and lateness of the emulated network.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Packets {
     pub(crate) delivered: u64,
     pub(crate) lost: u64,
-    /// Lost at a partition.
+    /// Number of packets dropped at a partition.
     pub(crate) cut: u64,
     pub(crate) queue_dropped: u64,
-    /// How long after its moment a packet was handed over.
+    /// Mean delay between a packet's due time and its delivery, microseconds.
     pub(crate) late_mean_us: f64,
     pub(crate) late_max_us: f64,
 }
@@ -85,12 +85,12 @@ impl From<PumpReport> for Packets {
 }
 
 impl Runner<'_> {
-    /// Runs it with a seed, which settles connections, delays and messages as in the simulator.
+    /// Runs the scenario with a seed, which determines connections, delays and messages as in the simulator.
     pub(crate) fn run(&self, seed: u64) -> Result<Run, RunError> {
         let scenario = &self.loaded.scenario;
         let flags = nodes::flags(scenario, self.setup);
         refuse::check(scenario)?;
-        // What a node would refuse is told before any of them starts.
+        // A configuration that a node would refuse is reported before any node starts.
         nodes::config(&flags)?;
         let plan = Plan::new(scenario, seed)?;
         memory::check(scenario.nodes)?;
@@ -99,7 +99,7 @@ impl Runner<'_> {
         let progress = Progress::new(self.show_progress);
         let say = |what: String| progress.say(format!("{}, seed {seed}: {what}", scenario.name));
         say(format!("starting {} nodes", scenario.nodes));
-        // Dropped in the reverse order: processes, namespaces, files.
+        // Dropped in reverse order: processes, namespaces, files.
         let folder = RunFolder::make(&folder::base())?;
         let testbed = Testbed::start(&network::config(scenario, &plan, seed)?)?;
         let flags = nodes::command_line(&flags, &self.loaded.relay_parameters, &folder)?;
@@ -110,7 +110,7 @@ impl Runner<'_> {
         say("nodes are connected".to_owned());
         let timeline = timeline(scenario, &plan);
         let (unsent, undialled) = thread::scope(|scope| {
-            // Dropped at the end of this, by whatever way: what is planned then is not done any more.
+            // Dropped when this block ends, also by an error, which cancels the rest of the timeline.
             let (running, is_running) = mpsc::channel();
             let (nodes, testbed) = (&mut nodes, &testbed);
             let acting = scope.spawn(move || {

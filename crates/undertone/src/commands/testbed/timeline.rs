@@ -1,5 +1,5 @@
-//! What happens in a run beside messages, and when: faults, nodes that come late, rates that begin to
-//! bind. All of it follows from scenario and plan.
+//! Timeline of a run, besides its messages: faults, nodes that join late, and link rates that take
+//! effect. All of it follows from scenario and plan.
 
 use undertone_link::packet::{Change, Rate};
 use undertone_sim::scenario::{Dialling, Fault, FaultKind};
@@ -7,48 +7,48 @@ use undertone_sim::{Dial, Plan, Scenario};
 
 use super::traffic::lead_ns;
 
-/// One in a million, the unit of [`Change::Loss`].
+/// Parts per million in 1, for the unit of [`Change::Loss`].
 const MILLION: f64 = 1e6;
 
-/// Something to do.
+/// Single act on the network or on a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Act {
-    /// Change the network.
+    /// Change the emulated network.
     Change(Change),
-    /// Start a node.
+    /// Start a node's process.
     Start(u32),
     /// Have a node connect to another.
     Dial(Dial),
     /// Kill a node's process.
     Kill(u32),
-    /// Ask a node's process to end.
+    /// Ask a node's process to end, with SIGTERM.
     Leave(u32),
-    /// Have a node publish without end.
+    /// Have a node publish until the run ends.
     Spam {
         node: u32,
-        /// Between two messages, nanoseconds.
+        /// Time between two messages, nanoseconds.
         interval_ns: u64,
     },
 }
 
-/// When to do it, in scenario time.
+/// Act with its time, in scenario time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Planned {
     pub(crate) at_ns: u64,
     pub(crate) act: Act,
 }
 
-/// From when to when a node's process runs, in scenario time.
+/// Period in which a node's process runs, in scenario time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Life {
-    /// None: from before the moment at which all nodes are connected.
+    /// Start of the process; `None` if before the moment at which all nodes are connected.
     pub(crate) joins_ns: Option<u64>,
-    /// None: to the end.
+    /// End of the process; `None` if it runs to the end of the scenario.
     pub(crate) ends_ns: Option<u64>,
 }
 
 impl Life {
-    /// Of a node. What befalls it earlier befalls it when all nodes are connected.
+    /// Returns a node's life. An end before all nodes are connected is moved to that moment.
     pub(crate) fn of(scenario: &Scenario, plan: &Plan, node: u32) -> Self {
         let lead_ns = lead_ns(scenario);
         Self {
@@ -57,21 +57,22 @@ impl Life {
         }
     }
 
-    /// Whether the process runs then.
+    /// Whether the process runs at a time.
     pub(crate) fn covers(self, at_ns: u64) -> bool {
         self.joins_ns.is_none_or(|joins_ns| joins_ns <= at_ns)
             && self.ends_ns.is_none_or(|ends_ns| at_ns < ends_ns)
     }
 }
 
-/// The connections that are made before all nodes are connected.
+/// Returns the connections between nodes that run from the beginning, which are made before the run's
+/// messages.
 pub(crate) fn early_dials(scenario: &Scenario, plan: &Plan) -> Vec<Dial> {
     let mut dials = plan.dials();
     dials.retain(|dial| is_early(scenario, plan, dial.from) && is_early(scenario, plan, dial.to));
     dials
 }
 
-/// Whether a dialler makes this connection by itself, as one of its configured peers.
+/// Whether the dialling node makes this connection by itself, as one of its configured peers.
 pub(crate) fn is_configured(scenario: &Scenario, plan: &Plan, dial: &Dial) -> bool {
     scenario.dialling == Dialling::AtOnce && is_early(scenario, plan, dial.to)
 }
@@ -80,7 +81,7 @@ fn is_early(scenario: &Scenario, plan: &Plan, node: u32) -> bool {
     Life::of(scenario, plan, node).joins_ns.is_none()
 }
 
-/// Whether a fault makes this node a spammer: one that is not there then does not become one later.
+/// Whether a fault makes this node a spammer; a node that does not run at the fault's time stays honest.
 pub(crate) fn spams(plan: &Plan, fault: &Fault, node: u32) -> bool {
     let is_there = plan.starts_ns(node) <= fault.at_ns
         && plan
@@ -91,8 +92,8 @@ pub(crate) fn spams(plan: &Plan, fault: &Fault, node: u32) -> bool {
         && is_there
 }
 
-/// All that is to be done once all nodes are connected, in order. What the scenario has earlier comes
-/// first, at that moment; what it has after its end is left out.
+/// Returns all acts to carry out once all nodes are connected, in order. Earlier acts of the scenario are
+/// moved to that moment; acts after the scenario's end are left out.
 pub(crate) fn timeline(scenario: &Scenario, plan: &Plan) -> Vec<Planned> {
     let mut timeline = Builder {
         scenario,
@@ -110,7 +111,7 @@ pub(crate) fn timeline(scenario: &Scenario, plan: &Plan) -> Vec<Planned> {
     }
     let mut planned = timeline.planned;
     planned.retain(|planned| planned.at_ns <= plan.end_ns());
-    // Stable: what happens at one moment happens in the order of the scenario.
+    // The sort is stable, so simultaneous acts keep the order of the scenario.
     planned.sort_by_key(|planned| planned.at_ns);
     planned
 }
@@ -120,7 +121,7 @@ struct Builder<'a> {
     plan: &'a Plan,
     lead_ns: u64,
     planned: Vec<Planned>,
-    /// By node: whether something has ended it already.
+    /// Whether a fault has ended the node already, by node.
     ended: Vec<bool>,
 }
 
@@ -172,7 +173,7 @@ impl Builder<'_> {
             FaultKind::Crash { noticed_after_ns } => {
                 for host in nodes {
                     if self.ends(host, at_ns) {
-                        // Nobody hears the kernel close its connections before it is time.
+                        // The host's packets are held, so that peers notice closed connections only later.
                         self.at(at_ns, Act::Change(Change::Hold { host }));
                         self.at(at_ns, Act::Kill(host));
                         let noticed_ns = at_ns.saturating_add(noticed_after_ns);
@@ -205,7 +206,7 @@ impl Builder<'_> {
                     self.at(at_ns, Act::Change(Change::Loss { host, ppm }));
                 }
             }
-            // The plan starts the nodes then; clocks are set when processes start.
+            // Joins follow from the plan, and clocks are set when processes start.
             FaultKind::Spam { interval_ns } => {
                 for node in nodes {
                     if spams(self.plan, fault, node) {
@@ -218,7 +219,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Whether it is this fault that ends the node.
+    /// Whether the fault at this time is the one that ends the node.
     fn ends(&mut self, node: u32, at_ns: u64) -> bool {
         let ended = &mut self.ended[node as usize];
         let ends = !*ended && self.plan.ends_ns(node) == Some(at_ns);

@@ -1,4 +1,4 @@
-//! Publishing over REST, each message at its time.
+//! Publishing of messages over REST, each at its time.
 
 use std::collections::BTreeSet;
 use std::thread;
@@ -13,43 +13,43 @@ use undertone_testbed::Testbed;
 use super::timeline::Life;
 use super::{RunError, log, rest};
 
-/// How long before its time a message's request is prepared and connected.
+/// Time by which a message's request is prepared and connected in advance.
 const PREPARE: Duration = Duration::from_millis(50);
 
-/// What a node says that has used up its messages of an epoch, as nwaku does.
+/// Text in a node's refusal once its limit of an epoch is used up, the same as nwaku's.
 const LIMIT_REACHED: &str = "NonceLimitReached";
 
-/// As in the simulator.
+/// Payload size of spam, bytes, as in the simulator.
 const SPAM_BYTES: usize = 64;
 
-/// Spam has payloads of its own: no message has such a number.
+/// Seed that makes spam payloads differ from those of messages, whose numbers are smaller.
 const SPAM_SEED: u64 = 1 << 31;
 
-/// Scenario time that lies behind when all nodes are connected, nanoseconds.
+/// Returns the scenario time at which all nodes count as connected, nanoseconds.
 pub(crate) fn lead_ns(scenario: &Scenario) -> u64 {
     scenario.start_ns.saturating_add(scenario.start_spread_ns)
 }
 
-/// What became of messages that did not leave their publishers.
+/// Messages that did not leave their publishers, with the reasons.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Unsent {
-    /// Their numbers.
+    /// Numbers of the unsent messages.
     pub(crate) messages: BTreeSet<u32>,
-    /// What publishers said that refused one.
+    /// Answers of publishers that refused a message.
     pub(crate) refusals: Vec<String>,
 }
 
-/// What became of one message.
+/// Result of publishing one message.
 enum Sending {
     Sent,
-    /// Its publisher has ended, or does not answer yet.
+    /// The publisher ended before it answered.
     Absent,
     Refused(String),
 }
 
-/// Publishes everything and waits until every node has answered. `ready` is the moment at which all
-/// nodes were connected. As in the simulator, what a node that is not there would publish, or one that has
-/// used up its limit, is not published.
+/// Publishes all messages and waits until every publisher has answered. `ready` is the moment at which all
+/// nodes were connected. As in the simulator, messages of a node that does not run, or that has used up its
+/// limit, are not published.
 pub(crate) fn publish(
     scenario: &Scenario,
     plan: &Plan,
@@ -110,8 +110,7 @@ pub(crate) fn publish(
     })
 }
 
-/// Whether a scenario may have its nodes refuse a message: it has faults, or the publisher has used up
-/// its limit.
+/// Whether a node's refusal is expected: the scenario has faults, or the publisher has used up its limit.
 fn is_meant(scenario: &Scenario, said: &str) -> bool {
     !scenario.faults.is_empty() || said.contains(LIMIT_REACHED)
 }
@@ -125,14 +124,14 @@ fn path(scenario: &Scenario, message: &Message) -> String {
     format!("/relay/v1/messages/%2Fwaku%2F2%2Frs%2F66%2F{shard}")
 }
 
-/// The request that publishes one message of a spammer's: no message that counts.
+/// Returns the request that publishes one spam message, which is not one of the scenario's messages.
 pub(crate) fn spam(number: u64) -> Vec<u8> {
     let payload = STANDARD.encode(payload(SPAM_SEED ^ number, SPAM_BYTES));
     let json = format!(r#"{{"payload":"{payload}","contentTopic":"/undertone/1/spam/proto"}}"#);
     rest::post("/relay/v1/messages/%2Fwaku%2F2%2Frs%2F66%2F0", &json)
 }
 
-/// Without a timestamp, so that the node stamps it.
+/// Returns a message's JSON, without a timestamp, so that the node adds one.
 fn body(message: &Message) -> String {
     let size = message.payload_bytes as usize;
     let payload = STANDARD.encode(payload(message.index.into(), size));
@@ -140,7 +139,7 @@ fn body(message: &Message) -> String {
     format!(r#"{{"payload":"{payload}","contentTopic":"{topic}"}}"#)
 }
 
-/// Bytes that no compressor along the way could shorten, different for each message.
+/// Returns an incompressible payload, different for each message.
 fn payload(message: u64, size_bytes: usize) -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15 ^ (message << 32) ^ size_bytes as u64;
     let mut bytes = Vec::with_capacity(size_bytes + 8);

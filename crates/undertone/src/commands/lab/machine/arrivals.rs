@@ -1,4 +1,4 @@
-//! Which messages arrived where and when.
+//! Record of the messages that arrived at watched nodes, with their times.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -13,14 +13,14 @@ pub(super) struct Arrival {
     pub(super) at: Instant,
 }
 
-/// All arrivals at the nodes that it watches.
+/// List of all arrivals at the watched nodes; clones share it.
 #[derive(Clone, Default)]
 pub(super) struct Arrivals {
     list: Arc<Mutex<Vec<Arrival>>>,
 }
 
 impl Arrivals {
-    /// Notes what arrives at a node from now on.
+    /// Starts to record the messages that arrive at a node.
     pub(super) fn watch(&self, node: &NodeHandle) {
         node.add_sink(Arc::new(self.clone()));
     }
@@ -29,13 +29,13 @@ impl Arrivals {
         self.lock().len()
     }
 
-    /// Those so far.
+    /// Returns all arrivals recorded so far.
     pub(super) fn list(&self) -> Vec<Arrival> {
         self.lock().clone()
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Arrival>> {
-        // What the lock guards is changed by single calls that leave it whole.
+        // The guarded list is changed by single calls, so a panic elsewhere leaves it consistent.
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -52,7 +52,7 @@ impl MessageSink for Arrivals {
     }
 }
 
-/// A message that carries its number, with a payload of `size_bytes`, at least four.
+/// Makes a message whose payload begins with its number; `size_bytes` long, but at least four bytes.
 pub(super) fn numbered(number: u32, size_bytes: usize) -> WakuMessage {
     let mut payload = number.to_be_bytes().to_vec();
     payload.resize(size_bytes.max(payload.len()), 0x5a);

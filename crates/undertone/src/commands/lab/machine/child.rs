@@ -1,4 +1,4 @@
-//! Real nodes in a process of their own: this program, started again with the plan.
+//! Real nodes in a child process: this program, started again with a plan.
 
 use std::future::Future;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -14,10 +14,10 @@ use super::error::NodesError;
 use super::{community, spam};
 use crate::commands::Failure;
 
-/// Begins a line of the child's standard error that says how far it is.
+/// Prefix of the lines in which a child reports its progress on standard error.
 const HOW_FAR: &str = "progress: ";
 
-/// The child's command line.
+/// Command line of the child process.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -26,13 +26,13 @@ pub(crate) struct Args {
 
 #[derive(Subcommand, Debug)]
 enum What {
-    /// Many nodes that publish
+    /// Run many nodes that publish
     Community {
         /// A `CommunityPlan` as JSON
         #[arg(value_parser = json::<CommunityPlan>)]
         plan: CommunityPlan,
     },
-    /// A spammer among nodes
+    /// Run a spammer among honest nodes
     Spam {
         /// A `SpamPlan` as JSON
         #[arg(value_parser = json::<SpamPlan>)]
@@ -44,7 +44,7 @@ fn json<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
     serde_json::from_str(text)
 }
 
-/// The child: does what it is told and prints the outcome as JSON.
+/// Runs the plan in the child process and prints the outcome as JSON.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     match args.what {
         What::Community { plan } => print(community::run(plan)),
@@ -64,7 +64,7 @@ fn print<T: Serialize>(work: impl Future<Output = Result<T, NodesError>>) -> Res
         .map_err(|error| Failure::new(format!("standard output: {error}")))
 }
 
-/// The parent: starts a child with a plan and waits for what it finds. `what` is for messages.
+/// Starts a child with a plan, in the parent, and waits for its outcome. `what` names the work in errors.
 pub(super) fn ask<P: Serialize, R: DeserializeOwned>(
     what: &'static str,
     kind: &str,
@@ -74,7 +74,7 @@ pub(super) fn ask<P: Serialize, R: DeserializeOwned>(
     answer(what, &["lab", "nodes", kind, &plan])
 }
 
-/// As [`ask`]; `tell` hears what the child says with [`say`].
+/// Does the same as [`ask`], and passes each progress report that the child makes with [`say`] to `tell`.
 pub(super) fn ask_and_tell<P: Serialize, R: DeserializeOwned>(
     what: &'static str,
     kind: &str,
@@ -85,13 +85,13 @@ pub(super) fn ask_and_tell<P: Serialize, R: DeserializeOwned>(
     listen(what, &["lab", "nodes", kind, &plan], tell)
 }
 
-/// The child: says how far it is.
+/// Reports the child's progress to the parent.
 pub(super) fn say(how_far: &str) {
-    // A parent that is gone does not hear it.
+    // Fails if the parent is gone; then nobody reads the report.
     let _ = writeln!(io::stderr().lock(), "{HOW_FAR}{how_far}");
 }
 
-/// What this program prints as JSON, started again with other arguments.
+/// Starts this program with other arguments and parses the JSON that it prints.
 pub(super) fn answer<R: DeserializeOwned>(
     what: &'static str,
     args: &[&str],
@@ -121,8 +121,7 @@ fn listen<R: DeserializeOwned>(
         .map_err(|error| failed(format!("the child's answer cannot be read: {error}")))
 }
 
-/// Starts this program and waits for its end. What it says of how far it is goes to `tell`, not into the
-/// output.
+/// Starts this program and waits for its end. Progress reports go to `tell` instead of into the output.
 fn output(args: &[&str], tell: &dyn Fn(&str)) -> io::Result<Output> {
     let mut child = Command::new(std::env::current_exe()?)
         .args(args)
@@ -131,7 +130,7 @@ fn output(args: &[&str], tell: &dyn Fn(&str)) -> io::Result<Output> {
         .stderr(Stdio::piped())
         .spawn()?;
     let (out, err) = (child.stdout.take(), child.stderr.take());
-    // Both at the same time: a child whose pipe is full waits.
+    // Both pipes are read at the same time, because a child whose pipe is full blocks.
     let (stdout, stderr) = thread::scope(|scope| {
         let reading = scope.spawn(|| {
             let mut bytes = Vec::new();
@@ -141,7 +140,7 @@ fn output(args: &[&str], tell: &dyn Fn(&str)) -> io::Result<Output> {
         let said = err.map_or(Ok(Vec::new()), |err| hear(err, tell));
         (reading.join().expect("reading does not panic"), said)
     });
-    // Before any of it can be found wanting, so that no child is left behind.
+    // Waits before it returns a read error, so that no child process is left behind.
     let status = child.wait()?;
     Ok(Output {
         status,
@@ -150,7 +149,7 @@ fn output(args: &[&str], tell: &dyn Fn(&str)) -> io::Result<Output> {
     })
 }
 
-/// Reads all that is said; what [`say`] wrote goes to `tell`, the rest is returned.
+/// Reads a child's standard error to its end; passes lines of [`say`] to `tell` and returns the rest.
 fn hear(said: impl Read, tell: &dyn Fn(&str)) -> io::Result<Vec<u8>> {
     let mut rest = Vec::new();
     for line in BufReader::new(said).split(b'\n') {

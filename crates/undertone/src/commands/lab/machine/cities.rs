@@ -1,4 +1,4 @@
-//! The five cities, as `undertone testbed` runs them.
+//! The experiment with five cities, run by `undertone testbed`.
 
 use std::collections::BTreeMap;
 
@@ -7,25 +7,25 @@ use undertone_lab::experiment::{LineRun, MachineError};
 
 use super::child;
 
-/// The part of the testbed's answer that is needed.
+/// Part of the testbed's JSON output that is used here.
 #[derive(Deserialize)]
 struct Answer {
     hop_rows: Vec<Row>,
     costs: Costs,
 }
 
-/// Medians over the messages of one size, milliseconds.
+/// Medians of one hop over the messages of one size, milliseconds.
 #[derive(Clone, Deserialize)]
 struct Row {
     size_bytes: usize,
     connections: Connections,
-    /// From 1.
+    /// Number of the hop, from 1.
     hop: u16,
     transmit_ms: f64,
     validate_ms: f64,
 }
 
-/// Cold comes first: where a size has both, the warm ones count.
+/// State of the connections; ordered, so that warm rows replace cold ones of the same hop.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Connections {
@@ -38,12 +38,12 @@ struct Costs {
     generation_ms: f64,
 }
 
-/// Sizes of the scenario's messages, in turn.
+/// Number of message sizes in the scenario, used in turn.
 const SIZES: u32 = 4;
-/// Few runs are for a quick look: messages follow one another as soon as the largest has arrived.
+/// Spacing of the messages in a quick run, seconds: long enough for the largest message to arrive.
 const QUICK_SPACING_S: u32 = 4;
 
-/// So many messages of each size; one line for each size, of medians.
+/// Publishes `runs` messages of each size; returns the medians of each size as one line.
 pub(super) fn run(runs: u32) -> Result<Vec<LineRun>, MachineError> {
     let messages = format!("traffic.messages={}", SIZES * runs);
     let spacing = format!("traffic.spacing_s={QUICK_SPACING_S}");

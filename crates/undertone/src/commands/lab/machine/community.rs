@@ -1,4 +1,4 @@
-//! Many nodes that publish, each once in a period.
+//! Network load: many nodes that publish, each once in a period.
 
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
@@ -13,15 +13,15 @@ use crate::commands::rln::bench::memory;
 
 /// Payload of a message, bytes.
 const SIZE_BYTES: usize = 2_000;
-/// Messages are spread evenly over this part of a period. What is left keeps them away from the
-/// epochs' boundaries, so that two periods' messages fall into two epochs on a slow machine also.
+/// Fraction of a period over which messages are spread evenly. The rest keeps messages away from the
+/// epochs' boundaries, so that two periods' messages fall into two epochs even on a slow machine.
 const SPREAD: f64 = 0.9;
-/// How many epochs the first tokens may take before the nodes go on without.
+/// Time limit for the first tokens, in epochs, after which the nodes continue without.
 const TOKENS_LIMIT_EPOCHS: u32 = 12;
-/// How long the last messages may be under way.
+/// Time limit for the last messages to arrive.
 const DRAIN_LIMIT: Duration = Duration::from_secs(20);
 
-/// One message: when it was asked for, and whether it was sent.
+/// One message: when its publication was requested, and whether it succeeded.
 struct Sent {
     message: usize,
     asked: Instant,
@@ -89,7 +89,8 @@ pub(super) async fn run(plan: CommunityPlan) -> Result<CommunityRun, NodesError>
     })
 }
 
-/// What the plan's messages just fit in: epochs as long as a period, to the second.
+/// Returns the least rate limit that the plan's messages fit in, with epochs of one period, rounded to
+/// whole seconds.
 fn limit(plan: &CommunityPlan) -> Limit {
     let epoch_s = plan.period_s.round().max(1.0);
     Limit {
@@ -99,7 +100,7 @@ fn limit(plan: &CommunityPlan) -> Limit {
     }
 }
 
-/// Time until an epoch begins.
+/// Returns the time until the next epoch begins.
 fn until_next(epoch_s: u64) -> Duration {
     let epoch_ns = u128::from(epoch_s) * 1_000_000_000;
     let now_ns = UNIX_EPOCH.elapsed().map_or(0, |since| since.as_nanos());
@@ -107,7 +108,7 @@ fn until_next(epoch_s: u64) -> Duration {
     Duration::from_nanos(u64::try_from(rest_ns).unwrap_or(u64::MAX))
 }
 
-/// Lets every node publish in every period, one after another.
+/// Starts one publication per node and period, the nodes one after another.
 fn publish_all(nodes: &Nodes, plan: &CommunityPlan, began: Instant) -> JoinSet<Sent> {
     let rounds = (plan.duration_s / plan.period_s).floor() as usize;
     let count = nodes.all.len();

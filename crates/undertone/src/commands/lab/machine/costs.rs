@@ -1,4 +1,4 @@
-//! What proofs cost, as `undertone rln bench` measures it.
+//! Costs of proofs, measured as by `undertone rln bench`.
 
 use undertone_lab::experiment::{MachineError, RlnCost, RlnCosts};
 use undertone_rln::Key;

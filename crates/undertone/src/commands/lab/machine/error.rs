@@ -1,4 +1,4 @@
-//! Why nodes did not run.
+//! Errors of running real nodes for an experiment.
 
 use std::io;
 use std::ops::RangeInclusive;
@@ -11,7 +11,7 @@ use undertone_node::command::ConnectFailure;
 use undertone_node::driver::StartError;
 use undertone_rln::{CounterError, KeyError, ProveError};
 
-/// Why nodes did not run.
+/// Errors that keep the nodes of an experiment from running.
 #[derive(Debug, Error)]
 pub(super) enum NodesError {
     #[error("{what} is {value}; it must be in {range:?}")]
@@ -34,7 +34,7 @@ pub(super) enum NodesError {
     Start(#[from] StartError),
     #[error(transparent)]
     Prove(#[from] ProveError),
-    #[error("no thread for preparing tokens: {0}")]
+    #[error("cannot start the thread that prepares tokens: {0}")]
     Tokens(io::Error),
     #[error("node {node} cannot connect: {reason}")]
     Connect { node: usize, reason: ConnectFailure },
@@ -51,7 +51,7 @@ pub(super) enum NodesError {
     Publish(undertone_node::command::PublishFailure),
 }
 
-/// Whether a plan may have this value.
+/// Checks that a plan's value is within its range.
 pub(super) fn within(
     what: &'static str,
     value: impl Into<f64>,

@@ -1,19 +1,19 @@
-//! How many files the nodes of one process may open.
+//! Limit on the number of files that the nodes of one process may open.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::error::NodesError;
 
-/// Of a node: its listener, connections, the runtime's own, counter.
+/// Open files per node: its listener, its connections, the runtime's own files and its counter.
 const EACH: u64 = 48;
-/// Of the process.
+/// Open files of the process besides those of its nodes.
 const SHARED: u64 = 100;
 
-/// Raises the soft limit as far as needed, and not beyond the hard one.
+/// Raises the soft limit of open files as far as `nodes` nodes need, at most to the hard limit.
 pub(super) fn allow_for(nodes: usize) -> Result<(), NodesError> {
     let needed = SHARED + EACH * nodes as u64;
     let limit = getrlimit(Resource::Nofile);
-    // No limit is stated as none.
+    // `None` stands for "unlimited".
     let allows = |allowed: Option<u64>| allowed.is_none_or(|allowed| allowed >= needed);
     if allows(limit.current) {
         return Ok(());

@@ -1,8 +1,8 @@
-//! Tokens of a member that keeps no count: many for the same message ids, prepared before an attack.
+//! Stockpile of tokens for a spammer: several tokens per message id, prepared before an attack.
 //!
-//! A token is armed with an id that a counter on disk gave out, and a counter gives out each once. A
-//! spammer is one that throws its counter away and begins another. Nothing but that is different from
-//! an honest member.
+//! A token is armed with an id from a counter on disk, and a counter gives out each id once per epoch. A
+//! spammer discards a used-up counter and starts a new one. In everything else it is like an honest
+//! member.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use undertone_rln::{
 use super::error::NodesError;
 use super::tokens::Terms;
 
-/// Tokens by epoch. Clones share them.
+/// Stock of tokens by epoch; clones share it.
 #[derive(Clone, Default)]
 pub(super) struct Stock(Arc<Mutex<BTreeMap<Epoch, Vec<Token>>>>);
 
@@ -32,29 +32,29 @@ impl Stock {
         self.lock().get_mut(&epoch)?.pop()
     }
 
-    /// Tokens of an epoch.
+    /// Returns the number of tokens of an epoch.
     pub(super) fn count(&self, epoch: Epoch) -> usize {
         self.lock().get(&epoch).map_or(0, Vec::len)
     }
 
-    /// Throws away what is of an earlier epoch.
+    /// Drops the tokens of earlier epochs.
     pub(super) fn forget_before(&self, epoch: Epoch) {
         let mut tokens = self.lock();
         *tokens = tokens.split_off(&epoch);
     }
 
-    /// Whether so many have it.
+    /// Whether at least `count` clones of this stock exist.
     pub(super) fn is_shared_by(&self, count: usize) -> bool {
         Arc::strong_count(&self.0) >= count
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<Epoch, Vec<Token>>> {
-        // What the lock guards is changed by single calls that leave it whole.
+        // The guarded map is changed by single calls, so a panic elsewhere leaves it consistent.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Fills a stock. The tree does not change meanwhile, nor while the stock is used.
+/// Prepares the tokens of a stock. The membership tree must not change while the stock is filled or used.
 pub(super) struct Hoarder {
     member: Member,
     terms: Terms,
@@ -63,7 +63,7 @@ pub(super) struct Hoarder {
 }
 
 impl Hoarder {
-    /// Fills `stock`. Keeps its counters in `folder`.
+    /// Makes a hoarder that fills `stock` and keeps its counters in `folder`.
     pub(super) fn new(
         member: Member,
         terms: Terms,
@@ -78,12 +78,12 @@ impl Hoarder {
         })
     }
 
-    /// What it fills.
+    /// Returns the stock that this hoarder fills.
     pub(super) fn stock(&self) -> Stock {
         self.stock.clone()
     }
 
-    /// One more token of an epoch.
+    /// Adds one token of an epoch to the stock.
     pub(super) fn prepare(&mut self, epoch: Epoch) -> Result<(), NodesError> {
         let reserved = self.ids.reserve(epoch)?;
         let slot = MessageSlot {
@@ -100,7 +100,7 @@ impl Hoarder {
     }
 }
 
-/// A counter, and another one when that is used up, so that ids come again and again.
+/// Message-id counter that is replaced by a new one when used up, so that ids repeat.
 struct ForgottenIds {
     folder: PathBuf,
     limit: u32,
@@ -135,7 +135,7 @@ fn counter(folder: &Path, nth: u32, limit: u32) -> Result<MessageIdCounter, Coun
     MessageIdCounter::open(folder.join(format!("spammer-{nth}.counter")), limit)
 }
 
-/// Signs with the stock's tokens, and leaves it to another when there is none of an epoch.
+/// Source of proofs that signs with the stock's tokens, and asks `otherwise` if an epoch has none.
 pub(super) struct Hoarded<P> {
     pub(super) stock: Stock,
     pub(super) otherwise: P,

@@ -1,7 +1,7 @@
-//! The machine that the experiments ask: proofs made here, nodes run here.
+//! Experiments that measure this computer: its proofs, and real nodes that run on it.
 //!
-//! Nodes run in a child of this process ([`child`]), because processor time and memory are counted by
-//! process, and what an earlier experiment left behind is not theirs.
+//! Nodes run in a child process ([`child`]), because processor time and memory are counted per
+//! process and must not include the remains of an earlier experiment.
 
 mod arrivals;
 mod child;
@@ -31,10 +31,10 @@ pub(crate) use spammer::spammers_proofs;
 
 pub(super) use child::{Args as NodesArgs, run as run_nodes};
 
-/// This machine.
+/// Measurements on this computer, for the experiments.
 #[derive(Default)]
 pub(super) struct RealMachine {
-    /// What proofs cost, since two experiments ask.
+    /// Costs of proofs, measured once because two experiments need them.
     costs: OnceCell<Result<RlnCosts, MachineError>>,
 }
 

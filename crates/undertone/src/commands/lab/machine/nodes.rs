@@ -1,4 +1,4 @@
-//! Many nodes in this process, on loopback, each connected to a few others at random.
+//! Many nodes in this process, on loopback, each connected to a few random others.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::{Duration, Instant};
@@ -19,45 +19,45 @@ use super::hoard::{Hoarder, Stock};
 use super::rln::Rln;
 use super::{files, topology};
 
-/// Others that a node dials, unless they dial it.
+/// Number of nodes that each node connects to, less those that already dial it.
 const DIALS: usize = 6;
-/// Seed of who dials whom.
+/// Seed of the random choice of connections.
 const SEED: u64 = 1;
-/// Neighbours in its mesh that a node has before anything begins: the gossip's lower bound.
+/// Mesh peers that each node needs before an experiment begins: GossipSub's lower bound `D_low`.
 const MESH_MIN: usize = 4;
-/// How long the mesh may take to form.
+/// Time limit for the mesh to form.
 const MESH_LIMIT: Duration = Duration::from_secs(120);
-/// Connections of a node at most.
+/// Maximum connections of one node.
 const MAX_CONNECTIONS: u32 = 100;
 
-/// A rate limit and who is held to it.
+/// Rate limit of the members, and the number of members.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limit {
-    /// Messages per epoch.
+    /// Limit of each member, messages per epoch.
     pub(super) messages: u32,
     /// Length of an epoch, seconds.
     pub(super) epoch_s: u64,
-    /// Members of the tree; as many as nodes, or more.
+    /// Number of members in the tree, at least the number of nodes.
     pub(super) members: u32,
 }
 
-/// One node.
+/// One running node with its events.
 pub(super) struct Node {
     pub(super) running: RunningNode,
     pub(super) events: mpsc::UnboundedReceiver<TimedEvent>,
 }
 
-/// What a node publishes with.
+/// Source of the proofs that a node publishes with.
 pub(super) enum Publishes {
-    /// It only relays.
+    /// No proofs: the node only relays.
     Nothing,
-    /// Proofs within its limit, where there is one.
+    /// Proofs within the node's limit, if there is a limit.
     Honestly,
-    /// Message ids that it used before, with these tokens as long as there are any.
+    /// Proofs with reused message ids, from these tokens as long as there are any.
     Again(Stock),
 }
 
-/// All of them.
+/// Network of all nodes in this process.
 pub(super) struct Nodes {
     pub(super) all: Vec<Node>,
     pub(super) topic: PubsubTopic,
@@ -68,7 +68,7 @@ pub(super) struct Nodes {
 }
 
 impl Nodes {
-    /// A network for so many nodes, without any yet.
+    /// Prepares a network for `nodes` nodes and starts none of them.
     pub(super) fn new(nodes: usize, limit: Option<Limit>) -> Result<Self, NodesError> {
         files::allow_for(nodes)?;
         let folder = tempfile::tempdir().map_err(NodesError::Folder)?;
@@ -82,7 +82,7 @@ impl Nodes {
         });
         let mut relay = RelayConfig::for_network(&preset);
         if let Some(score) = &mut relay.gossip.score {
-            // All nodes share this address, which would count against each of them.
+            // All nodes share this address, which the IP colocation score would hold against each of them.
             let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
             score.ip_colocation_allowed.insert(loopback);
         }
@@ -111,13 +111,13 @@ impl Nodes {
         })
     }
 
-    /// What prepares the next node's tokens when that is to be a spammer; `None` without a limit.
+    /// Returns the hoarder that prepares the next node's tokens for spam; `None` without a limit.
     pub(super) fn hoarder(&self) -> Result<Option<Hoarder>, NodesError> {
         let hoarder = |rln: &Rln| rln.hoarder(self.all.len(), self.folder.path());
         self.rln.as_ref().map(hoarder).transpose()
     }
 
-    /// Starts one more node, connected to nobody.
+    /// Starts one more node, without connections.
     pub(super) async fn start(&mut self, publishes: Publishes) -> Result<(), NodesError> {
         let node = self.all.len();
         let rln = match &mut self.rln {
@@ -151,7 +151,7 @@ impl Nodes {
         Ok(())
     }
 
-    /// Connects all nodes so far at random and waits until every one has its mesh.
+    /// Connects all nodes started so far at random and waits until each has enough mesh peers.
     pub(super) async fn connect(&self) -> Result<(), NodesError> {
         let deadline = Instant::now() + MESH_LIMIT;
         let dials = topology::dials(self.all.len(), DIALS, SEED);
@@ -185,7 +185,7 @@ impl Nodes {
         Ok(())
     }
 
-    /// Prepares tokens from now on and waits until every honest node has some, or for so long.
+    /// Starts to prepare tokens and waits until every honest node has enough, for at most `limit`.
     pub(super) async fn prepare_tokens(&mut self, limit: Duration) -> Result<(), NodesError> {
         let Some(rln) = &mut self.rln else {
             return Ok(());
@@ -198,7 +198,7 @@ impl Nodes {
         Ok(())
     }
 
-    /// Stops them all, at the same time.
+    /// Stops all nodes at the same time.
     pub(super) async fn stop(self) {
         let mut stopping = JoinSet::new();
         for node in self.all {
@@ -214,7 +214,7 @@ async fn in_mesh(handle: &NodeHandle, topic: &PubsubTopic) -> usize {
     in_mesh.count()
 }
 
-/// Peers that a node is connected to.
+/// Returns the number of peers that a node is connected to.
 pub(super) async fn connected(handle: &NodeHandle) -> u32 {
     let peers = handle.peers().await.unwrap_or_default();
     let connected = peers

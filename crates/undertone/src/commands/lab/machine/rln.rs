@@ -1,5 +1,5 @@
-//! What rate-limited nodes of one process share: the key, the prover's tables, the verifier, the
-//! registry, and one view of it, so that there is one tree however many nodes there are.
+//! RLN state that the nodes of one process share: the key, the prover's tables, the verifier, the
+//! registry and one view of it, so that there is one tree for any number of nodes.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,7 +16,7 @@ use super::hoard::{Hoarded, Hoarder, Stock};
 use super::tokens::{Proofs, Publisher, Terms, TokenThread};
 use crate::commands::demo::reused_ids::ReusedIds;
 
-/// The members and their proofs.
+/// Members of the network and the sources of their proofs.
 pub(super) struct Rln {
     registry: Arc<SqliteRegistry>,
     view: Arc<Mutex<MembershipView>>,
@@ -25,7 +25,7 @@ pub(super) struct Rln {
     verifier: Verifier,
     terms: Terms,
     publishers: Vec<Arc<Publisher>>,
-    /// Prepares their tokens, once all of them are there.
+    /// Thread that prepares the publishers' tokens, once started.
     tokens: Option<TokenThread>,
 }
 
@@ -43,7 +43,7 @@ impl Rln {
         let registry = SqliteRegistry::open_or_create(folder.join("members.sqlite"), limit)
             .map_err(RegistryError::from)?;
         let ours = (0..nodes).map(|node| identity(node).commitment());
-        // Nobody publishes as one of the others, so that any number will do.
+        // No node publishes as one of the others, so any number will do as a commitment.
         let others = (nodes as u64..u64::from(members)).map(|other| Fr::from(other + 1));
         let all: Vec<_> = ours.chain(others).map(|member| (member, limit)).collect();
         let mut indices = registry.register_all(&all)?;
@@ -66,7 +66,7 @@ impl Rln {
         })
     }
 
-    /// The proofs of a node that keeps to its limit.
+    /// Returns the source of proofs of a node that keeps to its limit.
     pub(super) fn honest(&mut self, node: usize, folder: &Path) -> Result<Proofs, NodesError> {
         let path = self.path(node);
         let limit = self.terms.limit;
@@ -78,14 +78,14 @@ impl Rln {
         Ok(Proofs(publisher))
     }
 
-    /// Begins to prepare tokens for the honest nodes so far.
+    /// Starts to prepare tokens for the honest nodes added so far.
     pub(super) fn prepare_tokens(&mut self) -> Result<(), NodesError> {
         let publishers = self.publishers.clone();
         self.tokens = Some(TokenThread::start(publishers).map_err(NodesError::Tokens)?);
         Ok(())
     }
 
-    /// Whether every honest node has tokens.
+    /// Whether every honest node has enough tokens for one epoch.
     pub(super) fn has_tokens(&self) -> bool {
         self.publishers.iter().all(|publisher| publisher.is_ready())
     }
@@ -95,7 +95,7 @@ impl Rln {
         view.path(self.indices[node])
     }
 
-    /// The proofs of a node that does not.
+    /// Returns the source of proofs of a spammer: tokens of `stock` first, then full proofs.
     pub(super) fn spammer(&self, node: usize, stock: Stock) -> Hoarded<ReusedIds> {
         let otherwise = ReusedIds {
             identity: identity(node),
@@ -109,7 +109,7 @@ impl Rln {
         Hoarded { stock, otherwise }
     }
 
-    /// What prepares tokens for a node that does not.
+    /// Returns the hoarder that prepares tokens for a spammer, with a new stock.
     pub(super) fn hoarder(&self, node: usize, folder: &Path) -> Result<Hoarder, NodesError> {
         let path = self.path(node);
         let member = self
@@ -118,7 +118,7 @@ impl Rln {
         Hoarder::new(member, self.terms, folder, Stock::default())
     }
 
-    /// A node's options.
+    /// Returns a node's RLN options with this source of proofs.
     pub(super) fn options(&self, proofs: Option<Box<dyn ProofSource>>) -> RlnOptions {
         RlnOptions {
             registry: Arc::clone(&self.registry) as Arc<dyn Registry>,
@@ -133,7 +133,7 @@ impl Rln {
     }
 }
 
-/// The identity of a node, the same in every run: nothing of value is behind it.
+/// Returns the identity of a node, the same in every run because no deposit depends on its secret.
 pub(super) fn identity(node: usize) -> Identity {
     Identity::from_seed(format!("undertone lab member {node}").as_bytes())
 }

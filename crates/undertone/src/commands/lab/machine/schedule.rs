@@ -1,26 +1,26 @@
-//! When an attack begins, and which epochs' tokens it takes.
+//! Schedule of an attack: its start, and the number of tokens per epoch.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, UNIX_EPOCH};
 
 use undertone_rln::Epoch;
 
-/// From an epoch's beginning to the first message: a clock that is read a moment later is in it also.
+/// Delay from the start of an epoch to the first message, so that every clock reading is in that epoch.
 const AFTER_BOUNDARY: Duration = Duration::from_millis(50);
 
-/// When to begin and what to prepare until then. Times are since 1970.
+/// Start of an attack and the tokens to prepare before it. Times are Unix time.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Schedule {
-    /// Not before: the first message is to be of the first epoch below.
+    /// Earliest time of the first message, which must fall into the first epoch of `messages`.
     pub(super) opens: Duration,
-    /// How many messages fall into which epoch.
+    /// Number of messages by epoch.
     pub(super) messages: BTreeMap<Epoch, u32>,
 }
 
 impl Schedule {
-    /// For so many messages, an `interval` apart, once everything is prepared, at `ready`. They are all
-    /// of the epoch of that moment if they end before it does. Else they begin with the next one, so
-    /// that they touch as few epochs as they can.
+    /// Schedules `messages` messages, an `interval` apart, once everything is prepared at `ready`. They
+    /// start at once if they all fit into the current epoch, and otherwise with the next epoch, so that
+    /// they span as few epochs as possible.
     pub(super) fn new(ready: Duration, messages: u32, interval: Duration, epoch_s: u64) -> Self {
         let epoch = epoch_at(ready, epoch_s);
         let next = start_of(Epoch(epoch.0.saturating_add(1)), epoch_s);
@@ -41,12 +41,12 @@ impl Schedule {
     }
 }
 
-/// 0 for a clock set before 1970.
+/// Returns the Unix time, or 0 for a clock set before 1970.
 pub(super) fn unix_now() -> Duration {
     UNIX_EPOCH.elapsed().unwrap_or_default()
 }
 
-/// The epoch of a moment.
+/// Returns the epoch that contains a Unix time.
 pub(super) fn epoch_at(unix: Duration, epoch_s: u64) -> Epoch {
     let ns = u64::try_from(unix.as_nanos()).unwrap_or(u64::MAX);
     Epoch::at(ns, epoch_s)

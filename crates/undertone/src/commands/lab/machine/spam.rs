@@ -1,4 +1,4 @@
-//! One node that publishes far more than it may, and what becomes of its connections.
+//! Spam attack: one node publishes far more than its limit, and its connections are counted.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -17,23 +17,23 @@ use super::nodes::{Limit, Node, Nodes, Publishes, connected};
 use super::schedule::{Schedule, epoch_at, unix_now};
 use super::{rln, topology};
 
-/// Honest nodes that the spammer connects to.
+/// Number of honest nodes that the spammer connects to.
 const VICTIMS: usize = 10;
-/// Seed of which ones.
+/// Seed of the random choice of those nodes.
 const SEED: u64 = 2;
 /// Payload of a message, bytes.
 const SIZE_BYTES: usize = 200;
-/// How often the spammer's peers are counted.
+/// Interval at which the spammer's peers are counted.
 const SAMPLE: Duration = Duration::from_millis(50);
-/// How long the honest nodes may take to let the spammer into their meshes.
+/// Time limit for the spammer to learn that its victims subscribe to the topic.
 const JOIN_LIMIT: Duration = Duration::from_secs(10);
 
-/// How long the spammer's tokens last. In `undertone lab run spam` its peers are gone 0.25 s after its
-/// first message; they were gone after 1.1 s at most in seven runs in which it proved each message.
+/// Time that the spammer's tokens last. In `undertone lab run spam` its peers are gone 0.25 s after its
+/// first message; in seven runs in which it proved each message they were gone after 1.1 s at most.
 const TOKENS_LAST: Duration = Duration::from_secs(2);
-/// Preparing all tokens may take so many times as long as one of them suggests.
+/// Safety factor on the time for preparing all tokens, which is estimated from one token.
 const SLOWER: f64 = 1.5;
-/// It is said how far preparing is after each so many.
+/// Number of tokens between two progress reports.
 const SAY_EVERY: u32 = 10;
 
 /// Runs the plan. Honest nodes are members that only relay.
@@ -93,8 +93,8 @@ pub(super) async fn run(plan: SpamPlan) -> Result<SpamRun, NodesError> {
     })
 }
 
-/// Connects the spammer, the last of the nodes, and waits until all of its victims have it as a peer
-/// that speaks pubsub.
+/// Connects the spammer, the last of the nodes, to its victims and waits until it knows that all of them
+/// subscribe to the topic, or a time limit has passed.
 async fn join(nodes: &Nodes) -> Result<(), NodesError> {
     let (spammer, honest) = nodes
         .all
@@ -118,7 +118,7 @@ async fn join(nodes: &Nodes) -> Result<(), NodesError> {
     Ok(())
 }
 
-/// Peers of a node that are in the topic, as far as it knows: whom its messages go to.
+/// Returns how many of a node's peers it knows to subscribe to the topic: the receivers of its messages.
 async fn subscribed(node: &Node, nodes: &Nodes) -> usize {
     let peers = node.running.handle.peers().await.unwrap_or_default();
     let subscribed = peers
@@ -127,12 +127,12 @@ async fn subscribed(node: &Node, nodes: &Nodes) -> usize {
     subscribed.count()
 }
 
-/// Prepares what the attack takes while it has peers, for the epochs that it will be in. Blocks.
+/// Prepares the tokens that the attack needs while it has peers, for the epochs of its schedule. Blocks.
 fn hoard(mut hoarder: Hoarder, plan: &SpamPlan) -> Result<Schedule, NodesError> {
     let interval = Duration::from_secs_f64(plan.interval_s);
     let lasts = TOKENS_LAST.as_secs_f64().min(plan.duration_s);
     let messages = (lasts / plan.interval_s).ceil() as u32;
-    // The first token of a process takes longest, by far.
+    // The first token of a process takes by far the longest, so the second one is timed.
     hoarder.prepare(epoch_at(unix_now(), plan.epoch_s))?;
     let began = Instant::now();
     hoarder.prepare(epoch_at(unix_now(), plan.epoch_s))?;
@@ -149,14 +149,14 @@ fn hoard(mut hoarder: Hoarder, plan: &SpamPlan) -> Result<Schedule, NodesError> 
     Ok(schedule)
 }
 
-/// What the spammer did.
+/// Messages that the spammer sent and attempted.
 struct Sent {
     sent_s: Vec<f64>,
     attempted: u64,
 }
 
-/// Publishes for as long as planned and counts peers meanwhile, from the first message on. Messages
-/// of a spammer that nobody is connected to any more count as attempts.
+/// Publishes for the planned duration while counting the spammer's peers, both from the first message on.
+/// Messages that the spammer publishes without peers count as attempts.
 async fn attack(nodes: &Nodes, plan: &SpamPlan) -> Result<(Vec<(f64, u32)>, Sent), NodesError> {
     let spammer = nodes.all.last().expect("the spammer was started last");
     let handle = &spammer.running.handle;
@@ -169,12 +169,12 @@ async fn attack(nodes: &Nodes, plan: &SpamPlan) -> Result<(Vec<(f64, u32)>, Sent
         let mut attempted = 1;
         let interval = Duration::from_secs_f64(plan.interval_s);
         let mut ticks = interval_at((began + interval).into(), interval);
-        // What a busy moment has delayed is made up for, so that the rate is the plan's. Without tokens,
-        // proofs take longer than the interval: a machine sends no faster than it proves.
+        // Late ticks are made up for, so that the mean rate is the plan's. Without tokens, proofs take
+        // longer than the interval, and the rate is limited by the prover.
         ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
         while Instant::now() < end {
             ticks.tick().await;
-            // Refused or sent to nobody for want of peers: what the attack is to end in.
+            // Fails or reaches nobody once the spammer has no peers, which is the expected end of the attack.
             let published = publish(attempted).await;
             if published.is_ok_and(|published| published.peers > 0) {
                 sent_s.push(began.elapsed().as_secs_f64());

@@ -1,4 +1,4 @@
-//! A node of its own process that publishes without regard to its limit: its proofs.
+//! Proofs of a spammer that runs as a node in a process of its own.
 
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
@@ -14,14 +14,19 @@ use super::schedule::{epoch_at, unix_now};
 use super::tokens::Terms;
 use crate::commands::demo::reused_ids::ReusedIds;
 
-/// Tokens that are prepared for this epoch and for the next: its peers leave a spammer within a second.
+/// Number of tokens prepared for each of this epoch and the next; enough, because a spammer's peers
+/// disconnect it within a second.
 const TOKENS_PER_EPOCH: usize = 50;
 
-/// How often it is looked whether a token is missing.
+/// Interval at which the thread checks whether a token is missing.
 const LOOK_AROUND: Duration = Duration::from_millis(100);
 
-/// Proofs with message ids that come again and again: from tokens that a thread prepares, and made in full
-/// when there are none. The thread keeps its counters in `folder` and ends with what is returned.
+/// Returns a source of proofs that reuses message ids: it signs with tokens that a thread prepares, and
+/// proves in full if there are none. The thread keeps its counters in `folder` and ends once the source is
+/// dropped.
+///
+/// # Errors
+/// An I/O error if the thread cannot be started.
 pub(crate) fn spammers_proofs(
     member: MemberProofs,
     epoch_size_s: u64,
@@ -41,17 +46,16 @@ pub(crate) fn spammers_proofs(
     thread::Builder::new()
         .name("spam-tokens".into())
         .spawn(move || {
-            // Others have work to do that is looked at; where threads have no priority, it is the same
-            // work a little later.
+            // Lowest priority: the measured nodes must not be disturbed. A failure is harmless.
             let _ = rustix::process::setpriority_process(None, 19);
             if let Err(error) = keep(&member, epoch_size_s, &folder, &kept) {
-                tracing::warn!(%error, "no more tokens for spam; proofs are made in full");
+                tracing::warn!(%error, "cannot prepare more tokens for spam; making proofs in full");
             }
         })?;
     Ok(Box::new(Hoarded { stock, otherwise }))
 }
 
-/// Keeps a stock for as long as somebody has it.
+/// Keeps a stock filled until its owner drops it.
 fn keep(
     member: &MemberProofs,
     epoch_size_s: u64,
@@ -75,7 +79,7 @@ fn keep(
         .prover
         .member(&member.identity, member.limit, &path)?;
     let mut hoarder = Hoarder::new(prepared, terms, folder, stock.clone())?;
-    // The hoarder's, the one that is borrowed here, and its owner's.
+    // Three clones: the hoarder's, the one borrowed here, and the owner's.
     while stock.is_shared_by(3) {
         let now = epoch_at(unix_now(), epoch_size_s);
         stock.forget_before(now);

@@ -1,4 +1,4 @@
-//! A node that follows a contract with many members from nothing.
+//! Initial synchronisation: follows a contract with many members from its first block.
 
 use std::fmt::Display;
 use std::time::{Duration, Instant};
@@ -10,9 +10,9 @@ use undertone_membership::evm::{Contract, EvmConfig, EvmRegistry, Health};
 use super::super::super::anvil;
 
 const WHAT: &str = "following a chain";
-/// Roots that are accepted, as the networks have it.
+/// Number of accepted roots, as in the Waku networks.
 const WINDOW: usize = 50;
-/// Longer than any machine needs for ten thousand members.
+/// Time limit, longer than any machine needs for ten thousand members.
 const LIMIT: Duration = Duration::from_secs(300);
 
 pub(super) fn run(members: u32) -> Result<SyncRun, MachineError> {

@@ -1,8 +1,8 @@
-//! Proofs of many members in one process, with tokens ahead.
+//! Proofs of many members in one process, with tokens prepared ahead.
 //!
-//! A node by itself has a thread that prepares its tokens. A hundred such threads would share the
-//! processor until no token is ready in time, and each would hold the memory that a proof takes while
-//! it is made; so one thread prepares them for all, one after another. It does the same work.
+//! A single node has a thread that prepares its tokens. A hundred such threads would share the
+//! processor until no token is ready in time, and each would hold the memory that making a proof
+//! takes; so one thread does the same work for all members, one token after another.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,19 +18,19 @@ use undertone_rln::{
     ProveError, RateLimitProof, RlnIdentifier, WallClock,
 };
 
-/// How often the thread looks for work when there is none.
+/// Interval at which an idle thread looks for work.
 const LOOK_AROUND: Duration = Duration::from_millis(20);
 
-/// What the network asks of all.
+/// Rate-limit rules that the network imposes on all members.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Terms {
     pub(super) generation: Generation,
-    /// Messages per epoch.
+    /// Limit of each member, messages per epoch.
     pub(super) limit: u32,
     pub(super) epoch_size_s: u64,
 }
 
-/// One member. The tree does not change while it publishes.
+/// Member that publishes; the tree must not change while it does.
 pub(super) struct Publisher {
     member: Member,
     terms: Terms,
@@ -48,7 +48,8 @@ impl Publisher {
         }
     }
 
-    /// Whether the tokens of an epoch are there, this one's or the next.
+    /// Whether at least as many tokens are ready as one epoch has messages, this epoch's and the next
+    /// one's counted together.
     pub(super) fn is_ready(&self) -> bool {
         lock(&self.ready).len() >= self.terms.limit as usize
     }
@@ -62,7 +63,7 @@ impl Publisher {
         }
     }
 
-    /// Makes the first token that is missing in an epoch; tells whether one was.
+    /// Makes the first missing token of an epoch; returns whether one was missing.
     fn prepare(&self, epoch: Epoch) -> Result<bool, ProveError> {
         let Some(first) = lock(&self.counter).upcoming(epoch, &WallClock::stopped_in(epoch)) else {
             return Ok(false);
@@ -107,7 +108,7 @@ impl Publisher {
     }
 }
 
-/// A node's own end.
+/// Source of a node's proofs, backed by its publisher.
 pub(super) struct Proofs(pub(super) Arc<Publisher>);
 
 impl ProofSource for Proofs {
@@ -116,13 +117,14 @@ impl ProofSource for Proofs {
     }
 }
 
-/// The thread that prepares tokens; it ends after it is dropped, within one token's preparation.
+/// Handle of the thread that prepares tokens; after its drop the thread ends within one token's
+/// preparation.
 pub(super) struct TokenThread {
     ended: Arc<AtomicBool>,
 }
 
 impl TokenThread {
-    /// Starts it: this epoch's tokens of all, then the next epoch's.
+    /// Starts the thread, which prepares this epoch's tokens of all publishers, then the next epoch's.
     pub(super) fn start(publishers: Vec<Arc<Publisher>>) -> io::Result<Self> {
         let ended = Arc::new(AtomicBool::new(false));
         let thread = Self {
@@ -132,7 +134,7 @@ impl TokenThread {
             .name("rln-tokens".into())
             .spawn(move || {
                 while !ended.load(Ordering::Relaxed) {
-                    // A system without random numbers may have some later; sends tell of it.
+                    // A lack of random numbers may be temporary; publishing reports the error.
                     if !prepare_one(&publishers).unwrap_or(false) {
                         thread::sleep(LOOK_AROUND);
                     }
@@ -152,7 +154,7 @@ fn prepare_one(publishers: &[Arc<Publisher>]) -> Result<bool, ProveError> {
     let Some(first) = publishers.first() else {
         return Ok(false);
     };
-    // A clock set before 1970 is in epoch 0.
+    // A clock set before 1970 counts as epoch 0.
     let since = UNIX_EPOCH.elapsed().unwrap_or_default();
     let now_ns = u64::try_from(since.as_nanos()).unwrap_or(u64::MAX);
     let epoch = Epoch::at(now_ns, first.terms.epoch_size_s);
@@ -170,6 +172,6 @@ fn prepare_one(publishers: &[Arc<Publisher>]) -> Result<bool, ProveError> {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What the locks guard is changed by single calls that leave it whole.
+    // The guarded values are changed by single calls, so a panic elsewhere leaves them consistent.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,10 +1,11 @@
-//! Who dials whom.
+//! Random choice of the connections between nodes.
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
 
-/// For each node the others that it dials: `each` at random, but for those that dial it. Every node
-/// has `each` connections or more, no two nodes have two, and the same seed gives the same.
+/// Returns for each node the others that it dials: `each` at random, less those that already dial it.
+/// Every node has at least `each` connections (or all others, if there are fewer), no pair of nodes has
+/// two, and the result depends on the seed alone.
 pub(super) fn dials(nodes: usize, each: usize, seed: u64) -> Vec<Vec<usize>> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut dials: Vec<Vec<usize>> = Vec::with_capacity(nodes);
@@ -18,11 +19,11 @@ pub(super) fn dials(nodes: usize, each: usize, seed: u64) -> Vec<Vec<usize>> {
     dials
 }
 
-/// Keeps `count` of the items, or all if there are fewer.
+/// Keeps `count` random items, or all if there are fewer.
 pub(super) fn choose<T>(rng: &mut impl RngCore, items: &mut Vec<T>, count: usize) {
     for at in 0..count.min(items.len()) {
         let rest = (items.len() - at) as u64;
-        // The remainder's bias is far below what any of this could show.
+        // The bias of the remainder is far too small to matter here.
         let other = at + (rng.next_u64() % rest) as usize;
         items.swap(at, other);
     }

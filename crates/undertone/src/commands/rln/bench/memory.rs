@@ -1,4 +1,4 @@
-//! Memory with and without RLN, each in a process of its own that has done nothing else.
+//! Memory with and without RLN, each measured in a new child process.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -9,23 +9,23 @@ use undertone_rln::{Identity, Key, Prover, Verifier};
 
 use super::{Failure, tree};
 
-/// What a child holds in memory when it looks.
+/// Contents of a child process's memory when the child measures itself.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(super) enum Child {
-    /// Key, tables, a member, a verifier and a tree of 10,000 members.
+    /// RLN in use: key, tables, a member, a verifier and a tree of 10,000 members.
     With,
-    /// The program alone.
+    /// The program alone, without RLN.
     Without,
 }
 
-/// Resident memory of the two, 10^6 bytes.
+/// Resident memory with and without RLN, 10^6 bytes.
 #[derive(Serialize)]
 pub(super) struct Memory {
     pub(super) without_rln_mb: f64,
     pub(super) with_rln_mb: f64,
 }
 
-/// `None` where the operating system does not tell.
+/// Measures both children; `None` where the operating system does not report resident memory.
 pub(super) fn measure() -> Result<Option<Memory>, Failure> {
     let (without, with) = (ask("without")?, ask("with")?);
     Ok(without.zip(with).map(|(without, with)| Memory {
@@ -46,7 +46,7 @@ fn ask(child: &str) -> Result<Option<u64>, Failure> {
 }
 
 impl Child {
-    /// Prints the resident memory in bytes, or nothing where the operating system does not tell.
+    /// Prints the resident memory in bytes, or nothing where the operating system does not report it.
     pub(super) fn run(self) -> Result<(), Failure> {
         match self {
             Self::Without => print(),
@@ -74,7 +74,7 @@ fn print() {
     }
 }
 
-/// As Linux counts it: the field `VmRSS`, in KiB.
+/// Returns this process's resident memory in bytes: the field `VmRSS` of Linux's `/proc/self/status`.
 pub(crate) fn resident_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status

@@ -1,4 +1,4 @@
-//! `undertone rln bench`: what rate limiting costs on this machine, beside what was published.
+//! `undertone rln bench`: costs of rate limiting on this machine, beside published figures.
 
 pub(crate) mod memory;
 pub(crate) mod proofs;
@@ -17,10 +17,10 @@ use crate::commands::output;
 
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
-    /// Runs of each measurement; the median counts
+    /// Runs of each measurement, of which the median is printed
     #[arg(long, value_name = "N", default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..=1000))]
     runs: u32,
-    /// Print this process's own memory in bytes, and nothing else: what `bench` asks its children
+    /// Print only this process's resident memory, in bytes; `bench` starts its children with this flag
     #[arg(long, value_name = "WITH|WITHOUT", hide = true)]
     memory_of: Option<memory::Child>,
 }
@@ -49,7 +49,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), Failure> {
     output::print(&report::Report::new(proofs, tree, memory), json)
 }
 
-/// Processor time of this process. Other processes on the machine do not count.
+/// Processor time of this process, which excludes other processes on the machine.
 mod clock {
     use rustix::time::{ClockId, clock_gettime};
 
@@ -58,7 +58,7 @@ mod clock {
         time.tv_sec as f64 * 1e3 + time.tv_nsec as f64 / 1e6
     }
 
-    /// The median of `runs` runs, each on an input of its own that is made outside the measurement.
+    /// Returns the median of `runs` runs, each on its own input, which is prepared outside the measurement.
     pub(super) fn median_ms<I, T>(
         runs: usize,
         mut prepare: impl FnMut() -> I,

@@ -1,4 +1,4 @@
-//! Making and checking proofs, for messages of several sizes.
+//! Costs of making and verifying proofs, for messages of several sizes.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,13 +18,13 @@ const EPOCH: Epoch = Epoch(2_833_333);
 const GENERATION: Generation = Generation::Hashed;
 const LIMIT: u32 = u16::MAX as u32;
 const TOPIC: &str = "/undertone/1/bench/proto";
-/// Payloads of the published measurements of proofs, in 1000 bytes.
+/// Payload sizes of the published measurements of proofs, in 1000 bytes.
 const PROOF_SIZES_KB: [usize; 5] = [1, 10, 50, 150, 500];
-/// Messages of the paper's table 4, in 1000 bytes.
+/// Message sizes of the paper's table 4, in 1000 bytes.
 const HASH_SIZES_KB: [usize; 4] = [2, 25, 100, 500];
 const BATCH: usize = 32;
 
-/// What proofs cost.
+/// Costs of proofs, medians.
 #[derive(Serialize)]
 pub(crate) struct Proofs {
     pub(crate) by_size: Vec<BySize>,
@@ -34,7 +34,7 @@ pub(crate) struct Proofs {
     pub(crate) hashing: Vec<Hashing>,
 }
 
-/// One size of payload. The signal hash is part of each figure.
+/// Costs for one payload size; the signal hash is part of each figure.
 #[derive(Serialize)]
 pub(crate) struct BySize {
     pub(crate) size_kb: usize,
@@ -43,7 +43,7 @@ pub(crate) struct BySize {
     pub(crate) verification_ms: f64,
 }
 
-/// Keccak-256 and the way into the field, for one size of message.
+/// Cost of hashing to the field (Keccak-256 and reduction), for one message size.
 #[derive(Serialize)]
 pub(crate) struct Hashing {
     pub(crate) size_kb: usize,
@@ -141,7 +141,7 @@ impl Bench {
         Ok(median_ms(runs, || (), verify) / BATCH as f64)
     }
 
-    /// A proof with message id 0, each time: nothing of it leaves this process.
+    /// Makes a proof with message id 0. The id is reused safely, because no proof leaves this process.
     fn prove(&self, x: Fr) -> Result<RateLimitProof, Failure> {
         let failed = |error: undertone_rln::ProveError| Failure::new(error.to_string());
         let mut rng = os_rng().map_err(failed)?;

@@ -1,9 +1,9 @@
-//! The published figures, from the vendored tables (`crates/lab/published/README.md` names the sources).
+//! Published figures, from the vendored tables (`crates/lab/published/README.md` names the sources).
 
 use serde::Serialize;
 use undertone_lab::published::{HASHING, RLN_KEY_BENCHMARKS, RLN_PLATFORMS};
 
-/// All of them.
+/// All published figures that the report shows.
 #[derive(Serialize)]
 pub(super) struct Published {
     pub(super) platforms: Vec<Platform>,
@@ -11,7 +11,7 @@ pub(super) struct Published {
     pub(super) key_benchmarks: Vec<Quantity>,
 }
 
-/// A row of the paper's table 1.
+/// Row of the paper's table 1.
 #[derive(Debug, PartialEq, Serialize)]
 pub(super) struct Platform {
     pub(super) platform: &'static str,
@@ -19,14 +19,14 @@ pub(super) struct Platform {
     pub(super) verification_ms: f64,
 }
 
-/// A row of the paper's table 4.
+/// Row of the paper's table 4.
 #[derive(Debug, PartialEq, Serialize)]
 pub(super) struct Hashing {
     pub(super) size_kb: usize,
     pub(super) hashing_ms: f64,
 }
 
-/// A figure of *RLN Key Benchmarks*.
+/// Figure of *RLN Key Benchmarks*.
 #[derive(Debug, PartialEq, Serialize)]
 pub(super) struct Quantity {
     pub(super) quantity: &'static str,
@@ -57,14 +57,14 @@ impl Published {
         }
     }
 
-    /// A figure of *RLN Key Benchmarks* by its name.
+    /// Returns a figure of *RLN Key Benchmarks* by its name.
     pub(super) fn key_benchmark(&self, quantity: &str) -> Option<&Quantity> {
         let mut all = self.key_benchmarks.iter();
         all.find(|row| row.quantity == quantity)
     }
 }
 
-/// The first `N` columns of all lines but the first.
+/// Converts the first `N` columns of all lines but the header.
 fn rows<const N: usize, T>(csv: &'static str, row: impl Fn([&'static str; N]) -> T) -> Vec<T> {
     let lines = csv.lines().skip(1);
     lines

@@ -1,4 +1,4 @@
-//! The figures, as JSON and as tables.
+//! The report of all figures, as JSON and as tables.
 
 use std::fmt;
 
@@ -10,12 +10,13 @@ use super::proofs::Proofs;
 use super::published::Published;
 use super::tree::Tree;
 
-/// Ours are processor time of one thread, medians; the published ones are as their sources have them.
+/// Report of measured and published figures. Measured times are processor time of one thread, medians;
+/// published figures are as in their sources.
 #[derive(Serialize)]
 pub(super) struct Report {
     proofs: Proofs,
     tree: Tree,
-    /// `None` where the operating system does not tell.
+    /// Resident memory; `None` where the operating system does not report it.
     memory: Option<Memory>,
     published: Published,
 }

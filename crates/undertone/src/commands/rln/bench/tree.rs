@@ -7,7 +7,7 @@ use super::clock::median_ms;
 
 pub(crate) const MEMBERS: u32 = 10_000;
 
-/// Building the tree in one batch, and its size in memory.
+/// Time for building the tree in one batch, and its size in memory.
 #[derive(Serialize)]
 pub(crate) struct Tree {
     pub(crate) members: u32,

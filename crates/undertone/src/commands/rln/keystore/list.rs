@@ -1,4 +1,4 @@
-//! `undertone rln keystore new` and `list`.
+//! `undertone rln keystore new` and `list`: create a keystore, and list its credentials.
 
 use std::fmt;
 use std::path::PathBuf;

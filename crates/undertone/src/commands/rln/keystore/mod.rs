@@ -1,4 +1,4 @@
-//! `undertone rln keystore`: memberships in an encrypted file that nwaku reads too.
+//! `undertone rln keystore`: memberships in an encrypted file that nwaku can read too.
 
 mod list;
 mod password;
@@ -15,7 +15,7 @@ use undertone_rln::{CredentialKey, Keystore, KeystoreError};
 use super::{Failure, element, registry};
 use crate::commands::output;
 
-/// The keystore and its password, which is never a flag's value: other users see those.
+/// Keystore file and password source. A password is never a flag, because other users can read flags.
 #[derive(clap::Args, Debug)]
 struct Common {
     /// File of the keystore
@@ -35,11 +35,11 @@ pub(super) struct Args {
 
 #[derive(Subcommand, Debug)]
 enum Command {
-    /// Make a keystore without credentials
+    /// Create a keystore without credentials
     New(list::Args),
     /// List the names of the credentials; needs no password
     List(list::Args),
-    /// Encrypt an identity and its membership into a keystore; makes one where there is none
+    /// Encrypt an identity and its membership into a keystore, which is created if absent
     Import(transfer::ImportArgs),
     /// Decrypt a credential: prints its membership, writes its identity to a new file
     Export(transfer::ExportArgs),
@@ -91,7 +91,7 @@ fn change_password(args: &PasswordArgs, json: bool) -> Result<(), Failure> {
     output::print(&changed, json)
 }
 
-/// The credential that is meant: the one named, or the only one.
+/// Returns the credential named by `key`, or the only one of the keystore.
 fn chosen(keystore: &Keystore, key: Option<&CredentialKey>) -> Result<CredentialKey, Failure> {
     if let Some(key) = key {
         return Ok(key.clone());

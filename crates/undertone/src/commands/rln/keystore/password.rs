@@ -1,4 +1,4 @@
-//! Where a password comes from: a file, the environment, or the person at the terminal.
+//! Reading a password from a file, the environment or the terminal.
 
 use std::env;
 use std::fs::{File, OpenOptions};
@@ -14,22 +14,22 @@ const VARIABLE: &str = "UNDERTONE_KEYSTORE_PASSWORD";
 const NEW_VARIABLE: &str = "UNDERTONE_KEYSTORE_NEW_PASSWORD";
 const TERMINAL: &str = "/dev/tty";
 
-/// Longer ones are files that are no password files.
+/// Longest password, bytes; a longer first line suggests a file of another kind.
 const MAX_BYTES: usize = 1024;
 
 type Password = Zeroizing<Vec<u8>>;
 
-/// The password that the keystore has.
+/// Returns the present password of a keystore.
 pub(super) fn present(file: Option<&Path>) -> Result<Password, Failure> {
     get(file, VARIABLE, &["Password: "])
 }
 
-/// The password of a keystore that has none yet; typed twice.
+/// Returns the first password of a keystore, typed twice at a terminal.
 pub(super) fn first(file: Option<&Path>) -> Result<Password, Failure> {
     get(file, VARIABLE, &["New password: ", "Again: "])
 }
 
-/// The password that replaces the present one; typed twice.
+/// Returns the password that replaces the present one, typed twice at a terminal.
 pub(super) fn new(file: Option<&Path>) -> Result<Password, Failure> {
     get(file, NEW_VARIABLE, &["New password: ", "Again: "])
 }
@@ -55,7 +55,7 @@ fn from_file(path: &Path) -> Result<Password, Failure> {
         .ok_or_else(|| Failure::at(path, "the first line is too long").with_help(help))
 }
 
-/// The first line, without its end; `None` when it is too long.
+/// Reads the first line without its line end; `None` if the line is too long.
 fn line(source: impl Read) -> io::Result<Option<Password>> {
     let mut line = Zeroizing::new(Vec::with_capacity(MAX_BYTES + 2));
     let most = MAX_BYTES as u64 + 2;
@@ -101,13 +101,13 @@ fn ask(terminal: &mut File, prompt: &str) -> io::Result<Password> {
         let _silence = Silence::on(terminal)?;
         line(&*terminal)?
     };
-    // The person's own line end was not shown.
+    // The typed line end was not shown.
     terminal.write_all(b"\n")?;
     let too_long = || io::Error::new(io::ErrorKind::InvalidInput, "the password is too long");
     answer.ok_or_else(too_long)
 }
 
-/// Keeps a terminal from showing what is typed, until it is dropped.
+/// Guard that turns a terminal's echo off until dropped.
 struct Silence {
     terminal: File,
     before: Termios,
@@ -126,7 +126,7 @@ impl Silence {
 
 impl Drop for Silence {
     fn drop(&mut self) {
-        // A terminal that is gone by now shows nothing anyway.
+        // Fails if the terminal is gone, which then shows nothing.
         let _ = tcsetattr(&self.terminal, OptionalActions::Now, &self.before);
     }
 }

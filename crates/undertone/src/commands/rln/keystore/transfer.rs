@@ -1,4 +1,4 @@
-//! `undertone rln keystore import` and `export`.
+//! `undertone rln keystore import` and `export`: move identities into and out of a keystore.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -18,14 +18,14 @@ pub(super) struct ImportArgs {
     /// File of the identity, from `undertone rln keygen`
     #[arg(long, value_name = "FILE")]
     identity: PathBuf,
-    /// Chain of the membership contract
+    /// Chain id of the membership contract's chain
     #[arg(long, value_name = "N")]
     chain_id: u64,
-    /// Address of the membership contract, as the configuration of the node that is to read the
-    /// keystore spells it: it is part of the credential's name
+    /// Address of the membership contract, spelled as in the configuration of the node that will read
+    /// the keystore, because it is part of the credential's name
     #[arg(long, value_name = "0xADDRESS", value_parser = parse_address)]
     contract: String,
-    /// Place in the membership tree
+    /// Index of the member in the membership tree
     #[arg(long, value_name = "N", value_parser = registry::parse_index)]
     index: MemberIndex,
     /// Messages per epoch, as registered
@@ -40,7 +40,7 @@ pub(super) struct ExportArgs {
     /// Name of the credential [default: the only one]
     #[arg(long, value_name = "KEY")]
     key: Option<CredentialKey>,
-    /// New file for the identity; whoever reads it can publish as the member
+    /// New file for the identity; anyone who can read it can publish as the member
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
 }
@@ -73,7 +73,7 @@ pub(super) fn import(args: &ImportArgs, json: bool) -> Result<(), Failure> {
         false => Keystore::new(),
     };
     let file = args.common.password_file.as_deref();
-    // One keystore, one password: a second one would be found out much later.
+    // All credentials of a keystore share one password; a different one would be noticed only much later.
     let first = keystore.keys().next().cloned();
     let password = match &first {
         Some(first) => {

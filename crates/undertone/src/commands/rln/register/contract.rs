@@ -1,4 +1,4 @@
-//! `undertone rln register --contract`: shows the price, asks, approves it and registers.
+//! `undertone rln register --contract`: shows the price, asks, approves the payment and registers.
 
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -12,7 +12,7 @@ use super::Args;
 use crate::commands::rln::element;
 use crate::commands::{Failure, chain, output};
 
-/// Longer answers are none.
+/// Longest answer that is read, bytes.
 const MAX_ANSWER_BYTES: u64 = 16;
 
 #[derive(Serialize)]
@@ -29,7 +29,7 @@ struct Registered {
     gas_used: u64,
 }
 
-/// What a membership would cost.
+/// Price of a membership, and the balance of the account that would pay it.
 struct Offer {
     limit: u32,
     token: Address,
@@ -104,7 +104,7 @@ impl Offer {
     }
 }
 
-/// Asks at standard error; anything but a yes is a no.
+/// Asks on standard error whether to register; any answer but "y" or "yes" is an error.
 fn ask(offer: &Offer, holder: Address) -> Result<(), Failure> {
     let question = format!(
         "{} messages per epoch for a deposit of {} of token {}, held by {holder}.\nRegister? [y/N] ",

@@ -1,7 +1,7 @@
-//! What messages show about the member that published them.
+//! Evidence of a rate-limit violation in the messages of one member.
 //!
-//! Two messages with one message id reveal the member's secret. That does not show that it published more
-//! than it may: the reference implementation starts its message ids again one epoch's length after the first
+//! Two messages with one message id reveal the member's secret, but they do not show that the member exceeded
+//! its limit: the reference implementation restarts its message ids one epoch's length after the first
 //! one was used, not when an epoch begins, and so may repeat ids within its limit.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,26 +9,29 @@ use std::collections::{BTreeMap, BTreeSet};
 use undertone_rln::poseidon::poseidon;
 use undertone_rln::{Fr, RateLimitProof, fr_from_le, recover_secret};
 
-/// A member, and how many messages of it in one epoch are at hand.
+/// Secret of a member, and the number of its messages in one epoch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Evidence {
     pub(super) secret: Fr,
-    /// The most messages of an epoch that are its own.
+    /// Greatest number of the member's messages in any one epoch.
     pub(super) messages: usize,
 }
 
-/// Why messages show nothing.
+/// Reasons why messages reveal no secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Nothing {
-    /// No two of them have one nullifier.
+    /// No two messages share a nullifier.
     #[error("no two of the messages have the same nullifier")]
     NoNullifierTwice,
-    /// Those with one nullifier are the same message.
+    /// All messages that share a nullifier are the same message.
     #[error("the messages reveal nothing: those with one nullifier are the same")]
     Same,
 }
 
-/// What these messages' proofs show.
+/// Recovers the secret of a member from its messages' proofs and counts the member's messages.
+///
+/// # Errors
+/// [`Nothing`] if no two different messages share a nullifier.
 pub(super) fn evidence(proofs: &[RateLimitProof]) -> Result<Evidence, Nothing> {
     let mut points: BTreeMap<_, Vec<(Fr, Fr)>> = BTreeMap::new();
     for proof in proofs {
@@ -53,8 +56,8 @@ pub(super) fn evidence(proofs: &[RateLimitProof]) -> Result<Evidence, Nothing> {
     Ok(Evidence { secret, messages })
 }
 
-/// Whether the proof is one of the member with this secret: its nullifier is the hash of the slope of the
-/// line from the secret to its point.
+/// Whether the proof was made by the member with this secret: then its nullifier is the hash of the slope of
+/// the line from the secret to the proof's point.
 fn is_by(secret: Fr, proof: &RateLimitProof) -> bool {
     let Some((x, y)) = point(proof).filter(|(x, _)| *x != Fr::from(0)) else {
         return false;
@@ -63,7 +66,7 @@ fn is_by(secret: Fr, proof: &RateLimitProof) -> bool {
     fr_from_le(&proof.nullifier) == Ok(poseidon(&[slope]))
 }
 
-/// The point of the member's line; `None` for what is no field element.
+/// Returns the proof's point on the member's line; `None` if a coordinate is not a field element.
 fn point(proof: &RateLimitProof) -> Option<(Fr, Fr)> {
     let element = |bytes| fr_from_le(bytes).ok();
     Some((element(&proof.share_x)?, element(&proof.share_y)?))

@@ -5,8 +5,8 @@ use super::*;
 
 const MS: u64 = 1_000_000;
 
-/// Node 0 to 1 to 2, twice; the first message only warms up. A hop takes 60 ms, then 55, of which
-/// validation takes 3.
+/// Two messages from node 0 to 1 to 2; the first message only warms up. A hop takes 60 ms, then 55, of
+/// which validation takes 3.
 fn run() -> (Scenario, Observed) {
     let mut scenario = Scenario::plain(3);
     scenario.topology = Topology::Line;
@@ -93,7 +93,7 @@ fn the_simulator_is_told_the_measured_costs() {
     let costs = costs::Costs::of(&hops, &[observed]);
     assert_eq!((costs.generation_ms, costs.validation_ms), (200.0, 3.0));
     let costly = costs.in_place(&scenario);
-    // No rate limit: all that is left is the frame, of a kilobyte.
+    // Without a rate limit, the only cost left is that of the frame, of a kilobyte.
     assert_eq!((costly.cpu.per_frame_ns, costly.cpu.per_kb_ns), (0, 3 * MS));
     let options = undertone_sim::Options {
         seed: 1,

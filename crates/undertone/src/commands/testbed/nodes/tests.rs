@@ -7,7 +7,7 @@ use super::*;
 
 const S: u64 = 1_000_000_000;
 
-/// The relay that nodes of a scenario get, by way of their command line and their file.
+/// Relay configuration that a scenario's nodes get from their command line and their parameters' file.
 fn relay_of(loaded: &Loaded) -> RelayConfig {
     let setup = Setup {
         program: PathBuf::new(),
@@ -27,7 +27,7 @@ fn relay_of(loaded: &Loaded) -> RelayConfig {
     relay_config(&node)
 }
 
-/// What the simulator gives its nodes: the bound on frames follows from the longest message.
+/// Relay configuration that the simulator gives its nodes: the frame limit follows from the longest message.
 fn check(loaded: &Loaded) {
     let (relay, wanted) = (relay_of(loaded), &loaded.scenario.relay);
     let mut gossip = wanted.gossip.clone();
@@ -109,7 +109,7 @@ fn clocks_are_set_once_nodes_run() {
     let ms = NS_PER_MS;
     assert_eq!(skewed(&[]), [None; 3]);
     assert_eq!(skewed(&[(2, 2, -30 * ms)]), [None, Some(-30), Some(-30)]);
-    // All start within the first second, after its beginning.
+    // All nodes start within the first second, after its beginning.
     assert_eq!(skewed(&[(0, 3, 5 * ms)]), [None; 3]);
     let twice = [(4, 1, 7 * ms), (3, 2, 9 * ms)];
     assert_eq!(skewed(&twice), [None, Some(9), Some(7)]);

@@ -86,7 +86,7 @@ fn what_it_cannot_names_the_key_and_a_remedy() {
     );
 }
 
-/// With one more table at the end.
+/// Scenario with one more table at its end.
 fn with_fault(fault: &str) -> Result<(), RunError> {
     let text = format!("{PLAIN}\n[[faults]]\nnodes = 1\n{fault}");
     let scenario = parse(&text, "plain", "plain", None, &[]).unwrap().scenario;

@@ -4,7 +4,7 @@ use super::*;
 
 const S: u64 = 1_000_000_000;
 
-/// Four nodes in a line that start within the first second.
+/// Scenario of four nodes in a line that start within the first second.
 fn four(faults: &[(u64, u32, FaultKind)]) -> Scenario {
     let mut scenario = Scenario::plain(4);
     scenario.topology = Topology::Line;
@@ -17,7 +17,7 @@ fn four(faults: &[(u64, u32, FaultKind)]) -> Scenario {
     scenario
 }
 
-/// Seconds and acts.
+/// Times in seconds with their acts.
 fn planned(scenario: &Scenario) -> Vec<(f64, Act)> {
     let plan = Plan::new(scenario, 1).expect("the scenario is plain");
     let planned = timeline(scenario, &plan).into_iter();
@@ -119,7 +119,7 @@ fn a_late_node_is_started_and_its_peers_dial_it_then() {
     assert_eq!(planned(&scenario), expected);
     let plan = Plan::new(&scenario, 1).unwrap();
     assert_eq!(early_dials(&scenario, &plan), [dial(0, 1, 0)]);
-    // Whom it dials by itself is there already.
+    // Peers that it dials by itself run already.
     scenario.topology = Topology::Edges(vec![(0, 1), (3, 0)]);
     let plan = Plan::new(&scenario, 1).unwrap();
     assert!(is_configured(&scenario, &plan, &dial(3, 0, 9)));
@@ -160,6 +160,6 @@ fn only_a_node_that_is_there_becomes_a_spammer() {
 #[test]
 fn what_comes_after_the_end_is_left_out() {
     let faults = [(12, 1, FaultKind::Partition { for_ns: 90 * S })];
-    // The last message and fault, and ten seconds.
+    // Ten seconds after the last message and fault.
     assert_eq!(planned(&four(&faults)).len(), 1);
 }

@@ -7,7 +7,7 @@ use super::*;
 const FIRST: Epoch = Epoch(5);
 const SECOND: Epoch = Epoch(6);
 
-/// Stands for proving in full: notes what it was asked for.
+/// Source that refuses every proof and records the requested epochs; stands for proving in full.
 #[derive(Default)]
 struct Refuses(Vec<Epoch>);
 

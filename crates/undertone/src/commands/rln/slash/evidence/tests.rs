@@ -4,7 +4,7 @@ use super::*;
 
 const SECRET: u64 = 77;
 
-/// The proof of a message of the member with `secret`, but for the proof itself.
+/// Proof fields of a message by the member with `secret`, without a valid SNARK.
 fn proof(secret: u64, epoch: u64, message_id: u32, x: u64) -> RateLimitProof {
     let (secret, x) = (Fr::from(secret), Fr::from(x));
     let epoch = Epoch(epoch);
@@ -33,7 +33,7 @@ fn messages_of_the_author_count_in_their_epoch_and_once() {
     let mut messages = vec![proof(SECRET, 5, 3, 1), proof(SECRET, 5, 3, 2)];
     messages.push(proof(SECRET, 5, 3, 2));
     messages.extend((0..7).map(|id| proof(SECRET, 6, id, 10 + u64::from(id))));
-    // Somebody else's.
+    // A message of another member.
     messages.extend((0..9).map(|id| proof(78, 6, id, 30 + u64::from(id))));
     let found = evidence(&messages).unwrap();
     assert_eq!((found.secret, found.messages), (Fr::from(SECRET), 7));
@@ -50,8 +50,8 @@ fn messages_that_reveal_nothing_are_told_apart() {
     assert_eq!(evidence(&same[..1]), Err(Nothing::NoNullifierTwice));
 }
 
-/// The reference implementation's counter: ids start again when an epoch's length has passed since the
-/// first one, whenever that was. `None`: it refuses to publish.
+/// Counter of the reference implementation: ids restart when an epoch's length has passed since the
+/// first one. `None` means that it refuses to publish.
 struct ReferenceCounter {
     next: u32,
     since_s: Option<u64>,
@@ -71,7 +71,7 @@ impl ReferenceCounter {
     }
 }
 
-/// A member that never comes near its limit, and still publishes twice under five ids.
+/// Member that stays far below its limit, and still uses five ids twice.
 #[test]
 fn a_member_of_the_reference_node_may_repeat_ids_within_its_limit() {
     let (epoch_s, limit) = (600, 100);
