@@ -48,7 +48,7 @@ pub enum StorageError {
     },
     /// The file belongs to the other mode of following a contract (light or full).
     #[error(
-        "{path}: not a file of {wanted} mode; give another path, the file is filled from the chain, or \
+        "{path}: not of {wanted} mode; give another path, the file is filled from the chain, or \
          go back to the mode that made it"
     )]
     OtherMode {
