@@ -24,7 +24,7 @@ async fn refusals_say_why() {
     assert!(error.to_string().contains("not part of"), "{error}");
 
     let error = refusal(&mut peer, b"\x0a\x7fcut").await;
-    assert!(error.contains("no WakuMessage"), "{error}");
+    assert!(error.contains("not a WakuMessage"), "{error}");
     // An unknown field, which the node would not send on.
     let mut data = waku_data(1, 100);
     data.extend_from_slice(&[12 << 3, 0]);
