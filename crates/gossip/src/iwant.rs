@@ -69,7 +69,7 @@ impl Router {
             return;
         }
         let limits = &self.config.limits;
-        let ids_at_once_max = self.ids_per_heartbeat();
+        let ids_max = self.ids_per_heartbeat();
         let Some(state) = self.peers.get_busy(peer) else {
             return;
         };
@@ -83,11 +83,10 @@ impl Router {
         }
         let standing = state.word.standing();
         let ids_max = match standing {
-            Standing::Dubious => limits.iwant_ids_of_dubious_per_heartbeat_max,
-            Standing::Trusted | Standing::Untried => usize::MAX,
+            Standing::Dubious => ids_max.min(limits.iwant_ids_of_dubious_per_heartbeat_max),
+            Standing::Trusted | Standing::Untried => ids_max,
         };
         let budget = ids_max
-            .min(ids_at_once_max)
             .saturating_sub(state.used.iwant_ids + state.used.waiting_ids)
             .min(self.promises.room());
         let in_flight = self.in_flight();

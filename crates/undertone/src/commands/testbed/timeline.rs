@@ -206,7 +206,6 @@ impl Builder<'_> {
                     self.at(at_ns, Act::Change(Change::Loss { host, ppm }));
                 }
             }
-            // Joins follow from the plan, and clocks are set when processes start.
             FaultKind::Spam { interval_ns } => {
                 for node in nodes {
                     if spams(self.plan, fault, node) {
@@ -214,7 +213,7 @@ impl Builder<'_> {
                     }
                 }
             }
-            // Silent nodes are refused before.
+            // Joins follow from the plan, clocks are set when processes start, and silent nodes are refused before.
             FaultKind::Join | FaultKind::ClockSkew { .. } | FaultKind::Silent => {}
         }
     }
