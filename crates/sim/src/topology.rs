@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::run::SimError;
+use undertone_link::ConnIx;
+
+use crate::error::SimError;
 use crate::scenario::Topology;
 use crate::seeds::Rng;
 
@@ -12,7 +14,7 @@ pub(crate) struct End {
     /// Node at the other end.
     pub(crate) remote: u32,
     /// Index of the connection among those of the other node.
-    pub(crate) remote_place: u32,
+    pub(crate) remote_conn: ConnIx,
     /// Whether this end dialled the other.
     pub(crate) outbound: bool,
     /// Number of connections that the dialler made before this one.
@@ -31,13 +33,13 @@ pub(crate) fn wire(edges: &[(u32, u32)], nodes: u32) -> Vec<Vec<End>> {
     for (from, to) in edges {
         let dialled_before = dialled[*from as usize];
         dialled[*from as usize] += 1;
-        let places = [ends[*from as usize].len(), ends[*to as usize].len()];
-        for (node, remote, remote_place, outbound) in
-            [(from, to, places[1], true), (to, from, places[0], false)]
+        let conns = [ends[*from as usize].len(), ends[*to as usize].len()];
+        for (node, remote, remote_conn, outbound) in
+            [(from, to, conns[1], true), (to, from, conns[0], false)]
         {
             ends[*node as usize].push(End {
                 remote: *remote,
-                remote_place: remote_place as u32,
+                remote_conn: ConnIx(remote_conn as u32),
                 outbound,
                 dialled_before,
             });
@@ -186,12 +188,12 @@ mod tests {
     fn both_ends_know_of_each_other() {
         let edges = edges(&Topology::Dials(4), 30, &mut rng()).unwrap();
         let ends = wire(&edges, 30);
-        for (node, places) in ends.iter().enumerate() {
-            for (place, end) in places.iter().enumerate() {
-                let other = ends[end.remote as usize][end.remote_place as usize];
+        for (node, conns) in ends.iter().enumerate() {
+            for (conn, end) in conns.iter().enumerate() {
+                let other = ends[end.remote as usize][end.remote_conn.0 as usize];
                 assert_eq!(
-                    (other.remote as usize, other.remote_place as usize),
-                    (node, place)
+                    (other.remote as usize, other.remote_conn.0 as usize),
+                    (node, conn)
                 );
                 assert_ne!(other.outbound, end.outbound);
             }

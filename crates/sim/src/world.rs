@@ -8,8 +8,8 @@ use undertone_message::{PubsubTopic, Shard};
 use undertone_relay::{PeerChecks, RelayConfig, RlnConfig, SenderLimits};
 use undertone_rln::{Generation, NullifierLimits, Policy, RlnIdentifier};
 
+use crate::error::SimError;
 use crate::outcome::Message;
-use crate::run::SimError;
 use crate::scenario::{Delay, Dialling, Fault, FaultKind, Qdisc, Scenario, TcpProfile};
 use crate::seeds::Rng;
 use crate::topology::End;

@@ -3,9 +3,9 @@
 use undertone_relay::{Input, ProofTicket};
 use undertone_rln::batch::{BatchPolicy, Batcher, Job, VerifyCosts};
 
-use crate::node::{Bench, Node, What};
+use crate::node::Node;
+use crate::node::event::{Event, Step};
 use crate::scenario::{Rln, Verification};
-use crate::world::World;
 
 /// Peer to which all proofs are attributed. Every proof here is valid, so the sender does not matter.
 const EVERYBODY: u32 = 0;
@@ -62,58 +62,39 @@ impl Verifier {
 }
 
 impl Node {
-    pub(super) fn verify(
-        &mut self,
-        world: &World,
-        bench: &mut Bench,
-        now_ns: u64,
-        ticket: ProofTicket,
-    ) {
-        let id = self.id;
+    pub(super) fn verify(&mut self, step: &mut Step<'_>, ticket: ProofTicket) {
         if let Some(verifier) = &mut self.verifier {
             verifier.waiting.push(ticket, EVERYBODY);
-            self.work_verifier(bench, now_ns);
+            self.work_verifier(step);
         } else if let Some(Rln {
             verification: Verification::Wait { ns },
             ..
-        }) = world.scenario.rln
+        }) = step.world.scenario.rln
         {
-            self.cause(bench, now_ns + ns, id, What::Verified(ticket));
+            self.schedule_own(step, step.now_ns + ns, Event::Verified(ticket));
         }
     }
 
-    fn work_verifier(&mut self, bench: &mut Bench, now_ns: u64) {
-        let next = self.verifier.as_mut().and_then(|v| v.next(now_ns));
+    fn work_verifier(&mut self, step: &mut Step<'_>) {
+        let next = self.verifier.as_mut().and_then(|v| v.next(step.now_ns));
         if let Some((tickets, takes_ns)) = next {
-            let (at_ns, id) = (now_ns + takes_ns, self.id);
-            self.cause(bench, at_ns, id, What::VerifierDone(tickets));
+            let at_ns = step.now_ns + takes_ns;
+            self.schedule_own(step, at_ns, Event::VerifierDone(tickets));
         }
     }
 
-    pub(super) fn verifier_done(
-        &mut self,
-        world: &World,
-        bench: &mut Bench,
-        now_ns: u64,
-        tickets: &[ProofTicket],
-    ) {
+    pub(super) fn verifier_done(&mut self, step: &mut Step<'_>, tickets: &[ProofTicket]) {
         if let Some(verifier) = &mut self.verifier {
             verifier.busy = false;
         }
-        self.work_verifier(bench, now_ns);
-        self.verified(world, bench, now_ns, tickets);
+        self.work_verifier(step);
+        self.verified(step, tickets);
     }
 
-    pub(super) fn verified(
-        &mut self,
-        world: &World,
-        bench: &mut Bench,
-        now_ns: u64,
-        tickets: &[ProofTicket],
-    ) {
+    pub(super) fn verified(&mut self, step: &mut Step<'_>, tickets: &[ProofTicket]) {
         for ticket in tickets.iter().copied() {
             let valid = true;
-            self.relay_input(world, bench, now_ns, Input::ProofVerified { ticket, valid });
+            self.relay_input(step, Input::ProofVerified { ticket, valid });
         }
     }
 }

@@ -4,8 +4,9 @@ use sha2::{Digest, Sha256};
 use undertone_gossip::{Config, PeerIx, Topic, Usage};
 use undertone_link::ConnIx;
 
+use crate::node::Node;
 use crate::node::check::violated;
-use crate::node::{Node, What};
+use crate::node::event::Event;
 use crate::outcome::{Counters, Delivery, FirstCopy, MeshDegree, Outcome, trace_back};
 use crate::shard::Shard;
 use crate::world::World;
@@ -15,7 +16,7 @@ pub(super) fn collect(world: &World, mut shards: Vec<Shard>) -> Outcome {
     check_bounds(world, &mut shards);
     check_meshes(world, &mut shards);
     let events = shards.iter().map(|shard| shard.handled).sum();
-    let violations = shards.iter().flat_map(|s| s.bench.violations.clone());
+    let violations = shards.iter().flat_map(|s| s.scratch.violations.clone());
     let mut violations: Vec<_> = violations.collect();
     violations.sort_by_key(|v| (v.at_ns, v.node));
     let mut nodes: Vec<_> = shards.iter().flat_map(|shard| &shard.nodes).collect();
@@ -54,8 +55,8 @@ fn counters(node: &Node) -> Counters {
 }
 
 fn connections(world: &World, node: &Node) -> u32 {
-    let places = 0..world.ends[node.id as usize].len() as u32;
-    places.filter(|p| node.host.is_open(ConnIx(*p))).count() as u32
+    let conns = (0..world.ends[node.id as usize].len() as u32).map(ConnIx);
+    conns.filter(|conn| node.host.is_open(*conn)).count() as u32
 }
 
 fn deliveries(world: &World, nodes: &[&Node]) -> Vec<Delivery> {
@@ -103,15 +104,15 @@ fn check_bytes(world: &World, shards: &mut [Shard]) {
             accounted += totals.received_packets + totals.lost_packets + totals.orphaned_packets;
             accounted += node.host.arriving_packets();
         }
-        let waiting = shard.events.waiting().map(|what| match what {
-            What::Arrival(arrival) => arrival.packets(),
+        let waiting = shard.events.waiting().map(|event| match event {
+            Event::Arrival(arrival) => arrival.packets(),
             _ => 0,
         });
         accounted += waiting.sum::<u64>();
     }
     if sent != accounted {
         let rule = "packets sent are received, dropped or in flight";
-        violated(&mut shards[0].bench, world.end_ns, 0, rule);
+        violated(&mut shards[0].scratch, world.end_ns, 0, rule);
     }
 }
 
@@ -122,7 +123,7 @@ fn check_bounds(world: &World, shards: &mut [Shard]) {
             let Some(relay) = &node.relay else { continue };
             if !is_within(&relay.router().usage(), relay.router().config()) {
                 let rule = "every collection is within its bound";
-                violated(&mut shard.bench, world.end_ns, node.id, rule);
+                violated(&mut shard.scratch, world.end_ns, node.id, rule);
             }
         }
     }
@@ -173,11 +174,11 @@ fn check_meshes(world: &World, shards: &mut [Shard]) {
                 let mutual = theirs
                     .router()
                     .mesh(name)
-                    .contains(&PeerIx(end.remote_place));
+                    .contains(&PeerIx(end.remote_conn.0));
                 // A node ignores a peer below the graylist threshold, even its PRUNE; a peer with a
                 // negative score may have been below the threshold a while ago.
                 let listens = relay.router().score(peer) >= 0.0
-                    && theirs.router().score(PeerIx(end.remote_place)) >= 0.0;
+                    && theirs.router().score(PeerIx(end.remote_conn.0)) >= 0.0;
                 if !mutual && listens && changed_ns < settled_ns {
                     wrong.push(node.id);
                 }
@@ -186,7 +187,7 @@ fn check_meshes(world: &World, shards: &mut [Shard]) {
     }
     for node in wrong {
         let rule = "a mesh is mutual within a round trip";
-        violated(&mut shards[0].bench, world.end_ns, node, rule);
+        violated(&mut shards[0].scratch, world.end_ns, node, rule);
     }
 }
 
