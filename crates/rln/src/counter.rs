@@ -17,8 +17,8 @@ mod closed;
 mod record;
 
 use closed::ClosedEpochs;
-pub use record::Damage;
-use record::{Decoded, Record};
+pub use record::CounterDamage;
+use record::{DecodedRecord, Record};
 
 /// Maximum number of ids reserved with one write. See [`block_of`].
 const MAX_BLOCK: u32 = 8;
@@ -49,7 +49,7 @@ pub enum CounterError {
         /// Path of the file.
         path: PathBuf,
         /// Defect that was found.
-        what: Damage,
+        what: CounterDamage,
     },
     /// The counter was in use, but its file is gone.
     #[error(
@@ -324,7 +324,7 @@ fn lock(path: &Path) -> Result<(File, bool), CounterError> {
 }
 
 /// Reads the file's record and modification time; `None` when there is no file.
-fn read(path: &Path) -> Result<Option<(Decoded, SystemTime)>, CounterError> {
+fn read(path: &Path) -> Result<Option<(DecodedRecord, SystemTime)>, CounterError> {
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

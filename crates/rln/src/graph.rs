@@ -1,6 +1,6 @@
 //! The witness calculator: the circuit's wires as a list of field operations.
 //!
-//! [`Graph`] is `graph.bin` as stored. [`Graph::split`] divides the graph into two programs: one for
+//! [`WitnessGraph`] is `graph.bin` as stored. [`WitnessGraph::split`] divides the graph into two programs: one for
 //! the values that depend only on a member's secret, limit and path, run once per path, and one for
 //! those that depend on a message's external nullifier, message id or signal, run once per proof.
 
@@ -53,7 +53,7 @@ pub(crate) struct Inputs {
 
 /// The witness calculator as stored in the file.
 #[derive(Debug)]
-pub(crate) struct Graph {
+pub(crate) struct WitnessGraph {
     pub(crate) program: Program,
     /// Position in the program of each wire's value.
     pub(crate) wires: Vec<u32>,

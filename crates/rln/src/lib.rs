@@ -44,7 +44,7 @@ mod tables;
 mod transform;
 
 pub use batch::{BatchPolicy, Batcher, Job, VerifyCosts};
-pub use check::{CheckedProof, Policy, Rejection};
+pub use check::{CheckedProof, Policy, ProofRejection};
 pub use counter::{CounterError, MessageIdCounter, Reserved};
 pub use epoch::{Epoch, MalformedEpoch, WallClock};
 pub use external::{ExternalNullifiers, Generation, RlnIdentifier, external_nullifier};
@@ -54,9 +54,10 @@ pub use key::{Key, KeyError};
 pub use keystore::{CredentialKey, Keystore, KeystoreCredential, KeystoreError};
 pub use member::Member;
 pub use nullifiers::{
-    NullifierLimits, NullifierLog, RecoveredSecret, Seen, SharedNullifierLog, recover_secret,
+    NullifierLimits, NullifierLog, NullifierStatus, RecoveredSecret, SharedNullifierLog,
+    recover_secret,
 };
-pub use pool::{Pool, PoolConfig, PoolSnapshot, Surroundings, Work};
+pub use pool::{Pool, PoolConfig, PoolInputs, PoolSnapshot, Work};
 pub use prover::{MessageSlot, ProofRequest, ProveError, Prover};
 pub use roots::RootWindow;
 pub use signal::signal_hash;

@@ -19,7 +19,7 @@ use crate::field::Fr;
 use crate::identity::Identity;
 use crate::key::Key;
 use crate::member::Member;
-use crate::tables::{TableFileOutcome, Tables};
+use crate::tables::{ProverTables, TableFileOutcome};
 use crate::tree::MerklePath;
 use crate::wire::RateLimitProof;
 
@@ -118,7 +118,7 @@ impl Prover {
     /// Creates a prover whose tables are read from a file, in about 40 ms. If the file is missing,
     /// damaged or of another key, the tables are computed and written to the file.
     pub fn with_table_file(key: Arc<Key>, path: &Path) -> (Self, TableFileOutcome) {
-        let (tables, outcome) = Tables::open(&key, path);
+        let (tables, outcome) = ProverTables::open(&key, path);
         let prover = Self::new(Arc::clone(&key));
         prover
             .shared
@@ -186,7 +186,7 @@ impl Prover {
     fn engine(&self) -> Arc<Engine> {
         let engine = self.shared.engine.get_or_init(|| {
             let key = Arc::clone(&self.shared.key);
-            let tables = Tables::build(&key);
+            let tables = ProverTables::build(&key);
             Arc::new(Engine::new(key, tables))
         });
         Arc::clone(engine)

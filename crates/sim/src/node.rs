@@ -16,17 +16,17 @@ use undertone_link::{ConnIx, Host};
 use undertone_relay::{Reassembly, Relay};
 
 use crate::events::{EventKey, Scheduled};
-use crate::member::Member;
-use crate::node::check::Checks;
+use crate::member::SimMember;
+use crate::node::check::RuleChecks;
 use crate::node::event::{Event, Step};
-use crate::node::verifier::Verifier;
+use crate::node::verifier::VerifierModel;
 use crate::outcome::Counters;
 use crate::seeds::derive;
 use crate::world::World;
 
 /// A message that was delivered to the node's application.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Delivered {
+pub(crate) struct DeliveredMessage {
     pub(crate) message: u32,
     /// Node that sent the first copy.
     pub(crate) parent: u32,
@@ -41,7 +41,7 @@ pub(crate) struct Node {
     pub(crate) relay: Option<Box<Relay>>,
     pub(crate) host: Host<Bytes>,
     pub(crate) counters: Counters,
-    pub(crate) deliveries: Vec<Delivered>,
+    pub(crate) deliveries: Vec<DeliveredMessage>,
     /// For messages published in fragments: reassembly, and by message time the node that sent the first
     /// fragment. The senders of first fragments form no cycle, so hops can be traced back through them.
     reassembly: Option<(Reassembly, BTreeMap<i64, u32>)>,
@@ -54,8 +54,8 @@ pub(crate) struct Node {
     long_frame_bytes: u64,
     /// Connections to be made, as (time, index), the next one last.
     to_connect: Vec<(u64, ConnIx)>,
-    member: Option<Member>,
-    verifier: Option<Verifier>,
+    member: Option<SimMember>,
+    verifier: Option<VerifierModel>,
     mux_overhead_bytes: u32,
     spams: bool,
     /// Whether the node withholds the messages of others.
@@ -64,7 +64,7 @@ pub(crate) struct Node {
     scheduled: u32,
     wake_ns: u64,
     cpu_free_ns: u64,
-    pub(crate) checks: Checks,
+    pub(crate) checks: RuleChecks,
 }
 
 impl Node {
@@ -83,15 +83,15 @@ impl Node {
             coming: BTreeMap::new(),
             long_frame_bytes: world.scenario.relay.gossip.large.transfer_bytes as u64,
             to_connect: Vec::new(),
-            member: rln.map(|rln| Member::new(world.seed, id, rln.message_limit)),
-            verifier: rln.and_then(Verifier::new),
+            member: rln.map(|rln| SimMember::new(world.seed, id, rln.message_limit)),
+            verifier: rln.and_then(VerifierModel::new),
             mux_overhead_bytes: world.scenario.network.mux_overhead_bytes,
             spams: false,
             is_silent: false,
             scheduled: 0,
             wake_ns: u64::MAX,
             cpu_free_ns: 0,
-            checks: Checks::default(),
+            checks: RuleChecks::default(),
         }
     }
 

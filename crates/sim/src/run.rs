@@ -9,7 +9,7 @@ pub use settled::{Dial, Plan};
 use crate::error::SimError;
 use crate::outcome::{Outcome, Progress};
 use crate::scenario::Scenario;
-use crate::shard::Shard;
+use crate::shard::NodeShard;
 use crate::threads;
 
 /// Options of a run that are not part of the scenario.
@@ -32,7 +32,7 @@ pub fn run(
 ) -> Result<Outcome, SimError> {
     let world = plan::world(scenario, options.seed)?;
     let count = threads::worth(&world, options.threads).min(scenario.nodes as usize);
-    let shards = (0..count).map(|index| Shard::new(&world, index, count));
+    let shards = (0..count).map(|index| NodeShard::new(&world, index, count));
     let shards = threads::run(&world, shards.collect(), progress);
     Ok(result::collect(&world, shards))
 }

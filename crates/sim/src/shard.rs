@@ -8,7 +8,7 @@ use crate::world::World;
 
 /// A shard: every `threads`-th node, beginning with `index`.
 #[derive(Debug)]
-pub(crate) struct Shard {
+pub(crate) struct NodeShard {
     index: usize,
     threads: usize,
     pub(crate) nodes: Vec<Node>,
@@ -19,7 +19,7 @@ pub(crate) struct Shard {
     pub(crate) handled: u64,
 }
 
-impl Shard {
+impl NodeShard {
     pub(crate) fn new(world: &World, index: usize, threads: usize) -> Self {
         let ids = (0..world.scenario.nodes).skip(index).step_by(threads);
         let mut shard = Self {

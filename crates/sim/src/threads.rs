@@ -12,7 +12,7 @@ use std::sync::{Barrier, Mutex, PoisonError};
 use crate::events::Scheduled;
 use crate::node::event::Event;
 use crate::outcome::Progress;
-use crate::shard::Shard;
+use crate::shard::NodeShard;
 use crate::world::World;
 
 /// Shortest useful lookahead; with a shorter delay, threads would wait for each other more than work.
@@ -33,16 +33,16 @@ pub(crate) fn worth(world: &World, threads: usize) -> usize {
 /// Runs all shards to the end of the simulation.
 pub(crate) fn run(
     world: &World,
-    shards: Vec<Shard>,
+    shards: Vec<NodeShard>,
     progress: &mut dyn FnMut(Progress),
-) -> Vec<Shard> {
-    match <[Shard; 1]>::try_from(shards) {
+) -> Vec<NodeShard> {
+    match <[NodeShard; 1]>::try_from(shards) {
         Ok([shard]) => vec![run_alone(world, shard, progress)],
         Err(shards) => run_together(world, shards, progress),
     }
 }
 
-fn run_alone(world: &World, mut shard: Shard, progress: &mut dyn FnMut(Progress)) -> Shard {
+fn run_alone(world: &World, mut shard: NodeShard, progress: &mut dyn FnMut(Progress)) -> NodeShard {
     let mut now_ns = 0;
     while now_ns < world.end_ns {
         now_ns = now_ns.saturating_add(STEP_NS).min(world.end_ns);
@@ -72,9 +72,9 @@ struct SyncPoint {
 
 fn run_together(
     world: &World,
-    shards: Vec<Shard>,
+    shards: Vec<NodeShard>,
     progress: &mut dyn FnMut(Progress),
-) -> Vec<Shard> {
+) -> Vec<NodeShard> {
     let counters = || shards.iter().map(|_| AtomicU64::new(0)).collect();
     let sync = SyncPoint {
         barrier: Barrier::new(shards.len()),
@@ -104,9 +104,9 @@ fn run_together(
 fn run_shard(
     world: &World,
     sync: &SyncPoint,
-    mut shard: Shard,
+    mut shard: NodeShard,
     progress: &mut dyn FnMut(Progress),
-) -> Shard {
+) -> NodeShard {
     let lookahead_ns = world.shortest_delay_ns();
     loop {
         let next_ns = shard.events.next_ns().unwrap_or(u64::MAX);

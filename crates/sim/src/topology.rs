@@ -6,11 +6,11 @@ use undertone_link::ConnIx;
 
 use crate::error::SimError;
 use crate::scenario::Topology;
-use crate::seeds::Rng;
+use crate::seeds::SeededRng;
 
 /// One end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct End {
+pub(crate) struct ConnEnd {
     /// Node at the other end.
     pub(crate) remote: u32,
     /// Index of the connection among those of the other node.
@@ -22,14 +22,14 @@ pub(crate) struct End {
 }
 
 /// Returns the connections of every node, in the order in which they are made.
-pub(crate) fn wire(edges: &[(u32, u32)], nodes: u32) -> Vec<Vec<End>> {
+pub(crate) fn wire(edges: &[(u32, u32)], nodes: u32) -> Vec<Vec<ConnEnd>> {
     let mut degree = vec![0usize; nodes as usize];
     for (from, to) in edges {
         degree[*from as usize] += 1;
         degree[*to as usize] += 1;
     }
     let mut dialled = vec![0u32; nodes as usize];
-    let mut ends: Vec<Vec<End>> = degree.into_iter().map(Vec::with_capacity).collect();
+    let mut ends: Vec<Vec<ConnEnd>> = degree.into_iter().map(Vec::with_capacity).collect();
     for (from, to) in edges {
         let dialled_before = dialled[*from as usize];
         dialled[*from as usize] += 1;
@@ -37,7 +37,7 @@ pub(crate) fn wire(edges: &[(u32, u32)], nodes: u32) -> Vec<Vec<End>> {
         for (node, remote, remote_conn, outbound) in
             [(from, to, conns[1], true), (to, from, conns[0], false)]
         {
-            ends[*node as usize].push(End {
+            ends[*node as usize].push(ConnEnd {
                 remote: *remote,
                 remote_conn: ConnIx(remote_conn as u32),
                 outbound,
@@ -55,7 +55,7 @@ pub(crate) fn wire(edges: &[(u32, u32)], nodes: u32) -> Vec<Vec<End>> {
 pub(crate) fn edges(
     topology: &Topology,
     nodes: u32,
-    rng: &mut Rng,
+    rng: &mut SeededRng,
 ) -> Result<Vec<(u32, u32)>, SimError> {
     let invalid = |what, value: String, rule| SimError::Invalid { what, value, rule };
     Ok(match topology {
@@ -100,7 +100,7 @@ pub(crate) fn edges(
 
 /// Lets every node dial others at random that it is not connected to yet; a node that was dialled
 /// does not dial back.
-fn dial_at_random(nodes: u32, dials: u32, rng: &mut Rng) -> Vec<(u32, u32)> {
+fn dial_at_random(nodes: u32, dials: u32, rng: &mut SeededRng) -> Vec<(u32, u32)> {
     let mut edges = Vec::with_capacity(nodes as usize * dials as usize);
     let mut peers: Vec<Vec<u32>> = vec![Vec::new(); nodes as usize];
     for node in 0..nodes {
@@ -120,7 +120,7 @@ fn dial_at_random(nodes: u32, dials: u32, rng: &mut Rng) -> Vec<(u32, u32)> {
 }
 
 /// Returns a random regular graph: pairs stubs at random, then repairs bad pairs by swaps.
-fn regular(nodes: u32, degree: u32, rng: &mut Rng) -> Vec<(u32, u32)> {
+fn regular(nodes: u32, degree: u32, rng: &mut SeededRng) -> Vec<(u32, u32)> {
     let mut stubs: Vec<u32> = (0..nodes)
         .flat_map(|n| std::iter::repeat_n(n, degree as usize))
         .collect();
@@ -158,8 +158,8 @@ fn regular(nodes: u32, degree: u32, rng: &mut Rng) -> Vec<(u32, u32)> {
 mod tests {
     use super::*;
 
-    fn rng() -> Rng {
-        Rng::new(1, "test", 0)
+    fn rng() -> SeededRng {
+        SeededRng::new(1, "test", 0)
     }
 
     #[test]

@@ -142,21 +142,21 @@ fn damage_is_reported_and_nothing_is_reset() {
         .next(Epoch(5), &WallClock::stopped_in(Epoch(5)))
         .unwrap();
     let good = fs::read(file.path()).unwrap();
-    let mut damaged: Vec<(Vec<u8>, Damage)> = (0..BYTES_OF_FILE)
+    let mut damaged: Vec<(Vec<u8>, CounterDamage)> = (0..BYTES_OF_FILE)
         .filter(|length| *length != FIRST_BYTES_OF_FILE)
-        .map(|length| (good[..length].to_vec(), Damage::Length))
+        .map(|length| (good[..length].to_vec(), CounterDamage::Length))
         .collect();
-    damaged.push((good[..FIRST_BYTES_OF_FILE].to_vec(), Damage::Magic));
-    damaged.push(([good.clone(), vec![0]].concat(), Damage::Length));
+    damaged.push((good[..FIRST_BYTES_OF_FILE].to_vec(), CounterDamage::Magic));
+    damaged.push(([good.clone(), vec![0]].concat(), CounterDamage::Length));
     for at in 0..BYTES_OF_FILE {
         let mut bytes = good.clone();
         bytes[at] ^= 0x10;
         damaged.push((
             bytes,
             if at < 8 {
-                Damage::Magic
+                CounterDamage::Magic
             } else {
-                Damage::Checksum
+                CounterDamage::Checksum
             },
         ));
     }

@@ -1,6 +1,6 @@
 //! Division of the wires into those that depend on a message and those that a membership decides.
 
-use super::{Graph, Node, Program};
+use super::{Node, Program, WitnessGraph};
 
 /// Source of a wire's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub(crate) struct Split {
 /// Number of inputs of the message's program before the boundary values.
 const MESSAGE_INPUTS: u32 = 3;
 
-impl Graph {
+impl WitnessGraph {
     /// Divides the graph into the member's and the message's program.
     pub(crate) fn split(&self) -> Split {
         let of_message = [

@@ -24,7 +24,7 @@ impl<F: Field> Buckets<F> {
         let (sorted, starts) = sort(entries, count);
         let mut lengths: Vec<u32> = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
         let mut work = vec![Point::INFINITY; sorted.len()];
-        let mut batch = Batch::new();
+        let mut batch = AdditionBatch::new();
         let mut odd = Vec::new();
         let mut from_table = true;
         // Each round adds neighbouring points of a bucket in pairs and moves up an odd last point.
@@ -127,7 +127,7 @@ fn sort(entries: &[Entry], count: usize) -> (Vec<Entry>, Vec<u32>) {
 
 /// Pending additions. Operands are copied when an addition is added, so later writes to their sources
 /// have no effect.
-struct Batch<F> {
+struct AdditionBatch<F> {
     pairs: Vec<[Point<F>; 2]>,
     /// Entries of the pairs that were copied from the table and are not yet negated or mapped.
     entries: Vec<[Entry; 2]>,
@@ -137,7 +137,7 @@ struct Batch<F> {
     products: Vec<F>,
 }
 
-impl<F: Field> Batch<F> {
+impl<F: Field> AdditionBatch<F> {
     fn new() -> Self {
         Self {
             pairs: Vec::with_capacity(BATCH),

@@ -27,7 +27,7 @@ const ASKED_MAX: usize = 4_096;
 
 /// State of the checks of one node.
 #[derive(Debug, Default)]
-pub(crate) struct Checks {
+pub(crate) struct RuleChecks {
     delivered: BTreeSet<u32>,
     /// Ids named in IDONTWANT by each peer, with the time of the message.
     unwanted: BTreeMap<(ConnIx, MessageId), u64>,
@@ -43,7 +43,7 @@ pub(crate) struct Checks {
     pub(crate) mesh_changed_ns: u64,
 }
 
-impl Checks {
+impl RuleChecks {
     /// Records the IDONTWANT entries of a frame that is about to be processed.
     pub(super) fn heard(&mut self, now_ns: u64, conn: ConnIx, frame: &Bytes) {
         if !account::has_idontwant(frame) {

@@ -8,7 +8,7 @@ use undertone_relay::{Input, Output, ProofFailure, Reassembled};
 use crate::account;
 use crate::node::event::{Event, Step};
 use crate::node::input::UNCOUNTED;
-use crate::node::{Delivered, Node};
+use crate::node::{DeliveredMessage, Node};
 use crate::world::GENERATION;
 
 impl Node {
@@ -273,7 +273,7 @@ impl Node {
         self.checks
             .delivers(step.scratch, step.now_ns, self.id, message);
         step.scratch.deliveries += 1;
-        self.deliveries.push(Delivered {
+        self.deliveries.push(DeliveredMessage {
             message,
             parent,
             at_ns: step.now_ns,

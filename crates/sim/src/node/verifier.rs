@@ -12,13 +12,13 @@ const EVERYBODY: u32 = 0;
 
 /// One worker that verifies waiting proofs by the policy of real nodes.
 #[derive(Debug)]
-pub(crate) struct Verifier {
+pub(crate) struct VerifierModel {
     costs: VerifyCosts,
     waiting: Batcher<ProofTicket, u32>,
     busy: bool,
 }
 
-impl Verifier {
+impl VerifierModel {
     /// Creates a worker, if the scenario has one.
     pub(crate) fn new(rln: &Rln) -> Option<Self> {
         match rln.verification {

@@ -8,10 +8,10 @@ use crate::node::Node;
 use crate::node::check::violated;
 use crate::node::event::Event;
 use crate::outcome::{Counters, Delivery, FirstCopy, MeshDegree, Outcome, trace_back};
-use crate::shard::Shard;
+use crate::shard::NodeShard;
 use crate::world::World;
 
-pub(super) fn collect(world: &World, mut shards: Vec<Shard>) -> Outcome {
+pub(super) fn collect(world: &World, mut shards: Vec<NodeShard>) -> Outcome {
     check_bytes(world, &mut shards);
     check_bounds(world, &mut shards);
     check_meshes(world, &mut shards);
@@ -95,7 +95,7 @@ fn mesh_degree(world: &World, nodes: &[&Node]) -> MeshDegree {
 }
 
 /// Checks that packets sent are received, dropped, or in flight.
-fn check_bytes(world: &World, shards: &mut [Shard]) {
+fn check_bytes(world: &World, shards: &mut [NodeShard]) {
     let (mut sent, mut accounted) = (0, 0);
     for shard in shards.iter() {
         for node in &shard.nodes {
@@ -117,7 +117,7 @@ fn check_bytes(world: &World, shards: &mut [Shard]) {
 }
 
 /// Checks that every collection that a remote can fill is within its bound.
-fn check_bounds(world: &World, shards: &mut [Shard]) {
+fn check_bounds(world: &World, shards: &mut [NodeShard]) {
     for shard in shards {
         for node in &shard.nodes {
             let Some(relay) = &node.relay else { continue };
@@ -149,7 +149,7 @@ fn is_within(usage: &Usage, config: &Config) -> bool {
 }
 
 /// Checks that meshes are mutual, except for changes in transit.
-fn check_meshes(world: &World, shards: &mut [Shard]) {
+fn check_meshes(world: &World, shards: &mut [NodeShard]) {
     let count = shards.len();
     let names = names(world);
     let mut wrong = Vec::new();

@@ -6,7 +6,7 @@ use undertone_gossip::{PeerIx, SendHandle, Topic};
 use super::*;
 use crate::run::plan::world;
 use crate::scenario::Scenario;
-use crate::shard::Shard;
+use crate::shard::NodeShard;
 
 const S: u64 = 1_000_000_000;
 const NODE: u32 = 7;
@@ -15,7 +15,7 @@ const OTHER: ConnIx = ConnIx(4);
 
 fn scratch() -> Scratch {
     let world = world(&Scenario::plain(7), 1).unwrap();
-    Shard::new(&world, 0, 1).scratch
+    NodeShard::new(&world, 0, 1).scratch
 }
 
 fn topic() -> Topic {
@@ -38,7 +38,7 @@ fn queued(data: &[u8], class: Class) -> QueuedFrame {
 
 /// Violations when `data` is sent to a peer at a given time, after that peer refused it at 1 s.
 fn sent_after_refusal(peer: ConnIx, at_ns: u64, data: &[u8], class: Class) -> Vec<Violation> {
-    let (mut checks, mut scratch) = (Checks::default(), scratch());
+    let (mut checks, mut scratch) = (RuleChecks::default(), scratch());
     let refused = MessageId::of(&Bytes::from_static(b"refused"));
     checks.heard(S, PEER, &idontwant(&[refused]));
     checks.sends(&mut scratch, at_ns, NODE, peer, &queued(data, class));
@@ -47,7 +47,7 @@ fn sent_after_refusal(peer: ConnIx, at_ns: u64, data: &[u8], class: Class) -> Ve
 
 #[test]
 fn a_second_delivery_breaks_a_rule() {
-    let (mut checks, mut scratch) = (Checks::default(), scratch());
+    let (mut checks, mut scratch) = (RuleChecks::default(), scratch());
     for message in [1, 2] {
         checks.delivers(&mut scratch, S, NODE, message);
     }
@@ -87,7 +87,7 @@ fn a_refusal_is_one_peers_and_one_messages() {
 
 #[test]
 fn a_refusal_is_heard_beside_other_control() {
-    let (mut checks, mut scratch) = (Checks::default(), scratch());
+    let (mut checks, mut scratch) = (RuleChecks::default(), scratch());
     let mut encoder = Encoder::default();
     encoder.graft(&topic());
     encoder.idontwant(&[MessageId([1; 32]), MessageId::of(&Bytes::from_static(b"x"))]);
@@ -99,7 +99,7 @@ fn a_refusal_is_heard_beside_other_control() {
 
 #[test]
 fn a_mesh_changes_with_grafts_and_prunes_alone() {
-    let mut checks = Checks::default();
+    let mut checks = RuleChecks::default();
     let (peer, topic) = (PeerIx(PEER.0), topic());
     let grafted = Report::Grafted { peer, topic };
     checks.reported(5, &RelayReport::Gossip(grafted));
@@ -127,7 +127,7 @@ fn iwant(data: &'static [u8]) -> Bytes {
 /// Violations for a frame with `data` that began at 1 s and is complete at 2 s, when a request was sent
 /// at a given time.
 fn asked_meanwhile(at_ns: u64, impatiently: u64, unheard: &[ConnIx], data: &[u8]) -> usize {
-    let (mut checks, mut scratch) = (Checks::default(), scratch());
+    let (mut checks, mut scratch) = (RuleChecks::default(), scratch());
     let unheard = unheard.iter().copied();
     checks.asks(at_ns, impatiently, unheard, &iwant(b"asked"));
     let frame = message_frame(&topic(), data);

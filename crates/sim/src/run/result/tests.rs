@@ -11,20 +11,20 @@ use crate::scenario::Scenario;
 const MS: u64 = 1_000_000;
 
 /// A network of ten nodes, stopped at a given time of its run.
-fn stopped_at(at_ns: u64) -> (World, Vec<Shard>) {
+fn stopped_at(at_ns: u64) -> (World, Vec<NodeShard>) {
     let world = crate::run::plan::world(&Scenario::plain(10), 1).unwrap();
-    let mut shard = Shard::new(&world, 0, 1);
+    let mut shard = NodeShard::new(&world, 0, 1);
     shard.run(&world, at_ns);
     (world, vec![shard])
 }
 
 /// A network with a message in transit, with packets in every place where packets can be.
-fn busy() -> (World, Vec<Shard>) {
+fn busy() -> (World, Vec<NodeShard>) {
     let (world, _) = stopped_at(0);
     stopped_at(world.messages[0].published_ns + 30 * MS)
 }
 
-fn rules(shards: &[Shard]) -> Vec<&'static str> {
+fn rules(shards: &[NodeShard]) -> Vec<&'static str> {
     let all = shards.iter().flat_map(|s| &s.scratch.violations);
     all.map(|violation: &Violation| violation.rule).collect()
 }
