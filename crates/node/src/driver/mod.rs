@@ -12,7 +12,6 @@ mod dial;
 mod event_loop;
 mod events;
 mod health;
-mod ids;
 mod listen;
 mod member;
 mod membership;
