@@ -8,7 +8,6 @@ mod decode;
 mod early;
 mod encode;
 mod frame;
-mod varint;
 
 #[cfg(test)]
 mod tests;
@@ -20,7 +19,7 @@ pub use early::EarlyId;
 pub(crate) use encode::{ENTRY_OVERHEAD_BYTES, ids_bytes, join, message_frame_len, px_bytes};
 pub use encode::{Encoder, message_frame};
 pub use frame::Frame;
-pub use varint::{MAX_LEN as VARINT_LEN_MAX, VarintError, read_varint};
+pub use undertone_wire::{VARINT_LEN_MAX, VarintError, read_varint};
 
 use crate::types::{MessageId, Topic};
 
