@@ -2,7 +2,9 @@
 
 mod args;
 mod campaigns;
+mod counts;
 mod report;
+mod sources;
 mod steps;
 mod tidy;
 
@@ -13,6 +15,7 @@ use std::time::Instant;
 
 use args::Task;
 use campaigns::Campaign;
+use counts::Lists;
 use report::{Report, Row};
 use steps::{Outcome, Step};
 
@@ -39,6 +42,7 @@ fn main() -> ExitCode {
             campaigns,
             arguments,
         }) => run_campaigns(&campaigns, &arguments),
+        Ok(Task::Counts { json, lists }) => print_counts(json, lists),
         Err(mistake) => wrong_usage(&mistake),
     }
 }
@@ -87,6 +91,22 @@ fn run_campaigns(campaigns: &[Campaign], arguments: &[String]) -> ExitCode {
     } else {
         ExitCode::FAILURE
     }
+}
+
+/// Prints the counts of the source text.
+fn print_counts(json: bool, lists: Lists) -> ExitCode {
+    let Some(root) = root() else {
+        return wrong_usage("the workspace is not known; start this as `cargo xtask`");
+    };
+    match counts::count(&root) {
+        Ok(counts) if json => println!("{}", counts.json()),
+        Ok(counts) => println!("{}", counts.page(lists)),
+        Err(error) => {
+            eprintln!("error: {error}");
+            return ExitCode::FAILURE;
+        }
+    }
+    ExitCode::SUCCESS
 }
 
 /// Returns the root folder of the workspace, the parent of this package's folder.

@@ -1,3 +1,5 @@
+use std::fs;
+
 use super::*;
 
 fn lines_of(findings: &[Finding]) -> Vec<Option<usize>> {
