@@ -29,6 +29,7 @@ pub(crate) enum Task {
         strict: bool,
     },
     ListCampaigns,
+    CampaignHelp,
     Campaign {
         campaigns: Vec<Campaign>,
         arguments: Vec<String>,
@@ -86,7 +87,7 @@ fn campaign(mut args: impl Iterator<Item = String>) -> Result<Task, String> {
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--list" => list = true,
-            "--help" | "-h" => return Ok(Task::Help),
+            "--help" | "-h" => return Ok(Task::CampaignHelp),
             "--" => arguments.extend(args.by_ref()),
             other => {
                 let names = match other {

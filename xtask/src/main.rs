@@ -9,6 +9,7 @@ mod steps;
 mod tidy;
 
 use std::env;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -33,9 +34,12 @@ fn main() -> ExitCode {
         }
         Ok(Task::Test { steps, strict }) => test(&steps, strict),
         Ok(Task::ListCampaigns) => {
-            for campaign in Campaign::ALL {
-                println!("{:9} {}", campaign.name(), campaign.about());
-            }
+            print_campaigns();
+            ExitCode::SUCCESS
+        }
+        Ok(Task::CampaignHelp) => {
+            println!("{}\n\ncampaigns:", args::USAGE);
+            print_campaigns();
             ExitCode::SUCCESS
         }
         Ok(Task::Campaign {
@@ -72,6 +76,12 @@ fn test(steps: &[Step], strict: bool) -> ExitCode {
     }
 }
 
+fn print_campaigns() {
+    for campaign in Campaign::ALL {
+        println!("{:14} {}", campaign.name(), campaign.about());
+    }
+}
+
 /// Runs campaigns one after the other; their results go to standard output, their names to standard
 /// error.
 fn run_campaigns(campaigns: &[Campaign], arguments: &[String]) -> ExitCode {
@@ -98,15 +108,27 @@ fn print_counts(json: bool, lists: Lists) -> ExitCode {
     let Some(root) = root() else {
         return wrong_usage("the workspace is not known; start this as `cargo xtask`");
     };
-    match counts::count(&root) {
-        Ok(counts) if json => println!("{}", counts.json()),
-        Ok(counts) => println!("{}", counts.page(lists)),
+    let counts = match counts::count(&root) {
+        Ok(counts) => counts,
         Err(error) => {
             eprintln!("error: {error}");
             return ExitCode::FAILURE;
         }
+    };
+    let page = if json {
+        counts.json()
+    } else {
+        counts.page(lists)
+    };
+    // The lists are long: a reader such as `head` may close the pipe early.
+    match writeln!(io::stdout(), "{page}") {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
     }
-    ExitCode::SUCCESS
 }
 
 /// Returns the root folder of the workspace, the parent of this package's folder.

@@ -3,6 +3,7 @@
 use std::fmt::{self, Display};
 use std::path::{Path, PathBuf};
 
+use crate::args::{self, Task};
 use crate::sources::{self, Unreadable, read};
 
 /// Maximum length of a source file in `crates/*/src`, lines.
@@ -36,6 +37,7 @@ pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, Unreadable> {
         findings.extend(leftovers(&file.path, &file.text));
         findings.extend(too_long(&file.path, &file.text));
         findings.extend(riddles(&file.path, &file.text));
+        findings.extend(never_run(&file.path, &file.text));
     }
     findings.extend(dependencies(root)?);
     Ok(findings)
@@ -102,6 +104,41 @@ fn riddles(path: &Path, text: &str) -> Vec<Finding> {
         })
     };
     sources::first_doc_lines(text).filter_map(finding).collect()
+}
+
+/// Returns findings for ignored tests whose reason does not end in the command that runs them: one that nobody
+/// runs proves nothing.
+fn never_run(path: &Path, text: &str) -> Vec<Finding> {
+    let finding = |(line, text): (usize, &str)| {
+        let attribute = text.trim_start();
+        let is_ignored = attribute.starts_with("#[ignore")
+            || (attribute.starts_with("#[cfg_attr(") && attribute.contains(" ignore"));
+        (is_ignored && !names_a_command(attribute)).then(|| Finding {
+            path: path.to_owned(),
+            line: Some(line),
+            what: "an ignored test; end its reason in the command that runs it, as in \
+                   \"takes minutes; cargo xtask campaign --only tables\""
+                .to_owned(),
+        })
+    };
+    if !sources::is_rust(path) {
+        return Vec::new();
+    }
+    (1..).zip(text.lines()).filter_map(finding).collect()
+}
+
+/// Whether a string on the line ends in a command of this program for one step or campaign.
+fn names_a_command(line: &str) -> bool {
+    let command = line
+        .split_once("cargo xtask ")
+        .and_then(|(_, rest)| rest.split_once('"'))
+        .map_or("", |(command, _)| command);
+    let words = command.split_whitespace().map(str::to_owned);
+    match args::parse(words) {
+        Ok(Task::Test { steps, .. }) => steps.len() == 1,
+        Ok(Task::Campaign { campaigns, .. }) => campaigns.len() == 1,
+        _ => false,
+    }
 }
 
 /// Reason why the first line of a doc comment cannot be read alone, if there is one.

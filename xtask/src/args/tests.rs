@@ -56,6 +56,7 @@ fn campaigns_are_named_and_get_what_follows_two_dashes() {
     let line = "campaign --only=hostile -- --json --only a1-restart";
     assert_eq!(parsed(line), expected(&["--json", "--only", "a1-restart"]));
     assert_eq!(parsed("campaign --list"), Ok(Task::ListCampaigns));
+    assert_eq!(parsed("campaign --help"), Ok(Task::CampaignHelp));
     for (line, named) in [
         ("campaign --only friendly", "\"friendly\""),
         ("campaign --only", "--only needs"),
