@@ -10,11 +10,12 @@ use undertone_rln::{Key, Verifier};
 use super::candidate::{Candidate, Found};
 use super::{AssembleError, MakeProofs};
 use crate::config::{ChainConfig, RlnConfig};
-use crate::driver::RlnOptions;
+use crate::driver::{MemberClock, RlnOptions};
 
 pub(super) fn open(
     config: &RlnConfig,
     relay: &undertone_relay::RlnConfig,
+    clock_ahead_ns: i64,
     make_proofs: Option<MakeProofs>,
 ) -> Result<RlnOptions, AssembleError> {
     let key = Key::load()?;
@@ -27,7 +28,17 @@ pub(super) fn open(
         Some(chain) => contract(chain, relay.root_window)?,
         None => file(config, limit, relay.root_window)?,
     };
-    let mut candidate = Candidate::new(config, relay, &key, &registry, &view, make_proofs);
+    let clock = MemberClock::new(&relay.policy, clock_ahead_ns);
+    let generation = relay.policy.generation;
+    let mut candidate = Candidate::new(
+        config,
+        generation,
+        clock,
+        &key,
+        &registry,
+        &view,
+        make_proofs,
+    );
     let proofs = match candidate.find()? {
         Found::Member(identity, member) => Some(candidate.proofs(identity, &member)?),
         Found::NoIdentity => {
@@ -51,16 +62,13 @@ pub(super) fn open(
             None
         }
     };
-    Ok(RlnOptions {
-        registry,
-        verifier: Verifier::new(&key),
-        verifier_threads: config.verifier_threads,
-        batches: config.batches,
-        proofs,
-        joining: Some(Box::new(move || candidate.look())),
-        view,
-        snapshot_file,
-    })
+    let options = RlnOptions::new(registry, view, Verifier::new(&key))
+        .verifier_threads(config.verifier_threads)
+        .batches(config.batches)
+        .proofs(proofs)
+        .joining(Box::new(move || candidate.look()))
+        .snapshot_file(snapshot_file);
+    Ok(options)
 }
 
 /// Registry of the members and the node's view of it.

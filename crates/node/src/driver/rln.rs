@@ -1,19 +1,17 @@
 //! Verification and generation of proofs on dedicated threads.
 
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, mpsc as std_mpsc};
+use std::sync::{Arc, mpsc as std_mpsc};
 use std::{fmt, io, thread};
 
 use libp2p::PeerId;
 use tokio::sync::mpsc;
-use undertone_membership::{Registry, View};
+use undertone_membership::Registry;
 use undertone_relay::{ProofFailure, ProofTicket};
-use undertone_rln::{
-    BatchPolicy, Epoch, Fr, ProofStatement, RateLimitProof, RecoveredSecret, RootWindow, Verifier,
-};
+use undertone_rln::{Epoch, Fr, ProofStatement, RateLimitProof, RecoveredSecret, RootWindow};
 
 use super::membership::{Follower, lock, snapshot};
+use super::options::RlnOptions;
 use super::tokens::PoolMonitor;
 use super::verify::{Proof, VerifierPool};
 use crate::command::{MembershipSnapshot, RlnSnapshot};
@@ -71,26 +69,6 @@ pub enum Standing {
 
 /// Checks this node's membership. Called on the membership thread after each registry change; may block.
 pub type Joining = Box<dyn FnMut() -> Standing + Send>;
-
-/// Services and settings that a node needs for rate limiting.
-pub struct RlnOptions {
-    /// Registry of the members.
-    pub registry: Arc<dyn Registry>,
-    /// Verifier of RLN proofs.
-    pub verifier: Verifier,
-    /// Number of verifier threads.
-    pub verifier_threads: usize,
-    /// Rule for verifying proofs in batches.
-    pub batches: BatchPolicy,
-    /// Generator of own proofs; `None` for a node that is not a member.
-    pub proofs: Option<Box<dyn ProofSource>>,
-    /// Checks for changes of the node's own membership; `None` if it never changes.
-    pub joining: Option<Joining>,
-    /// The membership set as this node follows it, shared with `proofs`.
-    pub view: Arc<Mutex<dyn View>>,
-    /// File that the view is saved to from time to time and when the node stops; `None` for no file.
-    pub snapshot_file: Option<PathBuf>,
-}
 
 /// Messages from the proof and membership threads to the event loop.
 #[derive(Debug)]

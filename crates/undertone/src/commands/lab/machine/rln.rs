@@ -8,7 +8,7 @@ use undertone_membership::{MemberIndex, MembershipView, Registry, RegistryError,
 use undertone_message::RlnParams;
 use undertone_node::driver::{ProofSource, RlnOptions};
 use undertone_rln::{
-    BatchPolicy, Fr, Generation, Identity, Key, MerklePath, MessageIdCounter, Prover, Verifier,
+    Fr, Generation, Identity, Key, MerklePath, MessageIdCounter, Prover, Verifier,
 };
 
 use super::error::NodesError;
@@ -120,16 +120,8 @@ impl Rln {
 
     /// Returns a node's RLN options with this source of proofs.
     pub(super) fn options(&self, proofs: Option<Box<dyn ProofSource>>) -> RlnOptions {
-        RlnOptions {
-            registry: Arc::clone(&self.registry) as Arc<dyn Registry>,
-            verifier: self.verifier.clone(),
-            verifier_threads: 1,
-            batches: BatchPolicy::default(),
-            proofs,
-            joining: None,
-            view: self.view.clone(),
-            snapshot_file: None,
-        }
+        let registry = Arc::clone(&self.registry) as Arc<dyn Registry>;
+        RlnOptions::new(registry, self.view.clone(), self.verifier.clone()).proofs(proofs)
     }
 }
 
