@@ -229,13 +229,7 @@ fn times(section: &Section<'_>, config: &mut Config) -> Result<(), ScenarioError
 }
 
 fn counts(section: &Section<'_>, config: &mut Config) -> Result<(), ScenarioError> {
-    let words = [
-        ("eager-mesh", StrategyKind::EagerMesh),
-        ("flood", StrategyKind::Flood),
-        ("staggered", StrategyKind::Staggered),
-        ("reduced", StrategyKind::Reduced),
-    ];
-    if let Some(strategy) = section.word("strategy", &words)? {
+    if let Some(strategy) = section.word("strategy", StrategyKind::NAMES)? {
         config.strategy = strategy;
     }
     if let Some(factor) = section.number("gossip_factor", 0.0, 1.0)? {
