@@ -70,6 +70,6 @@ pub use limits::Limits;
 pub use queue::{Overflow, QueueLimits, QueuedFrame, SendQueue};
 pub use router::{Router, Usage};
 pub use score::{Evaluation, ScoreParams, Thresholds, TopicScoreParams};
-pub use strategy::StrategyKind;
+pub use strategy::{StrategyKind, UnknownStrategy};
 pub use time::Time;
 pub use types::{Direction, MessageId, PeerIx, SendHandle, Topic};
