@@ -9,10 +9,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use undertone_membership::{MemberIndex, MembershipView, Registry, SqliteRegistry};
+use undertone_membership::{MemberIndex, MembershipLog, MembershipView, SqliteRegistry};
 use undertone_message::{NetworkPreset, PubsubTopic, WakuMessage};
 use undertone_node::driver::{
-    MemberClock, MemberProofs, NodeOptions, ProofSource, RlnOptions, RunningNode, start,
+    MemberClock, MemberProofs, MembershipSource, NodeOptions, ProofSource, RlnOptions, RunningNode,
+    start,
 };
 use undertone_node::{Keypair, Multiaddr};
 use undertone_relay::{ProofFailure, RelayConfig};
@@ -112,14 +113,17 @@ impl Network {
         score.decay_interval = NEVER;
         score.ip_colocation_weight = 0.0;
         let rln = RlnOptions {
-            registry: Arc::clone(&self.registry) as Arc<dyn Registry>,
+            membership: MembershipSource::Log {
+                log: Arc::clone(&self.registry) as Arc<dyn MembershipLog>,
+                view: self.view.clone(),
+                snapshot_file: None,
+            },
+            chain: None,
             verifier: self.verifier.clone(),
             verifier_threads: 1,
             batches: BatchPolicy::default(),
             proofs,
             joining: None,
-            view: self.view.clone(),
-            snapshot_file: None,
         };
         start(NodeOptions {
             keypair: Keypair::generate_ed25519(),

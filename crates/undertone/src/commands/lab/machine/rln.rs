@@ -4,9 +4,11 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use undertone_membership::{MemberIndex, MembershipView, Registry, RegistryError, SqliteRegistry};
+use undertone_membership::{
+    MemberIndex, MembershipLog, MembershipView, RegistryError, SqliteRegistry,
+};
 use undertone_message::RlnParams;
-use undertone_node::driver::{ProofSource, RlnOptions};
+use undertone_node::driver::{MembershipSource, ProofSource, RlnOptions};
 use undertone_rln::{
     BatchPolicy, Fr, Generation, Identity, Key, MerklePath, MessageIdCounter, Prover, Verifier,
 };
@@ -121,14 +123,17 @@ impl Rln {
     /// Returns a node's RLN options with this source of proofs.
     pub(super) fn options(&self, proofs: Option<Box<dyn ProofSource>>) -> RlnOptions {
         RlnOptions {
-            registry: Arc::clone(&self.registry) as Arc<dyn Registry>,
+            membership: MembershipSource::Log {
+                log: Arc::clone(&self.registry) as Arc<dyn MembershipLog>,
+                view: self.view.clone(),
+                snapshot_file: None,
+            },
+            chain: None,
             verifier: self.verifier.clone(),
             verifier_threads: 1,
             batches: BatchPolicy::default(),
             proofs,
             joining: None,
-            view: self.view.clone(),
-            snapshot_file: None,
         }
     }
 }
