@@ -11,11 +11,13 @@
 pub mod evm;
 mod registry;
 mod sqlite;
+mod storage;
 mod view;
 
 pub use registry::{
     Change, ChangeKind, MAX_LIMIT, Member, MemberIndex, MemberLookup, MembershipLog, RegistryError,
     RegistryId, Version, tree_of,
 };
-pub use sqlite::{Damage, SqliteRegistry, StorageError};
+pub use sqlite::SqliteRegistry;
+pub use storage::{Damage, StorageError};
 pub use view::{LoadError, MembershipView, View};

@@ -5,7 +5,7 @@ use std::fmt;
 use undertone_rln::tree::{CAPACITY, MerkleTree};
 use undertone_rln::{Fr, rate_commitment};
 
-use crate::sqlite::StorageError;
+use crate::storage::StorageError;
 
 /// The largest message limit that the circuit supports, in messages per epoch.
 pub const MAX_LIMIT: u32 = undertone_rln::prover::MAX_LIMIT;

@@ -10,12 +10,9 @@ use crate::registry::{
     Change, ChangeKind, MAX_LIMIT, Member, MemberIndex, MemberLookup, MembershipLog, RegistryError,
     RegistryId, Version, tree_of,
 };
+use crate::storage::{Damage, StorageError, storage};
 
-mod error;
 mod schema;
-
-pub(crate) use error::storage;
-pub use error::{Damage, StorageError};
 
 /// A registry in an SQLite file. All processes that opened the same file see each other's changes.
 ///

@@ -1,7 +1,7 @@
 //! Error of starting to follow a contract.
 
 use super::rpc::RpcError;
-use crate::sqlite::StorageError;
+use crate::storage::StorageError;
 
 /// Error of starting to follow a contract.
 #[derive(Debug, thiserror::Error)]
