@@ -8,13 +8,12 @@ use undertone_gossip::{
 use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_rln::{Epoch, ExternalNullifiers, NullifierLog, RootWindow};
 
-use crate::checks::Checks;
+use crate::checks::{Checks, Proving};
 use crate::config::RelayConfig;
 use crate::io::{Input, Output, RelayReport, SubscribeError};
 use crate::placement::ByContentTopic;
-use crate::publish::Proving;
 use crate::rejection::Rejection;
-use crate::rootless::{ROOM, RootlessMessages};
+use crate::rootless::messages::{ROOM, RootlessMessages};
 use crate::senders::{SenderLimits, Senders};
 use crate::signals::{Hashed, SignalHashes};
 use crate::standing::Standings;

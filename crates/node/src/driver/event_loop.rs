@@ -175,7 +175,7 @@ impl EventLoop {
         if self.relay.wants_roots()
             && let Some(rln) = &self.rln
         {
-            rln.hurry();
+            rln.request_refresh();
         }
     }
 
