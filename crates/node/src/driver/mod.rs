@@ -37,5 +37,5 @@ pub use member::{MemberClock, MemberProofs};
 pub use membership_source::MembershipSource;
 pub use options::{NodeOptions, RlnOptions};
 pub use rln::{Joining, ProofSource, Standing};
-pub use start::{RunningNode, StartError, start, start_within};
+pub use start::{RunningNode, StartError, start};
 pub use tokens::{PoolMonitor, PooledProofs};

@@ -11,7 +11,6 @@ use undertone_relay::{ProofFailure, ProofTicket};
 use undertone_rln::{Epoch, Fr, ProofStatement, RateLimitProof, RecoveredSecret, RootWindow};
 
 use super::membership::{Follower, lock, snapshot};
-use super::membership_source::MembershipSource;
 use super::options::RlnOptions;
 use super::tokens::PoolMonitor;
 use super::verify::{Proof, VerifierPool};
