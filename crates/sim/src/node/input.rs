@@ -164,7 +164,11 @@ impl Node {
         if is_long {
             self.check_long(step, conn, &frame);
         }
-        self.relay_input(step, Input::Frame { peer, frame });
+        let received = Input::Frame {
+            peer,
+            frame: frame.into(),
+        };
+        self.relay_input(step, received);
         if is_long {
             self.arrived_whole(step, conn);
         }
@@ -192,8 +196,7 @@ impl Node {
         coming.pop_front();
         if coming.is_empty() {
             self.coming.remove(&conn);
-            let (peer, is_arriving) = (PeerIx(conn.0), false);
-            self.relay_input(step, Input::Arriving { peer, is_arriving });
+            self.relay_input(step, Input::TransferEnded(PeerIx(conn.0)));
         }
     }
 

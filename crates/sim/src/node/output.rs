@@ -69,8 +69,7 @@ impl Node {
     /// Records that a long frame is in transit, and reports it to the relay.
     fn begun(&mut self, step: &mut Step<'_>, conn: ConnIx) {
         self.coming.entry(conn).or_default().push_back(step.now_ns);
-        let (peer, is_arriving) = (PeerIx(conn.0), true);
-        self.relay_takes(step, Input::Arriving { peer, is_arriving });
+        self.relay_takes(step, Input::TransferStarted(PeerIx(conn.0)));
     }
 
     fn relay_output(&mut self, step: &mut Step<'_>, output: Output) {
@@ -131,7 +130,7 @@ impl Node {
         {
             let router = relay.router();
             let (impatiently, least) = (
-                router.stats().asked_impatiently,
+                router.stats().iwant_after_deadline,
                 router.config().thresholds.gossip,
             );
             let coming = self.coming.keys().copied();
