@@ -64,7 +64,7 @@ pub use roots::RootWindow;
 pub use signal::signal_hash;
 pub use tables::{TableFileDefect, TableFileOutcome};
 pub use token::{OtherMessageId, PreparedToken, Token};
-pub use tree::snapshot::{Snapshot, SnapshotDamage, SnapshotError};
+pub use tree::snapshot::{SnapshotDamage, SnapshotError, TreeSnapshot};
 pub use tree::{IndexOutOfRange, MerklePath, MerkleTree};
 pub use verifier::{ProofPoint, ProofStatement, SnarkInvalid, Verifier};
 pub use wire::{ProofDecodeError, ProofField, RateLimitProof};

@@ -69,9 +69,9 @@ struct SharePoint {
 
 /// Key of the log: the first half of a nullifier's bytes. A nullifier is a hash, so two with the same
 /// half are infeasible to find; only half is kept because a million entries have to fit in memory.
-type Key = [u8; 16];
+type NullifierKey = [u8; 16];
 
-fn key(nullifier: &Fr) -> Key {
+fn key(nullifier: &Fr) -> NullifierKey {
     let bytes = fr_to_le(nullifier);
     *bytes
         .first_chunk()
@@ -81,17 +81,17 @@ fn key(nullifier: &Fr) -> Key {
 /// Nullifiers of one epoch, in two halves, so that the older half can be dropped as a whole.
 #[derive(Clone, Debug, Default)]
 struct EpochLog {
-    newer: BTreeMap<Key, SharePoint>,
-    older: BTreeMap<Key, SharePoint>,
+    newer: BTreeMap<NullifierKey, SharePoint>,
+    older: BTreeMap<NullifierKey, SharePoint>,
 }
 
 impl EpochLog {
-    fn get(&self, key: &Key) -> Option<&SharePoint> {
+    fn get(&self, key: &NullifierKey) -> Option<&SharePoint> {
         self.newer.get(key).or_else(|| self.older.get(key))
     }
 
     /// Adds a nullifier that is not in the log, and returns how many were dropped to make room.
-    fn enter(&mut self, key: Key, share: SharePoint, max_entries: usize) -> usize {
+    fn enter(&mut self, key: NullifierKey, share: SharePoint, max_entries: usize) -> usize {
         let mut dropped = 0;
         if self.newer.len() >= (max_entries / 2).max(1) {
             let newer = std::mem::take(&mut self.newer);

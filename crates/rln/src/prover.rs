@@ -24,10 +24,10 @@ use crate::wire::RateLimitProof;
 /// Prover over the vendored key. Clones share the tables and the cached members.
 #[derive(Clone)]
 pub struct Prover {
-    shared: Arc<Shared>,
+    shared: Arc<ProverShared>,
 }
 
-struct Shared {
+struct ProverShared {
     key: Arc<Key>,
     engine: OnceLock<Arc<Engine>>,
     /// Members of the last proofs, the newest last. A member is taken out while proving.
@@ -41,7 +41,7 @@ impl Prover {
     /// Creates a prover. The tables are computed at the first proof, which takes about 0.4 s.
     pub fn new(key: Arc<Key>) -> Self {
         Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(ProverShared {
                 key,
                 engine: OnceLock::new(),
                 members: Mutex::new(Vec::new()),

@@ -4,7 +4,7 @@ use ark_bn254::{G1Affine, g1, g2};
 
 use crate::circuit::{Circuit, INSTANCE_WIRES};
 use crate::key::Key;
-use crate::msm::Table;
+use crate::msm::MultiplesTable;
 
 mod file;
 
@@ -21,11 +21,11 @@ const SHORT_BITS: usize = 9;
 /// the constraints a message decides, L and then B of the wires a message decides.
 pub(crate) struct ProverTables {
     /// Points of the long sum, in G1.
-    pub(crate) long: Table<g1::Config>,
+    pub(crate) long: MultiplesTable<g1::Config>,
     /// Points A of the wires that a message decides.
-    pub(crate) a: Table<g1::Config>,
+    pub(crate) a: MultiplesTable<g1::Config>,
     /// Points B of the wires that a message decides, in G2.
-    pub(crate) b: Table<g2::Config>,
+    pub(crate) b: MultiplesTable<g2::Config>,
     layout: TableLayout,
 }
 
@@ -74,9 +74,9 @@ impl ProverTables {
         let a: Vec<_> = wires().map(|wire| proving_key.a[wire]).collect();
         let b: Vec<_> = wires().map(|wire| proving_key.b_g2[wire]).collect();
         Self {
-            long: Table::new(&long, LONG_BITS),
-            a: Table::new(&a, SHORT_BITS),
-            b: Table::new(&b, SHORT_BITS),
+            long: MultiplesTable::new(&long, LONG_BITS),
+            a: MultiplesTable::new(&a, SHORT_BITS),
+            b: MultiplesTable::new(&b, SHORT_BITS),
             layout,
         }
     }

@@ -21,5 +21,5 @@ mod world;
 
 pub use error::SimError;
 pub use outcome::{Outcome, Progress};
-pub use run::{Dial, Options, Plan, run};
+pub use run::{Dial, Plan, RunOptions, run};
 pub use scenario::Scenario;

@@ -6,6 +6,7 @@ mod faults;
 pub(crate) mod input;
 mod output;
 mod verifier;
+mod verify;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -49,7 +50,7 @@ pub(crate) struct Node {
     pub(crate) trace: u64,
     queues: BTreeMap<ConnIx, SendQueue>,
     /// Start times of long frames in transit, by connection.
-    coming: BTreeMap<ConnIx, VecDeque<u64>>,
+    in_transit: BTreeMap<ConnIx, VecDeque<u64>>,
     /// Length above which a frame counts as long, bytes.
     long_frame_bytes: u64,
     /// Connections to be made, as (time, index), the next one last.
@@ -80,7 +81,7 @@ impl Node {
                 .then(|| (Reassembly::new(AssemblerLimits::default()), BTreeMap::new())),
             trace: u64::from(id),
             queues: BTreeMap::new(),
-            coming: BTreeMap::new(),
+            in_transit: BTreeMap::new(),
             long_frame_bytes: world.scenario.relay.gossip.large.transfer_bytes as u64,
             to_connect: Vec::new(),
             member: rln.map(|rln| SimMember::new(world.seed, id, rln.message_limit)),

@@ -14,7 +14,7 @@ use crate::threads;
 
 /// Options of a run that are not part of the scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
+pub struct RunOptions {
     /// Seed that determines all randomness.
     pub seed: u64,
     /// Number of threads; the outcome does not depend on it.
@@ -27,7 +27,7 @@ pub struct Options {
 /// Returns [`SimError`] when the scenario is invalid, before anything is run.
 pub fn run(
     scenario: &Scenario,
-    options: Options,
+    options: RunOptions,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Outcome, SimError> {
     let world = plan::world(scenario, options.seed)?;

@@ -29,7 +29,7 @@ const SUM_BYTES: usize = 12;
 
 /// Content of the counter file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Record {
+pub(super) struct CounterRecord {
     pub(super) epoch: Epoch,
     /// Bound on the ids of `epoch`: those below may have been given out.
     pub(super) reserved: u32,
@@ -56,12 +56,12 @@ pub enum CounterDamage {
 
 /// A record and whether the first version wrote it.
 pub(super) struct DecodedRecord {
-    pub(super) record: Record,
+    pub(super) record: CounterRecord,
     /// Whether the file is of the first version, which does not record the epochs used before `epoch`.
     pub(super) is_first_version: bool,
 }
 
-impl Record {
+impl CounterRecord {
     /// Record of a new counter, before the first id.
     pub(super) fn fresh() -> Self {
         Self {

@@ -4,8 +4,10 @@ use super::*;
 
 mod clock;
 
-fn decoded(bytes: &[u8]) -> Record {
-    Record::decode(bytes).map(|decoded| decoded.record).unwrap()
+fn decoded(bytes: &[u8]) -> CounterRecord {
+    CounterRecord::decode(bytes)
+        .map(|decoded| decoded.record)
+        .unwrap()
 }
 
 struct Counter {
@@ -257,7 +259,7 @@ fn a_lowered_limit_counts_at_once() {
 /// The file format: magic, epoch, mark, closed epochs, checksum.
 #[test]
 fn golden_bytes() {
-    let mut record = Record {
+    let mut record = CounterRecord {
         epoch: Epoch(2_833_333),
         reserved: 20,
         closed: ClosedEpochs::default(),

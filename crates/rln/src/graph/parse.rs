@@ -11,7 +11,7 @@
 use ark_ff::{BigInt, PrimeField};
 use undertone_wire::{VarintError, read_varint};
 
-use super::{Inputs, Node, Program, WitnessGraph};
+use super::{GraphNode, Inputs, Program, WitnessGraph};
 use crate::arkzkey::{Defect, MalformedArtefact};
 use crate::field::Fr;
 use crate::tree::DEPTH;
@@ -54,7 +54,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<WitnessGraph, MalformedArtefact> {
         return Err(reader.malformed(Defect::Trailing));
     }
     let unknown = nodes.iter().find_map(|node| match node {
-        Node::Input(input) if *input as usize >= inputs.count => Some(u64::from(*input)),
+        GraphNode::Input(input) if *input as usize >= inputs.count => Some(u64::from(*input)),
         _ => None,
     });
     match unknown {
@@ -68,7 +68,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<WitnessGraph, MalformedArtefact> {
 }
 
 /// Parses one node, whose operands must be less than `earlier`, the number of nodes before.
-fn node(message: &mut GraphReader<'_>, earlier: u64) -> Result<Node, MalformedArtefact> {
+fn node(message: &mut GraphReader<'_>, earlier: u64) -> Result<GraphNode, MalformedArtefact> {
     let (kind, mut body) = message.submessage()?;
     let mut numbers = [0; 4];
     if kind == CONSTANT {
@@ -88,7 +88,7 @@ fn node(message: &mut GraphReader<'_>, earlier: u64) -> Result<Node, MalformedAr
     }
     let [_, first, a, b] = numbers;
     match kind {
-        INPUT if first < MAX_INPUTS => Ok(Node::Input(first as u32)),
+        INPUT if first < MAX_INPUTS => Ok(GraphNode::Input(first as u32)),
         INPUT => Err(body.malformed(Defect::Index(first))),
         TWO_OPERANDS => {
             if let Some(operand) = [a, b].into_iter().find(|operand| *operand >= earlier) {
@@ -96,11 +96,11 @@ fn node(message: &mut GraphReader<'_>, earlier: u64) -> Result<Node, MalformedAr
             }
             let (a, b) = (a as u32, b as u32);
             match first {
-                0 => Ok(Node::Mul(a, b)),
-                2 => Ok(Node::Add(a, b)),
-                3 => Ok(Node::Sub(a, b)),
-                16 => Ok(Node::ShiftRight(a, b)),
-                18 => Ok(Node::BitAnd(a, b)),
+                0 => Ok(GraphNode::Mul(a, b)),
+                2 => Ok(GraphNode::Add(a, b)),
+                3 => Ok(GraphNode::Sub(a, b)),
+                16 => Ok(GraphNode::ShiftRight(a, b)),
+                18 => Ok(GraphNode::BitAnd(a, b)),
                 operation => Err(body.malformed(Defect::Operation(operation))),
             }
         }
@@ -245,7 +245,7 @@ impl<'a> GraphReader<'a> {
     }
 
     /// Reads the remaining bytes as a little-endian constant, padded with zeros.
-    fn constant(&self) -> Result<Node, MalformedArtefact> {
+    fn constant(&self) -> Result<GraphNode, MalformedArtefact> {
         let bytes = &self.bytes[self.at..];
         if bytes.len() > 32 {
             return Err(self.malformed(Defect::NonCanonical));
@@ -255,7 +255,7 @@ impl<'a> GraphReader<'a> {
             limbs[at / 8] |= u64::from(*byte) << (at % 8 * 8);
         }
         Fr::from_bigint(BigInt::new(limbs))
-            .map(Node::Constant)
+            .map(GraphNode::Constant)
             .ok_or(self.malformed(Defect::NonCanonical))
     }
 

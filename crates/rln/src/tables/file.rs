@@ -22,7 +22,7 @@ use sha2::{Digest, Sha256};
 use super::{LONG_BITS, ProverTables, SHORT_BITS, TableLayout};
 use crate::durable;
 use crate::key::Key;
-use crate::msm::{Point, Table, TableShape};
+use crate::msm::{MultiplesTable, Point, TableShape};
 
 const MAGIC: &[u8; 8] = b"UTRLNTB1";
 const BODY: usize = 72;
@@ -129,9 +129,9 @@ fn decode(bytes: &[u8], layout: TableLayout) -> Result<ProverTables, TableFileDe
     let (long_bytes, rest) = body.split_at(64 * layout.end * long.windows);
     let (a_bytes, b_bytes) = rest.split_at(64 * layout.wires * a.windows);
     Ok(ProverTables {
-        long: Table::<g1::Config>::from_multiples(long, g1_points(long_bytes)?),
-        a: Table::<g1::Config>::from_multiples(a, g1_points(a_bytes)?),
-        b: Table::<g2::Config>::from_multiples(b, g2_points(b_bytes)?),
+        long: MultiplesTable::<g1::Config>::from_multiples(long, g1_points(long_bytes)?),
+        a: MultiplesTable::<g1::Config>::from_multiples(a, g1_points(a_bytes)?),
+        b: MultiplesTable::<g2::Config>::from_multiples(b, g2_points(b_bytes)?),
         layout,
     })
 }

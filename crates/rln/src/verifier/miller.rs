@@ -5,7 +5,7 @@ use ark_ec::bn::BnConfig;
 use ark_ec::pairing::MillerLoopOutput;
 use ark_ff::{Field, Fp12Config, batch_inversion};
 
-use super::lines::{Line, Lines};
+use super::lines::{LineValues, Lines};
 
 /// A point of G1 in the form in which lines are evaluated.
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +62,7 @@ pub(super) fn miller(pairs: &[(LinePoint, &Lines)]) -> MillerLoopOutput<Bn254> {
 }
 
 /// Multiplies by the line's value `1 + b w + c w^3`: the 1 saves three of thirteen products.
-fn multiply_by_line(value: &mut Fq12, line: &Line, point: &LinePoint) {
+fn multiply_by_line(value: &mut Fq12, line: &LineValues, point: &LinePoint) {
     let (mut b, mut c) = *line;
     b.mul_assign_by_fp(&point.x_over_y);
     c.mul_assign_by_fp(&point.inverse_y);

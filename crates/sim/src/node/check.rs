@@ -119,7 +119,7 @@ impl RuleChecks {
     }
 
     /// Checks a completed frame: its messages were not requested while it was in transit (`during_ns`).
-    pub(super) fn came(
+    pub(super) fn completed(
         &mut self,
         scratch: &mut Scratch,
         now_ns: u64,

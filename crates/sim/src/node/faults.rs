@@ -66,7 +66,7 @@ impl Node {
     fn stop(&mut self, step: &mut Step<'_>) {
         self.relay = None;
         self.queues.clear();
-        self.coming.clear();
+        self.in_transit.clear();
         self.to_connect.clear();
         step.scratch.relay_outputs.clear();
     }

@@ -110,7 +110,7 @@ impl Node {
         if self.host.is_open(conn) {
             self.host_input(step, link::Input::Close(conn));
             self.queues.remove(&conn);
-            self.coming.remove(&conn);
+            self.in_transit.remove(&conn);
             let gone = Input::Disconnected(PeerIx(conn.0));
             self.relay_input(step, gone);
         }
@@ -170,13 +170,16 @@ impl Node {
         };
         self.relay_input(step, received);
         if is_long {
-            self.arrived_whole(step, conn);
+            self.transfer_ended(step, conn);
         }
     }
 
     /// Checks that the router sent no IWANT for the messages of a long frame while it was in transit.
     fn check_long(&mut self, step: &mut Step<'_>, conn: ConnIx, frame: &Bytes) {
-        let begun_ns = self.coming.get(&conn).and_then(|coming| coming.front());
+        let begun_ns = self
+            .in_transit
+            .get(&conn)
+            .and_then(|begun_ns| begun_ns.front());
         if let (Some(begun_ns), Some(relay)) = (begun_ns, &self.relay)
             && self.checks.has_asked_since(*begun_ns)
         {
@@ -184,18 +187,18 @@ impl Node {
             let until_ns = begun_ns.saturating_add(wait.as_nanos() as u64);
             let during_ns = *begun_ns + 1..step.now_ns.min(until_ns);
             self.checks
-                .came(step.scratch, step.now_ns, (self.id, conn), during_ns, frame);
+                .completed(step.scratch, step.now_ns, (self.id, conn), during_ns, frame);
         }
     }
 
     /// Ends the transfer of a long frame after the relay has processed the frame.
-    fn arrived_whole(&mut self, step: &mut Step<'_>, conn: ConnIx) {
-        let Some(coming) = self.coming.get_mut(&conn) else {
+    fn transfer_ended(&mut self, step: &mut Step<'_>, conn: ConnIx) {
+        let Some(begun_ns) = self.in_transit.get_mut(&conn) else {
             return;
         };
-        coming.pop_front();
-        if coming.is_empty() {
-            self.coming.remove(&conn);
+        begun_ns.pop_front();
+        if begun_ns.is_empty() {
+            self.in_transit.remove(&conn);
             self.relay_input(step, Input::TransferEnded(PeerIx(conn.0)));
         }
     }

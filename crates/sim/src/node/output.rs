@@ -54,7 +54,7 @@ impl Node {
                 link::Output::Send { to, at_ns, arrival } => {
                     self.schedule(step, at_ns, to, Event::Arrival(arrival));
                 }
-                link::Output::Begun { conn, .. } => self.begun(step, conn),
+                link::Output::Begun { conn, .. } => self.transfer_started(step, conn),
                 link::Output::Received { conn, frame } => {
                     step.scratch.received.push_back((conn, frame));
                 }
@@ -67,8 +67,11 @@ impl Node {
     }
 
     /// Records that a long frame is in transit, and reports it to the relay.
-    fn begun(&mut self, step: &mut Step<'_>, conn: ConnIx) {
-        self.coming.entry(conn).or_default().push_back(step.now_ns);
+    fn transfer_started(&mut self, step: &mut Step<'_>, conn: ConnIx) {
+        self.in_transit
+            .entry(conn)
+            .or_default()
+            .push_back(step.now_ns);
         self.relay_takes(step, Input::TransferStarted(PeerIx(conn.0)));
     }
 
@@ -133,8 +136,8 @@ impl Node {
                 router.stats().iwant_after_deadline,
                 router.config().thresholds.gossip,
             );
-            let coming = self.coming.keys().copied();
-            let unheard = coming.filter(|conn| router.score(PeerIx(conn.0)) < least);
+            let sending = self.in_transit.keys().copied();
+            let unheard = sending.filter(|conn| router.score(PeerIx(conn.0)) < least);
             self.checks
                 .asks(step.now_ns, impatiently, unheard, &queued.frame);
         }
@@ -212,7 +215,7 @@ impl Node {
         self.schedule(step, at_ns, end.remote, Event::Closed(end.remote_conn));
         self.host_takes(step, link::Input::Close(conn));
         self.queues.remove(&conn);
-        self.coming.remove(&conn);
+        self.in_transit.remove(&conn);
         self.relay_takes(step, Input::Disconnected(PeerIx(conn.0)));
     }
 

@@ -1,10 +1,8 @@
 //! Model of the time that verifying proofs takes.
 
-use undertone_relay::{Input, ProofTicket};
+use undertone_relay::ProofTicket;
 use undertone_rln::batch::{BatchPolicy, Batcher, Job, VerifyCosts};
 
-use crate::node::Node;
-use crate::node::event::{Event, Step};
 use crate::scenario::{Rln, Verification};
 
 /// Peer to which all proofs are attributed. Every proof here is valid, so the sender does not matter.
@@ -44,8 +42,18 @@ impl VerifierModel {
         }
     }
 
+    /// Adds a proof to those that wait.
+    pub(super) fn push(&mut self, ticket: ProofTicket) {
+        self.waiting.push(ticket, EVERYBODY);
+    }
+
+    /// Ends the worker's current job.
+    pub(super) fn job_done(&mut self) {
+        self.busy = false;
+    }
+
     /// Starts the worker's next job if it is free; returns its proofs and how long it takes.
-    fn next(&mut self, now_ns: u64) -> Option<(Vec<ProofTicket>, u64)> {
+    pub(super) fn next(&mut self, now_ns: u64) -> Option<(Vec<ProofTicket>, u64)> {
         if self.busy {
             return None;
         }
@@ -58,43 +66,5 @@ impl VerifierModel {
         };
         self.busy = true;
         Some((tickets, takes_ns))
-    }
-}
-
-impl Node {
-    pub(super) fn verify(&mut self, step: &mut Step<'_>, ticket: ProofTicket) {
-        if let Some(verifier) = &mut self.verifier {
-            verifier.waiting.push(ticket, EVERYBODY);
-            self.work_verifier(step);
-        } else if let Some(Rln {
-            verification: Verification::Wait { ns },
-            ..
-        }) = step.world.scenario.rln
-        {
-            self.schedule_own(step, step.now_ns + ns, Event::Verified(ticket));
-        }
-    }
-
-    fn work_verifier(&mut self, step: &mut Step<'_>) {
-        let next = self.verifier.as_mut().and_then(|v| v.next(step.now_ns));
-        if let Some((tickets, takes_ns)) = next {
-            let at_ns = step.now_ns + takes_ns;
-            self.schedule_own(step, at_ns, Event::VerifierDone(tickets));
-        }
-    }
-
-    pub(super) fn verifier_done(&mut self, step: &mut Step<'_>, tickets: &[ProofTicket]) {
-        if let Some(verifier) = &mut self.verifier {
-            verifier.busy = false;
-        }
-        self.work_verifier(step);
-        self.verified(step, tickets);
-    }
-
-    pub(super) fn verified(&mut self, step: &mut Step<'_>, tickets: &[ProofTicket]) {
-        for ticket in tickets.iter().copied() {
-            let valid = true;
-            self.relay_input(step, Input::ProofVerified { ticket, valid });
-        }
     }
 }

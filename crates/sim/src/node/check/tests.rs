@@ -131,8 +131,8 @@ fn asked_meanwhile(at_ns: u64, impatiently: u64, unheard: &[ConnIx], data: &[u8]
     let unheard = unheard.iter().copied();
     checks.asks(at_ns, impatiently, unheard, &iwant(b"asked"));
     let frame = message_frame(&topic(), data);
-    let came = S + 1..2 * S;
-    checks.came(&mut scratch, 2 * S, (NODE, PEER), came, &frame);
+    let during_ns = S + 1..2 * S;
+    checks.completed(&mut scratch, 2 * S, (NODE, PEER), during_ns, &frame);
     let rule = "nothing is asked for while a copy of it is coming in";
     assert!(scratch.violations.iter().all(|broken| broken.rule == rule));
     scratch.violations.len()
