@@ -75,6 +75,8 @@ pub type Joining = Box<dyn FnMut() -> Standing + Send>;
 pub(crate) enum RlnEvent {
     Verified {
         ticket: ProofTicket,
+        /// Peer that the proof was attributed to when it was taken; `None` for an own one.
+        from: Option<PeerId>,
         valid: bool,
     },
     Proved {
@@ -88,10 +90,7 @@ pub(crate) enum RlnEvent {
         reply: std_mpsc::Sender<bool>,
     },
     /// Message ids of the epoch were skipped because another node had used them.
-    Skipped {
-        epoch: Epoch,
-        ids: u32,
-    },
+    Skipped { epoch: Epoch, ids: u32 },
     Membership {
         roots: RootWindow,
         now: MembershipSnapshot,
@@ -294,6 +293,11 @@ impl RlnService {
     /// Attributes a waiting proof to another peer.
     pub(crate) fn move_proof(&self, ticket: ProofTicket, from: Option<PeerId>) {
         self.verify.move_to(ticket, from);
+    }
+
+    /// Records that the event loop has handled the verdict on a proof that came from this peer.
+    pub(crate) fn verdict_settled(&self, from: Option<PeerId>) {
+        self.verify.settled(from);
     }
 
     /// Drops a proof that need not be verified any more.
