@@ -17,6 +17,7 @@ mod health;
 mod light;
 mod registry;
 mod rpc;
+mod session;
 mod signals;
 mod store;
 mod worker;

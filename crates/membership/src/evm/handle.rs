@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::background::{Background, Stop};
+use super::background::Background;
 use super::error::EvmError;
 use super::health::Status;
+use super::rpc::Endpoints;
+use super::session::Session;
 use super::signals::Signals;
 
 /// Handle of the thread that follows a contract. Clones share the thread, which ends with the last
@@ -21,13 +23,14 @@ struct Thread {
 }
 
 impl ChainHandle {
-    /// Starts the thread, which `run` is to end when its [`Stop`] says so.
+    /// Starts the thread that asks `endpoints`. `run` must return when [`Session::is_stopped`].
     pub(super) fn start(
-        run: impl FnOnce(Arc<Signals>, Stop) + Send + 'static,
+        endpoints: Endpoints,
+        run: impl FnOnce(Session) + Send + 'static,
     ) -> Result<Self, EvmError> {
         let signals = Arc::new(Signals::new());
         let known = Arc::clone(&signals);
-        let background = Background::start(move |stop| run(known, stop))?;
+        let background = Background::start(move |stop| run(Session::new(endpoints, known, stop)))?;
         Ok(Self(Arc::new(Thread {
             signals,
             _background: background,

@@ -46,14 +46,12 @@ impl LightRegistry {
         let follower = Follower::new(store, Arc::clone(&view));
         let watched = Arc::new(Mutex::new(None));
         let asked = Arc::clone(&watched);
-        let chain = ChainHandle::start(move |signals, stop| {
+        let chain = ChainHandle::start(endpoints, move |session| {
             Worker {
-                signals,
+                session,
                 watched: asked,
                 follower,
-                endpoints,
                 pace: Pace::new(config.poll, config.throttle),
-                stop,
             }
             .run();
         })?;
