@@ -19,5 +19,5 @@ pub use registry::{
     RegistryId, Version, tree_of,
 };
 pub use sqlite::SqliteRegistry;
-pub use storage::{Damage, StorageError};
+pub use storage::{StorageDamage, StorageError};
 pub use view::{LoadError, MembershipView, View};

@@ -10,7 +10,7 @@ use crate::registry::{
     Change, ChangeKind, MAX_LIMIT, Member, MemberIndex, MemberLookup, MembershipLog, RegistryError,
     RegistryId, Version, tree_of,
 };
-use crate::storage::{Damage, StorageError, storage};
+use crate::storage::{StorageDamage, StorageError, storage};
 
 mod schema;
 
@@ -221,13 +221,16 @@ impl SqliteRegistry {
             limit,
         } = *row;
         Ok(Member {
-            index: self.checked(MemberIndex::new(index), Damage::Index { index })?,
-            commitment: self.checked(fr_from_le(&commitment).ok(), Damage::Commitment { index })?,
-            limit: self.checked(limit, Damage::Limit { index })?,
+            index: self.checked(MemberIndex::new(index), StorageDamage::Index { index })?,
+            commitment: self.checked(
+                fr_from_le(&commitment).ok(),
+                StorageDamage::Commitment { index },
+            )?,
+            limit: self.checked(limit, StorageDamage::Limit { index })?,
         })
     }
 
-    fn checked<T>(&self, value: Option<T>, what: Damage) -> Result<T, StorageError> {
+    fn checked<T>(&self, value: Option<T>, what: StorageDamage) -> Result<T, StorageError> {
         value.ok_or_else(|| StorageError::Corrupt {
             path: self.path.clone(),
             what,

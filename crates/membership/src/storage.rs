@@ -82,7 +82,7 @@ pub enum StorageError {
         /// Path of the file.
         path: PathBuf,
         /// The inconsistency that was found.
-        what: Damage,
+        what: StorageDamage,
     },
     /// The lock file could not be used.
     #[error("{path}: {source}; check the folder, the owner and the mode")]
@@ -104,7 +104,7 @@ pub enum StorageError {
 
 /// An inconsistency in a registry's file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Damage {
+pub enum StorageDamage {
     /// SQLite found the file's pages or indices to be inconsistent.
     #[error("SQLite: {report}")]
     Structure {
@@ -151,7 +151,7 @@ pub(crate) fn storage(path: &Path) -> impl Fn(rusqlite::Error) -> StorageError {
                 StorageError::NotWritable { path }
             }
             Some(ErrorCode::DatabaseCorrupt) => {
-                let what = Damage::Structure {
+                let what = StorageDamage::Structure {
                     report: source.to_string(),
                 };
                 StorageError::Corrupt { path, what }
@@ -159,7 +159,7 @@ pub(crate) fn storage(path: &Path) -> impl Fn(rusqlite::Error) -> StorageError {
             Some(_) => StorageError::Sqlite { path, source },
             // An error without a code comes from converting a value that SQLite returned.
             None => {
-                let what = Damage::Row {
+                let what = StorageDamage::Row {
                     report: source.to_string(),
                 };
                 StorageError::Corrupt { path, what }

@@ -205,7 +205,7 @@ fn leaf(change: &Change) -> Fr {
 mod chain;
 mod interface;
 
-pub(crate) use chain::Step;
+pub(crate) use chain::LeafChange;
 pub use interface::View;
 
 #[cfg(test)]

@@ -6,8 +6,8 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::chain::{Answer, Ask, BlockRef, Event, Head, Next};
-use super::store::{Cursor, Mark, Page, Store};
+use super::chain::{Answer, Ask, BlockRef, ContractEvent, Head, Next};
+use super::store::{BlockCursor, Checkpoint, Store, StorePage};
 use crate::registry::{MemberIndex, Version};
 use crate::storage::StorageError;
 use crate::view::MembershipView;
@@ -19,7 +19,7 @@ mod range;
 mod repair;
 
 use draft::Draft;
-use fork::Search;
+use fork::ForkSearch;
 pub(super) use range::Range;
 use repair::Repair;
 
@@ -34,7 +34,7 @@ pub(super) const ORPHAN_BLOCKS: u64 = 32;
 pub(super) const MAX_BEHIND: u32 = 12;
 
 /// Consecutive heads without any known block after which everything is read again.
-const MAX_FOREIGN: u32 = 3;
+const MAX_UNKNOWN_FORKS: u32 = 3;
 
 /// Result of processing an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,16 +58,16 @@ pub(super) enum Outcome {
         known: u64,
     },
     /// The endpoint's chain has none of the known blocks.
-    Foreign,
+    UnknownFork,
     /// The endpoint's events do not lead to its root.
     Mismatch,
     /// The answer does not match the request.
-    Nonsense,
+    InvalidAnswer,
 }
 
 /// The kind of failure of a request, as far as the follower distinguishes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Failure {
+pub(super) enum RequestFailure {
     /// The request was too large; one for fewer blocks or leaves may be answered.
     TooMuch,
     /// Any other failure of the request.
@@ -79,7 +79,7 @@ pub(super) enum Failure {
 pub(super) struct Follower {
     store: Arc<Store>,
     view: Arc<Mutex<MembershipView>>,
-    cursor: Cursor,
+    cursor: BlockCursor,
     head: Option<BlockRef>,
     phase: Phase,
     range: Range,
@@ -88,7 +88,7 @@ pub(super) struct Follower {
     refill: bool,
     mismatches: u32,
     behind: u32,
-    foreign: u32,
+    unknown_forks: u32,
 }
 
 #[derive(Debug)]
@@ -98,11 +98,11 @@ enum Phase {
     /// Asks whether a known block is still on the chain.
     Probe {
         head: Head,
-        mark: BlockRef,
+        checkpoint: BlockRef,
     },
     Fork {
         head: Head,
-        search: Search,
+        search: ForkSearch,
     },
     /// Asks for the next page of events, and before that for the hash of the page's last block:
     /// else a block without events could be replaced unnoticed by one that has some.
@@ -115,12 +115,12 @@ enum Phase {
     Check {
         head: BlockRef,
         end: BlockRef,
-        events: Vec<Event>,
-        mark: BlockRef,
+        events: Vec<ContractEvent>,
+        checkpoint: BlockRef,
     },
     State {
         head: BlockRef,
-        events: Vec<Event>,
+        events: Vec<ContractEvent>,
     },
     Repair(Repair),
 }
@@ -143,7 +143,7 @@ impl Follower {
             refill: true,
             mismatches: 0,
             behind: 0,
-            foreign: 0,
+            unknown_forks: 0,
         };
         follower.restore()?;
         Ok(follower)
@@ -212,8 +212,8 @@ impl Follower {
         let ask = match &self.phase {
             Phase::Idle => return Next::Idle,
             Phase::Head => Ask::Head,
-            Phase::Probe { mark, .. } | Phase::Check { mark, .. } => Ask::Header {
-                number: mark.number,
+            Phase::Probe { checkpoint, .. } | Phase::Check { checkpoint, .. } => Ask::Header {
+                number: checkpoint.number,
             },
             Phase::Fork { search, .. } => Ask::Header {
                 number: search.middle().block.number,
@@ -247,9 +247,9 @@ impl Follower {
         let phase = std::mem::replace(&mut self.phase, Phase::Head);
         match (phase, answer) {
             (Phase::Head, Answer::Head(head)) => self.on_head(head),
-            (Phase::Probe { head, mark }, Answer::Header(found)) => {
-                if found.hash != mark.hash {
-                    self.search_fork(head, mark.number)
+            (Phase::Probe { head, checkpoint }, Answer::Header(found)) => {
+                if found.hash != checkpoint.hash {
+                    self.search_fork(head, checkpoint.number)
                 } else if head.block.number < self.cursor.number {
                     self.on_behind(head)
                 } else {
@@ -278,14 +278,14 @@ impl Follower {
                 self.range.answered(events.len());
                 let end = end.unwrap_or(head);
                 let is_one_of_many = self.cursor.hash.is_none() || end != head;
-                match self.store.marks()?.last() {
-                    Some(mark) if is_one_of_many => {
-                        let mark = mark.block;
+                match self.store.checkpoints()?.last() {
+                    Some(checkpoint) if is_one_of_many => {
+                        let checkpoint = checkpoint.block;
                         self.phase = Phase::Check {
                             head,
                             end,
                             events,
-                            mark,
+                            checkpoint,
                         };
                         Ok(Outcome::Going)
                     }
@@ -297,10 +297,10 @@ impl Follower {
                     head,
                     end,
                     events,
-                    mark,
+                    checkpoint,
                 },
                 Answer::Header(found),
-            ) => match found.hash == mark.hash {
+            ) => match found.hash == checkpoint.hash {
                 true => self.on_page(head, end, events),
                 // The next head leads to a search for the fork.
                 false => Ok(Outcome::Going),
@@ -315,7 +315,7 @@ impl Follower {
                     _ => false,
                 };
                 if !fits {
-                    return Ok(Outcome::Nonsense);
+                    return Ok(Outcome::InvalidAnswer);
                 }
                 if !repair.is_done() {
                     self.phase = Phase::Repair(repair);
@@ -323,13 +323,13 @@ impl Follower {
                 }
                 self.compare(repair)
             }
-            _ => Ok(Outcome::Nonsense),
+            _ => Ok(Outcome::InvalidAnswer),
         }
     }
 
     /// Records that the request failed: asks for less, or starts again with the newest block.
-    pub(super) fn failed(&mut self, failure: Failure) {
-        if failure == Failure::TooMuch {
+    pub(super) fn failed(&mut self, failure: RequestFailure) {
+        if failure == RequestFailure::TooMuch {
             match self.next() {
                 Next::Ask(Ask::Events { from, to, .. }) if self.range.refused(to - from + 1) => {
                     if let Phase::Pages { end, .. } = &mut self.phase {
@@ -351,7 +351,7 @@ impl Follower {
         &mut self,
         head: BlockRef,
         end: BlockRef,
-        events: Vec<Event>,
+        events: Vec<ContractEvent>,
     ) -> Result<Outcome, StorageError> {
         if end == head {
             self.phase = Phase::State { head, events };
@@ -369,26 +369,26 @@ impl Follower {
         &mut self,
         end: &BlockRef,
         head: &BlockRef,
-        events: &[Event],
+        events: &[ContractEvent],
     ) -> Result<Outcome, StorageError> {
         let base = self.store.version()?;
         let mut view = lock(&self.view);
         let draft = Draft::build(&mut view, events);
         let version = Version(base.0 + draft.entries.len() as u64);
-        let mark = Mark {
+        let checkpoint = Checkpoint {
             block: *end,
             version,
         };
-        let cursor = Cursor {
+        let cursor = BlockCursor {
             number: end.number,
             hash: None,
             accepted: self.cursor.accepted,
         };
-        self.store.commit(&Page {
+        self.store.commit(&StorePage {
             entries: &draft.entries,
             cursor,
-            marks: &draft.marks(events, base, near(head), mark),
-            doubts: &draft.doubts,
+            checkpoints: &draft.checkpoints(events, base, near(head), checkpoint),
+            unverified: &draft.unverified,
             settled: false,
         })?;
         view.write(&[], version);
@@ -416,20 +416,20 @@ impl Follower {
         }
         let version = Version(base.0 + draft.entries.len() as u64);
         let head = repair.head;
-        let cursor = Cursor {
+        let cursor = BlockCursor {
             number: head.number,
             hash: Some(head.hash),
             accepted: version,
         };
-        let end = Mark {
+        let end = Checkpoint {
             block: head,
             version,
         };
-        let page = Page {
+        let page = StorePage {
             entries: &draft.entries,
             cursor,
-            marks: &draft.marks(&repair.events, base, near(&head), end),
-            doubts: &[],
+            checkpoints: &draft.checkpoints(&repair.events, base, near(&head), end),
+            unverified: &[],
             settled: true,
         };
         self.store.commit(&page)?;
@@ -457,11 +457,11 @@ impl Follower {
     /// reads all leaves.
     fn mismatch(&mut self, repair: Repair, draft: &Draft) -> Result<Outcome, StorageError> {
         if !repair.has_read() {
-            let mut doubts: Vec<MemberIndex> = self.store.doubts()?;
-            doubts.extend(&draft.doubts);
-            if !doubts.is_empty() {
+            let mut unverified: Vec<MemberIndex> = self.store.unverified()?;
+            unverified.extend(&draft.unverified);
+            if !unverified.is_empty() {
                 let end = draft.end().max(self.known_end()?);
-                self.phase = Phase::Repair(repair.of(&doubts, end));
+                self.phase = Phase::Repair(repair.of(&unverified, end));
                 return Ok(Outcome::Going);
             }
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::background::Stop;
-use super::health::Status;
+use super::health::ChainStatus;
 use super::rpc::{Endpoints, RpcError};
 use super::signals::Signals;
 use crate::storage::StorageError;
@@ -17,7 +17,7 @@ const AFTER_STORE_FAILURE: Duration = Duration::from_secs(1);
 
 /// Endpoints of a follower's thread, and its signals from and to the owner.
 #[derive(Debug)]
-pub(super) struct Session {
+pub(super) struct ChainSession {
     pub(super) endpoints: Endpoints,
     pub(super) signals: Arc<Signals>,
     pub(super) stop: Stop,
@@ -25,7 +25,7 @@ pub(super) struct Session {
     pub(super) head: Option<u64>,
 }
 
-impl Session {
+impl ChainSession {
     pub(super) fn new(endpoints: Endpoints, signals: Arc<Signals>, stop: Stop) -> Self {
         Self {
             endpoints,
@@ -52,7 +52,7 @@ impl Session {
     }
 
     /// Changes the status, and sets its head and its costs to the present ones.
-    pub(super) fn update(&self, change: impl FnOnce(&mut Status)) {
+    pub(super) fn update(&self, change: impl FnOnce(&mut ChainStatus)) {
         self.signals.update(|status| {
             change(status);
             status.head = self.head;

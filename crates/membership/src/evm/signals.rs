@@ -3,11 +3,11 @@
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::health::Status;
+use super::health::ChainStatus;
 
 #[derive(Debug)]
 pub(super) struct Signals {
-    status: Mutex<Status>,
+    status: Mutex<ChainStatus>,
     /// Notified when the status changes.
     changed: Condvar,
     /// Whether an early poll was requested.
@@ -17,25 +17,29 @@ pub(super) struct Signals {
 impl Signals {
     pub(super) fn new() -> Self {
         Self {
-            status: Mutex::new(Status::new()),
+            status: Mutex::new(ChainStatus::new()),
             changed: Condvar::new(),
             wanted: Mutex::new(false),
         }
     }
 
     /// Returns a copy of the status.
-    pub(super) fn status(&self) -> Status {
+    pub(super) fn status(&self) -> ChainStatus {
         lock(&self.status).clone()
     }
 
     /// Changes the status and wakes the threads that wait for it.
-    pub(super) fn update(&self, change: impl FnOnce(&mut Status)) {
+    pub(super) fn update(&self, change: impl FnOnce(&mut ChainStatus)) {
         change(&mut lock(&self.status));
         self.changed.notify_all();
     }
 
     /// Waits until the status satisfies `done` or `timeout` has passed; returns the status then.
-    pub(super) fn wait_until(&self, timeout: Duration, done: impl Fn(&Status) -> bool) -> Status {
+    pub(super) fn wait_until(
+        &self,
+        timeout: Duration,
+        done: impl Fn(&ChainStatus) -> bool,
+    ) -> ChainStatus {
         let deadline = Instant::now() + timeout;
         let mut status = lock(&self.status);
         while !done(&status) {

@@ -6,13 +6,13 @@ use alloy::sol_types::SolCall;
 
 use super::abi;
 use super::chain::{Ask, Next};
-use super::follow::{Failure, Follower, Outcome};
+use super::follow::{Follower, Outcome, RequestFailure};
 use super::health::Health;
-use super::rpc::{Endpoints, Fault, RpcError};
-use super::session::{SLICE, Session};
+use super::rpc::{AnswerFault, Endpoints, RpcError};
+use super::session::{ChainSession, SLICE};
 
 pub(super) struct Worker {
-    pub(super) session: Session,
+    pub(super) session: ChainSession,
     pub(super) follower: Follower,
     pub(super) poll: Duration,
     pub(super) throttle: Duration,
@@ -63,8 +63,8 @@ impl Worker {
                     );
                 let before = self.follower.next();
                 self.follower.failed(match too_much {
-                    true => Failure::TooMuch,
-                    false => Failure::Other,
+                    true => RequestFailure::TooMuch,
+                    false => RequestFailure::Other,
                 });
                 // A smaller request may succeed; if it cannot be smaller, the endpoint is not usable.
                 let next = self.follower.next();
@@ -123,9 +123,9 @@ impl Worker {
             Outcome::Behind { newest, known } => Some(RpcError::Behind {
                 blocks: known - newest,
             }),
-            Outcome::Foreign => Some(fault(Fault::Foreign)),
-            Outcome::Mismatch => Some(fault(Fault::Root)),
-            Outcome::Nonsense => Some(fault(Fault::Shape)),
+            Outcome::UnknownFork => Some(fault(AnswerFault::UnknownFork)),
+            Outcome::Mismatch => Some(fault(AnswerFault::Root)),
+            Outcome::InvalidAnswer => Some(fault(AnswerFault::Shape)),
         };
         if let Some(error) = blame {
             self.follower.wake();
@@ -168,8 +168,8 @@ impl Worker {
     }
 }
 
-fn fault(fault: Fault) -> RpcError {
-    RpcError::Nonsense { fault }
+fn fault(fault: AnswerFault) -> RpcError {
+    RpcError::InvalidAnswer { fault }
 }
 
 /// Asks a contract for the block of its deployment; 1 when its answer cannot be read.

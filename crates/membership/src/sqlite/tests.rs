@@ -311,7 +311,7 @@ fn values_that_no_registry_writes_are_reported() {
     let sql = format!("INSERT INTO changes VALUES (1, 4, x'{blob}', NULL)");
     registry.connection().execute(&sql, []).unwrap();
     let error = registry.changes_since(Version(0), 10).unwrap_err();
-    let what = Damage::Commitment { index: 4 };
+    let what = StorageDamage::Commitment { index: 4 };
     let expected = matches!(&error, RegistryError::Storage(StorageError::Corrupt { what: w, .. })
         if *w == what);
     assert!(expected, "{error}");

@@ -143,7 +143,7 @@ fn a_tree_ahead_of_the_accepted_roots_gives_no_path() {
     assert_eq!(View::path(&view, index(0)), None, "nothing is accepted yet");
     view.refresh(&registry).unwrap();
     assert_eq!(View::path(&view, index(0)), Some(view.path(index(0))));
-    let step = super::Step {
+    let step = LeafChange {
         index: index(1),
         before: Fr::from(0),
         after: Fr::from(9),

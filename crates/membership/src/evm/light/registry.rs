@@ -4,11 +4,11 @@ use std::sync::{Arc, Mutex};
 
 use undertone_rln::Fr;
 
-use super::follow::Follower;
+use super::follow::LightFollower;
 use super::pace::Pace;
-use super::store::Store;
+use super::store::LightStore;
 use super::view::LightView;
-use super::worker::Worker;
+use super::worker::LightWorker;
 use crate::evm::config::EvmConfig;
 use crate::evm::error::EvmError;
 use crate::evm::handle::ChainHandle;
@@ -40,14 +40,14 @@ impl LightRegistry {
     pub fn start(config: EvmConfig) -> Result<Self, EvmError> {
         // In light mode, announcements of every block cost more than they are worth.
         let endpoints = config.endpoints(false)?;
-        let store = Arc::new(Store::open(&config.store, &config.contract)?);
+        let store = Arc::new(LightStore::open(&config.store, &config.contract)?);
         let view = LightView::of(store.load()?, config.window);
         let view = Arc::new(Mutex::new(view));
-        let follower = Follower::new(store, Arc::clone(&view));
+        let follower = LightFollower::new(store, Arc::clone(&view));
         let watched = Arc::new(Mutex::new(None));
         let asked = Arc::clone(&watched);
         let chain = ChainHandle::start(endpoints, move |session| {
-            Worker {
+            LightWorker {
                 session,
                 watched: asked,
                 follower,

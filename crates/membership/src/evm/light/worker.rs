@@ -5,23 +5,23 @@ use std::time::{Instant, SystemTime};
 
 use undertone_rln::Fr;
 
-use super::follow::{Follower, Outcome};
+use super::follow::{LightFollower, LightOutcome};
 use super::pace::Pace;
 use crate::evm::chain::{Answer, Ask, Next};
 use crate::evm::health::Health;
-use crate::evm::rpc::{Fault, RpcError};
-use crate::evm::session::{SLICE, Session};
+use crate::evm::rpc::{AnswerFault, RpcError};
+use crate::evm::session::{ChainSession, SLICE};
 use crate::evm::signals::lock;
 
-pub(super) struct Worker {
-    pub(super) session: Session,
+pub(super) struct LightWorker {
+    pub(super) session: ChainSession,
     /// A looked-up commitment that the follower does not watch yet.
     pub(super) watched: Arc<Mutex<Option<Fr>>>,
-    pub(super) follower: Follower,
+    pub(super) follower: LightFollower,
     pub(super) pace: Pace,
 }
 
-impl Worker {
+impl LightWorker {
     pub(super) fn run(mut self) {
         let (mut looked, mut was_wanted, mut used) = (Instant::now(), false, 0);
         while !self.session.is_stopped() {
@@ -75,11 +75,11 @@ impl Worker {
         }
     }
 
-    fn take(&mut self, at: usize, outcome: Outcome) -> Option<bool> {
-        let nonsense = |fault| RpcError::Nonsense { fault };
+    fn take(&mut self, at: usize, outcome: LightOutcome) -> Option<bool> {
+        let nonsense = |fault| RpcError::InvalidAnswer { fault };
         let error = match outcome {
-            Outcome::Going => return None,
-            Outcome::Synced(news) => {
+            LightOutcome::Going => return None,
+            LightOutcome::Synced(news) => {
                 let block = self.follower.block();
                 // Not after each answer: an endpoint that knows blocks may not have
                 // the contract's state.
@@ -95,11 +95,11 @@ impl Worker {
                 });
                 return Some(news.is_any);
             }
-            Outcome::Behind { newest, known } => RpcError::Behind {
+            LightOutcome::Behind { newest, known } => RpcError::Behind {
                 blocks: known - newest,
             },
-            Outcome::Mismatch => nonsense(Fault::Path),
-            Outcome::Nonsense => nonsense(Fault::Shape),
+            LightOutcome::Mismatch => nonsense(AnswerFault::Path),
+            LightOutcome::InvalidAnswer => nonsense(AnswerFault::Shape),
         };
         self.follower.wake();
         let block = self.follower.block();

@@ -7,25 +7,25 @@ const CONTRACT: Contract = Contract {
     address: Address::ZERO,
 };
 
-fn page(entries: &[Entry], number: u64) -> Page<'_> {
-    Page {
+fn page(entries: &[StoredChange], number: u64) -> StorePage<'_> {
+    StorePage {
         entries,
-        cursor: Cursor {
+        cursor: BlockCursor {
             number,
             hash: None,
             accepted: Version(0),
         },
-        marks: &[],
-        doubts: &[],
+        checkpoints: &[],
+        unverified: &[],
         settled: false,
     }
 }
 
-fn registration(block: u64, at: u32, commitment: u64) -> Entry {
+fn registration(block: u64, at: u32, commitment: u64) -> StoredChange {
     let commitment = Fr::from(commitment);
-    Entry {
+    StoredChange {
         block,
-        step: Step {
+        step: LeafChange {
             index: MemberIndex::new(at).unwrap(),
             before: Fr::from(0),
             after: undertone_rln::rate_commitment(commitment, 20),
