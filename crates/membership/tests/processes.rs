@@ -18,7 +18,7 @@ const EACH: u64 = 15;
 
 /// Not a test of its own: what each process of the test below does.
 #[test]
-#[ignore = "runs as a child process of processes_never_share_an_index"]
+#[ignore = "child process of processes_never_share_an_index, a test of cargo xtask test --only unit"]
 fn child_registers() {
     let path = std::env::var_os(PATH).expect("started by processes_never_share_an_index");
     let number: u64 = std::env::var(NUMBER).unwrap().parse().unwrap();

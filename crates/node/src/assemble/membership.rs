@@ -12,11 +12,12 @@ use undertone_rln::{Key, Verifier};
 use super::candidate::{Candidate, Found};
 use super::{AssembleError, MakeProofs};
 use crate::config::{ChainConfig, RlnConfig};
-use crate::driver::{MembershipSource, RlnOptions};
+use crate::driver::{MemberClock, MembershipSource, RlnOptions};
 
 pub(super) fn open(
     config: &RlnConfig,
     relay: &undertone_relay::RlnConfig,
+    clock_ahead_ns: i64,
     make_proofs: Option<MakeProofs>,
 ) -> Result<RlnOptions, AssembleError> {
     let key = Key::load()?;
@@ -30,7 +31,16 @@ pub(super) fn open(
         Some(chain) => contract(chain, relay.root_window)?,
         None => file(config, limit, relay.root_window)?,
     };
-    let mut candidate = Candidate::new(config, relay, &key, lookup, view, make_proofs);
+    let clock = MemberClock::new(&relay.policy, clock_ahead_ns);
+    let mut candidate = Candidate::new(
+        config,
+        relay.policy.generation,
+        clock,
+        &key,
+        lookup,
+        view,
+        make_proofs,
+    );
     let proofs = match candidate.find()? {
         Found::Member(identity, member) => Some(candidate.proofs(identity, &member)?),
         Found::NoIdentity => {
@@ -54,15 +64,13 @@ pub(super) fn open(
             None
         }
     };
-    Ok(RlnOptions {
-        membership: source,
-        chain,
-        verifier: Verifier::new(&key),
-        verifier_threads: config.verifier_threads,
-        batches: config.batches,
-        proofs,
-        joining: Some(Box::new(move || candidate.look())),
-    })
+    let options = RlnOptions::new(source, Verifier::new(&key))
+        .chain(chain)
+        .verifier_threads(config.verifier_threads)
+        .batches(config.batches)
+        .proofs(proofs)
+        .joining(Box::new(move || candidate.look()));
+    Ok(options)
 }
 
 /// Registry of the members, as the parts of the node use it.

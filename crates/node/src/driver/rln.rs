@@ -8,12 +8,10 @@ use libp2p::PeerId;
 use tokio::sync::mpsc;
 use undertone_membership::evm::ChainHandle;
 use undertone_relay::{ProofFailure, ProofTicket};
-use undertone_rln::{
-    BatchPolicy, Epoch, Fr, ProofStatement, RateLimitProof, RecoveredSecret, RootWindow, Verifier,
-};
+use undertone_rln::{Epoch, Fr, ProofStatement, RateLimitProof, RecoveredSecret, RootWindow};
 
 use super::membership::{Follower, lock, snapshot};
-use super::membership_source::MembershipSource;
+use super::options::RlnOptions;
 use super::tokens::PoolMonitor;
 use super::verify::{Proof, VerifierPool};
 use crate::command::{MembershipSnapshot, RlnSnapshot};
@@ -71,24 +69,6 @@ pub enum Standing {
 
 /// Checks this node's membership. Called on the membership thread after each registry change; may block.
 pub type Joining = Box<dyn FnMut() -> Standing + Send>;
-
-/// Services and settings that a node needs for rate limiting.
-pub struct RlnOptions {
-    /// The membership set as this node follows it; its view is shared with `proofs`.
-    pub membership: MembershipSource,
-    /// Handle of the thread that follows the registry's chain; `None` for a registry on no chain.
-    pub chain: Option<ChainHandle>,
-    /// Verifier of RLN proofs.
-    pub verifier: Verifier,
-    /// Number of verifier threads.
-    pub verifier_threads: usize,
-    /// Rule for verifying proofs in batches.
-    pub batches: BatchPolicy,
-    /// Generator of own proofs; `None` for a node that is not a member.
-    pub proofs: Option<Box<dyn ProofSource>>,
-    /// Checks for changes of the node's own membership; `None` if it never changes.
-    pub joining: Option<Joining>,
-}
 
 /// Messages from the proof and membership threads to the event loop.
 #[derive(Debug)]

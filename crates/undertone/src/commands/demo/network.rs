@@ -10,17 +10,17 @@ use undertone_membership::{
     MemberIndex, MembershipLog, MembershipView, RegistryError, SqliteRegistry,
 };
 use undertone_message::{NetworkPreset, PubsubTopic, UnknownNetwork};
+use undertone_node::Multiaddr;
 use undertone_node::command::{Connectedness, HealthStatus};
 use undertone_node::driver::{
-    MemberClock, MemberProofs, MembershipSource, NodeOptions, PooledProofs, ProofSource,
-    RlnOptions, RunningNode, StartError, TimedEvent, start,
+    ConnectionLimits, MemberClock, MemberProofs, MembershipSource, NodeOptions, PooledProofs,
+    ProofSource, RlnOptions, RunningNode, StartError, TimedEvent, start,
 };
 use undertone_node::handle::{Delivery, NodeHandle};
-use undertone_node::{Keypair, Multiaddr};
 use undertone_relay::RelayConfig;
 use undertone_rln::{
-    BatchPolicy, CounterError, Generation, Identity, Key, MessageIdCounter, Policy, PoolConfig,
-    PoolSnapshot, Prover, Verifier,
+    CounterError, Generation, Identity, Key, MessageIdCounter, Policy, PoolConfig, PoolSnapshot,
+    Prover, Verifier,
 };
 
 use super::DemoError;
@@ -263,34 +263,23 @@ impl Network {
     ) -> Result<DemoNode, NetworkError> {
         let (events_sender, events) = mpsc::unbounded_channel();
         let listen = "/ip4/127.0.0.1/tcp/0".parse().expect("a constant address");
-        let options = NodeOptions {
-            keypair: Keypair::generate_secp256k1(),
-            listen: vec![listen],
-            relay: RelayConfig::for_network(&self.preset),
-            network: self.preset.name,
-            protocols: vec!["/vac/waku/relay/2.0.0".to_owned()],
-            topics: vec![self.topic.clone()],
-            static_peers,
-            max_connections: 50,
-            clock_ahead_ns: 0,
-            rln: Some(RlnOptions {
-                membership: MembershipSource::Log {
-                    log: self.members.log(),
-                    view,
-                    snapshot_file: None,
-                },
-                chain: match &self.members {
-                    Members::InFile(_) => None,
-                    Members::OnChain(chain) => Some(chain.handle()),
-                },
-                verifier: self.verifier.clone(),
-                verifier_threads: 1,
-                batches: BatchPolicy::default(),
-                proofs: Some(proofs),
-                joining: None,
-            }),
-            events: Some(events_sender),
+        let membership = MembershipSource::Log {
+            log: self.members.log(),
+            view,
+            snapshot_file: None,
         };
+        let chain = match &self.members {
+            Members::InFile(_) => None,
+            Members::OnChain(chain) => Some(chain.handle()),
+        };
+        let rln = RlnOptions::new(membership, self.verifier.clone()).chain(chain);
+        let options = NodeOptions::for_network(&self.preset)
+            .listen([listen])
+            .topics([self.topic.clone()])
+            .static_peers(static_peers)
+            .connections(ConnectionLimits::with_total(50))
+            .rln(rln.proofs(proofs))
+            .events(events_sender);
         let running = start(options).await?;
         let deliveries = running.handle.messages(DELIVERIES);
         Ok(DemoNode {
