@@ -1,8 +1,8 @@
 //! A registry in one SQLite file, shared by the processes of one machine.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior};
 use undertone_rln::{Fr, MerkleTree, fr_from_le, fr_to_le};
 
@@ -22,6 +22,7 @@ pub struct SqliteRegistry {
     path: PathBuf,
     max_limit: u32,
     id: RegistryId,
+    /// A panic elsewhere leaves no partial change: its transaction is rolled back.
     connection: Mutex<Connection>,
 }
 
@@ -61,20 +62,12 @@ impl SqliteRegistry {
         &self.path
     }
 
-    /// Locks the connection. A panic elsewhere leaves no partial change: its transaction
-    /// is rolled back.
-    fn connection(&self) -> MutexGuard<'_, Connection> {
-        self.connection
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Runs `work` in a transaction with which no other writer can interleave.
     fn write<T>(
         &self,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, RegistryError>,
     ) -> Result<T, RegistryError> {
-        let mut connection = self.connection();
+        let mut connection = self.connection.lock();
         let transaction = connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(storage(&self.path))?;
@@ -137,7 +130,7 @@ impl SqliteRegistry {
     /// [`RegistryError::Storage`] when the file cannot be read.
     pub fn members(&self) -> Result<Vec<Member>, RegistryError> {
         let rows = rows(
-            &self.connection(),
+            &self.connection.lock(),
             "SELECT member, commitment, message_limit FROM members ORDER BY member",
             [],
             StoredMember::read,
@@ -245,7 +238,7 @@ impl MembershipLog for SqliteRegistry {
 
     fn version(&self) -> Result<Version, RegistryError> {
         Ok(Version(
-            version(&self.connection()).map_err(storage(&self.path))?,
+            version(&self.connection.lock()).map_err(storage(&self.path))?,
         ))
     }
 
@@ -257,7 +250,7 @@ impl MembershipLog for SqliteRegistry {
         let after = i64::try_from(known.0).unwrap_or(i64::MAX);
         let most = i64::try_from(max_changes).unwrap_or(i64::MAX);
         let rows = rows(
-            &self.connection(),
+            &self.connection.lock(),
             "SELECT member, commitment, message_limit, version FROM changes
              WHERE version > ?1 ORDER BY version LIMIT ?2",
             [after, most],
@@ -291,7 +284,7 @@ impl MembershipLog for SqliteRegistry {
 
 impl MemberLookup for SqliteRegistry {
     fn find(&self, commitment: Fr) -> Result<Option<Member>, RegistryError> {
-        let found = find(&self.connection(), &fr_to_le(&commitment));
+        let found = find(&self.connection.lock(), &fr_to_le(&commitment));
         found
             .map_err(storage(&self.path))?
             .map(|row| self.member(&row))

@@ -1,6 +1,7 @@
 //! A follower of a registry: the membership tree and the accepted roots.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use undertone_rln::tree::{MerkleTree, snapshot};
 use undertone_rln::{Fr, MerklePath, RootWindow, SnapshotError, rate_commitment};
@@ -200,6 +201,11 @@ fn leaf(change: &Change) -> Fr {
         ChangeKind::Removed => Fr::from(0),
         ChangeKind::Placed { leaf } => leaf,
     }
+}
+
+/// Locks a view that threads share. A thread that panics leaves a state between two updates.
+pub(crate) fn lock<V>(view: &Mutex<V>) -> MutexGuard<'_, V> {
+    view.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 mod chain;

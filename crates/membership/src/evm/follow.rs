@@ -4,13 +4,13 @@
 //! block, named by its hash. This detects whatever an endpoint omits, invents or takes from another
 //! block, and also erased members whose leaf was emptied without an event.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use super::chain::{Answer, Ask, BlockRef, ContractEvent, Head, Next};
 use super::store::{BlockCursor, Checkpoint, Store, StorePage};
 use crate::registry::{MemberIndex, Version};
 use crate::storage::StorageError;
-use crate::view::MembershipView;
+use crate::view::{MembershipView, lock};
 
 mod draft;
 mod fork;
@@ -487,11 +487,6 @@ impl Follower {
 /// Returns the lowest block for which roots are requested while `head` is the newest.
 fn near(head: &BlockRef) -> u64 {
     head.number.saturating_sub(NEAR_BLOCKS)
-}
-
-fn lock(view: &Mutex<MembershipView>) -> MutexGuard<'_, MembershipView> {
-    // A thread that panicked with the lock only read the view, or was the follower's own.
-    view.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

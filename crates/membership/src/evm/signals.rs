@@ -1,7 +1,8 @@
 //! Signals between a follower's thread and its owner: the status, and requests for a poll.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
 
 use super::health::ChainStatus;
 
@@ -25,12 +26,12 @@ impl Signals {
 
     /// Returns a copy of the status.
     pub(super) fn status(&self) -> ChainStatus {
-        lock(&self.status).clone()
+        self.status.lock().clone()
     }
 
     /// Changes the status and wakes the threads that wait for it.
     pub(super) fn update(&self, change: impl FnOnce(&mut ChainStatus)) {
-        change(&mut lock(&self.status));
+        change(&mut self.status.lock());
         self.changed.notify_all();
     }
 
@@ -41,35 +42,27 @@ impl Signals {
         done: impl Fn(&ChainStatus) -> bool,
     ) -> ChainStatus {
         let deadline = Instant::now() + timeout;
-        let mut status = lock(&self.status);
+        let mut status = self.status.lock();
         while !done(&status) {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            if self.changed.wait_until(&mut status, deadline).timed_out() {
                 break;
             }
-            let waited = self.changed.wait_timeout(status, left);
-            (status, _) = waited.unwrap_or_else(PoisonError::into_inner);
         }
         status.clone()
     }
 
     /// Requests an early poll for news.
     pub(super) fn request_refresh(&self) {
-        *lock(&self.wanted) = true;
+        *self.wanted.lock() = true;
     }
 
     /// Whether an early poll is requested.
     pub(super) fn is_wanted(&self) -> bool {
-        *lock(&self.wanted)
+        *self.wanted.lock()
     }
 
     /// Clears the request for an early poll; returns whether there was one.
     pub(super) fn take_wanted(&self) -> bool {
-        std::mem::take(&mut *lock(&self.wanted))
+        std::mem::take(&mut *self.wanted.lock())
     }
-}
-
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // The guarded values are changed by single calls that leave them consistent, even after a panic.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

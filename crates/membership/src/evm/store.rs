@@ -5,9 +5,9 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use alloy::primitives::B256;
+use parking_lot::Mutex;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use undertone_rln::{Fr, fr_to_le};
 
@@ -72,6 +72,7 @@ pub(super) struct StorePage<'a> {
 #[derive(Debug)]
 pub(super) struct Store {
     path: PathBuf,
+    /// A panic elsewhere leaves no partial change: its transaction is rolled back.
     connection: Mutex<Connection>,
     /// Lock file, locked for as long as the store is open.
     _lock: Option<File>,
@@ -104,32 +105,32 @@ impl Store {
 
     /// Returns the position up to which the contract is known.
     pub(super) fn cursor(&self) -> Result<BlockCursor, StorageError> {
-        read::cursor(&self.connection()).map_err(storage(&self.path))
+        read::cursor(&self.connection.lock()).map_err(storage(&self.path))
     }
 
     /// Returns the newest version.
     pub(super) fn version(&self) -> Result<Version, StorageError> {
-        read::version(&self.connection()).map_err(storage(&self.path))
+        read::version(&self.connection.lock()).map_err(storage(&self.path))
     }
 
     /// Returns the block after which the contract's events begin.
     pub(super) fn before_first(&self) -> Result<u64, StorageError> {
-        read::before_first(&self.connection()).map_err(storage(&self.path))
+        read::before_first(&self.connection.lock()).map_err(storage(&self.path))
     }
 
     /// Returns the blocks whose hashes are known, the oldest first.
     pub(super) fn checkpoints(&self) -> Result<Vec<Checkpoint>, StorageError> {
-        read::checkpoints(&self.connection()).map_err(storage(&self.path))
+        read::checkpoints(&self.connection.lock()).map_err(storage(&self.path))
     }
 
     /// Returns the indices whose leaf may or may not be empty.
     pub(super) fn unverified(&self) -> Result<Vec<MemberIndex>, StorageError> {
-        read::unverified(&self.connection()).map_err(storage(&self.path))
+        read::unverified(&self.connection.lock()).map_err(storage(&self.path))
     }
 
     /// Returns the newest value of every leaf that was ever written; 0 when it was emptied.
     pub(super) fn leaves(&self) -> Result<Vec<(MemberIndex, Fr)>, StorageError> {
-        read::leaves(&self.connection()).map_err(storage(&self.path))
+        read::leaves(&self.connection.lock()).map_err(storage(&self.path))
     }
 
     /// Returns the last `most` changes up to `version`, the oldest first.
@@ -138,7 +139,7 @@ impl Store {
         version: Version,
         most: usize,
     ) -> Result<Vec<LeafChange>, StorageError> {
-        let mut steps = read::steps_back(&self.connection(), version, Version(0), most)
+        let mut steps = read::steps_back(&self.connection.lock(), version, Version(0), most)
             .map_err(storage(&self.path))?;
         steps.reverse();
         Ok(steps)
@@ -146,28 +147,33 @@ impl Store {
 
     /// Returns the changes after `to`, the newest first.
     pub(super) fn steps_after(&self, to: Version) -> Result<Vec<LeafChange>, StorageError> {
-        read::steps_back(&self.connection(), Version(i64::MAX as u64), to, usize::MAX)
-            .map_err(storage(&self.path))
+        read::steps_back(
+            &self.connection.lock(),
+            Version(i64::MAX as u64),
+            to,
+            usize::MAX,
+        )
+        .map_err(storage(&self.path))
     }
 
     /// Returns the first `most` changes after `known`, in order.
     pub(super) fn changes(&self, known: Version, most: usize) -> Result<Vec<Change>, StorageError> {
-        read::changes(&self.connection(), known, most).map_err(storage(&self.path))
+        read::changes(&self.connection.lock(), known, most).map_err(storage(&self.path))
     }
 
     /// Returns the membership of this commitment whose leaf is in the tree.
     pub(super) fn find(&self, commitment: Fr) -> Result<Option<Member>, StorageError> {
-        read::find(&self.connection(), commitment).map_err(storage(&self.path))
+        read::find(&self.connection.lock(), commitment).map_err(storage(&self.path))
     }
 
     /// Returns the members whose leaf is in the tree, by index.
     pub(super) fn members(&self) -> Result<Vec<Member>, StorageError> {
-        read::members(&self.connection()).map_err(storage(&self.path))
+        read::members(&self.connection.lock()).map_err(storage(&self.path))
     }
 
     /// Returns the roots of abandoned blocks that are still accepted, the oldest first.
     pub(super) fn orphans(&self) -> Result<Vec<Fr>, StorageError> {
-        read::orphans(&self.connection()).map_err(storage(&self.path))
+        read::orphans(&self.connection.lock()).map_err(storage(&self.path))
     }
 
     /// Stores a page in one transaction; returns the new version.
@@ -256,19 +262,12 @@ impl Store {
         })
     }
 
-    fn connection(&self) -> MutexGuard<'_, Connection> {
-        // A panic elsewhere leaves no partial change: its transaction is rolled back.
-        self.connection
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn write<T>(
         &self,
         work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
     ) -> Result<T, StorageError> {
         let sql_error = storage(&self.path);
-        let mut connection = self.connection();
+        let mut connection = self.connection.lock();
         let transaction = connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(&sql_error)?;

@@ -3,11 +3,12 @@
 use undertone_rln::Fr;
 
 use super::fork::ForkSearch;
-use super::{Follower, MAX_BEHIND, MAX_UNKNOWN_FORKS, ORPHAN_BLOCKS, Outcome, Phase, lock};
+use super::{Follower, MAX_BEHIND, MAX_UNKNOWN_FORKS, ORPHAN_BLOCKS, Outcome, Phase};
 use crate::evm::chain::{BlockRef, Head};
 use crate::evm::store::Checkpoint;
 use crate::registry::Version;
 use crate::storage::StorageError;
+use crate::view::lock;
 
 impl Follower {
     pub(super) fn on_head(&mut self, head: Head) -> Result<Outcome, StorageError> {

@@ -16,9 +16,9 @@ use super::store::LightStore;
 use super::view::{LightView, News, Own, OwnPlace};
 use crate::evm::chain::{Answer, Ask, BlockRef, Next, Recent};
 use crate::evm::follow::MAX_BEHIND;
-use crate::evm::signals::lock;
 use crate::registry::Member;
 use crate::storage::StorageError;
+use crate::view::lock;
 
 /// Number of polls of `root()` after which recent roots are requested again, in case the contract
 /// was upgraded: an hour of regular polls at the default interval.

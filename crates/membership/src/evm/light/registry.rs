@@ -12,8 +12,8 @@ use super::worker::LightWorker;
 use crate::evm::config::EvmConfig;
 use crate::evm::error::EvmError;
 use crate::evm::handle::ChainHandle;
-use crate::evm::signals::lock;
 use crate::registry::{Member, MemberLookup, RegistryError, RegistryId};
+use crate::view::lock;
 
 /// Registry that follows a contract's newest roots, in a background thread that ends with the
 /// registry and the last clone of its handle.
@@ -25,7 +25,7 @@ pub struct LightRegistry {
     id: RegistryId,
     view: Arc<Mutex<LightView>>,
     /// A looked-up commitment that the thread has not taken yet.
-    watched: Arc<Mutex<Option<Fr>>>,
+    watched: Arc<parking_lot::Mutex<Option<Fr>>>,
     chain: ChainHandle,
 }
 
@@ -44,7 +44,7 @@ impl LightRegistry {
         let view = LightView::of(store.load()?, config.window);
         let view = Arc::new(Mutex::new(view));
         let follower = LightFollower::new(store, Arc::clone(&view));
-        let watched = Arc::new(Mutex::new(None));
+        let watched = Arc::default();
         let asked = Arc::clone(&watched);
         let chain = ChainHandle::start(endpoints, move |session| {
             LightWorker {
@@ -84,7 +84,7 @@ impl MemberLookup for LightRegistry {
     /// Returns the contract's last answer, or [`RegistryError::NotAnswered`]. From now on the
     /// thread asks for this commitment and its path, instead of the one that was looked up before.
     fn find(&self, commitment: Fr) -> Result<Option<Member>, RegistryError> {
-        *lock(&self.watched) = Some(commitment);
+        *self.watched.lock() = Some(commitment);
         let answer = lock(&self.view).membership(commitment);
         answer.ok_or(RegistryError::NotAnswered)
     }

@@ -3,8 +3,8 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
+use parking_lot::Mutex;
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior};
 use undertone_rln::tree::DEPTH;
@@ -13,7 +13,6 @@ use undertone_rln::{Fr, MerklePath, fr_from_le, fr_to_le};
 use super::view::{LightState, Orphan, Own, OwnPlace};
 use crate::evm::chain::{BlockRef, Contract};
 use crate::evm::file::{self, StoreLayout, StoreMode};
-use crate::evm::signals::lock;
 use crate::registry::{Member, MemberIndex};
 use crate::storage::{StorageError, storage};
 
@@ -72,14 +71,14 @@ impl LightStore {
 
     /// Loads the state that was saved last.
     pub(super) fn load(&self) -> Result<LightState, StorageError> {
-        let mut connection = lock(&self.connection);
+        let mut connection = self.connection.lock();
         let read = connection.transaction().and_then(|it| load(&it));
         read.map_err(storage(&self.path))
     }
 
     /// Saves the state in place of the previous one, in one transaction.
     pub(super) fn save(&self, known: &LightState) -> Result<(), StorageError> {
-        let mut connection = lock(&self.connection);
+        let mut connection = self.connection.lock();
         let begun = connection.transaction_with_behavior(TransactionBehavior::Immediate);
         let saved = begun.and_then(|transaction| {
             save(&transaction, known)?;

@@ -1,8 +1,9 @@
 //! Background thread of light mode: passes the follower's questions to the endpoints.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
+use parking_lot::Mutex;
 use undertone_rln::Fr;
 
 use super::follow::{LightFollower, LightOutcome};
@@ -11,7 +12,6 @@ use crate::evm::chain::{Answer, Ask, Next};
 use crate::evm::health::Health;
 use crate::evm::rpc::{AnswerFault, RpcError};
 use crate::evm::session::{ChainSession, SLICE};
-use crate::evm::signals::lock;
 
 pub(super) struct LightWorker {
     pub(super) session: ChainSession,
@@ -25,7 +25,7 @@ impl LightWorker {
     pub(super) fn run(mut self) {
         let (mut looked, mut was_wanted, mut used) = (Instant::now(), false, 0);
         while !self.session.is_stopped() {
-            if let Some(commitment) = lock(&self.watched).take() {
+            if let Some(commitment) = self.watched.lock().take() {
                 self.follower.watch(commitment);
             }
             let Next::Ask(ask) = self.follower.next() else {

@@ -100,7 +100,7 @@ fn a_value_that_is_no_field_element_is_damage() {
     let path = folder.path().join("chain.sqlite");
     let store = LightStore::open(&path, &CONTRACT).unwrap();
     store.save(&known()).unwrap();
-    let connection = lock(&store.connection);
+    let connection = store.connection.lock();
     connection
         .execute("UPDATE roots SET root = ?1", [[0xff; 32]])
         .unwrap();
