@@ -40,7 +40,8 @@ pub enum RpcError {
     /// The URL cannot be used.
     #[error("endpoint {url:?} is not a URL; give http://, https://, ws:// or wss://")]
     Url {
-        /// The URL as configured, or only its host when that resolves to no address.
+        /// Scheme and host of the URL, or only the host when that resolves to no address. The rest
+        /// may hold a key.
         url: String,
     },
     /// The connection could not be made, or broke.

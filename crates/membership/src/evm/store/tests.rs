@@ -82,3 +82,25 @@ fn a_page_is_taken_whole_or_not_at_all() {
     assert_eq!(store.version().unwrap(), Version(1));
     assert_eq!(store.cursor().unwrap(), before);
 }
+
+#[test]
+fn another_schema_is_refused_with_the_version_of_such_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("chain.sqlite");
+    drop(Store::open(&path, &CONTRACT, 0).unwrap());
+    let connection = Connection::open(&path).unwrap();
+    connection.pragma_update(None, "user_version", 7).unwrap();
+    drop(connection);
+    let error = Store::open(&path, &CONTRACT, 0).unwrap_err();
+    let expected = matches!(
+        error,
+        StorageError::WrongSchema {
+            found: 7,
+            supported: 1,
+            ..
+        }
+    );
+    assert!(expected, "{error}");
+    let text = error.to_string();
+    assert!(text.contains("schema 7, this one reads 1"), "{text}");
+}
