@@ -1,9 +1,14 @@
 //! Errors of the files of registries and chain followers, grouped by what the user can do about them.
 
+use std::error::Error;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use rusqlite::ErrorCode;
+#[cfg(any(feature = "evm", feature = "sqlite"))]
+mod convert;
+
+#[cfg(any(feature = "evm", feature = "sqlite"))]
+pub(crate) use convert::storage;
 
 /// Error of a registry's file, or of the file in which a chain follower keeps its state.
 #[derive(Debug, thiserror::Error)]
@@ -98,7 +103,7 @@ pub enum StorageError {
         /// Path of the file.
         path: PathBuf,
         /// The error as SQLite reports it.
-        source: rusqlite::Error,
+        source: Box<dyn Error + Send + Sync>,
     },
 }
 
@@ -135,35 +140,4 @@ pub enum StorageDamage {
         /// Index of the member.
         index: u32,
     },
-}
-
-/// Returns a function that converts SQLite errors about the file at `path`.
-pub(crate) fn storage(path: &Path) -> impl Fn(rusqlite::Error) -> StorageError {
-    move |source| {
-        let path = path.to_owned();
-        match source.sqlite_error_code() {
-            Some(ErrorCode::NotADatabase) => StorageError::NotADatabase { path },
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-                StorageError::Locked { path }
-            }
-            Some(ErrorCode::DiskFull) => StorageError::DiskFull { path },
-            Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
-                StorageError::NotWritable { path }
-            }
-            Some(ErrorCode::DatabaseCorrupt) => {
-                let what = StorageDamage::Structure {
-                    report: source.to_string(),
-                };
-                StorageError::Corrupt { path, what }
-            }
-            Some(_) => StorageError::Sqlite { path, source },
-            // An error without a code comes from converting a value that SQLite returned.
-            None => {
-                let what = StorageDamage::Row {
-                    report: source.to_string(),
-                };
-                StorageError::Corrupt { path, what }
-            }
-        }
-    }
 }

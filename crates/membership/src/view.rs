@@ -1,7 +1,6 @@
 //! A follower of a registry: the membership tree and the accepted roots.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use undertone_rln::tree::{MerkleTree, snapshot};
 use undertone_rln::{Fr, MerklePath, RootWindow, SnapshotError, rate_commitment};
@@ -203,15 +202,12 @@ fn leaf(change: &Change) -> Fr {
     }
 }
 
-/// Locks a view that threads share. A thread that panics leaves a state between two updates.
-pub(crate) fn lock<V>(view: &Mutex<V>) -> MutexGuard<'_, V> {
-    view.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
+#[cfg(feature = "evm")]
 mod chain;
 mod interface;
 
-pub(crate) use chain::LeafChange;
+#[cfg(feature = "evm")]
+pub(crate) use chain::{LeafChange, lock};
 pub use interface::View;
 
 #[cfg(test)]
