@@ -1,6 +1,6 @@
 //! Several nodes with one identity: none sends under a nullifier that it knows to be used.
 
-use super::forge::*;
+use super::fake_proof::*;
 use super::net::{Net, sends_reused_ids};
 use super::solo::*;
 use crate::{Input, Output};
