@@ -17,6 +17,9 @@ mod selection;
 /// Program that contracts, interop and the check of the page need besides Rust.
 const NPM: &str = "npm";
 
+/// Variable that makes `insta` compare snapshots and write none.
+const SNAPSHOTS: (&str, &str) = ("INSTA_UPDATE", "no");
+
 /// Integration tests of the testbed's devices.
 const TESTBED: [&str; 2] = ["killed", "tun_pair"];
 
@@ -171,7 +174,7 @@ fn unit(root: &Path) -> Outcome {
         Ok(args) => args,
         Err(error) => return Outcome::Failed(format!("{}: {error}", root.display())),
     };
-    match cargo(root, &args, &[]) {
+    match cargo(root, &args, &[SNAPSHOTS]) {
         Outcome::Passed => cargo(root, &selection::doc_tests(), &[]),
         failed => failed,
     }
