@@ -234,6 +234,13 @@ pub(crate) fn cargo(
     args: &[impl AsRef<OsStr>],
     variables: &[(&str, &str)],
 ) -> Outcome {
+    let mut command = cargo_command(root, args);
+    command.envs(variables.iter().copied());
+    ended(command.status())
+}
+
+/// Returns a cargo command in the workspace at `root`, ready to be run.
+pub(crate) fn cargo_command(root: &Path, args: &[impl AsRef<OsStr>]) -> Command {
     let program = env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = Command::new(program);
     command.current_dir(root).args(args);
@@ -244,8 +251,7 @@ pub(crate) fn cargo(
             command.env_remove(name);
         }
     }
-    command.envs(variables.iter().copied());
-    ended(command.status())
+    command
 }
 
 fn describes_a_package(variable: &str) -> bool {
