@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use undertone_membership::{MembershipView, Registry, SqliteRegistry, Version};
+use undertone_membership::{MembershipLog, MembershipView, SqliteRegistry, Version};
 use undertone_rln::Fr;
 
 /// Set for the child only: the registry file and the child's number.

@@ -60,7 +60,10 @@ impl Bench {
 
     /// Gives the router a frame of a peer.
     pub(crate) fn frame(&mut self, peer: PeerIx, frame: Bytes) {
-        self.input(Input::Frame { peer, frame });
+        self.input(Input::Frame {
+            peer,
+            frame: frame.into(),
+        });
     }
 
     /// Returns a message that was never seen, as a frame.
