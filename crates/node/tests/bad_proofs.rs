@@ -12,8 +12,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use undertone_membership::{MemberIndex, MembershipLog, MembershipView, SqliteRegistry};
 use undertone_message::{NetworkPreset, PubsubTopic, WakuMessage};
 use undertone_node::driver::{
-    ConnectionLimits, MemberClock, MemberProofs, MembershipSource, NodeOptions, ProofSource, RlnOptions, RunningNode,
-    start,
+    ConnectionLimits, MemberClock, MemberProofs, MembershipSource, NodeOptions, ProofSource,
+    RlnOptions, RunningNode, start,
 };
 use undertone_node::{Keypair, Multiaddr};
 use undertone_relay::{ProofFailure, RelayConfig};

@@ -2,6 +2,7 @@
 
 use undertone_message::{PubsubTopic, Shard, WakuMessage};
 use undertone_node::assemble::assemble;
+
 use crate::support::{Place, ask, metrics, metrics_until};
 
 #[tokio::test]

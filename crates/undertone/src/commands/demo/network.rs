@@ -13,8 +13,8 @@ use undertone_message::{NetworkPreset, PubsubTopic, UnknownNetwork};
 use undertone_node::Multiaddr;
 use undertone_node::command::{Connectedness, HealthStatus};
 use undertone_node::driver::{
-    ConnectionLimits, MemberClock, MemberProofs, MembershipSource, NodeOptions, PooledProofs, ProofSource,
-    RlnOptions, RunningNode, StartError, TimedEvent, start,
+    ConnectionLimits, MemberClock, MemberProofs, MembershipSource, NodeOptions, PooledProofs,
+    ProofSource, RlnOptions, RunningNode, StartError, TimedEvent, start,
 };
 use undertone_node::handle::{Delivery, NodeHandle};
 use undertone_relay::RelayConfig;
