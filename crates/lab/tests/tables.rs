@@ -7,7 +7,7 @@ use undertone_lab::model::hops::figure_2;
 use undertone_lab::model::large;
 use undertone_lab::report::{Stopwatch, Summary};
 use undertone_lab::scenario::load;
-use undertone_sim::{Options, run};
+use undertone_sim::{RunOptions, run};
 
 /// Ways of sending a message of 100 kB, each with the values that it sets in the scenario `small`.
 const WAYS: [(&str, &[&str]); 6] = [
@@ -26,7 +26,7 @@ fn simulate(set: &[&str]) -> Summary {
     let scenario = load("small", &overrides)
         .expect("the scenario can be read")
         .scenario;
-    let options = Options {
+    let options = RunOptions {
         seed: 1,
         threads: 1,
     };
