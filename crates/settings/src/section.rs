@@ -251,7 +251,7 @@ impl<'a> Key<'a> {
         self.read(Entry::as_list, expected)
     }
 
-    /// A text.
+    /// Value as a text.
     ///
     /// # Errors
     /// Fails if the value is of another type.
