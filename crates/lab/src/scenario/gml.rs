@@ -8,14 +8,14 @@ mod tokens;
 
 use thiserror::Error;
 
-use tokens::{Field, Item};
+use tokens::{GmlField, GmlItem};
 
 /// Maximum number of places; delays are kept for every pair.
 const MAX_PLACES: usize = 2_000;
 
 /// A graph in the form that the simulator needs.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Graph {
+pub(super) struct GmlGraph {
     /// One-way delays, `[from][to]`, nanoseconds.
     pub(super) one_way_ns: Vec<Vec<u64>>,
     /// Uplink rate of each place where it states one, bytes per second.
@@ -90,14 +90,14 @@ struct Edge {
 }
 
 /// Reads a graph from its text.
-pub(super) fn read(text: &str) -> Result<Graph, At> {
+pub(super) fn read(text: &str) -> Result<GmlGraph, At> {
     let graph = tokens::read(text)?;
     let is_directed = graph.iter().any(
-        |item| matches!(item, Item::Field(field) if field.key == "directed" && field.value == "1"),
+        |item| matches!(item, GmlItem::Field(field) if field.key == "directed" && field.value == "1"),
     );
     let blocks = |name: &'static str| {
         graph.iter().filter_map(move |item| match item {
-            Item::Block { key, line, fields } if key == name => Some(Block {
+            GmlItem::Block { key, line, fields } if key == name => Some(GmlBlock {
                 name,
                 line: *line,
                 fields,
@@ -105,7 +105,7 @@ pub(super) fn read(text: &str) -> Result<Graph, At> {
             _ => None,
         })
     };
-    let nodes: Vec<Block<'_>> = blocks("node").collect();
+    let nodes: Vec<GmlBlock<'_>> = blocks("node").collect();
     if !(1..=MAX_PLACES).contains(&nodes.len()) {
         return Err((1, GmlError::Places { found: nodes.len() }));
     }
@@ -114,7 +114,7 @@ pub(super) fn read(text: &str) -> Result<Graph, At> {
         .map(|edge| read_edge(&edge, &ids))
         .collect::<Result<Vec<_>, _>>()?;
     let (one_way_ns, loss) = shortest(&ids, &edges, is_directed)?;
-    Ok(Graph {
+    Ok(GmlGraph {
         one_way_ns,
         uplink_bytes_per_s: bandwidth(&nodes, "host_bandwidth_up")?,
         downlink_bytes_per_s: bandwidth(&nodes, "host_bandwidth_down")?,
@@ -123,18 +123,18 @@ pub(super) fn read(text: &str) -> Result<Graph, At> {
 }
 
 /// A node or an edge.
-struct Block<'a> {
+struct GmlBlock<'a> {
     name: &'static str,
     line: usize,
-    fields: &'a [Field],
+    fields: &'a [GmlField],
 }
 
-impl Block<'_> {
-    fn find(&self, key: &'static str) -> Option<&Field> {
+impl GmlBlock<'_> {
+    fn find(&self, key: &'static str) -> Option<&GmlField> {
         self.fields.iter().find(|field| field.key == key)
     }
 
-    fn need(&self, key: &'static str) -> Result<&Field, At> {
+    fn need(&self, key: &'static str) -> Result<&GmlField, At> {
         let block = self.name;
         self.find(key)
             .ok_or((self.line, GmlError::Missing { block, key }))
@@ -150,7 +150,7 @@ impl Block<'_> {
     }
 }
 
-fn bad(key: &'static str, field: &Field, expected: &'static str) -> At {
+fn bad(key: &'static str, field: &GmlField, expected: &'static str) -> At {
     let value = field.value.clone();
     (
         field.line,
@@ -162,7 +162,7 @@ fn bad(key: &'static str, field: &Field, expected: &'static str) -> At {
     )
 }
 
-fn ids(nodes: &[Block<'_>]) -> Result<Vec<i64>, At> {
+fn ids(nodes: &[GmlBlock<'_>]) -> Result<Vec<i64>, At> {
     let mut ids = Vec::with_capacity(nodes.len());
     for node in nodes {
         let (line, id) = node.id("id")?;
@@ -175,7 +175,7 @@ fn ids(nodes: &[Block<'_>]) -> Result<Vec<i64>, At> {
     Ok(ids)
 }
 
-fn read_edge(edge: &Block<'_>, ids: &[i64]) -> Result<Edge, At> {
+fn read_edge(edge: &GmlBlock<'_>, ids: &[i64]) -> Result<Edge, At> {
     let end = |key| {
         let (line, id) = edge.id(key)?;
         let problem = "does not exist";
@@ -202,8 +202,8 @@ fn read_edge(edge: &Block<'_>, ids: &[i64]) -> Result<Edge, At> {
     })
 }
 
-fn bandwidth(nodes: &[Block<'_>], key: &'static str) -> Result<Vec<Option<u64>>, At> {
-    let rate = |field: &Field| {
+fn bandwidth(nodes: &[GmlBlock<'_>], key: &'static str) -> Result<Vec<Option<u64>>, At> {
+    let rate = |field: &GmlField| {
         tokens::bytes_per_s(&field.value)
             .ok_or_else(|| bad(key, field, "a rate, such as \"100 Mbit\""))
     };

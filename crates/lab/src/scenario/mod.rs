@@ -17,7 +17,7 @@ use std::fs;
 use std::path::Path;
 
 use undertone_gossip::Config;
-use undertone_settings::{Entry, nearest};
+use undertone_settings::{TomlEntry, nearest};
 use undertone_sim::Scenario;
 
 pub use built_in::{BUILT_IN, BuiltIn};
@@ -75,7 +75,7 @@ pub fn parse(
     folder: Option<&Path>,
     overrides: &[String],
 ) -> Result<Loaded, ScenarioError> {
-    let mut root = Entry::read(text, place)?;
+    let mut root = TomlEntry::read(text, place)?;
     for text in overrides {
         set::apply(&mut root, text)?;
     }
@@ -88,7 +88,7 @@ pub fn parse(
 /// # Errors
 /// Returns the first mistake found.
 pub fn relay_parameters(path: &Path) -> Result<Config, ScenarioError> {
-    let root = Entry::read(&read_bounded(path)?, &path.to_string_lossy())?;
+    let root = TomlEntry::read(&read_bounded(path)?, &path.to_string_lossy())?;
     read::relay_parameters(&root)
 }
 
