@@ -21,12 +21,10 @@
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod address;
-mod arriving;
 mod backoff;
 mod cache;
 mod config;
 mod connect;
-mod deferred;
 mod error;
 mod features;
 pub mod fragments;
@@ -39,11 +37,9 @@ mod io;
 mod iwant;
 mod limits;
 mod mesh;
-mod paced;
 mod peers;
 mod pending;
 mod places;
-mod promises;
 mod publish;
 mod px;
 mod queue;
@@ -53,6 +49,7 @@ mod rng;
 mod router;
 mod score;
 mod seen;
+mod send_schedule;
 mod spread;
 mod strategy;
 mod time;

@@ -51,7 +51,7 @@ const LIMITS: &[FieldKey<Limits>] = fields![
         idontwant_ids_per_heartbeat_max, ihave_messages_per_heartbeat_max, announcements_per_heartbeat_max,
         iwant_ids_per_heartbeat_max, iwant_ids_of_dubious_per_heartbeat_max, holders_per_id_max,
         iwant_answer_bytes_max, iwant_bytes_per_heartbeat_max, iwant_unknown_message_bytes,
-        cancellable_per_peer_max, promises_max, retained_peers_max, backoffs_max, control_frame_bytes_max,
+        cancellable_per_peer_max, delayed_messages_max, promises_max, retained_peers_max, backoffs_max, control_frame_bytes_max,
         prune_backoff_s_max;
 ];
 

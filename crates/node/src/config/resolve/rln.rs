@@ -43,7 +43,6 @@ impl Resolver {
             tables_file: self.data_file("rln-tables")?,
             tree_file: self.data_file("rln-tree")?,
             tokens: self.tokens(&params)?,
-            clock_ahead_ms: raw.clock_ahead_ms.get()?,
             verifier_threads: self.verifier_threads()?,
             batches: self.batches()?,
         }))
