@@ -67,7 +67,7 @@ impl Values {
     }
 }
 
-/// TomlValue of a key: a `T` for keys with a default, an `Option<T>` for the others.
+/// Value of a key: a `T` for keys with a default, an `Option<T>` for the others.
 #[derive(Debug)]
 pub(super) struct Setting<T> {
     key: &'static ConfigKey,
