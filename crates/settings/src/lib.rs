@@ -7,8 +7,11 @@
 //! A reader names each key once. [`keys!`] binds keys to variables of the same names and refuses all others;
 //! a key that is never used is a warning of the compiler. [`fields!`] lists keys that set one field each.
 //!
+//! Why not only serde: its derive reads types, but does not describe the values allowed, name the key that was
+//! meant, notice keys without effect, or know the flag or override that set a value.
+//!
 //! ```
-//! use undertone_settings::{TomlEntry, Error, MS, Section, fields, keys};
+//! use undertone_settings::{Error, MS, Section, TomlEntry, fields, keys};
 //!
 //! #[derive(Default)]
 //! struct Link {

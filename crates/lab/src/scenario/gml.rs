@@ -4,14 +4,13 @@
 //! Delays between places that no edge joins are those of the shortest path, as in Shadow. Hosts are
 //! assigned to the places in turn. Losses along a path combine as independent probabilities.
 
+mod error;
 mod tokens;
 
-use thiserror::Error;
-
+use error::{At, MAX_PLACES};
 use tokens::{GmlField, GmlItem};
 
-/// Maximum number of places; delays are kept for every pair.
-const MAX_PLACES: usize = 2_000;
+pub use error::GmlError;
 
 /// A graph in the form that the simulator needs.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,63 +24,6 @@ pub(super) struct GmlGraph {
     /// Probability that a packet is lost, `[from][to]`.
     pub(super) loss: Vec<Vec<f64>>,
 }
-
-/// Error in a network graph.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum GmlError {
-    /// A word is not valid at its position.
-    #[error("{found:?} is not GML here: expected {expected}")]
-    Syntax {
-        /// The word that was found.
-        found: String,
-        /// Description of the expected word.
-        expected: &'static str,
-    },
-    /// A value is not allowed for its key.
-    #[error("{key} = {value:?}: expected {expected}")]
-    BadValue {
-        /// Name of the key.
-        key: &'static str,
-        /// The value that was given.
-        value: String,
-        /// Description of the allowed values.
-        expected: &'static str,
-    },
-    /// A required key is missing.
-    #[error("this {block} has no {key}")]
-    Missing {
-        /// Kind of the block, node or edge.
-        block: &'static str,
-        /// Name of the key.
-        key: &'static str,
-    },
-    /// An edge leads to a node that does not exist, or a node exists twice.
-    #[error("node {id} {problem}")]
-    Node {
-        /// Id of the node.
-        id: i64,
-        /// Description of the problem.
-        problem: &'static str,
-    },
-    /// No path joins two places; from a place to itself, Shadow requires an edge too.
-    #[error("no path leads from node {from} to node {to}")]
-    NoPath {
-        /// Id of the node where the path begins.
-        from: i64,
-        /// Id of the node where the path ends.
-        to: i64,
-    },
-    /// The graph has too many nodes, or none.
-    #[error("{found} nodes: expected 1 to {MAX_PLACES}")]
-    Places {
-        /// Number of nodes found.
-        found: usize,
-    },
-}
-
-/// An error with its line, from 1.
-type At = (usize, GmlError);
 
 struct Edge {
     ends: [usize; 2],

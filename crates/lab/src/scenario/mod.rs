@@ -5,6 +5,7 @@
 
 mod built_in;
 mod error;
+mod file;
 mod gml;
 mod read;
 mod seeds;
@@ -13,20 +14,18 @@ mod set;
 #[cfg(test)]
 mod tests;
 
-use std::fs;
 use std::path::Path;
 
 use undertone_gossip::Config;
 use undertone_settings::{TomlEntry, nearest};
 use undertone_sim::Scenario;
 
+use file::read_bounded;
+
 pub use built_in::{BUILT_IN, BuiltIn};
 pub use error::ScenarioError;
 pub use gml::GmlError;
 pub use seeds::{MAX_SEEDS, SeedsError, parse_seeds};
-
-/// Longest scenario file, bytes.
-const MAX_FILE_BYTES: u64 = 16 << 20;
 
 /// A scenario with further content of its file.
 #[derive(Clone, Debug)]
@@ -90,20 +89,4 @@ pub fn parse(
 pub fn relay_parameters(path: &Path) -> Result<Config, ScenarioError> {
     let root = TomlEntry::read(&read_bounded(path)?, &path.to_string_lossy())?;
     read::relay_parameters(&root)
-}
-
-fn read_bounded(path: &Path) -> Result<String, ScenarioError> {
-    let failed = |source| ScenarioError::Read {
-        path: path.to_owned(),
-        source,
-    };
-    let length = fs::metadata(path).map_err(failed)?.len();
-    if length > MAX_FILE_BYTES {
-        return Err(ScenarioError::TooLong {
-            path: path.to_owned(),
-            bytes: length,
-            max_bytes: MAX_FILE_BYTES,
-        });
-    }
-    fs::read_to_string(path).map_err(failed)
 }

@@ -2,7 +2,7 @@
 
 use undertone_settings::{Error, Origin, TomlEntry, TomlTable, TomlValue};
 
-use super::ScenarioError;
+use super::error::ScenarioError;
 
 /// Maximum depth of a key path; no scenario has a path half as deep.
 const MAX_DEPTH: usize = 8;

@@ -1,6 +1,6 @@
 //! Tokens of GML as blocks and fields; times and rates with units.
 
-use super::{At, GmlError};
+use super::error::{At, GmlError};
 
 /// A line of the form `key value`.
 #[derive(Clone, Debug)]

@@ -16,7 +16,8 @@ use undertone_settings::{Error, S, Section, SectionKey, TomlEntry, US, keys};
 use undertone_sim::Scenario;
 use undertone_sim::scenario::Cpu;
 
-use super::{Loaded, ScenarioError};
+use super::Loaded;
+use super::error::ScenarioError;
 
 /// Largest number of nodes that the reader accepts.
 const MAX_NODES: u64 = 10_000_000;

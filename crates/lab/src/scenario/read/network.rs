@@ -5,13 +5,10 @@ use std::path::Path;
 use undertone_settings::{Error, MS, S, SectionKey, keys};
 use undertone_sim::scenario::{Delay, Network, Qdisc, TcpProfile};
 
-use super::super::{ScenarioError, gml};
-use super::places;
-
-/// Rate of the fastest link, Mbit/s.
-pub(super) const MAX_MBIT: f64 = 1e6;
-/// Bytes per second in a megabit per second.
-pub(super) const BYTES_PER_MBIT: f64 = 125_000.0;
+use super::places::{self, BYTES_PER_MBIT, MAX_MBIT};
+use crate::scenario::error::ScenarioError;
+use crate::scenario::file::read_bounded;
+use crate::scenario::gml;
 
 /// Default overhead of encryption and multiplexing per frame, as in nwaku's stack: a noise tag of 16
 /// bytes and its length of 2, and an mplex header of about 4.
@@ -155,7 +152,7 @@ fn read_gml(
     let folder = folder
         .ok_or_else(|| key.bad("no file: a scenario that is built in cannot refer to one"))?;
     let path = folder.join(path);
-    let text = super::super::read_bounded(&path)?;
+    let text = read_bounded(&path)?;
     let graph = gml::read(&text);
     graph
         .map(Some)

@@ -3,7 +3,10 @@
 use undertone_settings::{Error, MS, SectionKey, TomlEntry, keys, ns};
 use undertone_sim::scenario::Delay;
 
-use super::network::{BYTES_PER_MBIT, MAX_MBIT};
+/// Rate of the fastest link, Mbit/s.
+pub(super) const MAX_MBIT: f64 = 1e6;
+/// Bytes per second in a megabit per second.
+pub(super) const BYTES_PER_MBIT: f64 = 125_000.0;
 
 /// Maximum number of places.
 const MAX_PLACES: usize = 1_000;

@@ -5,8 +5,8 @@ use undertone_gossip::{Config, FloodPublish, LargeMessages, Limits, PROTOCOLS, S
 use undertone_settings::{Error, FieldKey, MS, S, SectionKey, TomlEntry, fields, keys};
 use undertone_sim::scenario::RelaySetup;
 
-use super::super::ScenarioError;
 use super::score::{read_score, read_thresholds};
+use crate::scenario::error::ScenarioError;
 
 /// Uplink rate that nim-libp2p assumes: 100 Mbit/s.
 const DEFAULT_FLOOD_BYTES_PER_MS: usize = 12_500;
