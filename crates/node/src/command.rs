@@ -102,7 +102,7 @@ pub enum Command {
 /// Message that was sent to at least one peer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Published {
-    /// Gossip message id; for a message sent in parts, the id of the part settled last.
+    /// Gossip message id; for a message sent in fragments, the id of the fragment settled last.
     pub id: MessageId,
     /// Topic that the message was sent on.
     pub pubsub_topic: PubsubTopic,
@@ -189,11 +189,6 @@ pub enum PublishFailure {
         /// Reason for the failure.
         reason: String,
     },
-    /// The proof was made from outdated membership data; a second try may succeed.
-    #[error(
-        "stale RLN proof suspected; refresh scheduled, retry the publish: RLN validation failed"
-    )]
-    StaleProof,
     /// The membership's messages of this epoch are used up.
     #[error(
         "error appending RLN proof to message: NonceLimitReached: Nonce limit reached. Please wait \
@@ -211,12 +206,6 @@ pub enum PublishFailure {
     /// The attempt took too long.
     #[error("timedout")]
     Timeout,
-    /// The node's own validation would refuse the message from others.
-    #[error("{reason}")]
-    Rejected {
-        /// Reason for the refusal.
-        reason: String,
-    },
     /// The node is stopping or has stopped.
     #[error("the node is shutting down")]
     ShuttingDown,
@@ -262,12 +251,6 @@ pub enum ConnectFailure {
         address: Multiaddr,
         /// Error message of the transport.
         reason: String,
-    },
-    /// The peer did not answer in time.
-    #[error("no answer from {address}")]
-    Timeout {
-        /// Address that was dialled.
-        address: Multiaddr,
     },
     /// The node is stopping or has stopped.
     #[error("the node is shutting down")]
@@ -315,11 +298,11 @@ pub enum Connectedness {
 /// Source from which this node learnt of a peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PeerOrigin {
-    /// None recorded: the peer dialled this node, or no caller asked for the connection.
+    /// None recorded: the peer dialled this node, or another peer offered it.
     UnknownOrigin,
     /// Found through discovery v5.
     Discv5,
-    /// Named by a caller or in the configuration; a configured peer only after a dial to it failed.
+    /// Named by a caller or in the configuration, and dialled by this node.
     Static,
     /// Found through peer exchange.
     PeerExchange,

@@ -7,9 +7,10 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
+use parking_lot::Mutex;
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
@@ -85,8 +86,7 @@ impl DeliveryLog {
     fn write(&self, line: &Line) {
         let mut text = serde_json::to_string(line).expect("numbers, texts and fixed keys only");
         text.push('\n');
-        // A writer that panicked has written either a whole line or none.
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut file = self.file.lock();
         if let Err(error) = file.write_all(text.as_bytes()) {
             tracing::error!(%error, "cannot write to the log of deliveries");
         }

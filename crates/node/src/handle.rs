@@ -1,9 +1,10 @@
 //! The two ends of a running node: a handle for the program and an endpoint for the driver.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 use libp2p::{Multiaddr, PeerId};
+use parking_lot::Mutex;
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot};
 use undertone_gossip::MessageId;
@@ -63,16 +64,11 @@ pub struct Deliveries {
 impl Deliveries {
     /// Gives `delivery` to every sink and removes the sinks that want no more.
     pub fn deliver(&self, delivery: &Delivery) {
-        self.lock().retain(|sink| sink.deliver(delivery));
+        self.sinks.lock().retain(|sink| sink.deliver(delivery));
     }
 
     fn add(&self, sink: Arc<dyn MessageSink>) {
-        self.lock().push(sink);
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Arc<dyn MessageSink>>> {
-        // The list stays intact when a sink panics.
-        self.sinks.lock().unwrap_or_else(PoisonError::into_inner)
+        self.sinks.lock().push(sink);
     }
 }
 

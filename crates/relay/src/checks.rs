@@ -2,12 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use undertone_gossip::{MessageId, PeerIx};
-use undertone_message::WakuMessage;
+use undertone_gossip::{MessageId, PeerIx, RequestId};
+use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_rln::{CheckedProof, Epoch, Fr};
 
 use crate::io::ProofTicket;
-use crate::publish::Proving;
+
+/// A message of this node between [`crate::Input::Publish`] and its last answer.
+#[derive(Debug)]
+pub(crate) struct Proving {
+    pub(crate) topic: PubsubTopic,
+    pub(crate) message: WakuMessage,
+}
 
 /// Purpose for which a proof is verified.
 #[derive(Debug)]
@@ -21,7 +27,10 @@ pub(crate) enum Purpose {
     /// Confirms a spammer: the message itself is rejected already.
     Evidence { from: PeerIx },
     /// Publishes a message that was given with its proof.
-    Own { token: u64, proving: Box<Proving> },
+    Own {
+        request: RequestId,
+        proving: Box<Proving>,
+    },
 }
 
 impl Purpose {

@@ -22,7 +22,7 @@ impl Relay {
         let judged = self.judge(id, from, topic, data);
         if let Err(reason) = &judged
             && reason.is_unknown_root()
-            && self.keep_rootless(id, from, topic, data)
+            && self.keep_awaiting_root(id, from, topic, data)
         {
             return None;
         }
@@ -74,10 +74,10 @@ impl Relay {
             Seen::New => {}
             Seen::Duplicate => return Err(Rejection::Duplicate),
             Seen::Spam { .. } => {
-                self.senders.record(proof.epoch, proof.nullifier, from);
-                let reason = self.spam_from(from, &proof);
+                self.record_sender(&id, from, &proof);
+                let reason = self.spam(&id, from, &proof);
                 // No pairing for the verdict; the secret is reported only once this proof is verified.
-                if self.has_room_for(from) && !self.forgers.contains(&from) {
+                if self.has_room_for(from) && !self.sent_invalid_proof.contains(&from) {
                     self.verify(proof, Purpose::Evidence { from });
                 }
                 return Err(reason);
@@ -86,7 +86,7 @@ impl Relay {
         if !self.has_room_for(from) {
             return Err(Rejection::Capacity);
         }
-        self.senders.record(proof.epoch, proof.nullifier, from);
+        self.record_sender(&id, from, &proof);
         let message = Box::new(message);
         self.verify(proof, Purpose::Judge { id, from, message });
         Ok(Step::Wait)
@@ -98,9 +98,24 @@ impl Relay {
             .check(proof.epoch, proof.nullifier, proof.x, proof.y)
     }
 
-    fn spam_from(&self, from: PeerIx, proof: &CheckedProof) -> Rejection {
-        let senders = &self.senders;
-        let repeated = senders.sent_several(proof.epoch, proof.nullifier, from);
+    /// Peer that sent the first copy of a message, which alone is blamed if the message is spam. It is
+    /// `from` unless the message was attributed to another sender while it waited.
+    fn first_sender(&self, id: &MessageId, from: PeerIx) -> PeerIx {
+        self.router.first_sender(id).unwrap_or(from)
+    }
+
+    /// Records the sender of a message under the nullifier of its proof.
+    fn record_sender(&mut self, id: &MessageId, from: PeerIx, proof: &CheckedProof) {
+        let first = self.first_sender(id, from);
+        self.nullifier_senders
+            .record(proof.epoch, proof.nullifier, first);
+    }
+
+    /// Returns the rejection of a message whose nullifier was used for another one.
+    fn spam(&self, id: &MessageId, from: PeerIx, proof: &CheckedProof) -> Rejection {
+        let first = self.first_sender(id, from);
+        let senders = &self.nullifier_senders;
+        let repeated = senders.sent_several(proof.epoch, proof.nullifier, first);
         Rejection::Spam { repeated }
     }
 
@@ -159,9 +174,9 @@ impl Relay {
         match purpose {
             Purpose::Evidence { from } => {
                 if valid {
-                    self.expose(from, &proof);
+                    self.report_spammer(from, &proof);
                 } else {
-                    self.forgers.insert(from);
+                    self.sent_invalid_proof.insert(from);
                 }
                 Ok(())
             }
@@ -170,15 +185,17 @@ impl Relay {
                     Ok(Seen::New) => self.accept(id, *message),
                     Ok(Seen::Duplicate) => self.reject(id, from, Rejection::Duplicate),
                     Ok(Seen::Spam { .. }) => {
-                        self.expose(from, &proof);
-                        let reason = self.spam_from(from, &proof);
+                        self.report_spammer(from, &proof);
+                        let reason = self.spam(&id, from, &proof);
                         self.reject(id, from, reason)
                     }
                     Err(reason) => self.reject(id, from, reason),
                 };
                 self.verdict(id, verdict)
             }
-            Purpose::Own { token, proving } => self.own_verified(token, *proving, &proof, valid),
+            Purpose::Own { request, proving } => {
+                self.own_verified(request, *proving, &proof, valid)
+            }
         }
     }
 
@@ -194,7 +211,7 @@ impl Relay {
     }
 
     /// Reports a spammer. Both proofs are valid, so the secret computed from their shares is the member's.
-    fn expose(&mut self, from: PeerIx, proof: &CheckedProof) {
+    fn report_spammer(&mut self, from: PeerIx, proof: &CheckedProof) {
         if let Seen::Spam { secret } = self.look_up(proof) {
             let epoch = proof.epoch;
             self.output(Output::Report(RelayReport::SpammerExposed {
@@ -212,12 +229,16 @@ impl Relay {
     }
 
     pub(crate) fn reject(&mut self, id: MessageId, from: PeerIx, reason: Rejection) -> Verdict {
+        let from = match reason {
+            Rejection::Spam { .. } => self.first_sender(&id, from),
+            _ => from,
+        };
         self.output(Output::Report(RelayReport::Rejected { id, from, reason }));
         match reason {
             _ if reason.is_no_judgement() => Verdict::Forget,
             _ if !reason.is_blamed() => Verdict::Ignore,
             // The peer sent both messages; a neighbour that sent only this one is not to blame.
-            Rejection::Spam { .. } => Verdict::RejectSender,
+            Rejection::Spam { .. } => Verdict::RejectFirstSender,
             _ => Verdict::Reject,
         }
     }

@@ -9,8 +9,8 @@ mod verifier;
 use std::collections::{BTreeMap, VecDeque};
 
 use bytes::Bytes;
-use undertone_gossip::SendQueue;
 use undertone_gossip::fragments::AssemblerLimits;
+use undertone_gossip::{RequestId, SendQueue};
 use undertone_link::{Arrival, Host};
 use undertone_relay::{Output, ProofTicket, Reassembly, Relay};
 use undertone_rln::RateLimitProof;
@@ -39,7 +39,7 @@ pub(crate) enum What {
     Frame { place: u32, frame: Bytes },
     /// A proof for a message of this node is ready.
     Proved {
-        token: u64,
+        request: RequestId,
         proof: Box<RateLimitProof>,
     },
     /// One proof is verified, independently of others.
@@ -155,7 +155,7 @@ impl Node {
             What::Arrival(arrival) => self.arrival(world, bench, now_ns, arrival),
             What::Wake => self.wake(world, bench, now_ns),
             What::Frame { place, frame } => self.frame(world, bench, now_ns, place, frame),
-            What::Proved { token, proof } => self.proved(world, bench, now_ns, token, *proof),
+            What::Proved { request, proof } => self.proved(world, bench, now_ns, request, *proof),
             What::Verified(ticket) => self.verified(world, bench, now_ns, &[ticket]),
             What::VerifierDone(tickets) => self.verifier_done(world, bench, now_ns, &tickets),
             What::Publish(number) => self.publish(world, bench, now_ns, number),

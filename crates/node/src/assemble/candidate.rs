@@ -10,7 +10,9 @@ use undertone_rln::{
 
 use super::{AssembleError, MakeProofs};
 use crate::config::RlnConfig;
-use crate::driver::{MemberClock, MemberProofs, PooledProofs, ProofSource, Standing, StartError};
+use crate::driver::{
+    MemberClock, MemberProofs, MembershipState, PooledProofs, ProofSource, StartError,
+};
 
 /// A node that may be a member, become one while it runs, or lose its membership.
 pub(super) struct Candidate {
@@ -114,40 +116,44 @@ impl Candidate {
     }
 
     /// Checks the membership and returns its change; errors that prevent proofs are logged.
-    pub(super) fn look(&mut self) -> Standing {
+    pub(super) fn poll(&mut self) -> MembershipState {
         let outcome = match self.find() {
             Ok(Found::Member(identity, member)) => self.follow(identity, &member),
             Ok(Found::NoIdentity | Found::NotRegistered) => Ok(self.leave()),
-            Ok(Found::NotKnown) => Ok(Standing::Same),
+            Ok(Found::NotKnown) => Ok(MembershipState::Unchanged),
             Err(error) => Err(error),
         };
         match outcome {
             Ok(standing) => standing,
             Err(AssembleError::Counter(CounterError::Locked(_))) if self.has_left => {
-                Standing::Ending
+                MembershipState::Ending
             }
             Err(error) => {
                 tracing::error!(%error, "cannot determine this node's membership; retrying on the next registry change");
-                Standing::Same
+                MembershipState::Unchanged
             }
         }
     }
 
-    fn follow(&mut self, identity: Identity, member: &Member) -> Result<Standing, AssembleError> {
+    fn follow(
+        &mut self,
+        identity: Identity,
+        member: &Member,
+    ) -> Result<MembershipState, AssembleError> {
         match self.place {
-            Some(place) if place == (member.index, member.limit) => Ok(Standing::Same),
+            Some(place) if place == (member.index, member.limit) => Ok(MembershipState::Unchanged),
             Some(_) => Ok(self.leave()),
-            None => Ok(Standing::Joined(self.proofs(identity, member)?)),
+            None => Ok(MembershipState::Joined(self.proofs(identity, member)?)),
         }
     }
 
-    fn leave(&mut self) -> Standing {
+    fn leave(&mut self) -> MembershipState {
         match self.place.take() {
             Some(_) => {
                 self.has_left = true;
-                Standing::Left
+                MembershipState::Left
             }
-            None => Standing::Same,
+            None => MembershipState::Unchanged,
         }
     }
 }

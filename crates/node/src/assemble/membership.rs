@@ -66,7 +66,7 @@ pub(super) fn open(
         .verifier_threads(config.verifier_threads)
         .batches(config.batches)
         .proofs(proofs)
-        .joining(Box::new(move || candidate.look()))
+        .membership_probe(Box::new(move || candidate.poll()))
         .snapshot_file(snapshot_file);
     Ok(options)
 }

@@ -32,7 +32,7 @@ use crate::rest::{self, Access, RestConfig, ServeLimits, Token};
 
 /// Time that a message with an unknown root waits for the registry: usually enough for one endpoint to
 /// answer, or for a second one after the first has timed out.
-const ROOT_PATIENCE_NS: u64 = 12_000_000_000;
+const UNKNOWN_ROOT_TIMEOUT_NS: u64 = 12_000_000_000;
 
 const NS_PER_MS: i64 = 1_000_000;
 
@@ -371,7 +371,7 @@ pub fn relay_config(config: &NodeConfig) -> RelayConfig {
     relay.fragment_bytes = config.gossip.fragment_bytes;
     relay.publish_unjoined = true;
     match &mut relay.rln {
-        Some(rln) if config.rln.is_some() => rln.root_patience_ns = ROOT_PATIENCE_NS,
+        Some(rln) if config.rln.is_some() => rln.unknown_root_timeout_ns = UNKNOWN_ROOT_TIMEOUT_NS,
         rln => *rln = None,
     }
     relay

@@ -2,23 +2,18 @@
 
 use libp2p::multiaddr::Protocol;
 use tokio::sync::oneshot;
+use undertone_gossip::RequestId;
 use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_relay::{self as relay, Input, ProofFailure, PublishError, Rejection};
 
 use super::event_loop::EventLoop;
 use super::peers::Known;
+use super::requests::Publishing;
 use super::rln::RlnService;
 use crate::command::{
     Command, ConnectFailure, GossipSnapshot, NodeInfo, PeerSnapshot, PublishFailure, Published,
     SubscribeFailure,
 };
-
-/// A publication in progress.
-pub(crate) struct Publishing {
-    pubsub_topic: PubsubTopic,
-    message: WakuMessage,
-    pub(crate) reply: oneshot::Sender<Result<Published, PublishFailure>>,
-}
 
 impl EventLoop {
     pub(crate) fn on_command(&mut self, command: Command) {
@@ -113,31 +108,31 @@ impl EventLoop {
     ) {
         // The relay compares the timestamp with its clock, and the wall clock may have been set since.
         self.set_clock();
-        let token = self.next_token;
+        let first = RequestId(self.next_request);
         let message = self.stamped(message);
         let publishing = Publishing {
             pubsub_topic: topic.clone(),
             message: message.clone(),
             reply,
         };
-        self.publishing.insert(token, publishing);
-        let parts = self.parts.cut(&message);
-        if let Some(parts) = &parts {
-            self.parts.begin(token, parts.len());
+        self.publishing.insert(first, publishing);
+        let fragments = self.fragmenter.split(&message);
+        if let Some(fragments) = &fragments {
+            self.fragmenter.begin(first, fragments.len());
         }
-        for message in parts.unwrap_or_else(|| vec![message]) {
-            let token = self.next_token;
-            self.next_token += 1;
+        for message in fragments.unwrap_or_else(|| vec![message]) {
+            let request = RequestId(self.next_request);
+            self.next_request += 1;
             let topic = topic.clone();
             self.input(Input::Publish {
                 topic,
                 message,
-                token,
+                request,
             });
         }
     }
 
-    /// Sets a missing timestamp. The parts of a message carry its timestamp, so it is set before the split.
+    /// Sets a missing timestamp. The fragments of a message carry its timestamp, so it is set before the split.
     fn stamped(&self, mut message: WakuMessage) -> WakuMessage {
         if message.timestamp_ns() == 0 {
             let unix_ns = self.clock.unix_ns_at_zero() + self.clock.now().as_nanos();
@@ -148,18 +143,18 @@ impl EventLoop {
 
     pub(crate) fn answer_publish(
         &mut self,
-        token: u64,
+        request: RequestId,
         outcome: Result<relay::Published, PublishError>,
     ) {
-        self.proving_since.remove(&token);
-        let Some((token, outcome)) = self.parts.settled(token, outcome) else {
+        self.proving_since.remove(&request);
+        let Some((request, outcome)) = self.fragmenter.settled(request, outcome) else {
             return;
         };
         match &outcome {
             Ok(published) if published.peers > 0 => self.totals.published += 1,
             _ => self.totals.publish_failed += 1,
         }
-        let Some(publishing) = self.publishing.remove(&token) else {
+        let Some(publishing) = self.publishing.remove(&request) else {
             return;
         };
         let answer = match outcome {

@@ -1,8 +1,9 @@
 //! Message ids computed while their frames were being received.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 use undertone_gossip::{MessageId, MessageIds};
 
 /// Knows the id of at most one message; others are hashed. Shared by the router and the driver.
@@ -10,14 +11,9 @@ use undertone_gossip::{MessageId, MessageIds};
 pub(crate) struct KnownIds(Arc<Mutex<Option<(Bytes, MessageId)>>>);
 
 impl KnownIds {
-    fn lock(&self) -> MutexGuard<'_, Option<(Bytes, MessageId)>> {
-        // Nothing panics while the lock is held.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Sets the data whose id is known, or clears it.
     pub(crate) fn know(&self, hashed: Option<(Bytes, MessageId)>) {
-        *self.lock() = hashed;
+        *self.0.lock() = hashed;
     }
 }
 
@@ -25,7 +21,7 @@ impl MessageIds for KnownIds {
     fn id_of(&mut self, data: &Bytes) -> MessageId {
         // The same memory means the same bytes, because the memory is held while the id is known.
         let same = |known: &Bytes| known.as_ptr() == data.as_ptr() && known.len() == data.len();
-        match &*self.lock() {
+        match &*self.0.lock() {
             Some((known, id)) if same(known) => *id,
             _ => MessageId::of(data),
         }

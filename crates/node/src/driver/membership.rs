@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 use undertone_membership::{Registry, Version, View};
 
-use super::rln::{Joining, Publisher, RlnEvent, Standing};
+use super::rln::{MembershipProbe, MembershipState, RlnEvent};
+use super::view::lock_view;
 use crate::command::MembershipSnapshot;
 
 /// Interval at which the registry is asked for changes.
@@ -23,11 +24,11 @@ pub(super) struct Follower {
     pub(super) registry: Arc<dyn Registry>,
     pub(super) view: Arc<Mutex<dyn View>>,
     pub(super) snapshot_file: Option<PathBuf>,
-    pub(super) joining: Option<Joining>,
+    pub(super) probe: Option<MembershipProbe>,
     pub(super) events: mpsc::UnboundedSender<RlnEvent>,
 }
 
-/// The event loop has ended.
+/// Sign that the event loop has ended.
 struct Ended;
 
 impl Follower {
@@ -35,12 +36,12 @@ impl Follower {
     pub(super) fn run(mut self, stopped: &Receiver<()>) {
         let mut failing = false;
         let mut told = None;
-        let mut looking = false;
+        let mut polls = false;
         let mut saved = None;
         let mut saved_at = Instant::now();
         loop {
             // A statement of its own, so that the lock is released before the next steps.
-            let refreshed = lock(&self.view).refresh(&*self.registry);
+            let refreshed = lock_view(&self.view).refresh(&*self.registry);
             match refreshed {
                 Ok(_) => failing = false,
                 Err(error) if !failing => {
@@ -50,14 +51,11 @@ impl Follower {
                 Err(_) => {}
             }
             let outcome = self.tell(&mut told).and_then(|news| {
-                looking |= news;
-                match looking {
-                    true => self.look(),
-                    false => Ok(false),
-                }
+                polls |= news;
+                if polls { self.poll() } else { Ok(false) }
             });
             match outcome {
-                Ok(again) => looking = again,
+                Ok(again) => polls = again,
                 Err(Ended) => break,
             }
             if saved_at.elapsed() >= SAVE_EVERY {
@@ -76,7 +74,7 @@ impl Follower {
     /// compared and not the version, because a reorganised chain may reach the same version again.
     fn tell(&mut self, told: &mut Option<u64>) -> Result<bool, Ended> {
         let (roots, now) = {
-            let view = lock(&self.view);
+            let view = lock_view(&self.view);
             if told.replace(view.revision()) == Some(view.revision()) {
                 return Ok(false);
             }
@@ -88,21 +86,15 @@ impl Follower {
     }
 
     /// Checks the node's own membership; returns whether to check again soon.
-    fn look(&mut self) -> Result<bool, Ended> {
-        let Some(joining) = &mut self.joining else {
+    fn poll(&mut self) -> Result<bool, Ended> {
+        let Some(probe) = &mut self.probe else {
             return Ok(false);
         };
-        let (event, again) = match joining() {
-            Standing::Same => return Ok(false),
-            Standing::Ending => return Ok(true),
-            Standing::Left => (RlnEvent::Left, true),
-            Standing::Joined(source) => match Publisher::start(source, self.events.clone()) {
-                Ok(publisher) => (RlnEvent::Joined(publisher), false),
-                Err(error) => {
-                    tracing::error!(%error, "cannot start a thread for proofs");
-                    return Ok(false);
-                }
-            },
+        let (event, again) = match probe() {
+            MembershipState::Unchanged => return Ok(false),
+            MembershipState::Ending => return Ok(true),
+            MembershipState::Left => (RlnEvent::Left, true),
+            MembershipState::Joined(source) => (RlnEvent::Joined(source), false),
         };
         self.events.send(event).map_err(|_| Ended)?;
         Ok(again)
@@ -114,7 +106,7 @@ impl Follower {
         let Some(path) = &self.snapshot_file else {
             return;
         };
-        let Some(view) = lock(&self.view).copy() else {
+        let Some(view) = lock_view(&self.view).copy() else {
             return;
         };
         if view.version() == Version::default() || *saved == Some(view.version()) {
@@ -136,9 +128,4 @@ pub(super) fn snapshot(view: &dyn View) -> MembershipSnapshot {
         members: view.members(),
         roots: view.roots().len(),
     }
-}
-
-pub(super) fn lock(view: &Mutex<dyn View>) -> MutexGuard<'_, dyn View + 'static> {
-    // A refresh that panicked leaves the last consistent version; the next one continues from it.
-    view.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,8 +1,6 @@
 //! Snapshot of all counters and gauges for `/metrics`.
 
 use undertone_gossip::Topic;
-use undertone_relay::Rejection;
-use undertone_rln::Rejection as Why;
 
 use super::event_loop::EventLoop;
 use super::rln::RlnService;
@@ -29,34 +27,5 @@ impl EventLoop {
             checks_waiting: self.relay.checks_waiting(),
             rln: self.rln.as_ref().map(RlnService::snapshot),
         }
-    }
-}
-
-/// Label of a rejection's reason, one of a fixed set, so that the number of time series is bounded.
-pub(super) fn reason_label(reason: &Rejection) -> &'static str {
-    match reason {
-        Rejection::Capacity => "capacity",
-        Rejection::Decode(_) => "decode",
-        Rejection::Duplicate => "duplicate",
-        Rejection::MalformedProof(_) => "malformed_proof",
-        Rejection::MissingProof => "missing_proof",
-        Rejection::Proof(why) => match why {
-            Why::NegativeTimestamp { .. } => "negative_timestamp",
-            Why::StaleTimestamp { .. } => "stale_timestamp",
-            Why::FutureTimestamp { .. } => "future_timestamp",
-            Why::MalformedEpoch(_) => "malformed_epoch",
-            Why::EpochMismatch { .. } => "epoch_mismatch",
-            Why::ForeignIdentifier => "foreign_identifier",
-            Why::NonCanonical(_) => "non_canonical",
-            Why::SignalMismatch => "signal_mismatch",
-            Why::UnknownRoot { .. } => "unknown_root",
-        },
-        Rejection::OtherShard => "other_shard",
-        Rejection::Snark => "snark",
-        Rejection::Spam { .. } => "spam",
-        Rejection::TooLarge { .. } => "too_large",
-        Rejection::Unjudged => "unjudged",
-        Rejection::WrongShard => "wrong_shard",
-        _ => "other",
     }
 }

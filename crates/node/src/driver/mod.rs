@@ -5,12 +5,12 @@
 //! and one follows the membership.
 
 mod alive;
-mod arriving;
 mod commands;
-mod deliver;
 mod dial;
+mod error;
 mod event_loop;
 mod events;
+mod fragmenter;
 mod health;
 mod ids;
 mod listen;
@@ -19,22 +19,28 @@ mod membership;
 mod metadata;
 mod metrics;
 mod options;
-mod parts;
 mod peers;
+mod posting;
 mod posts;
 mod priority;
 mod pubsub;
 mod record;
+mod reports;
+mod requests;
 mod rln;
 mod start;
 mod time;
 mod tokens;
 mod verify;
+mod view;
 
 pub use crate::swarm::ConnectionLimits;
+pub use error::StartError;
 pub use events::{NodeEvent, TimedEvent};
-pub use member::{MemberClock, MemberProofs};
+pub use member::MemberProofs;
 pub use options::{NodeOptions, RlnOptions};
-pub use rln::{Joining, ProofSource, Standing};
-pub use start::{RunningNode, StartError, start};
-pub use tokens::{PoolMonitor, PooledProofs};
+pub use rln::{MembershipProbe, MembershipState, ProofSource};
+pub use start::{RunningNode, start};
+pub use time::MemberClock;
+pub use tokens::PooledProofs;
+pub use tokens::pool::PoolMonitor;

@@ -12,7 +12,7 @@ use undertone_relay::RelayConfig;
 use undertone_rln::{BatchPolicy, Verifier};
 
 use super::events::TimedEvent;
-use super::rln::{Joining, ProofSource};
+use super::rln::{MembershipProbe, ProofSource};
 use crate::swarm::ConnectionLimits;
 
 /// Pubsub protocol id that every Waku relay knows.
@@ -138,7 +138,7 @@ pub struct RlnOptions {
     pub(super) verifier_threads: usize,
     pub(super) batches: BatchPolicy,
     pub(super) proofs: Option<Box<dyn ProofSource>>,
-    pub(super) joining: Option<Joining>,
+    pub(super) membership_probe: Option<MembershipProbe>,
     pub(super) view: Arc<Mutex<dyn View>>,
     pub(super) snapshot_file: Option<PathBuf>,
 }
@@ -159,7 +159,7 @@ impl RlnOptions {
             verifier_threads: 1,
             batches: BatchPolicy::default(),
             proofs: None,
-            joining: None,
+            membership_probe: None,
             view,
             snapshot_file: None,
         }
@@ -185,9 +185,12 @@ impl RlnOptions {
     }
 
     /// Sets the check for changes of the node's own membership; without it, the membership never changes.
-    pub fn joining(self, joining: Joining) -> Self {
-        let joining = Some(joining);
-        Self { joining, ..self }
+    pub fn membership_probe(self, probe: MembershipProbe) -> Self {
+        let membership_probe = Some(probe);
+        Self {
+            membership_probe,
+            ..self
+        }
     }
 
     /// Sets the file that the view is saved to from time to time and when the node stops; `None` for no file.

@@ -57,6 +57,15 @@ impl EventLoop {
         }
     }
 
+    /// Tells the router from which peers long frames are being received, if that has changed.
+    pub(crate) fn tell_arriving(&mut self) {
+        for (peer, is_arriving) in self.arrivals.take_changes() {
+            if let Some(peer) = self.peers.find(&peer) {
+                self.handle(Input::Arriving { peer, is_arriving });
+            }
+        }
+    }
+
     pub(super) fn on_pubsub(&mut self, event: PubsubEvent) {
         match event {
             PubsubEvent::Opened {

@@ -1,9 +1,10 @@
 //! Bound on connections: a new one replaces the one that has been idle longest.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 #[cfg(test)]
@@ -56,15 +57,10 @@ impl Places {
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Held> {
-        // Every change leaves the map consistent.
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Takes a place; if all are taken, another connection is told to close.
     pub(super) fn take(self: &Arc<Self>) -> Place {
         let leave = Arc::new(Notify::new());
-        let mut held = self.lock();
+        let mut held = self.held.lock();
         while held.by_rank.len() >= self.max
             && let Some((_, other)) = held.by_rank.pop_first()
         {
@@ -82,14 +78,10 @@ impl Places {
 }
 
 impl Place {
-    fn last(&self) -> MutexGuard<'_, Last> {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Records that a request has begun (`is_busy`) or was answered.
     pub(super) fn touch(&self, is_busy: bool) {
-        let mut last = self.last();
-        let mut held = self.places.lock();
+        let mut last = self.last.lock();
+        let mut held = self.places.held.lock();
         // A connection that was told to close gets no new place.
         if held.by_rank.remove(&last.rank).is_some() {
             last.rank = held.enter(is_busy, Arc::clone(&self.leave));
@@ -104,14 +96,14 @@ impl Place {
 
     /// Whether more than `long` has passed since a request was answered, and no other has begun.
     pub(super) fn is_idle_for(&self, long: Duration) -> bool {
-        let last = self.last();
+        let last = self.last.lock();
         !last.rank.0 && last.at.elapsed() > long
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let rank = self.last().rank;
-        self.places.lock().by_rank.remove(&rank);
+        let rank = self.last.lock().rank;
+        self.places.held.lock().by_rank.remove(&rank);
     }
 }

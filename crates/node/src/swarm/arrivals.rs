@@ -2,10 +2,11 @@
 //! router before its next input, so that no task is woken for it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use libp2p::PeerId;
+use parking_lot::Mutex;
 
 #[derive(Debug, Default)]
 struct Peer {
@@ -28,15 +29,10 @@ struct Shared {
 pub(crate) struct Arrivals(Arc<Shared>);
 
 impl Arrivals {
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<PeerId, Peer>> {
-        // Nothing panics while the lock is held, and the counts are consistent between calls.
-        self.0.peers.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Records that a long frame from a peer has begun to arrive.
     pub(crate) fn begin(&self, peer: PeerId) -> Arrival {
         {
-            let mut peers = self.lock();
+            let mut peers = self.0.peers.lock();
             let of_peer = peers.entry(peer).or_default();
             of_peer.frames += 1;
             of_peer.begun = true;
@@ -53,7 +49,7 @@ impl Arrivals {
             return Vec::new();
         }
         let mut changes = Vec::new();
-        self.lock().retain(|id, peer| {
+        self.0.peers.lock().retain(|id, peer| {
             let is_arriving = peer.frames > 0;
             let begun = std::mem::take(&mut peer.begun) && is_arriving;
             if begun || peer.told != is_arriving {
@@ -75,7 +71,7 @@ pub(crate) struct Arrival {
 
 impl Drop for Arrival {
     fn drop(&mut self) {
-        if let Some(peer) = self.arrivals.lock().get_mut(&self.peer) {
+        if let Some(peer) = self.arrivals.0.peers.lock().get_mut(&self.peer) {
             peer.frames -= 1;
         }
         self.arrivals.0.changed.store(true, Ordering::Release);
@@ -98,7 +94,7 @@ mod tests {
         assert_eq!(arrivals.take_changes(), [(peer, true)], "another one");
         drop(second);
         assert_eq!(arrivals.take_changes(), [(peer, false)]);
-        assert!(arrivals.lock().is_empty(), "nothing is kept of it");
+        assert!(arrivals.0.peers.lock().is_empty(), "nothing is kept of it");
     }
 
     #[test]

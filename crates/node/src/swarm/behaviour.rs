@@ -18,8 +18,8 @@ use super::arrivals::Arrivals;
 use super::frames::Reading;
 use super::handler::{FromHandler, Handler, ToHandler};
 use super::outbox::Outbox;
-use super::pump::Inbound;
 use super::session::{Session, Step};
+use super::stream_tasks::Inbound;
 use super::upgrade::PubsubUpgrade;
 
 /// Settings and channels of the pubsub behaviour.

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures::future::{AbortHandle, AbortRegistration, Abortable};
 use libp2p::core::muxing::StreamMuxerBox;
 use libp2p::core::transport::{Boxed, DialOpts, ListenerId, TransportError, TransportEvent};
 use libp2p::{Multiaddr, PeerId, Transport};
+use parking_lot::Mutex;
 
 use super::address_group::AddressGroup;
 use super::handshakes::{HandshakeId, Handshakes};
@@ -28,14 +29,9 @@ struct Shared {
 struct Table(Arc<Mutex<Shared>>);
 
 impl Table {
-    fn lock(&self) -> MutexGuard<'_, Shared> {
-        // Nothing panics while the lock is held, and the table is consistent between calls.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn begin(&self, group: AddressGroup) -> (Entry, AbortRegistration) {
         let (abort, registration) = AbortHandle::new_pair();
-        let mut shared = self.lock();
+        let mut shared = self.0.lock();
         let (id, evicted) = shared.handshakes.begin(group);
         shared.aborts.insert(id, abort);
         if let Some(evicted) = evicted.and_then(|evicted| shared.aborts.remove(&evicted)) {
@@ -56,7 +52,7 @@ struct Entry {
 
 impl Drop for Entry {
     fn drop(&mut self) {
-        let mut shared = self.table.lock();
+        let mut shared = self.table.0.lock();
         shared.handshakes.end(self.group, self.id);
         shared.aborts.remove(&self.id);
     }

@@ -59,6 +59,14 @@ pub(crate) struct Incoming {
     pub(crate) hashed: Option<(Bytes, MessageId)>,
 }
 
+/// Result of looking for a frame in the buffer.
+enum Parsed {
+    /// A complete frame with its length prefix.
+    Frame(Bytes),
+    /// Nothing complete: at least this many bytes are missing.
+    Needs(usize),
+}
+
 /// Reads frames. Memory grows with what has arrived, never with what a prefix claims.
 #[derive(Debug)]
 pub(crate) struct FrameReader<S> {
@@ -93,9 +101,9 @@ impl<S: AsyncRead + Unpin> FrameReader<S> {
         cx: &mut Context<'_>,
     ) -> Poll<Result<Option<Incoming>, ReadError>> {
         loop {
-            let missing = match self.take_frame()? {
-                Ok(frame) => return Poll::Ready(Ok(Some(self.incoming(frame)))),
-                Err(missing) => missing,
+            let missing = match self.parse()? {
+                Parsed::Frame(frame) => return Poll::Ready(Ok(Some(self.incoming(frame)))),
+                Parsed::Needs(missing) => missing,
             };
             let grow = missing.min(READ_CHUNK.max(self.filled * GROWTH));
             let wanted = self.filled + grow;
@@ -149,13 +157,13 @@ impl<S: AsyncRead + Unpin> FrameReader<S> {
         }
     }
 
-    /// Returns a frame if it is complete, otherwise the number of bytes to read at least.
-    fn take_frame(&mut self) -> Result<Result<Bytes, usize>, ReadError> {
+    /// Takes a frame out of the buffer if it is complete.
+    fn parse(&mut self) -> Result<Parsed, ReadError> {
         let (len, prefix) = match read_varint(&self.buffer[..self.filled]) {
             Ok(read) => read,
             Err(VarintError::Incomplete) => {
                 self.coming_bytes = 0;
-                return Ok(Err(READ_CHUNK));
+                return Ok(Parsed::Needs(READ_CHUNK));
             }
             Err(error) => return Err(ReadError::Length(error)),
         };
@@ -167,15 +175,15 @@ impl<S: AsyncRead + Unpin> FrameReader<S> {
         let end = prefix + frame;
         self.coming_bytes = end;
         if self.filled < end {
-            return Ok(Err(end - self.filled));
+            return Ok(Parsed::Needs(end - self.filled));
         }
         self.filled -= end;
         if end <= COPIED_BYTES {
             let frame = Bytes::copy_from_slice(&self.buffer[..end]);
             self.buffer.advance(end);
-            return Ok(Ok(frame));
+            return Ok(Parsed::Frame(frame));
         }
-        Ok(Ok(self.buffer.split_to(end).freeze()))
+        Ok(Parsed::Frame(self.buffer.split_to(end).freeze()))
     }
 }
 

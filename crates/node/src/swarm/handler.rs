@@ -17,7 +17,7 @@ use libp2p::swarm::{
 use super::attempts::Attempts;
 use super::frames::{ReadError, Reading};
 use super::outbox::Outbox;
-use super::pump::{self, Inbound, Task};
+use super::stream_tasks::{self, Inbound, Task};
 use super::upgrade::PubsubUpgrade;
 
 /// Streams that may be opened in a row, in each direction, before the connection is closed (CVE-2022-23486: a
@@ -144,7 +144,7 @@ impl Handler {
         self.reader = match std::mem::replace(&mut self.reader, Reader::None) {
             Reader::Waiting(stream) => {
                 let (reading, inbound) = (self.reading.clone(), self.inbound.clone());
-                Reader::Reading(Task::spawn(pump::read(stream, reading, inbound)))
+                Reader::Reading(Task::spawn(stream_tasks::read(stream, reading, inbound)))
             }
             as_it_was => as_it_was,
         };
@@ -247,7 +247,7 @@ impl ConnectionHandler for Handler {
                 protocol: (stream, protocol),
                 ..
             }) => {
-                let writing = pump::write(stream, self.outbox.clone(), self.id);
+                let writing = stream_tasks::write(stream, self.outbox.clone(), self.id);
                 self.writer = Writer::Writing(Task::spawn(writing));
                 self.events.push_back(FromHandler::Writable(protocol));
             }

@@ -14,8 +14,8 @@ mod limits;
 mod metadata;
 mod outbox;
 mod places;
-mod pump;
 mod session;
+mod stream_tasks;
 mod transport;
 mod upgrade;
 mod yamux;
@@ -26,7 +26,7 @@ pub(crate) use frames::Incoming;
 pub use limits::ConnectionLimits;
 pub(crate) use metadata::{METADATA_PROTOCOL, MetadataCodec};
 pub(crate) use outbox::Gate;
-pub(crate) use pump::{Inbound, Received};
+pub(crate) use stream_tasks::{Inbound, Received};
 
 use libp2p::identity::Keypair;
 use libp2p::swarm::NetworkBehaviour;

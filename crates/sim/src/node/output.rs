@@ -1,6 +1,8 @@
 //! Outputs of a node's relay and host, and how the node handles them.
 
-use undertone_gossip::{Class, Overflow, PeerIx, Progress, QueuedFrame, SendHandle, Time};
+use undertone_gossip::{
+    Class, Overflow, PeerIx, Progress, QueuedFrame, RequestId, SendHandle, Time,
+};
 use undertone_link::{self as link, ConnIx, Priority};
 use undertone_message::WakuMessage;
 use undertone_relay::{Input, Output, ProofFailure, Reassembled};
@@ -106,8 +108,8 @@ impl Node {
             }
             Output::VerifyProof { ticket, .. } => self.verify(world, bench, now_ns, ticket),
             Output::Prove {
-                token, epoch, x, ..
-            } => self.prove(world, bench, now_ns, token, epoch, x),
+                request, epoch, x, ..
+            } => self.prove(world, bench, now_ns, request, epoch, x),
             Output::Deliver {
                 message,
                 from: Some(from),
@@ -233,7 +235,7 @@ impl Node {
         world: &World,
         bench: &mut Bench,
         now_ns: u64,
-        token: u64,
+        request: RequestId,
         epoch: undertone_rln::Epoch,
         x: undertone_rln::Fr,
     ) {
@@ -244,12 +246,12 @@ impl Node {
             Some(proof) => {
                 let (at_ns, id) = (now_ns + rln.generation_ns, self.id);
                 let proof = Box::new(proof);
-                self.cause(bench, at_ns, id, What::Proved { token, proof });
+                self.cause(bench, at_ns, id, What::Proved { request, proof });
             }
             None => {
                 let limit = rln.message_limit;
                 let result = Err(ProofFailure::Exhausted { limit, epoch });
-                self.relay_takes(bench, now_ns, Input::Proved { token, result });
+                self.relay_takes(bench, now_ns, Input::Proved { request, result });
             }
         }
     }

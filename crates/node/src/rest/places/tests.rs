@@ -31,7 +31,7 @@ fn busy_ones_make_room_when_all_are_busy_and_places_come_back() {
     let c = places.take();
     assert!(is_wanted(&b) && !is_wanted(&a));
     drop((a, b, c));
-    assert!(places.lock().by_rank.is_empty());
+    assert!(places.held.lock().by_rank.is_empty());
 }
 
 #[test]

@@ -15,7 +15,7 @@ struct World {
     senders: BTreeMap<MessageId, Vec<PeerIx>>,
 }
 
-impl Known for World {
+impl PeerKnowledge for World {
     fn is_proven(&self, peer: PeerIx) -> bool {
         self.proven.contains(&peer)
     }
