@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use undertone_membership::{MemberIndex, MembershipView, Registry, SqliteRegistry};
+use undertone_membership::{MemberIndex, MembershipLog, MembershipView, SqliteRegistry};
 use undertone_message::{NetworkPreset, PubsubTopic, WakuMessage};
 use undertone_node::driver::{
-    ConnectionLimits, MemberClock, MemberProofs, NodeOptions, ProofSource, RlnOptions, RunningNode,
-    start,
+    ConnectionLimits, MemberClock, MemberProofs, MembershipSource, NodeOptions, ProofSource,
+    RlnOptions, RunningNode, start,
 };
 use undertone_node::{Keypair, Multiaddr};
 use undertone_relay::{ProofFailure, RelayConfig};
@@ -112,8 +112,12 @@ impl Network {
         // What each bad proof costs is exact, and all of them share this address.
         score.decay_interval = NEVER;
         score.ip_colocation_weight = 0.0;
-        let registry = Arc::clone(&self.registry) as Arc<dyn Registry>;
-        let rln = RlnOptions::new(registry, self.view.clone(), self.verifier.clone());
+        let membership = MembershipSource::Log {
+            log: Arc::clone(&self.registry) as Arc<dyn MembershipLog>,
+            view: self.view.clone(),
+            snapshot_file: None,
+        };
+        let rln = RlnOptions::new(membership, self.verifier.clone());
         let options = NodeOptions::for_network(&preset)
             .keypair(Keypair::generate_ed25519())
             .listen(["/ip4/127.0.0.1/tcp/0".parse().unwrap()])

@@ -141,9 +141,8 @@ impl Relay {
             Input::Connected(peer) => self.gossip(gossip::Input::Connected(peer))?,
             Input::Disconnected(peer) => self.gossip(gossip::Input::Disconnected(peer))?,
             Input::Renewed(peer) => self.gossip(gossip::Input::Renewed(peer))?,
-            Input::Arriving { peer, is_arriving } => {
-                self.gossip(gossip::Input::Arriving { peer, is_arriving })?;
-            }
+            Input::TransferStarted(peer) => self.gossip(gossip::Input::TransferStarted(peer))?,
+            Input::TransferEnded(peer) => self.gossip(gossip::Input::TransferEnded(peer))?,
             Input::Frame { peer, frame } => self.gossip(gossip::Input::Frame { peer, frame })?,
             Input::Sent {
                 peer,

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use undertone_membership::{Member, MemberIndex, Registry, RegistryError, View};
+use undertone_membership::{Member, MemberIndex, MemberLookup, RegistryError, View};
 use undertone_rln::{
     CounterError, Generation, Identity, IdentityFile, Key, MessageIdCounter, Prover,
     TableFileOutcome,
@@ -20,7 +20,7 @@ pub(super) struct Candidate {
     generation: Generation,
     clock: MemberClock,
     key: Arc<Key>,
-    registry: Arc<dyn Registry>,
+    lookup: Arc<dyn MemberLookup>,
     view: Arc<Mutex<dyn View>>,
     /// Identity of the member. Kept once it was a member, because another identity
     /// would need another counter.
@@ -48,8 +48,8 @@ impl Candidate {
         generation: Generation,
         clock: MemberClock,
         key: &Arc<Key>,
-        registry: &Arc<dyn Registry>,
-        view: &Arc<Mutex<dyn View>>,
+        lookup: Arc<dyn MemberLookup>,
+        view: Arc<Mutex<dyn View>>,
         make_proofs: Option<MakeProofs>,
     ) -> Self {
         Self {
@@ -57,8 +57,8 @@ impl Candidate {
             generation,
             clock,
             key: Arc::clone(key),
-            registry: Arc::clone(registry),
-            view: Arc::clone(view),
+            lookup,
+            view,
             identity: None,
             place: None,
             has_left: false,
@@ -72,7 +72,7 @@ impl Candidate {
             None if !self.config.identity_file.exists() => return Ok(Found::NoIdentity),
             None => IdentityFile::read(&self.config.identity_file)?,
         };
-        match self.registry.find(identity.commitment()) {
+        match self.lookup.find(identity.commitment()) {
             Ok(Some(member)) => Ok(Found::Member(identity, member)),
             Ok(None) => Ok(Found::NotRegistered),
             Err(RegistryError::NotAnswered) => Ok(Found::NotKnown),

@@ -13,7 +13,6 @@ use undertone_relay::{Input, Output, ProofFailure, Relay};
 
 use super::events::{NodeEvent, TimedEvent};
 use super::fragmenter::Fragmenter;
-use super::ids::KnownIds;
 use super::peers::PeerTable;
 use super::posts::Posts;
 use super::record::NodeRecord;
@@ -41,7 +40,6 @@ pub(crate) struct EventLoop {
     pub(crate) clock: Clock,
     pub(crate) gate: Gate,
     pub(crate) arrivals: Arrivals,
-    pub(crate) ids: KnownIds,
     pub(crate) peers: PeerTable,
     pub(crate) rln: Option<RlnService>,
     pub(crate) rln_events: mpsc::UnboundedReceiver<RlnEvent>,
@@ -168,7 +166,7 @@ impl EventLoop {
 
     /// Gives the relay an input, carries out its outputs, and handles the inputs that follow.
     pub(crate) fn input(&mut self, input: Input) {
-        self.tell_arriving();
+        self.report_transfers();
         self.handle(input);
         while let Some(follow_up) = self.follow_ups.pop() {
             self.handle(follow_up);
@@ -176,7 +174,7 @@ impl EventLoop {
         if self.relay.wants_roots()
             && let Some(rln) = &self.rln
         {
-            rln.hurry();
+            rln.request_refresh();
         }
     }
 

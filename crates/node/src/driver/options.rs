@@ -1,17 +1,15 @@
 //! Options that a node is started with.
 
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
-
 use libp2p::Multiaddr;
 use libp2p::identity::Keypair;
 use tokio::sync::mpsc;
-use undertone_membership::{Registry, View};
+use undertone_membership::evm::ChainHandle;
 use undertone_message::{NetworkPreset, PubsubTopic};
 use undertone_relay::RelayConfig;
 use undertone_rln::{BatchPolicy, Verifier};
 
 use super::events::TimedEvent;
+use super::membership_source::MembershipSource;
 use super::rln::{MembershipProbe, ProofSource};
 use crate::swarm::ConnectionLimits;
 
@@ -133,36 +131,35 @@ impl NodeOptions {
 /// [`Self::new`] fills in defaults; the other methods replace one option each.
 #[must_use]
 pub struct RlnOptions {
-    pub(super) registry: Arc<dyn Registry>,
+    pub(super) membership: MembershipSource,
+    pub(super) chain: Option<ChainHandle>,
     pub(super) verifier: Verifier,
     pub(super) verifier_threads: usize,
     pub(super) batches: BatchPolicy,
     pub(super) proofs: Option<Box<dyn ProofSource>>,
     pub(super) membership_probe: Option<MembershipProbe>,
-    pub(super) view: Arc<Mutex<dyn View>>,
-    pub(super) snapshot_file: Option<PathBuf>,
 }
 
 impl RlnOptions {
     /// Returns the options of a node that is no member: it verifies proofs with one thread and makes none.
     ///
-    /// `view` is the membership set as this node follows it from `registry`, shared with the source of the
-    /// node's own proofs.
-    pub fn new(
-        registry: Arc<dyn Registry>,
-        view: Arc<Mutex<dyn View>>,
-        verifier: Verifier,
-    ) -> Self {
+    /// The view of `membership` is shared with the source of the node's own proofs.
+    pub fn new(membership: MembershipSource, verifier: Verifier) -> Self {
         Self {
-            registry,
+            membership,
+            chain: None,
             verifier,
             verifier_threads: 1,
             batches: BatchPolicy::default(),
             proofs: None,
             membership_probe: None,
-            view,
-            snapshot_file: None,
         }
+    }
+
+    /// Sets the handle of the thread that follows the registry's chain; `None` for a registry on no chain.
+    pub fn chain(self, chain: impl Into<Option<ChainHandle>>) -> Self {
+        let chain = chain.into();
+        Self { chain, ..self }
     }
 
     /// Sets the number of verifier threads; there is always at least one.
@@ -189,15 +186,6 @@ impl RlnOptions {
         let membership_probe = Some(probe);
         Self {
             membership_probe,
-            ..self
-        }
-    }
-
-    /// Sets the file that the view is saved to from time to time and when the node stops; `None` for no file.
-    pub fn snapshot_file(self, snapshot_file: impl Into<Option<PathBuf>>) -> Self {
-        let snapshot_file = snapshot_file.into();
-        Self {
-            snapshot_file,
             ..self
         }
     }

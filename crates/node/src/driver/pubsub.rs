@@ -34,12 +34,8 @@ impl EventLoop {
         let Some(ix) = known.filter(|ix| self.relay.router().is_connected(*ix)) else {
             return;
         };
-        let Incoming {
-            frame,
-            arrival,
-            hashed,
-        } = incoming;
-        self.totals.received_bytes += frame.len() as u64;
+        let Incoming { frame, arrival } = incoming;
+        self.totals.received_bytes += frame.bytes().len() as u64;
         for handle in self.swarm.behaviour_mut().pubsub.take_started(&peer) {
             let progress = Progress::Started;
             self.input(Input::Sent {
@@ -48,20 +44,22 @@ impl EventLoop {
                 progress,
             });
         }
-        self.ids.know(hashed);
         self.input(Input::Frame { peer: ix, frame });
-        self.ids.know(None);
         if arrival.is_some() {
             drop(arrival);
-            self.tell_arriving();
+            self.report_transfers();
         }
     }
 
     /// Tells the router from which peers long frames are being received, if that has changed.
-    pub(crate) fn tell_arriving(&mut self) {
-        for (peer, is_arriving) in self.arrivals.take_changes() {
+    pub(crate) fn report_transfers(&mut self) {
+        for (peer, is_started) in self.arrivals.take_changes() {
             if let Some(peer) = self.peers.find(&peer) {
-                self.handle(Input::Arriving { peer, is_arriving });
+                self.handle(if is_started {
+                    Input::TransferStarted(peer)
+                } else {
+                    Input::TransferEnded(peer)
+                });
             }
         }
     }

@@ -12,7 +12,6 @@ use undertone_relay::Relay;
 use super::error::StartError;
 use super::event_loop::EventLoop;
 use super::fragmenter::Fragmenter;
-use super::ids::KnownIds;
 use super::options::NodeOptions;
 use super::peers::PeerTable;
 use super::posts::Posts;
@@ -93,7 +92,6 @@ async fn build(
     let clock = Clock::start(options.clock_ahead_ns);
     let mut seed = [0; 32];
     getrandom::fill(&mut seed).map_err(std::io::Error::from)?;
-    let ids = KnownIds::default();
     let mut relay = options.relay.clone();
     if let (Some(relay), Some(rln)) = (&mut relay.rln, &options.rln) {
         relay.sends_reused_ids = rln
@@ -101,7 +99,7 @@ async fn build(
             .as_ref()
             .is_some_and(|proofs| proofs.reuses_ids());
     }
-    let relay = Relay::new(relay, seed, Time::ZERO)?.with_message_ids(Box::new(ids.clone()));
+    let relay = Relay::new(relay, seed, Time::ZERO)?;
     let pubsub = PubsubConfig {
         protocols: protocols(&options.protocols)?,
         frame_bytes_max: options.relay.gossip.limits.frame_bytes_max,
@@ -133,7 +131,6 @@ async fn build(
         clock,
         gate,
         arrivals,
-        ids,
         peers: PeerTable::default(),
         rln,
         rln_events,

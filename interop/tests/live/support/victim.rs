@@ -179,7 +179,7 @@ impl Victim {
             ("pending", used.pending, max.pending_max),
             ("pending bytes", used.pending_bytes, max.pending_bytes_max),
             ("cache bytes", used.cache_bytes, max.cache_bytes_max),
-            ("promises", used.promises, max.promises_max),
+            ("promises", used.iwant_requests, max.promises_max),
             ("backoffs", used.backoffs, max.backoffs_max),
             ("departed", used.departed, max.retained_peers_max),
             (

@@ -1,12 +1,12 @@
 //! The event loop's access to the threads for rate limiting.
 
-use std::sync::{Arc, mpsc as std_mpsc};
+use std::sync::mpsc as std_mpsc;
 use std::{io, thread};
 
 use libp2p::PeerId;
 use tokio::sync::mpsc;
 use undertone_gossip::RequestId;
-use undertone_membership::Registry;
+use undertone_membership::evm::ChainHandle;
 use undertone_relay::{ProofFailure, ProofTicket};
 use undertone_rln::{Epoch, Fr, ProofStatement, RecoveredSecret};
 
@@ -26,7 +26,7 @@ pub(crate) struct RlnService {
     publisher: Option<Publisher>,
     own: OwnIdentity,
     membership: MembershipSnapshot,
-    registry: Arc<dyn Registry>,
+    chain: Option<ChainHandle>,
     /// Sender of events, for a publisher that is started later.
     events: mpsc::UnboundedSender<RlnEvent>,
     /// Dropping this sender tells the membership thread to stop.
@@ -44,13 +44,10 @@ impl RlnService {
         let verify = VerifierPool::start(&options.verifier, options.batches, threads, &events)?;
         let start = |source| Publisher::start(source, events.clone());
         let publisher = options.proofs.map(start).transpose()?;
-        let registry = Arc::clone(&options.registry);
-        let membership = snapshot(&*lock_view(&options.view));
+        let membership = snapshot(&*lock_view(options.membership.view()));
         let follower = Follower {
             probe: options.membership_probe,
-            registry: options.registry,
-            view: options.view,
-            snapshot_file: options.snapshot_file,
+            source: options.membership,
             events: events.clone(),
         };
         let (stop, stopped) = std_mpsc::channel();
@@ -62,7 +59,7 @@ impl RlnService {
             publisher,
             own: OwnIdentity::default(),
             membership,
-            registry,
+            chain: options.chain,
             events,
             stop,
             follower,
@@ -80,15 +77,18 @@ impl RlnService {
         self.membership = now;
     }
 
-    /// Asks the registry to look for changes soon.
-    pub(crate) fn hurry(&self) {
-        self.registry.hurry();
+    /// Requests an early poll of the registry's chain, because a peer refers to a change that is not known
+    /// here. A registry on no chain is always up to date.
+    pub(crate) fn request_refresh(&self) {
+        if let Some(chain) = &self.chain {
+            chain.request_refresh();
+        }
     }
 
     /// Reason why the known membership may be outdated, or that the node's secret is public.
     pub(crate) fn trouble(&self) -> Option<String> {
         let exposed = self.exposed().map(|failure| failure.to_string());
-        exposed.or_else(|| self.registry.trouble())
+        exposed.or_else(|| self.chain.as_ref()?.status().staleness())
     }
 
     /// Reason why the node cannot publish now although it has a membership.
@@ -150,7 +150,7 @@ impl RlnService {
             tokens: tokens.map(PoolMonitor::snapshot),
             verifier: self.verify.snapshot(),
             membership: self.membership,
-            chain: self.registry.chain(),
+            chain: self.chain.as_ref().map(ChainHandle::status),
         }
     }
 

@@ -1,6 +1,4 @@
-use undertone_membership::{
-    MemberIndex, MembershipView, Registry, RegistryError, SqliteRegistry, Version, View,
-};
+use undertone_membership::{MemberIndex, MembershipView, SqliteRegistry, Version, View};
 use undertone_rln::{
     Generation, Identity, Key, MerklePath, MessageIdCounter, Policy, PoolSnapshot, ProofStatement,
     Prover, RootWindow, Verifier, Work, external_nullifier, fr_from_le,
@@ -189,14 +187,6 @@ impl View for Unknown {
     }
 
     fn path(&self, _: MemberIndex) -> Option<MerklePath> {
-        None
-    }
-
-    fn refresh(&mut self, _: &dyn Registry) -> Result<bool, RegistryError> {
-        Ok(false)
-    }
-
-    fn copy(&self) -> Option<MembershipView> {
         None
     }
 }
