@@ -9,8 +9,8 @@ use undertone_message::{MessageHash, PubsubTopic, WakuMessage, message_hash};
 mod snapshots;
 
 pub use snapshots::{
-    GossipSnapshot, JobSizes, MembershipSnapshot, MessageSizes, MetricsSnapshot, RlnSnapshot,
-    TokenSnapshot, TopicSnapshot, Totals, VerifierSnapshot,
+    GossipSnapshot, JobSizes, MembershipSnapshot, MessageSizes, MetricsSnapshot, NodeTotals,
+    RlnSnapshot, TokenSnapshot, TopicSnapshot, VerifierSnapshot,
 };
 
 /// Request to a running node. The answer goes to `reply`; a dropped receiver is not an error.
@@ -135,6 +135,7 @@ pub struct Post {
 
 /// State of a posted message.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PostState {
     /// Waiting: no suitable peer subscribed to the topic is connected.
     Waiting,
@@ -284,6 +285,7 @@ pub struct PeerSnapshot {
 
 /// Whether a peer is or can be connected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Connectedness {
     /// No connection so far, and no failed attempt.
     NotConnected,
@@ -297,6 +299,7 @@ pub enum Connectedness {
 
 /// Source from which this node learnt of a peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PeerOrigin {
     /// None recorded: the peer dialled this node, or another peer offered it.
     UnknownOrigin,
@@ -347,6 +350,7 @@ pub struct ProtocolHealth {
 
 /// Health of a node or of one of its protocols, with the reference node's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum HealthStatus {
     /// Starting up; this node never reports it.
     Initializing,
@@ -366,6 +370,7 @@ pub enum HealthStatus {
 
 /// Whether a node has enough relay peers, compared with the mesh bound `d_low`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ConnectionStatus {
     /// No relay peer is connected.
     Disconnected,

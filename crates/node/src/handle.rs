@@ -73,7 +73,7 @@ impl Deliveries {
 }
 
 /// The driver's end of a node's channels.
-pub struct Endpoint {
+pub struct NodeEndpoint {
     /// Queue of commands; it yields `None` when every handle is gone.
     pub commands: mpsc::Receiver<Command>,
     /// Sinks for valid messages.
@@ -93,7 +93,7 @@ pub struct NodeHandle {
 pub struct Stopped;
 
 /// Creates both ends of a node's channels.
-pub fn node_channel() -> (NodeHandle, Endpoint) {
+pub fn node_channel() -> (NodeHandle, NodeEndpoint) {
     let (sender, receiver) = mpsc::channel(COMMAND_QUEUE);
     let deliveries = Deliveries::default();
     let handle = NodeHandle {
@@ -102,7 +102,7 @@ pub fn node_channel() -> (NodeHandle, Endpoint) {
     };
     (
         handle,
-        Endpoint {
+        NodeEndpoint {
             commands: receiver,
             deliveries,
         },

@@ -14,7 +14,7 @@ use crate::standing::Standings;
 
 pub(crate) mod room;
 
-use room::{AwaitingRoot, PeerKnowledge, Waiting};
+use room::{AwaitingRoot, PeerKnowledge, WaitingMessage};
 
 /// State of the relay that decides about places in the room.
 struct RelayKnowledge<'a> {
@@ -64,7 +64,10 @@ impl Relay {
         let reason = Rejection::Proof(undertone_rln::Rejection::UnknownRoot {
             window_len: self.roots.len(),
         });
-        for Waiting { id, from, .. } in self.awaiting_root.put(Waiting { id, from, what }, &known) {
+        for WaitingMessage { id, from, .. } in self
+            .awaiting_root
+            .put(WaitingMessage { id, from, what }, &known)
+        {
             self.unjudged.push((id, from, reason));
         }
         true
@@ -85,11 +88,11 @@ impl Relay {
 
     fn judge_again(
         &mut self,
-        waited: Vec<Waiting<AwaitingRoot>>,
+        waited: Vec<WaitingMessage<AwaitingRoot>>,
         may_wait: bool,
     ) -> Result<(), ApiMisuse> {
         for message in waited {
-            let Waiting { id, from, what } = &message;
+            let WaitingMessage { id, from, what } = &message;
             let (id, from) = (*id, *from);
             match self.judge(id, from, &what.topic, &what.data) {
                 Err(reason) if may_wait && reason.is_unknown_root() => {

@@ -60,7 +60,7 @@ pub(crate) struct Check {
 
 /// Proofs being verified, bounded in number.
 #[derive(Debug, Default)]
-pub(crate) struct Checks {
+pub(crate) struct ProofChecks {
     waiting: BTreeMap<ProofTicket, Check>,
     by_message: BTreeMap<MessageId, ProofTicket>,
     /// Number of proofs of each peer that has any.
@@ -69,7 +69,7 @@ pub(crate) struct Checks {
     max: usize,
 }
 
-impl Checks {
+impl ProofChecks {
     pub(crate) fn new(max: usize) -> Self {
         Self {
             max,

@@ -198,6 +198,7 @@ pub struct Published {
 
 /// Events for logs, metrics and tests.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum RelayReport {
     /// An event of the gossip router.
     Gossip(gossip::Report),

@@ -10,13 +10,13 @@ use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_rln::{Epoch, ExternalNullifiers, NullifierLog, RootWindow};
 
 use crate::awaiting_root::room::{AwaitingRoot, ROOM, Room};
-use crate::checks::{Checks, Proving};
+use crate::checks::{ProofChecks, Proving};
 use crate::config::RelayConfig;
 use crate::io::{Input, Output, RelayReport, SubscribeError};
 use crate::nullifier_senders::{NullifierSenderLimits, NullifierSenders};
 use crate::placement::ByContentTopic;
 use crate::rejection::Rejection;
-use crate::signals::{Hashed, SignalHashes};
+use crate::signals::{SignalHashes, UncachedHashes};
 use crate::standing::Standings;
 
 /// A Waku Relay node as a state machine without clock, sockets or threads.
@@ -37,7 +37,7 @@ pub struct Relay {
     /// otherwise cause pairings at no cost.
     pub(crate) sent_invalid_proof: BTreeSet<PeerIx>,
     pub(crate) standings: Standings,
-    pub(crate) checks: Checks,
+    pub(crate) checks: ProofChecks,
     /// Peers from which no frames should be read for now.
     pub(crate) paused: BTreeSet<PeerIx>,
     /// Peers that were cut off during the current input.
@@ -74,7 +74,7 @@ impl Relay {
         let rln = config.rln.as_ref();
         Ok(Self {
             router,
-            signals: Box::new(Hashed),
+            signals: Box::new(UncachedHashes),
             now,
             unix_ns_at_zero: 0,
             topics: BTreeMap::new(),
@@ -99,7 +99,7 @@ impl Relay {
             paused: BTreeSet::new(),
             cut: Vec::new(),
             unjudged: Vec::new(),
-            checks: Checks::new(rln.map_or(0, |rln| rln.checks_max)),
+            checks: ProofChecks::new(rln.map_or(0, |rln| rln.checks_max)),
             accepted: BTreeMap::new(),
             proving: BTreeMap::new(),
             received: BTreeMap::new(),

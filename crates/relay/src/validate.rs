@@ -34,11 +34,11 @@ impl Relay {
         &mut self,
         id: MessageId,
         from: PeerIx,
-        judged: Result<Step, Rejection>,
+        judged: Result<Judgement, Rejection>,
     ) -> Option<Verdict> {
         match judged {
-            Ok(Step::Accept(message)) => Some(self.accept(id, *message)),
-            Ok(Step::Wait) => None,
+            Ok(Judgement::Accept(message)) => Some(self.accept(id, *message)),
+            Ok(Judgement::Wait) => None,
             Err(reason) => Some(self.reject(id, from, reason)),
         }
     }
@@ -49,7 +49,7 @@ impl Relay {
         from: PeerIx,
         topic: &Topic,
         data: &Bytes,
-    ) -> Result<Step, Rejection> {
+    ) -> Result<Judgement, Rejection> {
         let max = self.config.max_message_bytes;
         if data.len() > max {
             return Err(Rejection::TooLarge {
@@ -67,7 +67,7 @@ impl Relay {
             return Err(Rejection::WrongShard);
         }
         if self.config.rln.is_none() {
-            return Ok(Step::Accept(Box::new(message)));
+            return Ok(Judgement::Accept(Box::new(message)));
         }
         let proof = self.check_proof(&message)?;
         match self.look_up(&proof) {
@@ -89,7 +89,7 @@ impl Relay {
         self.record_sender(&id, from, &proof);
         let message = Box::new(message);
         self.verify(proof, Purpose::Judge { id, from, message });
-        Ok(Step::Wait)
+        Ok(Judgement::Wait)
     }
 
     /// Looks up the nullifier of a proof in the log.
@@ -245,7 +245,7 @@ impl Relay {
 }
 
 /// Result of judging a message before its proof is verified.
-pub(crate) enum Step {
+pub(crate) enum Judgement {
     Accept(Box<WakuMessage>),
     Wait,
 }

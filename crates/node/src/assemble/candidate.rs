@@ -34,7 +34,7 @@ pub(super) struct Candidate {
 }
 
 /// Result of looking up the node's own membership.
-pub(super) enum Found {
+pub(super) enum OwnMembership {
     NoIdentity,
     /// The contract has not answered yet.
     NotKnown,
@@ -66,16 +66,16 @@ impl Candidate {
         }
     }
 
-    pub(super) fn find(&self) -> Result<Found, AssembleError> {
+    pub(super) fn find(&self) -> Result<OwnMembership, AssembleError> {
         let identity = match &self.identity {
             Some(identity) => identity.clone(),
-            None if !self.config.identity_file.exists() => return Ok(Found::NoIdentity),
+            None if !self.config.identity_file.exists() => return Ok(OwnMembership::NoIdentity),
             None => IdentityFile::read(&self.config.identity_file)?,
         };
         match self.lookup.find(identity.commitment()) {
-            Ok(Some(member)) => Ok(Found::Member(identity, member)),
-            Ok(None) => Ok(Found::NotRegistered),
-            Err(RegistryError::NotAnswered) => Ok(Found::NotKnown),
+            Ok(Some(member)) => Ok(OwnMembership::Member(identity, member)),
+            Ok(None) => Ok(OwnMembership::NotRegistered),
+            Err(RegistryError::NotAnswered) => Ok(OwnMembership::NotKnown),
             Err(error) => Err(error.into()),
         }
     }
@@ -118,9 +118,9 @@ impl Candidate {
     /// Checks the membership and returns its change; errors that prevent proofs are logged.
     pub(super) fn poll(&mut self) -> MembershipState {
         let outcome = match self.find() {
-            Ok(Found::Member(identity, member)) => self.follow(identity, &member),
-            Ok(Found::NoIdentity | Found::NotRegistered) => Ok(self.leave()),
-            Ok(Found::NotKnown) => Ok(MembershipState::Unchanged),
+            Ok(OwnMembership::Member(identity, member)) => self.follow(identity, &member),
+            Ok(OwnMembership::NoIdentity | OwnMembership::NotRegistered) => Ok(self.leave()),
+            Ok(OwnMembership::NotKnown) => Ok(MembershipState::Unchanged),
             Err(error) => Err(error),
         };
         match outcome {

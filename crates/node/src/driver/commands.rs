@@ -7,8 +7,8 @@ use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_relay::{self as relay, Input, ProofFailure, PublishError, Rejection};
 
 use super::event_loop::EventLoop;
-use super::peers::Known;
-use super::requests::Publishing;
+use super::peers::KnownPeer;
+use super::requests::PublishAttempt;
 use super::rln::RlnService;
 use crate::command::{
     Command, ConnectFailure, GossipSnapshot, NodeInfo, PeerSnapshot, PublishFailure, Published,
@@ -110,7 +110,7 @@ impl EventLoop {
         self.set_clock();
         let first = RequestId(self.next_request);
         let message = self.stamped(message);
-        let publishing = Publishing {
+        let publishing = PublishAttempt {
             pubsub_topic: topic.clone(),
             message: message.clone(),
             reply,
@@ -203,7 +203,7 @@ impl EventLoop {
             .collect()
     }
 
-    fn snapshot(&self, peer: libp2p::PeerId, known: &Known) -> PeerSnapshot {
+    fn snapshot(&self, peer: libp2p::PeerId, known: &KnownPeer) -> PeerSnapshot {
         let router = self.relay.router();
         let ix = self.peers.find(&peer);
         let topics = ix.map(|ix| router.topics_of(ix)).unwrap_or_default();

@@ -16,12 +16,12 @@ use super::fragmenter::Fragmenter;
 use super::peers::PeerTable;
 use super::posts::Posts;
 use super::record::NodeRecord;
-use super::requests::{Dialling, Publishing};
+use super::requests::{DialAttempt, PublishAttempt};
 use super::rln::{RlnEvent, RlnService};
 use super::time::Clock;
-use crate::command::{Command, ConnectFailure, PeerOrigin, PublishFailure, Totals};
+use crate::command::{Command, ConnectFailure, NodeTotals, PeerOrigin, PublishFailure};
 use crate::handle::Delivery;
-use crate::swarm::{Arrivals, Behaviour, BehaviourEvent, Gate, Received};
+use crate::swarm::{Behaviour, BehaviourEvent, Gate, InTransit, Received};
 
 /// Interval at which static peers are redialled and scores are reported to admission.
 const REDIAL: Duration = Duration::from_secs(2);
@@ -39,7 +39,7 @@ pub(crate) struct EventLoop {
     pub(crate) relay: Relay,
     pub(crate) clock: Clock,
     pub(crate) gate: Gate,
-    pub(crate) arrivals: Arrivals,
+    pub(crate) in_transit: InTransit,
     pub(crate) peers: PeerTable,
     pub(crate) rln: Option<RlnService>,
     pub(crate) rln_events: mpsc::UnboundedReceiver<RlnEvent>,
@@ -53,15 +53,15 @@ pub(crate) struct EventLoop {
     pub(crate) static_identities: BTreeMap<Multiaddr, PeerId>,
     pub(crate) fragmenter: Fragmenter,
     /// Publications in progress, by request id.
-    pub(crate) publishing: BTreeMap<RequestId, Publishing>,
+    pub(crate) publishing: BTreeMap<RequestId, PublishAttempt>,
     pub(crate) proving_since: BTreeMap<RequestId, Instant>,
     /// Number of the next request to the relay.
     pub(crate) next_request: u64,
-    pub(crate) dialling: BTreeMap<libp2p::swarm::ConnectionId, Dialling>,
+    pub(crate) dialling: BTreeMap<libp2p::swarm::ConnectionId, DialAttempt>,
     pub(crate) joined: BTreeSet<PubsubTopic>,
     /// Inputs that follow from outputs; handled once the outputs are drained.
     pub(crate) follow_ups: Vec<Input>,
-    pub(crate) totals: Totals,
+    pub(crate) totals: NodeTotals,
     /// Posted messages, including those that wait for a peer.
     pub(crate) posts: Posts,
     /// Signed record (ENR) of the node.

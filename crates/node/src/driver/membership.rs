@@ -19,7 +19,7 @@ const POLL: Duration = Duration::from_millis(250);
 const SAVE_EVERY: Duration = Duration::from_secs(600);
 
 /// State of the thread that follows the registry.
-pub(super) struct Follower {
+pub(super) struct MembershipThread {
     pub(super) source: MembershipSource,
     pub(super) probe: Option<MembershipProbe>,
     pub(super) events: mpsc::UnboundedSender<RlnEvent>,
@@ -28,7 +28,7 @@ pub(super) struct Follower {
 /// Sign that the event loop has ended.
 struct Ended;
 
-impl Follower {
+impl MembershipThread {
     /// Runs until `stopped` is closed, then saves the view.
     pub(super) fn run(mut self, stopped: &Receiver<()>) {
         let mut failing = false;

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use undertone_membership::{MembershipLog, MembershipView, View};
 
 /// Membership view of a node, and what keeps it up to date.
+#[non_exhaustive]
 pub enum MembershipSource {
     /// The node's membership thread reads the changes from a log.
     Log {

@@ -7,7 +7,7 @@ use undertone_gossip::Topic;
 use undertone_message::{PubsubTopic, WakuMessage};
 
 use super::event_loop::EventLoop;
-use super::posts::{Caller, Sending, Waiting};
+use super::posts::{Caller, SendingPost, WaitingPost};
 use crate::command::{Post, PostState, PublishFailure};
 
 impl EventLoop {
@@ -34,7 +34,7 @@ impl EventLoop {
         }
         let bytes = message.encoded_len();
         let now_ns = self.unix_now_ns();
-        let waiting = Waiting {
+        let waiting = WaitingPost {
             id,
             until_ns: self.posts.deadline_ns(&message, restamp, now_ns),
             topic,
@@ -89,7 +89,7 @@ impl EventLoop {
         caller: Option<Caller>,
     ) {
         let (reply, outcome) = oneshot::channel();
-        self.posts.sending.push(Sending {
+        self.posts.sending.push(SendingPost {
             id,
             outcome,
             caller,

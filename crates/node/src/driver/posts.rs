@@ -29,7 +29,7 @@ pub(crate) type Caller = oneshot::Sender<Result<Post, PublishFailure>>;
 
 /// A message that waits for a peer.
 #[derive(Debug)]
-pub(super) struct Waiting {
+pub(super) struct WaitingPost {
     pub(super) id: u64,
     pub(super) topic: PubsubTopic,
     pub(super) message: WakuMessage,
@@ -42,7 +42,7 @@ pub(super) struct Waiting {
 
 /// A message that is being proved and sent.
 #[derive(Debug)]
-pub(super) struct Sending {
+pub(super) struct SendingPost {
     pub(super) id: u64,
     pub(super) outcome: oneshot::Receiver<Result<Published, PublishFailure>>,
     pub(super) caller: Option<Caller>,
@@ -55,8 +55,8 @@ pub(crate) struct Posts {
     epoch_ns: Option<u64>,
     max_clock_gap_ns: u64,
     pub(super) next: u64,
-    pub(super) waiting: VecDeque<Waiting>,
-    pub(super) sending: Vec<Sending>,
+    pub(super) waiting: VecDeque<WaitingPost>,
+    pub(super) sending: Vec<SendingPost>,
     pub(super) known: BTreeMap<u64, Post>,
 }
 
@@ -109,7 +109,7 @@ impl Posts {
     }
 
     /// Queues a message for later. Fails if the queue is full.
-    pub(super) fn wait(&mut self, waiting: Waiting) -> Result<(), PublishFailure> {
+    pub(super) fn wait(&mut self, waiting: WaitingPost) -> Result<(), PublishFailure> {
         let held: usize = self.waiting.iter().map(|one| one.bytes).sum();
         let is_full = self.waiting.len() >= WAITING_MAX || held + waiting.bytes > WAITING_BYTES_MAX;
         if is_full {

@@ -43,6 +43,7 @@ impl EventLoop {
                 }
             }
             RelayReport::Gossip(report) => tracing::trace!(?report, "gossip"),
+            other => tracing::trace!(?other, "relay"),
         }
     }
 

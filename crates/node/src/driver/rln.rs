@@ -1,7 +1,7 @@
 //! Rate limiting: verification and generation of proofs on dedicated threads.
 
 mod event;
-mod publisher;
+mod proof_thread;
 mod service;
 mod source;
 

@@ -18,8 +18,10 @@ use super::posts::Posts;
 use super::record::NodeRecord;
 use super::rln::RlnService;
 use super::time::Clock;
-use crate::handle::{Deliveries, Delivery, Endpoint, NodeHandle, node_channel};
-use crate::swarm::{self, Arrivals, ConnectionLimits, Gate, Inbound, PubsubConfig, SwarmOptions};
+use crate::handle::{Deliveries, Delivery, NodeEndpoint, NodeHandle, node_channel};
+use crate::swarm::{
+    self, ConnectionLimits, Gate, InTransit, InboundFrames, PubsubConfig, SwarmOptions,
+};
 
 /// Node running on its own thread.
 pub struct RunningNode {
@@ -82,13 +84,13 @@ pub async fn start(options: NodeOptions) -> Result<RunningNode, StartError> {
 
 async fn build(
     options: NodeOptions,
-    endpoint: Endpoint,
+    endpoint: NodeEndpoint,
 ) -> Result<(EventLoop, Vec<Multiaddr>), StartError> {
     if options.relay.rln.is_some() && options.rln.is_none() {
         return Err(StartError::RlnMissing(options.network));
     }
-    let (gate, arrivals) = (Gate::default(), Arrivals::default());
-    let (inbound, frames) = Inbound::new(gate.clone());
+    let (gate, in_transit) = (Gate::default(), InTransit::default());
+    let (inbound, frames) = InboundFrames::new(gate.clone());
     let clock = Clock::start(options.clock_ahead_ns);
     let mut seed = [0; 32];
     getrandom::fill(&mut seed).map_err(std::io::Error::from)?;
@@ -106,7 +108,7 @@ async fn build(
         queue: QueueLimits::default(),
         inbound,
         long_frame_bytes: options.relay.gossip.large.transfer_bytes,
-        arrivals: arrivals.clone(),
+        in_transit: in_transit.clone(),
     };
     let record = NodeRecord::new(&options.keypair);
     let mut swarm = swarm::build(SwarmOptions {
@@ -130,7 +132,7 @@ async fn build(
         relay,
         clock,
         gate,
-        arrivals,
+        in_transit,
         peers: PeerTable::default(),
         rln,
         rln_events,

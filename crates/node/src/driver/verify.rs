@@ -27,13 +27,13 @@ pub(super) struct Proof {
 
 /// The owner's end of the verifier threads. They stop when it is dropped, each after its present job.
 pub(super) struct VerifierPool {
-    shared: Arc<Shared>,
+    shared: Arc<VerifierState>,
     policy: BatchPolicy,
     threads: usize,
 }
 
-struct Shared {
-    queue: Mutex<Queue>,
+struct VerifierState {
+    queue: Mutex<VerifyQueue>,
     /// Signalled when a proof was queued or the owner was dropped.
     changed: Condvar,
     start: Instant,
@@ -41,7 +41,7 @@ struct Shared {
 
 /// Proofs waiting to be verified; no cryptography runs under their lock. The relay bounds the proofs in progress, so the queue needs no
 /// bound of its own.
-struct Queue {
+struct VerifyQueue {
     batcher: Batcher<Proof, Option<PeerId>>,
     closed: bool,
     checked_total: u64,
@@ -58,8 +58,8 @@ impl VerifierPool {
         threads: usize,
         events: &mpsc::UnboundedSender<RlnEvent>,
     ) -> io::Result<Self> {
-        let shared = Arc::new(Shared {
-            queue: Mutex::new(Queue {
+        let shared = Arc::new(VerifierState {
+            queue: Mutex::new(VerifyQueue {
                 batcher: Batcher::new(policy, VerifyCosts::default()),
                 closed: false,
                 checked_total: 0,
@@ -139,7 +139,7 @@ impl Drop for VerifierPool {
     }
 }
 
-impl Shared {
+impl VerifierState {
     fn work(
         &self,
         mut check: impl FnMut(&Job<Proof>) -> Vec<bool>,

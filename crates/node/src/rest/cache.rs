@@ -32,13 +32,13 @@ struct Kept {
     next: u64,
     messages: BTreeMap<u64, WakuMessage>,
     pubsub: BTreeMap<PubsubTopic, VecDeque<u64>>,
-    content: BTreeMap<String, Content>,
+    content: BTreeMap<String, ContentQueue>,
     /// Content topics that came on subscribed pubsub topics, each with the number of its last message.
     seen: BTreeMap<String, u64>,
 }
 
 /// A subscribed content topic: the pubsub topic that carries it, and its messages.
-struct Content {
+struct ContentQueue {
     carrier: PubsubTopic,
     queue: VecDeque<u64>,
 }
@@ -84,7 +84,7 @@ impl MessageCache {
         if kept.content.len() >= MAX_CONTENT_TOPICS {
             return Err(TooManyTopics);
         }
-        let content = Content {
+        let content = ContentQueue {
             carrier,
             queue: VecDeque::new(),
         };

@@ -12,20 +12,20 @@ mod tests;
 
 /// Places of all open connections, at most `max`.
 #[derive(Debug)]
-pub(super) struct Places {
+pub(super) struct Slots {
     max: usize,
-    held: Mutex<Held>,
+    held: Mutex<HeldSlots>,
 }
 
 #[derive(Debug, Default)]
-struct Held {
+struct HeldSlots {
     next: u64,
     /// Connections in the order in which they are closed: those without a request in progress first, and in
     /// each group the one that has been inactive longest.
     by_rank: BTreeMap<(bool, u64), Arc<Notify>>,
 }
 
-impl Held {
+impl HeldSlots {
     fn enter(&mut self, is_busy: bool, leave: Arc<Notify>) -> (bool, u64) {
         let rank = (is_busy, self.next);
         self.next += 1;
@@ -34,10 +34,10 @@ impl Held {
     }
 }
 
-/// One connection's place, freed when dropped.
+/// One connection's slot, freed when dropped.
 #[derive(Debug)]
-pub(super) struct Place {
-    places: Arc<Places>,
+pub(super) struct Slot {
+    slots: Arc<Slots>,
     leave: Arc<Notify>,
     last: Mutex<Last>,
 }
@@ -49,7 +49,7 @@ struct Last {
     at: Instant,
 }
 
-impl Places {
+impl Slots {
     pub(super) fn new(max: usize) -> Arc<Self> {
         Arc::new(Self {
             max: max.max(1),
@@ -57,8 +57,8 @@ impl Places {
         })
     }
 
-    /// Takes a place; if all are taken, another connection is told to close.
-    pub(super) fn take(self: &Arc<Self>) -> Place {
+    /// Takes a slot; if all are taken, another connection is told to close.
+    pub(super) fn take(self: &Arc<Self>) -> Slot {
         let leave = Arc::new(Notify::new());
         let mut held = self.held.lock();
         while held.by_rank.len() >= self.max
@@ -69,27 +69,27 @@ impl Places {
         let rank = held.enter(false, Arc::clone(&leave));
         drop(held);
         let at = Instant::now();
-        Place {
-            places: Arc::clone(self),
+        Slot {
+            slots: Arc::clone(self),
             leave,
             last: Mutex::new(Last { rank, at }),
         }
     }
 }
 
-impl Place {
+impl Slot {
     /// Records that a request has begun (`is_busy`) or was answered.
     pub(super) fn touch(&self, is_busy: bool) {
         let mut last = self.last.lock();
-        let mut held = self.places.held.lock();
-        // A connection that was told to close gets no new place.
+        let mut held = self.slots.held.lock();
+        // A connection that was told to close gets no new slot.
         if held.by_rank.remove(&last.rank).is_some() {
             last.rank = held.enter(is_busy, Arc::clone(&self.leave));
             last.at = Instant::now();
         }
     }
 
-    /// Completes when the place is needed for another connection.
+    /// Completes when the slot is needed for another connection.
     pub(super) async fn is_wanted(&self) {
         self.leave.notified().await;
     }
@@ -101,9 +101,9 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for Slot {
     fn drop(&mut self) {
         let rank = self.last.lock().rank;
-        self.places.held.lock().by_rank.remove(&rank);
+        self.slots.held.lock().by_rank.remove(&rank);
     }
 }

@@ -20,16 +20,16 @@ use super::limits::ConnectionLimits;
 type Inner = Boxed<(PeerId, StreamMuxerBox)>;
 
 #[derive(Debug)]
-struct Shared {
+struct HandshakeTable {
     handshakes: Handshakes,
     aborts: BTreeMap<HandshakeId, AbortHandle>,
 }
 
 #[derive(Clone, Debug)]
-struct Table(Arc<Mutex<Shared>>);
+struct SharedHandshakes(Arc<Mutex<HandshakeTable>>);
 
-impl Table {
-    fn begin(&self, group: AddressGroup) -> (Entry, AbortRegistration) {
+impl SharedHandshakes {
+    fn begin(&self, group: AddressGroup) -> (HandshakeEntry, AbortRegistration) {
         let (abort, registration) = AbortHandle::new_pair();
         let mut shared = self.0.lock();
         let (id, evicted) = shared.handshakes.begin(group);
@@ -39,18 +39,18 @@ impl Table {
         }
         drop(shared);
         let table = self.clone();
-        (Entry { table, group, id }, registration)
+        (HandshakeEntry { table, group, id }, registration)
     }
 }
 
 /// A handshake in progress. Dropping it removes the handshake from the table.
-struct Entry {
-    table: Table,
+struct HandshakeEntry {
+    table: SharedHandshakes,
     group: AddressGroup,
     id: HandshakeId,
 }
 
-impl Drop for Entry {
+impl Drop for HandshakeEntry {
     fn drop(&mut self) {
         let mut shared = self.table.0.lock();
         shared.handshakes.end(self.group, self.id);
@@ -61,18 +61,18 @@ impl Drop for Entry {
 /// Transport with a bound on inbound handshakes.
 pub(crate) struct Doorway {
     inner: Inner,
-    table: Table,
+    table: SharedHandshakes,
 }
 
 impl Doorway {
     pub(crate) fn new(inner: Inner, limits: ConnectionLimits) -> Self {
-        let shared = Shared {
+        let shared = HandshakeTable {
             handshakes: Handshakes::new(limits),
             aborts: BTreeMap::new(),
         };
         Self {
             inner,
-            table: Table(Arc::new(Mutex::new(shared))),
+            table: SharedHandshakes(Arc::new(Mutex::new(shared))),
         }
     }
 }

@@ -9,7 +9,7 @@ use libp2p::PeerId;
 use parking_lot::Mutex;
 
 #[derive(Debug, Default)]
-struct Peer {
+struct PeerFrames {
     /// Frames that are incomplete or not yet given to the router.
     frames: u32,
     /// Whether one of them has begun since the driver last asked.
@@ -19,18 +19,18 @@ struct Peer {
 }
 
 #[derive(Debug, Default)]
-struct Shared {
+struct TransitTable {
     changed: AtomicBool,
-    peers: Mutex<BTreeMap<PeerId, Peer>>,
+    peers: Mutex<BTreeMap<PeerId, PeerFrames>>,
 }
 
 /// Registry of long frames in transit, shared by all connections and the driver.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Arrivals(Arc<Shared>);
+pub(crate) struct InTransit(Arc<TransitTable>);
 
-impl Arrivals {
+impl InTransit {
     /// Records that a long frame from a peer has begun to arrive.
-    pub(crate) fn begin(&self, peer: PeerId) -> Arrival {
+    pub(crate) fn begin(&self, peer: PeerId) -> LongFrame {
         {
             let mut peers = self.0.peers.lock();
             let of_peer = peers.entry(peer).or_default();
@@ -38,8 +38,8 @@ impl Arrivals {
             of_peer.begun = true;
         }
         self.0.changed.store(true, Ordering::Release);
-        let arrivals = self.clone();
-        Arrival { arrivals, peer }
+        let in_transit = self.clone();
+        LongFrame { in_transit, peer }
     }
 
     /// Returns peers from which a long frame has begun to arrive since the last call (`true`), and those
@@ -64,17 +64,17 @@ impl Arrivals {
 
 /// A long frame in transit. Dropped when the router has the frame, or with its connection.
 #[derive(Debug)]
-pub(crate) struct Arrival {
-    arrivals: Arrivals,
+pub(crate) struct LongFrame {
+    in_transit: InTransit,
     peer: PeerId,
 }
 
-impl Drop for Arrival {
+impl Drop for LongFrame {
     fn drop(&mut self) {
-        if let Some(peer) = self.arrivals.0.peers.lock().get_mut(&self.peer) {
+        if let Some(peer) = self.in_transit.0.peers.lock().get_mut(&self.peer) {
             peer.frames -= 1;
         }
-        self.arrivals.0.changed.store(true, Ordering::Release);
+        self.in_transit.0.changed.store(true, Ordering::Release);
     }
 }
 
@@ -84,23 +84,26 @@ mod tests {
 
     #[test]
     fn a_peer_is_named_when_a_frame_begins_and_when_its_last_is_gone() {
-        let (arrivals, peer) = (Arrivals::default(), PeerId::random());
-        assert_eq!(arrivals.take_changes(), []);
-        let first = arrivals.begin(peer);
-        assert_eq!(arrivals.take_changes(), [(peer, true)]);
-        assert_eq!(arrivals.take_changes(), []);
-        let second = arrivals.begin(peer);
+        let (in_transit, peer) = (InTransit::default(), PeerId::random());
+        assert_eq!(in_transit.take_changes(), []);
+        let first = in_transit.begin(peer);
+        assert_eq!(in_transit.take_changes(), [(peer, true)]);
+        assert_eq!(in_transit.take_changes(), []);
+        let second = in_transit.begin(peer);
         drop(first);
-        assert_eq!(arrivals.take_changes(), [(peer, true)], "another one");
+        assert_eq!(in_transit.take_changes(), [(peer, true)], "another one");
         drop(second);
-        assert_eq!(arrivals.take_changes(), [(peer, false)]);
-        assert!(arrivals.0.peers.lock().is_empty(), "nothing is kept of it");
+        assert_eq!(in_transit.take_changes(), [(peer, false)]);
+        assert!(
+            in_transit.0.peers.lock().is_empty(),
+            "nothing is kept of it"
+        );
     }
 
     #[test]
     fn what_came_and_went_between_two_looks_is_not_told() {
-        let (arrivals, peer) = (Arrivals::default(), PeerId::random());
-        drop(arrivals.begin(peer));
-        assert_eq!(arrivals.take_changes(), []);
+        let (in_transit, peer) = (InTransit::default(), PeerId::random());
+        drop(in_transit.begin(peer));
+        assert_eq!(in_transit.take_changes(), []);
     }
 }

@@ -41,7 +41,7 @@ pub(crate) trait PeerKnowledge {
 
 /// A message waiting in the room.
 #[derive(Debug)]
-pub(crate) struct Waiting<T> {
+pub(crate) struct WaitingMessage<T> {
     pub(crate) id: MessageId,
     /// Peer whose share of the room the message uses: one of its senders.
     pub(crate) from: PeerIx,
@@ -52,7 +52,7 @@ pub(crate) struct Waiting<T> {
 #[derive(Debug)]
 pub(crate) struct Room<T> {
     limits: RoomLimits,
-    waiting: BTreeMap<u64, Waiting<T>>,
+    waiting: BTreeMap<u64, WaitingMessage<T>>,
     next_number: u64,
 }
 
@@ -79,9 +79,9 @@ impl<T> Room<T> {
     /// attributed to that peer instead, if that one has fewer.
     pub(crate) fn put(
         &mut self,
-        message: Waiting<T>,
+        message: WaitingMessage<T>,
         known: &impl PeerKnowledge,
-    ) -> Vec<Waiting<T>> {
+    ) -> Vec<WaitingMessage<T>> {
         self.waiting.insert(self.next_number, message);
         self.next_number += 1;
         let mut displaced = Vec::new();
@@ -96,20 +96,23 @@ impl<T> Room<T> {
     }
 
     /// Puts a message back that was just removed, behind all others.
-    pub(crate) fn put_back(&mut self, message: Waiting<T>) {
+    pub(crate) fn put_back(&mut self, message: WaitingMessage<T>) {
         self.waiting.insert(self.next_number, message);
         self.next_number += 1;
     }
 
     /// Removes the messages for which `is_it` returns true, and returns them, the oldest first.
-    pub(crate) fn take(&mut self, is_it: impl Fn(&Waiting<T>) -> bool) -> Vec<Waiting<T>> {
+    pub(crate) fn take(
+        &mut self,
+        is_it: impl Fn(&WaitingMessage<T>) -> bool,
+    ) -> Vec<WaitingMessage<T>> {
         let found = self.waiting.iter().filter(|(_, message)| is_it(message));
         let numbers: Vec<_> = found.map(|(number, _)| *number).collect();
         let taken = numbers.iter().filter_map(|n| self.waiting.remove(n));
         taken.collect()
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Waiting<T>> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &WaitingMessage<T>> {
         self.waiting.values()
     }
 

@@ -23,14 +23,14 @@ struct ProveJob {
 }
 
 /// Thread that generates proofs. It stops when this is dropped, and requests still waiting for it fail.
-pub(crate) struct Publisher {
+pub(crate) struct ProofThread {
     jobs: std_mpsc::Sender<ProveJob>,
     pub(super) tokens: Option<PoolMonitor>,
     pub(super) commitment: Option<Fr>,
     ended: Arc<AtomicBool>,
 }
 
-impl Publisher {
+impl ProofThread {
     pub(super) fn start(
         source: Box<dyn ProofSource>,
         events: mpsc::UnboundedSender<RlnEvent>,
@@ -71,7 +71,7 @@ impl Publisher {
     }
 }
 
-impl Drop for Publisher {
+impl Drop for ProofThread {
     fn drop(&mut self) {
         self.ended.store(true, Ordering::Relaxed);
     }

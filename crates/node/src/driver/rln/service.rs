@@ -11,10 +11,10 @@ use undertone_relay::{ProofFailure, ProofTicket};
 use undertone_rln::{Epoch, Fr, ProofStatement, RecoveredSecret};
 
 use super::event::RlnEvent;
-use super::publisher::Publisher;
+use super::proof_thread::ProofThread;
 use super::source::ProofSource;
 use crate::command::{MembershipSnapshot, RlnSnapshot};
-use crate::driver::membership::{Follower, snapshot};
+use crate::driver::membership::{MembershipThread, snapshot};
 use crate::driver::options::RlnOptions;
 use crate::driver::tokens::pool::PoolMonitor;
 use crate::driver::verify::{Proof, VerifierPool};
@@ -23,7 +23,7 @@ use crate::driver::view::lock_view;
 /// The event loop's end of the proof and membership threads. They stop when it is dropped.
 pub(crate) struct RlnService {
     verify: VerifierPool,
-    publisher: Option<Publisher>,
+    publisher: Option<ProofThread>,
     own: OwnIdentity,
     membership: MembershipSnapshot,
     chain: Option<ChainHandle>,
@@ -42,10 +42,10 @@ impl RlnService {
     ) -> io::Result<Self> {
         let threads = options.verifier_threads.max(1);
         let verify = VerifierPool::start(&options.verifier, options.batches, threads, &events)?;
-        let start = |source| Publisher::start(source, events.clone());
+        let start = |source| ProofThread::start(source, events.clone());
         let publisher = options.proofs.map(start).transpose()?;
         let membership = snapshot(&*lock_view(options.membership.view()));
-        let follower = Follower {
+        let follower = MembershipThread {
             probe: options.membership_probe,
             source: options.membership,
             events: events.clone(),
@@ -127,7 +127,7 @@ impl RlnService {
     /// # Errors
     /// The error of the operating system if it refuses a thread.
     pub(crate) fn start_publisher(&mut self, source: Box<dyn ProofSource>) -> io::Result<()> {
-        self.publisher = Some(Publisher::start(source, self.events.clone())?);
+        self.publisher = Some(ProofThread::start(source, self.events.clone())?);
         Ok(())
     }
 
