@@ -1,8 +1,8 @@
 //! The node's own membership: found, lost, and found again at another leaf.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use undertone_membership::{Member, MemberIndex, MemberLookup, RegistryError, View};
+use undertone_membership::{Member, MemberIndex, MemberLookup, RegistryError};
 use undertone_rln::{
     CounterError, Generation, Identity, IdentityFile, Key, MessageIdCounter, Prover,
     TableFileOutcome,
@@ -11,7 +11,7 @@ use undertone_rln::{
 use super::{AssembleError, MakeProofs};
 use crate::config::RlnConfig;
 use crate::driver::{
-    MemberClock, MemberProofs, MembershipState, PooledProofs, ProofSource, StartError,
+    MemberClock, MemberProofs, MembershipState, PooledProofs, ProofSource, SharedView, StartError,
 };
 
 /// A node that may be a member, become one while it runs, or lose its membership.
@@ -21,7 +21,7 @@ pub(super) struct Candidate {
     clock: MemberClock,
     key: Arc<Key>,
     lookup: Arc<dyn MemberLookup>,
-    view: Arc<Mutex<dyn View>>,
+    view: SharedView,
     /// Identity of the member. Kept once it was a member, because another identity
     /// would need another counter.
     identity: Option<Identity>,
@@ -49,7 +49,7 @@ impl Candidate {
         clock: MemberClock,
         key: &Arc<Key>,
         lookup: Arc<dyn MemberLookup>,
-        view: Arc<Mutex<dyn View>>,
+        view: SharedView,
         make_proofs: Option<MakeProofs>,
     ) -> Self {
         Self {

@@ -5,14 +5,14 @@ use std::sync::{Arc, Mutex};
 
 use undertone_membership::evm::{ChainHandle, EvmConfig, EvmRegistry, LightRegistry, Mode};
 use undertone_membership::{
-    MemberLookup, MembershipLog, MembershipView, RegistryError, SqliteRegistry, View,
+    MemberLookup, MembershipLog, MembershipView, RegistryError, SqliteRegistry,
 };
 use undertone_rln::{Key, Verifier};
 
 use super::candidate::{Candidate, OwnMembership};
 use super::{AssembleError, MakeProofs};
 use crate::config::{ChainConfig, RlnConfig};
-use crate::driver::{MemberClock, MembershipSource, RlnOptions};
+use crate::driver::{MemberClock, MembershipSource, RlnOptions, SharedView};
 
 pub(super) fn open(
     config: &RlnConfig,
@@ -77,7 +77,7 @@ pub(super) fn open(
 struct OpenedRegistry {
     lookup: Arc<dyn MemberLookup>,
     /// The same view as that of `source`.
-    view: Arc<Mutex<dyn View>>,
+    view: SharedView,
     source: MembershipSource,
     chain: Option<ChainHandle>,
 }
@@ -86,7 +86,7 @@ struct OpenedRegistry {
 /// wait for that thread.
 fn contract(chain: &ChainConfig, root_window: usize) -> Result<OpenedRegistry, AssembleError> {
     let (contract, urls, store) = (chain.contract, chain.urls.clone(), chain.store.clone());
-    let (view, lookup, chain): (Arc<Mutex<dyn View>>, Arc<dyn MemberLookup>, _) = match chain.mode {
+    let (view, lookup, chain): (SharedView, Arc<dyn MemberLookup>, _) = match chain.mode {
         Mode::Full => {
             let config = EvmConfig::new(contract, urls, store, root_window);
             let registry = EvmRegistry::start(config)?;
@@ -120,7 +120,7 @@ fn file(
     let view = Arc::new(Mutex::new(view));
     Ok(OpenedRegistry {
         lookup: Arc::clone(&registry) as Arc<dyn MemberLookup>,
-        view: Arc::clone(&view) as Arc<Mutex<dyn View>>,
+        view: Arc::clone(&view) as SharedView,
         source: MembershipSource::Log {
             log: registry,
             view,

@@ -2,7 +2,7 @@
 
 use libp2p::multiaddr::Protocol;
 use tokio::sync::oneshot;
-use undertone_gossip::RequestId;
+use undertone_gossip::{RequestId, Topic};
 use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_relay::{self as relay, Input, ProofFailure, PublishError, Rejection};
 
@@ -11,8 +11,8 @@ use super::peers::KnownPeer;
 use super::requests::PublishAttempt;
 use super::rln::RlnService;
 use crate::command::{
-    Command, ConnectFailure, GossipSnapshot, NodeInfo, PeerSnapshot, PublishFailure, Published,
-    SubscribeFailure,
+    Command, ConnectFailure, GossipSnapshot, MetricsSnapshot, NodeInfo, PeerSnapshot,
+    PublishFailure, Published, SubscribeFailure, TopicSnapshot,
 };
 
 impl EventLoop {
@@ -66,11 +66,7 @@ impl EventLoop {
                 let _ = reply.send(self.health());
             }
             Command::Gossip { reply } => {
-                let router = self.relay.router();
-                let _ = reply.send(GossipSnapshot {
-                    stats: router.stats(),
-                    usage: router.usage(),
-                });
+                let _ = reply.send(self.gossip());
             }
             Command::Rln { reply } => {
                 let _ = reply.send(self.rln.as_ref().map(RlnService::snapshot));
@@ -210,7 +206,7 @@ impl EventLoop {
         let in_mesh = topics
             .iter()
             .filter(|t| ix.is_some_and(|ix| router.mesh(t).contains(&ix)));
-        let parse = |topic: &undertone_gossip::Topic| PubsubTopic::parse_any(topic.as_str()).ok();
+        let parse = |topic: &Topic| PubsubTopic::parse_any(topic.as_str()).ok();
         PeerSnapshot {
             peer_id: peer,
             multiaddr: known.address.clone(),
@@ -241,6 +237,33 @@ impl EventLoop {
                 .collect(),
             enr_uri: self.record.uri(&addresses, self.cluster_id, &self.joined),
             subscriptions: self.joined.iter().cloned().collect(),
+        }
+    }
+
+    fn gossip(&self) -> GossipSnapshot {
+        let router = self.relay.router();
+        GossipSnapshot {
+            stats: router.stats(),
+            usage: router.usage(),
+        }
+    }
+
+    fn metrics(&self) -> MetricsSnapshot {
+        let router = self.relay.router();
+        let topic = |topic: &Topic| TopicSnapshot {
+            topic: topic.as_str().to_owned(),
+            mesh: router.mesh(topic).len(),
+            subscribers: router.subscribers(topic).len(),
+        };
+        MetricsSnapshot {
+            peers: self.peers.connected_count(),
+            pubsub_peers: self.peers.count(|ix| router.is_connected(ix)),
+            known_peers: self.peers.iter().count(),
+            gossip: self.gossip(),
+            topics: router.joined().iter().map(topic).collect(),
+            totals: self.totals.clone(),
+            checks_waiting: self.relay.checks_waiting(),
+            rln: self.rln.as_ref().map(RlnService::snapshot),
         }
     }
 }

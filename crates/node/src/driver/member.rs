@@ -1,17 +1,17 @@
 //! A registered member with a message-id counter on disk.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use undertone_membership::{MemberIndex, View};
+use undertone_membership::MemberIndex;
 use undertone_relay::ProofFailure;
 use undertone_rln::{
     CounterError, Epoch, Fr, Generation, Identity, MessageIdCounter, ProofRequest, Prover,
     RateLimitProof, RlnIdentifier, WallClock,
 };
 
+use super::membership_source::{SharedView, lock_view};
 use super::rln::ProofSource;
 use super::time::MemberClock;
-use super::view::lock_view;
 
 /// The honest [`ProofSource`]: a registered member with a message-id counter on disk.
 pub struct MemberProofs {
@@ -30,7 +30,7 @@ pub struct MemberProofs {
     /// Generator of RLN proofs.
     pub prover: Arc<Prover>,
     /// Membership tree that the proofs' paths are taken from.
-    pub view: Arc<Mutex<dyn View>>,
+    pub view: SharedView,
 }
 
 /// Uses up the ids of an epoch, from the next one on, whose nullifiers are taken; returns their number.

@@ -6,9 +6,8 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use undertone_membership::{RegistryError, Version, View};
 
-use super::membership_source::MembershipSource;
+use super::membership_source::{MembershipSource, lock_view};
 use super::rln::{MembershipProbe, MembershipState, RlnEvent};
-use super::view::lock_view;
 use crate::command::MembershipSnapshot;
 
 /// Interval at which the registry is asked for changes.

@@ -10,9 +10,9 @@ use undertone_relay::ProofFailure;
 use undertone_rln::{Epoch, Fr, Pool, PoolConfig, ProofRequest, RateLimitProof, RlnIdentifier};
 
 use super::member::{MemberProofs, no_id, skip_taken};
+use super::membership_source::lock_view;
 use super::priority;
 use super::rln::ProofSource;
-use super::view::lock_view;
 use pool::{PoolMonitor, PoolState, ReservedId, TokenPool};
 
 /// Proof source of a member whose tokens are prepared ahead. A send takes the token of its message id if that

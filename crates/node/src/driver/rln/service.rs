@@ -15,10 +15,10 @@ use super::proof_thread::ProofThread;
 use super::source::ProofSource;
 use crate::command::{MembershipSnapshot, RlnSnapshot};
 use crate::driver::membership::{MembershipThread, snapshot};
+use crate::driver::membership_source::lock_view;
 use crate::driver::options::RlnOptions;
 use crate::driver::tokens::pool::PoolMonitor;
 use crate::driver::verify::{Proof, VerifierPool};
-use crate::driver::view::lock_view;
 
 /// The event loop's end of the proof and membership threads. They stop when it is dropped.
 pub(crate) struct RlnService {

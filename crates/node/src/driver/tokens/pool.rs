@@ -12,8 +12,8 @@ use undertone_rln::{
 };
 
 use crate::command::TokenSnapshot;
+use crate::driver::membership_source::{SharedView, lock_view};
 use crate::driver::time::MemberClock;
-use crate::driver::view::{SharedView, lock_view};
 
 /// Longest time between two checks for new roots, a new epoch or the end.
 const LOOK_AROUND: Duration = Duration::from_millis(250);
