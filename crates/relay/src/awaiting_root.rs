@@ -61,7 +61,7 @@ impl Relay {
             standings: &self.standings,
             router: &self.router,
         };
-        let reason = Rejection::Proof(undertone_rln::Rejection::UnknownRoot {
+        let reason = Rejection::Proof(undertone_rln::ProofRejection::UnknownRoot {
             window_len: self.roots.len(),
         });
         for WaitingMessage { id, from, .. } in self
@@ -122,7 +122,7 @@ impl Rejection {
     pub(crate) fn is_unknown_root(&self) -> bool {
         matches!(
             self,
-            Self::Proof(undertone_rln::Rejection::UnknownRoot { .. })
+            Self::Proof(undertone_rln::ProofRejection::UnknownRoot { .. })
         )
     }
 }

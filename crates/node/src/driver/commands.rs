@@ -8,7 +8,7 @@ use undertone_relay::{self as relay, Input, ProofFailure, PublishError, Rejectio
 
 use super::event_loop::EventLoop;
 use super::peers::KnownPeer;
-use super::requests::PublishAttempt;
+use super::requests::PendingPublish;
 use super::rln::RlnService;
 use crate::command::{
     Command, ConnectFailure, GossipSnapshot, MetricsSnapshot, NodeInfo, PeerSnapshot,
@@ -106,7 +106,7 @@ impl EventLoop {
         self.set_clock();
         let first = RequestId(self.next_request);
         let message = self.stamped(message);
-        let publishing = PublishAttempt {
+        let publishing = PendingPublish {
             pubsub_topic: topic.clone(),
             message: message.clone(),
             reply,

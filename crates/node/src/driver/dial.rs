@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 
 use super::event_loop::EventLoop;
 use super::peers::peer_id_of;
-use super::requests::DialAttempt;
+use super::requests::PendingDial;
 use crate::command::ConnectFailure;
 
 impl EventLoop {
@@ -81,7 +81,7 @@ impl EventLoop {
         match self.swarm.dial(options) {
             Ok(()) => {
                 self.dialling
-                    .insert(connection, DialAttempt { address, reply });
+                    .insert(connection, PendingDial { address, reply });
             }
             Err(libp2p::swarm::DialError::DialPeerConditionFalse(_)) => {
                 // The peer is connected already, or being dialled.

@@ -16,7 +16,7 @@ use super::fragmenter::Fragmenter;
 use super::peers::PeerTable;
 use super::posts::Posts;
 use super::record::NodeRecord;
-use super::requests::{DialAttempt, PublishAttempt};
+use super::requests::{PendingDial, PendingPublish};
 use super::rln::{RlnEvent, RlnService};
 use super::time::Clock;
 use crate::command::{Command, ConnectFailure, NodeTotals, PeerOrigin, PublishFailure};
@@ -53,11 +53,11 @@ pub(crate) struct EventLoop {
     pub(crate) static_identities: BTreeMap<Multiaddr, PeerId>,
     pub(crate) fragmenter: Fragmenter,
     /// Publications in progress, by request id.
-    pub(crate) publishing: BTreeMap<RequestId, PublishAttempt>,
+    pub(crate) publishing: BTreeMap<RequestId, PendingPublish>,
     pub(crate) proving_since: BTreeMap<RequestId, Instant>,
     /// Number of the next request to the relay.
     pub(crate) next_request: u64,
-    pub(crate) dialling: BTreeMap<libp2p::swarm::ConnectionId, DialAttempt>,
+    pub(crate) dialling: BTreeMap<libp2p::swarm::ConnectionId, PendingDial>,
     pub(crate) joined: BTreeSet<PubsubTopic>,
     /// Inputs that follow from outputs; handled once the outputs are drained.
     pub(crate) follow_ups: Vec<Input>,

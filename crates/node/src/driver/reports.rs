@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use undertone_relay::{Input, Rejection, RelayReport};
-use undertone_rln::Rejection as Why;
+use undertone_rln::ProofRejection as Why;
 
 use super::event_loop::EventLoop;
 use super::events::NodeEvent;

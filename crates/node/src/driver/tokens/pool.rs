@@ -8,7 +8,7 @@ use undertone_membership::MemberIndex;
 use undertone_rln::prover::os_rng;
 use undertone_rln::{
     CounterError, Epoch, Generation, Identity, Member, MessageIdCounter, MessageSlot, Pool,
-    PoolConfig, Prover, Reserved, RlnIdentifier, Surroundings, Token, Work,
+    PoolConfig, PoolInputs, Prover, Reserved, RlnIdentifier, Token, Work,
 };
 
 use crate::command::TokenSnapshot;
@@ -207,7 +207,7 @@ impl TokenPool {
         self.clock.now().unix_now_ns
     }
 
-    fn surroundings(&self) -> Surroundings {
+    fn surroundings(&self) -> PoolInputs {
         let clock = self.clock.now();
         let epoch = clock.epoch();
         let (upcoming, limit) = {
@@ -215,7 +215,7 @@ impl TokenPool {
             (counter.upcoming(epoch, &clock), counter.limit())
         };
         let epoch_ns = clock.epoch_size_s.saturating_mul(1_000_000_000);
-        Surroundings {
+        PoolInputs {
             now_ns: clock.unix_now_ns,
             epoch,
             next_epoch_at_ns: epoch.0.saturating_add(1).saturating_mul(epoch_ns),
