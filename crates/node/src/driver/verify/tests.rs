@@ -68,7 +68,7 @@ fn each_proof_gets_its_verdict_once_and_the_threads_end() {
                 pool.settled(from);
                 seen.push(ticket.0);
             }
-            other => panic!("{other:?} after {seen:?}"),
+            _ => panic!("no verdict after {seen:?}"),
         }
     }
     seen.sort_unstable();
