@@ -1,0 +1,28 @@
+//! `undertone node --relay-parameters`: the router's parameters, in the syntax of scenarios.
+
+use std::path::{Path, PathBuf};
+
+use undertone_gossip::Config;
+use undertone_lab::scenario::relay_parameters;
+
+use crate::commands::Failure;
+use crate::commands::sim::scenario_failure;
+
+/// Returns the flag that names the file.
+pub(super) fn flag() -> clap::Arg {
+    clap::Arg::new("relay-parameters")
+        .long("relay-parameters")
+        .value_name("FILE")
+        .value_parser(clap::value_parser!(PathBuf))
+        .help(
+            "TOML file with the table [relay] of a scenario (docs/scenarios.md), without protocol, \
+             max_message_bytes, topics and fragments: every parameter of the router, in place of the \
+             network's; the gossip-* keys below change single ones of them",
+        )
+}
+
+/// Reads the parameters; `None` without a file.
+pub(super) fn read(path: Option<&Path>) -> Result<Option<Config>, Failure> {
+    let read = path.map(relay_parameters).transpose();
+    read.map_err(scenario_failure)
+}
