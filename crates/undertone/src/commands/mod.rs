@@ -19,5 +19,6 @@ mod anvil;
 mod chain;
 mod failure;
 mod output;
+mod progress;
 
 pub(crate) use failure::Failure;

@@ -17,7 +17,7 @@ use undertone_rln::{Fr, RecoveredSecret};
 use super::super::anvil;
 use super::DemoError;
 use super::network::Network;
-use super::progress::Progress;
+use crate::commands::progress::Progress;
 use crate::commands::rln::element;
 
 /// Number of the account that deploys the contract and gives the other accounts tokens for deposits.

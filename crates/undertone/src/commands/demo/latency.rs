@@ -9,7 +9,7 @@ use undertone_rln::PoolSnapshot;
 
 use super::DemoError;
 use super::network::{DemoNode, NODES, Network, WITH_TOKENS};
-use super::progress::Progress;
+use crate::commands::progress::Progress;
 
 /// Payload sizes of the paper, bytes (the paper's kB are decimal).
 const SIZES: [usize; 4] = [2_000, 25_000, 100_000, 500_000];

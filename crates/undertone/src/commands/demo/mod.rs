@@ -7,7 +7,6 @@
 mod chain;
 mod latency;
 mod network;
-pub(crate) mod progress;
 mod published;
 mod report;
 pub(crate) mod reused_ids;
@@ -19,9 +18,9 @@ use undertone_rln::KeyError;
 
 use self::chain::OnChainError;
 use self::network::{Network, NetworkError};
-use self::progress::Progress;
 use self::report::Report;
 use super::Failure;
+use super::progress::Progress;
 
 /// Flags of `undertone demo`.
 #[derive(clap::Args, Debug)]

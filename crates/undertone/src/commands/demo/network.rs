@@ -23,7 +23,7 @@ use undertone_rln::{
 
 use super::DemoError;
 use super::chain::{OnChain, OnChainError};
-use super::progress::Progress;
+use crate::commands::progress::Progress;
 
 /// Number of nodes in the line.
 pub(crate) const NODES: usize = 5;

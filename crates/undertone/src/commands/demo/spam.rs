@@ -10,8 +10,8 @@ use undertone_rln::RecoveredSecret;
 
 use super::DemoError;
 use super::network::{DemoNode, Network, connected};
-use super::progress::Progress;
 use super::reused_ids::ReusedIds;
+use crate::commands::progress::Progress;
 
 /// Registered limit of the spammer, messages per epoch.
 const LIMIT: u32 = 5;

@@ -10,7 +10,7 @@ use undertone_contracts::Address;
 use undertone_membership::evm::{Contract, EvmConfig, EvmRegistry, Health, Status};
 
 use super::{Failure, chain, output};
-use crate::commands::demo::progress::Progress;
+use crate::commands::progress::Progress;
 use crate::commands::rln::element;
 
 /// Number of accepted roots that are kept, as in a relay of the Waku networks.

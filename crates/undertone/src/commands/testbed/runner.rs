@@ -12,7 +12,7 @@ use undertone_node::delivery_log::MonotonicNs;
 use undertone_sim::{Dial, Plan};
 use undertone_testbed::{PumpReport, Testbed, can_run};
 
-use super::super::demo::progress::Progress;
+use super::super::progress::Progress;
 use super::super::sim::COMMIT;
 use super::folder::{self, RunFolder};
 use super::gather::{self, Observed};
