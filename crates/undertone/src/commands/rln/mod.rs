@@ -4,7 +4,7 @@
 //! wire: 64 hex digits, little-endian.
 
 #[cfg(feature = "lab")]
-pub(crate) mod bench;
+mod bench;
 mod claim;
 mod files;
 mod holder;

@@ -3,13 +3,13 @@
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use tokio::task::JoinSet;
+use undertone_fleet::measure::memory;
 use undertone_lab::experiment::{CommunityPlan, CommunityRun};
 use undertone_lab::report::Stopwatch;
 
 use super::arrivals::{Arrivals, numbered};
 use super::error::{NodesError, within};
 use super::nodes::{Limit, Nodes, Publishes};
-use crate::commands::rln::bench::memory;
 
 /// Payload of a message, bytes.
 const SIZE_BYTES: usize = 2_000;

@@ -1,10 +1,8 @@
 //! Costs of proofs, measured as by `undertone rln bench`.
 
+use undertone_fleet::measure::{proofs, tree};
 use undertone_lab::experiment::{MachineError, RlnCost, RlnCosts};
 use undertone_rln::Key;
-
-use crate::commands::Failure;
-use crate::commands::rln::bench::{proofs, tree};
 
 pub(super) fn measure(runs: usize) -> Result<RlnCosts, MachineError> {
     let failed = |reason| MachineError::Failed {
@@ -14,7 +12,7 @@ pub(super) fn measure(runs: usize) -> Result<RlnCosts, MachineError> {
     let runs = runs.max(1);
     let key = Key::load().map_err(|error| failed(error.to_string()))?;
     let proofs = proofs::measure(&key, runs, |_| {});
-    let proofs = proofs.map_err(|error: Failure| failed(error.into_message()))?;
+    let proofs = proofs.map_err(|error| failed(error.to_string()))?;
     let tree = tree::measure(runs);
     let by_size = proofs.by_size.iter().map(|cost| RlnCost {
         size_kb: cost.size_kb,

@@ -4,11 +4,11 @@ use std::fmt;
 
 use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
+use undertone_fleet::measure::memory::Memory;
+use undertone_fleet::measure::proofs::{BySize, Proofs};
+use undertone_fleet::measure::tree::Tree;
 
-use super::memory::Memory;
-use super::proofs::Proofs;
 use super::published::Published;
-use super::tree::Tree;
 
 /// Report of measured and published figures. Measured times are processor time of one thread, medians;
 /// published figures are as in their sources.
@@ -73,7 +73,7 @@ impl Report {
             found.map_or_else(String::new, |row| format!("{} {}", row.value, row.unit))
         };
         let last = self.proofs.by_size.last();
-        let longest = |ms: fn(&super::proofs::BySize) -> f64| {
+        let longest = |ms: fn(&BySize) -> f64| {
             last.map_or_else(String::new, |row| format!("{:.1} ms", ms(row)))
         };
         let memory = self.memory.as_ref().map_or_else(

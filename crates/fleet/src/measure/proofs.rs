@@ -11,7 +11,7 @@ use undertone_rln::{
     external_nullifier, fr_from_le, hash_to_field, rate_commitment, signal_hash,
 };
 
-use super::Failure;
+use super::MeasureError;
 use super::clock::median_ms;
 
 const EPOCH: Epoch = Epoch(2_833_333);
@@ -25,38 +25,53 @@ const HASH_SIZES_KB: [usize; 4] = [2, 25, 100, 500];
 const BATCH: usize = 32;
 
 /// Costs of proofs, medians.
-#[derive(Serialize)]
-pub(crate) struct Proofs {
-    pub(crate) by_size: Vec<BySize>,
-    pub(crate) token_prepare_ms: f64,
-    pub(crate) batch: usize,
-    pub(crate) batch_per_proof_ms: f64,
-    pub(crate) hashing: Vec<Hashing>,
+#[derive(Clone, Debug, Serialize)]
+pub struct Proofs {
+    /// Costs for payloads of several sizes.
+    pub by_size: Vec<BySize>,
+    /// Time to prepare a token, milliseconds.
+    pub token_prepare_ms: f64,
+    /// Number of proofs in a batch.
+    pub batch: usize,
+    /// Time to verify each proof of a batch, milliseconds.
+    pub batch_per_proof_ms: f64,
+    /// Costs of hashing for messages of several sizes.
+    pub hashing: Vec<Hashing>,
 }
 
 /// Costs for one payload size; the signal hash is part of each figure.
-#[derive(Serialize)]
-pub(crate) struct BySize {
-    pub(crate) size_kb: usize,
-    pub(crate) generation_ms: f64,
-    pub(crate) sign_ms: f64,
-    pub(crate) verification_ms: f64,
+#[derive(Clone, Debug, Serialize)]
+pub struct BySize {
+    /// Size of the payload, 1000 bytes.
+    pub size_kb: usize,
+    /// Time of a full proof, with nothing prepared but the member, milliseconds.
+    pub generation_ms: f64,
+    /// Time to sign with a prepared token, milliseconds.
+    pub sign_ms: f64,
+    /// Time to verify one proof, milliseconds.
+    pub verification_ms: f64,
 }
 
 /// Cost of hashing to the field (Keccak-256 and reduction), for one message size.
-#[derive(Serialize)]
-pub(crate) struct Hashing {
-    pub(crate) size_kb: usize,
-    pub(crate) hashing_ms: f64,
+#[derive(Clone, Debug, Serialize)]
+pub struct Hashing {
+    /// Size of the message, 1000 bytes.
+    pub size_kb: usize,
+    /// Time to hash it, milliseconds.
+    pub hashing_ms: f64,
 }
 
-pub(crate) fn measure(
+/// Measures all costs, as medians of `runs` runs. `say` receives each payload size before its turn, in
+/// 1000 bytes.
+///
+/// # Errors
+/// Returns [`MeasureError`] when a proof cannot be made here.
+pub fn measure(
     key: &Arc<Key>,
     runs: usize,
     mut say: impl FnMut(usize),
-) -> Result<Proofs, Failure> {
-    let folder = tempfile::tempdir()
-        .map_err(|error| Failure::new(format!("a folder for the message ids: {error}")))?;
+) -> Result<Proofs, MeasureError> {
+    let folder = tempfile::tempdir().map_err(MeasureError::Folder)?;
     let mut bench = Bench::new(key, &folder.path().join("ids"))?;
     let mut by_size = Vec::new();
     for size_kb in PROOF_SIZES_KB {
@@ -88,7 +103,7 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(key: &Arc<Key>, counter: &Path) -> Result<Self, Failure> {
+    fn new(key: &Arc<Key>, counter: &Path) -> Result<Self, MeasureError> {
         let identity = Identity::from_seed(b"undertone rln bench");
         let mut tree = MerkleTree::new();
         tree.set(5, rate_commitment(identity.commitment(), LIMIT))
@@ -96,14 +111,13 @@ impl Bench {
         let path = tree.path(5).expect("5 is an index of the tree");
         let member = Prover::new(Arc::clone(key)).member(&identity, LIMIT, &path);
         Ok(Self {
-            member: member.map_err(|error| Failure::new(error.to_string()))?,
+            member: member?,
             verifier: Verifier::new(key),
-            counter: MessageIdCounter::open(counter, LIMIT)
-                .map_err(|error| Failure::new(error.to_string()))?,
+            counter: MessageIdCounter::open(counter, LIMIT)?,
         })
     }
 
-    fn size(&mut self, size_kb: usize, runs: usize) -> Result<BySize, Failure> {
+    fn size(&mut self, size_kb: usize, runs: usize) -> Result<BySize, MeasureError> {
         let payload = vec![0x5a; size_kb * 1000];
         let signal = || signal_hash(&payload, TOPIC, 1);
         let proof = self.prove(signal())?;
@@ -126,14 +140,14 @@ impl Bench {
         })
     }
 
-    fn prepare(&self, runs: usize) -> Result<f64, Failure> {
-        let mut rng = os_rng().map_err(|error| Failure::new(error.to_string()))?;
+    fn prepare(&self, runs: usize) -> Result<f64, MeasureError> {
+        let mut rng = os_rng()?;
         let prepare = |()| self.member.prepare(&slot(0), &mut rng).is_ok();
         Ok(median_ms(runs, || (), prepare))
     }
 
-    fn batch(&self, runs: usize) -> Result<f64, Failure> {
-        let mut rng = os_rng().map_err(|error| Failure::new(error.to_string()))?;
+    fn batch(&self, runs: usize) -> Result<f64, MeasureError> {
+        let mut rng = os_rng()?;
         let x = Fr::from(1);
         let statement = statement(&self.prove(x)?, self.member.root(), x);
         let batch = vec![statement; BATCH];
@@ -142,22 +156,16 @@ impl Bench {
     }
 
     /// Makes a proof with message id 0. The id is reused safely, because no proof leaves this process.
-    fn prove(&self, x: Fr) -> Result<RateLimitProof, Failure> {
-        let failed = |error: undertone_rln::ProveError| Failure::new(error.to_string());
-        let mut rng = os_rng().map_err(failed)?;
-        self.member.prove(&slot(0), x, &mut rng).map_err(failed)
+    fn prove(&self, x: Fr) -> Result<RateLimitProof, MeasureError> {
+        Ok(self.member.prove(&slot(0), x, &mut os_rng()?)?)
     }
 
-    fn token(&mut self) -> Result<Token, Failure> {
-        let reserved = self.counter.reserve(EPOCH, &WallClock::stopped_in(EPOCH));
-        let reserved = reserved.map_err(|error| Failure::new(error.to_string()))?;
+    fn token(&mut self) -> Result<Token, MeasureError> {
+        let reserved = self.counter.reserve(EPOCH, &WallClock::stopped_in(EPOCH))?;
         let slot = slot(reserved.message_id());
-        let mut rng = os_rng().map_err(|error| Failure::new(error.to_string()))?;
-        let prepared = self.member.prepare(&slot, &mut rng);
-        let prepared = prepared.map_err(|error| Failure::new(error.to_string()))?;
-        prepared
-            .arm(reserved)
-            .map_err(|error| Failure::new(error.to_string()))
+        let prepared = self.member.prepare(&slot, &mut os_rng()?)?;
+        let token = prepared.arm(reserved);
+        Ok(token.expect("it was prepared for the id that was reserved"))
     }
 }
 

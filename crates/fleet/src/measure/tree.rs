@@ -5,17 +5,21 @@ use undertone_rln::{Fr, MerkleTree};
 
 use super::clock::median_ms;
 
-pub(crate) const MEMBERS: u32 = 10_000;
+const MEMBERS: u32 = 10_000;
 
 /// Time for building the tree in one batch, and its size in memory.
-#[derive(Serialize)]
-pub(crate) struct Tree {
-    pub(crate) members: u32,
-    pub(crate) build_ms: f64,
-    pub(crate) size_mb: f64,
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Tree {
+    /// Number of members.
+    pub members: u32,
+    /// Time to build the tree, milliseconds.
+    pub build_ms: f64,
+    /// Size of the tree in memory, 10^6 bytes.
+    pub size_mb: f64,
 }
 
-pub(crate) fn measure(runs: usize) -> Tree {
+/// Measures the tree, as the median of `runs` runs.
+pub fn measure(runs: usize) -> Tree {
     Tree {
         members: MEMBERS,
         build_ms: median_ms(runs, leaves, |leaves| build(&leaves)),
@@ -23,13 +27,13 @@ pub(crate) fn measure(runs: usize) -> Tree {
     }
 }
 
-pub(crate) fn build(leaves: &[(u32, Fr)]) -> MerkleTree {
+pub(super) fn build(leaves: &[(u32, Fr)]) -> MerkleTree {
     let mut tree = MerkleTree::new();
     tree.set_many(leaves)
         .expect("10,000 leaves are inside the tree");
     tree
 }
 
-pub(crate) fn leaves() -> Vec<(u32, Fr)> {
+pub(super) fn leaves() -> Vec<(u32, Fr)> {
     (0..MEMBERS).map(|at| (at, Fr::from(at + 1))).collect()
 }
