@@ -1,8 +1,16 @@
 //! Real nodes for the demo, the testbed and the laboratory: started, wired, driven, attacked, measured.
 //!
 //! Nothing here reads arguments or prints: a [`Progress`] listens to what takes a while, results are plain
-//! data, and every error is typed. [`measure`] is about proofs alone, without nodes.
+//! data, and every error is typed. [`demo`] is a small network, [`experiments`] is what the laboratory runs,
+//! [`in_process`] are the nodes of both, and [`attack`] is what they are attacked with. [`measure`] is about
+//! proofs alone, without nodes.
 
+pub mod attack;
+mod credentials;
+pub mod demo;
+mod dev_chain;
+pub mod experiments;
+pub mod in_process;
 pub mod measure;
 mod progress;
 

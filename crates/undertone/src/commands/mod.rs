@@ -14,8 +14,6 @@ pub(crate) mod sim;
 #[cfg(feature = "lab")]
 pub(crate) mod testbed;
 
-#[cfg(feature = "lab")]
-mod anvil;
 mod chain;
 mod failure;
 mod output;

@@ -10,18 +10,18 @@ const AFTER_BOUNDARY: Duration = Duration::from_millis(50);
 
 /// Start of an attack and the tokens to prepare before it. Times are Unix time.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Schedule {
+pub(crate) struct Schedule {
     /// Earliest time of the first message, which must fall into the first epoch of `messages`.
-    pub(super) opens: Duration,
+    pub(crate) opens: Duration,
     /// Number of messages by epoch.
-    pub(super) messages: BTreeMap<Epoch, u32>,
+    pub(crate) messages: BTreeMap<Epoch, u32>,
 }
 
 impl Schedule {
     /// Schedules `messages` messages, an `interval` apart, once everything is prepared at `ready`. They
     /// start at once if they all fit into the current epoch, and otherwise with the next epoch, so that
     /// they span as few epochs as possible.
-    pub(super) fn new(ready: Duration, messages: u32, interval: Duration, epoch_s: u64) -> Self {
+    pub(crate) fn new(ready: Duration, messages: u32, interval: Duration, epoch_s: u64) -> Self {
         let epoch = epoch_at(ready, epoch_s);
         let next = start_of(Epoch(epoch.0.saturating_add(1)), epoch_s);
         let (opens, begins) = if ready + interval * messages <= next {
@@ -42,12 +42,12 @@ impl Schedule {
 }
 
 /// Returns the Unix time, or 0 for a clock set before 1970.
-pub(super) fn unix_now() -> Duration {
+pub(crate) fn unix_now() -> Duration {
     UNIX_EPOCH.elapsed().unwrap_or_default()
 }
 
 /// Returns the epoch that contains a Unix time.
-pub(super) fn epoch_at(unix: Duration, epoch_s: u64) -> Epoch {
+pub(crate) fn epoch_at(unix: Duration, epoch_s: u64) -> Epoch {
     let ns = u64::try_from(unix.as_nanos()).unwrap_or(u64::MAX);
     Epoch::at(ns, epoch_s)
 }

@@ -1,18 +1,17 @@
 //! Proofs of a spammer that runs as a node in a process of its own.
 
 use std::path::Path;
-use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 use std::{io, thread};
 
 use undertone_node::driver::{MemberProofs, ProofSource};
 use undertone_rln::Epoch;
 
-use super::error::NodesError;
 use super::hoard::{Hoarded, Hoarder, Stock};
+use super::reused_ids::ReusedIds;
 use super::schedule::{epoch_at, unix_now};
-use super::tokens::Terms;
-use crate::commands::demo::reused_ids::ReusedIds;
+use crate::credentials::Credentials;
+use crate::in_process::{NodesError, Terms};
 
 /// Number of tokens prepared for each of this epoch and the next; enough, because a spammer's peers
 /// disconnect it within a second.
@@ -32,17 +31,10 @@ pub(crate) fn spammers_proofs(
     epoch_size_s: u64,
     folder: &Path,
 ) -> io::Result<Box<dyn ProofSource>> {
+    let member = Credentials::from(member);
     let stock = Stock::default();
     let (kept, folder) = (stock.clone(), folder.to_owned());
-    let otherwise = ReusedIds {
-        identity: member.identity.clone(),
-        index: member.index,
-        limit: member.limit,
-        next: 0,
-        generation: member.generation,
-        prover: Arc::clone(&member.prover),
-        view: Arc::clone(&member.view),
-    };
+    let otherwise = ReusedIds::new(member.clone());
     thread::Builder::new()
         .name("spam-tokens".into())
         .spawn(move || {
@@ -57,27 +49,22 @@ pub(crate) fn spammers_proofs(
 
 /// Keeps a stock filled until its owner drops it.
 fn keep(
-    member: &MemberProofs,
+    member: &Credentials,
     epoch_size_s: u64,
     folder: &Path,
     stock: &Stock,
 ) -> Result<(), NodesError> {
-    let path = loop {
-        let view = member.view.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(path) = view.path(member.index) {
-            break path;
+    let prepared = loop {
+        match member.member()? {
+            Some(prepared) => break prepared,
+            None => thread::sleep(LOOK_AROUND),
         }
-        drop(view);
-        thread::sleep(LOOK_AROUND);
     };
     let terms = Terms {
         generation: member.generation,
         limit: member.limit,
         epoch_size_s,
     };
-    let prepared = member
-        .prover
-        .member(&member.identity, member.limit, &path)?;
     let mut hoarder = Hoarder::new(prepared, terms, folder, stock.clone())?;
     // Three clones: the hoarder's, the one borrowed here, and the owner's.
     while stock.is_shared_by(3) {

@@ -1,11 +1,11 @@
-//! The experiment with five cities, run by `undertone testbed`.
+//! The experiment with five cities, run on the testbed.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use undertone_lab::experiment::{LineRun, MachineError};
 
-use super::child;
+use super::child::{self, Program, Task};
 
 /// Part of the testbed's JSON output that is used here.
 #[derive(Deserialize)]
@@ -44,16 +44,18 @@ const SIZES: u32 = 4;
 const QUICK_SPACING_S: u32 = 4;
 
 /// Publishes `runs` messages of each size; returns the medians of each size as one line.
-pub(super) fn run(runs: u32) -> Result<Vec<LineRun>, MachineError> {
-    let messages = format!("traffic.messages={}", SIZES * runs);
-    let spacing = format!("traffic.spacing_s={QUICK_SPACING_S}");
-    let drain = format!("traffic.drain_s={QUICK_SPACING_S}");
-    let mut args = vec!["testbed", "cities-line", "--json", "--set", &messages];
+pub(crate) fn run(program: &impl Program, runs: u32) -> Result<Vec<LineRun>, MachineError> {
+    let mut set = vec![format!("traffic.messages={}", SIZES * runs)];
     if runs < 3 {
-        args.extend(["--set", &spacing, "--set", &drain]);
+        set.push(format!("traffic.spacing_s={QUICK_SPACING_S}"));
+        set.push(format!("traffic.drain_s={QUICK_SPACING_S}"));
     }
-    let answer = child::answer("running five cities on the testbed", &args)?;
-    Ok(by_size(answer))
+    let task = Task::Testbed {
+        scenario: "cities-line",
+        set,
+    };
+    let what = "running five cities on the testbed";
+    child::ask(program, what, &task, &|_| {}).map(by_size)
 }
 
 fn by_size(answer: Answer) -> Vec<LineRun> {

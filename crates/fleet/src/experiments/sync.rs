@@ -7,7 +7,7 @@ use undertone_contracts::{DevChainError, DevChainOptions, crowd};
 use undertone_lab::experiment::{MachineError, SyncRun};
 use undertone_membership::evm::{Contract, EvmConfig, EvmRegistry, Health};
 
-use super::super::super::anvil;
+use crate::dev_chain;
 
 const WHAT: &str = "following a chain";
 /// Number of accepted roots, as in the Waku networks.
@@ -15,9 +15,9 @@ const WINDOW: usize = 50;
 /// Time limit, longer than any machine needs for ten thousand members.
 const LIMIT: Duration = Duration::from_secs(300);
 
-pub(super) fn run(members: u32) -> Result<SyncRun, MachineError> {
+pub(crate) fn run(members: u32, note: &dyn Fn(&str)) -> Result<SyncRun, MachineError> {
     let options = DevChainOptions::default();
-    let chain = anvil::start(&options).map_err(unavailable)?;
+    let chain = dev_chain::start(&options, note).map_err(unavailable)?;
     let runtime = tokio::runtime::Runtime::new().map_err(failed)?;
     let filled = runtime.block_on(async {
         let address = crowd(&chain, u64::from(members), |_| {}).await?;

@@ -5,17 +5,17 @@ use std::time::{Duration, Instant};
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::SeedableRng;
+use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval, interval_at};
 use undertone_lab::experiment::{SpamPlan, SpamRun};
 use undertone_node::driver::NodeEvent;
 
-use super::arrivals::{Arrivals, numbered};
-use super::child::say;
-use super::error::{NodesError, within};
-use super::hoard::Hoarder;
-use super::nodes::{Limit, Node, Nodes, Publishes, connected};
-use super::schedule::{Schedule, epoch_at, unix_now};
-use super::{rln, topology};
+use crate::Progress;
+use crate::attack::{Hoarded, Hoarder, ReusedIds, Schedule, Stock, epoch_at, unix_now};
+use crate::in_process::{
+    Arrivals, Limit, Node, Nodes, NodesError, Publishes, choose, connected, identity, numbered,
+    within,
+};
 
 /// Number of honest nodes that the spammer connects to.
 const VICTIMS: usize = 10;
@@ -34,10 +34,13 @@ const TOKENS_LAST: Duration = Duration::from_secs(2);
 /// Safety factor on the time for preparing all tokens, which is estimated from one token.
 const SLOWER: f64 = 1.5;
 /// Number of tokens between two progress reports.
-const SAY_EVERY: u32 = 10;
+const TELL_EVERY: u32 = 10;
 
 /// Runs the plan. Honest nodes are members that only relay.
-pub(super) async fn run(plan: SpamPlan) -> Result<SpamRun, NodesError> {
+///
+/// # Errors
+/// Returns [`NodesError`] when the plan is out of range or the nodes cannot run here.
+pub async fn run(plan: SpamPlan, progress: &dyn Progress) -> Result<SpamRun, NodesError> {
     within("nodes", plan.nodes, 2.0..=1_000.0)?;
     within("interval_s", plan.interval_s, 0.001..=60.0)?;
     within("duration_s", plan.duration_s, 0.1..=3_600.0)?;
@@ -56,16 +59,24 @@ pub(super) async fn run(plan: SpamPlan) -> Result<SpamRun, NodesError> {
         arrivals.watch(&nodes.all[node].running.handle);
     }
     nodes.connect().await?;
-    let hoarder = nodes.hoarder()?.expect("the nodes were made with a limit");
+    let (member, terms) = nodes.next_member().expect("they were made with a limit");
+    let prepared = member
+        .member()?
+        .expect("a registry in a file knows every path");
+    let hoarder = Hoarder::new(prepared, terms, nodes.folder(), Stock::default())?;
     let stock = hoarder.stock();
-    nodes.start(Publishes::Again(stock.clone())).await?;
+    let otherwise = ReusedIds::new(member);
+    let proofs = Hoarded {
+        stock: stock.clone(),
+        otherwise,
+    };
+    nodes.start(Publishes::With(Box::new(proofs))).await?;
     join(&nodes).await?;
-    let hoarding = tokio::task::spawn_blocking(move || hoard(hoarder, &plan));
-    let schedule = hoarding.await.expect("preparing does not panic")?;
+    let schedule = hoard(hoarder, &plan, progress).await?;
     let prepared = schedule.messages.keys().map(|epoch| stock.count(*epoch));
     let prepared = prepared.sum::<usize>();
     tokio::time::sleep(schedule.opens.saturating_sub(unix_now())).await;
-    say("the attack");
+    progress.step("the attack");
 
     let (peers, Sent { sent_s, attempted }) = attack(&nodes, &plan).await?;
     let honest = count - 1;
@@ -74,7 +85,7 @@ pub(super) async fn run(plan: SpamPlan) -> Result<SpamRun, NodesError> {
         *reached.entry(arrival.message).or_default() += 1;
     }
     let delivered = reached.values().filter(|&&nodes| nodes == honest).count();
-    let secret = rln::identity(honest);
+    let secret = identity(honest);
     let recovered = |node: &mut Node| {
         std::iter::from_fn(|| node.events.try_recv().ok()).any(|timed| match timed.event {
             NodeEvent::SpammerExposed { secret: found, .. } => found.secret() == secret.secret(),
@@ -101,7 +112,7 @@ async fn join(nodes: &Nodes) -> Result<(), NodesError> {
         .split_last()
         .expect("the spammer was started last");
     let mut victims: Vec<&Node> = honest.iter().collect();
-    topology::choose(&mut ChaCha8Rng::seed_from_u64(SEED), &mut victims, VICTIMS);
+    choose(&mut ChaCha8Rng::seed_from_u64(SEED), &mut victims, VICTIMS);
     let handle = &spammer.running.handle;
     for address in victims
         .iter()
@@ -127,8 +138,28 @@ async fn subscribed(node: &Node, nodes: &Nodes) -> usize {
     subscribed.count()
 }
 
-/// Prepares the tokens that the attack needs while it has peers, for the epochs of its schedule. Blocks.
-fn hoard(mut hoarder: Hoarder, plan: &SpamPlan) -> Result<Schedule, NodesError> {
+/// Prepares the tokens that the attack needs while it has peers, for the epochs of its schedule.
+async fn hoard(
+    hoarder: Hoarder,
+    plan: &SpamPlan,
+    progress: &dyn Progress,
+) -> Result<Schedule, NodesError> {
+    let (sender, mut prepared) = mpsc::unbounded_channel();
+    let plan = *plan;
+    let hoarding = tokio::task::spawn_blocking(move || hoard_blocking(hoarder, &plan, &sender));
+    // Ends when the thread drops its sender.
+    while let Some((done, messages)) = prepared.recv().await {
+        progress.step(&format!("{done} of {messages} tokens prepared"));
+    }
+    hoarding.await.expect("preparing does not panic")
+}
+
+/// Prepares the tokens on this thread, and tells how many of how many are done.
+fn hoard_blocking(
+    mut hoarder: Hoarder,
+    plan: &SpamPlan,
+    tell: &mpsc::UnboundedSender<(u32, u32)>,
+) -> Result<Schedule, NodesError> {
     let interval = Duration::from_secs_f64(plan.interval_s);
     let lasts = TOKENS_LAST.as_secs_f64().min(plan.duration_s);
     let messages = (lasts / plan.interval_s).ceil() as u32;
@@ -141,8 +172,9 @@ fn hoard(mut hoarder: Hoarder, plan: &SpamPlan) -> Result<Schedule, NodesError> 
     let epochs = schedule.messages.iter();
     let epochs = epochs.flat_map(|(epoch, count)| std::iter::repeat_n(*epoch, *count as usize));
     for (done, epoch) in (0..messages).zip(epochs) {
-        if done % SAY_EVERY == 0 {
-            say(&format!("{done} of {messages} tokens prepared"));
+        if done % TELL_EVERY == 0 {
+            // Fails if nobody listens any more; the tokens are prepared all the same.
+            let _ = tell.send((done, messages));
         }
         hoarder.prepare(epoch)?;
     }

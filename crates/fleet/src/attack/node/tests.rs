@@ -14,11 +14,12 @@ fn config(flags: &[(&str, &str)]) -> NodeConfig {
 #[test]
 fn an_attacker_runs_where_nothing_real_is_reached_and_nowhere_else() {
     let local = config(&[("network", "local")]);
-    assert_eq!(harmless(&local, &[]), Ok(()));
-    let refused = harmless(&local, &["eth0".to_owned()]).unwrap_err();
+    assert_eq!(check(&local, Vec::new()), Ok(()));
+    let refused = check(&local, vec!["eth0".to_owned()]);
+    let refused = refused.unwrap_err().to_string();
     assert!(refused.contains("eth0"), "{refused}");
     let real = config(&[("network", "twn"), ("rln", "false")]);
-    let refused = harmless(&real, &[]).unwrap_err();
+    let refused = check(&real, Vec::new()).unwrap_err().to_string();
     assert!(refused.contains("--network local"), "{refused}");
     let on_chain = config(&[
         ("network", "local"),
@@ -29,6 +30,6 @@ fn an_attacker_runs_where_nothing_real_is_reached_and_nowhere_else() {
         ("rln-eth-rpc", "http://127.0.0.1:1"),
         ("rln-eth-chain-id", "1"),
     ]);
-    let refused = harmless(&on_chain, &[]).unwrap_err();
+    let refused = check(&on_chain, Vec::new()).unwrap_err().to_string();
     assert!(refused.contains("deposits"), "{refused}");
 }

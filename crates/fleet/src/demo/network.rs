@@ -7,32 +7,30 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tokio::sync::mpsc;
 use undertone_membership::{MemberIndex, MembershipView, Registry, RegistryError, SqliteRegistry};
-use undertone_message::{NetworkPreset, PubsubTopic, UnknownNetwork};
+use undertone_message::{NetworkPreset, PubsubTopic};
 use undertone_node::command::{Connectedness, HealthStatus};
 use undertone_node::driver::{
     MemberClock, MemberProofs, NodeOptions, PooledProofs, ProofSource, RlnOptions, RunningNode,
-    StartError, TimedEvent, start,
+    TimedEvent, start,
 };
 use undertone_node::handle::{Delivery, NodeHandle};
 use undertone_node::{Keypair, Multiaddr};
 use undertone_relay::RelayConfig;
 use undertone_rln::{
-    BatchPolicy, CounterError, Generation, Identity, Key, MessageIdCounter, Policy, PoolConfig,
-    PoolSnapshot, Prover, Verifier,
+    BatchPolicy, Generation, Identity, Key, MessageIdCounter, Policy, PoolConfig, PoolSnapshot,
+    Prover, Verifier,
 };
 
-use super::DemoError;
-use super::chain::{OnChain, OnChainError};
-use crate::commands::progress::Progress;
+use super::chain::OnChain;
+use super::error::{DemoError, NetworkError, START_LIMIT};
+use crate::Progress;
+use crate::credentials::Credentials;
 
 /// Number of nodes in the line.
 pub(crate) const NODES: usize = 5;
 
 /// Capacity of a node's queue of deliveries; far more than the demo publishes.
 const DELIVERIES: usize = 1024;
-
-/// Time limit for the line to form, after which the demo gives up.
-const START_LIMIT: Duration = Duration::from_secs(30);
 
 /// Index of the node that publishes with tokens prepared ahead.
 pub(crate) const WITH_TOKENS: usize = 0;
@@ -52,29 +50,6 @@ const NO_TOKENS: PoolConfig = PoolConfig { size: 0, ..TOKENS };
 
 /// Time limit for a token, after which the demo continues without one.
 const TOKEN_LIMIT: Duration = Duration::from_secs(60);
-
-/// Errors that keep the network from starting.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum NetworkError {
-    #[error("cannot make a folder for the nodes' files: {0}")]
-    Folder(std::io::Error),
-    #[error(transparent)]
-    Preset(#[from] UnknownNetwork),
-    #[error(transparent)]
-    Registry(#[from] RegistryError),
-    #[error(transparent)]
-    Chain(#[from] OnChainError),
-    #[error(transparent)]
-    Counter(#[from] CounterError),
-    #[error(transparent)]
-    Start(#[from] StartError),
-    #[error("the system's random generator: {0}")]
-    Random(std::io::Error),
-    #[error("cannot start the thread that prepares tokens: {0}")]
-    Tokens(std::io::Error),
-    #[error("the line did not form within {START_LIMIT:?}; is loopback traffic blocked?")]
-    Slow,
-}
 
 /// One running node, with its events and deliveries.
 pub(crate) struct DemoNode {
@@ -112,21 +87,21 @@ impl Network {
     pub(crate) async fn start(
         keep: Option<&Path>,
         on_chain: bool,
-        progress: &Progress,
+        progress: &dyn Progress,
     ) -> Result<Self, DemoError> {
         let preset = NetworkPreset::by_name("local").map_err(NetworkError::from)?;
         let chain = if on_chain {
-            progress.say("starting a chain and deploying the contract");
-            Some(OnChain::start(root_window(&preset)).await?)
+            progress.step("starting a chain and deploying the contract");
+            Some(OnChain::start(root_window(&preset), progress).await?)
         } else {
             None
         };
         let began = Instant::now();
-        progress.say("loading the proving key");
+        progress.step("loading the proving key");
         let key = Key::load()?;
         let mut network = Self::empty(keep, preset, chain, &key)?;
         for i in 0..NODES {
-            progress.say(format!("starting node {} of {NODES}", i + 1));
+            progress.step(&format!("starting node {} of {NODES}", i + 1));
             let member = network.register(network.preset_limit()).await?;
             let counter = network.folder.join(format!("node-{i}.counter"));
             let proofs = MemberProofs {
@@ -150,7 +125,7 @@ impl Network {
             let node = network.node(Box::new(proofs), member.view, peers).await?;
             network.nodes.push(node);
         }
-        progress.say("waiting for the mesh");
+        progress.step("waiting for the mesh");
         network.wait_for_line().await?;
         network.startup_ms = began.elapsed().as_secs_f64() * 1e3;
         Ok(network)
@@ -235,6 +210,18 @@ impl Network {
             limit,
             view: Arc::new(Mutex::new(view)),
         })
+    }
+
+    /// Returns a member's identity and membership, for making its proofs.
+    pub(crate) fn credentials(&self, member: Member) -> Credentials {
+        Credentials {
+            identity: member.identity,
+            index: member.index,
+            limit: member.limit,
+            generation: self.generation,
+            prover: Arc::clone(&self.prover),
+            view: member.view,
+        }
     }
 
     /// Starts a node with this source of proofs and these static peers.

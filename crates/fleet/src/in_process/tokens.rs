@@ -23,15 +23,15 @@ const LOOK_AROUND: Duration = Duration::from_millis(20);
 
 /// Rate-limit rules that the network imposes on all members.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Terms {
-    pub(super) generation: Generation,
+pub(crate) struct Terms {
+    pub(crate) generation: Generation,
     /// Limit of each member, messages per epoch.
-    pub(super) limit: u32,
-    pub(super) epoch_size_s: u64,
+    pub(crate) limit: u32,
+    pub(crate) epoch_size_s: u64,
 }
 
 /// Member that publishes; the tree must not change while it does.
-pub(super) struct Publisher {
+pub(crate) struct Publisher {
     member: Member,
     terms: Terms,
     counter: Mutex<MessageIdCounter>,
@@ -39,7 +39,7 @@ pub(super) struct Publisher {
 }
 
 impl Publisher {
-    pub(super) fn new(member: Member, counter: MessageIdCounter, terms: Terms) -> Self {
+    pub(crate) fn new(member: Member, counter: MessageIdCounter, terms: Terms) -> Self {
         Self {
             member,
             terms,
@@ -50,7 +50,7 @@ impl Publisher {
 
     /// Whether at least as many tokens are ready as one epoch has messages, this epoch's and the next
     /// one's counted together.
-    pub(super) fn is_ready(&self) -> bool {
+    pub(crate) fn is_ready(&self) -> bool {
         lock(&self.ready).len() >= self.terms.limit as usize
     }
 
@@ -109,7 +109,7 @@ impl Publisher {
 }
 
 /// Source of a node's proofs, backed by its publisher.
-pub(super) struct Proofs(pub(super) Arc<Publisher>);
+pub(crate) struct Proofs(pub(crate) Arc<Publisher>);
 
 impl ProofSource for Proofs {
     fn prove(&mut self, epoch: Epoch, x: Fr) -> Result<RateLimitProof, ProofFailure> {
@@ -119,13 +119,13 @@ impl ProofSource for Proofs {
 
 /// Handle of the thread that prepares tokens; after its drop the thread ends within one token's
 /// preparation.
-pub(super) struct TokenThread {
+pub(crate) struct TokenThread {
     ended: Arc<AtomicBool>,
 }
 
 impl TokenThread {
     /// Starts the thread, which prepares this epoch's tokens of all publishers, then the next epoch's.
-    pub(super) fn start(publishers: Vec<Arc<Publisher>>) -> io::Result<Self> {
+    pub(crate) fn start(publishers: Vec<Arc<Publisher>>) -> io::Result<Self> {
         let ended = Arc::new(AtomicBool::new(false));
         let thread = Self {
             ended: Arc::clone(&ended),

@@ -2,22 +2,21 @@
 //! registry and one view of it, so that there is one tree for any number of nodes.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use undertone_membership::{MemberIndex, MembershipView, Registry, RegistryError, SqliteRegistry};
 use undertone_message::RlnParams;
 use undertone_node::driver::{ProofSource, RlnOptions};
 use undertone_rln::{
-    BatchPolicy, Fr, Generation, Identity, Key, MerklePath, MessageIdCounter, Prover, Verifier,
+    BatchPolicy, Fr, Generation, Identity, Key, MessageIdCounter, Prover, Verifier,
 };
 
 use super::error::NodesError;
-use super::hoard::{Hoarded, Hoarder, Stock};
 use super::tokens::{Proofs, Publisher, Terms, TokenThread};
-use crate::commands::demo::reused_ids::ReusedIds;
+use crate::credentials::Credentials;
 
 /// Members of the network and the sources of their proofs.
-pub(super) struct Rln {
+pub(crate) struct Rln {
     registry: Arc<SqliteRegistry>,
     view: Arc<Mutex<MembershipView>>,
     indices: Vec<MemberIndex>,
@@ -31,7 +30,7 @@ pub(super) struct Rln {
 
 impl Rln {
     /// Registers `nodes` members with identities of their own, and others up to `members`.
-    pub(super) fn new(
+    pub(crate) fn new(
         folder: &Path,
         params: &RlnParams,
         generation: Generation,
@@ -67,59 +66,47 @@ impl Rln {
     }
 
     /// Returns the source of proofs of a node that keeps to its limit.
-    pub(super) fn honest(&mut self, node: usize, folder: &Path) -> Result<Proofs, NodesError> {
-        let path = self.path(node);
-        let limit = self.terms.limit;
-        let member = self.prover.member(&identity(node), limit, &path)?;
+    pub(crate) fn honest(&mut self, node: usize, folder: &Path) -> Result<Proofs, NodesError> {
+        let member = self.credentials(node).member()?;
+        let member = member.expect("the view of a registry in a file knows every path");
         let counter = folder.join(format!("node-{node}.counter"));
-        let counter = MessageIdCounter::open(counter, limit)?;
+        let counter = MessageIdCounter::open(counter, self.terms.limit)?;
         let publisher = Arc::new(Publisher::new(member, counter, self.terms));
         self.publishers.push(Arc::clone(&publisher));
         Ok(Proofs(publisher))
     }
 
     /// Starts to prepare tokens for the honest nodes added so far.
-    pub(super) fn prepare_tokens(&mut self) -> Result<(), NodesError> {
+    pub(crate) fn prepare_tokens(&mut self) -> Result<(), NodesError> {
         let publishers = self.publishers.clone();
         self.tokens = Some(TokenThread::start(publishers).map_err(NodesError::Tokens)?);
         Ok(())
     }
 
     /// Whether every honest node has enough tokens for one epoch.
-    pub(super) fn has_tokens(&self) -> bool {
+    pub(crate) fn has_tokens(&self) -> bool {
         self.publishers.iter().all(|publisher| publisher.is_ready())
     }
 
-    fn path(&self, node: usize) -> MerklePath {
-        let view = self.view.lock().unwrap_or_else(PoisonError::into_inner);
-        view.path(self.indices[node])
-    }
-
-    /// Returns the source of proofs of a spammer: tokens of `stock` first, then full proofs.
-    pub(super) fn spammer(&self, node: usize, stock: Stock) -> Hoarded<ReusedIds> {
-        let otherwise = ReusedIds {
+    /// Returns the identity and membership of a node.
+    pub(crate) fn credentials(&self, node: usize) -> Credentials {
+        Credentials {
             identity: identity(node),
             index: self.indices[node],
             limit: self.terms.limit,
-            next: 0,
             generation: self.terms.generation,
             prover: Arc::clone(&self.prover),
             view: self.view.clone(),
-        };
-        Hoarded { stock, otherwise }
+        }
     }
 
-    /// Returns the hoarder that prepares tokens for a spammer, with a new stock.
-    pub(super) fn hoarder(&self, node: usize, folder: &Path) -> Result<Hoarder, NodesError> {
-        let path = self.path(node);
-        let member = self
-            .prover
-            .member(&identity(node), self.terms.limit, &path)?;
-        Hoarder::new(member, self.terms, folder, Stock::default())
+    /// Returns the rate-limit rules of all members.
+    pub(crate) fn terms(&self) -> Terms {
+        self.terms
     }
 
     /// Returns a node's RLN options with this source of proofs.
-    pub(super) fn options(&self, proofs: Option<Box<dyn ProofSource>>) -> RlnOptions {
+    pub(crate) fn options(&self, proofs: Option<Box<dyn ProofSource>>) -> RlnOptions {
         RlnOptions {
             registry: Arc::clone(&self.registry) as Arc<dyn Registry>,
             verifier: self.verifier.clone(),
@@ -134,6 +121,6 @@ impl Rln {
 }
 
 /// Returns the identity of a node, the same in every run because no deposit depends on its secret.
-pub(super) fn identity(node: usize) -> Identity {
+pub(crate) fn identity(node: usize) -> Identity {
     Identity::from_seed(format!("undertone lab member {node}").as_bytes())
 }

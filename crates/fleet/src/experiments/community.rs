@@ -3,13 +3,11 @@
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use tokio::task::JoinSet;
-use undertone_fleet::measure::memory;
 use undertone_lab::experiment::{CommunityPlan, CommunityRun};
 use undertone_lab::report::Stopwatch;
 
-use super::arrivals::{Arrivals, numbered};
-use super::error::{NodesError, within};
-use super::nodes::{Limit, Nodes, Publishes};
+use crate::in_process::{Arrivals, Limit, Nodes, NodesError, Publishes, numbered, within};
+use crate::measure::memory;
 
 /// Payload of a message, bytes.
 const SIZE_BYTES: usize = 2_000;
@@ -29,7 +27,10 @@ struct Sent {
 }
 
 /// Runs the plan. A message that a node could not publish counts as missing everywhere.
-pub(super) async fn run(plan: CommunityPlan) -> Result<CommunityRun, NodesError> {
+///
+/// # Errors
+/// Returns [`NodesError`] when the plan is out of range or the nodes cannot run here.
+pub async fn run(plan: CommunityPlan) -> Result<CommunityRun, NodesError> {
     within("nodes", plan.nodes, 2.0..=1_000.0)?;
     within("members", plan.members, f64::from(plan.nodes)..=1e6)?;
     within("period_s", plan.period_s, 0.5..=3_600.0)?;

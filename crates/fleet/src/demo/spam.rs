@@ -8,10 +8,10 @@ use undertone_message::{MessageHash, WakuMessage};
 use undertone_node::driver::{NodeEvent, TimedEvent};
 use undertone_rln::RecoveredSecret;
 
-use super::DemoError;
+use super::error::DemoError;
 use super::network::{DemoNode, Network, connected};
-use super::reused_ids::ReusedIds;
-use crate::commands::progress::Progress;
+use crate::Progress;
+use crate::attack::ReusedIds;
 
 /// Registered limit of the spammer, messages per epoch.
 const LIMIT: u32 = 5;
@@ -27,46 +27,43 @@ const ISOLATION_LIMIT: Duration = Duration::from_secs(10);
 
 /// Outcome of the spam attack.
 #[derive(Clone, Debug, serde::Serialize)]
-pub(crate) struct Spam {
-    pub(crate) attempted: u32,
+pub struct Spam {
+    /// Messages that the spammer published.
+    pub attempted: u32,
     /// Messages of the spammer that reached every honest node.
-    pub(crate) delivered: usize,
-    pub(crate) secret_recovered: bool,
-    pub(crate) spammer_peers_left: usize,
+    pub delivered: usize,
+    /// Whether an honest node recovered the spammer's secret.
+    pub secret_recovered: bool,
+    /// Peers that the spammer has at the end.
+    pub spammer_peers_left: usize,
     /// Time from the first message over the limit until the last node graylisted the spammer; `None` if
     /// the spammer kept a peer or nobody graylisted it.
-    pub(crate) isolated_after_ms: Option<f64>,
+    pub isolated_after_ms: Option<f64>,
     /// Secret that a node recovered, if equal to the spammer's.
     #[serde(skip)]
-    pub(crate) secret: Option<RecoveredSecret>,
+    pub secret: Option<RecoveredSecret>,
     /// Registered limit of the spammer, for the table.
     #[serde(skip)]
-    pub(crate) limit: u32,
+    pub limit: u32,
     /// Nodes that graylisted the spammer, each with the time since the first message over the limit, ms.
     #[serde(skip)]
-    pub(crate) disconnected_by: Vec<(usize, f64)>,
+    pub disconnected_by: Vec<(usize, f64)>,
 }
 
-pub(crate) async fn attack(network: &mut Network, progress: &Progress) -> Result<Spam, DemoError> {
-    progress.say("a sixth node joins");
+pub(crate) async fn attack(
+    network: &mut Network,
+    progress: &dyn Progress,
+) -> Result<Spam, DemoError> {
+    progress.step("a sixth node joins");
     let member = network.register(LIMIT).await?;
     let secret = *member.identity.secret();
-    let proofs = ReusedIds {
-        identity: member.identity,
-        index: member.index,
-        limit: LIMIT,
-        next: 0,
-        generation: network.generation,
-        prover: Arc::clone(&network.prover),
-        view: member.view.clone(),
-    };
-    let spammer = network
-        .node(Box::new(proofs), member.view, Vec::new())
-        .await?;
+    let (view, credentials) = (Arc::clone(&member.view), network.credentials(member));
+    let proofs = ReusedIds::new(credentials);
+    let spammer = network.node(Box::new(proofs), view, Vec::new()).await?;
     join(network, &spammer).await;
     let (over_limit_at, hashes) = publish_all(network, &spammer, progress).await;
 
-    progress.say("waiting for its peers to turn away");
+    progress.step("waiting for its peers to turn away");
     let deadline = Instant::now() + ISOLATION_LIMIT;
     while connected(&spammer.running.handle).await > 0 && Instant::now() < deadline {
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -154,12 +151,12 @@ async fn in_mesh(network: &Network, spammer: &DemoNode) -> usize {
 async fn publish_all(
     network: &Network,
     spammer: &DemoNode,
-    progress: &Progress,
+    progress: &dyn Progress,
 ) -> (Instant, BTreeSet<MessageHash>) {
     let mut over_limit_at = Instant::now();
     let mut hashes = BTreeSet::new();
     for i in 0..ATTEMPTS {
-        progress.say(format!(
+        progress.step(&format!(
             "spam: message {} of {ATTEMPTS}, limit {LIMIT}",
             i + 1
         ));

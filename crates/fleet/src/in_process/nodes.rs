@@ -1,6 +1,7 @@
 //! Many nodes in this process, on loopback, each connected to a few random others.
 
 use std::net::{IpAddr, Ipv4Addr};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
@@ -15,9 +16,10 @@ use undertone_relay::RelayConfig;
 use undertone_rln::Generation;
 
 use super::error::NodesError;
-use super::hoard::{Hoarder, Stock};
 use super::rln::Rln;
+use super::tokens::Terms;
 use super::{files, topology};
+use crate::credentials::Credentials;
 
 /// Number of nodes that each node connects to, less those that already dial it.
 const DIALS: usize = 6;
@@ -32,35 +34,35 @@ const MAX_CONNECTIONS: u32 = 100;
 
 /// Rate limit of the members, and the number of members.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Limit {
+pub(crate) struct Limit {
     /// Limit of each member, messages per epoch.
-    pub(super) messages: u32,
+    pub(crate) messages: u32,
     /// Length of an epoch, seconds.
-    pub(super) epoch_s: u64,
+    pub(crate) epoch_s: u64,
     /// Number of members in the tree, at least the number of nodes.
-    pub(super) members: u32,
+    pub(crate) members: u32,
 }
 
 /// One running node with its events.
-pub(super) struct Node {
-    pub(super) running: RunningNode,
-    pub(super) events: mpsc::UnboundedReceiver<TimedEvent>,
+pub(crate) struct Node {
+    pub(crate) running: RunningNode,
+    pub(crate) events: mpsc::UnboundedReceiver<TimedEvent>,
 }
 
 /// Source of the proofs that a node publishes with.
-pub(super) enum Publishes {
+pub(crate) enum Publishes {
     /// No proofs: the node only relays.
     Nothing,
     /// Proofs within the node's limit, if there is a limit.
     Honestly,
-    /// Proofs with reused message ids, from these tokens as long as there are any.
-    Again(Stock),
+    /// Proofs of another source.
+    With(Box<dyn ProofSource>),
 }
 
 /// Network of all nodes in this process.
-pub(super) struct Nodes {
-    pub(super) all: Vec<Node>,
-    pub(super) topic: PubsubTopic,
+pub(crate) struct Nodes {
+    pub(crate) all: Vec<Node>,
+    pub(crate) topic: PubsubTopic,
     preset: NetworkPreset,
     relay: RelayConfig,
     rln: Option<Rln>,
@@ -69,7 +71,7 @@ pub(super) struct Nodes {
 
 impl Nodes {
     /// Prepares a network for `nodes` nodes and starts none of them.
-    pub(super) fn new(nodes: usize, limit: Option<Limit>) -> Result<Self, NodesError> {
+    pub(crate) fn new(nodes: usize, limit: Option<Limit>) -> Result<Self, NodesError> {
         files::allow_for(nodes)?;
         let folder = tempfile::tempdir().map_err(NodesError::Folder)?;
         let mut preset = NetworkPreset::by_name("local")?;
@@ -111,14 +113,19 @@ impl Nodes {
         })
     }
 
-    /// Returns the hoarder that prepares the next node's tokens for spam; `None` without a limit.
-    pub(super) fn hoarder(&self) -> Result<Option<Hoarder>, NodesError> {
-        let hoarder = |rln: &Rln| rln.hoarder(self.all.len(), self.folder.path());
-        self.rln.as_ref().map(hoarder).transpose()
+    /// Returns the membership of the next node, and the rules for it; `None` without a limit.
+    pub(crate) fn next_member(&self) -> Option<(Credentials, Terms)> {
+        let rln = self.rln.as_ref()?;
+        Some((rln.credentials(self.all.len()), rln.terms()))
+    }
+
+    /// Returns the folder of the nodes' files, which is removed together with the network.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     /// Starts one more node, without connections.
-    pub(super) async fn start(&mut self, publishes: Publishes) -> Result<(), NodesError> {
+    pub(crate) async fn start(&mut self, publishes: Publishes) -> Result<(), NodesError> {
         let node = self.all.len();
         let rln = match &mut self.rln {
             None => None,
@@ -126,7 +133,7 @@ impl Nodes {
                 let proofs: Option<Box<dyn ProofSource>> = match publishes {
                     Publishes::Nothing => None,
                     Publishes::Honestly => Some(Box::new(rln.honest(node, self.folder.path())?)),
-                    Publishes::Again(stock) => Some(Box::new(rln.spammer(node, stock))),
+                    Publishes::With(proofs) => Some(proofs),
                 };
                 Some(rln.options(proofs))
             }
@@ -152,7 +159,7 @@ impl Nodes {
     }
 
     /// Connects all nodes started so far at random and waits until each has enough mesh peers.
-    pub(super) async fn connect(&self) -> Result<(), NodesError> {
+    pub(crate) async fn connect(&self) -> Result<(), NodesError> {
         let deadline = Instant::now() + MESH_LIMIT;
         let dials = topology::dials(self.all.len(), DIALS, SEED);
         let mut dialling = JoinSet::new();
@@ -186,7 +193,7 @@ impl Nodes {
     }
 
     /// Starts to prepare tokens and waits until every honest node has enough, for at most `limit`.
-    pub(super) async fn prepare_tokens(&mut self, limit: Duration) -> Result<(), NodesError> {
+    pub(crate) async fn prepare_tokens(&mut self, limit: Duration) -> Result<(), NodesError> {
         let Some(rln) = &mut self.rln else {
             return Ok(());
         };
@@ -199,7 +206,7 @@ impl Nodes {
     }
 
     /// Stops all nodes at the same time.
-    pub(super) async fn stop(self) {
+    pub(crate) async fn stop(self) {
         let mut stopping = JoinSet::new();
         for node in self.all {
             stopping.spawn(node.running.stop());
@@ -215,7 +222,7 @@ async fn in_mesh(handle: &NodeHandle, topic: &PubsubTopic) -> usize {
 }
 
 /// Returns the number of peers that a node is connected to.
-pub(super) async fn connected(handle: &NodeHandle) -> u32 {
+pub(crate) async fn connected(handle: &NodeHandle) -> u32 {
     let peers = handle.peers().await.unwrap_or_default();
     let connected = peers
         .iter()

@@ -6,7 +6,7 @@ use rand_core::{RngCore, SeedableRng};
 /// Returns for each node the others that it dials: `each` at random, less those that already dial it.
 /// Every node has at least `each` connections (or all others, if there are fewer), no pair of nodes has
 /// two, and the result depends on the seed alone.
-pub(super) fn dials(nodes: usize, each: usize, seed: u64) -> Vec<Vec<usize>> {
+pub(crate) fn dials(nodes: usize, each: usize, seed: u64) -> Vec<Vec<usize>> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut dials: Vec<Vec<usize>> = Vec::with_capacity(nodes);
     for node in 0..nodes {
@@ -20,7 +20,7 @@ pub(super) fn dials(nodes: usize, each: usize, seed: u64) -> Vec<Vec<usize>> {
 }
 
 /// Keeps `count` random items, or all if there are fewer.
-pub(super) fn choose<T>(rng: &mut impl RngCore, items: &mut Vec<T>, count: usize) {
+pub(crate) fn choose<T>(rng: &mut impl RngCore, items: &mut Vec<T>, count: usize) {
     for at in 0..count.min(items.len()) {
         let rest = (items.len() - at) as u64;
         // The bias of the remainder is far too small to matter here.

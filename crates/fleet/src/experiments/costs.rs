@@ -1,10 +1,11 @@
-//! Costs of proofs, measured as by `undertone rln bench`.
+//! Costs of proofs, measured as an experiment wants them.
 
-use undertone_fleet::measure::{proofs, tree};
 use undertone_lab::experiment::{MachineError, RlnCost, RlnCosts};
 use undertone_rln::Key;
 
-pub(super) fn measure(runs: usize) -> Result<RlnCosts, MachineError> {
+use crate::measure::{proofs, tree};
+
+pub(crate) fn measure(runs: usize) -> Result<RlnCosts, MachineError> {
     let failed = |reason| MachineError::Failed {
         what: "measuring proofs",
         reason,

@@ -7,9 +7,9 @@ use undertone_node::driver::{NodeEvent, TimedEvent};
 use undertone_node::handle::Delivery;
 use undertone_rln::PoolSnapshot;
 
-use super::DemoError;
+use super::error::DemoError;
 use super::network::{DemoNode, NODES, Network, WITH_TOKENS};
-use crate::commands::progress::Progress;
+use crate::Progress;
 
 /// Payload sizes of the paper, bytes (the paper's kB are decimal).
 const SIZES: [usize; 4] = [2_000, 25_000, 100_000, 500_000];
@@ -19,31 +19,41 @@ const LOST_AFTER: Duration = Duration::from_secs(10);
 
 /// Times of one hop, medians in milliseconds.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize)]
-pub(crate) struct Hop {
-    pub(crate) transmit_ms: f64,
-    pub(crate) validate_ms: f64,
+pub struct Hop {
+    /// Time from leaving a node to the last byte at the next.
+    pub transmit_ms: f64,
+    /// Time from the last byte to the verdict.
+    pub validate_ms: f64,
 }
 
 /// Results of all runs with one payload size, medians in milliseconds.
 #[derive(Clone, Debug, serde::Serialize)]
-pub(crate) struct SizeLatency {
-    pub(crate) size_bytes: usize,
-    pub(crate) runs: u32,
-    pub(crate) delivered: usize,
-    pub(crate) expected: usize,
+pub struct SizeLatency {
+    /// Size of the payload, bytes.
+    pub size_bytes: usize,
+    /// Number of messages.
+    pub runs: u32,
+    /// Deliveries that were made.
+    pub delivered: usize,
+    /// Deliveries that were expected.
+    pub expected: usize,
     /// Messages that were signed with a token prepared beforehand.
-    pub(crate) with_token: u32,
+    pub with_token: u32,
     /// Time from the request for the proof until the proof is made.
-    pub(crate) prove_ms: f64,
-    pub(crate) hops: Vec<Hop>,
-    pub(crate) total_ms: f64,
+    pub prove_ms: f64,
+    /// Times of each hop of the line.
+    pub hops: Vec<Hop>,
+    /// Time from the request for the proof to the last verdict.
+    pub total_ms: f64,
 }
 
 /// Proofs made without tokens, after the member's own precomputation; medians in milliseconds.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
-pub(crate) struct WithoutTokens {
-    pub(crate) runs: u32,
-    pub(crate) prove_ms: f64,
+pub struct WithoutTokens {
+    /// Number of proofs.
+    pub runs: u32,
+    /// Time from the request for a proof until it is made.
+    pub prove_ms: f64,
 }
 
 /// Times of one message, all by the same clock.
@@ -57,21 +67,24 @@ struct Run {
 
 /// Sends one message that is not counted: pages, caches and TCP windows are cold, and the first token waits
 /// for the member's precomputation.
-pub(crate) async fn warm_up(network: &mut Network, progress: &Progress) -> Result<(), DemoError> {
-    progress.say("warming up");
+pub(crate) async fn warm_up(
+    network: &mut Network,
+    progress: &dyn Progress,
+) -> Result<(), DemoError> {
+    progress.step("warming up");
     run(network, 1_000, 0).await.map(|_| ())
 }
 
 pub(crate) async fn measure(
     network: &mut Network,
     runs: u32,
-    progress: &Progress,
+    progress: &dyn Progress,
 ) -> Result<Vec<SizeLatency>, DemoError> {
     let mut results = Vec::new();
     for size in SIZES {
         let mut measured = Vec::new();
         for i in 0..runs {
-            progress.say(format!(
+            progress.step(&format!(
                 "{} kB down the line, run {} of {runs}",
                 size / 1000,
                 i + 1
@@ -87,13 +100,13 @@ pub(crate) async fn measure(
 pub(crate) async fn without_tokens(
     network: &mut Network,
     runs: u32,
-    progress: &Progress,
+    progress: &dyn Progress,
 ) -> Result<WithoutTokens, DemoError> {
     let node = NODES - 1;
     let mut times = Vec::new();
     // The first proof is not counted: it includes the member's precomputation.
     for i in 0..=runs {
-        progress.say(format!("proofs in full, run {i} of {runs}"));
+        progress.step(&format!("proofs in full, run {i} of {runs}"));
         let message = WakuMessage::new(payload(SIZES[0], i), "/undertone/1/demo-full/proto");
         let publisher = &network.nodes[node].running.handle;
         publisher

@@ -16,12 +16,11 @@ use undertone_rln::{
     RlnIdentifier, Token, WallClock,
 };
 
-use super::error::NodesError;
-use super::tokens::Terms;
+use crate::in_process::{NodesError, Terms};
 
 /// Stock of tokens by epoch; clones share it.
 #[derive(Clone, Default)]
-pub(super) struct Stock(Arc<Mutex<BTreeMap<Epoch, Vec<Token>>>>);
+pub(crate) struct Stock(Arc<Mutex<BTreeMap<Epoch, Vec<Token>>>>);
 
 impl Stock {
     fn put(&self, token: Token) {
@@ -33,18 +32,18 @@ impl Stock {
     }
 
     /// Returns the number of tokens of an epoch.
-    pub(super) fn count(&self, epoch: Epoch) -> usize {
+    pub(crate) fn count(&self, epoch: Epoch) -> usize {
         self.lock().get(&epoch).map_or(0, Vec::len)
     }
 
     /// Drops the tokens of earlier epochs.
-    pub(super) fn forget_before(&self, epoch: Epoch) {
+    pub(crate) fn forget_before(&self, epoch: Epoch) {
         let mut tokens = self.lock();
         *tokens = tokens.split_off(&epoch);
     }
 
     /// Whether at least `count` clones of this stock exist.
-    pub(super) fn is_shared_by(&self, count: usize) -> bool {
+    pub(crate) fn is_shared_by(&self, count: usize) -> bool {
         Arc::strong_count(&self.0) >= count
     }
 
@@ -55,7 +54,7 @@ impl Stock {
 }
 
 /// Prepares the tokens of a stock. The membership tree must not change while the stock is filled or used.
-pub(super) struct Hoarder {
+pub(crate) struct Hoarder {
     member: Member,
     terms: Terms,
     ids: ForgottenIds,
@@ -64,7 +63,7 @@ pub(super) struct Hoarder {
 
 impl Hoarder {
     /// Makes a hoarder that fills `stock` and keeps its counters in `folder`.
-    pub(super) fn new(
+    pub(crate) fn new(
         member: Member,
         terms: Terms,
         folder: &Path,
@@ -79,12 +78,12 @@ impl Hoarder {
     }
 
     /// Returns the stock that this hoarder fills.
-    pub(super) fn stock(&self) -> Stock {
+    pub(crate) fn stock(&self) -> Stock {
         self.stock.clone()
     }
 
     /// Adds one token of an epoch to the stock.
-    pub(super) fn prepare(&mut self, epoch: Epoch) -> Result<(), NodesError> {
+    pub(crate) fn prepare(&mut self, epoch: Epoch) -> Result<(), NodesError> {
         let reserved = self.ids.reserve(epoch)?;
         let slot = MessageSlot {
             generation: self.terms.generation,
@@ -136,9 +135,9 @@ fn counter(folder: &Path, nth: u32, limit: u32) -> Result<MessageIdCounter, Coun
 }
 
 /// Source of proofs that signs with the stock's tokens, and asks `otherwise` if an epoch has none.
-pub(super) struct Hoarded<P> {
-    pub(super) stock: Stock,
-    pub(super) otherwise: P,
+pub(crate) struct Hoarded<P> {
+    pub(crate) stock: Stock,
+    pub(crate) otherwise: P,
 }
 
 impl<P: ProofSource> ProofSource for Hoarded<P> {

@@ -1,53 +1,28 @@
-//! `undertone demo --chain`: keeps the members in a contract, on a development chain that the demo starts.
+//! The demo's members in a contract, on a development chain that the demo starts.
 
 use std::sync::{Arc, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::Serialize;
 use tempfile::TempDir;
 use undertone_contracts::abi::RlnMembership;
 use undertone_contracts::{
-    Address, ChainError, Deployment, DevChain, DevChainError, DevChainOptions, Membership, Terms,
-    TxHash, deploy, word_from_field,
+    Address, Deployment, DevChain, DevChainOptions, Membership, Terms, TxHash, deploy,
+    word_from_field,
 };
-use undertone_membership::evm::{Contract, EvmConfig, EvmError, EvmRegistry, Health, Status};
-use undertone_membership::{MemberIndex, Registry, RegistryError};
-use undertone_rln::{Fr, RecoveredSecret};
+use undertone_membership::evm::{Contract, EvmConfig, EvmRegistry, Health, Status};
+use undertone_membership::{MemberIndex, Registry};
+use undertone_rln::{Fr, RecoveredSecret, fr_to_le};
 
-use super::super::anvil;
-use super::DemoError;
-use super::network::Network;
-use crate::commands::progress::Progress;
-use crate::commands::rln::element;
+use super::error::{FOLLOW_LIMIT, OnChainError};
+use crate::{Progress, dev_chain};
 
 /// Number of the account that deploys the contract and gives the other accounts tokens for deposits.
 const OWNER: usize = 0;
 /// Number of the first member's account, which also slashes; the other members' accounts follow.
 const FIRST_MEMBER: usize = 1;
 /// Interval at which the chain is asked for a new block; short, because the chain is on this machine.
-const POLL: Duration = Duration::from_millis(50);
-/// Time limit for the registry to follow a block, which usually takes a fraction of a second.
-const FOLLOW_LIMIT: Duration = Duration::from_secs(30);
-
-/// Errors of the demo's development chain.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum OnChainError {
-    #[error(transparent)]
-    Start(#[from] DevChainError),
-    #[error(transparent)]
-    Chain(#[from] ChainError),
-    #[error(transparent)]
-    Follow(#[from] EvmError),
-    #[error(transparent)]
-    Registry(#[from] RegistryError),
-    #[error("cannot make a folder for the data read from the chain: {0}")]
-    Folder(std::io::Error),
-    #[error("block {block} was not followed within {FOLLOW_LIMIT:?}; is loopback traffic blocked?")]
-    Slow { block: u64 },
-    #[error("member {commitment} is on the chain, but not in the registry read from it")]
-    Missing { commitment: String },
-}
-
+pub(super) const POLL: Duration = Duration::from_millis(50);
 /// Development chain with the contract, and the one registry follower that all nodes share.
 pub(crate) struct OnChain {
     registry: Arc<EvmRegistry>,
@@ -61,39 +36,52 @@ pub(crate) struct OnChain {
 
 /// Result of slashing the spammer on the chain.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct Slashing {
-    pub(crate) contract: Address,
-    pub(crate) chain_id: u64,
-    pub(crate) token: Address,
+pub struct Slashing {
+    /// Address of the membership contract.
+    pub contract: Address,
+    /// Chain id, EIP-155.
+    pub chain_id: u64,
+    /// Address of the token of the deposits.
+    pub token: Address,
     /// Whether the contract and the follower have removed the member and have equal roots, and the
     /// deposit is divided into a burned share and a reward for the first node's account.
-    pub(crate) slashed: bool,
-    pub(crate) commitment: String,
-    pub(crate) index: u32,
+    pub slashed: bool,
+    /// Commitment of the spammer's identity, 64 hex digits, little-endian.
+    pub commitment: String,
+    /// Index of the spammer's leaf, which is empty afterwards.
+    pub index: u32,
     /// Deposit that the spammer had paid, in 10^-18 tokens.
-    pub(crate) deposit: String,
+    pub deposit: String,
     /// Share of the deposit that is burned, in 10^-18 tokens.
-    pub(crate) burned: String,
+    pub burned: String,
     /// Rest of the deposit, which the first node's account can claim, in 10^-18 tokens.
-    pub(crate) reward: String,
+    pub reward: String,
     /// Time from which the reward can be claimed, Unix seconds: the end of the spammer's active period.
-    pub(crate) reward_from_s: u64,
-    pub(crate) receiver: Address,
-    pub(crate) committed: TxHash,
-    pub(crate) transaction: TxHash,
-    pub(crate) members_before: usize,
-    pub(crate) members_after: usize,
+    pub reward_from_s: u64,
+    /// Account that can claim the reward.
+    pub receiver: Address,
+    /// Transaction that committed to the slashing.
+    pub committed: TxHash,
+    /// Transaction that slashed.
+    pub transaction: TxHash,
+    /// Number of members before.
+    pub members_before: usize,
+    /// Number of members afterwards.
+    pub members_after: usize,
     /// Nodes that know the removal and have as many members as the follower.
-    pub(crate) nodes_updated: usize,
+    pub nodes_updated: usize,
     /// Root of the follower's tree; equal to the contract's if `slashed` is true.
-    pub(crate) root: String,
+    pub root: String,
 }
 
 impl OnChain {
     /// Starts the chain, deploys the contract and starts to follow it; `window` roots are accepted.
-    pub(crate) async fn start(window: usize) -> Result<Self, OnChainError> {
+    pub(crate) async fn start(
+        window: usize,
+        progress: &dyn Progress,
+    ) -> Result<Self, OnChainError> {
         let options = DevChainOptions::default();
-        let chain = anvil::start(&options)?;
+        let chain = dev_chain::start(&options, &|what| progress.note(what))?;
         let owner = chain.account(OWNER)?;
         // The demo's members have limits below those of the contract in use.
         let terms = Terms {
@@ -155,7 +143,7 @@ impl OnChain {
     }
 
     /// Removes the member with this secret from the first member's account, for a share of the deposit.
-    async fn slash(&self, secret: &RecoveredSecret) -> Result<Slashing, OnChainError> {
+    pub(super) async fn slash(&self, secret: &RecoveredSecret) -> Result<Slashing, OnChainError> {
         let account = self.chain.account(FIRST_MEMBER)?;
         let receiver = account.address();
         let token = self.deployment.token;
@@ -200,6 +188,11 @@ impl OnChain {
         })
     }
 
+    /// Returns the version of the follower's registry.
+    pub(super) fn version(&self) -> Result<u64, OnChainError> {
+        Ok(self.registry.version()?.0)
+    }
+
     /// Waits until the follower has read all blocks up to `block` and compared its root with the contract's.
     async fn follow_to(&self, block: u64) -> Result<(), OnChainError> {
         let registry = Arc::clone(&self.registry);
@@ -233,31 +226,7 @@ impl OnChain {
     }
 }
 
-/// Slashes the spammer whose secret the nodes have recovered, and waits until all nodes know the removal
-/// or a time limit has passed. Returns `None` without a chain.
-pub(crate) async fn punish(
-    network: &Network,
-    secret: &RecoveredSecret,
-    progress: &Progress,
-) -> Result<Option<Slashing>, DemoError> {
-    let Some(chain) = &network.chain else {
-        return Ok(None);
-    };
-    progress.say("slashing the spammer on the chain");
-    let mut slashing = chain.slash(secret).await?;
-    let version = chain.registry.version().map_err(OnChainError::from)?.0;
-    let deadline = Instant::now() + FOLLOW_LIMIT;
-    for node in &network.nodes {
-        while Instant::now() < deadline {
-            let state = node.running.handle.rln().await.ok().flatten();
-            let known = state.map(|state| state.membership);
-            if known.is_some_and(|known| known.version >= Some(version)) {
-                slashing.nodes_updated +=
-                    usize::from(known.is_some_and(|it| it.members == Some(slashing.members_after)));
-                break;
-            }
-            tokio::time::sleep(POLL).await;
-        }
-    }
-    Ok(Some(slashing))
+/// Formats a field element as the command line prints it: 64 hex digits, little-endian.
+fn element(element: &Fr) -> String {
+    hex::encode(fr_to_le(element))
 }

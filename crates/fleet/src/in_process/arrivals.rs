@@ -8,29 +8,29 @@ use undertone_node::handle::{Delivery, MessageSink, NodeHandle};
 
 /// A message found valid at a node that did not publish it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Arrival {
-    pub(super) message: u32,
-    pub(super) at: Instant,
+pub(crate) struct Arrival {
+    pub(crate) message: u32,
+    pub(crate) at: Instant,
 }
 
 /// List of all arrivals at the watched nodes; clones share it.
 #[derive(Clone, Default)]
-pub(super) struct Arrivals {
+pub(crate) struct Arrivals {
     list: Arc<Mutex<Vec<Arrival>>>,
 }
 
 impl Arrivals {
     /// Starts to record the messages that arrive at a node.
-    pub(super) fn watch(&self, node: &NodeHandle) {
+    pub(crate) fn watch(&self, node: &NodeHandle) {
         node.add_sink(Arc::new(self.clone()));
     }
 
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.lock().len()
     }
 
     /// Returns all arrivals recorded so far.
-    pub(super) fn list(&self) -> Vec<Arrival> {
+    pub(crate) fn list(&self) -> Vec<Arrival> {
         self.lock().clone()
     }
 
@@ -53,7 +53,7 @@ impl MessageSink for Arrivals {
 }
 
 /// Makes a message whose payload begins with its number; `size_bytes` long, but at least four bytes.
-pub(super) fn numbered(number: u32, size_bytes: usize) -> WakuMessage {
+pub(crate) fn numbered(number: u32, size_bytes: usize) -> WakuMessage {
     let mut payload = number.to_be_bytes().to_vec();
     payload.resize(size_bytes.max(payload.len()), 0x5a);
     WakuMessage::new(payload, "/undertone/1/lab/proto")

@@ -10,7 +10,7 @@ const EACH: u64 = 48;
 const SHARED: u64 = 100;
 
 /// Raises the soft limit of open files as far as `nodes` nodes need, at most to the hard limit.
-pub(super) fn allow_for(nodes: usize) -> Result<(), NodesError> {
+pub(crate) fn allow_for(nodes: usize) -> Result<(), NodesError> {
     let needed = SHARED + EACH * nodes as u64;
     let limit = getrlimit(Resource::Nofile);
     // `None` stands for "unlimited".

@@ -1,0 +1,67 @@
+//! The demo: five members in a line over TCP on loopback, with real proofs. Messages of four sizes travel
+//! the line; then a sixth member exceeds its limit and is cut off. With a chain, the members are those of a
+//! contract, and the sixth one loses its deposit.
+
+mod chain;
+mod error;
+mod latency;
+mod network;
+mod report;
+mod slash;
+mod spam;
+
+use std::path::PathBuf;
+
+use crate::Progress;
+
+use self::network::{NODES, Network, WITH_TOKENS};
+
+pub use chain::Slashing;
+pub use error::{DemoError, NetworkError, OnChainError};
+pub use latency::{Hop, SizeLatency, WithoutTokens};
+pub use report::{Report, Shortcoming};
+pub use spam::Spam;
+
+/// What a run of the demo includes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Number of messages of each size.
+    pub runs: u32,
+    /// Whether the members are kept in a contract on a development chain, and the spammer is slashed there.
+    pub on_chain: bool,
+    /// Folder that keeps the nodes' files (registry, identities, counters); temporary if `None`.
+    pub keep: Option<PathBuf>,
+}
+
+/// Runs the demo to its end.
+///
+/// # Errors
+/// Returns [`DemoError`] when the network cannot be started, or a node cannot go on.
+pub async fn run(options: &Options, progress: &dyn Progress) -> Result<Report, DemoError> {
+    let mut network = Network::start(options.keep.as_deref(), options.on_chain, progress).await?;
+    let startup_ms = network.startup_ms;
+    latency::warm_up(&mut network, progress).await?;
+    let tokens_before = network.tokens(WITH_TOKENS).await;
+    let latency = latency::measure(&mut network, options.runs, progress).await?;
+    let tokens = network.tokens(WITH_TOKENS).await;
+    let token_prepare_ms = tokens_before
+        .zip(tokens)
+        .map_or(0.0, |(before, after)| report::prepare_ms(before, after));
+    let without_tokens = latency::without_tokens(&mut network, options.runs, progress).await?;
+    let spam = spam::attack(&mut network, progress).await?;
+    let chain = match &spam.secret {
+        Some(secret) => slash::punish(&network, secret, progress).await?,
+        None => None,
+    };
+    network.stop().await;
+    progress.finish();
+    Ok(Report {
+        nodes: NODES,
+        startup_ms,
+        latency,
+        without_tokens,
+        token_prepare_ms,
+        spam,
+        chain,
+    })
+}
