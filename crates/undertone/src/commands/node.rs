@@ -97,10 +97,7 @@ pub(crate) fn run_with(
     let sources = Sources::from_process(args.config_file.clone(), args.flags.clone());
     let config = NodeConfig::load(&sources).map_err(|error| Failure::usage(error.to_string()))?;
     #[cfg(feature = "lab")]
-    let config = NodeConfig {
-        router: router::read(args.relay_parameters.as_deref())?.or(config.router),
-        ..config
-    };
+    let config = router::read(config, args.relay_parameters.as_deref())?;
     let make_proofs = make_proofs(&config)?;
     let filter = std::env::var("UNDERTONE_LOG").ok();
     logging::init(config.log, filter.as_deref())

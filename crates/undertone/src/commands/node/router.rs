@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use undertone_gossip::Config;
 use undertone_lab::scenario::relay_parameters;
+use undertone_node::config::NodeConfig;
 
 use crate::commands::Failure;
 use crate::commands::sim::scenario_failure;
@@ -21,8 +21,14 @@ pub(super) fn flag() -> clap::Arg {
         )
 }
 
-/// Reads the parameters; `None` without a file.
-pub(super) fn read(path: Option<&Path>) -> Result<Option<Config>, Failure> {
-    let read = path.map(relay_parameters).transpose();
-    read.map_err(scenario_failure)
+/// Reads the parameters into the configuration, unless there is no file.
+pub(super) fn read(config: NodeConfig, path: Option<&Path>) -> Result<NodeConfig, Failure> {
+    let Some(path) = path else {
+        return Ok(config);
+    };
+    let router = relay_parameters(path).map_err(scenario_failure)?;
+    Ok(NodeConfig {
+        router: Some(router),
+        ..config
+    })
 }

@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 use undertone_sim::Dial;
 use undertone_testbed::{Host, Testbed};
 
+use super::error::RunError;
 use super::node::Node;
 use super::timeline::{Act, Planned};
-use super::{RunError, rest, traffic};
+use super::{rest, traffic};
 
 /// Pause between two attempts to connect.
 const TRY_AGAIN: Duration = Duration::from_millis(50);

@@ -8,7 +8,7 @@ use undertone_sim::outcome::{Counters, FirstCopy, MeshDegree, Message, Outcome, 
 use undertone_sim::{Plan, Scenario};
 use undertone_testbed::{Host, Testbed, TestbedError};
 
-use super::RunError;
+use super::error::RunError;
 use super::log::{self, NodeLog};
 use super::node::Node;
 

@@ -1,49 +1,59 @@
 //! Runs of one scenario with several seeds, and simulations of the same.
 
-use std::path::PathBuf;
+use std::path::Path;
 
-use undertone_lab::report::Campaign;
+use undertone_lab::report::{Campaign, write_run, write_summary};
 use undertone_lab::scenario::Loaded;
-use undertone_sim::Scenario;
 use undertone_sim::scenario::TcpProfile;
+use undertone_sim::{Options, Scenario};
 
 use super::costs::Costs;
+use super::error::CampaignError;
 use super::hops::Hops;
 use super::nodes::Setup;
 use super::report::Report;
 use super::runner::Runner;
-use super::{Failure, failure, sim};
+use crate::Progress;
 
 /// Settings of the runs of a campaign.
-#[derive(Clone, Debug)]
-pub(super) struct Campaigner<'a> {
-    pub(super) setup: Setup,
-    pub(super) out: Option<&'a PathBuf>,
-    pub(super) show_progress: bool,
+#[derive(Clone)]
+pub struct Campaigner<'a> {
+    /// Settings for starting nodes.
+    pub setup: Setup,
+    /// Folder for the result files; none are written without it.
+    pub out: Option<&'a Path>,
+    /// Listener to the progress of each run, and to the notes on all of them.
+    pub progress: &'a dyn Progress,
     /// Whether the same scenario is simulated too.
-    pub(super) beside_sim: bool,
+    pub beside_sim: bool,
+    /// Commit that the program was built from, for the summaries.
+    pub commit: &'a str,
 }
 
 impl Campaigner<'_> {
     /// Runs a scenario once with each seed.
-    pub(super) fn run(&self, loaded: &Loaded, seeds: &[u64]) -> Result<Report, Failure> {
+    ///
+    /// # Errors
+    /// Returns [`CampaignError`] for the first run that fails.
+    pub fn run(&self, loaded: &Loaded, seeds: &[u64]) -> Result<Report, CampaignError> {
         let scenario = &loaded.scenario;
         let runner = Runner {
             loaded,
             setup: &self.setup,
-            show_progress: self.show_progress,
+            progress: self.progress,
+            commit: self.commit,
         };
         let mut hops = Hops::default();
         let (mut summaries, mut observed, mut packets) = (Vec::new(), Vec::new(), Vec::new());
         let (mut notes, mut unsent) = (notes(scenario), Vec::new());
         for seed in seeds {
-            let run = runner.run(*seed).map_err(failure)?;
+            let run = runner.run(*seed)?;
             if let Some(folder) = self.out {
                 let folder = match seeds {
-                    [_] => folder.clone(),
+                    [_] => folder.to_owned(),
                     _ => folder.join(format!("seed-{seed}")),
                 };
-                sim::write_run(&folder, &run.observed.outcome, &run.summary)?;
+                write_run(&folder, &run.observed.outcome, &run.summary)?;
             }
             hops.add(scenario, &run.plan, &run.observed);
             summaries.push(run.summary);
@@ -54,7 +64,7 @@ impl Campaigner<'_> {
             unsent.push(run.unsent);
         }
         for note in &notes {
-            eprintln!("note: {note}");
+            self.progress.note(note);
         }
         let costs = Costs::of(&hops, &observed);
         if self.beside_sim {
@@ -62,7 +72,7 @@ impl Campaigner<'_> {
         }
         let campaign = Campaign::new(summaries);
         if let (Some(folder), [_, _, ..]) = (self.out, seeds) {
-            sim::write_summary(folder, &campaign)?;
+            write_summary(folder, &campaign)?;
         }
         Ok(Report {
             campaign,
@@ -86,14 +96,17 @@ fn notes(scenario: &Scenario) -> Vec<String> {
     notes
 }
 
-fn simulate(scenario: &Scenario, seeds: &[u64], hops: &mut Hops) -> Result<(), Failure> {
-    let simulator = sim::Runner {
-        scenario,
-        threads: 1,
-        show_progress: false,
-    };
+fn simulate(scenario: &Scenario, seeds: &[u64], hops: &mut Hops) -> Result<(), CampaignError> {
     for seed in seeds {
-        let (outcome, _) = simulator.run(*seed)?;
+        let options = Options {
+            seed: *seed,
+            threads: 1,
+        };
+        let outcome = undertone_sim::run(scenario, options, &mut |_| {});
+        let outcome = outcome.map_err(|error| CampaignError::Simulation {
+            scenario: scenario.name.clone(),
+            error,
+        })?;
         hops.add_simulated(scenario, &outcome);
     }
     Ok(())

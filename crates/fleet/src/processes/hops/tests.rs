@@ -1,6 +1,7 @@
 use undertone_sim::outcome::{FirstCopy, MeshDegree, Message, trace_back};
 use undertone_sim::scenario::Topology;
 
+use super::super::costs::Costs;
 use super::*;
 
 const MS: u64 = 1_000_000;
@@ -90,7 +91,7 @@ fn the_simulator_is_told_the_measured_costs() {
     let plan = Plan::new(&scenario, 1).unwrap();
     let mut hops = Hops::default();
     hops.add(&scenario, &plan, &observed);
-    let costs = costs::Costs::of(&hops, &[observed]);
+    let costs = Costs::of(&hops, &[observed]);
     assert_eq!((costs.generation_ms, costs.validation_ms), (200.0, 3.0));
     let costly = costs.in_place(&scenario);
     // Without a rate limit, the only cost left is that of the frame, of a kilobyte.

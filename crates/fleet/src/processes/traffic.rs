@@ -10,8 +10,9 @@ use undertone_sim::outcome::Message;
 use undertone_sim::{Plan, Scenario};
 use undertone_testbed::Testbed;
 
-use super::timeline::Life;
-use super::{RunError, log, rest};
+use super::error::RunError;
+use super::timeline::{Life, lead_ns};
+use super::{log, rest};
 
 /// Time by which a message's request is prepared and connected in advance.
 const PREPARE: Duration = Duration::from_millis(50);
@@ -24,11 +25,6 @@ const SPAM_BYTES: usize = 64;
 
 /// Seed that makes spam payloads differ from those of messages, whose numbers are smaller.
 const SPAM_SEED: u64 = 1 << 31;
-
-/// Returns the scenario time at which all nodes count as connected, nanoseconds.
-pub(crate) fn lead_ns(scenario: &Scenario) -> u64 {
-    scenario.start_ns.saturating_add(scenario.start_spread_ns)
-}
 
 /// Messages that did not leave their publishers, with the reasons.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -12,21 +12,22 @@ use undertone_node::delivery_log::MonotonicNs;
 use undertone_sim::{Dial, Plan};
 use undertone_testbed::{PumpReport, Testbed, can_run};
 
-use super::super::progress::Progress;
-use super::super::sim::COMMIT;
+use super::error::RunError;
 use super::folder::{self, RunFolder};
 use super::gather::{self, Observed};
 use super::nodes::{self, Setup};
-use super::timeline::timeline;
+use super::timeline::{lead_ns, timeline};
 use super::traffic::Unsent;
-use super::{RunError, faults, memory, network, refuse, traffic};
+use super::{faults, memory, network, refuse, traffic};
+use crate::Progress;
 
 /// Scenario to run, and how to run it.
-#[derive(Debug)]
 pub(crate) struct Runner<'a> {
     pub(crate) loaded: &'a Loaded,
     pub(crate) setup: &'a Setup,
-    pub(crate) show_progress: bool,
+    pub(crate) progress: &'a dyn Progress,
+    /// Commit that the program was built from, for the summary.
+    pub(crate) commit: &'a str,
 }
 
 /// Results of one run.
@@ -60,15 +61,19 @@ fn notes(unsent: &Unsent, undialled: &[Dial]) -> Vec<String> {
 
 /// Packet counts and lateness of the emulated network.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub(crate) struct Packets {
-    pub(crate) delivered: u64,
-    pub(crate) lost: u64,
+pub struct Packets {
+    /// Number of packets delivered.
+    pub delivered: u64,
+    /// Number of packets lost by chance.
+    pub lost: u64,
     /// Number of packets dropped at a partition.
-    pub(crate) cut: u64,
-    pub(crate) queue_dropped: u64,
+    pub cut: u64,
+    /// Number of packets dropped by queues.
+    pub queue_dropped: u64,
     /// Mean delay between a packet's due time and its delivery, microseconds.
-    pub(crate) late_mean_us: f64,
-    pub(crate) late_max_us: f64,
+    pub late_mean_us: f64,
+    /// Largest delay between a packet's due time and its delivery, microseconds.
+    pub late_max_us: f64,
 }
 
 impl From<PumpReport> for Packets {
@@ -96,18 +101,18 @@ impl Runner<'_> {
         memory::check(scenario.nodes)?;
         can_run()?;
         let watch = Stopwatch::start();
-        let progress = Progress::new(self.show_progress);
-        let say = |what: String| progress.say(format!("{}, seed {seed}: {what}", scenario.name));
-        say(format!("starting {} nodes", scenario.nodes));
+        let progress = self.progress;
+        let say = |what: &str| progress.step(&format!("{}, seed {seed}: {what}", scenario.name));
+        say(&format!("starting {} nodes", scenario.nodes));
         // Dropped in reverse order: processes, namespaces, files.
         let folder = RunFolder::make(&folder::base())?;
         let testbed = Testbed::start(&network::config(scenario, &plan, seed)?)?;
         let flags = nodes::command_line(&flags, &self.loaded.relay_parameters, &folder)?;
         let mut nodes = nodes::start(scenario, &plan, self.setup, &flags, (&testbed, &folder))?;
         let (ready, ready_at) = (Instant::now(), MonotonicNs::now());
-        let lead_ns = traffic::lead_ns(scenario);
+        let lead_ns = lead_ns(scenario);
         let zero_ns = ready_at.as_ns().saturating_sub(lead_ns);
-        say("nodes are connected".to_owned());
+        say("nodes are connected");
         let timeline = timeline(scenario, &plan);
         let (unsent, undialled) = thread::scope(|scope| {
             // Dropped when this block ends, also by an error, which cancels the rest of the timeline.
@@ -118,13 +123,13 @@ impl Runner<'_> {
                 faults::carry_out(timeline, nodes, testbed, zero, &is_running)
             });
             let unsent = traffic::publish(scenario, &plan, testbed, ready, |message| {
-                say(format!(
+                say(&format!(
                     "message {} of {}",
                     message + 1,
                     scenario.traffic.messages
                 ));
             })?;
-            say("waiting for the last deliveries".to_owned());
+            say("waiting for the last deliveries");
             let drained = Instant::now() + Duration::from_nanos(scenario.drain_ns);
             let end = ready + Duration::from_nanos(plan.end_ns().saturating_sub(lead_ns));
             traffic::sleep_until(drained.max(end));
@@ -149,7 +154,7 @@ impl Runner<'_> {
             (packets.delivered, dropped),
         )?;
         progress.finish();
-        let summary = Summary::new(scenario, &observed.outcome, watch.read(), COMMIT);
+        let summary = Summary::new(scenario, &observed.outcome, watch.read(), self.commit);
         Ok(Run {
             plan,
             observed,

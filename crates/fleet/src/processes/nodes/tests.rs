@@ -11,6 +11,8 @@ const S: u64 = 1_000_000_000;
 fn relay_of(loaded: &Loaded) -> RelayConfig {
     let setup = Setup {
         program: PathBuf::new(),
+        node: &[],
+        attacker: &[],
         tokens: 0,
         ready: Duration::ZERO,
     };
@@ -83,6 +85,8 @@ fn members_may_send_what_the_scenario_lets_them() {
     let loaded = load("spam", &[]).unwrap();
     let setup = Setup {
         program: PathBuf::new(),
+        node: &[],
+        attacker: &[],
         tokens: 0,
         ready: Duration::ZERO,
     };

@@ -14,10 +14,11 @@ use undertone_sim::scenario::{Dialling, FaultKind};
 use undertone_sim::{Dial, Plan, Scenario};
 use undertone_testbed::Testbed;
 
+use super::error::RunError;
 use super::folder::RunFolder;
 use super::node::{Node, Wanted};
 use super::timeline::{Life, early_dials, is_configured, spams};
-use super::{RunError, faults, traffic};
+use super::{faults, traffic};
 
 const NS_PER_MS: i64 = 1_000_000;
 
@@ -29,13 +30,17 @@ const PART_BYTES_MIN: u32 = 1_000;
 
 /// Settings for starting nodes.
 #[derive(Clone, Debug)]
-pub(crate) struct Setup {
-    /// Path of this program.
-    pub(crate) program: PathBuf,
+pub struct Setup {
+    /// Path of the program that runs a node.
+    pub program: PathBuf,
+    /// Arguments with which it runs an honest node; a node's flags follow.
+    pub node: &'static [&'static str],
+    /// Arguments with which it runs a node that reuses message ids; a node's flags follow.
+    pub attacker: &'static [&'static str],
     /// Number of proofs that each publisher prepares ahead.
-    pub(crate) tokens: u32,
+    pub tokens: u32,
     /// Time limit for the nodes to become connected.
-    pub(crate) ready: Duration,
+    pub ready: Duration,
 }
 
 /// Returns the flags that all nodes of a scenario share, as keys and values.
@@ -214,10 +219,7 @@ fn prepare(
             }
         }
         let mut command = Command::new(&setup.program);
-        match spams {
-            true => command.args(["testbed", "attacker-node"]),
-            false => command.arg("node"),
-        };
+        command.args(if spams { setup.attacker } else { setup.node });
         command.args(flags);
         let deliveries = data_dir.join("deliveries");
         let registry = folder.path().join("registry.sqlite");

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::RunError;
+use super::error::RunError;
 
 /// Memory of an idle node, with proofs and a dozen connections; docs/testbed.md has the measurement.
 const NODE_BYTES: u64 = 40 << 20;

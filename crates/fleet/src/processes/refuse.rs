@@ -3,7 +3,7 @@
 use undertone_sim::Scenario;
 use undertone_sim::scenario::FaultKind;
 
-use super::RunError;
+use super::error::RunError;
 use super::nodes::part_bytes;
 
 /// Maximum number of node processes, for a large machine.

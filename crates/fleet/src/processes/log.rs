@@ -5,7 +5,7 @@ use std::path::Path;
 
 use undertone_node::delivery_log::Line;
 
-use super::RunError;
+use super::error::RunError;
 
 /// Delivery of one message at one node.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,10 +5,13 @@ use undertone_link::packet::{Change, Rate};
 use undertone_sim::scenario::{Dialling, Fault, FaultKind};
 use undertone_sim::{Dial, Plan, Scenario};
 
-use super::traffic::lead_ns;
-
 /// Parts per million in 1, for the unit of [`Change::Loss`].
 const MILLION: f64 = 1e6;
+
+/// Returns the scenario time at which all nodes count as connected, nanoseconds.
+pub(crate) fn lead_ns(scenario: &Scenario) -> u64 {
+    scenario.start_ns.saturating_add(scenario.start_spread_ns)
+}
 
 /// Single act on the network or on a node.
 #[derive(Clone, Debug, PartialEq, Eq)]

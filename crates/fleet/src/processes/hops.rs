@@ -7,10 +7,10 @@ use serde::Serialize;
 use undertone_lab::report::median;
 use undertone_link::packet::Rate;
 use undertone_sim::outcome::{Delivery, Outcome};
+use undertone_sim::scenario::Verification;
 use undertone_sim::{Plan, Scenario};
 use undertone_testbed::kernel::transfer_ms;
 
-use super::costs;
 use super::gather::Observed;
 
 /// Bytes that a proof with its field adds to a payload on the wire; accurate to a packet.
@@ -21,7 +21,7 @@ const ENVELOPE_BYTES: u64 = 100;
 /// State of the connections that the messages of a row used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Connections {
+pub enum Connections {
     /// The first message, or one sent after a pause in which TCP windows have closed again.
     Cold,
     /// Messages after those that warm up.
@@ -30,35 +30,37 @@ pub(crate) enum Connections {
 
 /// Times of one hop, medians in milliseconds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct HopRow {
-    pub(crate) size_bytes: u32,
-    pub(crate) connections: Connections,
+pub struct HopRow {
+    /// Size of the payload, bytes.
+    pub size_bytes: u32,
+    /// State of the connections.
+    pub connections: Connections,
     /// Number of the hop, from 1.
-    pub(crate) hop: u16,
+    pub hop: u16,
     /// Number of deliveries in this row.
-    pub(crate) n: usize,
+    pub n: usize,
     /// Time from leaving a node to the last byte at the next.
-    pub(crate) transmit_ms: f64,
+    pub transmit_ms: f64,
     /// Time from the last byte to the verdict.
-    pub(crate) validate_ms: f64,
+    pub validate_ms: f64,
     /// Time of transmission and validation together.
-    pub(crate) hop_ms: f64,
+    pub hop_ms: f64,
     /// Closed form of slow start plus the measured validation time, without other processing.
-    pub(crate) formula_ms: Option<f64>,
+    pub formula_ms: Option<f64>,
     /// Simulated transmission time, with the costs of these runs.
-    pub(crate) sim_transmit_ms: Option<f64>,
+    pub sim_transmit_ms: Option<f64>,
     /// Simulated time of transmission and validation together.
-    pub(crate) sim_ms: Option<f64>,
+    pub sim_ms: Option<f64>,
 }
 
 impl HopRow {
     /// Returns measured over simulated transmission time, which compares the networks.
-    pub(crate) fn transmit_ratio(&self) -> Option<f64> {
+    pub fn transmit_ratio(&self) -> Option<f64> {
         self.sim_transmit_ms.map(|sim_ms| self.transmit_ms / sim_ms)
     }
 
     /// Returns measured over simulated time of whole hops, which compares networks and processing.
-    pub(crate) fn hop_ratio(&self) -> Option<f64> {
+    pub fn hop_ratio(&self) -> Option<f64> {
         self.sim_ms.map(|sim_ms| self.hop_ms / sim_ms)
     }
 }
@@ -119,7 +121,7 @@ impl Hops {
             };
             let times = self.simulated.entry(key).or_default();
             times.hop_ms.push(ms(hop_ns));
-            let validate_ns = costs::validation_ns(scenario, key.0);
+            let validate_ns = validation_ns(scenario, key.0);
             times
                 .transmit_ms
                 .push(ms(hop_ns.saturating_sub(validate_ns)));
@@ -213,6 +215,17 @@ fn formula_ms(
         Connections::Cold => cold_ms,
         Connections::Warm => warm_ms,
     })
+}
+
+/// Returns the validation time of a message in a scenario with such costs, nanoseconds.
+fn validation_ns(scenario: &Scenario, size_bytes: u32) -> u64 {
+    let proof_ns = match scenario.rln.as_ref().map(|rln| &rln.verification) {
+        Some(Verification::Wait { ns }) => *ns,
+        Some(Verification::Batches { single_ns, .. }) => *single_ns,
+        None => 0,
+    };
+    let cpu = &scenario.cpu;
+    proof_ns + cpu.per_frame_ns + cpu.per_kb_ns * u64::from(size_bytes) / 1000
 }
 
 fn ms(ns: u64) -> f64 {

@@ -10,7 +10,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use undertone_testbed::Host;
 
-use super::{RunError, rest};
+use super::error::RunError;
+use super::rest;
 
 /// Interval at which a node that starts or ends is checked.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
@@ -29,16 +30,16 @@ pub(crate) struct Node {
     /// Multiaddress at which other nodes reach this node.
     pub(crate) address: String,
     pub(crate) deliveries: PathBuf,
-    pub(super) log: PathBuf,
-    pub(super) command: Command,
-    pub(super) child: Option<Child>,
+    pub(crate) log: PathBuf,
+    pub(crate) command: Command,
+    pub(crate) child: Option<Child>,
     /// Way in which a fault has ended the node, if one has.
-    pub(super) end: Option<End>,
+    pub(crate) end: Option<End>,
 }
 
 /// Ways in which a fault ends a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(crate) enum End {
     /// The process was killed.
     Killed,
     /// The process was asked to end with SIGTERM, and should exit with success.
@@ -46,14 +47,14 @@ pub(super) enum End {
 }
 
 /// Conditions under which a node is ready.
-pub(super) struct Wanted {
-    pub(super) peers: usize,
-    pub(super) tokens: u32,
+pub(crate) struct Wanted {
+    pub(crate) peers: usize,
+    pub(crate) tokens: u32,
 }
 
 impl Wanted {
     /// No conditions besides an answer to REST requests.
-    pub(super) const NOTHING: Self = Self {
+    pub(crate) const NOTHING: Self = Self {
         peers: 0,
         tokens: 0,
     };
@@ -96,7 +97,7 @@ impl Node {
         }
     }
 
-    pub(super) fn wait(
+    pub(crate) fn wait(
         &mut self,
         host: &Host,
         wanted: &Wanted,

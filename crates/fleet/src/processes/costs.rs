@@ -10,13 +10,13 @@ use super::hops::Hops;
 
 /// Processing costs, medians in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub(crate) struct Costs {
+pub struct Costs {
     /// Time from the request for a proof until it is made; 0 without proofs.
-    pub(crate) generation_ms: f64,
+    pub generation_ms: f64,
     /// Time from a message's last byte to the verdict, extrapolated to a message of length 0.
-    pub(crate) validation_ms: f64,
+    pub validation_ms: f64,
     /// Additional validation time for each kilobyte (1000 bytes).
-    pub(crate) validation_ms_per_kb: f64,
+    pub validation_ms_per_kb: f64,
 }
 
 impl Costs {
@@ -67,15 +67,4 @@ impl Costs {
         }
         scenario
     }
-}
-
-/// Returns the validation time of a message in a scenario with such costs, nanoseconds.
-pub(crate) fn validation_ns(scenario: &Scenario, size_bytes: u32) -> u64 {
-    let proof_ns = match scenario.rln.as_ref().map(|rln| &rln.verification) {
-        Some(Verification::Wait { ns }) => *ns,
-        Some(Verification::Batches { single_ns, .. }) => *single_ns,
-        None => 0,
-    };
-    let cpu = &scenario.cpu;
-    proof_ns + cpu.per_frame_ns + cpu.per_kb_ns * u64::from(size_bytes) / 1000
 }

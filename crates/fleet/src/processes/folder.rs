@@ -8,7 +8,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process;
 
-use super::RunError;
+use super::error::RunError;
 
 /// File in the folder of a run, locked by the run's process as long as the process lives.
 const LOCK: &str = "lock";
