@@ -45,3 +45,10 @@ impl From<MemberProofs> for Credentials {
         }
     }
 }
+
+/// Makes a new identity from the system's random numbers.
+pub(crate) fn random_identity() -> Result<Identity, getrandom::Error> {
+    let mut seed = [0; 32];
+    getrandom::fill(&mut seed)?;
+    Ok(Identity::from_seed(&seed))
+}

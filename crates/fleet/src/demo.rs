@@ -5,7 +5,8 @@
 mod chain;
 mod error;
 mod latency;
-mod network;
+mod line;
+
 mod report;
 mod slash;
 mod spam;
@@ -14,7 +15,7 @@ use std::path::PathBuf;
 
 use crate::Progress;
 
-use self::network::{NODES, Network, WITH_TOKENS};
+use self::line::{Line, NODES, WITH_TOKENS};
 
 pub use chain::Slashing;
 pub use error::{DemoError, NetworkError, OnChainError};
@@ -22,7 +23,7 @@ pub use latency::{Hop, SizeLatency, WithoutTokens};
 pub use report::{Report, Shortcoming};
 pub use spam::Spam;
 
-/// What a run of the demo includes.
+/// Options of a run of the demo.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Number of messages of each size.
@@ -38,22 +39,22 @@ pub struct Options {
 /// # Errors
 /// Returns [`DemoError`] when the network cannot be started, or a node cannot go on.
 pub async fn run(options: &Options, progress: &dyn Progress) -> Result<Report, DemoError> {
-    let mut network = Network::start(options.keep.as_deref(), options.on_chain, progress).await?;
-    let startup_ms = network.startup_ms;
-    latency::warm_up(&mut network, progress).await?;
-    let tokens_before = network.tokens(WITH_TOKENS).await;
-    let latency = latency::measure(&mut network, options.runs, progress).await?;
-    let tokens = network.tokens(WITH_TOKENS).await;
+    let mut line = Line::start(options.keep.as_deref(), options.on_chain, progress).await?;
+    let startup_ms = line.startup_ms;
+    latency::warm_up(&mut line, progress).await?;
+    let tokens_before = line.tokens(WITH_TOKENS).await;
+    let latency = latency::measure(&mut line, options.runs, progress).await?;
+    let tokens = line.tokens(WITH_TOKENS).await;
     let token_prepare_ms = tokens_before
         .zip(tokens)
         .map_or(0.0, |(before, after)| report::prepare_ms(before, after));
-    let without_tokens = latency::without_tokens(&mut network, options.runs, progress).await?;
-    let spam = spam::attack(&mut network, progress).await?;
+    let without_tokens = latency::without_tokens(&mut line, options.runs, progress).await?;
+    let spam = spam::attack(&mut line, progress).await?;
     let chain = match &spam.secret {
-        Some(secret) => slash::punish(&network, secret, progress).await?,
+        Some(secret) => slash::punish(&line, secret, progress).await?,
         None => None,
     };
-    network.stop().await;
+    line.stop().await;
     progress.finish();
     Ok(Report {
         nodes: NODES,

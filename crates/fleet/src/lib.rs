@@ -12,6 +12,7 @@ mod dev_chain;
 pub mod experiments;
 pub mod in_process;
 pub mod measure;
+mod payload;
 pub mod processes;
 mod progress;
 

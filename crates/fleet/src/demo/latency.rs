@@ -8,8 +8,9 @@ use undertone_node::handle::Delivery;
 use undertone_rln::PoolSnapshot;
 
 use super::error::DemoError;
-use super::network::{DemoNode, NODES, Network, WITH_TOKENS};
+use super::line::{DemoNode, Line, NODES, WITH_TOKENS};
 use crate::Progress;
+use crate::payload::incompressible;
 
 /// Payload sizes of the paper, bytes (the paper's kB are decimal).
 const SIZES: [usize; 4] = [2_000, 25_000, 100_000, 500_000];
@@ -67,16 +68,13 @@ struct Run {
 
 /// Sends one message that is not counted: pages, caches and TCP windows are cold, and the first token waits
 /// for the member's precomputation.
-pub(crate) async fn warm_up(
-    network: &mut Network,
-    progress: &dyn Progress,
-) -> Result<(), DemoError> {
+pub(crate) async fn warm_up(line: &mut Line, progress: &dyn Progress) -> Result<(), DemoError> {
     progress.step("warming up");
-    run(network, 1_000, 0).await.map(|_| ())
+    run(line, 1_000, 0).await.map(|_| ())
 }
 
 pub(crate) async fn measure(
-    network: &mut Network,
+    line: &mut Line,
     runs: u32,
     progress: &dyn Progress,
 ) -> Result<Vec<SizeLatency>, DemoError> {
@@ -89,7 +87,7 @@ pub(crate) async fn measure(
                 size / 1000,
                 i + 1
             ));
-            measured.push(run(network, size, i + 1).await?);
+            measured.push(run(line, size, i + 1).await?);
         }
         results.push(summarise(size, runs, &measured));
     }
@@ -98,7 +96,7 @@ pub(crate) async fn measure(
 
 /// Measures proofs made without tokens, by publishing from the other end of the line.
 pub(crate) async fn without_tokens(
-    network: &mut Network,
+    line: &mut Line,
     runs: u32,
     progress: &dyn Progress,
 ) -> Result<WithoutTokens, DemoError> {
@@ -107,13 +105,16 @@ pub(crate) async fn without_tokens(
     // The first proof is not counted: it includes the member's precomputation.
     for i in 0..=runs {
         progress.step(&format!("proofs in full, run {i} of {runs}"));
-        let message = WakuMessage::new(payload(SIZES[0], i), "/undertone/1/demo-full/proto");
-        let publisher = &network.nodes[node].running.handle;
+        let message = WakuMessage::new(
+            incompressible(i.into(), SIZES[0]),
+            "/undertone/1/demo-full/proto",
+        );
+        let publisher = &line.nodes[node].running.handle;
         publisher
-            .publish(network.topic.clone(), message)
+            .publish(line.network.topic.clone(), message)
             .await
             .map_err(|reason| DemoError::Publish { node, reason })?;
-        let (asked, made) = proof_times(network, node).await?;
+        let (asked, made) = proof_times(line, node).await?;
         if i > 0 {
             times.push(made.saturating_duration_since(asked));
         }
@@ -124,21 +125,21 @@ pub(crate) async fn without_tokens(
     })
 }
 
-async fn run(network: &mut Network, size: usize, run: u32) -> Result<Run, DemoError> {
-    let message = WakuMessage::new(payload(size, run), "/undertone/1/demo/proto");
-    let topic = network.topic.clone();
-    network.wait_for_token(WITH_TOKENS).await;
-    let taken_before = network.tokens(WITH_TOKENS).await;
-    let publisher = &network.nodes[WITH_TOKENS].running.handle;
+async fn run(line: &mut Line, size: usize, run: u32) -> Result<Run, DemoError> {
+    let message = WakuMessage::new(incompressible(run.into(), size), "/undertone/1/demo/proto");
+    let topic = line.network.topic.clone();
+    line.wait_for_token(WITH_TOKENS).await;
+    let taken_before = line.tokens(WITH_TOKENS).await;
+    let publisher = &line.nodes[WITH_TOKENS].running.handle;
     let node = WITH_TOKENS;
     let published = publisher
         .publish(topic, message)
         .await
         .map_err(|reason| DemoError::Publish { node, reason })?;
-    let (asked, made) = proof_times(network, node).await?;
-    let taken_after = network.tokens(WITH_TOKENS).await;
+    let (asked, made) = proof_times(line, node).await?;
+    let taken_after = line.tokens(WITH_TOKENS).await;
     let mut arrivals = Vec::new();
-    for node in &mut network.nodes {
+    for node in &mut line.nodes {
         let Some(delivery) = arrival(node, published.hash()).await else {
             break;
         };
@@ -170,22 +171,8 @@ async fn run(network: &mut Network, size: usize, run: u32) -> Result<Run, DemoEr
     })
 }
 
-/// Incompressible payload of `size` bytes, different for each run.
-fn payload(size: usize, run: u32) -> Vec<u8> {
-    let mut state = 0x9e37_79b9_7f4a_7c15 ^ (u64::from(run) << 32) ^ size as u64;
-    let mut bytes = Vec::with_capacity(size + 8);
-    while bytes.len() < size {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        bytes.extend_from_slice(&state.to_le_bytes());
-    }
-    bytes.truncate(size);
-    bytes
-}
-
-async fn proof_times(network: &mut Network, at: usize) -> Result<(Instant, Instant), DemoError> {
-    let node = &mut network.nodes[at];
+async fn proof_times(line: &mut Line, at: usize) -> Result<(Instant, Instant), DemoError> {
+    let node = &mut line.nodes[at];
     loop {
         match node.events.recv().await {
             Some(TimedEvent {

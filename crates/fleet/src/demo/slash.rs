@@ -6,24 +6,24 @@ use undertone_rln::RecoveredSecret;
 
 use super::chain::{POLL, Slashing};
 use super::error::{DemoError, FOLLOW_LIMIT};
-use super::network::Network;
+use super::line::Line;
 use crate::Progress;
 
 /// Slashes the spammer whose secret the nodes have recovered, and waits until all nodes know the removal
 /// or a time limit has passed. Returns `None` without a chain.
 pub(super) async fn punish(
-    network: &Network,
+    line: &Line,
     secret: &RecoveredSecret,
     progress: &dyn Progress,
 ) -> Result<Option<Slashing>, DemoError> {
-    let Some(chain) = &network.chain else {
+    let Some(chain) = &line.chain else {
         return Ok(None);
     };
     progress.step("slashing the spammer on the chain");
     let mut slashing = chain.slash(secret).await?;
     let version = chain.version()?;
     let deadline = Instant::now() + FOLLOW_LIMIT;
-    for node in &network.nodes {
+    for node in &line.nodes {
         while Instant::now() < deadline {
             let state = node.running.handle.rln().await.ok().flatten();
             let known = state.map(|state| state.membership);

@@ -9,9 +9,10 @@ use undertone_node::driver::{NodeEvent, TimedEvent};
 use undertone_rln::RecoveredSecret;
 
 use super::error::DemoError;
-use super::network::{DemoNode, Network, connected};
+use super::line::{DemoNode, Line};
 use crate::Progress;
 use crate::attack::ReusedIds;
+use crate::in_process::connected;
 
 /// Registered limit of the spammer, messages per epoch.
 const LIMIT: u32 = 5;
@@ -50,18 +51,15 @@ pub struct Spam {
     pub disconnected_by: Vec<(usize, f64)>,
 }
 
-pub(crate) async fn attack(
-    network: &mut Network,
-    progress: &dyn Progress,
-) -> Result<Spam, DemoError> {
+pub(crate) async fn attack(line: &mut Line, progress: &dyn Progress) -> Result<Spam, DemoError> {
     progress.step("a sixth node joins");
-    let member = network.register(LIMIT).await?;
+    let member = line.register(LIMIT).await?;
     let secret = *member.identity.secret();
-    let (view, credentials) = (Arc::clone(&member.view), network.credentials(member));
-    let proofs = ReusedIds::new(credentials);
-    let spammer = network.node(Box::new(proofs), view, Vec::new()).await?;
-    join(network, &spammer).await;
-    let (over_limit_at, hashes) = publish_all(network, &spammer, progress).await;
+    let view = Arc::clone(&member.view);
+    let proofs = ReusedIds::new(member);
+    let spammer = line.node(Box::new(proofs), view, Vec::new()).await?;
+    join(line, &spammer).await;
+    let (over_limit_at, hashes) = publish_all(line, &spammer, progress).await;
 
     progress.step("waiting for its peers to turn away");
     let deadline = Instant::now() + ISOLATION_LIMIT;
@@ -75,7 +73,7 @@ pub(crate) async fn attack(
     let mut exposed = None;
     let mut disconnected_by = Vec::new();
     let mut last = None;
-    for (i, node) in network.nodes.iter_mut().enumerate() {
+    for (i, node) in line.nodes.iter_mut().enumerate() {
         let got = drain_deliveries(node);
         let got = got.intersection(&hashes).copied().collect();
         delivered = Some(match delivered {
@@ -113,9 +111,9 @@ pub(crate) async fn attack(
 }
 
 /// Connects the spammer to its victims and waits until it is in their meshes.
-async fn join(network: &Network, spammer: &DemoNode) {
+async fn join(line: &Line, spammer: &DemoNode) {
     for victim in VICTIMS {
-        let address = network.nodes[victim].running.addresses.first().cloned();
+        let address = line.nodes[victim].running.addresses.first().cloned();
         if let Some(address) = address
             && let Err(error) = spammer.running.handle.connect(address).await
         {
@@ -123,16 +121,16 @@ async fn join(network: &Network, spammer: &DemoNode) {
         }
     }
     let deadline = Instant::now() + ISOLATION_LIMIT;
-    while in_mesh(network, spammer).await < VICTIMS.len() && Instant::now() < deadline {
+    while in_mesh(line, spammer).await < VICTIMS.len() && Instant::now() < deadline {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
 
 /// Returns the number of honest nodes that have the spammer in a mesh.
-async fn in_mesh(network: &Network, spammer: &DemoNode) -> usize {
+async fn in_mesh(line: &Line, spammer: &DemoNode) -> usize {
     let mut count = 0;
     for victim in VICTIMS {
-        let peers = network.nodes[victim]
+        let peers = line.nodes[victim]
             .running
             .handle
             .peers()
@@ -149,7 +147,7 @@ async fn in_mesh(network: &Network, spammer: &DemoNode) -> usize {
 /// Publishes all spam; returns when the first message over the limit went out, and the hashes of all
 /// messages sent.
 async fn publish_all(
-    network: &Network,
+    line: &Line,
     spammer: &DemoNode,
     progress: &dyn Progress,
 ) -> (Instant, BTreeSet<MessageHash>) {
@@ -165,7 +163,7 @@ async fn publish_all(
         let sent = spammer
             .running
             .handle
-            .publish(network.topic.clone(), message)
+            .publish(line.network.topic.clone(), message)
             .await;
         if i == LIMIT {
             over_limit_at = Instant::now();

@@ -6,7 +6,7 @@ use tokio::task::JoinSet;
 use undertone_lab::experiment::{CommunityPlan, CommunityRun};
 use undertone_lab::report::Stopwatch;
 
-use crate::in_process::{Arrivals, Limit, Nodes, NodesError, Publishes, numbered, within};
+use crate::in_process::{Arrivals, Crowd, Limit, NodesError, Publishes, numbered, within};
 use crate::measure::memory;
 
 /// Payload of a message, bytes.
@@ -37,22 +37,22 @@ pub async fn run(plan: CommunityPlan) -> Result<CommunityRun, NodesError> {
     within("duration_s", plan.duration_s, plan.period_s..=3_600.0)?;
     let count = plan.nodes as usize;
     let limit = limit(&plan);
-    let mut nodes = Nodes::new(count, plan.rln.then_some(limit))?;
+    let mut crowd = Crowd::new(count, plan.rln.then_some(limit))?;
     let arrivals = Arrivals::default();
     for _ in 0..count {
-        nodes.start(Publishes::Honestly).await?;
+        crowd.start(Publishes::Honestly).await?;
     }
-    for node in &nodes.all {
+    for node in &crowd.nodes {
         arrivals.watch(&node.running.handle);
     }
-    nodes.connect().await?;
+    crowd.connect().await?;
     let epoch = Duration::from_secs(limit.epoch_s);
-    nodes.prepare_tokens(epoch * TOKENS_LIMIT_EPOCHS).await?;
+    crowd.prepare_tokens(epoch * TOKENS_LIMIT_EPOCHS).await?;
 
     tokio::time::sleep(until_next(limit.epoch_s)).await;
     let watch = Stopwatch::start();
     let began = Instant::now();
-    let mut sending = publish_all(&nodes, &plan, began);
+    let mut sending = publish_all(&crowd, &plan, began);
     let expected = sending.len() * (count - 1);
     let duration = Duration::from_secs_f64(plan.duration_s);
     tokio::time::sleep_until((began + duration).into()).await;
@@ -71,7 +71,7 @@ pub async fn run(plan: CommunityPlan) -> Result<CommunityRun, NodesError> {
     }
     let rss_bytes = memory::resident_bytes().ok_or(NodesError::Memory)?;
     let arrived = arrivals.list();
-    nodes.stop().await;
+    crowd.stop().await;
 
     let latency = arrived.iter().filter_map(|arrival| {
         let asked = asked.get(arrival.message as usize).copied().flatten()?;
@@ -110,17 +110,17 @@ fn until_next(epoch_s: u64) -> Duration {
 }
 
 /// Starts one publication per node and period, the nodes one after another.
-fn publish_all(nodes: &Nodes, plan: &CommunityPlan, began: Instant) -> JoinSet<Sent> {
+fn publish_all(crowd: &Crowd, plan: &CommunityPlan, began: Instant) -> JoinSet<Sent> {
     let rounds = (plan.duration_s / plan.period_s).floor() as usize;
-    let count = nodes.all.len();
+    let count = crowd.nodes.len();
     let mut sending = JoinSet::new();
     for round in 0..rounds {
-        for (at, node) in nodes.all.iter().enumerate() {
+        for (at, node) in crowd.nodes.iter().enumerate() {
             let message = round * count + at;
             let in_period = (1.0 - SPREAD) / 2.0 + SPREAD * at as f64 / count as f64;
             let after_s = (round as f64 + in_period) * plan.period_s;
             let at = began + Duration::from_secs_f64(after_s);
-            let (handle, topic) = (node.running.handle.clone(), nodes.topic.clone());
+            let (handle, topic) = (node.running.handle.clone(), crowd.network.topic.clone());
             sending.spawn(async move {
                 tokio::time::sleep_until(at.into()).await;
                 let text = numbered(message as u32, SIZE_BYTES);

@@ -13,7 +13,7 @@ use undertone_node::driver::NodeEvent;
 use crate::Progress;
 use crate::attack::{Hoarded, Hoarder, ReusedIds, Schedule, Stock, epoch_at, unix_now};
 use crate::in_process::{
-    Arrivals, Limit, Node, Nodes, NodesError, Publishes, choose, connected, identity, numbered,
+    Arrivals, Crowd, Limit, Node, NodesError, Publishes, choose, connected, identity, numbered,
     within,
 };
 
@@ -52,33 +52,33 @@ pub async fn run(plan: SpamPlan, progress: &dyn Progress) -> Result<SpamRun, Nod
         epoch_s: plan.epoch_s,
         members: plan.nodes,
     };
-    let mut nodes = Nodes::new(count, Some(limit))?;
+    let mut crowd = Crowd::new(count, Some(limit))?;
     let arrivals = Arrivals::default();
     for node in 0..count - 1 {
-        nodes.start(Publishes::Nothing).await?;
-        arrivals.watch(&nodes.all[node].running.handle);
+        crowd.start(Publishes::Nothing).await?;
+        arrivals.watch(&crowd.nodes[node].running.handle);
     }
-    nodes.connect().await?;
-    let (member, terms) = nodes.next_member().expect("they were made with a limit");
+    crowd.connect().await?;
+    let (member, terms) = crowd.next_member().expect("they were made with a limit");
     let prepared = member
         .member()?
         .expect("a registry in a file knows every path");
-    let hoarder = Hoarder::new(prepared, terms, nodes.folder(), Stock::default())?;
+    let hoarder = Hoarder::new(prepared, terms, crowd.folder(), Stock::default())?;
     let stock = hoarder.stock();
     let otherwise = ReusedIds::new(member);
     let proofs = Hoarded {
         stock: stock.clone(),
         otherwise,
     };
-    nodes.start(Publishes::With(Box::new(proofs))).await?;
-    join(&nodes).await?;
+    crowd.start(Publishes::With(Box::new(proofs))).await?;
+    join(&crowd).await?;
     let schedule = hoard(hoarder, &plan, progress).await?;
     let prepared = schedule.messages.keys().map(|epoch| stock.count(*epoch));
     let prepared = prepared.sum::<usize>();
     tokio::time::sleep(schedule.opens.saturating_sub(unix_now())).await;
     progress.step("the attack");
 
-    let (peers, Sent { sent_s, attempted }) = attack(&nodes, &plan).await?;
+    let (peers, Sent { sent_s, attempted }) = attack(&crowd, &plan).await?;
     let honest = count - 1;
     let mut reached: BTreeMap<u32, usize> = BTreeMap::new();
     for arrival in arrivals.list() {
@@ -92,8 +92,8 @@ pub async fn run(plan: SpamPlan, progress: &dyn Progress) -> Result<SpamRun, Nod
             _ => false,
         })
     };
-    let secret_recovered = nodes.all.iter_mut().any(recovered);
-    nodes.stop().await;
+    let secret_recovered = crowd.nodes.iter_mut().any(recovered);
+    crowd.stop().await;
     Ok(SpamRun {
         peers,
         prepared: prepared as u64,
@@ -106,9 +106,9 @@ pub async fn run(plan: SpamPlan, progress: &dyn Progress) -> Result<SpamRun, Nod
 
 /// Connects the spammer, the last of the nodes, to its victims and waits until it knows that all of them
 /// subscribe to the topic, or a time limit has passed.
-async fn join(nodes: &Nodes) -> Result<(), NodesError> {
-    let (spammer, honest) = nodes
-        .all
+async fn join(crowd: &Crowd) -> Result<(), NodesError> {
+    let (spammer, honest) = crowd
+        .nodes
         .split_last()
         .expect("the spammer was started last");
     let mut victims: Vec<&Node> = honest.iter().collect();
@@ -123,18 +123,18 @@ async fn join(nodes: &Nodes) -> Result<(), NodesError> {
         dialled.map_err(|reason| NodesError::Connect { node, reason })?;
     }
     let deadline = Instant::now() + JOIN_LIMIT;
-    while subscribed(spammer, nodes).await < victims.len() && Instant::now() < deadline {
+    while subscribed(spammer, crowd).await < victims.len() && Instant::now() < deadline {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     Ok(())
 }
 
 /// Returns how many of a node's peers it knows to subscribe to the topic: the receivers of its messages.
-async fn subscribed(node: &Node, nodes: &Nodes) -> usize {
+async fn subscribed(node: &Node, crowd: &Crowd) -> usize {
     let peers = node.running.handle.peers().await.unwrap_or_default();
     let subscribed = peers
         .iter()
-        .filter(|peer| peer.topics.contains(&nodes.topic));
+        .filter(|peer| peer.topics.contains(&crowd.network.topic));
     subscribed.count()
 }
 
@@ -189,10 +189,11 @@ struct Sent {
 
 /// Publishes for the planned duration while counting the spammer's peers, both from the first message on.
 /// Messages that the spammer publishes without peers count as attempts.
-async fn attack(nodes: &Nodes, plan: &SpamPlan) -> Result<(Vec<(f64, u32)>, Sent), NodesError> {
-    let spammer = nodes.all.last().expect("the spammer was started last");
+async fn attack(crowd: &Crowd, plan: &SpamPlan) -> Result<(Vec<(f64, u32)>, Sent), NodesError> {
+    let spammer = crowd.nodes.last().expect("the spammer was started last");
     let handle = &spammer.running.handle;
-    let publish = |number: u32| handle.publish(nodes.topic.clone(), numbered(number, SIZE_BYTES));
+    let publish =
+        |number: u32| handle.publish(crowd.network.topic.clone(), numbered(number, SIZE_BYTES));
     publish(0).await.map_err(NodesError::Publish)?;
     let began = Instant::now();
     let end = began + Duration::from_secs_f64(plan.duration_s);
@@ -222,8 +223,11 @@ async fn attack(nodes: &Nodes, plan: &SpamPlan) -> Result<(Vec<(f64, u32)>, Sent
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         while Instant::now() < end {
             ticks.tick().await;
-            let now_connected = connected(handle).await;
-            peers.push((began.elapsed().as_secs_f64(), now_connected));
+            let now_connected = u32::try_from(connected(handle).await);
+            peers.push((
+                began.elapsed().as_secs_f64(),
+                now_connected.unwrap_or(u32::MAX),
+            ));
         }
         peers
     };

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use undertone_membership::{Registry, RegistryError, SqliteRegistry};
 use undertone_node::Keypair;
 use undertone_node::config::{NodeConfig, Sources};
-use undertone_rln::{Identity, IdentityFile};
+use undertone_rln::IdentityFile;
 use undertone_sim::scenario::{Dialling, FaultKind};
 use undertone_sim::{Dial, Plan, Scenario};
 use undertone_testbed::Testbed;
@@ -19,6 +19,7 @@ use super::folder::RunFolder;
 use super::node::{Node, Wanted};
 use super::timeline::{Life, early_dials, is_configured, spams};
 use super::{faults, traffic};
+use crate::credentials::random_identity;
 
 const NS_PER_MS: i64 = 1_000_000;
 
@@ -212,7 +213,7 @@ fn prepare(
         let mut faults = scenario.faults.iter();
         let spams = faults.any(|fault| spams(plan, fault, node));
         if let (Some(registry), Some(rln)) = (&registry, &scenario.rln) {
-            let identity = identity()?;
+            let identity = random_identity().map_err(RunError::Random)?;
             registry.register(identity.commitment(), rln.message_limit)?;
             if publishes(plan, node) || spams {
                 IdentityFile::write(&data_dir.join("rln-identity.json"), &identity)?;
@@ -293,12 +294,6 @@ fn registry(scenario: &Scenario, folder: &RunFolder) -> Result<Option<SqliteRegi
     let path = folder.path().join("registry.sqlite");
     let opened = SqliteRegistry::open_or_create(path, rln.message_limit);
     Ok(Some(opened.map_err(RegistryError::from)?))
-}
-
-fn identity() -> Result<Identity, RunError> {
-    let mut seed = [0; 32];
-    getrandom::fill(&mut seed).map_err(RunError::Random)?;
-    Ok(Identity::from_seed(&seed))
 }
 
 fn write(path: PathBuf, bytes: &[u8]) -> Result<(), RunError> {

@@ -13,6 +13,7 @@ use undertone_testbed::Testbed;
 use super::error::RunError;
 use super::timeline::{Life, lead_ns};
 use super::{log, rest};
+use crate::payload::incompressible;
 
 /// Time by which a message's request is prepared and connected in advance.
 const PREPARE: Duration = Duration::from_millis(50);
@@ -122,7 +123,7 @@ fn path(scenario: &Scenario, message: &Message) -> String {
 
 /// Returns the request that publishes one spam message, which is not one of the scenario's messages.
 pub(crate) fn spam(number: u64) -> Vec<u8> {
-    let payload = STANDARD.encode(payload(SPAM_SEED ^ number, SPAM_BYTES));
+    let payload = STANDARD.encode(incompressible(SPAM_SEED ^ number, SPAM_BYTES));
     let json = format!(r#"{{"payload":"{payload}","contentTopic":"/undertone/1/spam/proto"}}"#);
     rest::post("/relay/v1/messages/%2Fwaku%2F2%2Frs%2F66%2F0", &json)
 }
@@ -130,34 +131,7 @@ pub(crate) fn spam(number: u64) -> Vec<u8> {
 /// Returns a message's JSON, without a timestamp, so that the node adds one.
 fn body(message: &Message) -> String {
     let size = message.payload_bytes as usize;
-    let payload = STANDARD.encode(payload(message.index.into(), size));
+    let payload = STANDARD.encode(incompressible(message.index.into(), size));
     let topic = log::content_topic(message.index);
     format!(r#"{{"payload":"{payload}","contentTopic":"{topic}"}}"#)
-}
-
-/// Returns an incompressible payload, different for each message.
-fn payload(message: u64, size_bytes: usize) -> Vec<u8> {
-    let mut state = 0x9e37_79b9_7f4a_7c15 ^ (message << 32) ^ size_bytes as u64;
-    let mut bytes = Vec::with_capacity(size_bytes + 8);
-    while bytes.len() < size_bytes {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        bytes.extend_from_slice(&state.to_le_bytes());
-    }
-    bytes.truncate(size_bytes);
-    bytes
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn payloads_have_their_size_and_differ() {
-        for size in [0, 8, 2_001] {
-            assert_eq!(payload(3, size).len(), size);
-        }
-        assert_ne!(payload(3, 2_000), payload(4, 2_000));
-    }
 }

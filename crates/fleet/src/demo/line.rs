@@ -1,4 +1,4 @@
-//! The demo's network: five members in a line, on loopback.
+//! The demo's line of nodes: five members in a line, on loopback.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -6,34 +6,31 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 use tokio::sync::mpsc;
-use undertone_membership::{MemberIndex, MembershipView, Registry, RegistryError, SqliteRegistry};
-use undertone_message::{NetworkPreset, PubsubTopic};
-use undertone_node::command::{Connectedness, HealthStatus};
+use undertone_membership::{MembershipView, Registry, RegistryError, SqliteRegistry, View};
+use undertone_message::NetworkPreset;
+use undertone_node::Multiaddr;
+use undertone_node::command::HealthStatus;
 use undertone_node::driver::{
-    MemberClock, MemberProofs, NodeOptions, PooledProofs, ProofSource, RlnOptions, RunningNode,
-    TimedEvent, start,
+    MemberClock, MemberProofs, PooledProofs, ProofSource, RunningNode, TimedEvent,
 };
 use undertone_node::handle::{Delivery, NodeHandle};
-use undertone_node::{Keypair, Multiaddr};
 use undertone_relay::RelayConfig;
-use undertone_rln::{
-    BatchPolicy, Generation, Identity, Key, MessageIdCounter, Policy, PoolConfig, PoolSnapshot,
-    Prover, Verifier,
-};
+use undertone_rln::{Key, MessageIdCounter, Policy, PoolConfig, PoolSnapshot};
 
 use super::chain::OnChain;
 use super::error::{DemoError, NetworkError, START_LIMIT};
 use crate::Progress;
-use crate::credentials::Credentials;
+use crate::credentials::{Credentials, random_identity};
+use crate::in_process::{Network, Node, SharedRln, stop_all};
 
 /// Number of nodes in the line.
-pub(crate) const NODES: usize = 5;
+pub(super) const NODES: usize = 5;
 
 /// Capacity of a node's queue of deliveries; far more than the demo publishes.
 const DELIVERIES: usize = 1024;
 
 /// Index of the node that publishes with tokens prepared ahead.
-pub(crate) const WITH_TOKENS: usize = 0;
+pub(super) const WITH_TOKENS: usize = 0;
 
 /// Token pool of that node: a node's defaults except for the processor limit, which would make the
 /// demo last longer.
@@ -51,40 +48,31 @@ const NO_TOKENS: PoolConfig = PoolConfig { size: 0, ..TOKENS };
 /// Time limit for a token, after which the demo continues without one.
 const TOKEN_LIMIT: Duration = Duration::from_secs(60);
 
-/// One running node, with its events and deliveries.
-pub(crate) struct DemoNode {
-    pub(crate) running: RunningNode,
-    pub(crate) events: mpsc::UnboundedReceiver<TimedEvent>,
-    pub(crate) deliveries: mpsc::Receiver<Delivery>,
-}
+/// Maximum connections of one node.
+const MAX_CONNECTIONS: u32 = 50;
 
-/// Registered member for which no node runs yet.
-pub(crate) struct Member {
-    pub(crate) identity: Identity,
-    pub(crate) index: MemberIndex,
-    pub(crate) limit: u32,
-    pub(crate) view: Arc<Mutex<MembershipView>>,
+/// One running node, with its events and deliveries.
+pub(super) struct DemoNode {
+    pub(super) running: RunningNode,
+    pub(super) events: mpsc::UnboundedReceiver<TimedEvent>,
+    pub(super) deliveries: mpsc::Receiver<Delivery>,
 }
 
 /// The demo's nodes and everything that they share.
-pub(crate) struct Network {
-    pub(crate) nodes: Vec<DemoNode>,
-    pub(crate) topic: PubsubTopic,
-    pub(crate) startup_ms: f64,
-    pub(crate) prover: Arc<Prover>,
-    pub(crate) generation: Generation,
+pub(super) struct Line {
+    pub(super) nodes: Vec<DemoNode>,
+    pub(super) network: Network,
+    pub(super) startup_ms: f64,
     /// Chain that holds the members; `None` if they are in a file.
-    pub(crate) chain: Option<OnChain>,
-    preset: NetworkPreset,
-    registry: Arc<dyn Registry>,
-    verifier: Verifier,
+    pub(super) chain: Option<OnChain>,
+    rln: SharedRln,
     folder: PathBuf,
     /// Guard that removes the folder when dropped; `None` if the folder is kept.
     _temporary: Option<TempDir>,
 }
 
-impl Network {
-    pub(crate) async fn start(
+impl Line {
+    pub(super) async fn start(
         keep: Option<&Path>,
         on_chain: bool,
         progress: &dyn Progress,
@@ -99,36 +87,34 @@ impl Network {
         let began = Instant::now();
         progress.step("loading the proving key");
         let key = Key::load()?;
-        let mut network = Self::empty(keep, preset, chain, &key)?;
+        let mut line = Self::empty(keep, preset, chain, &key)?;
         for i in 0..NODES {
             progress.step(&format!("starting node {} of {NODES}", i + 1));
-            let member = network.register(network.preset_limit()).await?;
-            let counter = network.folder.join(format!("node-{i}.counter"));
+            let member = line.register(line.preset_limit()).await?;
+            let view = Arc::clone(&member.view);
+            let counter = line.folder.join(format!("node-{i}.counter"));
             let proofs = MemberProofs {
                 counter: MessageIdCounter::open(counter, member.limit)
                     .map_err(NetworkError::Counter)?,
                 identity: member.identity,
                 index: member.index,
                 limit: member.limit,
-                generation: network.generation,
-                clock: MemberClock::new(&network.policy(), 0),
-                prover: Arc::clone(&network.prover),
-                view: member.view.clone(),
+                generation: member.generation,
+                clock: MemberClock::new(&line.policy(), 0),
+                prover: member.prover,
+                view: member.view,
             };
-            let before = network
-                .nodes
-                .last()
-                .map(|node| node.running.addresses.clone());
+            let before = line.nodes.last().map(|node| node.running.addresses.clone());
             let peers = before.unwrap_or_default();
             let tokens = if i == WITH_TOKENS { TOKENS } else { NO_TOKENS };
             let proofs = PooledProofs::start(proofs, tokens).map_err(NetworkError::Tokens)?;
-            let node = network.node(Box::new(proofs), member.view, peers).await?;
-            network.nodes.push(node);
+            let node = line.node(Box::new(proofs), view, peers).await?;
+            line.nodes.push(node);
         }
         progress.step("waiting for the mesh");
-        network.wait_for_line().await?;
-        network.startup_ms = began.elapsed().as_secs_f64() * 1e3;
-        Ok(network)
+        line.wait_until_ready().await?;
+        line.startup_ms = began.elapsed().as_secs_f64() * 1e3;
+        Ok(line)
     }
 
     fn empty(
@@ -151,11 +137,7 @@ impl Network {
             .or(kept);
         let folder = folder.expect("one of the two was made above");
         let relay = RelayConfig::for_network(&preset);
-        let generation = relay
-            .rln
-            .as_ref()
-            .map_or(Generation::Hashed, |r| r.policy.generation);
-        let registry = match &chain {
+        let registry: Arc<dyn Registry> = match &chain {
             Some(chain) => chain.registry(),
             None => {
                 let file = folder.join("members.sqlite");
@@ -165,97 +147,58 @@ impl Network {
         };
         Ok(Self {
             nodes: Vec::new(),
-            topic: PubsubTopic::Static(
-                undertone_message::Shard::new(preset.cluster_id, 0)
-                    .expect("shard 0 exists in every cluster"),
-            ),
             startup_ms: 0.0,
-            prover: Arc::new(Prover::new(Arc::clone(key))),
-            generation,
+            rln: SharedRln::new(registry, key, &relay),
+            network: Network::new(preset, relay, MAX_CONNECTIONS),
             chain,
-            preset,
-            registry,
-            verifier: Verifier::new(key),
             folder,
             _temporary: temporary,
         })
     }
 
     fn preset_limit(&self) -> u32 {
-        let limit = self.preset.rln.map_or(1, |rln| rln.user_message_limit);
+        let limit = self
+            .network
+            .preset
+            .rln
+            .map_or(1, |rln| rln.user_message_limit);
         u32::try_from(limit).unwrap_or(u32::MAX)
     }
 
     fn policy(&self) -> Policy {
-        let relay = RelayConfig::for_network(&self.preset);
-        let rln = relay.rln.expect("the demo's network has a rate limit");
-        rln.policy
+        let rln = self.network.relay.rln.as_ref();
+        rln.expect("the demo's network has a rate limit").policy
     }
 
     /// Registers a new identity with `limit` messages per epoch.
-    pub(crate) async fn register(&mut self, limit: u32) -> Result<Member, NetworkError> {
-        let mut seed = [0; 32];
-        getrandom::fill(&mut seed).map_err(|error| NetworkError::Random(error.into()))?;
-        let identity = Identity::from_seed(&seed);
+    pub(super) async fn register(&mut self, limit: u32) -> Result<Credentials, NetworkError> {
+        let identity = random_identity().map_err(|error| NetworkError::Random(error.into()))?;
         let commitment = identity.commitment();
         let index = match &mut self.chain {
             Some(chain) => chain.register(&commitment, limit).await?,
-            None => self.registry.register(commitment, limit)?,
+            None => self.rln.registry.register(commitment, limit)?,
         };
-        let mut view = MembershipView::new(root_window(&self.preset));
-        view.refresh(&*self.registry)?;
-        Ok(Member {
+        let mut view = MembershipView::new(root_window(&self.network.preset));
+        view.refresh(&*self.rln.registry)?;
+        Ok(Credentials {
             identity,
             index,
             limit,
+            generation: self.rln.generation,
+            prover: Arc::clone(&self.rln.prover),
             view: Arc::new(Mutex::new(view)),
         })
     }
 
-    /// Returns a member's identity and membership, for making its proofs.
-    pub(crate) fn credentials(&self, member: Member) -> Credentials {
-        Credentials {
-            identity: member.identity,
-            index: member.index,
-            limit: member.limit,
-            generation: self.generation,
-            prover: Arc::clone(&self.prover),
-            view: member.view,
-        }
-    }
-
     /// Starts a node with this source of proofs and these static peers.
-    pub(crate) async fn node(
+    pub(super) async fn node(
         &self,
         proofs: Box<dyn ProofSource>,
-        view: Arc<Mutex<MembershipView>>,
+        view: Arc<Mutex<dyn View>>,
         static_peers: Vec<Multiaddr>,
     ) -> Result<DemoNode, NetworkError> {
-        let (events_sender, events) = mpsc::unbounded_channel();
-        let listen = "/ip4/127.0.0.1/tcp/0".parse().expect("a constant address");
-        let options = NodeOptions {
-            keypair: Keypair::generate_secp256k1(),
-            listen: vec![listen],
-            relay: RelayConfig::for_network(&self.preset),
-            network: self.preset.name,
-            protocols: vec!["/vac/waku/relay/2.0.0".to_owned()],
-            topics: vec![self.topic.clone()],
-            static_peers,
-            max_connections: 50,
-            clock_ahead_ns: 0,
-            rln: Some(RlnOptions {
-                registry: Arc::clone(&self.registry),
-                verifier: self.verifier.clone(),
-                verifier_threads: 1,
-                batches: BatchPolicy::default(),
-                proofs: Some(proofs),
-                joining: None,
-                view,
-                snapshot_file: None,
-            }),
-            events: Some(events_sender),
-        };
-        let running = start(options).await?;
+        let rln = self.rln.options(view, Some(proofs));
+        let Node { running, events } = self.network.start(Some(rln), static_peers).await?;
         let deliveries = running.handle.messages(DELIVERIES);
         Ok(DemoNode {
             running,
@@ -265,7 +208,7 @@ impl Network {
     }
 
     /// Waits until every node has its neighbours in its mesh and knows all members.
-    async fn wait_for_line(&self) -> Result<(), NetworkError> {
+    async fn wait_until_ready(&self) -> Result<(), NetworkError> {
         let deadline = Instant::now() + START_LIMIT;
         for (i, node) in self.nodes.iter().enumerate() {
             let neighbours = if i == 0 || i == NODES - 1 { 1 } else { 2 };
@@ -284,22 +227,18 @@ impl Network {
             .health()
             .await
             .is_ok_and(|health| health.node == HealthStatus::Ready);
-        let peers = handle.peers().await.unwrap_or_default();
-        let in_mesh = peers
-            .iter()
-            .filter(|peer| peer.in_mesh.contains(&self.topic));
-        healthy && in_mesh.count() >= neighbours
+        healthy && self.network.in_mesh(handle).await >= neighbours
     }
 
     /// Returns the state of a node's token pool, if the node has one.
-    pub(crate) async fn tokens(&self, node: usize) -> Option<PoolSnapshot> {
+    pub(super) async fn tokens(&self, node: usize) -> Option<PoolSnapshot> {
         let state = self.nodes[node].running.handle.rln().await;
         Some(state.ok().flatten()?.tokens?.state)
     }
 
     /// Waits until a token is ready, as it is for a publisher with pauses between messages; at most
     /// [`TOKEN_LIMIT`], since a message can be sent without a token.
-    pub(crate) async fn wait_for_token(&self, node: usize) {
+    pub(super) async fn wait_for_token(&self, node: usize) {
         let deadline = Instant::now() + TOKEN_LIMIT;
         while self.tokens(node).await.is_some_and(|pool| pool.ready == 0)
             && Instant::now() < deadline
@@ -308,22 +247,11 @@ impl Network {
         }
     }
 
-    pub(crate) async fn stop(&mut self) {
-        for node in self.nodes.drain(..) {
-            node.running.stop().await;
-        }
+    pub(super) async fn stop(self) {
+        stop_all(self.nodes.into_iter().map(|node| node.running)).await;
     }
 }
 
 fn root_window(preset: &NetworkPreset) -> usize {
     preset.rln.map_or(0, |rln| rln.root_window)
-}
-
-/// Returns the number of a node's connected peers.
-pub(crate) async fn connected(handle: &NodeHandle) -> usize {
-    let peers = handle.peers().await.unwrap_or_default();
-    peers
-        .iter()
-        .filter(|peer| peer.connected == Connectedness::Connected)
-        .count()
 }

@@ -1,39 +1,37 @@
-//! RLN state that the nodes of one process share: the key, the prover's tables, the verifier, the
-//! registry and one view of it, so that there is one tree for any number of nodes.
+//! The members that the nodes of one process publish as, with one registry and one view of it, so that there
+//! is one tree for any number of nodes.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use undertone_membership::{MemberIndex, MembershipView, Registry, RegistryError, SqliteRegistry};
+use undertone_membership::{MemberIndex, MembershipView, RegistryError, SqliteRegistry};
 use undertone_message::RlnParams;
 use undertone_node::driver::{ProofSource, RlnOptions};
-use undertone_rln::{
-    BatchPolicy, Fr, Generation, Identity, Key, MessageIdCounter, Prover, Verifier,
-};
+use undertone_relay::RelayConfig;
+use undertone_rln::{Fr, Identity, Key, MessageIdCounter};
 
 use super::error::NodesError;
+use super::network::SharedRln;
 use super::tokens::{Proofs, Publisher, Terms, TokenThread};
 use crate::credentials::Credentials;
 
 /// Members of the network and the sources of their proofs.
-pub(crate) struct Rln {
-    registry: Arc<SqliteRegistry>,
+pub(crate) struct Members {
+    rln: SharedRln,
     view: Arc<Mutex<MembershipView>>,
     indices: Vec<MemberIndex>,
-    prover: Arc<Prover>,
-    verifier: Verifier,
     terms: Terms,
     publishers: Vec<Arc<Publisher>>,
     /// Thread that prepares the publishers' tokens, once started.
     tokens: Option<TokenThread>,
 }
 
-impl Rln {
+impl Members {
     /// Registers `nodes` members with identities of their own, and others up to `members`.
     pub(crate) fn new(
         folder: &Path,
         params: &RlnParams,
-        generation: Generation,
+        relay: &RelayConfig,
         nodes: usize,
         members: u32,
     ) -> Result<Self, NodesError> {
@@ -49,17 +47,16 @@ impl Rln {
         indices.truncate(nodes);
         let mut view = MembershipView::new(params.root_window);
         view.refresh(&registry)?;
+        let rln = SharedRln::new(Arc::new(registry), &key, relay);
         Ok(Self {
-            registry: Arc::new(registry),
-            view: Arc::new(Mutex::new(view)),
-            indices,
-            prover: Arc::new(Prover::new(Arc::clone(&key))),
-            verifier: Verifier::new(&key),
             terms: Terms {
-                generation,
+                generation: rln.generation,
                 limit,
                 epoch_size_s: params.epoch_size_s,
             },
+            rln,
+            view: Arc::new(Mutex::new(view)),
+            indices,
             publishers: Vec::new(),
             tokens: None,
         })
@@ -95,7 +92,7 @@ impl Rln {
             index: self.indices[node],
             limit: self.terms.limit,
             generation: self.terms.generation,
-            prover: Arc::clone(&self.prover),
+            prover: Arc::clone(&self.rln.prover),
             view: self.view.clone(),
         }
     }
@@ -107,16 +104,7 @@ impl Rln {
 
     /// Returns a node's RLN options with this source of proofs.
     pub(crate) fn options(&self, proofs: Option<Box<dyn ProofSource>>) -> RlnOptions {
-        RlnOptions {
-            registry: Arc::clone(&self.registry) as Arc<dyn Registry>,
-            verifier: self.verifier.clone(),
-            verifier_threads: 1,
-            batches: BatchPolicy::default(),
-            proofs,
-            joining: None,
-            view: self.view.clone(),
-            snapshot_file: None,
-        }
+        self.rln.options(self.view.clone(), proofs)
     }
 }
 
