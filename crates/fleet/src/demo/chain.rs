@@ -10,8 +10,8 @@ use undertone_contracts::{
     Address, Deployment, DevChain, DevChainOptions, Membership, Terms, TxHash, deploy,
     word_from_field,
 };
-use undertone_membership::evm::{Contract, EvmConfig, EvmRegistry, Health, Status};
-use undertone_membership::{MemberIndex, Registry};
+use undertone_membership::evm::{ChainHandle, Contract, EvmConfig, EvmRegistry, Health, Status};
+use undertone_membership::{MemberIndex, MemberLookup, MembershipLog};
 use undertone_rln::{Fr, RecoveredSecret, fr_to_le};
 
 use super::error::{FOLLOW_LIMIT, OnChainError};
@@ -112,9 +112,14 @@ impl OnChain {
         })
     }
 
-    /// Returns the follower as the registry that nodes use.
-    pub(crate) fn registry(&self) -> Arc<dyn Registry> {
-        Arc::clone(&self.registry) as Arc<dyn Registry>
+    /// Returns the log of members that nodes follow.
+    pub(crate) fn log(&self) -> Arc<dyn MembershipLog> {
+        Arc::clone(&self.registry) as Arc<dyn MembershipLog>
+    }
+
+    /// Returns the handle of the thread that follows the chain.
+    pub(crate) fn handle(&self) -> ChainHandle {
+        self.registry.chain().clone()
     }
 
     /// Registers a member, from an account of its own that receives exactly the deposit; returns once
@@ -201,7 +206,7 @@ impl OnChain {
             _ => false,
         };
         let waiting = tokio::task::spawn_blocking(move || {
-            let status = registry.wait_until(FOLLOW_LIMIT, known);
+            let status = registry.chain().wait_until(FOLLOW_LIMIT, known);
             known(&status)
         });
         match waiting.await {

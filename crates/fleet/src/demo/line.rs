@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 use tokio::sync::mpsc;
-use undertone_membership::{MembershipView, Registry, RegistryError, SqliteRegistry, View};
+use undertone_membership::evm::ChainHandle;
+use undertone_membership::{MembershipLog, MembershipView, RegistryError, SqliteRegistry};
 use undertone_message::NetworkPreset;
 use undertone_node::Multiaddr;
 use undertone_node::command::HealthStatus;
@@ -58,13 +59,42 @@ pub(super) struct DemoNode {
     pub(super) deliveries: mpsc::Receiver<Delivery>,
 }
 
+/// Registry of the demo's members.
+pub(super) enum Members {
+    /// Registry in a file of the demo's folder.
+    InFile(Arc<SqliteRegistry>),
+    /// Contract on a development chain.
+    OnChain(OnChain),
+}
+
+impl Members {
+    fn log(&self) -> Arc<dyn MembershipLog> {
+        match self {
+            Self::InFile(file) => Arc::clone(file) as Arc<dyn MembershipLog>,
+            Self::OnChain(chain) => chain.log(),
+        }
+    }
+
+    fn chain(&self) -> Option<ChainHandle> {
+        match self {
+            Self::InFile(_) => None,
+            Self::OnChain(chain) => Some(chain.handle()),
+        }
+    }
+}
+
+/// Registered member for which no node runs yet.
+pub(super) struct Member {
+    pub(super) credentials: Credentials,
+    pub(super) view: Arc<Mutex<MembershipView>>,
+}
+
 /// The demo's nodes and everything that they share.
 pub(super) struct Line {
     pub(super) nodes: Vec<DemoNode>,
     pub(super) network: Network,
     pub(super) startup_ms: f64,
-    /// Chain that holds the members; `None` if they are in a file.
-    pub(super) chain: Option<OnChain>,
+    pub(super) members: Members,
     rln: SharedRln,
     folder: PathBuf,
     /// Guard that removes the folder when dropped; `None` if the folder is kept.
@@ -90,8 +120,8 @@ impl Line {
         let mut line = Self::empty(keep, preset, chain, &key)?;
         for i in 0..NODES {
             progress.step(&format!("starting node {} of {NODES}", i + 1));
-            let member = line.register(line.preset_limit()).await?;
-            let view = Arc::clone(&member.view);
+            let registered = line.register(line.preset_limit()).await?;
+            let (member, view) = (registered.credentials, registered.view);
             let counter = line.folder.join(format!("node-{i}.counter"));
             let proofs = MemberProofs {
                 counter: MessageIdCounter::open(counter, member.limit)
@@ -137,20 +167,20 @@ impl Line {
             .or(kept);
         let folder = folder.expect("one of the two was made above");
         let relay = RelayConfig::for_network(&preset);
-        let registry: Arc<dyn Registry> = match &chain {
-            Some(chain) => chain.registry(),
+        let members = match chain {
+            Some(chain) => Members::OnChain(chain),
             None => {
                 let file = folder.join("members.sqlite");
                 let members = SqliteRegistry::open_or_create(file, 100);
-                Arc::new(members.map_err(RegistryError::from)?)
+                Members::InFile(Arc::new(members.map_err(RegistryError::from)?))
             }
         };
         Ok(Self {
             nodes: Vec::new(),
             startup_ms: 0.0,
-            rln: SharedRln::new(registry, key, &relay),
+            rln: SharedRln::new(members.log(), members.chain(), key, &relay),
             network: Network::new(preset, relay, MAX_CONNECTIONS),
-            chain,
+            members,
             folder,
             _temporary: temporary,
         })
@@ -171,30 +201,32 @@ impl Line {
     }
 
     /// Registers a new identity with `limit` messages per epoch.
-    pub(super) async fn register(&mut self, limit: u32) -> Result<Credentials, NetworkError> {
+    pub(super) async fn register(&mut self, limit: u32) -> Result<Member, NetworkError> {
         let identity = random_identity().map_err(|error| NetworkError::Random(error.into()))?;
         let commitment = identity.commitment();
-        let index = match &mut self.chain {
-            Some(chain) => chain.register(&commitment, limit).await?,
-            None => self.rln.registry.register(commitment, limit)?,
+        let index = match &mut self.members {
+            Members::OnChain(chain) => chain.register(&commitment, limit).await?,
+            Members::InFile(file) => file.register(commitment, limit)?,
         };
         let mut view = MembershipView::new(root_window(&self.network.preset));
-        view.refresh(&*self.rln.registry)?;
-        Ok(Credentials {
+        view.refresh(&*self.members.log())?;
+        let view = Arc::new(Mutex::new(view));
+        let credentials = Credentials {
             identity,
             index,
             limit,
             generation: self.rln.generation,
             prover: Arc::clone(&self.rln.prover),
-            view: Arc::new(Mutex::new(view)),
-        })
+            view: view.clone(),
+        };
+        Ok(Member { credentials, view })
     }
 
     /// Starts a node with this source of proofs and these static peers.
     pub(super) async fn node(
         &self,
         proofs: Box<dyn ProofSource>,
-        view: Arc<Mutex<dyn View>>,
+        view: Arc<Mutex<MembershipView>>,
         static_peers: Vec<Multiaddr>,
     ) -> Result<DemoNode, NetworkError> {
         let rln = self.rln.options(view, Some(proofs));

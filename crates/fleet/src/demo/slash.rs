@@ -6,7 +6,7 @@ use undertone_rln::RecoveredSecret;
 
 use super::chain::{POLL, Slashing};
 use super::error::{DemoError, FOLLOW_LIMIT};
-use super::line::Line;
+use super::line::{Line, Members};
 use crate::Progress;
 
 /// Slashes the spammer whose secret the nodes have recovered, and waits until all nodes know the removal
@@ -16,7 +16,7 @@ pub(super) async fn punish(
     secret: &RecoveredSecret,
     progress: &dyn Progress,
 ) -> Result<Option<Slashing>, DemoError> {
-    let Some(chain) = &line.chain else {
+    let Members::OnChain(chain) = &line.members else {
         return Ok(None);
     };
     progress.step("slashing the spammer on the chain");

@@ -1,7 +1,6 @@
 //! The demo's attack: a member publishes more than its limit, and its peers disconnect it.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use undertone_message::{MessageHash, WakuMessage};
@@ -54,10 +53,9 @@ pub struct Spam {
 pub(crate) async fn attack(line: &mut Line, progress: &dyn Progress) -> Result<Spam, DemoError> {
     progress.step("a sixth node joins");
     let member = line.register(LIMIT).await?;
-    let secret = *member.identity.secret();
-    let view = Arc::clone(&member.view);
-    let proofs = ReusedIds::new(member);
-    let spammer = line.node(Box::new(proofs), view, Vec::new()).await?;
+    let secret = *member.credentials.identity.secret();
+    let proofs = ReusedIds::new(member.credentials);
+    let spammer = line.node(Box::new(proofs), member.view, Vec::new()).await?;
     join(line, &spammer).await;
     let (over_limit_at, hashes) = publish_all(line, &spammer, progress).await;
 

@@ -47,7 +47,7 @@ impl Members {
         indices.truncate(nodes);
         let mut view = MembershipView::new(params.root_window);
         view.refresh(&registry)?;
-        let rln = SharedRln::new(Arc::new(registry), &key, relay);
+        let rln = SharedRln::new(Arc::new(registry), None, &key, relay);
         Ok(Self {
             terms: Terms {
                 generation: rln.generation,
@@ -104,7 +104,7 @@ impl Members {
 
     /// Returns a node's RLN options with this source of proofs.
     pub(crate) fn options(&self, proofs: Option<Box<dyn ProofSource>>) -> RlnOptions {
-        self.rln.options(self.view.clone(), proofs)
+        self.rln.options(Arc::clone(&self.view), proofs)
     }
 }
 

@@ -4,16 +4,18 @@ use std::sync::{Arc, Mutex};
 
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use undertone_membership::{Registry, View};
+use undertone_membership::evm::ChainHandle;
+use undertone_membership::{MembershipLog, MembershipView};
 use undertone_message::{NetworkPreset, PubsubTopic, Shard};
+use undertone_node::Multiaddr;
 use undertone_node::command::Connectedness;
 use undertone_node::driver::{
-    NodeOptions, ProofSource, RlnOptions, RunningNode, StartError, TimedEvent, start,
+    ConnectionLimits, MembershipSource, NodeOptions, ProofSource, RlnOptions, RunningNode,
+    StartError, TimedEvent, start,
 };
 use undertone_node::handle::NodeHandle;
-use undertone_node::{Keypair, Multiaddr};
 use undertone_relay::RelayConfig;
-use undertone_rln::{BatchPolicy, Generation, Key, Prover, Verifier};
+use undertone_rln::{Generation, Key, Prover, Verifier};
 
 /// One running node with its events.
 pub(crate) struct Node {
@@ -49,20 +51,15 @@ impl Network {
     ) -> Result<Node, StartError> {
         let (sender, events) = mpsc::unbounded_channel();
         let listen = "/ip4/127.0.0.1/tcp/0".parse().expect("a constant address");
-        let running = start(NodeOptions {
-            keypair: Keypair::generate_secp256k1(),
-            listen: vec![listen],
-            relay: self.relay.clone(),
-            network: self.preset.name,
-            protocols: vec!["/vac/waku/relay/2.0.0".to_owned()],
-            topics: vec![self.topic.clone()],
-            static_peers,
-            max_connections: self.max_connections,
-            clock_ahead_ns: 0,
-            rln,
-            events: Some(sender),
-        })
-        .await?;
+        let options = NodeOptions::for_network(&self.preset)
+            .listen([listen])
+            .relay(self.relay.clone())
+            .topics([self.topic.clone()])
+            .static_peers(static_peers)
+            .connections(ConnectionLimits::with_total(self.max_connections))
+            .rln(rln)
+            .events(sender);
+        let running = start(options).await?;
         Ok(Node { running, events })
     }
 
@@ -76,43 +73,49 @@ impl Network {
     }
 }
 
-/// RLN state that all nodes of a network share: the registry, and the tables of prover and verifier.
+/// RLN state that all nodes of a network share: the log of members, and the tables of prover and verifier.
 pub(crate) struct SharedRln {
-    pub(crate) registry: Arc<dyn Registry>,
     pub(crate) prover: Arc<Prover>,
     pub(crate) generation: Generation,
+    log: Arc<dyn MembershipLog>,
+    /// Thread that follows the members' contract; `None` without a chain.
+    chain: Option<ChainHandle>,
     verifier: Verifier,
 }
 
 impl SharedRln {
     /// Makes the tables for this key.
-    pub(crate) fn new(registry: Arc<dyn Registry>, key: &Arc<Key>, relay: &RelayConfig) -> Self {
+    pub(crate) fn new(
+        log: Arc<dyn MembershipLog>,
+        chain: Option<ChainHandle>,
+        key: &Arc<Key>,
+        relay: &RelayConfig,
+    ) -> Self {
         let rln = relay.rln.as_ref();
         Self {
-            registry,
             prover: Arc::new(Prover::new(Arc::clone(key))),
             generation: rln.map_or(Generation::Hashed, |rln| rln.policy.generation),
+            log,
+            chain,
             verifier: Verifier::new(key),
         }
     }
 
-    /// Returns the options of a node that follows the registry with this view and publishes with these
-    /// proofs; without proofs it only relays.
+    /// Returns the options of a node that follows the log with this view and publishes with these proofs;
+    /// without proofs it only relays.
     pub(crate) fn options(
         &self,
-        view: Arc<Mutex<dyn View>>,
+        view: Arc<Mutex<MembershipView>>,
         proofs: Option<Box<dyn ProofSource>>,
     ) -> RlnOptions {
-        RlnOptions {
-            registry: Arc::clone(&self.registry),
-            verifier: self.verifier.clone(),
-            verifier_threads: 1,
-            batches: BatchPolicy::default(),
-            proofs,
-            joining: None,
+        let membership = MembershipSource::Log {
+            log: Arc::clone(&self.log),
             view,
             snapshot_file: None,
-        }
+        };
+        RlnOptions::new(membership, self.verifier.clone())
+            .chain(self.chain.clone())
+            .proofs(proofs)
     }
 }
 

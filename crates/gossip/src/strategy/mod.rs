@@ -1,12 +1,13 @@
 //! Dissemination strategies: which peers get a copy of a message, and when.
 //!
-//! To add one: a file here, a variant of [`StrategyKind`] with its arm in `build`, its name where
-//! configurations are read (crates `node` and `lab`), and a scenario.
+//! To add one: a file here, a variant of [`StrategyKind`] with its name in `kind.rs` and its arm in `build`,
+//! and a scenario.
 //!
 //! Fragmentation does not choose receivers and has its own module, `fragments`.
 
 mod eager_mesh;
 mod flood;
+mod kind;
 mod reduced;
 mod staggered;
 
@@ -20,18 +21,7 @@ use crate::time::Time;
 use crate::topics::TopicState;
 use crate::types::PeerIx;
 
-/// Strategies that a configuration can choose.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StrategyKind {
-    /// GossipSub: full copies to the mesh, ids to some other subscribers.
-    EagerMesh,
-    /// Flooding: a full copy to every subscriber (Waku v1, floodsub).
-    Flood,
-    /// GossipSub, but large messages go to a few peers of the mesh at a time.
-    Staggered,
-    /// GossipSub, but large messages go to some peers of the mesh and their ids to the others.
-    Reduced,
-}
+pub use kind::{StrategyKind, UnknownStrategy};
 
 impl StrategyKind {
     pub(crate) fn build(self) -> Box<dyn Strategy> {
