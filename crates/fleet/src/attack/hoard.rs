@@ -6,8 +6,9 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use undertone_node::driver::ProofSource;
 use undertone_relay::ProofFailure;
 use undertone_rln::prover::os_rng;
@@ -24,32 +25,27 @@ pub(crate) struct Stock(Arc<Mutex<BTreeMap<Epoch, Vec<Token>>>>);
 
 impl Stock {
     fn put(&self, token: Token) {
-        self.lock().entry(token.epoch()).or_default().push(token);
+        self.0.lock().entry(token.epoch()).or_default().push(token);
     }
 
     fn take(&self, epoch: Epoch) -> Option<Token> {
-        self.lock().get_mut(&epoch)?.pop()
+        self.0.lock().get_mut(&epoch)?.pop()
     }
 
     /// Returns the number of tokens of an epoch.
     pub(crate) fn count(&self, epoch: Epoch) -> usize {
-        self.lock().get(&epoch).map_or(0, Vec::len)
+        self.0.lock().get(&epoch).map_or(0, Vec::len)
     }
 
     /// Drops the tokens of earlier epochs.
     pub(crate) fn forget_before(&self, epoch: Epoch) {
-        let mut tokens = self.lock();
+        let mut tokens = self.0.lock();
         *tokens = tokens.split_off(&epoch);
     }
 
     /// Whether at least `count` clones of this stock exist.
     pub(crate) fn is_shared_by(&self, count: usize) -> bool {
         Arc::strong_count(&self.0) >= count
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<Epoch, Vec<Token>>> {
-        // The guarded map is changed by single calls, so a panic elsewhere leaves it consistent.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

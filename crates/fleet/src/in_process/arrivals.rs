@@ -1,8 +1,9 @@
 //! Record of the messages that arrived at watched nodes, with their times.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
+use parking_lot::Mutex;
 use undertone_message::WakuMessage;
 use undertone_node::handle::{Delivery, MessageSink, NodeHandle};
 
@@ -26,17 +27,12 @@ impl Arrivals {
     }
 
     pub(crate) fn count(&self) -> usize {
-        self.lock().len()
+        self.list.lock().len()
     }
 
     /// Returns all arrivals recorded so far.
     pub(crate) fn list(&self) -> Vec<Arrival> {
-        self.lock().clone()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Arrival>> {
-        // The guarded list is changed by single calls, so a panic elsewhere leaves it consistent.
-        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+        self.list.lock().clone()
     }
 }
 
@@ -46,7 +42,7 @@ impl MessageSink for Arrivals {
             && let Some(message) = number(&delivery.message)
         {
             let at = delivery.validated;
-            self.lock().push(Arrival { message, at });
+            self.list.lock().push(Arrival { message, at });
         }
         true
     }

@@ -5,11 +5,12 @@
 //! takes; so one thread does the same work for all members, one token after another.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, UNIX_EPOCH};
 use std::{io, thread};
 
+use parking_lot::Mutex;
 use undertone_node::driver::ProofSource;
 use undertone_relay::ProofFailure;
 use undertone_rln::prover::os_rng;
@@ -51,7 +52,7 @@ impl Publisher {
     /// Whether at least as many tokens are ready as one epoch has messages, this epoch's and the next
     /// one's counted together.
     pub(crate) fn is_ready(&self) -> bool {
-        lock(&self.ready).len() >= self.terms.limit as usize
+        self.ready.lock().len() >= self.terms.limit as usize
     }
 
     fn slot(&self, epoch: Epoch, message_id: u32) -> MessageSlot<'static> {
@@ -65,27 +66,34 @@ impl Publisher {
 
     /// Makes the first missing token of an epoch; returns whether one was missing.
     fn prepare(&self, epoch: Epoch) -> Result<bool, ProveError> {
-        let Some(first) = lock(&self.counter).upcoming(epoch, &WallClock::stopped_in(epoch)) else {
+        let Some(first) = self
+            .counter
+            .lock()
+            .upcoming(epoch, &WallClock::stopped_in(epoch))
+        else {
             return Ok(false);
         };
         let missing = {
-            let ready = lock(&self.ready);
+            let ready = self.ready.lock();
             (first..self.terms.limit).find(|id| !ready.contains_key(&(epoch, *id)))
         };
         let Some(id) = missing else {
             return Ok(false);
         };
         let token = self.member.prepare(&self.slot(epoch, id), &mut os_rng()?)?;
-        lock(&self.ready).insert((epoch, id), token);
+        self.ready.lock().insert((epoch, id), token);
         Ok(true)
     }
 
     fn forget_before(&self, epoch: Epoch) {
-        lock(&self.ready).retain(|(of, _), _| *of >= epoch);
+        self.ready.lock().retain(|(of, _), _| *of >= epoch);
     }
 
     fn prove(&self, epoch: Epoch, x: Fr) -> Result<RateLimitProof, ProofFailure> {
-        let reserved = lock(&self.counter).reserve(epoch, &WallClock::stopped_in(epoch));
+        let reserved = self
+            .counter
+            .lock()
+            .reserve(epoch, &WallClock::stopped_in(epoch));
         let mut reserved = reserved.map_err(|error| match error {
             CounterError::Exhausted { .. } => ProofFailure::Exhausted {
                 limit: self.terms.limit,
@@ -93,7 +101,7 @@ impl Publisher {
             },
             error => ProofFailure::Prover(Arc::new(error)),
         })?;
-        let prepared = lock(&self.ready).remove(&(epoch, reserved.message_id()));
+        let prepared = self.ready.lock().remove(&(epoch, reserved.message_id()));
         if let Some(prepared) = prepared {
             match prepared.arm(reserved) {
                 Ok(token) => return Ok(token.sign(x)),
@@ -169,9 +177,4 @@ fn prepare_one(publishers: &[Arc<Publisher>]) -> Result<bool, ProveError> {
         }
     }
     Ok(false)
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // The guarded values are changed by single calls, so a panic elsewhere leaves them consistent.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
