@@ -15,17 +15,17 @@ use std::path::PathBuf;
 
 use crate::Progress;
 
-use self::line::{Line, NODES, WITH_TOKENS};
+use self::line::{DemoLine, NODES, WITH_TOKENS};
 
 pub use chain::Slashing;
 pub use error::{DemoError, NetworkError, OnChainError};
-pub use latency::{Hop, SizeLatency, WithoutTokens};
-pub use report::{Report, Shortcoming};
+pub use latency::{HopMedians, SizeLatency, WithoutTokens};
+pub use report::{DemoReport, Shortcoming};
 pub use spam::Spam;
 
 /// Options of a run of the demo.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Options {
+pub struct DemoOptions {
     /// Number of messages of each size.
     pub runs: u32,
     /// Whether the members are kept in a contract on a development chain, and the spammer is slashed there.
@@ -38,8 +38,8 @@ pub struct Options {
 ///
 /// # Errors
 /// Returns [`DemoError`] when the network cannot be started, or a node cannot go on.
-pub async fn run(options: &Options, progress: &dyn Progress) -> Result<Report, DemoError> {
-    let mut line = Line::start(options.keep.as_deref(), options.on_chain, progress).await?;
+pub async fn run(options: &DemoOptions, progress: &dyn Progress) -> Result<DemoReport, DemoError> {
+    let mut line = DemoLine::start(options.keep.as_deref(), options.on_chain, progress).await?;
     let startup_ms = line.startup_ms;
     latency::warm_up(&mut line, progress).await?;
     let tokens_before = line.tokens(WITH_TOKENS).await;
@@ -56,7 +56,7 @@ pub async fn run(options: &Options, progress: &dyn Progress) -> Result<Report, D
     };
     line.stop().await;
     progress.finish();
-    Ok(Report {
+    Ok(DemoReport {
         nodes: NODES,
         startup_ms,
         latency,

@@ -2,7 +2,7 @@
 //!
 //! [`RealMachine`] is what the laboratory's experiments ask. Nodes run in a child process, because processor
 //! time and memory are counted per process and must not include the remains of an earlier experiment; the
-//! child does its [`Task`] with [`community::run`] or [`spam::run`].
+//! child does its [`ChildTask`] with [`community::run`] or [`spam::run`].
 
 mod child;
 mod cities;
@@ -18,7 +18,7 @@ use undertone_lab::experiment::{
     SyncRun,
 };
 
-pub use child::{Program, Task, progress_line};
+pub use child::{ChildTask, HostProgram, progress_line};
 
 /// Measurements on this computer, for the experiments.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub struct RealMachine<P> {
     costs: OnceCell<Result<RlnCosts, MachineError>>,
 }
 
-impl<P: Program> RealMachine<P> {
+impl<P: HostProgram> RealMachine<P> {
     /// Prepares measurements that start this program for their tasks.
     pub fn new(program: P) -> Self {
         Self {
@@ -38,7 +38,7 @@ impl<P: Program> RealMachine<P> {
     }
 }
 
-impl<P: Program> Machine for RealMachine<P> {
+impl<P: HostProgram> Machine for RealMachine<P> {
     fn rln_costs(&self, runs: usize) -> Result<RlnCosts, MachineError> {
         self.costs.get_or_init(|| costs::measure(runs)).clone()
     }
@@ -48,7 +48,7 @@ impl<P: Program> Machine for RealMachine<P> {
     }
 
     fn community(&self, plan: CommunityPlan) -> Result<CommunityRun, MachineError> {
-        let task = Task::Community(plan);
+        let task = ChildTask::Community(plan);
         child::ask(
             &self.program,
             "running a community of nodes",
@@ -58,7 +58,7 @@ impl<P: Program> Machine for RealMachine<P> {
     }
 
     fn spam(&self, plan: SpamPlan, tell: &dyn Fn(&str)) -> Result<SpamRun, MachineError> {
-        let task = Task::Spam(plan);
+        let task = ChildTask::Spam(plan);
         child::ask(&self.program, "running a spammer among nodes", &task, tell)
     }
 

@@ -1,9 +1,9 @@
 //! Nodes in one process, on loopback, and the members that they publish as.
 
 mod arrivals;
-mod crowd;
 mod error;
 mod files;
+mod local_nodes;
 mod members;
 mod network;
 mod tokens;
@@ -11,10 +11,10 @@ mod topology;
 
 pub use error::NodesError;
 
-pub(crate) use arrivals::{Arrivals, numbered};
-pub(crate) use crowd::{Crowd, Limit, Publishes};
+pub(crate) use arrivals::{ArrivalLog, numbered};
 pub(crate) use error::within;
+pub(crate) use local_nodes::{Limit, LocalNodes, Publishes};
 pub(crate) use members::identity;
-pub(crate) use network::{Network, Node, SharedRln, connected, stop_all};
-pub(crate) use tokens::Terms;
+pub(crate) use network::{LocalNetwork, LocalNode, SharedRln, connected, stop_all};
+pub(crate) use tokens::RateTerms;
 pub(crate) use topology::choose;

@@ -17,7 +17,7 @@ use undertone_rln::{
     RlnIdentifier, Token, WallClock,
 };
 
-use crate::in_process::{NodesError, Terms};
+use crate::in_process::{NodesError, RateTerms};
 
 /// Stock of tokens by epoch; clones share it.
 #[derive(Clone, Default)]
@@ -52,7 +52,7 @@ impl Stock {
 /// Prepares the tokens of a stock. The membership tree must not change while the stock is filled or used.
 pub(crate) struct Hoarder {
     member: Member,
-    terms: Terms,
+    terms: RateTerms,
     ids: ForgottenIds,
     stock: Stock,
 }
@@ -61,7 +61,7 @@ impl Hoarder {
     /// Makes a hoarder that fills `stock` and keeps its counters in `folder`.
     pub(crate) fn new(
         member: Member,
-        terms: Terms,
+        terms: RateTerms,
         folder: &Path,
         stock: Stock,
     ) -> Result<Self, NodesError> {

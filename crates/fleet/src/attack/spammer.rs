@@ -11,7 +11,7 @@ use super::hoard::{Hoarded, Hoarder, Stock};
 use super::reused_ids::ReusedIds;
 use super::schedule::{epoch_at, unix_now};
 use crate::credentials::Credentials;
-use crate::in_process::{NodesError, Terms};
+use crate::in_process::{NodesError, RateTerms};
 
 /// Number of tokens prepared for each of this epoch and the next; enough, because a spammer's peers
 /// disconnect it within a second.
@@ -60,7 +60,7 @@ fn keep(
             None => thread::sleep(LOOK_AROUND),
         }
     };
-    let terms = Terms {
+    let terms = RateTerms {
         generation: member.generation,
         limit: member.limit,
         epoch_size_s,

@@ -8,7 +8,7 @@ use undertone_node::handle::Delivery;
 use undertone_rln::PoolSnapshot;
 
 use super::error::DemoError;
-use super::line::{DemoNode, Line, NODES, WITH_TOKENS};
+use super::line::{DemoLine, DemoNode, NODES, WITH_TOKENS};
 use crate::Progress;
 use crate::payload::incompressible;
 
@@ -20,7 +20,7 @@ const LOST_AFTER: Duration = Duration::from_secs(10);
 
 /// Times of one hop, medians in milliseconds.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize)]
-pub struct Hop {
+pub struct HopMedians {
     /// Time from leaving a node to the last byte at the next.
     pub transmit_ms: f64,
     /// Time from the last byte to the verdict.
@@ -43,7 +43,7 @@ pub struct SizeLatency {
     /// Time from the request for the proof until the proof is made.
     pub prove_ms: f64,
     /// Times of each hop of the line.
-    pub hops: Vec<Hop>,
+    pub hops: Vec<HopMedians>,
     /// Time from the request for the proof to the last verdict.
     pub total_ms: f64,
 }
@@ -58,7 +58,7 @@ pub struct WithoutTokens {
 }
 
 /// Times of one message, all by the same clock.
-struct Run {
+struct MessageTimes {
     with_token: bool,
     prove: Duration,
     hops: Vec<(Duration, Duration)>,
@@ -68,13 +68,13 @@ struct Run {
 
 /// Sends one message that is not counted: pages, caches and TCP windows are cold, and the first token waits
 /// for the member's precomputation.
-pub(crate) async fn warm_up(line: &mut Line, progress: &dyn Progress) -> Result<(), DemoError> {
+pub(crate) async fn warm_up(line: &mut DemoLine, progress: &dyn Progress) -> Result<(), DemoError> {
     progress.step("warming up");
     run(line, 1_000, 0).await.map(|_| ())
 }
 
 pub(crate) async fn measure(
-    line: &mut Line,
+    line: &mut DemoLine,
     runs: u32,
     progress: &dyn Progress,
 ) -> Result<Vec<SizeLatency>, DemoError> {
@@ -96,7 +96,7 @@ pub(crate) async fn measure(
 
 /// Measures proofs made without tokens, by publishing from the other end of the line.
 pub(crate) async fn without_tokens(
-    line: &mut Line,
+    line: &mut DemoLine,
     runs: u32,
     progress: &dyn Progress,
 ) -> Result<WithoutTokens, DemoError> {
@@ -125,7 +125,7 @@ pub(crate) async fn without_tokens(
     })
 }
 
-async fn run(line: &mut Line, size: usize, run: u32) -> Result<Run, DemoError> {
+async fn run(line: &mut DemoLine, size: usize, run: u32) -> Result<MessageTimes, DemoError> {
     let message = WakuMessage::new(incompressible(run.into(), size), "/undertone/1/demo/proto");
     let topic = line.network.topic.clone();
     line.wait_for_token(WITH_TOKENS).await;
@@ -162,7 +162,7 @@ async fn run(line: &mut Line, size: usize, run: u32) -> Result<Run, DemoError> {
     }
     let end = arrivals.last().map_or(made, |delivery| delivery.validated);
     let taken = |pool: Option<PoolSnapshot>| pool.map(|pool| pool.taken_total);
-    Ok(Run {
+    Ok(MessageTimes {
         with_token: taken(taken_after) > taken(taken_before),
         prove: made.saturating_duration_since(asked),
         delivered: hops.len(),
@@ -171,7 +171,7 @@ async fn run(line: &mut Line, size: usize, run: u32) -> Result<Run, DemoError> {
     })
 }
 
-async fn proof_times(line: &mut Line, at: usize) -> Result<(Instant, Instant), DemoError> {
+async fn proof_times(line: &mut DemoLine, at: usize) -> Result<(Instant, Instant), DemoError> {
     let node = &mut line.nodes[at];
     loop {
         match node.events.recv().await {
@@ -199,11 +199,12 @@ async fn arrival(node: &mut DemoNode, hash: MessageHash) -> Option<Delivery> {
     tokio::time::timeout(LOST_AFTER, wait).await.ok().flatten()
 }
 
-fn summarise(size_bytes: usize, runs: u32, measured: &[Run]) -> SizeLatency {
-    let median_of =
-        |of: &dyn Fn(&Run) -> Option<Duration>| median(measured.iter().filter_map(of).collect());
+fn summarise(size_bytes: usize, runs: u32, measured: &[MessageTimes]) -> SizeLatency {
+    let median_of = |of: &dyn Fn(&MessageTimes) -> Option<Duration>| {
+        median(measured.iter().filter_map(of).collect())
+    };
     let hops = (0..NODES - 1)
-        .map(|hop| Hop {
+        .map(|hop| HopMedians {
             transmit_ms: median_of(&|run| run.hops.get(hop).map(|h| h.0)),
             validate_ms: median_of(&|run| run.hops.get(hop).map(|h| h.1)),
         })

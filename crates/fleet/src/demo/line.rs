@@ -22,7 +22,7 @@ use super::chain::OnChain;
 use super::error::{DemoError, NetworkError, START_LIMIT};
 use crate::Progress;
 use crate::credentials::{Credentials, random_identity};
-use crate::in_process::{Network, Node, SharedRln, stop_all};
+use crate::in_process::{LocalNetwork, LocalNode, SharedRln, stop_all};
 
 /// Number of nodes in the line.
 pub(super) const NODES: usize = 5;
@@ -60,14 +60,14 @@ pub(super) struct DemoNode {
 }
 
 /// Registry of the demo's members.
-pub(super) enum Members {
+pub(super) enum MemberStore {
     /// Registry in a file of the demo's folder.
     InFile(Arc<SqliteRegistry>),
     /// Contract on a development chain.
-    OnChain(OnChain),
+    OnChain(Box<OnChain>),
 }
 
-impl Members {
+impl MemberStore {
     fn log(&self) -> Arc<dyn MembershipLog> {
         match self {
             Self::InFile(file) => Arc::clone(file) as Arc<dyn MembershipLog>,
@@ -84,24 +84,24 @@ impl Members {
 }
 
 /// Registered member for which no node runs yet.
-pub(super) struct Member {
+pub(super) struct RegisteredMember {
     pub(super) credentials: Credentials,
     pub(super) view: Arc<Mutex<MembershipView>>,
 }
 
 /// The demo's nodes and everything that they share.
-pub(super) struct Line {
+pub(super) struct DemoLine {
     pub(super) nodes: Vec<DemoNode>,
-    pub(super) network: Network,
+    pub(super) network: LocalNetwork,
     pub(super) startup_ms: f64,
-    pub(super) members: Members,
+    pub(super) members: MemberStore,
     rln: SharedRln,
     folder: PathBuf,
     /// Guard that removes the folder when dropped; `None` if the folder is kept.
     _temporary: Option<TempDir>,
 }
 
-impl Line {
+impl DemoLine {
     pub(super) async fn start(
         keep: Option<&Path>,
         on_chain: bool,
@@ -168,18 +168,18 @@ impl Line {
         let folder = folder.expect("one of the two was made above");
         let relay = RelayConfig::for_network(&preset);
         let members = match chain {
-            Some(chain) => Members::OnChain(chain),
+            Some(chain) => MemberStore::OnChain(Box::new(chain)),
             None => {
                 let file = folder.join("members.sqlite");
                 let members = SqliteRegistry::open_or_create(file, 100);
-                Members::InFile(Arc::new(members.map_err(RegistryError::from)?))
+                MemberStore::InFile(Arc::new(members.map_err(RegistryError::from)?))
             }
         };
         Ok(Self {
             nodes: Vec::new(),
             startup_ms: 0.0,
             rln: SharedRln::new(members.log(), members.chain(), key, &relay),
-            network: Network::new(preset, relay, MAX_CONNECTIONS),
+            network: LocalNetwork::new(preset, relay, MAX_CONNECTIONS),
             members,
             folder,
             _temporary: temporary,
@@ -201,12 +201,12 @@ impl Line {
     }
 
     /// Registers a new identity with `limit` messages per epoch.
-    pub(super) async fn register(&mut self, limit: u32) -> Result<Member, NetworkError> {
+    pub(super) async fn register(&mut self, limit: u32) -> Result<RegisteredMember, NetworkError> {
         let identity = random_identity().map_err(|error| NetworkError::Random(error.into()))?;
         let commitment = identity.commitment();
         let index = match &mut self.members {
-            Members::OnChain(chain) => chain.register(&commitment, limit).await?,
-            Members::InFile(file) => file.register(commitment, limit)?,
+            MemberStore::OnChain(chain) => chain.register(&commitment, limit).await?,
+            MemberStore::InFile(file) => file.register(commitment, limit)?,
         };
         let mut view = MembershipView::new(root_window(&self.network.preset));
         view.refresh(&*self.members.log())?;
@@ -219,7 +219,7 @@ impl Line {
             prover: Arc::clone(&self.rln.prover),
             view: view.clone(),
         };
-        Ok(Member { credentials, view })
+        Ok(RegisteredMember { credentials, view })
     }
 
     /// Starts a node with this source of proofs and these static peers.
@@ -230,7 +230,7 @@ impl Line {
         static_peers: Vec<Multiaddr>,
     ) -> Result<DemoNode, NetworkError> {
         let rln = self.rln.options(view, Some(proofs));
-        let Node { running, events } = self.network.start(Some(rln), static_peers).await?;
+        let LocalNode { running, events } = self.network.start(Some(rln), static_peers).await?;
         let deliveries = running.handle.messages(DELIVERIES);
         Ok(DemoNode {
             running,

@@ -10,7 +10,7 @@ use super::spam::Spam;
 
 /// All results of the demo.
 #[derive(Debug, Serialize)]
-pub struct Report {
+pub struct DemoReport {
     /// Number of nodes in the line.
     pub nodes: usize,
     /// Time until the line was ready, milliseconds.
@@ -57,7 +57,7 @@ pub enum Shortcoming {
     NotRemoved(usize),
 }
 
-impl Report {
+impl DemoReport {
     /// Checks that all messages were delivered and the spammer was isolated and, on a chain, slashed.
     ///
     /// # Errors

@@ -6,17 +6,17 @@ use undertone_rln::RecoveredSecret;
 
 use super::chain::{POLL, Slashing};
 use super::error::{DemoError, FOLLOW_LIMIT};
-use super::line::{Line, Members};
+use super::line::{DemoLine, MemberStore};
 use crate::Progress;
 
 /// Slashes the spammer whose secret the nodes have recovered, and waits until all nodes know the removal
 /// or a time limit has passed. Returns `None` without a chain.
 pub(super) async fn punish(
-    line: &Line,
+    line: &DemoLine,
     secret: &RecoveredSecret,
     progress: &dyn Progress,
 ) -> Result<Option<Slashing>, DemoError> {
-    let Members::OnChain(chain) = &line.members else {
+    let MemberStore::OnChain(chain) = &line.members else {
         return Ok(None);
     };
     progress.step("slashing the spammer on the chain");

@@ -8,7 +8,7 @@ use undertone_node::driver::{NodeEvent, TimedEvent};
 use undertone_rln::RecoveredSecret;
 
 use super::error::DemoError;
-use super::line::{DemoNode, Line};
+use super::line::{DemoLine, DemoNode};
 use crate::Progress;
 use crate::attack::ReusedIds;
 use crate::in_process::connected;
@@ -50,7 +50,10 @@ pub struct Spam {
     pub disconnected_by: Vec<(usize, f64)>,
 }
 
-pub(crate) async fn attack(line: &mut Line, progress: &dyn Progress) -> Result<Spam, DemoError> {
+pub(crate) async fn attack(
+    line: &mut DemoLine,
+    progress: &dyn Progress,
+) -> Result<Spam, DemoError> {
     progress.step("a sixth node joins");
     let member = line.register(LIMIT).await?;
     let secret = *member.credentials.identity.secret();
@@ -109,7 +112,7 @@ pub(crate) async fn attack(line: &mut Line, progress: &dyn Progress) -> Result<S
 }
 
 /// Connects the spammer to its victims and waits until it is in their meshes.
-async fn join(line: &Line, spammer: &DemoNode) {
+async fn join(line: &DemoLine, spammer: &DemoNode) {
     for victim in VICTIMS {
         let address = line.nodes[victim].running.addresses.first().cloned();
         if let Some(address) = address
@@ -125,7 +128,7 @@ async fn join(line: &Line, spammer: &DemoNode) {
 }
 
 /// Returns the number of honest nodes that have the spammer in a mesh.
-async fn in_mesh(line: &Line, spammer: &DemoNode) -> usize {
+async fn in_mesh(line: &DemoLine, spammer: &DemoNode) -> usize {
     let mut count = 0;
     for victim in VICTIMS {
         let peers = line.nodes[victim]
@@ -145,7 +148,7 @@ async fn in_mesh(line: &Line, spammer: &DemoNode) -> usize {
 /// Publishes all spam; returns when the first message over the limit went out, and the hashes of all
 /// messages sent.
 async fn publish_all(
-    line: &Line,
+    line: &DemoLine,
     spammer: &DemoNode,
     progress: &dyn Progress,
 ) -> (Instant, BTreeSet<MessageHash>) {

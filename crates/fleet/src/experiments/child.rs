@@ -13,7 +13,7 @@ const PROGRESS: &str = "progress: ";
 /// Work that is done in a process of its own, because processor time and memory are counted per process
 /// and must not include the remains of an earlier experiment.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Task {
+pub enum ChildTask {
     /// Run many nodes that publish, and print a `CommunityRun`.
     Community(CommunityPlan),
     /// Run a spammer among honest nodes, and print a `SpamRun`.
@@ -28,12 +28,12 @@ pub enum Task {
 }
 
 /// The program that experiments run in.
-pub trait Program {
+pub trait HostProgram {
     /// Returns the command that does the task in a new process.
     ///
     /// # Errors
     /// An I/O error when the program's own file cannot be found.
-    fn command(&self, task: &Task) -> io::Result<Command>;
+    fn command(&self, task: &ChildTask) -> io::Result<Command>;
 
     /// Tells the user something that is no failure.
     fn note(&self, what: &str);
@@ -47,9 +47,9 @@ pub fn progress_line(how_far: &str) -> String {
 /// Starts a child for a task and parses the JSON that it prints. `what` names the work in errors; `tell`
 /// receives each progress report of the child.
 pub(super) fn ask<R: DeserializeOwned>(
-    program: &impl Program,
+    program: &impl HostProgram,
     what: &'static str,
-    task: &Task,
+    task: &ChildTask,
     tell: &dyn Fn(&str),
 ) -> Result<R, MachineError> {
     let failed = |reason: String| MachineError::Failed { what, reason };

@@ -5,20 +5,20 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use undertone_lab::experiment::{LineRun, MachineError};
 
-use super::child::{self, Program, Task};
+use super::child::{self, ChildTask, HostProgram};
 
 /// Part of the testbed's JSON output that is used here.
 #[derive(Deserialize)]
-struct Answer {
-    hop_rows: Vec<Row>,
-    costs: Costs,
+struct TestbedAnswer {
+    hop_rows: Vec<CityHop>,
+    costs: ProofTimes,
 }
 
 /// Medians of one hop over the messages of one size, milliseconds.
 #[derive(Clone, Deserialize)]
-struct Row {
+struct CityHop {
     size_bytes: usize,
-    connections: Connections,
+    connections: ConnectionState,
     /// Number of the hop, from 1.
     hop: u16,
     transmit_ms: f64,
@@ -28,13 +28,13 @@ struct Row {
 /// State of the connections; ordered, so that warm rows replace cold ones of the same hop.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Connections {
+enum ConnectionState {
     Cold,
     Warm,
 }
 
 #[derive(Deserialize)]
-struct Costs {
+struct ProofTimes {
     generation_ms: f64,
 }
 
@@ -44,13 +44,13 @@ const SIZES: u32 = 4;
 const QUICK_SPACING_S: u32 = 4;
 
 /// Publishes `runs` messages of each size; returns the medians of each size as one line.
-pub(crate) fn run(program: &impl Program, runs: u32) -> Result<Vec<LineRun>, MachineError> {
+pub(crate) fn run(program: &impl HostProgram, runs: u32) -> Result<Vec<LineRun>, MachineError> {
     let mut set = vec![format!("traffic.messages={}", SIZES * runs)];
     if runs < 3 {
         set.push(format!("traffic.spacing_s={QUICK_SPACING_S}"));
         set.push(format!("traffic.drain_s={QUICK_SPACING_S}"));
     }
-    let task = Task::Testbed {
+    let task = ChildTask::Testbed {
         scenario: "cities-line",
         set,
     };
@@ -58,9 +58,9 @@ pub(crate) fn run(program: &impl Program, runs: u32) -> Result<Vec<LineRun>, Mac
     child::ask(program, what, &task, &|_| {}).map(by_size)
 }
 
-fn by_size(answer: Answer) -> Vec<LineRun> {
-    let Answer { hop_rows, costs } = answer;
-    let mut sizes: BTreeMap<usize, BTreeMap<u16, Row>> = BTreeMap::new();
+fn by_size(answer: TestbedAnswer) -> Vec<LineRun> {
+    let TestbedAnswer { hop_rows, costs } = answer;
+    let mut sizes: BTreeMap<usize, BTreeMap<u16, CityHop>> = BTreeMap::new();
     for row in hop_rows {
         let hops = sizes.entry(row.size_bytes).or_default();
         let known = hops.entry(row.hop).or_insert_with(|| row.clone());

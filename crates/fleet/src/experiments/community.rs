@@ -6,7 +6,7 @@ use tokio::task::JoinSet;
 use undertone_lab::experiment::{CommunityPlan, CommunityRun};
 use undertone_lab::report::Stopwatch;
 
-use crate::in_process::{Arrivals, Crowd, Limit, NodesError, Publishes, numbered, within};
+use crate::in_process::{ArrivalLog, Limit, LocalNodes, NodesError, Publishes, numbered, within};
 use crate::measure::memory;
 
 /// Payload of a message, bytes.
@@ -20,7 +20,7 @@ const TOKENS_LIMIT_EPOCHS: u32 = 12;
 const DRAIN_LIMIT: Duration = Duration::from_secs(20);
 
 /// One message: when its publication was requested, and whether it succeeded.
-struct Sent {
+struct Publication {
     message: usize,
     asked: Instant,
     published: bool,
@@ -37,8 +37,8 @@ pub async fn run(plan: CommunityPlan) -> Result<CommunityRun, NodesError> {
     within("duration_s", plan.duration_s, plan.period_s..=3_600.0)?;
     let count = plan.nodes as usize;
     let limit = limit(&plan);
-    let mut crowd = Crowd::new(count, plan.rln.then_some(limit))?;
-    let arrivals = Arrivals::default();
+    let mut crowd = LocalNodes::new(count, plan.rln.then_some(limit))?;
+    let arrivals = ArrivalLog::default();
     for _ in 0..count {
         crowd.start(Publishes::Honestly).await?;
     }
@@ -110,7 +110,7 @@ fn until_next(epoch_s: u64) -> Duration {
 }
 
 /// Starts one publication per node and period, the nodes one after another.
-fn publish_all(crowd: &Crowd, plan: &CommunityPlan, began: Instant) -> JoinSet<Sent> {
+fn publish_all(crowd: &LocalNodes, plan: &CommunityPlan, began: Instant) -> JoinSet<Publication> {
     let rounds = (plan.duration_s / plan.period_s).floor() as usize;
     let count = crowd.nodes.len();
     let mut sending = JoinSet::new();
@@ -126,7 +126,7 @@ fn publish_all(crowd: &Crowd, plan: &CommunityPlan, began: Instant) -> JoinSet<S
                 let text = numbered(message as u32, SIZE_BYTES);
                 let asked = Instant::now();
                 let published = handle.publish(topic, text).await.is_ok();
-                Sent {
+                Publication {
                     message,
                     asked,
                     published,

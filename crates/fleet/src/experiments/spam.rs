@@ -13,8 +13,8 @@ use undertone_node::driver::NodeEvent;
 use crate::Progress;
 use crate::attack::{Hoarded, Hoarder, ReusedIds, Schedule, Stock, epoch_at, unix_now};
 use crate::in_process::{
-    Arrivals, Crowd, Limit, Node, NodesError, Publishes, choose, connected, identity, numbered,
-    within,
+    ArrivalLog, Limit, LocalNode, LocalNodes, NodesError, Publishes, choose, connected, identity,
+    numbered, within,
 };
 
 /// Number of honest nodes that the spammer connects to.
@@ -52,8 +52,8 @@ pub async fn run(plan: SpamPlan, progress: &dyn Progress) -> Result<SpamRun, Nod
         epoch_s: plan.epoch_s,
         members: plan.nodes,
     };
-    let mut crowd = Crowd::new(count, Some(limit))?;
-    let arrivals = Arrivals::default();
+    let mut crowd = LocalNodes::new(count, Some(limit))?;
+    let arrivals = ArrivalLog::default();
     for node in 0..count - 1 {
         crowd.start(Publishes::Nothing).await?;
         arrivals.watch(&crowd.nodes[node].running.handle);
@@ -78,7 +78,7 @@ pub async fn run(plan: SpamPlan, progress: &dyn Progress) -> Result<SpamRun, Nod
     tokio::time::sleep(schedule.opens.saturating_sub(unix_now())).await;
     progress.step("the attack");
 
-    let (peers, Sent { sent_s, attempted }) = attack(&crowd, &plan).await?;
+    let (peers, SpamSent { sent_s, attempted }) = attack(&crowd, &plan).await?;
     let honest = count - 1;
     let mut reached: BTreeMap<u32, usize> = BTreeMap::new();
     for arrival in arrivals.list() {
@@ -86,7 +86,7 @@ pub async fn run(plan: SpamPlan, progress: &dyn Progress) -> Result<SpamRun, Nod
     }
     let delivered = reached.values().filter(|&&nodes| nodes == honest).count();
     let secret = identity(honest);
-    let recovered = |node: &mut Node| {
+    let recovered = |node: &mut LocalNode| {
         std::iter::from_fn(|| node.events.try_recv().ok()).any(|timed| match timed.event {
             NodeEvent::SpammerExposed { secret: found, .. } => found.secret() == secret.secret(),
             _ => false,
@@ -106,12 +106,12 @@ pub async fn run(plan: SpamPlan, progress: &dyn Progress) -> Result<SpamRun, Nod
 
 /// Connects the spammer, the last of the nodes, to its victims and waits until it knows that all of them
 /// subscribe to the topic, or a time limit has passed.
-async fn join(crowd: &Crowd) -> Result<(), NodesError> {
+async fn join(crowd: &LocalNodes) -> Result<(), NodesError> {
     let (spammer, honest) = crowd
         .nodes
         .split_last()
         .expect("the spammer was started last");
-    let mut victims: Vec<&Node> = honest.iter().collect();
+    let mut victims: Vec<&LocalNode> = honest.iter().collect();
     choose(&mut ChaCha8Rng::seed_from_u64(SEED), &mut victims, VICTIMS);
     let handle = &spammer.running.handle;
     for address in victims
@@ -130,7 +130,7 @@ async fn join(crowd: &Crowd) -> Result<(), NodesError> {
 }
 
 /// Returns how many of a node's peers it knows to subscribe to the topic: the receivers of its messages.
-async fn subscribed(node: &Node, crowd: &Crowd) -> usize {
+async fn subscribed(node: &LocalNode, crowd: &LocalNodes) -> usize {
     let peers = node.running.handle.peers().await.unwrap_or_default();
     let subscribed = peers
         .iter()
@@ -182,14 +182,17 @@ fn hoard_blocking(
 }
 
 /// Messages that the spammer sent and attempted.
-struct Sent {
+struct SpamSent {
     sent_s: Vec<f64>,
     attempted: u64,
 }
 
 /// Publishes for the planned duration while counting the spammer's peers, both from the first message on.
 /// Messages that the spammer publishes without peers count as attempts.
-async fn attack(crowd: &Crowd, plan: &SpamPlan) -> Result<(Vec<(f64, u32)>, Sent), NodesError> {
+async fn attack(
+    crowd: &LocalNodes,
+    plan: &SpamPlan,
+) -> Result<(Vec<(f64, u32)>, SpamSent), NodesError> {
     let spammer = crowd.nodes.last().expect("the spammer was started last");
     let handle = &spammer.running.handle;
     let publish =
@@ -215,7 +218,7 @@ async fn attack(crowd: &Crowd, plan: &SpamPlan) -> Result<(Vec<(f64, u32)>, Sent
             attempted += 1;
         }
         let attempted = u64::from(attempted);
-        Sent { sent_s, attempted }
+        SpamSent { sent_s, attempted }
     };
     let sample = async {
         let mut peers = Vec::new();

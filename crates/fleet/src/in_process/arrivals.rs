@@ -9,18 +9,18 @@ use undertone_node::handle::{Delivery, MessageSink, NodeHandle};
 
 /// A message found valid at a node that did not publish it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Arrival {
+pub(crate) struct LoggedArrival {
     pub(crate) message: u32,
     pub(crate) at: Instant,
 }
 
 /// List of all arrivals at the watched nodes; clones share it.
 #[derive(Clone, Default)]
-pub(crate) struct Arrivals {
-    list: Arc<Mutex<Vec<Arrival>>>,
+pub(crate) struct ArrivalLog {
+    list: Arc<Mutex<Vec<LoggedArrival>>>,
 }
 
-impl Arrivals {
+impl ArrivalLog {
     /// Starts to record the messages that arrive at a node.
     pub(crate) fn watch(&self, node: &NodeHandle) {
         node.add_sink(Arc::new(self.clone()));
@@ -31,18 +31,18 @@ impl Arrivals {
     }
 
     /// Returns all arrivals recorded so far.
-    pub(crate) fn list(&self) -> Vec<Arrival> {
+    pub(crate) fn list(&self) -> Vec<LoggedArrival> {
         self.list.lock().clone()
     }
 }
 
-impl MessageSink for Arrivals {
+impl MessageSink for ArrivalLog {
     fn deliver(&self, delivery: &Delivery) -> bool {
         if delivery.from.is_some()
             && let Some(message) = number(&delivery.message)
         {
             let at = delivery.validated;
-            self.list.lock().push(Arrival { message, at });
+            self.list.lock().push(LoggedArrival { message, at });
         }
         true
     }

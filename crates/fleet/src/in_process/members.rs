@@ -12,21 +12,21 @@ use undertone_rln::{Fr, Identity, Key, MessageIdCounter};
 
 use super::error::NodesError;
 use super::network::SharedRln;
-use super::tokens::{Proofs, Publisher, Terms, TokenThread};
+use super::tokens::{RateTerms, TokenProofs, TokenPublisher, TokenThread};
 use crate::credentials::Credentials;
 
 /// Members of the network and the sources of their proofs.
-pub(crate) struct Members {
+pub(crate) struct LocalMembers {
     rln: SharedRln,
     view: Arc<Mutex<MembershipView>>,
     indices: Vec<MemberIndex>,
-    terms: Terms,
-    publishers: Vec<Arc<Publisher>>,
+    terms: RateTerms,
+    publishers: Vec<Arc<TokenPublisher>>,
     /// Thread that prepares the publishers' tokens, once started.
     tokens: Option<TokenThread>,
 }
 
-impl Members {
+impl LocalMembers {
     /// Registers `nodes` members with identities of their own, and others up to `members`.
     pub(crate) fn new(
         folder: &Path,
@@ -49,7 +49,7 @@ impl Members {
         view.refresh(&registry)?;
         let rln = SharedRln::new(Arc::new(registry), None, &key, relay);
         Ok(Self {
-            terms: Terms {
+            terms: RateTerms {
                 generation: rln.generation,
                 limit,
                 epoch_size_s: params.epoch_size_s,
@@ -63,14 +63,14 @@ impl Members {
     }
 
     /// Returns the source of proofs of a node that keeps to its limit.
-    pub(crate) fn honest(&mut self, node: usize, folder: &Path) -> Result<Proofs, NodesError> {
+    pub(crate) fn honest(&mut self, node: usize, folder: &Path) -> Result<TokenProofs, NodesError> {
         let member = self.credentials(node).member()?;
         let member = member.expect("the view of a registry in a file knows every path");
         let counter = folder.join(format!("node-{node}.counter"));
         let counter = MessageIdCounter::open(counter, self.terms.limit)?;
-        let publisher = Arc::new(Publisher::new(member, counter, self.terms));
+        let publisher = Arc::new(TokenPublisher::new(member, counter, self.terms));
         self.publishers.push(Arc::clone(&publisher));
-        Ok(Proofs(publisher))
+        Ok(TokenProofs(publisher))
     }
 
     /// Starts to prepare tokens for the honest nodes added so far.
@@ -98,7 +98,7 @@ impl Members {
     }
 
     /// Returns the rate-limit rules of all members.
-    pub(crate) fn terms(&self) -> Terms {
+    pub(crate) fn terms(&self) -> RateTerms {
         self.terms
     }
 

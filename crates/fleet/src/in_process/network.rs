@@ -18,20 +18,20 @@ use undertone_relay::RelayConfig;
 use undertone_rln::{Generation, Key, Prover, Verifier};
 
 /// One running node with its events.
-pub(crate) struct Node {
+pub(crate) struct LocalNode {
     pub(crate) running: RunningNode,
     pub(crate) events: mpsc::UnboundedReceiver<TimedEvent>,
 }
 
 /// Parameters that all nodes of a network share, and its only topic.
-pub(crate) struct Network {
+pub(crate) struct LocalNetwork {
     pub(crate) preset: NetworkPreset,
     pub(crate) relay: RelayConfig,
     pub(crate) topic: PubsubTopic,
     max_connections: u32,
 }
 
-impl Network {
+impl LocalNetwork {
     /// Makes a network of which no node runs yet. `relay` belongs to the preset.
     pub(crate) fn new(preset: NetworkPreset, relay: RelayConfig, max_connections: u32) -> Self {
         let shard = Shard::new(preset.cluster_id, 0).expect("shard 0 exists in every cluster");
@@ -48,7 +48,7 @@ impl Network {
         &self,
         rln: Option<RlnOptions>,
         static_peers: Vec<Multiaddr>,
-    ) -> Result<Node, StartError> {
+    ) -> Result<LocalNode, StartError> {
         let (sender, events) = mpsc::unbounded_channel();
         let listen = "/ip4/127.0.0.1/tcp/0".parse().expect("a constant address");
         let options = NodeOptions::for_network(&self.preset)
@@ -60,7 +60,7 @@ impl Network {
             .rln(rln)
             .events(sender);
         let running = start(options).await?;
-        Ok(Node { running, events })
+        Ok(LocalNode { running, events })
     }
 
     /// Returns the number of peers that a node has in its mesh.

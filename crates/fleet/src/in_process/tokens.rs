@@ -24,7 +24,7 @@ const LOOK_AROUND: Duration = Duration::from_millis(20);
 
 /// Rate-limit rules that the network imposes on all members.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Terms {
+pub(crate) struct RateTerms {
     pub(crate) generation: Generation,
     /// Limit of each member, messages per epoch.
     pub(crate) limit: u32,
@@ -32,15 +32,15 @@ pub(crate) struct Terms {
 }
 
 /// Member that publishes; the tree must not change while it does.
-pub(crate) struct Publisher {
+pub(crate) struct TokenPublisher {
     member: Member,
-    terms: Terms,
+    terms: RateTerms,
     counter: Mutex<MessageIdCounter>,
     ready: Mutex<BTreeMap<(Epoch, u32), PreparedToken>>,
 }
 
-impl Publisher {
-    pub(crate) fn new(member: Member, counter: MessageIdCounter, terms: Terms) -> Self {
+impl TokenPublisher {
+    pub(crate) fn new(member: Member, counter: MessageIdCounter, terms: RateTerms) -> Self {
         Self {
             member,
             terms,
@@ -117,9 +117,9 @@ impl Publisher {
 }
 
 /// Source of a node's proofs, backed by its publisher.
-pub(crate) struct Proofs(pub(crate) Arc<Publisher>);
+pub(crate) struct TokenProofs(pub(crate) Arc<TokenPublisher>);
 
-impl ProofSource for Proofs {
+impl ProofSource for TokenProofs {
     fn prove(&mut self, epoch: Epoch, x: Fr) -> Result<RateLimitProof, ProofFailure> {
         self.0.prove(epoch, x)
     }
@@ -133,7 +133,7 @@ pub(crate) struct TokenThread {
 
 impl TokenThread {
     /// Starts the thread, which prepares this epoch's tokens of all publishers, then the next epoch's.
-    pub(crate) fn start(publishers: Vec<Arc<Publisher>>) -> io::Result<Self> {
+    pub(crate) fn start(publishers: Vec<Arc<TokenPublisher>>) -> io::Result<Self> {
         let ended = Arc::new(AtomicBool::new(false));
         let thread = Self {
             ended: Arc::clone(&ended),
@@ -158,7 +158,7 @@ impl Drop for TokenThread {
     }
 }
 
-fn prepare_one(publishers: &[Arc<Publisher>]) -> Result<bool, ProveError> {
+fn prepare_one(publishers: &[Arc<TokenPublisher>]) -> Result<bool, ProveError> {
     let Some(first) = publishers.first() else {
         return Ok(false);
     };

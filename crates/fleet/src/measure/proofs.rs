@@ -26,7 +26,7 @@ const BATCH: usize = 32;
 
 /// Costs of proofs, medians.
 #[derive(Clone, Debug, Serialize)]
-pub struct Proofs {
+pub struct ProofCosts {
     /// Costs for payloads of several sizes.
     pub by_size: Vec<BySize>,
     /// Time to prepare a token, milliseconds.
@@ -36,7 +36,7 @@ pub struct Proofs {
     /// Time to verify each proof of a batch, milliseconds.
     pub batch_per_proof_ms: f64,
     /// Costs of hashing for messages of several sizes.
-    pub hashing: Vec<Hashing>,
+    pub hashing: Vec<HashingCost>,
 }
 
 /// Costs for one payload size; the signal hash is part of each figure.
@@ -54,7 +54,7 @@ pub struct BySize {
 
 /// Cost of hashing to the field (Keccak-256 and reduction), for one message size.
 #[derive(Clone, Debug, Serialize)]
-pub struct Hashing {
+pub struct HashingCost {
     /// Size of the message, 1000 bytes.
     pub size_kb: usize,
     /// Time to hash it, milliseconds.
@@ -70,16 +70,16 @@ pub fn measure(
     key: &Arc<Key>,
     runs: usize,
     mut say: impl FnMut(usize),
-) -> Result<Proofs, MeasureError> {
+) -> Result<ProofCosts, MeasureError> {
     let folder = tempfile::tempdir().map_err(MeasureError::Folder)?;
-    let mut bench = Bench::new(key, &folder.path().join("ids"))?;
+    let mut bench = ProofBench::new(key, &folder.path().join("ids"))?;
     let mut by_size = Vec::new();
     for size_kb in PROOF_SIZES_KB {
         say(size_kb);
         by_size.push(bench.size(size_kb, runs)?);
     }
     let (token_prepare_ms, batch_per_proof_ms) = (bench.prepare(runs)?, bench.batch(runs)?);
-    Ok(Proofs {
+    Ok(ProofCosts {
         by_size,
         token_prepare_ms,
         batch: BATCH,
@@ -88,21 +88,21 @@ pub fn measure(
     })
 }
 
-fn hashing(size_kb: usize, runs: usize) -> Hashing {
+fn hashing(size_kb: usize, runs: usize) -> HashingCost {
     let message = vec![0x5a; size_kb * 1000];
-    Hashing {
+    HashingCost {
         size_kb,
         hashing_ms: median_ms(runs, || (), |()| hash_to_field(&[&message])),
     }
 }
 
-struct Bench {
+struct ProofBench {
     member: Member,
     verifier: Verifier,
     counter: MessageIdCounter,
 }
 
-impl Bench {
+impl ProofBench {
     fn new(key: &Arc<Key>, counter: &Path) -> Result<Self, MeasureError> {
         let identity = Identity::from_seed(b"undertone rln bench");
         let mut tree = MerkleTree::new();

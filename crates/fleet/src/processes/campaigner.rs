@@ -9,10 +9,10 @@ use undertone_sim::{Options, Scenario};
 
 use super::costs::Costs;
 use super::error::CampaignError;
-use super::hops::Hops;
+use super::hops::HopTimes;
 use super::nodes::Setup;
-use super::report::Report;
-use super::runner::Runner;
+use super::report::CampaignReport;
+use super::runner::TestbedRunner;
 use crate::Progress;
 
 /// Settings of the runs of a campaign.
@@ -35,15 +35,15 @@ impl Campaigner<'_> {
     ///
     /// # Errors
     /// Returns [`CampaignError`] for the first run that fails.
-    pub fn run(&self, loaded: &Loaded, seeds: &[u64]) -> Result<Report, CampaignError> {
+    pub fn run(&self, loaded: &Loaded, seeds: &[u64]) -> Result<CampaignReport, CampaignError> {
         let scenario = &loaded.scenario;
-        let runner = Runner {
+        let runner = TestbedRunner {
             loaded,
             setup: &self.setup,
             progress: self.progress,
             commit: self.commit,
         };
-        let mut hops = Hops::default();
+        let mut hops = HopTimes::default();
         let (mut summaries, mut observed, mut packets) = (Vec::new(), Vec::new(), Vec::new());
         let (mut notes, mut unsent) = (notes(scenario), Vec::new());
         for seed in seeds {
@@ -74,7 +74,7 @@ impl Campaigner<'_> {
         if let (Some(folder), [_, _, ..]) = (self.out, seeds) {
             write_summary(folder, &campaign)?;
         }
-        Ok(Report {
+        Ok(CampaignReport {
             campaign,
             hop_rows: hops.rows(),
             costs,
@@ -96,7 +96,7 @@ fn notes(scenario: &Scenario) -> Vec<String> {
     notes
 }
 
-fn simulate(scenario: &Scenario, seeds: &[u64], hops: &mut Hops) -> Result<(), CampaignError> {
+fn simulate(scenario: &Scenario, seeds: &[u64], hops: &mut HopTimes) -> Result<(), CampaignError> {
     for seed in seeds {
         let options = Options {
             seed: *seed,

@@ -6,7 +6,7 @@ use undertone_sim::Scenario;
 use undertone_sim::scenario::Verification;
 
 use super::gather::Observed;
-use super::hops::Hops;
+use super::hops::HopTimes;
 
 /// Processing costs, medians in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -22,7 +22,7 @@ pub struct Costs {
 impl Costs {
     /// Computes the costs of some runs: validation is a line through the medians of the shortest and the
     /// longest messages.
-    pub(crate) fn of(hops: &Hops, runs: &[Observed]) -> Self {
+    pub(crate) fn of(hops: &HopTimes, runs: &[Observed]) -> Self {
         let proofs = runs.iter().flat_map(|run| &run.prove_ns);
         let generation_ms = median(proofs.map(|ns| *ns as f64 / 1e6)).unwrap_or(0.0);
         let by_size = hops.validate_ms();

@@ -10,7 +10,7 @@ use undertone_sim::Dial;
 use undertone_testbed::{Host, Testbed};
 
 use super::error::RunError;
-use super::node::Node;
+use super::node::NodeProcess;
 use super::timeline::{Act, Planned};
 use super::{rest, traffic};
 
@@ -24,7 +24,7 @@ const DIAL_FOR: Duration = Duration::from_secs(20);
 /// the sender of `running` is dropped, the connections that were not made.
 pub(crate) fn carry_out(
     timeline: Vec<Planned>,
-    nodes: &mut [Node],
+    nodes: &mut [NodeProcess],
     testbed: &Testbed,
     (zero, lead_ns): (Instant, u64),
     running: &Receiver<Infallible>,

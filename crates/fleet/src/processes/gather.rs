@@ -10,7 +10,7 @@ use undertone_testbed::{Host, Testbed, TestbedError};
 
 use super::error::RunError;
 use super::log::{self, NodeLog};
-use super::node::Node;
+use super::node::NodeProcess;
 
 /// Outcome of a run, with the times that only real nodes report.
 #[derive(Clone, Debug)]
@@ -35,7 +35,7 @@ pub(crate) struct Ends {
 }
 
 /// Asks every running node for its totals.
-pub(crate) fn ask(nodes: &[Node], testbed: &Testbed) -> Result<Ends, RunError> {
+pub(crate) fn ask(nodes: &[NodeProcess], testbed: &Testbed) -> Result<Ends, RunError> {
     let mut ends = Ends::default();
     for node in nodes {
         let host = &testbed.hosts()[node.index as usize];
@@ -94,7 +94,7 @@ pub(crate) fn gather(
     scenario: &Scenario,
     plan: &Plan,
     seed: u64,
-    nodes: &[Node],
+    nodes: &[NodeProcess],
     ends: Ends,
     (zero_ns, now_ns): (u64, u64),
     packets: (u64, u64),
@@ -181,7 +181,7 @@ pub(crate) fn gather(
 
 /// Returns when a message was given to its node, and when it left, after its proof if it has one.
 fn published(log: &NodeLog, message: &Message) -> Option<(u64, u64)> {
-    let own = |d: &&log::Delivered| d.message == message.index && d.from.is_none();
+    let own = |d: &&log::LoggedDelivery| d.message == message.index && d.from.is_none();
     let sent_ns = log.delivered.iter().find(own)?.received_ns;
     let proof = log
         .proofs
@@ -221,7 +221,7 @@ mod tests {
             published_ns: 0,
             warm_up: false,
         };
-        let own = |message, received_ns| log::Delivered {
+        let own = |message, received_ns| log::LoggedDelivery {
             message,
             from: None,
             received_ns,

@@ -30,7 +30,7 @@ pub enum Connections {
 
 /// Times of one hop, medians in milliseconds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct HopRow {
+pub struct MeasuredHop {
     /// Size of the payload, bytes.
     pub size_bytes: u32,
     /// State of the connections.
@@ -53,7 +53,7 @@ pub struct HopRow {
     pub sim_ms: Option<f64>,
 }
 
-impl HopRow {
+impl MeasuredHop {
     /// Returns measured over simulated transmission time, which compares the networks.
     pub fn transmit_ratio(&self) -> Option<f64> {
         self.sim_transmit_ms.map(|sim_ms| self.transmit_ms / sim_ms)
@@ -75,16 +75,16 @@ struct Times {
 }
 
 /// Payload size in bytes, state of the connections, and number of the hop.
-type Key = (u32, Connections, u16);
+type HopKey = (u32, Connections, u16);
 
 /// Hop times of several runs.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Hops {
-    measured: BTreeMap<Key, Times>,
-    simulated: BTreeMap<Key, Times>,
+pub(crate) struct HopTimes {
+    measured: BTreeMap<HopKey, Times>,
+    simulated: BTreeMap<HopKey, Times>,
 }
 
-impl Hops {
+impl HopTimes {
     /// Adds a run on the testbed.
     pub(crate) fn add(&mut self, scenario: &Scenario, plan: &Plan, run: &Observed) {
         let outcome = &run.outcome;
@@ -129,12 +129,12 @@ impl Hops {
     }
 
     /// Returns the rows of the table, for every measured kind of hop.
-    pub(crate) fn rows(&self) -> Vec<HopRow> {
+    pub(crate) fn rows(&self) -> Vec<MeasuredHop> {
         let of = |values: &[f64]| median(values.iter().copied());
         let rows = self.measured.iter().filter_map(|(key, times)| {
             let (size_bytes, connections, hop) = *key;
             let simulated = self.simulated.get(key);
-            Some(HopRow {
+            Some(MeasuredHop {
                 size_bytes,
                 connections,
                 hop,
@@ -164,7 +164,7 @@ impl Hops {
 }
 
 /// Returns a delivery's key; `None` for a message that only warms up.
-fn key(scenario: &Scenario, outcome: &Outcome, delivery: &Delivery) -> Option<Key> {
+fn key(scenario: &Scenario, outcome: &Outcome, delivery: &Delivery) -> Option<HopKey> {
     let message = &outcome.messages[delivery.message as usize];
     let connections = match (message.index, message.warm_up) {
         // The first message to use its connections; in a scenario without warm-up, later messages
@@ -204,7 +204,7 @@ fn formula_ms(
     scenario: &Scenario,
     plan: &Plan,
     delivery: &Delivery,
-    (size_bytes, connections, _): Key,
+    (size_bytes, connections, _): HopKey,
 ) -> Option<f64> {
     let (rate, _) = plan.rates(delivery.from);
     let proof_bytes = scenario.rln.as_ref().map_or(0, |_| PROOF_BYTES);

@@ -9,7 +9,7 @@ use super::error::RunError;
 
 /// Delivery of one message at one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Delivered {
+pub(crate) struct LoggedDelivery {
     /// Number of the message in the plan.
     pub(crate) message: u32,
     /// Peer that sent the first copy; `None` at the publisher.
@@ -21,7 +21,7 @@ pub(crate) struct Delivered {
 /// Contents of one node's log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NodeLog {
-    pub(crate) delivered: Vec<Delivered>,
+    pub(crate) delivered: Vec<LoggedDelivery>,
     /// Pairs of times at which a proof was requested and made, nanoseconds, in the log's order.
     pub(crate) proofs: Vec<(u64, u64)>,
 }
@@ -71,7 +71,7 @@ fn parse(text: &str, path: &Path) -> Result<NodeLog, RunError> {
                 let Some(message) = message_of(&content_topic) else {
                     continue;
                 };
-                log.delivered.push(Delivered {
+                log.delivered.push(LoggedDelivery {
                     message,
                     from,
                     received_ns,

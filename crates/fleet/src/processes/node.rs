@@ -24,7 +24,7 @@ const LAST_WORDS: usize = 2_000;
 
 /// Node with its files, whose process may or may not have been started.
 #[derive(Debug)]
-pub(crate) struct Node {
+pub(crate) struct NodeProcess {
     pub(crate) index: u32,
     pub(crate) peer_id: String,
     /// Multiaddress at which other nodes reach this node.
@@ -34,12 +34,12 @@ pub(crate) struct Node {
     pub(crate) command: Command,
     pub(crate) child: Option<Child>,
     /// Way in which a fault has ended the node, if one has.
-    pub(crate) end: Option<End>,
+    pub(crate) end: Option<NodeEnd>,
 }
 
 /// Ways in which a fault ends a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum NodeEnd {
     /// The process was killed.
     Killed,
     /// The process was asked to end with SIGTERM, and should exit with success.
@@ -60,7 +60,7 @@ impl Wanted {
     };
 }
 
-impl Node {
+impl NodeProcess {
     /// Starts the process in the host's namespace.
     pub(crate) fn launch(&mut self, host: &Host) -> Result<(), RunError> {
         let output = File::create(&self.log).map_err(|error| RunError::Folder {
@@ -78,7 +78,7 @@ impl Node {
 
     /// Kills the process and waits for its end.
     pub(crate) fn kill(&mut self) {
-        self.end = Some(End::Killed);
+        self.end = Some(NodeEnd::Killed);
         if let Some(child) = &mut self.child {
             // Fails if the process has ended already.
             let _ = child.kill();
@@ -88,7 +88,7 @@ impl Node {
 
     /// Asks the process to end, with SIGTERM.
     pub(crate) fn leave(&mut self) {
-        self.end = Some(End::Asked);
+        self.end = Some(NodeEnd::Asked);
         let child = self.child.as_ref();
         let id = child.and_then(|child| Pid::from_raw(i32::try_from(child.id()).ok()?));
         if let Some(id) = id {
@@ -177,12 +177,12 @@ impl Node {
     /// Returns an error if the process has ended by itself, or has failed or not ended when asked to end.
     pub(crate) fn check(&mut self) -> Result<(), RunError> {
         let status = match self.end {
-            Some(End::Killed) => return Ok(()),
+            Some(NodeEnd::Killed) => return Ok(()),
             None => match self.status() {
                 Some(status) => status,
                 None => return Ok(()),
             },
-            Some(End::Asked) => match self.wait_for_end() {
+            Some(NodeEnd::Asked) => match self.wait_for_end() {
                 Some(status) if status.success() => return Ok(()),
                 Some(status) => status,
                 None => return Err(RunError::Stays { node: self.index }),
@@ -198,7 +198,7 @@ impl Node {
     }
 }
 
-impl Drop for Node {
+impl Drop for NodeProcess {
     fn drop(&mut self) {
         // Also waits for the process, so that its files are closed.
         self.kill();

@@ -16,7 +16,7 @@ use undertone_testbed::Testbed;
 
 use super::error::RunError;
 use super::folder::RunFolder;
-use super::node::{Node, Wanted};
+use super::node::{NodeProcess, Wanted};
 use super::timeline::{Life, early_dials, is_configured, spams};
 use super::{faults, traffic};
 use crate::credentials::random_identity;
@@ -117,7 +117,7 @@ pub(crate) fn start(
     setup: &Setup,
     flags: &[String],
     (testbed, folder): (&Testbed, &RunFolder),
-) -> Result<Vec<Node>, RunError> {
+) -> Result<Vec<NodeProcess>, RunError> {
     let mut nodes = prepare(scenario, plan, setup, flags, (testbed, folder))?;
     let hosts = testbed.hosts();
     let is_early = |node: u32| Life::of(scenario, plan, node).joins_ns.is_none();
@@ -158,7 +158,7 @@ pub(crate) fn start(
 fn connect_one_by_one(
     scenario: &Scenario,
     dials: &[Dial],
-    nodes: &[Node],
+    nodes: &[NodeProcess],
     testbed: &Testbed,
     setup: &Setup,
 ) -> Result<(), RunError> {
@@ -198,7 +198,7 @@ fn prepare(
     setup: &Setup,
     flags: &[String],
     (testbed, folder): (&Testbed, &RunFolder),
-) -> Result<Vec<Node>, RunError> {
+) -> Result<Vec<NodeProcess>, RunError> {
     let registry = registry(scenario, folder)?;
     let mut nodes = Vec::new();
     for host in testbed.hosts() {
@@ -241,7 +241,7 @@ fn prepare(
             }
         }
         let peer_id = key.public().to_peer_id().to_string();
-        nodes.push(Node {
+        nodes.push(NodeProcess {
             index: node,
             address: format!("/ip4/{}/tcp/60000/p2p/{peer_id}", host.address()),
             peer_id,
@@ -273,7 +273,7 @@ fn clock_ahead_ms(scenario: &Scenario, plan: &Plan, node: u32) -> Option<i64> {
 }
 
 /// Adds to each node's flags the static peers that the node connects to by itself.
-fn configure_peers(scenario: &Scenario, plan: &Plan, nodes: &mut [Node]) {
+fn configure_peers(scenario: &Scenario, plan: &Plan, nodes: &mut [NodeProcess]) {
     let mut dials = plan.dials();
     dials.retain(|dial| is_configured(scenario, plan, dial));
     for node in 0..nodes.len() {

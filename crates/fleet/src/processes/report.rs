@@ -6,17 +6,17 @@ use serde::Serialize;
 use undertone_lab::report::Campaign;
 
 use super::costs::Costs;
-use super::hops::HopRow;
+use super::hops::MeasuredHop;
 use super::runner::Packets;
 
 /// Results of all runs of one scenario.
 #[derive(Debug, Serialize)]
-pub struct Report {
+pub struct CampaignReport {
     /// Deliveries and latency, by run and over all runs.
     #[serde(flatten)]
     pub campaign: Campaign,
     /// Times of hops, by payload size, state of the connections and number of the hop.
-    pub hop_rows: Vec<HopRow>,
+    pub hop_rows: Vec<MeasuredHop>,
     /// Processing costs of all runs.
     pub costs: Costs,
     /// Packet counts of the emulated network, by run.

@@ -17,7 +17,7 @@ const MAX_ANSWER_BYTES: u64 = 4 << 20;
 
 /// Answer to a REST request.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Answer {
+pub(crate) struct HttpAnswer {
     pub(crate) status: u16,
     pub(crate) body: String,
 }
@@ -31,7 +31,7 @@ pub(crate) fn connect(host: &Host) -> Result<io::Result<TcpStream>, TestbedError
 }
 
 /// Sends a GET request for a path.
-pub(crate) fn get(stream: TcpStream, path: &str) -> io::Result<Answer> {
+pub(crate) fn get(stream: TcpStream, path: &str) -> io::Result<HttpAnswer> {
     exchange(stream, &head("GET", path, 0))
 }
 
@@ -51,7 +51,7 @@ fn head(method: &str, path: &str, length: usize) -> Vec<u8> {
 }
 
 /// Sends a request and reads the answer to its end.
-pub(crate) fn exchange(mut stream: TcpStream, request: &[u8]) -> io::Result<Answer> {
+pub(crate) fn exchange(mut stream: TcpStream, request: &[u8]) -> io::Result<HttpAnswer> {
     stream.set_read_timeout(Some(TIMEOUT))?;
     stream.set_write_timeout(Some(TIMEOUT))?;
     stream.write_all(request)?;
@@ -62,11 +62,11 @@ pub(crate) fn exchange(mut stream: TcpStream, request: &[u8]) -> io::Result<Answ
 
 /// Parses status and body. The server closes the connection at the end of the body and never uses
 /// chunked encoding.
-fn parse(answer: &[u8]) -> Option<Answer> {
+fn parse(answer: &[u8]) -> Option<HttpAnswer> {
     let text = std::str::from_utf8(answer).ok()?;
     let (head, body) = text.split_once("\r\n\r\n")?;
     let status = head.strip_prefix("HTTP/1.1 ")?.get(..3)?.parse().ok()?;
-    Some(Answer {
+    Some(HttpAnswer {
         status,
         body: body.to_owned(),
     })
@@ -81,7 +81,7 @@ mod tests {
         let answer = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 4\r\n\r\nno\r\n";
         let body = "no\r\n".to_owned();
         let status = 400;
-        assert_eq!(parse(answer), Some(Answer { status, body }));
+        assert_eq!(parse(answer), Some(HttpAnswer { status, body }));
         for broken in [
             "",
             "HTTP/1.1 200 OK\r\n",

@@ -17,12 +17,12 @@ use super::folder::{self, RunFolder};
 use super::gather::{self, Observed};
 use super::nodes::{self, Setup};
 use super::timeline::{lead_ns, timeline};
-use super::traffic::Unsent;
+use super::traffic::UnsentMessages;
 use super::{faults, memory, network, refuse, traffic};
 use crate::Progress;
 
 /// Scenario to run, and how to run it.
-pub(crate) struct Runner<'a> {
+pub(crate) struct TestbedRunner<'a> {
     pub(crate) loaded: &'a Loaded,
     pub(crate) setup: &'a Setup,
     pub(crate) progress: &'a dyn Progress,
@@ -32,7 +32,7 @@ pub(crate) struct Runner<'a> {
 
 /// Results of one run.
 #[derive(Debug)]
-pub(crate) struct Run {
+pub(crate) struct RunResult {
     pub(crate) plan: Plan,
     pub(crate) observed: Observed,
     pub(crate) summary: Summary,
@@ -43,7 +43,7 @@ pub(crate) struct Run {
     pub(crate) notes: Vec<String>,
 }
 
-fn notes(unsent: &Unsent, undialled: &[Dial]) -> Vec<String> {
+fn notes(unsent: &UnsentMessages, undialled: &[Dial]) -> Vec<String> {
     let dials = undialled.iter();
     let dials = dials.map(|dial| format!("node {} did not connect to node {}", dial.from, dial.to));
     let mut notes: Vec<_> = dials.collect();
@@ -89,9 +89,9 @@ impl From<PumpReport> for Packets {
     }
 }
 
-impl Runner<'_> {
+impl TestbedRunner<'_> {
     /// Runs the scenario with a seed, which determines connections, delays and messages as in the simulator.
-    pub(crate) fn run(&self, seed: u64) -> Result<Run, RunError> {
+    pub(crate) fn run(&self, seed: u64) -> Result<RunResult, RunError> {
         let scenario = &self.loaded.scenario;
         let flags = nodes::flags(scenario, self.setup);
         refuse::check(scenario)?;
@@ -155,7 +155,7 @@ impl Runner<'_> {
         )?;
         progress.finish();
         let summary = Summary::new(scenario, &observed.outcome, watch.read(), self.commit);
-        Ok(Run {
+        Ok(RunResult {
             plan,
             observed,
             summary,

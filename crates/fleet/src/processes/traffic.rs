@@ -29,7 +29,7 @@ const SPAM_SEED: u64 = 1 << 31;
 
 /// Messages that did not leave their publishers, with the reasons.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Unsent {
+pub(crate) struct UnsentMessages {
     /// Numbers of the unsent messages.
     pub(crate) messages: BTreeSet<u32>,
     /// Answers of publishers that refused a message.
@@ -37,7 +37,7 @@ pub(crate) struct Unsent {
 }
 
 /// Result of publishing one message.
-enum Sending {
+enum SendOutcome {
     Sent,
     /// The publisher ended before it answered.
     Absent,
@@ -53,9 +53,9 @@ pub(crate) fn publish(
     testbed: &Testbed,
     ready: Instant,
     mut published: impl FnMut(u32),
-) -> Result<Unsent, RunError> {
+) -> Result<UnsentMessages, RunError> {
     let lead_ns = lead_ns(scenario);
-    let mut unsent = Unsent::default();
+    let mut unsent = UnsentMessages::default();
     thread::scope(|scope| {
         let mut under_way = Vec::new();
         for message in plan.messages() {
@@ -81,15 +81,17 @@ pub(crate) fn publish(
             };
             sleep_until(at);
             let sending = scope.spawn(move || match rest::exchange(stream, &request) {
-                Ok(answer) if answer.status == 200 => Ok(Sending::Sent),
-                Ok(answer) if is_meant(scenario, &answer.body) => Ok(Sending::Refused(answer.body)),
+                Ok(answer) if answer.status == 200 => Ok(SendOutcome::Sent),
+                Ok(answer) if is_meant(scenario, &answer.body) => {
+                    Ok(SendOutcome::Refused(answer.body))
+                }
                 Ok(answer) => Err(RunError::Refused {
                     message: index,
                     node,
                     status: answer.status,
                     said: answer.body,
                 }),
-                Err(_) if life.ends_ns.is_some() => Ok(Sending::Absent),
+                Err(_) if life.ends_ns.is_some() => Ok(SendOutcome::Absent),
                 Err(error) => Err(failed(error)),
             });
             under_way.push((index, sending));
@@ -97,9 +99,11 @@ pub(crate) fn publish(
         }
         for (index, sending) in under_way {
             match sending.join().expect("sending does not panic")? {
-                Sending::Sent => continue,
-                Sending::Absent => {}
-                Sending::Refused(said) => unsent.refusals.push(format!("message {index}: {said}")),
+                SendOutcome::Sent => continue,
+                SendOutcome::Absent => {}
+                SendOutcome::Refused(said) => {
+                    unsent.refusals.push(format!("message {index}: {said}"));
+                }
             }
             unsent.messages.insert(index);
         }

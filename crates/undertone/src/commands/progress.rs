@@ -7,12 +7,12 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 /// Progress line on standard error; hidden when the output is JSON. It appears with the first step after
 /// its creation or its end.
-pub(crate) struct Progress {
+pub(crate) struct Spinner {
     is_shown: bool,
     bar: RefCell<Option<ProgressBar>>,
 }
 
-impl Progress {
+impl Spinner {
     pub(crate) fn new(is_shown: bool) -> Self {
         Self {
             is_shown,
@@ -35,7 +35,7 @@ impl Progress {
 }
 
 #[cfg(feature = "lab")]
-impl undertone_fleet::Progress for Progress {
+impl undertone_fleet::Progress for Spinner {
     fn step(&self, what: &str) {
         self.say(what);
     }

@@ -26,7 +26,7 @@ fn hoarder(limit: u32, folder: &Path) -> (Identity, Hoarder) {
     let path = tree.path(3).unwrap();
     let prover = Prover::new(Key::load().unwrap());
     let member = prover.member(&identity, limit, &path).unwrap();
-    let terms = Terms {
+    let terms = RateTerms {
         generation: Generation::Hashed,
         limit,
         epoch_size_s: 10,

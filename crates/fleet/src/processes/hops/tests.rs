@@ -61,7 +61,7 @@ fn run() -> (Scenario, Observed) {
 fn a_hop_is_from_leaving_a_node_to_the_verdict_at_the_next() {
     let (scenario, observed) = run();
     let plan = Plan::new(&scenario, 1).unwrap();
-    let mut hops = Hops::default();
+    let mut hops = HopTimes::default();
     hops.add(&scenario, &plan, &observed);
     let rows = hops.rows();
     let shown: Vec<_> = rows
@@ -89,7 +89,7 @@ fn a_hop_is_from_leaving_a_node_to_the_verdict_at_the_next() {
 fn the_simulator_is_told_the_measured_costs() {
     let (scenario, observed) = run();
     let plan = Plan::new(&scenario, 1).unwrap();
-    let mut hops = Hops::default();
+    let mut hops = HopTimes::default();
     hops.add(&scenario, &plan, &observed);
     let costs = Costs::of(&hops, &[observed]);
     assert_eq!((costs.generation_ms, costs.validation_ms), (200.0, 3.0));

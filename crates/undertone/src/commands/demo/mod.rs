@@ -9,11 +9,11 @@ mod report;
 
 use std::path::PathBuf;
 
-use undertone_fleet::demo::{self, Options};
+use undertone_fleet::demo::{self, DemoOptions};
 
 use self::report::Tables;
 use super::Failure;
-use super::progress::Progress;
+use super::progress::Spinner;
 
 /// Flags of `undertone demo`.
 #[derive(clap::Args, Debug)]
@@ -40,12 +40,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         .enable_all()
         .build()
         .map_err(|error| Failure::new(format!("cannot start the demo: {error}")))?;
-    let options = Options {
+    let options = DemoOptions {
         runs: args.runs,
         on_chain: args.chain,
         keep: args.keep.clone(),
     };
-    let progress = Progress::new(!args.json);
+    let progress = Spinner::new(!args.json);
     let report = runtime.block_on(demo::run(&options, &progress));
     let report = report.map_err(|error| {
         Failure::new(format!("demo: {error}")).with_help("see `undertone demo --help`")

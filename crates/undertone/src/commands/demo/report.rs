@@ -2,12 +2,12 @@
 
 use comfy_table::presets::UTF8_BORDERS_ONLY;
 use comfy_table::{CellAlignment, Table};
-use undertone_fleet::demo::{Report, Slashing};
+use undertone_fleet::demo::{DemoReport, Slashing};
 
 use super::published;
 
 /// Results of the demo, as tables.
-pub(super) struct Tables<'a>(pub(super) &'a Report);
+pub(super) struct Tables<'a>(pub(super) &'a DemoReport);
 
 impl Tables<'_> {
     /// Prints the tables.

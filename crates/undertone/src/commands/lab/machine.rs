@@ -8,7 +8,7 @@ use clap::Subcommand;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use undertone_fleet::Progress;
-use undertone_fleet::experiments::{Program, Task, community, progress_line, spam};
+use undertone_fleet::experiments::{ChildTask, HostProgram, community, progress_line, spam};
 use undertone_fleet::in_process::NodesError;
 use undertone_lab::experiment::{CommunityPlan, SpamPlan};
 
@@ -81,13 +81,13 @@ impl Progress for ToParent {
 #[derive(Debug)]
 pub(super) struct ThisProgram;
 
-impl Program for ThisProgram {
-    fn command(&self, task: &Task) -> io::Result<Command> {
+impl HostProgram for ThisProgram {
+    fn command(&self, task: &ChildTask) -> io::Result<Command> {
         let mut command = Command::new(std::env::current_exe()?);
         match task {
-            Task::Community(plan) => command.args(["lab", "nodes", "community", &text(plan)]),
-            Task::Spam(plan) => command.args(["lab", "nodes", "spam", &text(plan)]),
-            Task::Testbed { scenario, set } => {
+            ChildTask::Community(plan) => command.args(["lab", "nodes", "community", &text(plan)]),
+            ChildTask::Spam(plan) => command.args(["lab", "nodes", "spam", &text(plan)]),
+            ChildTask::Testbed { scenario, set } => {
                 command.args(["testbed", scenario, "--json"]);
                 command.args(set.iter().flat_map(|set| ["--set", set]))
             }

@@ -5,7 +5,7 @@ use std::fmt;
 use comfy_table::presets::UTF8_BORDERS_ONLY;
 use comfy_table::{CellAlignment, Table};
 use serde::Serialize;
-use undertone_fleet::processes::{Campaigner, Connections, Costs, HopRow, Packets};
+use undertone_fleet::processes::{Campaigner, Connections, Costs, MeasuredHop, Packets};
 use undertone_lab::report::Measured;
 use undertone_lab::scenario;
 
@@ -43,7 +43,7 @@ struct Cell {
     measured: Vec<Measured>,
     costs: Costs,
     packets: Vec<Packets>,
-    hop_rows: Vec<HopRow>,
+    hop_rows: Vec<MeasuredHop>,
 }
 
 /// Runs every cell with seeds 1 to `runs`, each seed with new nodes.

@@ -12,7 +12,7 @@ use undertone_fleet::processes::{CampaignError, Campaigner, Setup};
 use undertone_lab::scenario;
 
 use self::report::Shown;
-use super::progress::Progress;
+use super::progress::Spinner;
 use super::sim::{COMMIT, Seeds, scenario_failure, seeds};
 use super::{Failure, node as node_command, output, sim};
 
@@ -82,7 +82,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if args.list {
         return sim::print_list(args.json);
     }
-    let progress = Progress::new(!args.json);
+    let progress = Spinner::new(!args.json);
     let mut campaigner = Campaigner {
         setup: Setup {
             program: env::current_exe()

@@ -5,12 +5,12 @@ use std::fmt;
 use comfy_table::presets::UTF8_BORDERS_ONLY;
 use comfy_table::{CellAlignment, Table};
 use serde::Serialize;
-use undertone_fleet::processes::{Connections, HopRow, Packets, Report};
+use undertone_fleet::processes::{CampaignReport, Connections, MeasuredHop, Packets};
 
 /// Results of all runs of one scenario, as tables or as JSON.
 #[derive(Serialize)]
 #[serde(transparent)]
-pub(super) struct Shown<'a>(pub(super) &'a Report);
+pub(super) struct Shown<'a>(pub(super) &'a CampaignReport);
 
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -51,7 +51,7 @@ pub(super) fn name(connections: Connections) -> &'static str {
 }
 
 /// Returns the table of hops; without simulated rows, their columns are left out.
-fn hop_table(rows: &[HopRow]) -> Table {
+fn hop_table(rows: &[MeasuredHop]) -> Table {
     let has_sim = rows.iter().any(|row| row.sim_ms.is_some());
     let mut header = vec![
         "bytes", "", "hop", "n", "transmit", "validate", "both", "formula",

@@ -5,7 +5,7 @@ use std::fmt;
 use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
 use undertone_fleet::measure::memory::Memory;
-use undertone_fleet::measure::proofs::{BySize, Proofs};
+use undertone_fleet::measure::proofs::{BySize, ProofCosts};
 use undertone_fleet::measure::tree::Tree;
 
 use super::published::Published;
@@ -14,7 +14,7 @@ use super::published::Published;
 /// published figures are as in their sources.
 #[derive(Serialize)]
 pub(super) struct Report {
-    proofs: Proofs,
+    proofs: ProofCosts,
     tree: Tree,
     /// Resident memory; `None` where the operating system does not report it.
     memory: Option<Memory>,
@@ -22,7 +22,7 @@ pub(super) struct Report {
 }
 
 impl Report {
-    pub(super) fn new(proofs: Proofs, tree: Tree, memory: Option<Memory>) -> Self {
+    pub(super) fn new(proofs: ProofCosts, tree: Tree, memory: Option<Memory>) -> Self {
         Self {
             proofs,
             tree,

@@ -11,9 +11,9 @@ use undertone_node::driver::ProofSource;
 use undertone_relay::RelayConfig;
 
 use super::error::NodesError;
-use super::members::Members;
-use super::network::{Network, Node, stop_all};
-use super::tokens::Terms;
+use super::members::LocalMembers;
+use super::network::{LocalNetwork, LocalNode, stop_all};
+use super::tokens::RateTerms;
 use super::{files, topology};
 use crate::credentials::Credentials;
 
@@ -50,14 +50,14 @@ pub(crate) enum Publishes {
 }
 
 /// Many nodes in this process, and the members that they publish as.
-pub(crate) struct Crowd {
-    pub(crate) nodes: Vec<Node>,
-    pub(crate) network: Network,
-    members: Option<Members>,
+pub(crate) struct LocalNodes {
+    pub(crate) nodes: Vec<LocalNode>,
+    pub(crate) network: LocalNetwork,
+    members: Option<LocalMembers>,
     folder: TempDir,
 }
 
-impl Crowd {
+impl LocalNodes {
     /// Prepares a network for `nodes` nodes and starts none of them.
     pub(crate) fn new(nodes: usize, limit: Option<Limit>) -> Result<Self, NodesError> {
         files::allow_for(nodes)?;
@@ -77,7 +77,7 @@ impl Crowd {
             score.ip_colocation_allowed.insert(loopback);
         }
         let members = match limit.zip(preset.rln) {
-            Some((limit, params)) => Some(Members::new(
+            Some((limit, params)) => Some(LocalMembers::new(
                 folder.path(),
                 &params,
                 &relay,
@@ -88,14 +88,14 @@ impl Crowd {
         };
         Ok(Self {
             nodes: Vec::with_capacity(nodes),
-            network: Network::new(preset, relay, MAX_CONNECTIONS),
+            network: LocalNetwork::new(preset, relay, MAX_CONNECTIONS),
             members,
             folder,
         })
     }
 
     /// Returns the membership of the next node, and the rules for it; `None` without a limit.
-    pub(crate) fn next_member(&self) -> Option<(Credentials, Terms)> {
+    pub(crate) fn next_member(&self) -> Option<(Credentials, RateTerms)> {
         let members = self.members.as_ref()?;
         Some((members.credentials(self.nodes.len()), members.terms()))
     }
