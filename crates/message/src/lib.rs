@@ -17,7 +17,7 @@ mod wire;
 
 pub use content_topic::{ContentTopic, ContentTopicError};
 pub use hash::{MessageHash, message_hash};
-pub use message::{DecodeError, Limits, WakuMessage};
+pub use message::{DecodeError, MessageLimits, WakuMessage};
 pub use metadata::{MetadataError, WakuMetadata};
 pub use network::{ChainParams, NetworkPreset, RlnGeneration, RlnParams, UnknownNetwork};
 pub use pubsub_topic::{PubsubTopic, PubsubTopicError, Shard};

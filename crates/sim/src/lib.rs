@@ -8,6 +8,7 @@ pub mod run;
 pub mod scenario;
 
 mod account;
+mod error;
 mod events;
 mod hashes;
 mod member;
@@ -18,6 +19,7 @@ mod threads;
 mod topology;
 mod world;
 
+pub use error::SimError;
 pub use outcome::{Outcome, Progress};
-pub use run::{Dial, Options, Plan, SimError, run};
+pub use run::{Dial, Plan, RunOptions, run};
 pub use scenario::Scenario;

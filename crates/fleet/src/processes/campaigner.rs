@@ -5,7 +5,7 @@ use std::path::Path;
 use undertone_lab::report::{Campaign, write_run, write_summary};
 use undertone_lab::scenario::Loaded;
 use undertone_sim::scenario::TcpProfile;
-use undertone_sim::{Options, Scenario};
+use undertone_sim::{RunOptions, Scenario};
 
 use super::costs::Costs;
 use super::error::CampaignError;
@@ -98,7 +98,7 @@ fn notes(scenario: &Scenario) -> Vec<String> {
 
 fn simulate(scenario: &Scenario, seeds: &[u64], hops: &mut HopTimes) -> Result<(), CampaignError> {
     for seed in seeds {
-        let options = Options {
+        let options = RunOptions {
             seed: *seed,
             threads: 1,
         };

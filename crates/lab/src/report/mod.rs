@@ -19,5 +19,5 @@ pub use files::{WriteError, write_run, write_summary};
 pub use measure::{Measured, Stopwatch};
 pub use progress::ProgressLine;
 pub use stats::{Latency, Sorted, median};
-pub use summary::{Bytes, Kind, MeshDegree, PerMessage, Summary, WarmUp};
+pub use summary::{Bytes, Kind, MeshDegreeSummary, PerMessage, Summary, WarmUp};
 pub(crate) use text::{align, new_table};

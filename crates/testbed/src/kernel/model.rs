@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use undertone_link::{
-    Arrival, Config, ConnIx, Discipline, Host, Input, Misuse, Output, Priority, Profile,
+    Arrival, ConnIx, Host, Input, Misuse, Output, Priority, Profile, QueueDiscipline, StackConfig,
 };
 
 use super::measure::{QUEUE_MAX_BYTES, pause};
@@ -40,12 +40,12 @@ struct Pair {
 impl Pair {
     fn new(case: &Case) -> Result<Self, Misuse> {
         let rate = case.rate.as_bytes_per_s();
-        let config = Config {
+        let config = StackConfig {
             profile: Profile::LINUX,
             uplink_bytes_per_s: rate,
             downlink_bytes_per_s: rate,
             unlimited_until_ns: 0,
-            queue: Discipline::Fifo {
+            queue: QueueDiscipline::Fifo {
                 max_bytes: QUEUE_MAX_BYTES,
             },
             loss: 0.0,
