@@ -31,7 +31,7 @@ pub struct RlnSnapshot {
     /// The membership set as this node follows it.
     pub membership: MembershipSnapshot,
     /// State of following the chain; `None` when the membership registry is not a contract.
-    pub chain: Option<evm::Status>,
+    pub chain: Option<evm::ChainStatus>,
 }
 
 /// State of the token pool at one moment.

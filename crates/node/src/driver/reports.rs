@@ -50,8 +50,15 @@ impl EventLoop {
     /// Handles a message from the threads for rate limiting.
     pub(super) fn on_rln_event(&mut self, event: RlnEvent) {
         match event {
-            RlnEvent::Verified { ticket, valid } => {
+            RlnEvent::Verified {
+                ticket,
+                from,
+                valid,
+            } => {
                 self.input(Input::ProofVerified { ticket, valid });
+                if let Some(rln) = &self.rln {
+                    rln.verdict_settled(from);
+                }
             }
             RlnEvent::Proved { request, result } => {
                 if let Some(asked) = self.proving_since.remove(&request)

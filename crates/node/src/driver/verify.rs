@@ -111,6 +111,12 @@ impl VerifierPool {
         }
     }
 
+    /// Records that the verdict on a proof of a peer has been handled: its next proof may be verified.
+    pub(super) fn settled(&self, from: Option<PeerId>) {
+        self.shared.lock().batcher.settled(from);
+        self.shared.changed.notify_one();
+    }
+
     /// Removes a proof whose verdict nobody needs any more, if it still waits.
     pub(super) fn remove(&self, ticket: ProofTicket) {
         let mut queue = self.shared.queue.lock();
@@ -149,8 +155,12 @@ impl VerifierState {
             let verdicts = check(&job);
             self.count(&job, &verdicts);
             for (proof, valid) in job.tickets().iter().zip(verdicts) {
-                let ticket = proof.ticket;
-                if events.send(RlnEvent::Verified { ticket, valid }).is_err() {
+                let verified = RlnEvent::Verified {
+                    ticket: proof.ticket,
+                    from: proof.from,
+                    valid,
+                };
+                if events.send(verified).is_err() {
                     return;
                 }
             }
@@ -182,6 +192,8 @@ impl VerifierState {
         let mut queue = self.queue.lock();
         while !queue.closed {
             if let Some(job) = queue.batcher.next_job(self.now_ns()) {
+                let peers = job.tickets().iter().map(|proof| proof.from);
+                peers.for_each(|peer| queue.batcher.taken(peer));
                 return Some(job);
             }
             self.changed.wait(&mut queue);

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use undertone_gossip::RequestId;
 
-use super::forge::*;
+use super::fake_proof::*;
 use super::net::Net;
 use super::solo::*;
 use crate::{Input, Output};

@@ -9,7 +9,7 @@ use undertone_gossip::{Limits, MessageId, PeerIx, Progress, RequestId, Time};
 use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_rln::{Epoch, Fr, ProofStatement, RateLimitProof, RlnIdentifier, fr_to_le};
 
-use super::forge::{NOW_NS, config, root, share, topic, window};
+use super::fake_proof::{NOW_NS, config, root, share, topic, window};
 use super::real::{Rln, rln};
 use super::solo::{message_frame, new_peer, strip_prefix};
 use crate::{Input, Output, ProofTicket, PublishError, Published, Relay, RelayConfig};
@@ -182,7 +182,7 @@ impl Net {
     pub(crate) fn say(&mut self, node: usize, text: &str) {
         self.publish(
             node,
-            WakuMessage::new(text.as_bytes().to_vec(), super::forge::CONTENT_TOPIC),
+            WakuMessage::new(text.as_bytes().to_vec(), super::fake_proof::CONTENT_TOPIC),
         );
         self.run_ms(500);
     }

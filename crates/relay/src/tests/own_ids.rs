@@ -2,7 +2,7 @@
 
 use undertone_gossip::RequestId;
 
-use super::forge::*;
+use super::fake_proof::*;
 use super::net::{Net, sends_reused_ids};
 use super::solo::*;
 use crate::{Input, Output};

@@ -6,7 +6,7 @@ use undertone_gossip::{MessageId, RequestId};
 use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_rln::{Epoch, Fr};
 
-use super::forge::*;
+use super::fake_proof::*;
 use super::net::Net;
 use super::solo::*;
 use crate::{Input, Output, ProofFailure, PublishError, Rejection};

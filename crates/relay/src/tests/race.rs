@@ -13,7 +13,7 @@ use undertone_membership::{
 };
 use undertone_rln::{Fr, MerkleTree, ProofRejection as Why, fr_to_le, rate_commitment};
 
-use super::forge::{NOW_NS, attach, config, plain_at, proof_of};
+use super::fake_proof::{NOW_NS, attach, config, plain_at, proof_of};
 use super::solo::{Solo, delivered, rejections, tickets};
 use crate::{Input, Output, Rejection};
 

@@ -9,7 +9,7 @@ use undertone_gossip::{
 };
 use undertone_message::{PubsubTopic, WakuMessage};
 
-use super::forge::{NOW_NS, config, root, topic, window};
+use super::fake_proof::{NOW_NS, config, root, topic, window};
 use crate::{
     Input, Output, ProofTicket, PublishError, Published, Rejection, Relay, RelayConfig, RelayReport,
 };

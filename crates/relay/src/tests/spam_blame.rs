@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use undertone_gossip::PeerIx;
 
-use super::forge::*;
+use super::fake_proof::*;
 use super::solo::*;
 use crate::{Input, Output, Rejection};
 

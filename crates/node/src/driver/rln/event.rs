@@ -2,6 +2,7 @@
 
 use std::sync::mpsc;
 
+use libp2p::PeerId;
 use undertone_gossip::RequestId;
 use undertone_relay::{ProofFailure, ProofTicket};
 use undertone_rln::{Epoch, Fr, RateLimitProof, RootWindow};
@@ -12,7 +13,12 @@ use crate::command::MembershipSnapshot;
 /// Messages from the proof and membership threads to the event loop.
 pub(crate) enum RlnEvent {
     /// A proof was verified.
-    Verified { ticket: ProofTicket, valid: bool },
+    Verified {
+        ticket: ProofTicket,
+        /// Peer that the proof was attributed to when it was taken; `None` for an own one.
+        from: Option<PeerId>,
+        valid: bool,
+    },
     /// A proof for an own message was made, or not.
     Proved {
         request: RequestId,

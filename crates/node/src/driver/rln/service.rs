@@ -172,6 +172,11 @@ impl RlnService {
         self.verify.move_to(ticket, from);
     }
 
+    /// Records that the event loop has handled the verdict on a proof that came from this peer.
+    pub(crate) fn verdict_settled(&self, from: Option<PeerId>) {
+        self.verify.settled(from);
+    }
+
     /// Drops a proof that need not be verified any more.
     pub(crate) fn drop_proof(&self, ticket: ProofTicket) {
         self.verify.remove(ticket);

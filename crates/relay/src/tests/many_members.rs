@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use undertone_message::WakuMessage;
 use undertone_rln::Fr;
 
-use super::forge::{CONTENT_TOPIC, config, window};
+use super::fake_proof::{CONTENT_TOPIC, config, window};
 use super::net::Net;
 use super::solo::{delivered, rejections};
 use crate::Input;

@@ -7,7 +7,7 @@ use undertone_gossip::{PeerIx, RequestId};
 use undertone_message::WakuMessage;
 use undertone_rln::{Fr, ProofRejection as Why, fr_to_le};
 
-use super::forge::*;
+use super::fake_proof::*;
 use super::net::Net;
 use super::solo::*;
 use crate::{Input, Output, ProofTicket, PublishError, Rejection, RelayConfig, RlnConfig};
