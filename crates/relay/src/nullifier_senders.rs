@@ -19,7 +19,7 @@ pub struct NullifierSenderLimits {
 }
 
 /// Key of a nullifier: its epoch and its canonical bytes.
-type NullifierKey = (Epoch, [u8; 32]);
+type RecordKey = (Epoch, [u8; 32]);
 
 #[derive(Clone, Copy, Debug)]
 struct Sender {
@@ -31,9 +31,9 @@ struct Sender {
 #[derive(Debug)]
 pub(crate) struct NullifierSenders {
     limits: NullifierSenderLimits,
-    nullifiers: BTreeMap<NullifierKey, Vec<Sender>>,
+    nullifiers: BTreeMap<RecordKey, Vec<Sender>>,
     /// Keys of `nullifiers`, the oldest first.
-    order: VecDeque<NullifierKey>,
+    order: VecDeque<RecordKey>,
 }
 
 impl NullifierSenders {

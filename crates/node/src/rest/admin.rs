@@ -37,17 +37,17 @@ pub(super) fn routes() -> Router<App> {
         .route("/admin/v1/log-level/{level}", post(log_level))
 }
 
-type Answer<T> = Result<Json<T>, ApiError>;
+type JsonResult<T> = Result<Json<T>, ApiError>;
 
 fn listed<'a>(peers: impl Iterator<Item = &'a PeerSnapshot>) -> Json<Vec<WakuPeer>> {
     Json(peers.map(WakuPeer::listed).collect())
 }
 
-async fn all(State(app): State<App>) -> Answer<Vec<WakuPeer>> {
+async fn all(State(app): State<App>) -> JsonResult<Vec<WakuPeer>> {
     Ok(listed(app.handle.peers().await?.iter()))
 }
 
-async fn single(State(app): State<App>, Path(text): Path<String>) -> Answer<WakuPeer> {
+async fn single(State(app): State<App>, Path(text): Path<String>) -> JsonResult<WakuPeer> {
     let peer_id: PeerId = text
         .parse()
         .map_err(|e| ApiError::BadRequest(format!("Invalid argument:{e}")))?;
@@ -59,7 +59,7 @@ async fn single(State(app): State<App>, Path(text): Path<String>) -> Answer<Waku
     Ok(Json(WakuPeer::listed(peer)))
 }
 
-async fn service(State(app): State<App>) -> Answer<Vec<WakuPeer>> {
+async fn service(State(app): State<App>) -> JsonResult<Vec<WakuPeer>> {
     Ok(Json(with_services(&app.handle.peers().await?)))
 }
 
@@ -67,36 +67,39 @@ fn is_connected(peer: &&PeerSnapshot) -> bool {
     peer.connected == Connectedness::Connected
 }
 
-async fn connected(State(app): State<App>) -> Answer<Vec<WakuPeer>> {
+async fn connected(State(app): State<App>) -> JsonResult<Vec<WakuPeer>> {
     Ok(listed(
         app.handle.peers().await?.iter().filter(is_connected),
     ))
 }
 
-async fn connected_on(State(app): State<App>, Path(text): Path<String>) -> Answer<Vec<WakuPeer>> {
+async fn connected_on(
+    State(app): State<App>,
+    Path(text): Path<String>,
+) -> JsonResult<Vec<WakuPeer>> {
     let shard = parse_shard(&app, &text)?;
     let peers = app.handle.peers().await?;
     let on_shard = |peer: &&PeerSnapshot| peer.shards.contains(&shard.index);
     Ok(listed(peers.iter().filter(is_connected).filter(on_shard)))
 }
 
-async fn relay(State(app): State<App>) -> Answer<Vec<PeersOfShard>> {
+async fn relay(State(app): State<App>) -> JsonResult<Vec<PeersOfShard>> {
     grouped(&app, Grouping::Relay).await
 }
 
-async fn mesh(State(app): State<App>) -> Answer<Vec<PeersOfShard>> {
+async fn mesh(State(app): State<App>) -> JsonResult<Vec<PeersOfShard>> {
     grouped(&app, Grouping::Mesh).await
 }
 
-async fn relay_on(State(app): State<App>, Path(text): Path<String>) -> Answer<PeersOfShard> {
+async fn relay_on(State(app): State<App>, Path(text): Path<String>) -> JsonResult<PeersOfShard> {
     grouped_on(&app, &text, Grouping::Relay).await
 }
 
-async fn mesh_on(State(app): State<App>, Path(text): Path<String>) -> Answer<PeersOfShard> {
+async fn mesh_on(State(app): State<App>, Path(text): Path<String>) -> JsonResult<PeersOfShard> {
     grouped_on(&app, &text, Grouping::Mesh).await
 }
 
-async fn grouped(app: &App, grouping: Grouping) -> Answer<Vec<PeersOfShard>> {
+async fn grouped(app: &App, grouping: Grouping) -> JsonResult<Vec<PeersOfShard>> {
     require_relay(app)?;
     let info = app.handle.info().await?;
     Ok(Json(by_shard(
@@ -106,7 +109,7 @@ async fn grouped(app: &App, grouping: Grouping) -> Answer<Vec<PeersOfShard>> {
     )))
 }
 
-async fn grouped_on(app: &App, text: &str, grouping: Grouping) -> Answer<PeersOfShard> {
+async fn grouped_on(app: &App, text: &str, grouping: Grouping) -> JsonResult<PeersOfShard> {
     let shard = parse_shard(app, text)?;
     require_relay(app)?;
     Ok(Json(on_shard(&app.handle.peers().await?, shard, grouping)))
@@ -131,7 +134,7 @@ fn require_relay(app: &App) -> Result<(), ApiError> {
     ))
 }
 
-async fn stats(State(app): State<App>) -> Answer<Ordered<Ordered<usize>>> {
+async fn stats(State(app): State<App>) -> JsonResult<Ordered<Ordered<usize>>> {
     let info = app.handle.info().await?;
     Ok(Json(statistics(
         &app.handle.peers().await?,

@@ -17,7 +17,7 @@ use super::address_group::AddressGroup;
 use super::handshakes::{HandshakeId, Handshakes};
 use super::limits::ConnectionLimits;
 
-type Inner = Boxed<(PeerId, StreamMuxerBox)>;
+type BoxedTransport = Boxed<(PeerId, StreamMuxerBox)>;
 
 #[derive(Debug)]
 struct HandshakeTable {
@@ -60,12 +60,12 @@ impl Drop for HandshakeEntry {
 
 /// Transport with a bound on inbound handshakes.
 pub(crate) struct Doorway {
-    inner: Inner,
+    inner: BoxedTransport,
     table: SharedHandshakes,
 }
 
 impl Doorway {
-    pub(crate) fn new(inner: Inner, limits: ConnectionLimits) -> Self {
+    pub(crate) fn new(inner: BoxedTransport, limits: ConnectionLimits) -> Self {
         let shared = HandshakeTable {
             handshakes: Handshakes::new(limits),
             aborts: BTreeMap::new(),
@@ -83,7 +83,7 @@ impl Transport for Doorway {
     type Output = (PeerId, StreamMuxerBox);
     type Error = io::Error;
     type ListenerUpgrade = Handshake;
-    type Dial = <Inner as Transport>::Dial;
+    type Dial = <BoxedTransport as Transport>::Dial;
 
     fn listen_on(
         &mut self,

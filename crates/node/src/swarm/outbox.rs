@@ -18,7 +18,7 @@ const GATHER_BYTES: usize = 8 << 10;
 const STARTED_MAX: usize = 4096;
 
 #[derive(Debug, Default)]
-struct Inner {
+struct PeerQueue {
     queue: SendQueue,
     started: Vec<SendHandle>,
     carrier: Option<ConnectionId>,
@@ -29,13 +29,13 @@ struct Inner {
 /// Outbound queue of one peer. The driver pushes frames; of the tasks that write to the peer's connections,
 /// only the carrier's takes them.
 #[derive(Clone, Debug)]
-pub(crate) struct Outbox(Arc<Mutex<Inner>>);
+pub(crate) struct Outbox(Arc<Mutex<PeerQueue>>);
 
 impl Outbox {
     pub(crate) fn new(limits: QueueLimits) -> Self {
-        Self(Arc::new(Mutex::new(Inner {
+        Self(Arc::new(Mutex::new(PeerQueue {
             queue: SendQueue::new(limits),
-            ..Inner::default()
+            ..PeerQueue::default()
         })))
     }
 
@@ -89,7 +89,7 @@ impl Outbox {
             return None;
         };
         // A large frame is written as it is, because copying it would cost more than a header.
-        let fits = |inner: &Inner, len: usize| {
+        let fits = |inner: &PeerQueue, len: usize| {
             let next = inner.queue.next_len();
             next.is_some_and(|next| len + next <= GATHER_BYTES)
         };
@@ -105,7 +105,7 @@ impl Outbox {
     }
 }
 
-impl Inner {
+impl PeerQueue {
     fn wake_carrier(&mut self) {
         let carrier = self.carrier;
         if let Some(writer) = carrier.and_then(|carrier| self.writers.remove(&carrier)) {
