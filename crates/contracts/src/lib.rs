@@ -18,6 +18,7 @@ pub mod field;
 pub mod many_members;
 pub mod membership;
 pub mod refusal;
+mod transport;
 
 pub use account::{Account, Mined, reader};
 /// Types of `alloy` that appear in this crate's interface.

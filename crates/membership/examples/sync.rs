@@ -1,7 +1,7 @@
 //! What it takes a node to know a contract's members from nothing, on a chain of its own: full mode
 //! beside light mode.
 //!
-//! `cargo run --release -p undertone-membership --example sync -- [MEMBERS]`
+//! `cargo run --profile dist -p undertone-membership --example sync -- [MEMBERS]`
 
 use std::error::Error;
 use std::path::Path;

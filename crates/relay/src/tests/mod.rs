@@ -2,6 +2,7 @@
 //! Most messages carry a well-formed proof that no prover made ([`fake_proof`]), because the relay never looks
 //! at the zero-knowledge proof itself; where it matters the proofs are real ([`real`]).
 
+mod awaiting_root;
 mod blame;
 mod determinism;
 mod fairness;
@@ -17,7 +18,6 @@ mod placement;
 mod publish;
 mod race;
 mod real;
-mod rootless;
 mod solo;
 mod spam;
 mod spam_blame;

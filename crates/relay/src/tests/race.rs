@@ -126,7 +126,7 @@ struct Race {
 impl Race {
     fn new(answer_ms: u64) -> Self {
         let mut config = config();
-        config.rln.as_mut().unwrap().root_patience_ns = PATIENCE.as_nanos() as u64;
+        config.rln.as_mut().unwrap().unknown_root_timeout_ns = PATIENCE.as_nanos() as u64;
         let mut race = Self {
             solo: Solo::with(config),
             view: first_members(),

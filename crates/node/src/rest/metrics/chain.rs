@@ -8,9 +8,9 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Unit;
 use undertone_membership::evm::{ChainStatus, EndpointCosts, Health};
 
-use super::Page;
+use super::MetricsPage;
 
-impl Page<'_> {
+impl MetricsPage<'_> {
     pub(super) fn chain(&mut self, chain: &ChainStatus) -> fmt::Result {
         let known = [
             ("chain_block", "Last block that is in", chain.block()),

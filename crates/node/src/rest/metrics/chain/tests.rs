@@ -13,7 +13,7 @@ struct Only(ChainStatus);
 
 impl Collector for Only {
     fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        Page(encoder).chain(&self.0)
+        MetricsPage(encoder).chain(&self.0)
     }
 }
 
