@@ -1,7 +1,8 @@
 //! Membership of one member, and what its proofs are made with.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use undertone_membership::{MemberIndex, View};
 use undertone_node::driver::MemberProofs;
 use undertone_rln::{Generation, Identity, Member, MerklePath, ProveError, Prover};
@@ -21,7 +22,7 @@ pub(crate) struct Credentials {
 impl Credentials {
     /// Returns the path of the member's leaf; `None` while it is not known.
     pub(crate) fn path(&self) -> Option<MerklePath> {
-        let view = self.view.lock().unwrap_or_else(PoisonError::into_inner);
+        let view = self.view.lock();
         view.path(self.index)
     }
 

@@ -207,7 +207,7 @@ mod chain;
 mod interface;
 
 #[cfg(feature = "evm")]
-pub(crate) use chain::{LeafChange, lock};
+pub(crate) use chain::LeafChange;
 pub use interface::View;
 
 #[cfg(test)]

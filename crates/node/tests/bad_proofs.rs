@@ -5,10 +5,11 @@
 )]
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use parking_lot::Mutex;
 use undertone_membership::{MemberIndex, MembershipLog, MembershipView, SqliteRegistry};
 use undertone_message::{NetworkPreset, PubsubTopic, WakuMessage};
 use undertone_node::driver::{
@@ -81,7 +82,7 @@ impl Network {
 
     /// Each attacker has nullifiers of its own.
     fn bad(&self, attacker: u64) -> BadProofs {
-        let view = self.view.lock().unwrap();
+        let view = self.view.lock();
         let path = view.path(self.index);
         let request = ProofRequest {
             identity: &self.member,

@@ -1,6 +1,6 @@
 //! The demo's members in a contract, on a development chain that the demo starts.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -221,14 +221,14 @@ impl OnChain {
     /// Returns the root of the follower's tree.
     fn root(&self) -> Fr {
         let view = self.registry.view();
-        let view = view.lock().unwrap_or_else(PoisonError::into_inner);
+        let view = view.lock();
         view.tree().root()
     }
 
     /// Returns the number of non-empty leaves in the follower's tree.
     fn members(&self) -> usize {
         let view = self.registry.view();
-        let view = view.lock().unwrap_or_else(PoisonError::into_inner);
+        let view = view.lock();
         view.tree().occupied()
     }
 }

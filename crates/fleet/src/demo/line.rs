@@ -1,9 +1,10 @@
 //! The demo's line of nodes: five members in a line, on loopback.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use tempfile::TempDir;
 use tokio::sync::mpsc;
 use undertone_membership::evm::ChainHandle;

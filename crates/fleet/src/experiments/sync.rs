@@ -47,9 +47,7 @@ pub(crate) fn run(members: u32, note: &dyn Fn(&str)) -> Result<SyncRun, MachineE
         )));
     }
     let view = registry.view();
-    let view = view
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    let view = view.lock();
     Ok(SyncRun {
         members: u32::try_from(view.tree().occupied()).unwrap_or(u32::MAX),
         blocks: u64::from_str_radix(blocks.trim_start_matches("0x"), 16).unwrap_or(0),

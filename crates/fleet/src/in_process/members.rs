@@ -2,8 +2,9 @@
 //! is one tree for any number of nodes.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use undertone_membership::{MemberIndex, MembershipView, RegistryError, SqliteRegistry};
 use undertone_message::RlnParams;
 use undertone_node::driver::{ProofSource, RlnOptions};

@@ -1,7 +1,8 @@
 //! One network on loopback: what all its nodes share, and the start of each.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use undertone_membership::evm::ChainHandle;

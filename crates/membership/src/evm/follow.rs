@@ -4,12 +4,13 @@
 //! block, named by its hash. This detects whatever an endpoint omits, invents or takes from another
 //! block, and also erased members whose leaf was emptied without an event.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use super::chain::{Answer, Ask, BlockRef, ContractEvent, Head, Next};
 use super::store::{BlockCursor, Store};
 use crate::storage::StorageError;
-use crate::view::{MembershipView, lock};
+use crate::view::MembershipView;
+use parking_lot::Mutex;
 
 mod draft;
 mod fork;
@@ -155,7 +156,7 @@ impl Follower {
         let version = self.store.version()?;
         let leaves = self.store.leaves()?;
         let unaccepted = self.store.steps_after(self.cursor.accepted)?;
-        let mut view = lock(&self.view);
+        let mut view = self.view.lock();
         let tail = self.store.tail(self.cursor.accepted, view.window())?;
         view.clear_tree();
         view.write(&leaves, version);

@@ -1,7 +1,8 @@
 //! Contract as a log of members, followed by a background thread.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use undertone_rln::Fr;
 
 use super::config::EvmConfig;

@@ -1,7 +1,5 @@
 //! View operations for a chain follower: leaves that are not trusted yet, and rolling back.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use undertone_rln::{Fr, MerkleTree, RootWindow};
 
 use super::MembershipView;
@@ -110,9 +108,4 @@ impl MembershipView {
             .expect("every MemberIndex is inside the tree");
         self.revision += leaves.len() as u64;
     }
-}
-
-/// Locks a view that threads share. A thread that panics leaves a state between two updates.
-pub(crate) fn lock<V>(view: &Mutex<V>) -> MutexGuard<'_, V> {
-    view.lock().unwrap_or_else(PoisonError::into_inner)
 }

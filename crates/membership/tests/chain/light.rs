@@ -54,12 +54,12 @@ impl Rig {
 }
 
 fn newest(registry: &LightRegistry) -> Option<Fr> {
-    registry.view().lock().unwrap().roots().newest()
+    registry.view().lock().roots().newest()
 }
 
 pub(crate) fn roots(registry: &LightRegistry) -> Vec<Fr> {
     let view = registry.view();
-    let view = view.lock().unwrap();
+    let view = view.lock();
     view.roots().iter().copied().collect()
 }
 
@@ -95,8 +95,8 @@ fn a_path_of_light_mode_makes_proofs_that_full_mode_accepts() {
     let key = Key::load().unwrap();
     let prover = Prover::new(std::sync::Arc::clone(&key));
     for other in 20..22 {
-        let path = light.view().lock().unwrap().path(index).unwrap();
-        assert_eq!(path, full.view().lock().unwrap().path(index));
+        let path = light.view().lock().path(index).unwrap();
+        assert_eq!(path, full.view().lock().path(index));
         let x = Fr::from(other);
         let request = ProofRequest {
             identity: &identity,
@@ -124,7 +124,7 @@ fn a_path_of_light_mode_makes_proofs_that_full_mode_accepts() {
         };
         assert!(Verifier::new(&key).verify(&statement).is_ok());
         let accepted = full.view();
-        let accepted = accepted.lock().unwrap();
+        let accepted = accepted.lock();
         assert!(accepted.roots().contains(&statement.root));
         drop(accepted);
         rig.register(other);
@@ -146,7 +146,7 @@ fn roots_are_the_newest_of_full_mode() {
     let full = rig.follow();
     let all = |full: &EvmRegistry| -> Vec<Fr> {
         let view = full.view();
-        let view: &MembershipView = &view.lock().unwrap();
+        let view: &MembershipView = &view.lock();
         view.roots().iter().copied().collect()
     };
     rig.check(&full);
@@ -174,7 +174,7 @@ fn a_member_that_is_slashed_has_no_path() {
     rig.join(&identity.commitment());
     let light = rig.light();
     let member = rig.look_up(&light, &identity).unwrap();
-    let path = || light.view().lock().unwrap().path(member.index);
+    let path = || light.view().lock().path(member.index);
     assert!(path().is_some());
     rig.slash(identity.secret());
     rig.check_light(&light);
@@ -202,7 +202,7 @@ fn a_restart_with_a_dead_endpoint_keeps_roots_and_path() {
     let light = LightRegistry::start(rig.light_config(&["http://127.0.0.1:1"])).unwrap();
     assert_eq!(roots(&light), known, "before any endpoint answers");
     assert_eq!(light.find(identity.commitment()).unwrap(), Some(member));
-    let path = light.view().lock().unwrap().path(member.index).unwrap();
+    let path = light.view().lock().path(member.index).unwrap();
     assert_eq!(path.root_of(member.leaf()), rig.root());
     let reason = degraded(&light);
     assert!(
@@ -261,7 +261,7 @@ fn the_only_endpoint_turns_bad_and_good_again() {
         rig.register(other);
         degraded(&light);
         assert_eq!(roots(&light), before, "{mode:?}");
-        let path = light.view().lock().unwrap().path(member.index).unwrap();
+        let path = light.view().lock().path(member.index).unwrap();
         let root = path.root_of(member.leaf());
         assert_eq!(Some(&root), before.last(), "{mode:?}");
         proxy.set(Mode::Honest);
@@ -298,7 +298,7 @@ fn with_another_endpoint_nothing_is_lost() {
             status.costs.failures > failed,
             "{mode:?} was tried: {status:?}"
         );
-        let path = light.view().lock().unwrap().path(member.index).unwrap();
+        let path = light.view().lock().path(member.index).unwrap();
         assert_eq!(path.root_of(member.leaf()), rig.root(), "{mode:?}");
         proxy.set(Mode::Honest);
     }

@@ -23,7 +23,7 @@ fn light_mode_has_roots_and_path() {
     rig.join(&identity.commitment());
     rig.check_light(&light);
     let member = rig.look_up(&light, &identity).unwrap();
-    let path = || light.view().lock().unwrap().path(member.index);
+    let path = || light.view().lock().path(member.index);
     for other in 20..24 {
         rig.register(other);
         rig.check_light(&light);

@@ -22,10 +22,7 @@ fn reorganise(depth: u64) {
     assert_eq!(status.reorganisations, 1);
     // Publishers that have not heard of it are understood.
     let view = registry.view();
-    assert!(
-        seen.iter()
-            .all(|root| view.lock().unwrap().roots().contains(root))
-    );
+    assert!(seen.iter().all(|root| view.lock().roots().contains(root)));
     rig.register(2_000);
     rig.check(&registry);
 }

@@ -70,7 +70,7 @@ fn killed_at_every_stage() {
         blocks.push(block);
         // Whatever is there is whole: no root that was not compared, and the tree is the log's.
         let view = registry.view();
-        let view = view.lock().unwrap();
+        let view = view.lock();
         assert!(
             view.roots()
                 .newest()

@@ -67,7 +67,7 @@ fn the_log_is_that_of_any_registry() {
     assert_eq!(view.tree().root(), rig.root());
     assert_eq!(tree_of(&registry.members().unwrap()).root(), rig.root());
     let roots = |view: &MembershipView| view.roots().iter().copied().collect::<Vec<_>>();
-    assert_eq!(roots(&view), roots(&registry.view().lock().unwrap()));
+    assert_eq!(roots(&view), roots(&registry.view().lock()));
 }
 
 /// Over a WebSocket a new block is known without asking for it.
@@ -104,7 +104,7 @@ fn there_is_no_path_before_the_tree_was_compared() {
     assert!(degraded(&status), "{status:?}");
     let member = registry.find(Fr::from(2)).unwrap().unwrap();
     let view = registry.view();
-    let path = || View::path(&*view.lock().unwrap(), member.index);
+    let path = || View::path(&*view.lock(), member.index);
     assert_eq!(path(), None);
     proxy.set(Mode::Honest);
     rig.check(&registry);

@@ -1,8 +1,9 @@
 //! Rate limiting from the configuration: registry, view and verifier.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use undertone_membership::evm::{ChainHandle, EvmConfig, EvmRegistry, LightRegistry, Mode};
 use undertone_membership::{
     MemberLookup, MembershipLog, MembershipView, RegistryError, SqliteRegistry,

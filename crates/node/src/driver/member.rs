@@ -9,7 +9,7 @@ use undertone_rln::{
     RateLimitProof, RlnIdentifier, WallClock,
 };
 
-use super::membership_source::{SharedView, lock_view};
+use super::membership_source::SharedView;
 use super::rln::ProofSource;
 use super::time::MemberClock;
 
@@ -59,7 +59,7 @@ pub(super) fn no_id(error: CounterError) -> ProofFailure {
 
 impl ProofSource for MemberProofs {
     fn prove(&mut self, epoch: Epoch, x: Fr) -> Result<RateLimitProof, ProofFailure> {
-        let path = lock_view(&self.view).path(self.index);
+        let path = self.view.lock().path(self.index);
         let path = path.ok_or(ProofFailure::Synchronizing)?;
         let message_id = self.counter.next(epoch, &self.clock.now()).map_err(no_id)?;
         self.prover

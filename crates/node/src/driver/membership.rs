@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use undertone_membership::{RegistryError, Version, View};
 
-use super::membership_source::{MembershipSource, lock_view};
+use super::membership_source::MembershipSource;
 use super::rln::{MembershipProbe, MembershipState, RlnEvent};
 use crate::command::MembershipSnapshot;
 
@@ -68,7 +68,7 @@ impl MembershipThread {
     /// view.
     fn refresh(&self) -> Result<bool, RegistryError> {
         match &self.source {
-            MembershipSource::Log { log, view, .. } => lock_view(view).refresh(&**log),
+            MembershipSource::Log { log, view, .. } => view.lock().refresh(&**log),
             MembershipSource::Updated(_) => Ok(false),
         }
     }
@@ -77,7 +77,7 @@ impl MembershipThread {
     /// compared and not the version, because a reorganised chain may reach the same version again.
     fn tell(&mut self, told: &mut Option<u64>) -> Result<bool, Ended> {
         let (roots, now) = {
-            let view = lock_view(self.source.view());
+            let view = self.source.view().lock();
             if told.replace(view.revision()) == Some(view.revision()) {
                 return Ok(false);
             }
@@ -114,7 +114,7 @@ impl MembershipThread {
         else {
             return;
         };
-        let view = lock_view(view).clone();
+        let view = view.lock().clone();
         if view.version() == Version::default() || *saved == Some(view.version()) {
             return;
         }

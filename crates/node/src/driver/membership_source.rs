@@ -1,11 +1,13 @@
 //! Membership view of a node, shared by several threads, and the source of its changes.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use undertone_membership::{MembershipLog, MembershipView, View};
 
-/// View of the membership set, as the node follows it.
+/// View of the membership set, as the node follows it. A refresh that panics leaves the last consistent version, from
+/// which the next one continues.
 pub type SharedView = Arc<Mutex<dyn View>>;
 
 /// Membership view of a node, and what keeps it up to date.
@@ -32,9 +34,4 @@ impl MembershipSource {
             Self::Updated(view) => view,
         }
     }
-}
-
-/// Locks the view. A refresh that panicked leaves the last consistent version; the next one continues from it.
-pub(crate) fn lock_view<V: View + ?Sized>(view: &Mutex<V>) -> MutexGuard<'_, V> {
-    view.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -10,7 +10,6 @@ use undertone_relay::ProofFailure;
 use undertone_rln::{Epoch, Fr, Pool, PoolConfig, ProofRequest, RateLimitProof, RlnIdentifier};
 
 use super::member::{MemberProofs, no_id, skip_taken};
-use super::membership_source::lock_view;
 use super::priority;
 use super::rln::ProofSource;
 use pool::{PoolMonitor, PoolState, ReservedId, TokenPool};
@@ -71,7 +70,7 @@ impl PooledProofs {
 impl ProofSource for PooledProofs {
     fn prove(&mut self, epoch: Epoch, x: Fr) -> Result<RateLimitProof, ProofFailure> {
         let pool = &*self.pool;
-        let path = lock_view(&pool.view).path(pool.index);
+        let path = pool.view.lock().path(pool.index);
         let path = path.ok_or(ProofFailure::Synchronizing)?;
         let reserved = match pool.reserve(epoch).map_err(no_id)? {
             ReservedId::WithToken(token) => return Ok(token.sign(x)),

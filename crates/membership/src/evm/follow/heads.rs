@@ -8,7 +8,6 @@ use crate::evm::chain::{BlockRef, Head};
 use crate::evm::store::Checkpoint;
 use crate::registry::Version;
 use crate::storage::StorageError;
-use crate::view::lock;
 
 impl Follower {
     pub(super) fn on_head(&mut self, head: Head) -> Result<Outcome, StorageError> {
@@ -136,7 +135,7 @@ impl Follower {
     /// leaf that was read from the contract is as of a later block, and may differ in this one.
     fn rewind(&mut self, to: &Checkpoint, head: u64) -> Result<Outcome, StorageError> {
         let undone = self.store.steps_after(to.version)?;
-        let mut view = lock(&self.view);
+        let mut view = self.view.lock();
         let before: Vec<Fr> = view.orphans().copied().collect();
         view.roll_back(&undone, to.version);
         let new: Vec<Fr> = view

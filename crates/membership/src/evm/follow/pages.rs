@@ -9,7 +9,6 @@ use crate::evm::chain::{BlockRef, ContractEvent};
 use crate::evm::store::{BlockCursor, Checkpoint, StorePage};
 use crate::registry::{MemberIndex, Version};
 use crate::storage::StorageError;
-use crate::view::lock;
 
 impl Follower {
     pub(super) fn on_page(
@@ -37,7 +36,7 @@ impl Follower {
         events: &[ContractEvent],
     ) -> Result<Outcome, StorageError> {
         let base = self.store.version()?;
-        let mut view = lock(&self.view);
+        let mut view = self.view.lock();
         let draft = Draft::build(&mut view, events);
         let version = Version(base.0 + draft.entries.len() as u64);
         let checkpoint = Checkpoint {
@@ -71,7 +70,7 @@ impl Follower {
     pub(super) fn compare(&mut self, repair: Repair) -> Result<Outcome, StorageError> {
         let base = self.store.version()?;
         let view = Arc::clone(&self.view);
-        let mut view = lock(&view);
+        let mut view = view.lock();
         let mut draft = Draft::build(&mut view, &repair.events);
         draft.correct(&mut view, repair.head.number, repair.found());
         if view.tree().root() != repair.root {

@@ -74,7 +74,7 @@ impl Rig {
 
     /// Checks that the tree, the window and the store are those of the chain.
     fn check(&self) {
-        let view = self.view.lock().unwrap();
+        let view = self.view.lock();
         assert_eq!(view.tree().root(), self.chain.root());
         if !self.chain.leaves().is_empty() {
             assert_eq!(view.roots().newest(), Some(self.chain.root()));
@@ -94,7 +94,7 @@ impl Rig {
     }
 
     fn accepts(&self, root: Fr) -> bool {
-        self.view.lock().unwrap().roots().contains(&root)
+        self.view.lock().roots().contains(&root)
     }
 }
 
@@ -106,7 +106,7 @@ fn small() -> Range {
 fn each_block_gives_its_root() {
     let mut rig = Rig::new(Telling::Roots, small());
     rig.sync();
-    assert!(rig.view.lock().unwrap().roots().is_empty());
+    assert!(rig.view.lock().roots().is_empty());
     let mut roots = Vec::new();
     for _ in 0..60 {
         rig.chain.mine(&[Op::Register]);
@@ -125,16 +125,9 @@ fn the_window_survives_a_restart_without_the_chain() {
         rig.chain.mine(&[Op::Register]);
     }
     rig.sync();
-    let before = rig
-        .view
-        .lock()
-        .unwrap()
-        .roots()
-        .iter()
-        .copied()
-        .collect::<Vec<_>>();
+    let before = rig.view.lock().roots().iter().copied().collect::<Vec<_>>();
     rig.restart();
-    let view = rig.view.lock().unwrap();
+    let view = rig.view.lock();
     assert_eq!(before.len(), WINDOW);
     assert_eq!(view.roots().iter().copied().collect::<Vec<_>>(), before);
 }
@@ -149,7 +142,7 @@ fn nothing_is_accepted_before_the_root_was_compared() {
     for _ in 0..100 {
         let block = rig.follower.block();
         let Some(outcome) = rig.step() else { break };
-        let is_empty = rig.view.lock().unwrap().roots().is_empty();
+        let is_empty = rig.view.lock().roots().is_empty();
         assert_eq!(is_empty, outcome != Outcome::Synced);
         if rig.follower.block() > block {
             pages += 1;
@@ -188,7 +181,7 @@ fn roots_of_a_reorganised_chain_leave_after_a_while() {
         rig.chain.mine(&[Op::Register]);
         rig.sync();
     }
-    let old: Vec<Fr> = rig.view.lock().unwrap().roots().iter().copied().collect();
+    let old: Vec<Fr> = rig.view.lock().roots().iter().copied().collect();
     rig.chain.drop_blocks(20);
     for _ in 0..20 {
         rig.chain
@@ -213,7 +206,7 @@ fn roots_of_a_reorganised_chain_leave_after_a_while() {
     rig.chain.mine(&[]);
     rig.sync();
     assert!(!old[30..].iter().any(|root| rig.accepts(*root)), "gone");
-    assert_eq!(rig.view.lock().unwrap().roots().len(), WINDOW);
+    assert_eq!(rig.view.lock().roots().len(), WINDOW);
     rig.check();
 }
 
@@ -346,7 +339,7 @@ fn pages_of_two_forks_are_not_put_together() {
         rig.follower.failed(RequestFailure::TooMuch);
         rig.sync();
         rig.check();
-        let view = rig.view.lock().unwrap();
+        let view = rig.view.lock();
         let made_up = view.roots().iter().filter(|r| !rig.chain.roots.contains(r));
         assert_eq!(made_up.count(), 0);
     }
@@ -397,7 +390,7 @@ proptest! {
         acts in prop::collection::vec(act(), 1..60),
     ) {
         let rig = play(telling, acts);
-        let view = rig.view.lock().unwrap();
+        let view = rig.view.lock();
         for root in view.roots().iter() {
             prop_assert!(rig.repaired || rig.chain.roots.contains(root));
         }

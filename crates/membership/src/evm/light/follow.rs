@@ -7,8 +7,9 @@
 //! A contract without `getRecentRoots`, such as an older deployment, refuses that request. Then its
 //! `root()` is followed, and the roots of the blocks since the last poll are searched for.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use undertone_rln::{Fr, MerklePath};
 
 use super::between::Between;
@@ -18,7 +19,6 @@ use crate::evm::chain::{Answer, Ask, BlockRef, Next, Recent};
 use crate::evm::follow::MAX_BEHIND;
 use crate::registry::Member;
 use crate::storage::StorageError;
-use crate::view::lock;
 
 /// Number of polls of `root()` after which recent roots are requested again, in case the contract
 /// was upgraded: an hour of regular polls at the default interval.
@@ -120,7 +120,7 @@ impl LightFollower {
 
     /// Returns the height of the last processed block.
     pub(super) fn block(&self) -> u64 {
-        let view = lock(&self.view);
+        let view = self.view.lock();
         view.known().block.map_or(0, |block| block.number)
     }
 
@@ -146,7 +146,7 @@ impl LightFollower {
     /// Returns the first phase of a poll. Roots of replaced blocks expire by height, which then has
     /// to be known.
     fn beginning(&self) -> LightPhase {
-        let view = lock(&self.view);
+        let view = self.view.lock();
         let is_answered = self
             .watched
             .is_none_or(|commitment| view.membership(commitment).is_some());
@@ -306,7 +306,7 @@ impl LightFollower {
 
     /// Handles the root of a contract that reports no others.
     fn on_root(&mut self, at: BlockRef, root: Fr) -> Result<LightOutcome, StorageError> {
-        let view = lock(&self.view);
+        let view = self.view.lock();
         let known = view.known();
         let before = match (known.block, known.roots.last()) {
             (Some(block), Some(last)) if *last != root => block.number,
@@ -350,7 +350,7 @@ impl LightFollower {
         let Some(commitment) = self.watched else {
             return self.commit(at, recent, None);
         };
-        let own = lock(&self.view).known().own.clone();
+        let own = self.view.lock().known().own.clone();
         let own = own.filter(|own| own.commitment == commitment);
         self.phase = match own {
             // The tree is unchanged, and so are paths and members.
@@ -395,10 +395,10 @@ impl LightFollower {
         recent: Recent,
         own: Option<Own>,
     ) -> Result<LightOutcome, StorageError> {
-        let mut view = lock(&self.view).clone();
+        let mut view = self.view.lock().clone();
         let news = view.take(at, &recent, own);
         self.store.save(view.known())?;
-        *lock(&self.view) = view;
+        *self.view.lock() = view;
         self.last = Some(self.glimpse(&recent));
         self.is_changed = false;
         self.looked();

@@ -1,7 +1,8 @@
 //! Contract of which only the newest roots and one member are known.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use undertone_rln::Fr;
 
 use super::follow::LightFollower;
@@ -13,7 +14,6 @@ use crate::evm::config::EvmConfig;
 use crate::evm::error::EvmError;
 use crate::evm::handle::ChainHandle;
 use crate::registry::{Member, MemberLookup, RegistryError, RegistryId};
-use crate::view::lock;
 
 /// Registry that follows a contract's newest roots, in a background thread that ends with the
 /// registry and the last clone of its handle.
@@ -25,7 +25,7 @@ pub struct LightRegistry {
     id: RegistryId,
     view: Arc<Mutex<LightView>>,
     /// A looked-up commitment that the thread has not taken yet.
-    watched: Arc<parking_lot::Mutex<Option<Fr>>>,
+    watched: Arc<Mutex<Option<Fr>>>,
     chain: ChainHandle,
 }
 
@@ -85,7 +85,7 @@ impl MemberLookup for LightRegistry {
     /// thread asks for this commitment and its path, instead of the one that was looked up before.
     fn find(&self, commitment: Fr) -> Result<Option<Member>, RegistryError> {
         *self.watched.lock() = Some(commitment);
-        let answer = lock(&self.view).membership(commitment);
+        let answer = self.view.lock().membership(commitment);
         answer.ok_or(RegistryError::NotAnswered)
     }
 }

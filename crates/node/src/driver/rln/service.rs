@@ -15,7 +15,6 @@ use super::proof_thread::ProofThread;
 use super::source::ProofSource;
 use crate::command::{MembershipSnapshot, RlnSnapshot};
 use crate::driver::membership::{MembershipThread, snapshot};
-use crate::driver::membership_source::lock_view;
 use crate::driver::options::RlnOptions;
 use crate::driver::tokens::pool::PoolMonitor;
 use crate::driver::verify::{Proof, VerifierPool};
@@ -44,7 +43,7 @@ impl RlnService {
         let verify = VerifierPool::start(&options.verifier, options.batches, threads, &events)?;
         let start = |source| ProofThread::start(source, events.clone());
         let publisher = options.proofs.map(start).transpose()?;
-        let membership = snapshot(&*lock_view(options.membership.view()));
+        let membership = snapshot(&*options.membership.view().lock());
         let follower = MembershipThread {
             probe: options.membership_probe,
             source: options.membership,

@@ -12,7 +12,7 @@ use undertone_rln::{
 };
 
 use crate::command::TokenSnapshot;
-use crate::driver::membership_source::{SharedView, lock_view};
+use crate::driver::membership_source::SharedView;
 use crate::driver::time::MemberClock;
 
 /// Longest time between two checks for new roots, a new epoch or the end.
@@ -96,7 +96,7 @@ impl TokenPool {
             Err(error @ CounterError::Io { .. }) => Some(error.to_string()),
             _ => None,
         };
-        let root_version = lock_view(&self.view).revision();
+        let root_version = self.view.lock().revision();
         let mut state = self.state.lock();
         state.sending = false;
         state.sends += 1;
@@ -150,7 +150,7 @@ impl TokenPool {
             let sends = state.sends;
             drop(state);
             let around = self.surroundings();
-            let is_member = lock_view(&self.view).path(self.index).is_some();
+            let is_member = self.view.lock().path(self.index).is_some();
             state = self.state.lock();
             // The token of the send would be dropped as one whose id is used up. The end of the
             // send wakes this thread.
@@ -173,7 +173,7 @@ impl TokenPool {
     ) -> Result<(), undertone_rln::ProveError> {
         let begun = Instant::now();
         let (path, root_version) = {
-            let view = lock_view(&self.view);
+            let view = self.view.lock();
             (view.path(self.index), view.revision())
         };
         let Some(path) = path else {
@@ -221,7 +221,7 @@ impl TokenPool {
             next_epoch_at_ns: epoch.0.saturating_add(1).saturating_mul(epoch_ns),
             upcoming,
             limit,
-            root_version: lock_view(&self.view).revision(),
+            root_version: self.view.lock().revision(),
         }
     }
 }

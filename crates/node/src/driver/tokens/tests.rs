@@ -21,7 +21,7 @@ struct Setup {
     folder: tempfile::TempDir,
     key: Arc<Key>,
     registry: SqliteRegistry,
-    view: Arc<std::sync::Mutex<MembershipView>>,
+    view: Arc<Mutex<MembershipView>>,
 }
 
 impl Setup {
@@ -33,7 +33,7 @@ impl Setup {
             folder,
             key: Key::load().unwrap(),
             registry,
-            view: Arc::new(std::sync::Mutex::new(MembershipView::new(50))),
+            view: Arc::new(Mutex::new(MembershipView::new(50))),
         }
     }
 
@@ -43,7 +43,7 @@ impl Setup {
             .registry
             .register(identity.commitment(), LIMIT)
             .unwrap();
-        lock_view(&self.view).refresh(&self.registry).unwrap();
+        self.view.lock().refresh(&self.registry).unwrap();
         let member = MemberProofs {
             identity,
             index,
@@ -102,7 +102,7 @@ fn sends_use_tokens_while_there_are_any() {
         assert!(holds(&setup.key, proof));
         assert_eq!(
             proof.merkle_root,
-            undertone_rln::fr_to_le(&lock_view(&setup.view).tree().root())
+            undertone_rln::fr_to_le(&setup.view.lock().tree().root())
         );
     }
     assert_ne!(first.nullifier, second.nullifier);
@@ -202,7 +202,7 @@ fn nothing_is_proved_before_the_membership_is_known() {
         counter: MessageIdCounter::open(setup.folder.path().join(ids), LIMIT).unwrap(),
         clock: MemberClock::new(&POLICY, 0),
         prover: Arc::new(Prover::new(Arc::clone(&setup.key))),
-        view: Arc::new(std::sync::Mutex::new(Unknown(RootWindow::new(50)))),
+        view: Arc::new(Mutex::new(Unknown(RootWindow::new(50)))),
     };
     let mut single = member("a");
     let mut pooled = PooledProofs::start(member("b"), config(2)).unwrap();

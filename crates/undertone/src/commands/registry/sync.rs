@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::PoisonError;
 use std::time::{Duration, Instant, SystemTime};
 
 use serde::Serialize;
@@ -74,7 +73,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let elapsed = began.elapsed();
     progress.finish();
     let view = registry.view();
-    let view = view.lock().unwrap_or_else(PoisonError::into_inner);
+    let view = view.lock();
     let synced = Synced {
         contract: contract.address,
         chain_id,
@@ -118,7 +117,7 @@ fn follow(
             Health::Starting => progress.say("asking for the newest block"),
             Health::Syncing { block, head } => {
                 let view = registry.view();
-                let members = view.lock().unwrap_or_else(PoisonError::into_inner);
+                let members = view.lock();
                 let members = members.tree().occupied();
                 let rate = members as f64 / began.elapsed().as_secs_f64();
                 progress.say(format!(

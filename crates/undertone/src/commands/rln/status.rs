@@ -22,7 +22,7 @@ pub(super) struct Args {
 
 #[derive(Serialize)]
 struct Status {
-    /// MembershipPhase of the membership: `active`, `grace`, `expired`, `slashed`, or `none`.
+    /// State of the membership: `active`, `grace`, `expired`, `slashed`, or `none`.
     state: &'static str,
     commitment: String,
     #[serde(flatten)]

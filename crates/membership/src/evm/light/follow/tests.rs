@@ -167,7 +167,7 @@ impl Rig {
                 outcome => panic!("{ask:?}: {outcome:?}"),
             }
         }
-        let view = lock(&self.view);
+        let view = self.view.lock();
         assert_eq!(view.roots().newest(), self.chain.roots.last().copied());
         asked
     }
@@ -189,11 +189,11 @@ impl Rig {
     }
 
     fn ours(&self) -> Option<Option<Member>> {
-        lock(&self.view).membership(Fr::from(OURS))
+        self.view.lock().membership(Fr::from(OURS))
     }
 
     fn path_is_right(&self, index: u32) {
-        let path = lock(&self.view).path(MemberIndex::new(index).unwrap());
+        let path = self.view.lock().path(MemberIndex::new(index).unwrap());
         assert_eq!(path, Some(self.chain.tree.path(index).unwrap()));
     }
 }
@@ -229,11 +229,11 @@ fn a_late_registration_is_found() {
     assert_eq!(rig.look(), 3, "block, roots, membership");
     assert_eq!(rig.ours(), Some(None));
     assert_eq!(rig.wake(), 1);
-    let before = lock(&rig.view).revision();
+    let before = rig.view.lock().revision();
     rig.chain.set(member(3, OURS));
     assert_eq!(rig.wake(), 5);
     rig.path_is_right(3);
-    assert!(lock(&rig.view).revision() > before);
+    assert!(rig.view.lock().revision() > before);
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn a_member_that_is_removed_or_moved_is_noticed() {
     rig.chain.remove(member(7, OURS));
     assert_eq!(rig.wake(), 5, "the path does not fit: who is it now?");
     assert_eq!(rig.ours(), Some(None));
-    assert_eq!(lock(&rig.view).path(MemberIndex::new(7).unwrap()), None);
+    assert_eq!(rig.view.lock().path(MemberIndex::new(7).unwrap()), None);
     rig.chain.set(member(9, OURS));
     rig.wake();
     rig.path_is_right(9);
@@ -268,7 +268,7 @@ fn a_member_that_is_erased_lazily_goes_on() {
 #[test]
 fn nothing_of_a_wrong_path_is_taken() {
     let mut rig = Rig::with_us();
-    let before = lock(&rig.view).known().clone();
+    let before = rig.view.lock().known().clone();
     rig.chain.set(member(8, 5));
     rig.follower.wake();
     // The path is that of another leaf, also after the contract confirmed the member.
@@ -279,7 +279,7 @@ fn nothing_of_a_wrong_path_is_taken() {
         matches!(ask, Ask::Membership { .. }).then_some(Answer::Membership(Some(member(7, OURS))))
     };
     assert_eq!(rig.lie(same), LightOutcome::Mismatch);
-    assert_eq!(*lock(&rig.view).known(), before);
+    assert_eq!(*rig.view.lock().known(), before);
     // The member is at another index, and its path is wrong too.
     assert_eq!(rig.lie(lie), LightOutcome::Going);
     let moved = |ask: &Ask| {
@@ -287,7 +287,7 @@ fn nothing_of_a_wrong_path_is_taken() {
     };
     assert_eq!(rig.lie(moved), LightOutcome::Going);
     assert_eq!(rig.lie(lie), LightOutcome::Mismatch);
-    assert_eq!(*lock(&rig.view).known(), before);
+    assert_eq!(*rig.view.lock().known(), before);
     rig.look();
     rig.path_is_right(7);
 }
@@ -295,7 +295,7 @@ fn nothing_of_a_wrong_path_is_taken() {
 #[test]
 fn roots_without_the_members_do_not_fit() {
     let mut rig = Rig::with_us();
-    let before = lock(&rig.view).known().clone();
+    let before = rig.view.lock().known().clone();
     rig.chain.set(member(8, 5));
     rig.follower.wake();
     let none = Recent {
@@ -309,7 +309,7 @@ fn roots_without_the_members_do_not_fit() {
         matches!(ask, Ask::Membership { .. }).then_some(Answer::Membership(Some(member(7, OURS))))
     };
     assert_eq!(rig.lie(same), LightOutcome::Mismatch);
-    assert_eq!(*lock(&rig.view).known(), before);
+    assert_eq!(*rig.view.lock().known(), before);
 }
 
 #[test]
@@ -374,7 +374,7 @@ fn roots_of_replaced_blocks_are_gone_some_blocks_later() {
     rig.chain.roots.pop();
     rig.chain.set(member(7, 5));
     rig.wake();
-    assert!(lock(&rig.view).roots().contains(&gone));
+    assert!(rig.view.lock().roots().contains(&gone));
     rig.chain.number += 20;
     assert_eq!(
         rig.wake(),
@@ -383,7 +383,7 @@ fn roots_of_replaced_blocks_are_gone_some_blocks_later() {
     );
     rig.chain.number += 20;
     rig.wake();
-    assert!(!lock(&rig.view).roots().contains(&gone));
+    assert!(!rig.view.lock().roots().contains(&gone));
     assert_eq!(rig.wake(), 1);
 }
 

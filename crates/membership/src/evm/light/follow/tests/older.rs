@@ -14,7 +14,7 @@ impl Rig {
     }
 
     fn roots(&self) -> Vec<Fr> {
-        lock(&self.view).roots().iter().copied().collect()
+        self.view.lock().roots().iter().copied().collect()
     }
 }
 
