@@ -72,4 +72,4 @@ pub use router::{Router, Usage};
 pub use score::{Evaluation, ScoreParams, Thresholds, TopicScoreParams};
 pub use strategy::{StrategyKind, UnknownStrategy};
 pub use time::Time;
-pub use types::{Direction, MessageId, PeerIx, SendHandle, Topic};
+pub use types::{Direction, MessageId, PeerIx, RequestId, SendHandle, Topic};

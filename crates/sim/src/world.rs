@@ -5,7 +5,7 @@ use std::ops::Range;
 use undertone_gossip::Features;
 use undertone_link as link;
 use undertone_message::{PubsubTopic, Shard};
-use undertone_relay::{PeerChecks, RelayConfig, RlnConfig, SenderLimits};
+use undertone_relay::{NullifierSenderLimits, PeerChecks, RelayConfig, RlnConfig};
 use undertone_rln::{Generation, NullifierLimits, Policy, RlnIdentifier};
 
 use crate::error::SimError;
@@ -281,11 +281,11 @@ fn relay(scenario: &Scenario, cluster_id: u16) -> RelayConfig {
                 max_clock_gap_ns: 20_000_000_000,
             },
             root_window: 1,
-            root_patience_ns: 0,
+            unknown_root_timeout_ns: 0,
             nullifiers: NullifierLimits {
                 max_entries_per_epoch: 200_000,
             },
-            senders: SenderLimits {
+            nullifier_senders: NullifierSenderLimits {
                 max_nullifiers: 20_000,
                 max_peers_per_nullifier: 64,
             },

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use undertone_message::WakuMessage;
 use undertone_rln::Fr;
 
-use super::forge::{CONTENT_TOPIC, config, window};
+use super::fake_proof::{CONTENT_TOPIC, config, window};
 use super::net::Net;
 use super::solo::{delivered, rejections};
 use crate::Input;
@@ -68,7 +68,7 @@ struct Crowd {
 impl Crowd {
     fn new(patience_ns: u64) -> Self {
         let mut config = config();
-        config.rln.as_mut().unwrap().root_patience_ns = patience_ns;
+        config.rln.as_mut().unwrap().unknown_root_timeout_ns = patience_ns;
         let around = |hop: usize| (0..NODES).map(move |node| (node, (node + hop) % NODES));
         let links: Vec<_> = [1, 3, 7].into_iter().flat_map(around).collect();
         let mut crowd = Self {

@@ -4,7 +4,22 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use undertone_gossip::{MessageId, PeerIx};
+use bytes::Bytes;
+use undertone_gossip::{MessageId, PeerIx, Time, Topic};
+
+/// Limits on messages that wait for roots.
+pub(crate) const ROOM: RoomLimits = RoomLimits {
+    max: 128,
+    max_of_peer: 16,
+};
+
+/// Content of a message that waits for roots.
+#[derive(Debug)]
+pub(crate) struct AwaitingRoot {
+    pub(crate) topic: Topic,
+    pub(crate) data: Bytes,
+    pub(crate) until: Time,
+}
 
 /// Bounds of a [`Room`].
 #[derive(Clone, Copy, Debug)]
@@ -16,7 +31,7 @@ pub(crate) struct RoomLimits {
 }
 
 /// Knowledge about peers on which the room depends.
-pub(crate) trait Known {
+pub(crate) trait PeerKnowledge {
     /// Whether a valid proof of the peer is on record (and no invalid one since).
     fn is_proven(&self, peer: PeerIx) -> bool;
 
@@ -26,7 +41,7 @@ pub(crate) trait Known {
 
 /// A message waiting in the room.
 #[derive(Debug)]
-pub(crate) struct Waiting<T> {
+pub(crate) struct WaitingMessage<T> {
     pub(crate) id: MessageId,
     /// Peer whose share of the room the message uses: one of its senders.
     pub(crate) from: PeerIx,
@@ -37,7 +52,7 @@ pub(crate) struct Waiting<T> {
 #[derive(Debug)]
 pub(crate) struct Room<T> {
     limits: RoomLimits,
-    waiting: BTreeMap<u64, Waiting<T>>,
+    waiting: BTreeMap<u64, WaitingMessage<T>>,
     next_number: u64,
 }
 
@@ -62,7 +77,11 @@ impl<T> Room<T> {
     /// The peer with the most messages loses its oldest one; among equals it is a peer that is not proven,
     /// and then the one whose message has waited longest. A message that another peer has sent as well is
     /// attributed to that peer instead, if that one has fewer.
-    pub(crate) fn put(&mut self, message: Waiting<T>, known: &impl Known) -> Vec<Waiting<T>> {
+    pub(crate) fn put(
+        &mut self,
+        message: WaitingMessage<T>,
+        known: &impl PeerKnowledge,
+    ) -> Vec<WaitingMessage<T>> {
         self.waiting.insert(self.next_number, message);
         self.next_number += 1;
         let mut displaced = Vec::new();
@@ -77,20 +96,23 @@ impl<T> Room<T> {
     }
 
     /// Puts a message back that was just removed, behind all others.
-    pub(crate) fn put_back(&mut self, message: Waiting<T>) {
+    pub(crate) fn put_back(&mut self, message: WaitingMessage<T>) {
         self.waiting.insert(self.next_number, message);
         self.next_number += 1;
     }
 
     /// Removes the messages for which `is_it` returns true, and returns them, the oldest first.
-    pub(crate) fn take(&mut self, is_it: impl Fn(&Waiting<T>) -> bool) -> Vec<Waiting<T>> {
+    pub(crate) fn take(
+        &mut self,
+        is_it: impl Fn(&WaitingMessage<T>) -> bool,
+    ) -> Vec<WaitingMessage<T>> {
         let found = self.waiting.iter().filter(|(_, message)| is_it(message));
         let numbers: Vec<_> = found.map(|(number, _)| *number).collect();
         let taken = numbers.iter().filter_map(|n| self.waiting.remove(n));
         taken.collect()
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Waiting<T>> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &WaitingMessage<T>> {
         self.waiting.values()
     }
 
@@ -99,7 +121,7 @@ impl<T> Room<T> {
     }
 
     /// Peer that has to make room, while there are too many messages.
-    fn most_over(&self, known: &impl Known) -> Option<(PeerIx, Holding)> {
+    fn most_over(&self, known: &impl PeerKnowledge) -> Option<(PeerIx, Holding)> {
         let holdings = self.holdings();
         let max_of_peer = self.limits.max_of_peer;
         let mut each = holdings.iter().map(|(peer, holding)| (*peer, *holding));
@@ -117,7 +139,7 @@ impl<T> Room<T> {
 
     /// Another peer that has sent the oldest message of `peer`, and has a better claim to a place. Each
     /// such change makes the shares more even, or gives a message to a proven peer.
-    fn heir(&self, peer: PeerIx, holding: Holding, known: &impl Known) -> Option<PeerIx> {
+    fn heir(&self, peer: PeerIx, holding: Holding, known: &impl PeerKnowledge) -> Option<PeerIx> {
         let holdings = self.holdings();
         let claim = |count: usize, peer: PeerIx| (count, !known.is_proven(peer));
         let lost = claim(holding.count, peer);

@@ -26,12 +26,12 @@ pub(crate) struct Received {
 
 /// Queue for the frames of all connections, and the gate that stops reading.
 #[derive(Clone, Debug)]
-pub(crate) struct Inbound {
+pub(crate) struct InboundFrames {
     gate: Gate,
     frames: mpsc::Sender<Received>,
 }
 
-impl Inbound {
+impl InboundFrames {
     /// Creates the queue. Nothing is read from a peer whose gate is closed.
     pub(crate) fn new(gate: Gate) -> (Self, mpsc::Receiver<Received>) {
         let (frames, received) = mpsc::channel(FRAMES_MAX);
@@ -43,7 +43,7 @@ impl Inbound {
 pub(crate) async fn read(
     stream: Stream,
     reading: Reading,
-    inbound: Inbound,
+    inbound: InboundFrames,
 ) -> Result<(), ReadError> {
     let peer = reading.peer;
     let mut reader = FrameReader::new(stream, reading);
@@ -82,16 +82,16 @@ pub(crate) async fn write(stream: Stream, outbox: Outbox, connection: Connection
 
 /// A spawned task that is aborted when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Task<T>(JoinHandle<T>);
+pub(crate) struct StreamTask<T>(JoinHandle<T>);
 
-impl<T: Send + 'static> Task<T> {
+impl<T: Send + 'static> StreamTask<T> {
     /// Spawns the future; must be called on a tokio runtime, as the handlers of connections are.
     pub(crate) fn spawn(future: impl Future<Output = T> + Send + 'static) -> Self {
         Self(tokio::spawn(future))
     }
 }
 
-impl<T> Future for Task<T> {
+impl<T> Future for StreamTask<T> {
     type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
@@ -106,7 +106,7 @@ impl<T> Future for Task<T> {
     }
 }
 
-impl<T> Drop for Task<T> {
+impl<T> Drop for StreamTask<T> {
     fn drop(&mut self) {
         self.0.abort();
     }

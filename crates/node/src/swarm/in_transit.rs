@@ -2,13 +2,14 @@
 //! router before its next input, so that no task is woken for it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use libp2p::PeerId;
+use parking_lot::Mutex;
 
 #[derive(Debug, Default)]
-struct Peer {
+struct PeerFrames {
     /// Frames that are incomplete or not yet given to the router.
     frames: u32,
     /// Whether one of them has begun since the driver last asked.
@@ -18,32 +19,27 @@ struct Peer {
 }
 
 #[derive(Debug, Default)]
-struct Shared {
+struct TransitTable {
     changed: AtomicBool,
-    peers: Mutex<BTreeMap<PeerId, Peer>>,
+    peers: Mutex<BTreeMap<PeerId, PeerFrames>>,
 }
 
 /// Registry of long frames in transit, shared by all connections and the driver.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Arrivals(Arc<Shared>);
+pub(crate) struct InTransit(Arc<TransitTable>);
 
-impl Arrivals {
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<PeerId, Peer>> {
-        // Nothing panics while the lock is held, and the counts are consistent between calls.
-        self.0.peers.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
+impl InTransit {
     /// Records that a long frame from a peer has begun to arrive.
-    pub(crate) fn begin(&self, peer: PeerId) -> Arrival {
+    pub(crate) fn begin(&self, peer: PeerId) -> LongFrame {
         {
-            let mut peers = self.lock();
+            let mut peers = self.0.peers.lock();
             let of_peer = peers.entry(peer).or_default();
             of_peer.frames += 1;
             of_peer.begun = true;
         }
         self.0.changed.store(true, Ordering::Release);
-        let arrivals = self.clone();
-        Arrival { arrivals, peer }
+        let in_transit = self.clone();
+        LongFrame { in_transit, peer }
     }
 
     /// Returns peers from which a long frame has begun to arrive since the last call (`true`), and those
@@ -53,7 +49,7 @@ impl Arrivals {
             return Vec::new();
         }
         let mut changes = Vec::new();
-        self.lock().retain(|id, peer| {
+        self.0.peers.lock().retain(|id, peer| {
             let is_arriving = peer.frames > 0;
             let begun = std::mem::take(&mut peer.begun) && is_arriving;
             if begun || peer.told != is_arriving {
@@ -68,17 +64,17 @@ impl Arrivals {
 
 /// A long frame in transit. Dropped when the router has the frame, or with its connection.
 #[derive(Debug)]
-pub(crate) struct Arrival {
-    arrivals: Arrivals,
+pub(crate) struct LongFrame {
+    in_transit: InTransit,
     peer: PeerId,
 }
 
-impl Drop for Arrival {
+impl Drop for LongFrame {
     fn drop(&mut self) {
-        if let Some(peer) = self.arrivals.lock().get_mut(&self.peer) {
+        if let Some(peer) = self.in_transit.0.peers.lock().get_mut(&self.peer) {
             peer.frames -= 1;
         }
-        self.arrivals.0.changed.store(true, Ordering::Release);
+        self.in_transit.0.changed.store(true, Ordering::Release);
     }
 }
 
@@ -88,23 +84,26 @@ mod tests {
 
     #[test]
     fn a_peer_is_named_when_a_frame_begins_and_when_its_last_is_gone() {
-        let (arrivals, peer) = (Arrivals::default(), PeerId::random());
-        assert_eq!(arrivals.take_changes(), []);
-        let first = arrivals.begin(peer);
-        assert_eq!(arrivals.take_changes(), [(peer, true)]);
-        assert_eq!(arrivals.take_changes(), []);
-        let second = arrivals.begin(peer);
+        let (in_transit, peer) = (InTransit::default(), PeerId::random());
+        assert_eq!(in_transit.take_changes(), []);
+        let first = in_transit.begin(peer);
+        assert_eq!(in_transit.take_changes(), [(peer, true)]);
+        assert_eq!(in_transit.take_changes(), []);
+        let second = in_transit.begin(peer);
         drop(first);
-        assert_eq!(arrivals.take_changes(), [(peer, true)], "another one");
+        assert_eq!(in_transit.take_changes(), [(peer, true)], "another one");
         drop(second);
-        assert_eq!(arrivals.take_changes(), [(peer, false)]);
-        assert!(arrivals.lock().is_empty(), "nothing is kept of it");
+        assert_eq!(in_transit.take_changes(), [(peer, false)]);
+        assert!(
+            in_transit.0.peers.lock().is_empty(),
+            "nothing is kept of it"
+        );
     }
 
     #[test]
     fn what_came_and_went_between_two_looks_is_not_told() {
-        let (arrivals, peer) = (Arrivals::default(), PeerId::random());
-        drop(arrivals.begin(peer));
-        assert_eq!(arrivals.take_changes(), []);
+        let (in_transit, peer) = (InTransit::default(), PeerId::random());
+        drop(in_transit.begin(peer));
+        assert_eq!(in_transit.take_changes(), []);
     }
 }

@@ -4,7 +4,7 @@ use alloy::sol_types::SolCall;
 use serde_json::{Value, json};
 
 use crate::abi::{RlnMembership, TestToken};
-use crate::{Address, ChainError, DevChain, Terms, U256, deploy};
+use crate::{Address, ChainError, ContractTerms, DevChain, U256, deploy};
 
 /// Number of registrations in a block, limited by the block's gas.
 const IN_BLOCK: u64 = 20;
@@ -19,7 +19,7 @@ const RATE_LIMIT: u32 = 20;
 ///
 /// # Errors
 /// [`ChainError`], when a request fails or the contract refuses one.
-pub async fn crowd(
+pub async fn deploy_with_members(
     chain: &DevChain,
     members: u64,
     mut tell: impl FnMut(u64),
@@ -27,9 +27,9 @@ pub async fn crowd(
     let owner = chain.account(0)?;
     let balance = json!([owner.address(), PLENTY]);
     chain.request::<Value>("anvil_setBalance", balance).await?;
-    let terms = Terms {
+    let terms = ContractTerms {
         max_total_rate_limit: u32::MAX,
-        ..Terms::published()
+        ..ContractTerms::published()
     };
     let deployment = deploy(&owner, &terms).await?;
     let tokens = U256::from(10).pow(U256::from(40));

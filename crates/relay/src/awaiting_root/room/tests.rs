@@ -15,7 +15,7 @@ struct World {
     senders: BTreeMap<MessageId, Vec<PeerIx>>,
 }
 
-impl Known for World {
+impl PeerKnowledge for World {
     fn is_proven(&self, peer: PeerIx) -> bool {
         self.proven.contains(&peer)
     }
@@ -46,7 +46,7 @@ impl Rig {
     fn put(&mut self, number: u32, peer: u32) -> Vec<MessageId> {
         let (id, from) = (Self::id(number), PeerIx(peer));
         self.copy(number, peer);
-        let message = Waiting { id, from, what: () };
+        let message = WaitingMessage { id, from, what: () };
         let displaced = self.room.put(message, &self.world);
         displaced.into_iter().map(|message| message.id).collect()
     }

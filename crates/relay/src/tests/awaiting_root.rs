@@ -5,9 +5,9 @@ use std::time::Duration;
 use undertone_gossip::PeerIx;
 use undertone_rln::{Fr, ProofRejection as Why, fr_to_le};
 
-use super::forge::{attach, config, plain, proof_of, root, window};
+use super::fake_proof::{attach, config, plain, proof_of, root, window};
 use super::solo::{Solo, delivered, new_peer, rejection, rejections, tickets};
-use crate::rootless::messages::ROOM;
+use crate::awaiting_root::room::ROOM;
 use crate::{Input, Rejection, RelayConfig};
 
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 fn patient() -> RelayConfig {
     let mut config = config();
     let rln = config.rln.as_mut().unwrap();
-    rln.root_patience_ns = PATIENCE.as_nanos() as u64;
+    rln.unknown_root_timeout_ns = PATIENCE.as_nanos() as u64;
     config
 }
 

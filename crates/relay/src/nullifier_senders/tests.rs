@@ -2,32 +2,32 @@ use proptest::prelude::*;
 
 use super::*;
 
-const ROOMY: SenderLimits = SenderLimits {
+const ROOMY: NullifierSenderLimits = NullifierSenderLimits {
     max_nullifiers: 100,
     max_peers_per_nullifier: 100,
 };
 
-fn senders(max_nullifiers: usize, max_peers_per_nullifier: usize) -> Senders {
-    Senders::new(SenderLimits {
+fn senders(max_nullifiers: usize, max_peers_per_nullifier: usize) -> NullifierSenders {
+    NullifierSenders::new(NullifierSenderLimits {
         max_nullifiers,
         max_peers_per_nullifier,
     })
 }
 
 /// Records one message of a peer under each nullifier of epoch 1.
-fn send(senders: &mut Senders, peer: u32, nullifiers: &[u64]) {
+fn send(senders: &mut NullifierSenders, peer: u32, nullifiers: &[u64]) {
     for nullifier in nullifiers {
         senders.record(Epoch(1), Fr::from(*nullifier), PeerIx(peer));
     }
 }
 
-fn caught(senders: &Senders, peer: u32, nullifier: u64) -> bool {
+fn caught(senders: &NullifierSenders, peer: u32, nullifier: u64) -> bool {
     senders.sent_several(Epoch(1), Fr::from(nullifier), PeerIx(peer))
 }
 
 #[test]
 fn only_the_peer_that_sent_twice_under_the_same_nullifier_is_caught() {
-    let mut senders = Senders::new(ROOMY);
+    let mut senders = NullifierSenders::new(ROOMY);
     send(&mut senders, 1, &[7]);
     send(&mut senders, 2, &[7, 8]);
     assert!(!caught(&senders, 1, 7) && !caught(&senders, 2, 7));
@@ -38,7 +38,7 @@ fn only_the_peer_that_sent_twice_under_the_same_nullifier_is_caught() {
 
 #[test]
 fn the_same_nullifier_in_another_epoch_is_another() {
-    let mut senders = Senders::new(ROOMY);
+    let mut senders = NullifierSenders::new(ROOMY);
     senders.record(Epoch(1), Fr::from(7), PeerIx(1));
     senders.record(Epoch(2), Fr::from(7), PeerIx(1));
     assert!(!senders.sent_several(Epoch(1), Fr::from(7), PeerIx(1)));
@@ -77,7 +77,7 @@ fn a_room_of_no_size_remembers_nothing() {
 
 #[test]
 fn epochs_that_are_over_are_forgotten() {
-    let mut senders = Senders::new(ROOMY);
+    let mut senders = NullifierSenders::new(ROOMY);
     for epoch in 1..=3 {
         for _ in 0..2 {
             senders.record(Epoch(epoch), Fr::from(7), PeerIx(1));
@@ -91,7 +91,7 @@ fn epochs_that_are_over_are_forgotten() {
 
 #[test]
 fn a_forgotten_peers_index_inherits_nothing() {
-    let mut senders = Senders::new(ROOMY);
+    let mut senders = NullifierSenders::new(ROOMY);
     send(&mut senders, 1, &[7]);
     send(&mut senders, 2, &[7, 7]);
     senders.forget(PeerIx(1));
@@ -111,7 +111,7 @@ enum Op {
 struct Naive(Vec<((u64, u64), Vec<u32>)>);
 
 impl Naive {
-    fn apply(&mut self, op: &Op, limits: SenderLimits) {
+    fn apply(&mut self, op: &Op, limits: NullifierSenderLimits) {
         match *op {
             Op::Record(epoch, nullifier, peer) => {
                 let key = (epoch, nullifier);
@@ -166,8 +166,8 @@ proptest! {
         max_nullifiers in 1usize..6,
         max_peers_per_nullifier in 1usize..5,
     ) {
-        let limits = SenderLimits { max_nullifiers, max_peers_per_nullifier };
-        let (mut senders, mut naive) = (Senders::new(limits), Naive::default());
+        let limits = NullifierSenderLimits { max_nullifiers, max_peers_per_nullifier };
+        let (mut senders, mut naive) = (NullifierSenders::new(limits), Naive::default());
         for op in &ops {
             naive.apply(op, limits);
             match *op {

@@ -12,19 +12,17 @@ use crate::rejection::Rejection;
 use crate::relay::Relay;
 use crate::standing::Standings;
 
-pub(crate) mod messages;
-mod room;
+pub(crate) mod room;
 
-use messages::Rootless;
-use room::{Known, Waiting};
+use room::{AwaitingRoot, PeerKnowledge, WaitingMessage};
 
 /// State of the relay that decides about places in the room.
-struct KnownHere<'a> {
+struct RelayKnowledge<'a> {
     standings: &'a Standings,
     router: &'a Router,
 }
 
-impl Known for KnownHere<'_> {
+impl PeerKnowledge for RelayKnowledge<'_> {
     fn is_proven(&self, peer: PeerIx) -> bool {
         self.standings.is_proven(peer)
     }
@@ -37,12 +35,12 @@ impl Known for KnownHere<'_> {
 impl Relay {
     /// Whether messages wait for roots that are not known here: the driver should look for newer roots now.
     pub fn wants_roots(&self) -> bool {
-        !self.rootless.is_empty()
+        !self.awaiting_root.is_empty()
     }
 
     /// Keeps a message whose root is unknown; returns `false` when such messages are not kept. Those that
     /// it displaces are dropped at the end of the input.
-    pub(crate) fn keep_rootless(
+    pub(crate) fn keep_awaiting_root(
         &mut self,
         id: MessageId,
         from: PeerIx,
@@ -50,53 +48,56 @@ impl Relay {
         data: &Bytes,
     ) -> bool {
         let rln = self.config.rln.as_ref();
-        let patience_ns = rln.map_or(0, |rln| rln.root_patience_ns);
-        if patience_ns == 0 {
+        let timeout_ns = rln.map_or(0, |rln| rln.unknown_root_timeout_ns);
+        if timeout_ns == 0 {
             return false;
         }
-        let what = Rootless {
+        let what = AwaitingRoot {
             topic: topic.clone(),
             data: data.clone(),
-            until: self.now.after(std::time::Duration::from_nanos(patience_ns)),
+            until: self.now.after(std::time::Duration::from_nanos(timeout_ns)),
         };
-        let known = KnownHere {
+        let known = RelayKnowledge {
             standings: &self.standings,
             router: &self.router,
         };
         let reason = Rejection::Proof(undertone_rln::ProofRejection::UnknownRoot {
             window_len: self.roots.len(),
         });
-        for Waiting { id, from, .. } in self.rootless.put(Waiting { id, from, what }, &known) {
+        for WaitingMessage { id, from, .. } in self
+            .awaiting_root
+            .put(WaitingMessage { id, from, what }, &known)
+        {
             self.unjudged.push((id, from, reason));
         }
         true
     }
 
     /// Judges the waiting messages again after the roots have changed.
-    pub(crate) fn retry_rootless(&mut self) -> Result<(), ApiMisuse> {
-        let waited = self.rootless.take(|_| true);
+    pub(crate) fn retry_awaiting_root(&mut self) -> Result<(), ApiMisuse> {
+        let waited = self.awaiting_root.take(|_| true);
         self.judge_again(waited, true)
     }
 
     /// Judges for the last time the messages that have waited long enough.
-    pub(crate) fn expire_rootless(&mut self) -> Result<(), ApiMisuse> {
+    pub(crate) fn expire_awaiting_root(&mut self) -> Result<(), ApiMisuse> {
         let now = self.now;
-        let late = self.rootless.take(|message| message.what.until <= now);
+        let late = self.awaiting_root.take(|message| message.what.until <= now);
         self.judge_again(late, false)
     }
 
     fn judge_again(
         &mut self,
-        waited: Vec<Waiting<Rootless>>,
+        waited: Vec<WaitingMessage<AwaitingRoot>>,
         may_wait: bool,
     ) -> Result<(), ApiMisuse> {
         for message in waited {
-            let Waiting { id, from, what } = &message;
+            let WaitingMessage { id, from, what } = &message;
             let (id, from) = (*id, *from);
             match self.judge(id, from, &what.topic, &what.data) {
                 Err(reason) if may_wait && reason.is_unknown_root() => {
                     // There is room: the message was in the room before.
-                    self.rootless.put_back(message);
+                    self.awaiting_root.put_back(message);
                 }
                 judged => {
                     if let Some(verdict) = self.settle(id, from, judged) {
@@ -109,8 +110,11 @@ impl Relay {
     }
 
     /// Earliest time at which a waiting message has waited long enough.
-    pub(crate) fn rootless_until(&self) -> Option<Time> {
-        self.rootless.iter().map(|message| message.what.until).min()
+    pub(crate) fn awaiting_root_until(&self) -> Option<Time> {
+        self.awaiting_root
+            .iter()
+            .map(|message| message.what.until)
+            .min()
     }
 }
 

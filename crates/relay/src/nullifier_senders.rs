@@ -11,7 +11,7 @@ use undertone_rln::{Epoch, Fr, fr_to_le};
 /// Limits of the record of senders. A sender that does not fit escapes blame for spam; nobody else is
 /// blamed for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SenderLimits {
+pub struct NullifierSenderLimits {
     /// Nullifiers whose senders are remembered, over all epochs; the oldest one is dropped.
     pub max_nullifiers: usize,
     /// Senders remembered for one nullifier, the first ones.
@@ -19,7 +19,7 @@ pub struct SenderLimits {
 }
 
 /// Key of a nullifier: its epoch and its canonical bytes.
-type Key = (Epoch, [u8; 32]);
+type NullifierKey = (Epoch, [u8; 32]);
 
 #[derive(Clone, Copy, Debug)]
 struct Sender {
@@ -29,15 +29,15 @@ struct Sender {
 
 /// Senders of messages under each nullifier, bounded in number.
 #[derive(Debug)]
-pub(crate) struct Senders {
-    limits: SenderLimits,
-    nullifiers: BTreeMap<Key, Vec<Sender>>,
+pub(crate) struct NullifierSenders {
+    limits: NullifierSenderLimits,
+    nullifiers: BTreeMap<NullifierKey, Vec<Sender>>,
     /// Keys of `nullifiers`, the oldest first.
-    order: VecDeque<Key>,
+    order: VecDeque<NullifierKey>,
 }
 
-impl Senders {
-    pub(crate) fn new(limits: SenderLimits) -> Self {
+impl NullifierSenders {
+    pub(crate) fn new(limits: NullifierSenderLimits) -> Self {
         Self {
             limits,
             nullifiers: BTreeMap::new(),

@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
-use undertone_gossip::PeerIx;
+use undertone_gossip::{PeerIx, RequestId};
 use undertone_message::WakuMessage;
 use undertone_rln::{Fr, ProofRejection as Why, fr_to_le};
 
-use super::forge::*;
+use super::fake_proof::*;
 use super::net::Net;
 use super::solo::*;
 use crate::{Input, Output, ProofTicket, PublishError, Rejection, RelayConfig, RlnConfig};
@@ -21,8 +21,8 @@ fn config_with(rln: impl FnOnce(&mut RlnConfig)) -> RelayConfig {
 }
 
 /// Publishes a message that must reach the verification of its proof; nothing may be sent before.
-fn publish_to_check(solo: &mut Solo, message: &WakuMessage, token: u64) -> ProofTicket {
-    let outputs = solo.publish(message, token);
+fn publish_to_check(solo: &mut Solo, message: &WakuMessage, request: u64) -> ProofTicket {
+    let outputs = solo.publish(message, request);
     match &outputs[..] {
         [Output::VerifyProof { ticket, .. }] => *ticket,
         other => panic!("{other:?}"),
@@ -138,7 +138,7 @@ fn of_two_messages_under_one_nullifier_checked_side_by_side_one_is_sent() {
     assert_eq!(refused(&solo.answer(ours, true)), SPAM);
 
     let [first, second] = [("a", 8), ("b", 9)]
-        .map(|(text, token)| publish_to_check(&mut solo, &proved(text, 2), token));
+        .map(|(text, request)| publish_to_check(&mut solo, &proved(text, 2), request));
     assert_eq!(delivered(&solo.answer(second, true))[0].payload, "b");
     assert_eq!(refused(&solo.answer(first, true)), SPAM);
     solo.assert_idle();
@@ -168,7 +168,14 @@ fn a_proof_that_the_driver_makes_unasked_does_not_replace_the_one_that_is_checke
     let message = proved("hello", 1);
     let ticket = publish_to_check(&mut solo, &message, 8);
     let result = Ok(proof_of(&message, 2));
-    assert_eq!(solo.input(Input::Proved { token: 8, result }).len(), 0);
+    assert_eq!(
+        solo.input(Input::Proved {
+            request: RequestId(8),
+            result
+        })
+        .len(),
+        0
+    );
     assert_eq!(delivered(&solo.answer(ticket, true)), [message]);
 }
 
