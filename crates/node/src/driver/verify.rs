@@ -113,7 +113,7 @@ impl VerifierPool {
 
     /// Records that the verdict on a proof of a peer has been handled: its next proof may be verified.
     pub(super) fn settled(&self, from: Option<PeerId>) {
-        self.shared.lock().batcher.settled(from);
+        self.shared.queue.lock().batcher.settled(from);
         self.shared.changed.notify_one();
     }
 
