@@ -10,6 +10,7 @@ use crate::types::{Direction, MessageId, PeerIx, SendHandle, Topic};
 
 /// Event that the driver reports to the router, or a command for it.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Input {
     /// A peer connected and its protocol was negotiated.
     Connected(NewPeer),
@@ -79,6 +80,7 @@ pub enum Input {
 
 /// Description of a newly connected peer.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct NewPeer {
     /// Index of the peer.
     pub peer: PeerIx,
@@ -95,6 +97,22 @@ pub struct NewPeer {
     /// Whether the peer is one of the operator's own: it is sent every message, is never in a mesh and
     /// is never graylisted.
     pub explicit: bool,
+}
+
+impl NewPeer {
+    /// Describes a peer without identity, record and known address, which is not one of the operator's own. The
+    /// caller sets the fields that differ.
+    pub fn new(peer: PeerIx, features: Features, direction: Direction) -> Self {
+        Self {
+            peer,
+            identity: Bytes::new(),
+            record: Bytes::new(),
+            direction,
+            features,
+            ip: None,
+            explicit: false,
+        }
+    }
 }
 
 /// Result of validating a message.
@@ -134,6 +152,8 @@ pub enum Class {
 }
 
 /// Action that the driver has to take, or event that it is told of.
+///
+/// The enum is exhaustive on purpose: a driver that overlooks a new action is wrong, so it must not compile.
 #[derive(Clone, Debug)]
 pub enum Output {
     /// Send a frame, whose length prefix is included.
@@ -208,6 +228,7 @@ pub enum Output {
 
 /// Events for logs, metrics and tests.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Report {
     /// A limit was reached.
     Capacity {
@@ -257,6 +278,7 @@ pub enum Report {
 
 /// Totals since the router was created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Stats {
     /// Frames received from connected peers.
     pub frames_received: u64,
@@ -280,6 +302,7 @@ pub struct Stats {
 
 /// Counts of control entries; IHAVE, IWANT and IDONTWANT are counted by message ids.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ControlStats {
     /// Number of GRAFT entries.
     pub graft: u64,

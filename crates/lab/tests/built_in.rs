@@ -29,7 +29,7 @@ fn scaled_down(name: &str) -> Scenario {
 }
 
 fn simulate(scenario: &Scenario, seed: u64, threads: usize) -> Outcome {
-    run(scenario, Options { seed, threads }, &mut |_| {}).expect("it is valid")
+    run(scenario, Options::new(seed).threads(threads), &mut |_| {}).expect("it is valid")
 }
 
 #[test]

@@ -25,6 +25,7 @@ pub struct ConnIx(pub u32);
 
 /// Configuration of one host.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Config {
     /// TCP stack of the host.
     pub profile: Profile,
@@ -50,6 +51,27 @@ pub struct Config {
     pub piece_bytes: u32,
 }
 
+impl Config {
+    /// A host with this TCP stack and these rates, and nothing in the way: the queue before the downlink is tail-drop
+    /// without a limit, no packet is lost, and no delay varies.
+    pub const fn new(profile: Profile, uplink_bytes_per_s: u64, downlink_bytes_per_s: u64) -> Self {
+        Self {
+            profile,
+            uplink_bytes_per_s,
+            downlink_bytes_per_s,
+            unlimited_until_ns: 0,
+            queue: Discipline::Fifo {
+                max_bytes: u64::MAX,
+            },
+            loss: 0.0,
+            jitter_ns: 0,
+            setup_packets: 0,
+            begun_over_bytes: u64::MAX,
+            piece_bytes: 0,
+        }
+    }
+}
+
 /// Position of a frame among the unsent frames of its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Priority {
@@ -61,6 +83,7 @@ pub enum Priority {
 
 /// Event that the driver reports to a host.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum Input<P> {
     /// A connection is open; `conn` must be new or closed.
     Connect {
@@ -171,6 +194,7 @@ pub enum Output<P> {
 
 /// Violation of the contract by the driver; the input was ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Misuse {
     /// The connection named is not open.
     NotOpen(ConnIx),
@@ -182,6 +206,7 @@ pub enum Misuse {
 
 /// Traffic totals of a host, in bytes on the wire and in packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Totals {
     /// Bytes sent, including acknowledgements and packets that were lost on the way.
     pub sent_bytes: u64,

@@ -14,6 +14,7 @@ pub struct ProofTicket(pub u64);
 
 /// Event that the driver reports to the relay, or a command for it.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Input {
     /// A peer connected and its protocol was negotiated.
     Connected(NewPeer),
@@ -84,6 +85,8 @@ pub enum Input {
 }
 
 /// Action that the driver has to take, or event that it is told of.
+///
+/// The enum is exhaustive on purpose: a driver that overlooks a new action is wrong, so it must not compile.
 #[derive(Clone, Debug)]
 pub enum Output {
     /// Send a frame, whose length prefix is included.
@@ -199,6 +202,7 @@ pub struct Published {
 
 /// Events for logs, metrics and tests.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum RelayReport {
     /// An event of the gossip router.
     Gossip(gossip::Report),

@@ -42,7 +42,7 @@ pub(super) fn apply(config: &mut Config, overrides: &GossipOverrides) {
     let named = |(name, _): &&(&str, StrategyKind)| overrides.strategy.as_deref() == Some(*name);
     set(
         &mut config.strategy,
-        kinds.iter().find(named).map(|(_, kind)| *kind),
+        kinds.iter().find(named).map(|(_, kind)| (*kind).into()),
     );
     if overrides.strategy.is_some() && config.strategy == StrategyKind::Reduced {
         config.large.push = config.degrees.d_low.saturating_sub(1).max(1);

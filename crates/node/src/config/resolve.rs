@@ -185,17 +185,16 @@ impl Resolver<'_> {
         if max_message_bytes == 0 {
             return Err(self.bad("max-message-bytes"));
         }
-        Ok(NetworkPreset {
-            cluster_id: self.raw.cluster_id.unwrap_or(preset.cluster_id),
-            num_shards,
-            one_shard_per_content_topic: preset.one_shard_per_content_topic && self.autosharding(),
-            max_message_bytes,
-            rln: match preset.rln {
-                Some(params) if self.raw.rln != Some(false) => Some(self.rln_params(params)?),
-                _ => None,
-            },
-            ..preset
-        })
+        let mut network = preset;
+        network.cluster_id = self.raw.cluster_id.unwrap_or(preset.cluster_id);
+        network.num_shards = num_shards;
+        network.one_shard_per_content_topic &= self.autosharding();
+        network.max_message_bytes = max_message_bytes;
+        network.rln = match preset.rln {
+            Some(params) if self.raw.rln != Some(false) => Some(self.rln_params(params)?),
+            _ => None,
+        };
+        Ok(network)
     }
 
     fn shifted(&self, port: u16) -> Result<u16, ConfigError> {

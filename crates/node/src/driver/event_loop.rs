@@ -382,7 +382,7 @@ impl EventLoop {
                     self.event(NodeEvent::SpammerExposed { from, secret });
                 }
             }
-            RelayReport::Gossip(report) => tracing::trace!(?report, "gossip"),
+            report => tracing::trace!(?report, "gossip"),
         }
     }
 

@@ -158,10 +158,8 @@ impl Checks {
 
 /// Returns the ids of the messages in a frame.
 fn ids(bench: &mut Bench, frame: &Bytes) -> Vec<MessageId> {
-    let limits = Limits {
-        frame_bytes_max: usize::MAX,
-        ..Limits::default()
-    };
+    let mut limits = Limits::default();
+    limits.frame_bytes_max = usize::MAX;
     let rpc = wire::unframe(frame).and_then(|body| wire::decode(&body, &limits).ok());
     let messages = rpc.into_iter().flat_map(|rpc| rpc.messages);
     let ids = messages.map(|message| bench.ids.id_of(&message.data));

@@ -89,15 +89,7 @@ impl Node {
         } else {
             Direction::Inbound
         };
-        let peer = NewPeer {
-            peer: PeerIx(place),
-            identity: Bytes::new(),
-            record: Bytes::new(),
-            direction,
-            features: world.features,
-            ip: None,
-            explicit: false,
-        };
+        let peer = NewPeer::new(PeerIx(place), world.features, direction);
         self.relay_input(world, bench, now_ns, Input::Connected(peer));
     }
 

@@ -43,24 +43,22 @@ pub(super) fn read(
     let traffic = traffic::read(&root, nodes)?;
     let relay = relay::read(&root)?;
     let (topology, dialling) = topology::read(&root, nodes)?;
-    let scenario = Scenario {
-        name: name.to_owned(),
-        nodes,
-        topology,
-        dialling,
-        network: network::read(&root, folder)?,
-        relay,
-        rln: rln::read(&root)?,
-        cpu: cpu(&root)?,
-        traffic: traffic.traffic,
-        faults: faults::read(&root, nodes)?,
-        start_ns: general.time("start_s", S)?.unwrap_or(0),
-        start_spread_ns: general
-            .time("start_spread_s", S)?
-            .unwrap_or(DEFAULT_SPREAD_NS),
-        drain_ns: traffic.drain_ns,
-        warm_up_messages: traffic.warm_up_messages,
-    };
+    let mut scenario = Scenario::plain(nodes);
+    scenario.name = name.to_owned();
+    scenario.topology = topology;
+    scenario.dialling = dialling;
+    scenario.network = network::read(&root, folder)?;
+    scenario.relay = relay;
+    scenario.rln = rln::read(&root)?;
+    scenario.cpu = cpu(&root)?;
+    scenario.traffic = traffic.traffic;
+    scenario.faults = faults::read(&root, nodes)?;
+    scenario.start_ns = general.time("start_s", S)?.unwrap_or(0);
+    scenario.start_spread_ns = general
+        .time("start_spread_s", S)?
+        .unwrap_or(DEFAULT_SPREAD_NS);
+    scenario.drain_ns = traffic.drain_ns;
+    scenario.warm_up_messages = traffic.warm_up_messages;
     let description = general.text("description", "one line of text")?;
     Ok(Loaded {
         description: description.unwrap_or_default().to_owned(),

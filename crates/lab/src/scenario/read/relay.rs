@@ -236,7 +236,7 @@ fn counts(section: &Section<'_>, config: &mut Config) -> Result<(), ScenarioErro
         ("reduced", StrategyKind::Reduced),
     ];
     if let Some(strategy) = section.word("strategy", &words)? {
-        config.strategy = strategy;
+        config.strategy = strategy.into();
     }
     if let Some(factor) = section.number("gossip_factor", 0.0, 1.0)? {
         config.gossip_factor = factor;

@@ -58,11 +58,10 @@ impl Resolver<'_> {
         let epoch_s = self.within("rln-epoch-s", self.raw.rln_epoch_s, 1..=MAX_EPOCH_S)?;
         let limit = self.raw.rln_user_message_limit;
         let limit = self.within("rln-user-message-limit", limit, 1..=MAX_LIMIT.into())?;
-        Ok(RlnParams {
-            epoch_size_s: epoch_s.unwrap_or(params.epoch_size_s),
-            user_message_limit: limit.unwrap_or(params.user_message_limit),
-            ..params
-        })
+        let mut configured = params;
+        configured.epoch_size_s = epoch_s.unwrap_or(params.epoch_size_s);
+        configured.user_message_limit = limit.unwrap_or(params.user_message_limit);
+        Ok(configured)
     }
 
     fn mode(&self) -> Mode {
@@ -124,13 +123,13 @@ impl Resolver<'_> {
         let percent = self.within("rln-tokens-max-cpu", self.raw.rln_tokens_max_cpu, 1..=100)?;
         let lead_s = self.raw.rln_tokens_lead_s;
         let lead_s = self.within("rln-tokens-lead-s", lead_s, 0..=MAX_SECONDS)?;
-        Ok(PoolConfig {
-            size: size.map_or(default.size, |size| size as usize),
-            refresh_roots,
-            root_window,
-            next_epoch_lead_ns: lead_s.map_or(default.next_epoch_lead_ns, |s| s * NS_PER_S),
-            max_cpu_percent: percent.map_or(default.max_cpu_percent, |percent| percent as u8),
-        })
+        let mut tokens = default;
+        tokens.size = size.map_or(default.size, |size| size as usize);
+        tokens.refresh_roots = refresh_roots;
+        tokens.root_window = root_window;
+        tokens.next_epoch_lead_ns = lead_s.map_or(default.next_epoch_lead_ns, |s| s * NS_PER_S);
+        tokens.max_cpu_percent = percent.map_or(default.max_cpu_percent, |percent| percent as u8);
+        Ok(tokens)
     }
 
     /// Number of verifier threads; by default one processor is left for everything else.
@@ -149,12 +148,12 @@ impl Resolver<'_> {
         let delay_ms = self.raw.rln_batch_max_delay_ms;
         let delay_ms = self.within("rln-batch-max-delay-ms", delay_ms, 0..=1000)?;
         let suspect_s = self.within("rln-suspect-s", self.raw.rln_suspect_s, 0..=MAX_SECONDS)?;
-        Ok(BatchPolicy {
-            max_batch: max.map_or(default.max_batch, |max| max as usize),
-            single_below: from.map_or(default.single_below, |from| from as usize),
-            max_delay_ns: delay_ms.map_or(default.max_delay_ns, |ms| ms * NS_PER_MS),
-            suspect_for_ns: suspect_s.map_or(default.suspect_for_ns, |s| s * NS_PER_S),
-        })
+        let mut batches = default;
+        batches.max_batch = max.map_or(default.max_batch, |max| max as usize);
+        batches.single_below = from.map_or(default.single_below, |from| from as usize);
+        batches.max_delay_ns = delay_ms.map_or(default.max_delay_ns, |ms| ms * NS_PER_MS);
+        batches.suspect_for_ns = suspect_s.map_or(default.suspect_for_ns, |s| s * NS_PER_S);
+        Ok(batches)
     }
 
     /// The value of a key if it is set, within its bounds.
