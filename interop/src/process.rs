@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::process::Stdio;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
@@ -24,7 +24,7 @@ mod tests;
 
 pub use command::PeerCommand;
 pub use error::PeerError;
-use reader::{Shared, lock, read_lines};
+use reader::{Shared, read_lines};
 
 /// Time limit for a peer's answer, which guards against a peer that hangs; no test depends on its length.
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -368,4 +368,9 @@ impl PeerProcess {
             stderr: self.shared.stderr.text(),
         }
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // No holder of these locks panics, so the guarded values are consistent.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

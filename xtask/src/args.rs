@@ -1,6 +1,7 @@
 //! Command line of `cargo xtask`.
 
 use crate::campaigns::Campaign;
+use crate::counts::Lists;
 use crate::steps::Step;
 
 pub(crate) const USAGE: &str = "\
@@ -8,11 +9,15 @@ usage: cargo xtask test [--strict] [--only NAME,..]
        cargo xtask test --list
        cargo xtask campaign [--only NAME,..] [-- ARGUMENT..]
        cargo xtask campaign --list
+       cargo xtask counts [--json] [--names] [--circles]
 
   --strict       a step that is skipped counts as failed
   --only NAMES   run these steps or campaigns only
   --list         print the names of the steps or campaigns and what they do
-  ARGUMENT..     handed on to the campaign's program; for one campaign only";
+  ARGUMENT..     handed on to the campaign's program; for one campaign only
+  --json         print the counts and their lists as JSON
+  --names        list the names of types that are defined at least twice
+  --circles      list the files of each circle of imports";
 
 /// Task that the command line asks for.
 #[derive(Debug, PartialEq, Eq)]
@@ -24,11 +29,19 @@ pub(crate) enum Task {
         strict: bool,
     },
     ListCampaigns,
+    CampaignHelp,
     Campaign {
         campaigns: Vec<Campaign>,
         arguments: Vec<String>,
     },
+    Counts {
+        json: bool,
+        lists: Lists,
+    },
 }
+
+/// Names of the tasks, for messages.
+const TASKS: &str = "test, campaign, counts";
 
 /// Parses the arguments after the program's name; an error is a message for the user.
 pub(crate) fn parse(args: impl IntoIterator<Item = String>) -> Result<Task, String> {
@@ -36,9 +49,10 @@ pub(crate) fn parse(args: impl IntoIterator<Item = String>) -> Result<Task, Stri
     match args.next().as_deref() {
         Some("test") => {}
         Some("campaign") => return campaign(args),
+        Some("counts") => return counts(args),
         Some("--help" | "-h" | "help") => return Ok(Task::Help),
-        Some(other) => return Err(format!("unknown task {other:?}; there are: test, campaign")),
-        None => return Err("no task given; there are: test, campaign".to_owned()),
+        Some(other) => return Err(format!("unknown task {other:?}; there are: {TASKS}")),
+        None => return Err(format!("no task given; there are: {TASKS}")),
     }
     let mut strict = false;
     let mut list = false;
@@ -73,7 +87,7 @@ fn campaign(mut args: impl Iterator<Item = String>) -> Result<Task, String> {
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--list" => list = true,
-            "--help" | "-h" => return Ok(Task::Help),
+            "--help" | "-h" => return Ok(Task::CampaignHelp),
             "--" => arguments.extend(args.by_ref()),
             other => {
                 let names = match other {
@@ -100,6 +114,22 @@ fn campaign(mut args: impl Iterator<Item = String>) -> Result<Task, String> {
         campaigns,
         arguments,
     })
+}
+
+/// Parses the arguments after `counts`.
+fn counts(args: impl Iterator<Item = String>) -> Result<Task, String> {
+    let mut json = false;
+    let mut lists = Lists::default();
+    for arg in args {
+        match arg.as_str() {
+            "--json" => json = true,
+            "--names" => lists.names = true,
+            "--circles" => lists.circles = true,
+            "--help" | "-h" => return Ok(Task::Help),
+            other => return Err(format!("unknown option {other:?} of counts")),
+        }
+    }
+    Ok(Task::Counts { json, lists })
 }
 
 /// Returns the named campaigns, each once, in the order in which they run.

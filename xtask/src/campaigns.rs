@@ -1,29 +1,42 @@
-//! Campaigns of `cargo xtask campaign`: measurements that take minutes and need an otherwise idle machine.
+//! Campaigns of `cargo xtask campaign`: tests and measurements that take minutes, too slow for
+//! `cargo xtask test`.
 
 use std::path::Path;
 
 use crate::steps::{Outcome, cargo};
 
-/// Measurement campaign. All campaigns build with the release profile, to measure the installed program.
+/// Name of the test that derives the vendored tables.
+const DERIVATION: &str = "the_vendored_file_can_be_derived";
+
+/// Campaign by name. All campaigns build with the release profile: measurements because it is that of the
+/// installed program, tests because they are long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Campaign {
+    Tables,
+    RandomProofs,
     Hostile,
 }
 
 impl Campaign {
-    /// All campaigns in the order in which they run.
-    pub(crate) const ALL: [Self; 1] = [Self::Hostile];
+    /// All campaigns in the order in which they run: the quickest first.
+    pub(crate) const ALL: [Self; 3] = [Self::Tables, Self::RandomProofs, Self::Hostile];
 
     /// Returns the campaign's name in `--only`.
     pub(crate) fn name(self) -> &'static str {
         match self {
+            Self::Tables => "tables",
+            Self::RandomProofs => "random-proofs",
             Self::Hostile => "hostile",
         }
     }
 
-    /// Returns a short description of what the campaign measures.
+    /// Returns a short description of what the campaign tests or measures.
     pub(crate) fn about(self) -> &'static str {
         match self {
+            Self::Tables => "the vendored tables derived again from the proving key, a minute",
+            Self::RandomProofs => {
+                "proofs of random members against zerokit, minutes; UNDERTONE_PROOF_CASES=200 are made"
+            }
             Self::Hostile => {
                 "attacks on a real node and the restart matrix, half an hour; -- --list names the attacks"
             }
@@ -33,6 +46,27 @@ impl Campaign {
     /// Returns the campaign's cargo commands, of which the last one gets the arguments.
     fn commands(self) -> &'static [&'static [&'static str]] {
         match self {
+            Self::Tables => &[&[
+                "test",
+                "--release",
+                "--package",
+                "undertone-rln",
+                "--lib",
+                "--",
+                "--ignored",
+                DERIVATION,
+            ]],
+            Self::RandomProofs => &[&[
+                "test",
+                "--release",
+                "--package",
+                "undertone-rln",
+                "--test",
+                "random_proofs",
+                "--",
+                "--ignored",
+                "--nocapture",
+            ]],
             Self::Hostile => &[
                 &["build", "--release", "--package", "undertone"],
                 &[
@@ -65,3 +99,6 @@ impl Campaign {
         Outcome::Passed
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,17 +2,21 @@
 
 mod args;
 mod campaigns;
+mod counts;
 mod report;
+mod sources;
 mod steps;
 mod tidy;
 
 use std::env;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
 use args::Task;
 use campaigns::Campaign;
+use counts::Lists;
 use report::{Report, Row};
 use steps::{Outcome, Step};
 
@@ -30,15 +34,19 @@ fn main() -> ExitCode {
         }
         Ok(Task::Test { steps, strict }) => test(&steps, strict),
         Ok(Task::ListCampaigns) => {
-            for campaign in Campaign::ALL {
-                println!("{:9} {}", campaign.name(), campaign.about());
-            }
+            print_campaigns();
+            ExitCode::SUCCESS
+        }
+        Ok(Task::CampaignHelp) => {
+            println!("{}\n\ncampaigns:", args::USAGE);
+            print_campaigns();
             ExitCode::SUCCESS
         }
         Ok(Task::Campaign {
             campaigns,
             arguments,
         }) => run_campaigns(&campaigns, &arguments),
+        Ok(Task::Counts { json, lists }) => print_counts(json, lists),
         Err(mistake) => wrong_usage(&mistake),
     }
 }
@@ -68,6 +76,12 @@ fn test(steps: &[Step], strict: bool) -> ExitCode {
     }
 }
 
+fn print_campaigns() {
+    for campaign in Campaign::ALL {
+        println!("{:14} {}", campaign.name(), campaign.about());
+    }
+}
+
 /// Runs campaigns one after the other; their results go to standard output, their names to standard
 /// error.
 fn run_campaigns(campaigns: &[Campaign], arguments: &[String]) -> ExitCode {
@@ -86,6 +100,34 @@ fn run_campaigns(campaigns: &[Campaign], arguments: &[String]) -> ExitCode {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
+    }
+}
+
+/// Prints the counts of the source text.
+fn print_counts(json: bool, lists: Lists) -> ExitCode {
+    let Some(root) = root() else {
+        return wrong_usage("the workspace is not known; start this as `cargo xtask`");
+    };
+    let counts = match counts::count(&root) {
+        Ok(counts) => counts,
+        Err(error) => {
+            eprintln!("error: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let page = if json {
+        counts.json()
+    } else {
+        counts.page(lists)
+    };
+    // The lists are long: a reader such as `head` may close the pipe early.
+    match writeln!(io::stdout(), "{page}") {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
     }
 }
 

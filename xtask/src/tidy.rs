@@ -1,9 +1,10 @@
 //! Check of house rules that no other tool checks.
 
 use std::fmt::{self, Display};
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+
+use crate::args::{self, Task};
+use crate::sources::{self, Unreadable, read};
 
 /// Maximum length of a source file in `crates/*/src`, lines.
 const MAX_LINES: usize = 500;
@@ -20,10 +21,6 @@ const PRONOUNS: [&str; 10] = [
     "Who", "Which", "Where", "What", "Why", "It", "They", "Them", "Of", "So",
 ];
 
-/// Folders with code; folders in them named as in `FOREIGN` hold code of others.
-const CODE: [&str; 3] = ["crates", "interop", "xtask"];
-const FOREIGN: [&str; 2] = ["node_modules", "target"];
-
 /// Violation of a rule, with its location.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Finding {
@@ -33,50 +30,17 @@ pub(crate) struct Finding {
     what: String,
 }
 
-/// Error for a file or folder that could not be read.
-#[derive(Debug)]
-pub(crate) struct Unreadable {
-    path: PathBuf,
-    source: io::Error,
-}
-
 /// Checks the workspace at `root`.
 pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, Unreadable> {
     let mut findings = Vec::new();
-    for folder in CODE {
-        let mut files = Vec::new();
-        collect(&root.join(folder), &mut files)?;
-        files.sort();
-        for file in files {
-            let text = read(&file)?;
-            let path = file.strip_prefix(root).unwrap_or(&file);
-            findings.extend(leftovers(path, &text));
-            findings.extend(too_long(path, &text));
-            findings.extend(riddles(path, &text));
-        }
+    for file in sources::all(root)? {
+        findings.extend(leftovers(&file.path, &file.text));
+        findings.extend(too_long(&file.path, &file.text));
+        findings.extend(riddles(&file.path, &file.text));
+        findings.extend(never_run(&file.path, &file.text));
     }
     findings.extend(dependencies(root)?);
     Ok(findings)
-}
-
-/// Collects the source files below `folder`.
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Unreadable> {
-    let at = |source| Unreadable {
-        path: folder.to_owned(),
-        source,
-    };
-    for entry in fs::read_dir(folder).map_err(at)? {
-        let entry = entry.map_err(at)?;
-        let path = entry.path();
-        let kind = entry.file_type().map_err(at)?;
-        let is_foreign = FOREIGN.iter().any(|name| entry.file_name() == *name);
-        if kind.is_dir() && !is_foreign {
-            collect(&path, files)?;
-        } else if kind.is_file() && path.extension().is_some_and(|e| e == "rs" || e == "mjs") {
-            files.push(path);
-        }
-    }
-    Ok(())
 }
 
 /// Returns a finding for a file in `crates/*/src` that is longer than [`MAX_LINES`].
@@ -127,33 +91,60 @@ fn unexplained(line: &str) -> bool {
 /// First lines of doc comments in `src` folders that name no subject: rustdoc shows them in an index, without
 /// the item that they belong to.
 fn riddles(path: &Path, text: &str) -> Vec<Finding> {
-    let is_test = |part: &std::ffi::OsStr| part == "tests" || part == "tests.rs";
-    let in_source = path.iter().any(|part| part == "src") && !path.iter().any(is_test);
-    if !in_source || path.extension().is_none_or(|e| e != "rs") {
+    let in_source = path.iter().any(|part| part == "src") && !sources::is_test(path);
+    if !in_source || !sources::is_rust(path) {
         return Vec::new();
     }
-    let mut findings = Vec::new();
-    let mut is_inside = false;
-    for (line, text) in (1..).zip(text.lines()) {
-        let doc = text.trim_start().strip_prefix("///");
-        let first = doc.filter(|_| !is_inside);
-        is_inside = doc.is_some();
-        if let Some(reason) = first.and_then(riddle) {
-            findings.push(Finding {
-                path: path.to_owned(),
-                line: Some(line),
-                what: format!("the doc comment {reason}; name what it is about"),
-            });
-        }
+    let finding = |(line, text): (usize, &str)| {
+        let reason = riddle(text)?;
+        Some(Finding {
+            path: path.to_owned(),
+            line: Some(line),
+            what: format!("the doc comment {reason}; name what it is about"),
+        })
+    };
+    sources::first_doc_lines(text).filter_map(finding).collect()
+}
+
+/// Returns findings for ignored tests whose reason does not end in the command that runs them: one that nobody
+/// runs proves nothing.
+fn never_run(path: &Path, text: &str) -> Vec<Finding> {
+    let finding = |(line, text): (usize, &str)| {
+        let attribute = text.trim_start();
+        let is_ignored = attribute.starts_with("#[ignore")
+            || (attribute.starts_with("#[cfg_attr(") && attribute.contains(" ignore"));
+        (is_ignored && !names_a_command(attribute)).then(|| Finding {
+            path: path.to_owned(),
+            line: Some(line),
+            what: "an ignored test; end its reason in the command that runs it, as in \
+                   \"takes minutes; cargo xtask campaign --only tables\""
+                .to_owned(),
+        })
+    };
+    if !sources::is_rust(path) {
+        return Vec::new();
     }
-    findings
+    (1..).zip(text.lines()).filter_map(finding).collect()
+}
+
+/// Whether a string on the line ends in a command of this program for one step or campaign.
+fn names_a_command(line: &str) -> bool {
+    let command = line
+        .split_once("cargo xtask ")
+        .and_then(|(_, rest)| rest.split_once('"'))
+        .map_or("", |(command, _)| command);
+    let words = command.split_whitespace().map(str::to_owned);
+    match args::parse(words) {
+        Ok(Task::Test { steps, .. }) => steps.len() == 1,
+        Ok(Task::Campaign { campaigns, .. }) => campaigns.len() == 1,
+        _ => false,
+    }
 }
 
 /// Reason why the first line of a doc comment cannot be read alone, if there is one.
 fn riddle(line: &str) -> Option<String> {
-    let mut words = line.split_whitespace();
-    let first = words.next()?;
-    if words.clone().count() + 1 < WORDS_MIN {
+    let first = line.split_whitespace().next()?;
+    if line.split_whitespace().count() < WORDS_MIN {
         return Some(format!("has fewer than {WORDS_MIN} words"));
     }
     let bare = first.trim_end_matches(|c: char| !c.is_alphanumeric());
@@ -201,13 +192,6 @@ fn external(manifest: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-fn read(path: &Path) -> Result<String, Unreadable> {
-    fs::read_to_string(path).map_err(|source| Unreadable {
-        path: path.to_owned(),
-        source,
-    })
-}
-
 impl Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.path.display())?;
@@ -215,12 +199,6 @@ impl Display for Finding {
             write!(f, ":{line}")?;
         }
         write!(f, ": {}", self.what)
-    }
-}
-
-impl Display for Unreadable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.path.display(), self.source)
     }
 }
 

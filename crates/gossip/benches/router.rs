@@ -57,7 +57,10 @@ impl Bench {
     }
 
     fn frame(&mut self, peer: PeerIx, frame: Bytes) {
-        self.input(Input::Frame { peer, frame });
+        self.input(Input::Frame {
+            peer,
+            frame: frame.into(),
+        });
     }
 
     /// A message that was never seen, as a frame.

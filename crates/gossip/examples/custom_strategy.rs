@@ -63,7 +63,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         // Five peers that subscribe to the topic.
         let mut subscribe = wire::Encoder::default();
         subscribe.subscription(true, &topic);
-        let frame = subscribe.finish().ok_or("the frame has an entry")?;
+        let frame = subscribe.finish().ok_or("the frame has an entry")?.into();
         inputs.push(Input::Frame { peer, frame });
     }
     let data = Bytes::from_static(b"hello");

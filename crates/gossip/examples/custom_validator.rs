@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let connected = NewPeer::new(peer, features, Direction::Outbound);
     let mut inputs = vec![Input::Subscribe(topic.clone()), Input::Connected(connected)];
     for data in [&b"abc\x26"[..], b"abc\x27", b""] {
-        let frame = wire::message_frame(&topic, data);
+        let frame = wire::message_frame(&topic, data).into();
         inputs.push(Input::Frame { peer, frame });
     }
     let mut delivered: Vec<Bytes> = Vec::new();

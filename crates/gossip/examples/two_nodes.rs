@@ -40,9 +40,9 @@ fn main() -> Result<(), Box<dyn Error>> {
                     // A real driver queues the frame (`SendQueue`) and reports when the transport takes it.
                     #[rustfmt::skip]
                     Output::Send { peer, handle, frame, .. } => {
-                        let progress = Progress::Started;
+                        let (progress, rpc) = (Progress::Started, frame.into());
                         inputs.push_back((node, Input::Sent { peer, handle, progress }));
-                        inputs.push_back((1 - node, Input::Frame { peer: PEER, frame }));
+                        inputs.push_back((1 - node, Input::Frame { peer: PEER, frame: rpc }));
                     }
                     Output::Validate { id, .. } => {
                         let verdict = Verdict::Accept;

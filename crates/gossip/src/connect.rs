@@ -43,9 +43,9 @@ impl Router {
             }
             self.release_topic(ix);
         }
-        self.paced.forget(peer);
-        self.promises.forget(peer);
-        self.arrived(peer);
+        self.send_schedule.forget(peer);
+        self.fetcher.forget(peer);
+        self.transfer_ended(peer);
         self.scores.disconnected(peer, self.now);
         // Verdicts on the peer's messages may still be charged to the index.
         let charged = self.config.seen_ttl;

@@ -1,9 +1,9 @@
 //! Error types, grouped by the party at fault.
 
 use thiserror::Error;
+use undertone_wire::VarintError;
 
 use crate::types::{MessageId, PeerIx, Topic};
-use crate::wire::VarintError;
 
 /// Reason why a frame cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]

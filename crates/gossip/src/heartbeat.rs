@@ -1,4 +1,4 @@
-//! The heartbeat: upkeep of budgets, promises, meshes, gossip and caches, in go-libp2p-pubsub's order.
+//! The heartbeat: upkeep of budgets, IWANT requests, meshes, gossip and caches, in go-libp2p-pubsub's order.
 
 use crate::router::Router;
 use crate::topics::TopicIx;
@@ -13,7 +13,7 @@ impl Router {
         self.backoffs.clear_expired(self.now);
         let history = self.config.history_length as u64;
         self.peers.renew(self.heartbeats, history);
-        self.judge_promises();
+        self.judge_unanswered();
         if self.strategy.keeps_mesh() {
             for ix in self.topics.joined() {
                 self.maintain_mesh(ix);

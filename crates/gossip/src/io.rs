@@ -7,6 +7,7 @@ use bytes::Bytes;
 use crate::error::{Capacity, PeerMisbehaved, PublishError};
 use crate::features::Features;
 use crate::types::{Direction, MessageId, PeerIx, SendHandle, Topic};
+use crate::wire::Frame;
 
 /// Event that the driver reports to the router, or a command for it.
 #[derive(Clone, Debug)]
@@ -19,24 +20,19 @@ pub enum Input {
     /// Frames of a connected peer, or frames to it, use another stream from now on. Frames in transit on
     /// the old stream may be lost, so the router sends the peer its subscriptions and GRAFTs again.
     Renewed(NewPeer),
-    /// A long incoming frame (longer than [`crate::LargeMessages::transfer_bytes`]) started, or the peer's
-    /// last one ended. While one is in transit no IWANT is sent, for
-    /// [`crate::LargeMessages::transfer_wait`] at most, because the frame may hold the wanted message. The
-    /// driver sends this input at the start of each long frame, and at the end after the frame itself.
-    /// Without this input, IWANTs are sent at once.
-    Arriving {
-        /// Peer that sends the frame.
-        peer: PeerIx,
-        /// Whether a long frame from the peer is in transit.
-        is_arriving: bool,
-    },
+    /// A long incoming frame (longer than [`crate::LargeMessages::transfer_bytes`]) from the peer started.
+    /// While one is in transit no IWANT is sent, for [`crate::LargeMessages::transfer_wait`] at most, because
+    /// the frame may hold the wanted message. Without this input, IWANTs are sent at once.
+    TransferStarted(PeerIx),
+    /// No long incoming frame from the peer is in transit any more. To be given after the frame itself.
+    TransferEnded(PeerIx),
     /// A frame arrived from a peer, with its length prefix as in [`Output::Send`], so that the router can
     /// forward a message in the memory that the frame was received into.
     Frame {
         /// Peer that sent the frame.
         peer: PeerIx,
-        /// One RPC with its length prefix.
-        frame: Bytes,
+        /// One RPC with its length prefix; made of `Bytes` by `into()`.
+        frame: Frame,
     },
     /// The validator's verdict on an [`Output::Validate`].
     Validated {
@@ -287,7 +283,7 @@ pub struct Stats {
     /// Further copies of known messages received.
     pub duplicates_received: u64,
     /// Ids asked for although a long frame was in transit, because their deadline had passed.
-    pub asked_impatiently: u64,
+    pub iwant_after_deadline: u64,
     /// Copies sent: forwarded, published or asked for by IWANT.
     pub messages_sent: u64,
     /// Copies cancelled before they were started.

@@ -9,12 +9,10 @@
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod address;
-mod arriving;
 mod backoff;
 mod cache;
 mod config;
 mod connect;
-mod deferred;
 mod error;
 mod features;
 pub mod fragments;
@@ -27,12 +25,10 @@ mod io;
 mod iwant;
 mod limits;
 mod mesh;
-mod paced;
 mod parameters;
 mod peers;
 mod pending;
 mod places;
-mod promises;
 mod publish;
 mod px;
 mod queue;
@@ -42,6 +38,7 @@ mod rng;
 mod router;
 mod score;
 mod seen;
+mod send_schedule;
 mod spread;
 mod strategy;
 mod time;
@@ -64,6 +61,8 @@ pub use queue::{Overflow, QueueLimits, QueuedFrame, SendQueue};
 pub use rng::Rng;
 pub use router::{Router, Usage};
 pub use score::{Evaluation, ScoreParams, Thresholds, TopicScoreParams};
-pub use strategy::{Sending, Strategy, StrategyChoice, StrategyFactory, StrategyKind, View};
+pub use strategy::{
+    Sending, Strategy, StrategyChoice, StrategyFactory, StrategyKind, UnknownStrategy, View,
+};
 pub use time::Time;
 pub use types::{Direction, MessageId, PeerIx, SendHandle, Topic};

@@ -63,6 +63,9 @@ pub struct Limits {
     pub iwant_unknown_message_bytes: usize,
     /// Copies queued for one peer that are remembered as cancellable.
     pub cancellable_per_peer_max: usize,
+    /// Messages with delayed copies (staggered sending, interval flooding); copies of further ones are sent
+    /// at once.
+    pub delayed_messages_max: usize,
     /// Open IWANT requests, over all peers; also the limit on ids waiting to be asked for.
     pub promises_max: usize,
     /// Disconnected peers whose index, score or backoff is still remembered; the one that has been gone for
@@ -104,6 +107,7 @@ impl Default for Limits {
             iwant_bytes_per_heartbeat_max: 10 << 20,
             iwant_unknown_message_bytes: 2 << 10,
             cancellable_per_peer_max: 1024,
+            delayed_messages_max: 256,
             promises_max: 20_000,
             retained_peers_max: 4096,
             backoffs_max: 1 << 16,

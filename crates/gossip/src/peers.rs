@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use crate::address::AddressGroup;
 use crate::features::Features;
-use crate::promises::Standing;
+use crate::iwant::AnswerRecord;
 use crate::time::Time;
 use crate::topics::TopicIx;
 use crate::types::{Direction, MessageId, PeerIx, SendHandle};
@@ -32,37 +32,9 @@ pub(crate) struct PeerState {
     /// Copies given to the driver and, as far as we know, not yet started; with the heartbeat.
     pub(crate) cancellable: VecDeque<(MessageId, SendHandle, u64)>,
     /// The peer's record of answering requests for announced messages.
-    pub(crate) word: Word,
+    pub(crate) answers: AnswerRecord,
     /// Whether the next heartbeat has to visit the peer.
     busy: bool,
-}
-
-/// Record of a peer's answers to requests for messages it announced.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Word {
-    /// Whether the peer ever answered a request.
-    has_kept: bool,
-    /// Number of requests that became overdue since the last answer.
-    pub(crate) overdue_in_a_row: u32,
-}
-
-impl Word {
-    pub(crate) fn kept(&mut self) {
-        self.has_kept = true;
-        self.overdue_in_a_row = 0;
-    }
-
-    pub(crate) fn overdue(&mut self, count: u32) {
-        self.overdue_in_a_row = self.overdue_in_a_row.saturating_add(count);
-    }
-
-    pub(crate) fn standing(self) -> Standing {
-        match (self.overdue_in_a_row, self.has_kept) {
-            (0, true) => Standing::Trusted,
-            (0, false) => Standing::Untried,
-            _ => Standing::Dubious,
-        }
-    }
 }
 
 /// Budgets that a peer used up since the last heartbeat.
@@ -91,7 +63,7 @@ impl PeerState {
             used: Budget::default(),
             dont_send: BTreeMap::new(),
             cancellable: VecDeque::new(),
-            word: Word::default(),
+            answers: AnswerRecord::default(),
             busy: false,
         }
     }

@@ -58,7 +58,7 @@ impl Router {
         };
         self.seen.begin(id, published, expires);
         // Peers that were asked for the message may still answer; their copies will be duplicates.
-        self.no_longer_wanted(&id, None);
+        self.on_message_received(&id, None);
         self.cache.put(id, ix, frame.clone());
         let view = View {
             parameters: self.config.parameters(),

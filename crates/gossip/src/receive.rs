@@ -10,14 +10,14 @@ use crate::seen::{Copy, Status};
 use crate::strategy::View;
 use crate::topics::TopicIx;
 use crate::types::{MessageId, PeerIx};
-use crate::wire::{self, WireMessage};
+use crate::wire::{self, Frame, WireMessage};
 
 impl Router {
-    pub(crate) fn frame(&mut self, peer: PeerIx, frame: &Bytes) -> Result<(), ApiMisuse> {
+    pub(crate) fn frame(&mut self, peer: PeerIx, frame: &Frame) -> Result<(), ApiMisuse> {
         if self.peers.get(peer).is_none() {
             return Err(ApiMisuse::UnknownPeer(peer));
         }
-        let body = wire::unframe(frame).ok_or(ApiMisuse::NotOneFrame(peer))?;
+        let body = wire::unframe(frame.bytes()).ok_or(ApiMisuse::NotOneFrame(peer))?;
         self.stats.frames_received += 1;
         if self.is_graylisted(peer) {
             return Ok(());
@@ -67,7 +67,7 @@ impl Router {
         }
     }
 
-    fn message(&mut self, peer: PeerIx, message: WireMessage, frame: &Bytes) {
+    fn message(&mut self, peer: PeerIx, message: WireMessage, frame: &Frame) {
         let Some(ix) = self
             .topics
             .find(&message.topic)
@@ -75,7 +75,8 @@ impl Router {
         else {
             return;
         };
-        let id = self.ids.id_of(&message.data);
+        let known = frame.id_of(&message.data);
+        let id = known.unwrap_or_else(|| self.ids.id_of(&message.data));
         if message.signed {
             return self.misbehaved(peer, Some(ix), PeerMisbehaved::SignedMessage { id });
         }
@@ -86,7 +87,7 @@ impl Router {
             // Not marked as seen, and a request for the message on another topic stays open.
             return self.report(Report::Misplaced { peer, id });
         }
-        self.no_longer_wanted(&id, Some(peer));
+        self.on_message_received(&id, Some(peer));
         if let Err(capacity) = self.pending.room_for(message.data.len()) {
             // Not marked as seen: the message can still be asked for when there is room.
             return self.report(Report::Capacity { peer, capacity });
@@ -102,6 +103,7 @@ impl Router {
         );
         self.announce_idontwant(ix, id, peer, message.data.len());
         let topic = self.topics.get(ix).name.clone();
+        let frame = frame.bytes();
         let alone = wire::message_frame_len(&topic, &message.data) == frame.len();
         let (data, frame) = if alone {
             (message.data, Some(frame.clone()))

@@ -4,21 +4,19 @@ use std::collections::{BTreeMap, VecDeque};
 
 use bytes::Bytes;
 
-use crate::arriving::Arriving;
 use crate::backoff::Backoffs;
 use crate::cache::Cache;
 use crate::config::{Config, ConfigError};
-use crate::deferred::Deferred;
 use crate::error::{ApiMisuse, PeerMisbehaved, Penalty};
 use crate::ids::{Anywhere, Hashed, MessageIds, Placement};
 use crate::io::{Class, Input, Output, Progress, Report, Stats};
-use crate::paced::Paced;
+use crate::iwant::{Fetcher, FetcherLimits, Transfers};
 use crate::peers::Peers;
 use crate::pending::Pending;
-use crate::promises::Promises;
 use crate::rng::Rng;
 use crate::score::Scores;
 use crate::seen::Seen;
+use crate::send_schedule::SendSchedule;
 use crate::strategy::Strategy;
 use crate::time::Time;
 use crate::topics::{TopicIx, Topics};
@@ -45,10 +43,9 @@ pub struct Router {
     pub(crate) peers: Peers,
     pub(crate) scores: Scores,
     pub(crate) backoffs: Backoffs,
-    pub(crate) promises: Promises,
-    pub(crate) arriving: Arriving,
-    pub(crate) deferred: Deferred,
-    pub(crate) paced: Paced,
+    pub(crate) fetcher: Fetcher,
+    pub(crate) transfers: Transfers,
+    pub(crate) send_schedule: SendSchedule,
     pub(crate) seen: Seen,
     pub(crate) cache: Cache,
     pub(crate) pending: Pending,
@@ -83,10 +80,9 @@ impl Router {
             peers: Peers::default(),
             scores: Scores::new(config.score.clone(), now),
             backoffs: Backoffs::new(config.backoff_slack, limits.backoffs_max),
-            promises: Promises::new(config.iwant_followup, limits.promises_max),
-            arriving: Arriving::default(),
-            deferred: Deferred::new(limits.promises_max, limits.holders_per_id_max),
-            paced: Paced::default(),
+            fetcher: Fetcher::new(config.iwant_followup, FetcherLimits::from(limits)),
+            transfers: Transfers::default(),
+            send_schedule: SendSchedule::new(limits.delayed_messages_max),
             seen: Seen::new(&mut rng, limits.seen_max),
             cache: Cache::new(
                 &mut rng,
@@ -135,7 +131,8 @@ impl Router {
             Input::Connected(peer) => self.connected(peer)?,
             Input::Disconnected(peer) => self.disconnected(peer)?,
             Input::Renewed(peer) => self.renewed(peer)?,
-            Input::Arriving { peer, is_arriving } => self.arriving(peer, is_arriving),
+            Input::TransferStarted(peer) => self.transfer_started(peer),
+            Input::TransferEnded(peer) => self.transfer_ended(peer),
             Input::Frame { peer, frame } => self.frame(peer, &frame)?,
             Input::Validated { id, verdict } => self.validated(id, verdict),
             Input::Publish { topic, data, token } => self.publish(&topic, data, token)?,
@@ -155,10 +152,10 @@ impl Router {
         if now >= self.next_heartbeat {
             self.heartbeat();
         }
-        if self.paced.next() <= now {
+        if self.send_schedule.next() <= now {
             self.send_due();
         }
-        if self.next_question() <= now {
+        if self.next_iwant() <= now {
             self.ask_due();
         }
         self.flush_control();
@@ -173,7 +170,7 @@ impl Router {
     /// Latest time at which the driver must give the next input, e.g. [`Input::Tick`].
     pub fn next_timeout(&self) -> Time {
         let upkeep = self.next_heartbeat.min(self.scores.next_decay());
-        upkeep.min(self.paced.next()).min(self.next_question())
+        upkeep.min(self.send_schedule.next()).min(self.next_iwant())
     }
 
     fn sent(&mut self, peer: PeerIx, handle: SendHandle, progress: Progress) {
@@ -264,7 +261,7 @@ impl Router {
 
     /// Cancels every copy of `id` that is queued for `peer` and has not been started.
     pub(crate) fn cancel(&mut self, peer: PeerIx, id: &MessageId) {
-        self.paced.take_back(peer, id);
+        self.send_schedule.cancel(peer, id);
         // Several copies may be queued: a forwarded one and answers to IWANT.
         while let Some(handle) = self
             .peers
@@ -384,9 +381,10 @@ impl Router {
             pending: self.pending.len(),
             pending_bytes: self.pending.bytes(),
             cache_bytes: self.cache.bytes(),
-            promises: self.promises.len(),
-            deferred: self.deferred.len(),
-            arriving: self.arriving.len(),
+            iwant_requests: self.fetcher.requests(),
+            iwant_waiting: self.fetcher.waiting(),
+            transfers: self.transfers.len(),
+            delayed_messages: self.send_schedule.len(),
             backoffs: self.backoffs.len(),
             departed: self.departed.len(),
             subscriptions_of_a_peer: per_peer(|state| state.topics.len()),
@@ -411,11 +409,13 @@ pub struct Usage {
     /// Bytes of frames in the message cache.
     pub cache_bytes: usize,
     /// Open IWANT requests, over all peers.
-    pub promises: usize,
+    pub iwant_requests: usize,
     /// Ids waiting to be asked for.
-    pub deferred: usize,
+    pub iwant_waiting: usize,
     /// Peers with a long incoming frame in transit.
-    pub arriving: usize,
+    pub transfers: usize,
+    /// Messages with delayed copies.
+    pub delayed_messages: usize,
     /// Backoffs remembered, over all topics and peers.
     pub backoffs: usize,
     /// Disconnected peers whose index is still bound.

@@ -2,9 +2,9 @@
 
 use bytes::Bytes;
 
-use crate::io::Class;
-use crate::paced::Train;
+use crate::io::{Class, Output};
 use crate::router::Router;
+use crate::send_schedule::{DelayedCopies, DueCopy};
 use crate::strategy::View;
 use crate::topics::TopicIx;
 use crate::types::{MessageId, PeerIx};
@@ -41,7 +41,7 @@ impl Router {
         if sending.later.is_empty() {
             return count;
         }
-        let train = Train {
+        let copies = DelayedCopies {
             id,
             class,
             frame: frame.clone(),
@@ -49,8 +49,8 @@ impl Router {
             due: sending.later_at,
             group: sending.group,
         };
-        if let Err(train) = self.paced.push(train) {
-            for peer in train.waiting {
+        if let Err(copies) = self.send_schedule.push(copies) {
+            for peer in copies.waiting {
                 self.send_message(peer, class, id, frame.clone());
             }
         }
@@ -64,5 +64,33 @@ impl Router {
         let ids = [id];
         let bytes = wire::ids_bytes(&ids);
         self.control_with_room(peer, bytes).ihave(&name, &ids);
+    }
+
+    /// Sends the delayed copies that are due.
+    pub(crate) fn send_due(&mut self) {
+        let mut due = self.send_schedule.take_due(self.now, self.config.large.gap);
+        if self.strategy.keeps_mesh() {
+            for copy in due {
+                self.send_message(copy.peer, copy.class, copy.id, copy.frame);
+            }
+            return;
+        }
+        // An interval of flooding has ended: the copies for one peer are sent together.
+        due.sort_by_key(|copy| copy.peer);
+        for of_peer in due.chunk_by(|a, b| a.peer == b.peer) {
+            let DueCopy { peer, class, .. } = of_peer[0];
+            let frames = of_peer.iter().map(|copy| &copy.frame);
+            for frame in wire::join(frames, self.config.limits.frame_bytes_max) {
+                // A message in a joined frame can no longer be cancelled by itself.
+                let handle = self.handle_for_send();
+                self.output(Output::Send {
+                    peer,
+                    handle,
+                    class,
+                    frame,
+                });
+            }
+            self.stats.messages_sent += of_peer.len() as u64;
+        }
     }
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::time::{ClockId, clock_gettime};
 use undertone_contracts::{DevChain, DevChainOptions, crowd};
 use undertone_membership::evm::{Contract, EvmConfig, EvmRegistry, LightRegistry, Status};
-use undertone_membership::{MembershipView, Registry as _, View as _};
+use undertone_membership::{MemberLookup as _, MembershipView, View as _};
 use undertone_rln::Fr;
 
 /// No start takes as long.
@@ -56,7 +56,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let (begun, cpu) = (Instant::now(), cpu());
     let registry = EvmRegistry::start(config)?;
-    let status = registry.wait_until(PATIENCE, Status::is_synced);
+    let status = registry.chain().wait_until(PATIENCE, Status::is_synced);
     let (elapsed, cpu) = (begun.elapsed(), self::cpu() - cpu);
     let view = registry.view();
     // Its file is whole once it has ended.
@@ -113,12 +113,14 @@ fn light(
         // It is asked for from now on.
         let _ = registry.find(member);
     }
-    let status = registry.wait_until(PATIENCE, |status| {
+    let status = registry.chain().wait_until(PATIENCE, |status| {
         status.is_synced() && member.is_none_or(|member| registry.find(member).is_ok())
     });
     let (elapsed, cpu) = (begun.elapsed(), self::cpu() - cpu);
-    registry.hurry();
-    let again = registry.wait_until(PATIENCE, |now| now.compared > status.compared);
+    registry.chain().request_refresh();
+    let again = registry
+        .chain()
+        .wait_until(PATIENCE, |now| now.compared > status.compared);
     println!(
         "{name}: a look that finds nothing new takes {} request, {} bytes received, {} sent",
         again.costs.requests - status.costs.requests,

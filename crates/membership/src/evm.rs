@@ -8,8 +8,11 @@
 mod abi;
 mod background;
 mod chain;
+mod config;
+mod error;
 mod file;
 mod follow;
+mod handle;
 mod health;
 mod light;
 mod registry;
@@ -20,7 +23,10 @@ mod worker;
 
 pub use alloy::primitives::Address;
 pub use chain::Contract;
+pub use config::{EvmConfig, Mode};
+pub use error::EvmError;
+pub use handle::ChainHandle;
 pub use health::{Health, Status};
 pub use light::{LightRegistry, LightView};
-pub use registry::{EvmConfig, EvmError, EvmRegistry, Mode};
+pub use registry::EvmRegistry;
 pub use rpc::{EndpointCosts, Fault, RpcCosts, RpcError, RpcLimits};

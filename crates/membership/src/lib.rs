@@ -1,19 +1,23 @@
 //! Registries of RLN members: the identities that may publish.
 //!
-//! A [`Registry`] is a log of registrations and removals. [`SqliteRegistry`] keeps it in one file
-//! that several processes of one machine share. A [`MembershipView`] follows any registry and holds
-//! what a relay needs: the membership tree and the window of accepted roots.
+//! A registry is a log of registrations and removals ([`MembershipLog`]) in which members can be
+//! looked up ([`MemberLookup`]). [`SqliteRegistry`] keeps it in one file that several processes of
+//! one machine share, and registers members. A [`MembershipView`] follows any log and holds what a
+//! relay needs: the membership tree and the window of accepted roots.
 //!
 //! [`evm::EvmRegistry`] is the registry of the Waku networks: a contract on a chain.
+//! [`evm::LightRegistry`] reads only recent roots of it, so it has no log.
 
 pub mod evm;
 mod registry;
 mod sqlite;
+mod storage;
 mod view;
 
 pub use registry::{
-    Change, ChangeKind, MAX_LIMIT, Member, MemberIndex, Registry, RegistryError, RegistryId,
-    Version,
+    Change, ChangeKind, MAX_LIMIT, Member, MemberIndex, MemberLookup, MembershipLog, RegistryError,
+    RegistryId, Version, tree_of,
 };
-pub use sqlite::{Damage, SqliteRegistry, StorageError};
+pub use sqlite::SqliteRegistry;
+pub use storage::{Damage, StorageError};
 pub use view::{LoadError, MembershipView, View};

@@ -1,12 +1,11 @@
-//! The trait of all registries of members, and its types.
+//! Traits of registries of members, for followers and for look-ups, and their types.
 
 use std::fmt;
 
 use undertone_rln::tree::{CAPACITY, MerkleTree};
 use undertone_rln::{Fr, rate_commitment};
 
-use crate::evm::Status;
-use crate::sqlite::StorageError;
+use crate::storage::StorageError;
 
 /// The largest message limit that the circuit supports, in messages per epoch.
 pub const MAX_LIMIT: u32 = undertone_rln::prover::MAX_LIMIT;
@@ -101,43 +100,13 @@ pub enum ChangeKind {
     },
 }
 
-/// A registry of members. Calls may block on a disk lock or on a chain.
+/// Log of a registry's changes, for followers such as [`crate::MembershipView`].
 ///
-/// The registry's state is a log: version `v` is the state after the first `v` changes. Followers
-/// read the changes after the version that they know, see [`crate::MembershipView`].
-pub trait Registry: Send + Sync {
+/// Version `v` is the state after the first `v` changes. Calls may block on a disk lock.
+pub trait MembershipLog: Send + Sync {
     /// Returns the registry's identifier: constant for as long as the log only grows, wherever
     /// it is kept.
     fn id(&self) -> RegistryId;
-
-    /// Registers a commitment with a limit in messages per epoch.
-    ///
-    /// # Errors
-    /// Returns [`RegistryError::ZeroCommitment`], [`RegistryError::LimitOutOfRange`],
-    /// [`RegistryError::AlreadyRegistered`] or [`RegistryError::Full`] when the member is refused;
-    /// [`RegistryError::ReadOnly`] for a registry that follows a chain; [`RegistryError::Storage`]
-    /// when the file cannot be read or written.
-    fn register(&self, commitment: Fr, limit: u32) -> Result<MemberIndex, RegistryError>;
-
-    /// Removes a member: empties its leaf.
-    ///
-    /// # Errors
-    /// [`RegistryError::UnknownMember`] when there is no such member; [`RegistryError::ReadOnly`]
-    /// for a registry that follows a chain; [`RegistryError::Storage`] when the file cannot be
-    /// read or written.
-    fn remove(&self, index: MemberIndex) -> Result<(), RegistryError>;
-
-    /// Returns the present member with this commitment.
-    ///
-    /// # Errors
-    /// When the registry cannot be read.
-    fn find(&self, commitment: Fr) -> Result<Option<Member>, RegistryError>;
-
-    /// Returns all present members, ordered by index.
-    ///
-    /// # Errors
-    /// When the registry cannot be read.
-    fn members(&self) -> Result<Vec<Member>, RegistryError>;
 
     /// Returns the registry's present version.
     ///
@@ -155,34 +124,25 @@ pub trait Registry: Send + Sync {
         known: Version,
         max_changes: usize,
     ) -> Result<Vec<Change>, RegistryError>;
+}
 
-    /// Requests an early refresh: a peer refers to a change that is not known here. A registry that
-    /// is always up to date has nothing to do.
-    fn hurry(&self) {}
-
-    /// Returns the reason why the known changes may be incomplete; `None` when the registry is
-    /// up to date.
-    fn trouble(&self) -> Option<String> {
-        None
-    }
-
-    /// Returns the status of the chain follower; `None` for a registry that is not on a chain.
-    fn chain(&self) -> Option<Status> {
-        None
-    }
-
-    /// Builds the tree of the present members from scratch.
+/// Look-up of the present members. Calls may block on a disk lock.
+pub trait MemberLookup: Send + Sync {
+    /// Returns the present member with this commitment.
     ///
     /// # Errors
-    /// When the registry cannot be read.
-    fn tree(&self) -> Result<MerkleTree, RegistryError> {
-        let members = self.members()?;
-        let leaves: Vec<_> = members.iter().map(|m| (m.index.get(), m.leaf())).collect();
-        let mut tree = MerkleTree::new();
-        tree.set_many(&leaves)
-            .expect("every MemberIndex is inside the tree");
-        Ok(tree)
-    }
+    /// [`RegistryError::NotAnswered`] when no endpoint of a chain has answered yet, or any error of
+    /// reading the registry.
+    fn find(&self, commitment: Fr) -> Result<Option<Member>, RegistryError>;
+}
+
+/// Builds the membership tree of these members from scratch.
+pub fn tree_of(members: &[Member]) -> MerkleTree {
+    let leaves: Vec<_> = members.iter().map(|m| (m.index.get(), m.leaf())).collect();
+    let mut tree = MerkleTree::new();
+    tree.set_many(&leaves)
+        .expect("every MemberIndex is inside the tree");
+    tree
 }
 
 /// Error of a registry operation.
@@ -233,22 +193,9 @@ pub enum RegistryError {
         /// The version after the gap.
         found: Version,
     },
-    /// The registry is read-only: members register and leave by transactions on a chain,
-    /// not made here.
-    #[error(
-        "this registry only follows a chain; register and leave by a transaction to the membership \
-         contract"
-    )]
-    ReadOnly,
     /// No endpoint has answered yet whether this commitment is registered.
     #[error("no endpoint has answered for this commitment yet; ask again when one has")]
     NotAnswered,
-    /// The registry does not keep the requested data.
-    #[error("light mode knows roots and one member's path, not {what}; use full mode for that")]
-    NotKept {
-        /// The kind of data that was asked for.
-        what: &'static str,
-    },
     /// The registry's file could not be read or written.
     #[error(transparent)]
     Storage(#[from] StorageError),

@@ -4,18 +4,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior};
-use undertone_rln::{Fr, fr_from_le, fr_to_le};
+use undertone_rln::{Fr, MerkleTree, fr_from_le, fr_to_le};
 
 use crate::registry::{
-    Change, ChangeKind, MAX_LIMIT, Member, MemberIndex, Registry, RegistryError, RegistryId,
-    Version,
+    Change, ChangeKind, MAX_LIMIT, Member, MemberIndex, MemberLookup, MembershipLog, RegistryError,
+    RegistryId, Version, tree_of,
 };
+use crate::storage::{Damage, StorageError, storage};
 
-mod error;
 mod schema;
-
-pub(crate) use error::storage;
-pub use error::{Damage, StorageError};
 
 /// A registry in an SQLite file. All processes that opened the same file see each other's changes.
 ///
@@ -86,11 +83,23 @@ impl SqliteRegistry {
         Ok(result)
     }
 
+    /// Registers a commitment with a limit in messages per epoch.
+    ///
+    /// # Errors
+    /// [`RegistryError::ZeroCommitment`], [`RegistryError::LimitOutOfRange`],
+    /// [`RegistryError::AlreadyRegistered`] or [`RegistryError::Full`] when the member is refused;
+    /// [`RegistryError::Storage`] when the file cannot be read or written.
+    pub fn register(&self, commitment: Fr, limit: u32) -> Result<MemberIndex, RegistryError> {
+        self.acceptable(commitment, limit)?;
+        let commitment = fr_to_le(&commitment);
+        self.write(|transaction| self.insert(transaction, &commitment, limit))
+    }
+
     /// Registers commitments with their limits (messages per epoch) in one transaction: all of them
     /// or none. Returns their indices in the same order.
     ///
     /// # Errors
-    /// Those of [`Registry::register`], for the first member that is refused.
+    /// Those of [`Self::register`], for the first member that is refused.
     pub fn register_all(&self, members: &[(Fr, u32)]) -> Result<Vec<MemberIndex>, RegistryError> {
         let acceptable = |(commitment, limit): &(Fr, u32)| self.acceptable(*commitment, *limit);
         members.iter().try_for_each(acceptable)?;
@@ -100,6 +109,51 @@ impl SqliteRegistry {
             };
             members.iter().map(insert).collect()
         })
+    }
+
+    /// Removes a member: empties its leaf.
+    ///
+    /// # Errors
+    /// [`RegistryError::UnknownMember`] when there is no such member; [`RegistryError::Storage`]
+    /// when the file cannot be read or written.
+    pub fn remove(&self, index: MemberIndex) -> Result<(), RegistryError> {
+        self.write(|transaction| {
+            let commitment = transaction
+                .query_row(
+                    "DELETE FROM members WHERE member = ?1 RETURNING commitment",
+                    [index.get()],
+                    |row| row.get::<_, [u8; 32]>(0),
+                )
+                .optional()
+                .map_err(storage(&self.path))?
+                .ok_or(RegistryError::UnknownMember { index })?;
+            self.append(transaction, index, &commitment, None)
+        })
+    }
+
+    /// Returns all present members, ordered by index.
+    ///
+    /// # Errors
+    /// [`RegistryError::Storage`] when the file cannot be read.
+    pub fn members(&self) -> Result<Vec<Member>, RegistryError> {
+        let rows = rows(
+            &self.connection(),
+            "SELECT member, commitment, message_limit FROM members ORDER BY member",
+            [],
+            StoredMember::read,
+        );
+        rows.map_err(storage(&self.path))?
+            .iter()
+            .map(|row| self.member(row))
+            .collect()
+    }
+
+    /// Builds the tree of the present members from scratch.
+    ///
+    /// # Errors
+    /// [`RegistryError::Storage`] when the file cannot be read.
+    pub fn tree(&self) -> Result<MerkleTree, RegistryError> {
+        Ok(tree_of(&self.members()?))
     }
 
     fn acceptable(&self, commitment: Fr, limit: u32) -> Result<(), RegistryError> {
@@ -181,51 +235,9 @@ impl SqliteRegistry {
     }
 }
 
-impl Registry for SqliteRegistry {
+impl MembershipLog for SqliteRegistry {
     fn id(&self) -> RegistryId {
         self.id
-    }
-
-    fn register(&self, commitment: Fr, limit: u32) -> Result<MemberIndex, RegistryError> {
-        self.acceptable(commitment, limit)?;
-        let commitment = fr_to_le(&commitment);
-        self.write(|transaction| self.insert(transaction, &commitment, limit))
-    }
-
-    fn remove(&self, index: MemberIndex) -> Result<(), RegistryError> {
-        self.write(|transaction| {
-            let commitment = transaction
-                .query_row(
-                    "DELETE FROM members WHERE member = ?1 RETURNING commitment",
-                    [index.get()],
-                    |row| row.get::<_, [u8; 32]>(0),
-                )
-                .optional()
-                .map_err(storage(&self.path))?
-                .ok_or(RegistryError::UnknownMember { index })?;
-            self.append(transaction, index, &commitment, None)
-        })
-    }
-
-    fn find(&self, commitment: Fr) -> Result<Option<Member>, RegistryError> {
-        let found = find(&self.connection(), &fr_to_le(&commitment));
-        found
-            .map_err(storage(&self.path))?
-            .map(|row| self.member(&row))
-            .transpose()
-    }
-
-    fn members(&self) -> Result<Vec<Member>, RegistryError> {
-        let rows = rows(
-            &self.connection(),
-            "SELECT member, commitment, message_limit FROM members ORDER BY member",
-            [],
-            StoredMember::read,
-        );
-        rows.map_err(storage(&self.path))?
-            .iter()
-            .map(|row| self.member(row))
-            .collect()
     }
 
     fn version(&self) -> Result<Version, RegistryError> {
@@ -271,6 +283,16 @@ impl Registry for SqliteRegistry {
             .iter()
             .map(change)
             .collect()
+    }
+}
+
+impl MemberLookup for SqliteRegistry {
+    fn find(&self, commitment: Fr) -> Result<Option<Member>, RegistryError> {
+        let found = find(&self.connection(), &fr_to_le(&commitment));
+        found
+            .map_err(storage(&self.path))?
+            .map(|row| self.member(&row))
+            .transpose()
     }
 }
 

@@ -6,7 +6,7 @@ use undertone_rln::tree::{MerkleTree, snapshot};
 use undertone_rln::{Fr, MerklePath, RootWindow, SnapshotError, rate_commitment};
 
 use crate::registry::{
-    Change, ChangeKind, MemberIndex, Registry, RegistryError, RegistryId, Version,
+    Change, ChangeKind, MemberIndex, MembershipLog, RegistryError, RegistryId, Version,
 };
 
 /// Number of changes fetched from the registry at once.
@@ -99,7 +99,7 @@ impl MembershipView {
         snapshot::save(path, registry.0, self.version.0, &self.tree, &self.newest)
     }
 
-    /// Applies the registry's changes since the last call; returns whether there were any.
+    /// Applies the log's changes since the last call; returns whether there were any.
     ///
     /// Each change gives one root, so that proofs of a publisher who lags by a few registrations
     /// are still accepted. Changes too old to leave a root in the window are applied together.
@@ -108,8 +108,8 @@ impl MembershipView {
     ///
     /// # Errors
     /// [`RegistryError::RolledBack`], [`RegistryError::Gap`], or any error of reading the registry.
-    pub fn refresh(&mut self, registry: &dyn Registry) -> Result<bool, RegistryError> {
-        let (known, newest) = (self.version, registry.version()?);
+    pub fn refresh(&mut self, log: &dyn MembershipLog) -> Result<bool, RegistryError> {
+        let (known, newest) = (self.version, log.version()?);
         if newest < known {
             return Err(RegistryError::RolledBack {
                 known,
@@ -118,7 +118,7 @@ impl MembershipView {
         }
         let rootless = Version(newest.0.saturating_sub(self.window as u64));
         loop {
-            let page = registry.changes_since(self.version, PAGE)?;
+            let page = log.changes_since(self.version, PAGE)?;
             let reached_end = page.len() < PAGE;
             let (old, new) = page.split_at(page.partition_point(|c| c.version <= rootless));
             self.apply(old)?;

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use undertone_membership::{MembershipView, Registry, SqliteRegistry, Version};
+use undertone_membership::{MembershipLog, MembershipView, SqliteRegistry, Version};
 use undertone_rln::Fr;
 
 /// Set for the child only: the registry file and the child's number.
@@ -18,7 +18,7 @@ const EACH: u64 = 15;
 
 /// Not a test of its own: what each process of the test below does.
 #[test]
-#[ignore = "runs as a child process of processes_never_share_an_index"]
+#[ignore = "child process of processes_never_share_an_index, a test of cargo xtask test --only unit"]
 fn child_registers() {
     let path = std::env::var_os(PATH).expect("started by processes_never_share_an_index");
     let number: u64 = std::env::var(NUMBER).unwrap().parse().unwrap();

@@ -4,8 +4,9 @@
 //! those that do not answer or are of another cluster.
 
 use thiserror::Error;
+use undertone_wire::{FieldReader, FieldValue, put_bytes_field, put_varint, put_varint_field};
 
-use crate::wire::{Fields, Value, WireError, put_bytes_field, put_varint, put_varint_field};
+use crate::wire::WireError;
 
 #[cfg(test)]
 mod tests;
@@ -88,18 +89,20 @@ impl WakuMetadata {
         let mut current = Vec::new();
         let mut old_packed = Vec::new();
         let mut old_unpacked = Vec::new();
-        let mut fields = Fields::new(input);
-        while let Some((number, value)) = fields.next_field()? {
+        let mut fields = FieldReader::new(input);
+        while let Some((number, value)) = fields.field().map_err(WireError::from)? {
             match (number, value) {
-                (CLUSTER_ID, Value::Varint(value)) => cluster_id = Some(narrow(number, value)?),
-                (SHARDS_UNPACKED, Value::Varint(value)) => {
+                (CLUSTER_ID, FieldValue::Varint(value)) => {
+                    cluster_id = Some(narrow(number, value)?);
+                }
+                (SHARDS_UNPACKED, FieldValue::Varint(value)) => {
                     old_unpacked.push(narrow(number, value)?);
                 }
-                (SHARDS_UNPACKED, Value::Bytes(range)) => {
-                    unpack(number, &input[range], &mut old_packed)?;
+                (SHARDS_UNPACKED, FieldValue::Bytes(bytes)) => {
+                    unpack(number, bytes, &mut old_packed)?;
                 }
-                (SHARDS, Value::Varint(value)) => current.push(narrow(number, value)?),
-                (SHARDS, Value::Bytes(range)) => unpack(number, &input[range], &mut current)?,
+                (SHARDS, FieldValue::Varint(value)) => current.push(narrow(number, value)?),
+                (SHARDS, FieldValue::Bytes(bytes)) => unpack(number, bytes, &mut current)?,
                 _ => {}
             }
         }
@@ -122,9 +125,9 @@ fn check_size(bytes: &[u8]) -> Result<(), MetadataError> {
 }
 
 fn unpack(field: u32, packed: &[u8], into: &mut Vec<u32>) -> Result<(), MetadataError> {
-    let mut numbers = Fields::new(packed);
+    let mut numbers = FieldReader::new(packed);
     while !numbers.is_empty() {
-        into.push(narrow(field, numbers.varint()?)?);
+        into.push(narrow(field, numbers.varint().map_err(WireError::from)?)?);
     }
     Ok(())
 }

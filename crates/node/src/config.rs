@@ -119,8 +119,6 @@ pub struct RlnConfig {
     pub tree_file: PathBuf,
     /// Size and cost bounds of the pool of proofs prepared ahead.
     pub tokens: PoolConfig,
-    /// Offset of the node's clock from the system's, milliseconds; positive when it is ahead.
-    pub clock_ahead_ms: i64,
     /// Threads that verify proofs; at least 1.
     pub verifier_threads: usize,
     /// Rule for verifying proofs in batches.

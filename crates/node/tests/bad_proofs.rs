@@ -9,16 +9,17 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use undertone_membership::{MemberIndex, MembershipView, Registry, SqliteRegistry};
+use undertone_membership::{MemberIndex, MembershipLog, MembershipView, SqliteRegistry};
 use undertone_message::{NetworkPreset, PubsubTopic, WakuMessage};
 use undertone_node::driver::{
-    MemberClock, MemberProofs, NodeOptions, ProofSource, RlnOptions, RunningNode, start,
+    ConnectionLimits, MemberClock, MemberProofs, MembershipSource, NodeOptions, ProofSource,
+    RlnOptions, RunningNode, start,
 };
 use undertone_node::{Keypair, Multiaddr};
 use undertone_relay::{ProofFailure, RelayConfig};
 use undertone_rln::{
-    BatchPolicy, Epoch, Fr, Generation, Identity, Key, MessageIdCounter, ProofRequest, Prover,
-    RateLimitProof, RlnIdentifier, Verifier, fr_to_le,
+    Epoch, Fr, Generation, Identity, Key, MessageIdCounter, ProofRequest, Prover, RateLimitProof,
+    RlnIdentifier, Verifier, fr_to_le,
 };
 
 /// Guards against a node that hangs; no test depends on its length.
@@ -111,31 +112,21 @@ impl Network {
         // What each bad proof costs is exact, and all of them share this address.
         score.decay_interval = NEVER;
         score.ip_colocation_weight = 0.0;
-        let rln = RlnOptions {
-            registry: Arc::clone(&self.registry) as Arc<dyn Registry>,
-            verifier: self.verifier.clone(),
-            verifier_threads: 1,
-            batches: BatchPolicy::default(),
-            proofs,
-            joining: None,
+        let membership = MembershipSource::Log {
+            log: Arc::clone(&self.registry) as Arc<dyn MembershipLog>,
             view: self.view.clone(),
             snapshot_file: None,
         };
-        start(NodeOptions {
-            keypair: Keypair::generate_ed25519(),
-            listen: vec!["/ip4/127.0.0.1/tcp/0".parse().unwrap()],
-            relay,
-            network: preset.name,
-            protocols: vec!["/vac/waku/relay/2.0.0".to_owned()],
-            topics: vec![topic()],
-            static_peers,
-            max_connections: 50,
-            clock_ahead_ns: 0,
-            rln: Some(rln),
-            events: None,
-        })
-        .await
-        .unwrap()
+        let rln = RlnOptions::new(membership, self.verifier.clone());
+        let options = NodeOptions::for_network(&preset)
+            .keypair(Keypair::generate_ed25519())
+            .listen(["/ip4/127.0.0.1/tcp/0".parse().unwrap()])
+            .relay(relay)
+            .topics([topic()])
+            .static_peers(static_peers)
+            .connections(ConnectionLimits::with_total(50))
+            .rln(rln.proofs(proofs));
+        start(options).await.unwrap()
     }
 }
 

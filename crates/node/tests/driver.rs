@@ -5,9 +5,11 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use undertone_gossip::{FloodPublish, LARGE_MESSAGES_ID, StrategyKind};
 use undertone_message::{NetworkPreset, PubsubTopic, Shard, WakuMessage};
+use undertone_node::Multiaddr;
 use undertone_node::command::PublishFailure;
-use undertone_node::driver::{NodeEvent, NodeOptions, RunningNode, TimedEvent, start};
-use undertone_node::{Keypair, Multiaddr};
+use undertone_node::driver::{
+    ConnectionLimits, NodeEvent, NodeOptions, RunningNode, TimedEvent, start,
+};
 use undertone_relay::RelayConfig;
 
 /// Guards against hangs only.
@@ -39,19 +41,14 @@ async fn node_with(
     relay.rln = None;
     change(&mut relay);
     let (sender, events) = mpsc::unbounded_channel();
-    let options = NodeOptions {
-        keypair: Keypair::generate_secp256k1(),
-        listen: vec!["/ip4/127.0.0.1/tcp/0".parse().expect("a constant")],
-        relay,
-        network: "local",
-        protocols: protocols.iter().map(|&id| id.to_owned()).collect(),
-        topics: vec![topic(cluster)],
-        static_peers,
-        max_connections: 10,
-        clock_ahead_ns: 0,
-        rln: None,
-        events: Some(sender),
-    };
+    let options = NodeOptions::for_network(&preset)
+        .listen(["/ip4/127.0.0.1/tcp/0".parse().expect("a constant")])
+        .relay(relay)
+        .protocols(protocols.iter().copied())
+        .topics([topic(cluster)])
+        .static_peers(static_peers)
+        .connections(ConnectionLimits::with_total(10))
+        .events(sender);
     let running = start(options).await.expect("loopback is there");
     Node { running, events }
 }

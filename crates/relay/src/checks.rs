@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 
 use undertone_gossip::{MessageId, PeerIx};
-use undertone_message::WakuMessage;
+use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_rln::{CheckedProof, Epoch, Fr};
 
 use crate::io::ProofTicket;
-use crate::publish::Proving;
 
 /// Purpose for which a proof is verified.
 #[derive(Debug)]
@@ -40,6 +39,13 @@ impl Purpose {
             Self::Own { .. } => None,
         }
     }
+}
+
+/// A message of this node between [`crate::Input::Publish`] and its last answer.
+#[derive(Debug)]
+pub(crate) struct Proving {
+    pub(crate) topic: PubsubTopic,
+    pub(crate) message: WakuMessage,
 }
 
 /// A proof being verified, and the purpose of it.

@@ -2,7 +2,9 @@
 
 use bytes::Bytes;
 use thiserror::Error;
-use undertone_gossip::{self as gossip, Class, MessageId, NewPeer, PeerIx, Progress, SendHandle};
+use undertone_gossip::{
+    self as gossip, Class, MessageId, NewPeer, PeerIx, Progress, SendHandle, wire,
+};
 use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_rln::{Epoch, Fr, ProofStatement, RateLimitProof, RecoveredSecret, RootWindow};
 
@@ -22,19 +24,16 @@ pub enum Input {
     Disconnected(PeerIx),
     /// Frames of a connected peer, or frames to it, use another stream from now on.
     Renewed(NewPeer),
-    /// A long incoming frame started or the peer's last one ended; see [`gossip::Input::Arriving`].
-    Arriving {
-        /// Peer that sends the frame.
-        peer: PeerIx,
-        /// Whether a long frame from the peer is in transit.
-        is_arriving: bool,
-    },
+    /// A long incoming frame from the peer started; see [`gossip::Input::TransferStarted`].
+    TransferStarted(PeerIx),
+    /// No long incoming frame from the peer is in transit any more; see [`gossip::Input::TransferEnded`].
+    TransferEnded(PeerIx),
     /// A frame arrived from a peer, with its length prefix.
     Frame {
         /// Peer that sent the frame.
         peer: PeerIx,
-        /// One RPC with its length prefix.
-        frame: Bytes,
+        /// One RPC with its length prefix; made of `Bytes` by `into()`.
+        frame: wire::Frame,
     },
     /// Progress of a frame that was handed to the driver by [`Output::Send`].
     Sent {

@@ -6,7 +6,7 @@ use undertone_message::message::MAX_META_BYTES;
 use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_rln::{CheckedProof, Epoch, Fr, RateLimitProof, Seen, fr_from_le};
 
-use crate::checks::Purpose;
+use crate::checks::{Proving, Purpose};
 use crate::io::{Output, ProofFailure, PublishError, Published};
 use crate::placement::{may_be_on, shard_of_content};
 use crate::rejection::Rejection;
@@ -17,13 +17,6 @@ const PROVING_MAX: usize = 64;
 
 /// Bytes that a proof adds to a message: its fields, their tags, and the tag of the proof field.
 pub(crate) const PROOF_FIELD_BYTES: usize = 128 + 6 * 32 + 3 + 6 * 2 + 2 + 2;
-
-/// A message of this node between [`crate::Input::Publish`] and its last answer.
-#[derive(Debug)]
-pub(crate) struct Proving {
-    topic: PubsubTopic,
-    message: WakuMessage,
-}
 
 /// Whether a message of this node may use a nullifier, given what the log knows of it. No peer is involved,
 /// so no repetition counts.

@@ -8,13 +8,12 @@ use undertone_gossip::{
 use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_rln::{Epoch, ExternalNullifiers, NullifierLog, RootWindow};
 
-use crate::checks::Checks;
+use crate::checks::{Checks, Proving};
 use crate::config::RelayConfig;
 use crate::io::{Input, Output, RelayReport, SubscribeError};
 use crate::placement::ByContentTopic;
-use crate::publish::Proving;
 use crate::rejection::Rejection;
-use crate::rootless::{ROOM, RootlessMessages};
+use crate::rootless::messages::{ROOM, RootlessMessages};
 use crate::senders::{SenderLimits, Senders};
 use crate::signals::{Hashed, SignalHashes};
 use crate::standing::Standings;
@@ -137,9 +136,8 @@ impl Relay {
             Input::Connected(peer) => self.gossip(gossip::Input::Connected(peer))?,
             Input::Disconnected(peer) => self.gossip(gossip::Input::Disconnected(peer))?,
             Input::Renewed(peer) => self.gossip(gossip::Input::Renewed(peer))?,
-            Input::Arriving { peer, is_arriving } => {
-                self.gossip(gossip::Input::Arriving { peer, is_arriving })?;
-            }
+            Input::TransferStarted(peer) => self.gossip(gossip::Input::TransferStarted(peer))?,
+            Input::TransferEnded(peer) => self.gossip(gossip::Input::TransferEnded(peer))?,
             Input::Frame { peer, frame } => self.gossip(gossip::Input::Frame { peer, frame })?,
             Input::Sent {
                 peer,

@@ -12,26 +12,11 @@ use crate::rejection::Rejection;
 use crate::relay::Relay;
 use crate::standing::Standings;
 
+pub(crate) mod messages;
 mod room;
 
-use room::{Known, Room, RoomLimits, Waiting};
-
-/// Limits on messages that wait for roots.
-pub(crate) const ROOM: RoomLimits = RoomLimits {
-    max: 128,
-    max_of_peer: 16,
-};
-
-/// Content of a message that waits for roots.
-#[derive(Debug)]
-pub(crate) struct Rootless {
-    topic: Topic,
-    data: Bytes,
-    until: Time,
-}
-
-/// Messages that wait for roots.
-pub(crate) type RootlessMessages = Room<Rootless>;
+use messages::Rootless;
+use room::{Known, Waiting};
 
 /// State of the relay that decides about places in the room.
 struct KnownHere<'a> {

@@ -6,13 +6,15 @@ use ark_ff::{AdditiveGroup, Field};
 use crate::arkzkey::{Defect, ProvingKey};
 use crate::field::Fr;
 use crate::graph::{Graph, Inputs, Split, Wire};
-use crate::key::PUBLIC_INPUTS;
 
 /// Wire of the public input y. The wires follow the verifier's order, after the constant 1.
 pub(crate) const WIRE_Y: usize = 1;
 pub(crate) const WIRE_ROOT: usize = 2;
 pub(crate) const WIRE_NULLIFIER: usize = 3;
 pub(crate) const WIRE_X: usize = 4;
+
+/// Number of public inputs: y, root, nullifier, x, external nullifier.
+pub(crate) const PUBLIC_INPUTS: usize = 5;
 
 /// Number of instance wires: the constant 1 and the public inputs.
 pub(crate) const INSTANCE_WIRES: usize = PUBLIC_INPUTS + 1;

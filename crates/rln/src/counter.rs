@@ -11,7 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::durable;
 use crate::epoch::{Epoch, WallClock};
-use crate::prover::MAX_LIMIT;
+use crate::proof_request::MAX_LIMIT;
 
 mod closed;
 mod record;

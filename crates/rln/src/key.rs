@@ -7,14 +7,11 @@ use ark_groth16::VerifyingKey;
 use sha2::{Digest, Sha256};
 
 use crate::arkzkey::{self, Contents, Malformed, ProvingKey};
-use crate::circuit::Circuit;
+use crate::circuit::{Circuit, PUBLIC_INPUTS};
 use crate::graph;
 use crate::rows::RowTables;
 
 pub use crate::arkzkey::Defect;
-
-/// Number of public inputs: y, root, nullifier, x, external nullifier.
-pub(crate) const PUBLIC_INPUTS: usize = 5;
 
 /// A vendored file and its required checksum.
 struct Artefact {

@@ -25,6 +25,7 @@ pub mod member;
 pub mod nullifiers;
 pub mod pool;
 pub mod poseidon;
+mod proof_request;
 pub mod prover;
 pub mod roots;
 pub mod signal;

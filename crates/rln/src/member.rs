@@ -14,7 +14,7 @@ use crate::field::Fr;
 use crate::graph::Wire;
 use crate::identity::Identity;
 use crate::msm::sum_of;
-use crate::prover::{MAX_LIMIT, ProveError};
+use crate::proof_request::{MAX_LIMIT, ProveError};
 use crate::tree::MerklePath;
 
 mod full;

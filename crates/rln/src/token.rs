@@ -27,7 +27,7 @@ use crate::epoch::Epoch;
 use crate::external::{Generation, RlnIdentifier};
 use crate::field::{Fr, fr_to_le};
 use crate::member::compress;
-use crate::prover::MessageSlot;
+use crate::proof_request::MessageSlot;
 use crate::wire::RateLimitProof;
 
 /// A token prepared for a message id that is not yet reserved; it cannot sign.

@@ -12,9 +12,7 @@
 
 use std::fmt;
 
-mod reader;
-
-use reader::{Reader, Value};
+use undertone_wire::{FieldError, FieldReader, FieldValue, VarintError, put_bytes_field};
 
 /// Longest accepted encoding, bytes. The known fields take 335; the rest allows for additional fields.
 pub const MAX_ENCODED_BYTES: usize = 1024;
@@ -52,8 +50,8 @@ impl ProofField {
         Self::RlnIdentifier,
     ];
 
-    fn from_number(number: u64) -> Option<Self> {
-        Self::ALL.into_iter().find(|field| *field as u64 == number)
+    fn from_number(number: u32) -> Option<Self> {
+        Self::ALL.into_iter().find(|field| *field as u32 == number)
     }
 }
 
@@ -165,9 +163,7 @@ impl RateLimitProof {
         ];
         let mut bytes = Vec::with_capacity(335);
         for (field, content) in fields {
-            bytes.push((field as u8) << 3 | reader::LENGTH_DELIMITED);
-            reader::write_varint(&mut bytes, content.len() as u64);
-            bytes.extend_from_slice(content);
+            put_bytes_field(&mut bytes, field as u32, content);
         }
         bytes
     }
@@ -184,12 +180,17 @@ impl RateLimitProof {
             });
         }
         let mut found: [Option<&[u8]>; 7] = [None; 7];
-        let mut reader = Reader::new(bytes);
-        while let Some((number, value)) = reader.next_field()? {
+        let mut reader = FieldReader::new(bytes);
+        loop {
+            let at = reader.offset();
+            let field = reader.field().map_err(|error| in_field(at, error))?;
+            let Some((number, value)) = field else {
+                break;
+            };
             let Some(field) = ProofField::from_number(number) else {
                 continue;
             };
-            let Value::Bytes(content) = value else {
+            let FieldValue::Bytes(content) = value else {
                 return Err(ProofDecodeError::NotBytes { field });
             };
             found[field as usize - 1] = Some(content);
@@ -203,6 +204,25 @@ impl RateLimitProof {
             nullifier: exactly(ProofField::Nullifier, &found)?,
             rln_identifier: exactly(ProofField::RlnIdentifier, &found)?,
         })
+    }
+}
+
+/// Error of a field whose tag starts at byte `at`.
+fn in_field(at: usize, error: FieldError) -> ProofDecodeError {
+    match error {
+        FieldError::Varint {
+            error: VarintError::Incomplete,
+            ..
+        }
+        | FieldError::Truncated { .. } => ProofDecodeError::Truncated { at },
+        FieldError::Varint {
+            error: VarintError::Overflow,
+            ..
+        } => ProofDecodeError::VarintOverflow { at },
+        FieldError::FieldNumber { number, .. } => ProofDecodeError::BadFieldNumber { at, number },
+        FieldError::WireType { wire_type, .. } => {
+            ProofDecodeError::UnsupportedWireType { at, wire_type }
+        }
     }
 }
 

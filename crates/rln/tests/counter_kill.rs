@@ -23,7 +23,7 @@ const ROUNDS: u32 = 60;
 
 /// Child process that `ids_survive_kill_9` starts and kills; not a test of its own.
 #[test]
-#[ignore = "runs as the child process of ids_survive_kill_9"]
+#[ignore = "child process of ids_survive_kill_9, a test of cargo xtask test --only unit"]
 fn child_counts_until_killed() {
     let path = std::env::var_os(PATH).expect("started by ids_survive_kill_9");
     let mut counter = MessageIdCounter::open(path, LIMIT).unwrap();

@@ -1,10 +1,10 @@
 //! Random members, paths, limits, epochs, ids and signals: zerokit accepts each proof of this crate,
 //! this crate accepts each of zerokit's, and both refuse every mutated one.
 //!
-//! A few cases run each time. The campaign runs as many cases as are asked for:
+//! A few cases run each time. The campaign runs as many cases as are asked for, 200 if nothing is said:
 //!
 //! ```text
-//! UNDERTONE_PROOF_CASES=2000 cargo test --release -p undertone-rln --test random_proofs -- --ignored
+//! UNDERTONE_PROOF_CASES=2000 cargo xtask campaign --only random-proofs
 //! ```
 
 #![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
@@ -41,7 +41,7 @@ fn a_few_random_proofs() {
 }
 
 #[test]
-#[ignore = "the campaign; see the head of this file"]
+#[ignore = "takes minutes; cargo xtask campaign --only random-proofs"]
 fn campaign_of_random_proofs() {
     let cases = std::env::var(CASES).map_or(200, |cases| cases.parse().expect("a number"));
     run(cases);

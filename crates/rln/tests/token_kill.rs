@@ -34,7 +34,7 @@ fn tree() -> MerkleTree {
 
 /// Child process that the test below starts and kills; not a test of its own.
 #[test]
-#[ignore = "runs as the child process of no_id_signs_twice_across_kill_9"]
+#[ignore = "child process of no_id_signs_twice_across_kill_9, a test of cargo xtask test --only unit"]
 fn child_signs_until_killed() {
     let path = std::env::var_os(PATH).expect("started by no_id_signs_twice_across_kill_9");
     let x: u64 = std::env::var(SIGNAL).unwrap().parse().unwrap();

@@ -1,6 +1,6 @@
 //! Traffic accounting: the kinds of entries in a frame and the bytes of each.
 
-use undertone_gossip::wire::read_varint;
+use undertone_wire::{FieldReader, FieldValue, read_varint};
 
 use crate::outcome::{Counters, KindCounter};
 
@@ -54,20 +54,16 @@ fn add(kind: &mut KindCounter, bytes: u64) {
     kind.bytes += bytes;
 }
 
-/// Walks the length-delimited fields of a protobuf message that this program encoded: passes number,
-/// body, and length including the header to `each`.
-fn fields<'a>(mut message: &'a [u8], mut each: impl FnMut(u64, &'a [u8], u64)) {
-    while let Ok((tag, tag_len)) = read_varint(message) {
-        let Ok((len, len_len)) = read_varint(&message[tag_len..]) else {
-            return;
-        };
-        let start = tag_len + len_len;
-        let end = start + len as usize;
-        let Some(body) = message.get(start..end) else {
-            return;
-        };
-        each(tag >> 3, body, end as u64);
-        message = &message[end..];
+/// Passes number, body, and length including the header of each length-delimited field to `each`, up to the
+/// first error; the messages of this program have neither errors nor other fields.
+fn fields<'a>(message: &'a [u8], mut each: impl FnMut(u32, &'a [u8], u64)) {
+    let mut reader = FieldReader::new(message);
+    let mut start = 0;
+    while let Ok(Some((number, value))) = reader.field() {
+        if let FieldValue::Bytes(body) = value {
+            each(number, body, (reader.offset() - start) as u64);
+        }
+        start = reader.offset();
     }
 }
 

@@ -67,7 +67,10 @@ impl Subject for Undertone {
             let connected = NewPeer::new(peer, features, Direction::Outbound);
             subject.input(Input::Connected(connected));
             let frame = hello();
-            subject.input(Input::Frame { peer, frame });
+            subject.input(Input::Frame {
+                peer,
+                frame: frame.into(),
+            });
         }
         assert_eq!(subject.router.mesh(&topic).len(), PEERS);
         subject
@@ -79,12 +82,18 @@ impl Subject for Undertone {
 
     fn first_copy(&mut self, frame: Bytes) {
         let peer = PeerIx(0);
-        self.input(Input::Frame { peer, frame });
+        self.input(Input::Frame {
+            peer,
+            frame: frame.into(),
+        });
     }
 
     fn further_copy(&mut self, frame: Bytes) {
         let peer = PeerIx(1);
-        self.input(Input::Frame { peer, frame });
+        self.input(Input::Frame {
+            peer,
+            frame: frame.into(),
+        });
     }
 
     fn outlet(&mut self) -> &mut Self {

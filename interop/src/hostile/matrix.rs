@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::node::Node;
 use super::stage::Ways;
-use super::traffic::Load;
+use super::traffic::{Load, Troubled};
 use super::{HostileError, Stage, StageOptions};
 
 /// Address from which the node dials after a change of address.
@@ -63,7 +63,7 @@ impl Way {
 }
 
 /// Result of one way and one down time.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cell {
     /// Way in which the node went away.
     pub way: Way,
@@ -72,6 +72,8 @@ pub struct Cell {
     /// Time from which on every message arrived promptly, both ways, in seconds after the node was back;
     /// `None` if one of the last two messages did not.
     pub flows_after_s: Option<f64>,
+    /// Last message that did not arrive promptly; `None` if all did.
+    pub last_troubled: Option<Troubled>,
     /// Number of messages times receivers since the node was back.
     pub sent: usize,
     /// Number of these that arrived, prompt or late.
@@ -122,7 +124,8 @@ pub async fn cell(
         prompt,
     };
     let measured = stage.measure(&load, 0).await;
-    let flows_after_s = match measured.arrived.last_troubled {
+    let last_troubled = measured.arrived.last_troubled;
+    let flows_after_s = match last_troubled.as_ref().map(|last| last.message) {
         None => Some(0.0),
         Some(last) if last + 2 < load.messages => Some((load.interval * (last + 1)).as_secs_f64()),
         Some(_) => None,
@@ -131,6 +134,7 @@ pub async fn cell(
         way,
         down_s,
         flows_after_s,
+        last_troubled,
         sent: measured.arrived.sent,
         delivered: measured.arrived.delivered,
         lowest_score: measured.lowest_score,

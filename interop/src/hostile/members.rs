@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use undertone_membership::{MemberIndex, MembershipView, Registry, RegistryError, SqliteRegistry};
+use undertone_membership::{MemberIndex, MembershipView, RegistryError, SqliteRegistry};
 use undertone_message::WakuMessage;
 use undertone_rln::wire::PROOF_BYTES;
 use undertone_rln::{

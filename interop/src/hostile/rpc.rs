@@ -2,16 +2,13 @@
 
 use undertone_gossip::wire::{Encoder, message_frame};
 use undertone_gossip::{MessageId, Topic};
+use undertone_wire::put_varint;
 
 /// Encodes a varint as in protobuf and in the framing.
 #[must_use]
-pub fn varint(mut value: u64) -> Vec<u8> {
+pub fn varint(value: u64) -> Vec<u8> {
     let mut out = Vec::new();
-    while value >= 0x80 {
-        out.push(value.to_le_bytes()[0] | 0x80);
-        value >>= 7;
-    }
-    out.push(value.to_le_bytes()[0]);
+    put_varint(&mut out, value);
     out
 }
 

@@ -208,7 +208,10 @@ impl Report {
 fn shown(cell: &Cell) -> String {
     let after = match cell.flows_after_s {
         Some(after_s) => format!("{after_s:.1} s"),
-        None => "never".to_owned(),
+        None => match &cell.last_troubled {
+            Some(last) => format!("never: {last}"),
+            None => "never".to_owned(),
+        },
     };
     match cell.lowest_score.filter(|score| *score < 0.0) {
         Some(score) => format!("{after}, score {score:.0}"),

@@ -1,9 +1,11 @@
 //! Honest messages: their publication, arrivals and latencies.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use serde::Serialize;
 use undertone_message::WakuMessage;
 
 use super::node::{Delivered, Node, POLL};
@@ -43,6 +45,13 @@ pub enum Inbox<'a> {
 }
 
 impl Inbox<'_> {
+    fn name(&self) -> &str {
+        match self {
+            Self::Node(node) => node.name(),
+            Self::Peer(_) => "a peer that is not a node",
+        }
+    }
+
     fn delivered(&self) -> BTreeMap<String, Delivered> {
         match self {
             Self::Node(node) => node.delivered(),
@@ -85,8 +94,24 @@ pub struct Arrived {
     /// Times from a message's sending at its publisher to its validation at a receiver, ascending,
     /// milliseconds.
     pub latencies_ms: Vec<f64>,
-    /// Last message, counted from 0, that did not arrive promptly; `None` if all did.
-    pub last_troubled: Option<u32>,
+    /// Last message that did not arrive promptly; `None` if all did.
+    pub last_troubled: Option<Troubled>,
+}
+
+/// Message that did not arrive promptly at one of its receivers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Troubled {
+    /// Number of the message in its load, from 0.
+    pub message: u32,
+    /// Name of the node that published the message.
+    pub publisher: String,
+    /// Name of the receiver.
+    pub receiver: String,
+    /// Time from the message's sending to its validation at the receiver, milliseconds; `None` if the
+    /// message did not arrive, or if its publisher did not send it.
+    pub latency_ms: Option<f64>,
+    /// Whether the publisher accepted and sent the message.
+    pub was_published: bool,
 }
 
 impl Arrived {
@@ -101,6 +126,23 @@ impl Arrived {
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.delivered == self.sent
+    }
+}
+
+impl fmt::Display for Troubled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            message,
+            publisher,
+            receiver,
+            ..
+        } = self;
+        write!(f, "message {message} from {publisher} to {receiver} ")?;
+        match (self.was_published, self.latency_ms) {
+            (false, _) => f.write_str("was not published"),
+            (true, Some(latency_ms)) => write!(f, "took {latency_ms:.0} ms"),
+            (true, None) => f.write_str("did not arrive"),
+        }
     }
 }
 
@@ -149,17 +191,24 @@ fn look(load: &Load, flows: &[Flow<'_>], content_topic: impl Fn(u32) -> String) 
             for n in &numbers {
                 arrived.sent += 1;
                 let topic = content_topic(*n);
-                let mut is_prompt = false;
-                if let Some(there) = got.get(&topic) {
-                    arrived.delivered += 1;
-                    if let Some(here) = sent.get(&topic) {
-                        let ns = there.validated_ns.saturating_sub(here.received_ns);
-                        arrived.latencies_ms.push(ns as f64 / 1e6);
-                        is_prompt = u128::from(ns) <= load.prompt.as_nanos();
-                    }
-                }
-                if !is_prompt {
-                    arrived.last_troubled = arrived.last_troubled.max(Some(*n));
+                let (here, there) = (sent.get(&topic), got.get(&topic));
+                arrived.delivered += usize::from(there.is_some());
+                let latency_ns = here
+                    .zip(there)
+                    .map(|(here, there)| there.validated_ns.saturating_sub(here.received_ns));
+                let latency_ms = latency_ns.map(|ns| ns as f64 / 1e6);
+                arrived.latencies_ms.extend(latency_ms);
+                let is_prompt = |ns| u128::from(ns) <= load.prompt.as_nanos();
+                let last = arrived.last_troubled.as_ref();
+                if !latency_ns.is_some_and(is_prompt) && last.is_none_or(|last| last.message <= *n)
+                {
+                    arrived.last_troubled = Some(Troubled {
+                        message: *n,
+                        publisher: flow.from.name().to_owned(),
+                        receiver: receiver.name().to_owned(),
+                        latency_ms,
+                        was_published: here.is_some(),
+                    });
                 }
             }
         }

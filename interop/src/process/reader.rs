@@ -1,9 +1,10 @@
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio::sync::{mpsc, oneshot};
 
+use super::lock;
 use super::stderr::Stderr;
 use crate::protocol::{Delivery, Event, Outcome, Ready, Reply};
 
@@ -44,9 +45,4 @@ pub(super) async fn read_lines(
         }
     }
     *lock(&shared.waiting) = None;
-}
-
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // No holder of these locks panics, so the guarded values are consistent.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

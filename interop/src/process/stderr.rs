@@ -6,7 +6,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use super::reader::lock;
+use super::lock;
 
 /// Bytes of the end of standard error that are kept.
 const KEPT_BYTES: usize = 16 << 10;

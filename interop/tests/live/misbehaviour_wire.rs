@@ -211,7 +211,7 @@ async fn ten_ihaves_are_heard_between_two_heartbeats() {
         (router.stats.received.ihave, router.stats.sent.iwant),
         (60, 10)
     );
-    assert_eq!(router.usage.promises, 10);
+    assert_eq!(router.usage.iwant_requests, 10);
 
     // Another peer, and more ids than may be asked for.
     let mut attacker = RawPeer::connect(victim.addr()).await;

@@ -174,7 +174,7 @@ async fn broken_promises_cost_score() {
     victim.wait_peer(attacker.id, |peer| peer.score < 0.0).await;
     // One of the twenty was tracked.
     assert_eq!(victim.peer(attacker.id).await.unwrap().score, -10.0);
-    victim.wait(|router| router.usage.promises == 0).await;
+    victim.wait(|router| router.usage.iwant_requests == 0).await;
     victim.unharmed().await;
     victim.stop().await;
 }

@@ -56,6 +56,7 @@ fn campaigns_are_named_and_get_what_follows_two_dashes() {
     let line = "campaign --only=hostile -- --json --only a1-restart";
     assert_eq!(parsed(line), expected(&["--json", "--only", "a1-restart"]));
     assert_eq!(parsed("campaign --list"), Ok(Task::ListCampaigns));
+    assert_eq!(parsed("campaign --help"), Ok(Task::CampaignHelp));
     for (line, named) in [
         ("campaign --only friendly", "\"friendly\""),
         ("campaign --only", "--only needs"),
@@ -64,4 +65,21 @@ fn campaigns_are_named_and_get_what_follows_two_dashes() {
         let error = parsed(line).expect_err(line);
         assert!(error.contains(named), "{line}: {error}");
     }
+}
+
+#[test]
+fn counts_are_a_table_or_json_with_lists_on_request() {
+    let expected = |json, names, circles| {
+        let lists = Lists { names, circles };
+        Ok(Task::Counts { json, lists })
+    };
+    assert_eq!(parsed("counts"), expected(false, false, false));
+    assert_eq!(parsed("counts --json"), expected(true, false, false));
+    assert_eq!(
+        parsed("counts --names --circles"),
+        expected(false, true, true)
+    );
+    assert_eq!(parsed("counts --help"), Ok(Task::Help));
+    let error = parsed("counts --lines").unwrap_err();
+    assert!(error.contains("\"--lines\""), "{error}");
 }

@@ -1,3 +1,5 @@
+use std::fs;
+
 use super::*;
 
 fn lines_of(findings: &[Finding]) -> Vec<Option<usize>> {
@@ -118,4 +120,31 @@ fn doc_comments_that_cannot_be_read_alone_are_found_by_their_first_line() {
     ] {
         assert_eq!(riddles(Path::new(other), text), [], "{other}");
     }
+}
+
+#[test]
+fn an_ignored_test_names_the_command_that_runs_it() {
+    let path = Path::new("crates/a/tests/b.rs");
+    let lines = |text: &str| lines_of(&never_run(path, text));
+    for good in [
+        r#"#[ignore = "needs anvil: cargo xtask test --only contracts"]"#,
+        r#"    #[ignore = "takes minutes; cargo xtask campaign --only random-proofs"]"#,
+        r#"#[cfg_attr(windows, ignore = "no pipes, cargo xtask test --only unit")]"#,
+        "// #[ignore]",
+        "fn ignore() {}",
+    ] {
+        assert_eq!(lines(good), [], "{good}");
+    }
+    for bad in [
+        "#[ignore]",
+        r#"#[ignore = "slow"]"#,
+        r#"#[ignore = "slow; cargo test -- --ignored"]"#,
+        r#"#[ignore = "cargo xtask test --only nothing"]"#,
+        r#"#[ignore = "cargo xtask test"]"#,
+        r#"#[ignore = "cargo xtask counts"]"#,
+        "#[cfg_attr(windows, ignore)]",
+    ] {
+        assert_eq!(lines(bad), [Some(1)], "{bad}");
+    }
+    assert_eq!(never_run(Path::new("interop/js/a.mjs"), "#[ignore]"), []);
 }

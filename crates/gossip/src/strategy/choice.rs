@@ -6,31 +6,17 @@ use super::checked::Checked;
 use super::eager_mesh::EagerMesh;
 use super::flood::Flood;
 use super::interface::{Strategy, StrategyFactory};
+use super::kind::StrategyKind;
 use super::reduced::Reduced;
 use super::staggered::Staggered;
 
-/// Built-in strategies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum StrategyKind {
-    /// GossipSub: full copies to the mesh, ids to some other subscribers.
-    EagerMesh,
-    /// Flooding: a full copy to every subscriber (Waku v1, floodsub).
-    Flood,
-    /// GossipSub, but large messages go to a few peers of the mesh at a time.
-    Staggered,
-    /// GossipSub, but large messages go to some peers of the mesh and their ids to the others.
-    Reduced,
-}
-
-impl StrategyKind {
-    fn build(self) -> Box<dyn Strategy> {
-        match self {
-            Self::EagerMesh => Box::new(EagerMesh),
-            Self::Flood => Box::new(Flood),
-            Self::Staggered => Box::new(Staggered),
-            Self::Reduced => Box::new(Reduced),
-        }
+/// Creates a built-in strategy.
+fn built_in(kind: StrategyKind) -> Box<dyn Strategy> {
+    match kind {
+        StrategyKind::EagerMesh => Box::new(EagerMesh),
+        StrategyKind::Flood => Box::new(Flood),
+        StrategyKind::Staggered => Box::new(Staggered),
+        StrategyKind::Reduced => Box::new(Reduced),
     }
 }
 
@@ -52,7 +38,7 @@ impl StrategyChoice {
 
     pub(crate) fn build(&self) -> Box<dyn Strategy> {
         match self {
-            Self::BuiltIn(kind) => kind.build(),
+            Self::BuiltIn(kind) => built_in(*kind),
             Self::Custom(factory) => Box::new(Checked::new(factory.build())),
         }
     }

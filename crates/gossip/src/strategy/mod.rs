@@ -1,8 +1,8 @@
 //! Dissemination strategies: which peers get a copy of a message, and when.
 //!
 //! A strategy of one's own implements [`Strategy`] in one's own crate, see `examples/custom_strategy.rs`. To add a
-//! built-in one: a file here, a variant of [`StrategyKind`] with its arm in `build`, its name where
-//! configurations are read (crates `node` and `lab`), and a scenario.
+//! built-in one: a file here, a variant of [`StrategyKind`] with its name in `kind.rs` and its arm in `choice.rs`,
+//! and a scenario.
 //!
 //! Fragmentation does not choose receivers and has its own module, `fragments`.
 
@@ -11,12 +11,14 @@ mod choice;
 mod eager_mesh;
 mod flood;
 mod interface;
+mod kind;
 mod reduced;
 mod sending;
 mod staggered;
 mod view;
 
-pub use choice::{StrategyChoice, StrategyKind};
+pub use choice::StrategyChoice;
 pub use interface::{Strategy, StrategyFactory};
+pub use kind::{StrategyKind, UnknownStrategy};
 pub use sending::Sending;
 pub use view::View;

@@ -106,7 +106,7 @@ fn what_was_asked_on_a_connection_that_ended_is_no_broken_promise() {
     solo.frame(0, raw::ihave(TOPIC, &raw::made_up_ids(0, 50)));
     solo.advance_ms(900);
     solo.disconnect(0);
-    assert_eq!(solo.router.usage().promises, 0);
+    assert_eq!(solo.router.usage().iwant_requests, 0);
     solo.subscriber(peer(0));
     assert_eq!(misdeeds(&solo.advance_ms(10_000)), []);
     assert!(solo.score(0) >= 0.0);
@@ -116,8 +116,7 @@ fn what_was_asked_on_a_connection_that_ended_is_no_broken_promise() {
 fn a_peer_that_is_sending_something_long_is_not_blamed() {
     let mut solo = announcers(strict(), 1);
     solo.frame(0, raw::ihave(TOPIC, &raw::made_up_ids(0, 50)));
-    let (peer, is_arriving) = (PeerIx(0), true);
-    solo.input(Input::Arriving { peer, is_arriving });
+    solo.input(Input::TransferStarted(PeerIx(0)));
     assert_eq!(misdeeds(&solo.advance_ms(10_000)), []);
 }
 
@@ -191,11 +190,9 @@ fn one_who_knows_better_takes_the_place_of_a_liar_among_the_holders() {
     solo.advance_ms(6_000);
     solo.deliver(5, b"of its own accord");
     // One peer is asked, three wait; the sixth is better than any of them.
-    let (peer, is_arriving) = (PeerIx(0), true);
-    solo.input(Input::Arriving { peer, is_arriving });
+    solo.input(Input::TransferStarted(PeerIx(0)));
     (0..6).for_each(|n| drop(announce(&mut solo, n, b"m")));
-    let is_arriving = false;
-    let outputs = solo.input(Input::Arriving { peer, is_arriving });
+    let outputs = solo.input(Input::TransferEnded(PeerIx(0)));
     assert!(asked(&outputs, 5));
 }
 

@@ -35,7 +35,16 @@ fn peers_that_are_not_connected_send_nothing_and_do_not_leave() {
     let mut solo = Solo::joined(Config::waku());
     let unknown = ApiMisuse::UnknownPeer(PeerIx(9));
     let (peer, frame) = (PeerIx(9), Bytes::new());
-    assert_eq!(refused(&mut solo, Input::Frame { peer, frame }), unknown);
+    assert_eq!(
+        refused(
+            &mut solo,
+            Input::Frame {
+                peer,
+                frame: frame.into()
+            }
+        ),
+        unknown
+    );
     assert_eq!(refused(&mut solo, Input::Disconnected(peer)), unknown);
 }
 

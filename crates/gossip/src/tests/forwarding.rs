@@ -176,7 +176,10 @@ fn topics_do_not_mix() {
 fn forwarded(received: bytes::Bytes) -> bytes::Bytes {
     let mut solo = mesh_of(2);
     let (peer, frame) = (PeerIx(0), received);
-    solo.input(Input::Frame { peer, frame });
+    solo.input(Input::Frame {
+        peer,
+        frame: frame.into(),
+    });
     let (_, _, frame) = sends(&solo.verdict(b"alone", Verdict::Accept)).remove(0);
     frame
 }

@@ -43,7 +43,7 @@ enum Op {
     Sent(usize, Progress),
     Application(u32, f64),
     /// Reports that a long frame started or ended.
-    Arriving(u32, bool),
+    Transfer(u32, bool),
     Wait(u64),
 }
 
@@ -109,7 +109,7 @@ fn op() -> impl Strategy<Value = Op> {
         1 => (0..NAMES.len()).prop_map(Op::Unsubscribe),
         4 => (0usize..20, progress).prop_map(|(i, p)| Op::Sent(i, p)),
         1 => (n.clone(), -2_000.0..100.0).prop_map(|(n, score)| Op::Application(n, score)),
-        3 => (n, any::<bool>()).prop_map(|(n, is_arriving)| Op::Arriving(n, is_arriving)),
+        3 => (n, any::<bool>()).prop_map(|(n, is_started)| Op::Transfer(n, is_started)),
         4 => (0u64..3_000).prop_map(Op::Wait),
     ]
 }
@@ -144,6 +144,7 @@ fn config(px: bool) -> Config {
         ihave_messages_per_heartbeat_max: 3,
         iwant_ids_per_heartbeat_max: 20,
         cancellable_per_peer_max: 4,
+        delayed_messages_max: 2,
         promises_max: 25,
         retained_peers_max: 3,
         backoffs_max: 6,
@@ -161,7 +162,7 @@ struct Driver {
     inbound: BTreeSet<u32>,
     waiting: VecDeque<MessageId>,
     handles: VecDeque<(PeerIx, SendHandle)>,
-    arriving: BTreeSet<u32>,
+    transfers: BTreeSet<u32>,
     /// Whether the transfer wait is so long that no deadline passes.
     patient: bool,
     must_not_ask: bool,
@@ -180,7 +181,7 @@ impl Driver {
             inbound: BTreeSet::new(),
             waiting: VecDeque::new(),
             handles: VecDeque::new(),
-            arriving: BTreeSet::new(),
+            transfers: BTreeSet::new(),
             patient,
             must_not_ask: false,
         }
@@ -218,7 +219,7 @@ impl Driver {
                 if !self.connected.remove(n) {
                     return Ok(());
                 }
-                self.arriving.remove(n);
+                self.transfers.remove(n);
                 Input::Disconnected(PeerIx(*n))
             }
             Op::Renew(n, _) if !self.connected.contains(n) => return Ok(()),
@@ -237,7 +238,7 @@ impl Driver {
                 let frame = raw::framed(&entries.concat());
                 Input::Frame {
                     peer: PeerIx(*n),
-                    frame,
+                    frame: frame.into(),
                 }
             }
             Op::Judge(i, verdict) => {
@@ -275,14 +276,14 @@ impl Driver {
                 peer: PeerIx(*n),
                 score: *score,
             },
-            Op::Arriving(n, is_arriving) => {
-                match *is_arriving && self.connected.contains(n) {
-                    true => self.arriving.insert(*n),
-                    false => self.arriving.remove(n),
+            Op::Transfer(n, is_started) => {
+                match *is_started && self.connected.contains(n) {
+                    true => self.transfers.insert(*n),
+                    false => self.transfers.remove(n),
                 };
-                Input::Arriving {
-                    peer: PeerIx(*n),
-                    is_arriving: *is_arriving,
+                match *is_started {
+                    true => Input::TransferStarted(PeerIx(*n)),
+                    false => Input::TransferEnded(PeerIx(*n)),
                 }
             }
             Op::Wait(ms) => {
@@ -301,11 +302,11 @@ impl Driver {
     fn take(&mut self, input: Input) -> Result<(), TestCaseError> {
         // Topics of this node may exceed the limit; this driver makes no other mistake.
         let own = matches!(input, Input::Subscribe(_) | Input::Publish { .. });
-        let arriving_before = self.is_arriving();
+        let transfer_before = self.is_transfer_in_progress();
         if let Err(error) = self.router.handle(self.now, input) {
             prop_assert!(own, "{error}");
         }
-        self.must_not_ask = self.patient && arriving_before && self.is_arriving();
+        self.must_not_ask = self.patient && transfer_before && self.is_transfer_in_progress();
         prop_assert!(self.router.next_timeout() > self.now);
         while let Some(output) = self.router.poll() {
             self.check(output)?;
@@ -315,10 +316,10 @@ impl Driver {
     }
 
     /// Whether a long frame is in transit from a peer above the gossip threshold.
-    fn is_arriving(&self) -> bool {
+    fn is_transfer_in_progress(&self) -> bool {
         let gossip = self.router.config().thresholds.gossip;
         let heard = |n: &u32| self.router.score(PeerIx(*n)) >= gossip;
-        self.arriving.iter().any(heard)
+        self.transfers.iter().any(heard)
     }
 
     fn check(&mut self, output: Output) -> Result<(), TestCaseError> {
@@ -384,9 +385,14 @@ impl Driver {
                 usage.cache_bytes,
                 limits.cache_bytes_max.max(limits.frame_bytes_max),
             ),
-            ("promises", usage.promises, limits.promises_max),
-            ("deferred", usage.deferred, limits.promises_max),
-            ("arriving", usage.arriving, self.connected.len()),
+            ("requests", usage.iwant_requests, limits.promises_max),
+            ("waiting", usage.iwant_waiting, limits.promises_max),
+            ("transfers", usage.transfers, self.connected.len()),
+            (
+                "delayed",
+                usage.delayed_messages,
+                limits.delayed_messages_max,
+            ),
             ("backoffs", usage.backoffs, limits.backoffs_max),
             ("departed", usage.departed, limits.retained_peers_max),
             (

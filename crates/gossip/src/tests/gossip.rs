@@ -25,7 +25,13 @@ fn a_message_crosses_a_pair_that_has_no_mesh_link() {
     for (node, other) in [(0, 1), (1, 0)] {
         let frame = raw::framed(&raw::prune(TOPIC, Some(3600), &[]));
         let peer = PeerIx(other);
-        net.input(node, Input::Frame { peer, frame });
+        net.input(
+            node,
+            Input::Frame {
+                peer,
+                frame: frame.into(),
+            },
+        );
     }
     assert!(net.mesh(0).is_empty() && net.mesh(1).is_empty());
     net.routers[0].config.flood_publish = crate::FloodPublish::Off;

@@ -196,7 +196,10 @@ fn it_is_heard_from_peers_that_are_not_subscribed() {
     solo.connect(peer(7));
     let frame = raw::framed(&raw::idontwant(&id(&LARGE)));
     let peer = PeerIx(7);
-    solo.input(Input::Frame { peer, frame });
+    solo.input(Input::Frame {
+        peer,
+        frame: frame.into(),
+    });
     solo.frame(7, raw::subscribe(TOPIC));
     solo.frame(7, raw::graft(TOPIC));
     assert!(solo.router.mesh(&topic()).contains(&peer));

@@ -115,14 +115,14 @@ fn an_id_is_left_alone_while_its_copy_may_be_under_way() {
     solo.frame(0, raw::ihave(TOPIC, &id(&LARGE)));
     solo.advance_ms(100);
     solo.frame(1, raw::ihave(TOPIC, &id(&LARGE)));
-    assert_eq!(solo.router.usage().deferred, 1);
+    assert_eq!(solo.router.usage().iwant_waiting, 1);
     let early = solo.advance_ms(199);
     assert!((0..4).all(|n| said(&early, n).iwant.is_empty()));
     let due = solo.advance_ms(1);
     assert_eq!(said(&due, 0).iwant, id(&LARGE), "the first who has it");
     let retry = solo.advance_ms(1_000);
     assert_eq!(said(&retry, 1).iwant, id(&LARGE), "then the next");
-    assert_eq!(solo.router.usage().deferred, 0);
+    assert_eq!(solo.router.usage().iwant_waiting, 0);
 }
 
 /// One request in flight: the next holder is asked when the first request times out, and is not forgotten.

@@ -73,7 +73,7 @@ fn ihave_flood_is_cut_at_5000_ids_per_heartbeat() {
         asked += said(&outputs, 0).iwant.len();
     }
     assert_eq!(asked, 5_000);
-    assert_eq!(solo.router.usage().promises, 5_000);
+    assert_eq!(solo.router.usage().iwant_requests, 5_000);
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn promises_are_bounded_over_all_peers() {
     for n in 0..5 {
         solo.subscriber(peer(n));
         solo.frame(n, raw::ihave(TOPIC, &raw::made_up_ids(n * 70, 70)));
-        assert!(solo.router.usage().promises <= 100, "after peer {n}");
+        assert!(solo.router.usage().iwant_requests <= 100, "after peer {n}");
     }
 }
 
@@ -97,7 +97,7 @@ fn ihave_without_the_messages_makes_the_score_negative() {
     let broken = PeerMisbehaved::BrokenPromises { count: 50 };
     assert_eq!(misdeeds(&outputs), [(0, broken)]);
     assert_eq!(solo.score(0), -10.0, "one offence");
-    assert_eq!(solo.router.usage().promises, 0);
+    assert_eq!(solo.router.usage().iwant_requests, 0);
     solo.heartbeat();
     assert!(solo.mesh().is_empty());
 }

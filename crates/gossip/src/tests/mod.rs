@@ -7,7 +7,6 @@
 //! the smallest input it found and stores its seed under `proptest-regressions/`, from where the next
 //! `cargo test -p undertone-gossip` replays it first; `PROPTEST_CASES=10000` runs more cases.
 
-mod arriving;
 mod asking;
 mod contract;
 mod cves;
@@ -32,3 +31,4 @@ mod renew;
 mod restart;
 mod scoring;
 pub(crate) mod solo;
+mod transfers;

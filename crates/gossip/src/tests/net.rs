@@ -260,7 +260,13 @@ impl Net {
         let rpc = wire::decode(&strip_prefix(frame), &Limits::default()).unwrap();
         self.arrivals.push(Arrival { from, to, rpc });
         let (peer, frame) = (PeerIx(from as u32), frame.clone());
-        self.work.push_back((to, Input::Frame { peer, frame }));
+        self.work.push_back((
+            to,
+            Input::Frame {
+                peer,
+                frame: frame.into(),
+            },
+        ));
     }
 
     fn work_off(&mut self) {

@@ -82,7 +82,10 @@ impl Solo {
 
     pub(crate) fn frame(&mut self, n: u32, rpc: impl AsRef<[u8]>) -> Vec<Output> {
         let (peer, frame) = (PeerIx(n), raw::framed(rpc.as_ref()));
-        self.input(Input::Frame { peer, frame })
+        self.input(Input::Frame {
+            peer,
+            frame: frame.into(),
+        })
     }
 
     pub(crate) fn connect(&mut self, peer: NewPeer) -> Vec<Output> {

@@ -1,82 +1,71 @@
 //! Decodes RPCs: every count and length is compared with its limit before memory is allocated.
 
 use bytes::Bytes;
+use undertone_wire::{FieldError, FieldReader, FieldValue};
 
-use super::varint::read_varint;
 use super::{IHave, Prune, PxPeer, Rpc, Subscription, WireMessage};
 use crate::error::Malformed;
 use crate::limits::Limits;
 use crate::types::{MessageId, Topic};
 
-/// One field of a protobuf message.
-struct Field {
-    number: u64,
-    value: Value,
+impl From<FieldError> for Malformed {
+    fn from(error: FieldError) -> Self {
+        match error {
+            FieldError::Varint { error, .. } => Self::Varint(error),
+            FieldError::Truncated { .. } => Self::Truncated,
+            // Other numbers are not checked here: those above the specification's count as unknown.
+            FieldError::FieldNumber { .. } => Self::FieldZero,
+            FieldError::WireType { wire_type, .. } => Self::WireType { wire_type },
+        }
+    }
 }
 
-enum Value {
-    Number(u64),
-    Bytes(Bytes),
-    /// A 32- or 64-bit fixed field; no known field has this type, so its value is not kept.
-    Fixed,
-}
+/// Reader of the fields of one message within the RPC.
+struct Fields<'a>(FieldReader<'a>);
 
-/// Reader of the fields of one protobuf message.
-struct Fields(Bytes);
+impl<'a> Fields<'a> {
+    fn new(message: &'a [u8]) -> Self {
+        Self(FieldReader::new(message))
+    }
 
-impl Fields {
-    fn next(&mut self) -> Result<Option<Field>, Malformed> {
-        if self.0.is_empty() {
+    #[inline]
+    fn next(&mut self) -> Result<Option<(u64, FieldValue<'a>)>, Malformed> {
+        let Some(tag) = self.0.tag()? else {
             return Ok(None);
-        }
-        let tag = self.varint()?;
-        let value = match tag & 7 {
-            0 => Value::Number(self.varint()?),
-            1 => self.skip(8)?,
-            2 => {
-                let len = self.varint()?;
-                let len = usize::try_from(len).map_err(|_| Malformed::Truncated)?;
-                if len > self.0.len() {
-                    return Err(Malformed::Truncated);
-                }
-                Value::Bytes(self.0.split_to(len))
-            }
-            5 => self.skip(4)?,
-            wire_type => {
-                return Err(Malformed::WireType {
-                    wire_type: wire_type as u8,
-                });
-            }
         };
-        match tag >> 3 {
+        let value = self.0.value(tag)?;
+        match tag.number {
             0 => Err(Malformed::FieldZero),
-            number => Ok(Some(Field { number, value })),
+            number => Ok(Some((number, value))),
         }
-    }
-
-    fn varint(&mut self) -> Result<u64, Malformed> {
-        let (value, len) = read_varint(&self.0)?;
-        let _ = self.0.split_to(len);
-        Ok(value)
-    }
-
-    fn skip(&mut self, len: usize) -> Result<Value, Malformed> {
-        if len > self.0.len() {
-            return Err(Malformed::Truncated);
-        }
-        let _ = self.0.split_to(len);
-        Ok(Value::Fixed)
     }
 }
 
-/// Counts the ignored fields and ids of one RPC. Each costs a few nanoseconds to skip and two bytes to send.
-struct Spare<'a> {
+/// Frame being decoded and the number of fields and ids ignored in it. Each of these costs a few nanoseconds to
+/// skip and two bytes to send.
+struct Decoder<'a> {
+    frame: &'a Bytes,
     limits: &'a Limits,
     unknown_fields: usize,
     skipped_ids: usize,
 }
 
-impl Spare<'_> {
+impl Decoder<'_> {
+    /// Returns a part of the frame without copying it.
+    fn share(&self, part: &[u8]) -> Bytes {
+        self.frame.slice_ref(part)
+    }
+
+    fn topic(&self, name: &[u8]) -> Result<Topic, Malformed> {
+        if name.len() > self.limits.topic_bytes_max {
+            return Err(Malformed::TopicTooLong {
+                len: name.len(),
+                max: self.limits.topic_bytes_max,
+            });
+        }
+        Topic::from_utf8(self.share(name)).ok_or(Malformed::TopicNotUtf8)
+    }
+
     fn unknown_field(&mut self) -> Result<(), Malformed> {
         let max = self.limits.unknown_fields_per_rpc_max;
         within("unknown fields", self.unknown_fields, max)?;
@@ -101,31 +90,21 @@ fn within(what: &'static str, n: usize, max: usize) -> Result<(), Malformed> {
     }
 }
 
-fn topic(bytes: Bytes, limits: &Limits) -> Result<Topic, Malformed> {
-    if bytes.len() > limits.topic_bytes_max {
-        return Err(Malformed::TopicTooLong {
-            len: bytes.len(),
-            max: limits.topic_bytes_max,
-        });
-    }
-    Topic::from_utf8(bytes).ok_or(Malformed::TopicNotUtf8)
-}
-
 /// Keeps an id if it has the right length and there is room; others are skipped, as the specification
 /// truncates long lists instead of refusing them.
 fn push_id(
     ids: &mut Vec<MessageId>,
     already: usize,
-    bytes: &Bytes,
-    spare: &mut Spare<'_>,
+    bytes: &[u8],
+    decoder: &mut Decoder<'_>,
 ) -> Result<(), Malformed> {
-    if already + ids.len() < spare.limits.ids_per_rpc_max
-        && let Ok(id) = <[u8; MessageId::LEN]>::try_from(&bytes[..])
+    if already + ids.len() < decoder.limits.ids_per_rpc_max
+        && let Ok(id) = <[u8; MessageId::LEN]>::try_from(bytes)
     {
         ids.push(MessageId(id));
         Ok(())
     } else {
-        spare.skipped_id()
+        decoder.skipped_id()
     }
 }
 
@@ -144,38 +123,39 @@ pub fn decode(frame: &Bytes, limits: &Limits) -> Result<Rpc, Malformed> {
         });
     }
     let (mut rpc, mut iwant_entries) = (Rpc::default(), 0);
-    let spare = &mut Spare {
+    let decoder = &mut Decoder {
+        frame,
         limits,
         unknown_fields: 0,
         skipped_ids: 0,
     };
-    let mut fields = Fields(frame.clone());
+    let mut fields = Fields::new(frame);
     while let Some(field) = fields.next()? {
-        match (field.number, field.value) {
-            (1, Value::Bytes(b)) => {
+        match field {
+            (1, FieldValue::Bytes(b)) => {
                 let n = rpc.subscriptions.len();
                 within("subscriptions", n, limits.subscriptions_per_rpc_max)?;
-                rpc.subscriptions.push(subscription(b, spare)?);
+                rpc.subscriptions.push(subscription(b, decoder)?);
             }
-            (2, Value::Bytes(b)) => {
+            (2, FieldValue::Bytes(b)) => {
                 within("messages", rpc.messages.len(), limits.messages_per_rpc_max)?;
-                rpc.messages.push(message(b, spare)?);
+                rpc.messages.push(message(b, decoder)?);
             }
-            (3, Value::Bytes(b)) => control(b, &mut rpc, &mut iwant_entries, spare)?,
-            _ => spare.unknown_field()?,
+            (3, FieldValue::Bytes(b)) => control(b, &mut rpc, &mut iwant_entries, decoder)?,
+            _ => decoder.unknown_field()?,
         }
     }
     Ok(rpc)
 }
 
-fn subscription(bytes: Bytes, spare: &mut Spare<'_>) -> Result<Subscription, Malformed> {
+fn subscription(bytes: &[u8], decoder: &mut Decoder<'_>) -> Result<Subscription, Malformed> {
     let (mut subscribe, mut name) = (false, None);
-    let mut fields = Fields(bytes);
+    let mut fields = Fields::new(bytes);
     while let Some(field) = fields.next()? {
-        match (field.number, field.value) {
-            (1, Value::Number(n)) => subscribe = n != 0,
-            (2, Value::Bytes(b)) => name = Some(topic(b, spare.limits)?),
-            _ => spare.unknown_field()?,
+        match field {
+            (1, FieldValue::Varint(n)) => subscribe = n != 0,
+            (2, FieldValue::Bytes(b)) => name = Some(decoder.topic(b)?),
+            _ => decoder.unknown_field()?,
         }
     }
     let topic = name.ok_or(Malformed::Missing {
@@ -184,16 +164,16 @@ fn subscription(bytes: Bytes, spare: &mut Spare<'_>) -> Result<Subscription, Mal
     Ok(Subscription { subscribe, topic })
 }
 
-fn message(bytes: Bytes, spare: &mut Spare<'_>) -> Result<WireMessage, Malformed> {
+fn message(bytes: &[u8], decoder: &mut Decoder<'_>) -> Result<WireMessage, Malformed> {
     let (mut data, mut name, mut signed) = (Bytes::new(), None, false);
-    let mut fields = Fields(bytes);
+    let mut fields = Fields::new(bytes);
     while let Some(field) = fields.next()? {
-        match (field.number, field.value) {
-            (2, Value::Bytes(b)) => data = b,
-            (4, Value::Bytes(b)) => name = Some(topic(b, spare.limits)?),
+        match field {
+            (2, FieldValue::Bytes(b)) => data = decoder.share(b),
+            (4, FieldValue::Bytes(b)) => name = Some(decoder.topic(b)?),
             // An empty field is an artefact of proto2 encoders, not a signature.
-            (1 | 3 | 5 | 6, Value::Bytes(b)) => signed |= !b.is_empty(),
-            _ => spare.unknown_field()?,
+            (1 | 3 | 5 | 6, FieldValue::Bytes(b)) => signed |= !b.is_empty(),
+            _ => decoder.unknown_field()?,
         }
     }
     let topic = name.ok_or(Malformed::Missing {
@@ -208,56 +188,56 @@ fn message(bytes: Bytes, spare: &mut Spare<'_>) -> Result<WireMessage, Malformed
 
 /// Decodes one control message. A frame may hold several, so entries are counted over all of them.
 fn control(
-    bytes: Bytes,
+    bytes: &[u8],
     rpc: &mut Rpc,
     iwant_entries: &mut usize,
-    spare: &mut Spare<'_>,
+    decoder: &mut Decoder<'_>,
 ) -> Result<(), Malformed> {
-    let max = spare.limits.control_entries_per_rpc_max;
-    let mut fields = Fields(bytes);
-    while let Some(field) = fields.next()? {
-        let Value::Bytes(b) = field.value else {
-            spare.unknown_field()?;
+    let max = decoder.limits.control_entries_per_rpc_max;
+    let mut fields = Fields::new(bytes);
+    while let Some((number, value)) = fields.next()? {
+        let FieldValue::Bytes(b) = value else {
+            decoder.unknown_field()?;
             continue;
         };
-        match field.number {
+        match number {
             1 => {
                 within("IHAVE", rpc.ihave.len(), max)?;
                 let already = rpc.ihave.iter().map(|i| i.ids.len()).sum();
-                rpc.ihave.push(ihave(b, already, spare)?);
+                rpc.ihave.push(ihave(b, already, decoder)?);
             }
             2 => {
                 within("IWANT", *iwant_entries, max)?;
                 *iwant_entries += 1;
-                id_list(b, &mut rpc.iwant, spare)?;
+                id_list(b, &mut rpc.iwant, decoder)?;
             }
             3 => {
                 within("GRAFT", rpc.graft.len(), max)?;
-                rpc.graft.push(graft(b, spare)?);
+                rpc.graft.push(graft(b, decoder)?);
             }
             4 => {
                 within("PRUNE", rpc.prune.len(), max)?;
-                rpc.prune.push(prune(b, spare)?);
+                rpc.prune.push(prune(b, decoder)?);
             }
             5 => {
                 within("IDONTWANT", rpc.idontwant_entries, max)?;
                 rpc.idontwant_entries += 1;
-                id_list(b, &mut rpc.idontwant, spare)?;
+                id_list(b, &mut rpc.idontwant, decoder)?;
             }
-            _ => spare.unknown_field()?,
+            _ => decoder.unknown_field()?,
         }
     }
     Ok(())
 }
 
-fn ihave(bytes: Bytes, already: usize, spare: &mut Spare<'_>) -> Result<IHave, Malformed> {
+fn ihave(bytes: &[u8], already: usize, decoder: &mut Decoder<'_>) -> Result<IHave, Malformed> {
     let (mut name, mut ids) = (None, Vec::new());
-    let mut fields = Fields(bytes);
+    let mut fields = Fields::new(bytes);
     while let Some(field) = fields.next()? {
-        match (field.number, field.value) {
-            (1, Value::Bytes(b)) => name = Some(topic(b, spare.limits)?),
-            (2, Value::Bytes(b)) => push_id(&mut ids, already, &b, spare)?,
-            _ => spare.unknown_field()?,
+        match field {
+            (1, FieldValue::Bytes(b)) => name = Some(decoder.topic(b)?),
+            (2, FieldValue::Bytes(b)) => push_id(&mut ids, already, b, decoder)?,
+            _ => decoder.unknown_field()?,
         }
     }
     let topic = name.ok_or(Malformed::Missing {
@@ -266,24 +246,28 @@ fn ihave(bytes: Bytes, already: usize, spare: &mut Spare<'_>) -> Result<IHave, M
     Ok(IHave { topic, ids })
 }
 
-fn id_list(bytes: Bytes, ids: &mut Vec<MessageId>, spare: &mut Spare<'_>) -> Result<(), Malformed> {
-    let mut fields = Fields(bytes);
+fn id_list(
+    bytes: &[u8],
+    ids: &mut Vec<MessageId>,
+    decoder: &mut Decoder<'_>,
+) -> Result<(), Malformed> {
+    let mut fields = Fields::new(bytes);
     while let Some(field) = fields.next()? {
-        match (field.number, field.value) {
-            (1, Value::Bytes(b)) => push_id(ids, 0, &b, spare)?,
-            _ => spare.unknown_field()?,
+        match field {
+            (1, FieldValue::Bytes(b)) => push_id(ids, 0, b, decoder)?,
+            _ => decoder.unknown_field()?,
         }
     }
     Ok(())
 }
 
-fn graft(bytes: Bytes, spare: &mut Spare<'_>) -> Result<Topic, Malformed> {
+fn graft(bytes: &[u8], decoder: &mut Decoder<'_>) -> Result<Topic, Malformed> {
     let mut name = None;
-    let mut fields = Fields(bytes);
+    let mut fields = Fields::new(bytes);
     while let Some(field) = fields.next()? {
-        match (field.number, field.value) {
-            (1, Value::Bytes(b)) => name = Some(topic(b, spare.limits)?),
-            _ => spare.unknown_field()?,
+        match field {
+            (1, FieldValue::Bytes(b)) => name = Some(decoder.topic(b)?),
+            _ => decoder.unknown_field()?,
         }
     }
     name.ok_or(Malformed::Missing {
@@ -291,17 +275,17 @@ fn graft(bytes: Bytes, spare: &mut Spare<'_>) -> Result<Topic, Malformed> {
     })
 }
 
-fn prune(bytes: Bytes, spare: &mut Spare<'_>) -> Result<Prune, Malformed> {
+fn prune(bytes: &[u8], decoder: &mut Decoder<'_>) -> Result<Prune, Malformed> {
     let (mut name, mut peers, mut backoff_s) = (None, Vec::new(), None);
-    let mut fields = Fields(bytes);
+    let mut fields = Fields::new(bytes);
     while let Some(field) = fields.next()? {
-        match (field.number, field.value) {
-            (1, Value::Bytes(b)) => name = Some(topic(b, spare.limits)?),
-            (2, Value::Bytes(b)) if peers.len() < spare.limits.px_peers_per_prune_max => {
-                peers.extend(px_peer(b, spare)?);
+        match field {
+            (1, FieldValue::Bytes(b)) => name = Some(decoder.topic(b)?),
+            (2, FieldValue::Bytes(b)) if peers.len() < decoder.limits.px_peers_per_prune_max => {
+                peers.extend(px_peer(b, decoder)?);
             }
-            (3, Value::Number(n)) => backoff_s = Some(n),
-            _ => spare.unknown_field()?,
+            (3, FieldValue::Varint(n)) => backoff_s = Some(n),
+            _ => decoder.unknown_field()?,
         }
     }
     let topic = name.ok_or(Malformed::Missing {
@@ -315,16 +299,19 @@ fn prune(bytes: Bytes, spare: &mut Spare<'_>) -> Result<Prune, Malformed> {
 }
 
 /// Decodes an offered peer; `None` without a peer id, or when the id or record is longer than allowed.
-fn px_peer(bytes: Bytes, spare: &mut Spare<'_>) -> Result<Option<PxPeer>, Malformed> {
-    let (mut peer_id, mut record) = (Bytes::new(), Bytes::new());
-    let mut fields = Fields(bytes);
+fn px_peer(bytes: &[u8], decoder: &mut Decoder<'_>) -> Result<Option<PxPeer>, Malformed> {
+    let (mut peer_id, mut record) = (&[][..], &[][..]);
+    let mut fields = Fields::new(bytes);
     while let Some(field) = fields.next()? {
-        match (field.number, field.value) {
-            (1, Value::Bytes(b)) => peer_id = b,
-            (2, Value::Bytes(b)) => record = b,
-            _ => spare.unknown_field()?,
+        match field {
+            (1, FieldValue::Bytes(b)) => peer_id = b,
+            (2, FieldValue::Bytes(b)) => record = b,
+            _ => decoder.unknown_field()?,
         }
     }
-    let fits = peer_id.len().max(record.len()) <= spare.limits.px_record_bytes_max;
-    Ok((fits && !peer_id.is_empty()).then_some(PxPeer { peer_id, record }))
+    let fits = peer_id.len().max(record.len()) <= decoder.limits.px_record_bytes_max;
+    Ok((fits && !peer_id.is_empty()).then(|| PxPeer {
+        peer_id: decoder.share(peer_id),
+        record: decoder.share(record),
+    }))
 }

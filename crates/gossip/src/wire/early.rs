@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use sha2::{Digest, Sha256};
+use undertone_wire::{VarintError, read_varint};
 
-use super::varint::{VarintError, read_varint};
 use crate::types::MessageId;
 
 /// Tag of `publish` in an RPC and of `data` in a message: both are length-delimited fields with number 2.

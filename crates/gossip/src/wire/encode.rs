@@ -1,23 +1,16 @@
 //! Encodes frames. Lengths are computed first, so each frame is written once, front to back.
 
 use bytes::Bytes;
+use undertone_wire::{
+    bytes_field_len, put_bytes_field, put_bytes_header, put_varint, put_varint_field, varint_len,
+};
 
-use super::varint::{len as varint_len, write as write_varint};
 use crate::types::{MessageId, Topic};
 
-/// Bytes of a length-delimited field with a one-byte tag.
+/// Length of a field with `len` bytes of content. All field numbers of an RPC are below 16 and have tags of one
+/// byte, like number 1.
 fn field_len(len: usize) -> usize {
-    1 + varint_len(len as u64) + len
-}
-
-fn write_field(out: &mut Vec<u8>, number: u8, bytes: &[u8]) {
-    write_header(out, number, bytes.len());
-    out.extend_from_slice(bytes);
-}
-
-fn write_header(out: &mut Vec<u8>, number: u8, len: usize) {
-    out.push(number << 3 | 2);
-    write_varint(out, len as u64);
+    bytes_field_len(1, len)
 }
 
 fn message_len(topic: &Topic, data: &[u8]) -> usize {
@@ -36,10 +29,10 @@ pub fn message_frame(topic: &Topic, data: &[u8]) -> Bytes {
     let message = message_len(topic, data);
     let rpc = field_len(message);
     let mut out = Vec::with_capacity(varint_len(rpc as u64) + rpc);
-    write_varint(&mut out, rpc as u64);
-    write_header(&mut out, 2, message);
-    write_field(&mut out, 2, data);
-    write_field(&mut out, 4, topic.as_bytes());
+    put_varint(&mut out, rpc as u64);
+    put_bytes_header(&mut out, 2, message);
+    put_bytes_field(&mut out, 2, data);
+    put_bytes_field(&mut out, 4, topic.as_bytes());
     out.into()
 }
 
@@ -67,7 +60,7 @@ pub(crate) fn join<'a>(frames: impl Iterator<Item = &'a Bytes>, max: usize) -> V
     let mut body = Vec::new();
     let mut close = |body: &mut Vec<u8>| {
         let mut frame = Vec::with_capacity(varint_len(body.len() as u64) + body.len());
-        write_varint(&mut frame, body.len() as u64);
+        put_varint(&mut frame, body.len() as u64);
         frame.append(body);
         joined.push(Bytes::from(frame));
     };
@@ -107,45 +100,44 @@ impl Encoder {
     /// Adds a SUBSCRIBE or UNSUBSCRIBE entry.
     pub fn subscription(&mut self, subscribe: bool, topic: &Topic) {
         let out = &mut self.subscriptions;
-        write_header(out, 1, 2 + field_len(topic.as_bytes().len()));
-        out.extend_from_slice(&[1 << 3, u8::from(subscribe)]);
-        write_field(out, 2, topic.as_bytes());
+        put_bytes_header(out, 1, 2 + field_len(topic.as_bytes().len()));
+        put_varint_field(out, 1, u64::from(subscribe));
+        put_bytes_field(out, 2, topic.as_bytes());
     }
 
     /// Adds a GRAFT entry for a topic.
     pub fn graft(&mut self, topic: &Topic) {
-        write_header(&mut self.control, 3, field_len(topic.as_bytes().len()));
-        write_field(&mut self.control, 1, topic.as_bytes());
+        put_bytes_header(&mut self.control, 3, field_len(topic.as_bytes().len()));
+        put_bytes_field(&mut self.control, 1, topic.as_bytes());
     }
 
     /// Adds a PRUNE entry. `backoff_s` (seconds) and `peers`, as (peer id, signed record), are to be given
     /// only if the peer's protocol has them.
     pub fn prune(&mut self, topic: &Topic, backoff_s: Option<u64>, peers: &[(Bytes, Bytes)]) {
         let mut body = Vec::new();
-        write_field(&mut body, 1, topic.as_bytes());
+        put_bytes_field(&mut body, 1, topic.as_bytes());
         for (peer_id, record) in peers {
             let mut info = Vec::new();
-            write_field(&mut info, 1, peer_id);
+            put_bytes_field(&mut info, 1, peer_id);
             if !record.is_empty() {
-                write_field(&mut info, 2, record);
+                put_bytes_field(&mut info, 2, record);
             }
-            write_field(&mut body, 2, &info);
+            put_bytes_field(&mut body, 2, &info);
         }
         if let Some(seconds) = backoff_s {
-            body.push(3 << 3);
-            write_varint(&mut body, seconds);
+            put_varint_field(&mut body, 3, seconds);
         }
-        write_field(&mut self.control, 4, &body);
+        put_bytes_field(&mut self.control, 4, &body);
     }
 
     /// Adds an IHAVE entry with ids of one topic.
     pub fn ihave(&mut self, topic: &Topic, ids: &[MessageId]) {
         let name = topic.as_bytes();
         let ids_len = ids_bytes(ids);
-        write_header(&mut self.control, 1, field_len(name.len()) + ids_len);
-        write_field(&mut self.control, 1, name);
+        put_bytes_header(&mut self.control, 1, field_len(name.len()) + ids_len);
+        put_bytes_field(&mut self.control, 1, name);
         for id in ids {
-            write_field(&mut self.control, 2, &id.0);
+            put_bytes_field(&mut self.control, 2, &id.0);
         }
     }
 
@@ -159,10 +151,10 @@ impl Encoder {
         self.id_list(5, ids);
     }
 
-    fn id_list(&mut self, number: u8, ids: &[MessageId]) {
-        write_header(&mut self.control, number, ids_bytes(ids));
+    fn id_list(&mut self, number: u32, ids: &[MessageId]) {
+        put_bytes_header(&mut self.control, number, ids_bytes(ids));
         for id in ids {
-            write_field(&mut self.control, 1, &id.0);
+            put_bytes_field(&mut self.control, 1, &id.0);
         }
     }
 
@@ -179,10 +171,10 @@ impl Encoder {
         };
         let rpc = self.subscriptions.len() + control;
         let mut out = Vec::with_capacity(varint_len(rpc as u64) + rpc);
-        write_varint(&mut out, rpc as u64);
+        put_varint(&mut out, rpc as u64);
         out.append(&mut self.subscriptions);
         if !self.control.is_empty() {
-            write_header(&mut out, 3, self.control.len());
+            put_bytes_header(&mut out, 3, self.control.len());
             out.append(&mut self.control);
         }
         Some(out.into())

@@ -7,7 +7,7 @@
 mod decode;
 mod early;
 mod encode;
-mod varint;
+mod frame;
 
 #[cfg(test)]
 mod tests;
@@ -18,7 +18,8 @@ pub use decode::decode;
 pub use early::EarlyId;
 pub(crate) use encode::{ENTRY_OVERHEAD_BYTES, ids_bytes, join, message_frame_len, px_bytes};
 pub use encode::{Encoder, message_frame};
-pub use varint::{MAX_LEN as VARINT_LEN_MAX, VarintError, read_varint};
+pub use frame::Frame;
+pub use undertone_wire::{VARINT_LEN_MAX, VarintError, read_varint};
 
 use crate::types::{MessageId, Topic};
 

@@ -7,10 +7,8 @@ mod built_in;
 mod error;
 mod gml;
 mod read;
-mod section;
 mod seeds;
 mod set;
-mod tree;
 
 #[cfg(test)]
 mod tests;
@@ -19,10 +17,11 @@ use std::fs;
 use std::path::Path;
 
 use undertone_gossip::Config;
+use undertone_settings::{Entry, nearest};
 use undertone_sim::Scenario;
 
 pub use built_in::{BUILT_IN, BuiltIn};
-pub use error::{Origin, ScenarioError};
+pub use error::ScenarioError;
 pub use gml::GmlError;
 pub use seeds::{MAX_SEEDS, SeedsError, parse_seeds};
 
@@ -55,7 +54,7 @@ pub fn load(reference: &str, overrides: &[String]) -> Result<Loaded, ScenarioErr
     if !is_path && !path.exists() {
         return Err(ScenarioError::NoSuchScenario {
             name: reference.to_owned(),
-            nearest: section::nearest(reference, BUILT_IN.iter().map(|found| found.name)),
+            nearest: nearest(reference, BUILT_IN.iter().map(|found| found.name)),
         });
     }
     let text = read_bounded(path)?;
@@ -76,7 +75,7 @@ pub fn parse(
     folder: Option<&Path>,
     overrides: &[String],
 ) -> Result<Loaded, ScenarioError> {
-    let mut root = tree::read(text, place)?;
+    let mut root = Entry::read(text, place)?;
     for text in overrides {
         set::apply(&mut root, text)?;
     }
@@ -89,7 +88,7 @@ pub fn parse(
 /// # Errors
 /// Returns the first mistake found.
 pub fn relay_parameters(path: &Path) -> Result<Config, ScenarioError> {
-    let root = tree::read(&read_bounded(path)?, &path.to_string_lossy())?;
+    let root = Entry::read(&read_bounded(path)?, &path.to_string_lossy())?;
     read::relay_parameters(&root)
 }
 

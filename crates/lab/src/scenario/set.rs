@@ -1,7 +1,8 @@
 //! Overrides from the command line: `network.one_way_ms=100`, `faults.0.at_s=30`.
 
-use super::tree::{self, Entry, Table, Value};
-use super::{Origin, ScenarioError};
+use undertone_settings::{Entry, Error, Origin, Table, Value};
+
+use super::ScenarioError;
 
 /// Maximum depth of a key path; no scenario has a path half as deep.
 const MAX_DEPTH: usize = 8;
@@ -16,6 +17,12 @@ pub(super) fn apply(root: &mut Entry, text: &str) -> Result<(), ScenarioError> {
     if path.len() > MAX_DEPTH || path.iter().any(|part| part.is_empty()) {
         return Err(malformed());
     }
+    let bad = |value: &str, expected| Error::BadValue {
+        origin: Origin::Set,
+        key: key.to_owned(),
+        value: value.to_owned(),
+        expected,
+    };
     let mut at = root;
     for (depth, part) in path.iter().enumerate() {
         at = match &mut at.value {
@@ -24,27 +31,19 @@ pub(super) fn apply(root: &mut Entry, text: &str) -> Result<(), ScenarioError> {
                 origin: Origin::Set,
             }),
             Value::List(items) => {
-                let length = items.len();
-                part.parse::<usize>()
-                    .ok()
+                let expected = format!("a position in a list of {}, counted from 0", items.len());
+                let index = part.parse::<usize>().ok();
+                index
                     .and_then(|index| items.get_mut(index))
-                    .ok_or_else(|| ScenarioError::BadValue {
-                        origin: Origin::Set,
-                        key: key.to_owned(),
-                        value: (*part).to_owned(),
-                        expected: format!("a position in a list of {length}, counted from 0"),
-                    })?
+                    .ok_or_else(|| bad(part, expected))?
             }
             other => {
-                return Err(ScenarioError::BadValue {
-                    origin: Origin::Set,
-                    key: key.to_owned(),
-                    value: value.trim().to_owned(),
-                    expected: format!("no key below {}, which is {other}", path[..depth].join(".")),
-                });
+                let above = path[..depth].join(".");
+                let expected = format!("no key below {above}, which is {other}");
+                return Err(bad(value.trim(), expected).into());
             }
         };
     }
-    *at = tree::read_value(value.trim());
+    *at = Entry::read_value(value.trim(), &Origin::Set);
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use super::registry::EvmError;
+use super::error::EvmError;
 
 /// The owner's handle: when it is dropped, the thread is told to stop and joined.
 #[derive(Debug)]

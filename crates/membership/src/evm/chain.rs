@@ -1,9 +1,9 @@
 //! Questions of a follower to a chain and their answers, as plain values without JSON.
 
-use alloy::primitives::{Address, B256};
+use alloy::primitives::{Address, B256, keccak256};
 use undertone_rln::{Fr, tree::DEPTH};
 
-use crate::registry::{Member, MemberIndex};
+use crate::registry::{Member, MemberIndex, RegistryId};
 
 /// Number of recent roots that the contract keeps.
 pub(super) const RECENT_ROOTS: usize = 5;
@@ -15,6 +15,16 @@ pub struct Contract {
     pub chain_id: u64,
     /// Address of the contract, or of its proxy.
     pub address: Address,
+}
+
+impl Contract {
+    /// Derives the identifier of the contract's registry from its chain id and address.
+    pub(super) fn registry_id(&self) -> RegistryId {
+        let place = [&self.chain_id.to_be_bytes()[..], self.address.as_slice()].concat();
+        let mut id = [0; 16];
+        id.copy_from_slice(&keccak256(place)[..16]);
+        RegistryId(id)
+    }
 }
 
 /// Height and hash of a block.

@@ -8,7 +8,7 @@ use alloy::primitives::Address;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::chain::Contract;
-use crate::sqlite::{Damage, StorageError, storage};
+use crate::storage::{Damage, StorageError, storage};
 
 /// SQLite application id "UTME" of a file of full mode.
 const FULL_ID: i32 = 0x5554_4d45;
@@ -72,7 +72,11 @@ pub(super) fn open(
         (0, 0) => true,
         (id, _) if id == layout.kind.id() && found == layout.version => false,
         (id, _) if id == layout.kind.id() => {
-            return Err(StorageError::WrongSchema { path, found });
+            return Err(StorageError::WrongSchema {
+                path,
+                found,
+                supported: layout.version,
+            });
         }
         (FULL_ID | LIGHT_ID, _) => {
             let wanted = layout.kind.name();

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::chain::{Answer, Ask, BlockRef, Event, Head, Next};
 use super::store::{Cursor, Mark, Page, Store};
 use crate::registry::{MemberIndex, Version};
-use crate::sqlite::StorageError;
+use crate::storage::StorageError;
 use crate::view::MembershipView;
 
 mod draft;

@@ -83,7 +83,7 @@ impl Status {
     }
 
     /// Returns a description of why the state may be outdated; `None` when it is synced.
-    pub(super) fn trouble(&self) -> Option<String> {
+    pub fn staleness(&self) -> Option<String> {
         match &self.health {
             Health::Synced { .. } => None,
             Health::Starting => Some("no endpoint has answered yet".to_owned()),

@@ -50,7 +50,7 @@ impl Signals {
     }
 
     /// Requests an early poll for news.
-    pub(super) fn want(&self) {
+    pub(super) fn request_refresh(&self) {
         *lock(&self.wanted) = true;
     }
 

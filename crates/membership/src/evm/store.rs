@@ -13,8 +13,7 @@ use undertone_rln::{Fr, fr_to_le};
 
 use super::chain::{BlockRef, Contract};
 use crate::registry::{Change, Member, MemberIndex, Version};
-use crate::sqlite::StorageError;
-use crate::sqlite::storage;
+use crate::storage::{StorageError, storage};
 use crate::view::Step;
 
 mod read;

@@ -3,18 +3,21 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
+use alloy::sol_types::SolCall;
+
+use super::abi;
 use super::background::Stop;
 use super::chain::{Ask, Next};
 use super::follow::{Failure, Follower, Outcome};
 use super::health::{Health, Status};
-use super::registry::{Shared, deployed_block};
 use super::rpc::{Endpoints, Fault, RpcError};
+use super::signals::Signals;
 
 /// Maximum time between two checks of the stop signal.
 const SLICE: Duration = Duration::from_millis(100);
 
 pub(super) struct Worker {
-    pub(super) shared: Arc<Shared>,
+    pub(super) signals: Arc<Signals>,
     pub(super) follower: Follower,
     pub(super) endpoints: Endpoints,
     pub(super) poll: Duration,
@@ -41,7 +44,7 @@ impl Worker {
                         used = at;
                         if ask == Ask::Head {
                             looked = Instant::now();
-                            self.shared.signals.take_wanted();
+                            self.signals.take_wanted();
                         }
                         self.ask(at, &ask);
                     }
@@ -164,7 +167,7 @@ impl Worker {
     }
 
     fn update(&self, change: impl FnOnce(&mut Status)) {
-        self.shared.signals.update(|status| {
+        self.signals.update(|status| {
             change(status);
             status.head = self.follower.head().map(|head| head.number);
             status.costs = self.endpoints.costs();
@@ -174,7 +177,7 @@ impl Worker {
 
     /// Waits for at most [`SLICE`]; returns whether it is time to poll.
     fn rest(&mut self, at: usize, looked: Instant) -> bool {
-        let due = match self.shared.signals.is_wanted() {
+        let due = match self.signals.is_wanted() {
             true => self.throttle,
             // Announcements may stop silently, so the endpoint is polled as well, but rarely.
             false if self.endpoints.is_subscribed(at) => self.poll.saturating_mul(8),
@@ -196,4 +199,11 @@ impl Worker {
 
 fn fault(fault: Fault) -> RpcError {
     RpcError::Nonsense { fault }
+}
+
+/// Asks a contract for the block of its deployment; 1 when its answer cannot be read.
+fn deployed_block(endpoints: &mut Endpoints, at: usize) -> Result<u64, RpcError> {
+    let answer = endpoints.view(at, abi::deployedBlockNumberCall {}.abi_encode())?;
+    let block = abi::deployedBlockNumberCall::abi_decode_returns(&answer);
+    Ok(block.map_or(1, u64::from))
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
-use super::error::{Damage, StorageError, storage};
 use crate::registry::{MAX_LIMIT, RegistryId};
+use crate::storage::{Damage, StorageError, storage};
 
 /// SQLite application id "UTMR" in the file's header, which distinguishes a registry
 /// from other databases.
@@ -16,7 +16,7 @@ const APPLICATION_ID: i32 = 0x5554_4d52;
 
 /// Version of the tables' layout. A file with a higher number was made by a later version
 /// of the program.
-pub(super) const SCHEMA_VERSION: i32 = 2;
+const SCHEMA_VERSION: i32 = 2;
 
 /// Layout version before registries had an identity. Such a file gets one when it is opened.
 const SCHEMA_WITHOUT_IDENTITY: i32 = 1;
@@ -137,6 +137,7 @@ fn identify(path: &Path, connection: &Connection) -> Result<Found, StorageError>
         (APPLICATION_ID, _) => Err(StorageError::WrongSchema {
             path: path(),
             found,
+            supported: SCHEMA_VERSION,
         }),
         _ => Err(StorageError::NotARegistry { path: path() }),
     }

@@ -221,7 +221,14 @@ fn another_schema_is_refused() {
     drop(registry);
     let error = SqliteRegistry::open(&path).unwrap_err();
     assert!(
-        matches!(error, StorageError::WrongSchema { found: 3, .. }),
+        matches!(
+            error,
+            StorageError::WrongSchema {
+                found: 3,
+                supported: 2,
+                ..
+            }
+        ),
         "{error}"
     );
 }

@@ -3,7 +3,7 @@
 use undertone_rln::{MerklePath, RootWindow};
 
 use super::MembershipView;
-use crate::registry::{MemberIndex, Registry, RegistryError, Version};
+use crate::registry::{MemberIndex, Version};
 
 /// The membership as a node knows it: with the whole tree ([`MembershipView`]), or without.
 pub trait View: Send {
@@ -23,16 +23,6 @@ pub trait View: Send {
     /// Returns the path of a member's leaf under the newest accepted root, for making proofs;
     /// `None` where it is not known.
     fn path(&self, index: MemberIndex) -> Option<MerklePath>;
-
-    /// Applies the registry's changes since the last call; returns whether there were any. A view
-    /// that a background thread updates has nothing to do.
-    ///
-    /// # Errors
-    /// Any error of reading the registry.
-    fn refresh(&mut self, registry: &dyn Registry) -> Result<bool, RegistryError>;
-
-    /// Returns a copy to save as a snapshot; `None` for a view that has none.
-    fn copy(&self) -> Option<MembershipView>;
 }
 
 impl View for MembershipView {
@@ -57,13 +47,5 @@ impl View for MembershipView {
     fn path(&self, index: MemberIndex) -> Option<MerklePath> {
         let is_accepted = self.newest.newest() == Some(self.tree().root());
         is_accepted.then(|| self.path(index))
-    }
-
-    fn refresh(&mut self, registry: &dyn Registry) -> Result<bool, RegistryError> {
-        self.refresh(registry)
-    }
-
-    fn copy(&self) -> Option<MembershipView> {
-        Some(self.clone())
     }
 }

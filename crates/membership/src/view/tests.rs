@@ -4,9 +4,9 @@ use proptest::prelude::*;
 use undertone_rln::tree::CAPACITY;
 
 use super::*;
-use crate::registry::Member;
+use crate::registry::{Member, tree_of};
 
-/// Registry in memory: a minimal implementation of the trait.
+/// Registry in memory: a minimal log.
 #[derive(Default)]
 struct Memory {
     log: Mutex<Vec<Change>>,
@@ -21,12 +21,6 @@ impl Memory {
             index,
             kind,
         });
-    }
-}
-
-impl Registry for Memory {
-    fn id(&self) -> RegistryId {
-        RegistryId([7; 16])
     }
 
     fn register(&self, commitment: Fr, limit: u32) -> Result<MemberIndex, RegistryError> {
@@ -43,13 +37,6 @@ impl Registry for Memory {
         member.ok_or(RegistryError::UnknownMember { index })?;
         self.append(index, ChangeKind::Removed);
         Ok(())
-    }
-
-    fn find(&self, commitment: Fr) -> Result<Option<Member>, RegistryError> {
-        Ok(self
-            .members()?
-            .into_iter()
-            .find(|member| member.commitment == commitment))
     }
 
     fn members(&self) -> Result<Vec<Member>, RegistryError> {
@@ -69,6 +56,23 @@ impl Registry for Memory {
             }
         }
         Ok(members)
+    }
+
+    fn find(&self, commitment: Fr) -> Result<Option<Member>, RegistryError> {
+        Ok(self
+            .members()?
+            .into_iter()
+            .find(|member| member.commitment == commitment))
+    }
+
+    fn tree(&self) -> Result<MerkleTree, RegistryError> {
+        Ok(tree_of(&self.members()?))
+    }
+}
+
+impl MembershipLog for Memory {
+    fn id(&self) -> RegistryId {
+        RegistryId([7; 16])
     }
 
     fn version(&self) -> Result<Version, RegistryError> {

@@ -37,7 +37,7 @@ fn alone() {
         if !matches!(mode, Mode::Old(_)) {
             rig.register(member);
         }
-        let status = registry.wait_until(PATIENCE, |status| {
+        let status = registry.chain().wait_until(PATIENCE, |status| {
             matches!(status.health, Health::Degraded { .. })
         });
         assert!(
@@ -64,7 +64,7 @@ fn another_chain() {
     rig.register(1);
     let proxy = Proxy::start(rig.chain.endpoint(), Mode::Chain(1));
     let registry = EvmRegistry::start(rig.config(&[&proxy.url])).unwrap();
-    let status = registry.wait_until(PATIENCE, |status| {
+    let status = registry.chain().wait_until(PATIENCE, |status| {
         matches!(status.health, Health::Degraded { .. })
     });
     let Health::Degraded { reason, .. } = status.health else {
@@ -93,7 +93,9 @@ fn with_another() {
         rig.register(2 * member);
         rig.register(2 * member + 1);
         rig.check(&registry);
-        let status = registry.wait_until(PATIENCE, |_| proxy.asked() > asked);
+        let status = registry
+            .chain()
+            .wait_until(PATIENCE, |_| proxy.asked() > asked);
         assert!(proxy.asked() > asked, "{mode:?} was tried: {status:?}");
         proxy.set(Mode::Honest);
     }

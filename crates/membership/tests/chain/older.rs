@@ -3,8 +3,8 @@
 
 use std::time::{Duration, Instant};
 
+use undertone_membership::View as _;
 use undertone_membership::evm::{Health, LightRegistry, Status};
-use undertone_membership::{Registry as _, View as _};
 use undertone_rln::{Fr, Identity};
 
 use crate::light::roots;
@@ -39,7 +39,7 @@ fn light_mode_has_roots_and_path() {
     rig.check_light(&light);
     assert_eq!(path(), None);
     assert_eq!(rig.look_up(&light, &identity), None);
-    let status = light.status();
+    let status = light.chain().status();
     assert_eq!(
         status.costs.failures, 0,
         "it was never degraded: {status:?}"
@@ -56,7 +56,7 @@ fn roots_between_two_looks_of_light_mode_are_accepted() {
     config.poll = Duration::from_secs(3600);
     let light = LightRegistry::start(config).unwrap();
     rig.register(1);
-    light.hurry();
+    light.chain().request_refresh();
     rig.check_light(&light);
     let mut expected = roots(&light);
     for member in 2..=8 {
@@ -65,14 +65,16 @@ fn roots_between_two_looks_of_light_mode_are_accepted() {
         let blocks = rig.chain.mine(member % 3);
         rig.runtime.block_on(blocks).unwrap();
     }
-    light.hurry();
+    light.chain().request_refresh();
     rig.check_light(&light);
     assert_eq!(roots(&light), expected);
 
     // And without news one request says so, as with any other contract.
-    let before = light.status();
-    light.hurry();
-    let status = light.wait_until(PATIENCE, |status| status.compared > before.compared);
+    let before = light.chain().status();
+    light.chain().request_refresh();
+    let status = light
+        .chain()
+        .wait_until(PATIENCE, |status| status.compared > before.compared);
     assert_eq!(status.costs.requests, before.costs.requests + 1);
 }
 
@@ -111,7 +113,7 @@ fn a_contract_with_neither_function_is_asked_ever_less_often() {
     let begun = Instant::now();
     let light = LightRegistry::start(config).unwrap();
     let failed = |status: &Status| status.costs.failures >= 7;
-    let status = light.wait_until(PATIENCE, failed);
+    let status = light.chain().wait_until(PATIENCE, failed);
     assert!(failed(&status), "{status:?}");
     assert!(
         matches!(&status.health, Health::Degraded { reason, .. } if reason.contains("refused")),

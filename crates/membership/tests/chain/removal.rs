@@ -2,7 +2,7 @@
 
 use undertone_contracts::{ChainError, Refusal};
 use undertone_membership::evm::EvmRegistry;
-use undertone_membership::{MemberIndex, Registry as _};
+use undertone_membership::{MemberIndex, MemberLookup as _};
 use undertone_rln::{
     Epoch, Generation, Identity, Key, MerklePath, Policy, ProofRequest, Prover, RateLimitProof,
     Rejection, RlnIdentifier, Verifier, check::check,

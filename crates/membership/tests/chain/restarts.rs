@@ -27,7 +27,9 @@ fn child() {
     config.range_blocks = (2, 2);
     let registry = EvmRegistry::start(config).unwrap();
     // Until killed.
-    registry.wait_until(Duration::from_secs(600), |_| false);
+    registry
+        .chain()
+        .wait_until(Duration::from_secs(600), |_| false);
 }
 
 #[test]
@@ -57,9 +59,11 @@ fn killed_at_every_stage() {
         let mut config = rig.config(&["http://127.0.0.1:1"]);
         config.range_blocks = (2, 2);
         let registry = EvmRegistry::start(config).unwrap();
-        let status = registry.wait_until(Duration::from_secs(60), |status| {
-            matches!(status.health, Health::Degraded { .. })
-        });
+        let status = registry
+            .chain()
+            .wait_until(Duration::from_secs(60), |status| {
+                matches!(status.health, Health::Degraded { .. })
+            });
         let Health::Degraded { block, .. } = status.health else {
             panic!("{status:?}");
         };

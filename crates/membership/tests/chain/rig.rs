@@ -160,7 +160,7 @@ impl Rig {
     /// Waits until the registry knows the chain as it is now, and compares.
     pub(crate) fn check(&self, registry: &EvmRegistry) -> Status {
         let (block, root) = (self.block(), self.root());
-        let status = registry.wait_until(PATIENCE, |status| {
+        let status = registry.chain().wait_until(PATIENCE, |status| {
             status.health == Health::Synced { block } && seen(registry) == root
         });
         assert_eq!(seen(registry), root, "{status:?}, chain at {block}");

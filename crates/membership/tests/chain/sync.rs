@@ -1,7 +1,7 @@
 //! From nothing, and block by block.
 
 use undertone_membership::evm::{EvmRegistry, Health, Status};
-use undertone_membership::{MembershipView, Registry, RegistryError, View};
+use undertone_membership::{MemberLookup, MembershipView, View, tree_of};
 use undertone_rln::Fr;
 
 use crate::proxy::{Mode, Proxy};
@@ -47,7 +47,7 @@ fn the_first_sync_asks_nothing_twice() {
     let rig = Rig::start();
     (1..=5).for_each(|member| rig.register(member));
     let registry = rig.follow();
-    let status = registry.wait_until(PATIENCE, Status::is_synced);
+    let status = registry.chain().wait_until(PATIENCE, Status::is_synced);
     assert_eq!((status.costs.requests, status.costs.failures), (6, 0));
     assert_eq!(status.health, Health::Synced { block: rig.block() });
 }
@@ -63,11 +63,9 @@ fn the_log_is_that_of_any_registry() {
     let mut view = MembershipView::new(50);
     view.refresh(&registry).unwrap();
     assert_eq!(view.tree().root(), rig.root());
-    assert_eq!(registry.tree().unwrap().root(), rig.root());
+    assert_eq!(tree_of(&registry.members().unwrap()).root(), rig.root());
     let roots = |view: &MembershipView| view.roots().iter().copied().collect::<Vec<_>>();
     assert_eq!(roots(&view), roots(&registry.view().lock().unwrap()));
-    let error = registry.register(Fr::from(1), 20).unwrap_err();
-    assert!(matches!(error, RegistryError::ReadOnly));
 }
 
 /// Over a WebSocket a new block is known without asking for it.
@@ -100,7 +98,7 @@ fn there_is_no_path_before_the_tree_was_compared() {
     config.first_block = Some(2);
     let registry = EvmRegistry::start(config).unwrap();
     let degraded = |status: &Status| matches!(status.health, Health::Degraded { .. });
-    let status = registry.wait_until(PATIENCE, degraded);
+    let status = registry.chain().wait_until(PATIENCE, degraded);
     assert!(degraded(&status), "{status:?}");
     let member = registry.find(Fr::from(2)).unwrap().unwrap();
     let view = registry.view();

@@ -1,12 +1,11 @@
 //! Zero-copy decoding of a [`WakuMessage`].
 
-use std::ops::Range;
-
 use bytes::Bytes;
 use thiserror::Error;
+use undertone_wire::{FieldReader, FieldValue, unzigzag};
 
 use super::{Limits, WakuMessage, field};
-use crate::wire::{Fields, Value, WireError, unzigzag};
+use crate::wire::WireError;
 
 /// Error of bytes that are not a valid `WakuMessage`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
@@ -101,11 +100,10 @@ impl WakuMessage {
         let raw = Raw::read(input)?;
         let payload = raw.payload.ok_or(DecodeError::MissingPayload)?;
         let topic = raw.content_topic.ok_or(DecodeError::MissingContentTopic)?;
-        let topic =
-            std::str::from_utf8(&input[topic]).map_err(|e| DecodeError::ContentTopicNotUtf8 {
-                valid_up_to: e.valid_up_to(),
-            })?;
-        if let Some(meta) = &raw.meta
+        let topic = std::str::from_utf8(topic).map_err(|e| DecodeError::ContentTopicNotUtf8 {
+            valid_up_to: e.valid_up_to(),
+        })?;
+        if let Some(meta) = raw.meta
             && meta.len() > limits.max_meta_bytes
         {
             return Err(DecodeError::MetaTooLong {
@@ -114,12 +112,12 @@ impl WakuMessage {
             });
         }
         Ok(Self {
-            payload: input.slice(payload),
+            payload: input.slice_ref(payload),
             content_topic: topic.into(),
             version: raw.version,
             timestamp: raw.timestamp,
-            meta: raw.meta.map(|range| input.slice(range)),
-            rate_limit_proof: raw.rate_limit_proof.map(|range| input.slice(range)),
+            meta: raw.meta.map(|bytes| input.slice_ref(bytes)),
+            rate_limit_proof: raw.rate_limit_proof.map(|bytes| input.slice_ref(bytes)),
             ephemeral: raw.ephemeral,
         })
     }
@@ -130,39 +128,41 @@ impl WakuMessage {
     /// that are not a message, or a topic that is not UTF-8.
     pub fn content_topic_in(input: &[u8]) -> Option<&str> {
         let topic = Raw::read(input).ok()?.content_topic?;
-        std::str::from_utf8(input.get(topic)?).ok()
+        std::str::from_utf8(topic).ok()
     }
 }
 
-/// Positions of the fields, before any of them is copied or checked for meaning.
+/// Fields of an encoded message, before any of them is checked for meaning.
 #[derive(Default)]
-struct Raw {
-    payload: Option<Range<usize>>,
-    content_topic: Option<Range<usize>>,
+struct Raw<'a> {
+    payload: Option<&'a [u8]>,
+    content_topic: Option<&'a [u8]>,
     version: Option<u32>,
     timestamp: Option<i64>,
-    meta: Option<Range<usize>>,
-    rate_limit_proof: Option<Range<usize>>,
+    meta: Option<&'a [u8]>,
+    rate_limit_proof: Option<&'a [u8]>,
     ephemeral: Option<bool>,
 }
 
-impl Raw {
-    fn read(input: &[u8]) -> Result<Self, DecodeError> {
+impl<'a> Raw<'a> {
+    fn read(input: &'a [u8]) -> Result<Self, DecodeError> {
         let mut raw = Self::default();
-        let mut fields = Fields::new(input);
-        while let Some((number, value)) = fields.next_field()? {
+        let mut fields = FieldReader::new(input);
+        while let Some((number, value)) = fields.field().map_err(WireError::from)? {
             match (number, value) {
-                (field::PAYLOAD, Value::Bytes(range)) => raw.payload = Some(range),
-                (field::CONTENT_TOPIC, Value::Bytes(range)) => raw.content_topic = Some(range),
-                (field::VERSION, Value::Varint(value)) => {
+                (field::PAYLOAD, FieldValue::Bytes(bytes)) => raw.payload = Some(bytes),
+                (field::CONTENT_TOPIC, FieldValue::Bytes(bytes)) => raw.content_topic = Some(bytes),
+                (field::VERSION, FieldValue::Varint(value)) => {
                     raw.version = Some(narrow(number, value)?);
                 }
-                (field::TIMESTAMP, Value::Varint(value)) => raw.timestamp = Some(unzigzag(value)),
-                (field::META, Value::Bytes(range)) => raw.meta = Some(range),
-                (field::RATE_LIMIT_PROOF, Value::Bytes(range)) => {
-                    raw.rate_limit_proof = Some(range);
+                (field::TIMESTAMP, FieldValue::Varint(value)) => {
+                    raw.timestamp = Some(unzigzag(value));
                 }
-                (field::EPHEMERAL, Value::Varint(value)) => {
+                (field::META, FieldValue::Bytes(bytes)) => raw.meta = Some(bytes),
+                (field::RATE_LIMIT_PROOF, FieldValue::Bytes(bytes)) => {
+                    raw.rate_limit_proof = Some(bytes);
+                }
+                (field::EPHEMERAL, FieldValue::Varint(value)) => {
                     raw.ephemeral = Some(narrow(number, value)? != 0);
                 }
                 _ => {}

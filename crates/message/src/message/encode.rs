@@ -1,7 +1,10 @@
 //! Encoding of a [`WakuMessage`].
 
+use undertone_wire::{
+    bytes_field_len, put_bytes_field, put_varint_field, varint_field_len, zigzag,
+};
+
 use super::{WakuMessage, field};
-use crate::wire::{bytes_field_len, put_bytes_field, put_varint_field, varint_field_len, zigzag};
 
 impl WakuMessage {
     /// Encodes the message as protobuf, with the fields in ascending order.

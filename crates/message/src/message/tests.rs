@@ -1,8 +1,9 @@
 use bytes::Bytes;
 use proptest::prelude::*;
+use undertone_wire::{put_bytes_field, put_varint_field};
 
 use super::*;
-use crate::wire::{WireError, put_bytes_field, put_varint_field};
+use crate::wire::WireError;
 
 /// A message with payload `01 02`, topic `t` and no other field.
 const SMALLEST: [u8; 7] = [0x0a, 0x02, 1, 2, 0x12, 0x01, b't'];

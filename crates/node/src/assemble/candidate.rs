@@ -2,21 +2,23 @@
 
 use std::sync::{Arc, Mutex};
 
-use undertone_membership::{Member, MemberIndex, Registry, RegistryError, View};
+use undertone_membership::{Member, MemberIndex, MemberLookup, RegistryError, View};
 use undertone_rln::{
-    CounterError, Identity, IdentityFile, Key, MessageIdCounter, Policy, Prover, TableFileOutcome,
+    CounterError, Generation, Identity, IdentityFile, Key, MessageIdCounter, Prover,
+    TableFileOutcome,
 };
 
-use super::{AssembleError, MakeProofs, NS_PER_MS};
+use super::{AssembleError, MakeProofs};
 use crate::config::RlnConfig;
 use crate::driver::{MemberClock, MemberProofs, PooledProofs, ProofSource, Standing, StartError};
 
 /// A node that may be a member, become one while it runs, or lose its membership.
 pub(super) struct Candidate {
     config: RlnConfig,
-    policy: Policy,
+    generation: Generation,
+    clock: MemberClock,
     key: Arc<Key>,
-    registry: Arc<dyn Registry>,
+    lookup: Arc<dyn MemberLookup>,
     view: Arc<Mutex<dyn View>>,
     /// Identity of the member. Kept once it was a member, because another identity
     /// would need another counter.
@@ -41,18 +43,20 @@ pub(super) enum Found {
 impl Candidate {
     pub(super) fn new(
         config: &RlnConfig,
-        relay: &undertone_relay::RlnConfig,
+        generation: Generation,
+        clock: MemberClock,
         key: &Arc<Key>,
-        registry: &Arc<dyn Registry>,
-        view: &Arc<Mutex<dyn View>>,
+        lookup: Arc<dyn MemberLookup>,
+        view: Arc<Mutex<dyn View>>,
         make_proofs: Option<MakeProofs>,
     ) -> Self {
         Self {
             config: config.clone(),
-            policy: relay.policy,
+            generation,
+            clock,
             key: Arc::clone(key),
-            registry: Arc::clone(registry),
-            view: Arc::clone(view),
+            lookup,
+            view,
             identity: None,
             place: None,
             has_left: false,
@@ -66,7 +70,7 @@ impl Candidate {
             None if !self.config.identity_file.exists() => return Ok(Found::NoIdentity),
             None => IdentityFile::read(&self.config.identity_file)?,
         };
-        match self.registry.find(identity.commitment()) {
+        match self.lookup.find(identity.commitment()) {
             Ok(Some(member)) => Ok(Found::Member(identity, member)),
             Ok(None) => Ok(Found::NotRegistered),
             Err(RegistryError::NotAnswered) => Ok(Found::NotKnown),
@@ -85,15 +89,14 @@ impl Candidate {
         let own_limit = u32::try_from(config.message_limit)
             .unwrap_or(u32::MAX)
             .min(member.limit);
-        let ahead_ns = config.clock_ahead_ms.saturating_mul(NS_PER_MS);
         let proofs = MemberProofs {
             // One counter for all leaves: an id used at two of them in one epoch would reveal the secret.
             counter: MessageIdCounter::open(&config.counter_file, own_limit)?,
             identity: identity.clone(),
             index: member.index,
             limit: member.limit,
-            generation: self.policy.generation,
-            clock: MemberClock::new(&self.policy, ahead_ns),
+            generation: self.generation,
+            clock: self.clock,
             prover: Arc::new(prover(config, &self.key)),
             view: Arc::clone(&self.view),
         };

@@ -34,15 +34,12 @@ pub(super) fn apply(config: &mut Config, overrides: &GossipOverrides) {
         &mut config.prune_backoff,
         overrides.prune_backoff_s.map(Duration::from_secs),
     );
-    let kinds = [
-        ("eager-mesh", StrategyKind::EagerMesh),
-        ("staggered", StrategyKind::Staggered),
-        ("reduced", StrategyKind::Reduced),
-    ];
-    let named = |(name, _): &&(&str, StrategyKind)| overrides.strategy.as_deref() == Some(*name);
+    let strategy = overrides.strategy.as_deref();
     set(
         &mut config.strategy,
-        kinds.iter().find(named).map(|(_, kind)| (*kind).into()),
+        strategy
+            .and_then(|name| name.parse::<StrategyKind>().ok())
+            .map(Into::into),
     );
     if overrides.strategy.is_some() && config.strategy == StrategyKind::Reduced {
         config.large.push = config.degrees.d_low.saturating_sub(1).max(1);

@@ -1,33 +1,46 @@
 //! Rate limiting from the configuration: registry, view and verifier.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use undertone_membership::evm::{EvmConfig, EvmRegistry, LightRegistry, Mode};
-use undertone_membership::{MembershipView, Registry, RegistryError, SqliteRegistry, View};
+use undertone_membership::evm::{ChainHandle, EvmConfig, EvmRegistry, LightRegistry, Mode};
+use undertone_membership::{
+    MemberLookup, MembershipLog, MembershipView, RegistryError, SqliteRegistry, View,
+};
 use undertone_rln::{Key, Verifier};
 
 use super::candidate::{Candidate, Found};
 use super::{AssembleError, MakeProofs};
 use crate::config::{ChainConfig, RlnConfig};
-use crate::driver::RlnOptions;
+use crate::driver::{MemberClock, MembershipSource, RlnOptions};
 
 pub(super) fn open(
     config: &RlnConfig,
     relay: &undertone_relay::RlnConfig,
+    clock_ahead_ns: i64,
     make_proofs: Option<MakeProofs>,
 ) -> Result<RlnOptions, AssembleError> {
     let key = Key::load()?;
     let limit = u32::try_from(config.params.user_message_limit).unwrap_or(u32::MAX);
     let Members {
-        registry,
+        lookup,
         view,
-        snapshot_file,
+        source,
+        chain,
     } = match &config.chain {
         Some(chain) => contract(chain, relay.root_window)?,
         None => file(config, limit, relay.root_window)?,
     };
-    let mut candidate = Candidate::new(config, relay, &key, &registry, &view, make_proofs);
+    let clock = MemberClock::new(&relay.policy, clock_ahead_ns);
+    let mut candidate = Candidate::new(
+        config,
+        relay.policy.generation,
+        clock,
+        &key,
+        lookup,
+        view,
+        make_proofs,
+    );
     let proofs = match candidate.find()? {
         Found::Member(identity, member) => Some(candidate.proofs(identity, &member)?),
         Found::NoIdentity => {
@@ -51,45 +64,47 @@ pub(super) fn open(
             None
         }
     };
-    Ok(RlnOptions {
-        registry,
-        verifier: Verifier::new(&key),
-        verifier_threads: config.verifier_threads,
-        batches: config.batches,
-        proofs,
-        joining: Some(Box::new(move || candidate.look())),
-        view,
-        snapshot_file,
-    })
+    let options = RlnOptions::new(source, Verifier::new(&key))
+        .chain(chain)
+        .verifier_threads(config.verifier_threads)
+        .batches(config.batches)
+        .proofs(proofs)
+        .joining(Box::new(move || candidate.look()));
+    Ok(options)
 }
 
-/// Registry of the members and the node's view of it.
+/// Registry of the members, as the parts of the node use it.
 struct Members {
-    registry: Arc<dyn Registry>,
+    lookup: Arc<dyn MemberLookup>,
+    /// The same view as that of `source`.
     view: Arc<Mutex<dyn View>>,
-    snapshot_file: Option<PathBuf>,
+    source: MembershipSource,
+    chain: Option<ChainHandle>,
 }
 
 /// Opens the contract as registry. A thread of its own follows it; this function does not
 /// wait for that thread.
 fn contract(chain: &ChainConfig, root_window: usize) -> Result<Members, AssembleError> {
     let (contract, urls, store) = (chain.contract, chain.urls.clone(), chain.store.clone());
-    let (view, registry): (Arc<Mutex<dyn View>>, Arc<dyn Registry>) = match chain.mode {
+    let (view, lookup, chain): (Arc<Mutex<dyn View>>, Arc<dyn MemberLookup>, _) = match chain.mode {
         Mode::Full => {
             let config = EvmConfig::new(contract, urls, store, root_window);
             let registry = EvmRegistry::start(config)?;
-            (registry.view(), Arc::new(registry))
+            let chain = registry.chain().clone();
+            (registry.view(), Arc::new(registry), chain)
         }
         Mode::Light => {
             let config = EvmConfig::light(contract, urls, store, root_window);
             let registry = LightRegistry::start(config)?;
-            (registry.view(), Arc::new(registry))
+            let chain = registry.chain().clone();
+            (registry.view(), Arc::new(registry), chain)
         }
     };
     Ok(Members {
-        registry,
+        lookup,
+        source: MembershipSource::Updated(Arc::clone(&view)),
         view,
-        snapshot_file: None,
+        chain: Some(chain),
     })
 }
 
@@ -97,10 +112,17 @@ fn file(config: &RlnConfig, limit: u32, root_window: usize) -> Result<Members, A
     let registry =
         SqliteRegistry::open_or_create(&config.registry, limit).map_err(RegistryError::from)?;
     let view = followed(&config.tree_file, &registry, root_window)?;
+    let registry = Arc::new(registry);
+    let view = Arc::new(Mutex::new(view));
     Ok(Members {
-        registry: Arc::new(registry),
-        view: Arc::new(Mutex::new(view)),
-        snapshot_file: Some(config.tree_file.clone()),
+        lookup: Arc::clone(&registry) as Arc<dyn MemberLookup>,
+        view: Arc::clone(&view) as Arc<Mutex<dyn View>>,
+        source: MembershipSource::Log {
+            log: registry,
+            view,
+            snapshot_file: Some(config.tree_file.clone()),
+        },
+        chain: None,
     })
 }
 
@@ -108,11 +130,11 @@ fn file(config: &RlnConfig, limit: u32, root_window: usize) -> Result<Members, A
 /// snapshot is missing, damaged, ahead of the registry or of another one.
 fn followed(
     snapshot: &Path,
-    registry: &dyn Registry,
+    log: &dyn MembershipLog,
     root_window: usize,
 ) -> Result<MembershipView, RegistryError> {
-    match MembershipView::load(snapshot, registry.id(), root_window) {
-        Ok(Some(mut view)) => match view.refresh(registry) {
+    match MembershipView::load(snapshot, log.id(), root_window) {
+        Ok(Some(mut view)) => match view.refresh(log) {
             Ok(_) => return Ok(view),
             Err(error @ (RegistryError::RolledBack { .. } | RegistryError::Gap { .. })) => {
                 tracing::warn!(%error, "the saved membership tree is ahead of its registry; rebuilding it");
@@ -125,6 +147,6 @@ fn followed(
         }
     }
     let mut view = MembershipView::new(root_window);
-    view.refresh(registry)?;
+    view.refresh(log)?;
     Ok(view)
 }

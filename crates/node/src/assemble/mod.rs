@@ -27,16 +27,14 @@ use undertone_rln::{CounterError, IdentityFileError, KeyError};
 
 use crate::config::{NodeConfig, RestListen};
 use crate::delivery_log::DeliveryLog;
-use crate::driver::{
-    MemberProofs, NodeOptions, ProofSource, RunningNode, StartError, start_within,
-};
+use crate::driver::{MemberProofs, NodeOptions, ProofSource, RunningNode, StartError, start};
 use crate::rest::{self, Access, RestConfig, ServeLimits, Token};
 
 /// Time that a message with an unknown root waits for the registry: usually enough for one endpoint to
 /// answer, or for a second one after the first has timed out.
 const ROOT_PATIENCE_NS: u64 = 12_000_000_000;
 
-pub(super) const NS_PER_MS: i64 = 1_000_000;
+const NS_PER_MS: i64 = 1_000_000;
 
 /// Reason why a configured node did not start.
 #[derive(Debug, Error)]
@@ -262,11 +260,15 @@ async fn assemble_all(
         None => None,
     };
     let relay = relay_config(config);
+    let clock_ahead_ns = config.clock_ahead_ms.saturating_mul(NS_PER_MS);
     let rln = match (&config.rln, &relay.rln) {
-        (Some(config), Some(relay)) => Some(membership::open(config, relay, make_proofs)?),
+        (Some(config), Some(relay)) => {
+            let opened = membership::open(config, relay, clock_ahead_ns, make_proofs);
+            Some(opened?)
+        }
         _ => None,
     };
-    let may_publish = rln.as_ref().is_none_or(|rln| rln.proofs.is_some());
+    let may_publish = rln.as_ref().is_none_or(|rln| rln.has_proofs());
     let topics = match config.relay {
         true => config
             .shards
@@ -276,20 +278,18 @@ async fn assemble_all(
             .collect(),
         false => Vec::new(),
     };
-    let options = NodeOptions {
-        keypair: files::node_key(&config.node_key_file)?,
-        listen: listen_addresses(config),
-        relay,
-        network: config.network.name,
-        protocols: config.protocols.clone(),
-        topics: Vec::clone(&topics),
-        static_peers: config.static_peers.clone(),
-        max_connections: config.connections.total_max,
-        rln,
-        clock_ahead_ns: config.clock_ahead_ms.saturating_mul(NS_PER_MS),
-        events: delivery_log.as_ref().map(DeliveryLog::follow),
-    };
-    let node = start_within(options, config.connections.clone()).await?;
+    let options = NodeOptions::for_network(&config.network)
+        .keypair(files::node_key(&config.node_key_file)?)
+        .listen(listen_addresses(config))
+        .relay(relay)
+        .protocols(config.protocols.iter().cloned())
+        .topics(topics.iter().cloned())
+        .static_peers(config.static_peers.iter().cloned())
+        .connections(config.connections.clone())
+        .rln(rln)
+        .clock_ahead_ns(clock_ahead_ns)
+        .events(delivery_log.as_ref().map(DeliveryLog::follow));
+    let node = start(options).await?;
     if let Some(log) = delivery_log {
         node.handle.add_sink(Arc::new(log));
     }
@@ -320,7 +320,7 @@ async fn assemble_all(
             relay: config.relay,
             admin: listen.admin,
             relay_cache_capacity: listen.relay_cache_capacity,
-            clock_ahead_ns: config.clock_ahead_ms.saturating_mul(NS_PER_MS),
+            clock_ahead_ns,
             version: format!("undertone v{}", env!("CARGO_PKG_VERSION")),
         };
         let router = rest::router(assembled.node.handle.clone(), rest_config);

@@ -3,7 +3,7 @@
 use std::{net::Ipv4Addr, num::NonZeroU16, path::PathBuf};
 
 use libp2p::Multiaddr;
-use undertone_gossip::LARGE_MESSAGES_ID;
+use undertone_gossip::{LARGE_MESSAGES_ID, StrategyKind};
 use undertone_message::{NetworkPreset, pubsub_topic::MAX_SHARD_INDEX};
 
 use super::{
@@ -15,8 +15,6 @@ mod rest;
 mod rln;
 mod shards;
 
-/// Names of the [`undertone_gossip::StrategyKind`] that can be configured.
-const STRATEGIES: [&str; 3] = ["eager-mesh", "staggered", "reduced"];
 /// Least length of a part, bytes; in shorter ones the hashes that each part carries dominate.
 const FRAGMENT_BYTES_MIN: usize = 1_000;
 
@@ -56,6 +54,13 @@ fn bad_value(gathered: &Gathered, key: &'static Key, expected: String) -> Config
         value,
         expected,
     }
+}
+
+/// Whether a strategy has this name and is meant for nodes; flooding is for simulations only.
+fn is_for_nodes(strategy: &str) -> bool {
+    strategy
+        .parse()
+        .is_ok_and(|kind: StrategyKind| kind != StrategyKind::Flood)
 }
 
 struct Resolver<'a> {
@@ -274,7 +279,7 @@ impl Resolver<'_> {
             }
         }
         let strategy = gossip.strategy.as_deref();
-        if strategy.is_some_and(|name| !STRATEGIES.contains(&name)) {
+        if strategy.is_some_and(|name| !is_for_nodes(name)) {
             return Err(self.bad("gossip.strategy"));
         }
         if gossip

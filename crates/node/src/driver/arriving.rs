@@ -6,10 +6,13 @@ use super::event_loop::EventLoop;
 
 impl EventLoop {
     /// Tells the router from which peers long frames are being received, if that has changed.
-    pub(crate) fn tell_arriving(&mut self) {
-        for (peer, is_arriving) in self.arrivals.take_changes() {
+    pub(crate) fn report_transfers(&mut self) {
+        for (peer, is_started) in self.arrivals.take_changes() {
             if let Some(peer) = self.peers.find(&peer) {
-                self.handle(Input::Arriving { peer, is_arriving });
+                self.handle(match is_started {
+                    true => Input::TransferStarted(peer),
+                    false => Input::TransferEnded(peer),
+                });
             }
         }
     }

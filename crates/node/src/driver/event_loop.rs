@@ -14,7 +14,6 @@ use undertone_relay::{Input, Output, ProofFailure, Relay, RelayReport};
 use super::commands::Publishing;
 use super::dial::Dialling;
 use super::events::{NodeEvent, TimedEvent};
-use super::ids::KnownIds;
 use super::metrics;
 use super::parts::Parts;
 use super::peers::PeerTable;
@@ -43,7 +42,6 @@ pub(crate) struct EventLoop {
     pub(crate) clock: Clock,
     pub(crate) gate: Gate,
     pub(crate) arrivals: Arrivals,
-    pub(crate) ids: KnownIds,
     pub(crate) peers: PeerTable,
     pub(crate) rln: Option<RlnService>,
     pub(crate) rln_events: mpsc::UnboundedReceiver<RlnEvent>,
@@ -169,7 +167,7 @@ impl EventLoop {
 
     /// Gives the relay an input, carries out its outputs, and handles the inputs that follow.
     pub(crate) fn input(&mut self, input: Input) {
-        self.tell_arriving();
+        self.report_transfers();
         self.handle(input);
         while let Some(follow_up) = self.follow_ups.pop() {
             self.handle(follow_up);
@@ -177,7 +175,7 @@ impl EventLoop {
         if self.relay.wants_roots()
             && let Some(rln) = &self.rln
         {
-            rln.hurry();
+            rln.request_refresh();
         }
     }
 

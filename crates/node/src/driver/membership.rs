@@ -1,13 +1,13 @@
 //! Thread that follows the registry, saves the membership view, and watches the node's own membership.
 
-use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
-use undertone_membership::{Registry, Version, View};
+use undertone_membership::{RegistryError, Version, View};
 
+use super::membership_source::MembershipSource;
 use super::rln::{Joining, Publisher, RlnEvent, Standing};
 use crate::command::MembershipSnapshot;
 
@@ -20,9 +20,7 @@ const SAVE_EVERY: Duration = Duration::from_secs(600);
 
 /// State of the thread that follows the registry.
 pub(super) struct Follower {
-    pub(super) registry: Arc<dyn Registry>,
-    pub(super) view: Arc<Mutex<dyn View>>,
-    pub(super) snapshot_file: Option<PathBuf>,
+    pub(super) source: MembershipSource,
     pub(super) joining: Option<Joining>,
     pub(super) events: mpsc::UnboundedSender<RlnEvent>,
 }
@@ -39,9 +37,7 @@ impl Follower {
         let mut saved = None;
         let mut saved_at = Instant::now();
         loop {
-            // A statement of its own, so that the lock is released before the next steps.
-            let refreshed = lock(&self.view).refresh(&*self.registry);
-            match refreshed {
+            match self.refresh() {
                 Ok(_) => failing = false,
                 Err(error) if !failing => {
                     failing = true;
@@ -72,11 +68,20 @@ impl Follower {
         self.save(&mut saved);
     }
 
+    /// Applies the changes of the log since the last call. The registry's own thread does so with any other
+    /// view.
+    fn refresh(&self) -> Result<bool, RegistryError> {
+        match &self.source {
+            MembershipSource::Log { log, view, .. } => lock(view).refresh(&**log),
+            MembershipSource::Updated(_) => Ok(false),
+        }
+    }
+
     /// Sends the membership state to the event loop if it is new; returns whether it was. The revision is
     /// compared and not the version, because a reorganised chain may reach the same version again.
     fn tell(&mut self, told: &mut Option<u64>) -> Result<bool, Ended> {
         let (roots, now) = {
-            let view = lock(&self.view);
+            let view = lock(self.source.view());
             if told.replace(view.revision()) == Some(view.revision()) {
                 return Ok(false);
             }
@@ -111,16 +116,19 @@ impl Follower {
     /// Saves the view if it has changed since the last save. The copy lets the lock go while
     /// the disk is busy.
     fn save(&self, saved: &mut Option<Version>) {
-        let Some(path) = &self.snapshot_file else {
+        let MembershipSource::Log {
+            log,
+            view,
+            snapshot_file: Some(path),
+        } = &self.source
+        else {
             return;
         };
-        let Some(view) = lock(&self.view).copy() else {
-            return;
-        };
+        let view = lock(view).clone();
         if view.version() == Version::default() || *saved == Some(view.version()) {
             return;
         }
-        match view.save(path, self.registry.id()) {
+        match view.save(path, log.id()) {
             Ok(()) => *saved = Some(view.version()),
             Err(error) => {
                 tracing::warn!(%error, "cannot save the membership tree; the next start will rebuild it");
@@ -138,7 +146,7 @@ pub(super) fn snapshot(view: &dyn View) -> MembershipSnapshot {
     }
 }
 
-pub(super) fn lock(view: &Mutex<dyn View>) -> MutexGuard<'_, dyn View + 'static> {
+pub(super) fn lock<V: View + ?Sized>(view: &Mutex<V>) -> MutexGuard<'_, V> {
     // A refresh that panicked leaves the last consistent version; the next one continues from it.
     view.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -34,12 +34,8 @@ impl EventLoop {
         let Some(ix) = known.filter(|ix| self.relay.router().is_connected(*ix)) else {
             return;
         };
-        let Incoming {
-            frame,
-            arrival,
-            hashed,
-        } = incoming;
-        self.totals.received_bytes += frame.len() as u64;
+        let Incoming { frame, arrival } = incoming;
+        self.totals.received_bytes += frame.bytes().len() as u64;
         for handle in self.swarm.behaviour_mut().pubsub.take_started(&peer) {
             let progress = Progress::Started;
             self.input(Input::Sent {
@@ -48,12 +44,10 @@ impl EventLoop {
                 progress,
             });
         }
-        self.ids.know(hashed);
         self.input(Input::Frame { peer: ix, frame });
-        self.ids.know(None);
         if arrival.is_some() {
             drop(arrival);
-            self.tell_arriving();
+            self.report_transfers();
         }
     }
 

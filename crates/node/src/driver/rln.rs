@@ -1,19 +1,17 @@
 //! Verification and generation of proofs on dedicated threads.
 
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, mpsc as std_mpsc};
+use std::sync::{Arc, mpsc as std_mpsc};
 use std::{fmt, io, thread};
 
 use libp2p::PeerId;
 use tokio::sync::mpsc;
-use undertone_membership::{Registry, View};
+use undertone_membership::evm::ChainHandle;
 use undertone_relay::{ProofFailure, ProofTicket};
-use undertone_rln::{
-    BatchPolicy, Epoch, Fr, ProofStatement, RateLimitProof, RecoveredSecret, RootWindow, Verifier,
-};
+use undertone_rln::{Epoch, Fr, ProofStatement, RateLimitProof, RecoveredSecret, RootWindow};
 
 use super::membership::{Follower, lock, snapshot};
+use super::options::RlnOptions;
 use super::tokens::PoolMonitor;
 use super::verify::{Proof, VerifierPool};
 use crate::command::{MembershipSnapshot, RlnSnapshot};
@@ -71,26 +69,6 @@ pub enum Standing {
 
 /// Checks this node's membership. Called on the membership thread after each registry change; may block.
 pub type Joining = Box<dyn FnMut() -> Standing + Send>;
-
-/// Services and settings that a node needs for rate limiting.
-pub struct RlnOptions {
-    /// Registry of the members.
-    pub registry: Arc<dyn Registry>,
-    /// Verifier of RLN proofs.
-    pub verifier: Verifier,
-    /// Number of verifier threads.
-    pub verifier_threads: usize,
-    /// Rule for verifying proofs in batches.
-    pub batches: BatchPolicy,
-    /// Generator of own proofs; `None` for a node that is not a member.
-    pub proofs: Option<Box<dyn ProofSource>>,
-    /// Checks for changes of the node's own membership; `None` if it never changes.
-    pub joining: Option<Joining>,
-    /// The membership set as this node follows it, shared with `proofs`.
-    pub view: Arc<Mutex<dyn View>>,
-    /// File that the view is saved to from time to time and when the node stops; `None` for no file.
-    pub snapshot_file: Option<PathBuf>,
-}
 
 /// Messages from the proof and membership threads to the event loop.
 #[derive(Debug)]
@@ -179,7 +157,7 @@ pub(crate) struct RlnService {
     publisher: Option<Publisher>,
     own: OwnIdentity,
     membership: MembershipSnapshot,
-    registry: Arc<dyn Registry>,
+    chain: Option<ChainHandle>,
     /// Dropping this sender tells the membership thread to stop.
     stop: std_mpsc::Sender<()>,
     follower: thread::JoinHandle<()>,
@@ -195,13 +173,10 @@ impl RlnService {
         let verify = VerifierPool::start(&options.verifier, options.batches, threads, &events)?;
         let start = |source| Publisher::start(source, events.clone());
         let publisher = options.proofs.map(start).transpose()?;
-        let registry = Arc::clone(&options.registry);
-        let membership = snapshot(&*lock(&options.view));
+        let membership = snapshot(&*lock(options.membership.view()));
         let follower = Follower {
             joining: options.joining,
-            registry: options.registry,
-            view: options.view,
-            snapshot_file: options.snapshot_file,
+            source: options.membership,
             events,
         };
         let (stop, stopped) = std_mpsc::channel();
@@ -213,7 +188,7 @@ impl RlnService {
             publisher,
             own: OwnIdentity::default(),
             membership,
-            registry,
+            chain: options.chain,
             stop,
             follower,
         })
@@ -230,15 +205,18 @@ impl RlnService {
         self.membership = now;
     }
 
-    /// Asks the registry to look for changes soon.
-    pub(crate) fn hurry(&self) {
-        self.registry.hurry();
+    /// Requests an early poll of the registry's chain, because a peer refers to a change that is not known
+    /// here. A registry on no chain is always up to date.
+    pub(crate) fn request_refresh(&self) {
+        if let Some(chain) = &self.chain {
+            chain.request_refresh();
+        }
     }
 
     /// Reason why the known membership may be outdated, or that the node's secret is public.
     pub(crate) fn trouble(&self) -> Option<String> {
         let exposed = self.exposed().map(|failure| failure.to_string());
-        exposed.or_else(|| self.registry.trouble())
+        exposed.or_else(|| self.chain.as_ref()?.status().staleness())
     }
 
     /// Reason why the node cannot publish now although it has a membership.
@@ -296,7 +274,7 @@ impl RlnService {
             tokens: tokens.map(PoolMonitor::snapshot),
             verifier: self.verify.snapshot(),
             membership: self.membership,
-            chain: self.registry.chain(),
+            chain: self.chain.as_ref().map(ChainHandle::status),
         }
     }
 

@@ -3,53 +3,24 @@
 use std::collections::BTreeMap;
 use std::thread;
 
-use libp2p::identity::Keypair;
 use libp2p::swarm::StreamProtocol;
 use libp2p::{Multiaddr, PeerId};
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot};
 use undertone_gossip::{ConfigError, QueueLimits, Time};
-use undertone_message::PubsubTopic;
-use undertone_relay::{Relay, RelayConfig};
+use undertone_relay::Relay;
 
 use super::event_loop::EventLoop;
-use super::events::TimedEvent;
-use super::ids::KnownIds;
+use super::options::NodeOptions;
 use super::parts::Parts;
 use super::peers::PeerTable;
 use super::posts::Posts;
 use super::record::NodeRecord;
-use super::rln::{RlnOptions, RlnService};
+use super::rln::RlnService;
 use super::time::Clock;
 use crate::command::SubscribeFailure;
 use crate::handle::{Endpoint, NodeHandle, node_channel};
 use crate::swarm::{self, Arrivals, ConnectionLimits, Gate, Inbound, PubsubConfig, SwarmOptions};
-
-/// Identity, parameters and services of a node.
-pub struct NodeOptions {
-    /// Key pair of the node's identity.
-    pub keypair: Keypair,
-    /// Addresses to listen on.
-    pub listen: Vec<Multiaddr>,
-    /// Parameters of the relay.
-    pub relay: RelayConfig,
-    /// Name of the network, for error messages.
-    pub network: &'static str,
-    /// Pubsub protocol ids to offer, most preferred first; each one of [`undertone_gossip::PROTOCOLS`].
-    pub protocols: Vec<String>,
-    /// Topics to subscribe to from the start.
-    pub topics: Vec<PubsubTopic>,
-    /// Peers to stay connected to.
-    pub static_peers: Vec<Multiaddr>,
-    /// Maximum number of connections; [`start_within`] takes further bounds.
-    pub max_connections: u32,
-    /// Rate limiting; required if the relay's configuration has it.
-    pub rln: Option<RlnOptions>,
-    /// Offset of the node's wall clock from the system's, nanoseconds; positive when it is ahead.
-    pub clock_ahead_ns: i64,
-    /// Channel for events, for observers within the process.
-    pub events: Option<mpsc::UnboundedSender<TimedEvent>>,
-}
 
 /// Node running on its own thread.
 pub struct RunningNode {
@@ -117,19 +88,6 @@ fn known_protocols() -> String {
 /// # Errors
 /// [`StartError`] names the fault and, where there is one, the remedy.
 pub async fn start(options: NodeOptions) -> Result<RunningNode, StartError> {
-    let limits = ConnectionLimits::with_total(options.max_connections);
-    start_within(options, limits).await
-}
-
-/// Starts a node as [`start`] does, with bounds on its connections in place of
-/// [`NodeOptions::max_connections`]. The bounds are lowered if the process may not open enough files.
-///
-/// # Errors
-/// [`StartError`] names the fault and, where there is one, the remedy.
-pub async fn start_within(
-    options: NodeOptions,
-    limits: ConnectionLimits,
-) -> Result<RunningNode, StartError> {
     let peer_id = options.keypair.public().to_peer_id();
     let (handle, endpoint) = node_channel();
     let (ready, started) = oneshot::channel();
@@ -139,7 +97,7 @@ pub async fn start_within(
         .build()?;
     let thread = thread::Builder::new().name("net".into()).spawn(move || {
         runtime.block_on(async move {
-            match build(options, limits, endpoint).await {
+            match build(options, endpoint).await {
                 Ok((event_loop, addresses)) => {
                     // The caller may have given up; the loop then ends because its handles are dropped.
                     let _ = ready.send(Ok(addresses));
@@ -165,7 +123,6 @@ pub async fn start_within(
 
 async fn build(
     options: NodeOptions,
-    limits: ConnectionLimits,
     endpoint: Endpoint,
 ) -> Result<(EventLoop, Vec<Multiaddr>), StartError> {
     if options.relay.rln.is_some() && options.rln.is_none() {
@@ -176,7 +133,6 @@ async fn build(
     let clock = Clock::start(options.clock_ahead_ns);
     let mut seed = [0; 32];
     getrandom::fill(&mut seed).map_err(std::io::Error::from)?;
-    let ids = KnownIds::default();
     let mut relay = options.relay.clone();
     if let (Some(relay), Some(rln)) = (&mut relay.rln, &options.rln) {
         relay.sends_reused_ids = rln
@@ -184,7 +140,7 @@ async fn build(
             .as_ref()
             .is_some_and(|proofs| proofs.reuses_ids());
     }
-    let relay = Relay::new(relay, seed, Time::ZERO)?.with_message_ids(Box::new(ids.clone()));
+    let relay = Relay::new(relay, seed, Time::ZERO)?;
     let pubsub = PubsubConfig {
         protocols: protocols(&options.protocols)?,
         frame_bytes_max: options.relay.gossip.limits.frame_bytes_max,
@@ -198,7 +154,7 @@ async fn build(
         keypair: options.keypair,
         agent: format!("undertone/{}", env!("CARGO_PKG_VERSION")),
         pubsub,
-        limits: fitted(limits),
+        limits: fitted(options.connections),
     })
     .map_err(|error| StartError::Transport(error.to_string()))?;
     let addresses = super::listen::listen(&mut swarm, options.listen).await?;
@@ -216,7 +172,6 @@ async fn build(
         clock,
         gate,
         arrivals,
-        ids,
         peers: PeerTable::default(),
         rln,
         rln_events,

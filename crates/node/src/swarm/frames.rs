@@ -9,8 +9,7 @@ use bytes::{Buf, Bytes, BytesMut};
 use futures::io::{AsyncRead, AsyncWrite};
 use libp2p::PeerId;
 use thiserror::Error;
-use undertone_gossip::MessageId;
-use undertone_gossip::wire::{EarlyId, VarintError, read_varint};
+use undertone_gossip::wire::{EarlyId, Frame, VarintError, read_varint};
 
 use super::arrivals::{Arrival, Arrivals};
 
@@ -52,11 +51,10 @@ pub(crate) struct Reading {
 /// A complete frame with its length prefix.
 #[derive(Debug)]
 pub(crate) struct Incoming {
-    pub(crate) frame: Bytes,
+    /// Frame with the id of its first message, if that was hashed while the frame arrived.
+    pub(crate) frame: Frame,
     /// Entry of a long frame in transit; to be dropped when the router has the frame.
     pub(crate) arrival: Option<Arrival>,
-    /// Data of a message in the frame and its id, if it was hashed while the frame arrived.
-    pub(crate) hashed: Option<(Bytes, MessageId)>,
 }
 
 /// Reads frames. Memory grows with what has arrived, never with what a prefix claims.
@@ -120,15 +118,13 @@ impl<S: AsyncRead + Unpin> FrameReader<S> {
     }
 
     fn incoming(&mut self, frame: Bytes) -> Incoming {
-        let hashed = self.early.take().and_then(|mut early| {
-            early.advance(&frame);
-            let (data, id) = early.finish()?;
-            Some((frame.slice(data), id))
-        });
+        let frame = match self.early.take() {
+            Some(early) => Frame::with_early_id(frame, early),
+            None => Frame::from(frame),
+        };
         Incoming {
             frame,
             arrival: self.arrival.take(),
-            hashed,
         }
     }
 

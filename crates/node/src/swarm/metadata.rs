@@ -5,9 +5,9 @@ use std::io;
 use futures::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use libp2p::StreamProtocol;
 use libp2p::request_response::{self, Codec, ProtocolSupport};
-use undertone_gossip::wire::read_varint;
 use undertone_message::WakuMetadata;
 use undertone_message::metadata::MAX_METADATA_BYTES;
+use undertone_wire::{put_varint, read_varint};
 
 /// Protocol id of the metadata exchange.
 pub(crate) const METADATA_PROTOCOL: StreamProtocol =
@@ -56,12 +56,7 @@ async fn write<T: AsyncWrite + Unpin + Send>(
         .encode()
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error.to_string()))?;
     let mut framed = Vec::with_capacity(body.len() + 2);
-    let mut len = body.len();
-    while len >= 0x80 {
-        framed.push(len as u8 | 0x80);
-        len >>= 7;
-    }
-    framed.push(len as u8);
+    put_varint(&mut framed, body.len() as u64);
     framed.extend_from_slice(&body);
     stream.write_all(&framed).await?;
     stream.close().await

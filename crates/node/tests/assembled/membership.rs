@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use undertone_membership::{MembershipView, Registry as _, RegistryId};
+use undertone_membership::{MemberLookup as _, MembershipLog as _, MembershipView, RegistryId};
 use undertone_message::{PubsubTopic, Shard, WakuMessage};
 use undertone_node::assemble::Assembled;
 use undertone_node::command::PublishFailure;

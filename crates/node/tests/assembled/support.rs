@@ -8,7 +8,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
-use undertone_membership::{Registry as _, SqliteRegistry};
+use undertone_membership::SqliteRegistry;
 use undertone_node::assemble::{Assembled, assemble};
 use undertone_node::config::{NodeConfig, Sources};
 use undertone_rln::{Identity, IdentityFile};

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use undertone_message::{NetworkPreset, PubsubTopic, Shard, WakuMessage};
 use undertone_node::driver::{
-    ConnectionLimits, NodeEvent, NodeOptions, RunningNode, TimedEvent, start_within,
+    ConnectionLimits, NodeEvent, NodeOptions, RunningNode, TimedEvent, start,
 };
 use undertone_node::handle::Delivery;
 use undertone_node::{Keypair, Multiaddr};
@@ -45,22 +45,15 @@ impl Node {
         relay.cluster_id = 66;
         relay.rln = None;
         let (sender, events) = mpsc::unbounded_channel();
-        let options = NodeOptions {
-            keypair,
-            listen: vec![listen],
-            relay,
-            network: "local",
-            protocols: vec!["/vac/waku/relay/2.0.0".to_owned()],
-            topics: vec![topic()],
-            static_peers,
-            max_connections: limits.total_max,
-            clock_ahead_ns: 0,
-            rln: None,
-            events: Some(sender),
-        };
-        let running = start_within(options, limits)
-            .await
-            .expect("loopback is there");
+        let options = NodeOptions::for_network(&preset)
+            .keypair(keypair)
+            .listen([listen])
+            .relay(relay)
+            .topics([topic()])
+            .static_peers(static_peers)
+            .connections(limits)
+            .events(sender);
+        let running = start(options).await.expect("loopback is there");
         Self { running, events }
     }
 

@@ -11,9 +11,11 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tower::ServiceExt as _;
 use undertone_message::{NetworkPreset, PubsubTopic};
-use undertone_node::driver::{NodeEvent, NodeOptions, RunningNode, TimedEvent, start};
+use undertone_node::Multiaddr;
+use undertone_node::driver::{
+    ConnectionLimits, NodeEvent, NodeOptions, RunningNode, TimedEvent, start,
+};
 use undertone_node::rest::{RestConfig, router};
-use undertone_node::{Keypair, Multiaddr};
 use undertone_relay::RelayConfig;
 
 use crate::support::{PEER_A, config, shard};
@@ -49,21 +51,14 @@ async fn live(different: Different) -> Live {
         change(&mut relay);
     }
     let (sender, events) = mpsc::unbounded_channel();
-    let running = start(NodeOptions {
-        keypair: Keypair::generate_secp256k1(),
-        listen: vec!["/ip4/127.0.0.1/tcp/0".parse().unwrap()],
-        relay,
-        network: "local",
-        protocols: vec!["/vac/waku/relay/2.0.0".to_owned()],
-        topics: different.topics.clone(),
-        static_peers: different.static_peers,
-        max_connections: 10,
-        clock_ahead_ns: 0,
-        rln: None,
-        events: Some(sender),
-    })
-    .await
-    .unwrap();
+    let options = NodeOptions::for_network(&preset)
+        .listen(["/ip4/127.0.0.1/tcp/0".parse().unwrap()])
+        .relay(relay)
+        .topics(different.topics.iter().cloned())
+        .static_peers(different.static_peers)
+        .connections(ConnectionLimits::with_total(10))
+        .events(sender);
+    let running = start(options).await.unwrap();
     let config = RestConfig {
         subscriptions: different.topics,
         ..config()

@@ -194,7 +194,13 @@ impl Net {
             self.input(node, Input::Connected(new_peer(stranger)));
         }
         let (peer, frame) = (PeerIx(stranger), message_frame(&topic(), data));
-        self.input(node, Input::Frame { peer, frame });
+        self.input(
+            node,
+            Input::Frame {
+                peer,
+                frame: frame.into(),
+            },
+        );
     }
 
     pub(crate) fn run_ms(&mut self, ms: u64) {
@@ -234,7 +240,13 @@ impl Net {
                     let rpc = wire::decode(&strip_prefix(&frame), &Limits::default()).unwrap();
                     self.arrivals.push((from, to, rpc));
                     let peer = PeerIx(u32::try_from(from).unwrap());
-                    self.input(to, Input::Frame { peer, frame });
+                    self.input(
+                        to,
+                        Input::Frame {
+                            peer,
+                            frame: frame.into(),
+                        },
+                    );
                 }
             }
             Event::Verified {

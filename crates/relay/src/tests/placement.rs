@@ -39,7 +39,13 @@ fn whoever_moves_messages_to_another_shard_first_does_not_keep_the_originals_fro
         net.stranger_sends(1, &data);
         net.run_ms(100);
         let (peer, frame) = (source.peer, message_frame(&its_topic(), &data));
-        net.input(0, Input::Frame { peer, frame });
+        net.input(
+            0,
+            Input::Frame {
+                peer,
+                frame: frame.into(),
+            },
+        );
         net.run_ms(500);
     }
     for node in 0..3 {

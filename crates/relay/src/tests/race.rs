@@ -8,7 +8,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use undertone_gossip::Time;
 use undertone_membership::{
-    Change, ChangeKind, Member, MemberIndex, MembershipView, Registry, RegistryError, RegistryId,
+    Change, ChangeKind, MemberIndex, MembershipLog, MembershipView, RegistryError, RegistryId,
     Version,
 };
 use undertone_rln::{Fr, MerkleTree, Rejection as Why, fr_to_le, rate_commitment};
@@ -73,25 +73,9 @@ fn first_members() -> MembershipView {
     view.clone()
 }
 
-impl Registry for Log {
+impl MembershipLog for Log {
     fn id(&self) -> RegistryId {
         RegistryId([1; 16])
-    }
-
-    fn register(&self, _: Fr, _: u32) -> Result<MemberIndex, RegistryError> {
-        Err(RegistryError::ReadOnly)
-    }
-
-    fn remove(&self, _: MemberIndex) -> Result<(), RegistryError> {
-        Err(RegistryError::ReadOnly)
-    }
-
-    fn find(&self, _: Fr) -> Result<Option<Member>, RegistryError> {
-        Ok(None)
-    }
-
-    fn members(&self) -> Result<Vec<Member>, RegistryError> {
-        Ok(Vec::new())
     }
 
     fn version(&self) -> Result<Version, RegistryError> {

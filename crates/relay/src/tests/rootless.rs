@@ -7,7 +7,7 @@ use undertone_rln::{Fr, Rejection as Why, fr_to_le};
 
 use super::forge::{attach, config, plain, proof_of, root, window};
 use super::solo::{Solo, delivered, new_peer, rejection, rejections, tickets};
-use crate::rootless::ROOM;
+use crate::rootless::messages::ROOM;
 use crate::{Input, Rejection, RelayConfig};
 
 const PATIENCE: Duration = Duration::from_secs(2);

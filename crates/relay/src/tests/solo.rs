@@ -95,7 +95,10 @@ impl Solo {
 
     pub(crate) fn frame(&mut self, peer: u32, frame: Bytes) -> Vec<Output> {
         let peer = PeerIx(peer);
-        self.input(Input::Frame { peer, frame })
+        self.input(Input::Frame {
+            peer,
+            frame: frame.into(),
+        })
     }
 
     pub(crate) fn receive(&mut self, peer: u32, data: &[u8]) -> Vec<Output> {

@@ -9,6 +9,7 @@
 //! ```
 
 use ark_ff::{BigInt, PrimeField};
+use undertone_wire::{VarintError, read_varint};
 
 use super::{Graph, Inputs, Node, Program};
 use crate::arkzkey::{Defect, Malformed};
@@ -18,6 +19,9 @@ use crate::tree::DEPTH;
 const MAGIC: &[u8] = b"wtns.graph.001";
 /// Bound on the input positions that a graph may name; the circuit has 46 inputs.
 const MAX_INPUTS: u64 = 1 << 16;
+
+/// Longest encoding of a number, bytes: none in this file needs more than 35 bits.
+const NUMBER_BYTES_MAX: usize = 5;
 
 /// Field number of an input inside a node.
 const INPUT: u64 = 1;
@@ -192,20 +196,15 @@ impl<'a> Reader<'a> {
     }
 
     fn varint(&mut self) -> Result<u64, Malformed> {
-        let mut value = 0;
-        // No number in this file needs more than 35 bits.
-        for shift in (0..35).step_by(7) {
-            let byte = *self
-                .bytes
-                .get(self.at)
-                .ok_or(self.malformed(Defect::Truncated))?;
-            self.at += 1;
-            value |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return Ok(value);
+        match read_varint(&self.bytes[self.at..]) {
+            Ok((value, len)) if len <= NUMBER_BYTES_MAX => {
+                self.at += len;
+                Ok(value)
             }
+            Ok((value, _)) => Err(self.malformed(Defect::Count(value))),
+            Err(VarintError::Incomplete) => Err(self.malformed(Defect::Truncated)),
+            Err(VarintError::Overflow) => Err(self.malformed(Defect::Count(u64::MAX))),
         }
-        Err(self.malformed(Defect::Count(value)))
     }
 
     /// Reads a length and returns a reader of the message of that length.

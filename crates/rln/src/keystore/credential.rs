@@ -9,7 +9,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::field::{Fr, fr_from_le, fr_to_le};
 use crate::identity::Identity;
-use crate::prover::MAX_LIMIT;
+use crate::proof_request::MAX_LIMIT;
 use crate::tree::CAPACITY;
 
 /// Capacity reserved for the plain text, so that the growing text is never copied to a new place,

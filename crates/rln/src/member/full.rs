@@ -10,7 +10,7 @@ use super::request::Request;
 use crate::circuit::{WIRE_NULLIFIER, WIRE_ROOT, WIRE_Y};
 use crate::external::external_nullifier;
 use crate::field::{Fr, fr_to_le};
-use crate::prover::{MessageSlot, ProveError};
+use crate::proof_request::{MessageSlot, ProveError};
 use crate::wire::{PROOF_BYTES, RateLimitProof};
 
 impl Member {

@@ -12,7 +12,7 @@ use super::Member;
 use crate::circuit::{INSTANCE_WIRES, WIRE_NULLIFIER, WIRE_X, WIRE_Y};
 use crate::field::Fr;
 use crate::poseidon::poseidon;
-use crate::prover::{MessageSlot, ProveError};
+use crate::proof_request::{MessageSlot, ProveError};
 use crate::token::{PreparedToken, Secrets};
 
 impl Member {

@@ -1,4 +1,7 @@
 use super::*;
+use crate::epoch::Epoch;
+use crate::external::{Generation, RlnIdentifier};
+use crate::field::Fr;
 use crate::tree::MerkleTree;
 
 fn refuse(limit: u32, message_id: u32) -> ProveError {

@@ -63,9 +63,10 @@ fn the_vendored_tables_are_the_keys() {
     assert_eq!(share, expected);
 }
 
-/// Recomputes the vendored file, which takes seconds even with optimised arithmetic.
+/// Recomputes the vendored file, which takes seconds even with optimised arithmetic. To be run when the key or
+/// the tables change.
 #[test]
-#[ignore = "takes half a minute of processor time; run it when the key or the tables change"]
+#[ignore = "takes half a minute of processor time; cargo xtask campaign --only tables"]
 fn the_vendored_file_can_be_derived() {
     let key = Key::load().unwrap();
     let derived = derive_row_tables().unwrap();

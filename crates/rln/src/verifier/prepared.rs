@@ -11,8 +11,8 @@ use super::coefficient::{FixedBase, combine};
 use super::decode::Points;
 use super::lines::Lines;
 use super::miller::{Evaluation, miller};
+use crate::circuit::PUBLIC_INPUTS;
 use crate::field::Fr;
-use crate::key::PUBLIC_INPUTS;
 
 /// Prepared verifying key: tables of 3.5 MiB, lines of the key's points in G2, and a pairing.
 #[derive(Debug)]

@@ -1,4 +1,5 @@
 use proptest::prelude::*;
+use undertone_wire::put_varint;
 
 use super::*;
 
@@ -64,7 +65,7 @@ fn each_missing_field_is_named() {
         for other in ProofField::ALL.into_iter().filter(|other| *other != field) {
             let length = if other == ProofField::Proof { 128 } else { 32 };
             bytes.push((other as u8) << 3 | 2);
-            reader::write_varint(&mut bytes, length);
+            put_varint(&mut bytes, length);
             bytes.extend(vec![1; length as usize]);
         }
         assert_eq!(
@@ -86,7 +87,7 @@ fn each_wrong_length_is_named() {
         for found_bytes in [0, expected_bytes - 1, expected_bytes + 1] {
             let mut bytes = golden();
             bytes.push((field as u8) << 3 | 2);
-            reader::write_varint(&mut bytes, found_bytes as u64);
+            put_varint(&mut bytes, found_bytes as u64);
             bytes.extend(vec![1; found_bytes]);
             let error = ProofDecodeError::WrongLength {
                 field,
@@ -155,7 +156,7 @@ fn the_length_is_bounded() {
     let mut bytes = golden();
     let padding = MAX_ENCODED_BYTES - bytes.len() - 3;
     bytes.push(0x42);
-    reader::write_varint(&mut bytes, padding as u64);
+    put_varint(&mut bytes, padding as u64);
     bytes.extend(vec![0; padding]);
     assert_eq!(bytes.len(), MAX_ENCODED_BYTES);
     assert_eq!(RateLimitProof::decode(&bytes), Ok(sample()));

@@ -34,7 +34,7 @@ pub(crate) struct Checks {
     asked: BTreeMap<MessageId, u64>,
     last_asked_ns: u64,
     /// Number of ids requested in spite of transfers in progress, and the time at which it last grew.
-    asked_impatiently: (u64, u64),
+    iwant_after_deadline: (u64, u64),
     /// Peers whose transfer did not hold a request back because of their low score, with the
     /// time of the request.
     unheard: BTreeMap<u32, u64>,
@@ -94,11 +94,11 @@ impl Checks {
         frame: &Bytes,
     ) {
         self.unheard.extend(unheard.map(|place| (place, now_ns)));
-        if self.asked_impatiently.0 != impatiently {
-            self.asked_impatiently = (impatiently, now_ns);
+        if self.iwant_after_deadline.0 != impatiently {
+            self.iwant_after_deadline = (impatiently, now_ns);
         }
         // All requests of the same time come from one decision.
-        if self.asked_impatiently.1 == now_ns {
+        if self.iwant_after_deadline.1 == now_ns {
             return;
         }
         if self.asked.len() >= ASKED_MAX {

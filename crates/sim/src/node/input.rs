@@ -171,7 +171,15 @@ impl Node {
         if is_long {
             self.check_long(bench, now_ns, place, &frame);
         }
-        self.relay_input(world, bench, now_ns, Input::Frame { peer, frame });
+        self.relay_input(
+            world,
+            bench,
+            now_ns,
+            Input::Frame {
+                peer,
+                frame: frame.into(),
+            },
+        );
         if is_long {
             self.arrived_whole(world, bench, now_ns, place);
         }
@@ -199,8 +207,7 @@ impl Node {
         coming.pop_front();
         if coming.is_empty() {
             self.coming.remove(&place);
-            let (peer, is_arriving) = (PeerIx(place), false);
-            self.relay_input(world, bench, now_ns, Input::Arriving { peer, is_arriving });
+            self.relay_input(world, bench, now_ns, Input::TransferEnded(PeerIx(place)));
         }
     }
 

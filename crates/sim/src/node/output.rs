@@ -80,8 +80,7 @@ impl Node {
     /// Records that a long frame is in transit, and reports it to the relay.
     fn begun(&mut self, bench: &mut Bench, now_ns: u64, place: u32) {
         self.coming.entry(place).or_default().push_back(now_ns);
-        let (peer, is_arriving) = (PeerIx(place), true);
-        self.relay_takes(bench, now_ns, Input::Arriving { peer, is_arriving });
+        self.relay_takes(bench, now_ns, Input::TransferStarted(PeerIx(place)));
     }
 
     fn relay_output(&mut self, world: &World, bench: &mut Bench, now_ns: u64, output: Output) {
@@ -143,7 +142,7 @@ impl Node {
         {
             let router = relay.router();
             let (impatiently, least) = (
-                router.stats().asked_impatiently,
+                router.stats().iwant_after_deadline,
                 router.config().thresholds.gossip,
             );
             let coming = self.coming.keys().copied();

@@ -138,8 +138,9 @@ fn is_within(usage: &Usage, config: &Config) -> bool {
         && usage.pending_bytes <= limits.pending_bytes_max
         // One message is kept even if it is larger than the limit of the cache.
         && usage.cache_bytes <= limits.cache_bytes_max.max(limits.frame_bytes_max)
-        && usage.promises <= limits.promises_max
-        && usage.deferred <= limits.promises_max
+        && usage.iwant_requests <= limits.promises_max
+        && usage.iwant_waiting <= limits.promises_max
+        && usage.delayed_messages <= limits.delayed_messages_max
         && usage.backoffs <= limits.backoffs_max
         && usage.departed <= limits.retained_peers_max
         && usage.subscriptions_of_a_peer <= limits.subscriptions_per_peer_max

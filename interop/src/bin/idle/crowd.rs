@@ -5,8 +5,7 @@ use libp2p::identity::Keypair;
 use libp2p::multiaddr::Protocol;
 use undertone_gossip::PROTOCOLS;
 use undertone_message::{NetworkPreset, PubsubTopic, PubsubTopicError, UnknownNetwork};
-use undertone_node::driver::{self, NodeOptions, RunningNode, StartError};
-use undertone_relay::RelayConfig;
+use undertone_node::driver::{self, ConnectionLimits, NodeOptions, RunningNode, StartError};
 
 /// Topic to which all nodes and the subject are subscribed.
 pub(crate) const TOPIC: &str = "/waku/2/rs/66/3";
@@ -55,19 +54,12 @@ impl Crowd {
 fn node(number: u16) -> Result<NodeOptions, CrowdError> {
     let mut preset = NetworkPreset::by_name(NETWORK)?;
     preset.rln = None;
-    Ok(NodeOptions {
-        keypair: Keypair::generate_ed25519(),
-        listen: vec![address(number)],
-        relay: RelayConfig::for_network(&preset),
-        network: preset.name,
-        protocols: PROTOCOLS.iter().map(|known| known.id.to_owned()).collect(),
-        topics: vec![PubsubTopic::parse(TOPIC)?],
-        static_peers: Vec::new(),
-        max_connections: MAX_CONNECTIONS,
-        clock_ahead_ns: 0,
-        rln: None,
-        events: None,
-    })
+    Ok(NodeOptions::for_network(&preset)
+        .keypair(Keypair::generate_ed25519())
+        .listen([address(number)])
+        .protocols(PROTOCOLS.iter().map(|known| known.id))
+        .topics([PubsubTopic::parse(TOPIC)?])
+        .connections(ConnectionLimits::with_total(MAX_CONNECTIONS)))
 }
 
 /// Returns a listen address with any free port, at another IP address for each node, because peers that

@@ -6,7 +6,7 @@ use libp2p::Multiaddr;
 use libp2p::identity::Keypair;
 use undertone_gossip::{FloodPublish, PROTOCOLS};
 use undertone_message::{NetworkPreset, UnknownNetwork};
-use undertone_node::driver::NodeOptions;
+use undertone_node::driver::{ConnectionLimits, NodeOptions};
 use undertone_relay::RelayConfig;
 
 /// Network whose parameters the options change.
@@ -86,23 +86,15 @@ impl Options {
             let loopback = IpAddr::from(Ipv4Addr::LOCALHOST);
             score.ip_colocation_allowed.insert(loopback);
         }
-        let known = || PROTOCOLS.iter().map(|protocol| protocol.id.to_owned());
-        Ok(NodeOptions {
-            keypair: Keypair::generate_ed25519(),
-            listen: self.listen,
-            relay,
-            network: preset.name,
-            protocols: if self.protocol.is_empty() {
-                known().collect()
-            } else {
-                self.protocol
-            },
-            topics: Vec::new(),
-            static_peers: Vec::new(),
-            max_connections: MAX_CONNECTIONS,
-            clock_ahead_ns: 0,
-            rln: None,
-            events: None,
+        let options = NodeOptions::for_network(&preset)
+            .keypair(Keypair::generate_ed25519())
+            .listen(self.listen)
+            .relay(relay)
+            .connections(ConnectionLimits::with_total(MAX_CONNECTIONS));
+        Ok(if self.protocol.is_empty() {
+            options.protocols(PROTOCOLS.iter().map(|protocol| protocol.id))
+        } else {
+            options.protocols(self.protocol)
         })
     }
 }

@@ -9,7 +9,9 @@ use tokio::time::timeout;
 use undertone_gossip::{Config, Limits, MessageId, PROTOCOLS};
 use undertone_message::{NetworkPreset, PubsubTopic};
 use undertone_node::command::{GossipSnapshot, PeerSnapshot};
-use undertone_node::driver::{self, NodeEvent, NodeOptions, RunningNode, TimedEvent};
+use undertone_node::driver::{
+    self, ConnectionLimits, NodeEvent, NodeOptions, RunningNode, TimedEvent,
+};
 use undertone_relay::RelayConfig;
 
 use super::network::waku_data;
@@ -54,21 +56,15 @@ impl Victim {
         change(&mut relay.gossip);
         let limits = relay.gossip.limits.clone();
         let (sender, events) = mpsc::unbounded_channel();
-        let node = driver::start(NodeOptions {
-            keypair: Keypair::generate_ed25519(),
-            listen: vec!["/ip4/127.0.0.1/tcp/0".parse().unwrap()],
-            relay,
-            network: preset.name,
-            protocols: PROTOCOLS.iter().map(|known| known.id.to_owned()).collect(),
-            topics: vec![PubsubTopic::parse(TOPIC).unwrap()],
-            static_peers: Vec::new(),
-            max_connections: 200,
-            clock_ahead_ns: 0,
-            rln: None,
-            events: Some(sender),
-        })
-        .await
-        .unwrap();
+        let options = NodeOptions::for_network(&preset)
+            .keypair(Keypair::generate_ed25519())
+            .listen(["/ip4/127.0.0.1/tcp/0".parse().unwrap()])
+            .relay(relay)
+            .protocols(PROTOCOLS.iter().map(|known| known.id))
+            .topics([PubsubTopic::parse(TOPIC).unwrap()])
+            .connections(ConnectionLimits::with_total(200))
+            .events(sender);
+        let node = driver::start(options).await.unwrap();
         Self {
             node,
             events,
@@ -181,7 +177,7 @@ impl Victim {
             ("pending", used.pending, max.pending_max),
             ("pending bytes", used.pending_bytes, max.pending_bytes_max),
             ("cache bytes", used.cache_bytes, max.cache_bytes_max),
-            ("promises", used.promises, max.promises_max),
+            ("promises", used.iwant_requests, max.promises_max),
             ("backoffs", used.backoffs, max.backoffs_max),
             ("departed", used.departed, max.retained_peers_max),
             (

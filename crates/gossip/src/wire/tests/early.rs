@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
+use bytes::Bytes;
 use proptest::prelude::*;
 
 use crate::tests::raw::{bytes, framed, subscribe};
 use crate::types::{MessageId, Topic};
-use crate::wire::{EarlyId, decode, message_frame, unframe};
+use crate::wire::{EarlyId, Frame, decode, message_frame, unframe};
 
 /// Passes a frame in pieces of `piece_bytes`, and returns the data and id found.
 fn hashed(frame: &[u8], piece_bytes: usize) -> Option<(Range<usize>, MessageId)> {
@@ -65,4 +66,19 @@ fn nothing_is_said_of_data_that_has_not_come() {
     let mut early = EarlyId::default();
     early.advance(&frame[..frame.len() - 1]);
     assert!(early.finish().is_none());
+}
+
+#[test]
+fn a_frame_knows_the_id_of_the_memory_that_was_hashed_and_of_no_other() {
+    let whole = message_frame(&Topic::new("t"), b"data");
+    let frame = Frame::with_early_id(whole.clone(), EarlyId::default());
+    let body = unframe(frame.bytes()).expect("one frame");
+    let rpc = decode(&body, &Default::default()).expect("well-formed");
+    let data = &rpc.messages[0].data;
+    assert_eq!(frame.id_of(data), Some(MessageId::of(b"data")));
+    let elsewhere = Bytes::copy_from_slice(data);
+    for other in [data.slice(1..), data.slice(..3), elsewhere] {
+        assert_eq!(frame.id_of(&other), None);
+    }
+    assert_eq!(Frame::from(whole).id_of(data), None, "it was not hashed");
 }

@@ -6,9 +6,8 @@ use proptest::prelude::*;
 use crate::limits::Limits;
 use crate::tests::raw;
 use crate::types::{MessageId, Topic};
-use crate::wire::varint::{len as varint_len, write as write_varint};
+use crate::wire::WireMessage;
 use crate::wire::{Encoder, IHave, Prune, PxPeer, Rpc, Subscription, decode, message_frame};
-use crate::wire::{WireMessage, read_varint};
 
 fn topic() -> impl Strategy<Value = Topic> {
     "[a-z/éß]{0,40}".prop_map(|name| Topic::new(&name))
@@ -117,18 +116,6 @@ proptest! {
         let rpc = decode(&raw::strip_prefix(&frame), &Limits::default()).unwrap();
         let (data, signed) = (Bytes::from(data), false);
         prop_assert_eq!(rpc.messages, [WireMessage { topic, data, signed }]);
-    }
-
-    #[test]
-    fn varints_survive_the_wire(n in any::<u64>(), shift in 0u32..64, rest in any::<[u8; 3]>()) {
-        let n = n >> shift;
-        let mut out = Vec::new();
-        write_varint(&mut out, n);
-        prop_assert_eq!(&out, &raw::varint(n));
-        prop_assert_eq!(out.len(), varint_len(n));
-        let len = out.len();
-        out.extend(rest);
-        prop_assert_eq!(read_varint(&out), Ok((n, len)));
     }
 
     #[test]

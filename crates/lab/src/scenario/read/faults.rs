@@ -1,25 +1,10 @@
 //! Reader of `[[faults]]`: the kinds and times of faults.
 
+use undertone_settings::{Error, Key, MS, S, Section, keys};
 use undertone_sim::scenario::{Fault, FaultKind};
 
-use super::super::ScenarioError;
-use super::super::section::{MS, S, Section};
-use super::super::tree::Value;
-
-const KEYS: &[&str] = &[
-    "kind",
-    "at_s",
-    "nodes",
-    "noticed_after_s",
-    "for_s",
-    "factor",
-    "loss",
-    "ahead_ms",
-    "interval_ms",
-];
-
 #[derive(Clone, Copy)]
-enum Kind {
+enum FaultName {
     Crash,
     Leave,
     Join,
@@ -31,88 +16,70 @@ enum Kind {
     Silent,
 }
 
-const KINDS: &[(&str, Kind)] = &[
-    ("crash", Kind::Crash),
-    ("leave", Kind::Leave),
-    ("join", Kind::Join),
-    ("partition", Kind::Partition),
-    ("slow", Kind::Slow),
-    ("lossy", Kind::Lossy),
-    ("clock-skew", Kind::ClockSkew),
-    ("spam", Kind::Spam),
-    ("silent", Kind::Silent),
+const NAMES: &[(&str, FaultName)] = &[
+    ("crash", FaultName::Crash),
+    ("leave", FaultName::Leave),
+    ("join", FaultName::Join),
+    ("partition", FaultName::Partition),
+    ("slow", FaultName::Slow),
+    ("lossy", FaultName::Lossy),
+    ("clock-skew", FaultName::ClockSkew),
+    ("spam", FaultName::Spam),
+    ("silent", FaultName::Silent),
 ];
 
-pub(super) fn read(root: &Section<'_>, nodes: u32) -> Result<Vec<Fault>, ScenarioError> {
-    match root.get("faults").map(|entry| &entry.value) {
-        None => Ok(Vec::new()),
-        Some(Value::List(faults)) => faults
-            .iter()
-            .enumerate()
-            .map(|(index, entry)| {
-                fault(
-                    &Section::new(entry, format!("faults.{index}"), KEYS)?,
-                    nodes,
-                )
-            })
-            .collect(),
-        Some(_) => Err(root.bad("faults", "tables [[faults]]")),
-    }
+pub(super) fn read(faults: Key<'_>, nodes: u32) -> Result<Vec<Fault>, Error> {
+    let sections = faults.array_of_tables()?;
+    let faults = sections.iter().map(|section| fault(section, nodes));
+    faults.collect()
 }
 
-fn fault(section: &Section<'_>, nodes: u32) -> Result<Fault, ScenarioError> {
-    let kind = section.word("kind", KINDS)?.ok_or_else(|| {
-        let kinds: Vec<_> = KINDS.iter().map(|(kind, _)| *kind).collect();
-        section.bad("kind", format!("one of {}", kinds.join(", ")))
-    })?;
-    let time = |key, unit_ns, what: &str| {
-        section
-            .time(key, unit_ns)?
-            .ok_or_else(|| section.bad(key, what))
+fn fault(section: &Section<'_>, most: u32) -> Result<Fault, Error> {
+    keys!(section => kind, at_s, nodes, noticed_after_s, for_s, factor, loss, ahead_ms, interval_ms);
+    let kind = kind.required_word(NAMES)?;
+    let time = |key: Key<'_>, unit_ns, what: &str| {
+        let time = key.time(unit_ns)?;
+        time.ok_or_else(|| key.bad(what))
     };
-    let share = |key| {
-        let expected = "a number from 0 to 1";
-        section
-            .number(key, 0.0, 1.0)?
-            .ok_or_else(|| section.bad(key, expected))
+    let share = |key: Key<'_>| {
+        let share = key.number(0.0, 1.0)?;
+        share.ok_or_else(|| key.bad("a number from 0 to 1"))
     };
     let fault = Fault {
-        at_ns: time("at_s", S, "seconds from the start of the run")?,
-        nodes: section
-            .whole("nodes", 1, u64::from(nodes))?
-            .ok_or_else(|| section.bad("nodes", format!("a number of nodes, 1 to {nodes}")))?,
+        at_ns: time(at_s, S, "seconds from the start of the run")?,
+        nodes: nodes
+            .whole(1, u64::from(most))?
+            .ok_or_else(|| nodes.bad(format!("a number of nodes, 1 to {most}")))?,
         kind: match kind {
-            Kind::Crash => FaultKind::Crash {
-                noticed_after_ns: time("noticed_after_s", S, "seconds until peers notice")?,
+            FaultName::Crash => FaultKind::Crash {
+                noticed_after_ns: time(noticed_after_s, S, "seconds until peers notice")?,
             },
-            Kind::Leave => FaultKind::Leave,
-            Kind::Join => FaultKind::Join,
-            Kind::Partition => FaultKind::Partition {
-                for_ns: time("for_s", S, "seconds that it lasts")?,
+            FaultName::Leave => FaultKind::Leave,
+            FaultName::Join => FaultKind::Join,
+            FaultName::Partition => FaultKind::Partition {
+                for_ns: time(for_s, S, "seconds that it lasts")?,
             },
-            Kind::Slow => FaultKind::Slow {
-                factor: share("factor")?,
+            FaultName::Slow => FaultKind::Slow {
+                factor: share(factor)?,
             },
-            Kind::Lossy => FaultKind::Lossy {
-                loss: share("loss")?,
+            FaultName::Lossy => FaultKind::Lossy { loss: share(loss)? },
+            FaultName::ClockSkew => FaultKind::ClockSkew {
+                by_ns: skew_ns(ahead_ms)?,
             },
-            Kind::ClockSkew => FaultKind::ClockSkew {
-                by_ns: skew_ns(section)?,
+            FaultName::Spam => FaultKind::Spam {
+                interval_ns: time(interval_ms, MS, "milliseconds between messages")?,
             },
-            Kind::Spam => FaultKind::Spam {
-                interval_ns: time("interval_ms", MS, "milliseconds between messages")?,
-            },
-            Kind::Silent => FaultKind::Silent,
+            FaultName::Silent => FaultKind::Silent,
         },
     };
     section.check_all_read("another kind of fault would use it")?;
     Ok(fault)
 }
 
-fn skew_ns(section: &Section<'_>) -> Result<i64, ScenarioError> {
+fn skew_ns(ahead_ms: Key<'_>) -> Result<i64, Error> {
     const MAX_MS: f64 = 1e9;
-    let ms = section.number("ahead_ms", -MAX_MS, MAX_MS)?;
+    let ms = ahead_ms.number(-MAX_MS, MAX_MS)?;
     let expected = "milliseconds that the clock is ahead, negative when behind";
-    let ms = ms.ok_or_else(|| section.bad("ahead_ms", expected))?;
+    let ms = ms.ok_or_else(|| ahead_ms.bad(expected))?;
     Ok((ms * MS).round() as i64)
 }

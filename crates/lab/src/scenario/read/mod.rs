@@ -12,21 +12,18 @@ mod traffic;
 use std::path::Path;
 
 use undertone_gossip::Config;
+use undertone_settings::{Entry, Error, Key, S, Section, US, keys};
 use undertone_sim::Scenario;
-use undertone_sim::scenario::{Cpu, Traffic};
+use undertone_sim::scenario::Cpu;
 
-use super::section::{S, Section, US};
-use super::tree::Entry;
 use super::{Loaded, ScenarioError};
 
 /// Largest number of nodes that the reader accepts.
 const MAX_NODES: u64 = 10_000_000;
-
-const TABLES: &[&str] = &[
-    "scenario", "topology", "network", "relay", "rln", "cpu", "traffic", "faults",
-];
-const SCENARIO: &[&str] = &["description", "nodes", "start_s", "start_spread_s"];
-const CPU: &[&str] = &["per_frame_us", "per_kb_us"];
+/// Default spread of start times: one heartbeat, so that the heartbeats of the nodes are spread evenly.
+const DEFAULT_SPREAD_NS: u64 = 1_000_000_000;
+/// Place where the keys are listed.
+const REFERENCE: &str = "see docs/scenarios.md";
 
 /// Reads a whole scenario file.
 pub(super) fn read(
@@ -34,58 +31,51 @@ pub(super) fn read(
     name: &str,
     folder: Option<&Path>,
 ) -> Result<Loaded, ScenarioError> {
-    let root = Section::new(root_entry, String::new(), TABLES)?;
-    let general = root.below("scenario", SCENARIO)?;
+    let root = Section::new(root_entry, "", REFERENCE)?;
+    keys!(root => scenario, topology, network, relay, rln, cpu, traffic, faults);
+    let general = scenario.table()?;
+    keys!(general => description, nodes, start_s, start_spread_s);
     let nodes_expected = format!("a whole number from 2 to {MAX_NODES}");
-    let nodes: u32 = general
-        .whole("nodes", 2, MAX_NODES)?
-        .ok_or_else(|| general.bad("nodes", nodes_expected))?;
-    let traffic = traffic::read(&root, nodes)?;
-    let relay = relay::read(&root)?;
-    let (topology, dialling) = topology::read(&root, nodes)?;
+    let nodes: u32 = nodes
+        .whole(2, MAX_NODES)?
+        .ok_or_else(|| nodes.bad(nodes_expected))?;
+    let traffic = traffic::read(traffic, nodes)?;
+    let setup = relay::read(relay)?;
+    let (topology, dialling) = topology::read(topology, nodes)?;
     let mut scenario = Scenario::plain(nodes);
     scenario.name = name.to_owned();
     scenario.topology = topology;
     scenario.dialling = dialling;
-    scenario.network = network::read(&root, folder)?;
-    scenario.relay = relay;
-    scenario.rln = rln::read(&root)?;
-    scenario.cpu = cpu(&root)?;
+    scenario.network = network::read(network, folder)?;
+    scenario.relay = setup;
+    scenario.rln = rln::read(rln)?;
+    scenario.cpu = read_cpu(cpu)?;
     scenario.traffic = traffic.traffic;
-    scenario.faults = faults::read(&root, nodes)?;
-    scenario.start_ns = general.time("start_s", S)?.unwrap_or(0);
-    scenario.start_spread_ns = general
-        .time("start_spread_s", S)?
-        .unwrap_or(DEFAULT_SPREAD_NS);
+    scenario.faults = faults::read(faults, nodes)?;
+    scenario.start_ns = start_s.time(S)?.unwrap_or(0);
+    scenario.start_spread_ns = start_spread_s.time(S)?.unwrap_or(DEFAULT_SPREAD_NS);
     scenario.drain_ns = traffic.drain_ns;
     scenario.warm_up_messages = traffic.warm_up_messages;
-    let description = general.text("description", "one line of text")?;
+    let description = description.text("one line of text")?;
     Ok(Loaded {
         description: description.unwrap_or_default().to_owned(),
         scenario,
-        relay_parameters: relay::parameters_text(root_entry),
+        relay_parameters: relay::parameters_text(relay.entry()),
     })
 }
 
 /// Reads a file of router parameters only.
 pub(super) fn relay_parameters(root: &Entry) -> Result<Config, ScenarioError> {
-    relay::parameters(&Section::new(root, String::new(), &["relay"])?)
+    let root = Section::new(root, "", REFERENCE)?;
+    keys!(root => relay);
+    relay::parameters(relay)
 }
 
-/// Default spread of start times: one heartbeat, so that the heartbeats of the nodes are spread evenly.
-const DEFAULT_SPREAD_NS: u64 = 1_000_000_000;
-
-fn cpu(root: &Section<'_>) -> Result<Cpu, ScenarioError> {
-    let section = root.below("cpu", CPU)?;
+fn read_cpu(cpu: Key<'_>) -> Result<Cpu, Error> {
+    let section = cpu.table()?;
+    keys!(section => per_frame_us, per_kb_us);
     Ok(Cpu {
-        per_frame_ns: section.time("per_frame_us", US)?.unwrap_or(0),
-        per_kb_ns: section.time("per_kb_us", US)?.unwrap_or(0),
+        per_frame_ns: per_frame_us.time(US)?.unwrap_or(0),
+        per_kb_ns: per_kb_us.time(US)?.unwrap_or(0),
     })
-}
-
-/// Content of `[traffic]`, with the values that the scenario stores separately.
-struct ReadTraffic {
-    traffic: Traffic,
-    drain_ns: u64,
-    warm_up_messages: u32,
 }

@@ -2,33 +2,11 @@
 
 use std::path::Path;
 
+use undertone_settings::{Error, Key, MS, S, keys};
 use undertone_sim::scenario::{Delay, Network, Qdisc, TcpProfile};
 
-use super::super::section::{MS, S, Section};
 use super::super::{ScenarioError, gml};
 use super::places;
-
-const KEYS: &[&str] = &[
-    "uplink_mbit_per_s",
-    "downlink_mbit_per_s",
-    "unlimited_until_s",
-    "one_way_ms",
-    "min_one_way_ms",
-    "max_one_way_ms",
-    "cities",
-    "gml",
-    "jitter_ms",
-    "loss",
-    "queue",
-    "codel_target_ms",
-    "codel_interval_ms",
-    "fifo_max_bytes",
-    "tcp",
-    "slow_start_after_idle",
-    "setup_packets",
-    "mux_overhead_bytes",
-    "mux_piece_bytes",
-];
 
 /// Rate of the fastest link, Mbit/s.
 pub(super) const MAX_MBIT: f64 = 1e6;
@@ -39,21 +17,25 @@ pub(super) const BYTES_PER_MBIT: f64 = 125_000.0;
 /// bytes and its length of 2, and an mplex header of about 4.
 const DEFAULT_MUX_OVERHEAD_BYTES: u32 = 22;
 
-pub(super) fn read(root: &Section<'_>, folder: Option<&Path>) -> Result<Network, ScenarioError> {
-    let section = root.below("network", KEYS)?;
-    let graph = match section.text("gml", "the path of a GML file")? {
-        Some(path) => Some(read_gml(&section, path, folder)?),
-        None => None,
-    };
-    let loss = section.number("loss", 0.0, 1.0)?;
-    let (up, down) = ("uplink_mbit_per_s", "downlink_mbit_per_s");
+const TCP_PROFILES: &[(&str, TcpProfile)] =
+    &[("linux", TcpProfile::Linux), ("shadow", TcpProfile::Shadow)];
+
+pub(super) fn read(network: Key<'_>, folder: Option<&Path>) -> Result<Network, ScenarioError> {
+    let section = network.table()?;
+    keys!(section => uplink_mbit_per_s, downlink_mbit_per_s, unlimited_until_s, one_way_ms, min_one_way_ms,
+          max_one_way_ms, cities, gml, jitter_ms, loss, queue, codel_target_ms, codel_interval_ms,
+          fifo_max_bytes, tcp, slow_start_after_idle, setup_packets, mux_overhead_bytes, mux_piece_bytes);
+    let graph = read_gml(gml, folder)?;
+    let loss = loss.number(0.0, 1.0)?;
     let of_graph = |rates: fn(&gml::Graph) -> &Vec<Option<u64>>| {
         graph.as_ref().map_or(&[][..], |graph| rates(graph))
     };
-    let uplinks = rates(&section, up, of_graph(|graph| &graph.uplink_bytes_per_s))?;
+    let uplinks = rates(
+        uplink_mbit_per_s,
+        of_graph(|graph| &graph.uplink_bytes_per_s),
+    )?;
     let downlinks = rates(
-        &section,
-        down,
+        downlink_mbit_per_s,
         of_graph(|graph| &graph.downlink_bytes_per_s),
     )?;
     let (delay, city_rates) = match &graph {
@@ -61,7 +43,11 @@ pub(super) fn read(root: &Section<'_>, folder: Option<&Path>) -> Result<Network,
             let one_way_ns = graph.one_way_ns.clone();
             (Delay::Places { one_way_ns }, Vec::new())
         }
-        None => delay(&section)?,
+        None if cities.is_set() => places::read(cities)?,
+        None => (
+            delay(one_way_ms, min_one_way_ms, max_one_way_ms)?,
+            Vec::new(),
+        ),
     };
     let place_rates: Vec<_> = if city_rates.is_empty() {
         let pairs = uplinks.iter().copied().zip(downlinks.iter().copied());
@@ -74,17 +60,28 @@ pub(super) fn read(root: &Section<'_>, folder: Option<&Path>) -> Result<Network,
         (Some(graph), None) => graph.loss.clone(),
         _ => Vec::new(),
     };
-    let tcp = section
-        .word(
-            "tcp",
-            &[("linux", TcpProfile::Linux), ("shadow", TcpProfile::Shadow)],
-        )?
-        .unwrap_or(TcpProfile::Linux);
+    let tcp = tcp.word(TCP_PROFILES)?.unwrap_or(TcpProfile::Linux);
+    let unlimited_until_ns = unlimited_until_s.time(S)?.unwrap_or(0);
+    let jitter_ns = jitter_ms.time(MS)?.unwrap_or(0);
+    let is_codel = queue.word(&[("codel", true), ("fifo", false)])?;
+    let queue = if is_codel.unwrap_or(true) {
+        // RFC 8289 recommends 5 ms for the target; Shadow has 10 ms.
+        Qdisc::CoDel {
+            target_ns: codel_target_ms.time(MS)?.unwrap_or(5_000_000),
+            interval_ns: codel_interval_ms.time(MS)?.unwrap_or(100_000_000),
+        }
+    } else {
+        const EXPECTED: &str = "bytes that the queue holds, at least one packet (1500)";
+        let max_bytes = fifo_max_bytes.whole(1_500, 1 << 40)?;
+        Qdisc::Fifo {
+            max_bytes: max_bytes.ok_or_else(|| fifo_max_bytes.bad(EXPECTED))?,
+        }
+    };
     let network = Network {
         uplink_bytes_per_s: uplinks[0],
         downlink_bytes_per_s: downlinks[0],
         place_rates: if all_alike { Vec::new() } else { place_rates },
-        unlimited_until_ns: section.time("unlimited_until_s", S)?.unwrap_or(0),
+        unlimited_until_ns,
         loss: loss.unwrap_or(0.0),
         place_loss: if place_loss.iter().flatten().all(|loss| *loss == 0.0) {
             Vec::new()
@@ -92,33 +89,28 @@ pub(super) fn read(root: &Section<'_>, folder: Option<&Path>) -> Result<Network,
             place_loss
         },
         delay,
-        jitter_ns: section.time("jitter_ms", MS)?.unwrap_or(0),
-        queue: queue(&section)?,
+        jitter_ns,
+        queue,
         tcp,
-        slow_start_after_idle: section
-            .flag("slow_start_after_idle")?
+        slow_start_after_idle: slow_start_after_idle
+            .flag()?
             .unwrap_or(tcp == TcpProfile::Linux),
-        setup_packets: section.whole("setup_packets", 0, 100_000)?.unwrap_or(0),
-        mux_overhead_bytes: section
-            .whole("mux_overhead_bytes", 0, 10_000)?
+        setup_packets: setup_packets.whole(0, 100_000)?.unwrap_or(0),
+        mux_overhead_bytes: mux_overhead_bytes
+            .whole(0, 10_000)?
             .unwrap_or(DEFAULT_MUX_OVERHEAD_BYTES),
-        mux_piece_bytes: section.whole("mux_piece_bytes", 0, 1 << 20)?.unwrap_or(0),
+        mux_piece_bytes: mux_piece_bytes.whole(0, 1 << 20)?.unwrap_or(0),
     };
     section.check_all_read("another kind of delay or queue is given")?;
     Ok(network)
 }
 
-/// Reads the rate of every place, or of all hosts; the section's value is used where
-/// the graph states none.
-fn rates(
-    section: &Section<'_>,
-    key: &'static str,
-    from_graph: &[Option<u64>],
-) -> Result<Vec<u64>, ScenarioError> {
-    let own = section
-        .number(key, 0.001, MAX_MBIT)?
+/// Reads the rate of every place, or of all hosts; the key's value is used where the graph states none.
+fn rates(key: Key<'_>, from_graph: &[Option<u64>]) -> Result<Vec<u64>, Error> {
+    let own = key
+        .number(0.001, MAX_MBIT)?
         .map(|mbit| (mbit * BYTES_PER_MBIT).round() as u64);
-    let missing = || section.bad(key, format!("megabits per second, 0.001 to {MAX_MBIT}"));
+    let missing = || key.bad(format!("megabits per second, 0.001 to {MAX_MBIT}"));
     if from_graph.is_empty() {
         return Ok(vec![own.ok_or_else(missing)?]);
     }
@@ -128,63 +120,38 @@ fn rates(
     rates.collect()
 }
 
-fn delay(section: &Section<'_>) -> Result<(Delay, Vec<u64>), ScenarioError> {
-    if section.has("cities") {
-        return places::read(section);
-    }
-    if section.has("min_one_way_ms") || section.has("max_one_way_ms") {
-        const EXPECTED: &str = "milliseconds, 0 or more";
-        let bound = |key| {
-            section
-                .time(key, MS)?
-                .ok_or_else(|| section.bad(key, EXPECTED))
+fn delay(
+    one_way_ms: Key<'_>,
+    min_one_way_ms: Key<'_>,
+    max_one_way_ms: Key<'_>,
+) -> Result<Delay, Error> {
+    if min_one_way_ms.is_set() || max_one_way_ms.is_set() {
+        let bound = |key: Key<'_>| {
+            key.time(MS)?
+                .ok_or_else(|| key.bad("milliseconds, 0 or more"))
         };
-        let (min_ns, max_ns) = (bound("min_one_way_ms")?, bound("max_one_way_ms")?);
+        let (min_ns, max_ns) = (bound(min_one_way_ms)?, bound(max_one_way_ms)?);
         if min_ns > max_ns {
-            return Err(section.bad("max_one_way_ms", "no less than min_one_way_ms"));
+            return Err(max_one_way_ms.bad("no less than min_one_way_ms"));
         }
-        return Ok((Delay::Uniform { min_ns, max_ns }, Vec::new()));
+        return Ok(Delay::Uniform { min_ns, max_ns });
     }
-    let one_way_ns = section.time("one_way_ms", MS)?.ok_or_else(|| {
-        let expected = "milliseconds, or min_one_way_ms and max_one_way_ms, cities, or gml instead";
-        section.bad("one_way_ms", expected)
+    let one_way_ns = one_way_ms.time(MS)?.ok_or_else(|| {
+        one_way_ms.bad("milliseconds, or min_one_way_ms and max_one_way_ms, cities, or gml instead")
     })?;
-    Ok((Delay::Constant { one_way_ns }, Vec::new()))
+    Ok(Delay::Constant { one_way_ns })
 }
 
-fn queue(section: &Section<'_>) -> Result<Qdisc, ScenarioError> {
-    let is_codel = section
-        .word("queue", &[("codel", true), ("fifo", false)])?
-        .unwrap_or(true);
-    if is_codel {
-        // RFC 8289 recommends 5 ms for the target; Shadow has 10 ms.
-        Ok(Qdisc::CoDel {
-            target_ns: section.time("codel_target_ms", MS)?.unwrap_or(5_000_000),
-            interval_ns: section
-                .time("codel_interval_ms", MS)?
-                .unwrap_or(100_000_000),
-        })
-    } else {
-        const EXPECTED: &str = "bytes that the queue holds, at least one packet (1500)";
-        let max_bytes = section.whole("fifo_max_bytes", 1_500, 1 << 40)?;
-        Ok(Qdisc::Fifo {
-            max_bytes: max_bytes.ok_or_else(|| section.bad("fifo_max_bytes", EXPECTED))?,
-        })
-    }
-}
-
-fn read_gml(
-    section: &Section<'_>,
-    path: &str,
-    folder: Option<&Path>,
-) -> Result<gml::Graph, ScenarioError> {
-    let folder = folder.ok_or_else(|| {
-        section.bad(
-            "gml",
-            "no file: a scenario that is built in cannot refer to one",
-        )
-    })?;
+fn read_gml(key: Key<'_>, folder: Option<&Path>) -> Result<Option<gml::Graph>, ScenarioError> {
+    let Some(path) = key.text("the path of a GML file")? else {
+        return Ok(None);
+    };
+    let folder = folder
+        .ok_or_else(|| key.bad("no file: a scenario that is built in cannot refer to one"))?;
     let path = folder.join(path);
     let text = super::super::read_bounded(&path)?;
-    gml::read(&text).map_err(|(line, source)| ScenarioError::Gml { path, line, source })
+    let graph = gml::read(&text);
+    graph
+        .map(Some)
+        .map_err(|(line, source)| ScenarioError::Gml { path, line, source })
 }

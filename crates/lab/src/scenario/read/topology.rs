@@ -1,12 +1,7 @@
 //! Reader of `[topology]`: the connections between the nodes.
 
+use undertone_settings::{Entry, Error, Key, keys};
 use undertone_sim::scenario::{Dialling, Topology};
-
-use super::super::ScenarioError;
-use super::super::section::Section;
-use super::super::tree::{Entry, Value};
-
-const KEYS: &[&str] = &["kind", "dials", "degree", "edges", "dialling"];
 
 const DIALLING: &[(&str, Dialling)] = &[
     ("at-once", Dialling::AtOnce),
@@ -17,7 +12,7 @@ const DIALLING: &[(&str, Dialling)] = &[
 const MAX_FULL_MESH_NODES: u32 = 5_000;
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum Shape {
     Dials,
     Regular,
     Line,
@@ -27,84 +22,75 @@ enum Kind {
     Edges,
 }
 
-const KINDS: &[(&str, Kind)] = &[
-    ("dials", Kind::Dials),
-    ("regular", Kind::Regular),
-    ("line", Kind::Line),
-    ("ring", Kind::Ring),
-    ("star", Kind::Star),
-    ("full-mesh", Kind::FullMesh),
-    ("edges", Kind::Edges),
+const SHAPES: &[(&str, Shape)] = &[
+    ("dials", Shape::Dials),
+    ("regular", Shape::Regular),
+    ("line", Shape::Line),
+    ("ring", Shape::Ring),
+    ("star", Shape::Star),
+    ("full-mesh", Shape::FullMesh),
+    ("edges", Shape::Edges),
 ];
 
-pub(super) fn read(root: &Section<'_>, nodes: u32) -> Result<(Topology, Dialling), ScenarioError> {
-    let section = root.below("topology", KEYS)?;
-    let kind = section.word("kind", KINDS)?.ok_or_else(|| {
-        let kinds: Vec<_> = KINDS.iter().map(|(kind, _)| *kind).collect();
-        section.bad("kind", format!("one of {}", kinds.join(", ")))
-    })?;
+pub(super) fn read(topology: Key<'_>, nodes: u32) -> Result<(Topology, Dialling), Error> {
+    let section = topology.table()?;
+    keys!(section => kind, dials, degree, edges, dialling);
     let others = u64::from(nodes) - 1;
-    let topology = match kind {
-        Kind::Dials => {
+    let topology = match kind.required_word(SHAPES)? {
+        Shape::Dials => {
             let expected = format!("connections that each node dials, 1 to {others}");
-            let dials = section.whole("dials", 1, others)?;
-            Topology::Dials(dials.ok_or_else(|| section.bad("dials", expected))?)
+            let number = dials.whole(1, others)?;
+            Topology::Dials(number.ok_or_else(|| dials.bad(expected))?)
         }
-        Kind::Regular => Topology::Regular(degree(&section, nodes)?),
-        Kind::Line => Topology::Line,
-        Kind::Ring => Topology::Ring,
-        Kind::Star => Topology::Star,
-        Kind::FullMesh if nodes > MAX_FULL_MESH_NODES => {
+        Shape::Regular => Topology::Regular(read_degree(degree, nodes)?),
+        Shape::Line => Topology::Line,
+        Shape::Ring => Topology::Ring,
+        Shape::Star => Topology::Star,
+        Shape::FullMesh if nodes > MAX_FULL_MESH_NODES => {
             let expected = format!("another kind for more than {MAX_FULL_MESH_NODES} nodes");
-            return Err(section.bad("kind", expected));
+            return Err(kind.bad(expected));
         }
-        Kind::FullMesh => Topology::FullMesh,
-        Kind::Edges => Topology::Edges(edges(&section, nodes)?),
+        Shape::FullMesh => Topology::FullMesh,
+        Shape::Edges => Topology::Edges(read_edges(edges, nodes)?),
     };
-    let dialling = section.word("dialling", DIALLING)?;
+    let dialling = dialling.word(DIALLING)?;
     section.check_all_read("another topology.kind would use it")?;
     Ok((topology, dialling.unwrap_or(Dialling::AtOnce)))
 }
 
-fn degree(section: &Section<'_>, nodes: u32) -> Result<u32, ScenarioError> {
+fn read_degree(degree: Key<'_>, nodes: u32) -> Result<u32, Error> {
     let others = u64::from(nodes) - 1;
     let expected = || format!("connections of each node, 1 to {others}");
-    let degree: u32 = section
-        .whole("degree", 1, others)?
-        .ok_or_else(|| section.bad("degree", expected()))?;
-    if u64::from(nodes) * u64::from(degree) % 2 == 1 {
+    let number: u32 = degree
+        .whole(1, others)?
+        .ok_or_else(|| degree.bad(expected()))?;
+    if u64::from(nodes) * u64::from(number) % 2 == 1 {
         let expected = format!("an even number, because nodes = {nodes} is odd");
-        return Err(section.bad("degree", expected));
+        return Err(degree.bad(expected));
     }
-    Ok(degree)
+    Ok(number)
 }
 
-fn edges(section: &Section<'_>, nodes: u32) -> Result<Vec<(u32, u32)>, ScenarioError> {
+fn read_edges(edges: Key<'_>, nodes: u32) -> Result<Vec<(u32, u32)>, Error> {
     const EXPECTED: &str = "a list of [dialler, dialled] pairs";
-    let Some(Value::List(items)) = section.get("edges").map(|entry| &entry.value) else {
-        return Err(section.bad("edges", EXPECTED));
-    };
-    items
-        .iter()
-        .map(|item| {
-            edge(item, nodes).ok_or_else(|| {
-                let last = nodes - 1;
-                let expected = format!("two different nodes from 0 to {last}: [dialler, dialled]");
-                section.bad_entry("edges", item, expected)
-            })
+    let items = edges.list(|| EXPECTED.to_owned())?;
+    let items = items.ok_or_else(|| edges.bad(EXPECTED))?.iter();
+    let pairs = items.map(|item| {
+        edge(item, nodes).ok_or_else(|| {
+            let last = nodes - 1;
+            let expected = format!("two different nodes from 0 to {last}: [dialler, dialled]");
+            edges.bad_item(item, expected)
         })
-        .collect()
+    });
+    pairs.collect()
 }
 
 fn edge(item: &Entry, nodes: u32) -> Option<(u32, u32)> {
-    let Value::List(ends) = &item.value else {
-        return None;
+    let node = |entry: &Entry| {
+        let node = u32::try_from(entry.as_whole()?).ok();
+        node.filter(|node| *node < nodes)
     };
-    let node = |entry: &Entry| match entry.value {
-        Value::Integer(node) => u32::try_from(node).ok().filter(|node| *node < nodes),
-        _ => None,
-    };
-    match ends.as_slice() {
+    match item.as_list()? {
         [from, to] => Some((node(from)?, node(to)?)).filter(|(from, to)| from != to),
         _ => None,
     }

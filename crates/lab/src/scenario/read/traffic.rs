@@ -1,118 +1,95 @@
 //! Reader of `[traffic]`: publishers, messages and their times.
 
+use undertone_settings::{Entry, Error, Key, S, keys};
 use undertone_sim::scenario::{Publishers, Spacing, Traffic};
 
-use super::super::ScenarioError;
-use super::super::section::{S, Section};
-use super::super::tree::{Entry, Value};
-use super::ReadTraffic;
-
-const KEYS: &[&str] = &[
-    "publishers",
-    "publisher",
-    "publisher_count",
-    "messages",
-    "payload_bytes",
-    "first_s",
-    "spacing",
-    "spacing_s",
-    "warm_up_messages",
-    "drain_s",
-];
-
 const MAX_MESSAGES: u64 = 10_000_000;
-const MAX_PAYLOAD_BYTES: u32 = 64 << 20;
+const MAX_PAYLOAD_BYTES: u64 = 64 << 20;
+
+/// Content of `[traffic]`, with the values that the scenario stores separately.
+pub(super) struct ReadTraffic {
+    pub(super) traffic: Traffic,
+    pub(super) drain_ns: u64,
+    pub(super) warm_up_messages: u32,
+}
 
 #[derive(Clone, Copy)]
-enum Who {
+enum Choice {
     One,
     RoundRobin,
     Random,
 }
 
-pub(super) fn read(root: &Section<'_>, nodes: u32) -> Result<ReadTraffic, ScenarioError> {
-    let section = root.below("traffic", KEYS)?;
+const CHOICES: &[(&str, Choice)] = &[
+    ("one", Choice::One),
+    ("round-robin", Choice::RoundRobin),
+    ("random", Choice::Random),
+];
+
+pub(super) fn read(traffic: Key<'_>, nodes: u32) -> Result<ReadTraffic, Error> {
+    let section = traffic.table()?;
+    keys!(section => publishers, publisher, publisher_count, messages, payload_bytes, first_s, spacing,
+          spacing_s, warm_up_messages, drain_s);
     let count = format!("a number of messages, 1 to {MAX_MESSAGES}");
-    let messages: u32 = section
-        .whole("messages", 1, MAX_MESSAGES)?
-        .ok_or_else(|| section.bad("messages", count))?;
+    let messages: u32 = messages
+        .whole(1, MAX_MESSAGES)?
+        .ok_or_else(|| messages.bad(count))?;
+    let most = u64::from(nodes);
+    let publishers = match publishers.word(CHOICES)?.unwrap_or(Choice::One) {
+        Choice::One => Publishers::One(publisher.whole(0, most - 1)?.unwrap_or(0)),
+        Choice::RoundRobin => {
+            let expected = format!("a number of nodes, 1 to {most}");
+            let count = publisher_count.whole(1, most)?;
+            Publishers::RoundRobin(count.ok_or_else(|| publisher_count.bad(expected))?)
+        }
+        Choice::Random => Publishers::Random,
+    };
     let read = ReadTraffic {
         traffic: Traffic {
-            publishers: publishers(&section, nodes)?,
+            publishers,
             messages,
-            payload_bytes: sizes(&section)?,
-            first_ns: section
-                .time("first_s", S)?
-                .ok_or_else(|| section.bad("first_s", "seconds from the start of the run"))?,
-            spacing: spacing(&section, messages)?,
+            payload_bytes: sizes(payload_bytes)?,
+            first_ns: first_s
+                .time(S)?
+                .ok_or_else(|| first_s.bad("seconds from the start of the run"))?,
+            spacing: read_spacing(spacing, spacing_s, messages)?,
         },
-        drain_ns: section.time("drain_s", S)?.unwrap_or(10_000_000_000),
-        warm_up_messages: section
-            .whole("warm_up_messages", 0, u64::from(messages) - 1)?
+        drain_ns: drain_s.time(S)?.unwrap_or(10_000_000_000),
+        warm_up_messages: warm_up_messages
+            .whole(0, u64::from(messages) - 1)?
             .unwrap_or(0),
     };
     section.check_all_read("another kind of traffic.publishers would use it")?;
     Ok(read)
 }
 
-fn publishers(section: &Section<'_>, nodes: u32) -> Result<Publishers, ScenarioError> {
-    let words = [
-        ("one", Who::One),
-        ("round-robin", Who::RoundRobin),
-        ("random", Who::Random),
-    ];
-    let most = u64::from(nodes);
-    Ok(
-        match section.word("publishers", &words)?.unwrap_or(Who::One) {
-            Who::One => Publishers::One(section.whole("publisher", 0, most - 1)?.unwrap_or(0)),
-            Who::RoundRobin => {
-                let expected = format!("a number of nodes, 1 to {most}");
-                let count = section.whole("publisher_count", 1, most)?;
-                Publishers::RoundRobin(
-                    count.ok_or_else(|| section.bad("publisher_count", expected))?,
-                )
-            }
-            Who::Random => Publishers::Random,
-        },
-    )
-}
-
-fn spacing(section: &Section<'_>, messages: u32) -> Result<Spacing, ScenarioError> {
-    let is_poisson = section
-        .word("spacing", &[("constant", false), ("poisson", true)])?
-        .unwrap_or(false);
-    let interval_ns = match section.time("spacing_s", S)? {
+fn read_spacing(spacing: Key<'_>, spacing_s: Key<'_>, messages: u32) -> Result<Spacing, Error> {
+    let is_poisson = spacing.word(&[("constant", false), ("poisson", true)])?;
+    let interval_ns = match spacing_s.time(S)? {
         Some(interval_ns) => interval_ns,
         None if messages == 1 => 0,
-        None => return Err(section.bad("spacing_s", "seconds between messages")),
+        None => return Err(spacing_s.bad("seconds between messages")),
     };
-    Ok(if is_poisson {
+    Ok(if is_poisson.unwrap_or(false) {
         Spacing::Poisson(interval_ns)
     } else {
         Spacing::Constant(interval_ns)
     })
 }
 
-fn sizes(section: &Section<'_>) -> Result<Vec<u32>, ScenarioError> {
+fn sizes(payload_bytes: Key<'_>) -> Result<Vec<u32>, Error> {
     let expected = || format!("bytes, 0 to {MAX_PAYLOAD_BYTES}, or a list of sizes taken in turn");
-    let Some(entry) = section.get("payload_bytes") else {
-        return Err(section.bad("payload_bytes", expected()));
+    let Some(entry) = payload_bytes.entry() else {
+        return Err(payload_bytes.bad(expected()));
     };
-    let bad = |entry| section.bad_entry("payload_bytes", entry, expected());
-    match &entry.value {
-        Value::List(items) if !items.is_empty() => items
-            .iter()
-            .map(|item| size(item).ok_or_else(|| bad(item)))
-            .collect(),
-        _ => Ok(vec![size(entry).ok_or_else(|| bad(entry))?]),
-    }
-}
-
-fn size(entry: &Entry) -> Option<u32> {
-    match entry.value {
-        Value::Integer(bytes) => u32::try_from(bytes)
-            .ok()
-            .filter(|bytes| *bytes <= MAX_PAYLOAD_BYTES),
-        _ => None,
+    let size = |item: &Entry| {
+        let bytes = item.as_whole().filter(|bytes| *bytes <= MAX_PAYLOAD_BYTES);
+        bytes
+            .and_then(|bytes| u32::try_from(bytes).ok())
+            .ok_or_else(|| payload_bytes.bad_item(item, expected()))
+    };
+    match entry.as_list() {
+        Some(items) if !items.is_empty() => items.iter().map(size).collect(),
+        _ => Ok(vec![size(entry)?]),
     }
 }

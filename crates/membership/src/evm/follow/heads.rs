@@ -7,7 +7,7 @@ use super::{Follower, MAX_BEHIND, MAX_FOREIGN, ORPHAN_BLOCKS, Outcome, Phase, lo
 use crate::evm::chain::{BlockRef, Head};
 use crate::evm::store::Mark;
 use crate::registry::Version;
-use crate::sqlite::StorageError;
+use crate::storage::StorageError;
 
 impl Follower {
     pub(super) fn on_head(&mut self, head: Head) -> Result<Outcome, StorageError> {

@@ -18,7 +18,7 @@ use crate::evm::chain::{Answer, Ask, BlockRef, Next, Recent};
 use crate::evm::follow::MAX_BEHIND;
 use crate::evm::signals::lock;
 use crate::registry::Member;
-use crate::sqlite::StorageError;
+use crate::storage::StorageError;
 
 /// Number of polls of `root()` after which recent roots are requested again, in case the contract
 /// was upgraded: an hour of regular polls at the default interval.

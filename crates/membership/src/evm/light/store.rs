@@ -15,7 +15,7 @@ use crate::evm::chain::{BlockRef, Contract};
 use crate::evm::file::{self, Kind, Layout};
 use crate::evm::signals::lock;
 use crate::registry::{Member, MemberIndex};
-use crate::sqlite::{StorageError, storage};
+use crate::storage::{StorageError, storage};
 
 /// Layout of the file. Field elements are canonical, little-endian. A root with `until_block` is of
 /// an abandoned block. `own` has a row once a commitment was looked up, with index, limit and path

@@ -3,8 +3,8 @@
 use undertone_rln::{Fr, MerklePath, RootWindow};
 
 use crate::evm::chain::{BlockRef, Recent};
-use crate::registry::{Member, MemberIndex, Registry, RegistryError, Version};
-use crate::view::{MembershipView, View};
+use crate::registry::{Member, MemberIndex, Version};
+use crate::view::View;
 
 /// Number of blocks for which the roots of abandoned blocks stay accepted.
 pub(super) const ORPHAN_BLOCKS: u64 = crate::evm::follow::ORPHAN_BLOCKS;
@@ -220,15 +220,6 @@ impl View for LightView {
     fn path(&self, index: MemberIndex) -> Option<MerklePath> {
         let place = self.known.own.as_ref()?.place.as_ref()?;
         (place.member.index == index).then(|| place.path.clone())
-    }
-
-    /// Does nothing: the background thread updates the view, see [`super::LightRegistry`].
-    fn refresh(&mut self, _: &dyn Registry) -> Result<bool, RegistryError> {
-        Ok(false)
-    }
-
-    fn copy(&self) -> Option<MembershipView> {
-        None
     }
 }
 

@@ -1,16 +1,17 @@
 //! Background thread of light mode: passes the follower's questions to the endpoints.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
+
+use undertone_rln::Fr;
 
 use super::follow::{Follower, Outcome};
 use super::pace::Pace;
-use super::registry::Shared;
 use crate::evm::background::Stop;
 use crate::evm::chain::{Answer, Ask, Next};
 use crate::evm::health::{Health, Status};
 use crate::evm::rpc::{Endpoints, Fault, RpcError};
-use crate::evm::signals::lock;
+use crate::evm::signals::{Signals, lock};
 
 /// Maximum time between two checks of the stop signal and of requests for a poll.
 const SLICE: Duration = Duration::from_millis(100);
@@ -19,7 +20,9 @@ const SLICE: Duration = Duration::from_millis(100);
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 
 pub(super) struct Worker {
-    pub(super) shared: Arc<Shared>,
+    pub(super) signals: Arc<Signals>,
+    /// A looked-up commitment that the follower does not watch yet.
+    pub(super) watched: Arc<Mutex<Option<Fr>>>,
     pub(super) follower: Follower,
     pub(super) endpoints: Endpoints,
     pub(super) pace: Pace,
@@ -30,7 +33,7 @@ impl Worker {
     pub(super) fn run(mut self) {
         let (mut looked, mut was_wanted, mut used) = (Instant::now(), false, 0);
         while !self.stop.within(Duration::ZERO) {
-            if let Some(commitment) = lock(&self.shared.watched).take() {
+            if let Some(commitment) = lock(&self.watched).take() {
                 self.follower.watch(commitment);
             }
             let Next::Ask(ask) = self.follower.next() else {
@@ -45,7 +48,7 @@ impl Worker {
                     used = at;
                     if is_first(&ask) {
                         looked = Instant::now();
-                        was_wanted |= self.shared.signals.take_wanted();
+                        was_wanted |= self.signals.take_wanted();
                     }
                     if let Some(is_news) = self.ask(at, &ask) {
                         self.pace.looked(was_wanted, is_news);
@@ -131,7 +134,7 @@ impl Worker {
     }
 
     fn update(&self, change: impl FnOnce(&mut Status)) {
-        self.shared.signals.update(|status| {
+        self.signals.update(|status| {
             change(status);
             status.costs = self.endpoints.costs();
             status.endpoints = self.endpoints.each();
@@ -140,7 +143,7 @@ impl Worker {
 
     /// Waits for at most [`SLICE`]; wakes the follower when a poll is due.
     fn rest(&mut self, at: usize, looked: Instant) {
-        let due = self.pace.due(self.shared.signals.is_wanted());
+        let due = self.pace.due(self.signals.is_wanted());
         let left = due.saturating_sub(looked.elapsed());
         if left.is_zero() {
             return self.follower.wake();

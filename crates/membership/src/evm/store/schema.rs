@@ -7,7 +7,7 @@ use rusqlite::{Connection, Transaction};
 
 use crate::evm::chain::Contract;
 use crate::evm::file::{self, Kind, Layout};
-use crate::sqlite::StorageError;
+use crate::storage::StorageError;
 
 const LAYOUT: Layout = Layout {
     kind: Kind::Full,
@@ -66,7 +66,7 @@ pub(super) fn in_memory(
     contract: &Contract,
     before_first: u64,
 ) -> Result<Connection, StorageError> {
-    let sql_error = crate::sqlite::storage(Path::new(":memory:"));
+    let sql_error = crate::storage::storage(Path::new(":memory:"));
     let mut connection = Connection::open_in_memory().map_err(&sql_error)?;
     let filled = file::create(&mut connection, &LAYOUT, |transaction| {
         fill(transaction, contract, before_first)

@@ -47,7 +47,6 @@ impl Resolver<'_> {
             tables_file: in_data_dir(&None, "rln-tables"),
             tree_file: in_data_dir(&None, "rln-tree"),
             tokens: self.tokens(&params)?,
-            clock_ahead_ms: self.clock_ahead_ms()?,
             verifier_threads: self.verifier_threads()?,
             batches: self.batches()?,
         }))

@@ -1,4 +1,4 @@
-use undertone_membership::{MembershipView, Registry, RegistryError, SqliteRegistry, Version};
+use undertone_membership::{MembershipView, SqliteRegistry, Version};
 use undertone_rln::{
     Key, MerklePath, Policy, PoolSnapshot, ProofStatement, RootWindow, Verifier,
     external_nullifier, fr_from_le,
@@ -185,14 +185,6 @@ impl View for Unknown {
     }
 
     fn path(&self, _: MemberIndex) -> Option<MerklePath> {
-        None
-    }
-
-    fn refresh(&mut self, _: &dyn Registry) -> Result<bool, RegistryError> {
-        Ok(false)
-    }
-
-    fn copy(&self) -> Option<MembershipView> {
         None
     }
 }

@@ -85,7 +85,7 @@ fn a_mesh_of_one_side_breaks_a_rule() {
     encoder.prune(&topic, Some(60), &[]);
     let prune = Input::Frame {
         peer: mesh[0],
-        frame: encoder.finish().unwrap(),
+        frame: encoder.finish().unwrap().into(),
     };
     // The peer itself sent no such change.
     relay.handle(Time::from_nanos(world.end_ns), prune).unwrap();
@@ -105,7 +105,10 @@ fn a_change_that_is_under_way_breaks_none() {
     let mut encoder = Encoder::default();
     encoder.prune(&topic, Some(60), &[]);
     let frame = encoder.finish().unwrap();
-    let prune = Input::Frame { peer, frame };
+    let prune = Input::Frame {
+        peer,
+        frame: frame.into(),
+    };
     relay.handle(Time::from_nanos(world.end_ns), prune).unwrap();
     node.checks.mesh_changed_ns = world.end_ns - 50 * MS;
     check_meshes(&world, &mut shards);
@@ -122,24 +125,26 @@ fn a_collection_over_its_bound_breaks_a_rule() {
     full.pending = limits.pending_max;
     full.pending_bytes = limits.pending_bytes_max;
     full.cache_bytes = limits.cache_bytes_max.max(limits.frame_bytes_max);
-    full.promises = limits.promises_max;
-    full.deferred = limits.promises_max;
+    full.iwant_requests = limits.promises_max;
+    full.iwant_waiting = limits.promises_max;
     // Bounded by the connections that there are.
-    full.arriving = 0;
+    full.transfers = 0;
+    full.delayed_messages = limits.delayed_messages_max;
     full.backoffs = limits.backoffs_max;
     full.departed = limits.retained_peers_max;
     full.subscriptions_of_a_peer = limits.subscriptions_per_peer_max;
     full.idontwant_of_a_peer = limits.idontwant_ids_per_heartbeat_max * 6;
     full.cancellable_of_a_peer = limits.cancellable_per_peer_max;
     assert!(is_within(&full, &config));
-    let fields: [fn(&mut Usage) -> &mut usize; 12] = [
+    let fields: [fn(&mut Usage) -> &mut usize; 13] = [
         |usage| &mut usage.topics,
         |usage| &mut usage.seen,
         |usage| &mut usage.pending,
         |usage| &mut usage.pending_bytes,
         |usage| &mut usage.cache_bytes,
-        |usage| &mut usage.promises,
-        |usage| &mut usage.deferred,
+        |usage| &mut usage.iwant_requests,
+        |usage| &mut usage.iwant_waiting,
+        |usage| &mut usage.delayed_messages,
         |usage| &mut usage.backoffs,
         |usage| &mut usage.departed,
         |usage| &mut usage.subscriptions_of_a_peer,

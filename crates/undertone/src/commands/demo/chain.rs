@@ -10,13 +10,15 @@ use undertone_contracts::{
     Address, ChainError, Deployment, DevChain, DevChainError, DevChainOptions, Membership, Terms,
     TxHash, deploy, word_from_field,
 };
-use undertone_membership::evm::{Contract, EvmConfig, EvmError, EvmRegistry, Health, Status};
-use undertone_membership::{MemberIndex, Registry, RegistryError};
+use undertone_membership::evm::{
+    ChainHandle, Contract, EvmConfig, EvmError, EvmRegistry, Health, Status,
+};
+use undertone_membership::{MemberIndex, MemberLookup, MembershipLog, RegistryError};
 use undertone_rln::{Fr, RecoveredSecret};
 
 use super::super::anvil;
 use super::DemoError;
-use super::network::Network;
+use super::network::{Members, Network};
 use super::progress::Progress;
 use crate::commands::rln::element;
 
@@ -124,9 +126,14 @@ impl OnChain {
         })
     }
 
-    /// Returns the follower as the registry that nodes use.
-    pub(crate) fn registry(&self) -> Arc<dyn Registry> {
-        Arc::clone(&self.registry) as Arc<dyn Registry>
+    /// Returns the log of members that nodes follow.
+    pub(crate) fn log(&self) -> Arc<dyn MembershipLog> {
+        Arc::clone(&self.registry) as Arc<dyn MembershipLog>
+    }
+
+    /// Returns the handle of the thread that follows the chain.
+    pub(crate) fn handle(&self) -> ChainHandle {
+        self.registry.chain().clone()
     }
 
     /// Registers a member, from an account of its own that receives exactly the deposit; returns once
@@ -208,7 +215,7 @@ impl OnChain {
             _ => false,
         };
         let waiting = tokio::task::spawn_blocking(move || {
-            let status = registry.wait_until(FOLLOW_LIMIT, known);
+            let status = registry.chain().wait_until(FOLLOW_LIMIT, known);
             known(&status)
         });
         match waiting.await {
@@ -240,7 +247,7 @@ pub(crate) async fn punish(
     secret: &RecoveredSecret,
     progress: &Progress,
 ) -> Result<Option<Slashing>, DemoError> {
-    let Some(chain) = &network.chain else {
+    let Members::OnChain(chain) = &network.members else {
         return Ok(None);
     };
     progress.say("slashing the spammer on the chain");

@@ -6,19 +6,21 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 use tokio::sync::mpsc;
-use undertone_membership::{MemberIndex, MembershipView, Registry, RegistryError, SqliteRegistry};
+use undertone_membership::{
+    MemberIndex, MembershipLog, MembershipView, RegistryError, SqliteRegistry,
+};
 use undertone_message::{NetworkPreset, PubsubTopic, UnknownNetwork};
+use undertone_node::Multiaddr;
 use undertone_node::command::{Connectedness, HealthStatus};
 use undertone_node::driver::{
-    MemberClock, MemberProofs, NodeOptions, PooledProofs, ProofSource, RlnOptions, RunningNode,
-    StartError, TimedEvent, start,
+    ConnectionLimits, MemberClock, MemberProofs, MembershipSource, NodeOptions, PooledProofs,
+    ProofSource, RlnOptions, RunningNode, StartError, TimedEvent, start,
 };
 use undertone_node::handle::{Delivery, NodeHandle};
-use undertone_node::{Keypair, Multiaddr};
 use undertone_relay::RelayConfig;
 use undertone_rln::{
-    BatchPolicy, CounterError, Generation, Identity, Key, MessageIdCounter, Policy, PoolConfig,
-    PoolSnapshot, Prover, Verifier,
+    CounterError, Generation, Identity, Key, MessageIdCounter, Policy, PoolConfig, PoolSnapshot,
+    Prover, Verifier,
 };
 
 use super::DemoError;
@@ -100,14 +102,30 @@ pub(crate) struct Network {
     pub(crate) startup_ms: f64,
     pub(crate) prover: Arc<Prover>,
     pub(crate) generation: Generation,
-    /// Chain that holds the members; `None` if they are in a file.
-    pub(crate) chain: Option<OnChain>,
+    /// Registry of the members.
+    pub(crate) members: Members,
     preset: NetworkPreset,
-    registry: Arc<dyn Registry>,
     verifier: Verifier,
     folder: PathBuf,
     /// Guard that removes the folder when dropped; `None` if the folder is kept.
     _temporary: Option<TempDir>,
+}
+
+/// Registry of the demo's members.
+pub(crate) enum Members {
+    /// Registry in a file of the demo's folder.
+    InFile(Arc<SqliteRegistry>),
+    /// Contract on a development chain.
+    OnChain(OnChain),
+}
+
+impl Members {
+    fn log(&self) -> Arc<dyn MembershipLog> {
+        match self {
+            Self::InFile(file) => Arc::clone(file) as Arc<dyn MembershipLog>,
+            Self::OnChain(chain) => chain.log(),
+        }
+    }
 }
 
 impl Network {
@@ -186,12 +204,12 @@ impl Network {
             .rln
             .as_ref()
             .map_or(Generation::Hashed, |r| r.policy.generation);
-        let registry = match &chain {
-            Some(chain) => chain.registry(),
+        let members = match chain {
+            Some(chain) => Members::OnChain(chain),
             None => {
                 let file = folder.join("members.sqlite");
                 let members = SqliteRegistry::open_or_create(file, 100);
-                Arc::new(members.map_err(RegistryError::from)?)
+                Members::InFile(Arc::new(members.map_err(RegistryError::from)?))
             }
         };
         Ok(Self {
@@ -203,9 +221,8 @@ impl Network {
             startup_ms: 0.0,
             prover: Arc::new(Prover::new(Arc::clone(key))),
             generation,
-            chain,
+            members,
             preset,
-            registry,
             verifier: Verifier::new(key),
             folder,
             _temporary: temporary,
@@ -229,12 +246,12 @@ impl Network {
         getrandom::fill(&mut seed).map_err(|error| NetworkError::Random(error.into()))?;
         let identity = Identity::from_seed(&seed);
         let commitment = identity.commitment();
-        let index = match &mut self.chain {
-            Some(chain) => chain.register(&commitment, limit).await?,
-            None => self.registry.register(commitment, limit)?,
+        let index = match &mut self.members {
+            Members::OnChain(chain) => chain.register(&commitment, limit).await?,
+            Members::InFile(file) => file.register(commitment, limit)?,
         };
         let mut view = MembershipView::new(root_window(&self.preset));
-        view.refresh(&*self.registry)?;
+        view.refresh(&*self.members.log())?;
         Ok(Member {
             identity,
             index,
@@ -252,28 +269,23 @@ impl Network {
     ) -> Result<DemoNode, NetworkError> {
         let (events_sender, events) = mpsc::unbounded_channel();
         let listen = "/ip4/127.0.0.1/tcp/0".parse().expect("a constant address");
-        let options = NodeOptions {
-            keypair: Keypair::generate_secp256k1(),
-            listen: vec![listen],
-            relay: RelayConfig::for_network(&self.preset),
-            network: self.preset.name,
-            protocols: vec!["/vac/waku/relay/2.0.0".to_owned()],
-            topics: vec![self.topic.clone()],
-            static_peers,
-            max_connections: 50,
-            clock_ahead_ns: 0,
-            rln: Some(RlnOptions {
-                registry: Arc::clone(&self.registry),
-                verifier: self.verifier.clone(),
-                verifier_threads: 1,
-                batches: BatchPolicy::default(),
-                proofs: Some(proofs),
-                joining: None,
-                view,
-                snapshot_file: None,
-            }),
-            events: Some(events_sender),
+        let membership = MembershipSource::Log {
+            log: self.members.log(),
+            view,
+            snapshot_file: None,
         };
+        let chain = match &self.members {
+            Members::InFile(_) => None,
+            Members::OnChain(chain) => Some(chain.handle()),
+        };
+        let rln = RlnOptions::new(membership, self.verifier.clone()).chain(chain);
+        let options = NodeOptions::for_network(&self.preset)
+            .listen([listen])
+            .topics([self.topic.clone()])
+            .static_peers(static_peers)
+            .connections(ConnectionLimits::with_total(50))
+            .rln(rln.proofs(proofs))
+            .events(events_sender);
         let running = start(options).await?;
         let deliveries = running.handle.messages(DELIVERIES);
         Ok(DemoNode {

@@ -112,7 +112,7 @@ fn follow(
 ) -> Result<(u64, Status), Failure> {
     loop {
         let ended = |status: &Status| matches!(status.health, Health::Synced { .. });
-        let status = registry.wait_until(TELL_EVERY, ended);
+        let status = registry.chain().wait_until(TELL_EVERY, ended);
         match &status.health {
             Health::Synced { block } => return Ok((*block, status.clone())),
             Health::Starting => progress.say("asking for the newest block"),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use comfy_table::{ContentArrangement, Table, presets};
 use serde::Serialize;
-use undertone_membership::{Member, Registry};
+use undertone_membership::Member;
 
 use super::{Failure, element, registry};
 use crate::commands::output;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use undertone_membership::{Member, Registry};
+use undertone_membership::{Member, MemberLookup};
 use undertone_message::{
     ContentTopic, ContentTopicError, NetworkPreset, WakuMessage, message_hash, shard_of,
 };
@@ -124,7 +124,11 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), Failure> {
     output::print(&proved, json)
 }
 
-fn membership(args: &Args, members: &dyn Registry, identity: &Identity) -> Result<Member, Failure> {
+fn membership(
+    args: &Args,
+    members: &dyn MemberLookup,
+    identity: &Identity,
+) -> Result<Member, Failure> {
     let found = members.find(identity.commitment());
     found
         .map_err(registry::failed(&args.registry))?

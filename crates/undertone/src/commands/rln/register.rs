@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 use undertone_contracts::Address;
-use undertone_membership::{Registry, SqliteRegistry};
+use undertone_membership::SqliteRegistry;
 use undertone_message::NetworkPreset;
 use undertone_rln::{Fr, IdentityFile};
 

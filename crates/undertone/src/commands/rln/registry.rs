@@ -4,7 +4,9 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use undertone_membership::{MemberIndex, MembershipView, Registry, RegistryError, SqliteRegistry};
+use undertone_membership::{
+    MemberIndex, MembershipLog, MembershipView, RegistryError, SqliteRegistry,
+};
 
 use super::Failure;
 
@@ -33,11 +35,11 @@ pub(super) fn is_absent(path: &Path) -> Result<bool, Failure> {
 /// Returns a view of the registry with this many accepted roots, as a relay has it.
 pub(super) fn view(
     path: &Path,
-    registry: &dyn Registry,
+    log: &dyn MembershipLog,
     root_window: usize,
 ) -> Result<MembershipView, Failure> {
     let mut view = MembershipView::new(root_window);
-    view.refresh(registry).map_err(failed(path))?;
+    view.refresh(log).map_err(failed(path))?;
     Ok(view)
 }
 

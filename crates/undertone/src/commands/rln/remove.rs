@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use serde::Serialize;
-use undertone_membership::{MemberIndex, Registry};
+use undertone_membership::MemberIndex;
 
 use super::{Failure, element, registry};
 use crate::commands::output;

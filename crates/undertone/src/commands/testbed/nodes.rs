@@ -6,7 +6,7 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use undertone_membership::{Registry, RegistryError, SqliteRegistry};
+use undertone_membership::{RegistryError, SqliteRegistry};
 use undertone_node::Keypair;
 use undertone_node::config::{NodeConfig, Sources};
 use undertone_rln::{Identity, IdentityFile};

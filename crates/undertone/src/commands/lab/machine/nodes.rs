@@ -7,9 +7,10 @@ use tempfile::TempDir;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use undertone_message::{NetworkPreset, PubsubTopic, Shard};
-use undertone_node::Keypair;
 use undertone_node::command::Connectedness;
-use undertone_node::driver::{NodeOptions, ProofSource, RunningNode, TimedEvent, start};
+use undertone_node::driver::{
+    ConnectionLimits, NodeOptions, ProofSource, RunningNode, TimedEvent, start,
+};
 use undertone_node::handle::NodeHandle;
 use undertone_relay::RelayConfig;
 use undertone_rln::Generation;
@@ -132,20 +133,14 @@ impl Nodes {
         };
         let (sender, events) = mpsc::unbounded_channel();
         let listen = "/ip4/127.0.0.1/tcp/0".parse().expect("a constant address");
-        let running = start(NodeOptions {
-            keypair: Keypair::generate_secp256k1(),
-            listen: vec![listen],
-            relay: self.relay.clone(),
-            network: self.preset.name,
-            protocols: vec!["/vac/waku/relay/2.0.0".to_owned()],
-            topics: vec![self.topic.clone()],
-            static_peers: Vec::new(),
-            max_connections: MAX_CONNECTIONS,
-            clock_ahead_ns: 0,
-            rln,
-            events: Some(sender),
-        })
-        .await?;
+        let options = NodeOptions::for_network(&self.preset)
+            .listen([listen])
+            .relay(self.relay.clone())
+            .topics([self.topic.clone()])
+            .connections(ConnectionLimits::with_total(MAX_CONNECTIONS))
+            .rln(rln)
+            .events(sender);
+        let running = start(options).await?;
         self.all.push(Node { running, events });
         Ok(())
     }

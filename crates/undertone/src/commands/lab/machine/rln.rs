@@ -4,11 +4,13 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use undertone_membership::{MemberIndex, MembershipView, Registry, RegistryError, SqliteRegistry};
+use undertone_membership::{
+    MemberIndex, MembershipLog, MembershipView, RegistryError, SqliteRegistry,
+};
 use undertone_message::RlnParams;
-use undertone_node::driver::{ProofSource, RlnOptions};
+use undertone_node::driver::{MembershipSource, ProofSource, RlnOptions};
 use undertone_rln::{
-    BatchPolicy, Fr, Generation, Identity, Key, MerklePath, MessageIdCounter, Prover, Verifier,
+    Fr, Generation, Identity, Key, MerklePath, MessageIdCounter, Prover, Verifier,
 };
 
 use super::error::NodesError;
@@ -120,16 +122,12 @@ impl Rln {
 
     /// Returns a node's RLN options with this source of proofs.
     pub(super) fn options(&self, proofs: Option<Box<dyn ProofSource>>) -> RlnOptions {
-        RlnOptions {
-            registry: Arc::clone(&self.registry) as Arc<dyn Registry>,
-            verifier: self.verifier.clone(),
-            verifier_threads: 1,
-            batches: BatchPolicy::default(),
-            proofs,
-            joining: None,
+        let membership = MembershipSource::Log {
+            log: Arc::clone(&self.registry) as Arc<dyn MembershipLog>,
             view: self.view.clone(),
             snapshot_file: None,
-        }
+        };
+        RlnOptions::new(membership, self.verifier.clone()).proofs(proofs)
     }
 }
 

@@ -36,7 +36,7 @@ pub(super) fn run(members: u32) -> Result<SyncRun, MachineError> {
     let config = EvmConfig::new(contract, vec![chain.endpoint().to_owned()], store, WINDOW);
     let begun = Instant::now();
     let registry = EvmRegistry::start(config).map_err(failed)?;
-    let status = registry.wait_until(LIMIT, |status| {
+    let status = registry.chain().wait_until(LIMIT, |status| {
         matches!(status.health, Health::Synced { .. })
     });
     let wall_s = begun.elapsed().as_secs_f64();

@@ -1,14 +1,14 @@
-//! Requests for announced messages (IHAVE received, IWANT sent): which peer is asked, when, and for how long.
+//! Handling of IHAVE, IWANT timers and arrivals: which peer is asked for a message, when, and for how long.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::record::{AskWindow, Asked, AskedPeer, Holder, InFlightLimits};
+use super::reliability::Reliability;
 use crate::config::Config;
-use crate::deferred::{Holder, When};
 use crate::error::PeerMisbehaved;
 use crate::peers::{PeerState, Peers};
-use crate::promises::{Asked, InFlight, Standing};
 use crate::router::Router;
 use crate::score::Scores;
 use crate::time::Time;
@@ -28,7 +28,7 @@ impl Ranking<'_> {
         let overdue = |peer| {
             self.peers
                 .get(peer)
-                .map_or(u32::MAX, |p| p.word.overdue_in_a_row)
+                .map_or(u32::MAX, |p| p.answers.overdue_in_a_row())
         };
         let score = |peer| self.scores.score(peer);
         overdue(a)
@@ -81,27 +81,30 @@ impl Router {
         if state.used.ihave_messages > max {
             return;
         }
-        let standing = state.word.standing();
-        let ids_max = match standing {
-            Standing::Dubious => ids_max.min(limits.iwant_ids_of_dubious_per_heartbeat_max),
-            Standing::Trusted | Standing::Untried => ids_max,
+        let reliability = state.answers.reliability();
+        let ids_max = match reliability {
+            Reliability::Dubious => ids_max.min(limits.iwant_ids_of_dubious_per_heartbeat_max),
+            Reliability::Trusted | Reliability::Untried => ids_max,
         };
         let budget = ids_max
             .saturating_sub(state.used.iwant_ids + state.used.waiting_ids)
-            .min(self.promises.room());
+            .min(self.fetcher.room());
         let in_flight = self.in_flight();
         let mut wanted = Vec::new();
         for id in &ihave.ids {
             if self.seen.contains(id) {
                 continue;
             }
-            if self.promises.may_ask(id, peer, standing, in_flight) {
+            if self.fetcher.is_asked(id, peer) {
+                continue;
+            }
+            if self.fetcher.places(id, reliability, in_flight) > 0 {
                 wanted.push(*id);
-            } else if !self.promises.is_open(id, peer) {
+            } else {
                 // Other peers are asked already; this one is a candidate if they do not deliver.
-                let when = self.ask_in(self.config.large.iwant_retry);
-                let sooner = self.promises.dubious_until(id, self.now);
-                self.ask_later(*id, peer, when.or_sooner(sooner));
+                let window = self.ask_in(self.config.large.iwant_retry);
+                let sooner = self.fetcher.dubious_until(id, self.now);
+                self.ask_later(*id, peer, window.or_sooner(sooner));
             }
         }
         if wanted.is_empty() {
@@ -112,7 +115,7 @@ impl Router {
         self.rng.choose(&mut wanted, budget);
         wanted.truncate(budget);
         let delay = self.config.large.iwant_delay;
-        if delay.is_zero() && self.arriving_until().is_none() {
+        if delay.is_zero() && self.transfer_until().is_none() {
             let is_binding = true;
             let asked: Vec<_> = wanted
                 .iter()
@@ -126,23 +129,23 @@ impl Router {
         if let Some(state) = self.peers.get_busy(peer) {
             state.used.waiting_ids += wanted.len();
         }
-        let when = self.ask_in(delay);
+        let window = self.ask_in(delay);
         for id in wanted {
-            self.ask_later(id, peer, when);
+            self.ask_later(id, peer, window);
         }
     }
 
     /// Records a peer that has just announced a message.
-    fn ask_later(&mut self, id: MessageId, peer: PeerIx, when: When) {
+    fn ask_later(&mut self, id: MessageId, peer: PeerIx, window: AskWindow) {
         let heard_at = self.now;
-        self.note_holder(id, Holder { peer, heard_at }, when);
+        self.note_holder(id, Holder { peer, heard_at }, window);
     }
 
-    fn note_holder(&mut self, id: MessageId, holder: Holder, when: When) {
+    fn note_holder(&mut self, id: MessageId, holder: Holder, window: AskWindow) {
         let (peers, scores) = (&self.peers, &self.scores);
         let ranking = Ranking { peers, scores };
         let is_worse = |a, b| ranking.order(a, b) == Ordering::Greater;
-        self.deferred.add(id, holder, when, is_worse);
+        self.fetcher.ask_later(id, holder, window, is_worse);
     }
 
     /// Sends IWANT for ids that are within every budget, and records the requests.
@@ -151,10 +154,14 @@ impl Router {
             return;
         };
         state.used.iwant_ids += wanted.len();
-        let standing = state.word.standing();
-        let patience = self.patience(standing);
-        self.promises
-            .asked(wanted, peer, standing, self.now, patience);
+        let reliability = state.answers.reliability();
+        let patience = self.patience(reliability);
+        let asked = AskedPeer {
+            peer,
+            reliability,
+            patience,
+        };
+        self.fetcher.on_asked(wanted, asked, self.now);
         self.stats.sent.iwant += wanted.len() as u64;
         let ids: Vec<_> = wanted.iter().map(|asked| asked.id).collect();
         let per_frame = self.ids_per_iwant();
@@ -194,10 +201,10 @@ impl Router {
         self.cache.longest_bytes().unwrap_or(unknown).max(1)
     }
 
-    fn patience(&self, standing: Standing) -> Duration {
-        match standing {
-            Standing::Trusted | Standing::Untried => self.config.iwant_give_up,
-            Standing::Dubious => self
+    fn patience(&self, reliability: Reliability) -> Duration {
+        match reliability {
+            Reliability::Trusted | Reliability::Untried => self.config.iwant_give_up,
+            Reliability::Dubious => self
                 .config
                 .iwant_give_up
                 .min(self.config.iwant_give_up_dubious),
@@ -205,35 +212,35 @@ impl Router {
     }
 
     /// Time window of an IWANT that is due after `delay` and may then wait for transfers.
-    fn ask_in(&self, delay: Duration) -> When {
+    fn ask_in(&self, delay: Duration) -> AskWindow {
         let due = self.now.after(delay);
-        let patient_until = due.after(self.config.large.transfer_wait);
-        When { due, patient_until }
+        let deadline = due.after(self.config.large.transfer_wait);
+        AskWindow { due, deadline }
     }
 
     /// Asks for the ids that are due: as many holders as may be asked now, the others later.
     pub(crate) fn ask_due(&mut self) {
-        let arriving_until = self.arriving_until();
-        if let Some(until) = arriving_until {
-            self.deferred.hold(self.now, until);
+        let transfer_until = self.transfer_until();
+        if let Some(until) = transfer_until {
+            self.fetcher.hold(self.now, until);
         }
         let retry = self.ask_in(self.config.large.iwant_retry);
         let mut asking: BTreeMap<PeerIx, Vec<Asked>> = BTreeMap::new();
-        while let Some((id, holders)) = self.deferred.take_due(self.now) {
+        while let Some((id, holders)) = self.fetcher.take_due(self.now) {
             let rest = self.choose_holders(id, holders, &mut asking);
             let dubious = asking.iter().any(|(peer, ids)| {
                 ids.last().is_some_and(|asked| asked.id == id)
-                    && self.standing(*peer) == Standing::Dubious
+                    && self.reliability(*peer) == Reliability::Dubious
             });
-            let new = dubious.then(|| self.now.after(self.patience(Standing::Dubious)));
-            let sooner = self.promises.dubious_until(&id, self.now).or(new);
+            let new = dubious.then(|| self.now.after(self.patience(Reliability::Dubious)));
+            let sooner = self.fetcher.dubious_until(&id, self.now).or(new);
             for holder in rest {
                 self.note_holder(id, holder, retry.or_sooner(sooner));
             }
         }
         for (peer, asked) in asking {
-            if arriving_until.is_some() {
-                self.stats.asked_impatiently += asked.len() as u64;
+            if transfer_until.is_some() {
+                self.stats.iwant_after_deadline += asked.len() as u64;
             }
             self.ask(peer, &asked);
         }
@@ -251,19 +258,19 @@ impl Router {
         let ranking = Ranking { peers, scores };
         let in_flight = self.in_flight();
         let (kept_for, binding_for) = (kept_for(&self.config), binding_for(&self.config));
-        let chosen_max = 1 + self.promises.failed(&id, self.now);
+        let chosen_max = 1 + self.fetcher.failed(&id, self.now);
         let mut chosen = 0;
         let mut later = Vec::new();
         while let Some(holder) = ranking.take_first(&mut holders) {
             let Holder { peer, heard_at } = holder;
             let age = self.now.since(heard_at);
-            if age > kept_for || !self.is_heard(peer) || self.promises.is_open(&id, peer) {
+            if age > kept_for || !self.is_heard(peer) || self.fetcher.is_asked(&id, peer) {
                 continue;
             }
-            let standing = self.standing(peer);
-            let places = self.promises.places(&id, standing, in_flight);
+            let reliability = self.reliability(peer);
+            let places = self.fetcher.places(&id, reliability, in_flight);
             let has_place = chosen < places.min(chosen_max);
-            let room = self.promises.room() > asking.values().map(Vec::len).sum();
+            let room = self.fetcher.room() > asking.values().map(Vec::len).sum();
             let asked = asking.get(&peer).map_or(0, Vec::len);
             if !has_place || !room || !self.has_budget(peer, asked) {
                 later.push(holder);
@@ -279,17 +286,17 @@ impl Router {
         later
     }
 
-    fn in_flight(&self) -> InFlight {
-        InFlight {
+    fn in_flight(&self) -> InFlightLimits {
+        InFlightLimits {
             now: self.now,
             max: self.config.iwant_in_flight_max,
             retry_max: self.config.iwant_in_flight_retry_max,
         }
     }
 
-    fn standing(&self, peer: PeerIx) -> Standing {
+    fn reliability(&self, peer: PeerIx) -> Reliability {
         let state = self.peers.get(peer);
-        state.map_or(Standing::Untried, |state| state.word.standing())
+        state.map_or(Reliability::Untried, |state| state.answers.reliability())
     }
 
     fn is_heard(&self, peer: PeerIx) -> bool {
@@ -304,34 +311,33 @@ impl Router {
     }
 
     /// Records that a message arrived, from a peer or from this node: no peer is asked for it any more.
-    pub(crate) fn no_longer_wanted(&mut self, id: &MessageId, sender: Option<PeerIx>) {
+    pub(crate) fn on_message_received(&mut self, id: &MessageId, sender: Option<PeerIx>) {
         // The request counts as answered even if there is no room for the message: the peer kept its promise.
-        let was_asked = self.promises.kept(id, sender);
+        let was_asked = self.fetcher.on_received(id, sender);
         if let Some(state) = sender
             .filter(|_| was_asked)
             .and_then(|peer| self.peers.get_mut(peer))
         {
-            state.word.kept();
+            state.answers.on_answer();
         }
-        self.deferred.came(id);
     }
 
     /// Counts the requests that were not answered in time, and penalises peers with a habit of it. While a
     /// long frame from a peer is in transit, its overdue requests are not counted.
-    pub(crate) fn judge_promises(&mut self) {
-        let unanswered = self.promises.unanswered(self.now);
+    pub(crate) fn judge_unanswered(&mut self) {
+        let unanswered = self.fetcher.unanswered(self.now);
         for (peer, count) in unanswered.overdue {
             if let Some(state) = self
                 .peers
                 .get_mut(peer)
-                .filter(|_| !self.arriving.is_from(peer))
+                .filter(|_| !self.transfers.is_from(peer))
             {
-                state.word.overdue(count);
+                state.answers.on_overdue(count);
             }
         }
         for (peer, count) in unanswered.broken {
             let state = self.peers.get(peer);
-            let in_a_row = state.map_or(0, |state| state.word.overdue_in_a_row);
+            let in_a_row = state.map_or(0, |state| state.answers.overdue_in_a_row());
             if in_a_row >= self.config.broken_promises_habit {
                 self.misbehaved(peer, None, PeerMisbehaved::BrokenPromises { count });
             }
@@ -339,7 +345,34 @@ impl Router {
     }
 
     /// Latest time at which [`Self::ask_due`] has to run; [`Time::MAX`] when no id waits.
-    pub(crate) fn next_question(&self) -> Time {
-        self.deferred.next()
+    pub(crate) fn next_iwant(&self) -> Time {
+        self.fetcher.next_due()
+    }
+
+    pub(crate) fn transfer_started(&mut self, peer: PeerIx) {
+        // The peer may be gone by the time its connection reports, so an unknown peer is not an error.
+        if self.peers.get(peer).is_some() {
+            self.transfers.on_started(peer, self.now);
+        }
+    }
+
+    /// Records that no long frame from the peer is in transit any more, and releases the ids that
+    /// waited for it.
+    pub(crate) fn transfer_ended(&mut self, peer: PeerIx) {
+        self.transfers.on_ended(peer);
+        // Called for every long message; usually no id waits for it.
+        if self.fetcher.is_any_on_hold() && self.transfer_until().is_none() {
+            self.fetcher.release(self.now);
+        }
+    }
+
+    /// Latest time until which a wanted message may be in transit; `None` if no transfer counts. Transfers
+    /// from peers below the gossip threshold are not counted, nor are those longer than `transfer_wait`: a
+    /// peer that trickles a frame must not keep us from asking others.
+    fn transfer_until(&self) -> Option<Time> {
+        let gossip = self.config.thresholds.gossip;
+        let counted = |peer| self.scores.score(peer) >= gossip;
+        let wait = self.config.large.transfer_wait;
+        self.transfers.until(self.now, wait, counted)
     }
 }

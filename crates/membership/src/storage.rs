@@ -1,11 +1,9 @@
-//! Errors of a registry's file, grouped by what the user can do about them.
+//! Errors of the files of registries and chain followers, grouped by what the user can do about them.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
-
-use super::schema::SCHEMA_VERSION;
 
 /// Error of a registry's file, or of the file in which a chain follower keeps its state.
 #[derive(Debug, thiserror::Error)]
@@ -25,13 +23,16 @@ pub enum StorageError {
     /// The file was made by another version of this program.
     #[error(
         "{path}: made by another version of this program (schema {found}, this one reads \
-         {SCHEMA_VERSION}); use that version, or register anew in a new file"
+         {supported}); use that version, or begin a new file: a registry's members register anew, \
+         a contract's are read from the chain"
     )]
     WrongSchema {
         /// Path of the file.
         path: PathBuf,
         /// Schema number found in the file.
         found: i32,
+        /// Schema number of such files that this program reads.
+        supported: i32,
     },
     /// The file holds the state of another contract.
     #[error(

@@ -30,9 +30,11 @@ fn solo(config: Config) -> Solo {
     solo
 }
 
-fn arriving(n: u32, is_arriving: bool) -> Input {
-    let peer = PeerIx(n);
-    Input::Arriving { peer, is_arriving }
+fn transfer(n: u32, is_started: bool) -> Input {
+    match is_started {
+        true => Input::TransferStarted(PeerIx(n)),
+        false => Input::TransferEnded(PeerIx(n)),
+    }
 }
 
 fn is_asked(solo: &mut Solo, n: u32, input: Input) -> bool {
@@ -42,14 +44,14 @@ fn is_asked(solo: &mut Solo, n: u32, input: Input) -> bool {
 #[test]
 fn nothing_is_asked_for_while_a_frame_comes_in_that_may_be_it() {
     let mut solo = solo(patient());
-    solo.input(arriving(1, true));
+    solo.input(transfer(1, true));
     assert!(said(&solo.frame(0, ihave()), 0).iwant.is_empty());
     let meanwhile = solo.advance_ms(2_000);
     assert!(said(&meanwhile, 0).iwant.is_empty());
     // It held the message: the driver gives the frame, then reports the end of the transfer.
     solo.frame(1, raw::publish(TOPIC, WANTED));
-    assert!(!is_asked(&mut solo, 0, arriving(1, false)));
-    assert_eq!(solo.router.usage().deferred, 0);
+    assert!(!is_asked(&mut solo, 0, transfer(1, false)));
+    assert_eq!(solo.router.usage().iwant_waiting, 0);
     let later = solo.advance_ms(5_000);
     assert!((0..4).all(|n| said(&later, n).iwant.is_empty()));
     assert_eq!(solo.router.stats().sent.iwant, 0);
@@ -58,33 +60,33 @@ fn nothing_is_asked_for_while_a_frame_comes_in_that_may_be_it() {
 #[test]
 fn it_is_asked_for_at_once_when_what_came_was_something_else() {
     let mut solo = solo(patient());
-    solo.input(arriving(1, true));
-    solo.input(arriving(2, true));
+    solo.input(transfer(1, true));
+    solo.input(transfer(2, true));
     solo.frame(0, ihave());
     solo.frame(1, raw::publish(TOPIC, b"else"));
     assert!(
-        !is_asked(&mut solo, 0, arriving(1, false)),
+        !is_asked(&mut solo, 0, transfer(1, false)),
         "one still comes"
     );
-    assert!(is_asked(&mut solo, 0, arriving(2, false)));
+    assert!(is_asked(&mut solo, 0, transfer(2, false)));
 }
 
 #[test]
 fn a_connection_that_breaks_brings_nothing_any_more() {
     let mut solo = solo(patient());
-    solo.input(arriving(1, true));
+    solo.input(transfer(1, true));
     solo.frame(0, ihave());
     assert!(is_asked(&mut solo, 0, Input::Disconnected(PeerIx(1))));
-    assert_eq!(solo.router.usage().arriving, 0);
+    assert_eq!(solo.router.usage().transfers, 0);
     // Later reports about the closed connection belong to no peer.
-    solo.input(arriving(1, true));
-    assert_eq!(solo.router.usage().arriving, 0);
+    solo.input(transfer(1, true));
+    assert_eq!(solo.router.usage().transfers, 0);
 }
 
 #[test]
 fn a_frame_that_trickles_is_not_waited_for_for_ever() {
     let mut solo = solo(patient());
-    solo.input(arriving(1, true));
+    solo.input(transfer(1, true));
     solo.advance_ms(2_500);
     solo.frame(0, ihave());
     let early = solo.advance_ms(499);
@@ -104,9 +106,9 @@ fn a_frame_that_trickles_is_not_waited_for_for_ever() {
 #[test]
 fn a_frame_that_follows_another_is_waited_for_as_long() {
     let mut solo = solo(patient());
-    solo.input(arriving(1, true));
+    solo.input(transfer(1, true));
     solo.advance_ms(2_900);
-    solo.input(arriving(1, true));
+    solo.input(transfer(1, true));
     solo.advance_ms(2_900);
     assert!(said(&solo.frame(0, ihave()), 0).iwant.is_empty());
 }
@@ -115,13 +117,13 @@ fn a_frame_that_follows_another_is_waited_for_as_long() {
 #[test]
 fn an_id_waits_no_longer_than_there_is_patience() {
     let mut solo = solo(patient());
-    solo.input(arriving(1, true));
+    solo.input(transfer(1, true));
     solo.frame(0, ihave());
     let mut early = Vec::new();
     for n in [2, 1, 2, 1, 2] {
         early.extend(solo.advance_ms(500));
-        early.extend(solo.input(arriving(n, true)));
-        early.extend(solo.input(arriving(3 - n, false)));
+        early.extend(solo.input(transfer(n, true)));
+        early.extend(solo.input(transfer(3 - n, false)));
     }
     assert!(said(&early, 0).iwant.is_empty());
     let early = solo.advance_ms(499);
@@ -135,7 +137,7 @@ fn peers_whose_gossip_is_not_heard_hold_nothing_up() {
     config.thresholds.gossip = -10.0;
     let mut solo = solo(config);
     solo.set_score(1, -11.0);
-    solo.input(arriving(1, true));
+    solo.input(transfer(1, true));
     assert_eq!(said(&solo.frame(0, ihave()), 0).iwant, ids());
 }
 
@@ -146,17 +148,17 @@ fn waiting_widens_no_budget() {
     config.limits.iwant_ids_per_heartbeat_max = 10;
     let mut solo = solo(config);
     let asked = |outputs: &[Output]| said(outputs, 0).iwant.len();
-    solo.input(arriving(1, true));
+    solo.input(transfer(1, true));
     for turn in 0..3 {
         let ids = raw::made_up_ids(turn * 7, 7);
         solo.frame(0, raw::ihave(TOPIC, &ids));
     }
-    assert_eq!(solo.router.usage().deferred, 10, "what may be heard");
+    assert_eq!(solo.router.usage().iwant_waiting, 10, "what may be heard");
     solo.heartbeat();
     let ids = raw::made_up_ids(100, 7);
     solo.frame(0, raw::ihave(TOPIC, &ids));
-    assert_eq!(solo.router.usage().deferred, 17);
-    let first = solo.input(arriving(1, false));
+    assert_eq!(solo.router.usage().iwant_waiting, 17);
+    let first = solo.input(transfer(1, false));
     assert_eq!(asked(&first), 10, "this heartbeat's");
     let next = solo.advance_ms(3_000);
     assert_eq!(asked(&next), 7, "and the others in the next ones");
@@ -167,6 +169,6 @@ fn with_no_patience_what_comes_in_does_not_matter() {
     let mut config = patient();
     config.large.transfer_wait = Duration::ZERO;
     let mut solo = solo(config);
-    solo.input(arriving(1, true));
+    solo.input(transfer(1, true));
     assert_eq!(said(&solo.frame(0, ihave()), 0).iwant, ids());
 }

@@ -1,0 +1,194 @@
+//! Options that a node is started with.
+
+use libp2p::Multiaddr;
+use libp2p::identity::Keypair;
+use tokio::sync::mpsc;
+use undertone_membership::evm::ChainHandle;
+use undertone_message::{NetworkPreset, PubsubTopic};
+use undertone_relay::RelayConfig;
+use undertone_rln::{BatchPolicy, Verifier};
+
+use super::events::TimedEvent;
+use super::membership_source::MembershipSource;
+use super::rln::{Joining, ProofSource};
+use crate::swarm::ConnectionLimits;
+
+/// Pubsub protocol id that every Waku relay knows.
+const WAKU_RELAY: &str = "/vac/waku/relay/2.0.0";
+
+/// Default maximum number of connections.
+const CONNECTIONS_MAX: u32 = 150;
+
+/// Identity, parameters and services of a node.
+///
+/// [`Self::for_network`] fills in a new identity and defaults; the other methods replace one option each.
+#[must_use]
+pub struct NodeOptions {
+    pub(super) keypair: Keypair,
+    pub(super) listen: Vec<Multiaddr>,
+    pub(super) relay: RelayConfig,
+    pub(super) network: &'static str,
+    pub(super) protocols: Vec<String>,
+    pub(super) topics: Vec<PubsubTopic>,
+    pub(super) static_peers: Vec<Multiaddr>,
+    pub(super) connections: ConnectionLimits,
+    pub(super) rln: Option<RlnOptions>,
+    pub(super) clock_ahead_ns: i64,
+    pub(super) events: Option<mpsc::UnboundedSender<TimedEvent>>,
+}
+
+impl NodeOptions {
+    /// Returns the options of a node in a network that has just created its identity, a secp256k1 key pair.
+    ///
+    /// It listens nowhere, subscribes to nothing, knows no peers, offers `/vac/waku/relay/2.0.0` only and has
+    /// at most 150 connections. If the network has rate limiting, [`Self::rln`] is required, or a relay
+    /// configuration without it.
+    pub fn for_network(network: &NetworkPreset) -> Self {
+        Self {
+            keypair: Keypair::generate_secp256k1(),
+            listen: Vec::new(),
+            relay: RelayConfig::for_network(network),
+            network: network.name,
+            protocols: vec![WAKU_RELAY.to_owned()],
+            topics: Vec::new(),
+            static_peers: Vec::new(),
+            connections: ConnectionLimits::with_total(CONNECTIONS_MAX),
+            rln: None,
+            clock_ahead_ns: 0,
+            events: None,
+        }
+    }
+
+    /// Sets the key pair of the node's identity.
+    pub fn keypair(self, keypair: Keypair) -> Self {
+        Self { keypair, ..self }
+    }
+
+    /// Sets the addresses to listen on; port 0 lets the system choose.
+    pub fn listen(self, addresses: impl IntoIterator<Item = Multiaddr>) -> Self {
+        let listen = addresses.into_iter().collect();
+        Self { listen, ..self }
+    }
+
+    /// Sets the parameters of the relay in place of the network's.
+    pub fn relay(self, relay: RelayConfig) -> Self {
+        Self { relay, ..self }
+    }
+
+    /// Sets the pubsub protocol ids to offer, most preferred first; each one of
+    /// [`undertone_gossip::PROTOCOLS`].
+    pub fn protocols(self, ids: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        let protocols = ids.into_iter().map(Into::into).collect();
+        Self { protocols, ..self }
+    }
+
+    /// Sets the topics to subscribe to from the start.
+    pub fn topics(self, topics: impl IntoIterator<Item = PubsubTopic>) -> Self {
+        let topics = topics.into_iter().collect();
+        Self { topics, ..self }
+    }
+
+    /// Sets the peers to stay connected to.
+    pub fn static_peers(self, peers: impl IntoIterator<Item = Multiaddr>) -> Self {
+        let static_peers = peers.into_iter().collect();
+        Self {
+            static_peers,
+            ..self
+        }
+    }
+
+    /// Sets the bounds on connections. A node lowers them at its start if it may not open enough files.
+    pub fn connections(self, connections: ConnectionLimits) -> Self {
+        Self {
+            connections,
+            ..self
+        }
+    }
+
+    /// Sets the services for rate limiting; required if the relay's configuration has it.
+    pub fn rln(self, rln: impl Into<Option<RlnOptions>>) -> Self {
+        let rln = rln.into();
+        Self { rln, ..self }
+    }
+
+    /// Sets the offset of the node's wall clock from the system's, nanoseconds; positive when it is ahead.
+    pub fn clock_ahead_ns(self, clock_ahead_ns: i64) -> Self {
+        Self {
+            clock_ahead_ns,
+            ..self
+        }
+    }
+
+    /// Sets the channel for events, for observers within the process.
+    pub fn events(self, events: impl Into<Option<mpsc::UnboundedSender<TimedEvent>>>) -> Self {
+        let events = events.into();
+        Self { events, ..self }
+    }
+}
+
+/// Services and settings that a node needs for rate limiting.
+///
+/// [`Self::new`] fills in defaults; the other methods replace one option each.
+#[must_use]
+pub struct RlnOptions {
+    pub(super) membership: MembershipSource,
+    pub(super) chain: Option<ChainHandle>,
+    pub(super) verifier: Verifier,
+    pub(super) verifier_threads: usize,
+    pub(super) batches: BatchPolicy,
+    pub(super) proofs: Option<Box<dyn ProofSource>>,
+    pub(super) joining: Option<Joining>,
+}
+
+impl RlnOptions {
+    /// Returns the options of a node that is no member: it verifies proofs with one thread and makes none.
+    ///
+    /// The view of `membership` is shared with the source of the node's own proofs.
+    pub fn new(membership: MembershipSource, verifier: Verifier) -> Self {
+        Self {
+            membership,
+            chain: None,
+            verifier,
+            verifier_threads: 1,
+            batches: BatchPolicy::default(),
+            proofs: None,
+            joining: None,
+        }
+    }
+
+    /// Sets the handle of the thread that follows the registry's chain; `None` for a registry on no chain.
+    pub fn chain(self, chain: impl Into<Option<ChainHandle>>) -> Self {
+        let chain = chain.into();
+        Self { chain, ..self }
+    }
+
+    /// Sets the number of verifier threads; there is always at least one.
+    pub fn verifier_threads(self, verifier_threads: usize) -> Self {
+        Self {
+            verifier_threads,
+            ..self
+        }
+    }
+
+    /// Sets the rule for verifying proofs in batches.
+    pub fn batches(self, batches: BatchPolicy) -> Self {
+        Self { batches, ..self }
+    }
+
+    /// Sets the generator of the node's own proofs; `None` for a node that is not a member.
+    pub fn proofs(self, proofs: impl Into<Option<Box<dyn ProofSource>>>) -> Self {
+        let proofs = proofs.into();
+        Self { proofs, ..self }
+    }
+
+    /// Sets the check for changes of the node's own membership; without it, the membership never changes.
+    pub fn joining(self, joining: Joining) -> Self {
+        let joining = Some(joining);
+        Self { joining, ..self }
+    }
+
+    /// Whether the node has a source of proofs from the start.
+    pub(crate) fn has_proofs(&self) -> bool {
+        self.proofs.is_some()
+    }
+}

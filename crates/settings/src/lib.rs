@@ -1,0 +1,58 @@
+//! Settings with their origin: reads TOML into a [tree](Entry) of values that know their file and line, or
+//! the flag or environment variable that set them, and tables of it into typed values.
+//!
+//! Every error names the place, the key, the value, the values allowed and, for an unknown key, the one
+//! that was probably meant.
+//!
+//! A reader names each key once. [`keys!`] binds keys to variables of the same names and refuses all others;
+//! a key that is never used is a warning of the compiler. [`fields!`] lists keys that set one field each.
+//!
+//! ```
+//! use undertone_settings::{Entry, Error, MS, Section, fields, keys};
+//!
+//! #[derive(Default)]
+//! struct Link {
+//!     one_way_ns: u64,
+//!     rate: Rate,
+//! }
+//!
+//! #[derive(Default)]
+//! struct Rate {
+//!     bytes_per_s: u64,
+//! }
+//!
+//! fn read(root: &Entry) -> Result<Link, Error> {
+//!     const FIELDS: &[undertone_settings::Field<Link>] =
+//!         fields![whole(1, 1_000_000): bytes_per_s = rate.bytes_per_s];
+//!     let section = Section::new(root, "", "see the manual")?;
+//!     keys!(section, FIELDS => one_way_ms);
+//!     let mut link = Link::default();
+//!     section.fill(FIELDS, &mut link)?;
+//!     link.one_way_ns = one_way_ms
+//!         .time(MS)?
+//!         .ok_or_else(|| one_way_ms.bad("milliseconds"))?;
+//!     Ok(link)
+//! }
+//!
+//! let root = Entry::read("one_way_ms = 1.5\nbytes_per_s = 7", "link.toml")?;
+//! assert_eq!(read(&root)?.one_way_ns, 1_500_000);
+//! let root = Entry::read("bytes_per_s = 7\none_way = 50", "link.toml")?;
+//! assert_eq!(
+//!     read(&root).map(|_| ()).unwrap_err().to_string(),
+//!     "link.toml:2: unknown key \"one_way\"; did you mean \"one_way_ms\"?"
+//! );
+//! # Ok::<(), Error>(())
+//! ```
+
+mod error;
+mod nearest;
+mod section;
+mod tree;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::{Error, Origin};
+pub use nearest::nearest;
+pub use section::{Field, Key, MS, S, Section, US, ns};
+pub use tree::{Entry, Table, Value};

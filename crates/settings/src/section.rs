@@ -1,0 +1,394 @@
+//! One table: typed reading of its keys, and errors about mistakes in it.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use crate::error::{Error, Origin};
+use crate::nearest::nearest;
+use crate::tree::{Entry, Table};
+
+/// Longest time that a setting can state, seconds; some 31 years.
+const MAX_S: f64 = 1e9;
+
+/// Nanoseconds in a second.
+pub const S: f64 = 1e9;
+/// Nanoseconds in a millisecond.
+pub const MS: f64 = 1e6;
+/// Nanoseconds in a microsecond.
+pub const US: f64 = 1e3;
+
+/// A table, and which of its keys have been read.
+#[derive(Debug)]
+pub struct Section<'a> {
+    name: String,
+    origin: Origin,
+    table: Option<&'a Table>,
+    reference: &'static str,
+    read: RefCell<BTreeSet<&'static str>>,
+}
+
+impl<'a> Section<'a> {
+    /// The table in `entry`, which is called `name` (empty for the root). `reference` is the advice for
+    /// unknown keys that resemble no other.
+    ///
+    /// # Errors
+    /// Fails if the entry is no table.
+    pub fn new(
+        entry: &'a Entry,
+        name: impl Into<String>,
+        reference: &'static str,
+    ) -> Result<Self, Error> {
+        let name = name.into();
+        let Some(table) = entry.as_table() else {
+            return Err(Error::BadValue {
+                origin: entry.origin.clone(),
+                value: entry.value.to_string(),
+                expected: format!("a table [{name}] of keys"),
+                key: name,
+            });
+        };
+        Ok(Self {
+            name,
+            origin: entry.origin.clone(),
+            table: Some(table),
+            reference,
+            read: RefCell::default(),
+        })
+    }
+
+    /// Position at which the table begins.
+    pub fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// Whether a source has this table.
+    pub fn is_present(&self) -> bool {
+        self.table.is_some()
+    }
+
+    /// A key of this table, set or not.
+    pub fn key(&self, name: &'static str) -> Key<'_> {
+        Key {
+            section: self,
+            name,
+        }
+    }
+
+    /// Checks that the table has only the given keys.
+    ///
+    /// # Errors
+    /// Fails at the first key that is none of them.
+    pub fn check_known(&self, keys: &[&'static str]) -> Result<(), Error> {
+        let unknown = self
+            .table
+            .into_iter()
+            .flatten()
+            .find(|(key, _)| !keys.contains(&key.as_str()));
+        match unknown {
+            None => Ok(()),
+            Some((key, entry)) => Err(Error::UnknownKey {
+                origin: entry.origin.clone(),
+                key: self.full(key),
+                nearest: nearest(key, keys.iter().copied()),
+                reference: self.reference,
+            }),
+        }
+    }
+
+    /// Checks that every key of the table was read; `why` is the reason shown for one that was not.
+    ///
+    /// # Errors
+    /// Fails at the first key that was not read.
+    pub fn check_all_read(&self, why: &'static str) -> Result<(), Error> {
+        let read = self.read.borrow();
+        let unread = self
+            .table
+            .into_iter()
+            .flatten()
+            .find(|(key, _)| !read.contains(key.as_str()));
+        match unread {
+            None => Ok(()),
+            Some((key, entry)) => Err(Error::NoEffect {
+                origin: entry.origin.clone(),
+                key: self.full(key),
+                why,
+            }),
+        }
+    }
+
+    /// Sets the fields of `target` whose keys are present.
+    ///
+    /// # Errors
+    /// Fails at the first value that is not allowed.
+    pub fn fill<T>(&self, fields: &[Field<T>], target: &mut T) -> Result<(), Error> {
+        fields
+            .iter()
+            .try_for_each(|field| (field.read)(self.key(field.key), target))
+    }
+
+    fn full(&self, key: &str) -> String {
+        if self.name.is_empty() {
+            key.to_owned()
+        } else {
+            format!("{}.{key}", self.name)
+        }
+    }
+}
+
+/// A key of a table, set or not. Reading its value marks it as read.
+#[derive(Clone, Copy, Debug)]
+pub struct Key<'a> {
+    section: &'a Section<'a>,
+    name: &'static str,
+}
+
+impl<'a> Key<'a> {
+    /// Whether the table has the key.
+    pub fn is_set(&self) -> bool {
+        let table = self.section.table;
+        table.is_some_and(|table| table.contains_key(self.name))
+    }
+
+    /// The value as it stands, `None` if the key is missing.
+    pub fn entry(&self) -> Option<&'a Entry> {
+        self.section.read.borrow_mut().insert(self.name);
+        self.section.table.and_then(|table| table.get(self.name))
+    }
+
+    /// Error for a value that is missing or not as expected.
+    pub fn bad(&self, expected: impl Into<String>) -> Error {
+        match self.entry() {
+            Some(entry) => self.bad_item(entry, expected),
+            None => Error::Missing {
+                origin: self.section.origin.clone(),
+                key: self.section.full(self.name),
+                expected: expected.into(),
+            },
+        }
+    }
+
+    /// Error for a value within a list that is not as expected.
+    pub fn bad_item(&self, item: &Entry, expected: impl Into<String>) -> Error {
+        Error::BadValue {
+            origin: item.origin.clone(),
+            key: self.section.full(self.name),
+            value: item.value.to_string(),
+            expected: expected.into(),
+        }
+    }
+
+    /// The value in the form that `convert` accepts, `None` if the key is missing.
+    ///
+    /// # Errors
+    /// Fails if `convert` returns `None`.
+    pub fn read<T>(
+        &self,
+        convert: impl FnOnce(&'a Entry) -> Option<T>,
+        expected: impl FnOnce() -> String,
+    ) -> Result<Option<T>, Error> {
+        let Some(entry) = self.entry() else {
+            return Ok(None);
+        };
+        match convert(entry) {
+            None => Err(self.bad_item(entry, expected())),
+            value => Ok(value),
+        }
+    }
+
+    /// The table under this key; an empty table if the key is missing.
+    ///
+    /// # Errors
+    /// Fails if the value is no table.
+    pub fn table(&self) -> Result<Section<'a>, Error> {
+        let above = self.section;
+        let name = above.full(self.name);
+        match self.entry() {
+            Some(entry) => Section::new(entry, name, above.reference),
+            None => Ok(Section {
+                name,
+                origin: above.origin.clone(),
+                table: None,
+                reference: above.reference,
+                read: RefCell::default(),
+            }),
+        }
+    }
+
+    /// Tables with names of their own under this key, which sections of the same kind read.
+    ///
+    /// # Errors
+    /// Fails if the value is no table or one in it is none.
+    pub fn tables(&self, expected: &str) -> Result<Vec<(&'a str, Section<'a>)>, Error> {
+        let tables = self.read(Entry::as_table, || expected.to_owned())?;
+        let tables = tables.into_iter().flatten().map(|(name, entry)| {
+            let full = format!("{}.{name}", self.section.full(self.name));
+            let section = Section::new(entry, full, self.section.reference)?;
+            Ok((name.as_str(), section))
+        });
+        tables.collect()
+    }
+
+    /// Items of a list of tables, `[[key]]`; none if the key is missing.
+    ///
+    /// # Errors
+    /// Fails if the value is no list or an item of it is no table.
+    pub fn array_of_tables(&self) -> Result<Vec<Section<'a>>, Error> {
+        let full = self.section.full(self.name);
+        let items = self.read(Entry::as_list, || format!("tables [[{full}]]"))?;
+        let items =
+            items.into_iter().flatten().enumerate().map(|(at, entry)| {
+                Section::new(entry, format!("{full}.{at}"), self.section.reference)
+            });
+        items.collect()
+    }
+
+    /// The items of a list.
+    ///
+    /// # Errors
+    /// Fails if the value is no list.
+    pub fn list(&self, expected: impl FnOnce() -> String) -> Result<Option<&'a [Entry]>, Error> {
+        self.read(Entry::as_list, expected)
+    }
+
+    /// A text.
+    ///
+    /// # Errors
+    /// Fails if the value is of another type.
+    pub fn text(&self, expected: &str) -> Result<Option<&'a str>, Error> {
+        self.read(Entry::as_text, || expected.to_owned())
+    }
+
+    /// Either true or false.
+    ///
+    /// # Errors
+    /// Fails if the value is of another type.
+    pub fn flag(&self) -> Result<Option<bool>, Error> {
+        self.read(Entry::as_bool, || "true or false".to_owned())
+    }
+
+    /// A whole number between two bounds, inclusive.
+    ///
+    /// # Errors
+    /// Fails if the value is none, is out of bounds, or does not fit into `T`.
+    pub fn whole<T: TryFrom<u64>>(&self, min: u64, max: u64) -> Result<Option<T>, Error> {
+        let convert = |entry: &Entry| {
+            let within = entry.as_whole().filter(|value| (min..=max).contains(value));
+            within.and_then(|value| T::try_from(value).ok())
+        };
+        self.read(convert, || format!("a whole number from {min} to {max}"))
+    }
+
+    /// A number between two bounds, inclusive.
+    ///
+    /// # Errors
+    /// Fails if the value is none or is out of bounds.
+    pub fn number(&self, min: f64, max: f64) -> Result<Option<f64>, Error> {
+        let convert = |entry: &Entry| {
+            let value = entry.as_number();
+            value.filter(|value| (min..=max).contains(value))
+        };
+        self.read(convert, || format!("a number from {min} to {max}"))
+    }
+
+    /// A number of any size that a parameter can reasonably have.
+    ///
+    /// # Errors
+    /// Fails if the value is none, or exceeds 1e15.
+    pub fn any_number(&self) -> Result<Option<f64>, Error> {
+        const ANY: f64 = 1e15;
+        self.number(-ANY, ANY)
+    }
+
+    /// A time in units of `unit_ns` nanoseconds; returns nanoseconds.
+    ///
+    /// # Errors
+    /// Fails if the value is no number, is negative, or exceeds 31 years.
+    pub fn time(&self, unit_ns: f64) -> Result<Option<u64>, Error> {
+        let max = MAX_S * S / unit_ns;
+        Ok(self.number(0.0, max)?.map(|value| ns(value, unit_ns)))
+    }
+
+    /// A time in units of `unit_ns` nanoseconds.
+    ///
+    /// # Errors
+    /// Fails as [`Self::time`] does.
+    pub fn duration(&self, unit_ns: f64) -> Result<Option<Duration>, Error> {
+        Ok(self.time(unit_ns)?.map(Duration::from_nanos))
+    }
+
+    /// The meaning of one of several words.
+    ///
+    /// # Errors
+    /// Fails if the value is none of the words.
+    pub fn word<T: Copy>(&self, words: &[(&str, T)]) -> Result<Option<T>, Error> {
+        let convert = |entry: &Entry| {
+            let word = entry.as_text()?;
+            let known = words.iter().find(|(known, _)| *known == word);
+            known.map(|(_, meaning)| *meaning)
+        };
+        self.read(convert, || {
+            let words: Vec<_> = words.iter().map(|(word, _)| format!("{word:?}")).collect();
+            format!("one of {}", words.join(", "))
+        })
+    }
+
+    /// The meaning of one of several words, which must be given.
+    ///
+    /// # Errors
+    /// Fails if the key is missing or the value is none of the words.
+    pub fn required_word<T: Copy>(&self, words: &[(&str, T)]) -> Result<T, Error> {
+        self.word(words)?.ok_or_else(|| {
+            let words: Vec<_> = words.iter().map(|(word, _)| *word).collect();
+            self.bad(format!("one of {}", words.join(", ")))
+        })
+    }
+}
+
+/// Converts a time to nanoseconds; it must have been checked to be within bounds.
+pub fn ns(value: f64, unit_ns: f64) -> u64 {
+    (value * unit_ns).round() as u64
+}
+
+/// A key that sets one field of a `T`; [`fields!`](crate::fields) lists them.
+#[derive(Debug)]
+pub struct Field<T> {
+    /// Name of the key.
+    pub key: &'static str,
+    /// Sets the field if the key is present.
+    pub read: fn(Key<'_>, &mut T) -> Result<(), Error>,
+}
+
+/// Binds each key of a [`Section`] to a variable of the same name, as a [`Key`], and returns an error from
+/// the function around it if the table has others: `keys!(section => one_way_ms, loss)`. Lists of
+/// [`Field`]s may come before the arrow: `keys!(section, FIELDS => one_way_ms)`.
+#[macro_export]
+macro_rules! keys {
+    ($section:ident $(, $fields:expr)* => $($key:ident),* $(,)?) => {
+        let known = [$(stringify!($key)),*].into_iter();
+        $(let known = known.chain($fields.iter().map(|field| field.key));)*
+        $section.check_known(&known.collect::<Vec<_>>())?;
+        $(let $key = $section.key(stringify!($key));)*
+    };
+}
+
+/// Lists keys that set one [`Field`] each, with the method of [`Key`] that reads them:
+/// `fields![whole(0, 9): d, d_low = degrees.low; flag(): enabled]`. A key without a path sets the field of
+/// the same name.
+#[macro_export]
+macro_rules! fields {
+    (@place $target:ident, $key:ident) => { $target.$key };
+    (@place $target:ident, $key:ident, $($path:ident).+) => { $target.$($path).+ };
+    ($($reader:ident $arguments:tt: $($key:ident $(= $($path:ident).+)?),+ $(,)?);+ $(;)?) => {
+        &[$($($crate::Field {
+            key: stringify!($key),
+            read: |key, target| {
+                if let Some(value) = key.$reader $arguments? {
+                    let place = &mut $crate::fields!(@place target, $key $(, $($path).+)?);
+                    *place = value;
+                }
+                Ok(())
+            },
+        }),+),+]
+    };
+}

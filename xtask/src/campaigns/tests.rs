@@ -1,0 +1,14 @@
+use std::fs;
+
+use super::*;
+
+/// A filter that matches no test passes without running anything, so the names must exist.
+#[test]
+fn campaigns_of_tests_name_tests_that_are_there() {
+    let rln = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/rln");
+    let derivation = fs::read_to_string(rln.join("src/rows/tests.rs")).unwrap();
+    assert!(derivation.contains(&format!("fn {DERIVATION}()")));
+    let random = fs::read_to_string(rln.join("tests/random_proofs.rs")).unwrap();
+    assert!(random.contains(Campaign::RandomProofs.name()));
+    assert!(random.contains("#[ignore"));
+}

@@ -1,0 +1,102 @@
+//! Source files of the workspace, for the checks and counts that read all of them.
+
+use std::fmt::{self, Display};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Folders with code; folders in them named as in `FOREIGN` hold code of others.
+const CODE: [&str; 3] = ["crates", "interop", "xtask"];
+const FOREIGN: [&str; 2] = ["node_modules", "target"];
+
+/// Source file with its text.
+#[derive(Debug)]
+pub(crate) struct Source {
+    /// Path from the root of the workspace.
+    pub(crate) path: PathBuf,
+    pub(crate) text: String,
+}
+
+/// Error for a file or folder that could not be read.
+#[derive(Debug)]
+pub(crate) struct Unreadable {
+    path: PathBuf,
+    source: io::Error,
+}
+
+/// Reads all Rust and JavaScript sources of the workspace at `root`, sorted by folder of `CODE` and path.
+pub(crate) fn all(root: &Path) -> Result<Vec<Source>, Unreadable> {
+    let mut sources = Vec::new();
+    for folder in CODE {
+        let mut files = Vec::new();
+        collect(&root.join(folder), &mut files)?;
+        files.sort();
+        for file in files {
+            let text = read(&file)?;
+            let path = file.strip_prefix(root).unwrap_or(&file).to_owned();
+            sources.push(Source { path, text });
+        }
+    }
+    Ok(sources)
+}
+
+/// Collects the source files below `folder`.
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Unreadable> {
+    let at = |source| Unreadable {
+        path: folder.to_owned(),
+        source,
+    };
+    for entry in fs::read_dir(folder).map_err(at)? {
+        let entry = entry.map_err(at)?;
+        let path = entry.path();
+        let kind = entry.file_type().map_err(at)?;
+        let is_foreign = FOREIGN.iter().any(|name| entry.file_name() == *name);
+        if kind.is_dir() && !is_foreign {
+            collect(&path, files)?;
+        } else if kind.is_file() && path.extension().is_some_and(|e| e == "rs" || e == "mjs") {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// Reads a text file; the error names it.
+pub(crate) fn read(path: &Path) -> Result<String, Unreadable> {
+    fs::read_to_string(path).map_err(|source| Unreadable {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// Whether the path is that of a Rust source file.
+pub(crate) fn is_rust(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e == "rs")
+}
+
+/// Whether a file is test code by its path: `tests.rs`, or anything in a folder `tests`.
+pub(crate) fn is_test(path: &Path) -> bool {
+    path.iter()
+        .any(|part| part == "tests" || part == "tests.rs")
+}
+
+/// Whether a file belongs to a library or program, not to its tests, examples or benchmarks.
+pub(crate) fn is_production(path: &Path) -> bool {
+    is_rust(path) && path.iter().any(|part| part == "src") && !is_test(path)
+}
+
+/// Returns the first line of each doc comment of an item (`///`), with its line number from 1.
+pub(crate) fn first_doc_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut is_inside = false;
+    (1..).zip(text.lines()).filter_map(move |(line, text)| {
+        let doc = text.trim_start().strip_prefix("///");
+        let first = doc.filter(|_| !is_inside);
+        is_inside = doc.is_some();
+        Some((line, first?))
+    })
+}
+
+impl Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path.display(), self.source)
+    }
+}
