@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::SeedableRng;
+use thiserror::Error;
 
 use crate::connection::{Burst, Connection};
 use crate::downlink::{Discipline, Downlink};
@@ -193,14 +194,17 @@ pub enum Output<P> {
 }
 
 /// Violation of the contract by the driver; the input was ignored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Misuse {
     /// The connection named is not open.
+    #[error("connection {} is not open", .0.0)]
     NotOpen(ConnIx),
     /// The connection named is open already.
+    #[error("connection {} is open already", .0.0)]
     Open(ConnIx),
     /// `now_ns` is less than in an earlier call.
+    #[error("time went backwards")]
     TimeWentBackwards,
 }
 
