@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     config.strategy = gossip::StrategyChoice::custom(LastTwo);
     let router = |seed| Router::new(config.clone(), [seed; 32], Time::ZERO);
     let mut routers = [router(1)?, router(2)?];
-    let rates = link::Config::new(Profile::LINUX, 1_000_000, 1_000_000);
+    let rates = link::StackConfig::new(Profile::LINUX, 1_000_000, 1_000_000);
     let mut hosts = [Host::new(rates, [1; 32]), Host::new(rates, [2; 32])];
     let features = Features::of("/meshsub/1.2.0").ok_or("not in the table of protocols")?;
     let mut arrivals = BTreeMap::new();

@@ -3,7 +3,7 @@
 
 use undertone_lab::scenario::{BUILT_IN, load};
 use undertone_sim::scenario::{Fault, FaultKind, Publishers, Topology};
-use undertone_sim::{Options, Outcome, Scenario, run};
+use undertone_sim::{Outcome, RunOptions, Scenario, run};
 
 /// The same shape with so few nodes, messages and faults that it takes a second or two.
 fn scaled_down(name: &str) -> Scenario {
@@ -29,7 +29,12 @@ fn scaled_down(name: &str) -> Scenario {
 }
 
 fn simulate(scenario: &Scenario, seed: u64, threads: usize) -> Outcome {
-    run(scenario, Options::new(seed).threads(threads), &mut |_| {}).expect("it is valid")
+    run(
+        scenario,
+        RunOptions::new(seed).threads(threads),
+        &mut |_| {},
+    )
+    .expect("it is valid")
 }
 
 #[test]

@@ -4,7 +4,7 @@ use undertone_lab::model::scenario::{MeasuredMesh, spread_params};
 use undertone_lab::model::spread::predict;
 use undertone_lab::report::{Campaign, Stopwatch, Summary, write_deliveries};
 use undertone_lab::scenario::load;
-use undertone_sim::{Options, run};
+use undertone_sim::{RunOptions, run};
 
 fn simulate(name: &str, overrides: &[&str]) -> Summary {
     let overrides: Vec<_> = overrides.iter().map(ToString::to_string).collect();
@@ -12,7 +12,7 @@ fn simulate(name: &str, overrides: &[&str]) -> Summary {
         .expect("the scenario can be read")
         .scenario;
     let watch = Stopwatch::start();
-    let options = Options::new(1);
+    let options = RunOptions::new(1);
     let outcome = run(&scenario, options, &mut |_| {}).expect("it can be simulated");
     let mut rows = Vec::new();
     write_deliveries(&outcome, &mut rows).expect("memory takes everything");

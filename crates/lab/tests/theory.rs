@@ -2,7 +2,7 @@
 
 use undertone_lab::model::hops::{copies_per_delivery, duplicates, h_max, nodes_within};
 use undertone_sim::scenario::{Delay, Publishers, Rln, Topology, Verification};
-use undertone_sim::{Options, Outcome, Scenario, run};
+use undertone_sim::{Outcome, RunOptions, Scenario, run};
 
 const MS: u64 = 1_000_000;
 
@@ -27,7 +27,7 @@ fn of_degree(nodes: u32, degree: usize, topology: Topology) -> Scenario {
 
 #[track_caller]
 fn simulate(scenario: &Scenario, seed: u64) -> Outcome {
-    let options = Options::new(seed);
+    let options = RunOptions::new(seed);
     let outcome = run(scenario, options, &mut |_| {}).expect("the test's scenario is valid");
     assert_eq!(outcome.violations, [], "seed {seed}");
     let delivered = outcome.deliveries.len() as u64;

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::error::Error;
 
-use undertone_link::{Config, ConnIx, Host, Input, Output, Priority, Profile};
+use undertone_link::{ConnIx, Host, Input, Output, Priority, Profile, StackConfig};
 
 const RATE_BYTES_PER_S: u64 = 1_250_000;
 const DELAY_NS: u64 = 50_000_000;
@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// Time from writing the frame to its complete arrival, milliseconds.
 fn transfer_ms(loss: f64) -> Result<u64, Box<dyn Error>> {
-    let mut config = Config::new(Profile::LINUX, RATE_BYTES_PER_S, RATE_BYTES_PER_S);
+    let mut config = StackConfig::new(Profile::LINUX, RATE_BYTES_PER_S, RATE_BYTES_PER_S);
     config.loss = loss;
     let mut hosts = [Host::new(config, [1; 32]), Host::new(config, [2; 32])];
     for (host, remote) in [(0, 1), (1, 0)] {

@@ -7,7 +7,7 @@ use crate::profile::Profile;
 
 /// A frame that is not yet completely sent.
 #[derive(Debug)]
-pub(crate) struct Unsent<P> {
+pub(crate) struct UnsentFrame<P> {
     pub(crate) frame: P,
     pub(crate) bytes_left: u64,
     pub(crate) packets_left: u32,
@@ -43,7 +43,7 @@ pub(crate) struct Burst<P> {
 
 /// Lost packets of a burst that must be retransmitted.
 #[derive(Debug)]
-pub(crate) struct Repair<P> {
+pub(crate) struct Retransmission<P> {
     pub(crate) seq: u32,
     pub(crate) packets: u32,
     pub(crate) wire_bytes: u64,
@@ -55,14 +55,14 @@ pub(crate) struct Repair<P> {
 
 /// A burst that arrived incomplete or after a gap in the sequence.
 #[derive(Debug)]
-pub(crate) struct Held<P> {
+pub(crate) struct HeldBurst<P> {
     pub(crate) missing: u32,
     pub(crate) frame: Option<P>,
 }
 
 /// One end of a connection.
 #[derive(Debug)]
-pub(crate) struct Connection<P> {
+pub(crate) struct TcpEndpoint<P> {
     pub(crate) remote: u32,
     pub(crate) remote_conn: u32,
     /// One-way delay to the remote.
@@ -72,7 +72,7 @@ pub(crate) struct Connection<P> {
     /// Probability that a packet to the remote is lost.
     pub(crate) loss: f64,
     pub(crate) window: Window,
-    pub(crate) unsent: VecDeque<Unsent<P>>,
+    pub(crate) unsent: VecDeque<UnsentFrame<P>>,
     pub(crate) unsent_bytes: u64,
     /// Whether the writer was told to wait.
     pub(crate) writer_waits: bool,
@@ -83,14 +83,14 @@ pub(crate) struct Connection<P> {
     pub(crate) next_seq: u32,
     /// Acknowledgements that this end has caused so far; the delay of the next depends on it.
     pub(crate) acks: u32,
-    pub(crate) repairs: Vec<Repair<P>>,
+    pub(crate) repairs: Vec<Retransmission<P>>,
     pub(crate) expected_seq: u32,
-    pub(crate) held: BTreeMap<u32, Held<P>>,
+    pub(crate) held: BTreeMap<u32, HeldBurst<P>>,
     /// Time before which no later packet arrives, as packets of one connection keep their order.
     pub(crate) arrives_after_ns: u64,
 }
 
-impl<P> Connection<P> {
+impl<P> TcpEndpoint<P> {
     pub(crate) fn new(
         profile: &Profile,
         remote: (u32, u32),
@@ -187,7 +187,7 @@ impl<P> Connection<P> {
             held.missing = (held.missing + burst.missing).saturating_sub(burst.packets);
             held.frame = held.frame.take().or(burst.frame);
         } else if burst.seq >= self.expected_seq {
-            let held = Held {
+            let held = HeldBurst {
                 missing: burst.missing,
                 frame: burst.frame,
             };

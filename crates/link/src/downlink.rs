@@ -4,11 +4,11 @@
 //! last packet, and the link drains at its rate. That is exact up to a packet for a FIFO queue, and costs
 //! two events per burst however many packets it has.
 
-use crate::rate::Rate;
+use crate::rate::LinkRate;
 
 /// Treatment of packets that wait for the downlink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Discipline {
+pub enum QueueDiscipline {
     /// First in, first out; packets that do not fit are dropped.
     Fifo {
         /// Capacity of the queue, bytes.
@@ -35,7 +35,7 @@ struct Inflow {
 
 /// State of the `CoDel` controller.
 #[derive(Clone, Copy, Debug, Default)]
-struct CoDel {
+struct CoDelState {
     /// Time at which the wait rose above the target; `None` while it is below.
     above_since: Option<f64>,
     dropping: bool,
@@ -49,19 +49,19 @@ struct CoDel {
 #[derive(Clone, Debug)]
 pub(crate) struct Downlink {
     ns_per_byte: f64,
-    discipline: Discipline,
+    discipline: QueueDiscipline,
     /// Work that waits, nanoseconds of the link's time; below zero, work that may pass at once.
     backlog: f64,
     floor: f64,
     at: f64,
     inflows: Vec<Inflow>,
-    codel: CoDel,
+    codel: CoDelState,
     packet_bytes: f64,
     step_ns: u64,
 }
 
 impl Downlink {
-    pub(crate) fn new(rate: &Rate, discipline: Discipline) -> Self {
+    pub(crate) fn new(rate: &LinkRate, discipline: QueueDiscipline) -> Self {
         let floor = -(rate.at_once_bytes() as f64) * rate.ns_per_byte();
         Self {
             ns_per_byte: rate.ns_per_byte(),
@@ -70,13 +70,13 @@ impl Downlink {
             floor,
             at: 0.0,
             inflows: Vec::new(),
-            codel: CoDel::default(),
+            codel: CoDelState::default(),
             packet_bytes: 1500.0,
             step_ns: rate.step_ns(),
         }
     }
 
-    pub(crate) fn set_rate(&mut self, now_ns: u64, rate: &Rate) {
+    pub(crate) fn set_rate(&mut self, now_ns: u64, rate: &LinkRate) {
         self.advance(now_ns);
         let scale = rate.ns_per_byte() / self.ns_per_byte;
         self.ns_per_byte = rate.ns_per_byte();
@@ -143,14 +143,14 @@ impl Downlink {
         let slope = load - 1.0;
         self.backlog = (before + slope * passed).max(self.floor);
         match self.discipline {
-            Discipline::Fifo { max_bytes } => {
+            QueueDiscipline::Fifo { max_bytes } => {
                 let excess = self.backlog - max_bytes as f64 * self.ns_per_byte;
                 if excess > 0.0 {
                     self.backlog -= excess;
                     self.charge(excess, load);
                 }
             }
-            Discipline::CoDel {
+            QueueDiscipline::CoDel {
                 target_ns,
                 interval_ns,
             } => self.control_delay(before, slope, now, target_ns as f64, interval_ns as f64),

@@ -13,12 +13,12 @@ use rand_chacha::ChaCha8Rng;
 use rand_core::SeedableRng;
 use thiserror::Error;
 
-use crate::connection::{Burst, Connection};
-use crate::downlink::{Discipline, Downlink};
+use crate::connection::{Burst, TcpEndpoint};
+use crate::downlink::{Downlink, QueueDiscipline};
 use crate::profile::Profile;
 use crate::queue::Timers;
-use crate::rate::Rate;
-use crate::uplink::Ready;
+use crate::rate::LinkRate;
+use crate::uplink::ReadyConnections;
 
 /// A connection of one host, as a small dense integer that the driver hands out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -27,7 +27,7 @@ pub struct ConnIx(pub u32);
 /// Configuration of one host.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Config {
+pub struct StackConfig {
     /// TCP stack of the host.
     pub profile: Profile,
     /// Rate of the uplink, bytes per second.
@@ -37,7 +37,7 @@ pub struct Config {
     /// Time before which no rate limit applies, nanoseconds.
     pub unlimited_until_ns: u64,
     /// Discipline of the queue before the downlink.
-    pub queue: Discipline,
+    pub queue: QueueDiscipline,
     /// Probability that a packet sent by the host is lost on the way.
     pub loss: f64,
     /// Upper limit of the random delay added to each burst, drawn evenly from 0, nanoseconds. Packets of
@@ -52,7 +52,7 @@ pub struct Config {
     pub piece_bytes: u32,
 }
 
-impl Config {
+impl StackConfig {
     /// A host with this TCP stack and these rates, and nothing in the way: the queue before the downlink is tail-drop
     /// without a limit, no packet is lost, and no delay varies.
     pub const fn new(profile: Profile, uplink_bytes_per_s: u64, downlink_bytes_per_s: u64) -> Self {
@@ -61,7 +61,7 @@ impl Config {
             uplink_bytes_per_s,
             downlink_bytes_per_s,
             unlimited_until_ns: 0,
-            queue: Discipline::Fifo {
+            queue: QueueDiscipline::Fifo {
                 max_bytes: u64::MAX,
             },
             loss: 0.0,
@@ -98,7 +98,7 @@ pub enum Input<P> {
         delay_ns: u64,
         /// One-way delay from the other host, nanoseconds.
         reverse_delay_ns: u64,
-        /// Probability that a packet to the other host is lost, in addition to [`Config::loss`].
+        /// Probability that a packet to the other host is lost, in addition to [`StackConfig::loss`].
         loss: f64,
     },
     /// A connection is closed, and everything queued on it is discarded.
@@ -123,7 +123,7 @@ pub enum Input<P> {
         /// New rate of the downlink.
         downlink_bytes_per_s: u64,
     },
-    /// The probability of loss, [`Config::loss`], changes.
+    /// The probability of loss, [`StackConfig::loss`], changes.
     Loss(f64),
     /// Time has passed; due timers are run.
     Tick,
@@ -134,21 +134,22 @@ pub enum Input<P> {
 pub struct Arrival<P> {
     /// The receiver's index of the connection.
     pub conn: ConnIx,
-    pub(crate) what: Travels<P>,
+    pub(crate) segment: Segment<P>,
 }
 
 impl<P> Arrival<P> {
     /// Number of packets with data in the transmission.
     pub fn packets(&self) -> u64 {
-        match &self.what {
-            Travels::Burst(burst) => u64::from(burst.packets - burst.missing),
-            Travels::Ack(_) | Travels::Loss { .. } => 0,
+        match &self.segment {
+            Segment::Burst(burst) => u64::from(burst.packets - burst.missing),
+            Segment::Ack(_) | Segment::Loss { .. } => 0,
         }
     }
 }
 
+/// Content of a transmission between hosts.
 #[derive(Clone, Debug)]
-pub(crate) enum Travels<P> {
+pub(crate) enum Segment<P> {
     Burst(Burst<P>),
     /// Acknowledgement of this many further packets.
     Ack(u32),
@@ -173,7 +174,7 @@ pub enum Output<P> {
         /// The transmission to pass on.
         arrival: Arrival<P>,
     },
-    /// The first packets of a frame longer than [`Config::begun_over_bytes`] have arrived. Each such
+    /// The first packets of a frame longer than [`StackConfig::begun_over_bytes`] have arrived. Each such
     /// frame has one of these before its [`Output::Received`]. If all first packets of a frame are lost,
     /// the next frame of its connection may be announced before it.
     Begun {
@@ -211,7 +212,7 @@ pub enum Misuse {
 /// Traffic totals of a host, in bytes on the wire and in packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Totals {
+pub struct TrafficTotals {
     /// Bytes sent, including acknowledgements and packets that were lost on the way.
     pub sent_bytes: u64,
     /// Bytes that passed the downlink, including acknowledgements.
@@ -228,9 +229,9 @@ pub struct Totals {
     pub orphaned_packets: u64,
 }
 
-/// Timers of a host.
+/// Timer of a host.
 #[derive(Debug)]
-pub(crate) enum Later<P> {
+pub(crate) enum Timer<P> {
     UplinkFree,
     BurstEnds { burst: u64 },
     Passed { conn: u32, burst: Burst<P> },
@@ -242,7 +243,7 @@ pub(crate) enum Later<P> {
 
 /// A burst that is flowing into the downlink.
 #[derive(Debug)]
-pub(crate) struct Arriving<P> {
+pub(crate) struct IncomingBurst<P> {
     pub(crate) id: u64,
     pub(crate) conn: u32,
     pub(crate) from_ns: u64,
@@ -257,31 +258,31 @@ pub(crate) struct Arriving<P> {
 /// no later than [`next_timeout`](Self::next_timeout).
 #[derive(Debug)]
 pub struct Host<P> {
-    pub(crate) config: Config,
+    pub(crate) config: StackConfig,
     pub(crate) now: u64,
-    pub(crate) connections: Vec<Option<Connection<P>>>,
-    pub(crate) uplink: Rate,
+    pub(crate) connections: Vec<Option<TcpEndpoint<P>>>,
+    pub(crate) uplink: LinkRate,
     pub(crate) uplink_watched: bool,
-    pub(crate) ready: Ready,
+    pub(crate) ready: ReadyConnections,
     pub(crate) written: u64,
     pub(crate) downlink: Downlink,
-    pub(crate) arriving: Vec<Arriving<P>>,
+    pub(crate) arriving: Vec<IncomingBurst<P>>,
     pub(crate) arrivals: u64,
     /// Packets with data in the downlink or in the queue before it.
-    pub(crate) inside: u64,
-    pub(crate) later: Timers<Later<P>>,
+    pub(crate) queued_packets: u64,
+    pub(crate) timers: Timers<Timer<P>>,
     pub(crate) outputs: VecDeque<Output<P>>,
     /// Random numbers; present only if loss or jitter need them.
     pub(crate) rng: Option<Box<ChaCha8Rng>>,
     seed: [u8; 32],
-    pub(crate) totals: Totals,
+    pub(crate) totals: TrafficTotals,
 }
 
 impl<P> Host<P> {
     /// A host without connections. `seed` determines its loss and jitter.
-    pub fn new(config: Config, seed: [u8; 32]) -> Self {
+    pub fn new(config: StackConfig, seed: [u8; 32]) -> Self {
         let (step, burst) = (config.profile.rate_step_ns, config.profile.rate_burst_bytes);
-        let rate = |bytes_per_s| Rate::new(bytes_per_s, step, burst);
+        let rate = |bytes_per_s| LinkRate::new(bytes_per_s, step, burst);
         let down = rate(config.downlink_bytes_per_s);
         let mut host = Self {
             uplink: rate(config.uplink_bytes_per_s),
@@ -289,16 +290,16 @@ impl<P> Host<P> {
             now: 0,
             connections: Vec::new(),
             uplink_watched: false,
-            ready: Ready::new(config.profile.sharing),
+            ready: ReadyConnections::new(config.profile.sharing),
             written: 0,
             arriving: Vec::new(),
             arrivals: 0,
-            inside: 0,
-            later: Timers::default(),
+            queued_packets: 0,
+            timers: Timers::default(),
             outputs: VecDeque::new(),
             rng: None,
             seed,
-            totals: Totals::default(),
+            totals: TrafficTotals::default(),
             config,
         };
         host.need_rng(0.0);
@@ -338,7 +339,7 @@ impl<P> Host<P> {
                 if self.connections.len() <= slot {
                     self.connections.resize_with(slot + 1, || None);
                 }
-                self.connections[slot] = Some(Connection::new(
+                self.connections[slot] = Some(TcpEndpoint::new(
                     &self.config.profile,
                     (remote, remote_conn.0),
                     (delay_ns, reverse_delay_ns),
@@ -360,7 +361,7 @@ impl<P> Host<P> {
                 downlink_bytes_per_s,
             } => {
                 self.uplink.set(uplink_bytes_per_s);
-                let down = Rate::new(downlink_bytes_per_s, 0, 0);
+                let down = LinkRate::new(downlink_bytes_per_s, 0, 0);
                 self.downlink.set_rate(now_ns, &down);
             }
             Input::Loss(loss) => {
@@ -379,7 +380,7 @@ impl<P> Host<P> {
 
     /// Latest time of the next [`Input::Tick`], nanoseconds; `None` if no timer is set.
     pub fn next_timeout(&self) -> Option<u64> {
-        self.later.next()
+        self.timers.next()
     }
 
     /// Whether the socket takes another frame at once; also true if the connection is not open. Otherwise
@@ -395,20 +396,20 @@ impl<P> Host<P> {
     }
 
     /// Traffic totals since the start.
-    pub fn totals(&self) -> Totals {
+    pub fn totals(&self) -> TrafficTotals {
         self.totals
     }
 
     /// Packets with data that are flowing in or waiting for the downlink now.
     pub fn arriving_packets(&self) -> u64 {
-        self.inside
+        self.queued_packets
     }
 
-    pub(crate) fn get(&self, conn: u32) -> Option<&Connection<P>> {
+    pub(crate) fn get(&self, conn: u32) -> Option<&TcpEndpoint<P>> {
         self.connections.get(conn as usize)?.as_ref()
     }
 
-    pub(crate) fn get_mut(&mut self, conn: u32) -> Option<&mut Connection<P>> {
+    pub(crate) fn get_mut(&mut self, conn: u32) -> Option<&mut TcpEndpoint<P>> {
         self.connections.get_mut(conn as usize)?.as_mut()
     }
 
@@ -420,27 +421,27 @@ impl<P> Host<P> {
     }
 
     fn run_due(&mut self) {
-        while let Some(what) = self.later.take(self.now) {
-            match what {
-                Later::UplinkFree => {
+        while let Some(timer) = self.timers.take(self.now) {
+            match timer {
+                Timer::UplinkFree => {
                     self.uplink_watched = false;
                     self.serve();
                 }
-                Later::BurstEnds { burst } => self.burst_ends(burst),
-                Later::Passed { conn, burst } => self.passed(conn, burst),
-                Later::AckSome { burst, step_ns } => self.ack_some(burst, step_ns),
-                Later::Ack { conn, packets } => self.send_ack(conn, packets),
-                Later::WindowOpens { conn } => self.window_opens(conn),
-                Later::TimeOut { conn, seq } => self.time_out(conn, seq),
+                Timer::BurstEnds { burst } => self.burst_ends(burst),
+                Timer::Passed { conn, burst } => self.passed(conn, burst),
+                Timer::AckSome { burst, step_ns } => self.ack_some(burst, step_ns),
+                Timer::Ack { conn, packets } => self.send_ack(conn, packets),
+                Timer::WindowOpens { conn } => self.window_opens(conn),
+                Timer::TimeOut { conn, seq } => self.time_out(conn, seq),
             }
         }
     }
 
     fn arrival(&mut self, arrival: Arrival<P>) {
         let conn = arrival.conn.0;
-        match arrival.what {
-            Travels::Burst(burst) => self.burst_begins(conn, burst),
-            Travels::Ack(packets) => {
+        match arrival.segment {
+            Segment::Burst(burst) => self.burst_begins(conn, burst),
+            Segment::Ack(packets) => {
                 let (now, profile) = (self.now, self.config.profile);
                 self.totals.received_bytes += u64::from(profile.header_bytes);
                 if let Some(connection) = self.get_mut(conn) {
@@ -449,7 +450,7 @@ impl<P> Host<P> {
                     self.serve();
                 }
             }
-            Travels::Loss {
+            Segment::Loss {
                 seq,
                 dropped,
                 later,

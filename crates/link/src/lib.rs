@@ -2,7 +2,7 @@
 //!
 //! # Where to start
 //!
-//! [`Host`] with its [`Config`] and [`Profile`], or [`packet::Network`].
+//! [`Host`] with its [`StackConfig`] and [`Profile`], or [`packet::Network`].
 
 mod connection;
 mod downlink;
@@ -14,7 +14,9 @@ mod queue;
 mod rate;
 mod uplink;
 
-pub use downlink::Discipline;
-pub use host::{Arrival, Config, ConnIx, Host, Input, Misuse, Output, Priority, Totals};
+pub use downlink::QueueDiscipline;
+pub use host::{
+    Arrival, ConnIx, Host, Input, Misuse, Output, Priority, StackConfig, TrafficTotals,
+};
 pub use profile::{Idle, LARGE_WINDOW_PACKETS, Profile, Sharing};
-pub use rate::Rate;
+pub use rate::LinkRate;

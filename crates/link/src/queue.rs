@@ -6,12 +6,12 @@ use std::collections::BinaryHeap;
 /// Timers; those due at the same time fire in the order in which they were set.
 #[derive(Debug)]
 pub(crate) struct Timers<T> {
-    heap: BinaryHeap<Due<T>>,
+    heap: BinaryHeap<TimerEntry<T>>,
     planned: u64,
 }
 
 #[derive(Debug)]
-struct Due<T> {
+struct TimerEntry<T> {
     at_ns: u64,
     order: u64,
     what: T,
@@ -29,7 +29,7 @@ impl<T> Default for Timers<T> {
 impl<T> Timers<T> {
     pub(crate) fn at(&mut self, at_ns: u64, what: T) {
         self.planned += 1;
-        self.heap.push(Due {
+        self.heap.push(TimerEntry {
             at_ns,
             order: self.planned,
             what,
@@ -47,23 +47,23 @@ impl<T> Timers<T> {
     }
 }
 
-impl<T> Ord for Due<T> {
+impl<T> Ord for TimerEntry<T> {
     /// The earliest timer is the greatest, as `BinaryHeap` pops the greatest first.
     fn cmp(&self, other: &Self) -> Ordering {
         (other.at_ns, other.order).cmp(&(self.at_ns, self.order))
     }
 }
 
-impl<T> PartialOrd for Due<T> {
+impl<T> PartialOrd for TimerEntry<T> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<T> PartialEq for Due<T> {
+impl<T> PartialEq for TimerEntry<T> {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl<T> Eq for Due<T> {}
+impl<T> Eq for TimerEntry<T> {}

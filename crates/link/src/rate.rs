@@ -2,7 +2,7 @@
 
 /// Rate of one direction of a host's link, with the bytes that have passed.
 #[derive(Clone, Debug)]
-pub struct Rate {
+pub struct LinkRate {
     bytes_per_s: u64,
     /// Length of a step, nanoseconds; 0 if bytes pass smoothly.
     step_ns: u64,
@@ -13,7 +13,7 @@ pub struct Rate {
     free_ns: u64,
 }
 
-impl Rate {
+impl LinkRate {
     /// A link of the given rate, but at least 1 byte per second.
     pub fn new(bytes_per_s: u64, step_ns: u64, burst_bytes: u64) -> Self {
         let mut rate = Self {
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn bytes_pass_one_after_another() {
-        let mut rate = Rate::new(MBIT_100, 0, 0);
+        let mut rate = LinkRate::new(MBIT_100, 0, 0);
         assert_eq!(rate.pass(5, 12_500), (5, 1_000_005));
         assert_eq!(rate.pass(10, 12_500), (1_000_005, 2_000_005));
         assert_eq!(rate.pass(9_000_000, 125), (9_000_000, 9_010_000));
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn in_steps_a_burst_passes_at_once_and_the_rest_at_whole_milliseconds() {
-        let mut rate = Rate::new(MBIT_100, 1_000_000, 1500);
+        let mut rate = LinkRate::new(MBIT_100, 1_000_000, 1500);
         let at = 10_000_300;
         assert_eq!(rate.pass(at, 14_000), (at, at), "a full bucket");
         assert_eq!(rate.pass(at, 1), (at, 11_000_000), "an empty one");

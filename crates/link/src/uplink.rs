@@ -6,14 +6,14 @@ use crate::profile::Sharing;
 
 /// Connections that have data to send and room in their window.
 #[derive(Debug)]
-pub(crate) enum Ready {
+pub(crate) enum ReadyConnections {
     /// Ordered by the position of their first unsent frame among all frames that the host wrote.
     Written(BTreeSet<(u64, u32)>),
     /// Served in turns, first in, first out.
     Turns(VecDeque<u32>),
 }
 
-impl Ready {
+impl ReadyConnections {
     pub(crate) fn new(sharing: Sharing) -> Self {
         match sharing {
             Sharing::WriteOrder => Self::Written(BTreeSet::new()),

@@ -2,7 +2,7 @@
 //!
 //! # Where to start
 //!
-//! [`WakuMessage`] with [`Limits`] and [`DecodeError`], [`shard_of`], [`NetworkPreset`].
+//! [`WakuMessage`] with [`MessageLimits`] and [`DecodeError`], [`shard_of`], [`NetworkPreset`].
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 pub mod content_topic;
@@ -16,7 +16,7 @@ mod wire;
 
 pub use content_topic::{ContentTopic, ContentTopicError};
 pub use hash::{MessageHash, message_hash};
-pub use message::{DecodeError, Limits, WakuMessage};
+pub use message::{DecodeError, MessageLimits, WakuMessage};
 pub use metadata::{MetadataError, WakuMetadata};
 pub use network::{ChainParams, NetworkPreset, RlnGeneration, RlnParams, UnknownNetwork};
 pub use pubsub_topic::{PubsubTopic, PubsubTopicError, Shard};

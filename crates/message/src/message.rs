@@ -83,14 +83,14 @@ impl WakuMessage {
 /// Limits on messages from a remote, checked before anything is allocated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Limits {
+pub struct MessageLimits {
     /// Maximum length of an encoded message, in bytes.
     pub max_message_bytes: usize,
     /// Maximum length of `meta`, in bytes.
     pub max_meta_bytes: usize,
 }
 
-impl Default for Limits {
+impl Default for MessageLimits {
     /// Returns 1 MiB, the most that any known network carries, and the `meta` bound of RFC 14.
     fn default() -> Self {
         Self {

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use undertone_gossip::{self as gossip, ApiMisuse, MessageId, Topic};
 use undertone_message::message::MAX_META_BYTES;
 use undertone_message::{PubsubTopic, WakuMessage};
-use undertone_rln::{CheckedProof, Epoch, Fr, RateLimitProof, Seen, fr_from_le};
+use undertone_rln::{CheckedProof, Epoch, Fr, NullifierStatus, RateLimitProof, fr_from_le};
 
 use crate::checks::{Proving, Purpose};
 use crate::io::{Output, ProofFailure, PublishError, Published};
@@ -20,11 +20,11 @@ pub(crate) const PROOF_FIELD_BYTES: usize = 128 + 6 * 32 + 3 + 6 * 2 + 2 + 2;
 
 /// Whether a message of this node may use a nullifier, given what the log knows of it. No peer is involved,
 /// so no repetition counts.
-fn unused(seen: &Seen) -> Result<(), Rejection> {
+fn unused(seen: &NullifierStatus) -> Result<(), Rejection> {
     match seen {
-        Seen::New => Ok(()),
-        Seen::Duplicate => Err(Rejection::Duplicate),
-        Seen::Spam { .. } => Err(Rejection::Spam { repeated: false }),
+        NullifierStatus::New => Ok(()),
+        NullifierStatus::Duplicate => Err(Rejection::Duplicate),
+        NullifierStatus::Spam { .. } => Err(Rejection::Spam { repeated: false }),
     }
 }
 
@@ -212,8 +212,8 @@ impl Relay {
             return false;
         }
         match self.nullifiers.insert(epoch, nullifier, x, y) {
-            Seen::New => true,
-            Seen::Duplicate | Seen::Spam { .. } => reuses,
+            NullifierStatus::New => true,
+            NullifierStatus::Duplicate | NullifierStatus::Spam { .. } => reuses,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 use undertone_message::DecodeError;
-use undertone_rln::Rejection as Why;
+use undertone_rln::ProofRejection as Why;
 
 /// Reason why a message was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -29,7 +29,7 @@ pub enum Rejection {
     MissingProof,
     /// One of the checks before the zero-knowledge proof failed.
     #[error("proof: {0}")]
-    Proof(undertone_rln::Rejection),
+    Proof(undertone_rln::ProofRejection),
     /// The zero-knowledge proof is invalid.
     #[error("the zero-knowledge proof does not hold")]
     Snark,

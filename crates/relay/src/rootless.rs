@@ -63,7 +63,7 @@ impl Relay {
             standings: &self.standings,
             router: &self.router,
         };
-        let reason = Rejection::Proof(undertone_rln::Rejection::UnknownRoot {
+        let reason = Rejection::Proof(undertone_rln::ProofRejection::UnknownRoot {
             window_len: self.roots.len(),
         });
         for Waiting { id, from, .. } in self.rootless.put(Waiting { id, from, what }, &known) {
@@ -118,7 +118,7 @@ impl Rejection {
     pub(crate) fn is_unknown_root(&self) -> bool {
         matches!(
             self,
-            Self::Proof(undertone_rln::Rejection::UnknownRoot { .. })
+            Self::Proof(undertone_rln::ProofRejection::UnknownRoot { .. })
         )
     }
 }

@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use undertone_gossip::{ApiMisuse, MessageId, PeerIx, Topic, Verdict};
-use undertone_message::{Limits, WakuMessage};
-use undertone_rln::{CheckedProof, RateLimitProof, Seen, check::check_with};
+use undertone_message::{MessageLimits, WakuMessage};
+use undertone_rln::{CheckedProof, NullifierStatus, RateLimitProof, check::check_with};
 
 use crate::checks::{Check, Purpose};
 use crate::io::{Output, ProofTicket, RelayReport};
@@ -57,7 +57,7 @@ impl Relay {
                 max,
             });
         }
-        let mut limits = Limits::default();
+        let mut limits = MessageLimits::default();
         limits.max_message_bytes = max;
         let message = WakuMessage::decode_with(data, &limits).map_err(Rejection::Decode)?;
         let joined = self.topics.get(topic).ok_or(Rejection::WrongShard)?;
@@ -69,9 +69,9 @@ impl Relay {
         }
         let proof = self.check_proof(&message)?;
         match self.look_up(&proof) {
-            Seen::New => {}
-            Seen::Duplicate => return Err(Rejection::Duplicate),
-            Seen::Spam { .. } => {
+            NullifierStatus::New => {}
+            NullifierStatus::Duplicate => return Err(Rejection::Duplicate),
+            NullifierStatus::Spam { .. } => {
                 self.senders.record(proof.epoch, proof.nullifier, from);
                 let reason = self.spam_from(from, &proof);
                 // No pairing for the verdict; the secret is reported only once this proof is verified.
@@ -91,7 +91,7 @@ impl Relay {
     }
 
     /// Looks up the nullifier of a proof in the log.
-    pub(crate) fn look_up(&self, proof: &CheckedProof) -> Seen {
+    pub(crate) fn look_up(&self, proof: &CheckedProof) -> NullifierStatus {
         self.nullifiers
             .check(proof.epoch, proof.nullifier, proof.x, proof.y)
     }
@@ -165,9 +165,9 @@ impl Relay {
             }
             Purpose::Judge { id, from, message } => {
                 let verdict = match self.log(&proof, valid) {
-                    Ok(Seen::New) => self.accept(id, *message),
-                    Ok(Seen::Duplicate) => self.reject(id, from, Rejection::Duplicate),
-                    Ok(Seen::Spam { .. }) => {
+                    Ok(NullifierStatus::New) => self.accept(id, *message),
+                    Ok(NullifierStatus::Duplicate) => self.reject(id, from, Rejection::Duplicate),
+                    Ok(NullifierStatus::Spam { .. }) => {
                         self.expose(from, &proof);
                         let reason = self.spam_from(from, &proof);
                         self.reject(id, from, reason)
@@ -182,7 +182,11 @@ impl Relay {
 
     /// Logs the nullifier of a valid proof. Another message with it may have been logged during the
     /// verification, so this result decides, not the earlier look-up.
-    pub(crate) fn log(&mut self, proof: &CheckedProof, valid: bool) -> Result<Seen, Rejection> {
+    pub(crate) fn log(
+        &mut self,
+        proof: &CheckedProof,
+        valid: bool,
+    ) -> Result<NullifierStatus, Rejection> {
         if !valid {
             return Err(Rejection::Snark);
         }
@@ -193,7 +197,7 @@ impl Relay {
 
     /// Reports a spammer. Both proofs are valid, so the secret computed from their shares is the member's.
     fn expose(&mut self, from: PeerIx, proof: &CheckedProof) {
-        if let Seen::Spam { secret } = self.look_up(proof) {
+        if let NullifierStatus::Spam { secret } = self.look_up(proof) {
             let epoch = proof.epoch;
             self.output(Output::Report(RelayReport::SpammerExposed {
                 from,

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use undertone_rln::check::check;
 use undertone_rln::{
-    Epoch, Generation, Identity, Key, MerkleTree, NullifierLimits, NullifierLog, Policy,
-    ProofRequest, Prover, RateLimitProof, RlnIdentifier, RootWindow, Seen, Verifier,
+    Epoch, Generation, Identity, Key, MerkleTree, NullifierLimits, NullifierLog, NullifierStatus,
+    Policy, ProofRequest, Prover, RateLimitProof, RlnIdentifier, RootWindow, Verifier,
     rate_commitment, signal_hash,
 };
 
@@ -29,13 +29,17 @@ struct Receiver {
 
 impl Receiver {
     /// The four steps of a receiver: cheap checks, look at the log, pairing, entry in the log.
-    fn receive(&mut self, payload: &[u8], proof: &RateLimitProof) -> Result<Seen, Box<dyn Error>> {
+    fn receive(
+        &mut self,
+        payload: &[u8],
+        proof: &RateLimitProof,
+    ) -> Result<NullifierStatus, Box<dyn Error>> {
         let timestamp_ns = NOW_NS as i64;
         let x = signal_hash(payload, "/example/1/chat/proto", timestamp_ns);
         let found = check(&POLICY, &self.roots, NOW_NS, timestamp_ns, x, proof)?;
         let key = (found.epoch, found.nullifier);
-        if self.log.check(key.0, key.1, found.x, found.y) == Seen::Duplicate {
-            return Ok(Seen::Duplicate);
+        if self.log.check(key.0, key.1, found.x, found.y) == NullifierStatus::Duplicate {
+            return Ok(NullifierStatus::Duplicate);
         }
         self.verifier.verify(&found.statement)?;
         Ok(self.log.insert(key.0, key.1, found.x, found.y))
@@ -71,13 +75,16 @@ fn main() -> Result<(), Box<dyn Error>> {
         verifier: Verifier::new(&key),
     };
     let first = prove(b"hello", 0)?;
-    assert_eq!(receiver.receive(b"hello", &first)?, Seen::New);
-    assert_eq!(receiver.receive(b"hello", &first)?, Seen::Duplicate);
+    assert_eq!(receiver.receive(b"hello", &first)?, NullifierStatus::New);
+    assert_eq!(
+        receiver.receive(b"hello", &first)?,
+        NullifierStatus::Duplicate
+    );
     // A proof holds for its message only.
     assert!(receiver.receive(b"hallo", &first).is_err());
     // A second message under the same id: two points of one line, whose value at zero is the secret.
     match receiver.receive(b"spam", &prove(b"spam", 0)?)? {
-        Seen::Spam { secret } => {
+        NullifierStatus::Spam { secret } => {
             assert_eq!(secret.commitment(), identity.commitment());
             println!("verified; and the member that reused a message id is known");
             Ok(())

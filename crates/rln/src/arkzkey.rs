@@ -23,7 +23,7 @@ use crate::field::Fr;
 
 mod cursor;
 
-use cursor::Cursor;
+use cursor::ByteCursor;
 
 /// Defect of an artefact whose checksum is right but whose content is not what its name says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -62,7 +62,7 @@ pub enum Defect {
 
 /// A defect and its position in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Malformed {
+pub(crate) struct MalformedArtefact {
     pub(crate) at_byte: usize,
     pub(crate) what: Defect,
 }
@@ -102,25 +102,25 @@ pub(crate) struct Contents<'a> {
 }
 
 /// Parses the proving-key file of a circuit with `public_inputs` public inputs.
-pub(crate) fn parse(bytes: &[u8], public_inputs: usize) -> Result<Contents<'_>, Malformed> {
+pub(crate) fn parse(bytes: &[u8], public_inputs: usize) -> Result<Contents<'_>, MalformedArtefact> {
     let mut rest = bytes;
     // The verifying key is checked in full (curve and subgroup): it is small, and every verification
     // relies on it.
     let verifying_key = VerifyingKey::<Bn254>::deserialize_uncompressed(&mut rest)
         .ok()
         .filter(|key| key.gamma_abc_g1.len() == public_inputs + 1)
-        .ok_or(Malformed {
+        .ok_or(MalformedArtefact {
             at_byte: 0,
             what: Defect::VerifyingKey,
         })?;
-    let mut cursor = Cursor::new(bytes, bytes.len() - rest.len());
+    let mut cursor = ByteCursor::new(bytes, bytes.len() - rest.len());
     let beta_g1 = cursor.g1()?;
     let delta_g1 = cursor.g1()?;
-    let a = cursor.list(cursor::G1_BYTES, Cursor::g1)?;
-    let b_g1 = cursor.list(cursor::G1_BYTES, Cursor::g1)?;
-    let b_g2 = cursor.list(cursor::G2_BYTES, Cursor::g2)?;
+    let a = cursor.list(cursor::G1_BYTES, ByteCursor::g1)?;
+    let b_g1 = cursor.list(cursor::G1_BYTES, ByteCursor::g1)?;
+    let b_g2 = cursor.list(cursor::G2_BYTES, ByteCursor::g2)?;
     let h_bytes = cursor.skip_list(cursor::G1_BYTES)?;
-    let l = cursor.list(cursor::G1_BYTES, Cursor::g1)?;
+    let l = cursor.list(cursor::G1_BYTES, ByteCursor::g1)?;
     let counts_at = cursor.at();
     let instance = cursor.u64()?;
     let witness = cursor.u64()?;
@@ -134,7 +134,7 @@ pub(crate) fn parse(bytes: &[u8], public_inputs: usize) -> Result<Contents<'_>, 
         && b_g2.len() == a.len()
         && l.len() + public_inputs + 1 == a.len();
     if !fits {
-        return Err(Malformed {
+        return Err(MalformedArtefact {
             at_byte: counts_at,
             what: Defect::Shape,
         });
@@ -161,8 +161,8 @@ pub(crate) fn parse(bytes: &[u8], public_inputs: usize) -> Result<Contents<'_>, 
 }
 
 /// Parses the points of the H query, whose scalars are the quotient's values on the coset.
-pub(crate) fn h_query(h_bytes: &[u8]) -> Result<Vec<G1Affine>, Malformed> {
-    let mut cursor = Cursor::new(h_bytes, 0);
+pub(crate) fn h_query(h_bytes: &[u8]) -> Result<Vec<G1Affine>, MalformedArtefact> {
+    let mut cursor = ByteCursor::new(h_bytes, 0);
     let points = (0..h_bytes.len() / cursor::G1_BYTES)
         .map(|_| cursor.g1())
         .collect::<Result<_, _>>()?;

@@ -16,7 +16,7 @@ use std::fmt::Debug;
 mod class;
 mod costs;
 
-use class::Class;
+use class::ClassQueues;
 pub use costs::VerifyCosts;
 
 /// Limits on the formation of batches, and the length of suspicion.
@@ -91,7 +91,7 @@ const WEIGHTS: [u64; CLASSES] = [1, 4, 12];
 pub struct Batcher<T, P> {
     policy: BatchPolicy,
     costs: VerifyCosts,
-    classes: [Class<T, P>; CLASSES],
+    classes: [ClassQueues<T, P>; CLASSES],
     /// Peers that delivered a good proof, each with the number of its last good verdict.
     proven: BTreeMap<P, u64>,
     /// Number of good verdicts so far.
@@ -108,7 +108,7 @@ impl<T, P: Copy + Ord> Batcher<T, P> {
         Self {
             policy,
             costs,
-            classes: std::array::from_fn(|_| Class::new()),
+            classes: std::array::from_fn(|_| ClassQueues::new()),
             proven: BTreeMap::new(),
             verdicts: 0,
             suspects: BTreeMap::new(),
@@ -196,7 +196,7 @@ impl<T, P: Copy + Ord> Batcher<T, P> {
 
     /// Number of proofs that wait for a worker.
     pub fn waiting(&self) -> usize {
-        self.classes.iter().map(Class::len).sum()
+        self.classes.iter().map(ClassQueues::len).sum()
     }
 
     /// Number of suspects. A suspicion that is over still counts until the next call of
@@ -217,7 +217,7 @@ impl<T, P: Copy + Ord> Batcher<T, P> {
 
     /// Returns a class that is about to receive a proof. An empty class gives up the time that it did
     /// not use, so that it cannot be served exclusively to catch up.
-    fn class_mut(&mut self, class: usize) -> &mut Class<T, P> {
+    fn class_mut(&mut self, class: usize) -> &mut ClassQueues<T, P> {
         let class = &mut self.classes[class];
         if class.len() == 0 {
             class.spent_ns = class.spent_ns.max(self.served_ns);

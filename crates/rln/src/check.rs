@@ -37,7 +37,7 @@ pub struct CheckedProof {
 
 /// Reason for rejecting a proof; one variant for each check, in the order of the checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Rejection {
+pub enum ProofRejection {
     /// The timestamp is before 1970.
     #[error("message timestamp {timestamp_ns} ns is before 1970")]
     NegativeTimestamp {
@@ -101,8 +101,8 @@ pub enum Rejection {
 /// gap, epoch, identifier, canonical root, share_x, share_y and nullifier, signal, root.
 ///
 /// # Errors
-/// Returns the [`Rejection`] of the first check that fails. All are the sender's fault, except that
-/// [`Rejection::UnknownRoot`] and the timestamps may also mean that our own roots or clock are wrong.
+/// Returns the [`ProofRejection`] of the first check that fails. All are the sender's fault, except that
+/// [`ProofRejection::UnknownRoot`] and the timestamps may also mean that our own roots or clock are wrong.
 pub fn check(
     policy: &Policy,
     roots: &RootWindow,
@@ -110,7 +110,7 @@ pub fn check(
     timestamp_ns: i64,
     x: Fr,
     proof: &RateLimitProof,
-) -> Result<CheckedProof, Rejection> {
+) -> Result<CheckedProof, ProofRejection> {
     let mut externals = ExternalNullifiers::new(policy.generation, policy.identifier);
     check_with(
         policy,
@@ -137,26 +137,27 @@ pub fn check_with(
     timestamp_ns: i64,
     x: Fr,
     proof: &RateLimitProof,
-) -> Result<CheckedProof, Rejection> {
+) -> Result<CheckedProof, ProofRejection> {
     let time_ns = within_gap(unix_now_ns, timestamp_ns, policy.max_clock_gap_ns)?;
     let expected = Epoch::at(time_ns, policy.epoch_size_s);
     let found = Epoch::from_bytes(&proof.epoch)?;
     if found != expected {
-        return Err(Rejection::EpochMismatch { expected, found });
+        return Err(ProofRejection::EpochMismatch { expected, found });
     }
     if proof.rln_identifier != policy.identifier.0 {
-        return Err(Rejection::ForeignIdentifier);
+        return Err(ProofRejection::ForeignIdentifier);
     }
-    let canonical = |field, bytes| fr_from_le(bytes).map_err(|_| Rejection::NonCanonical(field));
+    let canonical =
+        |field, bytes| fr_from_le(bytes).map_err(|_| ProofRejection::NonCanonical(field));
     let root = canonical(ProofField::MerkleRoot, &proof.merkle_root)?;
     let share_x = canonical(ProofField::ShareX, &proof.share_x)?;
     let y = canonical(ProofField::ShareY, &proof.share_y)?;
     let nullifier = canonical(ProofField::Nullifier, &proof.nullifier)?;
     if share_x != x {
-        return Err(Rejection::SignalMismatch);
+        return Err(ProofRejection::SignalMismatch);
     }
     if !roots.contains(&root) {
-        return Err(Rejection::UnknownRoot {
+        return Err(ProofRejection::UnknownRoot {
             window_len: roots.len(),
         });
     }
@@ -180,19 +181,23 @@ pub fn check_with(
 }
 
 /// Returns the timestamp as unsigned time if it is within the accepted gap of our clock.
-fn within_gap(now_ns: u64, timestamp_ns: i64, max_clock_gap_ns: u64) -> Result<u64, Rejection> {
-    let time_ns =
-        u64::try_from(timestamp_ns).map_err(|_| Rejection::NegativeTimestamp { timestamp_ns })?;
+fn within_gap(
+    now_ns: u64,
+    timestamp_ns: i64,
+    max_clock_gap_ns: u64,
+) -> Result<u64, ProofRejection> {
+    let time_ns = u64::try_from(timestamp_ns)
+        .map_err(|_| ProofRejection::NegativeTimestamp { timestamp_ns })?;
     let behind_ns = now_ns.saturating_sub(time_ns);
     let ahead_ns = time_ns.saturating_sub(now_ns);
     if behind_ns > max_clock_gap_ns {
-        return Err(Rejection::StaleTimestamp {
+        return Err(ProofRejection::StaleTimestamp {
             behind_ns,
             max_clock_gap_ns,
         });
     }
     if ahead_ns > max_clock_gap_ns {
-        return Err(Rejection::FutureTimestamp {
+        return Err(ProofRejection::FutureTimestamp {
             ahead_ns,
             max_clock_gap_ns,
         });

@@ -5,7 +5,7 @@ use ark_ff::{AdditiveGroup, Field};
 
 use crate::arkzkey::{Defect, ProvingKey};
 use crate::field::Fr;
-use crate::graph::{Graph, Inputs, Split, Wire};
+use crate::graph::{Inputs, Split, Wire, WitnessGraph};
 
 /// Wire of the public input y. The wires follow the verifier's order, after the constant 1.
 pub(crate) const WIRE_Y: usize = 1;
@@ -44,7 +44,7 @@ impl Circuit {
     /// # Errors
     /// [`Defect::Shape`] when the sizes differ, or unless x and y enter as the token's algebra needs: x
     /// is the only wire of exactly one right side, y is in no right side, and neither is in a left side.
-    pub(crate) fn new(key: &ProvingKey, graph: &Graph) -> Result<Self, Defect> {
+    pub(crate) fn new(key: &ProvingKey, graph: &WitnessGraph) -> Result<Self, Defect> {
         let split = graph.split();
         let constraints = key.left.rows();
         if split.wires.len() != key.a.len() || key.right.rows() != constraints {

@@ -17,8 +17,8 @@ mod closed;
 mod record;
 
 use closed::ClosedEpochs;
-pub use record::Damage;
-use record::{Decoded, Record};
+pub use record::CounterDamage;
+use record::{CounterRecord, DecodedRecord};
 
 /// Maximum number of ids reserved with one write. See [`block_of`].
 const MAX_BLOCK: u32 = 8;
@@ -49,7 +49,7 @@ pub enum CounterError {
         /// Path of the file.
         path: PathBuf,
         /// Defect that was found.
-        what: Damage,
+        what: CounterDamage,
     },
     /// The counter was in use, but its file is gone.
     #[error(
@@ -102,7 +102,7 @@ pub struct MessageIdCounter {
     path: PathBuf,
     limit: u32,
     /// Record on the disk: ids below `durable.reserved` may have been given out.
-    durable: Record,
+    durable: CounterRecord,
     /// Next id of epoch `durable.epoch`, at most `durable.reserved`.
     next_id: u32,
     /// Time at which the first version of this program wrote the file, Unix nanoseconds; `None` when
@@ -153,7 +153,7 @@ impl MessageIdCounter {
             ),
             None if was_in_use => return Err(CounterError::Missing(path)),
             None => {
-                let fresh = Record::fresh();
+                let fresh = CounterRecord::fresh();
                 write(&path, &fresh)?;
                 (fresh, None)
             }
@@ -249,7 +249,7 @@ impl MessageIdCounter {
     /// That epoch is closed. If the file is of the first version, which does not record earlier epochs,
     /// all epochs up to now are closed too. `None` when the clock is not behind, or when no epoch up to
     /// the file's is certainly unused.
-    fn settled(&self, clock: &WallClock) -> Option<Record> {
+    fn settled(&self, clock: &WallClock) -> Option<CounterRecord> {
         let newest = clock.newest_epoch();
         if self.durable.epoch <= newest {
             return None;
@@ -284,7 +284,7 @@ impl MessageIdCounter {
         }
     }
 
-    fn replace(&mut self, record: Record) -> Result<(), CounterError> {
+    fn replace(&mut self, record: CounterRecord) -> Result<(), CounterError> {
         write(&self.path, &record)?;
         self.durable = record;
         self.first_version_wrote_ns = None;
@@ -324,7 +324,7 @@ fn lock(path: &Path) -> Result<(File, bool), CounterError> {
 }
 
 /// Reads the file's record and modification time; `None` when there is no file.
-fn read(path: &Path) -> Result<Option<(Decoded, SystemTime)>, CounterError> {
+fn read(path: &Path) -> Result<Option<(DecodedRecord, SystemTime)>, CounterError> {
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -337,14 +337,14 @@ fn read(path: &Path) -> Result<Option<(Decoded, SystemTime)>, CounterError> {
     file.take(max_bytes)
         .read_to_end(&mut bytes)
         .map_err(io_error(path))?;
-    let decoded = Record::decode(&bytes).map_err(|what| CounterError::Corrupt {
+    let decoded = CounterRecord::decode(&bytes).map_err(|what| CounterError::Corrupt {
         path: path.to_owned(),
         what,
     })?;
     Ok(Some((decoded, written)))
 }
 
-fn write(path: &Path, record: &Record) -> Result<(), CounterError> {
+fn write(path: &Path, record: &CounterRecord) -> Result<(), CounterError> {
     durable::replace(path, &record.encode()).map_err(io_error(path))
 }
 

@@ -10,14 +10,14 @@ use crate::circuit::{WIRE_X, WIRE_Y};
 use crate::field::Fr;
 use crate::key::Key;
 use crate::msm::FixedBase;
-use crate::tables::Tables;
+use crate::tables::ProverTables;
 use crate::transform::{Domain, SIZE};
 
 /// Key, tables and constants shared by everything that makes proofs.
 pub(crate) struct Engine {
     pub(crate) key: Arc<Key>,
     pub(crate) domain: Domain,
-    pub(crate) tables: Tables,
+    pub(crate) tables: ProverTables,
     pub(crate) signal: Signal,
     /// Multiples of δ in G1.
     pub(crate) delta_g1: FixedBase<g1::Config>,
@@ -59,7 +59,7 @@ pub(crate) struct Signal {
 }
 
 impl Engine {
-    pub(crate) fn new(key: Arc<Key>, tables: Tables) -> Self {
+    pub(crate) fn new(key: Arc<Key>, tables: ProverTables) -> Self {
         let domain = Domain::new();
         let signal = Signal::new(&key, &domain);
         Self {

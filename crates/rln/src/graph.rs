@@ -1,6 +1,6 @@
 //! The witness calculator: the circuit's wires as a list of field operations.
 //!
-//! [`Graph`] is `graph.bin` as stored. [`Graph::split`] divides the graph into two programs: one for
+//! [`WitnessGraph`] is `graph.bin` as stored. [`WitnessGraph::split`] divides the graph into two programs: one for
 //! the values that depend only on a member's secret, limit and path, run once per path, and one for
 //! those that depend on a message's external nullifier, message id or signal, run once per proof.
 
@@ -17,7 +17,7 @@ pub(crate) use split::{Split, Wire};
 
 /// One operation of a program. Operands are the positions of earlier values.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Node {
+pub(crate) enum GraphNode {
     Input(u32),
     Constant(Fr),
     Add(u32, u32),
@@ -32,7 +32,7 @@ pub(crate) enum Node {
 /// Sequence of operations, each on values computed earlier.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Program {
-    nodes: Vec<Node>,
+    nodes: Vec<GraphNode>,
 }
 
 /// Positions of the circuit's inputs among a graph's inputs; input 0 is the constant 1.
@@ -53,7 +53,7 @@ pub(crate) struct Inputs {
 
 /// The witness calculator as stored in the file.
 #[derive(Debug)]
-pub(crate) struct Graph {
+pub(crate) struct WitnessGraph {
     pub(crate) program: Program,
     /// Position in the program of each wire's value.
     pub(crate) wires: Vec<u32>,
@@ -67,13 +67,13 @@ impl Program {
         for node in &self.nodes {
             let at = |operand: u32| -> Fr { values[operand as usize] };
             let value = match *node {
-                Node::Input(input) => inputs[input as usize],
-                Node::Constant(constant) => constant,
-                Node::Add(a, b) => at(a) + at(b),
-                Node::Sub(a, b) => at(a) - at(b),
-                Node::Mul(a, b) => at(a) * at(b),
-                Node::ShiftRight(a, b) => shift_right(at(a), at(b)),
-                Node::BitAnd(a, b) => bit_and(at(a), at(b)),
+                GraphNode::Input(input) => inputs[input as usize],
+                GraphNode::Constant(constant) => constant,
+                GraphNode::Add(a, b) => at(a) + at(b),
+                GraphNode::Sub(a, b) => at(a) - at(b),
+                GraphNode::Mul(a, b) => at(a) * at(b),
+                GraphNode::ShiftRight(a, b) => shift_right(at(a), at(b)),
+                GraphNode::BitAnd(a, b) => bit_and(at(a), at(b)),
             };
             values.push(value);
         }
@@ -81,7 +81,7 @@ impl Program {
     }
 }
 
-impl Node {
+impl GraphNode {
     fn operands(self) -> [Option<u32>; 2] {
         match self {
             Self::Input(_) | Self::Constant(_) => [None; 2],

@@ -6,7 +6,7 @@ use ark_bn254::Bn254;
 use ark_groth16::VerifyingKey;
 use sha2::{Digest, Sha256};
 
-use crate::arkzkey::{self, Contents, Malformed, ProvingKey};
+use crate::arkzkey::{self, Contents, MalformedArtefact, ProvingKey};
 use crate::circuit::{Circuit, PUBLIC_INPUTS};
 use crate::graph;
 use crate::rows::RowTables;
@@ -84,9 +84,9 @@ impl Artefact {
         Ok(self.bytes)
     }
 
-    fn malformed(&self) -> impl Fn(Malformed) -> KeyError {
+    fn malformed(&self) -> impl Fn(MalformedArtefact) -> KeyError {
         let file = self.file;
-        move |Malformed { at_byte, what }| KeyError::Malformed {
+        move |MalformedArtefact { at_byte, what }| KeyError::Malformed {
             file,
             at_byte,
             what,
@@ -160,7 +160,7 @@ fn key_and_circuit() -> Result<(Contents<'static>, Circuit), KeyError> {
         arkzkey::parse(PROVING_KEY.checked()?, PUBLIC_INPUTS).map_err(PROVING_KEY.malformed())?;
     let graph = graph::parse(GRAPH.checked()?).map_err(GRAPH.malformed())?;
     let circuit = Circuit::new(&contents.proving_key, &graph)
-        .map_err(|what| Malformed { at_byte: 0, what })
+        .map_err(|what| MalformedArtefact { at_byte: 0, what })
         .map_err(GRAPH.malformed())?;
     Ok((contents, circuit))
 }

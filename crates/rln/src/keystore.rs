@@ -48,11 +48,11 @@ struct KeystoreFile {
     application: String,
     app_identifier: String,
     version: String,
-    credentials: BTreeMap<CredentialKey, Entry>,
+    credentials: BTreeMap<CredentialKey, KeystoreEntry>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Entry {
+struct KeystoreEntry {
     crypto: Sealed,
 }
 
@@ -149,7 +149,7 @@ impl Keystore {
                 .iter()
                 .map(|(key, sealed)| {
                     let crypto = sealed.clone();
-                    (key.clone(), Entry { crypto })
+                    (key.clone(), KeystoreEntry { crypto })
                 })
                 .collect(),
         };

@@ -38,7 +38,7 @@ mod tables;
 mod transform;
 
 pub use batch::{BatchPolicy, Batcher, Job, VerifyCosts};
-pub use check::{CheckedProof, Policy, Rejection};
+pub use check::{CheckedProof, Policy, ProofRejection};
 pub use counter::{CounterError, MessageIdCounter, Reserved};
 pub use epoch::{Epoch, MalformedEpoch, WallClock};
 pub use external::{ExternalNullifiers, Generation, RlnIdentifier, external_nullifier};
@@ -48,15 +48,16 @@ pub use key::{Key, KeyError};
 pub use keystore::{CredentialKey, Keystore, KeystoreCredential, KeystoreError};
 pub use member::Member;
 pub use nullifiers::{
-    NullifierLimits, NullifierLog, RecoveredSecret, Seen, SharedNullifierLog, recover_secret,
+    NullifierLimits, NullifierLog, NullifierStatus, RecoveredSecret, SharedNullifierLog,
+    recover_secret,
 };
-pub use pool::{Pool, PoolConfig, PoolSnapshot, Surroundings, Work};
+pub use pool::{Pool, PoolConfig, PoolInputs, PoolSnapshot, Work};
 pub use prover::{MessageSlot, ProofRequest, ProveError, Prover};
 pub use roots::RootWindow;
 pub use signal::signal_hash;
 pub use tables::{TableFileDefect, TableFileOutcome};
 pub use token::{OtherMessageId, PreparedToken, Token};
-pub use tree::snapshot::{Snapshot, SnapshotDamage, SnapshotError};
+pub use tree::snapshot::{SnapshotDamage, SnapshotError, TreeSnapshot};
 pub use tree::{IndexOutOfRange, MerklePath, MerkleTree};
 pub use verifier::{ProofPoint, ProofStatement, SnarkInvalid, Verifier};
 pub use wire::{ProofDecodeError, ProofField, RateLimitProof};

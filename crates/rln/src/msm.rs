@@ -5,7 +5,7 @@
 //! thousand that share one inversion: about six multiplications each, against eleven in Jacobian
 //! coordinates.
 //!
-//! [`Table`] is for points known in advance: with each point's multiples by the digits' weights
+//! [`MultiplesTable`] is for points known in advance: with each point's multiples by the digits' weights
 //! precomputed, all digits share one set of buckets. [`sum_of`] is for points used once.
 //!
 //! Time and memory access depend on the scalars, as they do in arkworks, so side-channel attacks from
@@ -25,7 +25,7 @@ mod table;
 use buckets::Buckets;
 use digits::signed_digits;
 pub(crate) use fixed::FixedBase;
-pub(crate) use table::{Table, TableShape};
+pub(crate) use table::{MultiplesTable, TableShape};
 
 /// An affine point of a curve without the point (0, 0), which represents the point at infinity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,17 +35,17 @@ pub(crate) struct Point<F> {
 }
 
 /// One of the groups G1 and G2, whose scalars are below r.
-pub(crate) trait Group: SWCurveConfig<ScalarField = Fr> {
+pub(crate) trait MsmGroup: SWCurveConfig<ScalarField = Fr> {
     /// The base field's element β for which `(βx, y)` is λ of [`glv`] times `(x, y)`; `None` if the
     /// endomorphism is not used for this group.
     const ENDOMORPHISM: Option<Self::BaseField>;
 }
 
-impl Group for ark_bn254::g1::Config {
+impl MsmGroup for ark_bn254::g1::Config {
     const ENDOMORPHISM: Option<ark_bn254::Fq> = Some(glv::BETA);
 }
 
-impl Group for ark_bn254::g2::Config {
+impl MsmGroup for ark_bn254::g2::Config {
     const ENDOMORPHISM: Option<ark_bn254::Fq2> = None;
 }
 
@@ -80,13 +80,13 @@ impl<F: Field> Point<F> {
 /// Contribution of one digit of a scalar: the bucket, and the point that is added, which may be
 /// negated or mapped by the endomorphism.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct BucketEntry {
     bucket: u32,
     /// `index << 2 | image << 1 | negated`.
     point: u32,
 }
 
-impl Entry {
+impl BucketEntry {
     fn new(bucket: usize, index: usize, image: bool, negated: bool) -> Self {
         Self {
             bucket: bucket as u32,
@@ -116,7 +116,7 @@ impl Entry {
 const PLAIN_BITS: usize = 10;
 
 /// Computes the sum of `scalar * points[index]` over the terms `(index, scalar)`, without a table.
-pub(crate) fn sum_of<G: Group>(
+pub(crate) fn sum_of<G: MsmGroup>(
     points: &[Affine<G>],
     terms: impl Iterator<Item = (usize, Fr)>,
 ) -> Projective<G> {
@@ -135,7 +135,7 @@ pub(crate) fn sum_of<G: Group>(
             windows,
             |window, digit| {
                 let bucket = window * per_window + digit.unsigned_abs() as usize - 1;
-                entries.push(Entry::new(bucket, used.len(), false, digit < 0));
+                entries.push(BucketEntry::new(bucket, used.len(), false, digit < 0));
             },
         );
         used.push(point);

@@ -35,7 +35,7 @@ impl NullifierLimits {
 
 /// Result of looking up a proof's nullifier in the log.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Seen {
+pub enum NullifierStatus {
     /// The nullifier is not in the log.
     New,
     /// The nullifier was used with the same `x`, so for the same message.
@@ -72,16 +72,16 @@ impl fmt::Debug for RecoveredSecret {
 
 /// Point of a member's line, revealed by one message.
 #[derive(Clone, Copy, Debug)]
-struct Share {
+struct SharePoint {
     x: Fr,
     y: Fr,
 }
 
 /// Key of the log: the first half of a nullifier's bytes. A nullifier is a hash, so two with the same
 /// half are infeasible to find; only half is kept because a million entries have to fit in memory.
-type Key = [u8; 16];
+type NullifierKey = [u8; 16];
 
-fn key(nullifier: &Fr) -> Key {
+fn key(nullifier: &Fr) -> NullifierKey {
     let bytes = fr_to_le(nullifier);
     *bytes
         .first_chunk()
@@ -91,17 +91,17 @@ fn key(nullifier: &Fr) -> Key {
 /// Nullifiers of one epoch, in two halves, so that the older half can be dropped as a whole.
 #[derive(Clone, Debug, Default)]
 struct EpochLog {
-    newer: BTreeMap<Key, Share>,
-    older: BTreeMap<Key, Share>,
+    newer: BTreeMap<NullifierKey, SharePoint>,
+    older: BTreeMap<NullifierKey, SharePoint>,
 }
 
 impl EpochLog {
-    fn get(&self, key: &Key) -> Option<&Share> {
+    fn get(&self, key: &NullifierKey) -> Option<&SharePoint> {
         self.newer.get(key).or_else(|| self.older.get(key))
     }
 
     /// Adds a nullifier that is not in the log, and returns how many were dropped to make room.
-    fn enter(&mut self, key: Key, share: Share, max_entries: usize) -> usize {
+    fn enter(&mut self, key: NullifierKey, share: SharePoint, max_entries: usize) -> usize {
         let mut dropped = 0;
         if self.newer.len() >= (max_entries / 2).max(1) {
             let newer = std::mem::take(&mut self.newer);
@@ -135,10 +135,12 @@ impl NullifierLog {
     }
 
     /// Looks up a nullifier without adding it, to refuse early, before the pairing.
-    pub fn check(&self, epoch: Epoch, nullifier: Fr, x: Fr, y: Fr) -> Seen {
+    pub fn check(&self, epoch: Epoch, nullifier: Fr, x: Fr, y: Fr) -> NullifierStatus {
         let log = self.epochs.get(&epoch);
         let known = log.and_then(|log| log.get(&key(&nullifier)));
-        known.map_or(Seen::New, |known| known.compare(Share { x, y }))
+        known.map_or(NullifierStatus::New, |known| {
+            known.compare(SharePoint { x, y })
+        })
     }
 
     /// Whether a message with this nullifier is in the log.
@@ -153,15 +155,15 @@ impl NullifierLog {
     /// Call this for verified proofs only: an entry made by a forged proof would let anyone silence
     /// others. For the same reason a full log refuses no nullifier: the older half of the epoch's
     /// entries is dropped, and members may then use those message ids once more.
-    pub fn insert(&mut self, epoch: Epoch, nullifier: Fr, x: Fr, y: Fr) -> Seen {
-        let (key, share) = (key(&nullifier), Share { x, y });
+    pub fn insert(&mut self, epoch: Epoch, nullifier: Fr, x: Fr, y: Fr) -> NullifierStatus {
+        let (key, share) = (key(&nullifier), SharePoint { x, y });
         let log = self.epochs.entry(epoch).or_default();
         if let Some(known) = log.get(&key) {
             return known.compare(share);
         }
         let dropped = log.enter(key, share, self.limits.max_entries_per_epoch);
         self.dropped_total = self.dropped_total.saturating_add(dropped as u64);
-        Seen::New
+        NullifierStatus::New
     }
 
     /// Removes all epochs outside `keep`.
@@ -188,17 +190,17 @@ impl NullifierLog {
     }
 }
 
-impl Share {
+impl SharePoint {
     /// Compares two points with one nullifier.
     ///
     /// With equal `x` no secret follows, and the message is the same; if `y` differs nevertheless,
     /// the second proof is invalid.
-    fn compare(&self, other: Self) -> Seen {
+    fn compare(&self, other: Self) -> NullifierStatus {
         match recover_secret((self.x, self.y), (other.x, other.y)) {
-            Some(secret) => Seen::Spam {
+            Some(secret) => NullifierStatus::Spam {
                 secret: RecoveredSecret(secret),
             },
-            None => Seen::Duplicate,
+            None => NullifierStatus::Duplicate,
         }
     }
 }

@@ -51,7 +51,7 @@ impl Default for PoolConfig {
 
 /// Inputs of the pool: clock, epoch, counter and tree. Times are Unix times in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Surroundings {
+pub struct PoolInputs {
     /// Present Unix time, nanoseconds.
     pub now_ns: u64,
     /// Epoch to which messages sent now belong.
@@ -109,14 +109,14 @@ pub struct PoolSnapshot {
 #[derive(Debug)]
 pub struct Pool<T = PreparedToken> {
     config: PoolConfig,
-    ready: BTreeMap<(Epoch, u32), Ready<T>>,
+    ready: BTreeMap<(Epoch, u32), ReadyToken<T>>,
     /// Time before which no token is prepared, Unix nanoseconds.
     rest_until_ns: u64,
     totals: PoolSnapshot,
 }
 
 #[derive(Debug)]
-struct Ready<T> {
+struct ReadyToken<T> {
     token: T,
     root_version: u64,
 }
@@ -134,7 +134,7 @@ impl<T> Pool<T> {
 
     /// Drops unusable tokens and returns which token to prepare: missing ones before those of old
     /// roots, this epoch's before the next epoch's, low ids before high ones.
-    pub fn next_work(&mut self, around: &Surroundings) -> Work {
+    pub fn next_work(&mut self, around: &PoolInputs) -> Work {
         self.drop_useless(around);
         let Some((epoch, message_id)) = self.most_wanted(around) else {
             return Work::Idle;
@@ -160,7 +160,7 @@ impl<T> Pool<T> {
     ) {
         self.totals.prepared_total += 1;
         self.totals.spent_ns_total = self.totals.spent_ns_total.saturating_add(spent_ns);
-        let ready = Ready {
+        let ready = ReadyToken {
             token,
             root_version,
         };
@@ -196,11 +196,11 @@ impl<T> Pool<T> {
         }
     }
 
-    fn age(&self, ready: &Ready<T>, root_version: u64) -> u64 {
+    fn age(&self, ready: &ReadyToken<T>, root_version: u64) -> u64 {
         root_version.saturating_sub(ready.root_version)
     }
 
-    fn drop_useless(&mut self, around: &Surroundings) {
+    fn drop_useless(&mut self, around: &PoolInputs) {
         let window = self.config.root_window;
         let before = self.ready.len();
         self.ready.retain(|(epoch, message_id), ready| {
@@ -215,7 +215,7 @@ impl<T> Pool<T> {
         self.totals.discarded_total += (before - self.ready.len()) as u64;
     }
 
-    fn most_wanted(&self, around: &Surroundings) -> Option<(Epoch, u32)> {
+    fn most_wanted(&self, around: &PoolInputs) -> Option<(Epoch, u32)> {
         let size = u32::try_from(self.config.size).unwrap_or(u32::MAX);
         let ids = |first: u32| first..first.saturating_add(size).min(around.limit);
         let now = around

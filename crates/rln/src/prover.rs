@@ -15,17 +15,17 @@ use crate::identity::Identity;
 use crate::key::Key;
 use crate::member::Member;
 pub use crate::proof_request::{MAX_LIMIT, MessageSlot, ProofRequest, ProveError};
-use crate::tables::{TableFileOutcome, Tables};
+use crate::tables::{ProverTables, TableFileOutcome};
 use crate::tree::MerklePath;
 use crate::wire::RateLimitProof;
 
 /// Prover over the vendored key. Clones share the tables and the cached members.
 #[derive(Clone)]
 pub struct Prover {
-    shared: Arc<Shared>,
+    shared: Arc<ProverShared>,
 }
 
-struct Shared {
+struct ProverShared {
     key: Arc<Key>,
     engine: OnceLock<Arc<Engine>>,
     /// Members of the last proofs, the newest last. A member is taken out while proving.
@@ -39,7 +39,7 @@ impl Prover {
     /// Creates a prover. The tables are computed at the first proof, which takes about 0.4 s.
     pub fn new(key: Arc<Key>) -> Self {
         Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(ProverShared {
                 key,
                 engine: OnceLock::new(),
                 members: Mutex::new(Vec::new()),
@@ -50,7 +50,7 @@ impl Prover {
     /// Creates a prover whose tables are read from a file, in about 40 ms. If the file is missing,
     /// damaged or of another key, the tables are computed and written to the file.
     pub fn with_table_file(key: Arc<Key>, path: &Path) -> (Self, TableFileOutcome) {
-        let (tables, outcome) = Tables::open(&key, path);
+        let (tables, outcome) = ProverTables::open(&key, path);
         let prover = Self::new(Arc::clone(&key));
         prover
             .shared
@@ -127,7 +127,7 @@ impl Prover {
     fn engine(&self) -> Arc<Engine> {
         let engine = self.shared.engine.get_or_init(|| {
             let key = Arc::clone(&self.shared.key);
-            let tables = Tables::build(&key);
+            let tables = ProverTables::build(&key);
             Arc::new(Engine::new(key, tables))
         });
         Arc::clone(engine)

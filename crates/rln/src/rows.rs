@@ -29,7 +29,7 @@ use ark_bn254::{Fq, G1Affine, G1Projective};
 use ark_ec::CurveGroup;
 use ark_ff::{AdditiveGroup, BigInt, Field, PrimeField, batch_inversion};
 
-use crate::arkzkey::{Defect, Malformed};
+use crate::arkzkey::{Defect, MalformedArtefact};
 use crate::field::Fr;
 use crate::transform::{Domain, SIZE};
 
@@ -47,8 +47,12 @@ pub(crate) struct RowTables {
 
 impl RowTables {
     /// Parses the vendored file of row tables.
-    pub(crate) fn parse(bytes: &[u8], rows: usize, constraints: usize) -> Result<Self, Malformed> {
-        let malformed = |at_byte, what| Malformed { at_byte, what };
+    pub(crate) fn parse(
+        bytes: &[u8],
+        rows: usize,
+        constraints: usize,
+    ) -> Result<Self, MalformedArtefact> {
+        let malformed = |at_byte, what| MalformedArtefact { at_byte, what };
         let body = bytes
             .strip_prefix(MAGIC)
             .ok_or(malformed(0, Defect::Magic))?;

@@ -4,7 +4,7 @@ use ark_bn254::{G1Affine, g1, g2};
 
 use crate::circuit::{Circuit, INSTANCE_WIRES};
 use crate::key::Key;
-use crate::msm::Table;
+use crate::msm::MultiplesTable;
 
 mod file;
 
@@ -17,21 +17,21 @@ const SHORT_BITS: usize = 9;
 
 /// Tables of the points that a proof sums, which are the same for all proofs.
 ///
-/// The indices of [`Tables::long`] are, in this order: E of each row ([`Tables::lagrange`]), F of
+/// The indices of [`ProverTables::long`] are, in this order: E of each row ([`ProverTables::lagrange`]), F of
 /// the constraints a message decides, L and then B of the wires a message decides.
-pub(crate) struct Tables {
+pub(crate) struct ProverTables {
     /// Points of the long sum, in G1.
-    pub(crate) long: Table<g1::Config>,
+    pub(crate) long: MultiplesTable<g1::Config>,
     /// Points A of the wires that a message decides.
-    pub(crate) a: Table<g1::Config>,
+    pub(crate) a: MultiplesTable<g1::Config>,
     /// Points B of the wires that a message decides, in G2.
-    pub(crate) b: Table<g2::Config>,
-    layout: Layout,
+    pub(crate) b: MultiplesTable<g2::Config>,
+    layout: TableLayout,
 }
 
 /// Starts of the parts of the long table, with the number of message wires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Layout {
+struct TableLayout {
     squares: usize,
     l: usize,
     b: usize,
@@ -39,7 +39,7 @@ struct Layout {
     wires: usize,
 }
 
-impl Layout {
+impl TableLayout {
     fn of(circuit: &Circuit) -> Self {
         let squares = circuit.rows();
         let l = squares + circuit.message_rows.len() - INSTANCE_WIRES;
@@ -54,11 +54,11 @@ impl Layout {
     }
 }
 
-impl Tables {
+impl ProverTables {
     /// Computes the tables; takes about 0.25 s.
     pub(crate) fn build(key: &Key) -> Self {
         let (circuit, proving_key) = (key.circuit(), key.proving_key());
-        let layout = Layout::of(circuit);
+        let layout = TableLayout::of(circuit);
         let mut long = key.rows().lagrange.clone();
         let constraints = circuit.message_rows.iter().map(|row| *row as usize);
         let constraints = constraints.filter(|row| *row < circuit.constraints);
@@ -74,9 +74,9 @@ impl Tables {
         let a: Vec<_> = wires().map(|wire| proving_key.a[wire]).collect();
         let b: Vec<_> = wires().map(|wire| proving_key.b_g2[wire]).collect();
         Self {
-            long: Table::new(&long, LONG_BITS),
-            a: Table::new(&a, SHORT_BITS),
-            b: Table::new(&b, SHORT_BITS),
+            long: MultiplesTable::new(&long, LONG_BITS),
+            a: MultiplesTable::new(&a, SHORT_BITS),
+            b: MultiplesTable::new(&b, SHORT_BITS),
             layout,
         }
     }

@@ -18,7 +18,7 @@ mod miller;
 mod prepared;
 
 use batch::Batch;
-use decode::Points;
+use decode::DecodedPoints;
 use lines::Lines;
 use prepared::Prepared;
 
@@ -81,7 +81,7 @@ impl Verifier {
     /// # Errors
     /// [`SnarkInvalid`] when a point is malformed or the proof does not hold.
     pub fn verify(&self, statement: &ProofStatement) -> Result<(), SnarkInvalid> {
-        let points = Points::decode(&statement.proof)?;
+        let points = DecodedPoints::decode(&statement.proof)?;
         let lines = Lines::of_one(&points.b).ok_or(OUTSIDE_SUBGROUP)?;
         if self.prepared.holds(&points, &lines, statement) {
             Ok(())
@@ -103,7 +103,7 @@ impl Verifier {
         let mut verdicts = vec![Ok(()); statements.len()];
         let mut decoded = Vec::with_capacity(statements.len());
         for (at, statement) in statements.iter().enumerate() {
-            match Points::decode(&statement.borrow().proof) {
+            match DecodedPoints::decode(&statement.borrow().proof) {
                 Ok(points) => decoded.push((at, points)),
                 Err(error) => verdicts[at] = Err(error),
             }

@@ -5,7 +5,7 @@
 use std::error::Error;
 
 use undertone_sim::scenario::{Publishers, Spacing};
-use undertone_sim::{Options, Scenario, run};
+use undertone_sim::{RunOptions, Scenario, run};
 
 fn main() -> Result<(), Box<dyn Error>> {
     // A plain network: five dials each, 50 ms between any two nodes, 100 Mbit/s, the TCP of Linux.
@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // The outcome follows from the scenario and the seed; the number of threads does not change it.
     let threads = std::thread::available_parallelism()?.get();
-    let outcome = run(&scenario, Options::new(1).threads(threads), &mut |_| {})?;
+    let outcome = run(&scenario, RunOptions::new(1).threads(threads), &mut |_| {})?;
 
     let mut latencies_ms: Vec<u64> = outcome
         .deliveries

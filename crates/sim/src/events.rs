@@ -1,7 +1,7 @@
 //! Event queue of one thread.
 //!
-//! Events are ordered by time, then by the node that scheduled them, then by the order in which it
-//! did. This order does not depend on the distribution of nodes over threads. Events of the near
+//! EventQueue are ordered by time, then by the node that scheduled them, then by the order in which it
+//! did. This order does not depend on the distribution of nodes over threads. EventQueue of the near
 //! future are in a heap; later ones are in buckets by due time, so that the heap stays small however
 //! many nodes there are.
 
@@ -13,42 +13,42 @@ const BOX_NS: u64 = 20_000_000;
 
 /// Due time of an event, and its position among events of the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Key {
+pub(crate) struct EventKey {
     pub(crate) at_ns: u64,
     /// Node that scheduled the event (high half), and how many it had scheduled before (low half).
-    pub(crate) cause: u64,
+    pub(crate) scheduler: u64,
 }
 
-impl Key {
-    pub(crate) fn new(at_ns: u64, cause: u32, count: u32) -> Self {
+impl EventKey {
+    pub(crate) fn new(at_ns: u64, scheduler: u32, count: u32) -> Self {
         Self {
             at_ns,
-            cause: u64::from(cause) << 32 | u64::from(count),
+            scheduler: u64::from(scheduler) << 32 | u64::from(count),
         }
     }
 }
 
-/// A scheduled event of one node.
+/// An event of one node with its due time.
 #[derive(Debug)]
-pub(crate) struct Event<T> {
-    pub(crate) key: Key,
+pub(crate) struct Scheduled<T> {
+    pub(crate) key: EventKey,
     pub(crate) node: u32,
-    pub(crate) what: T,
+    pub(crate) event: T,
 }
 
 /// Scheduled events of one thread.
 #[derive(Debug)]
-pub(crate) struct Events<T> {
-    near: BinaryHeap<Reverse<(Key, u32, u32)>>,
+pub(crate) struct EventQueue<T> {
+    near: BinaryHeap<Reverse<(EventKey, u32, u32)>>,
     /// Time up to which the buckets have been emptied into `near`.
     near_until_ns: u64,
-    boxes: BTreeMap<u64, Vec<(Key, u32, u32)>>,
+    boxes: BTreeMap<u64, Vec<(EventKey, u32, u32)>>,
     /// Content of the events, indexed by the last number of an entry.
     slots: Vec<Option<T>>,
     free: Vec<u32>,
 }
 
-impl<T> Events<T> {
+impl<T> EventQueue<T> {
     pub(crate) fn new() -> Self {
         Self {
             near: BinaryHeap::new(),
@@ -59,15 +59,15 @@ impl<T> Events<T> {
         }
     }
 
-    pub(crate) fn push(&mut self, event: Event<T>) {
-        let Event { key, node, what } = event;
+    pub(crate) fn push(&mut self, scheduled: Scheduled<T>) {
+        let Scheduled { key, node, event } = scheduled;
         let slot = match self.free.pop() {
             Some(slot) => {
-                self.slots[slot as usize] = Some(what);
+                self.slots[slot as usize] = Some(event);
                 slot
             }
             None => {
-                self.slots.push(Some(what));
+                self.slots.push(Some(event));
                 u32::try_from(self.slots.len() - 1).expect("fewer events than memory has bytes")
             }
         };
@@ -97,7 +97,7 @@ impl<T> Events<T> {
     }
 
     /// Removes and returns the next event, if it is before `until_ns`.
-    pub(crate) fn pop(&mut self, until_ns: u64) -> Option<Event<T>> {
+    pub(crate) fn pop(&mut self, until_ns: u64) -> Option<Scheduled<T>> {
         self.fill();
         let Reverse((key, ..)) = self.near.peek()?;
         if key.at_ns >= until_ns {
@@ -105,9 +105,9 @@ impl<T> Events<T> {
         }
         let Reverse((key, node, slot)) = self.near.pop()?;
         self.free.push(slot);
-        let what = self.slots[slot as usize].take();
-        let what = what.expect("an entry names a slot that is filled");
-        Some(Event { key, node, what })
+        let event = self.slots[slot as usize].take();
+        let event = event.expect("an entry names a slot that is filled");
+        Some(Scheduled { key, node, event })
     }
 
     /// Content of all scheduled events, in no particular order.
@@ -125,13 +125,13 @@ mod tests {
     proptest! {
         #[test]
         fn events_come_in_order(times in prop::collection::vec(0u64..2_000_000_000, 1..300)) {
-            let mut events = Events::new();
+            let mut events = EventQueue::new();
             let mut expected = Vec::new();
             let (mut now, mut popped) = (0, Vec::new());
             for (i, after) in times.iter().enumerate() {
-                let key = Key::new(now + after, (i % 7) as u32, i as u32);
+                let key = EventKey::new(now + after, (i % 7) as u32, i as u32);
                 expected.push(key);
-                events.push(Event { key, node: 0, what: i });
+                events.push(Scheduled { key, node: 0, event: i });
                 // Time advances between two of them.
                 if i % 3 == 0 && let Some(event) = events.pop(u64::MAX) {
                     now = event.key.at_ns;
@@ -150,17 +150,17 @@ mod tests {
 
     #[test]
     fn what_happens_at_once_is_ordered_by_who_caused_it() {
-        let mut events = Events::new();
-        for (cause, count) in [(5, 0), (1, 1), (1, 0), (3, 9)] {
-            let key = Key::new(7, cause, count);
-            events.push(Event {
+        let mut events = EventQueue::new();
+        for (scheduler, count) in [(5, 0), (1, 1), (1, 0), (3, 9)] {
+            let key = EventKey::new(7, scheduler, count);
+            events.push(Scheduled {
                 key,
                 node: 0,
-                what: (cause, count),
+                event: (scheduler, count),
             });
         }
         let order: Vec<_> = std::iter::from_fn(|| events.pop(8))
-            .map(|e| e.what)
+            .map(|e| e.event)
             .collect();
         assert_eq!(order, [(1, 0), (1, 1), (3, 9), (5, 0)]);
     }

@@ -2,13 +2,14 @@
 //!
 //! # Where to start
 //!
-//! [`Scenario::plain`], [`run`] and its [`Options`], [`Outcome`].
+//! [`Scenario::plain`], [`run`] and its [`RunOptions`], [`Outcome`].
 
 pub mod outcome;
 pub mod run;
 pub mod scenario;
 
 mod account;
+mod error;
 mod events;
 mod hashes;
 mod member;
@@ -19,6 +20,7 @@ mod threads;
 mod topology;
 mod world;
 
+pub use error::SimError;
 pub use outcome::{Outcome, Progress};
-pub use run::{Dial, Options, Plan, SimError, run};
+pub use run::{Dial, Plan, RunOptions, run};
 pub use scenario::Scenario;

@@ -21,14 +21,14 @@ pub(crate) fn roots() -> RootWindow {
 
 /// RLN membership of one node.
 #[derive(Debug)]
-pub(crate) struct Member {
+pub(crate) struct SimMember {
     secret: Fr,
     limit: u32,
     epoch: Epoch,
     used: u32,
 }
 
-impl Member {
+impl SimMember {
     pub(crate) fn new(seed: u64, node: u32, limit: u32) -> Self {
         let bytes = derive(seed, "member", u64::from(node));
         let word = |at: usize| {
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn a_member_is_silent_at_its_limit_and_exposed_beyond() {
-        let mut member = Member::new(1, 7, 2);
+        let mut member = SimMember::new(1, 7, 2);
         let mut prove =
             |x: u64, spams| member.prove(Generation::Hashed, Epoch(5), Fr::from(x), spams);
         let proofs = [prove(10, false), prove(11, false)].map(Option::unwrap);

@@ -1,82 +1,37 @@
 //! One simulated node: the relay of real nodes on an emulated machine.
 
 pub(crate) mod check;
+pub(crate) mod event;
 mod faults;
 pub(crate) mod input;
 mod output;
 mod verifier;
+mod verify;
 
 use std::collections::{BTreeMap, VecDeque};
 
 use bytes::Bytes;
 use undertone_gossip::SendQueue;
 use undertone_gossip::fragments::AssemblerLimits;
-use undertone_link::{Arrival, Host};
-use undertone_relay::{Output, ProofTicket, Reassembly, Relay};
-use undertone_rln::RateLimitProof;
+use undertone_link::{ConnIx, Host};
+use undertone_relay::{Reassembly, Relay};
 
-use crate::events::{Event, Key};
-use crate::hashes::{SharedIds, SharedSignals};
-use crate::member::Member;
-use crate::node::check::Checks;
-use crate::node::verifier::Verifier;
-use crate::outcome::{Counters, Violation};
+use crate::events::{EventKey, Scheduled};
+use crate::member::SimMember;
+use crate::node::check::RuleChecks;
+use crate::node::event::{Event, Step};
+use crate::node::verifier::VerifierModel;
+use crate::outcome::Counters;
 use crate::seeds::derive;
 use crate::world::World;
 
-/// Event of a simulated node.
-#[derive(Debug)]
-pub(crate) enum What {
-    /// The node starts its relay.
-    Start,
-    /// Connections that are due are ready for frames.
-    Connect,
-    /// A transmission arrives from another host.
-    Arrival(Arrival<Bytes>),
-    /// A timer of the host or the relay is due.
-    Wake,
-    /// A received frame is handed to the relay.
-    Frame { place: u32, frame: Bytes },
-    /// A proof for a message of this node is ready.
-    Proved {
-        token: u64,
-        proof: Box<RateLimitProof>,
-    },
-    /// One proof is verified, independently of others.
-    Verified(ProofTicket),
-    /// The verifier has finished its current job.
-    VerifierDone(Vec<ProofTicket>),
-    /// The node publishes the message of this number.
-    Publish(u32),
-    /// The node publishes a spam message and schedules the next one.
-    Spam { interval_ns: u64, count: u64 },
-    /// The fault of this number happens to the node.
-    Fault(u32),
-    /// The other end of a connection has closed it.
-    Closed(u32),
-}
-
 /// A message that was delivered to the node's application.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Delivered {
+pub(crate) struct DeliveredMessage {
     pub(crate) message: u32,
     /// Node that sent the first copy.
     pub(crate) parent: u32,
     pub(crate) at_ns: u64,
-}
-
-/// Buffers and caches that the nodes of a thread share.
-#[derive(Debug)]
-pub(crate) struct Bench {
-    pub(crate) ids: SharedIds,
-    pub(crate) signals: SharedSignals,
-    pub(crate) relay_outputs: VecDeque<Output>,
-    pub(crate) received: VecDeque<(u32, Bytes)>,
-    pub(crate) writable: Vec<u32>,
-    /// Events that the current node has scheduled.
-    pub(crate) caused: Vec<Event<What>>,
-    pub(crate) violations: Vec<Violation>,
-    pub(crate) deliveries: u64,
 }
 
 /// State of one simulated node.
@@ -87,29 +42,30 @@ pub(crate) struct Node {
     pub(crate) relay: Option<Box<Relay>>,
     pub(crate) host: Host<Bytes>,
     pub(crate) counters: Counters,
-    pub(crate) deliveries: Vec<Delivered>,
+    pub(crate) deliveries: Vec<DeliveredMessage>,
     /// For messages published in fragments: reassembly, and by message time the node that sent the first
     /// fragment. The senders of first fragments form no cycle, so hops can be traced back through them.
     reassembly: Option<(Reassembly, BTreeMap<i64, u32>)>,
     /// Hash over all frames received and messages delivered.
     pub(crate) trace: u64,
-    queues: BTreeMap<u32, SendQueue>,
+    queues: BTreeMap<ConnIx, SendQueue>,
     /// Start times of long frames in transit, by connection.
-    coming: BTreeMap<u32, VecDeque<u64>>,
+    in_transit: BTreeMap<ConnIx, VecDeque<u64>>,
     /// Length above which a frame counts as long, bytes.
     long_frame_bytes: u64,
     /// Connections to be made, as (time, index), the next one last.
-    to_connect: Vec<(u64, u32)>,
-    member: Option<Member>,
-    verifier: Option<Verifier>,
+    to_connect: Vec<(u64, ConnIx)>,
+    member: Option<SimMember>,
+    verifier: Option<VerifierModel>,
     mux_overhead_bytes: u32,
     spams: bool,
     /// Whether the node withholds the messages of others.
     is_silent: bool,
-    caused: u32,
+    /// Number of events that the node has scheduled.
+    scheduled: u32,
     wake_ns: u64,
     cpu_free_ns: u64,
-    pub(crate) checks: Checks,
+    pub(crate) checks: RuleChecks,
 }
 
 impl Node {
@@ -125,52 +81,55 @@ impl Node {
                 .then(|| (Reassembly::new(AssemblerLimits::default()), BTreeMap::new())),
             trace: u64::from(id),
             queues: BTreeMap::new(),
-            coming: BTreeMap::new(),
+            in_transit: BTreeMap::new(),
             long_frame_bytes: world.scenario.relay.gossip.large.transfer_bytes as u64,
             to_connect: Vec::new(),
-            member: rln.map(|rln| Member::new(world.seed, id, rln.message_limit)),
-            verifier: rln.and_then(Verifier::new),
+            member: rln.map(|rln| SimMember::new(world.seed, id, rln.message_limit)),
+            verifier: rln.and_then(VerifierModel::new),
             mux_overhead_bytes: world.scenario.network.mux_overhead_bytes,
             spams: false,
             is_silent: false,
-            caused: 0,
+            scheduled: 0,
             wake_ns: u64::MAX,
             cpu_free_ns: 0,
-            checks: Checks::default(),
+            checks: RuleChecks::default(),
         }
     }
 
     /// Schedules an event for a node, this one or another.
-    fn cause(&mut self, bench: &mut Bench, at_ns: u64, node: u32, what: What) {
-        let key = Key::new(at_ns, self.id, self.caused);
-        self.caused += 1;
-        bench.caused.push(Event { key, node, what });
+    fn schedule(&mut self, step: &mut Step<'_>, at_ns: u64, node: u32, event: Event) {
+        let key = EventKey::new(at_ns, self.id, self.scheduled);
+        self.scheduled += 1;
+        step.scratch.scheduled.push(Scheduled { key, node, event });
+    }
+
+    /// Schedules an event for this node.
+    fn schedule_own(&mut self, step: &mut Step<'_>, at_ns: u64, event: Event) {
+        self.schedule(step, at_ns, self.id, event);
     }
 
     /// Handles one event of the node.
-    pub(crate) fn handle(&mut self, world: &World, bench: &mut Bench, now_ns: u64, what: What) {
-        match what {
-            What::Start => self.start(world, bench, now_ns),
-            What::Connect => self.connect_due(world, bench, now_ns),
-            What::Arrival(arrival) => self.arrival(world, bench, now_ns, arrival),
-            What::Wake => self.wake(world, bench, now_ns),
-            What::Frame { place, frame } => self.frame(world, bench, now_ns, place, frame),
-            What::Proved { token, proof } => self.proved(world, bench, now_ns, token, *proof),
-            What::Verified(ticket) => self.verified(world, bench, now_ns, &[ticket]),
-            What::VerifierDone(tickets) => self.verifier_done(world, bench, now_ns, &tickets),
-            What::Publish(number) => self.publish(world, bench, now_ns, number),
-            What::Spam { interval_ns, count } => {
-                self.spam(world, bench, now_ns, interval_ns, count);
-            }
-            What::Fault(number) => self.fault(world, bench, now_ns, number),
-            What::Closed(place) => self.closed(world, bench, now_ns, place),
+    pub(crate) fn handle(&mut self, step: &mut Step<'_>, event: Event) {
+        match event {
+            Event::Start => self.start(step),
+            Event::Connect => self.connect_due(step),
+            Event::Arrival(arrival) => self.arrival(step, arrival),
+            Event::Wake => self.wake(step),
+            Event::Frame { conn, frame } => self.frame(step, conn, frame),
+            Event::Proved { token, proof } => self.proved(step, token, *proof),
+            Event::Verified(ticket) => self.verified(step, &[ticket]),
+            Event::VerifierDone(tickets) => self.verifier_done(step, &tickets),
+            Event::Publish(number) => self.publish(step, number),
+            Event::Spam { interval_ns, count } => self.spam(step, interval_ns, count),
+            Event::Fault(number) => self.fault(step, number),
+            Event::Closed(conn) => self.closed(step, conn),
         }
-        self.take_received(world, bench, now_ns);
-        self.set_timer(bench);
+        self.take_received(step);
+        self.set_timer(step);
     }
 
     /// Schedules a wake event for the next timer, unless an earlier one is scheduled.
-    fn set_timer(&mut self, bench: &mut Bench) {
+    fn set_timer(&mut self, step: &mut Step<'_>) {
         let relay = self.relay.as_ref().map(|r| r.next_timeout().as_nanos());
         let host = self.host.next_timeout();
         let Some(next) = relay.into_iter().chain(host).min() else {
@@ -178,8 +137,7 @@ impl Node {
         };
         if next < self.wake_ns {
             self.wake_ns = next;
-            let id = self.id;
-            self.cause(bench, next, id, What::Wake);
+            self.schedule_own(step, next, Event::Wake);
         }
     }
 

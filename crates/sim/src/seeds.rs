@@ -15,9 +15,9 @@ pub(crate) fn derive(seed: u64, part: &str, index: u64) -> [u8; 32] {
 
 /// A random number generator for one part of a run.
 #[derive(Debug)]
-pub(crate) struct Rng(ChaCha8Rng);
+pub(crate) struct SeededRng(ChaCha8Rng);
 
-impl Rng {
+impl SeededRng {
     pub(crate) fn new(seed: u64, part: &str, index: u64) -> Self {
         Self(ChaCha8Rng::from_seed(derive(seed, part, index)))
     }

@@ -2,17 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use crate::run::SimError;
+use undertone_link::ConnIx;
+
+use crate::error::SimError;
 use crate::scenario::Topology;
-use crate::seeds::Rng;
+use crate::seeds::SeededRng;
 
 /// One end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct End {
+pub(crate) struct ConnEnd {
     /// Node at the other end.
     pub(crate) remote: u32,
     /// Index of the connection among those of the other node.
-    pub(crate) remote_place: u32,
+    pub(crate) remote_conn: ConnIx,
     /// Whether this end dialled the other.
     pub(crate) outbound: bool,
     /// Number of connections that the dialler made before this one.
@@ -20,24 +22,24 @@ pub(crate) struct End {
 }
 
 /// Returns the connections of every node, in the order in which they are made.
-pub(crate) fn wire(edges: &[(u32, u32)], nodes: u32) -> Vec<Vec<End>> {
+pub(crate) fn wire(edges: &[(u32, u32)], nodes: u32) -> Vec<Vec<ConnEnd>> {
     let mut degree = vec![0usize; nodes as usize];
     for (from, to) in edges {
         degree[*from as usize] += 1;
         degree[*to as usize] += 1;
     }
     let mut dialled = vec![0u32; nodes as usize];
-    let mut ends: Vec<Vec<End>> = degree.into_iter().map(Vec::with_capacity).collect();
+    let mut ends: Vec<Vec<ConnEnd>> = degree.into_iter().map(Vec::with_capacity).collect();
     for (from, to) in edges {
         let dialled_before = dialled[*from as usize];
         dialled[*from as usize] += 1;
-        let places = [ends[*from as usize].len(), ends[*to as usize].len()];
-        for (node, remote, remote_place, outbound) in
-            [(from, to, places[1], true), (to, from, places[0], false)]
+        let conns = [ends[*from as usize].len(), ends[*to as usize].len()];
+        for (node, remote, remote_conn, outbound) in
+            [(from, to, conns[1], true), (to, from, conns[0], false)]
         {
-            ends[*node as usize].push(End {
+            ends[*node as usize].push(ConnEnd {
                 remote: *remote,
-                remote_place: remote_place as u32,
+                remote_conn: ConnIx(remote_conn as u32),
                 outbound,
                 dialled_before,
             });
@@ -53,7 +55,7 @@ pub(crate) fn wire(edges: &[(u32, u32)], nodes: u32) -> Vec<Vec<End>> {
 pub(crate) fn edges(
     topology: &Topology,
     nodes: u32,
-    rng: &mut Rng,
+    rng: &mut SeededRng,
 ) -> Result<Vec<(u32, u32)>, SimError> {
     let invalid = |what, value: String, rule| SimError::Invalid { what, value, rule };
     Ok(match topology {
@@ -98,7 +100,7 @@ pub(crate) fn edges(
 
 /// Lets every node dial others at random that it is not connected to yet; a node that was dialled
 /// does not dial back.
-fn dial_at_random(nodes: u32, dials: u32, rng: &mut Rng) -> Vec<(u32, u32)> {
+fn dial_at_random(nodes: u32, dials: u32, rng: &mut SeededRng) -> Vec<(u32, u32)> {
     let mut edges = Vec::with_capacity(nodes as usize * dials as usize);
     let mut peers: Vec<Vec<u32>> = vec![Vec::new(); nodes as usize];
     for node in 0..nodes {
@@ -118,7 +120,7 @@ fn dial_at_random(nodes: u32, dials: u32, rng: &mut Rng) -> Vec<(u32, u32)> {
 }
 
 /// Returns a random regular graph: pairs stubs at random, then repairs bad pairs by swaps.
-fn regular(nodes: u32, degree: u32, rng: &mut Rng) -> Vec<(u32, u32)> {
+fn regular(nodes: u32, degree: u32, rng: &mut SeededRng) -> Vec<(u32, u32)> {
     let mut stubs: Vec<u32> = (0..nodes)
         .flat_map(|n| std::iter::repeat_n(n, degree as usize))
         .collect();
@@ -156,8 +158,8 @@ fn regular(nodes: u32, degree: u32, rng: &mut Rng) -> Vec<(u32, u32)> {
 mod tests {
     use super::*;
 
-    fn rng() -> Rng {
-        Rng::new(1, "test", 0)
+    fn rng() -> SeededRng {
+        SeededRng::new(1, "test", 0)
     }
 
     #[test]
@@ -186,12 +188,12 @@ mod tests {
     fn both_ends_know_of_each_other() {
         let edges = edges(&Topology::Dials(4), 30, &mut rng()).unwrap();
         let ends = wire(&edges, 30);
-        for (node, places) in ends.iter().enumerate() {
-            for (place, end) in places.iter().enumerate() {
-                let other = ends[end.remote as usize][end.remote_place as usize];
+        for (node, conns) in ends.iter().enumerate() {
+            for (conn, end) in conns.iter().enumerate() {
+                let other = ends[end.remote as usize][end.remote_conn.0 as usize];
                 assert_eq!(
-                    (other.remote as usize, other.remote_place as usize),
-                    (node, place)
+                    (other.remote as usize, other.remote_conn.0 as usize),
+                    (node, conn)
                 );
                 assert_ne!(other.outbound, end.outbound);
             }

@@ -8,11 +8,11 @@ use undertone_message::{PubsubTopic, Shard};
 use undertone_relay::{PeerChecks, RelayConfig, RlnConfig};
 use undertone_rln::{Generation, NullifierLimits, Policy, RlnIdentifier};
 
+use crate::error::SimError;
 use crate::outcome::Message;
-use crate::run::SimError;
 use crate::scenario::{Delay, Dialling, Fault, FaultKind, Qdisc, Scenario, TcpProfile};
-use crate::seeds::Rng;
-use crate::topology::End;
+use crate::seeds::SeededRng;
+use crate::topology::ConnEnd;
 
 /// Wall time at the start of every run, Unix nanoseconds; just after an epoch began.
 pub(crate) const UNIX_NS_AT_ZERO: u64 = 1_699_999_800 * 1_000_000_000;
@@ -37,14 +37,14 @@ struct Partition {
 pub(crate) struct World {
     pub(crate) scenario: Scenario,
     pub(crate) seed: u64,
-    pub(crate) ends: Vec<Vec<End>>,
+    pub(crate) ends: Vec<Vec<ConnEnd>>,
     pub(crate) messages: Vec<Message>,
     /// Start time of each node.
     pub(crate) starts_ns: Vec<u64>,
     pub(crate) end_ns: u64,
     pub(crate) features: Features,
     pub(crate) topics: Vec<PubsubTopic>,
-    host: link::Config,
+    host: link::StackConfig,
     pub(crate) relay: RelayConfig,
     partitions: Vec<Partition>,
 }
@@ -53,7 +53,7 @@ impl World {
     pub(crate) fn new(
         scenario: &Scenario,
         seed: u64,
-        ends: Vec<Vec<End>>,
+        ends: Vec<Vec<ConnEnd>>,
         messages: Vec<Message>,
         starts_ns: Vec<u64>,
     ) -> Result<Self, SimError> {
@@ -108,7 +108,7 @@ impl World {
             }
             Delay::Uniform { min_ns, max_ns } => {
                 let pair = u64::from(from) << 32 | u64::from(to);
-                min_ns + Rng::new(self.seed, "delay", pair).below(max_ns - min_ns + 1)
+                min_ns + SeededRng::new(self.seed, "delay", pair).below(max_ns - min_ns + 1)
             }
         };
         delay_ns.max(1)
@@ -135,7 +135,7 @@ impl World {
     }
 
     /// Configuration of a node's machine.
-    pub(crate) fn host(&self, node: u32) -> link::Config {
+    pub(crate) fn host(&self, node: u32) -> link::StackConfig {
         let (uplink_bytes_per_s, downlink_bytes_per_s) = self.rates(node);
         let mut host = self.host;
         host.uplink_bytes_per_s = uplink_bytes_per_s;
@@ -157,13 +157,13 @@ impl World {
 
     /// Time at which a connection is ready for frames at both ends, nanoseconds: after both nodes have
     /// started, and after the connections that the dialler made before.
-    pub(crate) fn connected_ns(&self, node: u32, end: &End) -> u64 {
+    pub(crate) fn connected_ns(&self, node: u32, end: &ConnEnd) -> u64 {
         let takes_ns = self.connecting_ns(node, end.remote);
         self.dialled_ns(node, end).saturating_add(takes_ns)
     }
 
     /// Time at which the dialler of a connection begins to make it, nanoseconds.
-    pub(crate) fn dialled_ns(&self, node: u32, end: &End) -> u64 {
+    pub(crate) fn dialled_ns(&self, node: u32, end: &ConnEnd) -> u64 {
         let (from, to) = if end.outbound {
             (node, end.remote)
         } else {
@@ -218,7 +218,7 @@ fn shard(cluster: u16, index: u16) -> Option<PubsubTopic> {
     Shard::new(cluster, index).map(PubsubTopic::from)
 }
 
-fn host(scenario: &Scenario) -> link::Config {
+fn host(scenario: &Scenario) -> link::StackConfig {
     let network = &scenario.network;
     let mut profile = match network.tcp {
         TcpProfile::Linux => link::Profile::LINUX,
@@ -230,14 +230,14 @@ fn host(scenario: &Scenario) -> link::Config {
     };
     let (up, down) = (network.uplink_bytes_per_s, network.downlink_bytes_per_s);
     // Loss is a property of connections; a fault may add to it.
-    let mut host = link::Config::new(profile, up, down);
+    let mut host = link::StackConfig::new(profile, up, down);
     host.unlimited_until_ns = network.unlimited_until_ns;
     host.queue = match network.queue {
-        Qdisc::Fifo { max_bytes } => link::Discipline::Fifo { max_bytes },
+        Qdisc::Fifo { max_bytes } => link::QueueDiscipline::Fifo { max_bytes },
         Qdisc::CoDel {
             target_ns,
             interval_ns,
-        } => link::Discipline::CoDel {
+        } => link::QueueDiscipline::CoDel {
             target_ns,
             interval_ns,
         },

@@ -3,7 +3,7 @@
 use std::io;
 
 use thiserror::Error;
-use undertone_link::packet::{ApiMisuse, ConfigError};
+use undertone_link::packet::{ConfigError, NetworkMisuse};
 
 /// Error of a testbed that could not be started, or that ended early.
 #[derive(Debug, Error)]
@@ -14,7 +14,7 @@ pub enum TestbedError {
     Config(#[from] ConfigError),
     /// A change of the network is invalid, e.g. names a host that does not exist.
     #[error("the network cannot be changed: {0}")]
-    Change(#[from] ApiMisuse),
+    Change(#[from] NetworkMisuse),
     /// A thread that should hold a namespace or pump packets ended by a panic.
     #[error("the thread of {what} is gone")]
     Gone {

@@ -67,7 +67,7 @@ const STILL_WANTED: &str = r#"[ "$PPID" = "$0" ] && exec "$@""#;
 /// Process descriptors of programs to kill when the host ends.
 type Launched = Vec<OwnedFd>;
 
-type Job = Box<dyn FnOnce(&mut Launched) + Send>;
+type NamespaceJob = Box<dyn FnOnce(&mut Launched) + Send>;
 
 /// A host: one network namespace. Threads started by [`Host::spawn`] and programs started by
 /// [`Host::launch`] live in it; it ends with the last of them and this value.
@@ -75,13 +75,13 @@ type Job = Box<dyn FnOnce(&mut Launched) + Send>;
 pub struct Host {
     index: u32,
     /// Sends jobs to the thread that holds the namespace.
-    jobs: Sender<Job>,
+    jobs: Sender<NamespaceJob>,
 }
 
 impl Host {
     /// Creates the namespace and its device. The device is for the pump.
     pub(crate) fn start(index: u32, tcp: Tcp) -> Result<(Self, SyncDevice), TestbedError> {
-        let (jobs, inbox) = mpsc::channel::<Job>();
+        let (jobs, inbox) = mpsc::channel::<NamespaceJob>();
         let (ready, started) = mpsc::sync_channel(1);
         let hold = move || {
             // The receiver waits below, so the message reaches it.
@@ -175,7 +175,7 @@ impl Host {
         job: impl FnOnce(&mut Launched) -> io::Result<T> + Send + 'static,
     ) -> Result<T, TestbedError> {
         let (reply, done) = mpsc::sync_channel(1);
-        let job: Job = Box::new(move |launched| {
+        let job: NamespaceJob = Box::new(move |launched| {
             // This fails only when the caller is gone, and then nobody needs the result.
             let _ = reply.send(job(launched));
         });
@@ -199,7 +199,7 @@ pub(crate) fn index_of(address: Ipv4Addr) -> Option<u32> {
     (first == 10).then_some(number)?.checked_sub(1)
 }
 
-fn serve(inbox: &Receiver<Job>) {
+fn serve(inbox: &Receiver<NamespaceJob>) {
     let mut launched = Launched::new();
     while let Ok(job) = inbox.recv() {
         job(&mut launched);

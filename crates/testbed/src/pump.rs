@@ -11,7 +11,7 @@ use std::time::Instant;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
 use tun_rs::SyncDevice;
-use undertone_link::packet::{ApiMisuse, Change, Input, Network, Output, Why};
+use undertone_link::packet::{Change, Input, Network, NetworkMisuse, Output, Why};
 
 use crate::error::TestbedError;
 use crate::host::{MTU_BYTES, index_of};
@@ -58,7 +58,7 @@ impl PumpReport {
 /// A running pump; it stops when dropped.
 #[derive(Debug)]
 pub(crate) struct Pump {
-    orders: Sender<Order>,
+    commands: Sender<PumpCommand>,
     /// Event descriptor, written after each order to wake the thread.
     wake: Arc<OwnedFd>,
     report: Arc<Mutex<PumpReport>>,
@@ -73,7 +73,7 @@ impl Pump {
         let system = |what| move |source| TestbedError::System { what, source };
         let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
         let wake = Arc::new(wake.map_err(io::Error::from).map_err(system("eventfd"))?);
-        let (orders, inbox) = mpsc::channel();
+        let (commands, inbox) = mpsc::channel();
         let report = Arc::new(Mutex::new(PumpReport::default()));
         let mut works = Works {
             network,
@@ -87,7 +87,7 @@ impl Pump {
         let thread = thread::Builder::new().name("pump".to_owned());
         let thread = thread.spawn(move || works.run(&woken, &shared));
         Ok(Self {
-            orders,
+            commands,
             wake,
             report,
             thread: Some(thread.map_err(system("cannot start the pump's thread"))?),
@@ -102,31 +102,32 @@ impl Pump {
     pub(crate) fn change(&self, change: Change) -> Result<(), TestbedError> {
         let gone = |()| TestbedError::Gone { what: "the pump" };
         let (reply, done) = mpsc::sync_channel(1);
-        self.order(Order::Change(change, reply)).map_err(gone)?;
+        self.command(PumpCommand::Change(change, reply))
+            .map_err(gone)?;
         let done = done.recv().map_err(|_| gone(()))?;
         Ok(done?)
     }
 
-    /// Sends an order and wakes the thread; returns an error when the thread has ended.
-    fn order(&self, order: Order) -> Result<(), ()> {
-        self.orders.send(order).map_err(drop)?;
+    /// Sends a command and wakes the thread; returns an error when the thread has ended.
+    fn command(&self, command: PumpCommand) -> Result<(), ()> {
+        self.commands.send(command).map_err(drop)?;
         // An eventfd refuses a write only when its counter would exceed 64 bits.
         let _ = rustix::io::write(&*self.wake, &1_u64.to_ne_bytes());
         Ok(())
     }
 }
 
-/// Order to the pump's thread.
+/// Command to the pump's thread.
 #[derive(Debug)]
-enum Order {
-    Change(Change, SyncSender<Result<(), ApiMisuse>>),
+enum PumpCommand {
+    Change(Change, SyncSender<Result<(), NetworkMisuse>>),
     Stop,
 }
 
 impl Drop for Pump {
     fn drop(&mut self) {
-        // A thread that has ended needs no order.
-        let _ = self.order(Order::Stop);
+        // A thread that has ended needs no command.
+        let _ = self.command(PumpCommand::Stop);
         if let Some(thread) = self.thread.take() {
             drop(thread.join());
         }
@@ -141,7 +142,7 @@ struct Works {
     /// Packet buffers that can be reused.
     free: Vec<Vec<u8>>,
     report: PumpReport,
-    inbox: Receiver<Order>,
+    inbox: Receiver<PumpCommand>,
 }
 
 impl Works {
@@ -179,15 +180,15 @@ impl Works {
         }
     }
 
-    /// Executes all pending orders; returns `false` when the thread must stop.
+    /// Executes all pending commands; returns `false` when the thread must stop.
     fn obey(&mut self, wake: &OwnedFd) -> bool {
-        // The event is cleared before the orders are taken, so a later order wakes the thread
+        // The event is cleared before the commands are taken, so a later order wakes the thread
         // again. The descriptor is readable, so the read does not block.
         let _ = rustix::io::read(wake, &mut [0; 8]);
         while let Ok(order) = self.inbox.try_recv() {
             match order {
-                Order::Stop => return false,
-                Order::Change(change, reply) => {
+                PumpCommand::Stop => return false,
+                PumpCommand::Change(change, reply) => {
                     let now_ns = self.now_ns();
                     let done = self.network.handle(now_ns, Input::Change(change));
                     // The requester may be gone.

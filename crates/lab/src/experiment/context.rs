@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use undertone_sim::{Options, Outcome, Scenario};
+use undertone_sim::{Outcome, RunOptions, Scenario};
 
 use super::{ExperimentError, Machine};
 use crate::record::{Scale, ScenarioUsed};
@@ -124,7 +124,7 @@ impl<'a> Context<'a> {
             self.seeds.push(seed);
         }
         let line = ProgressLine::new(&format!("{}, seed {seed}", used.name), self.shows_progress);
-        let options = Options::new(seed).threads(self.threads);
+        let options = RunOptions::new(seed).threads(self.threads);
         let watch = Stopwatch::start();
         let outcome = undertone_sim::run(scenario, options, &mut |at| line.update(at));
         let measured = watch.read();

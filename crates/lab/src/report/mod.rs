@@ -17,5 +17,5 @@ pub use deliveries::{DeliveriesError, write_deliveries};
 pub use measure::{Measured, Stopwatch};
 pub use progress::ProgressLine;
 pub use stats::{Latency, Sorted, median};
-pub use summary::{Bytes, Kind, MeshDegree, PerMessage, Summary, WarmUp};
+pub use summary::{Bytes, Kind, MeshDegreeSummary, PerMessage, Summary, WarmUp};
 pub(crate) use text::{align, new_table};

@@ -42,7 +42,7 @@ pub struct Summary {
     /// Figures of the warm-up, which the statistics above leave out; `None` if there is none.
     pub warm_up: Option<WarmUp>,
     /// Mesh sizes at the end of the run.
-    pub mesh_degree: MeshDegree,
+    pub mesh_degree: MeshDegreeSummary,
     /// Traffic sent by all nodes.
     pub bytes: Bytes,
     /// Rules that were violated.
@@ -84,7 +84,7 @@ pub struct WarmUp {
 
 /// Number of peers in a mesh, over all nodes and topics.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct MeshDegree {
+pub struct MeshDegreeSummary {
     /// Size of the smallest mesh.
     pub min: u32,
     /// Mean size of a mesh.
@@ -143,7 +143,7 @@ impl Summary {
                 latency_ms: warm_up.latency(),
                 hops: warm_up.hops,
             }),
-            mesh_degree: MeshDegree {
+            mesh_degree: MeshDegreeSummary {
                 min: outcome.mesh_degree.min,
                 mean: outcome.mesh_degree.mean,
                 max: outcome.mesh_degree.max,

@@ -214,11 +214,11 @@ fn bandwidth(nodes: &[Block<'_>], key: &'static str) -> Result<Vec<Option<u64>>,
 }
 
 /// Delays and losses between all pairs of places.
-type Paths = (Vec<Vec<u64>>, Vec<Vec<f64>>);
+type ShortestPaths = (Vec<Vec<u64>>, Vec<Vec<f64>>);
 
 /// Computes the delays along the shortest paths, and the losses along these paths. The path of a place to
 /// itself is its own edge, as in Shadow.
-fn shortest(ids: &[i64], edges: &[Edge], is_directed: bool) -> Result<Paths, At> {
+fn shortest(ids: &[i64], edges: &[Edge], is_directed: bool) -> Result<ShortestPaths, At> {
     const NO_PATH: u64 = u64::MAX;
     let places = ids.len();
     let mut delays = vec![vec![NO_PATH; places]; places];

@@ -6,12 +6,12 @@ use super::*;
 
 const MS: u64 = 1_000_000;
 const MBIT_100: u64 = 12_500_000;
-const LONG: Discipline = Discipline::Fifo {
+const LONG: QueueDiscipline = QueueDiscipline::Fifo {
     max_bytes: u64::MAX >> 1,
 };
 
-fn link(discipline: Discipline) -> Downlink {
-    Downlink::new(&Rate::new(MBIT_100, 0, 0), discipline)
+fn link(discipline: QueueDiscipline) -> Downlink {
+    Downlink::new(&LinkRate::new(MBIT_100, 0, 0), discipline)
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn two_bursts_at_once_take_twice_as_long() {
 #[test]
 fn what_does_not_fit_is_dropped_from_those_who_are_sending() {
     let room = 50_000;
-    let mut link = link(Discipline::Fifo { max_bytes: room });
+    let mut link = link(QueueDiscipline::Fifo { max_bytes: room });
     link.begin(0, 1, 125_000, 10 * MS);
     link.begin(0, 2, 125_000, 10 * MS);
     let (passed, first) = link.end(10 * MS, 1);
@@ -45,7 +45,7 @@ fn what_does_not_fit_is_dropped_from_those_who_are_sending() {
 
 #[test]
 fn codel_tolerates_a_short_queue_and_drops_from_a_standing_one() {
-    let codel = Discipline::CoDel {
+    let codel = QueueDiscipline::CoDel {
         target_ns: 10 * MS,
         interval_ns: 100 * MS,
     };
@@ -115,7 +115,7 @@ proptest! {
 /// begins soon after it.
 #[test]
 fn codel_begins_again_at_the_rate_of_the_last_dropping_state() {
-    let codel = Discipline::CoDel {
+    let codel = QueueDiscipline::CoDel {
         target_ns: 5 * MS,
         interval_ns: 100 * MS,
     };

@@ -1,7 +1,7 @@
 //! Receiving: turns bursts into frames, and sends the acknowledgements that a sender waits for.
 
 use crate::connection::Burst;
-use crate::host::{Arrival, Arriving, ConnIx, Host, Later, Output, Travels};
+use crate::host::{Arrival, ConnIx, Host, IncomingBurst, Output, Segment, Timer};
 
 impl<P> Host<P> {
     pub(crate) fn burst_begins(&mut self, conn: u32, burst: Burst<P>) {
@@ -9,7 +9,7 @@ impl<P> Host<P> {
             self.totals.orphaned_packets += u64::from(burst.packets - burst.missing);
             return;
         }
-        self.inside += u64::from(burst.packets - burst.missing);
+        self.queued_packets += u64::from(burst.packets - burst.missing);
         if burst.begins_bytes > self.config.begun_over_bytes {
             let (conn, bytes) = (ConnIx(conn), burst.begins_bytes);
             self.outputs.push_back(Output::Begun { conn, bytes });
@@ -18,8 +18,8 @@ impl<P> Host<P> {
             if burst.ack_wanted {
                 let delay = self.ack_delay(conn, &burst);
                 let packets = burst.packets;
-                self.later
-                    .at(self.now + delay, Later::Ack { conn, packets });
+                self.timers
+                    .at(self.now + delay, Timer::Ack { conn, packets });
             }
             return self.passed(conn, burst);
         }
@@ -32,16 +32,16 @@ impl<P> Host<P> {
         self.arrivals += 1;
         let id = self.arrivals;
         self.downlink.begin(self.now, id, here, burst.lasts_ns);
-        self.later
-            .at(self.now + burst.lasts_ns, Later::BurstEnds { burst: id });
+        self.timers
+            .at(self.now + burst.lasts_ns, Timer::BurstEnds { burst: id });
         let step_ns = self.ack_delay(conn, &burst).max(1);
         let next_ack_ns = self.now + self.downlink.wait_ns() + step_ns;
         if burst.ack_wanted {
             let burst = id;
-            self.later
-                .at(next_ack_ns, Later::AckSome { burst, step_ns });
+            self.timers
+                .at(next_ack_ns, Timer::AckSome { burst, step_ns });
         }
-        self.arriving.push(Arriving {
+        self.arriving.push(IncomingBurst {
             id,
             conn,
             from_ns: self.now,
@@ -81,8 +81,8 @@ impl<P> Host<P> {
         arriving.next_ack_ns = self.now + step_ns;
         let next_ack_ns = arriving.next_ack_ns;
         let burst = id;
-        self.later
-            .at(next_ack_ns, Later::AckSome { burst, step_ns });
+        self.timers
+            .at(next_ack_ns, Timer::AckSome { burst, step_ns });
         if fresh > 0 {
             self.send_ack(conn, fresh);
         }
@@ -93,7 +93,7 @@ impl<P> Host<P> {
         let Some(at) = self.arriving.iter().position(|a| a.id == id) else {
             return;
         };
-        let Arriving {
+        let IncomingBurst {
             conn,
             mut burst,
             acked,
@@ -102,7 +102,7 @@ impl<P> Host<P> {
         } = self.arriving.remove(at);
         let dropped = dropped.min(burst.packets - burst.missing);
         self.totals.lost_packets += u64::from(dropped);
-        self.inside -= u64::from(dropped);
+        self.queued_packets -= u64::from(dropped);
         burst.missing += dropped;
         burst.dropped = dropped;
         if burst.ack_wanted {
@@ -117,7 +117,7 @@ impl<P> Host<P> {
             };
             if rest > 0 {
                 let packets = rest;
-                self.later.at(at, Later::Ack { conn, packets });
+                self.timers.at(at, Timer::Ack { conn, packets });
             }
         }
         self.pass(passed, conn, burst);
@@ -127,7 +127,7 @@ impl<P> Host<P> {
         if passed_ns <= self.now {
             self.passed(conn, burst);
         } else {
-            self.later.at(passed_ns, Later::Passed { conn, burst });
+            self.timers.at(passed_ns, Timer::Passed { conn, burst });
         }
     }
 
@@ -135,7 +135,7 @@ impl<P> Host<P> {
     pub(crate) fn passed(&mut self, conn: u32, burst: Burst<P>) {
         let header = u64::from(self.config.profile.header_bytes);
         let here = burst.packets - burst.missing.min(burst.packets);
-        self.inside -= u64::from(here);
+        self.queued_packets -= u64::from(here);
         if self.get(conn).is_none() {
             self.totals.orphaned_packets += u64::from(here);
             return;
@@ -169,13 +169,13 @@ impl<P> Host<P> {
 
     pub(crate) fn send_ack(&mut self, conn: u32, packets: u32) {
         self.totals.sent_bytes += u64::from(self.config.profile.header_bytes);
-        self.tell(conn, Travels::Ack(packets));
+        self.tell(conn, Segment::Ack(packets));
     }
 
     fn report_loss(&mut self, conn: u32, seq: u32, dropped: u32, later: u32) {
         self.tell(
             conn,
-            Travels::Loss {
+            Segment::Loss {
                 seq,
                 dropped,
                 later,
@@ -184,7 +184,7 @@ impl<P> Host<P> {
     }
 
     /// Sends an acknowledgement or a loss report, which do not queue behind data.
-    fn tell(&mut self, conn: u32, what: Travels<P>) {
+    fn tell(&mut self, conn: u32, segment: Segment<P>) {
         let Some(connection) = self.get(conn) else {
             return;
         };
@@ -195,7 +195,7 @@ impl<P> Host<P> {
             at_ns,
             arrival: Arrival {
                 conn: remote_conn,
-                what,
+                segment,
             },
         });
     }

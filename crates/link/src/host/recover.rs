@@ -1,7 +1,7 @@
 //! Loss recovery: retransmission of lost packets.
 
-use crate::connection::{Burst, Repair};
-use crate::host::{Host, Later};
+use crate::connection::{Burst, Retransmission};
+use crate::host::{Host, Timer};
 
 /// Packets that must arrive after a lost one before the sender takes it for lost (RFC 5681).
 const DUPLICATE_ACKS: u32 = 3;
@@ -26,7 +26,7 @@ impl<P> Host<P> {
             }
             // The burst was retransmitted already.
             None if dropped == 0 => return,
-            None => connection.repairs.push(Repair {
+            None => connection.repairs.push(Retransmission {
                 seq,
                 packets: dropped,
                 wire_bytes,
@@ -40,7 +40,7 @@ impl<P> Host<P> {
             self.repair(conn, seq);
         } else if !is_known {
             let rto_ns = connection.rto_ns(&profile);
-            self.later.at(now + rto_ns, Later::TimeOut { conn, seq });
+            self.timers.at(now + rto_ns, Timer::TimeOut { conn, seq });
         }
     }
 

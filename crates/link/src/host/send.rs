@@ -2,8 +2,8 @@
 
 use rand_core::RngCore;
 
-use crate::connection::{Burst, Repair, Unsent};
-use crate::host::{Arrival, ConnIx, Host, Later, Misuse, Output, Priority, Travels};
+use crate::connection::{Burst, Retransmission, UnsentFrame};
+use crate::host::{Arrival, ConnIx, Host, Misuse, Output, Priority, Segment, Timer};
 use crate::profile::{Profile, Sharing};
 
 impl<P> Host<P> {
@@ -25,7 +25,7 @@ impl<P> Host<P> {
             true => connection.window.room(),
             false => 0,
         };
-        let unsent = Unsent {
+        let unsent = UnsentFrame {
             frame,
             bytes_left: bytes,
             packets_left: packets(&profile, bytes, piece_bytes, room),
@@ -60,7 +60,7 @@ impl<P> Host<P> {
         } else if let Some(at) = connection.window.next_ack_ns()
             && !std::mem::replace(&mut connection.watched, true)
         {
-            self.later.at(at, Later::WindowOpens { conn });
+            self.timers.at(at, Timer::WindowOpens { conn });
         }
     }
 
@@ -82,7 +82,7 @@ impl<P> Host<P> {
             let free = self.uplink.free_ns();
             if self.is_limited() && free > self.now + ahead {
                 if !std::mem::replace(&mut self.uplink_watched, true) {
-                    self.later.at(free, Later::UplinkFree);
+                    self.timers.at(free, Timer::UplinkFree);
                 }
                 return;
             }
@@ -163,7 +163,7 @@ impl<P> Host<P> {
                 Some(at) => connection.repairs.remove(at).tries + 1,
                 None => 0,
             };
-            connection.repairs.push(Repair {
+            connection.repairs.push(Retransmission {
                 seq: burst.seq,
                 packets: lost,
                 wire_bytes: burst.wire_bytes * u64::from(lost) / u64::from(burst.packets),
@@ -173,7 +173,7 @@ impl<P> Host<P> {
             });
             let seq = burst.seq;
             let rto_ns = rto_ns.saturating_mul(1 << tries.min(8));
-            self.later.at(end + rto_ns, Later::TimeOut { conn, seq });
+            self.timers.at(end + rto_ns, Timer::TimeOut { conn, seq });
             if all {
                 return;
             }
@@ -187,7 +187,7 @@ impl<P> Host<P> {
             at_ns: first,
             arrival: Arrival {
                 conn: remote_conn,
-                what: Travels::Burst(burst),
+                segment: Segment::Burst(burst),
             },
         });
     }

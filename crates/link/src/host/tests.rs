@@ -11,13 +11,13 @@ const MS: u64 = 1_000_000;
 const MBIT_100: u64 = 12_500_000;
 const CONN: ConnIx = ConnIx(0);
 
-pub(super) fn config(profile: Profile) -> Config {
-    Config {
+pub(super) fn config(profile: Profile) -> StackConfig {
+    StackConfig {
         profile,
         uplink_bytes_per_s: MBIT_100,
         downlink_bytes_per_s: MBIT_100,
         unlimited_until_ns: 0,
-        queue: Discipline::Fifo {
+        queue: QueueDiscipline::Fifo {
             max_bytes: u64::MAX >> 1,
         },
         loss: 0.0,
@@ -42,7 +42,7 @@ pub(super) struct Pair {
 }
 
 impl Pair {
-    pub(super) fn new(config: Config, delay_ns: u64) -> Self {
+    pub(super) fn new(config: StackConfig, delay_ns: u64) -> Self {
         let mut hosts = [Host::new(config, [1; 32]), Host::new(config, [2; 32])];
         for (host, remote) in hosts.iter_mut().zip([1, 0]) {
             let connect = Input::Connect {
@@ -124,8 +124,8 @@ impl Pair {
     }
 }
 
-fn lossy(loss: f64) -> Config {
-    Config {
+fn lossy(loss: f64) -> StackConfig {
+    StackConfig {
         loss,
         ..config(Profile::LINUX)
     }
@@ -172,8 +172,8 @@ fn what_is_lost_is_sent_again_and_nothing_overtakes_it() {
 
 #[test]
 fn a_long_frame_is_announced_once_by_its_first_packets() {
-    let announced = |config: Config| {
-        let config = Config {
+    let announced = |config: StackConfig| {
+        let config = StackConfig {
             begun_over_bytes: 20_000,
             ..config
         };
@@ -259,7 +259,7 @@ fn a_closed_connection_carries_nothing_more() {
 
 #[test]
 fn jitter_delays_but_keeps_the_order() {
-    let jittery = Config {
+    let jittery = StackConfig {
         jitter_ns: 40 * MS,
         ..config(Profile::LINUX)
     };

@@ -4,7 +4,7 @@ use super::config::CoDel;
 
 /// A packet as the control law sees it, taken from the head of the queue.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Head {
+pub(super) struct HeadPacket {
     pub(super) waited_ns: u64,
     /// Bytes that are in the queue behind the packet.
     pub(super) left_bytes: u64,
@@ -12,7 +12,7 @@ pub(super) struct Head {
 
 /// Decision about the packet at the head of the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum CoDelVerdict {
     Send,
     /// Drop the packet, then ask [`Law::next`] about the one behind it.
     Drop,
@@ -47,25 +47,25 @@ impl Law {
     }
 
     /// Judges the first packet of a dequeue; `head` is `None` when the queue is empty.
-    pub(super) fn first(&mut self, now_ns: u64, head: Option<Head>) -> Verdict {
+    pub(super) fn first(&mut self, now_ns: u64, head: Option<HeadPacket>) -> CoDelVerdict {
         let may_drop = self.may_drop(now_ns, head);
         if self.dropping {
             self.dropping = may_drop;
             return self.due(now_ns);
         }
         if !may_drop {
-            return Verdict::Send;
+            return CoDelVerdict::Send;
         }
         self.entering = true;
-        Verdict::Drop
+        CoDelVerdict::Drop
     }
 
     /// Judges the packet that moved to the head after a drop.
-    pub(super) fn next(&mut self, now_ns: u64, head: Option<Head>) -> Verdict {
+    pub(super) fn next(&mut self, now_ns: u64, head: Option<HeadPacket>) -> CoDelVerdict {
         let may_drop = self.may_drop(now_ns, head);
         if std::mem::take(&mut self.entering) {
             self.enter(now_ns);
-            return Verdict::Send;
+            return CoDelVerdict::Send;
         }
         if may_drop {
             self.drop_next_ns = self.control_law(self.drop_next_ns);
@@ -76,12 +76,12 @@ impl Law {
     }
 
     /// Decides to drop while in the dropping state if the next drop is due.
-    fn due(&mut self, now_ns: u64) -> Verdict {
+    fn due(&mut self, now_ns: u64) -> CoDelVerdict {
         if !self.dropping || now_ns < self.drop_next_ns {
-            return Verdict::Send;
+            return CoDelVerdict::Send;
         }
         self.count = self.count.saturating_add(1);
-        Verdict::Drop
+        CoDelVerdict::Drop
     }
 
     /// Begins a dropping state. If the last one was recent, starts at the drop rate that
@@ -97,7 +97,7 @@ impl Law {
     }
 
     /// Whether the head may be dropped: `ok_to_drop` of the RFC's `dodequeue`.
-    fn may_drop(&mut self, now_ns: u64, head: Option<Head>) -> bool {
+    fn may_drop(&mut self, now_ns: u64, head: Option<HeadPacket>) -> bool {
         let below = head.is_none_or(|head| {
             head.waited_ns < self.config.target_ns
                 || head.left_bytes <= u64::from(self.config.max_packet_bytes)

@@ -33,5 +33,5 @@ mod tests;
 
 pub use change::Change;
 pub use config::{CoDel, ConfigError, Discipline, HostConfig, LinkConfig, Rate};
-pub use network::{ApiMisuse, Dropped, Input, Network, Output, Side, Why};
+pub use network::{Dropped, Input, Network, NetworkMisuse, Output, Side, Why};
 pub use path::{Jitter, Order, Path, Paths};

@@ -7,8 +7,8 @@ use thiserror::Error;
 
 use super::change::{Change, Cuts};
 use super::config::{ConfigError, HostConfig};
-use super::path::{Arrivals, Paths};
-use super::rng::{MILLION, Rng};
+use super::path::{PairArrivals, Paths};
+use super::rng::{MILLION, PacketRng};
 use super::shaper::{Offered, Shaper};
 
 /// Event that the driver reports to the network.
@@ -87,7 +87,7 @@ pub enum Side {
 /// Violation of the contract by the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
-pub enum ApiMisuse {
+pub enum NetworkMisuse {
     /// `now_ns` is less than in an earlier call.
     #[error("time went backwards from {from_ns} ns to {to_ns} ns")]
     TimeWentBackwards {
@@ -122,7 +122,7 @@ struct Transit<P> {
 }
 
 #[derive(Debug)]
-struct Host<P> {
+struct HostState<P> {
     uplink: Shaper<Transit<P>>,
     downlink: Shaper<Transit<P>>,
     /// Loss of packets that the host sends, in millionths, in addition to the loss of paths.
@@ -131,9 +131,9 @@ struct Host<P> {
     held: Option<Vec<Transit<P>>>,
 }
 
-/// Scheduled event of the network. Its derived order decides nothing, because `Due::seq` differs.
+/// Scheduled event of the network. Its derived order decides nothing, because `ScheduledEvent::seq` differs.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Event {
+enum NetworkEvent {
     /// A host's uplink or downlink has sent a packet.
     Sent(u32, Side),
     /// A packet of `Network::flying` reaches its downlink.
@@ -142,23 +142,23 @@ enum Event {
 
 /// Entry of the event queue. Events of the same time are ordered by when they were scheduled.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Due {
+struct ScheduledEvent {
     at_ns: u64,
     seq: u64,
-    event: Event,
+    event: NetworkEvent,
 }
 
 /// A network of hosts numbered from 0 on. See the [module](super).
 #[derive(Debug)]
 pub struct Network<P> {
-    hosts: Vec<Host<P>>,
+    hosts: Vec<HostState<P>>,
     paths: Paths,
     cuts: Cuts,
     /// Last arrivals of the pairs that have exchanged packets.
-    arrivals: BTreeMap<(u32, u32), Arrivals>,
-    rng: Rng,
+    arrivals: BTreeMap<(u32, u32), PairArrivals>,
+    rng: PacketRng,
     now_ns: u64,
-    due: BinaryHeap<Reverse<Due>>,
+    due: BinaryHeap<Reverse<ScheduledEvent>>,
     next_seq: u64,
     /// Packets on paths, by the `seq` of their arrival.
     flying: BTreeMap<u64, Transit<P>>,
@@ -177,7 +177,7 @@ impl<P> Network<P> {
             return Err(ConfigError::TooManyHosts { hosts: hosts.len() });
         }
         paths.check(hosts.len())?;
-        let host = |config: &HostConfig| Host {
+        let host = |config: &HostConfig| HostState {
             uplink: Shaper::new(&config.uplink),
             downlink: Shaper::new(&config.downlink),
             loss_ppm: 0,
@@ -188,7 +188,7 @@ impl<P> Network<P> {
             paths,
             cuts: Cuts::default(),
             arrivals: BTreeMap::new(),
-            rng: Rng::new(seed),
+            rng: PacketRng::new(seed),
             now_ns: 0,
             due: BinaryHeap::new(),
             next_seq: 0,
@@ -203,10 +203,10 @@ impl<P> Network<P> {
     ///
     /// Returns an error when time goes backwards, an index names no host, or a probability is above one.
     /// The input is then ignored.
-    pub fn handle(&mut self, now_ns: u64, input: Input<P>) -> Result<(), ApiMisuse> {
+    pub fn handle(&mut self, now_ns: u64, input: Input<P>) -> Result<(), NetworkMisuse> {
         if now_ns < self.now_ns {
             let from_ns = self.now_ns;
-            return Err(ApiMisuse::TimeWentBackwards {
+            return Err(NetworkMisuse::TimeWentBackwards {
                 from_ns,
                 to_ns: now_ns,
             });
@@ -234,7 +234,7 @@ impl<P> Network<P> {
         }
     }
 
-    fn change(&mut self, now_ns: u64, change: Change) -> Result<(), ApiMisuse> {
+    fn change(&mut self, now_ns: u64, change: Change) -> Result<(), NetworkMisuse> {
         match change {
             Change::Rates {
                 host,
@@ -251,7 +251,7 @@ impl<P> Network<P> {
             Change::Loss { host, ppm } => {
                 self.check_hosts(&[host])?;
                 if ppm > MILLION {
-                    return Err(ApiMisuse::Probability { ppm });
+                    return Err(NetworkMisuse::Probability { ppm });
                 }
                 self.hosts[host as usize].loss_ppm = ppm;
             }
@@ -275,10 +275,10 @@ impl<P> Network<P> {
         Ok(())
     }
 
-    fn check_hosts(&self, named: &[u32]) -> Result<(), ApiMisuse> {
+    fn check_hosts(&self, named: &[u32]) -> Result<(), NetworkMisuse> {
         let hosts = self.hosts.len();
         match named.iter().find(|host| **host as usize >= hosts) {
-            Some(host) => Err(ApiMisuse::UnknownHost { host: *host, hosts }),
+            Some(host) => Err(NetworkMisuse::UnknownHost { host: *host, hosts }),
             None => Ok(()),
         }
     }
@@ -308,8 +308,8 @@ impl<P> Network<P> {
                 break;
             };
             match due.event {
-                Event::Sent(host, side) => self.sent(due.at_ns, host, side),
-                Event::Arrives => {
+                NetworkEvent::Sent(host, side) => self.sent(due.at_ns, host, side),
+                NetworkEvent::Arrives => {
                     let transit = self.flying.remove(&due.seq);
                     let transit = transit.expect("put there with this arrival, removed only here");
                     if self.cuts.are_apart(transit.from, transit.to) {
@@ -330,7 +330,7 @@ impl<P> Network<P> {
         match self.link(host, side).offer(now_ns, len_bytes, transit) {
             Offered::Through(transit) => self.passed(now_ns, side, transit),
             Offered::Sending { until_ns } => {
-                self.foresee(until_ns, Event::Sent(host, side));
+                self.foresee(until_ns, NetworkEvent::Sent(host, side));
             }
             Offered::Waits => {}
             Offered::Full(transit) => {
@@ -351,7 +351,7 @@ impl<P> Network<P> {
             .map(|transit| drop_of(now_ns, Why::Late(side), transit));
         self.outputs.extend(late);
         if let Some(until_ns) = until_ns {
-            self.foresee(until_ns, Event::Sent(host, side));
+            self.foresee(until_ns, NetworkEvent::Sent(host, side));
         }
         if let Some(transit) = left {
             self.passed(now_ns, side, transit);
@@ -378,17 +378,17 @@ impl<P> Network<P> {
         let arrivals = self.arrivals.entry((transit.from, transit.to)).or_default();
         match arrivals.next(now_ns, path, &mut self.rng) {
             Some(at_ns) => {
-                let seq = self.foresee(at_ns, Event::Arrives);
+                let seq = self.foresee(at_ns, NetworkEvent::Arrives);
                 self.flying.insert(seq, transit);
             }
             None => self.outputs.push_back(drop_of(now_ns, Why::Lost, transit)),
         }
     }
 
-    fn foresee(&mut self, at_ns: u64, event: Event) -> u64 {
+    fn foresee(&mut self, at_ns: u64, event: NetworkEvent) -> u64 {
         let seq = self.next_seq;
         self.next_seq += 1;
-        self.due.push(Reverse(Due { at_ns, seq, event }));
+        self.due.push(Reverse(ScheduledEvent { at_ns, seq, event }));
         seq
     }
 

@@ -1,7 +1,7 @@
 //! Path between two hosts: delay, jitter, loss and order of packets.
 
 use super::config::ConfigError;
-use super::rng::{MILLION, Rng};
+use super::rng::{MILLION, PacketRng};
 
 /// Path from one host to another, one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,14 +153,14 @@ impl Paths {
 
 /// Arrival times of the packets of one pair of hosts.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Arrivals {
+pub(super) struct PairArrivals {
     last_ns: u64,
 }
 
-impl Arrivals {
+impl PairArrivals {
     /// Time at which a packet that left the uplink at `now_ns` reaches the downlink; `None`
     /// if it is lost.
-    pub(super) fn next(&mut self, now_ns: u64, path: &Path, rng: &mut Rng) -> Option<u64> {
+    pub(super) fn next(&mut self, now_ns: u64, path: &Path, rng: &mut PacketRng) -> Option<u64> {
         if rng.happens(path.loss_ppm) {
             return None;
         }
@@ -177,7 +177,7 @@ impl Arrivals {
     }
 }
 
-fn delay_ns(path: &Path, rng: &mut Rng) -> u64 {
+fn delay_ns(path: &Path, rng: &mut PacketRng) -> u64 {
     match path.jitter {
         Jitter::None => path.delay_ns,
         Jitter::Uniform { spread_ns } => {

@@ -2,26 +2,26 @@
 
 use std::collections::VecDeque;
 
-use super::codel::{Head, Law, Verdict};
+use super::codel::{CoDelVerdict, HeadPacket, Law};
 use super::config::{Discipline, LinkConfig};
 
 /// A queued item with its length and time of arrival.
 #[derive(Clone, Debug)]
-struct Waiting<T> {
+struct QueuedPacket<T> {
     item: T,
     len_bytes: u32,
     since_ns: u64,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Queue<T> {
-    waiting: VecDeque<Waiting<T>>,
+pub(super) struct PacketQueue<T> {
+    waiting: VecDeque<QueuedPacket<T>>,
     bytes: u64,
     max_bytes: u64,
     law: Option<Law>,
 }
 
-impl<T> Queue<T> {
+impl<T> PacketQueue<T> {
     pub(super) fn new(config: &LinkConfig) -> Self {
         Self {
             waiting: VecDeque::new(),
@@ -41,7 +41,7 @@ impl<T> Queue<T> {
             return Err(item);
         }
         self.bytes = bytes;
-        self.waiting.push_back(Waiting {
+        self.waiting.push_back(QueuedPacket {
             item,
             len_bytes,
             since_ns: now_ns,
@@ -55,7 +55,7 @@ impl<T> Queue<T> {
         let mut head = shift(&mut self.waiting, &mut self.bytes);
         if let Some(law) = &mut self.law {
             let mut verdict = law.first(now_ns, seen(now_ns, head.as_ref(), self.bytes));
-            while verdict == Verdict::Drop {
+            while verdict == CoDelVerdict::Drop {
                 if let Some(late) = head {
                     dropped(late.item);
                 }
@@ -77,14 +77,14 @@ impl<T> Queue<T> {
     }
 }
 
-fn shift<T>(waiting: &mut VecDeque<Waiting<T>>, bytes: &mut u64) -> Option<Waiting<T>> {
+fn shift<T>(waiting: &mut VecDeque<QueuedPacket<T>>, bytes: &mut u64) -> Option<QueuedPacket<T>> {
     let head = waiting.pop_front()?;
     *bytes -= u64::from(head.len_bytes);
     Some(head)
 }
 
-fn seen<T>(now_ns: u64, head: Option<&Waiting<T>>, left_bytes: u64) -> Option<Head> {
-    head.map(|head| Head {
+fn seen<T>(now_ns: u64, head: Option<&QueuedPacket<T>>, left_bytes: u64) -> Option<HeadPacket> {
+    head.map(|head| HeadPacket {
         waited_ns: now_ns.saturating_sub(head.since_ns),
         left_bytes,
     })

@@ -7,9 +7,9 @@ use rand_core::{RngCore, SeedableRng};
 pub(super) const MILLION: u32 = 1_000_000;
 
 #[derive(Clone, Debug)]
-pub(super) struct Rng(ChaCha8Rng);
+pub(super) struct PacketRng(ChaCha8Rng);
 
-impl Rng {
+impl PacketRng {
     pub(super) fn new(seed: [u8; 32]) -> Self {
         Self(ChaCha8Rng::from_seed(seed))
     }

@@ -1,12 +1,12 @@
 //! One direction of a host's link: a queue and the packet being sent.
 
 use super::config::{LinkConfig, Rate};
-use super::queue::Queue;
+use super::queue::PacketQueue;
 use super::rate::Pacer;
 
 #[derive(Clone, Debug)]
 pub(super) struct Shaper<T> {
-    queue: Queue<T>,
+    queue: PacketQueue<T>,
     /// Rate limiter; `None` if the link has no rate, so that no packet ever waits.
     pacer: Option<Pacer>,
     burst_bytes: u32,
@@ -29,7 +29,7 @@ pub(super) enum Offered<T> {
 impl<T> Shaper<T> {
     pub(super) fn new(config: &LinkConfig) -> Self {
         Self {
-            queue: Queue::new(config),
+            queue: PacketQueue::new(config),
             pacer: Pacer::new(config),
             burst_bytes: config.burst_bytes,
             sending: None,

@@ -4,8 +4,8 @@ use undertone_contracts::{ChainError, Refusal};
 use undertone_membership::evm::EvmRegistry;
 use undertone_membership::{MemberIndex, MemberLookup as _};
 use undertone_rln::{
-    Epoch, Generation, Identity, Key, MerklePath, Policy, ProofRequest, Prover, RateLimitProof,
-    Rejection, RlnIdentifier, Verifier, check::check,
+    Epoch, Generation, Identity, Key, MerklePath, Policy, ProofRejection, ProofRequest, Prover,
+    RateLimitProof, RlnIdentifier, Verifier, check::check,
 };
 
 use crate::rig::{LIMIT, Rig};
@@ -75,7 +75,7 @@ impl Member {
     }
 
     /// Every check that a relay makes.
-    fn judge(&self, proof: &RateLimitProof) -> Result<(), Rejection> {
+    fn judge(&self, proof: &RateLimitProof) -> Result<(), ProofRejection> {
         let view = self.registry.view();
         let now_ns = TIMESTAMP_S * 1_000_000_000;
         let timestamp_ns = i64::try_from(now_ns).unwrap();
@@ -104,7 +104,7 @@ impl Member {
     }
 }
 
-const REFUSED: Result<(), Rejection> = Err(Rejection::UnknownRoot { window_len: WINDOW });
+const REFUSED: Result<(), ProofRejection> = Err(ProofRejection::UnknownRoot { window_len: WINDOW });
 
 /// When the leaf is empty, what was proved before is good until that root is too old, and no more.
 fn is_out_with_its_last_root(remove: impl FnOnce(&Member)) {

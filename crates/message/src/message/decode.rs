@@ -4,14 +4,14 @@ use bytes::Bytes;
 use thiserror::Error;
 use undertone_wire::{FieldReader, FieldValue, unzigzag};
 
-use super::{Limits, WakuMessage, field};
+use super::{MessageLimits, WakuMessage, field};
 use crate::wire::WireError;
 
 /// Error of bytes that are not a valid `WakuMessage`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum DecodeError {
-    /// The message is longer than [`Limits::max_message_bytes`].
+    /// The message is longer than [`MessageLimits::max_message_bytes`].
     #[error("message of {size_bytes} bytes; at most {max_bytes} are accepted")]
     TooLarge {
         /// Length of the input, in bytes.
@@ -34,7 +34,7 @@ pub enum DecodeError {
         /// Length of the valid beginning, in bytes.
         valid_up_to: usize,
     },
-    /// Field 11 is longer than [`Limits::max_meta_bytes`].
+    /// Field 11 is longer than [`MessageLimits::max_meta_bytes`].
     #[error("meta (field 11) of {size_bytes} bytes; at most {max_bytes} are accepted")]
     MetaTooLong {
         /// Length of `meta`, in bytes.
@@ -75,12 +75,12 @@ impl DecodeError {
 }
 
 impl WakuMessage {
-    /// Decodes a message with the default [`Limits`].
+    /// Decodes a message with the default [`MessageLimits`].
     ///
     /// # Errors
     /// The errors of [`decode_with`](Self::decode_with).
     pub fn decode(input: &Bytes) -> Result<Self, DecodeError> {
-        Self::decode_with(input, &Limits::default())
+        Self::decode_with(input, &MessageLimits::default())
     }
 
     /// Decodes a message whose byte fields share the memory of `input`.
@@ -90,14 +90,14 @@ impl WakuMessage {
     ///
     /// # Errors
     /// [`DecodeError`] when the input is not a valid message or exceeds `limits`.
-    pub fn decode_with(input: &Bytes, limits: &Limits) -> Result<Self, DecodeError> {
+    pub fn decode_with(input: &Bytes, limits: &MessageLimits) -> Result<Self, DecodeError> {
         if input.len() > limits.max_message_bytes {
             return Err(DecodeError::TooLarge {
                 size_bytes: input.len(),
                 max_bytes: limits.max_message_bytes,
             });
         }
-        let raw = Raw::read(input)?;
+        let raw = RawFields::read(input)?;
         let payload = raw.payload.ok_or(DecodeError::MissingPayload)?;
         let topic = raw.content_topic.ok_or(DecodeError::MissingContentTopic)?;
         let topic = std::str::from_utf8(topic).map_err(|e| DecodeError::ContentTopicNotUtf8 {
@@ -127,14 +127,14 @@ impl WakuMessage {
     /// Returns the content topic of an encoded message, without decoding the rest; `None` for bytes
     /// that are not a message, or a topic that is not UTF-8.
     pub fn content_topic_in(input: &[u8]) -> Option<&str> {
-        let topic = Raw::read(input).ok()?.content_topic?;
+        let topic = RawFields::read(input).ok()?.content_topic?;
         std::str::from_utf8(topic).ok()
     }
 }
 
 /// Fields of an encoded message, before any of them is checked for meaning.
 #[derive(Default)]
-struct Raw<'a> {
+struct RawFields<'a> {
     payload: Option<&'a [u8]>,
     content_topic: Option<&'a [u8]>,
     version: Option<u32>,
@@ -144,7 +144,7 @@ struct Raw<'a> {
     ephemeral: Option<bool>,
 }
 
-impl<'a> Raw<'a> {
+impl<'a> RawFields<'a> {
     fn read(input: &'a [u8]) -> Result<Self, DecodeError> {
         let mut raw = Self::default();
         let mut fields = FieldReader::new(input);

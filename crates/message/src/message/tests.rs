@@ -180,9 +180,9 @@ fn fields_of_32_bits_hold_no_more() {
 
 #[test]
 fn a_message_over_the_limit_is_not_looked_at() {
-    let limits = Limits {
+    let limits = MessageLimits {
         max_message_bytes: SMALLEST.len() - 1,
-        ..Limits::default()
+        ..MessageLimits::default()
     };
     assert_eq!(
         WakuMessage::decode_with(&Bytes::copy_from_slice(&SMALLEST), &limits),

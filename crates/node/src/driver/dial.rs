@@ -9,7 +9,7 @@ use super::peers::peer_id_of;
 use crate::command::ConnectFailure;
 
 /// A connection attempt in progress, and the caller that waits for it, if any.
-pub(crate) struct Dialling {
+pub(crate) struct PendingDial {
     pub(crate) address: Multiaddr,
     pub(crate) reply: Option<oneshot::Sender<Result<(), ConnectFailure>>>,
 }
@@ -86,7 +86,7 @@ impl EventLoop {
         match self.swarm.dial(options) {
             Ok(()) => {
                 self.dialling
-                    .insert(connection, Dialling { address, reply });
+                    .insert(connection, PendingDial { address, reply });
             }
             Err(libp2p::swarm::DialError::DialPeerConditionFalse(_)) => {
                 // The peer is connected already, or being dialled.

@@ -12,7 +12,7 @@ use undertone_message::PubsubTopic;
 use undertone_relay::{Input, Output, ProofFailure, Relay, RelayReport};
 
 use super::commands::Publishing;
-use super::dial::Dialling;
+use super::dial::PendingDial;
 use super::events::{NodeEvent, TimedEvent};
 use super::metrics;
 use super::parts::Parts;
@@ -58,7 +58,7 @@ pub(crate) struct EventLoop {
     pub(crate) publishing: BTreeMap<u64, Publishing>,
     pub(crate) proving_since: BTreeMap<u64, Instant>,
     pub(crate) next_token: u64,
-    pub(crate) dialling: BTreeMap<libp2p::swarm::ConnectionId, Dialling>,
+    pub(crate) dialling: BTreeMap<libp2p::swarm::ConnectionId, PendingDial>,
     pub(crate) joined: BTreeSet<PubsubTopic>,
     /// Inputs that follow from outputs; handled once the outputs are drained.
     pub(crate) follow_ups: Vec<Input>,

@@ -2,7 +2,7 @@
 
 use undertone_gossip::Topic;
 use undertone_relay::Rejection;
-use undertone_rln::Rejection as Why;
+use undertone_rln::ProofRejection as Why;
 
 use super::event_loop::EventLoop;
 use super::rln::RlnService;

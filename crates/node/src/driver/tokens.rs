@@ -10,7 +10,7 @@ use undertone_relay::ProofFailure;
 use undertone_rln::prover::os_rng;
 use undertone_rln::{
     CounterError, Epoch, Fr, Generation, Identity, Member, MessageIdCounter, MessageSlot, Pool,
-    PoolConfig, ProofRequest, Prover, RateLimitProof, Reserved, RlnIdentifier, Surroundings, Token,
+    PoolConfig, PoolInputs, ProofRequest, Prover, RateLimitProof, Reserved, RlnIdentifier, Token,
     Work,
 };
 
@@ -302,7 +302,7 @@ impl Shared {
         self.clock.now().unix_now_ns
     }
 
-    fn surroundings(&self) -> Surroundings {
+    fn surroundings(&self) -> PoolInputs {
         let clock = self.clock.now();
         let epoch = clock.epoch();
         let (upcoming, limit) = {
@@ -310,7 +310,7 @@ impl Shared {
             (counter.upcoming(epoch, &clock), counter.limit())
         };
         let epoch_ns = clock.epoch_size_s.saturating_mul(1_000_000_000);
-        Surroundings {
+        PoolInputs {
             now_ns: clock.unix_now_ns,
             epoch,
             next_epoch_at_ns: epoch.0.saturating_add(1).saturating_mul(epoch_ns),

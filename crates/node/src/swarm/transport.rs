@@ -78,3 +78,6 @@ fn bound_silence(stream: &tcp::tokio::TcpStream) {
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 fn bound_silence(_: &tcp::tokio::TcpStream) {}
+
+#[cfg(all(test, any(target_os = "linux", target_os = "android")))]
+mod tests;

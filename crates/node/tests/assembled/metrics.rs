@@ -1,8 +1,9 @@
 //! `/metrics` of two members while one of them publishes.
 
 use undertone_message::{PubsubTopic, Shard, WakuMessage};
+use undertone_node::assemble::assemble;
 
-use crate::support::{Place, metrics_until};
+use crate::support::{Place, ask, metrics, metrics_until};
 
 #[tokio::test]
 async fn values_move_when_a_message_is_published() {
@@ -78,4 +79,26 @@ async fn values_move_when_a_message_is_published() {
     assert!(bobs["undertone_received_bytes_total"] > 335.0);
     alice.stop().await;
     bob.stop().await;
+}
+
+/// With access to REST for the owner only, a Prometheus on another machine still reads the metrics.
+#[tokio::test]
+async fn a_port_for_metrics_serves_them_and_nothing_else() {
+    let place = Place::new();
+    place.join(b"alice");
+    let flags = [
+        ("metrics-server", "true"),
+        ("metrics-server-port", "0"),
+        ("rest-token", "a token that nobody else has"),
+    ];
+    let node = assemble(&place.config(&[], &flags)).await.unwrap();
+    let port = node.metrics.expect("a port of its own");
+    assert_ne!(Some(port), node.rest);
+    let page = metrics(port).await;
+    assert_eq!(page["undertone_peers"], 0.0);
+    for (method, path) in [("GET", "/health"), ("POST", "/relay/v1/auto/messages")] {
+        let answer = ask(port, method, path, "{}").await;
+        assert!(answer.starts_with("HTTP/1.1 404"), "{path}: {answer}");
+    }
+    node.stop().await;
 }

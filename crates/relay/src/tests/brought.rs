@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use undertone_gossip::PeerIx;
 use undertone_message::WakuMessage;
-use undertone_rln::{Fr, Rejection as Why, fr_to_le};
+use undertone_rln::{Fr, ProofRejection as Why, fr_to_le};
 
 use super::forge::*;
 use super::net::Net;

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use undertone_gossip::{MessageId, PeerIx};
 use undertone_message::{DecodeError, PubsubTopic, WakuMessage};
-use undertone_rln::{Fr, ProofField, Rejection as Why, fr_to_le};
+use undertone_rln::{Fr, ProofField, ProofRejection as Why, fr_to_le};
 
 use super::forge::*;
 use super::solo::*;

@@ -11,7 +11,7 @@ use undertone_membership::{
     Change, ChangeKind, MemberIndex, MembershipLog, MembershipView, RegistryError, RegistryId,
     Version,
 };
-use undertone_rln::{Fr, MerkleTree, Rejection as Why, fr_to_le, rate_commitment};
+use undertone_rln::{Fr, MerkleTree, ProofRejection as Why, fr_to_le, rate_commitment};
 
 use super::forge::{NOW_NS, attach, config, plain_at, proof_of};
 use super::solo::{Solo, delivered, rejections, tickets};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use undertone_gossip::PeerIx;
-use undertone_rln::{Fr, Rejection as Why, fr_to_le};
+use undertone_rln::{Fr, ProofRejection as Why, fr_to_le};
 
 use super::forge::{attach, config, plain, proof_of, root, window};
 use super::solo::{Solo, delivered, new_peer, rejection, rejections, tickets};

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use undertone_gossip::{MessageId, PeerIx, Verdict};
 use undertone_message::{DecodeError, PubsubTopic};
 use undertone_rln::{
-    Epoch, Fr, NullifierLimits, ProofDecodeError, ProofField, Rejection as Why, fr_to_le,
+    Epoch, Fr, NullifierLimits, ProofDecodeError, ProofField, ProofRejection as Why, fr_to_le,
 };
 
 use super::forge::*;

@@ -3,7 +3,7 @@
 use ark_bn254::{Fq, Fq2, G1Affine, G2Affine};
 use ark_ff::{BigInt, PrimeField};
 
-use super::{Defect, Malformed, Matrix};
+use super::{Defect, MalformedArtefact, Matrix};
 use crate::field::Fr;
 
 /// Bytes of an uncompressed point of G1.
@@ -19,12 +19,12 @@ const INFINITY: u8 = 0x40;
 /// here because uncompressed points hold y in full.
 const FLAGS: u8 = 0xc0;
 
-pub(super) struct Cursor<'a> {
+pub(super) struct ByteCursor<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
-impl<'a> Cursor<'a> {
+impl<'a> ByteCursor<'a> {
     pub(super) fn new(bytes: &'a [u8], at: usize) -> Self {
         Self { bytes, at }
     }
@@ -33,18 +33,18 @@ impl<'a> Cursor<'a> {
         self.at
     }
 
-    pub(super) fn end(&self) -> Result<(), Malformed> {
+    pub(super) fn end(&self) -> Result<(), MalformedArtefact> {
         match self.at == self.bytes.len() {
             true => Ok(()),
             false => Err(self.malformed(Defect::Trailing)),
         }
     }
 
-    pub(super) fn u64(&mut self) -> Result<u64, Malformed> {
+    pub(super) fn u64(&mut self) -> Result<u64, MalformedArtefact> {
         Ok(u64::from_le_bytes(*self.take::<8>()?))
     }
 
-    pub(super) fn g1(&mut self) -> Result<G1Affine, Malformed> {
+    pub(super) fn g1(&mut self) -> Result<G1Affine, MalformedArtefact> {
         let x = *self.take::<32>()?;
         let (y, infinity) = flagged(*self.take::<32>()?);
         match infinity {
@@ -53,7 +53,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    pub(super) fn g2(&mut self) -> Result<G2Affine, Malformed> {
+    pub(super) fn g2(&mut self) -> Result<G2Affine, MalformedArtefact> {
         let [x0, x1, y0] = [*self.take()?, *self.take()?, *self.take()?];
         let (y1, infinity) = flagged(*self.take::<32>()?);
         match infinity {
@@ -69,25 +69,25 @@ impl<'a> Cursor<'a> {
     pub(super) fn list<T>(
         &mut self,
         item_bytes: usize,
-        item: impl Fn(&mut Self) -> Result<T, Malformed>,
-    ) -> Result<Vec<T>, Malformed> {
+        item: impl Fn(&mut Self) -> Result<T, MalformedArtefact>,
+    ) -> Result<Vec<T>, MalformedArtefact> {
         let count = self.count(item_bytes)?;
         (0..count).map(|_| item(self)).collect()
     }
 
     /// Skips a list and returns the bytes of its items.
-    pub(super) fn skip_list(&mut self, item_bytes: usize) -> Result<&'a [u8], Malformed> {
+    pub(super) fn skip_list(&mut self, item_bytes: usize) -> Result<&'a [u8], MalformedArtefact> {
         let bytes = self.count(item_bytes)? * item_bytes;
         let (items, _) = self.bytes[self.at..].split_at(bytes);
         self.at += bytes;
         Ok(items)
     }
 
-    pub(super) fn matrix(&mut self, rows: u64, columns: u64) -> Result<Matrix, Malformed> {
+    pub(super) fn matrix(&mut self, rows: u64, columns: u64) -> Result<Matrix, MalformedArtefact> {
         let at_byte = self.at;
         let count = self.count(8)?;
         if count as u64 != rows && count != 0 {
-            return Err(Malformed {
+            return Err(MalformedArtefact {
                 at_byte,
                 what: Defect::Shape,
             });
@@ -111,7 +111,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads an item count and checks that the remaining bytes can hold that many items.
-    fn count(&mut self, item_bytes: usize) -> Result<usize, Malformed> {
+    fn count(&mut self, item_bytes: usize) -> Result<usize, MalformedArtefact> {
         let count = self.u64()?;
         let room = (self.bytes.len() - self.at) / item_bytes;
         match usize::try_from(count) {
@@ -120,23 +120,23 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    fn take<const N: usize>(&mut self) -> Result<&'a [u8; N], Malformed> {
+    fn take<const N: usize>(&mut self) -> Result<&'a [u8; N], MalformedArtefact> {
         let found = self.bytes.get(self.at..).and_then(<[u8]>::first_chunk);
         let found = found.ok_or(self.malformed(Defect::Truncated))?;
         self.at += N;
         Ok(found)
     }
 
-    fn fq(&self, bytes: &[u8; 32]) -> Result<Fq, Malformed> {
+    fn fq(&self, bytes: &[u8; 32]) -> Result<Fq, MalformedArtefact> {
         Fq::from_bigint(integer(bytes)).ok_or(self.malformed(Defect::NonCanonical))
     }
 
-    fn fr(&self, bytes: &[u8; 32]) -> Result<Fr, Malformed> {
+    fn fr(&self, bytes: &[u8; 32]) -> Result<Fr, MalformedArtefact> {
         Fr::from_bigint(integer(bytes)).ok_or(self.malformed(Defect::NonCanonical))
     }
 
-    fn malformed(&self, what: Defect) -> Malformed {
-        Malformed {
+    fn malformed(&self, what: Defect) -> MalformedArtefact {
+        MalformedArtefact {
             at_byte: self.at,
             what,
         }

@@ -2,7 +2,7 @@ use super::*;
 
 const FILE: &[u8] = include_bytes!("../../artefacts/tree_depth_20/rln_final.arkzkey");
 
-fn refused(bytes: &[u8]) -> Malformed {
+fn refused(bytes: &[u8]) -> MalformedArtefact {
     match parse(bytes, 5) {
         Ok(_) => panic!("{} bytes were accepted", bytes.len()),
         Err(malformed) => malformed,
@@ -23,7 +23,7 @@ fn a_cut_file_is_refused_wherever_it_is_cut() {
         assert!(early && refused.at_byte <= length, "{length}: {refused:?}");
     }
     let longer = [FILE, &[0]].concat();
-    let expected = Malformed {
+    let expected = MalformedArtefact {
         at_byte: FILE.len(),
         what: Defect::Trailing,
     };

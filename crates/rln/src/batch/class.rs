@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// Queues of one class by peer. No queue is empty.
 #[derive(Clone, Debug)]
-pub(super) struct Class<T, P> {
+pub(super) struct ClassQueues<T, P> {
     queues: BTreeMap<P, VecDeque<T>>,
     /// Peers with waiting proofs, in round-robin order.
     turns: VecDeque<P>,
@@ -14,7 +14,7 @@ pub(super) struct Class<T, P> {
     pub(super) spent_ns: u64,
 }
 
-impl<T, P: Copy + Ord> Class<T, P> {
+impl<T, P: Copy + Ord> ClassQueues<T, P> {
     pub(super) fn new() -> Self {
         Self {
             queues: BTreeMap::new(),

@@ -36,7 +36,7 @@ fn proof() -> RateLimitProof {
     }
 }
 
-fn run(proof: &RateLimitProof) -> Result<CheckedProof, Rejection> {
+fn run(proof: &RateLimitProof) -> Result<CheckedProof, ProofRejection> {
     check(
         &policy(),
         &roots(),
@@ -105,12 +105,12 @@ fn the_clock_gap_is_inclusive() {
     assert_eq!(at(NOW_NS - GAP_NS), Ok(()));
     assert_eq!(at(NOW_NS + GAP_NS), Ok(()));
     let (behind_ns, max_clock_gap_ns) = (GAP_NS + 1, GAP_NS);
-    let stale = Rejection::StaleTimestamp {
+    let stale = ProofRejection::StaleTimestamp {
         behind_ns,
         max_clock_gap_ns,
     };
     assert_eq!(at(NOW_NS - GAP_NS - 1), Err(stale));
-    let future = Rejection::FutureTimestamp {
+    let future = ProofRejection::FutureTimestamp {
         ahead_ns: behind_ns,
         max_clock_gap_ns,
     };
@@ -124,28 +124,28 @@ fn each_defect_has_its_own_reason() {
     let found = Epoch(NOW_S / 600 - 1);
     let mut padded = good.epoch;
     padded[31] = 1;
-    let non_canonical = |field| Rejection::NonCanonical(field);
+    let non_canonical = |field| ProofRejection::NonCanonical(field);
     let cases = [
         (
             RateLimitProof {
                 epoch: found.to_bytes(),
                 ..good.clone()
             },
-            Rejection::EpochMismatch { expected, found },
+            ProofRejection::EpochMismatch { expected, found },
         ),
         (
             RateLimitProof {
                 epoch: padded,
                 ..good.clone()
             },
-            Rejection::MalformedEpoch(MalformedEpoch { at: 31, value: 1 }),
+            ProofRejection::MalformedEpoch(MalformedEpoch { at: 31, value: 1 }),
         ),
         (
             RateLimitProof {
                 rln_identifier: [0; 32],
                 ..good.clone()
             },
-            Rejection::ForeignIdentifier,
+            ProofRejection::ForeignIdentifier,
         ),
         (
             RateLimitProof {
@@ -180,14 +180,14 @@ fn each_defect_has_its_own_reason() {
                 share_x: fr_to_le(&Fr::from(6)),
                 ..good.clone()
             },
-            Rejection::SignalMismatch,
+            ProofRejection::SignalMismatch,
         ),
         (
             RateLimitProof {
                 merkle_root: fr_to_le(&Fr::from(101)),
                 ..good.clone()
             },
-            Rejection::UnknownRoot { window_len: 1 },
+            ProofRejection::UnknownRoot { window_len: 1 },
         ),
     ];
     for (proof, reason) in cases {
@@ -206,7 +206,7 @@ fn an_empty_window_accepts_no_root() {
         Fr::from(7),
         &proof(),
     );
-    assert_eq!(result, Err(Rejection::UnknownRoot { window_len: 0 }));
+    assert_eq!(result, Err(ProofRejection::UnknownRoot { window_len: 0 }));
 }
 
 #[test]
@@ -226,31 +226,40 @@ fn the_checks_run_in_order() {
     let result = check(&policy(), &roots(), NOW_NS, -1, Fr::from(1), &bad);
     assert_eq!(
         result,
-        Err(Rejection::NegativeTimestamp { timestamp_ns: -1 })
+        Err(ProofRejection::NegativeTimestamp { timestamp_ns: -1 })
     );
     let result = check(&policy(), &roots(), NOW_NS, 0, Fr::from(1), &bad);
-    assert!(matches!(result, Err(Rejection::StaleTimestamp { .. })));
-    assert!(matches!(run(&bad), Err(Rejection::MalformedEpoch(_))));
+    assert!(matches!(result, Err(ProofRejection::StaleTimestamp { .. })));
+    assert!(matches!(run(&bad), Err(ProofRejection::MalformedEpoch(_))));
     bad.epoch = good.epoch;
-    assert_eq!(run(&bad), Err(Rejection::ForeignIdentifier));
+    assert_eq!(run(&bad), Err(ProofRejection::ForeignIdentifier));
     bad.rln_identifier = good.rln_identifier;
     assert_eq!(
         run(&bad),
-        Err(Rejection::NonCanonical(ProofField::MerkleRoot))
+        Err(ProofRejection::NonCanonical(ProofField::MerkleRoot))
     );
     bad.merkle_root = fr_to_le(&Fr::from(1));
-    assert_eq!(run(&bad), Err(Rejection::NonCanonical(ProofField::ShareX)));
+    assert_eq!(
+        run(&bad),
+        Err(ProofRejection::NonCanonical(ProofField::ShareX))
+    );
     bad.share_x = fr_to_le(&Fr::from(1));
-    assert_eq!(run(&bad), Err(Rejection::NonCanonical(ProofField::ShareY)));
+    assert_eq!(
+        run(&bad),
+        Err(ProofRejection::NonCanonical(ProofField::ShareY))
+    );
     bad.share_y = good.share_y;
     assert_eq!(
         run(&bad),
-        Err(Rejection::NonCanonical(ProofField::Nullifier))
+        Err(ProofRejection::NonCanonical(ProofField::Nullifier))
     );
     bad.nullifier = good.nullifier;
-    assert_eq!(run(&bad), Err(Rejection::SignalMismatch));
+    assert_eq!(run(&bad), Err(ProofRejection::SignalMismatch));
     bad.share_x = good.share_x;
-    assert_eq!(run(&bad), Err(Rejection::UnknownRoot { window_len: 1 }));
+    assert_eq!(
+        run(&bad),
+        Err(ProofRejection::UnknownRoot { window_len: 1 })
+    );
     bad.merkle_root = good.merkle_root;
     assert_eq!(
         run(&bad).map(|checked| checked.epoch),
@@ -267,8 +276,8 @@ proptest! {
         let distance_ns = (i128::from(now_ns) - i128::from(timestamp_ns)).unsigned_abs();
         let refused_for_time = matches!(
             result,
-            Err(Rejection::NegativeTimestamp { .. } | Rejection::StaleTimestamp { .. }
-                | Rejection::FutureTimestamp { .. })
+            Err(ProofRejection::NegativeTimestamp { .. } | ProofRejection::StaleTimestamp { .. }
+                | ProofRejection::FutureTimestamp { .. })
         );
         prop_assert_eq!(refused_for_time, timestamp_ns < 0 || distance_ns > u128::from(gap_ns));
     }

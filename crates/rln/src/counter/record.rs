@@ -29,7 +29,7 @@ const SUM_BYTES: usize = 12;
 
 /// Content of the counter file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Record {
+pub(super) struct CounterRecord {
     pub(super) epoch: Epoch,
     /// Bound on the ids of `epoch`: those below may have been given out.
     pub(super) reserved: u32,
@@ -39,7 +39,7 @@ pub(super) struct Record {
 
 /// Defect of a counter file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Damage {
+pub enum CounterDamage {
     /// The file has another length than a counter file of either version.
     #[error("neither {BYTES} nor {FIRST_BYTES} bytes long")]
     Length,
@@ -55,13 +55,13 @@ pub enum Damage {
 }
 
 /// A record and whether the first version wrote it.
-pub(super) struct Decoded {
-    pub(super) record: Record,
+pub(super) struct DecodedRecord {
+    pub(super) record: CounterRecord,
     /// Whether the file is of the first version, which does not record the epochs used before `epoch`.
     pub(super) is_first_version: bool,
 }
 
-impl Record {
+impl CounterRecord {
     /// Record of a new counter, before the first id.
     pub(super) fn fresh() -> Self {
         Self {
@@ -87,19 +87,19 @@ impl Record {
         bytes
     }
 
-    pub(super) fn decode(bytes: &[u8]) -> Result<Decoded, Damage> {
+    pub(super) fn decode(bytes: &[u8]) -> Result<DecodedRecord, CounterDamage> {
         let is_first_version = bytes.len() == FIRST_BYTES;
         let (magic, checked) = match bytes.len() {
             BYTES => (MAGIC, CHECKED),
             FIRST_BYTES => (FIRST_MAGIC, FIRST_CHECKED),
-            _ => return Err(Damage::Length),
+            _ => return Err(CounterDamage::Length),
         };
         if !bytes.starts_with(magic) {
-            return Err(Damage::Magic);
+            return Err(CounterDamage::Magic);
         }
         let (content, sum) = bytes.split_at(checked);
         if sum != checksum(content) {
-            return Err(Damage::Checksum);
+            return Err(CounterDamage::Checksum);
         }
         let (epoch, reserved) = (u64_at(content, 8), u32_at(content, 16));
         let ranges = match is_first_version {
@@ -115,7 +115,7 @@ impl Record {
                     .map(|place| (u64_at(place, 0), u64_at(place, 8)))
                     .collect();
                 if ranges.len() != count {
-                    return Err(Damage::Ranges);
+                    return Err(CounterDamage::Ranges);
                 }
                 ranges
             }
@@ -123,9 +123,9 @@ impl Record {
         let record = Self {
             epoch: Epoch(epoch),
             reserved,
-            closed: ClosedEpochs::from_ranges(&ranges).ok_or(Damage::Ranges)?,
+            closed: ClosedEpochs::from_ranges(&ranges).ok_or(CounterDamage::Ranges)?,
         };
-        Ok(Decoded {
+        Ok(DecodedRecord {
             record,
             is_first_version,
         })

@@ -4,8 +4,10 @@ use super::*;
 
 mod clock;
 
-fn decoded(bytes: &[u8]) -> Record {
-    Record::decode(bytes).map(|decoded| decoded.record).unwrap()
+fn decoded(bytes: &[u8]) -> CounterRecord {
+    CounterRecord::decode(bytes)
+        .map(|decoded| decoded.record)
+        .unwrap()
 }
 
 struct Counter {
@@ -142,21 +144,21 @@ fn damage_is_reported_and_nothing_is_reset() {
         .next(Epoch(5), &WallClock::stopped_in(Epoch(5)))
         .unwrap();
     let good = fs::read(file.path()).unwrap();
-    let mut damaged: Vec<(Vec<u8>, Damage)> = (0..BYTES_OF_FILE)
+    let mut damaged: Vec<(Vec<u8>, CounterDamage)> = (0..BYTES_OF_FILE)
         .filter(|length| *length != FIRST_BYTES_OF_FILE)
-        .map(|length| (good[..length].to_vec(), Damage::Length))
+        .map(|length| (good[..length].to_vec(), CounterDamage::Length))
         .collect();
-    damaged.push((good[..FIRST_BYTES_OF_FILE].to_vec(), Damage::Magic));
-    damaged.push(([good.clone(), vec![0]].concat(), Damage::Length));
+    damaged.push((good[..FIRST_BYTES_OF_FILE].to_vec(), CounterDamage::Magic));
+    damaged.push(([good.clone(), vec![0]].concat(), CounterDamage::Length));
     for at in 0..BYTES_OF_FILE {
         let mut bytes = good.clone();
         bytes[at] ^= 0x10;
         damaged.push((
             bytes,
             if at < 8 {
-                Damage::Magic
+                CounterDamage::Magic
             } else {
-                Damage::Checksum
+                CounterDamage::Checksum
             },
         ));
     }
@@ -257,7 +259,7 @@ fn a_lowered_limit_counts_at_once() {
 /// The file format: magic, epoch, mark, closed epochs, checksum.
 #[test]
 fn golden_bytes() {
-    let mut record = Record {
+    let mut record = CounterRecord {
         epoch: Epoch(2_833_333),
         reserved: 20,
         closed: ClosedEpochs::default(),

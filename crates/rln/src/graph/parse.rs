@@ -11,8 +11,8 @@
 use ark_ff::{BigInt, PrimeField};
 use undertone_wire::{VarintError, read_varint};
 
-use super::{Graph, Inputs, Node, Program};
-use crate::arkzkey::{Defect, Malformed};
+use super::{GraphNode, Inputs, Program, WitnessGraph};
+use crate::arkzkey::{Defect, MalformedArtefact};
 use crate::field::Fr;
 use crate::tree::DEPTH;
 
@@ -31,8 +31,8 @@ const CONSTANT: u64 = 2;
 const TWO_OPERANDS: u64 = 4;
 
 /// Parses the witness calculator's file.
-pub(crate) fn parse(bytes: &[u8]) -> Result<Graph, Malformed> {
-    let mut reader = Reader { bytes, at: 0 };
+pub(crate) fn parse(bytes: &[u8]) -> Result<WitnessGraph, MalformedArtefact> {
+    let mut reader = GraphReader { bytes, at: 0 };
     if !bytes.starts_with(MAGIC) {
         return Err(reader.malformed(Defect::Magic));
     }
@@ -54,12 +54,12 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Graph, Malformed> {
         return Err(reader.malformed(Defect::Trailing));
     }
     let unknown = nodes.iter().find_map(|node| match node {
-        Node::Input(input) if *input as usize >= inputs.count => Some(u64::from(*input)),
+        GraphNode::Input(input) if *input as usize >= inputs.count => Some(u64::from(*input)),
         _ => None,
     });
     match unknown {
         Some(input) => Err(reader.malformed(Defect::Index(input))),
-        None => Ok(Graph {
+        None => Ok(WitnessGraph {
             program: Program { nodes },
             wires,
             inputs,
@@ -68,7 +68,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Graph, Malformed> {
 }
 
 /// Parses one node, whose operands must be less than `earlier`, the number of nodes before.
-fn node(message: &mut Reader<'_>, earlier: u64) -> Result<Node, Malformed> {
+fn node(message: &mut GraphReader<'_>, earlier: u64) -> Result<GraphNode, MalformedArtefact> {
     let (kind, mut body) = message.submessage()?;
     let mut numbers = [0; 4];
     if kind == CONSTANT {
@@ -88,7 +88,7 @@ fn node(message: &mut Reader<'_>, earlier: u64) -> Result<Node, Malformed> {
     }
     let [_, first, a, b] = numbers;
     match kind {
-        INPUT if first < MAX_INPUTS => Ok(Node::Input(first as u32)),
+        INPUT if first < MAX_INPUTS => Ok(GraphNode::Input(first as u32)),
         INPUT => Err(body.malformed(Defect::Index(first))),
         TWO_OPERANDS => {
             if let Some(operand) = [a, b].into_iter().find(|operand| *operand >= earlier) {
@@ -96,11 +96,11 @@ fn node(message: &mut Reader<'_>, earlier: u64) -> Result<Node, Malformed> {
             }
             let (a, b) = (a as u32, b as u32);
             match first {
-                0 => Ok(Node::Mul(a, b)),
-                2 => Ok(Node::Add(a, b)),
-                3 => Ok(Node::Sub(a, b)),
-                16 => Ok(Node::ShiftRight(a, b)),
-                18 => Ok(Node::BitAnd(a, b)),
+                0 => Ok(GraphNode::Mul(a, b)),
+                2 => Ok(GraphNode::Add(a, b)),
+                3 => Ok(GraphNode::Sub(a, b)),
+                16 => Ok(GraphNode::ShiftRight(a, b)),
+                18 => Ok(GraphNode::BitAnd(a, b)),
                 operation => Err(body.malformed(Defect::Operation(operation))),
             }
         }
@@ -109,7 +109,10 @@ fn node(message: &mut Reader<'_>, earlier: u64) -> Result<Node, Malformed> {
 }
 
 /// Parses the metadata: the wires' values and the positions of the inputs.
-fn describe(metadata: &mut Reader<'_>, nodes: u64) -> Result<(Vec<u32>, Inputs), Malformed> {
+fn describe(
+    metadata: &mut GraphReader<'_>,
+    nodes: u64,
+) -> Result<(Vec<u32>, Inputs), MalformedArtefact> {
     let mut wires = Vec::new();
     let mut named = Vec::new();
     while metadata.at < metadata.bytes.len() {
@@ -159,7 +162,7 @@ fn describe(metadata: &mut Reader<'_>, nodes: u64) -> Result<(Vec<u32>, Inputs),
 }
 
 /// Parses the name, offset and length of one input.
-fn input<'a>(entry: &mut Reader<'a>) -> Result<(&'a [u8], u64, u64), Malformed> {
+fn input<'a>(entry: &mut GraphReader<'a>) -> Result<(&'a [u8], u64, u64), MalformedArtefact> {
     let (1, name) = entry.submessage()? else {
         return Err(entry.malformed(Defect::Tag(0)));
     };
@@ -182,20 +185,20 @@ fn input<'a>(entry: &mut Reader<'a>) -> Result<(&'a [u8], u64, u64), Malformed> 
 
 /// Reading position in `bytes`. An embedded message is read by a reader that ends with the message but
 /// begins with the file, so that positions are always those of the file.
-struct Reader<'a> {
+struct GraphReader<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
-impl<'a> Reader<'a> {
-    fn u64(&mut self) -> Result<u64, Malformed> {
+impl<'a> GraphReader<'a> {
+    fn u64(&mut self) -> Result<u64, MalformedArtefact> {
         let found = self.bytes.get(self.at..).and_then(<[u8]>::first_chunk);
         let found = found.ok_or(self.malformed(Defect::Truncated))?;
         self.at += 8;
         Ok(u64::from_le_bytes(*found))
     }
 
-    fn varint(&mut self) -> Result<u64, Malformed> {
+    fn varint(&mut self) -> Result<u64, MalformedArtefact> {
         match read_varint(&self.bytes[self.at..]) {
             Ok((value, len)) if len <= NUMBER_BYTES_MAX => {
                 self.at += len;
@@ -208,7 +211,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a length and returns a reader of the message of that length.
-    fn message(&mut self) -> Result<Self, Malformed> {
+    fn message(&mut self) -> Result<Self, MalformedArtefact> {
         let length = self.varint()?;
         let room = self.bytes.len() - self.at;
         if length > room as u64 {
@@ -223,7 +226,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a length-delimited field: returns the field number and a reader of the content.
-    fn submessage(&mut self) -> Result<(u64, Self), Malformed> {
+    fn submessage(&mut self) -> Result<(u64, Self), MalformedArtefact> {
         match self.varint()? {
             tag if tag & 7 == 2 => Ok((tag >> 3, self.message()?)),
             tag => Err(self.malformed(Defect::Tag(tag))),
@@ -231,7 +234,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a varint field: returns the field number and the value; `None` at the end.
-    fn number(&mut self) -> Result<Option<(u64, u64)>, Malformed> {
+    fn number(&mut self) -> Result<Option<(u64, u64)>, MalformedArtefact> {
         if self.at == self.bytes.len() {
             return Ok(None);
         }
@@ -242,7 +245,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the remaining bytes as a little-endian constant, padded with zeros.
-    fn constant(&self) -> Result<Node, Malformed> {
+    fn constant(&self) -> Result<GraphNode, MalformedArtefact> {
         let bytes = &self.bytes[self.at..];
         if bytes.len() > 32 {
             return Err(self.malformed(Defect::NonCanonical));
@@ -252,12 +255,12 @@ impl<'a> Reader<'a> {
             limbs[at / 8] |= u64::from(*byte) << (at % 8 * 8);
         }
         Fr::from_bigint(BigInt::new(limbs))
-            .map(Node::Constant)
+            .map(GraphNode::Constant)
             .ok_or(self.malformed(Defect::NonCanonical))
     }
 
-    fn malformed(&self, what: Defect) -> Malformed {
-        Malformed {
+    fn malformed(&self, what: Defect) -> MalformedArtefact {
+        MalformedArtefact {
             at_byte: self.at,
             what,
         }

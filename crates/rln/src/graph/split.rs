@@ -1,6 +1,6 @@
 //! Division of the wires into those that depend on a message and those that a membership decides.
 
-use super::{Graph, Node, Program};
+use super::{GraphNode, Program, WitnessGraph};
 
 /// Source of a wire's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub(crate) struct Split {
 /// Number of inputs of the message's program before the boundary values.
 const MESSAGE_INPUTS: u32 = 3;
 
-impl Graph {
+impl WitnessGraph {
     /// Divides the graph into the member's and the message's program.
     pub(crate) fn split(&self) -> Split {
         let of_message = [
@@ -46,13 +46,13 @@ impl Graph {
         let mut carried = vec![None; self.program.nodes.len()];
         for node in &self.program.nodes {
             let message_input = match node {
-                Node::Input(input) => of_message.iter().position(|of| of == input),
+                GraphNode::Input(input) => of_message.iter().position(|of| of == input),
                 _ => None,
             };
             let operands = node.operands();
             let on_message = |operand: &u32| matches!(places[*operand as usize], Wire::Message(_));
             let place = if let Some(position) = message_input {
-                split.message.nodes.push(Node::Input(position as u32));
+                split.message.nodes.push(GraphNode::Input(position as u32));
                 Wire::Message(split.message.nodes.len() as u32 - 1)
             } else if operands.iter().flatten().any(on_message) {
                 for operand in operands.into_iter().flatten() {
@@ -92,10 +92,10 @@ impl Split {
     /// Makes a value of the member's program available to the message's; returns the position there.
     fn carry(&mut self, value: u32) -> u32 {
         let node = match self.member.nodes[value as usize] {
-            constant @ Node::Constant(_) => constant,
+            constant @ GraphNode::Constant(_) => constant,
             _ => {
                 self.boundary.push(value);
-                Node::Input(MESSAGE_INPUTS + self.boundary.len() as u32 - 1)
+                GraphNode::Input(MESSAGE_INPUTS + self.boundary.len() as u32 - 1)
             }
         };
         self.message.nodes.push(node);

@@ -81,7 +81,7 @@ pub enum CredentialDefect {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Plain {
-    membership_contract: Contract,
+    membership_contract: CredentialContract,
     tree_index: u64,
     identity_credential: Numbers,
     user_message_limit: u64,
@@ -89,7 +89,7 @@ struct Plain {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Contract {
+struct CredentialContract {
     #[serde(deserialize_with = "text_or_number")]
     chain_id: String,
     address: String,
@@ -119,7 +119,7 @@ impl KeystoreCredential {
     pub(super) fn to_json(&self) -> Zeroizing<Vec<u8>> {
         let identity = &self.identity;
         let plain = Plain {
-            membership_contract: Contract {
+            membership_contract: CredentialContract {
                 chain_id: self.chain_id.clone(),
                 address: self.contract.clone(),
             },

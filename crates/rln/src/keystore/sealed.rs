@@ -86,7 +86,7 @@ struct KdfParams {
 }
 
 /// [`Sealed`] with its fields decoded and within bounds.
-struct Decoded {
+struct DecodedKeystore {
     iv: [u8; 16],
     ciphertext: Vec<u8>,
     salt: Vec<u8>,
@@ -137,7 +137,7 @@ impl Sealed {
 
     /// Decrypts the text; `None` when the password is wrong or the ciphertext was changed.
     pub(super) fn open(&self, password: &[u8]) -> Result<Option<Zeroizing<Vec<u8>>>, SealDefect> {
-        let Decoded {
+        let DecodedKeystore {
             iv,
             ciphertext,
             salt,
@@ -153,7 +153,7 @@ impl Sealed {
         Ok(Some(text))
     }
 
-    fn decode(&self) -> Result<Decoded, SealDefect> {
+    fn decode(&self) -> Result<DecodedKeystore, SealDefect> {
         let methods = [
             ("cipher", &self.cipher, CIPHER),
             ("kdf", &self.kdf, KDF),
@@ -175,7 +175,7 @@ impl Sealed {
         if !(1..=MAX_ROUNDS).contains(&c) {
             return Err(SealDefect::Rounds { found: c });
         }
-        Ok(Decoded {
+        Ok(DecodedKeystore {
             iv: fixed("iv", &self.cipherparams.iv)?,
             ciphertext: bytes("ciphertext", &self.ciphertext, MAX_CIPHERTEXT_BYTES)?,
             salt: bytes("salt", &self.kdfparams.salt, MAX_SALT_BYTES)?,

@@ -6,7 +6,7 @@ use ark_serialize::CanonicalSerialize;
 use rand_core::CryptoRng;
 
 use super::Member;
-use super::request::Request;
+use super::request::ProofInputs;
 use crate::circuit::{WIRE_NULLIFIER, WIRE_ROOT, WIRE_Y};
 use crate::external::external_nullifier;
 use crate::field::{Fr, fr_to_le};
@@ -38,12 +38,12 @@ impl Member {
     }
 
     /// Checks the message id against the limit and computes the inputs of the message.
-    pub(super) fn request(&self, slot: &MessageSlot<'_>, x: Fr) -> Result<Request, ProveError> {
+    pub(super) fn request(&self, slot: &MessageSlot<'_>, x: Fr) -> Result<ProofInputs, ProveError> {
         let (limit, message_id) = (self.limit, slot.message_id);
         if message_id >= limit {
             return Err(ProveError::MessageIdOutOfRange { message_id, limit });
         }
-        Ok(Request {
+        Ok(ProofInputs {
             external_nullifier: external_nullifier(slot.generation, slot.epoch, slot.identifier),
             message_id,
             x,

@@ -12,7 +12,7 @@ use crate::graph::Wire;
 
 /// Inputs of one message for a proof.
 #[derive(Clone, Copy)]
-pub(super) struct Request {
+pub(super) struct ProofInputs {
     pub(super) external_nullifier: Fr,
     pub(super) message_id: u32,
     pub(super) x: Fr,
@@ -37,7 +37,7 @@ impl Member {
     /// Computes the points A, B and C of a proof, with new blinding.
     pub(super) fn assemble<R: CryptoRng + ?Sized>(
         &self,
-        request: Request,
+        request: ProofInputs,
         rng: &mut R,
     ) -> Assembly {
         let engine = &*self.engine;
@@ -101,7 +101,7 @@ impl Member {
     }
 
     /// Computes all wires of the circuit for a message.
-    fn wires(&self, request: Request) -> Vec<Fr> {
+    fn wires(&self, request: ProofInputs) -> Vec<Fr> {
         let split = &self.engine.key.circuit().split;
         let mut inputs = vec![
             request.x,

@@ -3,7 +3,7 @@
 use ark_ec::short_weierstrass::{Affine, Projective};
 use ark_ff::{AdditiveGroup, Field};
 
-use super::{Entry, Group, Point};
+use super::{BucketEntry, MsmGroup, Point};
 
 /// Number of additions that share one inversion. Their operands fit the second-level cache.
 const BATCH: usize = 1024;
@@ -18,13 +18,13 @@ impl<F: Field> Buckets<F> {
     pub(super) fn fill(
         points: &[Point<F>],
         endomorphism: Option<F>,
-        entries: &[Entry],
+        entries: &[BucketEntry],
         count: usize,
     ) -> Self {
         let (sorted, starts) = sort(entries, count);
         let mut lengths: Vec<u32> = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
         let mut work = vec![Point::INFINITY; sorted.len()];
-        let mut batch = Batch::new();
+        let mut batch = AdditionBatch::new();
         let mut odd = Vec::new();
         let mut from_table = true;
         // Each round adds neighbouring points of a bucket in pairs and moves up an odd last point.
@@ -72,15 +72,15 @@ impl<F: Field> Buckets<F> {
     ///
     /// With k + 1 = 64 h + l this is `64 Σ h * row(h) + Σ l * column(l)`: the rows' and columns' sums
     /// again use affine additions, and the running sums at the end are short.
-    pub(super) fn weighted<G: Group<BaseField = F>>(sums: &[Point<F>]) -> Projective<G> {
+    pub(super) fn weighted<G: MsmGroup<BaseField = F>>(sums: &[Point<F>]) -> Projective<G> {
         const COLUMNS: usize = 64;
         let rows = sums.len() / COLUMNS + 1;
         let mut entries = Vec::with_capacity(2 * sums.len());
         for (k, sum) in sums.iter().enumerate() {
             if !sum.is_infinity() {
                 let (row, column) = ((k + 1) / COLUMNS, (k + 1) % COLUMNS);
-                entries.push(Entry::new(row, k, false, false));
-                entries.push(Entry::new(rows + column, k, false, false));
+                entries.push(BucketEntry::new(row, k, false, false));
+                entries.push(BucketEntry::new(rows + column, k, false, false));
             }
         }
         let lines = Self::fill(sums, None, &entries, rows + COLUMNS).sums;
@@ -94,7 +94,7 @@ impl<F: Field> Buckets<F> {
 }
 
 /// Computes `Σ (k + 1) * points[k]` by adding up the sums of all tails.
-fn running<G: Group>(points: &[Point<G::BaseField>]) -> Projective<G> {
+fn running<G: MsmGroup>(points: &[Point<G::BaseField>]) -> Projective<G> {
     let mut tail = Projective::<G>::ZERO;
     let mut sum = Projective::<G>::ZERO;
     for point in points.iter().rev() {
@@ -105,7 +105,7 @@ fn running<G: Group>(points: &[Point<G::BaseField>]) -> Projective<G> {
 }
 
 /// Sorts the entries by bucket; also returns each bucket's start, followed by the end.
-fn sort(entries: &[Entry], count: usize) -> (Vec<Entry>, Vec<u32>) {
+fn sort(entries: &[BucketEntry], count: usize) -> (Vec<BucketEntry>, Vec<u32>) {
     let mut starts = vec![0u32; count + 1];
     for entry in entries {
         starts[entry.bucket as usize + 1] += 1;
@@ -127,17 +127,17 @@ fn sort(entries: &[Entry], count: usize) -> (Vec<Entry>, Vec<u32>) {
 
 /// Pending additions. Operands are copied when an addition is added, so later writes to their sources
 /// have no effect.
-struct Batch<F> {
+struct AdditionBatch<F> {
     pairs: Vec<[Point<F>; 2]>,
     /// Entries of the pairs that were copied from the table and are not yet negated or mapped.
-    entries: Vec<[Entry; 2]>,
+    entries: Vec<[BucketEntry; 2]>,
     /// Index in the work area at which each sum is stored.
     to: Vec<usize>,
     denominators: Vec<F>,
     products: Vec<F>,
 }
 
-impl<F: Field> Batch<F> {
+impl<F: Field> AdditionBatch<F> {
     fn new() -> Self {
         Self {
             pairs: Vec::with_capacity(BATCH),
@@ -149,7 +149,7 @@ impl<F: Field> Batch<F> {
     }
 
     /// Adds a pair from the table. Only copies, so that many cache misses can overlap.
-    fn push_entries(&mut self, points: &[Point<F>], pair: [Entry; 2]) {
+    fn push_entries(&mut self, points: &[Point<F>], pair: [BucketEntry; 2]) {
         self.pairs.push(pair.map(|entry| points[entry.index()]));
         self.entries.push(pair);
     }
@@ -223,7 +223,7 @@ fn add<F: Field>(a: &Point<F>, b: &Point<F>, inverse: F) -> Point<F> {
 }
 
 /// Converts points to affine form with a shared inversion, for tables.
-pub(super) fn to_points<G: Group>(points: &[Projective<G>]) -> Vec<Point<G::BaseField>> {
+pub(super) fn to_points<G: MsmGroup>(points: &[Projective<G>]) -> Vec<Point<G::BaseField>> {
     let affine: Vec<Affine<G>> = ark_ec::CurveGroup::normalize_batch(points);
     affine.iter().map(Point::of).collect()
 }

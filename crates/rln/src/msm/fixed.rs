@@ -3,7 +3,7 @@
 use ark_ec::short_weierstrass::{Affine, Projective};
 use ark_ff::PrimeField;
 
-use super::{Group, Point, buckets::to_points, digits, signed_digits};
+use super::{MsmGroup, Point, buckets::to_points, digits, signed_digits};
 use crate::field::Fr;
 
 /// Bits of a digit: 37 additions for each product; 2368 multiples, computed in about 2 ms in G1.
@@ -11,13 +11,13 @@ const BITS: usize = 7;
 const PER_WINDOW: usize = 1 << (BITS - 1);
 
 /// A point with precomputed multiples, for points that are multiplied often.
-pub(crate) struct FixedBase<G: Group> {
+pub(crate) struct FixedBase<G: MsmGroup> {
     /// Multiples of the point: `k 2^(7 w)` times the point is at `w * PER_WINDOW + k - 1`.
     multiples: Vec<Point<G::BaseField>>,
     windows: usize,
 }
 
-impl<G: Group> FixedBase<G> {
+impl<G: MsmGroup> FixedBase<G> {
     pub(crate) fn new(point: Affine<G>) -> Self {
         let windows = digits::windows_for(Fr::MODULUS_BIT_SIZE as usize, BITS);
         let mut multiples = Vec::with_capacity(windows * PER_WINDOW);

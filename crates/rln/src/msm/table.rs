@@ -4,7 +4,7 @@ use ark_ec::short_weierstrass::{Affine, Projective};
 use ark_ff::{AdditiveGroup, PrimeField};
 
 use super::buckets::{Buckets, to_points};
-use super::{Entry, Group, Point, digits, glv, signed_digits};
+use super::{BucketEntry, MsmGroup, Point, digits, glv, signed_digits};
 use crate::field::Fr;
 
 /// Spacing and number of the multiples of a table's points.
@@ -17,7 +17,7 @@ pub(crate) struct TableShape {
 }
 
 /// Points with precomputed multiples: `Σ scalar * point` costs one affine addition for each digit.
-pub(crate) struct Table<G: Group> {
+pub(crate) struct MultiplesTable<G: MsmGroup> {
     shape: TableShape,
     /// Multiples of point 0, then of point 1, and so on.
     multiples: Vec<Point<G::BaseField>>,
@@ -25,7 +25,7 @@ pub(crate) struct Table<G: Group> {
 
 impl TableShape {
     /// Shape for digits of `bits` bits; scalars are halved if the group uses the endomorphism.
-    pub(crate) fn of<G: Group>(bits: usize) -> Self {
+    pub(crate) fn of<G: MsmGroup>(bits: usize) -> Self {
         let number_bits = match G::ENDOMORPHISM {
             Some(_) => glv::HALF_BITS,
             None => Fr::MODULUS_BIT_SIZE as usize,
@@ -37,7 +37,7 @@ impl TableShape {
     }
 }
 
-impl<G: Group> Table<G> {
+impl<G: MsmGroup> MultiplesTable<G> {
     /// Computes the multiples; takes about 25 us for each point of G1 with digits of 13 bits.
     pub(crate) fn new(points: &[Affine<G>], bits: usize) -> Self {
         let shape = TableShape::of::<G>(bits);
@@ -65,7 +65,7 @@ impl<G: Group> Table<G> {
         Self { shape, multiples }
     }
 
-    /// Returns the multiples of all points, in the order of [`Table::from_multiples`].
+    /// Returns the multiples of all points, in the order of [`MultiplesTable::from_multiples`].
     pub(crate) fn multiples(&self) -> &[Point<G::BaseField>] {
         &self.multiples
     }
@@ -106,13 +106,13 @@ impl<G: Group> Table<G> {
         first: usize,
         image: bool,
         negated: bool,
-        entries: &mut Vec<Entry>,
+        entries: &mut Vec<BucketEntry>,
     ) {
         let TableShape { bits, windows } = self.shape;
         signed_digits(number, bits, windows, |window, digit| {
             let bucket = digit.unsigned_abs() as usize - 1;
             let negated = negated != (digit < 0);
-            entries.push(Entry::new(bucket, first + window, image, negated));
+            entries.push(BucketEntry::new(bucket, first + window, image, negated));
         });
     }
 }

@@ -15,7 +15,7 @@ fn scalars(count: usize) -> impl Strategy<Value = Vec<Fr>> {
 }
 
 /// Points, including repetitions, opposites and the point at infinity.
-fn points<G: Group>(kinds: &[u8]) -> Vec<Affine<G>> {
+fn points<G: MsmGroup>(kinds: &[u8]) -> Vec<Affine<G>> {
     let generator: Projective<G> = Affine::<G>::generator().into();
     let points: Vec<Projective<G>> = kinds
         .iter()
@@ -28,7 +28,7 @@ fn points<G: Group>(kinds: &[u8]) -> Vec<Affine<G>> {
     Projective::normalize_batch(&points)
 }
 
-fn naive<G: Group>(points: &[Affine<G>], scalars: &[Fr]) -> Projective<G> {
+fn naive<G: MsmGroup>(points: &[Affine<G>], scalars: &[Fr]) -> Projective<G> {
     points
         .iter()
         .zip(scalars)
@@ -49,7 +49,7 @@ proptest! {
         let expected = naive(&points, &scalars);
         let terms = || scalars.iter().copied().enumerate();
         prop_assert_eq!(sum_of(&points, terms()), expected);
-        prop_assert_eq!(Table::new(&points, bits).sum(terms()), expected);
+        prop_assert_eq!(MultiplesTable::new(&points, bits).sum(terms()), expected);
     }
 
     #[test]
@@ -62,7 +62,7 @@ proptest! {
         let expected = naive(&points, &scalars);
         let terms = || scalars.iter().copied().enumerate();
         prop_assert_eq!(sum_of(&points, terms()), expected);
-        prop_assert_eq!(Table::new(&points, bits).sum(terms()), expected);
+        prop_assert_eq!(MultiplesTable::new(&points, bits).sum(terms()), expected);
     }
 
     #[test]
@@ -107,7 +107,7 @@ fn nothing_sums_up_to_infinity() {
         sum_of::<g1::Config>(&[], std::iter::empty()),
         G1Projective::ZERO
     );
-    let table = Table::<g2::Config>::new(&[G2Affine::generator()], 6);
+    let table = MultiplesTable::<g2::Config>::new(&[G2Affine::generator()], 6);
     assert_eq!(table.len(), 1);
     assert_eq!(table.sum(std::iter::empty()), Projective::ZERO);
 }

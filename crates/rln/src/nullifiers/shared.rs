@@ -3,12 +3,12 @@
 use std::ops::RangeInclusive;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::{NullifierLimits, NullifierLog, Seen};
+use super::{NullifierLimits, NullifierLog, NullifierStatus};
 use crate::epoch::Epoch;
 use crate::field::Fr;
 
 /// A [`NullifierLog`] behind a lock. Each call is atomic: of several threads that insert the same
-/// nullifier exactly one gets [`Seen::New`].
+/// nullifier exactly one gets [`NullifierStatus::New`].
 #[derive(Debug)]
 pub struct SharedNullifierLog {
     log: Mutex<NullifierLog>,
@@ -23,12 +23,12 @@ impl SharedNullifierLog {
     }
 
     /// Looks up a nullifier, see [`NullifierLog::check`].
-    pub fn check(&self, epoch: Epoch, nullifier: Fr, x: Fr, y: Fr) -> Seen {
+    pub fn check(&self, epoch: Epoch, nullifier: Fr, x: Fr, y: Fr) -> NullifierStatus {
         self.lock().check(epoch, nullifier, x, y)
     }
 
     /// Looks up and adds a nullifier, see [`NullifierLog::insert`].
-    pub fn insert(&self, epoch: Epoch, nullifier: Fr, x: Fr, y: Fr) -> Seen {
+    pub fn insert(&self, epoch: Epoch, nullifier: Fr, x: Fr, y: Fr) -> NullifierStatus {
         self.lock().insert(epoch, nullifier, x, y)
     }
 

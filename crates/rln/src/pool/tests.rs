@@ -4,8 +4,8 @@ use super::*;
 
 const EPOCH_NS: u64 = 600_000_000_000;
 
-fn around(epoch: u64, upcoming: Option<u32>, root_version: u64) -> Surroundings {
-    Surroundings {
+fn around(epoch: u64, upcoming: Option<u32>, root_version: u64) -> PoolInputs {
+    PoolInputs {
         now_ns: epoch * EPOCH_NS,
         epoch: Epoch(epoch),
         next_epoch_at_ns: (epoch + 1) * EPOCH_NS,
@@ -24,7 +24,7 @@ fn config() -> PoolConfig {
 }
 
 /// Does all pending work; returns the keys in the order of the work.
-fn fill(pool: &mut Pool<()>, around: &Surroundings) -> Vec<(u64, u32)> {
+fn fill(pool: &mut Pool<()>, around: &PoolInputs) -> Vec<(u64, u32)> {
     let mut done = Vec::new();
     while let Work::Prepare { epoch, message_id } = pool.next_work(around) {
         done.push((epoch.0, message_id));
@@ -72,11 +72,11 @@ fn the_next_epochs_come_after_this_ones_and_not_too_early() {
     let mut pool = Pool::new(config());
     let early = around(5, Some(18), 0);
     assert_eq!(fill(&mut pool, &early), [(5, 18), (5, 19)]);
-    let near = Surroundings {
+    let near = PoolInputs {
         now_ns: early.next_epoch_at_ns - config().next_epoch_lead_ns,
         ..early
     };
-    let before = Surroundings {
+    let before = PoolInputs {
         now_ns: near.now_ns - 1,
         ..early
     };
@@ -173,7 +173,7 @@ proptest! {
             match kind {
                 0 => now.root_version += roots,
                 1 => {
-                    now = Surroundings { root_version: now.root_version, ..around(now.epoch.0 + 1, Some(0), 0) };
+                    now = PoolInputs { root_version: now.root_version, ..around(now.epoch.0 + 1, Some(0), 0) };
                 }
                 2 => now.now_ns = now.next_epoch_at_ns - 1,
                 3 => {

@@ -19,10 +19,10 @@ use ark_bn254::{Fq, Fq2, g1, g2};
 use ark_ff::{BigInt, PrimeField};
 use sha2::{Digest, Sha256};
 
-use super::{LONG_BITS, Layout, SHORT_BITS, Tables};
+use super::{LONG_BITS, ProverTables, SHORT_BITS, TableLayout};
 use crate::durable;
 use crate::key::Key;
-use crate::msm::{Point, Table, TableShape};
+use crate::msm::{MultiplesTable, Point, TableShape};
 
 const MAGIC: &[u8; 8] = b"UTRLNTB1";
 const BODY: usize = 72;
@@ -60,11 +60,11 @@ pub enum TableFileDefect {
     Checksum,
 }
 
-impl Tables {
+impl ProverTables {
     /// Reads the tables from `path`; if that fails, computes them and, unless reading met an I/O
     /// error, writes the file.
     pub(crate) fn open(key: &Key, path: &Path) -> (Self, TableFileOutcome) {
-        let layout = Layout::of(key.circuit());
+        let layout = TableLayout::of(key.circuit());
         let expected_bytes = BODY + body_bytes(layout);
         let outcome = match read(path, expected_bytes) {
             Ok(Some(bytes)) => match decode(&bytes, layout) {
@@ -110,7 +110,7 @@ fn read(path: &Path, expected_bytes: usize) -> io::Result<Option<Vec<u8>>> {
     Ok(Some(bytes))
 }
 
-fn decode(bytes: &[u8], layout: Layout) -> Result<Tables, TableFileDefect> {
+fn decode(bytes: &[u8], layout: TableLayout) -> Result<ProverTables, TableFileDefect> {
     let expected_bytes = BODY + body_bytes(layout);
     if !bytes.starts_with(MAGIC) {
         return Err(TableFileDefect::Magic);
@@ -128,10 +128,10 @@ fn decode(bytes: &[u8], layout: Layout) -> Result<Tables, TableFileDefect> {
     let [long, a, b] = shapes();
     let (long_bytes, rest) = body.split_at(64 * layout.end * long.windows);
     let (a_bytes, b_bytes) = rest.split_at(64 * layout.wires * a.windows);
-    Ok(Tables {
-        long: Table::<g1::Config>::from_multiples(long, g1_points(long_bytes)?),
-        a: Table::<g1::Config>::from_multiples(a, g1_points(a_bytes)?),
-        b: Table::<g2::Config>::from_multiples(b, g2_points(b_bytes)?),
+    Ok(ProverTables {
+        long: MultiplesTable::<g1::Config>::from_multiples(long, g1_points(long_bytes)?),
+        a: MultiplesTable::<g1::Config>::from_multiples(a, g1_points(a_bytes)?),
+        b: MultiplesTable::<g2::Config>::from_multiples(b, g2_points(b_bytes)?),
         layout,
     })
 }
@@ -144,17 +144,17 @@ fn shapes() -> [TableShape; 3] {
     ]
 }
 
-fn body_bytes(layout: Layout) -> usize {
+fn body_bytes(layout: TableLayout) -> usize {
     let [long, a, b] = shapes();
     64 * (layout.end * long.windows + layout.wires * a.windows) + 128 * layout.wires * b.windows
 }
 
 /// Digest of the keys and shapes that a file's tables belong to.
-fn binding(layout: Layout) -> [u8; 32] {
+fn binding(layout: TableLayout) -> [u8; 32] {
     let mut hasher = Sha256::new();
     hasher.update(Key::SHA256);
     hasher.update(Key::ROWS_SHA256);
-    let Layout {
+    let TableLayout {
         squares,
         l,
         b,

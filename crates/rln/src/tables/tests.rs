@@ -2,7 +2,7 @@ use std::fs;
 
 use super::*;
 
-fn same(a: &Tables, b: &Tables) -> bool {
+fn same(a: &ProverTables, b: &ProverTables) -> bool {
     a.long.multiples() == b.long.multiples()
         && a.a.multiples() == b.a.multiples()
         && a.b.multiples() == b.b.multiples()
@@ -14,7 +14,7 @@ fn a_damaged_file_is_named_and_replaced() {
     let key = Key::load().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("tables");
-    let (built, outcome) = Tables::open(&key, &path);
+    let (built, outcome) = ProverTables::open(&key, &path);
     assert!(matches!(outcome, TableFileOutcome::Created), "{outcome:?}");
     let good = fs::read(&path).unwrap();
     let expected_bytes = good.len();
@@ -45,7 +45,7 @@ fn a_damaged_file_is_named_and_replaced() {
     ];
     for (bytes, expected) in cases {
         fs::write(&path, &bytes).unwrap();
-        let (tables, outcome) = Tables::open(&key, &path);
+        let (tables, outcome) = ProverTables::open(&key, &path);
         match outcome {
             TableFileOutcome::Replaced(defect) => assert_eq!(defect, expected),
             other => panic!("{other:?} where {expected} was expected"),
@@ -56,7 +56,7 @@ fn a_damaged_file_is_named_and_replaced() {
             "the file was not replaced"
         );
     }
-    let (loaded, outcome) = Tables::open(&key, &path);
+    let (loaded, outcome) = ProverTables::open(&key, &path);
     assert!(matches!(outcome, TableFileOutcome::Loaded), "{outcome:?}");
     assert!(same(&built, &loaded));
 }
@@ -65,10 +65,10 @@ fn a_damaged_file_is_named_and_replaced() {
 fn without_a_place_for_the_file_there_are_tables_all_the_same() {
     let key = Key::load().unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let (tables, outcome) = Tables::open(&key, &folder.path().join("missing").join("tables"));
+    let (tables, outcome) = ProverTables::open(&key, &folder.path().join("missing").join("tables"));
     assert!(
         matches!(outcome, TableFileOutcome::Unavailable(_)),
         "{outcome:?}"
     );
-    assert_eq!(tables.long.len(), Layout::of(key.circuit()).end);
+    assert_eq!(tables.long.len(), TableLayout::of(key.circuit()).end);
 }

@@ -38,7 +38,7 @@ const MAX_ROOTS: u32 = 1 << 16;
 
 /// Content of a snapshot file.
 #[derive(Clone, Debug)]
-pub struct Snapshot {
+pub struct TreeSnapshot {
     /// Identifier of the registry that the tree belongs to.
     pub registry: [u8; 16],
     /// Version of the registry that the tree belongs to.
@@ -142,7 +142,7 @@ pub fn save(
 /// # Errors
 /// [`SnapshotError::Io`] when the file cannot be read, [`SnapshotError::Damaged`] when the content
 /// cannot be used.
-pub fn load(path: &Path) -> Result<Option<Snapshot>, SnapshotError> {
+pub fn load(path: &Path) -> Result<Option<TreeSnapshot>, SnapshotError> {
     let io = |source| SnapshotError::Io {
         path: path.to_owned(),
         source,
@@ -269,7 +269,7 @@ fn encode(registry: [u8; 16], version: u64, tree: &MerkleTree, roots: &RootWindo
 }
 
 /// Decodes the content of a file, whose length must agree with its header.
-fn decode(header: &Header, bytes: &[u8]) -> Result<Snapshot, SnapshotDamage> {
+fn decode(header: &Header, bytes: &[u8]) -> Result<TreeSnapshot, SnapshotDamage> {
     let (content, checksum) = bytes
         .split_last_chunk::<CHECKSUM_BYTES>()
         .filter(|_| bytes.len() as u64 == header.file_bytes())
@@ -295,7 +295,7 @@ fn decode(header: &Header, bytes: &[u8]) -> Result<Snapshot, SnapshotDamage> {
     for (level, nodes) in tree.levels.iter_mut().enumerate() {
         *nodes = take(header.nodes(level))?;
     }
-    Ok(Snapshot {
+    Ok(TreeSnapshot {
         registry: header.registry,
         version: header.version,
         tree,

@@ -16,9 +16,9 @@ use rand_core::CryptoRng;
 
 use super::ProofStatement;
 use super::coefficient::{Coefficient, Multiples, combine, weighted};
-use super::decode::Points;
+use super::decode::DecodedPoints;
 use super::lines::Lines;
-use super::miller::{Evaluation, miller};
+use super::miller::{LinePoint, miller};
 use super::prepared::{Prepared, pairings, public_inputs};
 use crate::field::Fr;
 
@@ -30,7 +30,7 @@ pub(super) struct Batch<'a> {
     /// Points `r_i A_i` of the batch.
     scaled_a: Vec<G1Affine>,
     /// Points of `scaled_a` in the form in which lines are evaluated.
-    evaluations: Vec<Evaluation>,
+    evaluations: Vec<LinePoint>,
     /// Points `C_i` with their multiples.
     c: Multiples,
     /// Public inputs of each proof, after the constant 1.
@@ -67,7 +67,7 @@ impl<'a> Batch<'a> {
     /// Creates a batch of proofs whose points are well formed; the lines are those of their `B`.
     pub(super) fn new(
         key: &'a Prepared,
-        proofs: &[(Points, &ProofStatement)],
+        proofs: &[(DecodedPoints, &ProofStatement)],
         lines: Vec<Lines>,
         rng: &mut impl CryptoRng,
     ) -> Self {
@@ -90,7 +90,7 @@ impl<'a> Batch<'a> {
             key,
             lines,
             coefficients,
-            evaluations: Evaluation::of_many(&scaled),
+            evaluations: LinePoint::of_many(&scaled),
             scaled_a: scaled,
             c: Multiples::new(&c),
             inputs: inputs.collect(),
@@ -110,7 +110,7 @@ impl<'a> Batch<'a> {
         };
         let error = self.error(&total);
         if !error.is_one() {
-            let search = Search {
+            let search = FailureSearch {
                 batch: self,
                 scaled_c: self.c.each(&self.coefficients),
             };
@@ -150,15 +150,15 @@ impl<'a> Batch<'a> {
 }
 
 /// Search for the failures of a batch that does not hold.
-struct Search<'a> {
+struct FailureSearch<'a> {
     batch: &'a Batch<'a>,
     scaled_c: Vec<G1Projective>,
 }
 
-impl Search<'_> {
+impl FailureSearch<'_> {
     /// Finds the failures in a part whose equation has the quotient `error`, which is not 1.
     ///
-    /// A single failure is found by one more evaluation ([`Search::lone`]). If there are more, the part
+    /// A single failure is found by one more evaluation ([`FailureSearch::lone`]). If there are more, the part
     /// is halved: the first half is computed, and the second follows by division, as does its error.
     fn run(&self, range: Range<usize>, part: &Part, error: Fq12, failures: &mut Vec<usize>) {
         if range.len() == 1 {
@@ -203,7 +203,7 @@ impl Search<'_> {
         let points: Vec<_> = points
             .map(|(i, weight)| batch.scaled_a[i].mul_bigint([weight]))
             .collect();
-        let evaluations = Evaluation::of_many(&G1Projective::normalize_batch(&points));
+        let evaluations = LinePoint::of_many(&G1Projective::normalize_batch(&points));
         let pairs: Vec<_> = evaluations
             .into_iter()
             .zip(&batch.lines[counted.clone()])

@@ -86,7 +86,7 @@ fn sum(terms: &[(&[G1Affine; 3], &Coefficient)]) -> G1Projective {
 
 /// A point known in advance, with the precomputed multiples for all digits of a scalar.
 #[derive(Debug)]
-pub(super) struct FixedBase {
+pub(super) struct DigitTable {
     /// Multiples of the point: `rows[i][d - 1]` is `d 2^(8 i)` times the point.
     rows: Vec<Vec<G1Affine>>,
 }
@@ -94,7 +94,7 @@ pub(super) struct FixedBase {
 /// Number of bits of a digit: 32 additions for a product, 512 KiB for a point.
 const DIGIT_BITS: usize = 8;
 
-impl FixedBase {
+impl DigitTable {
     pub(super) fn new(point: G1Affine) -> Self {
         let mut start = G1Projective::from(point);
         let rows = (0..256 / DIGIT_BITS)
@@ -122,7 +122,7 @@ impl FixedBase {
 }
 
 /// Computes a linear combination of fixed points.
-pub(super) fn combine<const N: usize>(bases: &[FixedBase; N], scalars: &[Fr; N]) -> G1Projective {
+pub(super) fn combine<const N: usize>(bases: &[DigitTable; N], scalars: &[Fr; N]) -> G1Projective {
     let mut sum = G1Projective::ZERO;
     for (base, scalar) in bases.iter().zip(scalars) {
         base.add_multiple(&mut sum, scalar);

@@ -10,13 +10,13 @@ use crate::wire::PROOF_BYTES;
 /// The points of a proof: finite and on their curves. Whether `b` is in the subgroup is decided by
 /// [`super::lines`] at almost no cost; G1 has prime order, so it needs no such check.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Points {
+pub(super) struct DecodedPoints {
     pub(super) a: G1Affine,
     pub(super) b: G2Affine,
     pub(super) c: G1Affine,
 }
 
-impl Points {
+impl DecodedPoints {
     pub(super) fn decode(proof: &[u8; PROOF_BYTES]) -> Result<Self, SnarkInvalid> {
         let (a, rest) = proof.split_at(32);
         let (b, c) = rest.split_at(64);

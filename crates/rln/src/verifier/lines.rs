@@ -21,7 +21,7 @@ mod one;
 
 /// One step of the loop: a doubling or an addition.
 #[derive(Clone, Copy)]
-enum Step {
+enum LoopStep {
     Double,
     Add,
     Subtract,
@@ -31,14 +31,14 @@ enum Step {
 
 /// Lines of one point, in the order in which a Miller loop uses them.
 #[derive(Clone, Debug)]
-pub(super) struct Lines(Vec<Line>);
+pub(super) struct Lines(Vec<LineValues>);
 
 /// A line, as `(-slope, slope x - y)`.
-pub(super) type Line = (Fq2, Fq2);
+pub(super) type LineValues = (Fq2, Fq2);
 
 impl Lines {
     /// Returns the lines in order.
-    pub(super) fn as_slice(&self) -> &[Line] {
+    pub(super) fn as_slice(&self) -> &[LineValues] {
         &self.0
     }
 
@@ -63,17 +63,17 @@ impl Lines {
 }
 
 /// Returns all steps of the loop, in order.
-fn steps() -> impl Iterator<Item = Step> {
+fn steps() -> impl Iterator<Item = LoopStep> {
     let digits = Config::ATE_LOOP_COUNT.iter().rev().skip(1);
     let doublings = digits.flat_map(|digit| {
         let add = match digit {
-            1 => Some(Step::Add),
-            -1 => Some(Step::Subtract),
+            1 => Some(LoopStep::Add),
+            -1 => Some(LoopStep::Subtract),
             _ => None,
         };
-        std::iter::once(Step::Double).chain(add)
+        std::iter::once(LoopStep::Double).chain(add)
     });
-    doublings.chain([Step::AddFrobenius, Step::SubtractFrobeniusSquared])
+    doublings.chain([LoopStep::AddFrobenius, LoopStep::SubtractFrobeniusSquared])
 }
 
 /// Points that the loop for Q adds.
@@ -94,14 +94,14 @@ impl Addends {
     }
 
     /// Returns the point added in a step; `None` for a doubling.
-    fn of(&self, step: Step) -> Option<(Fq2, Fq2)> {
+    fn of(&self, step: LoopStep) -> Option<(Fq2, Fq2)> {
         let xy = |point: &G2Affine| Some((point.x, point.y));
         match step {
-            Step::Double => None,
-            Step::Add => xy(&self.q),
-            Step::Subtract => xy(&-self.q),
-            Step::AddFrobenius => xy(&self.frobenius),
-            Step::SubtractFrobeniusSquared => xy(&self.minus_frobenius_squared),
+            LoopStep::Double => None,
+            LoopStep::Add => xy(&self.q),
+            LoopStep::Subtract => xy(&-self.q),
+            LoopStep::AddFrobenius => xy(&self.frobenius),
+            LoopStep::SubtractFrobeniusSquared => xy(&self.minus_frobenius_squared),
         }
     }
 
@@ -120,7 +120,7 @@ struct Walk {
     /// Whether an addition had two points with equal x, or a doubling a point with y = 0. In the
     /// subgroup neither occurs: the addend differs from `t` and `-t`, and no point has order two.
     degenerate: bool,
-    lines: Vec<Line>,
+    lines: Vec<LineValues>,
 }
 
 impl Walk {
@@ -134,14 +134,14 @@ impl Walk {
     }
 
     /// Denominator of the slope of the step's line.
-    fn denominator(&self, step: Step) -> Fq2 {
+    fn denominator(&self, step: LoopStep) -> Fq2 {
         match self.addends.of(step) {
             None => self.t.1.double(),
             Some((x, _)) => self.t.0 - x,
         }
     }
 
-    fn take(&mut self, step: Step, inverse: &Fq2) {
+    fn take(&mut self, step: LoopStep, inverse: &Fq2) {
         self.degenerate |= *inverse == Fq2::ZERO;
         let (x, y) = self.t;
         let (numerator, other_x) = match self.addends.of(step) {

@@ -5,18 +5,18 @@ use ark_ec::bn::BnConfig;
 use ark_ec::pairing::MillerLoopOutput;
 use ark_ff::{Field, Fp12Config, batch_inversion};
 
-use super::lines::{Line, Lines};
+use super::lines::{LineValues, Lines};
 
 /// A point of G1 in the form in which lines are evaluated.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Evaluation {
+pub(super) struct LinePoint {
     /// Quotient `x / y` of the coordinates.
     x_over_y: Fq,
     /// Inverse `1 / y` of the coordinate.
     inverse_y: Fq,
 }
 
-impl Evaluation {
+impl LinePoint {
     /// Prepares points, which must be finite; then y is not zero, as the group's order is odd.
     pub(super) fn of_many(points: &[G1Affine]) -> Vec<Self> {
         let mut inverses: Vec<Fq> = points.iter().map(|point| point.y).collect();
@@ -30,7 +30,7 @@ impl Evaluation {
 }
 
 /// Computes the product of all pairs' Miller values: pairings without the final exponentiation.
-pub(super) fn miller(pairs: &[(Evaluation, &Lines)]) -> MillerLoopOutput<Bn254> {
+pub(super) fn miller(pairs: &[(LinePoint, &Lines)]) -> MillerLoopOutput<Bn254> {
     let mut lines: Vec<_> = pairs
         .iter()
         .map(|(point, lines)| (point, lines.as_slice().iter()))
@@ -62,7 +62,7 @@ pub(super) fn miller(pairs: &[(Evaluation, &Lines)]) -> MillerLoopOutput<Bn254> 
 }
 
 /// Multiplies by the line's value `1 + b w + c w^3`: the 1 saves three of thirteen products.
-fn multiply_by_line(value: &mut Fq12, line: &Line, point: &Evaluation) {
+fn multiply_by_line(value: &mut Fq12, line: &LineValues, point: &LinePoint) {
     let (mut b, mut c) = *line;
     b.mul_assign_by_fp(&point.x_over_y);
     c.mul_assign_by_fp(&point.inverse_y);

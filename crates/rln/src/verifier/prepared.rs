@@ -7,19 +7,19 @@ use ark_ff::Zero;
 use ark_groth16::VerifyingKey;
 
 use super::ProofStatement;
-use super::coefficient::{FixedBase, combine};
-use super::decode::Points;
+use super::coefficient::{DigitTable, combine};
+use super::decode::DecodedPoints;
 use super::lines::Lines;
-use super::miller::{Evaluation, miller};
+use super::miller::{LinePoint, miller};
 use crate::circuit::PUBLIC_INPUTS;
 use crate::field::Fr;
 
 /// Prepared verifying key: tables of 3.5 MiB, lines of the key's points in G2, and a pairing.
 #[derive(Debug)]
 pub(super) struct Prepared {
-    pub(super) alpha: FixedBase,
+    pub(super) alpha: DigitTable,
     /// Points of the constant term and of the public inputs.
-    pub(super) inputs: [FixedBase; PUBLIC_INPUTS + 1],
+    pub(super) inputs: [DigitTable; PUBLIC_INPUTS + 1],
     pub(super) beta: Lines,
     pub(super) gamma: Lines,
     pub(super) delta: Lines,
@@ -37,10 +37,10 @@ impl Prepared {
             .gamma_abc_g1
             .iter()
             .copied()
-            .map(FixedBase::new)
+            .map(DigitTable::new)
             .collect();
         Self {
-            alpha: FixedBase::new(key.alpha_g1),
+            alpha: DigitTable::new(key.alpha_g1),
             inputs: inputs
                 .try_into()
                 .expect("the key was loaded for five public inputs"),
@@ -53,7 +53,12 @@ impl Prepared {
     }
 
     /// Whether one proof holds; the lines are those of the proof's `b`.
-    pub(super) fn holds(&self, points: &Points, lines: &Lines, statement: &ProofStatement) -> bool {
+    pub(super) fn holds(
+        &self,
+        points: &DecodedPoints,
+        lines: &Lines,
+        statement: &ProofStatement,
+    ) -> bool {
         let [_, bases @ ..] = &self.inputs;
         let inputs = combine(bases, &public_inputs(statement)) + self.constant;
         let product = pairings([
@@ -71,7 +76,7 @@ pub(super) fn pairings<const N: usize>(pairs: [(G1Projective, &Lines); N]) -> Fq
         .into_iter()
         .filter(|(point, _)| !point.is_zero())
         .unzip();
-    let evaluations = Evaluation::of_many(&G1Projective::normalize_batch(&points));
+    let evaluations = LinePoint::of_many(&G1Projective::normalize_batch(&points));
     let pairs: Vec<_> = evaluations.into_iter().zip(lines).collect();
     miller(&pairs).0
 }

@@ -43,7 +43,10 @@ fn direct_generation_proofs_verify_among_themselves_only() {
 #[test]
 fn a_proof_replayed_with_another_payload_is_refused() {
     let replayed = receive(b"hallo", &honest());
-    assert_eq!(replayed, Err(Refused::Check(Rejection::SignalMismatch)));
+    assert_eq!(
+        replayed,
+        Err(Refused::Check(ProofRejection::SignalMismatch))
+    );
     let adjusted = RateLimitProof {
         share_x: fr_to_le(&x_of(b"hallo")),
         ..honest()
@@ -122,21 +125,21 @@ fn tampered_fields_on_the_wire() {
                 share_x: bump(good.share_x),
                 ..good.clone()
             },
-            Refused::Check(Rejection::SignalMismatch),
+            Refused::Check(ProofRejection::SignalMismatch),
         ),
         (
             RateLimitProof {
                 merkle_root: bump(good.merkle_root),
                 ..good.clone()
             },
-            Refused::Check(Rejection::UnknownRoot { window_len: 1 }),
+            Refused::Check(ProofRejection::UnknownRoot { window_len: 1 }),
         ),
         (
             RateLimitProof {
                 epoch: Epoch(2_833_332).to_bytes(),
                 ..good.clone()
             },
-            Refused::Check(Rejection::EpochMismatch {
+            Refused::Check(ProofRejection::EpochMismatch {
                 expected: Epoch(2_833_333),
                 found: Epoch(2_833_332),
             }),
@@ -146,7 +149,7 @@ fn tampered_fields_on_the_wire() {
                 rln_identifier: [1; 32],
                 ..good.clone()
             },
-            Refused::Check(Rejection::ForeignIdentifier),
+            Refused::Check(ProofRejection::ForeignIdentifier),
         ),
     ];
     for (proof, reason) in cases {
@@ -177,7 +180,7 @@ fn a_sound_proof_for_a_foreign_identifier_is_refused() {
     );
     assert_eq!(
         receive(b"hello", &proof),
-        Err(Refused::Check(Rejection::ForeignIdentifier))
+        Err(Refused::Check(ProofRejection::ForeignIdentifier))
     );
     let relabelled = RateLimitProof {
         rln_identifier: RlnIdentifier::WAKU.0,
@@ -206,14 +209,20 @@ fn an_old_root_is_refused_once_it_left_the_window() {
     };
     let mut tree = network.tree.clone();
     let mut roots = RootWindow::new(2);
-    assert_eq!(run(&roots), Err(Rejection::UnknownRoot { window_len: 0 }));
+    assert_eq!(
+        run(&roots),
+        Err(ProofRejection::UnknownRoot { window_len: 0 })
+    );
     roots.push(tree.root());
     tree.set(7, Fr::from(1)).unwrap();
     roots.push(tree.root());
     assert_eq!(run(&roots), Ok(()));
     tree.set(8, Fr::from(1)).unwrap();
     roots.push(tree.root());
-    assert_eq!(run(&roots), Err(Rejection::UnknownRoot { window_len: 2 }));
+    assert_eq!(
+        run(&roots),
+        Err(ProofRejection::UnknownRoot { window_len: 2 })
+    );
 }
 
 #[test]
@@ -233,7 +242,7 @@ fn a_stale_message_is_refused() {
     let (behind_ns, max_clock_gap_ns) = (20_000_000_001, 20_000_000_000);
     assert_eq!(
         result,
-        Err(Rejection::StaleTimestamp {
+        Err(ProofRejection::StaleTimestamp {
             behind_ns,
             max_clock_gap_ns
         })
@@ -250,10 +259,10 @@ fn using_a_message_id_twice_reveals_the_secret() {
     for (earlier, later) in [(&first, &second), (&second, &first)] {
         let mut log = NullifierLog::new(NullifierLimits::new(100));
         let mut insert = |p: &CheckedProof| log.insert(p.epoch, p.nullifier, p.x, p.y);
-        assert_eq!(insert(earlier), Seen::New);
-        assert_eq!(insert(&other_id), Seen::New);
+        assert_eq!(insert(earlier), NullifierStatus::New);
+        assert_eq!(insert(&other_id), NullifierStatus::New);
         match insert(later) {
-            Seen::Spam { secret } => {
+            NullifierStatus::Spam { secret } => {
                 assert_eq!(secret.secret(), network().identity.secret());
                 assert_eq!(secret.commitment(), network().identity.commitment());
             }

@@ -23,7 +23,7 @@ pub(crate) struct Network {
 /// Reason for refusing a message, by the stage that refused it.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Refused {
-    Check(Rejection),
+    Check(ProofRejection),
     Snark(SnarkInvalid),
 }
 

@@ -5,10 +5,11 @@ use std::ops::Range;
 
 use bytes::Bytes;
 use undertone_gossip::{Class, Limits, MessageId, MessageIds, QueuedFrame, Report, wire};
+use undertone_link::ConnIx;
 use undertone_relay::RelayReport;
 
 use crate::account;
-use crate::node::Bench;
+use crate::node::event::Scratch;
 use crate::outcome::Violation;
 
 /// Maximum number of violations kept per thread.
@@ -26,10 +27,10 @@ const ASKED_MAX: usize = 4_096;
 
 /// State of the checks of one node.
 #[derive(Debug, Default)]
-pub(crate) struct Checks {
+pub(crate) struct RuleChecks {
     delivered: BTreeSet<u32>,
     /// Ids named in IDONTWANT by each peer, with the time of the message.
-    unwanted: BTreeMap<(u32, MessageId), u64>,
+    unwanted: BTreeMap<(ConnIx, MessageId), u64>,
     /// Ids requested by IWANT, with the time of the last request.
     asked: BTreeMap<MessageId, u64>,
     last_asked_ns: u64,
@@ -37,14 +38,14 @@ pub(crate) struct Checks {
     iwant_after_deadline: (u64, u64),
     /// Peers whose transfer did not hold a request back because of their low score, with the
     /// time of the request.
-    unheard: BTreeMap<u32, u64>,
+    unheard: BTreeMap<ConnIx, u64>,
     /// Time of the last change of a mesh.
     pub(crate) mesh_changed_ns: u64,
 }
 
-impl Checks {
+impl RuleChecks {
     /// Records the IDONTWANT entries of a frame that is about to be processed.
-    pub(super) fn heard(&mut self, now_ns: u64, place: u32, frame: &Bytes) {
+    pub(super) fn heard(&mut self, now_ns: u64, conn: ConnIx, frame: &Bytes) {
         if !account::has_idontwant(frame) {
             return;
         }
@@ -58,27 +59,27 @@ impl Checks {
         self.unwanted
             .retain(|_, said_ns| *said_ns + REMEMBERED_NS > now_ns);
         for id in rpc.idontwant {
-            self.unwanted.insert((place, id), now_ns);
+            self.unwanted.insert((conn, id), now_ns);
         }
     }
 
     /// Checks a frame that is queued for a peer against the IDONTWANT entries of that peer.
     pub(super) fn sends(
         &mut self,
-        bench: &mut Bench,
+        scratch: &mut Scratch,
         now_ns: u64,
         node: u32,
-        place: u32,
+        conn: ConnIx,
         queued: &QueuedFrame,
     ) {
         if queued.class == Class::Control || self.unwanted.is_empty() {
             return;
         }
-        for id in ids(bench, &queued.frame) {
-            let said_ns = self.unwanted.get(&(place, id));
+        for id in ids(scratch, &queued.frame) {
+            let said_ns = self.unwanted.get(&(conn, id));
             if said_ns.is_some_and(|said_ns| *said_ns + REMEMBERED_NS > now_ns) {
                 let rule = "nothing is sent that a processed IDONTWANT named";
-                violated(bench, now_ns, node, rule);
+                violated(scratch, now_ns, node, rule);
             }
         }
     }
@@ -90,10 +91,10 @@ impl Checks {
         &mut self,
         now_ns: u64,
         impatiently: u64,
-        unheard: impl Iterator<Item = u32>,
+        unheard: impl Iterator<Item = ConnIx>,
         frame: &Bytes,
     ) {
-        self.unheard.extend(unheard.map(|place| (place, now_ns)));
+        self.unheard.extend(unheard.map(|conn| (conn, now_ns)));
         if self.iwant_after_deadline.0 != impatiently {
             self.iwant_after_deadline = (impatiently, now_ns);
         }
@@ -118,34 +119,34 @@ impl Checks {
     }
 
     /// Checks a completed frame: its messages were not requested while it was in transit (`during_ns`).
-    pub(super) fn came(
+    pub(super) fn completed(
         &mut self,
-        bench: &mut Bench,
+        scratch: &mut Scratch,
         now_ns: u64,
-        (node, place): (u32, u32),
+        (node, conn): (u32, ConnIx),
         during_ns: Range<u64>,
         frame: &Bytes,
     ) {
-        let unheard_ns = self.unheard.get(&place);
+        let unheard_ns = self.unheard.get(&conn);
         if unheard_ns.is_some_and(|at_ns| during_ns.contains(at_ns)) {
             return;
         }
-        for id in ids(bench, frame) {
+        for id in ids(scratch, frame) {
             if self
                 .asked
                 .get(&id)
                 .is_some_and(|at_ns| during_ns.contains(at_ns))
             {
                 let rule = "nothing is asked for while a copy of it is coming in";
-                violated(bench, now_ns, node, rule);
+                violated(scratch, now_ns, node, rule);
             }
         }
     }
 
     /// Checks that a message is delivered to the application only once.
-    pub(super) fn delivers(&mut self, bench: &mut Bench, now_ns: u64, node: u32, message: u32) {
+    pub(super) fn delivers(&mut self, scratch: &mut Scratch, now_ns: u64, node: u32, message: u32) {
         if !self.delivered.insert(message) {
-            violated(bench, now_ns, node, "a message is delivered at most once");
+            violated(scratch, now_ns, node, "a message is delivered at most once");
         }
     }
 
@@ -157,18 +158,18 @@ impl Checks {
 }
 
 /// Returns the ids of the messages in a frame.
-fn ids(bench: &mut Bench, frame: &Bytes) -> Vec<MessageId> {
+fn ids(scratch: &mut Scratch, frame: &Bytes) -> Vec<MessageId> {
     let mut limits = Limits::default();
     limits.frame_bytes_max = usize::MAX;
     let rpc = wire::unframe(frame).and_then(|body| wire::decode(&body, &limits).ok());
     let messages = rpc.into_iter().flat_map(|rpc| rpc.messages);
-    let ids = messages.map(|message| bench.ids.id_of(&message.data));
+    let ids = messages.map(|message| scratch.ids.id_of(&message.data));
     ids.collect()
 }
 
-pub(crate) fn violated(bench: &mut Bench, at_ns: u64, node: u32, rule: &'static str) {
-    if bench.violations.len() < VIOLATIONS_MAX {
-        bench.violations.push(Violation { at_ns, node, rule });
+pub(crate) fn violated(scratch: &mut Scratch, at_ns: u64, node: u32, rule: &'static str) {
+    if scratch.violations.len() < VIOLATIONS_MAX {
+        scratch.violations.push(Violation { at_ns, node, rule });
     }
 }
 

@@ -9,9 +9,10 @@ use undertone_relay::{Input, Relay, split_message};
 use undertone_rln::RateLimitProof;
 
 use crate::member::roots;
-use crate::node::{Bench, Node, What};
+use crate::node::Node;
+use crate::node::event::{Event, Step};
 use crate::seeds::derive;
-use crate::world::{UNIX_NS_AT_ZERO, World};
+use crate::world::UNIX_NS_AT_ZERO;
 
 /// Content topic of all simulated messages.
 const CONTENT_TOPIC: &str = "/undertone/1/sim/proto";
@@ -26,223 +27,197 @@ const PART_SHIFT: u32 = 48;
 pub(crate) const PAYLOAD_BYTES_MIN: u32 = 8;
 
 impl Node {
-    pub(super) fn start(&mut self, world: &World, bench: &mut Bench, now_ns: u64) {
+    pub(super) fn start(&mut self, step: &mut Step<'_>) {
         if self.relay.is_some() {
             return;
         }
-        let seed = derive(world.seed, "relay", u64::from(self.id));
-        let relay = Relay::new(world.relay.clone(), seed, Time::from_nanos(now_ns))
-            .expect("the configuration was validated before the run")
-            .with_message_ids(Box::new(bench.ids.clone()))
-            .with_signal_hashes(Box::new(bench.signals.clone()));
+        let seed = derive(step.world.seed, "relay", u64::from(self.id));
+        let relay = Relay::new(
+            step.world.relay.clone(),
+            seed,
+            Time::from_nanos(step.now_ns),
+        )
+        .expect("the configuration was validated before the run")
+        .with_message_ids(Box::new(step.scratch.ids.clone()))
+        .with_signal_hashes(Box::new(step.scratch.signals.clone()));
         self.relay = Some(Box::new(relay));
         let unix_ns_at_zero = UNIX_NS_AT_ZERO;
-        self.relay_input(world, bench, now_ns, Input::ClockSet { unix_ns_at_zero });
-        self.relay_input(world, bench, now_ns, Input::Roots(roots()));
-        for topic in &world.topics {
-            self.relay_input(world, bench, now_ns, Input::Subscribe(topic.clone()));
+        self.relay_input(step, Input::ClockSet { unix_ns_at_zero });
+        self.relay_input(step, Input::Roots(roots()));
+        for topic in &step.world.topics {
+            self.relay_input(step, Input::Subscribe(topic.clone()));
         }
-        let ends = world.ends[self.id as usize].iter().enumerate();
+        let ends = step.world.ends[self.id as usize].iter().enumerate();
         let mut to_connect: Vec<_> = ends
-            .map(|(place, end)| (world.connected_ns(self.id, end), place as u32))
-            .filter(|(at, _)| *at < world.end_ns)
+            .map(|(conn, end)| (step.world.connected_ns(self.id, end), ConnIx(conn as u32)))
+            .filter(|(at, _)| *at < step.world.end_ns)
             .collect();
         to_connect.sort_unstable_by(|a, b| b.cmp(a));
         self.to_connect = to_connect;
-        self.connect_next(bench);
+        self.connect_next(step);
     }
 
-    fn connect_next(&mut self, bench: &mut Bench) {
+    fn connect_next(&mut self, step: &mut Step<'_>) {
         if let Some((at, _)) = self.to_connect.last() {
-            let (at, id) = (*at, self.id);
-            self.cause(bench, at, id, What::Connect);
+            let at = *at;
+            self.schedule_own(step, at, Event::Connect);
         } else {
             self.to_connect = Vec::new();
         }
     }
 
-    pub(super) fn connect_due(&mut self, world: &World, bench: &mut Bench, now_ns: u64) {
-        while let Some((at, place)) = self.to_connect.last().copied()
-            && at <= now_ns
+    pub(super) fn connect_due(&mut self, step: &mut Step<'_>) {
+        while let Some((at, conn)) = self.to_connect.last().copied()
+            && at <= step.now_ns
         {
             self.to_connect.pop();
             if self.relay.is_some() {
-                self.connect(world, bench, now_ns, place);
+                self.connect(step, conn);
             }
         }
-        self.connect_next(bench);
+        self.connect_next(step);
     }
 
-    fn connect(&mut self, world: &World, bench: &mut Bench, now_ns: u64, place: u32) {
-        let end = world.ends[self.id as usize][place as usize];
+    fn connect(&mut self, step: &mut Step<'_>, conn: ConnIx) {
+        let end = step.world.ends[self.id as usize][conn.0 as usize];
         let connect = link::Input::Connect {
-            conn: ConnIx(place),
+            conn,
             remote: end.remote,
-            remote_conn: ConnIx(end.remote_place),
-            delay_ns: world.delay_ns(self.id, end.remote),
-            reverse_delay_ns: world.delay_ns(end.remote, self.id),
-            loss: world.loss(self.id, end.remote),
+            remote_conn: end.remote_conn,
+            delay_ns: step.world.delay_ns(self.id, end.remote),
+            reverse_delay_ns: step.world.delay_ns(end.remote, self.id),
+            loss: step.world.loss(self.id, end.remote),
         };
-        self.host_input(world, bench, now_ns, connect);
+        self.host_input(step, connect);
         let direction = if end.outbound {
             Direction::Outbound
         } else {
             Direction::Inbound
         };
-        let peer = NewPeer::new(PeerIx(place), world.features, direction);
-        self.relay_input(world, bench, now_ns, Input::Connected(peer));
+        let peer = NewPeer::new(PeerIx(conn.0), step.world.features, direction);
+        self.relay_input(step, Input::Connected(peer));
     }
 
-    pub(super) fn closed(&mut self, world: &World, bench: &mut Bench, now_ns: u64, place: u32) {
-        if self.host.is_open(ConnIx(place)) {
-            self.host_input(world, bench, now_ns, link::Input::Close(ConnIx(place)));
-            self.queues.remove(&place);
-            self.coming.remove(&place);
-            let gone = Input::Disconnected(PeerIx(place));
-            self.relay_input(world, bench, now_ns, gone);
+    pub(super) fn closed(&mut self, step: &mut Step<'_>, conn: ConnIx) {
+        if self.host.is_open(conn) {
+            self.host_input(step, link::Input::Close(conn));
+            self.queues.remove(&conn);
+            self.in_transit.remove(&conn);
+            let gone = Input::Disconnected(PeerIx(conn.0));
+            self.relay_input(step, gone);
         }
     }
 
-    pub(super) fn arrival(
-        &mut self,
-        world: &World,
-        bench: &mut Bench,
-        now_ns: u64,
-        arrival: Arrival<Bytes>,
-    ) {
-        let end = world.ends[self.id as usize][arrival.conn.0 as usize];
-        if let Some(until_ns) = world.cut_until_ns(now_ns, self.id, end.remote) {
+    pub(super) fn arrival(&mut self, step: &mut Step<'_>, arrival: Arrival<Bytes>) {
+        let end = step.world.ends[self.id as usize][arrival.conn.0 as usize];
+        if let Some(until_ns) = step.world.cut_until_ns(step.now_ns, self.id, end.remote) {
             // The transport would retransmit the packets until they get through, so they arrive after the
             // partition.
-            let (at_ns, id) = (until_ns + world.delay_ns(end.remote, self.id), self.id);
-            return self.cause(bench, at_ns, id, What::Arrival(arrival));
+            let at_ns = until_ns + step.world.delay_ns(end.remote, self.id);
+            return self.schedule_own(step, at_ns, Event::Arrival(arrival));
         }
-        self.host_input(world, bench, now_ns, link::Input::Arrival(arrival));
+        self.host_input(step, link::Input::Arrival(arrival));
     }
 
-    pub(super) fn wake(&mut self, world: &World, bench: &mut Bench, now_ns: u64) {
+    pub(super) fn wake(&mut self, step: &mut Step<'_>) {
         // Another wake event was scheduled for an earlier time.
-        if self.wake_ns != now_ns {
+        if self.wake_ns != step.now_ns {
             return;
         }
         self.wake_ns = u64::MAX;
-        if self.host.next_timeout().is_some_and(|at| at <= now_ns) {
-            self.host_input(world, bench, now_ns, link::Input::Tick);
+        if self.host.next_timeout().is_some_and(|at| at <= step.now_ns) {
+            self.host_input(step, link::Input::Tick);
         }
-        let due = |relay: &Relay| relay.next_timeout().as_nanos() <= now_ns;
+        let due = |relay: &Relay| relay.next_timeout().as_nanos() <= step.now_ns;
         if self.relay.as_deref().is_some_and(due) {
-            self.relay_input(world, bench, now_ns, Input::Tick);
+            self.relay_input(step, Input::Tick);
         }
     }
 
     /// Accepts a complete frame, and delays it by the processing costs of the node.
-    pub(super) fn received(
-        &mut self,
-        world: &World,
-        bench: &mut Bench,
-        now_ns: u64,
-        place: u32,
-        frame: Bytes,
-    ) {
-        let cpu = &world.scenario.cpu;
+    pub(super) fn received(&mut self, step: &mut Step<'_>, conn: ConnIx, frame: Bytes) {
+        let cpu = &step.world.scenario.cpu;
         let cost_ns = cpu.per_frame_ns + cpu.per_kb_ns * frame.len() as u64 / 1000;
         if cost_ns == 0 {
-            return self.frame(world, bench, now_ns, place, frame);
+            return self.frame(step, conn, frame);
         }
-        self.cpu_free_ns = self.cpu_free_ns.max(now_ns) + cost_ns;
-        let (at_ns, id) = (self.cpu_free_ns, self.id);
-        self.cause(bench, at_ns, id, What::Frame { place, frame });
+        self.cpu_free_ns = self.cpu_free_ns.max(step.now_ns) + cost_ns;
+        let at_ns = self.cpu_free_ns;
+        self.schedule_own(step, at_ns, Event::Frame { conn, frame });
     }
 
-    pub(super) fn frame(
-        &mut self,
-        world: &World,
-        bench: &mut Bench,
-        now_ns: u64,
-        place: u32,
-        frame: Bytes,
-    ) {
-        if self.relay.is_none() || !self.host.is_open(ConnIx(place)) {
+    pub(super) fn frame(&mut self, step: &mut Step<'_>, conn: ConnIx, frame: Bytes) {
+        if self.relay.is_none() || !self.host.is_open(conn) {
             return;
         }
-        self.mix([now_ns, u64::from(place), frame.len() as u64], &frame);
-        self.checks.heard(now_ns, place, &frame);
-        let (peer, is_long) = (PeerIx(place), frame.len() as u64 > self.long_frame_bytes);
+        self.mix([step.now_ns, u64::from(conn.0), frame.len() as u64], &frame);
+        self.checks.heard(step.now_ns, conn, &frame);
+        let (peer, is_long) = (PeerIx(conn.0), frame.len() as u64 > self.long_frame_bytes);
         if is_long {
-            self.check_long(bench, now_ns, place, &frame);
+            self.check_long(step, conn, &frame);
         }
-        self.relay_input(
-            world,
-            bench,
-            now_ns,
-            Input::Frame {
-                peer,
-                frame: frame.into(),
-            },
-        );
+        let received = Input::Frame {
+            peer,
+            frame: frame.into(),
+        };
+        self.relay_input(step, received);
         if is_long {
-            self.arrived_whole(world, bench, now_ns, place);
+            self.transfer_ended(step, conn);
         }
     }
 
     /// Checks that the router sent no IWANT for the messages of a long frame while it was in transit.
-    fn check_long(&mut self, bench: &mut Bench, now_ns: u64, place: u32, frame: &Bytes) {
-        let begun_ns = self.coming.get(&place).and_then(|coming| coming.front());
+    fn check_long(&mut self, step: &mut Step<'_>, conn: ConnIx, frame: &Bytes) {
+        let begun_ns = self
+            .in_transit
+            .get(&conn)
+            .and_then(|begun_ns| begun_ns.front());
         if let (Some(begun_ns), Some(relay)) = (begun_ns, &self.relay)
             && self.checks.has_asked_since(*begun_ns)
         {
             let wait = relay.router().config().large.transfer_wait;
             let until_ns = begun_ns.saturating_add(wait.as_nanos() as u64);
-            let during_ns = *begun_ns + 1..now_ns.min(until_ns);
+            let during_ns = *begun_ns + 1..step.now_ns.min(until_ns);
             self.checks
-                .came(bench, now_ns, (self.id, place), during_ns, frame);
+                .completed(step.scratch, step.now_ns, (self.id, conn), during_ns, frame);
         }
     }
 
     /// Ends the transfer of a long frame after the relay has processed the frame.
-    fn arrived_whole(&mut self, world: &World, bench: &mut Bench, now_ns: u64, place: u32) {
-        let Some(coming) = self.coming.get_mut(&place) else {
+    fn transfer_ended(&mut self, step: &mut Step<'_>, conn: ConnIx) {
+        let Some(begun_ns) = self.in_transit.get_mut(&conn) else {
             return;
         };
-        coming.pop_front();
-        if coming.is_empty() {
-            self.coming.remove(&place);
-            self.relay_input(world, bench, now_ns, Input::TransferEnded(PeerIx(place)));
+        begun_ns.pop_front();
+        if begun_ns.is_empty() {
+            self.in_transit.remove(&conn);
+            self.relay_input(step, Input::TransferEnded(PeerIx(conn.0)));
         }
     }
 
-    pub(super) fn publish(&mut self, world: &World, bench: &mut Bench, now_ns: u64, number: u32) {
-        let bytes = world.messages[number as usize].payload_bytes;
-        let topic = number % world.scenario.relay.topics.max(1);
+    pub(super) fn publish(&mut self, step: &mut Step<'_>, number: u32) {
+        let bytes = step.world.messages[number as usize].payload_bytes;
+        let topic = number % step.world.scenario.relay.topics.max(1);
         let number = u64::from(number);
-        self.publish_payload(world, bench, now_ns, (number, number), bytes, topic);
+        self.publish_payload(step, (number, number), bytes, topic);
     }
 
-    pub(super) fn spam(
-        &mut self,
-        world: &World,
-        bench: &mut Bench,
-        now_ns: u64,
-        interval_ns: u64,
-        count: u64,
-    ) {
+    pub(super) fn spam(&mut self, step: &mut Step<'_>, interval_ns: u64, count: u64) {
         if self.relay.is_none() {
             return;
         }
         self.spams = true;
         // Tokens above the numbers of counted messages, so that both kinds may wait for proofs at once.
         let token = u64::from(u32::MAX) + 1 + count;
-        self.publish_payload(world, bench, now_ns, (UNCOUNTED, token), 64, 0);
-        let (at_ns, id) = (now_ns + interval_ns.max(1), self.id);
+        self.publish_payload(step, (UNCOUNTED, token), 64, 0);
+        let at_ns = step.now_ns + interval_ns.max(1);
         let count = count + 1;
-        self.cause(bench, at_ns, id, What::Spam { interval_ns, count });
+        self.schedule_own(step, at_ns, Event::Spam { interval_ns, count });
     }
 
     fn publish_payload(
         &mut self,
-        world: &World,
-        bench: &mut Bench,
-        now_ns: u64,
+        step: &mut Step<'_>,
         (number, token): (u64, u64),
         bytes: u32,
         topic: u32,
@@ -250,32 +225,25 @@ impl Node {
         let mut payload = vec![0; bytes.max(PAYLOAD_BYTES_MIN) as usize];
         payload[..8].copy_from_slice(&number.to_le_bytes());
         let message = WakuMessage::new(payload, CONTENT_TOPIC);
-        let count = world.scenario.relay.fragments as usize;
+        let count = step.world.scenario.relay.fragments as usize;
         let parts = match split_message(&message, count) {
             Ok(Some(parts)) => parts,
             Ok(None) | Err(FragmentError::Count { .. }) => vec![message],
             Err(error) => unreachable!("splitting a message decodes nothing: {error}"),
         };
         for (part, message) in parts.into_iter().enumerate() {
-            let topic = world.topics[topic as usize].clone();
+            let topic = step.world.topics[topic as usize].clone();
             let publish = Input::Publish {
                 topic,
                 message,
                 token: token | (part as u64) << PART_SHIFT,
             };
-            self.relay_input(world, bench, now_ns, publish);
+            self.relay_input(step, publish);
         }
     }
 
-    pub(super) fn proved(
-        &mut self,
-        world: &World,
-        bench: &mut Bench,
-        now_ns: u64,
-        token: u64,
-        proof: RateLimitProof,
-    ) {
+    pub(super) fn proved(&mut self, step: &mut Step<'_>, token: u64, proof: RateLimitProof) {
         let result = Ok(proof);
-        self.relay_input(world, bench, now_ns, Input::Proved { token, result });
+        self.relay_input(step, Input::Proved { token, result });
     }
 }

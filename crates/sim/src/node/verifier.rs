@@ -1,24 +1,22 @@
 //! Model of the time that verifying proofs takes.
 
-use undertone_relay::{Input, ProofTicket};
+use undertone_relay::ProofTicket;
 use undertone_rln::batch::{BatchPolicy, Batcher, Job, VerifyCosts};
 
-use crate::node::{Bench, Node, What};
 use crate::scenario::{Rln, Verification};
-use crate::world::World;
 
 /// Peer to which all proofs are attributed. Every proof here is valid, so the sender does not matter.
 const EVERYBODY: u32 = 0;
 
 /// One worker that verifies waiting proofs by the policy of real nodes.
 #[derive(Debug)]
-pub(crate) struct Verifier {
+pub(crate) struct VerifierModel {
     costs: VerifyCosts,
     waiting: Batcher<ProofTicket, u32>,
     busy: bool,
 }
 
-impl Verifier {
+impl VerifierModel {
     /// Creates a worker, if the scenario has one.
     pub(crate) fn new(rln: &Rln) -> Option<Self> {
         match rln.verification {
@@ -44,8 +42,18 @@ impl Verifier {
         }
     }
 
+    /// Adds a proof to those that wait.
+    pub(super) fn push(&mut self, ticket: ProofTicket) {
+        self.waiting.push(ticket, EVERYBODY);
+    }
+
+    /// Ends the worker's current job.
+    pub(super) fn job_done(&mut self) {
+        self.busy = false;
+    }
+
     /// Starts the worker's next job if it is free; returns its proofs and how long it takes.
-    fn next(&mut self, now_ns: u64) -> Option<(Vec<ProofTicket>, u64)> {
+    pub(super) fn next(&mut self, now_ns: u64) -> Option<(Vec<ProofTicket>, u64)> {
         if self.busy {
             return None;
         }
@@ -58,62 +66,5 @@ impl Verifier {
         };
         self.busy = true;
         Some((tickets, takes_ns))
-    }
-}
-
-impl Node {
-    pub(super) fn verify(
-        &mut self,
-        world: &World,
-        bench: &mut Bench,
-        now_ns: u64,
-        ticket: ProofTicket,
-    ) {
-        let id = self.id;
-        if let Some(verifier) = &mut self.verifier {
-            verifier.waiting.push(ticket, EVERYBODY);
-            self.work_verifier(bench, now_ns);
-        } else if let Some(Rln {
-            verification: Verification::Wait { ns },
-            ..
-        }) = world.scenario.rln
-        {
-            self.cause(bench, now_ns + ns, id, What::Verified(ticket));
-        }
-    }
-
-    fn work_verifier(&mut self, bench: &mut Bench, now_ns: u64) {
-        let next = self.verifier.as_mut().and_then(|v| v.next(now_ns));
-        if let Some((tickets, takes_ns)) = next {
-            let (at_ns, id) = (now_ns + takes_ns, self.id);
-            self.cause(bench, at_ns, id, What::VerifierDone(tickets));
-        }
-    }
-
-    pub(super) fn verifier_done(
-        &mut self,
-        world: &World,
-        bench: &mut Bench,
-        now_ns: u64,
-        tickets: &[ProofTicket],
-    ) {
-        if let Some(verifier) = &mut self.verifier {
-            verifier.busy = false;
-        }
-        self.work_verifier(bench, now_ns);
-        self.verified(world, bench, now_ns, tickets);
-    }
-
-    pub(super) fn verified(
-        &mut self,
-        world: &World,
-        bench: &mut Bench,
-        now_ns: u64,
-        tickets: &[ProofTicket],
-    ) {
-        for ticket in tickets.iter().copied() {
-            let valid = true;
-            self.relay_input(world, bench, now_ns, Input::ProofVerified { ticket, valid });
-        }
     }
 }

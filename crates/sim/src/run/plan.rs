@@ -1,10 +1,23 @@
 //! Preparation of a run: validation of the scenario, its messages and start times.
 
+use crate::error::SimError;
 use crate::node::input::PAYLOAD_BYTES_MIN;
 use crate::outcome::Message;
-use crate::run::SimError;
 use crate::scenario::{Delay, FaultKind, Publishers, Scenario, Spacing};
-use crate::seeds::Rng;
+use crate::seeds::SeededRng;
+use crate::topology;
+use crate::world::World;
+
+/// Computes everything that is fixed before the first event.
+pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World, SimError> {
+    validate(scenario)?;
+    let mut rng = SeededRng::new(seed, "topology", 0);
+    let edges = topology::edges(&scenario.topology, scenario.nodes, &mut rng)?;
+    let ends = topology::wire(&edges, scenario.nodes);
+    let messages = messages(scenario, seed);
+    let starts_ns = starts_ns(scenario, seed);
+    World::new(scenario, seed, ends, messages, starts_ns)
+}
 
 fn check(
     holds: bool,
@@ -20,7 +33,7 @@ fn check(
 }
 
 /// Rejects scenarios whose run would be meaningless or endless.
-pub(super) fn validate(scenario: &Scenario) -> Result<(), SimError> {
+fn validate(scenario: &Scenario) -> Result<(), SimError> {
     scenario.relay.gossip.validate()?;
     let network = &scenario.network;
     let nodes = scenario.nodes;
@@ -140,9 +153,9 @@ fn validate_delay(delay: &Delay) -> Result<(), SimError> {
 }
 
 /// Returns the messages in the order of their numbers.
-pub(super) fn messages(scenario: &Scenario, seed: u64) -> Vec<Message> {
+fn messages(scenario: &Scenario, seed: u64) -> Vec<Message> {
     let traffic = &scenario.traffic;
-    let mut rng = Rng::new(seed, "traffic", 0);
+    let mut rng = SeededRng::new(seed, "traffic", 0);
     let mut at_ns = traffic.first_ns;
     (0..traffic.messages)
         .map(|index| {
@@ -170,9 +183,9 @@ pub(super) fn messages(scenario: &Scenario, seed: u64) -> Vec<Message> {
 }
 
 /// Returns the start time of each node. A node with a join fault starts at the time of the fault.
-pub(super) fn starts_ns(scenario: &Scenario, seed: u64) -> Vec<u64> {
-    let mut rng = Rng::new(seed, "starts", 0);
-    let spread = |rng: &mut Rng| rng.below(scenario.start_spread_ns);
+fn starts_ns(scenario: &Scenario, seed: u64) -> Vec<u64> {
+    let mut rng = SeededRng::new(seed, "starts", 0);
+    let spread = |rng: &mut SeededRng| rng.below(scenario.start_spread_ns);
     let mut starts: Vec<_> = (0..scenario.nodes)
         .map(|_| scenario.start_ns + spread(&mut rng))
         .collect();

@@ -4,18 +4,19 @@ use sha2::{Digest, Sha256};
 use undertone_gossip::{Config, PeerIx, Topic, Usage};
 use undertone_link::ConnIx;
 
+use crate::node::Node;
 use crate::node::check::violated;
-use crate::node::{Node, What};
+use crate::node::event::Event;
 use crate::outcome::{Counters, Delivery, FirstCopy, MeshDegree, Outcome, trace_back};
-use crate::shard::Shard;
+use crate::shard::NodeShard;
 use crate::world::World;
 
-pub(super) fn collect(world: &World, mut shards: Vec<Shard>) -> Outcome {
+pub(super) fn collect(world: &World, mut shards: Vec<NodeShard>) -> Outcome {
     check_bytes(world, &mut shards);
     check_bounds(world, &mut shards);
     check_meshes(world, &mut shards);
     let events = shards.iter().map(|shard| shard.handled).sum();
-    let violations = shards.iter().flat_map(|s| s.bench.violations.clone());
+    let violations = shards.iter().flat_map(|s| s.scratch.violations.clone());
     let mut violations: Vec<_> = violations.collect();
     violations.sort_by_key(|v| (v.at_ns, v.node));
     let mut nodes: Vec<_> = shards.iter().flat_map(|shard| &shard.nodes).collect();
@@ -54,8 +55,8 @@ fn counters(node: &Node) -> Counters {
 }
 
 fn connections(world: &World, node: &Node) -> u32 {
-    let places = 0..world.ends[node.id as usize].len() as u32;
-    places.filter(|p| node.host.is_open(ConnIx(*p))).count() as u32
+    let conns = (0..world.ends[node.id as usize].len() as u32).map(ConnIx);
+    conns.filter(|conn| node.host.is_open(*conn)).count() as u32
 }
 
 fn deliveries(world: &World, nodes: &[&Node]) -> Vec<Delivery> {
@@ -94,7 +95,7 @@ fn mesh_degree(world: &World, nodes: &[&Node]) -> MeshDegree {
 }
 
 /// Checks that packets sent are received, dropped, or in flight.
-fn check_bytes(world: &World, shards: &mut [Shard]) {
+fn check_bytes(world: &World, shards: &mut [NodeShard]) {
     let (mut sent, mut accounted) = (0, 0);
     for shard in shards.iter() {
         for node in &shard.nodes {
@@ -103,26 +104,26 @@ fn check_bytes(world: &World, shards: &mut [Shard]) {
             accounted += totals.received_packets + totals.lost_packets + totals.orphaned_packets;
             accounted += node.host.arriving_packets();
         }
-        let waiting = shard.events.waiting().map(|what| match what {
-            What::Arrival(arrival) => arrival.packets(),
+        let waiting = shard.events.waiting().map(|event| match event {
+            Event::Arrival(arrival) => arrival.packets(),
             _ => 0,
         });
         accounted += waiting.sum::<u64>();
     }
     if sent != accounted {
         let rule = "packets sent are received, dropped or in flight";
-        violated(&mut shards[0].bench, world.end_ns, 0, rule);
+        violated(&mut shards[0].scratch, world.end_ns, 0, rule);
     }
 }
 
 /// Checks that every collection that a remote can fill is within its bound.
-fn check_bounds(world: &World, shards: &mut [Shard]) {
+fn check_bounds(world: &World, shards: &mut [NodeShard]) {
     for shard in shards {
         for node in &shard.nodes {
             let Some(relay) = &node.relay else { continue };
             if !is_within(&relay.router().usage(), relay.router().config()) {
                 let rule = "every collection is within its bound";
-                violated(&mut shard.bench, world.end_ns, node.id, rule);
+                violated(&mut shard.scratch, world.end_ns, node.id, rule);
             }
         }
     }
@@ -149,7 +150,7 @@ fn is_within(usage: &Usage, config: &Config) -> bool {
 }
 
 /// Checks that meshes are mutual, except for changes in transit.
-fn check_meshes(world: &World, shards: &mut [Shard]) {
+fn check_meshes(world: &World, shards: &mut [NodeShard]) {
     let count = shards.len();
     let names = names(world);
     let mut wrong = Vec::new();
@@ -174,11 +175,11 @@ fn check_meshes(world: &World, shards: &mut [Shard]) {
                 let mutual = theirs
                     .router()
                     .mesh(name)
-                    .contains(&PeerIx(end.remote_place));
+                    .contains(&PeerIx(end.remote_conn.0));
                 // A node ignores a peer below the graylist threshold, even its PRUNE; a peer with a
                 // negative score may have been below the threshold a while ago.
                 let listens = relay.router().score(peer) >= 0.0
-                    && theirs.router().score(PeerIx(end.remote_place)) >= 0.0;
+                    && theirs.router().score(PeerIx(end.remote_conn.0)) >= 0.0;
                 if !mutual && listens && changed_ns < settled_ns {
                     wrong.push(node.id);
                 }
@@ -187,7 +188,7 @@ fn check_meshes(world: &World, shards: &mut [Shard]) {
     }
     for node in wrong {
         let rule = "a mesh is mutual within a round trip";
-        violated(&mut shards[0].bench, world.end_ns, node, rule);
+        violated(&mut shards[0].scratch, world.end_ns, node, rule);
     }
 }
 

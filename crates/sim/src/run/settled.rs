@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
+use crate::error::SimError;
 use crate::outcome::Message;
-use crate::run::{SimError, world};
+use crate::run::plan::world;
 use crate::scenario::{Fault, Scenario};
 use crate::world::World;
 

@@ -80,7 +80,7 @@ fn threads_do_not_matter() {
     }
 }
 
-/// Nodes without any delay between them leave no room to run ahead; asking for threads changes
+/// Nodes without any delay between them leave no lookahead; asking for threads changes
 /// nothing then either.
 #[test]
 fn a_network_without_delay_runs_alone() {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use undertone_sim::outcome::Delivery;
 use undertone_sim::scenario::{Fault, FaultKind, Rln, Spacing, Verification};
-use undertone_sim::{Options, Outcome, Scenario, run};
+use undertone_sim::{Outcome, RunOptions, Scenario, run};
 
 pub(crate) const MS: u64 = 1_000_000;
 pub(crate) const S: u64 = 1000 * MS;
@@ -14,8 +14,12 @@ pub(crate) const SEED: u64 = 1;
 
 /// Runs without regard to the rules.
 pub(crate) fn outcome(scenario: &Scenario, seed: u64, threads: usize) -> Outcome {
-    run(scenario, Options::new(seed).threads(threads), &mut |_| {})
-        .expect("the test's scenario is valid")
+    run(
+        scenario,
+        RunOptions::new(seed).threads(threads),
+        &mut |_| {},
+    )
+    .expect("the test's scenario is valid")
 }
 
 /// Runs, and sees that no rule was broken.

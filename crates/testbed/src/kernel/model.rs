@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use undertone_link::{
-    Arrival, Config, ConnIx, Discipline, Host, Input, Misuse, Output, Priority, Profile,
+    Arrival, ConnIx, Host, Input, Misuse, Output, Priority, Profile, QueueDiscipline, StackConfig,
 };
 
 use super::measure::{QUEUE_MAX_BYTES, pause};
@@ -40,8 +40,8 @@ struct Pair {
 impl Pair {
     fn new(case: &Case) -> Result<Self, Misuse> {
         let rate = case.rate.as_bytes_per_s();
-        let mut config = Config::new(Profile::LINUX, rate, rate);
-        config.queue = Discipline::Fifo {
+        let mut config = StackConfig::new(Profile::LINUX, rate, rate);
+        config.queue = QueueDiscipline::Fifo {
             max_bytes: QUEUE_MAX_BYTES,
         };
         let mut hosts = [Host::new(config, [1; 32]), Host::new(config, [2; 32])];

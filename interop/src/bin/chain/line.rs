@@ -5,7 +5,7 @@ use undertone_interop::protocol::{Command, Content, Stat};
 use undertone_interop::{PeerCommand, PeerError, PeerProcess};
 
 use crate::Failure;
-use crate::options::Options;
+use crate::options::ChainOptions;
 use crate::processors::Processors;
 
 /// Line of peers of one variant, each connected to the one before it.
@@ -17,7 +17,7 @@ pub(crate) struct Line {
 }
 
 /// Resources that the peers of a line had used at one moment.
-pub(crate) struct Snapshot {
+pub(crate) struct PeerSnapshot {
     at: Instant,
     stats: Vec<Stat>,
 }
@@ -27,7 +27,7 @@ impl Line {
     pub(crate) async fn start(
         label: String,
         command: &PeerCommand,
-        options: &Options,
+        options: &ChainOptions,
         processors: Option<&Processors>,
     ) -> Result<Self, Failure> {
         let topic = &options.topic;
@@ -94,12 +94,12 @@ impl Line {
         &mut self.peers[1..]
     }
 
-    pub(crate) async fn snapshot(&mut self) -> Result<Snapshot, PeerError> {
+    pub(crate) async fn snapshot(&mut self) -> Result<PeerSnapshot, PeerError> {
         let mut stats = Vec::new();
         for peer in &mut self.peers {
             stats.push(peer.stat().await?);
         }
-        Ok(Snapshot {
+        Ok(PeerSnapshot {
             at: Instant::now(),
             stats,
         })
@@ -113,7 +113,7 @@ impl Line {
     }
 }
 
-impl Snapshot {
+impl PeerSnapshot {
     /// Returns the time between two snapshots, in microseconds.
     pub(crate) fn elapsed_us_since(&self, before: &Self) -> f64 {
         (self.at - before.at).as_secs_f64() * 1e6

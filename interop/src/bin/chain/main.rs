@@ -18,7 +18,7 @@ use undertone_interop::variants::VariantsError;
 
 use line::Line;
 use load::Load;
-use options::Options;
+use options::ChainOptions;
 use processors::{Processors, ProcessorsError};
 use report::Report;
 use summary::Tally;
@@ -44,7 +44,7 @@ const IDLE: Duration = Duration::from_secs(3);
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
-    let options = Options::parse();
+    let options = ChainOptions::parse();
     match run(&options).await {
         Ok(report) if options.json => println!("{}", report.json()),
         Ok(report) => println!("{}", report.table()),
@@ -55,7 +55,7 @@ async fn main() {
     }
 }
 
-async fn run(options: &Options) -> Result<Report, Failure> {
+async fn run(options: &ChainOptions) -> Result<Report, Failure> {
     let processors = options.apart.then(Processors::several).transpose()?;
     let mut lines = Vec::new();
     for command in options.variants.commands()? {

@@ -14,7 +14,7 @@ mod tests;
 /// Without --burst or --rate: every size in --sizes, --messages of each at ten per second.
 #[derive(Debug, Parser)]
 #[command(name = "chain")]
-pub(crate) struct Options {
+pub(crate) struct ChainOptions {
     #[command(flatten)]
     pub(crate) variants: Variants,
     /// Number of peers in the line.
@@ -63,7 +63,7 @@ pub(crate) struct Options {
     pub(crate) json: bool,
 }
 
-impl Options {
+impl ChainOptions {
     /// Returns the loads for every variant, one after the other.
     pub(crate) fn loads(&self) -> Vec<Load> {
         let size = self.size.unwrap_or(STAMP_BYTES);

@@ -16,7 +16,7 @@ use undertone_interop::raw::RawError;
 use undertone_interop::variants::VariantsError;
 
 use load::Load;
-use options::Options;
+use options::FeedOptions;
 use report::{Report, Sample};
 use subject::Subject;
 
@@ -51,7 +51,7 @@ enum Failure {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
-    let options = Options::parse();
+    let options = FeedOptions::parse();
     match run(&options).await {
         Ok(report) if options.json => println!("{}", report.json()),
         Ok(report) => println!("{}", report.table()),
@@ -62,7 +62,7 @@ async fn main() {
     }
 }
 
-async fn run(options: &Options) -> Result<Report, Failure> {
+async fn run(options: &FeedOptions) -> Result<Report, Failure> {
     let commands = options.variants.commands()?;
     let mut report = Report::new(options.messages, options.connections);
     for &size in &options.sizes {

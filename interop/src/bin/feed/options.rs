@@ -9,7 +9,7 @@ mod tests;
 /// Measures a peer process's processor time per received message, new or duplicate.
 #[derive(Debug, Parser)]
 #[command(name = "feed")]
-pub(crate) struct Options {
+pub(crate) struct FeedOptions {
     #[command(flatten)]
     pub(crate) variants: Variants,
     /// Number of messages of each size in a round.

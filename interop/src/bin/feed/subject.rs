@@ -15,7 +15,7 @@ use undertone_interop::{PeerCommand, PeerError, PeerProcess};
 
 use crate::Failure;
 use crate::load::{Frame, Load};
-use crate::options::Options;
+use crate::options::FeedOptions;
 
 /// Time limit that guards against a peer that does not forward; no figure depends on its length.
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -56,7 +56,10 @@ struct Connection {
 
 impl Subject {
     /// Starts the peer and puts all connections into its mesh.
-    pub(crate) async fn start(command: &PeerCommand, options: &Options) -> Result<Self, Failure> {
+    pub(crate) async fn start(
+        command: &PeerCommand,
+        options: &FeedOptions,
+    ) -> Result<Self, Failure> {
         let mut peer = PeerProcess::spawn(command).await?;
         peer.subscribe(&options.topic).await?;
         let mut connections = Vec::new();
@@ -133,7 +136,11 @@ impl Connection {
     /// Listens, has the peer dial, and joins its mesh. Each connection has another address of this machine,
     /// and the peer dials, because some libraries accept few connections per second and penalise peers that
     /// share an address.
-    async fn join(number: u8, peer: &mut PeerProcess, options: &Options) -> Result<Self, Failure> {
+    async fn join(
+        number: u8,
+        peer: &mut PeerProcess,
+        options: &FeedOptions,
+    ) -> Result<Self, Failure> {
         let label = peer.label().to_owned();
         let failed = |source| Failure::Raw {
             label: label.clone(),

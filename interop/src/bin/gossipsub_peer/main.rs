@@ -17,7 +17,7 @@ use undertone_interop::tap::Counter;
 
 use commands::{Commands, Next};
 use network::{Behaviour, BehaviourEvent};
-use options::Options;
+use options::GossipsubPeerOptions;
 use reports::Reports;
 
 #[derive(Debug, thiserror::Error)]
@@ -35,13 +35,13 @@ enum Failure {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
-    if let Err(failure) = run(&Options::parse()).await {
+    if let Err(failure) = run(&GossipsubPeerOptions::parse()).await {
         eprintln!("gossipsub-peer: {failure}");
         std::process::exit(1);
     }
 }
 
-async fn run(options: &Options) -> Result<(), Failure> {
+async fn run(options: &GossipsubPeerOptions) -> Result<(), Failure> {
     let counter = Counter::default();
     let mut swarm = network::swarm(options, counter.clone())?;
     let addrs = network::listen(&mut swarm, options).await?;

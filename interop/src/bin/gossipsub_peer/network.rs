@@ -12,7 +12,7 @@ use libp2p_gossipsub as gossipsub;
 use sha2::{Digest, Sha256};
 use undertone_interop::tap::{Counter, Tap};
 
-use crate::options::Options;
+use crate::options::GossipsubPeerOptions;
 
 /// Bytes that an RPC may have beyond the message: topic, ids, field headers.
 const RPC_OVERHEAD_BYTES: usize = 4 << 10;
@@ -44,7 +44,10 @@ pub(crate) enum SetupError {
 }
 
 /// Makes a swarm with a new key.
-pub(crate) fn swarm(options: &Options, counter: Counter) -> Result<Swarm<Behaviour>, SetupError> {
+pub(crate) fn swarm(
+    options: &GossipsubPeerOptions,
+    counter: Counter,
+) -> Result<Swarm<Behaviour>, SetupError> {
     let key = identity::Keypair::generate_ed25519();
     let own_id = key.public().to_peer_id();
     let authenticity = gossipsub::MessageAuthenticity::Anonymous;
@@ -70,7 +73,7 @@ pub(crate) fn swarm(options: &Options, counter: Counter) -> Result<Swarm<Behavio
 /// Starts to listen and waits until the address is known.
 pub(crate) async fn listen(
     swarm: &mut Swarm<Behaviour>,
-    options: &Options,
+    options: &GossipsubPeerOptions,
 ) -> Result<Vec<Multiaddr>, SetupError> {
     let addr = || options.listen.clone();
     swarm
@@ -88,7 +91,9 @@ pub(crate) async fn listen(
     }
 }
 
-fn gossip_config(options: &Options) -> Result<gossipsub::Config, gossipsub::ConfigBuilderError> {
+fn gossip_config(
+    options: &GossipsubPeerOptions,
+) -> Result<gossipsub::Config, gossipsub::ConfigBuilderError> {
     let heartbeat = Duration::from_millis(options.heartbeat_ms);
     let outbound_min = 2.min(options.d_low.saturating_sub(1)).min(options.d / 2);
     let mut config = gossipsub::ConfigBuilder::default();

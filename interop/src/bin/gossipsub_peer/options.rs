@@ -4,7 +4,7 @@ use libp2p::Multiaddr;
 /// A GossipSub peer driven by lines of JSON on its standard input.
 #[derive(Debug, Parser)]
 #[command(name = "gossipsub-peer")]
-pub(crate) struct Options {
+pub(crate) struct GossipsubPeerOptions {
     /// Multiaddress to listen on.
     #[arg(long, default_value = "/ip4/127.0.0.1/tcp/0")]
     pub(crate) listen: Multiaddr,

@@ -18,7 +18,7 @@ const SECONDS_PER_NEWCOMER: u32 = 3;
 
 /// Runs the attacks that docs/hostile.md describes on a node, and prints one table.
 #[derive(Debug, Parser)]
-struct Options {
+struct HostileOptions {
     /// Names of attacks, separated by commas; `matrix` is the restart matrix.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
@@ -47,7 +47,7 @@ struct Options {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let options = Options::parse();
+    let options = HostileOptions::parse();
     if options.list {
         for attack in ALL {
             println!("{:22} {}", attack.name, attack.about);
@@ -80,7 +80,7 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn run(options: &Options) -> Result<Report, HostileError> {
+async fn run(options: &HostileOptions) -> Result<Report, HostileError> {
     let program = options.node.clone().unwrap_or_else(|| {
         let this = std::env::current_exe().unwrap_or_default();
         node::program(&this)
@@ -104,7 +104,7 @@ async fn run(options: &Options) -> Result<Report, HostileError> {
 async fn measure(
     program: &std::path::Path,
     attack: &Attack,
-    options: &Options,
+    options: &HostileOptions,
     is_attacked: bool,
 ) -> Result<Measured, HostileError> {
     let (mut stage, tasks) = attack.stage(program, is_attacked).await?;

@@ -15,7 +15,7 @@ use undertone_interop::PeerError;
 use undertone_interop::variants::VariantsError;
 
 use crowd::{Crowd, CrowdError};
-use options::Options;
+use options::IdleOptions;
 use report::Report;
 use subject::Subject;
 
@@ -42,7 +42,7 @@ enum Failure {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
-    let options = Options::parse();
+    let options = IdleOptions::parse();
     match run(&options).await {
         Ok(report) if options.json => println!("{}", report.json()),
         Ok(report) => println!("{}", report.table()),
@@ -53,7 +53,7 @@ async fn main() {
     }
 }
 
-async fn run(options: &Options) -> Result<Report, Failure> {
+async fn run(options: &IdleOptions) -> Result<Report, Failure> {
     let mut report = Report::new(options.connections, options.seconds);
     for command in options.variants.commands()? {
         let label = command.label().to_owned();

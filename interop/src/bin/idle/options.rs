@@ -7,7 +7,7 @@ mod tests;
 /// Measures what a peer process with many connections costs while no message is sent.
 #[derive(Debug, Parser)]
 #[command(name = "idle")]
-pub(crate) struct Options {
+pub(crate) struct IdleOptions {
     #[command(flatten)]
     pub(crate) variants: Variants,
     /// Number of nodes that the peer is connected to.

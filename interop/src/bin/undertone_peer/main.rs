@@ -11,7 +11,7 @@ use tokio::io::{AsyncBufReadExt, BufReader, stdin};
 use undertone_interop::protocol::{Command, Ready, Reply, Request};
 use undertone_node::driver::{self, StartError};
 
-use options::Options;
+use options::UndertonePeerOptions;
 use output::Output;
 
 #[derive(Debug, thiserror::Error)]
@@ -31,13 +31,13 @@ enum Failure {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
-    if let Err(failure) = run(Options::parse()).await {
+    if let Err(failure) = run(UndertonePeerOptions::parse()).await {
         eprintln!("undertone-peer: {failure}");
         std::process::exit(1);
     }
 }
 
-async fn run(options: Options) -> Result<(), Failure> {
+async fn run(options: UndertonePeerOptions) -> Result<(), Failure> {
     let node = driver::start(options.node()?).await?;
     let (output, writer) = output::start()?;
     node.handle.add_sink(Arc::new(output.clone()));

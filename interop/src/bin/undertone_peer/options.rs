@@ -19,7 +19,7 @@ const FRAME_OVERHEAD_BYTES: usize = 64 << 10;
 /// An Undertone relay without RLN, driven by lines of JSON on its standard input.
 #[derive(Debug, Parser)]
 #[command(name = "undertone-peer")]
-pub(crate) struct Options {
+pub(crate) struct UndertonePeerOptions {
     /// Multiaddress to listen on, TCP or WebSocket (…/tcp/0/ws). May be repeated.
     #[arg(long, default_value = "/ip4/127.0.0.1/tcp/0")]
     listen: Vec<Multiaddr>,
@@ -55,7 +55,7 @@ pub(crate) struct Options {
     cluster: u16,
 }
 
-impl Options {
+impl UndertonePeerOptions {
     /// Returns the options of a node with a new key.
     pub(crate) fn node(self) -> Result<NodeOptions, UnknownNetwork> {
         let mut preset = NetworkPreset::by_name(NETWORK)?;

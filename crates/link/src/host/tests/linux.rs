@@ -111,11 +111,11 @@ fn a_second_message_of_the_same_size_fits_the_window_that_the_first_opened() {
 /// joined into full packets.
 #[test]
 fn pieces_that_leave_at_once_end_with_a_packet_of_their_own() {
-    let pieces = Config {
+    let pieces = StackConfig {
         piece_bytes: 16_414,
         ..config(Profile::LINUX)
     };
-    let packets = |config: Config, bytes: &[u64]| {
+    let packets = |config: StackConfig, bytes: &[u64]| {
         let mut pair = Pair::new(config, 10 * MS);
         let mut sent = 0;
         for (frame, bytes) in bytes.iter().enumerate() {

@@ -209,13 +209,13 @@ fn what_a_held_host_sends_comes_in_order_once_it_is_released() {
 fn a_change_that_cannot_be_is_told() {
     let mut network = network(2, LinkConfig::UNLIMITED);
     let mut told = |change| network.handle(0, Input::Change(change));
-    let unknown = ApiMisuse::UnknownHost { host: 2, hosts: 2 };
+    let unknown = NetworkMisuse::UnknownHost { host: 2, hosts: 2 };
     let hosts = vec![0, 2];
     assert_eq!(told(Change::Cut { cut: 0, hosts }), Err(unknown));
     assert_eq!(told(Change::Hold { host: 2 }), Err(unknown));
     let ppm = 1_000_001;
     assert_eq!(
         told(Change::Loss { host: 0, ppm }),
-        Err(ApiMisuse::Probability { ppm })
+        Err(NetworkMisuse::Probability { ppm })
     );
 }

@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 
-use super::super::codel::{Head, Law, Verdict};
+use super::super::codel::{CoDelVerdict, HeadPacket, Law};
 use super::*;
 
 fn one_link(uplink: LinkConfig) -> Network<usize> {
@@ -135,7 +135,7 @@ fn ours(law: &mut Law, queue: &mut Vec<(u64, u64)>, now: u64) -> (Option<(u64, u
     let mut pop = || {
         let head = (!queue.is_empty()).then(|| queue.remove(0));
         let left_bytes = queue.iter().map(|(_, len)| len).sum();
-        let seen = head.map(|(since, _)| Head {
+        let seen = head.map(|(since, _)| HeadPacket {
             waited_ns: now - since,
             left_bytes,
         });
@@ -144,7 +144,7 @@ fn ours(law: &mut Law, queue: &mut Vec<(u64, u64)>, now: u64) -> (Option<(u64, u
     let (mut head, seen) = pop();
     let mut drops = 0;
     let mut verdict = law.first(now, seen);
-    while verdict == Verdict::Drop {
+    while verdict == CoDelVerdict::Drop {
         drops += 1;
         let (next, seen) = pop();
         head = next;

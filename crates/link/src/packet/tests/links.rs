@@ -144,9 +144,9 @@ fn mistakes_of_the_driver_are_named() {
         len_bytes: 1,
         packet: 0,
     };
-    let unknown = ApiMisuse::UnknownHost { host: 2, hosts: 2 };
+    let unknown = NetworkMisuse::UnknownHost { host: 2, hosts: 2 };
     assert_eq!(network.handle(5, packet), Err(unknown));
-    let back = ApiMisuse::TimeWentBackwards {
+    let back = NetworkMisuse::TimeWentBackwards {
         from_ns: 5,
         to_ns: 4,
     };

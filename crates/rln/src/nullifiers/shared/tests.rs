@@ -28,12 +28,12 @@ fn of_several_threads_one_is_new() {
             let (secret, slope, x) = (Fr::from(7), Fr::from(*nullifier), Fr::from(thread));
             let seen = log.insert(Epoch(1), slope, x, secret + slope * x);
             match seen {
-                Seen::New => true,
-                Seen::Spam { secret } => {
+                NullifierStatus::New => true,
+                NullifierStatus::Spam { secret } => {
                     assert_eq!(secret.secret(), &Fr::from(7));
                     false
                 }
-                Seen::Duplicate => panic!("each thread has messages of its own"),
+                NullifierStatus::Duplicate => panic!("each thread has messages of its own"),
             }
         });
         new.count() as u64
@@ -56,8 +56,11 @@ fn checking_and_pruning_reach_the_log() {
     let log = log();
     assert!(log.is_empty());
     let [nullifier, x, y] = [1, 2, 3].map(Fr::from);
-    assert_eq!(log.insert(Epoch(1), nullifier, x, y), Seen::New);
-    assert_eq!(log.check(Epoch(1), nullifier, x, y), Seen::Duplicate);
+    assert_eq!(log.insert(Epoch(1), nullifier, x, y), NullifierStatus::New);
+    assert_eq!(
+        log.check(Epoch(1), nullifier, x, y),
+        NullifierStatus::Duplicate
+    );
     log.prune(Epoch(2)..=Epoch(3));
-    assert_eq!(log.check(Epoch(1), nullifier, x, y), Seen::New);
+    assert_eq!(log.check(Epoch(1), nullifier, x, y), NullifierStatus::New);
 }

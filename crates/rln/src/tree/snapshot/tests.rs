@@ -22,7 +22,7 @@ fn tree(leaves: u32) -> MerkleTree {
 }
 
 /// Writes the bytes to a file and returns the result of loading it.
-fn load_bytes(bytes: &[u8]) -> Result<Snapshot, SnapshotDamage> {
+fn load_bytes(bytes: &[u8]) -> Result<TreeSnapshot, SnapshotDamage> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("tree");
     fs::write(&path, bytes).unwrap();

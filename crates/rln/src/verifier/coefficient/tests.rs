@@ -23,7 +23,7 @@ fn extreme_coefficients() {
 #[test]
 fn extreme_scalars() {
     let point = G1Affine::generator();
-    let base = FixedBase::new(point);
+    let base = DigitTable::new(point);
     for scalar in [
         Fr::from(0),
         Fr::from(1),

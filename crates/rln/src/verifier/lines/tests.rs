@@ -5,7 +5,7 @@ use ark_ec::{AffineRepr, CurveConfig, CurveGroup};
 use ark_ff::Zero;
 use proptest::prelude::*;
 
-use super::super::miller::{Evaluation, miller};
+use super::super::miller::{LinePoint, miller};
 use super::*;
 
 /// Subgroup membership by definition: r annihilates the point.
@@ -95,7 +95,7 @@ proptest! {
             .map(|(_, b)| (G2Affine::generator() * Fr::from(*b)).into_affine())
             .collect();
         let lines: Vec<Lines> = Lines::of_many(&g2).into_iter().map(Option::unwrap).collect();
-        let evaluations = Evaluation::of_many(&g1);
+        let evaluations = LinePoint::of_many(&g1);
         let pairs: Vec<_> = evaluations.into_iter().zip(&lines).collect();
         let ours = Bn254::final_exponentiation(miller(&pairs)).unwrap();
         prop_assert_eq!(ours, Bn254::multi_pairing(g1, g2));

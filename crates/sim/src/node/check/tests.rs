@@ -4,17 +4,18 @@ use undertone_gossip::wire::{Encoder, message_frame};
 use undertone_gossip::{PeerIx, SendHandle, Topic};
 
 use super::*;
-use crate::run::world;
+use crate::run::plan::world;
 use crate::scenario::Scenario;
-use crate::shard::Shard;
+use crate::shard::NodeShard;
 
 const S: u64 = 1_000_000_000;
 const NODE: u32 = 7;
-const PEER: u32 = 3;
+const PEER: ConnIx = ConnIx(3);
+const OTHER: ConnIx = ConnIx(4);
 
-fn bench() -> Bench {
+fn scratch() -> Scratch {
     let world = world(&Scenario::plain(7), 1).unwrap();
-    Shard::new(&world, 0, 1).bench
+    NodeShard::new(&world, 0, 1).scratch
 }
 
 fn topic() -> Topic {
@@ -36,28 +37,28 @@ fn queued(data: &[u8], class: Class) -> QueuedFrame {
 }
 
 /// Violations when `data` is sent to a peer at a given time, after that peer refused it at 1 s.
-fn sent_after_refusal(peer: u32, at_ns: u64, data: &[u8], class: Class) -> Vec<Violation> {
-    let (mut checks, mut bench) = (Checks::default(), bench());
+fn sent_after_refusal(peer: ConnIx, at_ns: u64, data: &[u8], class: Class) -> Vec<Violation> {
+    let (mut checks, mut scratch) = (RuleChecks::default(), scratch());
     let refused = MessageId::of(&Bytes::from_static(b"refused"));
     checks.heard(S, PEER, &idontwant(&[refused]));
-    checks.sends(&mut bench, at_ns, NODE, peer, &queued(data, class));
-    bench.violations
+    checks.sends(&mut scratch, at_ns, NODE, peer, &queued(data, class));
+    scratch.violations
 }
 
 #[test]
 fn a_second_delivery_breaks_a_rule() {
-    let (mut checks, mut bench) = (Checks::default(), bench());
+    let (mut checks, mut scratch) = (RuleChecks::default(), scratch());
     for message in [1, 2] {
-        checks.delivers(&mut bench, S, NODE, message);
+        checks.delivers(&mut scratch, S, NODE, message);
     }
-    assert_eq!(bench.violations, []);
-    checks.delivers(&mut bench, 2 * S, NODE, 1);
+    assert_eq!(scratch.violations, []);
+    checks.delivers(&mut scratch, 2 * S, NODE, 1);
     let expected = Violation {
         at_ns: 2 * S,
         node: NODE,
         rule: "a message is delivered at most once",
     };
-    assert_eq!(bench.violations, [expected]);
+    assert_eq!(scratch.violations, [expected]);
 }
 
 #[test]
@@ -75,10 +76,7 @@ fn sending_what_a_peer_does_not_want_breaks_a_rule() {
 
 #[test]
 fn a_refusal_is_one_peers_and_one_messages() {
-    assert_eq!(
-        sent_after_refusal(PEER + 1, S, b"refused", Class::Forward),
-        []
-    );
+    assert_eq!(sent_after_refusal(OTHER, S, b"refused", Class::Forward), []);
     assert_eq!(sent_after_refusal(PEER, S, b"another", Class::Forward), []);
     let later_ns = S + REMEMBERED_NS;
     assert_eq!(
@@ -89,20 +87,20 @@ fn a_refusal_is_one_peers_and_one_messages() {
 
 #[test]
 fn a_refusal_is_heard_beside_other_control() {
-    let (mut checks, mut bench) = (Checks::default(), bench());
+    let (mut checks, mut scratch) = (RuleChecks::default(), scratch());
     let mut encoder = Encoder::default();
     encoder.graft(&topic());
     encoder.idontwant(&[MessageId([1; 32]), MessageId::of(&Bytes::from_static(b"x"))]);
     checks.heard(S, PEER, &encoder.finish().unwrap());
     let forwarded = queued(b"x", Class::Forward);
-    checks.sends(&mut bench, S, NODE, PEER, &forwarded);
-    assert_eq!(bench.violations.len(), 1);
+    checks.sends(&mut scratch, S, NODE, PEER, &forwarded);
+    assert_eq!(scratch.violations.len(), 1);
 }
 
 #[test]
 fn a_mesh_changes_with_grafts_and_prunes_alone() {
-    let mut checks = Checks::default();
-    let (peer, topic) = (PeerIx(PEER), topic());
+    let mut checks = RuleChecks::default();
+    let (peer, topic) = (PeerIx(PEER.0), topic());
     let grafted = Report::Grafted { peer, topic };
     checks.reported(5, &RelayReport::Gossip(grafted));
     assert_eq!(checks.mesh_changed_ns, 5);
@@ -113,11 +111,11 @@ fn a_mesh_changes_with_grafts_and_prunes_alone() {
 
 #[test]
 fn only_so_many_violations_are_kept() {
-    let mut bench = bench();
+    let mut scratch = scratch();
     for at_ns in 0..1000 {
-        violated(&mut bench, at_ns, NODE, "a rule");
+        violated(&mut scratch, at_ns, NODE, "a rule");
     }
-    assert_eq!(bench.violations.len(), VIOLATIONS_MAX);
+    assert_eq!(scratch.violations.len(), VIOLATIONS_MAX);
 }
 
 fn iwant(data: &'static [u8]) -> Bytes {
@@ -128,23 +126,23 @@ fn iwant(data: &'static [u8]) -> Bytes {
 
 /// Violations for a frame with `data` that began at 1 s and is complete at 2 s, when a request was sent
 /// at a given time.
-fn asked_meanwhile(at_ns: u64, impatiently: u64, unheard: &[u32], data: &[u8]) -> usize {
-    let (mut checks, mut bench) = (Checks::default(), bench());
+fn asked_meanwhile(at_ns: u64, impatiently: u64, unheard: &[ConnIx], data: &[u8]) -> usize {
+    let (mut checks, mut scratch) = (RuleChecks::default(), scratch());
     let unheard = unheard.iter().copied();
     checks.asks(at_ns, impatiently, unheard, &iwant(b"asked"));
     let frame = message_frame(&topic(), data);
-    let came = S + 1..2 * S;
-    checks.came(&mut bench, 2 * S, (NODE, PEER), came, &frame);
+    let during_ns = S + 1..2 * S;
+    checks.completed(&mut scratch, 2 * S, (NODE, PEER), during_ns, &frame);
     let rule = "nothing is asked for while a copy of it is coming in";
-    assert!(bench.violations.iter().all(|broken| broken.rule == rule));
-    bench.violations.len()
+    assert!(scratch.violations.iter().all(|broken| broken.rule == rule));
+    scratch.violations.len()
 }
 
 #[test]
 fn asking_for_what_is_coming_in_breaks_a_rule() {
     let meanwhile = S + S / 2;
     assert_eq!(asked_meanwhile(meanwhile, 0, &[], b"asked"), 1);
-    assert_eq!(asked_meanwhile(meanwhile, 0, &[PEER + 1], b"asked"), 1);
+    assert_eq!(asked_meanwhile(meanwhile, 0, &[OTHER], b"asked"), 1);
     assert_eq!(asked_meanwhile(meanwhile, 0, &[], b"else"), 0);
     assert_eq!(asked_meanwhile(S - 1, 0, &[], b"asked"), 0, "before");
     assert_eq!(asked_meanwhile(S, 0, &[], b"asked"), 0, "when it began");

@@ -11,21 +11,21 @@ use crate::scenario::Scenario;
 const MS: u64 = 1_000_000;
 
 /// A network of ten nodes, stopped at a given time of its run.
-fn stopped_at(at_ns: u64) -> (World, Vec<Shard>) {
-    let world = crate::run::world(&Scenario::plain(10), 1).unwrap();
-    let mut shard = Shard::new(&world, 0, 1);
+fn stopped_at(at_ns: u64) -> (World, Vec<NodeShard>) {
+    let world = crate::run::plan::world(&Scenario::plain(10), 1).unwrap();
+    let mut shard = NodeShard::new(&world, 0, 1);
     shard.run(&world, at_ns);
     (world, vec![shard])
 }
 
 /// A network with a message in transit, with packets in every place where packets can be.
-fn busy() -> (World, Vec<Shard>) {
+fn busy() -> (World, Vec<NodeShard>) {
     let (world, _) = stopped_at(0);
     stopped_at(world.messages[0].published_ns + 30 * MS)
 }
 
-fn rules(shards: &[Shard]) -> Vec<&'static str> {
-    let all = shards.iter().flat_map(|s| &s.bench.violations);
+fn rules(shards: &[NodeShard]) -> Vec<&'static str> {
+    let all = shards.iter().flat_map(|s| &s.scratch.violations);
     all.map(|violation: &Violation| violation.rule).collect()
 }
 
@@ -43,8 +43,8 @@ fn a_sound_network_breaks_no_rule() {
 fn a_packet_that_vanishes_breaks_a_rule() {
     let (world, mut shards) = busy();
     let mut under_way = std::iter::from_fn(|| shards[0].events.pop(u64::MAX));
-    let data = under_way.find(|event| match &event.what {
-        What::Arrival(arrival) => arrival.packets() > 0,
+    let data = under_way.find(|scheduled| match &scheduled.event {
+        Event::Arrival(arrival) => arrival.packets() > 0,
         _ => false,
     });
     assert!(data.is_some(), "the message is under way");
@@ -60,8 +60,8 @@ fn a_packet_from_nowhere_breaks_a_rule() {
     let (world, mut shards) = busy();
     let (_, mut others) = busy();
     let mut under_way = std::iter::from_fn(|| others[0].events.pop(u64::MAX));
-    let data = under_way.find(|event| match &event.what {
-        What::Arrival(arrival) => arrival.packets() > 0,
+    let data = under_way.find(|scheduled| match &scheduled.event {
+        Event::Arrival(arrival) => arrival.packets() > 0,
         _ => false,
     });
     shards[0]
@@ -92,7 +92,7 @@ fn a_mesh_of_one_side_breaks_a_rule() {
     check_meshes(&world, &mut shards);
     assert_eq!(rules(&shards), ["a mesh is mutual within a round trip"]);
     let peer = world.ends[4][mesh[0].0 as usize].remote;
-    assert_eq!(shards[0].bench.violations[0].node, peer);
+    assert_eq!(shards[0].scratch.violations[0].node, peer);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use serde::Serialize;
 use undertone_contracts::{Address, TxHash};
-use undertone_message::{Limits, WakuMessage};
+use undertone_message::{MessageLimits, WakuMessage};
 use undertone_rln::poseidon::poseidon;
 use undertone_rln::{Fr, RateLimitProof, fr_from_le};
 
@@ -145,7 +145,7 @@ fn read_proof(path: &Path) -> Result<RateLimitProof, Failure> {
     };
     let text = hex_digits(files::read(path, MAX_MESSAGE_FILE_BYTES)?);
     let bytes = hex::decode(text).map_err(|_| no_message("not hex digits"))?;
-    let message = WakuMessage::decode_with(&Bytes::from(bytes), &Limits::default())
+    let message = WakuMessage::decode_with(&Bytes::from(bytes), &MessageLimits::default())
         .map_err(|error| no_message(&error.to_string()))?;
     let field = message.rate_limit_proof.unwrap_or_default();
     RateLimitProof::decode(&field).map_err(|error| no_message(&error.to_string()))

@@ -4,11 +4,11 @@
 //! has seen none.
 
 use bytes::Bytes;
-use undertone_message::{DecodeError, Limits, WakuMessage};
+use undertone_message::{DecodeError, MessageLimits, WakuMessage};
 use undertone_rln::check::check;
 use undertone_rln::{
-    CheckedProof, Policy, ProofDecodeError, RateLimitProof, Rejection, RootWindow, SnarkInvalid,
-    Verifier, signal_hash,
+    CheckedProof, Policy, ProofDecodeError, ProofRejection, RateLimitProof, RootWindow,
+    SnarkInvalid, Verifier, signal_hash,
 };
 
 /// Checked proof of a valid message, or the reason for its rejection.
@@ -28,7 +28,7 @@ pub(super) enum Invalid {
     ProofEncoding(ProofDecodeError),
     /// One of the cheap checks failed.
     #[error("{0}")]
-    Check(Rejection),
+    Check(ProofRejection),
     /// The proof does not verify.
     #[error("{0}")]
     Snark(SnarkInvalid),
@@ -50,13 +50,13 @@ impl Invalid {
     pub(super) fn remedy(&self) -> Option<&'static str> {
         match self {
             Self::MissingProof => Some("make a message with its proof: undertone rln prove"),
-            Self::Check(Rejection::StaleTimestamp { .. } | Rejection::FutureTimestamp { .. }) => {
-                Some("a message holds for seconds; --now-ns N judges it as of another moment")
-            }
-            Self::Check(Rejection::EpochMismatch { .. } | Rejection::SignalMismatch) => {
+            Self::Check(
+                ProofRejection::StaleTimestamp { .. } | ProofRejection::FutureTimestamp { .. },
+            ) => Some("a message holds for seconds; --now-ns N judges it as of another moment"),
+            Self::Check(ProofRejection::EpochMismatch { .. } | ProofRejection::SignalMismatch) => {
                 Some("payload, content topic or timestamp are not those that the proof is for")
             }
-            Self::Check(Rejection::UnknownRoot { .. }) => Some(
+            Self::Check(ProofRejection::UnknownRoot { .. }) => Some(
                 "the publisher's registry is another one, or has changed much since; compare \
                  with `undertone rln list`",
             ),
@@ -85,7 +85,7 @@ pub(super) struct Judge<'a> {
 impl Judge<'_> {
     /// Validates an encoded message.
     pub(super) fn judge(&self, bytes: &Bytes) -> Verdict {
-        let mut limits = Limits::default();
+        let mut limits = MessageLimits::default();
         limits.max_message_bytes = self.max_message_bytes;
         let message = WakuMessage::decode_with(bytes, &limits).map_err(Invalid::Message)?;
         let field = message.rate_limit_proof.as_ref();

@@ -2,7 +2,7 @@
 
 use undertone_lab::report::{ProgressLine, Stopwatch, Summary};
 use undertone_lab::scenario::ScenarioError;
-use undertone_sim::{Options, Outcome, Scenario};
+use undertone_sim::{Outcome, RunOptions, Scenario};
 
 use super::super::Failure;
 
@@ -22,7 +22,7 @@ impl Runner<'_> {
     pub(crate) fn run(&self, seed: u64) -> Result<(Outcome, Summary), Failure> {
         let what = format!("{}, seed {seed}", self.scenario.name);
         let line = ProgressLine::new(&what, self.show_progress);
-        let options = Options::new(seed).threads(self.threads);
+        let options = RunOptions::new(seed).threads(self.threads);
         let watch = Stopwatch::start();
         let outcome = undertone_sim::run(self.scenario, options, &mut |progress| {
             line.update(progress);

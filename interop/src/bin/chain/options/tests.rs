@@ -2,11 +2,11 @@ use std::time::Duration;
 
 use clap::Parser;
 
-use super::Options;
+use super::ChainOptions;
 use crate::load::Load;
 
-fn parse(line: &str) -> Result<Options, clap::Error> {
-    Options::try_parse_from(
+fn parse(line: &str) -> Result<ChainOptions, clap::Error> {
+    ChainOptions::try_parse_from(
         ["chain", "--peer", "x"]
             .into_iter()
             .chain(line.split_whitespace()),

@@ -1,10 +1,10 @@
 use clap::Parser;
 
-use super::Options;
+use super::FeedOptions;
 
-fn parse(line: &str) -> Result<Options, clap::Error> {
+fn parse(line: &str) -> Result<FeedOptions, clap::Error> {
     let words = ["feed", "--peer", "x"].into_iter();
-    Options::try_parse_from(words.chain(line.split_whitespace()))
+    FeedOptions::try_parse_from(words.chain(line.split_whitespace()))
 }
 
 #[test]

@@ -1,10 +1,10 @@
 use clap::Parser;
 
-use super::Options;
+use super::IdleOptions;
 
-fn parse(line: &str) -> Result<Options, clap::Error> {
+fn parse(line: &str) -> Result<IdleOptions, clap::Error> {
     let words = ["idle", "--peer", "x"].into_iter();
-    Options::try_parse_from(words.chain(line.split_whitespace()))
+    IdleOptions::try_parse_from(words.chain(line.split_whitespace()))
 }
 
 #[test]

@@ -1,0 +1,20 @@
+//! Errors of a scenario that cannot be run.
+
+/// Reason why a scenario cannot be run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SimError {
+    /// A value that is not allowed.
+    #[error("{what} is {value}, but {rule}")]
+    Invalid {
+        /// Name of the parameter.
+        what: &'static str,
+        /// Value of the parameter.
+        value: String,
+        /// Rule that the value violates.
+        rule: &'static str,
+    },
+    /// The router's parameters contradict each other.
+    #[error(transparent)]
+    Gossip(#[from] undertone_gossip::ConfigError),
+}

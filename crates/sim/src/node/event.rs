@@ -1,0 +1,83 @@
+//! Events of a simulated node, and what the node has at hand while it handles one.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+use undertone_link::{Arrival, ConnIx};
+use undertone_relay::{Output, ProofTicket};
+use undertone_rln::RateLimitProof;
+
+use crate::events::Scheduled;
+use crate::hashes::{SharedIds, SharedSignals};
+use crate::outcome::Violation;
+use crate::world::World;
+
+/// Event of a simulated node.
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// The node starts its relay.
+    Start,
+    /// Connections that are due are ready for frames.
+    Connect,
+    /// A transmission arrives from another host.
+    Arrival(Arrival<Bytes>),
+    /// A timer of the host or the relay is due.
+    Wake,
+    /// A received frame is handed to the relay.
+    Frame { conn: ConnIx, frame: Bytes },
+    /// A proof for a message of this node is ready.
+    Proved {
+        token: u64,
+        proof: Box<RateLimitProof>,
+    },
+    /// One proof is verified, independently of others.
+    Verified(ProofTicket),
+    /// The verifier has finished its current job.
+    VerifierDone(Vec<ProofTicket>),
+    /// The node publishes the message of this number.
+    Publish(u32),
+    /// The node publishes a spam message and schedules the next one.
+    Spam { interval_ns: u64, count: u64 },
+    /// The fault of this number happens to the node.
+    Fault(u32),
+    /// The other end of a connection has closed it.
+    Closed(ConnIx),
+}
+
+/// Buffers and caches that the nodes of a thread share.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    pub(crate) ids: SharedIds,
+    pub(crate) signals: SharedSignals,
+    pub(crate) relay_outputs: VecDeque<Output>,
+    pub(crate) received: VecDeque<(ConnIx, Bytes)>,
+    pub(crate) writable: Vec<ConnIx>,
+    /// Events that the current node has scheduled.
+    pub(crate) scheduled: Vec<Scheduled<Event>>,
+    pub(crate) violations: Vec<Violation>,
+    pub(crate) deliveries: u64,
+}
+
+impl Scratch {
+    pub(crate) fn new() -> Self {
+        Self {
+            ids: SharedIds::new(),
+            signals: SharedSignals::new(),
+            relay_outputs: VecDeque::new(),
+            received: VecDeque::new(),
+            writable: Vec::new(),
+            scheduled: Vec::new(),
+            violations: Vec::new(),
+            deliveries: 0,
+        }
+    }
+}
+
+/// Context in which a node handles one event.
+#[derive(Debug)]
+pub(crate) struct Step<'a> {
+    pub(crate) world: &'a World,
+    pub(crate) scratch: &'a mut Scratch,
+    /// Virtual time of the event.
+    pub(crate) now_ns: u64,
+}
