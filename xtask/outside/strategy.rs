@@ -54,8 +54,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     while now_ns < 2_000_000_000 {
         let now = Time::from_nanos(now_ns);
         if now_ns > 500_000_000 && publish.take().is_some() {
-            let (topic, data, token) = ("/outside/1".into(), "from outside".into(), 1);
-            inputs.push((0, gossip::Input::Publish { topic, data, token }));
+            let (topic, data) = ("/outside/1".into(), "from outside".into());
+            let request = gossip::RequestId(1);
+            inputs.push((0, gossip::Input::Publish { topic, data, request }));
         }
         inputs.extend([(0, gossip::Input::Tick), (1, gossip::Input::Tick)]);
         while !inputs.is_empty() {

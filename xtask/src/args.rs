@@ -10,6 +10,7 @@ usage: cargo xtask test [--strict] [--only NAME,..]
        cargo xtask campaign [--only NAME,..] [-- ARGUMENT..]
        cargo xtask campaign --list
        cargo xtask counts [--json] [--names] [--circles]
+       cargo xtask instructions [--accept]
 
   --strict       a step that is skipped counts as failed
   --only NAMES   run these steps or campaigns only
@@ -17,7 +18,8 @@ usage: cargo xtask test [--strict] [--only NAME,..]
   ARGUMENT..     handed on to the campaign's program; for one campaign only
   --json         print the counts and their lists as JSON
   --names        list the names of types that are defined at least twice
-  --circles      list the files of each circle of imports";
+  --circles      list the files of each circle of imports
+  --accept       record the counted instructions instead of comparing them with the record";
 
 /// Task that the command line asks for.
 #[derive(Debug, PartialEq, Eq)]
@@ -38,10 +40,13 @@ pub(crate) enum Task {
         json: bool,
         lists: Lists,
     },
+    Instructions {
+        accept: bool,
+    },
 }
 
 /// Names of the tasks, for messages.
-const TASKS: &str = "test, campaign, counts";
+const TASKS: &str = "test, campaign, counts, instructions";
 
 /// Parses the arguments after the program's name; an error is a message for the user.
 pub(crate) fn parse(args: impl IntoIterator<Item = String>) -> Result<Task, String> {
@@ -50,6 +55,7 @@ pub(crate) fn parse(args: impl IntoIterator<Item = String>) -> Result<Task, Stri
         Some("test") => {}
         Some("campaign") => return campaign(args),
         Some("counts") => return counts(args),
+        Some("instructions") => return instructions(args),
         Some("--help" | "-h" | "help") => return Ok(Task::Help),
         Some(other) => return Err(format!("unknown task {other:?}; there are: {TASKS}")),
         None => return Err(format!("no task given; there are: {TASKS}")),
@@ -130,6 +136,19 @@ fn counts(args: impl Iterator<Item = String>) -> Result<Task, String> {
         }
     }
     Ok(Task::Counts { json, lists })
+}
+
+/// Parses the arguments after `instructions`.
+fn instructions(args: impl Iterator<Item = String>) -> Result<Task, String> {
+    let mut accept = false;
+    for arg in args {
+        match arg.as_str() {
+            "--accept" => accept = true,
+            "--help" | "-h" => return Ok(Task::Help),
+            other => return Err(format!("unknown option {other:?} of instructions")),
+        }
+    }
+    Ok(Task::Instructions { accept })
 }
 
 /// Returns the named campaigns, each once, in the order in which they run.

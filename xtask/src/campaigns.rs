@@ -8,8 +8,8 @@ use crate::steps::{Outcome, cargo};
 /// Name of the test that derives the vendored tables.
 const DERIVATION: &str = "the_vendored_file_can_be_derived";
 
-/// Campaign by name. All campaigns build with the release profile: measurements because it is that of the
-/// installed program, tests because they are long.
+/// Campaign by name. Measurements build with the profile `dist`, that of the installed program; tests with
+/// `release`, because they are long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Campaign {
     Tables,
@@ -68,10 +68,11 @@ impl Campaign {
                 "--nocapture",
             ]],
             Self::Hostile => &[
-                &["build", "--release", "--package", "undertone"],
+                &["build", "--profile", "dist", "--package", "undertone"],
                 &[
                     "run",
-                    "--release",
+                    "--profile",
+                    "dist",
                     "--package",
                     "undertone-interop",
                     "--bin",

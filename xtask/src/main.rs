@@ -3,6 +3,7 @@
 mod args;
 mod campaigns;
 mod counts;
+mod instructions;
 mod report;
 mod sources;
 mod steps;
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
             arguments,
         }) => run_campaigns(&campaigns, &arguments),
         Ok(Task::Counts { json, lists }) => print_counts(json, lists),
+        Ok(Task::Instructions { accept }) => count_instructions(accept),
         Err(mistake) => wrong_usage(&mistake),
     }
 }
@@ -124,6 +126,23 @@ fn print_counts(json: bool, lists: Lists) -> ExitCode {
     match writeln!(io::stdout(), "{page}") {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Counts the instructions of the hot paths, and compares them with the record or records them.
+fn count_instructions(accept: bool) -> ExitCode {
+    let Some(root) = root() else {
+        return wrong_usage("the workspace is not known; start this as `cargo xtask`");
+    };
+    match instructions::run(&root, accept) {
+        Ok(page) => {
+            println!("{page}");
+            ExitCode::SUCCESS
+        }
         Err(error) => {
             eprintln!("error: {error}");
             ExitCode::FAILURE

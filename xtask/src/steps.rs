@@ -21,6 +21,9 @@ mod wasm;
 /// Program that contracts, interop and the check of the page need besides Rust.
 const NPM: &str = "npm";
 
+/// Variable that makes `insta` compare snapshots and write none.
+const SNAPSHOTS: (&str, &str) = ("INSTA_UPDATE", "no");
+
 /// Integration tests of the testbed's devices.
 const TESTBED: [&str; 2] = ["killed", "tun_pair"];
 
@@ -197,7 +200,7 @@ fn unit(root: &Path) -> Outcome {
         Ok(args) => args,
         Err(error) => return Outcome::Failed(format!("{}: {error}", root.display())),
     };
-    match cargo(root, &args, &[]) {
+    match cargo(root, &args, &[SNAPSHOTS]) {
         Outcome::Passed => cargo(root, &selection::doc_tests(), &[]),
         failed => failed,
     }
@@ -263,6 +266,13 @@ pub(crate) fn cargo(
     args: &[impl AsRef<OsStr>],
     variables: &[(&str, &str)],
 ) -> Outcome {
+    let mut command = cargo_command(root, args);
+    command.envs(variables.iter().copied());
+    ended(command.status())
+}
+
+/// Returns a cargo command in the workspace at `root`, ready to be run.
+pub(crate) fn cargo_command(root: &Path, args: &[impl AsRef<OsStr>]) -> Command {
     let program = env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = Command::new(program);
     command.current_dir(root).args(args);
@@ -273,8 +283,7 @@ pub(crate) fn cargo(
             command.env_remove(name);
         }
     }
-    command.envs(variables.iter().copied());
-    ended(command.status())
+    command
 }
 
 fn describes_a_package(variable: &str) -> bool {

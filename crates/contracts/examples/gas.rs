@@ -5,7 +5,9 @@ use std::error::Error;
 use alloy::primitives::U256;
 use alloy::sol_types::SolCall;
 use undertone_contracts::abi::TestToken;
-use undertone_contracts::{Account, DevChain, DevChainOptions, Membership, Mined, Terms, deploy};
+use undertone_contracts::{
+    Account, ContractTerms, DevChain, DevChainOptions, Membership, Mined, deploy,
+};
 use undertone_rln::{Fr, Identity};
 
 /// Members that are there before anything is measured, so that the tree has some height.
@@ -16,9 +18,9 @@ const LIMIT: u32 = 20;
 async fn main() -> Result<(), Box<dyn Error>> {
     let chain = DevChain::start(&DevChainOptions::default())?;
     let (holder, slasher) = (chain.account(0)?, chain.account(1)?);
-    let terms = Terms {
+    let terms = ContractTerms {
         min_rate_limit: LIMIT,
-        ..Terms::published()
+        ..ContractTerms::published()
     };
     let deployment = deploy(&holder, &terms).await?;
     let mint = deployment.mint(&holder, holder.address(), U256::from(u128::MAX));

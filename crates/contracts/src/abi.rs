@@ -9,7 +9,6 @@
 use alloy::sol;
 
 sol! {
-    #[sol(rpc)]
     #[derive(Debug, PartialEq, Eq)]
     interface RlnMembership {
         // Errors of the contract in use.
@@ -184,12 +183,10 @@ sol! {
         function SLASH_WINDOW_BLOCKS() external view returns (uint256);
     }
 
-    #[sol(rpc)]
     interface PriceCalculator {
         function calculate(uint32 rateLimit) external view returns (address token, uint256 price);
     }
 
-    #[sol(rpc)]
     interface TestToken {
         function mint(address to, uint256 amount) external;
         function approve(address spender, uint256 amount) external returns (bool);

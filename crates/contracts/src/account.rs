@@ -13,6 +13,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::error::ChainError;
 use crate::refusal::Refusal;
+use crate::transport;
 
 /// Timeout of one request.
 const REQUEST_PATIENCE: Duration = Duration::from_secs(30);
@@ -62,7 +63,7 @@ impl Account {
             .with_simple_nonce_management()
             .fetch_chain_id()
             .wallet(key)
-            .connect_http(http(endpoint)?.parse().map_err(|_| ChainError::Endpoint)?)
+            .connect_client(transport::client(endpoint)?)
             .erased();
         Ok(Self {
             provider,
@@ -198,9 +199,10 @@ impl Account {
 /// # Errors
 /// [`ChainError::Endpoint`] when `endpoint` is not `http://..` or `https://..`.
 pub fn reader(endpoint: &str) -> Result<DynProvider, ChainError> {
-    let url = http(endpoint)?.parse().map_err(|_| ChainError::Endpoint)?;
     let builder = ProviderBuilder::new().disable_recommended_fillers();
-    Ok(builder.connect_http(url).erased())
+    Ok(builder
+        .connect_client(transport::client(endpoint)?)
+        .erased())
 }
 
 /// Waits for the endpoint's answer, for at most [`REQUEST_PATIENCE`].
@@ -221,12 +223,4 @@ pub(crate) async fn asked<T>(
             },
         }
     })
-}
-
-fn http(endpoint: &str) -> Result<&str, ChainError> {
-    let known = ["http://", "https://"];
-    match known.iter().any(|scheme| endpoint.starts_with(scheme)) {
-        true => Ok(endpoint),
-        false => Err(ChainError::Endpoint),
-    }
 }

@@ -10,7 +10,7 @@ use crate::error::ChainError;
 
 /// Terms of membership of a new contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Terms {
+pub struct ContractTerms {
     /// Maximum total rate limit of all memberships, in messages per epoch.
     pub max_total_rate_limit: u32,
     /// Minimum rate limit of one membership, in messages per epoch.
@@ -46,7 +46,7 @@ pub struct Deployment {
     pub gas_used: u64,
 }
 
-impl Terms {
+impl ContractTerms {
     /// Returns the values of the deployment script of the contract in use: a total of 1,000,000
     /// messages per epoch, 20 to 600 for each member, 180 active days and 30 of grace, and 0.05
     /// tokens per message. Two terms are not in that script: half of a slashed member's deposit is
@@ -72,7 +72,7 @@ impl Terms {
 ///
 /// # Errors
 /// [`ChainError`]; contracts deployed before the error stay on the chain, unused.
-pub async fn deploy(account: &Account, terms: &Terms) -> Result<Deployment, ChainError> {
+pub async fn deploy(account: &Account, terms: &ContractTerms) -> Result<Deployment, ChainError> {
     deploy_code(account, terms, artifact::membership()?).await
 }
 
@@ -81,13 +81,16 @@ pub async fn deploy(account: &Account, terms: &Terms) -> Result<Deployment, Chai
 ///
 /// # Errors
 /// The errors of [`deploy()`].
-pub async fn deploy_older(account: &Account, terms: &Terms) -> Result<Deployment, ChainError> {
+pub async fn deploy_older(
+    account: &Account,
+    terms: &ContractTerms,
+) -> Result<Deployment, ChainError> {
     deploy_code(account, terms, artifact::older_membership()?).await
 }
 
 async fn deploy_code(
     account: &Account,
-    terms: &Terms,
+    terms: &ContractTerms,
     membership: Artifact,
 ) -> Result<Deployment, ChainError> {
     let mut gas_used = 0;

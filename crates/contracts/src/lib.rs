@@ -11,23 +11,24 @@
 pub mod abi;
 pub mod account;
 pub mod artifact;
-pub mod crowd;
 pub mod deploy;
 pub mod devchain;
 pub mod error;
 pub mod field;
+pub mod many_members;
 pub mod membership;
 pub mod refusal;
+mod transport;
 
 pub use account::{Account, Mined, reader};
 /// Types of `alloy` that appear in this crate's interface.
 pub use alloy::primitives::{Address, TxHash, U256};
 pub use alloy::signers::local::PrivateKeySigner;
 pub use artifact::{Artifact, ArtifactError};
-pub use crowd::crowd;
-pub use deploy::{Deployment, Terms, deploy, deploy_older};
+pub use deploy::{ContractTerms, Deployment, deploy, deploy_older};
 pub use devchain::{DevChain, DevChainError, DevChainOptions};
 pub use error::ChainError;
 pub use field::{field_from_word, word_from_field};
-pub use membership::{Info, Membership, Registered, Reward, Slashed, State};
+pub use many_members::deploy_with_members;
+pub use membership::{Membership, MembershipInfo, MembershipPhase, Registered, Reward, Slashed};
 pub use refusal::Refusal;

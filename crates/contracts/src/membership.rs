@@ -62,7 +62,7 @@ pub struct Reward {
 
 /// Phase of a membership's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum MembershipPhase {
     /// The active period, which is paid for.
     Active,
     /// The grace period: the holder can extend or erase the membership.
@@ -73,9 +73,9 @@ pub enum State {
 
 /// State and terms of a membership.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Info {
+pub struct MembershipInfo {
     /// Phase as of the newest block.
-    pub state: State,
+    pub state: MembershipPhase,
     /// Index of the member's leaf.
     pub index: u32,
     /// Rate limit, in messages per epoch.
@@ -149,7 +149,7 @@ impl Membership {
     ///
     /// # Errors
     /// [`ChainError`], when a request fails or an answer cannot be read.
-    pub async fn info(&self, commitment: &Fr) -> Result<Option<Info>, ChainError> {
+    pub async fn info(&self, commitment: &Fr) -> Result<Option<MembershipInfo>, ChainError> {
         let id = word_from_field(commitment);
         let m = self
             .read(RlnMembership::membershipsCall { idCommitment: id })
@@ -163,11 +163,11 @@ impl Membership {
         let grace_starts_s = m.gracePeriodStartTimestamp.saturating_to::<u64>();
         let expires_s = grace_starts_s.saturating_add(m.gracePeriodDuration.into());
         let state = match now_s {
-            now if now >= expires_s => State::Expired,
-            now if now >= grace_starts_s => State::Grace,
-            _ => State::Active,
+            now if now >= expires_s => MembershipPhase::Expired,
+            now if now >= grace_starts_s => MembershipPhase::Grace,
+            _ => MembershipPhase::Active,
         };
-        Ok(Some(Info {
+        Ok(Some(MembershipInfo {
             state,
             index: m.index,
             rate_limit: m.rateLimit,

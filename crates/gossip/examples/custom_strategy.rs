@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use undertone_gossip::{
-    Config, Direction, Features, Input, NewPeer, Output, PeerIx, Rng, Router, Sending, Strategy,
-    StrategyChoice, StrategyFactory, Time, Topic, View, wire,
+    Config, Direction, Features, Input, NewPeer, Output, PeerIx, RequestId, Rng, Router, Sending,
+    Strategy, StrategyChoice, StrategyFactory, Time, Topic, View, wire,
 };
 
 /// Parameters of the strategy, from which each router's own is built.
@@ -71,7 +71,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     inputs.push(Input::Publish {
         topic,
         data,
-        token: 1,
+        request: RequestId(1),
     });
     let mut copies_at = |now: Time, input: Input| -> Result<Vec<PeerIx>, Box<dyn Error>> {
         router.handle(now, input)?;

@@ -6,7 +6,8 @@ use std::collections::VecDeque;
 use std::error::Error;
 
 use undertone_gossip::{
-    Config, Direction, Features, Input, NewPeer, Output, PeerIx, Progress, Router, Time, Verdict,
+    Config, Direction, Features, Input, NewPeer, Output, PeerIx, Progress, RequestId, Router, Time,
+    Verdict,
 };
 
 /// Each node has one peer, the other node, and calls it by this index.
@@ -22,8 +23,15 @@ fn main() -> Result<(), Box<dyn Error>> {
         inputs.push_back((node, Input::Connected(peer)));
         inputs.push_back((node, Input::Subscribe("/example/1".into())));
     }
-    let (topic, data, token) = ("/example/1".into(), "hello".into(), 7);
-    let mut publish = Some((0, Input::Publish { topic, data, token }));
+    let (topic, data, request) = ("/example/1".into(), "hello".into(), RequestId(7));
+    let mut publish = Some((
+        0,
+        Input::Publish {
+            topic,
+            data,
+            request,
+        },
+    ));
     let mut delivered = 0;
     // 1. Time goes on to the next timer of any node. The first ones are heartbeats, which form the mesh.
     while let Some(now) = nodes.iter().map(Router::next_timeout).min()

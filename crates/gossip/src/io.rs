@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use crate::error::{Capacity, PeerMisbehaved, PublishError};
 use crate::features::Features;
-use crate::types::{Direction, MessageId, PeerIx, SendHandle, Topic};
+use crate::types::{Direction, MessageId, PeerIx, RequestId, SendHandle, Topic};
 use crate::wire::Frame;
 
 /// Event that the driver reports to the router, or a command for it.
@@ -47,8 +47,8 @@ pub enum Input {
         topic: Topic,
         /// Data of the message; must be valid, because the validator is not asked.
         data: Bytes,
-        /// Request number, repeated in the answer.
-        token: u64,
+        /// Number of the request, repeated in the answer.
+        request: RequestId,
     },
     /// Subscribe to a topic and join its mesh.
     Subscribe(Topic),
@@ -124,7 +124,7 @@ pub enum Verdict {
     Reject,
     /// Drop the message and penalise only the sender of the first copy (P4): others may have forwarded it
     /// in good faith.
-    RejectSender,
+    RejectFirstSender,
 }
 
 /// Progress of a frame that was handed to the driver.
@@ -201,8 +201,8 @@ pub enum Output {
     },
     /// Answer to an [`Input::Publish`].
     Published {
-        /// Request number of the [`Input::Publish`].
-        token: u64,
+        /// Number of the [`Input::Publish`].
+        request: RequestId,
         /// Id of the message and the number of peers that get a copy or its id, or the reason
         /// for refusing it.
         outcome: Result<(MessageId, usize), PublishError>,

@@ -65,4 +65,4 @@ pub use strategy::{
     Sending, Strategy, StrategyChoice, StrategyFactory, StrategyKind, UnknownStrategy, View,
 };
 pub use time::Time;
-pub use types::{Direction, MessageId, PeerIx, SendHandle, Topic};
+pub use types::{Direction, MessageId, PeerIx, RequestId, SendHandle, Topic};

@@ -56,6 +56,11 @@ impl Pending {
         Some(waiting)
     }
 
+    /// Peer that sent the first copy of a waiting message.
+    pub(crate) fn first_sender(&self, id: &MessageId) -> Option<PeerIx> {
+        Some(self.messages.get(id)?.from)
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.messages.len()
     }

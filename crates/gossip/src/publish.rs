@@ -8,7 +8,7 @@ use crate::router::Router;
 use crate::seen::Status;
 use crate::strategy::View;
 use crate::topics::TopicIx;
-use crate::types::{MessageId, PeerIx, Topic};
+use crate::types::{MessageId, PeerIx, RequestId, Topic};
 use crate::wire;
 
 impl Router {
@@ -16,11 +16,11 @@ impl Router {
         &mut self,
         topic: &Topic,
         data: Bytes,
-        token: u64,
+        request: RequestId,
     ) -> Result<(), ApiMisuse> {
         let ix = self.own_topic(topic)?;
         let outcome = self.try_publish(ix, &data);
-        self.output(Output::Published { token, outcome });
+        self.output(Output::Published { request, outcome });
         Ok(())
     }
 

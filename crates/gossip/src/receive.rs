@@ -163,7 +163,7 @@ impl Router {
                 at: self.now,
                 credited: Vec::new(),
             },
-            Verdict::Ignore | Verdict::Forget | Verdict::RejectSender => Status::Ignored,
+            Verdict::Ignore | Verdict::Forget | Verdict::RejectFirstSender => Status::Ignored,
             Verdict::Reject => Status::Invalid,
         };
         let senders = self.seen.settle(&id, status);
@@ -191,7 +191,7 @@ impl Router {
                     self.misbehaved(peer, Some(topic), what);
                 }
             }
-            Verdict::RejectSender => {
+            Verdict::RejectFirstSender => {
                 self.misbehaved(from, Some(topic), PeerMisbehaved::InvalidMessage { id });
             }
             Verdict::Ignore | Verdict::Forget => {}

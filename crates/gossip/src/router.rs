@@ -135,7 +135,11 @@ impl Router {
             Input::TransferEnded(peer) => self.transfer_ended(peer),
             Input::Frame { peer, frame } => self.frame(peer, &frame)?,
             Input::Validated { id, verdict } => self.validated(id, verdict),
-            Input::Publish { topic, data, token } => self.publish(&topic, data, token)?,
+            Input::Publish {
+                topic,
+                data,
+                request,
+            } => self.publish(&topic, data, request)?,
             Input::Subscribe(topic) => self.join(&topic)?,
             Input::Unsubscribe(topic) => self.leave(&topic),
             Input::Sent {
@@ -315,6 +319,11 @@ impl Router {
     /// Current score of a peer; 0 for an unknown one.
     pub fn score(&self, peer: PeerIx) -> f64 {
         self.scores.score(peer)
+    }
+
+    /// Peer that sent the first copy of a message whose verdict is awaited.
+    pub fn first_sender(&self, id: &MessageId) -> Option<PeerIx> {
+        self.pending.first_sender(id)
     }
 
     /// Peers that sent a copy of a message whose verdict is awaited, in order of arrival.

@@ -26,6 +26,10 @@ pub enum Direction {
     Outbound,
 }
 
+/// Number of a request, chosen by the driver and repeated in the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RequestId(pub u64);
+
 /// Identity of a message: the SHA-256 of its data, as Waku defines it.
 ///
 /// On the wire ids are opaque bytes. An id of another length cannot identify one of our messages, so the

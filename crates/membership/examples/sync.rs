@@ -1,15 +1,15 @@
 //! What it takes a node to know a contract's members from nothing, on a chain of its own: full mode
 //! beside light mode.
 //!
-//! `cargo run --release -p undertone-membership --example sync -- [MEMBERS]`
+//! `cargo run --profile dist -p undertone-membership --example sync -- [MEMBERS]`
 
 use std::error::Error;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
-use undertone_contracts::{DevChain, DevChainOptions, crowd};
-use undertone_membership::evm::{Contract, EvmConfig, EvmRegistry, LightRegistry, Status};
+use undertone_contracts::{DevChain, DevChainOptions, deploy_with_members};
+use undertone_membership::evm::{ChainStatus, Contract, EvmConfig, EvmRegistry, LightRegistry};
 use undertone_membership::{MemberLookup as _, MembershipView, View as _};
 use undertone_rln::Fr;
 
@@ -21,7 +21,7 @@ struct Start {
     name: &'static str,
     elapsed: Duration,
     cpu: Duration,
-    status: Status,
+    status: ChainStatus,
     roots: usize,
     store_bytes: u64,
 }
@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .map_or(Ok(10_000), |text| text.parse())?;
     let runtime = tokio::runtime::Runtime::new()?;
     let chain = DevChain::start(&DevChainOptions::default())?;
-    let deployment = runtime.block_on(crowd(&chain, members, |member| {
+    let deployment = runtime.block_on(deploy_with_members(&chain, members, |member| {
         if member % 1000 == 0 {
             eprintln!("{member} registered");
         }
@@ -56,7 +56,9 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let (begun, cpu) = (Instant::now(), cpu());
     let registry = EvmRegistry::start(config)?;
-    let status = registry.chain().wait_until(PATIENCE, Status::is_synced);
+    let status = registry
+        .chain()
+        .wait_until(PATIENCE, ChainStatus::is_synced);
     let (elapsed, cpu) = (begun.elapsed(), self::cpu() - cpu);
     let view = registry.view();
     // Its file is whole once it has ended.

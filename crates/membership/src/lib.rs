@@ -7,9 +7,15 @@
 //!
 //! [`evm::EvmRegistry`] is the registry of the Waku networks: a contract on a chain.
 //! [`evm::LightRegistry`] reads only recent roots of it, so it has no log.
+//!
+//! # Features
+//! - `sqlite` (default): [`SqliteRegistry`].
+//! - `evm` (default): the module [`evm`], with an RPC client and a file of its own.
 
+#[cfg(feature = "evm")]
 pub mod evm;
 mod registry;
+#[cfg(feature = "sqlite")]
 mod sqlite;
 mod storage;
 mod view;
@@ -18,6 +24,7 @@ pub use registry::{
     Change, ChangeKind, MAX_LIMIT, Member, MemberIndex, MemberLookup, MembershipLog, RegistryError,
     RegistryId, Version, tree_of,
 };
+#[cfg(feature = "sqlite")]
 pub use sqlite::SqliteRegistry;
-pub use storage::{Damage, StorageError};
+pub use storage::{StorageDamage, StorageError};
 pub use view::{LoadError, MembershipView, View};

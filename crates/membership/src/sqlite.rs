@@ -1,8 +1,8 @@
 //! A registry in one SQLite file, shared by the processes of one machine.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior};
 use undertone_rln::{Fr, MerkleTree, fr_from_le, fr_to_le};
 
@@ -10,7 +10,7 @@ use crate::registry::{
     Change, ChangeKind, MAX_LIMIT, Member, MemberIndex, MemberLookup, MembershipLog, RegistryError,
     RegistryId, Version, tree_of,
 };
-use crate::storage::{Damage, StorageError, storage};
+use crate::storage::{StorageDamage, StorageError, storage};
 
 mod schema;
 
@@ -22,6 +22,7 @@ pub struct SqliteRegistry {
     path: PathBuf,
     max_limit: u32,
     id: RegistryId,
+    /// A panic elsewhere leaves no partial change: its transaction is rolled back.
     connection: Mutex<Connection>,
 }
 
@@ -61,20 +62,12 @@ impl SqliteRegistry {
         &self.path
     }
 
-    /// Locks the connection. A panic elsewhere leaves no partial change: its transaction
-    /// is rolled back.
-    fn connection(&self) -> MutexGuard<'_, Connection> {
-        self.connection
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Runs `work` in a transaction with which no other writer can interleave.
     fn write<T>(
         &self,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, RegistryError>,
     ) -> Result<T, RegistryError> {
-        let mut connection = self.connection();
+        let mut connection = self.connection.lock();
         let transaction = connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(storage(&self.path))?;
@@ -137,7 +130,7 @@ impl SqliteRegistry {
     /// [`RegistryError::Storage`] when the file cannot be read.
     pub fn members(&self) -> Result<Vec<Member>, RegistryError> {
         let rows = rows(
-            &self.connection(),
+            &self.connection.lock(),
             "SELECT member, commitment, message_limit FROM members ORDER BY member",
             [],
             StoredMember::read,
@@ -221,13 +214,16 @@ impl SqliteRegistry {
             limit,
         } = *row;
         Ok(Member {
-            index: self.checked(MemberIndex::new(index), Damage::Index { index })?,
-            commitment: self.checked(fr_from_le(&commitment).ok(), Damage::Commitment { index })?,
-            limit: self.checked(limit, Damage::Limit { index })?,
+            index: self.checked(MemberIndex::new(index), StorageDamage::Index { index })?,
+            commitment: self.checked(
+                fr_from_le(&commitment).ok(),
+                StorageDamage::Commitment { index },
+            )?,
+            limit: self.checked(limit, StorageDamage::Limit { index })?,
         })
     }
 
-    fn checked<T>(&self, value: Option<T>, what: Damage) -> Result<T, StorageError> {
+    fn checked<T>(&self, value: Option<T>, what: StorageDamage) -> Result<T, StorageError> {
         value.ok_or_else(|| StorageError::Corrupt {
             path: self.path.clone(),
             what,
@@ -242,7 +238,7 @@ impl MembershipLog for SqliteRegistry {
 
     fn version(&self) -> Result<Version, RegistryError> {
         Ok(Version(
-            version(&self.connection()).map_err(storage(&self.path))?,
+            version(&self.connection.lock()).map_err(storage(&self.path))?,
         ))
     }
 
@@ -254,7 +250,7 @@ impl MembershipLog for SqliteRegistry {
         let after = i64::try_from(known.0).unwrap_or(i64::MAX);
         let most = i64::try_from(max_changes).unwrap_or(i64::MAX);
         let rows = rows(
-            &self.connection(),
+            &self.connection.lock(),
             "SELECT member, commitment, message_limit, version FROM changes
              WHERE version > ?1 ORDER BY version LIMIT ?2",
             [after, most],
@@ -288,7 +284,7 @@ impl MembershipLog for SqliteRegistry {
 
 impl MemberLookup for SqliteRegistry {
     fn find(&self, commitment: Fr) -> Result<Option<Member>, RegistryError> {
-        let found = find(&self.connection(), &fr_to_le(&commitment));
+        let found = find(&self.connection.lock(), &fr_to_le(&commitment));
         found
             .map_err(storage(&self.path))?
             .map(|row| self.member(&row))

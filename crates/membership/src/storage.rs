@@ -1,9 +1,14 @@
 //! Errors of the files of registries and chain followers, grouped by what the user can do about them.
 
+use std::error::Error;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use rusqlite::ErrorCode;
+#[cfg(any(feature = "evm", feature = "sqlite"))]
+mod convert;
+
+#[cfg(any(feature = "evm", feature = "sqlite"))]
+pub(crate) use convert::storage;
 
 /// Error of a registry's file, or of the file in which a chain follower keeps its state.
 #[derive(Debug, thiserror::Error)]
@@ -82,7 +87,7 @@ pub enum StorageError {
         /// Path of the file.
         path: PathBuf,
         /// The inconsistency that was found.
-        what: Damage,
+        what: StorageDamage,
     },
     /// The lock file could not be used.
     #[error("{path}: {source}; check the folder, the owner and the mode")]
@@ -98,13 +103,13 @@ pub enum StorageError {
         /// Path of the file.
         path: PathBuf,
         /// The error as SQLite reports it.
-        source: rusqlite::Error,
+        source: Box<dyn Error + Send + Sync>,
     },
 }
 
 /// An inconsistency in a registry's file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Damage {
+pub enum StorageDamage {
     /// SQLite found the file's pages or indices to be inconsistent.
     #[error("SQLite: {report}")]
     Structure {
@@ -135,35 +140,4 @@ pub enum Damage {
         /// Index of the member.
         index: u32,
     },
-}
-
-/// Returns a function that converts SQLite errors about the file at `path`.
-pub(crate) fn storage(path: &Path) -> impl Fn(rusqlite::Error) -> StorageError {
-    move |source| {
-        let path = path.to_owned();
-        match source.sqlite_error_code() {
-            Some(ErrorCode::NotADatabase) => StorageError::NotADatabase { path },
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-                StorageError::Locked { path }
-            }
-            Some(ErrorCode::DiskFull) => StorageError::DiskFull { path },
-            Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
-                StorageError::NotWritable { path }
-            }
-            Some(ErrorCode::DatabaseCorrupt) => {
-                let what = Damage::Structure {
-                    report: source.to_string(),
-                };
-                StorageError::Corrupt { path, what }
-            }
-            Some(_) => StorageError::Sqlite { path, source },
-            // An error without a code comes from converting a value that SQLite returned.
-            None => {
-                let what = Damage::Row {
-                    report: source.to_string(),
-                };
-                StorageError::Corrupt { path, what }
-            }
-        }
-    }
 }

@@ -202,10 +202,12 @@ fn leaf(change: &Change) -> Fr {
     }
 }
 
+#[cfg(feature = "evm")]
 mod chain;
 mod interface;
 
-pub(crate) use chain::Step;
+#[cfg(feature = "evm")]
+pub(crate) use chain::{LeafChange, lock};
 pub use interface::View;
 
 #[cfg(test)]

@@ -9,8 +9,8 @@ use undertone_message::{MessageHash, PubsubTopic, WakuMessage, message_hash};
 mod snapshots;
 
 pub use snapshots::{
-    GossipSnapshot, JobSizes, MembershipSnapshot, MessageSizes, MetricsSnapshot, RlnSnapshot,
-    TokenSnapshot, TopicSnapshot, Totals, VerifierSnapshot,
+    GossipSnapshot, JobSizes, MembershipSnapshot, MessageSizes, MetricsSnapshot, NodeTotals,
+    RlnSnapshot, TokenSnapshot, TopicSnapshot, VerifierSnapshot,
 };
 
 /// Request to a running node. The answer goes to `reply`; a dropped receiver is not an error.
@@ -102,7 +102,7 @@ pub enum Command {
 /// Message that was sent to at least one peer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Published {
-    /// Gossip message id; for a message sent in parts, the id of the part settled last.
+    /// Gossip message id; for a message sent in fragments, the id of the fragment settled last.
     pub id: MessageId,
     /// Topic that the message was sent on.
     pub pubsub_topic: PubsubTopic,
@@ -135,6 +135,7 @@ pub struct Post {
 
 /// State of a posted message.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PostState {
     /// Waiting: no suitable peer subscribed to the topic is connected.
     Waiting,
@@ -189,11 +190,6 @@ pub enum PublishFailure {
         /// Reason for the failure.
         reason: String,
     },
-    /// The proof was made from outdated membership data; a second try may succeed.
-    #[error(
-        "stale RLN proof suspected; refresh scheduled, retry the publish: RLN validation failed"
-    )]
-    StaleProof,
     /// The membership's messages of this epoch are used up.
     #[error(
         "error appending RLN proof to message: NonceLimitReached: Nonce limit reached. Please wait \
@@ -211,12 +207,6 @@ pub enum PublishFailure {
     /// The attempt took too long.
     #[error("timedout")]
     Timeout,
-    /// The node's own validation would refuse the message from others.
-    #[error("{reason}")]
-    Rejected {
-        /// Reason for the refusal.
-        reason: String,
-    },
     /// The node is stopping or has stopped.
     #[error("the node is shutting down")]
     ShuttingDown,
@@ -263,12 +253,6 @@ pub enum ConnectFailure {
         /// Error message of the transport.
         reason: String,
     },
-    /// The peer did not answer in time.
-    #[error("no answer from {address}")]
-    Timeout {
-        /// Address that was dialled.
-        address: Multiaddr,
-    },
     /// The node is stopping or has stopped.
     #[error("the node is shutting down")]
     ShuttingDown,
@@ -301,6 +285,7 @@ pub struct PeerSnapshot {
 
 /// Whether a peer is or can be connected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Connectedness {
     /// No connection so far, and no failed attempt.
     NotConnected,
@@ -314,12 +299,13 @@ pub enum Connectedness {
 
 /// Source from which this node learnt of a peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PeerOrigin {
-    /// None recorded: the peer dialled this node, or no caller asked for the connection.
+    /// None recorded: the peer dialled this node, or another peer offered it.
     UnknownOrigin,
     /// Found through discovery v5.
     Discv5,
-    /// Named by a caller or in the configuration; a configured peer only after a dial to it failed.
+    /// Named by a caller or in the configuration, and dialled by this node.
     Static,
     /// Found through peer exchange.
     PeerExchange,
@@ -364,6 +350,7 @@ pub struct ProtocolHealth {
 
 /// Health of a node or of one of its protocols, with the reference node's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum HealthStatus {
     /// Starting up; this node never reports it.
     Initializing,
@@ -383,6 +370,7 @@ pub enum HealthStatus {
 
 /// Whether a node has enough relay peers, compared with the mesh bound `d_low`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ConnectionStatus {
     /// No relay peer is connected.
     Disconnected,

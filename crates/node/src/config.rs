@@ -18,16 +18,20 @@ use crate::rest::TokenScope;
 
 mod error;
 mod keys;
-mod raw;
+mod kind;
+mod log;
 mod resolve;
+mod setting;
 mod sources;
 
 #[cfg(test)]
 mod tests;
 
-pub use error::{ConfigError, Origin};
-pub use keys::{KEYS, Key, Kind};
-pub use raw::GossipOverrides;
+pub use error::ConfigError;
+pub use keys::{GossipOverrides, KEYS};
+pub use kind::Kind;
+pub use log::{LogConfig, LogFormat, LogLevel};
+pub use setting::ConfigKey;
 pub use sources::Sources;
 
 /// Complete and validated configuration of a node.
@@ -136,41 +140,6 @@ pub struct ChainConfig {
     pub urls: Vec<String>,
     /// Database file for what is known of the contract.
     pub store: PathBuf,
-}
-
-/// Level and format of log lines.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LogConfig {
-    /// Least severe level that is logged.
-    pub level: LogLevel,
-    /// Form of the log lines.
-    pub format: LogFormat,
-}
-
-/// Severity of a log line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LogLevel {
-    /// Failures of the node or of an operation.
-    Error,
-    /// Conditions that need attention.
-    Warn,
-    /// Milestones, such as listening addresses.
-    Info,
-    /// Decisions about peers and messages, for debugging.
-    Debug,
-    /// Everything, including the router's reports.
-    Trace,
-}
-
-/// Form of a log line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LogFormat {
-    /// One line of text for each event.
-    Text,
-    /// One JSON object for each event.
-    Json,
 }
 
 impl NodeConfig {

@@ -7,9 +7,10 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
+use parking_lot::Mutex;
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
@@ -20,7 +21,7 @@ use crate::handle::{Delivery, MessageSink};
 /// One line of the log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-pub enum Line {
+pub enum DeliveryLine {
     /// Delivery of a valid message of a subscribed topic.
     Delivered {
         /// Gossip message id in hex: the hash of the encoded message. It is the same at every node, unless
@@ -75,18 +76,17 @@ impl DeliveryLog {
             while let Some(event) = events.recv().await {
                 if let NodeEvent::Proved { asked, made } = event.event {
                     let (asked_ns, made_ns) = (log.clock.of(asked), log.clock.of(made));
-                    log.write(&Line::Proved { asked_ns, made_ns });
+                    log.write(&DeliveryLine::Proved { asked_ns, made_ns });
                 }
             }
         });
         sender
     }
 
-    fn write(&self, line: &Line) {
+    fn write(&self, line: &DeliveryLine) {
         let mut text = serde_json::to_string(line).expect("numbers, texts and fixed keys only");
         text.push('\n');
-        // A writer that panicked has written either a whole line or none.
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut file = self.file.lock();
         if let Err(error) = file.write_all(text.as_bytes()) {
             tracing::error!(%error, "cannot write to the log of deliveries");
         }
@@ -95,7 +95,7 @@ impl DeliveryLog {
 
 impl MessageSink for DeliveryLog {
     fn deliver(&self, delivery: &Delivery) -> bool {
-        self.write(&Line::Delivered {
+        self.write(&DeliveryLine::Delivered {
             id: hex::encode(delivery.id.0),
             content_topic: delivery.message.content_topic.to_string(),
             payload_bytes: delivery.message.payload.len(),

@@ -1,9 +1,10 @@
 //! The two ends of a running node: a handle for the program and an endpoint for the driver.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 use libp2p::{Multiaddr, PeerId};
+use parking_lot::Mutex;
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot};
 use undertone_gossip::MessageId;
@@ -63,21 +64,16 @@ pub struct Deliveries {
 impl Deliveries {
     /// Gives `delivery` to every sink and removes the sinks that want no more.
     pub fn deliver(&self, delivery: &Delivery) {
-        self.lock().retain(|sink| sink.deliver(delivery));
+        self.sinks.lock().retain(|sink| sink.deliver(delivery));
     }
 
     fn add(&self, sink: Arc<dyn MessageSink>) {
-        self.lock().push(sink);
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Arc<dyn MessageSink>>> {
-        // The list stays intact when a sink panics.
-        self.sinks.lock().unwrap_or_else(PoisonError::into_inner)
+        self.sinks.lock().push(sink);
     }
 }
 
 /// The driver's end of a node's channels.
-pub struct Endpoint {
+pub struct NodeEndpoint {
     /// Queue of commands; it yields `None` when every handle is gone.
     pub commands: mpsc::Receiver<Command>,
     /// Sinks for valid messages.
@@ -97,7 +93,7 @@ pub struct NodeHandle {
 pub struct Stopped;
 
 /// Creates both ends of a node's channels.
-pub fn node_channel() -> (NodeHandle, Endpoint) {
+pub fn node_channel() -> (NodeHandle, NodeEndpoint) {
     let (sender, receiver) = mpsc::channel(COMMAND_QUEUE);
     let deliveries = Deliveries::default();
     let handle = NodeHandle {
@@ -106,7 +102,7 @@ pub fn node_channel() -> (NodeHandle, Endpoint) {
     };
     (
         handle,
-        Endpoint {
+        NodeEndpoint {
             commands: receiver,
             deliveries,
         },

@@ -1,4 +1,4 @@
-//! Waku relay node on real sockets: libp2p, REST and configuration around the relay state machine.
+#![doc = include_str!("../README.md")]
 
 pub mod assemble;
 pub mod command;

@@ -16,7 +16,7 @@ mod line;
 #[cfg(test)]
 mod tests;
 
-use line::Line;
+use line::LogLine;
 
 /// Handle that changes the filter of this process's subscriber.
 static FILTER: OnceLock<reload::Handle<EnvFilter, tracing_subscriber::Registry>> = OnceLock::new();
@@ -64,7 +64,7 @@ where
     match format {
         LogFormat::Text => {
             let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-            layer.with_ansi(colours).event_format(Line).boxed()
+            layer.with_ansi(colours).event_format(LogLine).boxed()
         }
         LogFormat::Json => layer.json().boxed(),
     }

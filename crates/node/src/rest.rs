@@ -25,19 +25,19 @@ mod health;
 mod info;
 mod metrics;
 mod peers;
-mod places;
 mod posts;
 mod relay;
 mod rln;
 mod serve;
 mod shapes;
+mod slots;
 
 use crate::config::LogLevel;
 use crate::handle::NodeHandle;
 use cache::MessageCache;
 use errors::ApiError;
 
-pub use access::{Access, Token, TokenScope};
+pub use access::{Access, AccessToken, TokenScope};
 pub use metrics::metrics_router;
 pub use serve::{ServeLimits, serve};
 

@@ -6,7 +6,7 @@ use tokio::sync::mpsc;
 use undertone_gossip::{FloodPublish, LARGE_MESSAGES_ID, StrategyKind};
 use undertone_message::{NetworkPreset, PubsubTopic, Shard, WakuMessage};
 use undertone_node::Multiaddr;
-use undertone_node::command::PublishFailure;
+use undertone_node::command::{PeerOrigin, PeerSnapshot, PublishFailure};
 use undertone_node::driver::{
     ConnectionLimits, NodeEvent, NodeOptions, RunningNode, TimedEvent, start,
 };
@@ -81,6 +81,27 @@ async fn until_in_mesh(node: &Node) {
     tokio::time::timeout(HANG, wait)
         .await
         .expect("the mesh forms");
+}
+
+#[tokio::test]
+async fn a_configured_peer_is_listed_as_one_after_the_first_dial() {
+    let listener = node(66, Vec::new()).await;
+    let mut dialler = node(66, listener.running.addresses.clone()).await;
+    until(&mut dialler, |event| {
+        matches!(event, NodeEvent::PeerConnected { .. })
+    })
+    .await;
+    let origins = |peers: Vec<PeerSnapshot>| -> Vec<_> {
+        peers.into_iter().map(|peer| peer.origin).collect()
+    };
+    let dialled = dialler.running.handle.peers().await;
+    let dialled = origins(dialled.expect("the node runs"));
+    assert_eq!(dialled, [PeerOrigin::Static]);
+    let came = listener.running.handle.peers().await;
+    let came = origins(came.expect("the node runs"));
+    assert_eq!(came, [PeerOrigin::UnknownOrigin]);
+    dialler.running.stop().await;
+    listener.running.stop().await;
 }
 
 #[tokio::test]

@@ -2,11 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use undertone_gossip::{MessageId, PeerIx};
+use undertone_gossip::{MessageId, PeerIx, RequestId};
 use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_rln::{CheckedProof, Epoch, Fr};
 
 use crate::io::ProofTicket;
+
+/// A message of this node between [`crate::Input::Publish`] and its last answer.
+#[derive(Debug)]
+pub(crate) struct Proving {
+    pub(crate) topic: PubsubTopic,
+    pub(crate) message: WakuMessage,
+}
 
 /// Purpose for which a proof is verified.
 #[derive(Debug)]
@@ -20,7 +27,10 @@ pub(crate) enum Purpose {
     /// Confirms a spammer: the message itself is rejected already.
     Evidence { from: PeerIx },
     /// Publishes a message that was given with its proof.
-    Own { token: u64, proving: Box<Proving> },
+    Own {
+        request: RequestId,
+        proving: Box<Proving>,
+    },
 }
 
 impl Purpose {
@@ -41,13 +51,6 @@ impl Purpose {
     }
 }
 
-/// A message of this node between [`crate::Input::Publish`] and its last answer.
-#[derive(Debug)]
-pub(crate) struct Proving {
-    pub(crate) topic: PubsubTopic,
-    pub(crate) message: WakuMessage,
-}
-
 /// A proof being verified, and the purpose of it.
 #[derive(Debug)]
 pub(crate) struct Check {
@@ -57,7 +60,7 @@ pub(crate) struct Check {
 
 /// Proofs being verified, bounded in number.
 #[derive(Debug, Default)]
-pub(crate) struct Checks {
+pub(crate) struct ProofChecks {
     waiting: BTreeMap<ProofTicket, Check>,
     by_message: BTreeMap<MessageId, ProofTicket>,
     /// Number of proofs of each peer that has any.
@@ -66,7 +69,7 @@ pub(crate) struct Checks {
     max: usize,
 }
 
-impl Checks {
+impl ProofChecks {
     pub(crate) fn new(max: usize) -> Self {
         Self {
             max,

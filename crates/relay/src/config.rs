@@ -6,7 +6,7 @@ use undertone_gossip::Config;
 use undertone_message::{NetworkPreset, RlnGeneration, RlnParams};
 use undertone_rln::{Generation, NullifierLimits, Policy, RlnIdentifier};
 
-use crate::senders::SenderLimits;
+use crate::nullifier_senders::NullifierSenderLimits;
 
 /// Configuration of a relay: its network and its own options.
 #[derive(Clone, Debug)]
@@ -45,11 +45,11 @@ pub struct RlnConfig {
     pub root_window: usize,
     /// Time for which a message with an unknown root waits for newer roots before it is dropped,
     /// nanoseconds; 0 drops it at once. See [`crate::Relay::wants_roots`].
-    pub root_patience_ns: u64,
+    pub unknown_root_timeout_ns: u64,
     /// Limits of the nullifier log.
     pub nullifiers: NullifierLimits,
     /// Limits of the record of which peer sent which nullifier.
-    pub senders: SenderLimits,
+    pub nullifier_senders: NullifierSenderLimits,
     /// Whether messages are published under nullifiers that were used before, which makes the member's
     /// secret public. Only for attackers in the laboratory.
     pub sends_reused_ids: bool,
@@ -154,9 +154,9 @@ impl RlnConfig {
         Self {
             policy,
             root_window: 50,
-            root_patience_ns: 0,
+            unknown_root_timeout_ns: 0,
             nullifiers,
-            senders: SenderLimits::default(),
+            nullifier_senders: NullifierSenderLimits::default(),
             sends_reused_ids: false,
             checks_max: 256,
             checks_of_peer: PeerChecks::default(),

@@ -127,8 +127,8 @@ impl Relay {
 
     /// Forgets all about a peer, whose index may be another's from now on.
     pub(crate) fn forget_peer(&mut self, peer: PeerIx) {
-        self.senders.forget(peer);
-        self.forgers.remove(&peer);
+        self.nullifier_senders.forget(peer);
+        self.sent_invalid_proof.remove(&peer);
         self.standings.forget(peer);
         if self.paused.remove(&peer) {
             let is_paused = false;

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use thiserror::Error;
 use undertone_gossip::{
-    self as gossip, Class, MessageId, NewPeer, PeerIx, Progress, SendHandle, wire,
+    self as gossip, Class, MessageId, NewPeer, PeerIx, Progress, RequestId, SendHandle, wire,
 };
 use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_rln::{Epoch, Fr, ProofStatement, RateLimitProof, RecoveredSecret, RootWindow};
@@ -55,13 +55,13 @@ pub enum Input {
         /// Message to publish. A missing timestamp is filled in; a proof that is present is kept, and
         /// checked on a network with RLN.
         message: WakuMessage,
-        /// Request number, repeated in the answer.
-        token: u64,
+        /// Number of the request, repeated in the answer.
+        request: RequestId,
     },
     /// Answer to an [`Output::Prove`].
     Proved {
-        /// Request number of the [`Output::Prove`].
-        token: u64,
+        /// Number of the [`Output::Prove`].
+        request: RequestId,
         /// The proof, or the reason why none was made.
         result: Result<RateLimitProof, ProofFailure>,
     },
@@ -148,8 +148,8 @@ pub enum Output {
     },
     /// Make a proof; answer with [`Input::Proved`].
     Prove {
-        /// Request number, repeated in the answer.
-        token: u64,
+        /// Number of the request, repeated in the answer.
+        request: RequestId,
         /// Epoch of the message, from its timestamp.
         epoch: Epoch,
         /// Hash of the message (the signal hash `x`).
@@ -174,8 +174,8 @@ pub enum Output {
     },
     /// Answer to an [`Input::Publish`].
     Published {
-        /// Request number of the [`Input::Publish`].
-        token: u64,
+        /// Number of the [`Input::Publish`].
+        request: RequestId,
         /// Id and receivers of the message, or the reason for refusing it.
         outcome: Result<Published, PublishError>,
     },

@@ -5,17 +5,17 @@
 //! [`Relay`] with [`RelayConfig`], [`Input`] and [`Output`].
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod awaiting_root;
 mod checks;
 mod config;
 mod fairness;
 mod fragmented;
 mod io;
+mod nullifier_senders;
 mod placement;
 mod publish;
 mod rejection;
 mod relay;
-mod rootless;
-mod senders;
 mod signals;
 mod standing;
 mod validate;
@@ -28,7 +28,8 @@ pub use fragmented::{FRAGMENT_META, Reassembled, Reassembly, split_message};
 pub use io::{
     Input, Output, ProofFailure, ProofTicket, PublishError, Published, RelayReport, SubscribeError,
 };
+pub use nullifier_senders::NullifierSenderLimits;
 pub use rejection::Rejection;
 pub use relay::Relay;
-pub use senders::SenderLimits;
+
 pub use signals::SignalHashes;

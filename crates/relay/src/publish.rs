@@ -1,7 +1,7 @@
 //! Publishing messages of this node: timestamp, proof (made here, or given and checked), gossip.
 
 use bytes::Bytes;
-use undertone_gossip::{self as gossip, ApiMisuse, MessageId, Topic};
+use undertone_gossip::{self as gossip, ApiMisuse, MessageId, RequestId, Topic};
 use undertone_message::message::MAX_META_BYTES;
 use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_rln::{CheckedProof, Epoch, Fr, NullifierStatus, RateLimitProof, fr_from_le};
@@ -33,7 +33,7 @@ impl Relay {
         &mut self,
         topic: PubsubTopic,
         mut message: WakuMessage,
-        token: u64,
+        request: RequestId,
     ) -> Result<(), ApiMisuse> {
         if message.timestamp_ns() == 0 {
             message.timestamp = Some(i64::try_from(self.unix_now_ns()).unwrap_or(i64::MAX));
@@ -43,32 +43,32 @@ impl Relay {
             message.rate_limit_proof = None;
         }
         if let Err(error) = self.publishable(&topic, &message) {
-            self.refuse(token, error);
+            self.refuse(request, error);
             return Ok(());
         }
         if self.config.rln.is_none() {
-            self.proving.insert(token, Proving { topic, message });
-            return self.send_own(token, None);
+            self.proving.insert(request, Proving { topic, message });
+            return self.send_own(request, None);
         }
         if self.needs_proof(&message) {
-            self.proving.insert(token, Proving { topic, message });
-            self.ask_for_proof(token, false);
+            self.proving.insert(request, Proving { topic, message });
+            self.ask_for_proof(request, false);
         } else {
             let checked = self.check_proof(&message);
             match checked.and_then(|proof| unused(&self.look_up(&proof)).map(|()| proof)) {
                 Ok(proof) => {
                     let proving = Box::new(Proving { topic, message });
-                    self.verify(proof, Purpose::Own { token, proving });
+                    self.verify(proof, Purpose::Own { request, proving });
                 }
-                Err(reason) => self.refuse(token, PublishError::InvalidProof(reason)),
+                Err(reason) => self.refuse(request, PublishError::InvalidProof(reason)),
             }
         }
         Ok(())
     }
 
     /// Requests a proof for a message that waits for one.
-    fn ask_for_proof(&mut self, token: u64, is_taken: bool) {
-        let (Some(rln), Some(proving)) = (&self.config.rln, self.proving.get(&token)) else {
+    fn ask_for_proof(&mut self, request: RequestId, is_taken: bool) {
+        let (Some(rln), Some(proving)) = (&self.config.rln, self.proving.get(&request)) else {
             return;
         };
         let x = self.signals.hash_of(&proving.message);
@@ -76,7 +76,7 @@ impl Relay {
         let time_ns = u64::try_from(proving.message.timestamp_ns()).unwrap_or(0);
         let epoch = Epoch::at(time_ns, rln.policy.epoch_size_s);
         self.output(Output::Prove {
-            token,
+            request,
             epoch,
             x,
             is_taken,
@@ -171,23 +171,23 @@ impl Relay {
     /// Handles the driver's answer to [`Output::Prove`]; one that is not expected is ignored.
     pub(crate) fn proved(
         &mut self,
-        token: u64,
+        request: RequestId,
         result: Result<RateLimitProof, ProofFailure>,
     ) -> Result<(), ApiMisuse> {
-        if !self.proving.contains_key(&token) {
+        if !self.proving.contains_key(&request) {
             return Ok(());
         }
         match result {
             Ok(proof) => {
                 if self.claim(&proof) {
-                    return self.send_own(token, Some(&proof));
+                    return self.send_own(request, Some(&proof));
                 }
                 // A second message under this nullifier would reveal this node's secret.
-                self.ask_for_proof(token, true);
+                self.ask_for_proof(request, true);
                 Ok(())
             }
             Err(failure) => {
-                self.fail(token, PublishError::Proof(failure));
+                self.fail(request, PublishError::Proof(failure));
                 Ok(())
             }
         }
@@ -227,41 +227,45 @@ impl Relay {
     /// neighbour will verify it too, and blame us for a message that they have to refuse.
     pub(crate) fn own_verified(
         &mut self,
-        token: u64,
+        request: RequestId,
         proving: Proving,
         proof: &CheckedProof,
         valid: bool,
     ) -> Result<(), ApiMisuse> {
         // The nullifier of a message that is not sent stays unused.
         if let Err(error) = self.joined(&proving.topic) {
-            self.refuse(token, error);
+            self.refuse(request, error);
             return Ok(());
         }
         match self.log(proof, valid).and_then(|seen| unused(&seen)) {
             Ok(()) => {
-                self.proving.insert(token, proving);
-                self.send_own(token, None)
+                self.proving.insert(request, proving);
+                self.send_own(request, None)
             }
             Err(reason) => {
-                self.refuse(token, PublishError::InvalidProof(reason));
+                self.refuse(request, PublishError::InvalidProof(reason));
                 Ok(())
             }
         }
     }
 
-    fn fail(&mut self, token: u64, error: PublishError) {
-        self.proving.remove(&token);
-        self.refuse(token, error);
+    fn fail(&mut self, request: RequestId, error: PublishError) {
+        self.proving.remove(&request);
+        self.refuse(request, error);
     }
 
-    fn refuse(&mut self, token: u64, error: PublishError) {
+    fn refuse(&mut self, request: RequestId, error: PublishError) {
         let outcome = Err(error);
-        self.output(Output::Published { token, outcome });
+        self.output(Output::Published { request, outcome });
     }
 
     /// Gives a message to the router, with the proof that was made for it.
-    fn send_own(&mut self, token: u64, proof: Option<&RateLimitProof>) -> Result<(), ApiMisuse> {
-        let Some(proving) = self.proving.get_mut(&token) else {
+    fn send_own(
+        &mut self,
+        request: RequestId,
+        proof: Option<&RateLimitProof>,
+    ) -> Result<(), ApiMisuse> {
+        let Some(proving) = self.proving.get_mut(&request) else {
             return Ok(());
         };
         if let Some(proof) = proof {
@@ -272,10 +276,14 @@ impl Relay {
         match self.joined(&topic) {
             Ok(topic) => {
                 let data = Bytes::from(data);
-                self.gossip(gossip::Input::Publish { topic, data, token })
+                self.gossip(gossip::Input::Publish {
+                    topic,
+                    data,
+                    request,
+                })
             }
             Err(error) => {
-                self.fail(token, error);
+                self.fail(request, error);
                 Ok(())
             }
         }
@@ -285,10 +293,10 @@ impl Relay {
     /// this node's application.
     pub(crate) fn published(
         &mut self,
-        token: u64,
+        request: RequestId,
         outcome: Result<(MessageId, usize), gossip::PublishError>,
     ) {
-        let Some(Proving { topic, message }) = self.proving.remove(&token) else {
+        let Some(Proving { topic, message }) = self.proving.remove(&request) else {
             return;
         };
         let outcome = match outcome {
@@ -312,6 +320,6 @@ impl Relay {
             }
             Err(_) => Err(PublishError::Duplicate),
         };
-        self.output(Output::Published { token, outcome });
+        self.output(Output::Published { request, outcome });
     }
 }

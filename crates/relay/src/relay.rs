@@ -3,19 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use undertone_gossip::{
-    self as gossip, ApiMisuse, ConfigError, MessageId, MessageIds, PeerIx, Router, Time, Topic,
+    self as gossip, ApiMisuse, ConfigError, MessageId, MessageIds, PeerIx, RequestId, Router, Time,
+    Topic,
 };
 use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_rln::{Epoch, ExternalNullifiers, NullifierLog, RootWindow};
 
-use crate::checks::{Checks, Proving};
+use crate::awaiting_root::room::{AwaitingRoot, ROOM, Room};
+use crate::checks::{ProofChecks, Proving};
 use crate::config::RelayConfig;
 use crate::io::{Input, Output, RelayReport, SubscribeError};
+use crate::nullifier_senders::{NullifierSenderLimits, NullifierSenders};
 use crate::placement::ByContentTopic;
 use crate::rejection::Rejection;
-use crate::rootless::messages::{ROOM, RootlessMessages};
-use crate::senders::{SenderLimits, Senders};
-use crate::signals::{Hashed, SignalHashes};
+use crate::signals::{SignalHashes, UncachedHashes};
 use crate::standing::Standings;
 
 /// A Waku Relay node as a state machine without clock, sockets or threads.
@@ -31,12 +32,12 @@ pub struct Relay {
     /// External nullifiers by epoch; `None` on a network without a rate limit.
     pub(crate) externals: Option<ExternalNullifiers>,
     pub(crate) nullifiers: NullifierLog,
-    pub(crate) senders: Senders,
+    pub(crate) nullifier_senders: NullifierSenders,
     /// Peers that sent spam with an invalid proof: no more evidence is checked for them, because they could
     /// otherwise cause pairings at no cost.
-    pub(crate) forgers: BTreeSet<PeerIx>,
+    pub(crate) sent_invalid_proof: BTreeSet<PeerIx>,
     pub(crate) standings: Standings,
-    pub(crate) checks: Checks,
+    pub(crate) checks: ProofChecks,
     /// Peers from which no frames should be read for now.
     pub(crate) paused: BTreeSet<PeerIx>,
     /// Peers that were cut off during the current input.
@@ -45,9 +46,10 @@ pub struct Relay {
     pub(crate) unjudged: Vec<(MessageId, PeerIx, Rejection)>,
     /// Messages accepted by validation, until the router returns them for delivery.
     pub(crate) accepted: BTreeMap<MessageId, Accepted>,
-    pub(crate) proving: BTreeMap<u64, Proving>,
+    pub(crate) proving: BTreeMap<RequestId, Proving>,
     pub(crate) received: BTreeMap<MessageId, Time>,
-    pub(crate) rootless: RootlessMessages,
+    /// Messages that wait for their membership root to become known.
+    pub(crate) awaiting_root: Room<AwaitingRoot>,
     pruned_at: Epoch,
     outputs: VecDeque<Output>,
 }
@@ -72,7 +74,7 @@ impl Relay {
         let rln = config.rln.as_ref();
         Ok(Self {
             router,
-            signals: Box::new(Hashed),
+            signals: Box::new(UncachedHashes),
             now,
             unix_ns_at_zero: 0,
             topics: BTreeMap::new(),
@@ -82,23 +84,23 @@ impl Relay {
             nullifiers: NullifierLog::new(
                 rln.map_or(undertone_rln::NullifierLimits::new(0), |rln| rln.nullifiers),
             ),
-            senders: Senders::new(rln.map_or(
-                SenderLimits {
+            nullifier_senders: NullifierSenders::new(rln.map_or(
+                NullifierSenderLimits {
                     max_nullifiers: 0,
                     max_peers_per_nullifier: 0,
                 },
-                |rln| rln.senders,
+                |rln| rln.nullifier_senders,
             )),
-            forgers: BTreeSet::new(),
+            sent_invalid_proof: BTreeSet::new(),
             standings: Standings::default(),
             paused: BTreeSet::new(),
             cut: Vec::new(),
             unjudged: Vec::new(),
-            checks: Checks::new(rln.map_or(0, |rln| rln.checks_max)),
+            checks: ProofChecks::new(rln.map_or(0, |rln| rln.checks_max)),
             accepted: BTreeMap::new(),
             proving: BTreeMap::new(),
             received: BTreeMap::new(),
-            rootless: RootlessMessages::new(ROOM),
+            awaiting_root: Room::new(ROOM),
             pruned_at: Epoch(0),
             outputs: VecDeque::new(),
             config,
@@ -155,18 +157,18 @@ impl Relay {
             Input::Publish {
                 topic,
                 message,
-                token,
-            } => self.publish(topic, message, token)?,
-            Input::Proved { token, result } => self.proved(token, result)?,
+                request,
+            } => self.publish(topic, message, request)?,
+            Input::Proved { request, result } => self.proved(request, result)?,
             Input::ProofVerified { ticket, valid } => self.proof_verified(ticket, valid)?,
             Input::Roots(roots) => {
                 self.roots = roots;
-                self.retry_rootless()?;
+                self.retry_awaiting_root()?;
             }
             Input::ClockSet { unix_ns_at_zero } => self.unix_ns_at_zero = unix_ns_at_zero,
             Input::Tick => self.gossip(gossip::Input::Tick)?,
         }
-        self.expire_rootless()?;
+        self.expire_awaiting_root()?;
         self.cut_off()?;
         self.update_pauses();
         Ok(())
@@ -180,7 +182,7 @@ impl Relay {
     /// Latest time at which the driver must give [`Input::Tick`].
     pub fn next_timeout(&self) -> Time {
         let gossip = self.router.next_timeout();
-        self.rootless_until()
+        self.awaiting_root_until()
             .map_or(gossip, |until| until.min(gossip))
     }
 
@@ -281,7 +283,9 @@ impl Relay {
             } => {
                 return self.deliver(id, from, &topic);
             }
-            gossip::Output::Published { token, outcome } => return self.published(token, outcome),
+            gossip::Output::Published { request, outcome } => {
+                return self.published(request, outcome);
+            }
             gossip::Output::Copied { id, from } => return self.copied(&id, from),
             // Only a frame causes validation, and `gossip` has taken these outputs out.
             gossip::Output::Validate { .. } => return,
@@ -381,7 +385,7 @@ impl Relay {
             self.pruned_at = oldest;
             let keep = oldest..=Epoch::at(newest, policy.epoch_size_s);
             self.nullifiers.prune(keep.clone());
-            self.senders.prune(keep);
+            self.nullifier_senders.prune(keep);
         }
     }
 }

@@ -15,9 +15,9 @@ pub trait SignalHashes: Debug + Send {
 
 /// Hashes the message at every call.
 #[derive(Debug)]
-pub(crate) struct Hashed;
+pub(crate) struct UncachedHashes;
 
-impl SignalHashes for Hashed {
+impl SignalHashes for UncachedHashes {
     fn hash_of(&mut self, message: &WakuMessage) -> Fr {
         let timestamp_ns = message.timestamp_ns();
         signal_hash(&message.payload, &message.content_topic, timestamp_ns)

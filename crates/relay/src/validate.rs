@@ -22,7 +22,7 @@ impl Relay {
         let judged = self.judge(id, from, topic, data);
         if let Err(reason) = &judged
             && reason.is_unknown_root()
-            && self.keep_rootless(id, from, topic, data)
+            && self.keep_awaiting_root(id, from, topic, data)
         {
             return None;
         }
@@ -34,11 +34,11 @@ impl Relay {
         &mut self,
         id: MessageId,
         from: PeerIx,
-        judged: Result<Step, Rejection>,
+        judged: Result<Judgement, Rejection>,
     ) -> Option<Verdict> {
         match judged {
-            Ok(Step::Accept(message)) => Some(self.accept(id, *message)),
-            Ok(Step::Wait) => None,
+            Ok(Judgement::Accept(message)) => Some(self.accept(id, *message)),
+            Ok(Judgement::Wait) => None,
             Err(reason) => Some(self.reject(id, from, reason)),
         }
     }
@@ -49,7 +49,7 @@ impl Relay {
         from: PeerIx,
         topic: &Topic,
         data: &Bytes,
-    ) -> Result<Step, Rejection> {
+    ) -> Result<Judgement, Rejection> {
         let max = self.config.max_message_bytes;
         if data.len() > max {
             return Err(Rejection::TooLarge {
@@ -65,17 +65,17 @@ impl Relay {
             return Err(Rejection::WrongShard);
         }
         if self.config.rln.is_none() {
-            return Ok(Step::Accept(Box::new(message)));
+            return Ok(Judgement::Accept(Box::new(message)));
         }
         let proof = self.check_proof(&message)?;
         match self.look_up(&proof) {
             NullifierStatus::New => {}
             NullifierStatus::Duplicate => return Err(Rejection::Duplicate),
             NullifierStatus::Spam { .. } => {
-                self.senders.record(proof.epoch, proof.nullifier, from);
-                let reason = self.spam_from(from, &proof);
+                self.record_sender(&id, from, &proof);
+                let reason = self.spam(&id, from, &proof);
                 // No pairing for the verdict; the secret is reported only once this proof is verified.
-                if self.has_room_for(from) && !self.forgers.contains(&from) {
+                if self.has_room_for(from) && !self.sent_invalid_proof.contains(&from) {
                     self.verify(proof, Purpose::Evidence { from });
                 }
                 return Err(reason);
@@ -84,10 +84,10 @@ impl Relay {
         if !self.has_room_for(from) {
             return Err(Rejection::Capacity);
         }
-        self.senders.record(proof.epoch, proof.nullifier, from);
+        self.record_sender(&id, from, &proof);
         let message = Box::new(message);
         self.verify(proof, Purpose::Judge { id, from, message });
-        Ok(Step::Wait)
+        Ok(Judgement::Wait)
     }
 
     /// Looks up the nullifier of a proof in the log.
@@ -96,9 +96,24 @@ impl Relay {
             .check(proof.epoch, proof.nullifier, proof.x, proof.y)
     }
 
-    fn spam_from(&self, from: PeerIx, proof: &CheckedProof) -> Rejection {
-        let senders = &self.senders;
-        let repeated = senders.sent_several(proof.epoch, proof.nullifier, from);
+    /// Peer that sent the first copy of a message, which alone is blamed if the message is spam. It is
+    /// `from` unless the message was attributed to another sender while it waited.
+    fn first_sender(&self, id: &MessageId, from: PeerIx) -> PeerIx {
+        self.router.first_sender(id).unwrap_or(from)
+    }
+
+    /// Records the sender of a message under the nullifier of its proof.
+    fn record_sender(&mut self, id: &MessageId, from: PeerIx, proof: &CheckedProof) {
+        let first = self.first_sender(id, from);
+        self.nullifier_senders
+            .record(proof.epoch, proof.nullifier, first);
+    }
+
+    /// Returns the rejection of a message whose nullifier was used for another one.
+    fn spam(&self, id: &MessageId, from: PeerIx, proof: &CheckedProof) -> Rejection {
+        let first = self.first_sender(id, from);
+        let senders = &self.nullifier_senders;
+        let repeated = senders.sent_several(proof.epoch, proof.nullifier, first);
         Rejection::Spam { repeated }
     }
 
@@ -157,9 +172,9 @@ impl Relay {
         match purpose {
             Purpose::Evidence { from } => {
                 if valid {
-                    self.expose(from, &proof);
+                    self.report_spammer(from, &proof);
                 } else {
-                    self.forgers.insert(from);
+                    self.sent_invalid_proof.insert(from);
                 }
                 Ok(())
             }
@@ -168,15 +183,17 @@ impl Relay {
                     Ok(NullifierStatus::New) => self.accept(id, *message),
                     Ok(NullifierStatus::Duplicate) => self.reject(id, from, Rejection::Duplicate),
                     Ok(NullifierStatus::Spam { .. }) => {
-                        self.expose(from, &proof);
-                        let reason = self.spam_from(from, &proof);
+                        self.report_spammer(from, &proof);
+                        let reason = self.spam(&id, from, &proof);
                         self.reject(id, from, reason)
                     }
                     Err(reason) => self.reject(id, from, reason),
                 };
                 self.verdict(id, verdict)
             }
-            Purpose::Own { token, proving } => self.own_verified(token, *proving, &proof, valid),
+            Purpose::Own { request, proving } => {
+                self.own_verified(request, *proving, &proof, valid)
+            }
         }
     }
 
@@ -196,7 +213,7 @@ impl Relay {
     }
 
     /// Reports a spammer. Both proofs are valid, so the secret computed from their shares is the member's.
-    fn expose(&mut self, from: PeerIx, proof: &CheckedProof) {
+    fn report_spammer(&mut self, from: PeerIx, proof: &CheckedProof) {
         if let NullifierStatus::Spam { secret } = self.look_up(proof) {
             let epoch = proof.epoch;
             self.output(Output::Report(RelayReport::SpammerExposed {
@@ -214,19 +231,23 @@ impl Relay {
     }
 
     pub(crate) fn reject(&mut self, id: MessageId, from: PeerIx, reason: Rejection) -> Verdict {
+        let from = match reason {
+            Rejection::Spam { .. } => self.first_sender(&id, from),
+            _ => from,
+        };
         self.output(Output::Report(RelayReport::Rejected { id, from, reason }));
         match reason {
             _ if reason.is_no_judgement() => Verdict::Forget,
             _ if !reason.is_blamed() => Verdict::Ignore,
             // The peer sent both messages; a neighbour that sent only this one is not to blame.
-            Rejection::Spam { .. } => Verdict::RejectSender,
+            Rejection::Spam { .. } => Verdict::RejectFirstSender,
             _ => Verdict::Reject,
         }
     }
 }
 
 /// Result of judging a message before its proof is verified.
-pub(crate) enum Step {
+pub(crate) enum Judgement {
     Accept(Box<WakuMessage>),
     Wait,
 }

@@ -98,6 +98,8 @@ pub struct Batcher<T, P> {
     verdicts: u64,
     /// Peers that delivered a bad proof, each with the time at which its suspicion ends.
     suspects: BTreeMap<P, u64>,
+    /// Number of proofs being verified whose verdicts have not been settled, by peer.
+    in_hand: BTreeMap<P, u32>,
     /// Weighted time of the class served last, before that job was added.
     served_ns: u64,
 }
@@ -112,6 +114,7 @@ impl<T, P: Copy + Ord> Batcher<T, P> {
             proven: BTreeMap::new(),
             verdicts: 0,
             suspects: BTreeMap::new(),
+            in_hand: BTreeMap::new(),
             served_ns: 0,
         }
     }
@@ -132,10 +135,11 @@ impl<T, P: Copy + Ord> Batcher<T, P> {
     /// Returns the next job for a free worker; `None` when no proof waits.
     ///
     /// The class that is farthest behind its share of the time is served. Its peers take turns, and each
-    /// peer's oldest proof is taken first. Only proofs of proven peers are batched.
+    /// peer's oldest proof is taken first. Only proofs of proven peers are batched. A peer that is not proven
+    /// has one proof at a time in hand, see [`Batcher::taken`].
     pub fn next_job(&mut self, now_ns: u64) -> Option<Job<T>> {
         self.end_suspicions(now_ns);
-        let waiting = (0..CLASSES).filter(|class| self.classes[*class].len() > 0);
+        let waiting = (0..CLASSES).filter(|class| self.has_ready(*class));
         let class = waiting.min_by_key(|class| self.classes[*class].spent_ns)?;
         self.served_ns = self.classes[class].spent_ns;
         let proofs = self.classes[class].len();
@@ -147,7 +151,14 @@ impl<T, P: Copy + Ord> Batcher<T, P> {
         } else {
             1
         };
-        let mut tickets = self.classes[class].take(count);
+        let mut tickets = match class {
+            PROVEN => self.classes[class].take(count),
+            _ => {
+                let in_hand = &self.in_hand;
+                let taken = self.classes[class].take_one(|peer| !in_hand.contains_key(peer));
+                taken.into_iter().collect()
+            }
+        };
         let (job, cost_ns) = match tickets.len() {
             0 => return None,
             1 => (Job::Single(tickets.remove(0)), self.costs.single_ns),
@@ -156,6 +167,23 @@ impl<T, P: Copy + Ord> Batcher<T, P> {
         let spent_ns = &mut self.classes[class].spent_ns;
         *spent_ns = spent_ns.saturating_add(cost_ns.saturating_mul(WEIGHTS[class]));
         Some(job)
+    }
+
+    /// Records that a proof from `peer` is being verified. Until its verdict is [settled](Self::settled), no
+    /// other proof of the peer is taken unless the peer is proven: if the verdict cuts the peer off, no work
+    /// was spent on the next one.
+    pub fn taken(&mut self, peer: P) {
+        *self.in_hand.entry(peer).or_default() += 1;
+    }
+
+    /// Records that the consequences of a verdict on a proof from `peer` have been drawn.
+    pub fn settled(&mut self, peer: P) {
+        if let Some(count) = self.in_hand.get_mut(&peer) {
+            *count -= 1;
+            if *count == 0 {
+                self.in_hand.remove(&peer);
+            }
+        }
     }
 
     /// Records that a proof from `peer` is valid. Has no effect while the peer is a suspect.
@@ -203,6 +231,14 @@ impl<T, P: Copy + Ord> Batcher<T, P> {
     /// [`Batcher::next_job`].
     pub fn suspects(&self) -> usize {
         self.suspects.len()
+    }
+
+    /// Whether a proof of the class can be taken.
+    fn has_ready(&self, class: usize) -> bool {
+        match class {
+            PROVEN => self.classes[class].len() > 0,
+            _ => self.classes[class].has_any(|peer| !self.in_hand.contains_key(peer)),
+        }
     }
 
     fn class_of(&self, peer: P) -> usize {

@@ -6,8 +6,9 @@
 
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
+use parking_lot::Mutex;
 use rand_core::CryptoRng;
 
 use crate::engine::Engine;
@@ -28,7 +29,8 @@ pub struct Prover {
 struct ProverShared {
     key: Arc<Key>,
     engine: OnceLock<Arc<Engine>>,
-    /// Members of the last proofs, the newest last. A member is taken out while proving.
+    /// Members of the last proofs, the newest last. A member is taken out while proving, so a panic elsewhere
+    /// leaves only complete ones.
     members: Mutex<Vec<Member>>,
 }
 
@@ -134,7 +136,7 @@ impl Prover {
     }
 
     fn take_member(&self, identity: &Identity, limit: u32) -> Option<Member> {
-        let mut members = self.members();
+        let mut members = self.shared.members.lock();
         let at = members
             .iter()
             .position(|member| member.is(identity, limit))?;
@@ -142,19 +144,11 @@ impl Prover {
     }
 
     fn keep_member(&self, member: Member) {
-        let mut members = self.members();
+        let mut members = self.shared.members.lock();
         members.push(member);
         if members.len() > MAX_MEMBERS {
             members.remove(0);
         }
-    }
-
-    fn members(&self) -> MutexGuard<'_, Vec<Member>> {
-        // Only complete members are put in, so a panic elsewhere leaves no inconsistent one.
-        self.shared
-            .members
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 

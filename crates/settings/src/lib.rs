@@ -1,4 +1,4 @@
-//! Settings with their origin: reads TOML into a [tree](Entry) of values that know their file and line, or
+//! Settings with their origin: reads TOML into a [tree](TomlEntry) of values that know their file and line, or
 //! the flag or environment variable that set them, and tables of it into typed values.
 //!
 //! Every error names the place, the key, the value, the values allowed and, for an unknown key, the one
@@ -7,8 +7,11 @@
 //! A reader names each key once. [`keys!`] binds keys to variables of the same names and refuses all others;
 //! a key that is never used is a warning of the compiler. [`fields!`] lists keys that set one field each.
 //!
+//! Why not only serde: its derive reads types, but does not describe the values allowed, name the key that was
+//! meant, notice keys without effect, or know the flag or override that set a value.
+//!
 //! ```
-//! use undertone_settings::{Entry, Error, MS, Section, fields, keys};
+//! use undertone_settings::{Error, MS, Section, TomlEntry, fields, keys};
 //!
 //! #[derive(Default)]
 //! struct Link {
@@ -21,8 +24,8 @@
 //!     bytes_per_s: u64,
 //! }
 //!
-//! fn read(root: &Entry) -> Result<Link, Error> {
-//!     const FIELDS: &[undertone_settings::Field<Link>] =
+//! fn read(root: &TomlEntry) -> Result<Link, Error> {
+//!     const FIELDS: &[undertone_settings::FieldKey<Link>] =
 //!         fields![whole(1, 1_000_000): bytes_per_s = rate.bytes_per_s];
 //!     let section = Section::new(root, "", "see the manual")?;
 //!     keys!(section, FIELDS => one_way_ms);
@@ -34,9 +37,9 @@
 //!     Ok(link)
 //! }
 //!
-//! let root = Entry::read("one_way_ms = 1.5\nbytes_per_s = 7", "link.toml")?;
+//! let root = TomlEntry::read("one_way_ms = 1.5\nbytes_per_s = 7", "link.toml")?;
 //! assert_eq!(read(&root)?.one_way_ns, 1_500_000);
-//! let root = Entry::read("bytes_per_s = 7\none_way = 50", "link.toml")?;
+//! let root = TomlEntry::read("bytes_per_s = 7\none_way = 50", "link.toml")?;
 //! assert_eq!(
 //!     read(&root).map(|_| ()).unwrap_err().to_string(),
 //!     "link.toml:2: unknown key \"one_way\"; did you mean \"one_way_ms\"?"
@@ -54,5 +57,5 @@ mod tests;
 
 pub use error::{Error, Origin};
 pub use nearest::nearest;
-pub use section::{Field, Key, MS, S, Section, US, ns};
-pub use tree::{Entry, Table, Value};
+pub use section::{FieldKey, MS, S, Section, SectionKey, US, ns};
+pub use tree::{TomlEntry, TomlTable, TomlValue};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::error::{Error, Origin};
 use crate::nearest::nearest;
-use crate::tree::{Entry, Table};
+use crate::tree::{TomlEntry, TomlTable};
 
 /// Longest time that a setting can state, seconds; some 31 years.
 const MAX_S: f64 = 1e9;
@@ -23,7 +23,7 @@ pub const US: f64 = 1e3;
 pub struct Section<'a> {
     name: String,
     origin: Origin,
-    table: Option<&'a Table>,
+    table: Option<&'a TomlTable>,
     reference: &'static str,
     read: RefCell<BTreeSet<&'static str>>,
 }
@@ -35,7 +35,7 @@ impl<'a> Section<'a> {
     /// # Errors
     /// Fails if the entry is no table.
     pub fn new(
-        entry: &'a Entry,
+        entry: &'a TomlEntry,
         name: impl Into<String>,
         reference: &'static str,
     ) -> Result<Self, Error> {
@@ -68,8 +68,8 @@ impl<'a> Section<'a> {
     }
 
     /// A key of this table, set or not.
-    pub fn key(&self, name: &'static str) -> Key<'_> {
-        Key {
+    pub fn key(&self, name: &'static str) -> SectionKey<'_> {
+        SectionKey {
             section: self,
             name,
         }
@@ -121,7 +121,7 @@ impl<'a> Section<'a> {
     ///
     /// # Errors
     /// Fails at the first value that is not allowed.
-    pub fn fill<T>(&self, fields: &[Field<T>], target: &mut T) -> Result<(), Error> {
+    pub fn fill<T>(&self, fields: &[FieldKey<T>], target: &mut T) -> Result<(), Error> {
         fields
             .iter()
             .try_for_each(|field| (field.read)(self.key(field.key), target))
@@ -138,12 +138,12 @@ impl<'a> Section<'a> {
 
 /// A key of a table, set or not. Reading its value marks it as read.
 #[derive(Clone, Copy, Debug)]
-pub struct Key<'a> {
+pub struct SectionKey<'a> {
     section: &'a Section<'a>,
     name: &'static str,
 }
 
-impl<'a> Key<'a> {
+impl<'a> SectionKey<'a> {
     /// Whether the table has the key.
     pub fn is_set(&self) -> bool {
         let table = self.section.table;
@@ -151,7 +151,7 @@ impl<'a> Key<'a> {
     }
 
     /// The value as it stands, `None` if the key is missing.
-    pub fn entry(&self) -> Option<&'a Entry> {
+    pub fn entry(&self) -> Option<&'a TomlEntry> {
         self.section.read.borrow_mut().insert(self.name);
         self.section.table.and_then(|table| table.get(self.name))
     }
@@ -169,7 +169,7 @@ impl<'a> Key<'a> {
     }
 
     /// Error for a value within a list that is not as expected.
-    pub fn bad_item(&self, item: &Entry, expected: impl Into<String>) -> Error {
+    pub fn bad_item(&self, item: &TomlEntry, expected: impl Into<String>) -> Error {
         Error::BadValue {
             origin: item.origin.clone(),
             key: self.section.full(self.name),
@@ -184,7 +184,7 @@ impl<'a> Key<'a> {
     /// Fails if `convert` returns `None`.
     pub fn read<T>(
         &self,
-        convert: impl FnOnce(&'a Entry) -> Option<T>,
+        convert: impl FnOnce(&'a TomlEntry) -> Option<T>,
         expected: impl FnOnce() -> String,
     ) -> Result<Option<T>, Error> {
         let Some(entry) = self.entry() else {
@@ -220,7 +220,7 @@ impl<'a> Key<'a> {
     /// # Errors
     /// Fails if the value is no table or one in it is none.
     pub fn tables(&self, expected: &str) -> Result<Vec<(&'a str, Section<'a>)>, Error> {
-        let tables = self.read(Entry::as_table, || expected.to_owned())?;
+        let tables = self.read(TomlEntry::as_table, || expected.to_owned())?;
         let tables = tables.into_iter().flatten().map(|(name, entry)| {
             let full = format!("{}.{name}", self.section.full(self.name));
             let section = Section::new(entry, full, self.section.reference)?;
@@ -235,7 +235,7 @@ impl<'a> Key<'a> {
     /// Fails if the value is no list or an item of it is no table.
     pub fn array_of_tables(&self) -> Result<Vec<Section<'a>>, Error> {
         let full = self.section.full(self.name);
-        let items = self.read(Entry::as_list, || format!("tables [[{full}]]"))?;
+        let items = self.read(TomlEntry::as_list, || format!("tables [[{full}]]"))?;
         let items =
             items.into_iter().flatten().enumerate().map(|(at, entry)| {
                 Section::new(entry, format!("{full}.{at}"), self.section.reference)
@@ -247,16 +247,19 @@ impl<'a> Key<'a> {
     ///
     /// # Errors
     /// Fails if the value is no list.
-    pub fn list(&self, expected: impl FnOnce() -> String) -> Result<Option<&'a [Entry]>, Error> {
-        self.read(Entry::as_list, expected)
+    pub fn list(
+        &self,
+        expected: impl FnOnce() -> String,
+    ) -> Result<Option<&'a [TomlEntry]>, Error> {
+        self.read(TomlEntry::as_list, expected)
     }
 
-    /// A text.
+    /// Value as a text.
     ///
     /// # Errors
     /// Fails if the value is of another type.
     pub fn text(&self, expected: &str) -> Result<Option<&'a str>, Error> {
-        self.read(Entry::as_text, || expected.to_owned())
+        self.read(TomlEntry::as_text, || expected.to_owned())
     }
 
     /// Either true or false.
@@ -264,7 +267,7 @@ impl<'a> Key<'a> {
     /// # Errors
     /// Fails if the value is of another type.
     pub fn flag(&self) -> Result<Option<bool>, Error> {
-        self.read(Entry::as_bool, || "true or false".to_owned())
+        self.read(TomlEntry::as_bool, || "true or false".to_owned())
     }
 
     /// A whole number between two bounds, inclusive.
@@ -272,7 +275,7 @@ impl<'a> Key<'a> {
     /// # Errors
     /// Fails if the value is none, is out of bounds, or does not fit into `T`.
     pub fn whole<T: TryFrom<u64>>(&self, min: u64, max: u64) -> Result<Option<T>, Error> {
-        let convert = |entry: &Entry| {
+        let convert = |entry: &TomlEntry| {
             let within = entry.as_whole().filter(|value| (min..=max).contains(value));
             within.and_then(|value| T::try_from(value).ok())
         };
@@ -284,7 +287,7 @@ impl<'a> Key<'a> {
     /// # Errors
     /// Fails if the value is none or is out of bounds.
     pub fn number(&self, min: f64, max: f64) -> Result<Option<f64>, Error> {
-        let convert = |entry: &Entry| {
+        let convert = |entry: &TomlEntry| {
             let value = entry.as_number();
             value.filter(|value| (min..=max).contains(value))
         };
@@ -322,7 +325,7 @@ impl<'a> Key<'a> {
     /// # Errors
     /// Fails if the value is none of the words.
     pub fn word<T: Copy>(&self, words: &[(&str, T)]) -> Result<Option<T>, Error> {
-        let convert = |entry: &Entry| {
+        let convert = |entry: &TomlEntry| {
             let word = entry.as_text()?;
             let known = words.iter().find(|(known, _)| *known == word);
             known.map(|(_, meaning)| *meaning)
@@ -352,16 +355,16 @@ pub fn ns(value: f64, unit_ns: f64) -> u64 {
 
 /// A key that sets one field of a `T`; [`fields!`](crate::fields) lists them.
 #[derive(Debug)]
-pub struct Field<T> {
+pub struct FieldKey<T> {
     /// Name of the key.
     pub key: &'static str,
     /// Sets the field if the key is present.
-    pub read: fn(Key<'_>, &mut T) -> Result<(), Error>,
+    pub read: fn(SectionKey<'_>, &mut T) -> Result<(), Error>,
 }
 
-/// Binds each key of a [`Section`] to a variable of the same name, as a [`Key`], and returns an error from
+/// Binds each key of a [`Section`] to a variable of the same name, as a [`SectionKey`], and returns an error from
 /// the function around it if the table has others: `keys!(section => one_way_ms, loss)`. Lists of
-/// [`Field`]s may come before the arrow: `keys!(section, FIELDS => one_way_ms)`.
+/// [`FieldKey`]s may come before the arrow: `keys!(section, FIELDS => one_way_ms)`.
 #[macro_export]
 macro_rules! keys {
     ($section:ident $(, $fields:expr)* => $($key:ident),* $(,)?) => {
@@ -372,7 +375,7 @@ macro_rules! keys {
     };
 }
 
-/// Lists keys that set one [`Field`] each, with the method of [`Key`] that reads them:
+/// Lists keys that set one [`FieldKey`] each, with the method of [`SectionKey`] that reads them:
 /// `fields![whole(0, 9): d, d_low = degrees.low; flag(): enabled]`. A key without a path sets the field of
 /// the same name.
 #[macro_export]
@@ -380,7 +383,7 @@ macro_rules! fields {
     (@place $target:ident, $key:ident) => { $target.$key };
     (@place $target:ident, $key:ident, $($path:ident).+) => { $target.$($path).+ };
     ($($reader:ident $arguments:tt: $($key:ident $(= $($path:ident).+)?),+ $(,)?);+ $(;)?) => {
-        &[$($($crate::Field {
+        &[$($($crate::FieldKey {
             key: stringify!($key),
             read: |key, target| {
                 if let Some(value) = key.$reader $arguments? {

@@ -2,25 +2,25 @@ use serde_json::to_string;
 
 use super::*;
 
-struct Settings {
+struct Part {
     count: u8,
     share: f64,
     kind: bool,
 }
 
-const FIELDS: &[Field<Settings>] = fields![
+const FIELDS: &[FieldKey<Part>] = fields![
     whole(1, 9): count;
     number(0.0, 1.0): share;
     word(&[("on", true), ("off", false)]): kind_of = kind;
 ];
 
-fn read(text: &str) -> Result<Settings, Error> {
-    let root = Entry::read(text, "s.toml")?;
+fn read(text: &str) -> Result<Part, Error> {
+    let root = TomlEntry::read(text, "s.toml")?;
     let root = Section::new(&root, "", "see the manual")?;
     keys!(root => part, items, names);
     let part = part.table()?;
     keys!(part, FIELDS => extra);
-    let mut settings = Settings {
+    let mut settings = Part {
         count: 1,
         share: 0.0,
         kind: false,
@@ -134,7 +134,7 @@ fn every_origin_has_its_name() {
 
 #[test]
 fn a_value_from_elsewhere_is_toml_or_text() {
-    let value = |text| Entry::read_value(text, &Origin::Set);
+    let value = |text| TomlEntry::read_value(text, &Origin::Set);
     assert_eq!(value("[1, {a = 2}]").as_list().map(<[_]>::len), Some(2));
     assert_eq!(value("plain text").as_text(), Some("plain text"));
     let inner = value("{a = 2}");
@@ -145,7 +145,7 @@ fn a_value_from_elsewhere_is_toml_or_text() {
 #[test]
 fn values_have_a_form_in_json_and_in_toml() {
     let text = "a = [1, 2.5, true, \"t\\n\", 1979-05-27]\n[b]\nc = 1\n";
-    let root = Entry::read(text, "s.toml").unwrap();
+    let root = TomlEntry::read(text, "s.toml").unwrap();
     assert_eq!(
         to_string(&root.value).unwrap(),
         r#"{"a":[1,2.5,true,"t\n","1979-05-27"],"b":{"c":1}}"#

@@ -8,20 +8,20 @@ use toml_edit::{ImDocument, TableLike};
 use crate::error::{Error, Origin};
 
 /// Keys of a table with their entries.
-pub type Table = BTreeMap<String, Entry>;
+pub type TomlTable = BTreeMap<String, TomlEntry>;
 
 /// A value with its origin.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct TomlEntry {
     /// The value itself.
-    pub value: Value,
+    pub value: TomlValue,
     /// Source that set the value.
     pub origin: Origin,
 }
 
 /// A TOML value. Serialized, it has the form that it has in JSON.
 #[derive(Clone, Debug)]
-pub enum Value {
+pub enum TomlValue {
     /// Either true or false.
     Bool(bool),
     /// A whole number.
@@ -31,21 +31,21 @@ pub enum Value {
     /// A text without its quotes.
     Text(String),
     /// A list of values.
-    List(Vec<Entry>),
+    List(Vec<TomlEntry>),
     /// A table of keys.
-    Table(Table),
+    Table(TomlTable),
     /// A date or time, which no key accepts.
     Other(String),
 }
 
-impl Entry {
+impl TomlEntry {
     /// Reads a TOML document, which `place` names in errors; the root is a table.
     ///
     /// # Errors
     /// Fails with [`Error::Syntax`] if the text is not TOML.
     pub fn read(text: &str, place: &str) -> Result<Self, Error> {
         let place: Arc<str> = place.into();
-        let reader = Reader {
+        let reader = TreeReader {
             origin: |line| Origin::File {
                 place: Arc::clone(&place),
                 line,
@@ -57,21 +57,21 @@ impl Entry {
             message: error.message().trim().replace('\n', ", "),
         })?;
         Ok(Self {
-            value: Value::Table(reader.table(document.as_table())),
+            value: TomlValue::Table(reader.table(document.as_table())),
             origin: reader.at(None),
         })
     }
 
     /// Reads one value: TOML, or otherwise plain text. All of it has the given origin.
     pub fn read_value(text: &str, origin: &Origin) -> Self {
-        let reader = Reader {
+        let reader = TreeReader {
             origin: |_| origin.clone(),
             text: "",
         };
         let value = text.parse::<toml_edit::Value>();
         Self {
             value: value.map_or_else(
-                |_| Value::Text(text.to_owned()),
+                |_| TomlValue::Text(text.to_owned()),
                 |value| reader.value(&value),
             ),
             origin: origin.clone(),
@@ -81,8 +81,8 @@ impl Entry {
     /// Returns a number, whole or not; `None` for a value of another type.
     pub fn as_number(&self) -> Option<f64> {
         match self.value {
-            Value::Integer(value) => Some(value as f64),
-            Value::Float(value) => Some(value),
+            TomlValue::Integer(value) => Some(value as f64),
+            TomlValue::Float(value) => Some(value),
             _ => None,
         }
     }
@@ -90,7 +90,7 @@ impl Entry {
     /// Returns a whole number that is not negative; `None` for other values.
     pub fn as_whole(&self) -> Option<u64> {
         match self.value {
-            Value::Integer(value) => u64::try_from(value).ok(),
+            TomlValue::Integer(value) => u64::try_from(value).ok(),
             _ => None,
         }
     }
@@ -98,7 +98,7 @@ impl Entry {
     /// Returns true or false; `None` for a value of another type.
     pub fn as_bool(&self) -> Option<bool> {
         match self.value {
-            Value::Bool(value) => Some(value),
+            TomlValue::Bool(value) => Some(value),
             _ => None,
         }
     }
@@ -106,7 +106,7 @@ impl Entry {
     /// Returns a text; `None` for a value of another type.
     pub fn as_text(&self) -> Option<&str> {
         match &self.value {
-            Value::Text(text) => Some(text),
+            TomlValue::Text(text) => Some(text),
             _ => None,
         }
     }
@@ -114,21 +114,21 @@ impl Entry {
     /// Returns the items of a list; `None` for a value of another type.
     pub fn as_list(&self) -> Option<&[Self]> {
         match &self.value {
-            Value::List(items) => Some(items),
+            TomlValue::List(items) => Some(items),
             _ => None,
         }
     }
 
     /// Returns the keys of a table; `None` for a value of another type.
-    pub fn as_table(&self) -> Option<&Table> {
+    pub fn as_table(&self) -> Option<&TomlTable> {
         match &self.value {
-            Value::Table(table) => Some(table),
+            TomlValue::Table(table) => Some(table),
             _ => None,
         }
     }
 }
 
-impl Value {
+impl TomlValue {
     /// The value as it would be written in a file.
     pub fn to_toml(&self) -> toml_edit::Value {
         match self {
@@ -151,7 +151,7 @@ impl Value {
 }
 
 /// Shows a value in one short line: of lists and tables, only what they are.
-impl fmt::Display for Value {
+impl fmt::Display for TomlValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Bool(value) => write!(f, "{value}"),
@@ -165,7 +165,7 @@ impl fmt::Display for Value {
     }
 }
 
-impl Serialize for Value {
+impl Serialize for TomlValue {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Bool(value) => serializer.serialize_bool(*value),
@@ -181,59 +181,59 @@ impl Serialize for Value {
 }
 
 /// Conversion of a parsed document, with the origin of what is on a line.
-struct Reader<'a, F> {
+struct TreeReader<'a, F> {
     text: &'a str,
     origin: F,
 }
 
-impl<F: Fn(usize) -> Origin> Reader<'_, F> {
+impl<F: Fn(usize) -> Origin> TreeReader<'_, F> {
     fn at(&self, span: Option<Range<usize>>) -> Origin {
         let end = span.map_or(0, |span| span.start).min(self.text.len());
         let before = &self.text.as_bytes()[..end];
         (self.origin)(1 + before.iter().filter(|byte| **byte == b'\n').count())
     }
 
-    fn table(&self, table: &dyn TableLike) -> Table {
+    fn table(&self, table: &dyn TableLike) -> TomlTable {
         table
             .iter()
             .map(|(name, item)| {
                 let span = table.key(name).and_then(toml_edit::Key::span);
                 let origin = self.at(span.or_else(|| item.span()));
                 let value = self.item(item);
-                (name.to_owned(), Entry { value, origin })
+                (name.to_owned(), TomlEntry { value, origin })
             })
             .collect()
     }
 
-    fn item(&self, item: &toml_edit::Item) -> Value {
+    fn item(&self, item: &toml_edit::Item) -> TomlValue {
         match item {
-            toml_edit::Item::None => Value::Other("nothing".to_owned()),
+            toml_edit::Item::None => TomlValue::Other("nothing".to_owned()),
             toml_edit::Item::Value(value) => self.value(value),
-            toml_edit::Item::Table(table) => Value::Table(self.table(table)),
+            toml_edit::Item::Table(table) => TomlValue::Table(self.table(table)),
             toml_edit::Item::ArrayOfTables(tables) => {
-                let items = tables.iter().map(|table| Entry {
-                    value: Value::Table(self.table(table)),
+                let items = tables.iter().map(|table| TomlEntry {
+                    value: TomlValue::Table(self.table(table)),
                     origin: self.at(table.span()),
                 });
-                Value::List(items.collect())
+                TomlValue::List(items.collect())
             }
         }
     }
 
-    fn value(&self, value: &toml_edit::Value) -> Value {
+    fn value(&self, value: &toml_edit::Value) -> TomlValue {
         match value {
-            toml_edit::Value::Boolean(value) => Value::Bool(*value.value()),
-            toml_edit::Value::Integer(value) => Value::Integer(*value.value()),
-            toml_edit::Value::Float(value) => Value::Float(*value.value()),
-            toml_edit::Value::String(value) => Value::Text(value.value().clone()),
-            toml_edit::Value::Datetime(value) => Value::Other(value.value().to_string()),
-            toml_edit::Value::InlineTable(table) => Value::Table(self.table(table)),
+            toml_edit::Value::Boolean(value) => TomlValue::Bool(*value.value()),
+            toml_edit::Value::Integer(value) => TomlValue::Integer(*value.value()),
+            toml_edit::Value::Float(value) => TomlValue::Float(*value.value()),
+            toml_edit::Value::String(value) => TomlValue::Text(value.value().clone()),
+            toml_edit::Value::Datetime(value) => TomlValue::Other(value.value().to_string()),
+            toml_edit::Value::InlineTable(table) => TomlValue::Table(self.table(table)),
             toml_edit::Value::Array(items) => {
-                let items = items.iter().map(|item| Entry {
+                let items = items.iter().map(|item| TomlEntry {
                     value: self.value(item),
                     origin: self.at(item.span()),
                 });
-                Value::List(items.collect())
+                TomlValue::List(items.collect())
             }
         }
     }

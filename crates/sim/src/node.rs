@@ -116,7 +116,7 @@ impl Node {
             Event::Arrival(arrival) => self.arrival(step, arrival),
             Event::Wake => self.wake(step),
             Event::Frame { conn, frame } => self.frame(step, conn, frame),
-            Event::Proved { token, proof } => self.proved(step, token, *proof),
+            Event::Proved { request, proof } => self.proved(step, request, *proof),
             Event::Verified(ticket) => self.verified(step, &[ticket]),
             Event::VerifierDone(tickets) => self.verifier_done(step, &tickets),
             Event::Publish(number) => self.publish(step, number),

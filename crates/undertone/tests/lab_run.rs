@@ -4,8 +4,8 @@ use std::fs;
 use std::process::{Command, Output};
 
 use serde_json::Value;
-use undertone_lab::experiment::{CommunityPlan, CommunityRun, SpamPlan, SpamRun};
-use undertone_lab::record::{Record, read_folder};
+use undertone_lab::experiment::{NetworkLoadPlan, NetworkLoadRun, SpamPlan, SpamRun};
+use undertone_lab::record::{ExperimentRecord, read_folder};
 
 fn undertone(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_undertone"))
@@ -53,7 +53,7 @@ fn a_run_leaves_a_record_and_says_where() {
         .map(|entry| entry.unwrap().file_name())
         .collect();
     assert_eq!(files, ["hops.json"]);
-    let record: Record = read_folder(folder.path()).unwrap().remove(0);
+    let record: ExperimentRecord = read_folder(folder.path()).unwrap().remove(0);
     assert_eq!((record.id.as_str(), record.seeds.len()), ("hops", 2));
     assert!(record.judged() > 0);
 
@@ -84,11 +84,11 @@ fn a_failure_is_told_at_the_end_and_stops_nothing() {
     let args = ["lab", "run", "hops", "tree-sync", "--out", out];
     ended(&args, 1, "no record of 1 out of 2: hops");
     let text = fs::read_to_string(folder.path().join("tree-sync.json")).unwrap();
-    let record: Record = serde_json::from_str(&text).unwrap();
+    let record: ExperimentRecord = serde_json::from_str(&text).unwrap();
     assert_eq!(record.id, "tree-sync");
 }
 
-fn community(plan: CommunityPlan) -> CommunityRun {
+fn community(plan: NetworkLoadPlan) -> NetworkLoadRun {
     let plan = serde_json::to_string(&plan).expect("plans have fixed keys");
     let text = succeeded(&["lab", "nodes", "community", &plan]);
     serde_json::from_str(&text).expect("it prints what it found")
@@ -96,7 +96,7 @@ fn community(plan: CommunityPlan) -> CommunityRun {
 
 #[test]
 fn a_community_delivers_everything_with_and_without_proofs() {
-    let plan = CommunityPlan {
+    let plan = NetworkLoadPlan {
         nodes: 5,
         members: 50,
         // Two messages in an epoch of 2 s: one that is late does not exceed the limit.
@@ -105,7 +105,7 @@ fn a_community_delivers_everything_with_and_without_proofs() {
         rln: true,
     };
     for rln in [true, false] {
-        let run = community(CommunityPlan { rln, ..plan });
+        let run = community(NetworkLoadPlan { rln, ..plan });
         assert_eq!(run.published, 5 * 2, "each node in each period: {run:?}");
         assert_eq!((run.delivered, run.expected), (10 * 4, 10 * 4), "{run:?}");
         assert_eq!(run.latency_ms.len(), 40);

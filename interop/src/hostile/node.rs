@@ -15,7 +15,7 @@ use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
-use undertone_node::delivery_log::Line;
+use undertone_node::delivery_log::DeliveryLine;
 
 use super::HostileError;
 use super::rest::{self, Answer};
@@ -344,7 +344,7 @@ impl Node {
         let lines = text
             .lines()
             .filter_map(|line| match serde_json::from_str(line).ok()? {
-                Line::Delivered {
+                DeliveryLine::Delivered {
                     content_topic,
                     received_ns,
                     validated_ns,

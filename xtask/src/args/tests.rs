@@ -83,3 +83,13 @@ fn counts_are_a_table_or_json_with_lists_on_request() {
     let error = parsed("counts --lines").unwrap_err();
     assert!(error.contains("\"--lines\""), "{error}");
 }
+
+#[test]
+fn instructions_are_compared_unless_they_are_accepted() {
+    let expected = |accept| Ok(Task::Instructions { accept });
+    assert_eq!(parsed("instructions"), expected(false));
+    assert_eq!(parsed("instructions --accept"), expected(true));
+    assert_eq!(parsed("instructions -h"), Ok(Task::Help));
+    let error = parsed("instructions --only verify").unwrap_err();
+    assert!(error.contains("\"--only\""), "{error}");
+}

@@ -3,7 +3,7 @@
 use alloy::primitives::{Address, U256};
 use alloy::sol_types::{SolCall, SolEvent};
 use undertone_contracts::abi::RlnMembership;
-use undertone_contracts::{Refusal, State, Terms, word_from_field};
+use undertone_contracts::{ContractTerms, MembershipPhase, Refusal, word_from_field};
 use undertone_rln::rate_commitment;
 
 use crate::world::{ACTIVE_S, GRACE_S, PRICE, WEALTH, World, id, ids, refusal, word};
@@ -35,7 +35,7 @@ async fn registering_takes_the_price_and_sets_the_leaf() {
     assert!(!world.is_member(3).await);
 
     let info = world.contract.info(&id(1)).await.unwrap().unwrap();
-    assert_eq!(info.state, State::Active);
+    assert_eq!(info.state, MembershipPhase::Active);
     assert_eq!(info.holder, world.address(1));
     assert_eq!(info.deposit, U256::from(30 * PRICE));
     assert_eq!(info.expires_s - info.grace_starts_s, u64::from(GRACE_S));
@@ -125,7 +125,7 @@ async fn in_grace_the_holder_extends_by_a_whole_term() {
     let before = world.contract.info(&id(1)).await.unwrap().unwrap();
     world.advance(ACTIVE_S + 10).await;
     let info = world.contract.info(&id(1)).await.unwrap().unwrap();
-    assert_eq!(info.state, State::Grace);
+    assert_eq!(info.state, MembershipPhase::Grace);
     assert!(
         world
             .read(RlnMembership::isInGracePeriodCall {
@@ -145,7 +145,7 @@ async fn in_grace_the_holder_extends_by_a_whole_term() {
         .await
         .unwrap();
     let after = world.contract.info(&id(1)).await.unwrap().unwrap();
-    assert_eq!(after.state, State::Active);
+    assert_eq!(after.state, MembershipPhase::Active);
     let term = u64::from(GRACE_S + ACTIVE_S);
     assert_eq!(after.grace_starts_s, before.grace_starts_s + term);
     let event = RlnMembership::MembershipExtended::decode_log(&mined.logs[0].inner).unwrap();
@@ -161,7 +161,7 @@ async fn an_expired_member_stays_until_anyone_erases_it() {
     let index = world.join(1).await;
     world.advance(ACTIVE_S + GRACE_S).await;
     let info = world.contract.info(&id(1)).await.unwrap().unwrap();
-    assert_eq!(info.state, State::Expired);
+    assert_eq!(info.state, MembershipPhase::Expired);
     assert!(
         world
             .read(RlnMembership::isExpiredCall {
@@ -337,11 +337,11 @@ async fn the_owner_changes_terms_for_new_members_only() {
     world.advance(10).await;
     assert_eq!(
         world.contract.info(&id(1)).await.unwrap().unwrap().state,
-        State::Active
+        MembershipPhase::Active
     );
     assert_eq!(
         world.contract.info(&id(2)).await.unwrap().unwrap().state,
-        State::Grace
+        MembershipPhase::Grace
     );
 
     let bad = [
@@ -370,16 +370,16 @@ async fn the_owner_changes_terms_for_new_members_only() {
 
 #[tokio::test]
 async fn the_published_terms_are_accepted_and_contradictory_ones_are_not() {
-    let world = World::with(&Terms::published()).await;
+    let world = World::with(&ContractTerms::published()).await;
     assert_eq!(
         world.read(RlnMembership::maxTotalRateLimitCall {}).await,
         1_000_000
     );
     let (_, price) = world.contract.price(100).await.unwrap();
     assert_eq!(price, U256::from(5_000_000_000_000_000_000_u64));
-    let contradictory = Terms {
+    let contradictory = ContractTerms {
         min_rate_limit: 700,
-        ..Terms::published()
+        ..ContractTerms::published()
     };
     let deployed = undertone_contracts::deploy(world.account(0), &contradictory).await;
     assert_eq!(refusal(deployed), Refusal::InvalidTerms);

@@ -3,7 +3,7 @@
 use alloy::primitives::{Address, U256};
 use alloy::sol_types::SolCall;
 use undertone_contracts::abi::RlnMembership;
-use undertone_contracts::{ChainError, Mined, Refusal, Slashed, Terms};
+use undertone_contracts::{ChainError, ContractTerms, Mined, Refusal, Slashed};
 use undertone_rln::{Fr, recover_secret};
 
 use crate::world::{
@@ -139,7 +139,7 @@ async fn one_deposit_carries_one_identity_and_slashing_oneself_loses_a_share() {
 async fn the_burned_share_has_bounds_and_is_rounded_up() {
     for slash_burn_bps in [999, 9_001] {
         let world = World::new().await;
-        let terms = Terms {
+        let terms = ContractTerms {
             slash_burn_bps,
             ..crate::world::terms()
         };
@@ -147,7 +147,7 @@ async fn the_burned_share_has_bounds_and_is_rounded_up() {
         assert_eq!(refusal(deployed), Refusal::InvalidTerms);
     }
     for slash_burn_bps in [1_000, 9_000] {
-        let world = World::with(&Terms {
+        let world = World::with(&ContractTerms {
             slash_burn_bps,
             min_rate_limit: 1,
             price_per_message: U256::from(1),

@@ -5,7 +5,7 @@ use alloy::sol_types::SolValue;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
 use undertone_contracts::abi::RlnMembership;
-use undertone_contracts::{Refusal, Terms, field_from_word, word_from_field};
+use undertone_contracts::{ContractTerms, Refusal, field_from_word, word_from_field};
 use undertone_rln::tree::CAPACITY;
 use undertone_rln::{Fr, MerkleTree, rate_commitment};
 
@@ -15,7 +15,7 @@ const STEPS: u32 = 150;
 
 #[tokio::test]
 async fn root_and_paths_are_those_of_our_own_tree_after_many_changes() {
-    let world = World::with(&Terms {
+    let world = World::with(&ContractTerms {
         max_total_rate_limit: 1_000_000,
         grace_s: u32::MAX,
         ..terms()

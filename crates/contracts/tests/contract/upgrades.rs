@@ -3,7 +3,7 @@
 use alloy::primitives::{Address, U256};
 use alloy::sol_types::{SolCall, SolEvent};
 use undertone_contracts::abi::RlnMembership;
-use undertone_contracts::{ChainError, Mined, Refusal, Terms};
+use undertone_contracts::{ChainError, ContractTerms, Mined, Refusal};
 
 use crate::world::{UPGRADE_DELAY_S, World, refusal, terms};
 
@@ -29,7 +29,7 @@ async fn upgrade(world: &World, account: usize, to: Address) -> Result<Mined, Ch
 
 /// The code of another deployment, with another share.
 async fn other_code(world: &World) -> Address {
-    let terms = Terms {
+    let terms = ContractTerms {
         slash_burn_bps: 7_000,
         ..terms()
     };
@@ -155,7 +155,7 @@ async fn the_delay_has_bounds() {
     const DAY_S: u32 = 24 * 60 * 60;
     let world = World::new().await;
     for upgrade_delay_s in [7 * DAY_S - 1, 400 * DAY_S + 1] {
-        let terms = Terms {
+        let terms = ContractTerms {
             upgrade_delay_s,
             ..terms()
         };

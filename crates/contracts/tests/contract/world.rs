@@ -4,8 +4,8 @@ use alloy::primitives::{Address, U256};
 use alloy::sol_types::SolCall;
 use undertone_contracts::abi::{RlnMembership, TestToken};
 use undertone_contracts::{
-    Account, ChainError, Deployment, DevChain, DevChainOptions, Membership, Mined, Refusal, Terms,
-    deploy, field_from_word, word_from_field,
+    Account, ChainError, ContractTerms, Deployment, DevChain, DevChainOptions, Membership, Mined,
+    Refusal, deploy, field_from_word, word_from_field,
 };
 use undertone_rln::{Fr, Identity};
 
@@ -31,8 +31,8 @@ pub(crate) struct World {
     accounts: Vec<Account>,
 }
 
-pub(crate) fn terms() -> Terms {
-    Terms {
+pub(crate) fn terms() -> ContractTerms {
+    ContractTerms {
         max_total_rate_limit: 1_000,
         min_rate_limit: 20,
         max_rate_limit: 600,
@@ -50,7 +50,7 @@ impl World {
     }
 
     /// Four accounts with tokens, which the contract may take; the first one owns everything.
-    pub(crate) async fn with(terms: &Terms) -> Self {
+    pub(crate) async fn with(terms: &ContractTerms) -> Self {
         let chain = DevChain::start(&DevChainOptions::default()).unwrap();
         let owner = chain.account(0).unwrap();
         let deployment = deploy(&owner, terms).await.unwrap();

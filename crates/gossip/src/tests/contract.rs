@@ -6,6 +6,7 @@ use bytes::Bytes;
 
 use super::raw;
 use super::solo::{Solo, TOPIC, grafted, peer, topic};
+use crate::types::RequestId;
 use crate::{
     ApiMisuse, Config, Input, MessageId, Output, PeerIx, Progress, Router, Rule, ScoreParams,
     SendHandle, StrategyKind, Time, Topic, TopicScoreParams, Verdict,
@@ -80,11 +81,11 @@ fn own_topics_obey_the_limits() {
     let long = Topic::new("123456789");
     let error = refused(&mut solo, Input::Subscribe(long.clone()));
     assert_eq!(error, ApiMisuse::TopicLimit(long.clone()));
-    let (data, token) = (Bytes::new(), 1);
+    let (data, request) = (Bytes::new(), RequestId(1));
     let publish = Input::Publish {
         topic: long.clone(),
         data,
-        token,
+        request,
     };
     assert_eq!(refused(&mut solo, publish), ApiMisuse::TopicLimit(long));
     solo.input(Input::Subscribe(Topic::new("12345678")));

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 use super::raw;
 use super::solo::peer;
-use crate::types::MessageId;
+use crate::types::{MessageId, RequestId};
 use crate::wire::decode;
 use crate::{
     Config, Direction, Input, Limits, NewPeer, Output, PROTOCOLS, PeerIx, Progress, Router,
@@ -256,7 +256,7 @@ impl Driver {
                 Input::Publish {
                     topic: topic(*t),
                     data,
-                    token: 0,
+                    request: RequestId(0),
                 }
             }
             Op::Subscribe(t) => Input::Subscribe(topic(*t)),

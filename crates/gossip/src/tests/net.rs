@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::raw::strip_prefix;
 use super::solo::{TOPIC, features, topic};
+use crate::types::RequestId;
 use crate::wire::{self, Rpc};
 use crate::{
     Config, Direction, Features, Input, Limits, MessageId, NewPeer, Output, Overflow, PeerIx,
@@ -177,13 +178,13 @@ impl Net {
 
     pub(crate) fn publish(&mut self, node: usize, data: &[u8]) {
         let data = Bytes::copy_from_slice(data);
-        let token = 0;
+        let request = RequestId(0);
         self.input(
             node,
             Input::Publish {
                 topic: topic(),
                 data,
-                token,
+                request,
             },
         );
     }

@@ -6,6 +6,7 @@ use bytes::Bytes;
 
 use super::raw;
 use super::solo::{Solo, TOPIC, features, grafted, peer, receivers, said, scored, sends, topic};
+use crate::types::RequestId;
 use crate::{Class, Config, FloodPublish, Input, MessageId, NewPeer, Output, PublishError, Topic};
 
 fn outcome(outputs: &[Output]) -> Result<(MessageId, usize), PublishError> {
@@ -35,15 +36,21 @@ fn full_mesh(config: Config, more: u32) -> Solo {
 fn the_answer_names_the_message_and_counts_its_receivers() {
     let mut solo = full_mesh(with_flood(FloodPublish::Off), 4);
     let data = Bytes::from_static(b"m");
-    let token = 77;
+    let request = RequestId(77);
     let outputs = solo.input(Input::Publish {
         topic: topic(),
         data,
-        token,
+        request,
     });
-    let answered = outputs
-        .iter()
-        .any(|o| matches!(o, Output::Published { token: 77, .. }));
+    let answered = outputs.iter().any(|o| {
+        matches!(
+            o,
+            Output::Published {
+                request: RequestId(77),
+                ..
+            }
+        )
+    });
     assert!(answered);
     assert_eq!(outcome(&outputs), Ok((MessageId::of(b"m"), 8)));
     assert_eq!(receivers(&outputs), (0..8).collect::<Vec<_>>());
@@ -231,9 +238,13 @@ fn explicit_peers_and_floodsub_peers_get_everything() {
 #[test]
 fn other_topics_get_nothing() {
     let mut solo = full_mesh(Config::waku(), 0);
-    let (data, token) = (Bytes::from_static(b"m"), 0);
+    let (data, request) = (Bytes::from_static(b"m"), RequestId(0));
     let topic = Topic::new("elsewhere");
-    let outputs = solo.input(Input::Publish { topic, data, token });
+    let outputs = solo.input(Input::Publish {
+        topic,
+        data,
+        request,
+    });
     assert_eq!(outcome(&outputs), Ok((MessageId::of(b"m"), 0)));
     assert!(sends(&outputs).is_empty());
 }

@@ -121,7 +121,7 @@ fn only_the_sender_pays_for_a_message_that_others_may_pass_on_in_good_faith() {
     let mut solo = deficits();
     copy(&mut solo, 0);
     copy(&mut solo, 1);
-    let outputs = solo.verdict(b"m", Verdict::RejectSender);
+    let outputs = solo.verdict(b"m", Verdict::RejectFirstSender);
     assert_eq!(misdeeds(&outputs).len(), 1);
     copy(&mut solo, 2);
     assert!(close(solo.score(0), -1_016.0));

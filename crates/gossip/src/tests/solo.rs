@@ -5,6 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::raw;
+use crate::types::RequestId;
 use crate::wire::{self, Rpc};
 use crate::{
     Config, Direction, Features, Input, Limits, MessageId, NewPeer, Output, PeerIx, PeerMisbehaved,
@@ -114,11 +115,11 @@ impl Solo {
 
     pub(crate) fn publish(&mut self, data: &[u8]) -> Vec<Output> {
         let data = Bytes::copy_from_slice(data);
-        let token = 0;
+        let request = RequestId(0);
         self.input(Input::Publish {
             topic: topic(),
             data,
-            token,
+            request,
         })
     }
 

@@ -10,5 +10,5 @@ mod verdict;
 #[cfg(test)]
 mod tests;
 
-pub use published::{Published, published, published_names};
-pub use verdict::{Comparison, Row, Verdict, compare};
+pub use published::{PublishedRun, published, published_names};
+pub use verdict::{ComparedFigure, Comparison, ComparisonVerdict, compare};

@@ -6,7 +6,7 @@ const HOPS: &str = include_str!("../../published/paper_hops.csv");
 
 /// Published figures of one run, milliseconds.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Published {
+pub struct PublishedRun {
     /// Scenario that reproduces the run.
     pub scenario: &'static str,
     /// Columns and values: `min`, `p5` … `p99`, `max`, `mean`.
@@ -17,7 +17,7 @@ pub struct Published {
     pub hops: Vec<(u16, f64)>,
 }
 
-impl Published {
+impl PublishedRun {
     /// Returns a figure by the name of its column.
     pub fn figure(&self, name: &str) -> Option<f64> {
         let (_, value) = self.figures.iter().find(|(column, _)| *column == name)?;
@@ -26,11 +26,11 @@ impl Published {
 }
 
 /// Returns the published figures that a scenario reproduces, if there are any.
-pub fn published(scenario: &str) -> Option<Published> {
+pub fn published(scenario: &str) -> Option<PublishedRun> {
     let mut lines = RUNS.lines();
     let columns = lines.next()?.split(',').skip(1);
     let (scenario, cells) = rows(RUNS).find(|(name, _)| *name == scenario)?;
-    Some(Published {
+    Some(PublishedRun {
         scenario,
         figures: columns
             .zip(cells)

@@ -4,7 +4,7 @@ use crate::report::{Campaign, Sorted, Summary};
 use crate::scenario::load;
 
 /// A run with the published quantiles and hops, scaled by `factor`.
-fn like(published: &Published, factor: f64) -> Summary {
+fn like(published: &PublishedRun, factor: f64) -> Summary {
     let mut run = summary(&outcome(1));
     let q = |name: &str| published.figure(name).unwrap();
     // Values at each decile and its middle nearly reproduce the deciles and the mean.
@@ -85,7 +85,7 @@ fn each_figure_has_its_tolerance() {
         compare(&published, &Campaign::new(vec![like(&published, factor)]))
             .rows
             .into_iter()
-            .filter(|row| row.verdict == Verdict::Differs)
+            .filter(|row| row.verdict == ComparisonVerdict::Differs)
             .map(|row| row.figure)
             .collect()
     };
@@ -106,7 +106,7 @@ fn hops_and_first_messages_count_where_they_can_be_told() {
     let differing: Vec<_> = comparison
         .rows
         .iter()
-        .filter(|row| row.verdict == Verdict::Differs)
+        .filter(|row| row.verdict == ComparisonVerdict::Differs)
         .map(|row| row.figure.as_str())
         .collect();
     assert_eq!(differing, ["nodes at hop 2"]);

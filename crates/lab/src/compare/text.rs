@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display};
 
-use super::{Comparison, Verdict};
+use super::{Comparison, ComparisonVerdict};
 use crate::report::{align, new_table};
 
 impl Display for Comparison {
@@ -13,9 +13,9 @@ impl Display for Comparison {
                 value.map_or("none".to_owned(), |value| format!("{value:.decimals$}"))
             };
             let verdict = match row.verdict {
-                Verdict::Agrees => "agrees",
-                Verdict::Differs => "DIFFERS",
-                Verdict::Shown => "",
+                ComparisonVerdict::Agrees => "agrees",
+                ComparisonVerdict::Differs => "DIFFERS",
+                ComparisonVerdict::Shown => "",
             };
             table.add_row([
                 row.figure.clone(),
@@ -37,7 +37,7 @@ impl Display for Comparison {
         let outside = self
             .rows
             .iter()
-            .filter(|row| row.verdict == Verdict::Differs);
+            .filter(|row| row.verdict == ComparisonVerdict::Differs);
         match outside.count() {
             0 => writeln!(f, "agrees with the published run"),
             1 => writeln!(f, "differs from the published run in one figure"),

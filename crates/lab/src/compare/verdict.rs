@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::Published;
+use super::PublishedRun;
 use crate::report::{Campaign, Summary};
 
 const MEAN: f64 = 0.03;
@@ -34,7 +34,7 @@ const FIRST_MUST_AGREE: [&str; 2] = ["paper-100kb", "paper-500kb"];
 /// Verdict on one compared figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
+pub enum ComparisonVerdict {
     /// The figure is within its tolerance.
     Agrees,
     /// The figure is outside its tolerance, or missing.
@@ -45,7 +45,7 @@ pub enum Verdict {
 
 /// Comparison of one figure.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row {
+pub struct ComparedFigure {
     /// Name of the figure.
     pub figure: String,
     /// Published value of the figure.
@@ -57,7 +57,7 @@ pub struct Row {
     /// Largest accepted difference, relative to the published value.
     pub tolerance: Option<f64>,
     /// Verdict on the figure.
-    pub verdict: Verdict,
+    pub verdict: ComparisonVerdict,
 }
 
 /// Comparison of a scenario with the run that it reproduces.
@@ -68,14 +68,14 @@ pub struct Comparison {
     /// Seeds over which our median is taken.
     pub seeds: Vec<u64>,
     /// Comparison of each figure.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ComparedFigure>,
     /// Whether every figure that has a tolerance is within it.
     pub agrees: bool,
 }
 
 /// Compares the medians over seeds with the published figures. Latencies are those of the counted
 /// messages; hop populations are per message.
-pub fn compare(published: &Published, campaign: &Campaign) -> Comparison {
+pub fn compare(published: &PublishedRun, campaign: &Campaign) -> Comparison {
     let mut rows = Vec::new();
     let mut push = |figure: &str, theirs: Option<f64>, ours: Option<f64>, tolerance| {
         if let Some(theirs) = theirs {
@@ -130,7 +130,9 @@ pub fn compare(published: &Published, campaign: &Campaign) -> Comparison {
     Comparison {
         scenario: published.scenario.to_owned(),
         seeds: campaign.runs().iter().map(|run| run.seed).collect(),
-        agrees: rows.iter().all(|row| row.verdict != Verdict::Differs),
+        agrees: rows
+            .iter()
+            .all(|row| row.verdict != ComparisonVerdict::Differs),
         rows,
     }
 }
@@ -139,14 +141,16 @@ fn first_message_mean(run: &Summary) -> Option<f64> {
     Some(run.per_message.first()?.latency_ms?.mean)
 }
 
-fn row(figure: &str, published: f64, ours: Option<f64>, tolerance: Option<f64>) -> Row {
+fn row(figure: &str, published: f64, ours: Option<f64>, tolerance: Option<f64>) -> ComparedFigure {
     let ratio = ours.map(|ours| ours / published);
     let verdict = match (tolerance, ratio) {
-        (None, _) => Verdict::Shown,
-        (Some(tolerance), Some(ratio)) if (ratio - 1.0).abs() <= tolerance => Verdict::Agrees,
-        _ => Verdict::Differs,
+        (None, _) => ComparisonVerdict::Shown,
+        (Some(tolerance), Some(ratio)) if (ratio - 1.0).abs() <= tolerance => {
+            ComparisonVerdict::Agrees
+        }
+        _ => ComparisonVerdict::Differs,
     };
-    Row {
+    ComparedFigure {
         figure: figure.to_owned(),
         published,
         ours,

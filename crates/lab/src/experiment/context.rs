@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use undertone_sim::{Outcome, RunOptions, Scenario};
 
-use super::{ExperimentError, Machine};
+use super::{ExperimentError, RealNodes};
 use crate::record::{Scale, ScenarioUsed};
 use crate::report::{ProgressLine, Stopwatch, Summary};
 use crate::scenario;
@@ -15,7 +15,7 @@ pub struct Context<'a> {
     commit: &'a str,
     threads: usize,
     shows_progress: bool,
-    machine: &'a dyn Machine,
+    real_nodes: &'a dyn RealNodes,
     seeds: Vec<u64>,
     scenarios: Vec<ScenarioUsed>,
 }
@@ -38,14 +38,14 @@ impl<'a> Context<'a> {
         commit: &'a str,
         threads: usize,
         shows_progress: bool,
-        machine: &'a dyn Machine,
+        real_nodes: &'a dyn RealNodes,
     ) -> Self {
         Self {
             scale,
             commit,
             threads,
             shows_progress,
-            machine,
+            real_nodes,
             seeds: Vec::new(),
             scenarios: Vec::new(),
         }
@@ -81,8 +81,8 @@ impl<'a> Context<'a> {
     }
 
     /// Access to real proofs and real nodes.
-    pub(crate) fn machine(&self) -> &'a dyn Machine {
-        self.machine
+    pub(crate) fn real_nodes(&self) -> &'a dyn RealNodes {
+        self.real_nodes
     }
 
     /// Starts a progress line on standard error for a step that takes long.

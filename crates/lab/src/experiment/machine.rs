@@ -72,7 +72,7 @@ pub struct LineRun {
 
 /// Plan of a run of real nodes in one process, each of which publishes at intervals.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CommunityPlan {
+pub struct NetworkLoadPlan {
     /// Number of nodes, all of them members.
     pub nodes: u32,
     /// Number of members in the tree, including those without a node.
@@ -85,9 +85,9 @@ pub struct CommunityPlan {
     pub rln: bool,
 }
 
-/// Result of a [`CommunityPlan`] run: deliveries, latency, processor time and memory.
+/// Result of a [`NetworkLoadPlan`] run: deliveries, latency, processor time and memory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CommunityRun {
+pub struct NetworkLoadRun {
     /// Number of messages published.
     pub published: u64,
     /// Number of deliveries made.
@@ -164,7 +164,7 @@ pub struct SyncRun {
 }
 
 /// Provider of measurements with real proofs and real nodes.
-pub trait Machine {
+pub trait RealNodes {
     /// Measures the costs of proofs on this machine, as medians of `runs` runs.
     ///
     /// # Errors
@@ -181,7 +181,7 @@ pub trait Machine {
     ///
     /// # Errors
     /// Returns [`MachineError`] when the nodes cannot run here or fail.
-    fn community(&self, plan: CommunityPlan) -> Result<CommunityRun, MachineError>;
+    fn network_load(&self, plan: NetworkLoadPlan) -> Result<NetworkLoadRun, MachineError>;
 
     /// Runs a spammer among honest nodes. `tell` receives the progress in words.
     ///

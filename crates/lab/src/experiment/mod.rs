@@ -14,14 +14,14 @@ mod tests;
 use thiserror::Error;
 use undertone_sim::SimError;
 
-use crate::record::{Chart, Figure, Record, Scale, Table};
+use crate::record::{Chart, ExperimentRecord, Figure, Scale, Table};
 use crate::report::Stopwatch;
 use crate::scenario::ScenarioError;
 
 pub use all::EXPERIMENTS;
 pub use context::{Context, Simulated};
 pub use machine::{
-    CommunityPlan, CommunityRun, LineRun, Machine, MachineError, RlnCost, RlnCosts, SpamPlan,
+    LineRun, MachineError, NetworkLoadPlan, NetworkLoadRun, RealNodes, RlnCost, RlnCosts, SpamPlan,
     SpamRun, SyncRun,
 };
 
@@ -91,7 +91,7 @@ impl Experiment {
     /// Returns [`ExperimentError`] when a scenario cannot be read or run, a measurement fails, or a rule
     /// is violated. If this machine cannot run real nodes, that is not an error: their figures are
     /// missing, and the record says why.
-    pub fn run(&self, context: &mut Context<'_>) -> Result<Record, ExperimentError> {
+    pub fn run(&self, context: &mut Context<'_>) -> Result<ExperimentRecord, ExperimentError> {
         let watch = Stopwatch::start();
         context.begin();
         let findings = (self.run)(context)?;
@@ -100,7 +100,7 @@ impl Experiment {
             Scale::Full => " --full",
         };
         let (seeds, scenarios) = context.used();
-        Ok(Record {
+        Ok(ExperimentRecord {
             id: self.id.to_owned(),
             title: self.title.to_owned(),
             source: self.source.to_owned(),

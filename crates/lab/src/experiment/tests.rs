@@ -4,9 +4,9 @@ use super::*;
 use crate::record::Verdict;
 
 /// A machine on which no measurement is possible.
-struct Nothing;
+struct NoRealNodes;
 
-impl Nothing {
+impl NoRealNodes {
     fn refuse<T>() -> Result<T, MachineError> {
         Err(MachineError::Unavailable {
             what: "a machine".to_owned(),
@@ -15,14 +15,14 @@ impl Nothing {
     }
 }
 
-impl Machine for Nothing {
+impl RealNodes for NoRealNodes {
     fn rln_costs(&self, _: usize) -> Result<RlnCosts, MachineError> {
         Self::refuse()
     }
     fn cities(&self, _: u32) -> Result<Vec<LineRun>, MachineError> {
         Self::refuse()
     }
-    fn community(&self, _: CommunityPlan) -> Result<CommunityRun, MachineError> {
+    fn network_load(&self, _: NetworkLoadPlan) -> Result<NetworkLoadRun, MachineError> {
         Self::refuse()
     }
     fn spam(&self, _: SpamPlan, _: &dyn Fn(&str)) -> Result<SpamRun, MachineError> {
@@ -53,8 +53,8 @@ fn a_rate_is_that_of_the_intervals_between_messages() {
     }
 }
 
-fn quick(id: &str) -> Result<Record, ExperimentError> {
-    let mut context = Context::new(Scale::Quick, "test", 2, false, &Nothing);
+fn quick(id: &str) -> Result<ExperimentRecord, ExperimentError> {
+    let mut context = Context::new(Scale::Quick, "test", 2, false, &NoRealNodes);
     Experiment::find(id).unwrap().run(&mut context)
 }
 
@@ -95,7 +95,7 @@ fn what_the_machine_cannot_do_is_said_and_counts_against_the_figure() {
 /// two copies, except those over which a node received its first copy, which carry one.
 #[test]
 fn flooding_on_a_tiny_network_agrees_with_counting() {
-    let mut context = Context::new(Scale::Quick, "test", 1, false, &Nothing);
+    let mut context = Context::new(Scale::Quick, "test", 1, false, &NoRealNodes);
     let set = [
         "scenario.nodes=4",
         "relay.flood_interval_ms=0",
@@ -118,7 +118,7 @@ fn flooding_on_a_tiny_network_agrees_with_counting() {
 /// A line of three nodes with a mesh: one copy to each node, and none back.
 #[test]
 fn gossip_on_a_tiny_network_agrees_with_counting() {
-    let mut context = Context::new(Scale::Quick, "test", 1, false, &Nothing);
+    let mut context = Context::new(Scale::Quick, "test", 1, false, &NoRealNodes);
     let set = [
         "scenario.nodes=3",
         "topology.kind=line",

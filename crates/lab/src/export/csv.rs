@@ -1,10 +1,10 @@
 //! Comma-separated values by RFC 4180, but with line feeds.
 
 use super::figures::{COLUMNS, Column};
-use crate::record::{Chart, Record, Role, Series, Shape, Table};
+use crate::record::{Chart, ExperimentRecord, Role, Series, Shape, Table};
 
 /// Text with one row per figure.
-pub(super) fn figures(records: &[Record]) -> String {
+pub(super) fn figures(records: &[ExperimentRecord]) -> String {
     let mut csv = row(COLUMNS.iter().map(|(name, _)| (*name).to_owned()));
     for record in records {
         for figure in &record.figures {

@@ -1,12 +1,12 @@
 //! Columns of the table of all figures, the same in CSV and Parquet.
 
-use crate::record::{Figure, Record, Scale, Verdict};
+use crate::record::{ExperimentRecord, Figure, Scale, Verdict};
 
 /// Content of a column; `None` is an empty cell.
 #[derive(Clone, Copy)]
 pub(super) enum Column {
-    Text(fn(&Record, &Figure) -> Option<String>),
-    Number(fn(&Record, &Figure) -> Option<f64>),
+    Text(fn(&ExperimentRecord, &Figure) -> Option<String>),
+    Number(fn(&ExperimentRecord, &Figure) -> Option<f64>),
 }
 
 use Column::{Number, Text};

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use ::parquet::errors::ParquetError;
 use thiserror::Error;
 
-use crate::record::{Record, names};
+use crate::record::{ExperimentRecord, names};
 
 /// Returned when a file cannot be written.
 #[derive(Debug, Error)]
@@ -44,7 +44,7 @@ pub enum ExportError {
 ///
 /// # Errors
 /// Returns an error when a file cannot be written; the files before it remain.
-pub fn write(records: &[Record], folder: &Path) -> Result<Vec<PathBuf>, ExportError> {
+pub fn write(records: &[ExperimentRecord], folder: &Path) -> Result<Vec<PathBuf>, ExportError> {
     fs::create_dir_all(folder).map_err(at(folder))?;
     let mut files = Vec::new();
     let mut save = |name: String, text: String| {

@@ -11,11 +11,14 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 
 use super::figures::{COLUMNS, Column};
-use crate::record::{Figure, Record};
+use crate::record::{ExperimentRecord, Figure};
 
 /// Writes the figures of all records.
-pub(super) fn write<W: Write + Send>(records: &[Record], out: W) -> Result<(), ParquetError> {
-    let rows: Vec<(&Record, &Figure)> = records
+pub(super) fn write<W: Write + Send>(
+    records: &[ExperimentRecord],
+    out: W,
+) -> Result<(), ParquetError> {
+    let rows: Vec<(&ExperimentRecord, &Figure)> = records
         .iter()
         .flat_map(|record| record.figures.iter().map(move |figure| (record, figure)))
         .collect();

@@ -4,9 +4,9 @@ use std::path::Path;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
 use super::{csv, write};
-use crate::record::{Axis, Chart, Record, Role, Shape, Table, read_folder};
+use crate::record::{Axis, Chart, ExperimentRecord, Role, Shape, Table, read_folder};
 
-fn records() -> Vec<Record> {
+fn records() -> Vec<ExperimentRecord> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/page/records");
     read_folder(&folder).unwrap()
 }

@@ -2,7 +2,7 @@
 
 /// Latency of one hop, milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Hop {
+pub struct HopLatency {
     /// Transmission from the previous node: delay and serialisation.
     pub transmission_ms: f64,
     /// Validation at the receiving node.
@@ -10,7 +10,7 @@ pub struct Hop {
 }
 
 /// Equation 1: `L = Lg(0) + sum (Lt(i-1 -> i) + Lv(i))`, milliseconds.
-pub fn latency_ms(generation_ms: f64, hops: &[Hop]) -> f64 {
+pub fn latency_ms(generation_ms: f64, hops: &[HopLatency]) -> f64 {
     hops.iter().fold(generation_ms, |sum, hop| {
         sum + hop.transmission_ms + hop.validation_ms
     })

@@ -55,14 +55,14 @@ pub struct SpreadParams {
 
 /// Prediction for one message.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Spread {
+pub struct SpreadPrediction {
     /// Nodes reached at each time, in order, as (milliseconds, expected number).
     arrivals: Vec<(f64, f64)>,
     /// Expected number of nodes reached after 1, 2, … hops.
     pub hops: Vec<f64>,
 }
 
-impl Spread {
+impl SpreadPrediction {
     /// Expected number of nodes reached.
     pub fn reached(&self) -> f64 {
         self.arrivals.iter().map(|(_, nodes)| nodes).sum()
@@ -93,8 +93,8 @@ impl Spread {
 }
 
 /// Predicts the spread of a message.
-pub fn predict(params: &SpreadParams) -> Spread {
-    let mut machine = Machine::new(params);
+pub fn predict(params: &SpreadParams) -> SpreadPrediction {
+    let mut machine = SpreadComputation::new(params);
     machine.publish();
     let mut step = 0;
     while step < machine.incoming.len() {
@@ -108,7 +108,7 @@ pub fn predict(params: &SpreadParams) -> Spread {
 /// Probability mass by hops, at one time.
 type ByHop = [f64; MAX_HOPS];
 
-struct Machine<'a> {
+struct SpreadComputation<'a> {
     params: &'a SpreadParams,
     step_ms: f64,
     /// Degrees and shares of nodes, as (degree, share).
@@ -129,7 +129,7 @@ struct Machine<'a> {
     hops: ByHop,
 }
 
-impl<'a> Machine<'a> {
+impl<'a> SpreadComputation<'a> {
     fn new(params: &'a SpreadParams) -> Self {
         let finest = |ms: f64| if ms > 0.0 { ms / STEPS } else { MAX_STEP_MS };
         let step_ms = finest(params.up_copy_ms)
@@ -284,9 +284,9 @@ impl<'a> Machine<'a> {
         }
     }
 
-    fn finish(self) -> Spread {
+    fn finish(self) -> SpreadPrediction {
         let seen = self.hops.iter().rposition(|nodes| *nodes > 1e-3);
-        Spread {
+        SpreadPrediction {
             hops: self.hops[..seen.map_or(0, |last| last + 1)].to_vec(),
             arrivals: self.arrivals,
         }

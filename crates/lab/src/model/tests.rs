@@ -1,5 +1,5 @@
 use super::hops::*;
-use super::path::{Hop, latency_ms};
+use super::path::{HopLatency, latency_ms};
 use super::{large, spread};
 
 #[test]
@@ -68,7 +68,7 @@ fn copies_follow_from_counting() {
 #[test]
 fn equation_1_adds_up_the_published_line_of_five_cities() {
     // Table 3, 2 KB.
-    let hops = [(38., 6.), (105., 7.), (29., 5.), (42., 6.)].map(|(t, v)| Hop {
+    let hops = [(38., 6.), (105., 7.), (29., 5.), (42., 6.)].map(|(t, v)| HopLatency {
         transmission_ms: t,
         validation_ms: v,
     });

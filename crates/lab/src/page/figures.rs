@@ -8,7 +8,7 @@ use super::escape::Escaped;
 use crate::record::{Figure, Verdict, short};
 
 /// Table of the figures of a record.
-pub(super) struct Figures<'a> {
+pub(super) struct FigureTable<'a> {
     pub(super) figures: &'a [Figure],
 }
 
@@ -19,7 +19,7 @@ const HEAD: &str = "<div class=\"scroll\">\n<table class=\"figures\">\n\
     <th scope=\"col\" class=\"n\">agrees if</th>\
     <th scope=\"col\" class=\"n\">least to most</th></tr></thead>\n<tbody>\n";
 
-impl Display for Figures<'_> {
+impl Display for FigureTable<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(HEAD)?;
         self.figures.iter().try_for_each(|figure| row(f, figure))?;

@@ -15,20 +15,20 @@ mod tests;
 
 use std::fmt::{self, Display};
 
-use crate::record::{Record, names};
+use crate::record::{ExperimentRecord, names};
 use overview::Overview;
-use section::Section;
+use section::PageSection;
 
 const STYLE: &str = include_str!("style.css");
 
 /// Renders the page, with a section for each record in the order given.
-pub fn page(records: &[Record]) -> String {
-    Page(records).to_string()
+pub fn page(records: &[ExperimentRecord]) -> String {
+    ReportPage(records).to_string()
 }
 
-struct Page<'a>(&'a [Record]);
+struct ReportPage<'a>(&'a [ExperimentRecord]);
 
-impl Display for Page<'_> {
+impl Display for ReportPage<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = names(self.0);
         let anchors: Vec<String> = names.iter().map(|name| format!("x-{name}")).collect();
@@ -52,7 +52,7 @@ impl Display for Page<'_> {
         )?;
         f.write_str("<main>\n")?;
         for (record, anchor) in records.iter().zip(&anchors) {
-            write!(f, "{}", Section { record, anchor })?;
+            write!(f, "{}", PageSection { record, anchor })?;
         }
         f.write_str("</main>\n</body>\n</html>\n")
     }

@@ -3,11 +3,11 @@
 use std::fmt::{self, Display};
 
 use super::escape::Escaped;
-use crate::record::{Record, Scale};
+use crate::record::{ExperimentRecord, Scale};
 
 /// Overview table of all records.
 pub(super) struct Overview<'a> {
-    pub(super) records: &'a [Record],
+    pub(super) records: &'a [ExperimentRecord],
     /// Fragment identifiers, one for each record.
     pub(super) anchors: &'a [String],
 }
@@ -42,7 +42,7 @@ const KEY: &str = "<p class=\"key\">In the charts, what was measured or simulate
 
 impl Overview<'_> {
     fn lead(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let judged: usize = self.records.iter().map(Record::judged).sum();
+        let judged: usize = self.records.iter().map(ExperimentRecord::judged).sum();
         let differ: usize = self.records.iter().map(|r| r.differing().count()).sum();
         let experiments = match self.records.len() {
             0 => return f.write_str("<p class=\"lead\">No experiment has been run.</p>\n"),
@@ -62,7 +62,7 @@ impl Overview<'_> {
     }
 }
 
-fn row(f: &mut fmt::Formatter<'_>, record: &Record, anchor: &str) -> fmt::Result {
+fn row(f: &mut fmt::Formatter<'_>, record: &ExperimentRecord, anchor: &str) -> fmt::Result {
     let differ = record.differing().count();
     write!(
         f,

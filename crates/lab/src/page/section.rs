@@ -4,19 +4,19 @@ use std::fmt::{self, Display};
 
 use super::chart::Drawing;
 use super::escape::Escaped;
-use super::figures::Figures;
+use super::figures::FigureTable;
 use super::overview::{duration, scale};
 use super::table::Rows;
-use crate::record::{Record, ScenarioUsed};
+use crate::record::{ExperimentRecord, ScenarioUsed};
 
 /// Section of one record.
-pub(super) struct Section<'a> {
-    pub(super) record: &'a Record,
+pub(super) struct PageSection<'a> {
+    pub(super) record: &'a ExperimentRecord,
     /// Fragment identifier of the section.
     pub(super) anchor: &'a str,
 }
 
-impl Display for Section<'_> {
+impl Display for PageSection<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { record, anchor } = self;
         let title = Escaped(&record.title);
@@ -28,7 +28,7 @@ impl Display for Section<'_> {
         )?;
         if !record.figures.is_empty() {
             let figures = &record.figures;
-            write!(f, "{}", Figures { figures })?;
+            write!(f, "{}", FigureTable { figures })?;
         }
         if !record.charts.is_empty() {
             f.write_str("<div class=\"charts\">\n")?;
@@ -53,7 +53,7 @@ impl Display for Section<'_> {
     }
 }
 
-impl Section<'_> {
+impl PageSection<'_> {
     /// Writes everything needed to run the experiment again, and the costs of the run.
     fn run(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let record = self.record;

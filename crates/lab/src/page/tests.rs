@@ -5,9 +5,9 @@ use proptest::prelude::*;
 
 use super::escape::Escaped;
 use super::page;
-use crate::record::{Record, read_folder};
+use crate::record::{ExperimentRecord, read_folder};
 
-fn records() -> Vec<Record> {
+fn records() -> Vec<ExperimentRecord> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/page/records");
     read_folder(&folder).unwrap()
 }
@@ -34,7 +34,7 @@ fn every_experiment_has_a_row_a_section_and_its_charts() {
 fn what_differs_says_so_and_why() {
     let records = records();
     let html = page(&records);
-    let differing = records.iter().flat_map(Record::differing);
+    let differing = records.iter().flat_map(ExperimentRecord::differing);
     let mut number = 0;
     for figure in differing {
         number += 1;
@@ -88,7 +88,7 @@ fn no_record_makes_a_page_that_says_so() {
 #[test]
 fn seeds_in_a_row_are_a_range() {
     let mut record = records().swap_remove(1);
-    let shown = |record: &Record| {
+    let shown = |record: &ExperimentRecord| {
         let html = page(std::slice::from_ref(record));
         let rest = html.split("<dt>seeds</dt><dd>").nth(1).unwrap().to_owned();
         rest.split("</dd>").next().unwrap().to_owned()

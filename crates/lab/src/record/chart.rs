@@ -14,7 +14,7 @@ pub struct Chart {
     /// Series in drawing order, later ones on top.
     pub series: Vec<Series>,
     /// Vertical lines with a label, such as a published minimum.
-    pub marks: Vec<Mark>,
+    pub marks: Vec<ChartMark>,
 }
 
 /// An axis of a chart.
@@ -69,7 +69,7 @@ pub enum Shape {
 
 /// A vertical line with a label.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Mark {
+pub struct ChartMark {
     /// Position on the horizontal axis.
     pub x: f64,
     /// Label beside the line.
@@ -126,7 +126,7 @@ impl Chart {
     /// Adds a vertical line with a label.
     #[must_use]
     pub fn mark(mut self, x: f64, label: &str) -> Self {
-        self.marks.push(Mark {
+        self.marks.push(ChartMark {
             x,
             label: label.to_owned(),
         });

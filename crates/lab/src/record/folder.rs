@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use super::Record;
+use super::ExperimentRecord;
 
 /// Size limit of a record file, bytes.
 pub const MAX_RECORD_BYTES: u64 = 64 << 20;
@@ -59,7 +59,7 @@ pub enum FolderError {
 /// # Errors
 /// Returns an error when a file cannot be read, is too large or is not a record, and when there is no
 /// file or there are too many.
-pub fn read_folder(folder: &Path) -> Result<Vec<Record>, FolderError> {
+pub fn read_folder(folder: &Path) -> Result<Vec<ExperimentRecord>, FolderError> {
     let unreadable = |source| FolderError::Unreadable {
         path: folder.to_owned(),
         source,
@@ -83,13 +83,14 @@ pub fn read_folder(folder: &Path) -> Result<Vec<Record>, FolderError> {
         });
     }
     paths.sort();
-    let records: Result<Vec<Record>, FolderError> = paths.iter().map(|path| read(path)).collect();
+    let records: Result<Vec<ExperimentRecord>, FolderError> =
+        paths.iter().map(|path| read(path)).collect();
     let mut records = records?;
     records.sort_by(|one, other| one.id.cmp(&other.id));
     Ok(records)
 }
 
-fn read(path: &Path) -> Result<Record, FolderError> {
+fn read(path: &Path) -> Result<ExperimentRecord, FolderError> {
     let unreadable = |source| FolderError::Unreadable {
         path: path.to_owned(),
         source,

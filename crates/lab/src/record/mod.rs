@@ -14,13 +14,13 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
-pub use chart::{Axis, Chart, Mark, Role, Series, Shape};
+pub use chart::{Axis, Chart, ChartMark, Role, Series, Shape};
 pub(crate) use figure::short;
 pub use figure::{Criterion, Figure, Verdict};
 pub use folder::{FolderError, MAX_RECORD_BYTES, MAX_RECORDS, read_folder};
 pub(crate) use names::names;
 
-use crate::report::Measured;
+use crate::report::RunCosts;
 
 /// Amount of work that an experiment does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,7 +35,7 @@ pub enum Scale {
 
 /// The record of one experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Record {
+pub struct ExperimentRecord {
     /// Id of the experiment.
     pub id: String,
     /// Title in one line, for people.
@@ -51,7 +51,7 @@ pub struct Record {
     /// Seeds of the runs; empty where nothing is drawn at random.
     pub seeds: Vec<u64>,
     /// Costs of the experiment on this machine.
-    pub measured: Measured,
+    pub measured: RunCosts,
     /// Scenarios that were run.
     pub scenarios: Vec<ScenarioUsed>,
     /// Figures of ours beside published ones.
@@ -101,7 +101,7 @@ impl Table {
     }
 }
 
-impl Record {
+impl ExperimentRecord {
     /// Figures that are outside their criterion.
     pub fn differing(&self) -> impl Iterator<Item = &Figure> {
         self.figures

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use super::Record;
+use super::ExperimentRecord;
 
 /// Length to which ids are shortened, characters.
 const MAX_CHARS: usize = 80;
 
 /// A unique name for each record: its id, reduced to letters, digits and dashes.
-pub(crate) fn names(records: &[Record]) -> Vec<String> {
+pub(crate) fn names(records: &[ExperimentRecord]) -> Vec<String> {
     let mut taken = BTreeSet::new();
-    let name = |record: &Record| {
+    let name = |record: &ExperimentRecord| {
         let letters = record.id.chars().take(MAX_CHARS);
         let base: String = letters
             .map(|c| match c.is_ascii_alphanumeric() {

@@ -76,7 +76,7 @@ fn an_ecdf_ends_at_one_and_a_histogram_counts_everything() {
 fn a_record_survives_its_file_and_says_what_differs() {
     let mut table = Table::new("rows", &["a", "b"]);
     table.push(["1".to_owned(), "2".to_owned()]);
-    let record = Record {
+    let record = ExperimentRecord {
         id: "x".to_owned(),
         title: "y".to_owned(),
         source: "z".to_owned(),
@@ -84,7 +84,7 @@ fn a_record_survives_its_file_and_says_what_differs() {
         command: "undertone lab run x".to_owned(),
         commit: "abc".to_owned(),
         seeds: vec![1, 2],
-        measured: Measured {
+        measured: RunCosts {
             wall_s: 1.0,
             cpu_s: 2.0,
             peak_rss_mb: None,
@@ -103,7 +103,10 @@ fn a_record_survives_its_file_and_says_what_differs() {
         notes: vec!["n".to_owned()],
     };
     let text = serde_json::to_string(&record).unwrap();
-    assert_eq!(serde_json::from_str::<Record>(&text).unwrap(), record);
+    assert_eq!(
+        serde_json::from_str::<ExperimentRecord>(&text).unwrap(),
+        record
+    );
     assert_eq!((record.judged(), record.differing().count()), (1, 1));
     let shown = record.to_string();
     assert!(shown.contains("DIFFERS: p: so"), "{shown}");
@@ -129,7 +132,8 @@ fn a_folder_is_read_in_the_order_of_ids() {
         &text.replace("\"id\": \"platforms\"", "\"id\": \"a\""),
     );
     write("figures.csv", "not a record");
-    let ids = |records: Vec<Record>| records.into_iter().map(|r| r.id).collect::<Vec<_>>();
+    let ids =
+        |records: Vec<ExperimentRecord>| records.into_iter().map(|r| r.id).collect::<Vec<_>>();
     assert_eq!(ids(read_folder(folder.path()).unwrap()), ["a", "platforms"]);
     write("3.json", "{\n\"id\": 3}");
     let said = read_folder(folder.path()).unwrap_err().to_string();

@@ -3,10 +3,10 @@
 use std::fmt::{self, Display};
 
 use super::figure::short;
-use super::{Figure, Record, Verdict};
+use super::{ExperimentRecord, Figure, Verdict};
 use crate::report::{align, new_table};
 
-impl Display for Record {
+impl Display for ExperimentRecord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}: {}", self.id, self.title)?;
         writeln!(f, "{}", self.source)?;

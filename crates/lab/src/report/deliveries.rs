@@ -50,7 +50,7 @@ pub fn write_deliveries<W: Write + Send>(outcome: &Outcome, out: W) -> Result<()
         .flat_map(|(message, deliveries)| deliveries.iter().map(move |d| (message, d)))
         .collect();
     for rows in rows.chunks(ROWS_PER_GROUP) {
-        let mut group = Group {
+        let mut group = RowGroup {
             writer: writer.next_row_group()?,
             rows,
         };
@@ -71,12 +71,12 @@ pub fn write_deliveries<W: Write + Send>(outcome: &Outcome, out: W) -> Result<()
 
 type Row<'a> = (&'a Message, &'a Delivery);
 
-struct Group<'a, W: Write> {
+struct RowGroup<'a, W: Write> {
     writer: SerializedRowGroupWriter<'a, W>,
     rows: &'a [Row<'a>],
 }
 
-impl<W: Write + Send> Group<'_, W> {
+impl<W: Write + Send> RowGroup<'_, W> {
     /// Writes the next column of the schema.
     fn column<T: DataType>(
         &mut self,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// Costs of a run. They are the only figures of a report that differ between two runs of the same
 /// scenario, seed and commit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Measured {
+pub struct RunCosts {
     /// Wall time of the run, seconds.
     pub wall_s: f64,
     /// Processor time of all threads of the process, seconds.
@@ -36,8 +36,8 @@ impl Stopwatch {
     }
 
     /// Returns the costs since the start.
-    pub fn read(&self) -> Measured {
-        Measured {
+    pub fn read(&self) -> RunCosts {
+        RunCosts {
             wall_s: self.wall.elapsed().as_secs_f64(),
             cpu_s: cpu_s() - self.cpu_s,
             peak_rss_mb: peak_rss_mb(),

@@ -14,8 +14,8 @@ pub(crate) mod tests;
 
 pub use campaign::{Campaign, Median};
 pub use deliveries::{DeliveriesError, write_deliveries};
-pub use measure::{Measured, Stopwatch};
+pub use measure::{RunCosts, Stopwatch};
 pub use progress::ProgressLine;
 pub use stats::{Latency, Sorted, median};
-pub use summary::{Bytes, Kind, MeshDegreeSummary, PerMessage, Summary, WarmUp};
+pub use summary::{Bytes, KindTotal, MeshDegreeSummary, PerMessage, Summary, WarmUp};
 pub(crate) use text::{align, new_table};

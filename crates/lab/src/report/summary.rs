@@ -6,7 +6,7 @@ use serde::Serialize;
 use undertone_sim::outcome::{Counters, Delivery, KindCounter, Message};
 use undertone_sim::{Outcome, Scenario};
 
-use super::{Latency, Measured, Sorted};
+use super::{Latency, RunCosts, Sorted};
 
 /// Number of nodes reached, by number of hops.
 pub(crate) type Hops = BTreeMap<u16, u64>;
@@ -26,7 +26,7 @@ pub struct Summary {
     pub virtual_s: f64,
     /// Wall time, processor time and memory.
     #[serde(flatten)]
-    pub measured: Measured,
+    pub measured: RunCosts,
     /// Number of events handled.
     pub events: u64,
     /// Deliveries that a network without faults would make, including the warm-up.
@@ -105,14 +105,14 @@ pub struct Bytes {
     /// Copies received, first ones and duplicates, for each delivery; `None` without deliveries.
     pub copies_per_delivery: Option<f64>,
     /// Frames or control entries, by kind.
-    pub kinds: BTreeMap<&'static str, Kind>,
+    pub kinds: BTreeMap<&'static str, KindTotal>,
     /// Packets dropped by random loss or by a queue.
     pub packets_dropped: u64,
 }
 
 /// Number and length of frames or entries of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Kind {
+pub struct KindTotal {
     /// Number of frames or entries.
     pub count: u64,
     /// Bytes of these frames or entries.
@@ -121,9 +121,9 @@ pub struct Kind {
 
 impl Summary {
     /// Summary of a run's outcome and costs.
-    pub fn new(scenario: &Scenario, outcome: &Outcome, measured: Measured, commit: &str) -> Self {
-        let counted = Group::of(outcome, |message| !message.warm_up);
-        let warm_up = Group::of(outcome, |message| message.warm_up);
+    pub fn new(scenario: &Scenario, outcome: &Outcome, measured: RunCosts, commit: &str) -> Self {
+        let counted = MessageGroup::of(outcome, |message| !message.warm_up);
+        let warm_up = MessageGroup::of(outcome, |message| message.warm_up);
         let warm_up_messages = outcome.messages.iter().filter(|m| m.warm_up).count();
         Self {
             scenario: scenario.name.clone(),
@@ -166,12 +166,12 @@ impl Summary {
 }
 
 /// Deliveries of some of the messages.
-struct Group {
+struct MessageGroup {
     sorted_ms: Sorted,
     hops: Hops,
 }
 
-impl Group {
+impl MessageGroup {
     fn of(outcome: &Outcome, which: impl Fn(&Message) -> bool) -> Self {
         let mut hops = Hops::new();
         let mut latencies = Vec::new();
@@ -234,18 +234,17 @@ fn per_message(outcome: &Outcome) -> Vec<PerMessage> {
 
 fn bytes(outcome: &Outcome) -> Bytes {
     let sum = |field: fn(&Counters) -> u64| outcome.nodes.iter().map(field).sum::<u64>();
-    let kinds = KINDS.map(|(name, field)| {
-        let total =
-            outcome
-                .nodes
-                .iter()
-                .map(field)
-                .fold(Kind { count: 0, bytes: 0 }, |sum, kind| Kind {
+    let kinds =
+        KINDS.map(|(name, field)| {
+            let total = outcome.nodes.iter().map(field).fold(
+                KindTotal { count: 0, bytes: 0 },
+                |sum, kind| KindTotal {
                     count: sum.count + kind.count,
                     bytes: sum.bytes + kind.bytes,
-                });
-        (name, total)
-    });
+                },
+            );
+            (name, total)
+        });
     let payload = kinds[0].1.bytes;
     let deliveries = outcome.deliveries.len();
     let copies = sum(|node| node.first_copies) + sum(|node| node.duplicates);

@@ -7,7 +7,7 @@ mod shown;
 use undertone_sim::outcome::{Counters, Delivery, KindCounter, MeshDegree, Message, Violation};
 use undertone_sim::{Outcome, Scenario};
 
-use super::{Measured, Summary};
+use super::{RunCosts, Summary};
 use crate::scenario::load;
 
 pub(crate) fn scenario() -> Scenario {
@@ -82,7 +82,7 @@ pub(crate) fn violated(seed: u64) -> Outcome {
     }
 }
 
-pub(crate) const MEASURED: Measured = Measured {
+pub(crate) const MEASURED: RunCosts = RunCosts {
     wall_s: 0.25,
     cpu_s: 0.5,
     peak_rss_mb: Some(12.5),

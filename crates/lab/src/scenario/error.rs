@@ -5,7 +5,7 @@ use std::{io, path::PathBuf};
 use thiserror::Error;
 use undertone_settings::Origin;
 
-use super::GmlError;
+use super::gml::GmlError;
 
 /// Reason why a scenario could not be loaded.
 #[derive(Debug, Error)]

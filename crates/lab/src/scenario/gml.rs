@@ -4,18 +4,17 @@
 //! Delays between places that no edge joins are those of the shortest path, as in Shadow. Hosts are
 //! assigned to the places in turn. Losses along a path combine as independent probabilities.
 
+mod error;
 mod tokens;
 
-use thiserror::Error;
+use error::{At, MAX_PLACES};
+use tokens::{GmlField, GmlItem};
 
-use tokens::{Field, Item};
-
-/// Maximum number of places; delays are kept for every pair.
-const MAX_PLACES: usize = 2_000;
+pub use error::GmlError;
 
 /// A graph in the form that the simulator needs.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Graph {
+pub(super) struct GmlGraph {
     /// One-way delays, `[from][to]`, nanoseconds.
     pub(super) one_way_ns: Vec<Vec<u64>>,
     /// Uplink rate of each place where it states one, bytes per second.
@@ -26,63 +25,6 @@ pub(super) struct Graph {
     pub(super) loss: Vec<Vec<f64>>,
 }
 
-/// Error in a network graph.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum GmlError {
-    /// A word is not valid at its position.
-    #[error("{found:?} is not GML here: expected {expected}")]
-    Syntax {
-        /// The word that was found.
-        found: String,
-        /// Description of the expected word.
-        expected: &'static str,
-    },
-    /// A value is not allowed for its key.
-    #[error("{key} = {value:?}: expected {expected}")]
-    BadValue {
-        /// Name of the key.
-        key: &'static str,
-        /// The value that was given.
-        value: String,
-        /// Description of the allowed values.
-        expected: &'static str,
-    },
-    /// A required key is missing.
-    #[error("this {block} has no {key}")]
-    Missing {
-        /// Kind of the block, node or edge.
-        block: &'static str,
-        /// Name of the key.
-        key: &'static str,
-    },
-    /// An edge leads to a node that does not exist, or a node exists twice.
-    #[error("node {id} {problem}")]
-    Node {
-        /// Id of the node.
-        id: i64,
-        /// Description of the problem.
-        problem: &'static str,
-    },
-    /// No path joins two places; from a place to itself, Shadow requires an edge too.
-    #[error("no path leads from node {from} to node {to}")]
-    NoPath {
-        /// Id of the node where the path begins.
-        from: i64,
-        /// Id of the node where the path ends.
-        to: i64,
-    },
-    /// The graph has too many nodes, or none.
-    #[error("{found} nodes: expected 1 to {MAX_PLACES}")]
-    Places {
-        /// Number of nodes found.
-        found: usize,
-    },
-}
-
-/// An error with its line, from 1.
-type At = (usize, GmlError);
-
 struct Edge {
     ends: [usize; 2],
     latency_ns: u64,
@@ -90,14 +32,14 @@ struct Edge {
 }
 
 /// Reads a graph from its text.
-pub(super) fn read(text: &str) -> Result<Graph, At> {
+pub(super) fn read(text: &str) -> Result<GmlGraph, At> {
     let graph = tokens::read(text)?;
     let is_directed = graph.iter().any(
-        |item| matches!(item, Item::Field(field) if field.key == "directed" && field.value == "1"),
+        |item| matches!(item, GmlItem::Field(field) if field.key == "directed" && field.value == "1"),
     );
     let blocks = |name: &'static str| {
         graph.iter().filter_map(move |item| match item {
-            Item::Block { key, line, fields } if key == name => Some(Block {
+            GmlItem::Block { key, line, fields } if key == name => Some(GmlBlock {
                 name,
                 line: *line,
                 fields,
@@ -105,7 +47,7 @@ pub(super) fn read(text: &str) -> Result<Graph, At> {
             _ => None,
         })
     };
-    let nodes: Vec<Block<'_>> = blocks("node").collect();
+    let nodes: Vec<GmlBlock<'_>> = blocks("node").collect();
     if !(1..=MAX_PLACES).contains(&nodes.len()) {
         return Err((1, GmlError::Places { found: nodes.len() }));
     }
@@ -114,7 +56,7 @@ pub(super) fn read(text: &str) -> Result<Graph, At> {
         .map(|edge| read_edge(&edge, &ids))
         .collect::<Result<Vec<_>, _>>()?;
     let (one_way_ns, loss) = shortest(&ids, &edges, is_directed)?;
-    Ok(Graph {
+    Ok(GmlGraph {
         one_way_ns,
         uplink_bytes_per_s: bandwidth(&nodes, "host_bandwidth_up")?,
         downlink_bytes_per_s: bandwidth(&nodes, "host_bandwidth_down")?,
@@ -123,18 +65,18 @@ pub(super) fn read(text: &str) -> Result<Graph, At> {
 }
 
 /// A node or an edge.
-struct Block<'a> {
+struct GmlBlock<'a> {
     name: &'static str,
     line: usize,
-    fields: &'a [Field],
+    fields: &'a [GmlField],
 }
 
-impl Block<'_> {
-    fn find(&self, key: &'static str) -> Option<&Field> {
+impl GmlBlock<'_> {
+    fn find(&self, key: &'static str) -> Option<&GmlField> {
         self.fields.iter().find(|field| field.key == key)
     }
 
-    fn need(&self, key: &'static str) -> Result<&Field, At> {
+    fn need(&self, key: &'static str) -> Result<&GmlField, At> {
         let block = self.name;
         self.find(key)
             .ok_or((self.line, GmlError::Missing { block, key }))
@@ -150,7 +92,7 @@ impl Block<'_> {
     }
 }
 
-fn bad(key: &'static str, field: &Field, expected: &'static str) -> At {
+fn bad(key: &'static str, field: &GmlField, expected: &'static str) -> At {
     let value = field.value.clone();
     (
         field.line,
@@ -162,7 +104,7 @@ fn bad(key: &'static str, field: &Field, expected: &'static str) -> At {
     )
 }
 
-fn ids(nodes: &[Block<'_>]) -> Result<Vec<i64>, At> {
+fn ids(nodes: &[GmlBlock<'_>]) -> Result<Vec<i64>, At> {
     let mut ids = Vec::with_capacity(nodes.len());
     for node in nodes {
         let (line, id) = node.id("id")?;
@@ -175,7 +117,7 @@ fn ids(nodes: &[Block<'_>]) -> Result<Vec<i64>, At> {
     Ok(ids)
 }
 
-fn read_edge(edge: &Block<'_>, ids: &[i64]) -> Result<Edge, At> {
+fn read_edge(edge: &GmlBlock<'_>, ids: &[i64]) -> Result<Edge, At> {
     let end = |key| {
         let (line, id) = edge.id(key)?;
         let problem = "does not exist";
@@ -202,8 +144,8 @@ fn read_edge(edge: &Block<'_>, ids: &[i64]) -> Result<Edge, At> {
     })
 }
 
-fn bandwidth(nodes: &[Block<'_>], key: &'static str) -> Result<Vec<Option<u64>>, At> {
-    let rate = |field: &Field| {
+fn bandwidth(nodes: &[GmlBlock<'_>], key: &'static str) -> Result<Vec<Option<u64>>, At> {
+    let rate = |field: &GmlField| {
         tokens::bytes_per_s(&field.value)
             .ok_or_else(|| bad(key, field, "a rate, such as \"100 Mbit\""))
     };

@@ -5,6 +5,7 @@
 
 mod built_in;
 mod error;
+mod file;
 mod gml;
 mod read;
 mod seeds;
@@ -13,20 +14,18 @@ mod set;
 #[cfg(test)]
 mod tests;
 
-use std::fs;
 use std::path::Path;
 
 use undertone_gossip::Config;
-use undertone_settings::{Entry, nearest};
+use undertone_settings::{TomlEntry, nearest};
 use undertone_sim::Scenario;
+
+use file::read_bounded;
 
 pub use built_in::{BUILT_IN, BuiltIn};
 pub use error::ScenarioError;
 pub use gml::GmlError;
 pub use seeds::{MAX_SEEDS, SeedsError, parse_seeds};
-
-/// Longest scenario file, bytes.
-const MAX_FILE_BYTES: u64 = 16 << 20;
 
 /// A scenario with further content of its file.
 #[derive(Clone, Debug)]
@@ -75,7 +74,7 @@ pub fn parse(
     folder: Option<&Path>,
     overrides: &[String],
 ) -> Result<Loaded, ScenarioError> {
-    let mut root = Entry::read(text, place)?;
+    let mut root = TomlEntry::read(text, place)?;
     for text in overrides {
         set::apply(&mut root, text)?;
     }
@@ -88,22 +87,6 @@ pub fn parse(
 /// # Errors
 /// Returns the first mistake found.
 pub fn relay_parameters(path: &Path) -> Result<Config, ScenarioError> {
-    let root = Entry::read(&read_bounded(path)?, &path.to_string_lossy())?;
+    let root = TomlEntry::read(&read_bounded(path)?, &path.to_string_lossy())?;
     read::relay_parameters(&root)
-}
-
-fn read_bounded(path: &Path) -> Result<String, ScenarioError> {
-    let failed = |source| ScenarioError::Read {
-        path: path.to_owned(),
-        source,
-    };
-    let length = fs::metadata(path).map_err(failed)?.len();
-    if length > MAX_FILE_BYTES {
-        return Err(ScenarioError::TooLong {
-            path: path.to_owned(),
-            bytes: length,
-            max_bytes: MAX_FILE_BYTES,
-        });
-    }
-    fs::read_to_string(path).map_err(failed)
 }

@@ -1,14 +1,14 @@
 //! Overrides from the command line: `network.one_way_ms=100`, `faults.0.at_s=30`.
 
-use undertone_settings::{Entry, Error, Origin, Table, Value};
+use undertone_settings::{Error, Origin, TomlEntry, TomlTable, TomlValue};
 
-use super::ScenarioError;
+use super::error::ScenarioError;
 
 /// Maximum depth of a key path; no scenario has a path half as deep.
 const MAX_DEPTH: usize = 8;
 
 /// Applies one override to the document. A whole number in the key path selects an item of a list.
-pub(super) fn apply(root: &mut Entry, text: &str) -> Result<(), ScenarioError> {
+pub(super) fn apply(root: &mut TomlEntry, text: &str) -> Result<(), ScenarioError> {
     let malformed = || ScenarioError::Override {
         text: text.to_owned(),
     };
@@ -26,11 +26,15 @@ pub(super) fn apply(root: &mut Entry, text: &str) -> Result<(), ScenarioError> {
     let mut at = root;
     for (depth, part) in path.iter().enumerate() {
         at = match &mut at.value {
-            Value::Table(table) => table.entry((*part).to_owned()).or_insert_with(|| Entry {
-                value: Value::Table(Table::new()),
-                origin: Origin::Set,
-            }),
-            Value::List(items) => {
+            TomlValue::Table(table) => {
+                table
+                    .entry((*part).to_owned())
+                    .or_insert_with(|| TomlEntry {
+                        value: TomlValue::Table(TomlTable::new()),
+                        origin: Origin::Set,
+                    })
+            }
+            TomlValue::List(items) => {
                 let expected = format!("a position in a list of {}, counted from 0", items.len());
                 let index = part.parse::<usize>().ok();
                 index
@@ -44,6 +48,6 @@ pub(super) fn apply(root: &mut Entry, text: &str) -> Result<(), ScenarioError> {
             }
         };
     }
-    *at = Entry::read_value(value.trim(), &Origin::Set);
+    *at = TomlEntry::read_value(value.trim(), &Origin::Set);
     Ok(())
 }

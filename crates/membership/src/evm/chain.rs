@@ -47,7 +47,7 @@ pub(super) struct Head {
 
 /// Event of the contract; events are in the order of the chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Event {
+pub(super) struct ContractEvent {
     /// The block that contains the event.
     pub block: BlockRef,
     /// Index of the transaction in its block.
@@ -191,7 +191,7 @@ pub(super) enum Answer {
     /// Answer to [`Ask::Header`].
     Header(BlockRef),
     /// Answer to [`Ask::Events`], in the order of the chain.
-    Events(Vec<Event>),
+    Events(Vec<ContractEvent>),
     /// Answer to [`Ask::Root`] and [`Ask::RootOf`].
     Root(Fr),
     /// Answer to [`Ask::Count`].

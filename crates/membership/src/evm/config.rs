@@ -66,10 +66,7 @@ impl EvmConfig {
             return Err(EvmError::NoEndpoint);
         }
         let endpoints = Endpoints::new(&self.urls, self.contract, self.limits, announced);
-        endpoints.map_err(|error| EvmError::Endpoint {
-            endpoint: String::from("list"),
-            error,
-        })
+        endpoints.map_err(|error| EvmError::Endpoint { error })
     }
 }
 

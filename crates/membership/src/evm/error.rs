@@ -7,11 +7,9 @@ use crate::storage::StorageError;
 #[derive(Debug, thiserror::Error)]
 pub enum EvmError {
     /// The URL of an endpoint cannot be used.
-    #[error("endpoint {endpoint}: {error}")]
+    #[error("endpoint list: {error}")]
     Endpoint {
-        /// Always `list`, for the configured list of URLs. The error names the URL.
-        endpoint: String,
-        /// The reason why the URL cannot be used.
+        /// The reason why the URL cannot be used, with its host.
         error: RpcError,
     },
     /// The configuration names no endpoint.

@@ -8,7 +8,7 @@ use alloy::primitives::Address;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::chain::Contract;
-use crate::storage::{Damage, StorageError, storage};
+use crate::storage::{StorageDamage, StorageError, storage};
 
 /// SQLite application id "UTME" of a file of full mode.
 const FULL_ID: i32 = 0x5554_4d45;
@@ -18,12 +18,12 @@ const LIGHT_ID: i32 = 0x5554_4d4c;
 
 /// The mode to which a file belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum StoreMode {
     Full,
     Light,
 }
 
-impl Kind {
+impl StoreMode {
     fn id(self) -> i32 {
         match self {
             Self::Full => FULL_ID,
@@ -42,8 +42,8 @@ impl Kind {
 /// Layout of a follower's file. One of its tables is `contract`, with one row that has the columns
 /// `chain_id` and `address`.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Layout {
-    pub(super) kind: Kind,
+pub(super) struct StoreLayout {
+    pub(super) kind: StoreMode,
     /// Layout version, incremented when the tables change.
     pub(super) version: i32,
     pub(super) tables: &'static str,
@@ -53,7 +53,7 @@ pub(super) struct Layout {
 pub(super) fn open(
     path: &Path,
     contract: &Contract,
-    layout: &Layout,
+    layout: &StoreLayout,
     fill: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<()>,
 ) -> Result<(Connection, File), StorageError> {
     let lock = lock(path)?;
@@ -102,7 +102,7 @@ pub(super) fn open(
 /// Creates the tables and inserts the first rows.
 pub(super) fn create(
     connection: &mut Connection,
-    layout: &Layout,
+    layout: &StoreLayout,
     fill: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<()>,
 ) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -121,7 +121,7 @@ fn check(path: &Path, connection: &Connection, wanted: &Contract) -> Result<(), 
     if verdict != "ok" {
         return Err(StorageError::Corrupt {
             path: path.to_owned(),
-            what: Damage::Structure { report: verdict },
+            what: StorageDamage::Structure { report: verdict },
         });
     }
     let found = connection

@@ -4,22 +4,22 @@
 //! block, named by its hash. This detects whatever an endpoint omits, invents or takes from another
 //! block, and also erased members whose leaf was emptied without an event.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
-use super::chain::{Answer, Ask, BlockRef, Event, Head, Next};
-use super::store::{Cursor, Mark, Page, Store};
-use crate::registry::{MemberIndex, Version};
+use super::chain::{Answer, Ask, BlockRef, ContractEvent, Head, Next};
+use super::store::{BlockCursor, Store};
 use crate::storage::StorageError;
-use crate::view::MembershipView;
+use crate::view::{MembershipView, lock};
 
 mod draft;
 mod fork;
 mod heads;
+mod pages;
 mod range;
 mod repair;
 
-use draft::Draft;
-use fork::Search;
+use fork::ForkSearch;
+use pages::near;
 pub(super) use range::Range;
 use repair::Repair;
 
@@ -34,7 +34,7 @@ pub(super) const ORPHAN_BLOCKS: u64 = 32;
 pub(super) const MAX_BEHIND: u32 = 12;
 
 /// Consecutive heads without any known block after which everything is read again.
-const MAX_FOREIGN: u32 = 3;
+const MAX_UNKNOWN_FORKS: u32 = 3;
 
 /// Result of processing an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,16 +58,16 @@ pub(super) enum Outcome {
         known: u64,
     },
     /// The endpoint's chain has none of the known blocks.
-    Foreign,
+    UnknownFork,
     /// The endpoint's events do not lead to its root.
     Mismatch,
     /// The answer does not match the request.
-    Nonsense,
+    InvalidAnswer,
 }
 
 /// The kind of failure of a request, as far as the follower distinguishes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Failure {
+pub(super) enum RequestFailure {
     /// The request was too large; one for fewer blocks or leaves may be answered.
     TooMuch,
     /// Any other failure of the request.
@@ -79,7 +79,7 @@ pub(super) enum Failure {
 pub(super) struct Follower {
     store: Arc<Store>,
     view: Arc<Mutex<MembershipView>>,
-    cursor: Cursor,
+    cursor: BlockCursor,
     head: Option<BlockRef>,
     phase: Phase,
     range: Range,
@@ -88,7 +88,7 @@ pub(super) struct Follower {
     refill: bool,
     mismatches: u32,
     behind: u32,
-    foreign: u32,
+    unknown_forks: u32,
 }
 
 #[derive(Debug)]
@@ -98,11 +98,11 @@ enum Phase {
     /// Asks whether a known block is still on the chain.
     Probe {
         head: Head,
-        mark: BlockRef,
+        checkpoint: BlockRef,
     },
     Fork {
         head: Head,
-        search: Search,
+        search: ForkSearch,
     },
     /// Asks for the next page of events, and before that for the hash of the page's last block:
     /// else a block without events could be replaced unnoticed by one that has some.
@@ -115,12 +115,12 @@ enum Phase {
     Check {
         head: BlockRef,
         end: BlockRef,
-        events: Vec<Event>,
-        mark: BlockRef,
+        events: Vec<ContractEvent>,
+        checkpoint: BlockRef,
     },
     State {
         head: BlockRef,
-        events: Vec<Event>,
+        events: Vec<ContractEvent>,
     },
     Repair(Repair),
 }
@@ -143,7 +143,7 @@ impl Follower {
             refill: true,
             mismatches: 0,
             behind: 0,
-            foreign: 0,
+            unknown_forks: 0,
         };
         follower.restore()?;
         Ok(follower)
@@ -212,8 +212,8 @@ impl Follower {
         let ask = match &self.phase {
             Phase::Idle => return Next::Idle,
             Phase::Head => Ask::Head,
-            Phase::Probe { mark, .. } | Phase::Check { mark, .. } => Ask::Header {
-                number: mark.number,
+            Phase::Probe { checkpoint, .. } | Phase::Check { checkpoint, .. } => Ask::Header {
+                number: checkpoint.number,
             },
             Phase::Fork { search, .. } => Ask::Header {
                 number: search.middle().block.number,
@@ -247,9 +247,9 @@ impl Follower {
         let phase = std::mem::replace(&mut self.phase, Phase::Head);
         match (phase, answer) {
             (Phase::Head, Answer::Head(head)) => self.on_head(head),
-            (Phase::Probe { head, mark }, Answer::Header(found)) => {
-                if found.hash != mark.hash {
-                    self.search_fork(head, mark.number)
+            (Phase::Probe { head, checkpoint }, Answer::Header(found)) => {
+                if found.hash != checkpoint.hash {
+                    self.search_fork(head, checkpoint.number)
                 } else if head.block.number < self.cursor.number {
                     self.on_behind(head)
                 } else {
@@ -278,14 +278,14 @@ impl Follower {
                 self.range.answered(events.len());
                 let end = end.unwrap_or(head);
                 let is_one_of_many = self.cursor.hash.is_none() || end != head;
-                match self.store.marks()?.last() {
-                    Some(mark) if is_one_of_many => {
-                        let mark = mark.block;
+                match self.store.checkpoints()?.last() {
+                    Some(checkpoint) if is_one_of_many => {
+                        let checkpoint = checkpoint.block;
                         self.phase = Phase::Check {
                             head,
                             end,
                             events,
-                            mark,
+                            checkpoint,
                         };
                         Ok(Outcome::Going)
                     }
@@ -297,10 +297,10 @@ impl Follower {
                     head,
                     end,
                     events,
-                    mark,
+                    checkpoint,
                 },
                 Answer::Header(found),
-            ) => match found.hash == mark.hash {
+            ) => match found.hash == checkpoint.hash {
                 true => self.on_page(head, end, events),
                 // The next head leads to a search for the fork.
                 false => Ok(Outcome::Going),
@@ -315,7 +315,7 @@ impl Follower {
                     _ => false,
                 };
                 if !fits {
-                    return Ok(Outcome::Nonsense);
+                    return Ok(Outcome::InvalidAnswer);
                 }
                 if !repair.is_done() {
                     self.phase = Phase::Repair(repair);
@@ -323,13 +323,13 @@ impl Follower {
                 }
                 self.compare(repair)
             }
-            _ => Ok(Outcome::Nonsense),
+            _ => Ok(Outcome::InvalidAnswer),
         }
     }
 
     /// Records that the request failed: asks for less, or starts again with the newest block.
-    pub(super) fn failed(&mut self, failure: Failure) {
-        if failure == Failure::TooMuch {
+    pub(super) fn failed(&mut self, failure: RequestFailure) {
+        if failure == RequestFailure::TooMuch {
             match self.next() {
                 Next::Ask(Ask::Events { from, to, .. }) if self.range.refused(to - from + 1) => {
                     if let Phase::Pages { end, .. } = &mut self.phase {
@@ -346,152 +346,6 @@ impl Follower {
         }
         self.phase = Phase::Head;
     }
-
-    fn on_page(
-        &mut self,
-        head: BlockRef,
-        end: BlockRef,
-        events: Vec<Event>,
-    ) -> Result<Outcome, StorageError> {
-        if end == head {
-            self.phase = Phase::State { head, events };
-            return Ok(Outcome::Going);
-        }
-        let last = events.last().map(|event| event.block);
-        if last.is_some_and(|last| last.number == end.number && last != end) {
-            // Replaced between the two requests. The next head leads to a search for the fork.
-            return Ok(Outcome::Going);
-        }
-        self.commit_unaccepted(&end, &head, &events)
-    }
-
-    fn commit_unaccepted(
-        &mut self,
-        end: &BlockRef,
-        head: &BlockRef,
-        events: &[Event],
-    ) -> Result<Outcome, StorageError> {
-        let base = self.store.version()?;
-        let mut view = lock(&self.view);
-        let draft = Draft::build(&mut view, events);
-        let version = Version(base.0 + draft.entries.len() as u64);
-        let mark = Mark {
-            block: *end,
-            version,
-        };
-        let cursor = Cursor {
-            number: end.number,
-            hash: None,
-            accepted: self.cursor.accepted,
-        };
-        self.store.commit(&Page {
-            entries: &draft.entries,
-            cursor,
-            marks: &draft.marks(events, base, near(head), mark),
-            doubts: &draft.doubts,
-            settled: false,
-        })?;
-        view.write(&[], version);
-        drop(view);
-        self.cursor = cursor;
-        self.refill = true;
-        self.phase = Phase::Pages {
-            head: *head,
-            end: None,
-        };
-        Ok(Outcome::Going)
-    }
-
-    /// Applies the last page, and keeps it if the tree's root is then the contract's.
-    fn compare(&mut self, repair: Repair) -> Result<Outcome, StorageError> {
-        let base = self.store.version()?;
-        let view = Arc::clone(&self.view);
-        let mut view = lock(&view);
-        let mut draft = Draft::build(&mut view, &repair.events);
-        draft.correct(&mut view, repair.head.number, repair.found());
-        if view.tree().root() != repair.root {
-            draft.undo(&mut view, base);
-            drop(view);
-            return self.mismatch(repair, &draft);
-        }
-        let version = Version(base.0 + draft.entries.len() as u64);
-        let head = repair.head;
-        let cursor = Cursor {
-            number: head.number,
-            hash: Some(head.hash),
-            accepted: version,
-        };
-        let end = Mark {
-            block: head,
-            version,
-        };
-        let page = Page {
-            entries: &draft.entries,
-            cursor,
-            marks: &draft.marks(&repair.events, base, near(&head), end),
-            doubts: &[],
-            settled: true,
-        };
-        self.store.commit(&page)?;
-        view.write(&[], version);
-        if self.refill {
-            let tail = self.store.tail(version, view.window())?;
-            view.accept(&tail, true);
-        } else if !draft.entries.is_empty() {
-            let steps: Vec<_> = draft.entries.iter().map(|entry| entry.step).collect();
-            view.accept(&steps, false);
-        }
-        if view.orphans().next().is_some() {
-            view.set_orphans(self.store.orphans()?);
-        }
-        drop(view);
-        self.refill = false;
-        self.cursor = cursor;
-        self.mismatches = 0;
-        self.phase = Phase::Idle;
-        Ok(Outcome::Synced)
-    }
-
-    /// Handles a wrong root: reads leaves that may or may not have been emptied; if there are none,
-    /// starts again once, as the chain may have changed between two requests; at last
-    /// reads all leaves.
-    fn mismatch(&mut self, repair: Repair, draft: &Draft) -> Result<Outcome, StorageError> {
-        if !repair.has_read() {
-            let mut doubts: Vec<MemberIndex> = self.store.doubts()?;
-            doubts.extend(&draft.doubts);
-            if !doubts.is_empty() {
-                let end = draft.end().max(self.known_end()?);
-                self.phase = Phase::Repair(repair.of(&doubts, end));
-                return Ok(Outcome::Going);
-            }
-        }
-        self.mismatches += 1;
-        match self.mismatches {
-            1 => Ok(Outcome::Going),
-            n if n % 2 == 1 && !repair.has_read_all() => {
-                let end = draft.end().max(self.known_end()?);
-                self.phase = Phase::Repair(repair.of_all(end));
-                Ok(Outcome::Going)
-            }
-            _ => Ok(Outcome::Mismatch),
-        }
-    }
-
-    /// Returns the index after the highest leaf that was ever written.
-    fn known_end(&self) -> Result<u32, StorageError> {
-        let leaves = self.store.leaves()?;
-        Ok(leaves.last().map_or(0, |(index, _)| index.get() + 1))
-    }
-}
-
-/// Returns the lowest block for which roots are requested while `head` is the newest.
-fn near(head: &BlockRef) -> u64 {
-    head.number.saturating_sub(NEAR_BLOCKS)
-}
-
-fn lock(view: &Mutex<MembershipView>) -> MutexGuard<'_, MembershipView> {
-    // A thread that panicked with the lock only read the view, or was the follower's own.
-    view.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::background::{Background, Stop};
+use super::background::Background;
 use super::error::EvmError;
-use super::health::Status;
+use super::health::ChainStatus;
+use super::rpc::Endpoints;
+use super::session::ChainSession;
 use super::signals::Signals;
 
 /// Handle of the thread that follows a contract. Clones share the thread, which ends with the last
@@ -21,13 +23,15 @@ struct Thread {
 }
 
 impl ChainHandle {
-    /// Starts the thread, which `run` is to end when its [`Stop`] says so.
+    /// Starts the thread that asks `endpoints`. `run` must return when [`ChainSession::is_stopped`].
     pub(super) fn start(
-        run: impl FnOnce(Arc<Signals>, Stop) + Send + 'static,
+        endpoints: Endpoints,
+        run: impl FnOnce(ChainSession) + Send + 'static,
     ) -> Result<Self, EvmError> {
         let signals = Arc::new(Signals::new());
         let known = Arc::clone(&signals);
-        let background = Background::start(move |stop| run(known, stop))?;
+        let background =
+            Background::start(move |stop| run(ChainSession::new(endpoints, known, stop)))?;
         Ok(Self(Arc::new(Thread {
             signals,
             _background: background,
@@ -35,12 +39,16 @@ impl ChainHandle {
     }
 
     /// Returns the status of the follower.
-    pub fn status(&self) -> Status {
+    pub fn status(&self) -> ChainStatus {
         self.0.signals.status()
     }
 
     /// Waits until the status satisfies `done` or `timeout` has passed; returns the status then.
-    pub fn wait_until(&self, timeout: Duration, done: impl Fn(&Status) -> bool) -> Status {
+    pub fn wait_until(
+        &self,
+        timeout: Duration,
+        done: impl Fn(&ChainStatus) -> bool,
+    ) -> ChainStatus {
         self.0.signals.wait_until(timeout, done)
     }
 

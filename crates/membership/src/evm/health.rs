@@ -50,7 +50,7 @@ impl Health {
 
 /// Status of following a contract.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Status {
+pub struct ChainStatus {
     /// Health of the follower.
     pub health: Health,
     /// Height of the newest block that an endpoint reported.
@@ -65,7 +65,7 @@ pub struct Status {
     pub compared: Option<SystemTime>,
 }
 
-impl Status {
+impl ChainStatus {
     pub(super) fn new() -> Self {
         Self {
             health: Health::Starting,

@@ -40,14 +40,12 @@ impl EvmRegistry {
         let (start, most) = config.range_blocks;
         let range = Range::new(start, most);
         let follower = Follower::new(Arc::clone(&store), Arc::clone(&view), range)?;
-        let chain = ChainHandle::start(move |signals, stop| {
+        let chain = ChainHandle::start(endpoints, move |session| {
             Worker {
-                signals,
+                session,
                 follower,
-                endpoints,
                 poll: config.poll,
                 throttle: config.throttle,
-                stop,
             }
             .run();
         })?;

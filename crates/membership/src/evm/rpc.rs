@@ -9,7 +9,7 @@ mod error;
 mod json;
 mod transport;
 
-pub use error::{Fault, RpcError};
+pub use error::{AnswerFault, RpcError};
 use json::Json;
 use transport::Transport;
 
@@ -66,12 +66,12 @@ pub struct EndpointCosts {
 pub(super) struct Endpoints {
     contract: Contract,
     limits: RpcLimits,
-    list: Vec<Endpoint>,
+    list: Vec<RpcEndpoint>,
     costs: RpcCosts,
 }
 
 #[derive(Debug)]
-struct Endpoint {
+struct RpcEndpoint {
     transport: Transport,
     /// Whether the endpoint's chain id was verified since the last failure.
     checked: bool,
@@ -92,7 +92,7 @@ impl Endpoints {
         announced: bool,
     ) -> Result<Self, RpcError> {
         let open = |url: &String| {
-            Ok(Endpoint {
+            Ok(RpcEndpoint {
                 transport: Transport::new(url, &limits, announced)?,
                 checked: false,
                 failures: 0,
@@ -116,7 +116,7 @@ impl Endpoints {
 
     /// Returns the requests and failures of each endpoint, in order of preference.
     pub(super) fn each(&self) -> Vec<EndpointCosts> {
-        let costs = |endpoint: &Endpoint| EndpointCosts {
+        let costs = |endpoint: &RpcEndpoint| EndpointCosts {
             name: endpoint.transport.name().to_owned(),
             requests: endpoint.requests_total,
             failures: endpoint.failures_total,
@@ -126,7 +126,7 @@ impl Endpoints {
 
     /// Returns the endpoint to use at `now`, or how long to wait until one may be used.
     pub(super) fn choose(&self, now: Instant) -> Result<usize, Duration> {
-        let wait = |endpoint: &Endpoint| {
+        let wait = |endpoint: &RpcEndpoint| {
             let until = endpoint.not_before.unwrap_or(now);
             until.saturating_duration_since(now)
         };
@@ -162,8 +162,8 @@ impl Endpoints {
         self.check_chain(at)?;
         let parameters = json::call(&self.contract, &data, None);
         let result = self.call(at, "eth_call", &parameters)?;
-        check::bytes(&result).ok_or(RpcError::Nonsense {
-            fault: Fault::Shape,
+        check::bytes(&result).ok_or(RpcError::InvalidAnswer {
+            fault: AnswerFault::Shape,
         })
     }
 
@@ -213,8 +213,8 @@ impl Endpoints {
                 found,
                 expected: self.contract.chain_id,
             },
-            None => RpcError::Nonsense {
-                fault: Fault::Shape,
+            None => RpcError::InvalidAnswer {
+                fault: AnswerFault::Shape,
             },
         };
         self.blame(at, &error);

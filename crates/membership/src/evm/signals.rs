@@ -1,13 +1,14 @@
 //! Signals between a follower's thread and its owner: the status, and requests for a poll.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::health::Status;
+use parking_lot::{Condvar, Mutex};
+
+use super::health::ChainStatus;
 
 #[derive(Debug)]
 pub(super) struct Signals {
-    status: Mutex<Status>,
+    status: Mutex<ChainStatus>,
     /// Notified when the status changes.
     changed: Condvar,
     /// Whether an early poll was requested.
@@ -17,55 +18,51 @@ pub(super) struct Signals {
 impl Signals {
     pub(super) fn new() -> Self {
         Self {
-            status: Mutex::new(Status::new()),
+            status: Mutex::new(ChainStatus::new()),
             changed: Condvar::new(),
             wanted: Mutex::new(false),
         }
     }
 
     /// Returns a copy of the status.
-    pub(super) fn status(&self) -> Status {
-        lock(&self.status).clone()
+    pub(super) fn status(&self) -> ChainStatus {
+        self.status.lock().clone()
     }
 
     /// Changes the status and wakes the threads that wait for it.
-    pub(super) fn update(&self, change: impl FnOnce(&mut Status)) {
-        change(&mut lock(&self.status));
+    pub(super) fn update(&self, change: impl FnOnce(&mut ChainStatus)) {
+        change(&mut self.status.lock());
         self.changed.notify_all();
     }
 
     /// Waits until the status satisfies `done` or `timeout` has passed; returns the status then.
-    pub(super) fn wait_until(&self, timeout: Duration, done: impl Fn(&Status) -> bool) -> Status {
+    pub(super) fn wait_until(
+        &self,
+        timeout: Duration,
+        done: impl Fn(&ChainStatus) -> bool,
+    ) -> ChainStatus {
         let deadline = Instant::now() + timeout;
-        let mut status = lock(&self.status);
+        let mut status = self.status.lock();
         while !done(&status) {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            if self.changed.wait_until(&mut status, deadline).timed_out() {
                 break;
             }
-            let waited = self.changed.wait_timeout(status, left);
-            (status, _) = waited.unwrap_or_else(PoisonError::into_inner);
         }
         status.clone()
     }
 
     /// Requests an early poll for news.
     pub(super) fn request_refresh(&self) {
-        *lock(&self.wanted) = true;
+        *self.wanted.lock() = true;
     }
 
     /// Whether an early poll is requested.
     pub(super) fn is_wanted(&self) -> bool {
-        *lock(&self.wanted)
+        *self.wanted.lock()
     }
 
     /// Clears the request for an early poll; returns whether there was one.
     pub(super) fn take_wanted(&self) -> bool {
-        std::mem::take(&mut *lock(&self.wanted))
+        std::mem::take(&mut *self.wanted.lock())
     }
-}
-
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // The guarded values are changed by single calls that leave them consistent, even after a panic.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

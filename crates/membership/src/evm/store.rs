@@ -5,37 +5,37 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use alloy::primitives::B256;
+use parking_lot::Mutex;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use undertone_rln::{Fr, fr_to_le};
 
 use super::chain::{BlockRef, Contract};
 use crate::registry::{Change, Member, MemberIndex, Version};
 use crate::storage::{StorageError, storage};
-use crate::view::Step;
+use crate::view::LeafChange;
 
 mod read;
 mod schema;
 
 /// Number of blocks remembered with their hashes, to find the start of a reorganisation.
-pub(super) const MAX_MARKS: usize = 256;
+pub(super) const MAX_CHECKPOINTS: usize = 256;
 
 /// A change of a leaf, as it is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct StoredChange {
     /// Height of the block that contains the change.
     pub(super) block: u64,
     /// The leaf's index, and its value before and after.
-    pub(super) step: Step,
+    pub(super) step: LeafChange,
     /// Commitment and limit, if the change is a registration.
     pub(super) member: Option<(Fr, u32)>,
 }
 
 /// A block with known hash up to which the state is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Mark {
+pub(super) struct Checkpoint {
     /// Height and hash of the block.
     pub(super) block: BlockRef,
     /// Version of the registry after the block.
@@ -44,7 +44,7 @@ pub(super) struct Mark {
 
 /// Position up to which the contract is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Cursor {
+pub(super) struct BlockCursor {
     /// Height of the last block whose events are stored.
     pub(super) number: u64,
     /// Hash of that block; `None` until the root as of the block was compared.
@@ -55,16 +55,16 @@ pub(super) struct Cursor {
 
 /// Content of one transaction of the store.
 #[derive(Clone, Debug)]
-pub(super) struct Page<'a> {
+pub(super) struct StorePage<'a> {
     /// Changes of leaves, in order.
-    pub(super) entries: &'a [Entry],
+    pub(super) entries: &'a [StoredChange],
     /// Position after this page.
-    pub(super) cursor: Cursor,
+    pub(super) cursor: BlockCursor,
     /// Blocks whose hashes are known from this page.
-    pub(super) marks: &'a [Mark],
+    pub(super) checkpoints: &'a [Checkpoint],
     /// Indices whose leaf may or may not be empty.
-    pub(super) doubts: &'a [MemberIndex],
-    /// Whether all stored doubts are resolved.
+    pub(super) unverified: &'a [MemberIndex],
+    /// Whether all stored unverified leaves have been verified.
     pub(super) settled: bool,
 }
 
@@ -72,6 +72,7 @@ pub(super) struct Page<'a> {
 #[derive(Debug)]
 pub(super) struct Store {
     path: PathBuf,
+    /// A panic elsewhere leaves no partial change: its transaction is rolled back.
     connection: Mutex<Connection>,
     /// Lock file, locked for as long as the store is open.
     _lock: Option<File>,
@@ -103,71 +104,80 @@ impl Store {
     }
 
     /// Returns the position up to which the contract is known.
-    pub(super) fn cursor(&self) -> Result<Cursor, StorageError> {
-        read::cursor(&self.connection()).map_err(storage(&self.path))
+    pub(super) fn cursor(&self) -> Result<BlockCursor, StorageError> {
+        read::cursor(&self.connection.lock()).map_err(storage(&self.path))
     }
 
     /// Returns the newest version.
     pub(super) fn version(&self) -> Result<Version, StorageError> {
-        read::version(&self.connection()).map_err(storage(&self.path))
+        read::version(&self.connection.lock()).map_err(storage(&self.path))
     }
 
     /// Returns the block after which the contract's events begin.
     pub(super) fn before_first(&self) -> Result<u64, StorageError> {
-        read::before_first(&self.connection()).map_err(storage(&self.path))
+        read::before_first(&self.connection.lock()).map_err(storage(&self.path))
     }
 
     /// Returns the blocks whose hashes are known, the oldest first.
-    pub(super) fn marks(&self) -> Result<Vec<Mark>, StorageError> {
-        read::marks(&self.connection()).map_err(storage(&self.path))
+    pub(super) fn checkpoints(&self) -> Result<Vec<Checkpoint>, StorageError> {
+        read::checkpoints(&self.connection.lock()).map_err(storage(&self.path))
     }
 
     /// Returns the indices whose leaf may or may not be empty.
-    pub(super) fn doubts(&self) -> Result<Vec<MemberIndex>, StorageError> {
-        read::doubts(&self.connection()).map_err(storage(&self.path))
+    pub(super) fn unverified(&self) -> Result<Vec<MemberIndex>, StorageError> {
+        read::unverified(&self.connection.lock()).map_err(storage(&self.path))
     }
 
     /// Returns the newest value of every leaf that was ever written; 0 when it was emptied.
     pub(super) fn leaves(&self) -> Result<Vec<(MemberIndex, Fr)>, StorageError> {
-        read::leaves(&self.connection()).map_err(storage(&self.path))
+        read::leaves(&self.connection.lock()).map_err(storage(&self.path))
     }
 
     /// Returns the last `most` changes up to `version`, the oldest first.
-    pub(super) fn tail(&self, version: Version, most: usize) -> Result<Vec<Step>, StorageError> {
-        let mut steps = read::steps_back(&self.connection(), version, Version(0), most)
+    pub(super) fn tail(
+        &self,
+        version: Version,
+        most: usize,
+    ) -> Result<Vec<LeafChange>, StorageError> {
+        let mut steps = read::steps_back(&self.connection.lock(), version, Version(0), most)
             .map_err(storage(&self.path))?;
         steps.reverse();
         Ok(steps)
     }
 
     /// Returns the changes after `to`, the newest first.
-    pub(super) fn steps_after(&self, to: Version) -> Result<Vec<Step>, StorageError> {
-        read::steps_back(&self.connection(), Version(i64::MAX as u64), to, usize::MAX)
-            .map_err(storage(&self.path))
+    pub(super) fn steps_after(&self, to: Version) -> Result<Vec<LeafChange>, StorageError> {
+        read::steps_back(
+            &self.connection.lock(),
+            Version(i64::MAX as u64),
+            to,
+            usize::MAX,
+        )
+        .map_err(storage(&self.path))
     }
 
     /// Returns the first `most` changes after `known`, in order.
     pub(super) fn changes(&self, known: Version, most: usize) -> Result<Vec<Change>, StorageError> {
-        read::changes(&self.connection(), known, most).map_err(storage(&self.path))
+        read::changes(&self.connection.lock(), known, most).map_err(storage(&self.path))
     }
 
     /// Returns the membership of this commitment whose leaf is in the tree.
     pub(super) fn find(&self, commitment: Fr) -> Result<Option<Member>, StorageError> {
-        read::find(&self.connection(), commitment).map_err(storage(&self.path))
+        read::find(&self.connection.lock(), commitment).map_err(storage(&self.path))
     }
 
     /// Returns the members whose leaf is in the tree, by index.
     pub(super) fn members(&self) -> Result<Vec<Member>, StorageError> {
-        read::members(&self.connection()).map_err(storage(&self.path))
+        read::members(&self.connection.lock()).map_err(storage(&self.path))
     }
 
     /// Returns the roots of abandoned blocks that are still accepted, the oldest first.
     pub(super) fn orphans(&self) -> Result<Vec<Fr>, StorageError> {
-        read::orphans(&self.connection()).map_err(storage(&self.path))
+        read::orphans(&self.connection.lock()).map_err(storage(&self.path))
     }
 
     /// Stores a page in one transaction; returns the new version.
-    pub(super) fn commit(&self, page: &Page<'_>) -> Result<Version, StorageError> {
+    pub(super) fn commit(&self, page: &StorePage<'_>) -> Result<Version, StorageError> {
         self.write(|transaction| {
             let mut version = read::version(transaction)?;
             let mut insert = transaction.prepare_cached(
@@ -190,19 +200,23 @@ impl Store {
             if page.settled {
                 transaction.execute("DELETE FROM doubts", [])?;
             }
-            for index in page.doubts {
+            for index in page.unverified {
                 transaction.execute("INSERT OR IGNORE INTO doubts VALUES (?1)", [index.get()])?;
             }
-            for mark in page.marks {
+            for checkpoint in page.checkpoints {
                 transaction.execute(
                     "INSERT OR REPLACE INTO marks (number, hash, version) VALUES (?1, ?2, ?3)",
-                    (mark.block.number, mark.block.hash.0, mark.version.0),
+                    (
+                        checkpoint.block.number,
+                        checkpoint.block.hash.0,
+                        checkpoint.version.0,
+                    ),
                 )?;
             }
             transaction.execute(
                 "DELETE FROM marks WHERE number <=
                      (SELECT number FROM marks ORDER BY number DESC LIMIT 1 OFFSET ?1)",
-                [MAX_MARKS],
+                [MAX_CHECKPOINTS],
             )?;
             transaction.execute(
                 "DELETE FROM orphans WHERE until_block < ?1",
@@ -217,7 +231,7 @@ impl Store {
     /// to block `until_block`.
     pub(super) fn rewind(
         &self,
-        to: &Mark,
+        to: &Checkpoint,
         orphans: &[Fr],
         until_block: u64,
     ) -> Result<(), StorageError> {
@@ -231,7 +245,7 @@ impl Store {
                     (fr_to_le(root), until_block),
                 )?;
             }
-            let cursor = Cursor {
+            let cursor = BlockCursor {
                 number: to.block.number,
                 hash: None,
                 accepted,
@@ -248,19 +262,12 @@ impl Store {
         })
     }
 
-    fn connection(&self) -> MutexGuard<'_, Connection> {
-        // A panic elsewhere leaves no partial change: its transaction is rolled back.
-        self.connection
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn write<T>(
         &self,
         work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
     ) -> Result<T, StorageError> {
         let sql_error = storage(&self.path);
-        let mut connection = self.connection();
+        let mut connection = self.connection.lock();
         let transaction = connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(&sql_error)?;
@@ -270,7 +277,7 @@ impl Store {
     }
 }
 
-fn set_cursor(transaction: &Transaction<'_>, cursor: &Cursor) -> rusqlite::Result<()> {
+fn set_cursor(transaction: &Transaction<'_>, cursor: &BlockCursor) -> rusqlite::Result<()> {
     transaction.execute(
         "UPDATE contract SET number = ?1, hash = ?2, accepted = ?3",
         (

@@ -1,54 +1,45 @@
 //! Background thread of full mode: passes the follower's questions to the endpoints.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use alloy::sol_types::SolCall;
 
 use super::abi;
-use super::background::Stop;
 use super::chain::{Ask, Next};
-use super::follow::{Failure, Follower, Outcome};
-use super::health::{Health, Status};
-use super::rpc::{Endpoints, Fault, RpcError};
-use super::signals::Signals;
-
-/// Maximum time between two checks of the stop signal.
-const SLICE: Duration = Duration::from_millis(100);
+use super::follow::{Follower, Outcome, RequestFailure};
+use super::health::Health;
+use super::rpc::{AnswerFault, Endpoints, RpcError};
+use super::session::{ChainSession, SLICE};
 
 pub(super) struct Worker {
-    pub(super) signals: Arc<Signals>,
+    pub(super) session: ChainSession,
     pub(super) follower: Follower,
-    pub(super) endpoints: Endpoints,
     pub(super) poll: Duration,
     pub(super) throttle: Duration,
-    pub(super) stop: Stop,
 }
 
 impl Worker {
     pub(super) fn run(mut self) {
         let mut looked = Instant::now();
         let mut used = 0;
-        while !self.stop.within(Duration::ZERO) {
+        while !self.session.is_stopped() {
             match self.follower.next() {
                 Next::Idle => {
                     if self.rest(used, looked) {
                         self.follower.wake();
                     }
                 }
-                Next::Ask(ask) => match self.endpoints.choose(Instant::now()) {
-                    Err(wait) => {
-                        self.stop.within(wait.min(SLICE));
+                Next::Ask(ask) => {
+                    let Some(at) = self.session.choose() else {
+                        continue;
+                    };
+                    used = at;
+                    if ask == Ask::Head {
+                        looked = Instant::now();
+                        self.session.signals.take_wanted();
                     }
-                    Ok(at) => {
-                        used = at;
-                        if ask == Ask::Head {
-                            looked = Instant::now();
-                            self.signals.take_wanted();
-                        }
-                        self.ask(at, &ask);
-                    }
-                },
+                    self.ask(at, &ask);
+                }
             }
         }
     }
@@ -56,12 +47,12 @@ impl Worker {
     fn ask(&mut self, at: usize, ask: &Ask) {
         let answer = match self.skip_to_deployment(at, ask) {
             Ok(true) => return,
-            Ok(false) => self.endpoints.ask(at, ask),
+            Ok(false) => self.session.endpoints.ask(at, ask),
             Err(error) => Err(error),
         };
         let outcome = match answer {
             Ok(answer) => {
-                self.endpoints.worked(at);
+                self.session.endpoints.worked(at);
                 self.follower.answer(answer)
             }
             Err(error) => {
@@ -72,24 +63,24 @@ impl Worker {
                     );
                 let before = self.follower.next();
                 self.follower.failed(match too_much {
-                    true => Failure::TooMuch,
-                    false => Failure::Other,
+                    true => RequestFailure::TooMuch,
+                    false => RequestFailure::Other,
                 });
                 // A smaller request may succeed; if it cannot be smaller, the endpoint is not usable.
                 let next = self.follower.next();
                 if error.may_be_too_much() && (next == before || next == Next::Ask(Ask::Head)) {
-                    self.endpoints.blame(at, &error);
+                    self.session.endpoints.blame(at, &error);
                 }
-                return self.report_failure(at, &error);
+                let block = self.follower.block();
+                return self.session.report_failure(at, &error, block);
             }
         };
+        self.session.head = self.follower.head().map(|head| head.number);
         match outcome {
             Ok(outcome) => self.take(at, outcome),
             Err(error) => {
-                tracing::error!(%error, "cannot store the state of the chain; retrying");
                 let block = self.follower.block();
-                self.update(|status| status.degrade(block, error.to_string()));
-                self.stop.within(Duration::from_secs(1));
+                self.session.report_store_failure(&error, block);
                 if let Err(error) = self.follower.restore() {
                     tracing::error!(%error, "cannot restore the stored state");
                 }
@@ -103,7 +94,7 @@ impl Worker {
         if !matches!(ask, Ask::Events { from: 1, .. }) {
             return Ok(false);
         }
-        let block = deployed_block(&mut self.endpoints, at)?;
+        let block = deployed_block(&mut self.session.endpoints, at)?;
         if block <= 1 {
             return Ok(false);
         }
@@ -119,31 +110,31 @@ impl Worker {
             Outcome::Going => None,
             Outcome::Synced => {
                 let block = self.follower.block();
-                return self.update(|status| {
+                return self.session.update(|status| {
                     status.health = Health::Synced { block };
                     status.compared = Some(SystemTime::now());
                 });
             }
             Outcome::RolledBack { to, changes } => {
                 tracing::warn!(to, changes, "the chain was reorganised");
-                self.update(|status| status.reorganisations += 1);
+                self.session.update(|status| status.reorganisations += 1);
                 None
             }
             Outcome::Behind { newest, known } => Some(RpcError::Behind {
                 blocks: known - newest,
             }),
-            Outcome::Foreign => Some(fault(Fault::Foreign)),
-            Outcome::Mismatch => Some(fault(Fault::Root)),
-            Outcome::Nonsense => Some(fault(Fault::Shape)),
+            Outcome::UnknownFork => Some(fault(AnswerFault::UnknownFork)),
+            Outcome::Mismatch => Some(fault(AnswerFault::Root)),
+            Outcome::InvalidAnswer => Some(fault(AnswerFault::Shape)),
         };
         if let Some(error) = blame {
             self.follower.wake();
-            self.endpoints.blame(at, &error);
-            return self.report_failure(at, &error);
+            let block = self.follower.block();
+            return self.session.blame(at, &error, block);
         }
         let block = self.follower.block();
         let head = self.follower.head().map_or(block, |head| head.number);
-        self.update(|status| {
+        self.session.update(|status| {
             // One answer does not prove that the next request will be answered too.
             if head > block && !matches!(status.health, Health::Degraded { .. })
                 || matches!(status.health, Health::Starting)
@@ -153,34 +144,12 @@ impl Worker {
         });
     }
 
-    fn report_failure(&mut self, at: usize, error: &RpcError) {
-        let name = self.endpoints.name(at).to_owned();
-        tracing::warn!(endpoint = name, %error, "an endpoint failed");
-        let block = self.follower.block();
-        // While another endpoint can be used at once, the follower is not degraded.
-        let is_last = self.endpoints.choose(Instant::now()).is_err();
-        self.update(|status| {
-            if is_last {
-                status.degrade(block, format!("{name}: {error}"));
-            }
-        });
-    }
-
-    fn update(&self, change: impl FnOnce(&mut Status)) {
-        self.signals.update(|status| {
-            change(status);
-            status.head = self.follower.head().map(|head| head.number);
-            status.costs = self.endpoints.costs();
-            status.endpoints = self.endpoints.each();
-        });
-    }
-
     /// Waits for at most [`SLICE`]; returns whether it is time to poll.
     fn rest(&mut self, at: usize, looked: Instant) -> bool {
-        let due = match self.signals.is_wanted() {
+        let due = match self.session.signals.is_wanted() {
             true => self.throttle,
             // Announcements may stop silently, so the endpoint is polled as well, but rarely.
-            false if self.endpoints.is_subscribed(at) => self.poll.saturating_mul(8),
+            false if self.session.endpoints.is_subscribed(at) => self.poll.saturating_mul(8),
             false => self.poll,
         };
         let left = due.saturating_sub(looked.elapsed());
@@ -189,16 +158,18 @@ impl Worker {
         }
         let slice = left.min(SLICE);
         let begun = Instant::now();
-        if self.endpoints.wait(at, slice) {
+        if self.session.endpoints.wait(at, slice) {
             return true;
         }
-        self.stop.within(slice.saturating_sub(begun.elapsed()));
+        self.session
+            .stop
+            .within(slice.saturating_sub(begun.elapsed()));
         false
     }
 }
 
-fn fault(fault: Fault) -> RpcError {
-    RpcError::Nonsense { fault }
+fn fault(fault: AnswerFault) -> RpcError {
+    RpcError::InvalidAnswer { fault }
 }
 
 /// Asks a contract for the block of its deployment; 1 when its answer cannot be read.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 use crate::registry::{MAX_LIMIT, RegistryId};
-use crate::storage::{Damage, StorageError, storage};
+use crate::storage::{StorageDamage, StorageError, storage};
 
 /// SQLite application id "UTMR" in the file's header, which distinguishes a registry
 /// from other databases.
@@ -65,7 +65,7 @@ pub(super) struct Settings {
 }
 
 /// Content of a file before it is opened as a registry.
-enum Found {
+enum FileContent {
     Nothing,
     WithoutIdentity,
     Complete,
@@ -104,11 +104,11 @@ pub(super) fn open(path: &Path, max_limit: u32) -> Result<(Connection, Settings)
     connection
         .pragma_update(None, "synchronous", "FULL")
         .map_err(&sql_error)?;
-    if !matches!(found, Found::Complete) {
+    if !matches!(found, FileContent::Complete) {
         let transaction = connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(&sql_error)?;
-        if matches!(found, Found::Nothing) {
+        if matches!(found, FileContent::Nothing) {
             create(&transaction, max_limit).map_err(&sql_error)?;
         }
         identity(&transaction).map_err(&sql_error)?;
@@ -119,7 +119,7 @@ pub(super) fn open(path: &Path, max_limit: u32) -> Result<(Connection, Settings)
 }
 
 /// Determines the content of the file; returns an error when it is neither empty nor a registry.
-fn identify(path: &Path, connection: &Connection) -> Result<Found, StorageError> {
+fn identify(path: &Path, connection: &Connection) -> Result<FileContent, StorageError> {
     let sql_error = storage(path);
     let number = |sql| {
         connection
@@ -131,9 +131,9 @@ fn identify(path: &Path, connection: &Connection) -> Result<Found, StorageError>
     let tables: i32 = number("SELECT COUNT(*) FROM sqlite_schema")?;
     let path = || path.to_owned();
     match (application_id, tables) {
-        (0, 0) => Ok(Found::Nothing),
-        (APPLICATION_ID, _) if found == SCHEMA_VERSION => Ok(Found::Complete),
-        (APPLICATION_ID, _) if found == SCHEMA_WITHOUT_IDENTITY => Ok(Found::WithoutIdentity),
+        (0, 0) => Ok(FileContent::Nothing),
+        (APPLICATION_ID, _) if found == SCHEMA_VERSION => Ok(FileContent::Complete),
+        (APPLICATION_ID, _) if found == SCHEMA_WITHOUT_IDENTITY => Ok(FileContent::WithoutIdentity),
         (APPLICATION_ID, _) => Err(StorageError::WrongSchema {
             path: path(),
             found,
@@ -164,7 +164,7 @@ fn check(path: &Path, connection: &Connection) -> Result<Settings, StorageError>
         .query_one("PRAGMA quick_check(1)", [], |row| row.get(0))
         .map_err(&sql_error)?;
     if verdict != "ok" {
-        let what = Damage::Structure { report: verdict };
+        let what = StorageDamage::Structure { report: verdict };
         return Err(StorageError::Corrupt {
             path: path.to_owned(),
             what,

@@ -148,7 +148,7 @@ fn the_tree_fills_up() {
     let (_folder, path) = folder();
     let registry = SqliteRegistry::open(&path).unwrap();
     let sql = "INSERT INTO changes VALUES (1, 1048575, zeroblob(32), NULL)";
-    registry.connection().execute(sql, []).unwrap();
+    registry.connection.lock().execute(sql, []).unwrap();
     let error = registry.register(Fr::from(10), 1).unwrap_err();
     assert!(matches!(error, RegistryError::Full), "{error}");
 }
@@ -215,7 +215,8 @@ fn another_schema_is_refused() {
     let (_folder, path) = folder();
     let registry = SqliteRegistry::open(&path).unwrap();
     registry
-        .connection()
+        .connection
+        .lock()
         .pragma_update(None, "user_version", 3)
         .unwrap();
     drop(registry);
@@ -250,7 +251,7 @@ fn a_file_from_before_identities_gets_one_and_keeps_its_members() {
     let registry = SqliteRegistry::open_or_create(&path, 9).unwrap();
     registry.register(Fr::from(1), 5).unwrap();
     let back = "DROP TABLE identity; PRAGMA user_version = 1;";
-    registry.connection().execute_batch(back).unwrap();
+    registry.connection.lock().execute_batch(back).unwrap();
     drop(registry);
     let migrated = SqliteRegistry::open(&path).unwrap();
     assert_eq!(migrated.max_limit(), 9);
@@ -295,7 +296,7 @@ fn values_that_no_registry_writes_are_reported() {
     let reading = |sql: &str| {
         let (_folder, path) = folder();
         let registry = SqliteRegistry::open(&path).unwrap();
-        registry.connection().execute(sql, []).unwrap();
+        registry.connection.lock().execute(sql, []).unwrap();
         let from_members = registry.members().map(|_| ()).unwrap_err();
         from_members.to_string()
     };
@@ -309,9 +310,9 @@ fn values_that_no_registry_writes_are_reported() {
     let (_folder, path) = folder();
     let registry = SqliteRegistry::open(&path).unwrap();
     let sql = format!("INSERT INTO changes VALUES (1, 4, x'{blob}', NULL)");
-    registry.connection().execute(&sql, []).unwrap();
+    registry.connection.lock().execute(&sql, []).unwrap();
     let error = registry.changes_since(Version(0), 10).unwrap_err();
-    let what = Damage::Commitment { index: 4 };
+    let what = StorageDamage::Commitment { index: 4 };
     let expected = matches!(&error, RegistryError::Storage(StorageError::Corrupt { what: w, .. })
         if *w == what);
     assert!(expected, "{error}");
@@ -326,7 +327,8 @@ fn a_writer_that_never_ends_is_reported() {
         .transaction_with_behavior(TransactionBehavior::Immediate)
         .unwrap();
     registry
-        .connection()
+        .connection
+        .lock()
         .busy_timeout(std::time::Duration::ZERO)
         .unwrap();
     let error = registry.register(Fr::from(1), 5).unwrap_err();
@@ -344,7 +346,8 @@ fn a_full_disk_is_reported_and_changes_nothing() {
     registry.register(Fr::from(1), 5).unwrap();
     // The page limit makes SQLite report what it reports for a full disk.
     registry
-        .connection()
+        .connection
+        .lock()
         .pragma_update(None, "max_page_count", 1)
         .unwrap();
     let error = (2..10_000u64)

@@ -1,5 +1,7 @@
 //! View operations for a chain follower: leaves that are not trusted yet, and rolling back.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use undertone_rln::{Fr, MerkleTree, RootWindow};
 
 use super::MembershipView;
@@ -7,7 +9,7 @@ use crate::registry::{MemberIndex, Version};
 
 /// A change of one leaf, with the values before and after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Step {
+pub(crate) struct LeafChange {
     /// Index of the leaf.
     pub(crate) index: MemberIndex,
     /// Value of the leaf before; 0 when empty.
@@ -25,7 +27,7 @@ impl MembershipView {
 
     /// Accepts the root after each change in `recent`; these led to the present state, the newest
     /// last. With `refill` the window of accepted roots is rebuilt from them.
-    pub(crate) fn accept(&mut self, recent: &[Step], refill: bool) {
+    pub(crate) fn accept(&mut self, recent: &[LeafChange], refill: bool) {
         let recent = &recent[recent.len().saturating_sub(self.window)..];
         if refill {
             self.newest = RootWindow::new(self.window);
@@ -41,7 +43,7 @@ impl MembershipView {
     }
 
     /// Undoes changes, the newest first. Their roots become orphans, which stay accepted for a while.
-    pub(crate) fn roll_back(&mut self, undone: &[Step], to: Version) {
+    pub(crate) fn roll_back(&mut self, undone: &[LeafChange], to: Version) {
         let mut kept: Vec<Fr> = self.newest.iter().copied().collect();
         let mut gone = Vec::new();
         // Older roots have left the window. A change may leave a root that an earlier state also
@@ -108,4 +110,9 @@ impl MembershipView {
             .expect("every MemberIndex is inside the tree");
         self.revision += leaves.len() as u64;
     }
+}
+
+/// Locks a view that threads share. A thread that panics leaves a state between two updates.
+pub(crate) fn lock<V>(view: &Mutex<V>) -> MutexGuard<'_, V> {
+    view.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -6,6 +6,9 @@ use undertone_rln::tree::CAPACITY;
 use super::*;
 use crate::registry::{Member, tree_of};
 
+#[cfg(feature = "evm")]
+mod chain;
+
 /// Registry in memory: a minimal log.
 #[derive(Default)]
 struct Memory {
@@ -133,25 +136,6 @@ fn a_path_leads_to_an_accepted_root() {
         view.path(member.index).root_of(member.leaf()),
         view.tree().root()
     );
-}
-
-#[test]
-fn a_tree_ahead_of_the_accepted_roots_gives_no_path() {
-    let registry = Memory::default();
-    registry.register(Fr::from(1), 20).unwrap();
-    let mut view = MembershipView::new(5);
-    assert_eq!(View::path(&view, index(0)), None, "nothing is accepted yet");
-    view.refresh(&registry).unwrap();
-    assert_eq!(View::path(&view, index(0)), Some(view.path(index(0))));
-    let step = super::Step {
-        index: index(1),
-        before: Fr::from(0),
-        after: Fr::from(9),
-    };
-    view.write(&[(step.index, step.after)], Version(2));
-    assert_eq!(View::path(&view, index(0)), None);
-    view.accept(&[step], false);
-    assert_eq!(View::path(&view, index(0)), Some(view.path(index(0))));
 }
 
 #[test]

@@ -8,8 +8,8 @@ use crate::rig::{PATIENCE, Rig, seen};
 /// Faults after which nothing new is accepted, however often the endpoint repeats them.
 const USELESS: [Mode; 10] = [
     Mode::Hang,
-    Mode::Status(429),
-    Mode::Status(500),
+    Mode::ChainStatus(429),
+    Mode::ChainStatus(500),
     Mode::Garbage,
     Mode::Endless,
     Mode::ForeignLogs,

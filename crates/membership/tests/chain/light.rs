@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use undertone_membership::evm::{EvmConfig, EvmRegistry, Health, LightRegistry, Status};
+use undertone_membership::evm::{ChainStatus, EvmConfig, EvmRegistry, Health, LightRegistry};
 use undertone_membership::{
     Member, MemberLookup, MembershipLog, MembershipView, RegistryError, View as _,
 };
@@ -27,7 +27,7 @@ impl Rig {
     }
 
     /// Waits until the newest root is the chain's.
-    pub(crate) fn check_light(&self, registry: &LightRegistry) -> Status {
+    pub(crate) fn check_light(&self, registry: &LightRegistry) -> ChainStatus {
         let root = Some(self.root());
         let status = registry.chain().wait_until(PATIENCE, |status| {
             status.is_synced() && newest(registry) == root
@@ -138,7 +138,7 @@ fn a_path_of_light_mode_makes_proofs_that_full_mode_accepts() {
 fn roots_are_the_newest_of_full_mode() {
     let rig = Rig::start();
     let light = rig.light();
-    let status = light.chain().wait_until(PATIENCE, Status::is_synced);
+    let status = light.chain().wait_until(PATIENCE, ChainStatus::is_synced);
     assert!(status.is_synced(), "{status:?}");
     assert!(roots(&light).is_empty(), "nobody is a member");
     (1..=7).for_each(|member| rig.register(member));
@@ -232,8 +232,8 @@ fn a_restart_with_a_dead_endpoint_keeps_roots_and_path() {
 /// Faults after which nothing is accepted that was not before.
 const USELESS: [Mode; 10] = [
     Mode::Hang,
-    Mode::Status(429),
-    Mode::Status(500),
+    Mode::ChainStatus(429),
+    Mode::ChainStatus(500),
     Mode::Garbage,
     Mode::Endless,
     Mode::NoBlocks,

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use undertone_membership::View as _;
-use undertone_membership::evm::{Health, LightRegistry, Status};
+use undertone_membership::evm::{ChainStatus, Health, LightRegistry};
 use undertone_rln::{Fr, Identity};
 
 use crate::light::roots;
@@ -112,7 +112,7 @@ fn a_contract_with_neither_function_is_asked_ever_less_often() {
     config.limits.max_backoff = Duration::from_secs(60);
     let begun = Instant::now();
     let light = LightRegistry::start(config).unwrap();
-    let failed = |status: &Status| status.costs.failures >= 7;
+    let failed = |status: &ChainStatus| status.costs.failures >= 7;
     let status = light.chain().wait_until(PATIENCE, failed);
     assert!(failed(&status), "{status:?}");
     assert!(

@@ -13,7 +13,7 @@ pub(crate) enum Mode {
     /// Takes the request and never answers.
     Hang,
     /// An HTTP status.
-    Status(u16),
+    ChainStatus(u16),
     /// No JSON.
     Garbage,
     /// More bytes than allowed.
@@ -88,7 +88,7 @@ fn serve(stream: TcpStream, target: &str, mode: &Mutex<Mode>, asked: &Mutex<u64>
                 let _ = reader.read(&mut [0]);
                 return;
             }
-            Mode::Status(status) => (status, String::from("no")),
+            Mode::ChainStatus(status) => (status, String::from("no")),
             Mode::Garbage => (200, String::from("<html>welcome</html>")),
             Mode::Endless => (200, " ".repeat(40 << 20)),
             mode => (200, answer(&body, target, &mode)),

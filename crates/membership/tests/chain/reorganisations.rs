@@ -32,18 +32,18 @@ fn reorganise(depth: u64) {
 
 #[test]
 #[ignore = "needs anvil; cargo xtask test --only contracts"]
-fn of_1_block() {
+fn reorg_of_1_block() {
     reorganise(1);
 }
 
 #[test]
 #[ignore = "needs anvil; cargo xtask test --only contracts"]
-fn of_5_blocks() {
+fn reorg_of_5_blocks() {
     reorganise(5);
 }
 
 #[test]
 #[ignore = "needs anvil; cargo xtask test --only contracts"]
-fn of_20_blocks() {
+fn reorg_of_20_blocks() {
     reorganise(20);
 }

@@ -6,10 +6,10 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use undertone_contracts::{
-    Account, ChainError, Deployment, DevChain, DevChainOptions, Membership, Registered, Terms,
-    U256, deploy, deploy_older,
+    Account, ChainError, ContractTerms, Deployment, DevChain, DevChainOptions, Membership,
+    Registered, U256, deploy, deploy_older,
 };
-use undertone_membership::evm::{Contract, EvmConfig, EvmRegistry, Health, Status};
+use undertone_membership::evm::{ChainStatus, Contract, EvmConfig, EvmRegistry, Health};
 use undertone_rln::{Fr, MerkleTree};
 
 /// Long enough for a slow machine; nothing waits for it when all is well.
@@ -42,10 +42,10 @@ impl Rig {
         let runtime = Runtime::new().unwrap();
         let chain = DevChain::start(&DevChainOptions::default()).unwrap();
         let owner = chain.account(0).unwrap();
-        let terms = Terms {
+        let terms = ContractTerms {
             active_s: ACTIVE_S,
             grace_s: 0,
-            ..Terms::published()
+            ..ContractTerms::published()
         };
         let (deployment, membership) = runtime.block_on(async {
             let deployed = match is_older {
@@ -158,7 +158,7 @@ impl Rig {
     }
 
     /// Waits until the registry knows the chain as it is now, and compares.
-    pub(crate) fn check(&self, registry: &EvmRegistry) -> Status {
+    pub(crate) fn check(&self, registry: &EvmRegistry) -> ChainStatus {
         let (block, root) = (self.block(), self.root());
         let status = registry.chain().wait_until(PATIENCE, |status| {
             status.health == Health::Synced { block } && seen(registry) == root

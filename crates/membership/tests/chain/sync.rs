@@ -1,6 +1,6 @@
 //! From nothing, and block by block.
 
-use undertone_membership::evm::{EvmRegistry, Health, Status};
+use undertone_membership::evm::{ChainStatus, EvmRegistry, Health};
 use undertone_membership::{MemberLookup, MembershipView, View, tree_of};
 use undertone_rln::Fr;
 
@@ -47,7 +47,9 @@ fn the_first_sync_asks_nothing_twice() {
     let rig = Rig::start();
     (1..=5).for_each(|member| rig.register(member));
     let registry = rig.follow();
-    let status = registry.chain().wait_until(PATIENCE, Status::is_synced);
+    let status = registry
+        .chain()
+        .wait_until(PATIENCE, ChainStatus::is_synced);
     assert_eq!((status.costs.requests, status.costs.failures), (6, 0));
     assert_eq!(status.health, Health::Synced { block: rig.block() });
 }
@@ -97,7 +99,7 @@ fn there_is_no_path_before_the_tree_was_compared() {
     // Or it asks the contract, which lies.
     config.first_block = Some(2);
     let registry = EvmRegistry::start(config).unwrap();
-    let degraded = |status: &Status| matches!(status.health, Health::Degraded { .. });
+    let degraded = |status: &ChainStatus| matches!(status.health, Health::Degraded { .. });
     let status = registry.chain().wait_until(PATIENCE, degraded);
     assert!(degraded(&status), "{status:?}");
     let member = registry.find(Fr::from(2)).unwrap().unwrap();

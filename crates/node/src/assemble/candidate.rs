@@ -1,8 +1,8 @@
 //! The node's own membership: found, lost, and found again at another leaf.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use undertone_membership::{Member, MemberIndex, MemberLookup, RegistryError, View};
+use undertone_membership::{Member, MemberIndex, MemberLookup, RegistryError};
 use undertone_rln::{
     CounterError, Generation, Identity, IdentityFile, Key, MessageIdCounter, Prover,
     TableFileOutcome,
@@ -10,7 +10,9 @@ use undertone_rln::{
 
 use super::{AssembleError, MakeProofs};
 use crate::config::RlnConfig;
-use crate::driver::{MemberClock, MemberProofs, PooledProofs, ProofSource, Standing, StartError};
+use crate::driver::{
+    MemberClock, MemberProofs, MembershipState, PooledProofs, ProofSource, SharedView, StartError,
+};
 
 /// A node that may be a member, become one while it runs, or lose its membership.
 pub(super) struct Candidate {
@@ -19,7 +21,7 @@ pub(super) struct Candidate {
     clock: MemberClock,
     key: Arc<Key>,
     lookup: Arc<dyn MemberLookup>,
-    view: Arc<Mutex<dyn View>>,
+    view: SharedView,
     /// Identity of the member. Kept once it was a member, because another identity
     /// would need another counter.
     identity: Option<Identity>,
@@ -32,7 +34,7 @@ pub(super) struct Candidate {
 }
 
 /// Result of looking up the node's own membership.
-pub(super) enum Found {
+pub(super) enum OwnMembership {
     NoIdentity,
     /// The contract has not answered yet.
     NotKnown,
@@ -47,7 +49,7 @@ impl Candidate {
         clock: MemberClock,
         key: &Arc<Key>,
         lookup: Arc<dyn MemberLookup>,
-        view: Arc<Mutex<dyn View>>,
+        view: SharedView,
         make_proofs: Option<MakeProofs>,
     ) -> Self {
         Self {
@@ -64,16 +66,16 @@ impl Candidate {
         }
     }
 
-    pub(super) fn find(&self) -> Result<Found, AssembleError> {
+    pub(super) fn find(&self) -> Result<OwnMembership, AssembleError> {
         let identity = match &self.identity {
             Some(identity) => identity.clone(),
-            None if !self.config.identity_file.exists() => return Ok(Found::NoIdentity),
+            None if !self.config.identity_file.exists() => return Ok(OwnMembership::NoIdentity),
             None => IdentityFile::read(&self.config.identity_file)?,
         };
         match self.lookup.find(identity.commitment()) {
-            Ok(Some(member)) => Ok(Found::Member(identity, member)),
-            Ok(None) => Ok(Found::NotRegistered),
-            Err(RegistryError::NotAnswered) => Ok(Found::NotKnown),
+            Ok(Some(member)) => Ok(OwnMembership::Member(identity, member)),
+            Ok(None) => Ok(OwnMembership::NotRegistered),
+            Err(RegistryError::NotAnswered) => Ok(OwnMembership::NotKnown),
             Err(error) => Err(error.into()),
         }
     }
@@ -114,40 +116,44 @@ impl Candidate {
     }
 
     /// Checks the membership and returns its change; errors that prevent proofs are logged.
-    pub(super) fn look(&mut self) -> Standing {
+    pub(super) fn poll(&mut self) -> MembershipState {
         let outcome = match self.find() {
-            Ok(Found::Member(identity, member)) => self.follow(identity, &member),
-            Ok(Found::NoIdentity | Found::NotRegistered) => Ok(self.leave()),
-            Ok(Found::NotKnown) => Ok(Standing::Same),
+            Ok(OwnMembership::Member(identity, member)) => self.follow(identity, &member),
+            Ok(OwnMembership::NoIdentity | OwnMembership::NotRegistered) => Ok(self.leave()),
+            Ok(OwnMembership::NotKnown) => Ok(MembershipState::Unchanged),
             Err(error) => Err(error),
         };
         match outcome {
             Ok(standing) => standing,
             Err(AssembleError::Counter(CounterError::Locked(_))) if self.has_left => {
-                Standing::Ending
+                MembershipState::Ending
             }
             Err(error) => {
                 tracing::error!(%error, "cannot determine this node's membership; retrying on the next registry change");
-                Standing::Same
+                MembershipState::Unchanged
             }
         }
     }
 
-    fn follow(&mut self, identity: Identity, member: &Member) -> Result<Standing, AssembleError> {
+    fn follow(
+        &mut self,
+        identity: Identity,
+        member: &Member,
+    ) -> Result<MembershipState, AssembleError> {
         match self.place {
-            Some(place) if place == (member.index, member.limit) => Ok(Standing::Same),
+            Some(place) if place == (member.index, member.limit) => Ok(MembershipState::Unchanged),
             Some(_) => Ok(self.leave()),
-            None => Ok(Standing::Joined(self.proofs(identity, member)?)),
+            None => Ok(MembershipState::Joined(self.proofs(identity, member)?)),
         }
     }
 
-    fn leave(&mut self) -> Standing {
+    fn leave(&mut self) -> MembershipState {
         match self.place.take() {
             Some(_) => {
                 self.has_left = true;
-                Standing::Left
+                MembershipState::Left
             }
-            None => Standing::Same,
+            None => MembershipState::Unchanged,
         }
     }
 }

@@ -5,14 +5,14 @@ use std::sync::{Arc, Mutex};
 
 use undertone_membership::evm::{ChainHandle, EvmConfig, EvmRegistry, LightRegistry, Mode};
 use undertone_membership::{
-    MemberLookup, MembershipLog, MembershipView, RegistryError, SqliteRegistry, View,
+    MemberLookup, MembershipLog, MembershipView, RegistryError, SqliteRegistry,
 };
 use undertone_rln::{Key, Verifier};
 
-use super::candidate::{Candidate, Found};
+use super::candidate::{Candidate, OwnMembership};
 use super::{AssembleError, MakeProofs};
 use crate::config::{ChainConfig, RlnConfig};
-use crate::driver::{MemberClock, MembershipSource, RlnOptions};
+use crate::driver::{MemberClock, MembershipSource, RlnOptions, SharedView};
 
 pub(super) fn open(
     config: &RlnConfig,
@@ -22,7 +22,7 @@ pub(super) fn open(
 ) -> Result<RlnOptions, AssembleError> {
     let key = Key::load()?;
     let limit = u32::try_from(config.params.user_message_limit).unwrap_or(u32::MAX);
-    let Members {
+    let OpenedRegistry {
         lookup,
         view,
         source,
@@ -42,8 +42,8 @@ pub(super) fn open(
         make_proofs,
     );
     let proofs = match candidate.find()? {
-        Found::Member(identity, member) => Some(candidate.proofs(identity, &member)?),
-        Found::NoIdentity => {
+        OwnMembership::Member(identity, member) => Some(candidate.proofs(identity, &member)?),
+        OwnMembership::NoIdentity => {
             tracing::warn!(
                 identity_file = %config.identity_file.display(),
                 "no identity: this node relays but cannot publish; make one with \
@@ -51,7 +51,7 @@ pub(super) fn open(
             );
             None
         }
-        Found::NotRegistered => {
+        OwnMembership::NotRegistered => {
             tracing::warn!(
                 identity_file = %config.identity_file.display(),
                 "the identity is not registered: this node relays but cannot publish; register \
@@ -59,7 +59,7 @@ pub(super) fn open(
             );
             None
         }
-        Found::NotKnown => {
+        OwnMembership::NotKnown => {
             tracing::info!("waiting for the contract to confirm this node's membership");
             None
         }
@@ -69,24 +69,24 @@ pub(super) fn open(
         .verifier_threads(config.verifier_threads)
         .batches(config.batches)
         .proofs(proofs)
-        .joining(Box::new(move || candidate.look()));
+        .membership_probe(Box::new(move || candidate.poll()));
     Ok(options)
 }
 
 /// Registry of the members, as the parts of the node use it.
-struct Members {
+struct OpenedRegistry {
     lookup: Arc<dyn MemberLookup>,
     /// The same view as that of `source`.
-    view: Arc<Mutex<dyn View>>,
+    view: SharedView,
     source: MembershipSource,
     chain: Option<ChainHandle>,
 }
 
 /// Opens the contract as registry. A thread of its own follows it; this function does not
 /// wait for that thread.
-fn contract(chain: &ChainConfig, root_window: usize) -> Result<Members, AssembleError> {
+fn contract(chain: &ChainConfig, root_window: usize) -> Result<OpenedRegistry, AssembleError> {
     let (contract, urls, store) = (chain.contract, chain.urls.clone(), chain.store.clone());
-    let (view, lookup, chain): (Arc<Mutex<dyn View>>, Arc<dyn MemberLookup>, _) = match chain.mode {
+    let (view, lookup, chain): (SharedView, Arc<dyn MemberLookup>, _) = match chain.mode {
         Mode::Full => {
             let config = EvmConfig::new(contract, urls, store, root_window);
             let registry = EvmRegistry::start(config)?;
@@ -100,7 +100,7 @@ fn contract(chain: &ChainConfig, root_window: usize) -> Result<Members, Assemble
             (registry.view(), Arc::new(registry), chain)
         }
     };
-    Ok(Members {
+    Ok(OpenedRegistry {
         lookup,
         source: MembershipSource::Updated(Arc::clone(&view)),
         view,
@@ -108,15 +108,19 @@ fn contract(chain: &ChainConfig, root_window: usize) -> Result<Members, Assemble
     })
 }
 
-fn file(config: &RlnConfig, limit: u32, root_window: usize) -> Result<Members, AssembleError> {
+fn file(
+    config: &RlnConfig,
+    limit: u32,
+    root_window: usize,
+) -> Result<OpenedRegistry, AssembleError> {
     let registry =
         SqliteRegistry::open_or_create(&config.registry, limit).map_err(RegistryError::from)?;
     let view = followed(&config.tree_file, &registry, root_window)?;
     let registry = Arc::new(registry);
     let view = Arc::new(Mutex::new(view));
-    Ok(Members {
+    Ok(OpenedRegistry {
         lookup: Arc::clone(&registry) as Arc<dyn MemberLookup>,
-        view: Arc::clone(&view) as Arc<Mutex<dyn View>>,
+        view: Arc::clone(&view) as SharedView,
         source: MembershipSource::Log {
             log: registry,
             view,

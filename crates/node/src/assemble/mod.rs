@@ -28,11 +28,11 @@ use undertone_rln::{CounterError, IdentityFileError, KeyError};
 use crate::config::{NodeConfig, RestListen};
 use crate::delivery_log::DeliveryLog;
 use crate::driver::{MemberProofs, NodeOptions, ProofSource, RunningNode, StartError, start};
-use crate::rest::{self, Access, RestConfig, ServeLimits, Token};
+use crate::rest::{self, Access, AccessToken, RestConfig, ServeLimits};
 
 /// Time that a message with an unknown root waits for the registry: usually enough for one endpoint to
 /// answer, or for a second one after the first has timed out.
-const ROOT_PATIENCE_NS: u64 = 12_000_000_000;
+const UNKNOWN_ROOT_TIMEOUT_NS: u64 = 12_000_000_000;
 
 const NS_PER_MS: i64 = 1_000_000;
 
@@ -123,6 +123,7 @@ pub enum AssembleError {
 
 /// Defect of the file with the node's secret key.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum NodeKeyDefect {
     /// The key does not match the peer id stored beside it.
     #[error(
@@ -269,15 +270,12 @@ async fn assemble_all(
         _ => None,
     };
     let may_publish = rln.as_ref().is_none_or(|rln| rln.has_proofs());
-    let topics = match config.relay {
-        true => config
-            .shards
-            .iter()
-            .copied()
-            .map(PubsubTopic::Static)
-            .collect(),
-        false => Vec::new(),
+    let shards = if config.relay {
+        &config.shards[..]
+    } else {
+        &[]
     };
+    let topics: Vec<_> = shards.iter().copied().map(PubsubTopic::Static).collect();
     let options = NodeOptions::for_network(&config.network)
         .keypair(files::node_key(&config.node_key_file)?)
         .listen(listen_addresses(config))
@@ -311,9 +309,10 @@ async fn assemble_all(
             network: config.network,
             autosharding: config.autosharding,
             subscriptions: topics,
-            content_topics: match config.relay {
-                true => content_topics(config),
-                false => Vec::new(),
+            content_topics: if config.relay {
+                content_topics(config)
+            } else {
+                Vec::new()
             },
             log_level: Some(crate::logging::set_level),
             access,
@@ -342,13 +341,13 @@ fn access(rest: &RestListen, data_dir: &Path) -> Result<Access, AssembleError> {
         (None, _) => None,
         (Some(scope), Some(secret)) => {
             let secret = secret.clone();
-            Some(Token { secret, scope })
+            Some(AccessToken { secret, scope })
         }
         (Some(scope), None) => {
             let path = data_dir.join("rest-token");
             let secret = files::rest_token(&path)?;
             tracing::info!(path = %path.display(), "requests to the REST API need the token in this file");
-            Some(Token { secret, scope })
+            Some(AccessToken { secret, scope })
         }
     };
     Ok(Access {
@@ -371,7 +370,7 @@ pub fn relay_config(config: &NodeConfig) -> RelayConfig {
     relay.fragment_bytes = config.gossip.fragment_bytes;
     relay.publish_unjoined = true;
     match &mut relay.rln {
-        Some(rln) if config.rln.is_some() => rln.root_patience_ns = ROOT_PATIENCE_NS,
+        Some(rln) if config.rln.is_some() => rln.unknown_root_timeout_ns = UNKNOWN_ROOT_TIMEOUT_NS,
         rln => *rln = None,
     }
     relay

@@ -31,7 +31,7 @@ pub struct RlnSnapshot {
     /// The membership set as this node follows it.
     pub membership: MembershipSnapshot,
     /// State of following the chain; `None` when the membership registry is not a contract.
-    pub chain: Option<evm::Status>,
+    pub chain: Option<evm::ChainStatus>,
 }
 
 /// State of the token pool at one moment.
@@ -129,7 +129,7 @@ pub struct TopicSnapshot {
 
 /// Totals that the driver itself counts, since the start.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Totals {
+pub struct NodeTotals {
     /// Bytes of received frames, without their length prefixes.
     pub received_bytes: u64,
     /// Bytes of frames queued for peers; some are cancelled before they are written.
@@ -168,7 +168,7 @@ pub struct MetricsSnapshot {
     /// Topics that the node is subscribed to.
     pub topics: Vec<TopicSnapshot>,
     /// Totals that the driver itself counts.
-    pub totals: Totals,
+    pub totals: NodeTotals,
     /// Proofs whose verdict the relay waits for.
     pub checks_waiting: usize,
     /// State of rate limiting; `None` when it is off.

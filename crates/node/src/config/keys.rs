@@ -1,62 +1,104 @@
-//! Table of all configuration keys: names, value types, and texts for errors and help.
+//! Table of all configuration keys: names, types, defaults, bounds, and texts for errors and help.
+//!
+//! Nothing else lists the keys: files, environment variables, flags, help and the typed values all come
+//! from this table.
 
-/// One configuration key, with its spelling in each source.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Key {
-    /// Name in the file and as a flag; a dot separates a table from its key.
-    pub name: &'static str,
-    /// Type of the value, by which text from the environment or a flag is read.
-    pub kind: Kind,
-    /// Description of the values allowed, for error messages and help.
-    pub expected: &'static str,
-    /// Purpose of the key and its default, for help.
-    pub help: &'static str,
+use std::{net::IpAddr, path::PathBuf};
+
+use undertone_gossip::StrategyKind;
+use undertone_membership::evm::Mode;
+use undertone_message::pubsub_topic::MAX_SHARD_INDEX;
+use undertone_rln::prover::MAX_LIMIT;
+
+use super::error::ConfigError;
+use super::kind::{FromEntry, RestAuth};
+use super::log::{LogFormat, LogLevel};
+use super::setting::{ConfigKey, Setting, Values};
+
+/// Returns the key called `name`.
+pub(super) fn by_name(name: &str) -> Option<&'static ConfigKey> {
+    KEYS.iter().find(|key| key.name == name)
 }
 
-/// Type of a key's value, by which text is parsed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// Either `true` or `false`.
-    Bool,
-    /// An integer, which may be negative.
-    Integer,
-    /// Decimal number, such as 0.25.
-    Float,
-    /// Text, taken as it is.
-    Text,
-    /// Comma-separated whole numbers, as a list.
-    IntegerList,
-    /// Comma-separated texts, as a list.
-    TextList,
+/// Makes [`KEYS`] and the structs of values from rows of the form `field: type = "default" [bounds], "name",
+/// "values allowed", "help";`. Default and bounds may be left out. The help is shown with the default after it.
+macro_rules! table {
+    (
+        $(#[$node_attribute:meta])*
+        struct $node:ident {
+            $($field:ident: $type:ty $(= $default:literal)? $([$bounds:expr])?, $name:literal, $expected:expr,
+                $help:literal;)*
+        }
+        $(#[$group_attribute:meta])*
+        pub struct $group:ident {
+            $($(#[$member_doc:meta])* $member:ident: $member_type:ty $([$member_bounds:expr])?,
+                $member_name:literal, $member_expected:expr, $member_help:literal;)*
+        }
+    ) => {
+        /// Table of all configuration keys.
+        pub const KEYS: &[ConfigKey] = &[
+            $(ConfigKey {
+                name: $name,
+                kind: <$type as FromEntry>::KIND,
+                expected: $expected,
+                default: table!(@default $($default)?),
+                help: concat!($help $(, " [", $default, "]")?),
+            },)*
+            $(ConfigKey {
+                name: $member_name,
+                kind: <$member_type as FromEntry>::KIND,
+                expected: $member_expected,
+                default: None,
+                help: $member_help,
+            },)*
+        ];
+
+        $(#[$node_attribute])*
+        pub(super) struct $node {
+            $(pub(super) $field: table!(@setting $type $(= $default)?),)*
+        }
+
+        impl $node {
+            /// Takes the values of the keys, each as its type. Bounds are checked when a value is used.
+            pub(super) fn read(values: &Values) -> Result<Self, ConfigError> {
+                Ok(Self {
+                    $($field: {
+                        let setting = values.setting::<$type>(row($name))?;
+                        $(let setting = setting.within(&($bounds));)?
+                        table!(@hold setting $($default)?)
+                    },)*
+                })
+            }
+        }
+
+        $(#[$group_attribute])*
+        pub struct $group {
+            $($(#[$member_doc])* pub $member: Option<$member_type>,)*
+        }
+
+        impl $group {
+            /// Takes the values of the keys, each as its type and within its bounds.
+            pub(super) fn read(values: &Values) -> Result<Self, ConfigError> {
+                Ok(Self {
+                    $($member: {
+                        let setting = values.setting::<$member_type>(row($member_name))?;
+                        $(let setting = setting.within(&($member_bounds));)?
+                        setting.get()?
+                    },)*
+                })
+            }
+        }
+    };
+    (@default) => { None };
+    (@default $default:literal) => { Some($default) };
+    (@setting $type:ty) => { Setting<Option<$type>> };
+    (@setting $type:ty = $default:literal) => { Setting<$type> };
+    (@hold $setting:ident) => { $setting };
+    (@hold $setting:ident $default:literal) => { $setting.with_default() };
 }
 
-impl Key {
-    /// Returns the environment variable that sets the key, e.g. `UNDERTONE_TCP_PORT`.
-    pub fn variable(&self) -> String {
-        format!(
-            "UNDERTONE_{}",
-            self.name.replace(['-', '.'], "_").to_ascii_uppercase()
-        )
-    }
-
-    /// Returns the flag that sets the key, e.g. `--tcp-port`; a table and its key are joined with a dash.
-    pub fn flag(&self) -> String {
-        format!("--{}", self.name.replace('.', "-"))
-    }
-
-    /// Returns the key called `name`.
-    pub fn by_name(name: &str) -> Option<&'static Self> {
-        KEYS.iter().find(|key| key.name == name)
-    }
-}
-
-const fn key(name: &'static str, kind: Kind, expected: &'static str, help: &'static str) -> Key {
-    Key {
-        name,
-        kind,
-        expected,
-        help,
-    }
+fn row(name: &str) -> &'static ConfigKey {
+    by_name(name).expect("each row of the table is in KEYS")
 }
 
 const BOOL: &str = "true or false";
@@ -65,395 +107,149 @@ const IP: &str = "an IP address";
 const PATH: &str = "a path";
 const DEGREE: &str = "a number of peers, 1 or more";
 
-/// Table of all configuration keys.
-pub const KEYS: &[Key] = {
-    use Kind::{Bool, Float, Integer, IntegerList, Text, TextList};
-    &[
-        key(
-            "network",
-            Text,
-            "the name of a network",
-            "network to join [local]",
-        ),
-        key(
-            "cluster-id",
-            Integer,
-            "a number, 0 to 65535",
-            "cluster [the network's]",
-        ),
-        key(
-            "num-shards-in-network",
-            Integer,
-            "a number, 0 to 1024",
-            "shards that content topics are spread over; 0 for static sharding [the network's]",
-        ),
-        key(
-            "shards",
-            IntegerList,
-            "a list of shard indices",
-            "shards to join [all; shard 0 with static sharding]",
-        ),
-        key(
-            "content-topics",
-            TextList,
-            "a list of content topics, /app/version/name/encoding",
-            "content topics whose shards to join too, and whose messages to keep for REST []",
-        ),
-        key(
-            "max-message-bytes",
-            Integer,
-            "bytes, 1 or more",
-            "longest message [the network's]",
-        ),
-        key("listen-address", Text, IP, "where libp2p listens [0.0.0.0]"),
-        key("tcp-port", Integer, PORT, "TCP port of libp2p [60000]"),
-        key("websocket", Bool, BOOL, "listen for WebSocket too [false]"),
-        key("ws-port", Integer, PORT, "WebSocket port of libp2p [8000]"),
-        key(
-            "ports-shift",
-            Integer,
-            "a number, 0 to 65535",
-            "added to every non-zero port [0]",
-        ),
-        key("rest", Bool, BOOL, "serve the REST API [true]"),
-        key(
-            "rest-address",
-            Text,
-            IP,
-            "where the REST API listens [127.0.0.1]",
-        ),
-        key("rest-port", Integer, PORT, "port of the REST API [8645]"),
-        key("rest-admin", Bool, BOOL, "serve /admin too [false]"),
-        key(
-            "rest-allow-host",
-            TextList,
+table! {
+    /// Values of the keys that stand in no table of the file, before checks across keys.
+    #[derive(Debug)]
+    struct RawConfig {
+        network: String = "local", "network", "the name of a network", "network to join";
+        cluster_id: u16, "cluster-id", "a number, 0 to 65535", "cluster [the network's]";
+        num_shards_in_network: u16 [0..=MAX_SHARD_INDEX + 1], "num-shards-in-network", "a number, 0 to 1024",
+            "shards that content topics are spread over; 0 for static sharding [the network's]";
+        shards: Vec<u16>, "shards", "a list of shard indices",
+            "shards to join [all; shard 0 with static sharding]";
+        content_topics: Vec<String>, "content-topics", "a list of content topics, /app/version/name/encoding",
+            "content topics whose shards to join too, and whose messages to keep for REST []";
+        max_message_bytes: usize [1..], "max-message-bytes", "bytes, 1 or more",
+            "longest message [the network's]";
+        listen_address: IpAddr = "0.0.0.0", "listen-address", IP, "where libp2p listens";
+        tcp_port: u16 = "60000", "tcp-port", PORT, "TCP port of libp2p";
+        websocket: bool = "false", "websocket", BOOL, "listen for WebSocket too";
+        ws_port: u16 = "8000", "ws-port", PORT, "WebSocket port of libp2p";
+        ports_shift: u16 = "0", "ports-shift", "a number, 0 to 65535", "added to every non-zero port";
+        rest: bool = "true", "rest", BOOL, "serve the REST API";
+        rest_address: IpAddr = "127.0.0.1", "rest-address", IP, "where the REST API listens";
+        rest_port: u16 = "8645", "rest-port", PORT, "port of the REST API";
+        rest_admin: bool = "false", "rest-admin", BOOL, "serve /admin too";
+        rest_allow_host: Vec<String>, "rest-allow-host",
             "a list of host names, each with or without a port, or *",
-            "names by which the REST API is reached, besides addresses of its own and localhost []",
-        ),
-        key(
-            "rest-allow-origin",
-            TextList,
+            "names by which the REST API is reached, besides addresses of its own and localhost []";
+        rest_allow_origin: Vec<String>, "rest-allow-origin",
             "a list of origins such as https://app.example or localhost:*, or *",
-            "web pages that may use the REST API []",
-        ),
-        key(
-            "rest-auth",
-            Text,
-            "auto, none, admin or all",
+            "web pages that may use the REST API []";
+        rest_auth: RestAuth = "auto", "rest-auth", "auto, none, admin or all",
             "what needs the token: nothing, /admin, all but /health; auto: all unless rest-address is loopback, \
-             then /admin if rest-token is set [auto]",
-        ),
-        key(
-            "rest-token",
-            Text,
-            "16 or more printable characters without spaces",
-            "the bearer token [made and kept in <data-dir>/rest-token when one is needed]",
-        ),
-        key(
-            "rest-relay-cache-capacity",
-            Integer,
-            "a number, 1 to 100000",
-            "messages kept for each topic until fetched [50]",
-        ),
-        key(
-            "metrics-server",
-            Bool,
-            BOOL,
-            "serve /metrics on a port of its own too, without token [false]",
-        ),
-        key(
-            "metrics-server-address",
-            Text,
-            IP,
-            "where it is served [127.0.0.1]",
-        ),
-        key("metrics-server-port", Integer, PORT, "port of it [8008]"),
-        key(
-            "static-peers",
-            TextList,
-            "a list of multiaddresses",
-            "peers to stay connected to []",
-        ),
-        key(
-            "node-key-file",
-            Text,
-            PATH,
-            "the node's secret key [<data-dir>/node-key]",
-        ),
-        key(
-            "max-connections",
-            Integer,
-            "a number, 1 or more",
-            "most connections [150]",
-        ),
-        key(
-            "max-connections-per-address",
-            Integer,
-            "a number, 1 or more",
-            "most connections from one IPv4 address or IPv6 /64 [16]",
-        ),
-        key(
-            "max-connections-per-loopback-address",
-            Integer,
-            "a number, 1 or more",
-            "most connections from one loopback address [max-connections]",
-        ),
-        key(
-            "protocols",
-            TextList,
-            "a list of protocol ids",
-            "pubsub ids [/vac/waku/relay/2.0.0]",
-        ),
-        key("relay", Bool, BOOL, "relay messages [true]"),
-        key(
-            "rln",
-            Bool,
-            BOOL,
-            "rate limiting [true if the network has it]",
-        ),
-        key(
-            "rln-epoch-s",
-            Integer,
-            "seconds, 1 to 1000000000",
-            "length of an epoch, for networks of one's own [the network's]",
-        ),
-        key(
-            "rln-user-message-limit",
-            Integer,
-            "a number, 1 to 65535",
-            "messages per epoch of a membership at most, for networks of one's own [the network's]",
-        ),
-        key(
-            "rln-registry",
-            Text,
-            PATH,
-            "membership registry [<data-dir>/registry.sqlite]",
-        ),
-        key(
-            "rln-eth-rpc",
-            TextList,
-            "a list of http(s):// or ws(s):// URLs",
-            "endpoints of the chain with the membership contract; the first is preferred [none: rln-registry]",
-        ),
-        key(
-            "rln-eth-contract",
-            Text,
-            "an address, 0x and 40 hexadecimal digits",
-            "membership contract, with rln-eth-rpc",
-        ),
-        key(
-            "rln-eth-chain-id",
-            Integer,
-            "a number, 1 or more",
-            "chain of the contract, with rln-eth-rpc",
-        ),
-        key(
-            "rln-eth-mode",
-            Text,
-            "full or light",
-            "what is known of the contract: all members, or the newest roots and our own path, for fewer requests [full]",
-        ),
-        key(
-            "rln-eth-store",
-            Text,
-            PATH,
-            "where that is kept [<data-dir>/rln-chain.sqlite, or rln-chain-light.sqlite]",
-        ),
-        key(
-            "rln-identity-file",
-            Text,
-            PATH,
-            "our identity [<data-dir>/rln-identity.json]",
-        ),
-        key(
-            "rln-message-limit",
-            Integer,
-            "a number, 1 to the network's limit",
-            "messages per epoch of our membership [the network's limit]",
-        ),
-        key(
-            "rln-counter-file",
-            Text,
-            PATH,
-            "messages sent [<data-dir>/rln-counter]",
-        ),
-        key(
-            "rln-tokens",
-            Integer,
-            "a number, 0 to 64",
-            "proofs prepared ahead of messages [8]",
-        ),
-        key(
-            "rln-tokens-max-cpu",
-            Integer,
-            "a number, 1 to 100",
-            "percent of a processor for preparing them [10]",
-        ),
-        key(
-            "rln-tokens-refresh",
-            Integer,
-            "a number, 1 to the network's root window",
-            "prepare again when the root is this many changes old [half the window]",
-        ),
-        key(
-            "rln-tokens-lead-s",
-            Integer,
-            "seconds, 0 to 86400",
-            "prepare for an epoch this long before it starts [60]",
-        ),
-        key(
-            "rln-verify-threads",
-            Integer,
-            "a number, 1 to 64",
-            "threads that check proofs [processors but one]",
-        ),
-        key(
-            "rln-batch-from",
-            Integer,
-            "a number, 2 to 1024",
-            "check proofs together when this many wait [4]",
-        ),
-        key(
-            "rln-batch-max",
-            Integer,
-            "a number, 1 to 1024",
-            "most proofs checked together; 1 for none [32]",
-        ),
-        key(
-            "rln-batch-max-delay-ms",
-            Integer,
-            "milliseconds, 0 to 1000",
-            "longest time for checking proofs together [10]",
-        ),
-        key(
-            "rln-suspect-s",
-            Integer,
-            "seconds, 0 to 86400",
-            "check a peer's proofs singly after a bad one [60]",
-        ),
-        key(
-            "data-dir",
-            Text,
-            PATH,
-            "what the node remembers [undertone-data]",
-        ),
-        key(
-            "delivery-log",
-            Text,
-            PATH,
-            "append a line of JSON for each message delivered and each proof made []",
-        ),
-        key(
-            "clock-ahead-ms",
-            Integer,
+             then /admin if rest-token is set";
+        rest_token: String, "rest-token", "16 or more printable characters without spaces",
+            "the bearer token [made and kept in <data-dir>/rest-token when one is needed]";
+        rest_relay_cache_capacity: usize = "50" [1..=100_000], "rest-relay-cache-capacity",
+            "a number, 1 to 100000", "messages kept for each topic until fetched";
+        metrics_server: bool = "false", "metrics-server", BOOL,
+            "serve /metrics on a port of its own too, without token";
+        metrics_server_address: IpAddr = "127.0.0.1", "metrics-server-address", IP, "where it is served";
+        metrics_server_port: u16 = "8008", "metrics-server-port", PORT, "port of it";
+        static_peers: Vec<String>, "static-peers", "a list of multiaddresses",
+            "peers to stay connected to []";
+        node_key_file: PathBuf, "node-key-file", PATH, "the node's secret key [<data-dir>/node-key]";
+        max_connections: u32 = "150" [1..], "max-connections", "a number, 1 or more", "most connections";
+        max_connections_per_address: u32 [1..], "max-connections-per-address", "a number, 1 or more",
+            "most connections from one IPv4 address or IPv6 /64 [16]";
+        max_connections_per_loopback_address: u32 [1..], "max-connections-per-loopback-address",
+            "a number, 1 or more", "most connections from one loopback address [max-connections]";
+        protocols: Vec<String>, "protocols", "a list of protocol ids", "pubsub ids [/vac/waku/relay/2.0.0]";
+        relay: bool = "true", "relay", BOOL, "relay messages";
+        rln: bool, "rln", BOOL, "rate limiting [true if the network has it]";
+        // The longest epoch is that of scenario files.
+        rln_epoch_s: u64 [1..=1_000_000_000], "rln-epoch-s", "seconds, 1 to 1000000000",
+            "length of an epoch, for networks of one's own [the network's]";
+        rln_user_message_limit: u64 [1..=MAX_LIMIT as u64], "rln-user-message-limit", "a number, 1 to 65535",
+            "messages per epoch of a membership at most, for networks of one's own [the network's]";
+        rln_registry: PathBuf, "rln-registry", PATH, "membership registry [<data-dir>/registry.sqlite]";
+        rln_eth_rpc: Vec<String>, "rln-eth-rpc", "a list of http(s):// or ws(s):// URLs",
+            "endpoints of the chain with the membership contract; the first is preferred [none: rln-registry]";
+        rln_eth_contract: String, "rln-eth-contract", "an address, 0x and 40 hexadecimal digits",
+            "membership contract, with rln-eth-rpc";
+        rln_eth_chain_id: u64, "rln-eth-chain-id", "a number, 1 or more",
+            "chain of the contract, with rln-eth-rpc";
+        rln_eth_mode: Mode, "rln-eth-mode", "full or light",
+            "what is known of the contract: all members, or the newest roots and our own path, for fewer \
+             requests [full]";
+        rln_eth_store: PathBuf, "rln-eth-store", PATH,
+            "where that is kept [<data-dir>/rln-chain.sqlite, or rln-chain-light.sqlite]";
+        rln_identity_file: PathBuf, "rln-identity-file", PATH,
+            "our identity [<data-dir>/rln-identity.json]";
+        rln_message_limit: u64, "rln-message-limit", "a number, 1 to the network's limit",
+            "messages per epoch of our membership [the network's limit]";
+        rln_counter_file: PathBuf, "rln-counter-file", PATH, "messages sent [<data-dir>/rln-counter]";
+        rln_tokens: usize = "8" [0..=64], "rln-tokens", "a number, 0 to 64",
+            "proofs prepared ahead of messages";
+        rln_tokens_max_cpu: u64 = "10" [1..=100], "rln-tokens-max-cpu", "a number, 1 to 100",
+            "percent of a processor for preparing them";
+        rln_tokens_refresh: u64, "rln-tokens-refresh", "a number, 1 to the network's root window",
+            "prepare again when the root is this many changes old [half the window]";
+        rln_tokens_lead_s: u64 = "60" [0..=86_400], "rln-tokens-lead-s", "seconds, 0 to 86400",
+            "prepare for an epoch this long before it starts";
+        rln_verify_threads: usize [1..=64], "rln-verify-threads", "a number, 1 to 64",
+            "threads that check proofs [processors but one]";
+        rln_batch_from: usize = "4" [2..=1024], "rln-batch-from", "a number, 2 to 1024",
+            "check proofs together when this many wait";
+        rln_batch_max: usize = "32" [1..=1024], "rln-batch-max", "a number, 1 to 1024",
+            "most proofs checked together; 1 for none";
+        rln_batch_max_delay_ms: u64 = "10" [0..=1000], "rln-batch-max-delay-ms", "milliseconds, 0 to 1000",
+            "longest time for checking proofs together";
+        rln_suspect_s: u64 = "60" [0..=86_400], "rln-suspect-s", "seconds, 0 to 86400",
+            "check a peer's proofs singly after a bad one";
+        data_dir: PathBuf = "undertone-data", "data-dir", PATH, "what the node remembers";
+        delivery_log: PathBuf, "delivery-log", PATH,
+            "append a line of JSON for each message delivered and each proof made []";
+        // About eleven days.
+        clock_ahead_ms: i64 = "0" [-1_000_000_000..=1_000_000_000], "clock-ahead-ms",
             "milliseconds, -1000000000 to 1000000000",
-            "how far our clock is ahead of the system's, to test what wrong clocks do [0]",
-        ),
-        key(
-            "log-level",
-            Text,
-            "error, warn, info, debug or trace",
-            "least severe level [info]",
-        ),
-        key(
-            "log-format",
-            Text,
-            "text or json",
-            "form of a log line [text]",
-        ),
-        key("gossip.d", Integer, DEGREE, "mesh degree"),
-        key("gossip.d-low", Integer, DEGREE, "graft below"),
-        key("gossip.d-high", Integer, DEGREE, "prune above"),
-        key(
-            "gossip.d-score",
-            Integer,
-            DEGREE,
-            "best peers kept when pruning",
-        ),
-        key(
-            "gossip.d-out",
-            Integer,
-            "a number of peers",
-            "peers dialled by us, at least",
-        ),
-        key(
-            "gossip.d-lazy",
-            Integer,
-            "a number of peers",
-            "peers that get gossip, at least",
-        ),
-        key(
-            "gossip.heartbeat-ms",
-            Integer,
-            "milliseconds, 1 or more",
-            "time between heartbeats",
-        ),
-        key(
-            "gossip.gossip-factor",
-            Float,
-            "a share, 0 to 1",
-            "share of peers that get gossip",
-        ),
-        key(
-            "gossip.history-length",
-            Integer,
-            "heartbeats, 1 or more",
-            "how long IWANT is served",
-        ),
-        key(
-            "gossip.history-gossip",
-            Integer,
-            "heartbeats, 1 or more",
-            "how long IHAVE is sent",
-        ),
-        key(
-            "gossip.flood-publish",
-            Bool,
-            BOOL,
-            "send own messages to all subscribers",
-        ),
-        key(
-            "gossip.strategy",
-            Text,
-            "eager-mesh, staggered or reduced",
-            "how large messages are spread [eager-mesh]; the others apply to peers that offer \
-             /undertone/relay-large/1.0.0 too",
-        ),
-        key(
-            "gossip.fragment-bytes",
-            Integer,
-            "bytes, 1000 or more",
-            "publish longer payloads in parts of about this length, and put parts together [off]",
-        ),
-        key(
-            "gossip.seen-ttl-s",
-            Integer,
-            "seconds, 1 or more",
-            "how long ids are remembered",
-        ),
-        key(
-            "gossip.prune-backoff-s",
-            Integer,
-            "seconds",
-            "how long a pruned peer stays out",
-        ),
-    ]
-};
+            "how far our clock is ahead of the system's, to test what wrong clocks do";
+        log_level: LogLevel = "info", "log-level", "error, warn, info, debug or trace",
+            "least severe level";
+        log_format: LogFormat = "text", "log-format", "text or json", "form of a log line";
+    }
 
-/// Returns the candidate spelt most like `wanted`, if its edit distance is small enough for a slip.
-pub(super) fn nearest<T: AsRef<str>>(
-    wanted: &str,
-    candidates: impl Iterator<Item = T>,
-) -> Option<T> {
-    let most = (wanted.chars().count() / 3).max(2);
-    candidates
-        .map(|candidate| {
-            (
-                strsim::damerau_levenshtein(wanted, candidate.as_ref()),
-                candidate,
-            )
-        })
-        .filter(|(distance, _)| *distance <= most)
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, candidate)| candidate)
+    /// Gossip parameters that were configured; `None` leaves the router's default.
+    #[derive(Debug, Clone, Default, PartialEq)]
+    pub struct GossipOverrides {
+        /// Desired number of peers in a mesh.
+        d: usize [1..], "gossip.d", DEGREE, "mesh degree";
+        /// The mesh is grafted when it has fewer peers.
+        d_low: usize [1..], "gossip.d-low", DEGREE, "graft below";
+        /// The mesh is pruned when it has more peers.
+        d_high: usize [1..], "gossip.d-high", DEGREE, "prune above";
+        /// Best-scoring peers kept when pruning.
+        d_score: usize [1..], "gossip.d-score", DEGREE, "best peers kept when pruning";
+        /// Least number of mesh peers that this node dialled itself.
+        d_out: usize, "gossip.d-out", "a number of peers", "peers dialled by us, at least";
+        /// Least number of peers that get gossip (IHAVE) each heartbeat.
+        d_lazy: usize, "gossip.d-lazy", "a number of peers", "peers that get gossip, at least";
+        /// Time between heartbeats, milliseconds.
+        heartbeat_ms: u64 [1..], "gossip.heartbeat-ms", "milliseconds, 1 or more",
+            "time between heartbeats";
+        /// Share of eligible peers that get gossip, 0 to 1.
+        gossip_factor: f64 [0.0..=1.0], "gossip.gossip-factor", "a share, 0 to 1",
+            "share of peers that get gossip";
+        /// Heartbeats during which a message can be requested with IWANT.
+        history_length: usize [1..], "gossip.history-length", "heartbeats, 1 or more",
+            "how long IWANT is served";
+        /// Heartbeats during which a message is advertised with IHAVE.
+        history_gossip: usize [1..], "gossip.history-gossip", "heartbeats, 1 or more",
+            "how long IHAVE is sent";
+        /// Whether own messages go to all subscribers.
+        flood_publish: bool, "gossip.flood-publish", BOOL, "send own messages to all subscribers";
+        /// Strategy for large messages: `eager-mesh`, `staggered` or `reduced`.
+        strategy: StrategyKind, "gossip.strategy", "eager-mesh, staggered or reduced",
+            "how large messages are spread [eager-mesh]; the others apply to peers that offer \
+             /undertone/relay-large/1.0.0 too";
+        // In shorter parts the hashes that each part carries would dominate.
+        /// Payloads longer than this are published in parts, and received parts are reassembled, bytes.
+        fragment_bytes: usize [1000..], "gossip.fragment-bytes", "bytes, 1000 or more",
+            "publish longer payloads in parts of about this length, and put parts together [off]";
+        /// Time for which a message id is remembered, seconds.
+        seen_ttl_s: u64 [1..], "gossip.seen-ttl-s", "seconds, 1 or more", "how long ids are remembered";
+        /// Time before a pruned peer may be grafted again, seconds.
+        prune_backoff_s: u64, "gossip.prune-backoff-s", "seconds", "how long a pruned peer stays out";
+    }
 }

@@ -5,7 +5,7 @@ use undertone_message::{PubsubTopic, Shard, WakuMessage};
 
 use super::*;
 
-fn lines(path: &Path) -> Vec<Line> {
+fn lines(path: &Path) -> Vec<DeliveryLine> {
     let text = std::fs::read_to_string(path).unwrap();
     let parse = |line| serde_json::from_str(line).unwrap();
     text.lines().map(parse).collect()
@@ -27,7 +27,7 @@ fn a_delivery_is_a_line_at_once() {
     };
     assert!(log.deliver(&delivery));
     let [
-        Line::Delivered {
+        DeliveryLine::Delivered {
             id,
             content_topic,
             payload_bytes,
@@ -66,7 +66,7 @@ async fn proofs_are_written_and_other_events_are_not() {
     drop(events);
     // The log's task has nothing else to wait for.
     tokio::task::yield_now().await;
-    let [Line::Proved { asked_ns, made_ns }] = &lines(&path)[..] else {
+    let [DeliveryLine::Proved { asked_ns, made_ns }] = &lines(&path)[..] else {
         panic!("it is a proof");
     };
     assert_eq!(made_ns - asked_ns, 240_000_000);

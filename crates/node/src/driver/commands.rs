@@ -2,23 +2,18 @@
 
 use libp2p::multiaddr::Protocol;
 use tokio::sync::oneshot;
+use undertone_gossip::{RequestId, Topic};
 use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_relay::{self as relay, Input, ProofFailure, PublishError, Rejection};
 
 use super::event_loop::EventLoop;
-use super::peers::Known;
+use super::peers::KnownPeer;
+use super::requests::PendingPublish;
 use super::rln::RlnService;
 use crate::command::{
-    Command, ConnectFailure, GossipSnapshot, NodeInfo, PeerSnapshot, PublishFailure, Published,
-    SubscribeFailure,
+    Command, ConnectFailure, GossipSnapshot, MetricsSnapshot, NodeInfo, PeerSnapshot,
+    PublishFailure, Published, SubscribeFailure, TopicSnapshot,
 };
-
-/// A publication in progress.
-pub(crate) struct Publishing {
-    pubsub_topic: PubsubTopic,
-    message: WakuMessage,
-    pub(crate) reply: oneshot::Sender<Result<Published, PublishFailure>>,
-}
 
 impl EventLoop {
     pub(crate) fn on_command(&mut self, command: Command) {
@@ -71,11 +66,7 @@ impl EventLoop {
                 let _ = reply.send(self.health());
             }
             Command::Gossip { reply } => {
-                let router = self.relay.router();
-                let _ = reply.send(GossipSnapshot {
-                    stats: router.stats(),
-                    usage: router.usage(),
-                });
+                let _ = reply.send(self.gossip());
             }
             Command::Rln { reply } => {
                 let _ = reply.send(self.rln.as_ref().map(RlnService::snapshot));
@@ -113,31 +104,31 @@ impl EventLoop {
     ) {
         // The relay compares the timestamp with its clock, and the wall clock may have been set since.
         self.set_clock();
-        let token = self.next_token;
+        let first = RequestId(self.next_request);
         let message = self.stamped(message);
-        let publishing = Publishing {
+        let publishing = PendingPublish {
             pubsub_topic: topic.clone(),
             message: message.clone(),
             reply,
         };
-        self.publishing.insert(token, publishing);
-        let parts = self.parts.cut(&message);
-        if let Some(parts) = &parts {
-            self.parts.begin(token, parts.len());
+        self.publishing.insert(first, publishing);
+        let fragments = self.fragmenter.split(&message);
+        if let Some(fragments) = &fragments {
+            self.fragmenter.begin(first, fragments.len());
         }
-        for message in parts.unwrap_or_else(|| vec![message]) {
-            let token = self.next_token;
-            self.next_token += 1;
+        for message in fragments.unwrap_or_else(|| vec![message]) {
+            let request = RequestId(self.next_request);
+            self.next_request += 1;
             let topic = topic.clone();
             self.input(Input::Publish {
                 topic,
                 message,
-                token,
+                request,
             });
         }
     }
 
-    /// Sets a missing timestamp. The parts of a message carry its timestamp, so it is set before the split.
+    /// Sets a missing timestamp. The fragments of a message carry its timestamp, so it is set before the split.
     fn stamped(&self, mut message: WakuMessage) -> WakuMessage {
         if message.timestamp_ns() == 0 {
             let unix_ns = self.clock.unix_ns_at_zero() + self.clock.now().as_nanos();
@@ -148,18 +139,18 @@ impl EventLoop {
 
     pub(crate) fn answer_publish(
         &mut self,
-        token: u64,
+        request: RequestId,
         outcome: Result<relay::Published, PublishError>,
     ) {
-        self.proving_since.remove(&token);
-        let Some((token, outcome)) = self.parts.settled(token, outcome) else {
+        self.proving_since.remove(&request);
+        let Some((request, outcome)) = self.fragmenter.settled(request, outcome) else {
             return;
         };
         match &outcome {
             Ok(published) if published.peers > 0 => self.totals.published += 1,
             _ => self.totals.publish_failed += 1,
         }
-        let Some(publishing) = self.publishing.remove(&token) else {
+        let Some(publishing) = self.publishing.remove(&request) else {
             return;
         };
         let answer = match outcome {
@@ -208,14 +199,14 @@ impl EventLoop {
             .collect()
     }
 
-    fn snapshot(&self, peer: libp2p::PeerId, known: &Known) -> PeerSnapshot {
+    fn snapshot(&self, peer: libp2p::PeerId, known: &KnownPeer) -> PeerSnapshot {
         let router = self.relay.router();
         let ix = self.peers.find(&peer);
         let topics = ix.map(|ix| router.topics_of(ix)).unwrap_or_default();
         let in_mesh = topics
             .iter()
             .filter(|t| ix.is_some_and(|ix| router.mesh(t).contains(&ix)));
-        let parse = |topic: &undertone_gossip::Topic| PubsubTopic::parse_any(topic.as_str()).ok();
+        let parse = |topic: &Topic| PubsubTopic::parse_any(topic.as_str()).ok();
         PeerSnapshot {
             peer_id: peer,
             multiaddr: known.address.clone(),
@@ -246,6 +237,33 @@ impl EventLoop {
                 .collect(),
             enr_uri: self.record.uri(&addresses, self.cluster_id, &self.joined),
             subscriptions: self.joined.iter().cloned().collect(),
+        }
+    }
+
+    fn gossip(&self) -> GossipSnapshot {
+        let router = self.relay.router();
+        GossipSnapshot {
+            stats: router.stats(),
+            usage: router.usage(),
+        }
+    }
+
+    fn metrics(&self) -> MetricsSnapshot {
+        let router = self.relay.router();
+        let topic = |topic: &Topic| TopicSnapshot {
+            topic: topic.as_str().to_owned(),
+            mesh: router.mesh(topic).len(),
+            subscribers: router.subscribers(topic).len(),
+        };
+        MetricsSnapshot {
+            peers: self.peers.connected_count(),
+            pubsub_peers: self.peers.count(|ix| router.is_connected(ix)),
+            known_peers: self.peers.iter().count(),
+            gossip: self.gossip(),
+            topics: router.joined().iter().map(topic).collect(),
+            totals: self.totals.clone(),
+            checks_waiting: self.relay.checks_waiting(),
+            rln: self.rln.as_ref().map(RlnService::snapshot),
         }
     }
 }

@@ -6,13 +6,8 @@ use tokio::sync::oneshot;
 
 use super::event_loop::EventLoop;
 use super::peers::peer_id_of;
+use super::requests::PendingDial;
 use crate::command::ConnectFailure;
-
-/// A connection attempt in progress, and the caller that waits for it, if any.
-pub(crate) struct PendingDial {
-    pub(crate) address: Multiaddr,
-    pub(crate) reply: Option<oneshot::Sender<Result<(), ConnectFailure>>>,
-}
 
 impl EventLoop {
     /// Dials configured peers that are not connected.

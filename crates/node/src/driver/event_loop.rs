@@ -7,23 +7,21 @@ use futures::StreamExt;
 use libp2p::swarm::{SwarmEvent, dial_opts::DialOpts};
 use libp2p::{Multiaddr, PeerId, Swarm};
 use tokio::sync::mpsc;
-use undertone_gossip::{Class, PeerIx, Progress, QueuedFrame};
+use undertone_gossip::{Class, PeerIx, Progress, QueuedFrame, RequestId};
 use undertone_message::PubsubTopic;
-use undertone_relay::{Input, Output, ProofFailure, Relay, RelayReport};
+use undertone_relay::{Input, Output, ProofFailure, Relay};
 
-use super::commands::Publishing;
-use super::dial::PendingDial;
 use super::events::{NodeEvent, TimedEvent};
-use super::metrics;
-use super::parts::Parts;
+use super::fragmenter::Fragmenter;
 use super::peers::PeerTable;
 use super::posts::Posts;
 use super::record::NodeRecord;
+use super::requests::{PendingDial, PendingPublish};
 use super::rln::{RlnEvent, RlnService};
 use super::time::Clock;
-use crate::command::{Command, ConnectFailure, PeerOrigin, PublishFailure, Totals};
+use crate::command::{Command, ConnectFailure, NodeTotals, PeerOrigin, PublishFailure};
 use crate::handle::Delivery;
-use crate::swarm::{Arrivals, Behaviour, BehaviourEvent, Gate, Received};
+use crate::swarm::{Behaviour, BehaviourEvent, Gate, InTransit, Received};
 
 /// Interval at which static peers are redialled and scores are reported to admission.
 const REDIAL: Duration = Duration::from_secs(2);
@@ -41,7 +39,7 @@ pub(crate) struct EventLoop {
     pub(crate) relay: Relay,
     pub(crate) clock: Clock,
     pub(crate) gate: Gate,
-    pub(crate) arrivals: Arrivals,
+    pub(crate) in_transit: InTransit,
     pub(crate) peers: PeerTable,
     pub(crate) rln: Option<RlnService>,
     pub(crate) rln_events: mpsc::UnboundedReceiver<RlnEvent>,
@@ -53,16 +51,17 @@ pub(crate) struct EventLoop {
     pub(crate) static_peers: Vec<Multiaddr>,
     /// Peers that the static addresses without an identity led to when they were last dialled.
     pub(crate) static_identities: BTreeMap<Multiaddr, PeerId>,
-    pub(crate) parts: Parts,
+    pub(crate) fragmenter: Fragmenter,
     /// Publications in progress, by request id.
-    pub(crate) publishing: BTreeMap<u64, Publishing>,
-    pub(crate) proving_since: BTreeMap<u64, Instant>,
-    pub(crate) next_token: u64,
+    pub(crate) publishing: BTreeMap<RequestId, PendingPublish>,
+    pub(crate) proving_since: BTreeMap<RequestId, Instant>,
+    /// Number of the next request to the relay.
+    pub(crate) next_request: u64,
     pub(crate) dialling: BTreeMap<libp2p::swarm::ConnectionId, PendingDial>,
     pub(crate) joined: BTreeSet<PubsubTopic>,
     /// Inputs that follow from outputs; handled once the outputs are drained.
     pub(crate) follow_ups: Vec<Input>,
-    pub(crate) totals: Totals,
+    pub(crate) totals: NodeTotals,
     /// Posted messages, including those that wait for a peer.
     pub(crate) posts: Posts,
     /// Signed record (ENR) of the node.
@@ -245,22 +244,22 @@ impl EventLoop {
                 }
             }
             Output::Prove {
-                token,
+                request,
                 epoch,
                 x,
                 is_taken,
             } => {
-                self.proving_since.insert(token, Instant::now());
+                self.proving_since.insert(request, Instant::now());
                 let asked = match &mut self.rln {
                     Some(rln) => {
                         rln.count_taken(u32::from(is_taken));
-                        rln.prove(token, epoch, x, is_taken)
+                        rln.prove(request, epoch, x, is_taken)
                     }
                     None => Err(ProofFailure::NoMembership),
                 };
                 if let Err(failure) = asked {
                     self.follow_ups.push(Input::Proved {
-                        token,
+                        request,
                         result: Err(failure),
                     });
                 }
@@ -274,7 +273,7 @@ impl EventLoop {
             } => {
                 self.totals.delivered += 1;
                 self.totals.message_sizes.count(message.payload.len());
-                let Some(message) = self.parts.whole(self.clock.now(), message) else {
+                let Some(message) = self.fragmenter.reassemble(self.clock.now(), message) else {
                     return;
                 };
                 let delivery = Delivery {
@@ -288,7 +287,7 @@ impl EventLoop {
                 // The delivery task lives as long as the runtime that this runs on.
                 let _ = self.deliveries.send(delivery);
             }
-            Output::Published { token, outcome } => self.answer_publish(token, outcome),
+            Output::Published { request, outcome } => self.answer_publish(request, outcome),
             Output::Subscribed { topic, outcome } => match outcome {
                 Ok(()) => self.totals.joined += u64::from(self.joined.insert(topic)),
                 Err(error) => tracing::warn!(%error, "cannot subscribe"),
@@ -349,100 +348,6 @@ impl EventLoop {
         }
     }
 
-    fn report(&mut self, report: RelayReport) {
-        match report {
-            RelayReport::Rejected { from, reason, .. } => {
-                let label = metrics::reason_label(&reason);
-                *self.totals.rejected.entry(label).or_default() += 1;
-                if let Some(from) = self.peers.identity(from) {
-                    tracing::debug!(%from, %reason, "message rejected");
-                    self.event(NodeEvent::Rejected { from, reason });
-                }
-            }
-            RelayReport::SpammerExposed {
-                from,
-                epoch,
-                secret,
-            } => {
-                self.totals.spammers += 1;
-                if let Some(rln) = &mut self.rln
-                    && rln.is_own_secret(epoch, &secret)
-                {
-                    tracing::error!(
-                        %epoch,
-                        "two nodes published with this node's identity under one message id: its secret \
-                         is public now; nothing more is published in this epoch; stop one of the nodes \
-                         and register a new identity"
-                    );
-                }
-                if let Some(from) = self.peers.identity(from) {
-                    tracing::warn!(%from, %epoch, "a member exceeded its limit; secret recovered");
-                    self.event(NodeEvent::SpammerExposed { from, secret });
-                }
-            }
-            report => tracing::trace!(?report, "gossip"),
-        }
-    }
-
-    fn on_rln_event(&mut self, event: RlnEvent) {
-        match event {
-            RlnEvent::Verified { ticket, valid } => {
-                self.input(Input::ProofVerified { ticket, valid });
-            }
-            RlnEvent::Proved { token, result } => {
-                if let Some(asked) = self.proving_since.remove(&token)
-                    && result.is_ok()
-                {
-                    self.event(NodeEvent::Proved {
-                        asked,
-                        made: Instant::now(),
-                    });
-                }
-                self.input(Input::Proved {
-                    token,
-                    result: *result,
-                });
-            }
-            RlnEvent::IsTaken {
-                epoch,
-                nullifier,
-                reply,
-            } => {
-                // The thread that asked may have ended.
-                let _ = reply.send(self.relay.knows_nullifier(epoch, nullifier));
-            }
-            RlnEvent::Skipped { epoch, ids } => {
-                if let Some(rln) = &mut self.rln {
-                    rln.count_taken(ids);
-                }
-                tracing::warn!(
-                    %epoch,
-                    ids = ids.saturating_add(1),
-                    "another node publishes with this node's identity, or did so before a backup was \
-                     restored: message ids that it used are skipped; run one node for each identity"
-                );
-            }
-            RlnEvent::Membership { roots, now } => {
-                if let Some(rln) = &mut self.rln {
-                    rln.set_membership(now);
-                }
-                self.input(Input::Roots(roots));
-            }
-            RlnEvent::Joined(publisher) => {
-                tracing::info!("this node is a member now and can publish");
-                if let Some(rln) = &mut self.rln {
-                    rln.set_publisher(publisher);
-                }
-            }
-            RlnEvent::Left => {
-                tracing::warn!("this node's membership has ended or moved");
-                if let Some(rln) = &mut self.rln {
-                    rln.drop_publisher();
-                }
-            }
-        }
-    }
-
     fn on_swarm_event(&mut self, event: SwarmEvent<BehaviourEvent>) {
         match event {
             SwarmEvent::Behaviour(BehaviourEvent::Pubsub(event)) => self.on_pubsub(event),
@@ -461,8 +366,8 @@ impl EventLoop {
                 self.peers.connected(peer_id, &endpoint);
                 if let Some(dialling) = self.dialling.remove(&connection_id) {
                     self.learn_static_peer(peer_id, &dialling.address);
+                    self.peers.known(peer_id).origin = PeerOrigin::Static;
                     if let Some(reply) = dialling.reply {
-                        self.peers.known(peer_id).origin = PeerOrigin::Static;
                         let _ = reply.send(Ok(()));
                     }
                 }

@@ -5,7 +5,7 @@ use libp2p::multiaddr::Protocol;
 use libp2p::swarm::SwarmEvent;
 use libp2p::{Multiaddr, Swarm};
 
-use super::start::StartError;
+use super::error::StartError;
 use crate::swarm::Behaviour;
 
 /// Listens on every address and waits until the system has reported each one. An address that stands for all

@@ -1,17 +1,17 @@
-//! A registered member with a message-id counter on disk, and its clock.
+//! A registered member with a message-id counter on disk.
 
-use std::sync::{Arc, Mutex};
-use std::time::UNIX_EPOCH;
+use std::sync::Arc;
 
-use undertone_membership::{MemberIndex, View};
+use undertone_membership::MemberIndex;
 use undertone_relay::ProofFailure;
 use undertone_rln::{
-    CounterError, Epoch, Fr, Generation, Identity, MessageIdCounter, Policy, ProofRequest, Prover,
+    CounterError, Epoch, Fr, Generation, Identity, MessageIdCounter, ProofRequest, Prover,
     RateLimitProof, RlnIdentifier, WallClock,
 };
 
-use super::membership::lock;
+use super::membership_source::{SharedView, lock_view};
 use super::rln::ProofSource;
+use super::time::MemberClock;
 
 /// The honest [`ProofSource`]: a registered member with a message-id counter on disk.
 pub struct MemberProofs {
@@ -30,37 +30,7 @@ pub struct MemberProofs {
     /// Generator of RLN proofs.
     pub prover: Arc<Prover>,
     /// Membership tree that the proofs' paths are taken from.
-    pub view: Arc<Mutex<dyn View>>,
-}
-
-/// The node's wall clock, with the network's epoch length and allowed clock gap.
-#[derive(Clone, Copy, Debug)]
-pub struct MemberClock {
-    epoch_size_s: u64,
-    max_clock_gap_ns: u64,
-    ahead_ns: i64,
-}
-
-impl MemberClock {
-    /// Creates a clock that is `ahead_ns` ahead of the system's, nanoseconds; negative when it is behind.
-    pub fn new(policy: &Policy, ahead_ns: i64) -> Self {
-        Self {
-            epoch_size_s: policy.epoch_size_s.max(1),
-            max_clock_gap_ns: policy.max_clock_gap_ns,
-            ahead_ns,
-        }
-    }
-
-    /// Returns the present time. A clock set before 1970 yields the start of 1970.
-    pub fn now(&self) -> WallClock {
-        let since = UNIX_EPOCH.elapsed().unwrap_or_default();
-        let now_ns = u64::try_from(since.as_nanos()).unwrap_or(u64::MAX);
-        WallClock {
-            unix_now_ns: now_ns.saturating_add_signed(self.ahead_ns),
-            epoch_size_s: self.epoch_size_s,
-            max_clock_gap_ns: self.max_clock_gap_ns,
-        }
-    }
+    pub view: SharedView,
 }
 
 /// Uses up the ids of an epoch, from the next one on, whose nullifiers are taken; returns their number.
@@ -89,7 +59,7 @@ pub(super) fn no_id(error: CounterError) -> ProofFailure {
 
 impl ProofSource for MemberProofs {
     fn prove(&mut self, epoch: Epoch, x: Fr) -> Result<RateLimitProof, ProofFailure> {
-        let path = lock(&self.view).path(self.index);
+        let path = lock_view(&self.view).path(self.index);
         let path = path.ok_or(ProofFailure::Synchronizing)?;
         let message_id = self.counter.next(epoch, &self.clock.now()).map_err(no_id)?;
         self.prover

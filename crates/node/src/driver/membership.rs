@@ -1,14 +1,13 @@
 //! Thread that follows the registry, saves the membership view, and watches the node's own membership.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 use undertone_membership::{RegistryError, Version, View};
 
-use super::membership_source::MembershipSource;
-use super::rln::{Joining, Publisher, RlnEvent, Standing};
+use super::membership_source::{MembershipSource, lock_view};
+use super::rln::{MembershipProbe, MembershipState, RlnEvent};
 use crate::command::MembershipSnapshot;
 
 /// Interval at which the registry is asked for changes.
@@ -19,21 +18,21 @@ const POLL: Duration = Duration::from_millis(250);
 const SAVE_EVERY: Duration = Duration::from_secs(600);
 
 /// State of the thread that follows the registry.
-pub(super) struct Follower {
+pub(super) struct MembershipThread {
     pub(super) source: MembershipSource,
-    pub(super) joining: Option<Joining>,
+    pub(super) probe: Option<MembershipProbe>,
     pub(super) events: mpsc::UnboundedSender<RlnEvent>,
 }
 
-/// The event loop has ended.
+/// Sign that the event loop has ended.
 struct Ended;
 
-impl Follower {
+impl MembershipThread {
     /// Runs until `stopped` is closed, then saves the view.
     pub(super) fn run(mut self, stopped: &Receiver<()>) {
         let mut failing = false;
         let mut told = None;
-        let mut looking = false;
+        let mut polls = false;
         let mut saved = None;
         let mut saved_at = Instant::now();
         loop {
@@ -46,14 +45,11 @@ impl Follower {
                 Err(_) => {}
             }
             let outcome = self.tell(&mut told).and_then(|news| {
-                looking |= news;
-                match looking {
-                    true => self.look(),
-                    false => Ok(false),
-                }
+                polls |= news;
+                if polls { self.poll() } else { Ok(false) }
             });
             match outcome {
-                Ok(again) => looking = again,
+                Ok(again) => polls = again,
                 Err(Ended) => break,
             }
             if saved_at.elapsed() >= SAVE_EVERY {
@@ -72,7 +68,7 @@ impl Follower {
     /// view.
     fn refresh(&self) -> Result<bool, RegistryError> {
         match &self.source {
-            MembershipSource::Log { log, view, .. } => lock(view).refresh(&**log),
+            MembershipSource::Log { log, view, .. } => lock_view(view).refresh(&**log),
             MembershipSource::Updated(_) => Ok(false),
         }
     }
@@ -81,7 +77,7 @@ impl Follower {
     /// compared and not the version, because a reorganised chain may reach the same version again.
     fn tell(&mut self, told: &mut Option<u64>) -> Result<bool, Ended> {
         let (roots, now) = {
-            let view = lock(self.source.view());
+            let view = lock_view(self.source.view());
             if told.replace(view.revision()) == Some(view.revision()) {
                 return Ok(false);
             }
@@ -93,21 +89,15 @@ impl Follower {
     }
 
     /// Checks the node's own membership; returns whether to check again soon.
-    fn look(&mut self) -> Result<bool, Ended> {
-        let Some(joining) = &mut self.joining else {
+    fn poll(&mut self) -> Result<bool, Ended> {
+        let Some(probe) = &mut self.probe else {
             return Ok(false);
         };
-        let (event, again) = match joining() {
-            Standing::Same => return Ok(false),
-            Standing::Ending => return Ok(true),
-            Standing::Left => (RlnEvent::Left, true),
-            Standing::Joined(source) => match Publisher::start(source, self.events.clone()) {
-                Ok(publisher) => (RlnEvent::Joined(publisher), false),
-                Err(error) => {
-                    tracing::error!(%error, "cannot start a thread for proofs");
-                    return Ok(false);
-                }
-            },
+        let (event, again) = match probe() {
+            MembershipState::Unchanged => return Ok(false),
+            MembershipState::Ending => return Ok(true),
+            MembershipState::Left => (RlnEvent::Left, true),
+            MembershipState::Joined(source) => (RlnEvent::Joined(source), false),
         };
         self.events.send(event).map_err(|_| Ended)?;
         Ok(again)
@@ -124,7 +114,7 @@ impl Follower {
         else {
             return;
         };
-        let view = lock(view).clone();
+        let view = lock_view(view).clone();
         if view.version() == Version::default() || *saved == Some(view.version()) {
             return;
         }
@@ -144,9 +134,4 @@ pub(super) fn snapshot(view: &dyn View) -> MembershipSnapshot {
         members: view.members(),
         roots: view.roots().len(),
     }
-}
-
-pub(super) fn lock<V: View + ?Sized>(view: &Mutex<V>) -> MutexGuard<'_, V> {
-    // A refresh that panicked leaves the last consistent version; the next one continues from it.
-    view.lock().unwrap_or_else(PoisonError::into_inner)
 }

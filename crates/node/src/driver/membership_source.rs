@@ -1,11 +1,15 @@
-//! Source of the changes of a node's membership view.
+//! Membership view of a node, shared by several threads, and the source of its changes.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use undertone_membership::{MembershipLog, MembershipView, View};
 
+/// View of the membership set, as the node follows it.
+pub type SharedView = Arc<Mutex<dyn View>>;
+
 /// Membership view of a node, and what keeps it up to date.
+#[non_exhaustive]
 pub enum MembershipSource {
     /// The node's membership thread reads the changes from a log.
     Log {
@@ -17,7 +21,7 @@ pub enum MembershipSource {
         snapshot_file: Option<PathBuf>,
     },
     /// The registry's own thread updates the view.
-    Updated(Arc<Mutex<dyn View>>),
+    Updated(SharedView),
 }
 
 impl MembershipSource {
@@ -28,4 +32,9 @@ impl MembershipSource {
             Self::Updated(view) => view,
         }
     }
+}
+
+/// Locks the view. A refresh that panicked leaves the last consistent version; the next one continues from it.
+pub(crate) fn lock_view<V: View + ?Sized>(view: &Mutex<V>) -> MutexGuard<'_, V> {
+    view.lock().unwrap_or_else(PoisonError::into_inner)
 }

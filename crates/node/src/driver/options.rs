@@ -10,7 +10,7 @@ use undertone_rln::{BatchPolicy, Verifier};
 
 use super::events::TimedEvent;
 use super::membership_source::MembershipSource;
-use super::rln::{Joining, ProofSource};
+use super::rln::{MembershipProbe, ProofSource};
 use crate::swarm::ConnectionLimits;
 
 /// Pubsub protocol id that every Waku relay knows.
@@ -137,7 +137,7 @@ pub struct RlnOptions {
     pub(super) verifier_threads: usize,
     pub(super) batches: BatchPolicy,
     pub(super) proofs: Option<Box<dyn ProofSource>>,
-    pub(super) joining: Option<Joining>,
+    pub(super) membership_probe: Option<MembershipProbe>,
 }
 
 impl RlnOptions {
@@ -152,7 +152,7 @@ impl RlnOptions {
             verifier_threads: 1,
             batches: BatchPolicy::default(),
             proofs: None,
-            joining: None,
+            membership_probe: None,
         }
     }
 
@@ -182,9 +182,12 @@ impl RlnOptions {
     }
 
     /// Sets the check for changes of the node's own membership; without it, the membership never changes.
-    pub fn joining(self, joining: Joining) -> Self {
-        let joining = Some(joining);
-        Self { joining, ..self }
+    pub fn membership_probe(self, probe: MembershipProbe) -> Self {
+        let membership_probe = Some(probe);
+        Self {
+            membership_probe,
+            ..self
+        }
     }
 
     /// Whether the node has a source of proofs from the start.

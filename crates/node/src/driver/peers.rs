@@ -15,7 +15,7 @@ const GONE_MAX: usize = 1024;
 
 /// Known facts about one peer.
 #[derive(Clone, Debug)]
-pub(crate) struct Known {
+pub(crate) struct KnownPeer {
     pub(crate) address: Option<Multiaddr>,
     pub(crate) protocols: Vec<String>,
     pub(crate) agent: String,
@@ -27,7 +27,7 @@ pub(crate) struct Known {
     pub(crate) is_inbound: bool,
 }
 
-impl Default for Known {
+impl Default for KnownPeer {
     fn default() -> Self {
         Self {
             address: None,
@@ -44,7 +44,7 @@ impl Default for Known {
 /// Table of known peers, and of the indices by which the router knows them.
 #[derive(Debug, Default)]
 pub(crate) struct PeerTable {
-    known: BTreeMap<PeerId, Known>,
+    known: BTreeMap<PeerId, KnownPeer>,
     gone: VecDeque<PeerId>,
     indices: BTreeMap<PeerId, PeerIx>,
     identities: Vec<Option<PeerId>>,
@@ -95,11 +95,11 @@ impl PeerTable {
         }
     }
 
-    pub(crate) fn known(&mut self, peer: PeerId) -> &mut Known {
+    pub(crate) fn known(&mut self, peer: PeerId) -> &mut KnownPeer {
         self.known.entry(peer).or_default()
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&PeerId, &Known)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&PeerId, &KnownPeer)> {
         self.known.iter()
     }
 
@@ -147,7 +147,7 @@ impl PeerTable {
     /// Records a failed dial to a peer. The peer is listed if it was known before, or if
     /// `wished` is its address.
     pub(crate) fn unreachable(&mut self, peer: PeerId, wished: Option<&Multiaddr>) {
-        let connected = |known: &Known| known.connected == Connectedness::Connected;
+        let connected = |known: &KnownPeer| known.connected == Connectedness::Connected;
         let is_connected = self.known.get(&peer).is_some_and(connected);
         if is_connected || (wished.is_none() && !self.known.contains_key(&peer)) {
             return;

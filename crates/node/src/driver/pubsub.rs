@@ -34,7 +34,7 @@ impl EventLoop {
         let Some(ix) = known.filter(|ix| self.relay.router().is_connected(*ix)) else {
             return;
         };
-        let Incoming { frame, arrival } = incoming;
+        let Incoming { frame, long_frame } = incoming;
         self.totals.received_bytes += frame.bytes().len() as u64;
         for handle in self.swarm.behaviour_mut().pubsub.take_started(&peer) {
             let progress = Progress::Started;
@@ -45,9 +45,22 @@ impl EventLoop {
             });
         }
         self.input(Input::Frame { peer: ix, frame });
-        if arrival.is_some() {
-            drop(arrival);
+        if long_frame.is_some() {
+            drop(long_frame);
             self.report_transfers();
+        }
+    }
+
+    /// Tells the router from which peers long frames are being received, if that has changed.
+    pub(crate) fn report_transfers(&mut self) {
+        for (peer, is_started) in self.in_transit.take_changes() {
+            if let Some(peer) = self.peers.find(&peer) {
+                self.handle(if is_started {
+                    Input::TransferStarted(peer)
+                } else {
+                    Input::TransferEnded(peer)
+                });
+            }
         }
     }
 

@@ -32,13 +32,13 @@ const LISTED_SHARDS_MAX: usize = 64;
 const SHARD_BITS: usize = 128;
 
 /// Keys and values of a record, sorted by key as the signature requires.
-type Content = BTreeMap<&'static [u8], Vec<u8>>;
+type RecordContent = BTreeMap<&'static [u8], Vec<u8>>;
 
 /// Signed record of the node, kept so that an unchanged one is not signed again.
 #[derive(Debug)]
 pub(crate) struct NodeRecord {
     key: Option<Signer>,
-    last: RefCell<Option<Written>>,
+    last: RefCell<Option<EncodedRecord>>,
 }
 
 struct Signer {
@@ -55,8 +55,8 @@ impl std::fmt::Debug for Signer {
 
 /// The record signed last; its sequence number stays the same while its content does.
 #[derive(Debug)]
-struct Written {
-    content: Content,
+struct EncodedRecord {
+    content: RecordContent,
     sequence: u64,
     uri: String,
 }
@@ -97,7 +97,7 @@ impl NodeRecord {
         let least = last.as_ref().map_or(1, |written| written.sequence + 1);
         let sequence = u64::try_from(now_ms).unwrap_or(u64::MAX).max(least);
         let uri = signer.sign(sequence, &content)?;
-        *last = Some(Written {
+        *last = Some(EncodedRecord {
             content,
             sequence,
             uri: uri.clone(),
@@ -107,7 +107,7 @@ impl NodeRecord {
 }
 
 impl Signer {
-    fn sign(&self, sequence: u64, content: &Content) -> Option<String> {
+    fn sign(&self, sequence: u64, content: &RecordContent) -> Option<String> {
         let mut items = rlp::integer(sequence);
         for (key, value) in content {
             items.extend(rlp::bytes(key));
@@ -129,8 +129,8 @@ fn content(
     addresses: &[Multiaddr],
     cluster_id: u16,
     joined: &BTreeSet<PubsubTopic>,
-) -> Content {
-    let mut content = Content::new();
+) -> RecordContent {
+    let mut content = RecordContent::new();
     content.insert(b"id", b"v4".to_vec());
     content.insert(b"secp256k1", public.to_vec());
     content.insert(b"waku2", vec![RELAY]);

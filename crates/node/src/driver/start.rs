@@ -5,22 +5,23 @@ use std::thread;
 
 use libp2p::swarm::StreamProtocol;
 use libp2p::{Multiaddr, PeerId};
-use thiserror::Error;
 use tokio::sync::{mpsc, oneshot};
-use undertone_gossip::{ConfigError, QueueLimits, Time};
+use undertone_gossip::{QueueLimits, Time};
 use undertone_relay::Relay;
 
+use super::error::StartError;
 use super::event_loop::EventLoop;
+use super::fragmenter::Fragmenter;
 use super::options::NodeOptions;
-use super::parts::Parts;
 use super::peers::PeerTable;
 use super::posts::Posts;
 use super::record::NodeRecord;
 use super::rln::RlnService;
 use super::time::Clock;
-use crate::command::SubscribeFailure;
-use crate::handle::{Endpoint, NodeHandle, node_channel};
-use crate::swarm::{self, Arrivals, ConnectionLimits, Gate, Inbound, PubsubConfig, SwarmOptions};
+use crate::handle::{Deliveries, Delivery, NodeEndpoint, NodeHandle, node_channel};
+use crate::swarm::{
+    self, ConnectionLimits, Gate, InTransit, InboundFrames, PubsubConfig, SwarmOptions,
+};
 
 /// Node running on its own thread.
 pub struct RunningNode {
@@ -41,46 +42,6 @@ impl RunningNode {
         // The loop has answered and its thread ends by itself; a panic was logged where it happened.
         let _ = tokio::task::spawn_blocking(move || self.thread.join()).await;
     }
-}
-
-/// Reason why a node did not start.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum StartError {
-    /// The gossip parameters contradict each other.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// An address is in use or does not belong to this host.
-    #[error("cannot listen on {address}: {reason}; choose another port or free this one")]
-    Listen {
-        /// Address to listen on.
-        address: Multiaddr,
-        /// Error message of the transport.
-        reason: String,
-    },
-    /// A protocol id is unknown to the router.
-    #[error("unknown pubsub protocol {0:?}; known: {known}", known = known_protocols())]
-    Protocol(String),
-    /// The operating system refused a thread, a runtime or random bytes.
-    #[error("cannot start a thread: {0}")]
-    Thread(#[from] std::io::Error),
-    /// A topic cannot be subscribed to.
-    #[error(transparent)]
-    Topic(#[from] SubscribeFailure),
-    /// The transports could not be set up, or the network thread ended.
-    #[error("cannot set up the transports: {0}")]
-    Transport(String),
-    /// The network requires proofs and there is no verifier for them.
-    #[error("network {0} demands RLN proofs, but RLN is off; set `rln = true`")]
-    RlnMissing(&'static str),
-}
-
-fn known_protocols() -> String {
-    let ids: Vec<_> = undertone_gossip::PROTOCOLS
-        .iter()
-        .map(|protocol| protocol.id)
-        .collect();
-    ids.join(", ")
 }
 
 /// Starts a node and waits until it listens.
@@ -123,13 +84,13 @@ pub async fn start(options: NodeOptions) -> Result<RunningNode, StartError> {
 
 async fn build(
     options: NodeOptions,
-    endpoint: Endpoint,
+    endpoint: NodeEndpoint,
 ) -> Result<(EventLoop, Vec<Multiaddr>), StartError> {
     if options.relay.rln.is_some() && options.rln.is_none() {
         return Err(StartError::RlnMissing(options.network));
     }
-    let (gate, arrivals) = (Gate::default(), Arrivals::default());
-    let (inbound, frames) = Inbound::new(gate.clone());
+    let (gate, in_transit) = (Gate::default(), InTransit::default());
+    let (inbound, frames) = InboundFrames::new(gate.clone());
     let clock = Clock::start(options.clock_ahead_ns);
     let mut seed = [0; 32];
     getrandom::fill(&mut seed).map_err(std::io::Error::from)?;
@@ -147,7 +108,7 @@ async fn build(
         queue: QueueLimits::default(),
         inbound,
         long_frame_bytes: options.relay.gossip.large.transfer_bytes,
-        arrivals: arrivals.clone(),
+        in_transit: in_transit.clone(),
     };
     let record = NodeRecord::new(&options.keypair);
     let mut swarm = swarm::build(SwarmOptions {
@@ -164,14 +125,14 @@ async fn build(
         .map(|rln| RlnService::start(rln, rln_sender))
         .transpose()?;
     let (deliveries, waiting) = mpsc::unbounded_channel();
-    tokio::spawn(super::deliver::run(waiting, endpoint.deliveries));
+    tokio::spawn(deliver(waiting, endpoint.deliveries));
     let mut event_loop = EventLoop {
         swarm,
         frames,
         relay,
         clock,
         gate,
-        arrivals,
+        in_transit,
         peers: PeerTable::default(),
         rln,
         rln_events,
@@ -184,8 +145,8 @@ async fn build(
         static_identities: BTreeMap::new(),
         publishing: Default::default(),
         proving_since: Default::default(),
-        next_token: 0,
-        parts: Parts::new(options.relay.fragment_bytes),
+        next_request: 0,
+        fragmenter: Fragmenter::new(options.relay.fragment_bytes),
         dialling: Default::default(),
         joined: Default::default(),
         follow_ups: Vec::new(),
@@ -201,6 +162,19 @@ async fn build(
     }
     event_loop.redial();
     Ok((event_loop, addresses))
+}
+
+/// Delivers messages to the application, after the copies to peers have been queued: a task of its own. On the network thread it runs after the connection tasks that
+/// were woken to write, so that the application does not add to the relay's latency. The queue is bounded by
+/// what one turn of the event loop accepts.
+async fn deliver(mut waiting: mpsc::UnboundedReceiver<Delivery>, sinks: Deliveries) {
+    while let Some(first) = waiting.recv().await {
+        tokio::task::yield_now().await;
+        sinks.deliver(&first);
+        while let Ok(delivery) = waiting.try_recv() {
+            sinks.deliver(&delivery);
+        }
+    }
 }
 
 /// Lowers the limits to the number of files that the process may open.

@@ -1,8 +1,9 @@
-//! Virtual time of the state machines, from the real clock.
+//! Clocks of a node: virtual time of the state machines, and wall time of the member.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use undertone_gossip::Time;
+use undertone_rln::{Policy, WallClock};
 
 /// Monotonic clock that starts at zero.
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +43,36 @@ impl Clock {
         unix_ns
             .saturating_add_signed(self.ahead_ns)
             .saturating_sub(self.now().as_nanos())
+    }
+}
+
+/// The node's wall clock, with the network's epoch length and allowed clock gap.
+#[derive(Clone, Copy, Debug)]
+pub struct MemberClock {
+    epoch_size_s: u64,
+    max_clock_gap_ns: u64,
+    ahead_ns: i64,
+}
+
+impl MemberClock {
+    /// Creates a clock that is `ahead_ns` ahead of the system's, nanoseconds; negative when it is behind.
+    pub fn new(policy: &Policy, ahead_ns: i64) -> Self {
+        Self {
+            epoch_size_s: policy.epoch_size_s.max(1),
+            max_clock_gap_ns: policy.max_clock_gap_ns,
+            ahead_ns,
+        }
+    }
+
+    /// Returns the present time. A clock set before 1970 yields the start of 1970.
+    pub fn now(&self) -> WallClock {
+        let since = UNIX_EPOCH.elapsed().unwrap_or_default();
+        let now_ns = u64::try_from(since.as_nanos()).unwrap_or(u64::MAX);
+        WallClock {
+            unix_now_ns: now_ns.saturating_add_signed(self.ahead_ns),
+            epoch_size_s: self.epoch_size_s,
+            max_clock_gap_ns: self.max_clock_gap_ns,
+        }
     }
 }
 

@@ -1,11 +1,12 @@
 //! Threads that verify proofs: one by one while there are few, in batches when they pile up,
 //! and fairly among peers.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 use std::{io, thread};
 
 use libp2p::PeerId;
+use parking_lot::{Condvar, Mutex};
 use tokio::sync::mpsc;
 use undertone_relay::ProofTicket;
 use undertone_rln::prover::os_rng;
@@ -26,21 +27,21 @@ pub(super) struct Proof {
 
 /// The owner's end of the verifier threads. They stop when it is dropped, each after its present job.
 pub(super) struct VerifierPool {
-    shared: Arc<Shared>,
+    shared: Arc<VerifierState>,
     policy: BatchPolicy,
     threads: usize,
 }
 
-struct Shared {
-    queue: Mutex<Queue>,
+struct VerifierState {
+    queue: Mutex<VerifyQueue>,
     /// Signalled when a proof was queued or the owner was dropped.
     changed: Condvar,
     start: Instant,
 }
 
-/// Proofs waiting to be verified. The relay bounds the proofs in progress, so the queue needs no
+/// Proofs waiting to be verified; no cryptography runs under their lock. The relay bounds the proofs in progress, so the queue needs no
 /// bound of its own.
-struct Queue {
+struct VerifyQueue {
     batcher: Batcher<Proof, Option<PeerId>>,
     closed: bool,
     checked_total: u64,
@@ -57,8 +58,8 @@ impl VerifierPool {
         threads: usize,
         events: &mpsc::UnboundedSender<RlnEvent>,
     ) -> io::Result<Self> {
-        let shared = Arc::new(Shared {
-            queue: Mutex::new(Queue {
+        let shared = Arc::new(VerifierState {
+            queue: Mutex::new(VerifyQueue {
                 batcher: Batcher::new(policy, VerifyCosts::default()),
                 closed: false,
                 checked_total: 0,
@@ -70,7 +71,7 @@ impl VerifierPool {
             start: Instant::now(),
         });
         // Own messages do not wait behind those of newcomers.
-        shared.lock().batcher.good_proof(None);
+        shared.queue.lock().batcher.good_proof(None);
         // From here on a failure drops the pool, which stops the threads started so far.
         let pool = Self {
             shared,
@@ -98,26 +99,32 @@ impl VerifierPool {
 
     pub(super) fn push(&self, proof: Proof) {
         let from = proof.from;
-        self.shared.lock().batcher.push(proof, from);
+        self.shared.queue.lock().batcher.push(proof, from);
         self.shared.changed.notify_one();
     }
 
     /// Attributes a waiting proof to another peer. A proof that is being verified stays where it is.
     pub(super) fn move_to(&self, ticket: ProofTicket, from: Option<PeerId>) {
-        let mut queue = self.shared.lock();
+        let mut queue = self.shared.queue.lock();
         if let Some(proof) = queue.batcher.remove(|proof| proof.ticket == ticket) {
             queue.batcher.push(Proof { from, ..proof }, from);
         }
     }
 
+    /// Records that the verdict on a proof of a peer has been handled: its next proof may be verified.
+    pub(super) fn settled(&self, from: Option<PeerId>) {
+        self.shared.queue.lock().batcher.settled(from);
+        self.shared.changed.notify_one();
+    }
+
     /// Removes a proof whose verdict nobody needs any more, if it still waits.
     pub(super) fn remove(&self, ticket: ProofTicket) {
-        let mut queue = self.shared.lock();
+        let mut queue = self.shared.queue.lock();
         queue.batcher.remove(|proof| proof.ticket == ticket);
     }
 
     pub(super) fn snapshot(&self) -> VerifierSnapshot {
-        let queue = self.shared.lock();
+        let queue = self.shared.queue.lock();
         VerifierSnapshot {
             threads: self.threads,
             policy: self.policy,
@@ -133,12 +140,12 @@ impl VerifierPool {
 
 impl Drop for VerifierPool {
     fn drop(&mut self) {
-        self.shared.lock().closed = true;
+        self.shared.queue.lock().closed = true;
         self.shared.changed.notify_all();
     }
 }
 
-impl Shared {
+impl VerifierState {
     fn work(
         &self,
         mut check: impl FnMut(&Job<Proof>) -> Vec<bool>,
@@ -148,8 +155,12 @@ impl Shared {
             let verdicts = check(&job);
             self.count(&job, &verdicts);
             for (proof, valid) in job.tickets().iter().zip(verdicts) {
-                let ticket = proof.ticket;
-                if events.send(RlnEvent::Verified { ticket, valid }).is_err() {
+                let verified = RlnEvent::Verified {
+                    ticket: proof.ticket,
+                    from: proof.from,
+                    valid,
+                };
+                if events.send(verified).is_err() {
                     return;
                 }
             }
@@ -160,7 +171,7 @@ impl Shared {
     /// verdict finds it counted.
     fn count(&self, job: &Job<Proof>, verdicts: &[bool]) {
         let bad = verdicts.iter().filter(|valid| !**valid).count();
-        let mut queue = self.lock();
+        let mut queue = self.queue.lock();
         queue.checked_total += verdicts.len() as u64;
         queue.bad_total += bad as u64;
         queue.batches_total += u64::from(matches!(job, Job::Batch(_)));
@@ -178,24 +189,20 @@ impl Shared {
 
     /// Waits for the next job; `None` when the owner was dropped.
     fn next_job(&self) -> Option<Job<Proof>> {
-        let mut queue = self.lock();
+        let mut queue = self.queue.lock();
         while !queue.closed {
             if let Some(job) = queue.batcher.next_job(self.now_ns()) {
+                let peers = job.tickets().iter().map(|proof| proof.from);
+                peers.for_each(|peer| queue.batcher.taken(peer));
                 return Some(job);
             }
-            let waited = self.changed.wait(queue);
-            queue = waited.unwrap_or_else(PoisonError::into_inner);
+            self.changed.wait(&mut queue);
         }
         None
     }
 
     fn now_ns(&self) -> u64 {
         u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Queue> {
-        // No cryptography runs under the lock, so a thread that panicked left the queue consistent.
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -61,5 +61,5 @@ async fn a_slow_reader_loses_messages_and_a_gone_one_is_forgotten() {
     assert_eq!(messages.recv().await, Some(second));
     drop(messages);
     endpoint.deliveries.deliver(&unread);
-    assert!(endpoint.deliveries.lock().is_empty());
+    assert!(endpoint.deliveries.sinks.lock().is_empty());
 }

@@ -14,7 +14,7 @@ use tracing_subscriber::{
 
 /// Formats `INF 2026-01-02T03:04:05.678901Z undertone_node::driver: listening address=/ip4/…`, with nwaku's
 /// three letters for levels, which its users search for.
-pub(super) struct Line;
+pub(super) struct LogLine;
 
 /// Letters and ANSI colour of a level. Of nwaku's levels, NTC and FTL have no counterpart here.
 fn shown(level: Level) -> (&'static str, u8) {
@@ -27,7 +27,7 @@ fn shown(level: Level) -> (&'static str, u8) {
     }
 }
 
-impl<S, N> FormatEvent<S, N> for Line
+impl<S, N> FormatEvent<S, N> for LogLine
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
     N: for<'a> FormatFields<'a> + 'static,

@@ -41,7 +41,7 @@ fn a_line_begins_with_three_letters_and_has_colours_only_when_asked_for() {
         let layer = fmt::layer()
             .with_writer(move || writer.clone())
             .with_ansi(ansi)
-            .event_format(Line);
+            .event_format(LogLine);
         let subscriber = tracing_subscriber::registry().with(layer);
         tracing::subscriber::with_default(subscriber, || {
             tracing::trace!("a");

@@ -42,12 +42,12 @@ pub struct Access {
     /// characters and `?` for one.
     pub origins: Vec<String>,
     /// Bearer token that requests must show; `None` for no token.
-    pub token: Option<Token>,
+    pub token: Option<AccessToken>,
 }
 
 /// A bearer token and the paths that require it.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Token {
+pub struct AccessToken {
     /// The token's text, a secret.
     pub secret: String,
     /// Paths that require the token.
@@ -63,7 +63,7 @@ pub enum TokenScope {
     Everything,
 }
 
-impl std::fmt::Debug for Token {
+impl std::fmt::Debug for AccessToken {
     /// Omits the secret, because configurations are logged.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Token")

@@ -1,10 +1,8 @@
 //! Cache of messages to be fetched by pubsub topic or by content topic, bounded for each topic.
 
-use std::{
-    collections::{BTreeMap, VecDeque},
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::collections::{BTreeMap, VecDeque};
 
+use parking_lot::Mutex;
 use undertone_message::{PubsubTopic, WakuMessage};
 
 use crate::handle::{Delivery, MessageSink};
@@ -34,13 +32,13 @@ struct Kept {
     next: u64,
     messages: BTreeMap<u64, WakuMessage>,
     pubsub: BTreeMap<PubsubTopic, VecDeque<u64>>,
-    content: BTreeMap<String, Content>,
+    content: BTreeMap<String, ContentQueue>,
     /// Content topics that came on subscribed pubsub topics, each with the number of its last message.
     seen: BTreeMap<String, u64>,
 }
 
 /// A subscribed content topic: the pubsub topic that carries it, and its messages.
-struct Content {
+struct ContentQueue {
     carrier: PubsubTopic,
     queue: VecDeque<u64>,
 }
@@ -58,15 +56,9 @@ impl MessageCache {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
-        // A thread that panics between two changes leaves at worst a number without its
-        // message, which is skipped.
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Starts to keep a topic's messages; returns `false` if they are kept already.
     pub(super) fn subscribe_pubsub(&self, topic: PubsubTopic) -> bool {
-        let mut kept = self.lock();
+        let mut kept = self.kept.lock();
         let is_new = !kept.pubsub.contains_key(&topic);
         kept.pubsub.entry(topic).or_default();
         is_new
@@ -74,7 +66,7 @@ impl MessageCache {
 
     /// Forgets a topic, and its messages unless a content topic keeps them.
     pub(super) fn unsubscribe_pubsub(&self, topic: &PubsubTopic) {
-        let mut kept = self.lock();
+        let mut kept = self.kept.lock();
         let queue = kept.pubsub.remove(topic).unwrap_or_default();
         queue.into_iter().for_each(|number| kept.release(number));
     }
@@ -85,14 +77,14 @@ impl MessageCache {
         topic: &str,
         carrier: PubsubTopic,
     ) -> Result<bool, TooManyTopics> {
-        let mut kept = self.lock();
+        let mut kept = self.kept.lock();
         if kept.content.contains_key(topic) {
             return Ok(false);
         }
         if kept.content.len() >= MAX_CONTENT_TOPICS {
             return Err(TooManyTopics);
         }
-        let content = Content {
+        let content = ContentQueue {
             carrier,
             queue: VecDeque::new(),
         };
@@ -102,7 +94,7 @@ impl MessageCache {
 
     /// Forgets a content topic, and its messages unless a pubsub topic keeps them.
     pub(super) fn unsubscribe_content(&self, topic: &str) {
-        let mut kept = self.lock();
+        let mut kept = self.kept.lock();
         kept.seen.remove(topic);
         let content = kept.content.remove(topic);
         let queue = content.map(|content| content.queue).unwrap_or_default();
@@ -111,7 +103,7 @@ impl MessageCache {
 
     /// Whether some subscription still needs messages that `topic` carries.
     pub(super) fn wants(&self, topic: &PubsubTopic) -> bool {
-        let kept = self.lock();
+        let kept = self.kept.lock();
         kept.pubsub.contains_key(topic)
             || kept
                 .content
@@ -121,7 +113,7 @@ impl MessageCache {
 
     /// Removes and returns the messages of a pubsub topic; `None` if it is not subscribed to.
     pub(super) fn take_pubsub(&self, topic: &PubsubTopic) -> Option<Vec<WakuMessage>> {
-        let mut kept = self.lock();
+        let mut kept = self.kept.lock();
         let numbers = std::mem::take(kept.pubsub.get_mut(topic)?);
         Some(kept.take(numbers.into()))
     }
@@ -129,7 +121,7 @@ impl MessageCache {
     /// Removes and returns the messages of a content topic; `None` if it is not subscribed to and none of its
     /// messages came on a subscribed pubsub topic.
     pub(super) fn take_content(&self, topic: &str) -> Option<Vec<WakuMessage>> {
-        let mut kept = self.lock();
+        let mut kept = self.kept.lock();
         if !kept.content.contains_key(topic) && !kept.seen.contains_key(topic) {
             return None;
         }
@@ -188,7 +180,7 @@ impl Kept {
 
 impl MessageSink for MessageCache {
     fn deliver(&self, delivery: &Delivery) -> bool {
-        let mut guard = self.lock();
+        let mut guard = self.kept.lock();
         let kept = &mut *guard;
         let (carrier, topic) = (&delivery.pubsub_topic, &*delivery.message.content_topic);
         let by_pubsub = kept.pubsub.get_mut(carrier);

@@ -61,13 +61,12 @@ impl From<PublishFailure> for ApiError {
             | PublishFailure::NotSubscribed { .. }
             | PublishFailure::TooLarge { .. }
             | PublishFailure::InvalidMessage { .. }
-            | PublishFailure::NoPeers
-            | PublishFailure::Rejected { .. } => Self::BadRequest(text),
+            | PublishFailure::NoPeers => Self::BadRequest(text),
             // An exhausted limit is answered as nwaku answers any failure to generate a proof.
             PublishFailure::RlnProof { .. }
             | PublishFailure::RateLimit { .. }
             | PublishFailure::Timeout => Self::Internal(text),
-            PublishFailure::StaleProof | PublishFailure::ShuttingDown => Self::Unavailable(text),
+            PublishFailure::ShuttingDown => Self::Unavailable(text),
         }
     }
 }

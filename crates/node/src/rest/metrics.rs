@@ -46,7 +46,7 @@ pub fn metrics_router(handle: NodeHandle) -> Router {
 }
 
 async fn page(handle: &NodeHandle) -> Result<Response, ApiError> {
-    let snapshot = Snapshot(Arc::from(handle.metrics().await?));
+    let snapshot = SharedSnapshot(Arc::from(handle.metrics().await?));
     let mut registry = Registry::default();
     let ours = registry.sub_registry_with_prefix("undertone");
     ours.register_collector(Box::new(snapshot.clone()));
@@ -58,11 +58,11 @@ async fn page(handle: &NodeHandle) -> Result<Response, ApiError> {
 
 /// Names for the counts that the state machines and the driver keep themselves.
 #[derive(Debug, Clone)]
-struct Snapshot(Arc<MetricsSnapshot>);
+struct SharedSnapshot(Arc<MetricsSnapshot>);
 
-impl Collector for Snapshot {
+impl Collector for SharedSnapshot {
     fn encode(&self, encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
-        let mut page = Page(encoder);
+        let mut page = MetricsPage(encoder);
         page.node(&self.0)?;
         page.gossip(&self.0)?;
         match &self.0.rln {
@@ -72,9 +72,9 @@ impl Collector for Snapshot {
     }
 }
 
-struct Page<'a>(DescriptorEncoder<'a>);
+struct MetricsPage<'a>(DescriptorEncoder<'a>);
 
-impl Page<'_> {
+impl MetricsPage<'_> {
     fn node(&mut self, snapshot: &MetricsSnapshot) -> fmt::Result {
         let totals = &snapshot.totals;
         self.gauge("peers", "Connected peers", snapshot.peers)?;

@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use axum::{Json, Router, extract::State, routing::get};
 use serde::Serialize;
-use undertone_membership::evm::{EndpointCosts, Health, Status};
+use undertone_membership::evm::{ChainStatus, EndpointCosts, Health};
 
 use super::{App, errors::ApiError};
 use crate::command::{RlnSnapshot, TokenSnapshot, VerifierSnapshot};
@@ -100,8 +100,8 @@ impl From<RlnSnapshot> for RlnBody {
     }
 }
 
-impl From<Status> for ChainBody {
-    fn from(status: Status) -> Self {
+impl From<ChainStatus> for ChainBody {
+    fn from(status: ChainStatus) -> Self {
         let ago = |at: SystemTime| {
             let ago = SystemTime::now().duration_since(at).unwrap_or_default();
             u64::try_from(ago.as_millis()).unwrap_or(u64::MAX)

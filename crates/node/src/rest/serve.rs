@@ -15,7 +15,7 @@ use tokio::{
     time::{MissedTickBehavior, interval, sleep, timeout},
 };
 
-use super::places::{Place, Places};
+use super::slots::{Slot, Slots};
 
 /// Pause after the system refused a connection, usually for want of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -57,7 +57,7 @@ pub async fn serve(
     limits: ServeLimits,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
-    let places = Places::new(limits.connections_max);
+    let slots = Slots::new(limits.connections_max);
     let (stopping, stopped) = watch::channel(false);
     let mut connections = JoinSet::new();
     let mut stop = pin!(stop);
@@ -69,8 +69,8 @@ pub async fn serve(
         };
         match accepted {
             Ok((stream, _)) => {
-                let place = Arc::new(places.take());
-                let serving = connection(stream, router.clone(), place, limits, stopped.clone());
+                let slot = Arc::new(slots.take());
+                let serving = connection(stream, router.clone(), slot, limits, stopped.clone());
                 connections.spawn(serving);
             }
             Err(error) => {
@@ -90,12 +90,12 @@ pub async fn serve(
 async fn connection(
     stream: TcpStream,
     router: Router,
-    place: Arc<Place>,
+    slot: Arc<Slot>,
     limits: ServeLimits,
     mut stopped: watch::Receiver<bool>,
 ) {
     let router = TowerToHyperService::new(router);
-    let seat = Arc::clone(&place);
+    let seat = Arc::clone(&slot);
     let service = service_fn(move |request: Request<Incoming>| {
         seat.touch(true);
         let answer = router.call(request.map(Body::new));
@@ -123,14 +123,14 @@ async fn connection(
                 }
                 return;
             }
-            () = place.is_wanted() => {
+            () = slot.is_wanted() => {
                 tracing::debug!("closing a REST connection to make room for another");
                 return;
             }
             _ = look.tick() => {
                 // A connection without a request ends by the timeout of its head; this client does
                 // not read its answer.
-                if place.is_idle_for(limits.answer_timeout.max(limits.head_timeout)) {
+                if slot.is_idle_for(limits.answer_timeout.max(limits.head_timeout)) {
                     tracing::debug!("closing a REST connection whose client does not read the answer");
                     return;
                 }

@@ -14,12 +14,12 @@ use libp2p::swarm::{
 use libp2p::{Multiaddr, PeerId};
 use undertone_gossip::{Overflow, QueueLimits, QueuedFrame, SendHandle};
 
-use super::arrivals::Arrivals;
 use super::frames::Reading;
 use super::handler::{FromHandler, Handler, ToHandler};
+use super::in_transit::InTransit;
 use super::outbox::Outbox;
-use super::pump::Inbound;
-use super::session::{Session, Step};
+use super::session::{Session, SessionStep};
+use super::stream_tasks::InboundFrames;
 use super::upgrade::PubsubUpgrade;
 
 /// Settings and channels of the pubsub behaviour.
@@ -31,11 +31,11 @@ pub(crate) struct PubsubConfig {
     /// Bounds on the outbound queue of each peer.
     pub(crate) queue: QueueLimits,
     /// Queue for the frames of all connections.
-    pub(crate) inbound: Inbound,
-    /// Length above which a frame in transit is reported to `arrivals`, bytes.
+    pub(crate) inbound: InboundFrames,
+    /// Length above which a frame in transit is reported to `in_transit`, bytes.
     pub(crate) long_frame_bytes: usize,
     /// Registry of long frames in transit.
-    pub(crate) arrivals: Arrivals,
+    pub(crate) in_transit: InTransit,
 }
 
 /// Change of a peer's pubsub session.
@@ -60,7 +60,7 @@ pub(crate) enum PubsubEvent {
 }
 
 #[derive(Debug)]
-struct Peer {
+struct PubsubPeer {
     session: Session,
     outbox: Outbox,
 }
@@ -70,10 +70,10 @@ pub(crate) struct Pubsub {
     upgrade: PubsubUpgrade,
     frame_bytes_max: usize,
     queue: QueueLimits,
-    inbound: Inbound,
+    inbound: InboundFrames,
     long_frame_bytes: usize,
-    arrivals: Arrivals,
-    peers: BTreeMap<PeerId, Peer>,
+    in_transit: InTransit,
+    peers: BTreeMap<PeerId, PubsubPeer>,
     /// Outboxes of connections that are being set up.
     establishing: BTreeMap<ConnectionId, Outbox>,
     events: VecDeque<ToSwarm<PubsubEvent, THandlerInEvent<Self>>>,
@@ -90,7 +90,7 @@ impl Pubsub {
             queue: config.queue,
             inbound: config.inbound,
             long_frame_bytes: config.long_frame_bytes,
-            arrivals: config.arrivals,
+            in_transit: config.in_transit,
             peers: BTreeMap::new(),
             establishing: BTreeMap::new(),
             events: VecDeque::new(),
@@ -144,7 +144,7 @@ impl Pubsub {
         let reading = Reading {
             frame_bytes_max: self.frame_bytes_max,
             long_frame_bytes: self.long_frame_bytes,
-            arrivals: self.arrivals.clone(),
+            in_transit: self.in_transit.clone(),
             peer,
         };
         let (upgrade, inbound) = (self.upgrade.clone(), self.inbound.clone());
@@ -155,10 +155,13 @@ impl Pubsub {
         let Some(outbox) = self.establishing.remove(&event.connection_id) else {
             return;
         };
-        let peer = self.peers.entry(event.peer_id).or_insert_with(|| Peer {
-            session: Session::default(),
-            outbox,
-        });
+        let peer = self
+            .peers
+            .entry(event.peer_id)
+            .or_insert_with(|| PubsubPeer {
+                session: Session::default(),
+                outbox,
+            });
         let endpoint = event.endpoint.clone();
         let steps = peer.session.established(event.connection_id, endpoint);
         self.take(event.peer_id, steps);
@@ -181,7 +184,7 @@ impl Pubsub {
     }
 
     /// Carries out what a peer's session asks for.
-    fn take(&mut self, id: PeerId, steps: impl IntoIterator<Item = Step>) {
+    fn take(&mut self, id: PeerId, steps: impl IntoIterator<Item = SessionStep>) {
         for step in steps {
             self.step(id, step);
         }
@@ -192,14 +195,14 @@ impl Pubsub {
         }
     }
 
-    fn step(&mut self, peer: PeerId, step: Step) {
+    fn step(&mut self, peer: PeerId, step: SessionStep) {
         let tell = |connection, event| ToSwarm::NotifyHandler {
             peer_id: peer,
             handler: NotifyHandler::One(connection),
             event,
         };
         let event = match step {
-            Step::Opened(connection) => {
+            SessionStep::Opened(connection) => {
                 let Some((protocol, endpoint)) = self.agreed(peer, connection) else {
                     return;
                 };
@@ -209,7 +212,7 @@ impl Pubsub {
                     endpoint,
                 })
             }
-            Step::Renewed(connection) => {
+            SessionStep::Renewed(connection) => {
                 let Some((protocol, endpoint)) = self.agreed(peer, connection) else {
                     return;
                 };
@@ -219,16 +222,18 @@ impl Pubsub {
                     endpoint,
                 })
             }
-            Step::Closed => {
+            SessionStep::Closed => {
                 if let Some(peer) = self.peers.get(&peer) {
                     peer.outbox.drop_control();
                 }
                 ToSwarm::GenerateEvent(PubsubEvent::Closed { peer })
             }
             // Sent after `Opened`, so that the driver knows the peer when its first frame comes.
-            Step::Read(connection) => tell(connection, ToHandler::Read),
-            Step::Write(connection, may_write) => tell(connection, ToHandler::Write(may_write)),
-            Step::Close(connection) => return self.close(peer, connection),
+            SessionStep::Read(connection) => tell(connection, ToHandler::Read),
+            SessionStep::Write(connection, may_write) => {
+                tell(connection, ToHandler::Write(may_write))
+            }
+            SessionStep::Close(connection) => return self.close(peer, connection),
         };
         self.event(event);
     }

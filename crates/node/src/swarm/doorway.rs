@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures::future::{AbortHandle, AbortRegistration, Abortable};
 use libp2p::core::muxing::StreamMuxerBox;
 use libp2p::core::transport::{Boxed, DialOpts, ListenerId, TransportError, TransportEvent};
 use libp2p::{Multiaddr, PeerId, Transport};
+use parking_lot::Mutex;
 
 use super::address_group::AddressGroup;
 use super::handshakes::{HandshakeId, Handshakes};
@@ -19,23 +20,18 @@ use super::limits::ConnectionLimits;
 type Inner = Boxed<(PeerId, StreamMuxerBox)>;
 
 #[derive(Debug)]
-struct Shared {
+struct HandshakeTable {
     handshakes: Handshakes,
     aborts: BTreeMap<HandshakeId, AbortHandle>,
 }
 
 #[derive(Clone, Debug)]
-struct Table(Arc<Mutex<Shared>>);
+struct SharedHandshakes(Arc<Mutex<HandshakeTable>>);
 
-impl Table {
-    fn lock(&self) -> MutexGuard<'_, Shared> {
-        // Nothing panics while the lock is held, and the table is consistent between calls.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn begin(&self, group: AddressGroup) -> (Entry, AbortRegistration) {
+impl SharedHandshakes {
+    fn begin(&self, group: AddressGroup) -> (HandshakeEntry, AbortRegistration) {
         let (abort, registration) = AbortHandle::new_pair();
-        let mut shared = self.lock();
+        let mut shared = self.0.lock();
         let (id, evicted) = shared.handshakes.begin(group);
         shared.aborts.insert(id, abort);
         if let Some(evicted) = evicted.and_then(|evicted| shared.aborts.remove(&evicted)) {
@@ -43,20 +39,20 @@ impl Table {
         }
         drop(shared);
         let table = self.clone();
-        (Entry { table, group, id }, registration)
+        (HandshakeEntry { table, group, id }, registration)
     }
 }
 
 /// A handshake in progress. Dropping it removes the handshake from the table.
-struct Entry {
-    table: Table,
+struct HandshakeEntry {
+    table: SharedHandshakes,
     group: AddressGroup,
     id: HandshakeId,
 }
 
-impl Drop for Entry {
+impl Drop for HandshakeEntry {
     fn drop(&mut self) {
-        let mut shared = self.table.lock();
+        let mut shared = self.table.0.lock();
         shared.handshakes.end(self.group, self.id);
         shared.aborts.remove(&self.id);
     }
@@ -65,18 +61,18 @@ impl Drop for Entry {
 /// Transport with a bound on inbound handshakes.
 pub(crate) struct Doorway {
     inner: Inner,
-    table: Table,
+    table: SharedHandshakes,
 }
 
 impl Doorway {
     pub(crate) fn new(inner: Inner, limits: ConnectionLimits) -> Self {
-        let shared = Shared {
+        let shared = HandshakeTable {
             handshakes: Handshakes::new(limits),
             aborts: BTreeMap::new(),
         };
         Self {
             inner,
-            table: Table(Arc::new(Mutex::new(shared))),
+            table: SharedHandshakes(Arc::new(Mutex::new(shared))),
         }
     }
 }

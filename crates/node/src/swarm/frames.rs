@@ -11,7 +11,7 @@ use libp2p::PeerId;
 use thiserror::Error;
 use undertone_gossip::wire::{EarlyId, Frame, VarintError, read_varint};
 
-use super::arrivals::{Arrival, Arrivals};
+use super::in_transit::{InTransit, LongFrame};
 
 /// Least number of bytes to make room for in one read, unless the frame ends earlier.
 const READ_CHUNK: usize = 16 << 10;
@@ -40,10 +40,10 @@ pub(crate) enum ReadError {
 pub(crate) struct Reading {
     /// Longest frame that is accepted, bytes.
     pub(crate) frame_bytes_max: usize,
-    /// Length above which a frame that has to be waited for is reported to `arrivals`, bytes.
+    /// Length above which a frame that has to be waited for is reported to `in_transit`, bytes.
     pub(crate) long_frame_bytes: usize,
     /// Registry of long frames in transit.
-    pub(crate) arrivals: Arrivals,
+    pub(crate) in_transit: InTransit,
     /// Peer that sends the frames.
     pub(crate) peer: PeerId,
 }
@@ -54,7 +54,15 @@ pub(crate) struct Incoming {
     /// Frame with the id of its first message, if that was hashed while the frame arrived.
     pub(crate) frame: Frame,
     /// Entry of a long frame in transit; to be dropped when the router has the frame.
-    pub(crate) arrival: Option<Arrival>,
+    pub(crate) long_frame: Option<LongFrame>,
+}
+
+/// Result of looking for a frame in the buffer.
+enum Parsed {
+    /// A complete frame with its length prefix.
+    Frame(Bytes),
+    /// Nothing complete: at least this many bytes are missing.
+    Needs(usize),
 }
 
 /// Reads frames. Memory grows with what has arrived, never with what a prefix claims.
@@ -67,7 +75,7 @@ pub(crate) struct FrameReader<S> {
     reading: Reading,
     /// Length of the frame in transit with its prefix, bytes; 0 while unknown.
     coming_bytes: usize,
-    arrival: Option<Arrival>,
+    long_frame: Option<LongFrame>,
     /// Incremental hash of a frame that had to be waited for.
     early: Option<EarlyId>,
 }
@@ -80,7 +88,7 @@ impl<S: AsyncRead + Unpin> FrameReader<S> {
             filled: 0,
             reading,
             coming_bytes: 0,
-            arrival: None,
+            long_frame: None,
             early: None,
         }
     }
@@ -91,9 +99,9 @@ impl<S: AsyncRead + Unpin> FrameReader<S> {
         cx: &mut Context<'_>,
     ) -> Poll<Result<Option<Incoming>, ReadError>> {
         loop {
-            let missing = match self.take_frame()? {
-                Ok(frame) => return Poll::Ready(Ok(Some(self.incoming(frame)))),
-                Err(missing) => missing,
+            let missing = match self.parse()? {
+                Parsed::Frame(frame) => return Poll::Ready(Ok(Some(self.incoming(frame)))),
+                Parsed::Needs(missing) => missing,
             };
             let grow = missing.min(READ_CHUNK.max(self.filled * GROWTH));
             let wanted = self.filled + grow;
@@ -124,7 +132,7 @@ impl<S: AsyncRead + Unpin> FrameReader<S> {
         };
         Incoming {
             frame,
-            arrival: self.arrival.take(),
+            long_frame: self.long_frame.take(),
         }
     }
 
@@ -136,22 +144,22 @@ impl<S: AsyncRead + Unpin> FrameReader<S> {
         }
         let Reading {
             long_frame_bytes,
-            arrivals,
+            in_transit,
             peer,
             ..
         } = &self.reading;
-        if self.coming_bytes > *long_frame_bytes && self.arrival.is_none() {
-            self.arrival = Some(arrivals.begin(*peer));
+        if self.coming_bytes > *long_frame_bytes && self.long_frame.is_none() {
+            self.long_frame = Some(in_transit.begin(*peer));
         }
     }
 
-    /// Returns a frame if it is complete, otherwise the number of bytes to read at least.
-    fn take_frame(&mut self) -> Result<Result<Bytes, usize>, ReadError> {
+    /// Takes a frame out of the buffer if it is complete.
+    fn parse(&mut self) -> Result<Parsed, ReadError> {
         let (len, prefix) = match read_varint(&self.buffer[..self.filled]) {
             Ok(read) => read,
             Err(VarintError::Incomplete) => {
                 self.coming_bytes = 0;
-                return Ok(Err(READ_CHUNK));
+                return Ok(Parsed::Needs(READ_CHUNK));
             }
             Err(error) => return Err(ReadError::Length(error)),
         };
@@ -163,15 +171,15 @@ impl<S: AsyncRead + Unpin> FrameReader<S> {
         let end = prefix + frame;
         self.coming_bytes = end;
         if self.filled < end {
-            return Ok(Err(end - self.filled));
+            return Ok(Parsed::Needs(end - self.filled));
         }
         self.filled -= end;
         if end <= COPIED_BYTES {
             let frame = Bytes::copy_from_slice(&self.buffer[..end]);
             self.buffer.advance(end);
-            return Ok(Ok(frame));
+            return Ok(Parsed::Frame(frame));
         }
-        Ok(Ok(self.buffer.split_to(end).freeze()))
+        Ok(Parsed::Frame(self.buffer.split_to(end).freeze()))
     }
 }
 

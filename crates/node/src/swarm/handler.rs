@@ -17,7 +17,7 @@ use libp2p::swarm::{
 use super::attempts::Attempts;
 use super::frames::{ReadError, Reading};
 use super::outbox::Outbox;
-use super::pump::{self, Inbound, Task};
+use super::stream_tasks::{self, InboundFrames, StreamTask};
 use super::upgrade::PubsubUpgrade;
 
 /// Streams that may be opened in a row, in each direction, before the connection is closed (CVE-2022-23486: a
@@ -54,20 +54,20 @@ pub(crate) enum ToHandler {
 }
 
 #[derive(Debug)]
-enum Reader {
+enum ReaderState {
     /// No stream from the peer is open.
     None,
     /// A stream is open, but reading has not been allowed yet.
     Waiting(Stream),
-    Reading(Task<Result<(), ReadError>>),
+    Reading(StreamTask<Result<(), ReadError>>),
 }
 
 #[derive(Debug)]
-enum Writer {
+enum WriterState {
     /// No stream is open or requested.
     Idle,
     Opening,
-    Writing(Task<std::io::Error>),
+    Writing(StreamTask<std::io::Error>),
     /// Streams failed too often, or the peer does not support the protocol.
     Disabled,
 }
@@ -78,12 +78,12 @@ pub(crate) struct Handler {
     id: ConnectionId,
     upgrade: PubsubUpgrade,
     outbox: Outbox,
-    inbound: Inbound,
+    inbound: InboundFrames,
     reading: Reading,
     may_read: bool,
     may_write: bool,
-    reader: Reader,
-    writer: Writer,
+    reader: ReaderState,
+    writer: WriterState,
     inbound_streams: Attempts,
     outbound_streams: Attempts,
     gave_up: bool,
@@ -96,7 +96,7 @@ impl Handler {
         id: ConnectionId,
         upgrade: PubsubUpgrade,
         outbox: Outbox,
-        inbound: Inbound,
+        inbound: InboundFrames,
         reading: Reading,
     ) -> Self {
         let now = Instant::now();
@@ -108,8 +108,8 @@ impl Handler {
             reading,
             may_read: false,
             may_write: false,
-            reader: Reader::None,
-            writer: Writer::Idle,
+            reader: ReaderState::None,
+            writer: WriterState::Idle,
             inbound_streams: Attempts::new(STREAMS_MAX, STREAMS_REFILL, now),
             outbound_streams: Attempts::new(STREAMS_MAX, STREAMS_REFILL, now),
             gave_up: false,
@@ -120,7 +120,7 @@ impl Handler {
     fn on_inbound(&mut self, (stream, protocol): (Stream, StreamProtocol)) {
         if self.inbound_streams.take(Instant::now()) {
             // A new stream replaces the old one, because the peer has given up the old one.
-            self.reader = Reader::Waiting(stream);
+            self.reader = ReaderState::Waiting(stream);
             self.events.push_back(FromHandler::Heard(protocol));
             self.read();
         } else {
@@ -130,7 +130,7 @@ impl Handler {
 
     /// Reports, once, that the connection is unusable.
     fn give_up(&mut self) {
-        self.writer = Writer::Disabled;
+        self.writer = WriterState::Disabled;
         if !std::mem::replace(&mut self.gave_up, true) {
             self.events.push_back(FromHandler::GaveUp);
         }
@@ -141,33 +141,35 @@ impl Handler {
         if !self.may_read {
             return;
         }
-        self.reader = match std::mem::replace(&mut self.reader, Reader::None) {
-            Reader::Waiting(stream) => {
+        self.reader = match std::mem::replace(&mut self.reader, ReaderState::None) {
+            ReaderState::Waiting(stream) => {
                 let (reading, inbound) = (self.reading.clone(), self.inbound.clone());
-                Reader::Reading(Task::spawn(pump::read(stream, reading, inbound)))
+                ReaderState::Reading(StreamTask::spawn(stream_tasks::read(
+                    stream, reading, inbound,
+                )))
             }
             as_it_was => as_it_was,
         };
     }
 
     fn poll_writer(&mut self, cx: &mut Context<'_>) {
-        if let Writer::Writing(task) = &mut self.writer
+        if let WriterState::Writing(task) = &mut self.writer
             && let Poll::Ready(error) = Pin::new(task).poll(cx)
         {
             tracing::debug!(%error, "outbound stream closed");
-            self.writer = Writer::Idle;
+            self.writer = WriterState::Idle;
             self.events.push_back(FromHandler::Unwritable);
         }
     }
 
     /// Whether to open a stream to the peer now; if so, the attempt is counted.
     fn opens_stream(&mut self) -> bool {
-        if !self.may_write || !matches!(self.writer, Writer::Idle) {
+        if !self.may_write || !matches!(self.writer, WriterState::Idle) {
             return false;
         }
         let opens = self.outbound_streams.take(Instant::now());
         if opens {
-            self.writer = Writer::Opening;
+            self.writer = WriterState::Opening;
         } else {
             self.give_up();
         }
@@ -175,13 +177,13 @@ impl Handler {
     }
 
     fn poll_reader(&mut self, cx: &mut Context<'_>) -> Poll<FromHandler> {
-        let Reader::Reading(task) = &mut self.reader else {
+        let ReaderState::Reading(task) = &mut self.reader else {
             return Poll::Pending;
         };
         let Poll::Ready(ended) = Pin::new(task).poll(cx) else {
             return Poll::Pending;
         };
-        self.reader = Reader::None;
+        self.reader = ReaderState::None;
         match ended {
             Ok(()) => Poll::Pending,
             Err(ReadError::Io(error)) => {
@@ -208,8 +210,8 @@ impl ConnectionHandler for Handler {
     }
 
     fn connection_keep_alive(&self) -> bool {
-        !matches!(self.reader, Reader::None)
-            || matches!(self.writer, Writer::Opening | Writer::Writing(_))
+        !matches!(self.reader, ReaderState::None)
+            || matches!(self.writer, WriterState::Opening | WriterState::Writing(_))
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<HandlerEvent> {
@@ -247,18 +249,18 @@ impl ConnectionHandler for Handler {
                 protocol: (stream, protocol),
                 ..
             }) => {
-                let writing = pump::write(stream, self.outbox.clone(), self.id);
-                self.writer = Writer::Writing(Task::spawn(writing));
+                let writing = stream_tasks::write(stream, self.outbox.clone(), self.id);
+                self.writer = WriterState::Writing(StreamTask::spawn(writing));
                 self.events.push_back(FromHandler::Writable(protocol));
             }
             ConnectionEvent::DialUpgradeError(DialUpgradeError { error, .. }) => match error {
                 StreamUpgradeError::NegotiationFailed => {
-                    self.writer = Writer::Disabled;
+                    self.writer = WriterState::Disabled;
                     self.events.push_back(FromHandler::Unsupported);
                 }
                 error => {
                     tracing::debug!(%error, "cannot open a pubsub stream");
-                    self.writer = Writer::Idle;
+                    self.writer = WriterState::Idle;
                 }
             },
             _ => {}

@@ -2,7 +2,6 @@
 
 mod address_group;
 mod admission;
-mod arrivals;
 mod attempts;
 mod behaviour;
 mod closing;
@@ -10,23 +9,24 @@ mod doorway;
 mod frames;
 mod handler;
 mod handshakes;
+mod in_transit;
 mod limits;
 mod metadata;
 mod outbox;
 mod places;
-mod pump;
 mod session;
+mod stream_tasks;
 mod transport;
 mod upgrade;
 mod yamux;
 
-pub(crate) use arrivals::Arrivals;
 pub(crate) use behaviour::{Pubsub, PubsubConfig, PubsubEvent};
 pub(crate) use frames::Incoming;
+pub(crate) use in_transit::InTransit;
 pub use limits::ConnectionLimits;
 pub(crate) use metadata::{METADATA_PROTOCOL, MetadataCodec};
 pub(crate) use outbox::Gate;
-pub(crate) use pump::{Inbound, Received};
+pub(crate) use stream_tasks::{InboundFrames, Received};
 
 use libp2p::identity::Keypair;
 use libp2p::swarm::NetworkBehaviour;

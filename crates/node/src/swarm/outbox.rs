@@ -1,13 +1,14 @@
 //! State shared by the driver and the connections: outbound frames, and the peers to read from.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Waker};
 
 use bytes::{Bytes, BytesMut};
 use libp2p::PeerId;
 use libp2p::swarm::ConnectionId;
+use parking_lot::Mutex;
 use undertone_gossip::{Overflow, QueueLimits, QueuedFrame, SendHandle, SendQueue};
 
 /// Small frames are combined up to this many bytes into one write, with one header and one cipher call.
@@ -38,54 +39,49 @@ impl Outbox {
         })))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        // Nothing panics while the lock is held, and the queue is consistent between calls.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(crate) fn push(&self, frame: QueuedFrame) -> Result<(), Overflow> {
-        let mut inner = self.lock();
+        let mut inner = self.0.lock();
         inner.queue.push(frame)?;
         inner.wake_carrier();
         Ok(())
     }
 
     pub(crate) fn cancel(&self, handle: SendHandle) -> bool {
-        self.lock().queue.cancel(handle)
+        self.0.lock().queue.cancel(handle)
     }
 
     /// Returns the frames whose writing has begun since the last call.
     pub(crate) fn take_started(&self) -> Vec<SendHandle> {
-        std::mem::take(&mut self.lock().started)
+        std::mem::take(&mut self.0.lock().started)
     }
 
     /// The connection whose writer takes the frames.
     pub(crate) fn carrier(&self) -> Option<ConnectionId> {
-        self.lock().carrier
+        self.0.lock().carrier
     }
 
     /// Makes another connection the carrier. The writer of the former one finishes the frame that it has
     /// begun and takes no more.
     pub(crate) fn set_carrier(&self, carrier: Option<ConnectionId>) {
-        let mut inner = self.lock();
+        let mut inner = self.0.lock();
         inner.carrier = carrier;
         inner.wake_carrier();
     }
 
     /// Forgets the writer of a closed connection.
     pub(crate) fn detach(&self, connection: ConnectionId) {
-        self.lock().writers.remove(&connection);
+        self.0.lock().writers.remove(&connection);
     }
 
     /// Drops queued control when a new session with the peer begins; queued messages still reach the peer.
     pub(crate) fn drop_control(&self) {
-        self.lock().queue.drop_control();
+        self.0.lock().queue.drop_control();
     }
 
     /// Returns the bytes that a connection must write next: one large frame, or several small ones. `None`
     /// while there are none or another connection is the carrier.
     pub(crate) fn next(&self, connection: ConnectionId, cx: &mut Context<'_>) -> Option<Bytes> {
-        let mut inner = self.lock();
+        let mut inner = self.0.lock();
         let carries = inner.carrier == Some(connection);
         let first = if carries { inner.take() } else { None };
         let Some(first) = first else {
@@ -141,7 +137,7 @@ pub(crate) struct Gate(Arc<GateInner>);
 
 impl Gate {
     pub(crate) fn set_closed(&self, peer: PeerId, is_closed: bool) {
-        let mut closed = self.lock();
+        let mut closed = self.0.closed.lock();
         let readers = if is_closed {
             closed.entry(peer).or_default();
             None
@@ -158,7 +154,7 @@ impl Gate {
         if self.0.count.load(Ordering::Acquire) == 0 {
             return true;
         }
-        let mut closed = self.lock();
+        let mut closed = self.0.closed.lock();
         let Some(readers) = closed.get_mut(peer) else {
             return true;
         };
@@ -166,11 +162,6 @@ impl Gate {
             readers.push(cx.waker().clone());
         }
         false
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<PeerId, Vec<Waker>>> {
-        // Nothing panics while the lock is held, and the map is consistent between calls.
-        self.0.closed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -40,7 +40,7 @@ pub(crate) struct Newcomer {
 
 /// Standing of a peer that has a place.
 #[derive(Clone, Copy, Debug, Default)]
-struct Standing {
+struct PeerStanding {
     /// Whether the peer has a pubsub session.
     speaks: bool,
     score: f64,
@@ -54,7 +54,7 @@ pub(crate) struct Places {
     limits: ConnectionLimits,
     /// Connections, oldest first, because connection ids grow.
     taken: BTreeMap<ConnectionId, Newcomer>,
-    peers: BTreeMap<PeerId, Standing>,
+    peers: BTreeMap<PeerId, PeerStanding>,
 }
 
 impl Places {
@@ -159,7 +159,7 @@ impl Places {
         self.taken.values().filter(of_group).count()
     }
 
-    fn standing(&self, known: &Newcomer) -> Standing {
+    fn standing(&self, known: &Newcomer) -> PeerStanding {
         self.peers.get(&known.peer).copied().unwrap_or_default()
     }
 

@@ -10,7 +10,7 @@ use libp2p::swarm::{ConnectionId, StreamProtocol};
 
 /// A step for the behaviour; steps are carried out in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum SessionStep {
     /// A session begins on this connection.
     Opened(ConnectionId),
     /// Frames of the session use another stream, which is on this connection.
@@ -27,7 +27,7 @@ pub(crate) enum Step {
 
 /// State of one connection to the peer.
 #[derive(Debug)]
-pub(crate) struct Connection {
+pub(crate) struct PubsubConnection {
     id: ConnectionId,
     pub(crate) endpoint: ConnectedPoint,
     /// Protocol that was negotiated last on the connection.
@@ -45,7 +45,7 @@ pub(crate) struct Connection {
 /// Connections to one peer, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct Session {
-    connections: Vec<Connection>,
+    connections: Vec<PubsubConnection>,
     carrier: Option<ConnectionId>,
     opened: bool,
     /// Whether some connection has carried frames in this session.
@@ -58,7 +58,7 @@ impl Session {
         self.carrier
     }
 
-    pub(crate) fn connection(&self, id: ConnectionId) -> Option<&Connection> {
+    pub(crate) fn connection(&self, id: ConnectionId) -> Option<&PubsubConnection> {
         self.connections.iter().find(|known| known.id == id)
     }
 
@@ -66,12 +66,16 @@ impl Session {
         self.connections.is_empty()
     }
 
-    fn get_mut(&mut self, id: ConnectionId) -> Option<&mut Connection> {
+    fn get_mut(&mut self, id: ConnectionId) -> Option<&mut PubsubConnection> {
         self.connections.iter_mut().find(|known| known.id == id)
     }
 
-    pub(crate) fn established(&mut self, id: ConnectionId, endpoint: ConnectedPoint) -> Vec<Step> {
-        self.connections.push(Connection {
+    pub(crate) fn established(
+        &mut self,
+        id: ConnectionId,
+        endpoint: ConnectedPoint,
+    ) -> Vec<SessionStep> {
+        self.connections.push(PubsubConnection {
             id,
             endpoint,
             protocol: None,
@@ -84,26 +88,27 @@ impl Session {
     }
 
     /// The peer has opened a stream on a connection.
-    pub(crate) fn heard(&mut self, id: ConnectionId, protocol: StreamProtocol) -> Vec<Step> {
+    pub(crate) fn heard(&mut self, id: ConnectionId, protocol: StreamProtocol) -> Vec<SessionStep> {
         let Some(connection) = self.get_mut(id) else {
             return Vec::new();
         };
         connection.protocol = Some(protocol);
         let again = std::mem::replace(&mut connection.heard, true);
         if !std::mem::replace(&mut self.opened, true) {
-            return vec![Step::Opened(id), Step::Read(id)];
+            return vec![SessionStep::Opened(id), SessionStep::Read(id)];
         }
         if again {
-            return vec![Step::Renewed(id)];
+            return vec![SessionStep::Renewed(id)];
         }
         let mut steps = self.replace_session(id);
-        steps.push(Step::Read(id));
+        steps.push(SessionStep::Read(id));
         steps
     }
 
     /// Ends the session and begins a new one if the peer has dialled again.
-    fn replace_session(&mut self, newer: ConnectionId) -> Vec<Step> {
-        let dialled_by_peer = |known: &Connection| known.endpoint.is_listener() && known.heard;
+    fn replace_session(&mut self, newer: ConnectionId) -> Vec<SessionStep> {
+        let dialled_by_peer =
+            |known: &PubsubConnection| known.endpoint.is_listener() && known.heard;
         if !self.connection(newer).is_some_and(dialled_by_peer) {
             return Vec::new();
         }
@@ -118,16 +123,20 @@ impl Session {
             return Vec::new();
         }
         self.connections.retain(|known| !older.contains(&known.id));
-        let mut steps: Vec<_> = older.into_iter().map(Step::Close).collect();
+        let mut steps: Vec<_> = older.into_iter().map(SessionStep::Close).collect();
         self.written = false;
         steps.extend(self.choose_writer());
-        steps.extend([Step::Closed, Step::Opened(newer)]);
+        steps.extend([SessionStep::Closed, SessionStep::Opened(newer)]);
         steps.extend(self.choose_carrier());
         steps
     }
 
     /// The peer has accepted a stream on a connection.
-    pub(crate) fn writable(&mut self, id: ConnectionId, protocol: StreamProtocol) -> Vec<Step> {
+    pub(crate) fn writable(
+        &mut self,
+        id: ConnectionId,
+        protocol: StreamProtocol,
+    ) -> Vec<SessionStep> {
         let Some(connection) = self.get_mut(id) else {
             return Vec::new();
         };
@@ -135,14 +144,14 @@ impl Session {
         connection.writable = true;
         let mut steps = Vec::new();
         if !std::mem::replace(&mut self.opened, true) {
-            steps.extend([Step::Opened(id), Step::Read(id)]);
+            steps.extend([SessionStep::Opened(id), SessionStep::Read(id)]);
         }
         steps.extend(self.choose_carrier());
         steps
     }
 
     /// The stream to the peer on a connection is closed.
-    pub(crate) fn unwritable(&mut self, id: ConnectionId) -> Option<Step> {
+    pub(crate) fn unwritable(&mut self, id: ConnectionId) -> Option<SessionStep> {
         if let Some(connection) = self.get_mut(id) {
             connection.writable = false;
         }
@@ -150,14 +159,14 @@ impl Session {
     }
 
     /// The peer accepts no stream on this connection.
-    pub(crate) fn unsupported(&mut self, id: ConnectionId) -> Vec<Step> {
+    pub(crate) fn unsupported(&mut self, id: ConnectionId) -> Vec<SessionStep> {
         if let Some(connection) = self.get_mut(id) {
             connection.unsupported = true;
         }
         self.choose_writer()
     }
 
-    pub(crate) fn closed(&mut self, id: ConnectionId) -> Vec<Step> {
+    pub(crate) fn closed(&mut self, id: ConnectionId) -> Vec<SessionStep> {
         let before = self.connections.len();
         self.connections.retain(|known| known.id != id);
         if self.connections.len() == before {
@@ -165,7 +174,7 @@ impl Session {
         }
         if self.connections.is_empty() {
             self.carrier = None;
-            let ended = self.opened.then_some(Step::Closed);
+            let ended = self.opened.then_some(SessionStep::Closed);
             return ended.into_iter().collect();
         }
         let mut steps = self.choose_writer();
@@ -175,7 +184,7 @@ impl Session {
 
     /// Lets only the newest connection open streams to the peer: some implementations allow one stream per
     /// peer and reset the older one.
-    fn choose_writer(&mut self) -> Vec<Step> {
+    fn choose_writer(&mut self) -> Vec<SessionStep> {
         let usable = self.connections.iter().rev();
         let newest = usable
             .filter(|known| !known.unsupported)
@@ -186,13 +195,13 @@ impl Session {
             let may_write = Some(known.id) == newest;
             if known.may_write != may_write {
                 known.may_write = may_write;
-                steps.push(Step::Write(known.id, may_write));
+                steps.push(SessionStep::Write(known.id, may_write));
             }
         }
         steps
     }
 
-    fn choose_carrier(&mut self) -> Option<Step> {
+    fn choose_carrier(&mut self) -> Option<SessionStep> {
         let writable = self.connections.iter().rev().find(|known| known.writable);
         let carrier = writable.map(|known| known.id);
         if self.carrier == carrier {
@@ -201,7 +210,7 @@ impl Session {
         self.carrier = carrier;
         let id = carrier?;
         let renewed = std::mem::replace(&mut self.written, true);
-        renewed.then_some(Step::Renewed(id))
+        renewed.then_some(SessionStep::Renewed(id))
     }
 }
 

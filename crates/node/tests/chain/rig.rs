@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use undertone_contracts::{
-    Account, Deployment, DevChain, DevChainOptions, Membership, Terms, U256, deploy,
+    Account, ContractTerms, Deployment, DevChain, DevChainOptions, Membership, U256, deploy,
 };
 use undertone_message::{PubsubTopic, Shard, WakuMessage};
 use undertone_node::assemble::{Assembled, assemble};
@@ -28,7 +28,7 @@ impl Registry {
     pub(crate) async fn start() -> Self {
         let chain = DevChain::start(&DevChainOptions::default()).unwrap();
         let owner = chain.account(0).unwrap();
-        let deployment = deploy(&owner, &Terms::published()).await.unwrap();
+        let deployment = deploy(&owner, &ContractTerms::published()).await.unwrap();
         let plenty = U256::from(10).pow(U256::from(30));
         let to = owner.address();
         deployment.mint(&owner, to, plenty).await.unwrap();

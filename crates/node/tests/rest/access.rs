@@ -5,7 +5,7 @@ use axum::{
     http::{Request, StatusCode},
 };
 use undertone_message::WakuMessage;
-use undertone_node::rest::{Access, RestConfig, Token, TokenScope};
+use undertone_node::rest::{Access, AccessToken, RestConfig, TokenScope};
 
 use crate::support::{Api, Script, answer_ok, config, shard};
 
@@ -93,7 +93,7 @@ async fn a_token_is_asked_for_where_it_is_needed() {
     let with = |scope| {
         let secret = SECRET.to_owned();
         api(Access {
-            token: Some(Token { secret, scope }),
+            token: Some(AccessToken { secret, scope }),
             ..Access::default()
         })
     };

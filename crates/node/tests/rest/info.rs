@@ -5,7 +5,7 @@ use axum::{
     http::{Request, StatusCode},
 };
 use undertone_gossip::Stats;
-use undertone_membership::evm::{EndpointCosts, Health, RpcCosts, Status};
+use undertone_membership::evm::{ChainStatus, EndpointCosts, Health, RpcCosts};
 use undertone_node::command::{
     JobSizes, MembershipSnapshot, RlnSnapshot, TokenSnapshot, VerifierSnapshot,
 };
@@ -189,7 +189,7 @@ async fn a_chain_is_shown_with_its_endpoints() {
         failures,
     };
     let compared = SystemTime::UNIX_EPOCH + Duration::from_millis(1_500);
-    let chain = Status {
+    let chain = ChainStatus {
         health: Health::Degraded {
             block: 70,
             since: compared,

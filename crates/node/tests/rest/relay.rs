@@ -157,11 +157,6 @@ async fn each_failure_to_publish_has_its_status_and_text() {
             "Failed to publish: why",
         ),
         (
-            F::Rejected { reason: reason() },
-            400,
-            "Failed to publish: why",
-        ),
-        (
             F::RlnProof { reason: reason() },
             500,
             "Failed to publish: error appending RLN proof to message: why",
@@ -177,12 +172,6 @@ async fn each_failure_to_publish_has_its_status_and_text() {
              (resets in 7 s)",
         ),
         (F::Timeout, 500, "Failed to publish: timedout"),
-        (
-            F::StaleProof,
-            503,
-            "Failed to publish: stale RLN proof suspected; refresh scheduled, retry the publish: \
-             RLN validation failed",
-        ),
         (
             F::ShuttingDown,
             503,

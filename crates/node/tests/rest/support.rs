@@ -248,7 +248,8 @@ async fn answer(
             Command::Connect { address, reply } => {
                 note(format!("connect {address}"));
                 let outcome = if script.unreachable.contains(&address) {
-                    Err(ConnectFailure::Timeout { address })
+                    let reason = "refused".to_owned();
+                    Err(ConnectFailure::Dial { address, reason })
                 } else {
                     Ok(())
                 };

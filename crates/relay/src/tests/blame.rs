@@ -4,7 +4,7 @@ use undertone_gossip::PeerIx;
 use undertone_message::{DecodeError, WireError};
 use undertone_rln::{Fr, fr_to_le};
 
-use super::forge::*;
+use super::fake_proof::*;
 use super::solo::*;
 use crate::{Input, Output, Rejection};
 

@@ -1,8 +1,9 @@
 //! The same seed and inputs give the same outputs; and once everything is answered, no state is held.
 
 use proptest::prelude::*;
+use undertone_gossip::RequestId;
 
-use super::forge::*;
+use super::fake_proof::*;
 use super::net::Net;
 use super::solo::*;
 use crate::{Input, Output};
@@ -108,7 +109,7 @@ proptest! {
         let mut tickets_open = Vec::new();
         let mut proofs_open: Vec<(u64, String)> = Vec::new();
         let mut delivered_xs: Vec<(u64, Vec<u8>)> = Vec::new();
-        let mut next_token = 0;
+        let mut next_request = 0;
         let mut answered = Vec::new();
         let text = |payload: u8| format!("message {payload}");
         let mut drain = Vec::new();
@@ -129,25 +130,25 @@ proptest! {
                     solo.answer(tickets_open.remove(at), valid)
                 }
                 Step::Publish { payload } => {
-                    next_token += 1;
-                    proofs_open.push((next_token, text(payload)));
-                    let outputs = solo.publish(&plain(&text(payload)), next_token);
+                    next_request += 1;
+                    proofs_open.push((next_request, text(payload)));
+                    let outputs = solo.publish(&plain(&text(payload)), next_request);
                     if !published(&outputs).is_empty() {
                         proofs_open.pop();
                     }
                     outputs
                 }
                 Step::Bring { payload, nullifier } => {
-                    next_token += 1;
-                    solo.publish(&proved(&text(payload), nullifier), next_token)
+                    next_request += 1;
+                    solo.publish(&proved(&text(payload), nullifier), next_request)
                 }
                 Step::Prove { nullifier } => {
-                    let Some((token, payload)) = proofs_open.pop() else { continue };
+                    let Some((request, payload)) = proofs_open.pop() else { continue };
                     // Another node may publish with this node's identity.
                     let result = Ok(proof_of(&plain(&payload), nullifier));
-                    let outputs = solo.input(Input::Proved { token, result });
+                    let outputs = solo.input(Input::Proved { request: RequestId(request), result });
                     if outputs.iter().any(|output| matches!(output, Output::Prove { .. })) {
-                        proofs_open.push((token, payload));
+                        proofs_open.push((request, payload));
                     }
                     outputs
                 }
@@ -155,7 +156,7 @@ proptest! {
                 Step::Join => solo.input(Input::Subscribe(topic())),
             };
             tickets_open.extend(tickets(&outputs));
-            answered.extend(published(&outputs).into_iter().map(|(token, _)| token));
+            answered.extend(published(&outputs).into_iter().map(|(request, _)| request));
             for message in delivered(&outputs) {
                 let proof = message.rate_limit_proof.clone().unwrap_or_default();
                 let nullifier = undertone_rln::RateLimitProof::decode(&proof).unwrap().nullifier[0];
@@ -164,7 +165,7 @@ proptest! {
         }
         solo.assert_idle();
         answered.sort_unstable();
-        prop_assert_eq!(answered, (1..=next_token).collect::<Vec<u64>>());
+        prop_assert_eq!(answered, (1..=next_request).collect::<Vec<u64>>());
         delivered_xs.sort();
         let mut nullifiers: Vec<_> = delivered_xs.iter().map(|(nullifier, _)| *nullifier).collect();
         let all = nullifiers.len();

@@ -3,7 +3,7 @@
 use undertone_gossip::PeerIx;
 use undertone_message::WakuMessage;
 
-use super::forge::{config, proved};
+use super::fake_proof::{config, proved};
 use super::solo::{Solo, blamed, delivered, new_peer, rejection, rejections, ticket, tickets};
 use crate::{CheckBounds, Input, Output, ProofTicket, Rejection};
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use undertone_gossip::{PeerIx, Time};
 use undertone_rln::{BatchPolicy, Batcher, Job, VerifyCosts};
 
-use super::forge::{NOW_NS, proved_at};
+use super::fake_proof::{NOW_NS, proved_at};
 use super::solo::{Solo, new_peer};
 use crate::{Input, Output, ProofTicket};
 

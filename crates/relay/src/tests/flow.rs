@@ -1,8 +1,9 @@
 //! Messages across a network, joining and leaving topics, and back-pressure.
 
+use undertone_gossip::RequestId;
 use undertone_message::PubsubTopic;
 
-use super::forge::*;
+use super::fake_proof::*;
 use super::net::Net;
 use super::solo::*;
 use crate::{Input, Output, SubscribeError};
@@ -160,13 +161,13 @@ fn messages_of_one_topic_do_not_reach_another() {
     net.subscribe(0, other.clone());
     net.run_ms(1000);
     let message = plain_at("for shard 1", net.unix_now_ns());
-    let (topic, token) = (other, 1);
+    let (topic, request) = (other, RequestId(1));
     net.input(
         0,
         Input::Publish {
             topic,
             message,
-            token,
+            request,
         },
     );
     net.run_ms(500);

@@ -1,23 +1,23 @@
 //! The relay as seen by a driver: one relay fed by hand ([`solo`]) and networks in virtual time ([`net`]).
-//! Most messages carry a well-formed proof that no prover made ([`forge`]), because the relay never looks
+//! Most messages carry a well-formed proof that no prover made ([`fake_proof`]), because the relay never looks
 //! at the zero-knowledge proof itself; where it matters the proofs are real ([`real`]).
 
+mod awaiting_root;
 mod blame;
-mod brought;
-mod crowd;
 mod determinism;
 mod fairness;
+mod fake_proof;
 mod flood;
 mod flow;
-mod forge;
+mod many_members;
 mod net;
 mod order;
 mod own_ids;
+mod own_proof;
 mod placement;
 mod publish;
 mod race;
 mod real;
-mod rootless;
 mod solo;
 mod spam;
 mod spam_blame;

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use undertone_gossip::wire::{self, Rpc};
-use undertone_gossip::{Limits, MessageId, PeerIx, Progress, Time};
+use undertone_gossip::{Limits, MessageId, PeerIx, Progress, RequestId, Time};
 use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_rln::{Epoch, Fr, ProofStatement, RateLimitProof, RlnIdentifier, fr_to_le};
 
-use super::forge::{NOW_NS, config, root, share, topic, window};
+use super::fake_proof::{NOW_NS, config, root, share, topic, window};
 use super::real::{Rln, rln};
 use super::solo::{message_frame, new_peer, strip_prefix};
 use crate::{Input, Output, ProofTicket, PublishError, Published, Relay, RelayConfig};
@@ -52,7 +52,7 @@ enum Event {
     },
     Proved {
         node: usize,
-        token: u64,
+        request: RequestId,
         proof: Box<RateLimitProof>,
     },
 }
@@ -169,11 +169,11 @@ impl Net {
     }
 
     pub(crate) fn publish(&mut self, node: usize, message: WakuMessage) {
-        let (topic, token) = (topic(), 0);
+        let (topic, request) = (topic(), RequestId(0));
         let publish = Input::Publish {
             topic,
             message,
-            token,
+            request,
         };
         self.input(node, publish);
     }
@@ -182,7 +182,7 @@ impl Net {
     pub(crate) fn say(&mut self, node: usize, text: &str) {
         self.publish(
             node,
-            WakuMessage::new(text.as_bytes().to_vec(), super::forge::CONTENT_TOPIC),
+            WakuMessage::new(text.as_bytes().to_vec(), super::fake_proof::CONTENT_TOPIC),
         );
         self.run_ms(500);
     }
@@ -256,9 +256,13 @@ impl Net {
             } => {
                 self.input(node, Input::ProofVerified { ticket, valid });
             }
-            Event::Proved { node, token, proof } => {
+            Event::Proved {
+                node,
+                request,
+                proof,
+            } => {
                 let result = Ok(*proof);
-                self.input(node, Input::Proved { token, result });
+                self.input(node, Input::Proved { request, result });
             }
         }
     }
@@ -309,10 +313,17 @@ impl Net {
                 );
             }
             Output::Prove {
-                token, epoch, x, ..
+                request, epoch, x, ..
             } => {
                 let proof = Box::new(self.prove(node, epoch, x));
-                self.schedule(PROVE, Event::Proved { node, token, proof });
+                self.schedule(
+                    PROVE,
+                    Event::Proved {
+                        node,
+                        request,
+                        proof,
+                    },
+                );
             }
             Output::Disconnect(peer) => self.hang_up(node, peer.0 as usize),
             _ => {}

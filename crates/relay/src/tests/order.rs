@@ -5,7 +5,7 @@ use undertone_gossip::{MessageId, PeerIx};
 use undertone_message::{DecodeError, PubsubTopic, WakuMessage};
 use undertone_rln::{Fr, ProofField, ProofRejection as Why, fr_to_le};
 
-use super::forge::*;
+use super::fake_proof::*;
 use super::solo::*;
 use crate::{Input, Rejection};
 

@@ -1,6 +1,8 @@
 //! Several nodes with one identity: none sends under a nullifier that it knows to be used.
 
-use super::forge::*;
+use undertone_gossip::RequestId;
+
+use super::fake_proof::*;
 use super::net::{Net, sends_reused_ids};
 use super::solo::*;
 use crate::{Input, Output};
@@ -9,8 +11,8 @@ use crate::{Input, Output};
 fn asked(outputs: &[Output]) -> Vec<(u64, bool)> {
     let asked = outputs.iter().filter_map(|output| match output {
         Output::Prove {
-            token, is_taken, ..
-        } => Some((*token, *is_taken)),
+            request, is_taken, ..
+        } => Some((request.0, *is_taken)),
         _ => None,
     });
     asked.collect()
@@ -18,7 +20,10 @@ fn asked(outputs: &[Output]) -> Vec<(u64, bool)> {
 
 fn prove(solo: &mut Solo, nullifier: u64) -> Vec<Output> {
     let result = Ok(proof_of(&plain("ours"), nullifier));
-    solo.input(Input::Proved { token: 8, result })
+    solo.input(Input::Proved {
+        request: RequestId(8),
+        result,
+    })
 }
 
 #[test]

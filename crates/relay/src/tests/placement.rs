@@ -3,7 +3,7 @@
 use undertone_gossip::Report;
 use undertone_message::PubsubTopic;
 
-use super::forge::{proved, sharded, topic};
+use super::fake_proof::{proved, sharded, topic};
 use super::net::{Net, STRANGER};
 use super::solo::{Solo, blamed, delivered, message_frame, new_peer, publish_error, rejection};
 use crate::{Input, Output, PublishError, Rejection, RelayReport};

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use undertone_gossip::MessageId;
+use undertone_gossip::{MessageId, RequestId};
 use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_rln::{Epoch, Fr};
 
-use super::forge::*;
+use super::fake_proof::*;
 use super::net::Net;
 use super::solo::*;
 use crate::{Input, Output, ProofFailure, PublishError, Rejection};
@@ -15,8 +15,8 @@ use crate::{Input, Output, ProofFailure, PublishError, Rejection};
 fn prove_request(outputs: &[Output]) -> Option<(u64, Epoch, Fr)> {
     outputs.iter().find_map(|output| match output {
         Output::Prove {
-            token, epoch, x, ..
-        } => Some((*token, *epoch, *x)),
+            request, epoch, x, ..
+        } => Some((request.0, *epoch, *x)),
         _ => None,
     })
 }
@@ -24,9 +24,15 @@ fn prove_request(outputs: &[Output]) -> Option<(u64, Epoch, Fr)> {
 /// Publishes and answers the request for a proof with one under `nullifier`.
 fn publish_proved(solo: &mut Solo, message: &WakuMessage, nullifier: u64) -> Vec<Output> {
     let outputs = solo.publish(message, 8);
-    assert_eq!(prove_request(&outputs).map(|(token, ..)| token), Some(8));
+    assert_eq!(
+        prove_request(&outputs).map(|(request, ..)| request),
+        Some(8)
+    );
     let result = Ok(proof_of(message, nullifier));
-    solo.input(Input::Proved { token: 8, result })
+    solo.input(Input::Proved {
+        request: RequestId(8),
+        result,
+    })
 }
 
 #[test]
@@ -42,7 +48,10 @@ fn a_published_message_is_proved_for_what_receivers_will_hash() {
     );
 
     let result = Ok(proof_of(&message, 1));
-    let outputs = solo.input(Input::Proved { token: 8, result });
+    let outputs = solo.input(Input::Proved {
+        request: RequestId(8),
+        result,
+    });
     let proved = proved("hello", 1);
     let sent = [1, 2, 3].map(|peer| (peer, proved.encode().into()));
     assert_eq!(forwarded(&outputs), sent);
@@ -230,7 +239,7 @@ fn a_topic_must_be_joined_before_it_is_published_to() {
     let outputs = solo.input(Input::Publish {
         topic: topic.clone(),
         message: plain("hello"),
-        token: 8,
+        request: RequestId(8),
     });
     match publish_error(&outputs) {
         PublishError::NotSubscribed { topic: told } => assert_eq!(told, topic),
@@ -249,7 +258,7 @@ fn where_it_is_allowed_topics_of_the_network_are_published_to_unjoined() {
         solo.input(Input::Publish {
             topic: PubsubTopic::parse(topic).unwrap(),
             message: plain("hello"),
-            token: 8,
+            request: RequestId(8),
         })
     };
     let outputs = publish("/waku/2/rs/1/1");
@@ -266,7 +275,10 @@ fn a_topic_that_is_left_while_a_proof_is_made_is_not_published_to() {
     solo.publish(&message, 8);
     solo.input(Input::Unsubscribe(topic()));
     let result = Ok(proof_of(&message, 1));
-    let outputs = solo.input(Input::Proved { token: 8, result });
+    let outputs = solo.input(Input::Proved {
+        request: RequestId(8),
+        result,
+    });
     let error = publish_error(&outputs);
     assert!(
         matches!(error, PublishError::NotSubscribed { .. }),
@@ -313,7 +325,11 @@ fn no_more_than_64_messages_wait_for_their_proof() {
     );
     let result = Ok(proof_of(&message(5), 5));
     assert_eq!(
-        published(&solo.input(Input::Proved { token: 5, result })).len(),
+        published(&solo.input(Input::Proved {
+            request: RequestId(5),
+            result
+        }))
+        .len(),
         1
     );
     assert!(prove_request(&solo.publish(&message(64), 64)).is_some());
@@ -345,7 +361,10 @@ fn what_the_driver_cannot_prove_is_told_to_the_publisher() {
         let mut solo = Solo::new();
         solo.publish(&plain("hello"), 8);
         let result = Err(failure);
-        let outputs = solo.input(Input::Proved { token: 8, result });
+        let outputs = solo.input(Input::Proved {
+            request: RequestId(8),
+            result,
+        });
         told.push(publish_error(&outputs).to_string());
         assert_eq!(outputs.len(), 1, "nothing but the answer: {outputs:?}");
         solo.assert_idle();
@@ -366,7 +385,14 @@ fn a_proof_that_nobody_waits_for_changes_nothing() {
     let message = plain("hello");
     publish_proved(&mut solo, &message, 1);
     let result = Ok(proof_of(&message, 2));
-    assert_eq!(solo.input(Input::Proved { token: 8, result }).len(), 0);
+    assert_eq!(
+        solo.input(Input::Proved {
+            request: RequestId(8),
+            result
+        })
+        .len(),
+        0
+    );
 }
 
 #[test]

@@ -13,7 +13,7 @@ use undertone_membership::{
 };
 use undertone_rln::{Fr, MerkleTree, ProofRejection as Why, fr_to_le, rate_commitment};
 
-use super::forge::{NOW_NS, attach, config, plain_at, proof_of};
+use super::fake_proof::{NOW_NS, attach, config, plain_at, proof_of};
 use super::solo::{Solo, delivered, rejections, tickets};
 use crate::{Input, Output, Rejection};
 
@@ -126,7 +126,7 @@ struct Race {
 impl Race {
     fn new(answer_ms: u64) -> Self {
         let mut config = config();
-        config.rln.as_mut().unwrap().root_patience_ns = PATIENCE.as_nanos() as u64;
+        config.rln.as_mut().unwrap().unknown_root_timeout_ns = PATIENCE.as_nanos() as u64;
         let mut race = Self {
             solo: Solo::with(config),
             view: first_members(),

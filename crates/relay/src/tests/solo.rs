@@ -5,11 +5,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use undertone_gossip::wire::{self, Encoder};
 use undertone_gossip::{
-    Direction, Features, Limits, NewPeer, PeerIx, PeerMisbehaved, Report, Time, Topic,
+    Direction, Features, Limits, NewPeer, PeerIx, PeerMisbehaved, Report, RequestId, Time, Topic,
 };
 use undertone_message::{PubsubTopic, WakuMessage};
 
-use super::forge::{NOW_NS, config, root, topic, window};
+use super::fake_proof::{NOW_NS, config, root, topic, window};
 use crate::{
     Input, Output, ProofTicket, PublishError, Published, Rejection, Relay, RelayConfig, RelayReport,
 };
@@ -137,11 +137,11 @@ impl Solo {
         rejection(&outputs)
     }
 
-    pub(crate) fn publish(&mut self, message: &WakuMessage, token: u64) -> Vec<Output> {
+    pub(crate) fn publish(&mut self, message: &WakuMessage, request: u64) -> Vec<Output> {
         self.input(Input::Publish {
             topic: topic(),
             message: message.clone(),
-            token,
+            request: RequestId(request),
         })
     }
 
@@ -244,7 +244,7 @@ pub(crate) fn forwarded(outputs: &[Output]) -> Vec<(u32, Bytes)> {
 
 pub(crate) fn published(outputs: &[Output]) -> Vec<(u64, Result<Published, PublishError>)> {
     let published = outputs.iter().filter_map(|output| match output {
-        Output::Published { token, outcome } => Some((*token, outcome.clone())),
+        Output::Published { request, outcome } => Some((request.0, outcome.clone())),
         _ => None,
     });
     published.collect()

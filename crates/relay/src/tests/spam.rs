@@ -6,7 +6,7 @@ use undertone_gossip::PeerIx;
 use undertone_message::WakuMessage;
 use undertone_rln::{Epoch, Fr, RateLimitProof, fr_to_le};
 
-use super::forge::*;
+use super::fake_proof::*;
 use super::real;
 use super::solo::*;
 use crate::{Input, Output, Rejection, RelayReport};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use undertone_gossip::PeerIx;
 
-use super::forge::*;
+use super::fake_proof::*;
 use super::solo::*;
 use crate::{Input, Output, Rejection};
 
@@ -88,22 +88,27 @@ fn senders_are_forgotten_with_the_nullifier() {
     solo.accept(1, &proved("now", 1));
     let outputs = solo.receive_message(2, &proved("spam", 1));
     solo.answer(ticket(&outputs).unwrap(), true);
-    assert_eq!(solo.relay.senders.len(), 1);
+    assert_eq!(solo.relay.nullifier_senders.len(), 1);
     // The record lasts until 20 s into the next epoch, as in the nullifier log.
     solo.wait(Duration::from_secs(420) - Duration::from_nanos(1));
-    assert_eq!(solo.relay.senders.len(), 1);
+    assert_eq!(solo.relay.nullifier_senders.len(), 1);
     solo.wait(Duration::from_nanos(1));
-    assert_eq!(solo.relay.senders.len(), 0);
+    assert_eq!(solo.relay.nullifier_senders.len(), 0);
 }
 
 #[test]
 fn no_more_nullifiers_are_remembered_than_the_limit() {
     let mut config = config();
-    config.rln.as_mut().unwrap().senders.max_nullifiers = 2;
+    config
+        .rln
+        .as_mut()
+        .unwrap()
+        .nullifier_senders
+        .max_nullifiers = 2;
     let mut solo = Solo::with(config);
     for nullifier in 1..=3 {
         solo.accept(1, &proved("first", nullifier));
-        assert!(solo.relay.senders.len() <= 2);
+        assert!(solo.relay.nullifier_senders.len() <= 2);
     }
     // Nullifier 1 was evicted: one more free message, and then no more.
     let [first, repeated] = [false, true].map(|repeated| Rejection::Spam { repeated });
@@ -165,4 +170,33 @@ fn a_neighbour_that_sends_nothing_but_spam_is_disconnected() {
     }
     // The free message, and the eleven that the score allows.
     assert_eq!(sent, 12);
+}
+
+#[test]
+fn the_first_sender_does_not_pay_for_the_peer_that_its_message_was_attributed_to() {
+    let mut solo = Solo::new();
+    solo.accept(3, &proved("a good one", 50));
+    let first = solo.receive_to_check(3, &proved("a", 1));
+    let passed_on = solo.receive_to_check(1, &proved("b", 1));
+    // Peer 3 has the better standing: the proof of b is verified in its name.
+    let outputs = solo.receive_message(3, &proved("b", 1));
+    let is_moved = |o: &Output| {
+        matches!(
+            o,
+            Output::MoveProof {
+                from: PeerIx(3),
+                ..
+            }
+        )
+    };
+    assert!(outputs.iter().any(is_moved), "{outputs:?}");
+    let second = solo.receive_to_check(3, &proved("c", 1));
+    assert_eq!(delivered(&solo.answer(first, true)).len(), 1);
+    // Peer 3 has sent a and c under the nullifier, but the message judged here came from peer 1 first.
+    let outputs = solo.answer(passed_on, true);
+    let once = Rejection::Spam { repeated: false };
+    assert_eq!(rejections(&outputs), [(PeerIx(1), once)]);
+    assert_eq!(blamed(&outputs), [0; 0]);
+    let outputs = solo.answer(second, true);
+    assert_eq!(blamed(&outputs), [3]);
 }

@@ -1,6 +1,6 @@
 //! A member that publishes more than its limit, seen by a network.
 
-use super::forge::*;
+use super::fake_proof::*;
 use super::net::Net;
 use super::solo::*;
 use crate::{Output, Rejection};

@@ -9,7 +9,7 @@ use undertone_rln::{
     Epoch, Fr, NullifierLimits, ProofDecodeError, ProofField, ProofRejection as Why, fr_to_le,
 };
 
-use super::forge::*;
+use super::fake_proof::*;
 use super::solo::*;
 use crate::{Input, Output, Rejection, RelayConfig, RlnConfig};
 

@@ -1,6 +1,6 @@
 //! Ours beside zerokit 3.0.0, in one process on the same work: one thread, processor time, medians.
 //!
-//! `cargo run --release -p undertone-rln --example versus_zerokit` prints a table,
+//! `cargo run --profile dist -p undertone-rln --example versus_zerokit` prints a table,
 //! `... -- --json` the same figures as one JSON object. A ratio is zerokit's time over ours.
 
 use std::process::{Command, ExitCode};

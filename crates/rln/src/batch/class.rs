@@ -33,6 +33,26 @@ impl<T, P: Copy + Ord> ClassQueues<T, P> {
         self.len += 1;
     }
 
+    /// Takes one proof: the oldest of the next peer in turn that `may_go`.
+    pub(super) fn take_one(&mut self, may_go: impl Fn(&P) -> bool) -> Option<T> {
+        let at = self.turns.iter().position(may_go)?;
+        let peer = self.turns.remove(at)?;
+        let queue = self.queues.get_mut(&peer)?;
+        let ticket = queue.pop_front()?;
+        if queue.is_empty() {
+            self.queues.remove(&peer);
+        } else {
+            self.turns.push_back(peer);
+        }
+        self.len -= 1;
+        Some(ticket)
+    }
+
+    /// Whether a proof waits of a peer that `may_go`.
+    pub(super) fn has_any(&self, may_go: impl Fn(&P) -> bool) -> bool {
+        self.turns.iter().any(may_go)
+    }
+
     /// Takes up to `count` proofs: the oldest of each peer in turn.
     pub(super) fn take(&mut self, count: usize) -> Vec<T> {
         let mut taken = Vec::with_capacity(count.min(self.len));

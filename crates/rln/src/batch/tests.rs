@@ -195,6 +195,22 @@ fn peers_with_good_proofs_take_bounded_memory_and_the_latest_stay() {
 }
 
 #[test]
+fn of_a_peer_that_is_not_proven_the_next_proof_waits_for_the_end_of_the_first() {
+    let mut batcher = Batcher::new(POLICY, COSTS);
+    for (ticket, peer) in [HONEST, HONEST, OTHER].into_iter().enumerate() {
+        batcher.push(ticket, peer);
+    }
+    assert_eq!(batcher.next_job(0), Some(Job::Single(0)));
+    batcher.taken(HONEST);
+    assert_eq!(batcher.next_job(0), Some(Job::Single(2)), "another peer's");
+    batcher.taken(OTHER);
+    assert_eq!(batcher.next_job(0), None);
+    assert_eq!(batcher.waiting(), 1);
+    batcher.settled(HONEST);
+    assert_eq!(batcher.next_job(0), Some(Job::Single(1)));
+}
+
+#[test]
 fn costs_are_a_line() {
     assert_eq!(COSTS.batch_ns(0), 4_000);
     assert_eq!(COSTS.batch_ns(6), 10_000);
@@ -210,6 +226,8 @@ struct Naive {
     waiting: Vec<(usize, u32)>,
     proven: Vec<u32>,
     suspects: Vec<(u32, u64)>,
+    /// Peers of the proofs in hand, one entry for each proof.
+    in_hand: Vec<u32>,
     /// Peers of each class, in round-robin order.
     turns: [Vec<u32>; 3],
     spent_ns: [u64; 3],
@@ -245,6 +263,11 @@ impl Naive {
         }
     }
 
+    /// Whether a proof of the peer may be taken.
+    fn may_go(&self, peer: u32) -> bool {
+        self.class(peer) == 0 || !self.in_hand.contains(&peer)
+    }
+
     fn waits(&self, peer: u32) -> bool {
         self.waiting.iter().any(|(_, who)| *who == peer)
     }
@@ -258,7 +281,8 @@ impl Naive {
             self.suspects.remove(place);
             self.settle();
         }
-        let waiting = (0..3).filter(|class| !self.turns[*class].is_empty());
+        let may_go = |peer: &u32| self.may_go(*peer);
+        let waiting = (0..3).filter(|class| self.turns[*class].iter().any(may_go));
         let Some(class) = waiting.min_by_key(|class| self.spent_ns[*class]) else {
             return Vec::new();
         };
@@ -272,7 +296,8 @@ impl Naive {
         };
         let mut taken = Vec::new();
         for _ in 0..count {
-            let peer = self.turns[class].remove(0);
+            let next = self.turns[class].iter().position(|p| self.may_go(*p));
+            let peer = self.turns[class].remove(next.unwrap());
             let place = self.waiting.iter().position(|(_, p)| *p == peer).unwrap();
             taken.push(self.waiting.remove(place).0);
             if self.waits(peer) {
@@ -295,6 +320,8 @@ enum Event {
     Remove(usize),
     Good(u32),
     Bad(u32),
+    Taken(u32),
+    Settled(u32),
     Pass(u64),
     Free,
 }
@@ -305,6 +332,8 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
         1 => (0usize..80).prop_map(Event::Remove),
         2 => (0u32..5).prop_map(Event::Good),
         1 => (0u32..5).prop_map(Event::Bad),
+        1 => (0u32..5).prop_map(Event::Taken),
+        1 => (0u32..5).prop_map(Event::Settled),
         1 => (0u64..700).prop_map(Event::Pass),
         3 => Just(Event::Free),
     ];
@@ -338,6 +367,17 @@ proptest! {
                     naive.proven.retain(|other| *other != peer);
                     naive.suspects.retain(|(other, _)| *other != peer);
                     naive.suspects.push((peer, now_ns));
+                }
+                Event::Taken(peer) => {
+                    batcher.taken(peer);
+                    naive.in_hand.push(peer);
+                }
+                Event::Settled(peer) => {
+                    batcher.settled(peer);
+                    let one = naive.in_hand.iter().position(|who| *who == peer);
+                    if let Some(at) = one {
+ naive.in_hand.remove(at);
+ }
                 }
                 Event::Pass(time_ns) => now_ns += time_ns,
                 Event::Free => {

@@ -1,7 +1,8 @@
 //! A nullifier log shared between threads.
 
 use std::ops::RangeInclusive;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use parking_lot::Mutex;
 
 use super::{NullifierLimits, NullifierLog, NullifierStatus};
 use crate::epoch::Epoch;
@@ -11,6 +12,7 @@ use crate::field::Fr;
 /// nullifier exactly one gets [`NullifierStatus::New`].
 #[derive(Debug)]
 pub struct SharedNullifierLog {
+    /// An entry is made by one insertion into a map, so a panic elsewhere leaves the log consistent.
     log: Mutex<NullifierLog>,
 }
 
@@ -24,32 +26,27 @@ impl SharedNullifierLog {
 
     /// Looks up a nullifier, see [`NullifierLog::check`].
     pub fn check(&self, epoch: Epoch, nullifier: Fr, x: Fr, y: Fr) -> NullifierStatus {
-        self.lock().check(epoch, nullifier, x, y)
+        self.log.lock().check(epoch, nullifier, x, y)
     }
 
     /// Looks up and adds a nullifier, see [`NullifierLog::insert`].
     pub fn insert(&self, epoch: Epoch, nullifier: Fr, x: Fr, y: Fr) -> NullifierStatus {
-        self.lock().insert(epoch, nullifier, x, y)
+        self.log.lock().insert(epoch, nullifier, x, y)
     }
 
     /// Removes all epochs outside `keep`, see [`NullifierLog::prune`].
     pub fn prune(&self, keep: RangeInclusive<Epoch>) {
-        self.lock().prune(keep);
+        self.log.lock().prune(keep);
     }
 
     /// Number of nullifiers held, over all epochs.
     pub fn len(&self) -> usize {
-        self.lock().len()
+        self.log.lock().len()
     }
 
     /// Whether no nullifier is held.
     pub fn is_empty(&self) -> bool {
-        self.lock().is_empty()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, NullifierLog> {
-        // An entry is made by one insertion into a map, so a panic elsewhere leaves the log consistent.
-        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+        self.log.lock().is_empty()
     }
 }
 

@@ -59,7 +59,7 @@ fn the_last_members_are_kept_and_no_more() {
         prover.prove(&request).unwrap();
     };
     let kept = || -> Vec<u32> {
-        let members = prover.members();
+        let members = prover.shared.members.lock();
         members.iter().map(|member| member.path().index).collect()
     };
     prove(0, 0);

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use bytes::Bytes;
+use undertone_gossip::RequestId;
 use undertone_link::{Arrival, ConnIx};
 use undertone_relay::{Output, ProofTicket};
 use undertone_rln::RateLimitProof;
@@ -27,7 +28,7 @@ pub(crate) enum Event {
     Frame { conn: ConnIx, frame: Bytes },
     /// A proof for a message of this node is ready.
     Proved {
-        token: u64,
+        request: RequestId,
         proof: Box<RateLimitProof>,
     },
     /// One proof is verified, independently of others.

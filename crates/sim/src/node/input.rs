@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use undertone_gossip::fragments::FragmentError;
-use undertone_gossip::{Direction, NewPeer, PeerIx, Time};
+use undertone_gossip::{Direction, NewPeer, PeerIx, RequestId, Time};
 use undertone_link::{self as link, Arrival, ConnIx};
 use undertone_message::WakuMessage;
 use undertone_relay::{Input, Relay, split_message};
@@ -20,7 +20,7 @@ const CONTENT_TOPIC: &str = "/undertone/1/sim/proto";
 /// Number in the payload of messages that do not count in the statistics.
 pub(crate) const UNCOUNTED: u64 = u64::MAX;
 
-/// Position of the fragment index in a request token, above all numbers of messages and of spam.
+/// Position of the fragment index in a request number, above all numbers of messages and of spam.
 const PART_SHIFT: u32 = 48;
 
 /// Length of the shortest payload, which holds just the message's number, bytes.
@@ -207,9 +207,9 @@ impl Node {
             return;
         }
         self.spams = true;
-        // Tokens above the numbers of counted messages, so that both kinds may wait for proofs at once.
-        let token = u64::from(u32::MAX) + 1 + count;
-        self.publish_payload(step, (UNCOUNTED, token), 64, 0);
+        // Request numbers above the numbers of counted messages, so that both kinds may wait for proofs at once.
+        let request = u64::from(u32::MAX) + 1 + count;
+        self.publish_payload(step, (UNCOUNTED, request), 64, 0);
         let at_ns = step.now_ns + interval_ns.max(1);
         let count = count + 1;
         self.schedule_own(step, at_ns, Event::Spam { interval_ns, count });
@@ -218,7 +218,7 @@ impl Node {
     fn publish_payload(
         &mut self,
         step: &mut Step<'_>,
-        (number, token): (u64, u64),
+        (number, request): (u64, u64),
         bytes: u32,
         topic: u32,
     ) {
@@ -236,14 +236,19 @@ impl Node {
             let publish = Input::Publish {
                 topic,
                 message,
-                token: token | (part as u64) << PART_SHIFT,
+                request: RequestId(request | (part as u64) << PART_SHIFT),
             };
             self.relay_input(step, publish);
         }
     }
 
-    pub(super) fn proved(&mut self, step: &mut Step<'_>, token: u64, proof: RateLimitProof) {
+    pub(super) fn proved(
+        &mut self,
+        step: &mut Step<'_>,
+        request: RequestId,
+        proof: RateLimitProof,
+    ) {
         let result = Ok(proof);
-        self.relay_input(step, Input::Proved { token, result });
+        self.relay_input(step, Input::Proved { request, result });
     }
 }

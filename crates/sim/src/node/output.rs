@@ -1,6 +1,8 @@
 //! Outputs of a node's relay and host, and how the node handles them.
 
-use undertone_gossip::{Class, Overflow, PeerIx, Progress, QueuedFrame, SendHandle, Time};
+use undertone_gossip::{
+    Class, Overflow, PeerIx, Progress, QueuedFrame, RequestId, SendHandle, Time,
+};
 use undertone_link::{self as link, ConnIx, Priority};
 use undertone_message::WakuMessage;
 use undertone_relay::{Input, Output, ProofFailure, Reassembled};
@@ -97,8 +99,8 @@ impl Node {
             }
             Output::VerifyProof { ticket, .. } => self.verify(step, ticket),
             Output::Prove {
-                token, epoch, x, ..
-            } => self.prove(step, token, epoch, x),
+                request, epoch, x, ..
+            } => self.prove(step, request, epoch, x),
             Output::Deliver {
                 message,
                 from: Some(from),
@@ -222,7 +224,7 @@ impl Node {
     fn prove(
         &mut self,
         step: &mut Step<'_>,
-        token: u64,
+        request: RequestId,
         epoch: undertone_rln::Epoch,
         x: undertone_rln::Fr,
     ) {
@@ -233,12 +235,12 @@ impl Node {
             Some(proof) => {
                 let at_ns = step.now_ns + rln.generation_ns;
                 let proof = Box::new(proof);
-                self.schedule_own(step, at_ns, Event::Proved { token, proof });
+                self.schedule_own(step, at_ns, Event::Proved { request, proof });
             }
             None => {
                 let limit = rln.message_limit;
                 let result = Err(ProofFailure::Exhausted { limit, epoch });
-                self.relay_takes(step, Input::Proved { token, result });
+                self.relay_takes(step, Input::Proved { request, result });
             }
         }
     }

@@ -6,7 +6,7 @@ use undertone_sim::scenario::Delay;
 
 use super::super::{Context, Experiment, ExperimentError, Findings, LineRun};
 use super::PAPER;
-use crate::model::path::{Hop, latency_ms};
+use crate::model::path::{HopLatency, latency_ms};
 use crate::published::{MULTIHOST_LATENCY, cell};
 use crate::record::{Axis, Chart, Criterion, Figure, Role, Shape, Table};
 use crate::report::median;
@@ -34,7 +34,7 @@ const PUBLISHED_TRANSMISSION: f64 = 0.35;
 fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
     let mut findings = Findings::default();
     let line = context.say("real nodes between five cities");
-    let real = context.machine().cities(context.by_scale(1, 5));
+    let real = context.real_nodes().cities(context.by_scale(1, 5));
     line.finish();
     let real = real.unwrap_or_else(|error| {
         findings.note(format!("The testbed did not run: {error}."));
@@ -173,8 +173,8 @@ fn formula_ms(size_kb: usize) -> f64 {
     let Delay::Places { one_way_ns } = &loaded.scenario.network.delay else {
         return f64::NAN;
     };
-    let hops: Vec<Hop> = (0..one_way_ns.len().saturating_sub(1))
-        .map(|at| Hop {
+    let hops: Vec<HopLatency> = (0..one_way_ns.len().saturating_sub(1))
+        .map(|at| HopLatency {
             transmission_ms: one_way_ns[at][at + 1] as f64 / 1e6
                 + size_kb as f64 * 1000.0 / BYTES_PER_MS,
             validation_ms: 0.0,

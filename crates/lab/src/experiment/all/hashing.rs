@@ -13,7 +13,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 
 fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
     let line = context.say("hashing on this machine");
-    let costs = context.machine().rln_costs(context.by_scale(9, 25))?;
+    let costs = context.real_nodes().rln_costs(context.by_scale(9, 25))?;
     line.finish();
     let mut findings = Findings::default();
     let (mut theirs, mut ours) = (Vec::new(), Vec::new());

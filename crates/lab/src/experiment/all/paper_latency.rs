@@ -1,7 +1,7 @@
 //! Table 5 and Figure 3: a thousand simulated nodes.
 
 use super::super::{Context, Experiment, ExperimentError, Findings, Simulated};
-use crate::compare::{Verdict as Compared, compare, published};
+use crate::compare::{ComparisonVerdict, compare, published};
 use crate::published::{LATENCY_DISTRIBUTION, cell};
 use crate::record::{Axis, Chart, Criterion, Figure, Role, Shape, Table};
 use crate::report::{Campaign, median};
@@ -89,7 +89,7 @@ fn judge(findings: &mut Findings, scenario: &str, runs: &[Simulated]) {
     };
     let campaign = Campaign::new(runs.iter().map(|run| run.summary.clone()).collect());
     for row in compare(&published, &campaign).rows {
-        if row.verdict == Compared::Shown {
+        if row.verdict == ComparisonVerdict::Shown {
             continue;
         }
         let criterion = row.tolerance.map_or(Criterion::Shown, Criterion::Within);

@@ -16,7 +16,7 @@ const SIMULATED: &str = "Digital Ocean 8GB/4CPU";
 
 fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
     let line = context.say("proofs on this machine");
-    let costs = context.machine().rln_costs(context.by_scale(9, 25))?;
+    let costs = context.real_nodes().rln_costs(context.by_scale(9, 25))?;
     line.finish();
     let mut findings = Findings::default();
     let of = |size_kb: usize| costs.by_size.iter().find(|cost| cost.size_kb == size_kb);

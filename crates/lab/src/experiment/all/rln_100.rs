@@ -1,7 +1,7 @@
 //! A hundred publishing members, in virtual time and as real nodes.
 
 use super::super::{
-    CommunityPlan, CommunityRun, Context, Experiment, ExperimentError, Findings, MachineError,
+    Context, Experiment, ExperimentError, Findings, MachineError, NetworkLoadPlan, NetworkLoadRun,
 };
 use crate::record::{Axis, Chart, Criterion, Figure, Role, Shape, Table};
 use crate::report::{Sorted, median};
@@ -20,7 +20,7 @@ const PERIOD_S: f64 = 10.0;
 fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
     let mut findings = Findings::default();
     let simulated = context.simulate("rln-100", &[], context.by_scale(1, 3))?;
-    let plan = CommunityPlan {
+    let plan = NetworkLoadPlan {
         nodes: NODES,
         members: MEMBERS,
         period_s: PERIOD_S,
@@ -28,12 +28,12 @@ fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
         rln: true,
     };
     let line = context.say("100 real nodes with RLN");
-    let with = context.machine().community(plan);
+    let with = context.real_nodes().network_load(plan);
     line.finish();
     let line = context.say("100 real nodes without RLN");
     let without = context
-        .machine()
-        .community(CommunityPlan { rln: false, ..plan });
+        .real_nodes()
+        .network_load(NetworkLoadPlan { rln: false, ..plan });
     line.finish();
     let mut table = Table::new(
         "100 real nodes in one process",
@@ -58,12 +58,12 @@ fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
     }
     let (with, without) = (with.ok(), without.ok());
     let memory = with.as_ref().zip(without.as_ref());
-    let missing = |run: &CommunityRun| (run.expected - run.delivered) as f64;
+    let missing = |run: &NetworkLoadRun| (run.expected - run.delivered) as f64;
     let sim_missing: Vec<f64> = simulated
         .iter()
         .map(|run| (run.summary.expected - run.summary.delivered) as f64)
         .collect();
-    let cpu = |run: &CommunityRun| run.cpu_s / run.wall_s * 100.0;
+    let cpu = |run: &NetworkLoadRun| run.cpu_s / run.wall_s * 100.0;
     findings.figures = vec![
         Figure::stated(
             "deliveries missing, simulator",
@@ -139,7 +139,7 @@ fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
     Ok(findings)
 }
 
-fn table_row(table: &mut Table, name: &str, run: &Result<CommunityRun, MachineError>) {
+fn table_row(table: &mut Table, name: &str, run: &Result<NetworkLoadRun, MachineError>) {
     let Ok(run) = run else {
         return;
     };

@@ -77,7 +77,9 @@ fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
         epoch_s: 10,
     };
     let line = context.say("a real spammer among real nodes");
-    let real = context.machine().spam(plan, &|how_far| line.tell(how_far));
+    let real = context
+        .real_nodes()
+        .spam(plan, &|how_far| line.tell(how_far));
     line.finish();
     match real {
         Ok(run) => {

@@ -14,7 +14,7 @@ fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
     let mut findings = Findings::default();
     let members = context.by_scale(500, 10_000);
     let line = context.say("a chain with members");
-    let sync = context.machine().tree_sync(members);
+    let sync = context.real_nodes().tree_sync(members);
     line.finish();
     let (time, size, requests) = match sync {
         Ok(sync) => {

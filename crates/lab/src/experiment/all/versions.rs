@@ -11,30 +11,30 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-struct Version {
+struct RouterVersion {
     name: &'static str,
     set: &'static [&'static str],
     /// Total GB, mean latency in ms, duplicates, for 3000 nodes, as read off the charts.
     published: Option<(f64, f64, f64)>,
 }
 
-const VERSIONS: [Version; 5] = [
-    Version {
+const VERSIONS: [RouterVersion; 5] = [
+    RouterVersion {
         name: "v1.1 (no IDONTWANT)",
         set: &["relay.idontwant=false"],
         published: None,
     },
-    Version {
+    RouterVersion {
         name: "v1.2",
         set: &[],
         published: Some((19.0, 980.0, 4.7)),
     },
-    Version {
+    RouterVersion {
         name: "v1.2, staggered",
         set: &["relay.strategy=staggered"],
         published: None,
     },
-    Version {
+    RouterVersion {
         name: "v1.2, reduced to 4",
         set: &[
             "relay.strategy=reduced",
@@ -43,7 +43,7 @@ const VERSIONS: [Version; 5] = [
         ],
         published: None,
     },
-    Version {
+    RouterVersion {
         name: "v2.0 (7 of 8 announced)",
         set: &[
             "relay.strategy=reduced",

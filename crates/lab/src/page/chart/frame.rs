@@ -4,7 +4,7 @@ use std::fmt::{self, Display};
 
 use super::super::escape::Escaped;
 use super::marks::{self, Placed};
-use super::scale::{Scale, Tick};
+use super::scale::{AxisScale, Tick};
 use super::words::{chars, shorten, wrap};
 use super::{LETTER, LINE, PLOT_HEIGHT, WIDTH, range};
 use crate::record::{Axis, Chart};
@@ -28,11 +28,11 @@ const TICKS_UP: usize = 6;
 
 /// Area of the data, and the axes and labels around it.
 #[derive(Debug)]
-pub(super) struct Frame {
+pub(super) struct PlotFrame {
     /// Scale of the horizontal axis.
-    pub(super) x: Scale,
+    pub(super) x: AxisScale,
     /// Scale of the vertical axis.
-    pub(super) y: Scale,
+    pub(super) y: AxisScale,
     /// Whether `x` has words, between which there are no values.
     pub(super) has_words: bool,
     x_ticks: Vec<(f64, Label)>,
@@ -55,12 +55,12 @@ enum Label {
     Slanted(String),
 }
 
-impl Frame {
+impl PlotFrame {
     /// Computes the frame for a chart's values.
     pub(super) fn new(chart: &Chart) -> Self {
         let (across, up) = (range::across(chart), range::up(chart));
         let default = |log| if log { (1.0, 10.0) } else { (0.0, 1.0) };
-        let y = Scale::new(up.unwrap_or(default(chart.y.log)), chart.y.log);
+        let y = AxisScale::new(up.unwrap_or(default(chart.y.log)), chart.y.log);
         let y = if chart.y.categories.is_empty() {
             y.rounded(TICKS_UP)
         } else {
@@ -78,7 +78,7 @@ impl Frame {
         let left = 14.0 + widest.min(MAX_LABEL_CHARS) as f64 * LETTER;
         let left = left.max(room_for_slanted(&chart.x.categories, left));
         let x_log = chart.x.log && chart.x.categories.is_empty();
-        let x = Scale::new(across.unwrap_or(default(x_log)), x_log);
+        let x = AxisScale::new(across.unwrap_or(default(x_log)), x_log);
         let x = if x_log { x.rounded(TICKS_ACROSS) } else { x };
         let x = x.placed(left, WIDTH - RIGHT);
         let x_ticks = match chart.x.categories.as_slice() {
@@ -149,7 +149,7 @@ fn words_at(axis: &Axis) -> Vec<Tick> {
 }
 
 /// Ticks with as many numbers as fit side by side.
-fn upright(x: &Scale) -> Vec<(f64, Label)> {
+fn upright(x: &AxisScale) -> Vec<(f64, Label)> {
     let fits = |ticks: &[Tick]| {
         ticks.windows(2).all(|pair| {
             let letters = chars(&pair[0].label) + chars(&pair[1].label);
@@ -165,7 +165,7 @@ fn upright(x: &Scale) -> Vec<(f64, Label)> {
 }
 
 /// Ticks with words in as many lines as they need; all words are slanted if one does not fit.
-fn categories(x: &Scale, words: &[String]) -> Vec<(f64, Label)> {
+fn categories(x: &AxisScale, words: &[String]) -> Vec<(f64, Label)> {
     let place = |number: usize| x.place(number as f64);
     let slot = place(1)
         .zip(place(0))
@@ -212,7 +212,7 @@ impl Label {
     }
 }
 
-impl Display for Frame {
+impl Display for PlotFrame {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (left, right, bottom) = (self.left, self.right(), self.bottom());
         for (line, text) in self.y_label.iter().enumerate() {

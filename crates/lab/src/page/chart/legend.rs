@@ -3,14 +3,14 @@
 use std::fmt::{self, Display};
 
 use super::super::escape::Escaped;
-use super::look::{Look, whose};
+use super::look::{SeriesLook, whose};
 use crate::record::{Series, Shape};
 
 /// Names of all series, each beside a sample of how it is drawn.
 pub(super) struct Legend<'a> {
     pub(super) series: &'a [Series],
     /// Looks, one for each series.
-    pub(super) looks: &'a [Look],
+    pub(super) looks: &'a [SeriesLook],
 }
 
 impl Display for Legend<'_> {
@@ -34,7 +34,7 @@ impl Display for Legend<'_> {
     }
 }
 
-fn sample(f: &mut fmt::Formatter<'_>, shape: &Shape, look: Look) -> fmt::Result {
+fn sample(f: &mut fmt::Formatter<'_>, shape: &Shape, look: SeriesLook) -> fmt::Result {
     let classes = look.classes();
     let mark = look.mark(18.0, 7.0);
     match shape {

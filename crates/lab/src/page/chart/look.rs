@@ -4,7 +4,7 @@ use crate::record::{Role, Series};
 
 /// Look of one series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Look {
+pub(super) struct SeriesLook {
     /// Origin of the figures; determines colour family and dashes.
     pub(super) role: Role,
     /// Index among the series of the same role; determines hue and mark.
@@ -15,12 +15,12 @@ pub(super) struct Look {
 const HUES: usize = 6;
 
 /// Assigns a look to each series.
-pub(super) fn looks(series: &[Series]) -> Vec<Look> {
+pub(super) fn looks(series: &[Series]) -> Vec<SeriesLook> {
     let mut counts = [0; 3];
     let look = |series: &Series| {
         let count = &mut counts[series.role as usize];
         *count += 1;
-        Look {
+        SeriesLook {
             role: series.role,
             number: *count - 1,
         }
@@ -37,7 +37,7 @@ pub(super) fn whose(role: Role) -> &'static str {
     }
 }
 
-impl Look {
+impl SeriesLook {
     /// CSS classes of everything drawn in this look.
     pub(super) fn classes(self) -> String {
         format!("s {} h{}", whose(self.role), self.number % HUES)

@@ -20,7 +20,7 @@ use std::fmt::{self, Display};
 
 use super::escape::Escaped;
 use crate::record::Chart;
-use frame::Frame;
+use frame::PlotFrame;
 use legend::Legend;
 use look::looks;
 pub(super) use number::grouped;
@@ -46,7 +46,7 @@ impl Display for Drawing<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { chart, id } = self;
         let looks = looks(&chart.series);
-        let frame = Frame::new(chart);
+        let frame = PlotFrame::new(chart);
         let title = Escaped(&chart.title);
         write!(
             f,

@@ -19,7 +19,7 @@ pub(super) struct Tick {
 
 /// Scale of one axis.
 #[derive(Clone, Debug)]
-pub(super) struct Scale {
+pub(super) struct AxisScale {
     log: bool,
     /// Range of values, or of their decimal logarithms.
     from: f64,
@@ -29,7 +29,7 @@ pub(super) struct Scale {
     end: f64,
 }
 
-impl Scale {
+impl AxisScale {
     /// A scale that shows values from `low` to `high`; equal values get some room around them.
     pub(super) fn new((low, high): (f64, f64), log: bool) -> Self {
         let (mut from, mut to) = match log {

@@ -2,8 +2,8 @@
 
 use std::fmt::{self, Display, Write};
 
-use super::frame::Frame;
-use super::look::Look;
+use super::frame::PlotFrame;
+use super::look::SeriesLook;
 use crate::record::{Series, Shape};
 
 /// Approximate number of marks on a line with more than twice as many points.
@@ -16,8 +16,8 @@ const DODGE: f64 = 0.12;
 /// Renders a series in its frame.
 pub(super) struct Drawn<'a> {
     pub(super) series: &'a Series,
-    pub(super) look: Look,
-    pub(super) frame: &'a Frame,
+    pub(super) look: SeriesLook,
+    pub(super) frame: &'a PlotFrame,
 }
 
 impl Display for Drawn<'_> {

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::look::looks;
 use super::marks::place;
 use super::number::{grouped, on_linear, on_log};
-use super::scale::{Scale, Tick};
+use super::scale::{AxisScale, Tick};
 use super::{Drawing, LETTER, WIDTH};
 use crate::record::{Axis, Chart, Role, Shape};
 
@@ -11,7 +11,7 @@ fn draw(chart: &Chart) -> String {
     Drawing { chart, id: "c" }.to_string()
 }
 
-fn labels(scale: &Scale, wanted: usize) -> Vec<String> {
+fn labels(scale: &AxisScale, wanted: usize) -> Vec<String> {
     let ticks = scale.ticks(wanted, |_| true);
     ticks.into_iter().map(|tick| tick.label).collect()
 }
@@ -28,7 +28,7 @@ fn path<'a>(svg: &'a str, class: &str) -> &'a str {
 
 #[test]
 fn ticks_are_round() {
-    let linear = |low, high| labels(&Scale::new((low, high), false).rounded(6), 6);
+    let linear = |low, high| labels(&AxisScale::new((low, high), false).rounded(6), 6);
     assert_eq!(linear(0.0, 1.0), ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
     assert_eq!(
         linear(3.0, 97.0),
@@ -39,7 +39,7 @@ fn ticks_are_round() {
         linear(-2.0, 1.0),
         ["−2.0", "−1.5", "−1.0", "−0.5", "0.0", "0.5", "1.0"]
     );
-    let log = |low, high| labels(&Scale::new((low, high), true).rounded(8), 8);
+    let log = |low, high| labels(&AxisScale::new((low, high), true).rounded(8), 8);
     assert_eq!(log(21.0, 900.0), ["20", "50", "100", "200", "500", "1000"]);
     assert_eq!(
         log(1.0, 1e6),
@@ -59,7 +59,7 @@ fn ticks_are_round() {
 
 #[test]
 fn labels_that_do_not_fit_are_thinned_out() {
-    let scale = Scale::new((0.0, 100.0), false);
+    let scale = AxisScale::new((0.0, 100.0), false);
     let at_most = |n: usize| scale.ticks(8, move |ticks: &[Tick]| ticks.len() <= n).len();
     assert_eq!((at_most(20), at_most(6), at_most(3)), (6, 6, 3));
 }
@@ -191,7 +191,7 @@ proptest! {
     #[test]
     fn ticks_ascend_inside_the_range(low in -1e6..1e6_f64, width in 1e-3..1e6_f64, log: bool) {
         let low = if log { low.abs() + 1e-3 } else { low };
-        let scale = Scale::new((low, low + width), log).rounded(6).placed(0.0, 100.0);
+        let scale = AxisScale::new((low, low + width), log).rounded(6).placed(0.0, 100.0);
         let ticks = scale.ticks(6, |_| true);
         prop_assert!((2..=13).contains(&ticks.len()), "{ticks:?}");
         let places: Vec<f64> = ticks.iter().map(|t| scale.place(t.value).unwrap()).collect();

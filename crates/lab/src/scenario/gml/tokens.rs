@@ -1,10 +1,10 @@
 //! Tokens of GML as blocks and fields; times and rates with units.
 
-use super::{At, GmlError};
+use super::error::{At, GmlError};
 
 /// A line of the form `key value`.
 #[derive(Clone, Debug)]
-pub(super) struct Field {
+pub(super) struct GmlField {
     pub(super) key: String,
     pub(super) value: String,
     pub(super) line: usize,
@@ -12,27 +12,27 @@ pub(super) struct Field {
 
 /// Entry directly within `graph [ … ]`.
 #[derive(Clone, Debug)]
-pub(super) enum Item {
-    Field(Field),
+pub(super) enum GmlItem {
+    Field(GmlField),
     Block {
         key: String,
         line: usize,
-        fields: Vec<Field>,
+        fields: Vec<GmlField>,
     },
 }
 
 /// Reads the entries of the graph.
-pub(super) fn read(text: &str) -> Result<Vec<Item>, At> {
+pub(super) fn read(text: &str) -> Result<Vec<GmlItem>, At> {
     let mut words = Words { text, line: 1 };
     expect(&mut words, "graph", "graph [ … ]")?;
     expect(&mut words, "[", "graph [ … ]")?;
     let mut items = Vec::new();
     while let Some((line, key)) = key(&mut words)? {
         match value(&mut words)? {
-            Some(value) => items.push(Item::Field(Field { key, value, line })),
+            Some(value) => items.push(GmlItem::Field(GmlField { key, value, line })),
             None => {
                 let fields = fields(&mut words)?;
-                items.push(Item::Block { key, line, fields });
+                items.push(GmlItem::Block { key, line, fields });
             }
         }
     }
@@ -42,11 +42,11 @@ pub(super) fn read(text: &str) -> Result<Vec<Item>, At> {
     }
 }
 
-fn fields(words: &mut Words<'_>) -> Result<Vec<Field>, At> {
+fn fields(words: &mut Words<'_>) -> Result<Vec<GmlField>, At> {
     let mut fields = Vec::new();
     while let Some((line, key)) = key(words)? {
         match value(words)? {
-            Some(value) => fields.push(Field { key, value, line }),
+            Some(value) => fields.push(GmlField { key, value, line }),
             None => return Err(syntax(words.line, "[", "a value")),
         }
     }

@@ -1,6 +1,6 @@
-//! Reader of `[[faults]]`: the kinds and times of faults.
+//! TreeReader of `[[faults]]`: the kinds and times of faults.
 
-use undertone_settings::{Error, Key, MS, S, Section, keys};
+use undertone_settings::{Error, MS, S, Section, SectionKey, keys};
 use undertone_sim::scenario::{Fault, FaultKind};
 
 #[derive(Clone, Copy)]
@@ -28,7 +28,7 @@ const NAMES: &[(&str, FaultName)] = &[
     ("silent", FaultName::Silent),
 ];
 
-pub(super) fn read(faults: Key<'_>, nodes: u32) -> Result<Vec<Fault>, Error> {
+pub(super) fn read(faults: SectionKey<'_>, nodes: u32) -> Result<Vec<Fault>, Error> {
     let sections = faults.array_of_tables()?;
     let faults = sections.iter().map(|section| fault(section, nodes));
     faults.collect()
@@ -37,11 +37,11 @@ pub(super) fn read(faults: Key<'_>, nodes: u32) -> Result<Vec<Fault>, Error> {
 fn fault(section: &Section<'_>, most: u32) -> Result<Fault, Error> {
     keys!(section => kind, at_s, nodes, noticed_after_s, for_s, factor, loss, ahead_ms, interval_ms);
     let kind = kind.required_word(NAMES)?;
-    let time = |key: Key<'_>, unit_ns, what: &str| {
+    let time = |key: SectionKey<'_>, unit_ns, what: &str| {
         let time = key.time(unit_ns)?;
         time.ok_or_else(|| key.bad(what))
     };
-    let share = |key: Key<'_>| {
+    let share = |key: SectionKey<'_>| {
         let share = key.number(0.0, 1.0)?;
         share.ok_or_else(|| key.bad("a number from 0 to 1"))
     };
@@ -76,7 +76,7 @@ fn fault(section: &Section<'_>, most: u32) -> Result<Fault, Error> {
     Ok(fault)
 }
 
-fn skew_ns(ahead_ms: Key<'_>) -> Result<i64, Error> {
+fn skew_ns(ahead_ms: SectionKey<'_>) -> Result<i64, Error> {
     const MAX_MS: f64 = 1e9;
     let ms = ahead_ms.number(-MAX_MS, MAX_MS)?;
     let expected = "milliseconds that the clock is ahead, negative when behind";

@@ -12,11 +12,12 @@ mod traffic;
 use std::path::Path;
 
 use undertone_gossip::Config;
-use undertone_settings::{Entry, Error, Key, S, Section, US, keys};
+use undertone_settings::{Error, S, Section, SectionKey, TomlEntry, US, keys};
 use undertone_sim::Scenario;
 use undertone_sim::scenario::Cpu;
 
-use super::{Loaded, ScenarioError};
+use super::Loaded;
+use super::error::ScenarioError;
 
 /// Largest number of nodes that the reader accepts.
 const MAX_NODES: u64 = 10_000_000;
@@ -27,7 +28,7 @@ const REFERENCE: &str = "see docs/scenarios.md";
 
 /// Reads a whole scenario file.
 pub(super) fn read(
-    root_entry: &Entry,
+    root_entry: &TomlEntry,
     name: &str,
     folder: Option<&Path>,
 ) -> Result<Loaded, ScenarioError> {
@@ -65,13 +66,13 @@ pub(super) fn read(
 }
 
 /// Reads a file of router parameters only.
-pub(super) fn relay_parameters(root: &Entry) -> Result<Config, ScenarioError> {
+pub(super) fn relay_parameters(root: &TomlEntry) -> Result<Config, ScenarioError> {
     let root = Section::new(root, "", REFERENCE)?;
     keys!(root => relay);
     relay::parameters(relay)
 }
 
-fn read_cpu(cpu: Key<'_>) -> Result<Cpu, Error> {
+fn read_cpu(cpu: SectionKey<'_>) -> Result<Cpu, Error> {
     let section = cpu.table()?;
     keys!(section => per_frame_us, per_kb_us);
     Ok(Cpu {

@@ -1,17 +1,14 @@
-//! Reader of `[network]`: links and transport.
+//! TreeReader of `[network]`: links and transport.
 
 use std::path::Path;
 
-use undertone_settings::{Error, Key, MS, S, keys};
+use undertone_settings::{Error, MS, S, SectionKey, keys};
 use undertone_sim::scenario::{Delay, Network, Qdisc, TcpProfile};
 
-use super::super::{ScenarioError, gml};
-use super::places;
-
-/// Rate of the fastest link, Mbit/s.
-pub(super) const MAX_MBIT: f64 = 1e6;
-/// Bytes per second in a megabit per second.
-pub(super) const BYTES_PER_MBIT: f64 = 125_000.0;
+use super::places::{self, BYTES_PER_MBIT, MAX_MBIT};
+use crate::scenario::error::ScenarioError;
+use crate::scenario::file::read_bounded;
+use crate::scenario::gml;
 
 /// Default overhead of encryption and multiplexing per frame, as in nwaku's stack: a noise tag of 16
 /// bytes and its length of 2, and an mplex header of about 4.
@@ -20,14 +17,17 @@ const DEFAULT_MUX_OVERHEAD_BYTES: u32 = 22;
 const TCP_PROFILES: &[(&str, TcpProfile)] =
     &[("linux", TcpProfile::Linux), ("shadow", TcpProfile::Shadow)];
 
-pub(super) fn read(network: Key<'_>, folder: Option<&Path>) -> Result<Network, ScenarioError> {
+pub(super) fn read(
+    network: SectionKey<'_>,
+    folder: Option<&Path>,
+) -> Result<Network, ScenarioError> {
     let section = network.table()?;
     keys!(section => uplink_mbit_per_s, downlink_mbit_per_s, unlimited_until_s, one_way_ms, min_one_way_ms,
           max_one_way_ms, cities, gml, jitter_ms, loss, queue, codel_target_ms, codel_interval_ms,
           fifo_max_bytes, tcp, slow_start_after_idle, setup_packets, mux_overhead_bytes, mux_piece_bytes);
     let graph = read_gml(gml, folder)?;
     let loss = loss.number(0.0, 1.0)?;
-    let of_graph = |rates: fn(&gml::Graph) -> &Vec<Option<u64>>| {
+    let of_graph = |rates: fn(&gml::GmlGraph) -> &Vec<Option<u64>>| {
         graph.as_ref().map_or(&[][..], |graph| rates(graph))
     };
     let uplinks = rates(
@@ -106,7 +106,7 @@ pub(super) fn read(network: Key<'_>, folder: Option<&Path>) -> Result<Network, S
 }
 
 /// Reads the rate of every place, or of all hosts; the key's value is used where the graph states none.
-fn rates(key: Key<'_>, from_graph: &[Option<u64>]) -> Result<Vec<u64>, Error> {
+fn rates(key: SectionKey<'_>, from_graph: &[Option<u64>]) -> Result<Vec<u64>, Error> {
     let own = key
         .number(0.001, MAX_MBIT)?
         .map(|mbit| (mbit * BYTES_PER_MBIT).round() as u64);
@@ -121,12 +121,12 @@ fn rates(key: Key<'_>, from_graph: &[Option<u64>]) -> Result<Vec<u64>, Error> {
 }
 
 fn delay(
-    one_way_ms: Key<'_>,
-    min_one_way_ms: Key<'_>,
-    max_one_way_ms: Key<'_>,
+    one_way_ms: SectionKey<'_>,
+    min_one_way_ms: SectionKey<'_>,
+    max_one_way_ms: SectionKey<'_>,
 ) -> Result<Delay, Error> {
     if min_one_way_ms.is_set() || max_one_way_ms.is_set() {
-        let bound = |key: Key<'_>| {
+        let bound = |key: SectionKey<'_>| {
             key.time(MS)?
                 .ok_or_else(|| key.bad("milliseconds, 0 or more"))
         };
@@ -142,14 +142,17 @@ fn delay(
     Ok(Delay::Constant { one_way_ns })
 }
 
-fn read_gml(key: Key<'_>, folder: Option<&Path>) -> Result<Option<gml::Graph>, ScenarioError> {
+fn read_gml(
+    key: SectionKey<'_>,
+    folder: Option<&Path>,
+) -> Result<Option<gml::GmlGraph>, ScenarioError> {
     let Some(path) = key.text("the path of a GML file")? else {
         return Ok(None);
     };
     let folder = folder
         .ok_or_else(|| key.bad("no file: a scenario that is built in cannot refer to one"))?;
     let path = folder.join(path);
-    let text = super::super::read_bounded(&path)?;
+    let text = read_bounded(&path)?;
     let graph = gml::read(&text);
     graph
         .map(Some)

@@ -1,9 +1,12 @@
-//! Reader of `[network.cities]`: a matrix of delays between named places.
+//! TreeReader of `[network.cities]`: a matrix of delays between named places.
 
-use undertone_settings::{Entry, Error, Key, MS, keys, ns};
+use undertone_settings::{Error, MS, SectionKey, TomlEntry, keys, ns};
 use undertone_sim::scenario::Delay;
 
-use super::network::{BYTES_PER_MBIT, MAX_MBIT};
+/// Rate of the fastest link, Mbit/s.
+pub(super) const MAX_MBIT: f64 = 1e6;
+/// Bytes per second in a megabit per second.
+pub(super) const BYTES_PER_MBIT: f64 = 125_000.0;
 
 /// Maximum number of places.
 const MAX_PLACES: usize = 1_000;
@@ -11,7 +14,7 @@ const MAX_PLACES: usize = 1_000;
 const MAX_MS: f64 = 1e6;
 
 /// Reads the delays between the places, and the rate of each in bytes per second, empty if not stated.
-pub(super) fn read(cities: Key<'_>) -> Result<(Delay, Vec<u64>), Error> {
+pub(super) fn read(cities: SectionKey<'_>) -> Result<(Delay, Vec<u64>), Error> {
     let section = cities.table()?;
     keys!(section => names, one_way_ms, rtt_ms, rate_mbit_per_s);
     let places = count(names)?;
@@ -34,7 +37,7 @@ pub(super) fn read(cities: Key<'_>) -> Result<(Delay, Vec<u64>), Error> {
 }
 
 /// Reads the rate of every place, the same for uplink and downlink.
-fn rates(rate_mbit_per_s: Key<'_>, places: usize) -> Result<Vec<u64>, Error> {
+fn rates(rate_mbit_per_s: SectionKey<'_>, places: usize) -> Result<Vec<u64>, Error> {
     let expected = || format!("{places} rates in megabits per second, 0.001 to {MAX_MBIT}");
     let Some(cells) = rate_mbit_per_s.list(expected)? else {
         return Ok(Vec::new());
@@ -42,7 +45,7 @@ fn rates(rate_mbit_per_s: Key<'_>, places: usize) -> Result<Vec<u64>, Error> {
     if cells.len() != places {
         return Err(rate_mbit_per_s.bad(expected()));
     }
-    let rate = |cell: &Entry| {
+    let rate = |cell: &TomlEntry| {
         let mbit = cell.as_number();
         mbit.filter(|mbit| (0.001..=MAX_MBIT).contains(mbit))
             .map(|mbit| (mbit * BYTES_PER_MBIT).round() as u64)
@@ -52,16 +55,16 @@ fn rates(rate_mbit_per_s: Key<'_>, places: usize) -> Result<Vec<u64>, Error> {
 }
 
 /// Checks the names of the places, and returns their number.
-fn count(names: Key<'_>) -> Result<usize, Error> {
+fn count(names: SectionKey<'_>) -> Result<usize, Error> {
     let expected = || format!("a list of 1 to {MAX_PLACES} names");
-    let are_names = |items: &&[Entry]| {
+    let are_names = |items: &&[TomlEntry]| {
         (1..=MAX_PLACES).contains(&items.len()) && items.iter().all(|i| i.as_text().is_some())
     };
     let items = names.list(expected)?.filter(are_names);
     items.map(<[_]>::len).ok_or_else(|| names.bad(expected()))
 }
 
-fn row_ns(row: &Entry, places: usize, unit_ns: f64) -> Result<Vec<u64>, &Entry> {
+fn row_ns(row: &TomlEntry, places: usize, unit_ns: f64) -> Result<Vec<u64>, &TomlEntry> {
     let cells = row.as_list().filter(|cells| cells.len() == places);
     let cells = cells.ok_or(row)?.iter().map(|cell| {
         cell.as_number()

@@ -1,12 +1,12 @@
-//! Reader of `[relay]`: every parameter of the router, by its name in `undertone_gossip::Config`.
+//! TreeReader of `[relay]`: every parameter of the router, by its name in `undertone_gossip::Config`.
 
 use toml_edit::{DocumentMut, InlineTable};
 use undertone_gossip::{Config, FloodPublish, LargeMessages, Limits, PROTOCOLS, StrategyKind};
-use undertone_settings::{Entry, Error, Field, Key, MS, S, fields, keys};
+use undertone_settings::{Error, FieldKey, MS, S, SectionKey, TomlEntry, fields, keys};
 use undertone_sim::scenario::RelaySetup;
 
-use super::super::ScenarioError;
 use super::score::{read_score, read_thresholds};
+use crate::scenario::error::ScenarioError;
 
 /// Uplink rate that nim-libp2p assumes: 100 Mbit/s.
 const DEFAULT_FLOOD_BYTES_PER_MS: usize = 12_500;
@@ -15,7 +15,7 @@ const DEFAULT_MAX_MESSAGE_BYTES: usize = 150 << 10;
 const MAX: u64 = 1 << 30;
 const MAX_DEGREE: u64 = 10_000;
 
-const ROUTER: &[Field<Config>] = fields![
+const ROUTER: &[FieldKey<Config>] = fields![
     whole(0, MAX_DEGREE): d = degrees.d, d_low = degrees.d_low, d_high = degrees.d_high,
         d_score = degrees.d_score, d_out = degrees.d_out, d_lazy = degrees.d_lazy;
     duration(MS): heartbeat_ms = heartbeat, flood_interval_ms = flood_interval,
@@ -33,7 +33,7 @@ const ROUTER: &[Field<Config>] = fields![
     flag(): peer_exchange, disconnect_graylisted;
 ];
 
-const LARGE: &[Field<LargeMessages>] = fields![
+const LARGE: &[FieldKey<LargeMessages>] = fields![
     whole(0, MAX): threshold_bytes;
     whole(1, 1_000): group;
     whole(0, 1_000): push;
@@ -42,7 +42,7 @@ const LARGE: &[Field<LargeMessages>] = fields![
     duration(MS): transfer_wait_ms = transfer_wait;
 ];
 
-const LIMITS: &[Field<Limits>] = fields![
+const LIMITS: &[FieldKey<Limits>] = fields![
     whole(0, MAX): frame_bytes_max, topic_bytes_max, subscriptions_per_rpc_max, subscriptions_per_peer_max,
         topics_max, messages_per_rpc_max, control_entries_per_rpc_max, ids_per_rpc_max,
         unknown_fields_per_rpc_max, empty_frames_per_heartbeat_max, px_peers_per_prune_max,
@@ -55,16 +55,16 @@ const LIMITS: &[Field<Limits>] = fields![
 ];
 
 #[derive(Clone, Copy)]
-enum Flood {
+enum FloodName {
     Off,
     On,
     Bounded,
 }
 
-const FLOOD: &[(&str, Flood)] = &[
-    ("off", Flood::Off),
-    ("on", Flood::On),
-    ("bounded-by-rate", Flood::Bounded),
+const FLOOD: &[(&str, FloodName)] = &[
+    ("off", FloodName::Off),
+    ("on", FloodName::On),
+    ("bounded-by-rate", FloodName::Bounded),
 ];
 
 /// Keys of the table that are not parameters of the router, each with the corresponding flag of a node.
@@ -76,12 +76,12 @@ const NOT_OF_ROUTER: &[(&str, &str)] = &[
 ];
 
 /// Reads the table of a scenario.
-pub(super) fn read(relay: Key<'_>) -> Result<RelaySetup, ScenarioError> {
+pub(super) fn read(relay: SectionKey<'_>) -> Result<RelaySetup, ScenarioError> {
     read_without(relay, &[])
 }
 
 /// Reads the parameters of a router from a file of their own.
-pub(super) fn parameters(relay: Key<'_>) -> Result<Config, ScenarioError> {
+pub(super) fn parameters(relay: SectionKey<'_>) -> Result<Config, ScenarioError> {
     if !relay.is_set() {
         return Err(relay.bad("a table [relay] of keys").into());
     }
@@ -90,7 +90,7 @@ pub(super) fn parameters(relay: Key<'_>) -> Result<Config, ScenarioError> {
 
 /// Reads the table, in which the keys of `refused` must not stand.
 fn read_without(
-    relay: Key<'_>,
+    relay: SectionKey<'_>,
     refused: &[(&'static str, &str)],
 ) -> Result<RelaySetup, ScenarioError> {
     let section = relay.table()?;
@@ -151,10 +151,10 @@ fn read_without(
 }
 
 /// The keys of the table that [`parameters`] reads, as text.
-pub(super) fn parameters_text(relay: Option<&Entry>) -> String {
+pub(super) fn parameters_text(relay: Option<&TomlEntry>) -> String {
     let mut text = DocumentMut::new();
     let mut table = InlineTable::new();
-    for (key, entry) in relay.and_then(Entry::as_table).into_iter().flatten() {
+    for (key, entry) in relay.and_then(TomlEntry::as_table).into_iter().flatten() {
         if NOT_OF_ROUTER.iter().all(|(other, _)| key != other) {
             table.insert(key, entry.value.to_toml());
         }
@@ -164,14 +164,14 @@ pub(super) fn parameters_text(relay: Option<&Entry>) -> String {
 }
 
 fn read_flood_publish(
-    flood_publish: Key<'_>,
-    flood_publish_bytes_per_ms: Key<'_>,
+    flood_publish: SectionKey<'_>,
+    flood_publish_bytes_per_ms: SectionKey<'_>,
     target: &mut FloodPublish,
 ) -> Result<(), Error> {
     match flood_publish.word(FLOOD)? {
-        Some(Flood::Off) => *target = FloodPublish::Off,
-        Some(Flood::On) => *target = FloodPublish::On,
-        Some(Flood::Bounded) => {
+        Some(FloodName::Off) => *target = FloodPublish::Off,
+        Some(FloodName::On) => *target = FloodPublish::On,
+        Some(FloodName::Bounded) => {
             *target = FloodPublish::BoundedByRate {
                 rate_bytes_per_ms: DEFAULT_FLOOD_BYTES_PER_MS,
             };

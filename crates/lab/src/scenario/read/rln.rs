@@ -1,16 +1,16 @@
-//! Reader of `[rln]`: the rate limit and its costs. Without the table there is no rate limit.
+//! TreeReader of `[rln]`: the rate limit and its costs. Without the table there is no rate limit.
 
-use undertone_settings::{Error, Key, MS, keys};
+use undertone_settings::{Error, MS, SectionKey, keys};
 use undertone_sim::scenario::{Rln, Verification};
 
-pub(super) fn read(rln: Key<'_>) -> Result<Option<Rln>, Error> {
+pub(super) fn read(rln: SectionKey<'_>) -> Result<Option<Rln>, Error> {
     let section = rln.table()?;
     keys!(section => message_limit, epoch_s, generation_ms, verification, verification_ms, single_ms,
           batch_base_ms, batch_per_proof_ms);
     if !section.is_present() {
         return Ok(None);
     }
-    let time = |key: Key<'_>| {
+    let time = |key: SectionKey<'_>| {
         key.time(MS)?
             .ok_or_else(|| key.bad("milliseconds, 0 or more"))
     };

@@ -1,11 +1,11 @@
-//! Reader of `[relay.thresholds]`, `[relay.score]`, `[relay.score.topic]`, `[relay.score.topics.NAME]`.
+//! TreeReader of `[relay.thresholds]`, `[relay.score]`, `[relay.score.topic]`, `[relay.score.topics.NAME]`.
 
 use std::net::IpAddr;
 
 use undertone_gossip::{Evaluation, ScoreParams, Thresholds, TopicScoreParams};
-use undertone_settings::{Entry, Error, Field, Key, MS, S, Section, fields, keys};
+use undertone_settings::{Error, FieldKey, MS, S, Section, SectionKey, TomlEntry, fields, keys};
 
-const THRESHOLDS: &[Field<Thresholds>] = fields![
+const THRESHOLDS: &[FieldKey<Thresholds>] = fields![
     any_number(): gossip, publish, graylist, accept_px, opportunistic_graft;
 ];
 
@@ -14,7 +14,7 @@ const EVALUATIONS: &[(&str, Evaluation)] = &[
     ("at-decay", Evaluation::AtDecay),
 ];
 
-const SCORE: &[Field<ScoreParams>] = fields![
+const SCORE: &[FieldKey<ScoreParams>] = fields![
     word(EVALUATIONS): evaluation;
     any_number(): topic_score_cap, application_weight, ip_colocation_weight, behaviour_weight,
         behaviour_threshold, behaviour_decay, slow_peer_weight, slow_peer_threshold, slow_peer_decay,
@@ -24,7 +24,7 @@ const SCORE: &[Field<ScoreParams>] = fields![
     flag(): whole_quanta;
 ];
 
-const TOPIC: &[Field<TopicScoreParams>] = fields![
+const TOPIC: &[FieldKey<TopicScoreParams>] = fields![
     any_number(): topic_weight, time_in_mesh_weight, time_in_mesh_cap, first_deliveries_weight,
         first_deliveries_decay, first_deliveries_cap, mesh_deliveries_weight, mesh_deliveries_decay,
         mesh_deliveries_cap, mesh_deliveries_threshold, mesh_failure_weight, mesh_failure_decay,
@@ -34,14 +34,20 @@ const TOPIC: &[Field<TopicScoreParams>] = fields![
     duration(S): mesh_deliveries_activation_s = mesh_deliveries_activation;
 ];
 
-pub(super) fn read_thresholds(key: Key<'_>, thresholds: &mut Thresholds) -> Result<(), Error> {
+pub(super) fn read_thresholds(
+    key: SectionKey<'_>,
+    thresholds: &mut Thresholds,
+) -> Result<(), Error> {
     let section = key.table()?;
     keys!(section, THRESHOLDS =>);
     section.fill(THRESHOLDS, thresholds)
 }
 
 /// Reads the score parameters. A table without `enabled` turns scoring on.
-pub(super) fn read_score(key: Key<'_>, score: &mut Option<ScoreParams>) -> Result<(), Error> {
+pub(super) fn read_score(
+    key: SectionKey<'_>,
+    score: &mut Option<ScoreParams>,
+) -> Result<(), Error> {
     let section = key.table()?;
     keys!(section, SCORE => enabled, ip_colocation_allowed, topic, topics);
     if section.is_present() {
@@ -66,7 +72,7 @@ pub(super) fn read_score(key: Key<'_>, score: &mut Option<ScoreParams>) -> Resul
     section.check_all_read("relay.score.enabled is false")
 }
 
-fn address(item: &Entry) -> Option<IpAddr> {
+fn address(item: &TomlEntry) -> Option<IpAddr> {
     item.as_text()?.parse().ok()
 }
 

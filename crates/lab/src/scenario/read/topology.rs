@@ -1,6 +1,6 @@
-//! Reader of `[topology]`: the connections between the nodes.
+//! TreeReader of `[topology]`: the connections between the nodes.
 
-use undertone_settings::{Entry, Error, Key, keys};
+use undertone_settings::{Error, SectionKey, TomlEntry, keys};
 use undertone_sim::scenario::{Dialling, Topology};
 
 const DIALLING: &[(&str, Dialling)] = &[
@@ -12,7 +12,7 @@ const DIALLING: &[(&str, Dialling)] = &[
 const MAX_FULL_MESH_NODES: u32 = 5_000;
 
 #[derive(Clone, Copy)]
-enum Shape {
+enum TopologyName {
     Dials,
     Regular,
     Line,
@@ -22,43 +22,43 @@ enum Shape {
     Edges,
 }
 
-const SHAPES: &[(&str, Shape)] = &[
-    ("dials", Shape::Dials),
-    ("regular", Shape::Regular),
-    ("line", Shape::Line),
-    ("ring", Shape::Ring),
-    ("star", Shape::Star),
-    ("full-mesh", Shape::FullMesh),
-    ("edges", Shape::Edges),
+const NAMES: &[(&str, TopologyName)] = &[
+    ("dials", TopologyName::Dials),
+    ("regular", TopologyName::Regular),
+    ("line", TopologyName::Line),
+    ("ring", TopologyName::Ring),
+    ("star", TopologyName::Star),
+    ("full-mesh", TopologyName::FullMesh),
+    ("edges", TopologyName::Edges),
 ];
 
-pub(super) fn read(topology: Key<'_>, nodes: u32) -> Result<(Topology, Dialling), Error> {
+pub(super) fn read(topology: SectionKey<'_>, nodes: u32) -> Result<(Topology, Dialling), Error> {
     let section = topology.table()?;
     keys!(section => kind, dials, degree, edges, dialling);
     let others = u64::from(nodes) - 1;
-    let topology = match kind.required_word(SHAPES)? {
-        Shape::Dials => {
+    let topology = match kind.required_word(NAMES)? {
+        TopologyName::Dials => {
             let expected = format!("connections that each node dials, 1 to {others}");
             let number = dials.whole(1, others)?;
             Topology::Dials(number.ok_or_else(|| dials.bad(expected))?)
         }
-        Shape::Regular => Topology::Regular(read_degree(degree, nodes)?),
-        Shape::Line => Topology::Line,
-        Shape::Ring => Topology::Ring,
-        Shape::Star => Topology::Star,
-        Shape::FullMesh if nodes > MAX_FULL_MESH_NODES => {
+        TopologyName::Regular => Topology::Regular(read_degree(degree, nodes)?),
+        TopologyName::Line => Topology::Line,
+        TopologyName::Ring => Topology::Ring,
+        TopologyName::Star => Topology::Star,
+        TopologyName::FullMesh if nodes > MAX_FULL_MESH_NODES => {
             let expected = format!("another kind for more than {MAX_FULL_MESH_NODES} nodes");
             return Err(kind.bad(expected));
         }
-        Shape::FullMesh => Topology::FullMesh,
-        Shape::Edges => Topology::Edges(read_edges(edges, nodes)?),
+        TopologyName::FullMesh => Topology::FullMesh,
+        TopologyName::Edges => Topology::Edges(read_edges(edges, nodes)?),
     };
     let dialling = dialling.word(DIALLING)?;
     section.check_all_read("another topology.kind would use it")?;
     Ok((topology, dialling.unwrap_or(Dialling::AtOnce)))
 }
 
-fn read_degree(degree: Key<'_>, nodes: u32) -> Result<u32, Error> {
+fn read_degree(degree: SectionKey<'_>, nodes: u32) -> Result<u32, Error> {
     let others = u64::from(nodes) - 1;
     let expected = || format!("connections of each node, 1 to {others}");
     let number: u32 = degree
@@ -71,7 +71,7 @@ fn read_degree(degree: Key<'_>, nodes: u32) -> Result<u32, Error> {
     Ok(number)
 }
 
-fn read_edges(edges: Key<'_>, nodes: u32) -> Result<Vec<(u32, u32)>, Error> {
+fn read_edges(edges: SectionKey<'_>, nodes: u32) -> Result<Vec<(u32, u32)>, Error> {
     const EXPECTED: &str = "a list of [dialler, dialled] pairs";
     let items = edges.list(|| EXPECTED.to_owned())?;
     let items = items.ok_or_else(|| edges.bad(EXPECTED))?.iter();
@@ -85,8 +85,8 @@ fn read_edges(edges: Key<'_>, nodes: u32) -> Result<Vec<(u32, u32)>, Error> {
     pairs.collect()
 }
 
-fn edge(item: &Entry, nodes: u32) -> Option<(u32, u32)> {
-    let node = |entry: &Entry| {
+fn edge(item: &TomlEntry, nodes: u32) -> Option<(u32, u32)> {
+    let node = |entry: &TomlEntry| {
         let node = u32::try_from(entry.as_whole()?).ok();
         node.filter(|node| *node < nodes)
     };

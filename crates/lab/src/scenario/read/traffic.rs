@@ -1,6 +1,6 @@
-//! Reader of `[traffic]`: publishers, messages and their times.
+//! TreeReader of `[traffic]`: publishers, messages and their times.
 
-use undertone_settings::{Entry, Error, Key, S, keys};
+use undertone_settings::{Error, S, SectionKey, TomlEntry, keys};
 use undertone_sim::scenario::{Publishers, Spacing, Traffic};
 
 const MAX_MESSAGES: u64 = 10_000_000;
@@ -14,19 +14,19 @@ pub(super) struct ReadTraffic {
 }
 
 #[derive(Clone, Copy)]
-enum Choice {
+enum PublishersName {
     One,
     RoundRobin,
     Random,
 }
 
-const CHOICES: &[(&str, Choice)] = &[
-    ("one", Choice::One),
-    ("round-robin", Choice::RoundRobin),
-    ("random", Choice::Random),
+const PUBLISHERS: &[(&str, PublishersName)] = &[
+    ("one", PublishersName::One),
+    ("round-robin", PublishersName::RoundRobin),
+    ("random", PublishersName::Random),
 ];
 
-pub(super) fn read(traffic: Key<'_>, nodes: u32) -> Result<ReadTraffic, Error> {
+pub(super) fn read(traffic: SectionKey<'_>, nodes: u32) -> Result<ReadTraffic, Error> {
     let section = traffic.table()?;
     keys!(section => publishers, publisher, publisher_count, messages, payload_bytes, first_s, spacing,
           spacing_s, warm_up_messages, drain_s);
@@ -35,14 +35,14 @@ pub(super) fn read(traffic: Key<'_>, nodes: u32) -> Result<ReadTraffic, Error> {
         .whole(1, MAX_MESSAGES)?
         .ok_or_else(|| messages.bad(count))?;
     let most = u64::from(nodes);
-    let publishers = match publishers.word(CHOICES)?.unwrap_or(Choice::One) {
-        Choice::One => Publishers::One(publisher.whole(0, most - 1)?.unwrap_or(0)),
-        Choice::RoundRobin => {
+    let publishers = match publishers.word(PUBLISHERS)?.unwrap_or(PublishersName::One) {
+        PublishersName::One => Publishers::One(publisher.whole(0, most - 1)?.unwrap_or(0)),
+        PublishersName::RoundRobin => {
             let expected = format!("a number of nodes, 1 to {most}");
             let count = publisher_count.whole(1, most)?;
             Publishers::RoundRobin(count.ok_or_else(|| publisher_count.bad(expected))?)
         }
-        Choice::Random => Publishers::Random,
+        PublishersName::Random => Publishers::Random,
     };
     let read = ReadTraffic {
         traffic: Traffic {
@@ -63,7 +63,11 @@ pub(super) fn read(traffic: Key<'_>, nodes: u32) -> Result<ReadTraffic, Error> {
     Ok(read)
 }
 
-fn read_spacing(spacing: Key<'_>, spacing_s: Key<'_>, messages: u32) -> Result<Spacing, Error> {
+fn read_spacing(
+    spacing: SectionKey<'_>,
+    spacing_s: SectionKey<'_>,
+    messages: u32,
+) -> Result<Spacing, Error> {
     let is_poisson = spacing.word(&[("constant", false), ("poisson", true)])?;
     let interval_ns = match spacing_s.time(S)? {
         Some(interval_ns) => interval_ns,
@@ -77,12 +81,12 @@ fn read_spacing(spacing: Key<'_>, spacing_s: Key<'_>, messages: u32) -> Result<S
     })
 }
 
-fn sizes(payload_bytes: Key<'_>) -> Result<Vec<u32>, Error> {
+fn sizes(payload_bytes: SectionKey<'_>) -> Result<Vec<u32>, Error> {
     let expected = || format!("bytes, 0 to {MAX_PAYLOAD_BYTES}, or a list of sizes taken in turn");
     let Some(entry) = payload_bytes.entry() else {
         return Err(payload_bytes.bad(expected()));
     };
-    let size = |item: &Entry| {
+    let size = |item: &TomlEntry| {
         let bytes = item.as_whole().filter(|bytes| *bytes <= MAX_PAYLOAD_BYTES);
         bytes
             .and_then(|bytes| u32::try_from(bytes).ok())

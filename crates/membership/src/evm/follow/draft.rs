@@ -2,10 +2,10 @@
 
 use undertone_rln::{Fr, rate_commitment};
 
-use crate::evm::chain::{Event, EventKind};
-use crate::evm::store::{Entry, Mark};
+use crate::evm::chain::{ContractEvent, EventKind};
+use crate::evm::store::{Checkpoint, StoredChange};
 use crate::registry::{MemberIndex, Version};
-use crate::view::{MembershipView, Step};
+use crate::view::{LeafChange, MembershipView};
 
 /// Number of changes written into the tree together, so that they share the hashing above them.
 const BATCH: usize = 512;
@@ -14,9 +14,9 @@ const BATCH: usize = 512;
 #[derive(Debug, Default)]
 pub(super) struct Draft {
     /// Changes of leaves, in order.
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<StoredChange>,
     /// Indices of erased members whose leaf may or may not have been emptied.
-    pub(super) doubts: Vec<MemberIndex>,
+    pub(super) unverified: Vec<MemberIndex>,
     /// For each event, the number of entries after it.
     lengths: Vec<usize>,
     /// Number of entries already written into the tree.
@@ -29,14 +29,14 @@ impl Draft {
     /// An erased membership's leaf stays until its index is used again, unless the transaction
     /// asked for it to be emptied. Newer contracts report the root at the end of the call, which
     /// decides between the two.
-    pub(super) fn build(view: &mut MembershipView, events: &[Event]) -> Self {
+    pub(super) fn build(view: &mut MembershipView, events: &[ContractEvent]) -> Self {
         let mut draft = Self::default();
         let mut erased: Vec<MemberIndex> = Vec::new();
         let mut call = None;
         for event in events {
             let place = Some((event.block.number, event.transaction));
             if call != place {
-                draft.doubts.append(&mut erased);
+                draft.unverified.append(&mut erased);
                 call = place;
             }
             match event.kind {
@@ -46,7 +46,7 @@ impl Draft {
                     index,
                 } => {
                     erased.retain(|other| *other != index);
-                    draft.doubts.retain(|other| *other != index);
+                    draft.unverified.retain(|other| *other != index);
                     let member = Some((commitment, limit));
                     let leaf = rate_commitment(commitment, limit);
                     draft.push(view, event.block.number, index, leaf, member);
@@ -63,7 +63,7 @@ impl Draft {
             }
             draft.lengths.push(draft.entries.len());
         }
-        draft.doubts.append(&mut erased);
+        draft.unverified.append(&mut erased);
         draft.flush(view);
         draft
     }
@@ -91,30 +91,30 @@ impl Draft {
         view.write(&before.collect::<Vec<_>>(), version);
     }
 
-    /// Returns marks of the blocks that have events, from height `lowest` on, and `end`, the last
+    /// Returns checkpoints of the blocks that have events, from height `lowest` on, and `end`, the last
     /// block of the page. `base` is the version before the events.
-    pub(super) fn marks(
+    pub(super) fn checkpoints(
         &self,
-        events: &[Event],
+        events: &[ContractEvent],
         base: Version,
         lowest: u64,
-        end: Mark,
-    ) -> Vec<Mark> {
-        let mut marks: Vec<Mark> = Vec::new();
+        end: Checkpoint,
+    ) -> Vec<Checkpoint> {
+        let mut checkpoints: Vec<Checkpoint> = Vec::new();
         for (event, length) in events.iter().zip(&self.lengths) {
-            let mark = Mark {
+            let checkpoint = Checkpoint {
                 block: event.block,
                 version: Version(base.0 + *length as u64),
             };
-            match marks.last_mut() {
-                Some(last) if last.block.number == event.block.number => *last = mark,
-                _ if event.block.number >= lowest => marks.push(mark),
+            match checkpoints.last_mut() {
+                Some(last) if last.block.number == event.block.number => *last = checkpoint,
+                _ if event.block.number >= lowest => checkpoints.push(checkpoint),
                 _ => {}
             }
         }
-        marks.retain(|mark| mark.block.number != end.block.number);
-        marks.push(end);
-        marks
+        checkpoints.retain(|checkpoint| checkpoint.block.number != end.block.number);
+        checkpoints.push(end);
+        checkpoints
     }
 
     /// Returns the index after the highest leaf that was written.
@@ -170,12 +170,12 @@ impl Draft {
         if before == after && member.is_none() {
             return;
         }
-        let step = Step {
+        let step = LeafChange {
             index,
             before,
             after,
         };
-        self.entries.push(Entry {
+        self.entries.push(StoredChange {
             block,
             step,
             member,

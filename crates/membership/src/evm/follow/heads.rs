@@ -2,12 +2,13 @@
 
 use undertone_rln::Fr;
 
-use super::fork::Search;
-use super::{Follower, MAX_BEHIND, MAX_FOREIGN, ORPHAN_BLOCKS, Outcome, Phase, lock};
+use super::fork::ForkSearch;
+use super::{Follower, MAX_BEHIND, MAX_UNKNOWN_FORKS, ORPHAN_BLOCKS, Outcome, Phase};
 use crate::evm::chain::{BlockRef, Head};
-use crate::evm::store::Mark;
+use crate::evm::store::Checkpoint;
 use crate::registry::Version;
 use crate::storage::StorageError;
+use crate::view::lock;
 
 impl Follower {
     pub(super) fn on_head(&mut self, head: Head) -> Result<Outcome, StorageError> {
@@ -25,17 +26,17 @@ impl Follower {
             return Ok(Outcome::Synced);
         }
         if head.block.number < known.number {
-            let below = |mark: &&Mark| mark.block.number <= head.block.number;
-            let marks = self.store.marks()?;
-            return match marks.iter().rev().find(below) {
+            let below = |checkpoint: &&Checkpoint| checkpoint.block.number <= head.block.number;
+            let checkpoints = self.store.checkpoints()?;
+            return match checkpoints.iter().rev().find(below) {
                 None => self.on_behind(head),
-                Some(mark) if mark.block == head.block => self.on_behind(head),
-                Some(mark) if mark.block.number == head.block.number => {
-                    self.search_fork(head, mark.block.number)
+                Some(checkpoint) if checkpoint.block == head.block => self.on_behind(head),
+                Some(checkpoint) if checkpoint.block.number == head.block.number => {
+                    self.search_fork(head, checkpoint.block.number)
                 }
-                Some(mark) => {
-                    let mark = mark.block;
-                    self.phase = Phase::Probe { head, mark };
+                Some(checkpoint) => {
+                    let checkpoint = checkpoint.block;
+                    self.phase = Phase::Probe { head, checkpoint };
                     Ok(Outcome::Going)
                 }
             };
@@ -46,7 +47,10 @@ impl Follower {
         } else if head.block.number <= known.number + 1 {
             self.search_fork(head, known.number)
         } else {
-            self.phase = Phase::Probe { head, mark: known };
+            self.phase = Phase::Probe {
+                head,
+                checkpoint: known,
+            };
             Ok(Outcome::Going)
         }
     }
@@ -55,11 +59,11 @@ impl Follower {
     /// still be on the chain: changes of blocks that were replaced since would mix with those of
     /// the new blocks.
     fn on_head_amid_pages(&mut self, head: Head) -> Result<Outcome, StorageError> {
-        let below = |mark: &&Mark| mark.block.number <= head.block.number;
-        match self.store.marks()?.iter().rev().find(below) {
-            Some(mark) => {
-                let mark = mark.block;
-                self.phase = Phase::Probe { head, mark };
+        let below = |checkpoint: &&Checkpoint| checkpoint.block.number <= head.block.number;
+        match self.store.checkpoints()?.iter().rev().find(below) {
+            Some(checkpoint) => {
+                let checkpoint = checkpoint.block;
+                self.phase = Phase::Probe { head, checkpoint };
                 Ok(Outcome::Going)
             }
             _ if head.block.number < self.cursor.number => self.on_behind(head),
@@ -69,7 +73,7 @@ impl Follower {
 
     pub(super) fn go_on(&mut self, head: BlockRef) -> Result<Outcome, StorageError> {
         self.behind = 0;
-        self.foreign = 0;
+        self.unknown_forks = 0;
         self.phase = match head.number == self.cursor.number {
             true => Phase::State {
                 head,
@@ -94,33 +98,35 @@ impl Follower {
 
     /// Searches for the newest known block that is still on the chain; the one at `gone` is not.
     pub(super) fn search_fork(&mut self, head: Head, gone: u64) -> Result<Outcome, StorageError> {
-        let mut marks = self.store.marks()?;
-        marks.retain(|mark| mark.block.number < gone && mark.block.number <= head.block.number);
-        self.on_search(head, Search::new(marks))
+        let mut checkpoints = self.store.checkpoints()?;
+        checkpoints.retain(|checkpoint| {
+            checkpoint.block.number < gone && checkpoint.block.number <= head.block.number
+        });
+        self.on_search(head, ForkSearch::new(checkpoints))
     }
 
     pub(super) fn on_search(
         &mut self,
         head: Head,
-        search: Search,
+        search: ForkSearch,
     ) -> Result<Outcome, StorageError> {
         let to = match search.found() {
             None => {
                 self.phase = Phase::Fork { head, search };
                 return Ok(Outcome::Going);
             }
-            Some(Some(mark)) => mark,
+            Some(Some(checkpoint)) => checkpoint,
             Some(None) => {
-                self.foreign += 1;
-                if self.foreign < MAX_FOREIGN {
-                    return Ok(Outcome::Foreign);
+                self.unknown_forks += 1;
+                if self.unknown_forks < MAX_UNKNOWN_FORKS {
+                    return Ok(Outcome::UnknownFork);
                 }
                 let block = BlockRef {
                     number: self.store.before_first()?,
                     hash: Default::default(),
                 };
                 let version = Version(0);
-                Mark { block, version }
+                Checkpoint { block, version }
             }
         };
         self.rewind(&to, head.block.number)
@@ -128,7 +134,7 @@ impl Follower {
 
     /// Rolls back to a block that is on the chain. Its root is compared again before it counts: a
     /// leaf that was read from the contract is as of a later block, and may differ in this one.
-    fn rewind(&mut self, to: &Mark, head: u64) -> Result<Outcome, StorageError> {
+    fn rewind(&mut self, to: &Checkpoint, head: u64) -> Result<Outcome, StorageError> {
         let undone = self.store.steps_after(to.version)?;
         let mut view = lock(&self.view);
         let before: Vec<Fr> = view.orphans().copied().collect();
@@ -144,7 +150,7 @@ impl Follower {
         self.refill = true;
         drop(view);
         self.behind = 0;
-        self.foreign = 0;
+        self.unknown_forks = 0;
         Ok(Outcome::RolledBack {
             to: to.block.number,
             changes: undone.len() as u64,

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use undertone_rln::Fr;
 
-use crate::evm::chain::{Ask, BlockRef, Event};
+use crate::evm::chain::{Ask, BlockRef, ContractEvent};
 use crate::registry::MemberIndex;
 
 /// Maximum number of leaves per request: about 64 kB of JSON.
@@ -18,7 +18,7 @@ const MAX_SINGLE: usize = 16;
 pub(super) struct Repair {
     pub(super) head: BlockRef,
     /// Events of the last page.
-    pub(super) events: Vec<Event>,
+    pub(super) events: Vec<ContractEvent>,
     /// The contract's root at `head`.
     pub(super) root: Fr,
     /// Set while the contract's number of leaves must be requested first: the index after the
@@ -31,7 +31,7 @@ pub(super) struct Repair {
 }
 
 impl Repair {
-    pub(super) fn new(head: BlockRef, events: Vec<Event>, root: Fr) -> Self {
+    pub(super) fn new(head: BlockRef, events: Vec<ContractEvent>, root: Fr) -> Self {
         Self {
             head,
             events,
@@ -44,11 +44,11 @@ impl Repair {
     }
 
     /// Requests these leaves, or all leaves if they are many.
-    pub(super) fn of(mut self, doubts: &[MemberIndex], known_end: u32) -> Self {
-        if doubts.len() > MAX_SINGLE {
+    pub(super) fn of(mut self, unverified: &[MemberIndex], known_end: u32) -> Self {
+        if unverified.len() > MAX_SINGLE {
             return self.of_all(known_end);
         }
-        self.wanted = doubts.iter().map(|i| (i.get(), i.get())).collect();
+        self.wanted = unverified.iter().map(|i| (i.get(), i.get())).collect();
         self
     }
 

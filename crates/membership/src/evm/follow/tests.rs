@@ -53,7 +53,7 @@ impl Rig {
         match self.chain.answer(&ask) {
             Some(answer) => Some(self.follower.answer(answer).unwrap()),
             None => {
-                self.follower.failed(Failure::Other);
+                self.follower.failed(RequestFailure::Other);
                 Some(Outcome::Going)
             }
         }
@@ -286,11 +286,11 @@ fn a_chain_that_begins_anew() {
         rig.chain.mine(&[Op::Register]);
     }
     rig.follower.wake();
-    let mut foreign = 0;
+    let mut unknown_forks = 0;
     while let Some(outcome) = rig.step() {
-        foreign += u32::from(outcome == Outcome::Foreign);
+        unknown_forks += u32::from(outcome == Outcome::UnknownFork);
     }
-    assert_eq!(foreign, MAX_FOREIGN - 1);
+    assert_eq!(unknown_forks, MAX_UNKNOWN_FORKS - 1);
     rig.check();
 }
 
@@ -343,7 +343,7 @@ fn pages_of_two_forks_are_not_put_together() {
         rig.chain.mine(&[]);
         rig.chain.mine(&[Op::Register]);
         rig.chain.mine(&[Op::Register]);
-        rig.follower.failed(Failure::TooMuch);
+        rig.follower.failed(RequestFailure::TooMuch);
         rig.sync();
         rig.check();
         let view = rig.view.lock().unwrap();
@@ -430,8 +430,8 @@ fn play(telling: Telling, acts: Vec<Act>) -> Rig {
                     rig.step();
                 });
             }
-            Act::Fail(too_much) if too_much => rig.follower.failed(Failure::TooMuch),
-            Act::Fail(_) => rig.follower.failed(Failure::Other),
+            Act::Fail(too_much) if too_much => rig.follower.failed(RequestFailure::TooMuch),
+            Act::Fail(_) => rig.follower.failed(RequestFailure::Other),
         }
     }
     rig.sync();

@@ -12,13 +12,13 @@ use std::sync::{Arc, Mutex};
 use undertone_rln::{Fr, MerklePath};
 
 use super::between::Between;
-use super::store::Store;
-use super::view::{LightView, News, Own, Place};
+use super::store::LightStore;
+use super::view::{LightView, News, Own, OwnPlace};
 use crate::evm::chain::{Answer, Ask, BlockRef, Next, Recent};
 use crate::evm::follow::MAX_BEHIND;
-use crate::evm::signals::lock;
 use crate::registry::Member;
 use crate::storage::StorageError;
+use crate::view::lock;
 
 /// Number of polls of `root()` after which recent roots are requested again, in case the contract
 /// was upgraded: an hour of regular polls at the default interval.
@@ -26,7 +26,7 @@ const LOOKS_BY_ROOT: u32 = 120;
 
 /// Result of processing an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum LightOutcome {
     /// The follower has more questions.
     Going,
     /// The state is known up to the newest block; with what changed.
@@ -41,13 +41,13 @@ pub(super) enum Outcome {
     /// The endpoint's membership, path and root are inconsistent.
     Mismatch,
     /// The answer does not match the request.
-    Nonsense,
+    InvalidAnswer,
 }
 
 /// State machine of the follower in light mode.
 #[derive(Debug)]
-pub(super) struct Follower {
-    store: Arc<Store>,
+pub(super) struct LightFollower {
+    store: Arc<LightStore>,
     view: Arc<Mutex<LightView>>,
     /// Commitment whose membership is followed.
     watched: Option<Fr>,
@@ -56,7 +56,7 @@ pub(super) struct Follower {
     /// Whether the last glance reported changed roots.
     is_changed: bool,
     history: History,
-    phase: Phase,
+    phase: LightPhase,
     behind: u32,
 }
 
@@ -73,7 +73,7 @@ enum History {
 }
 
 #[derive(Debug)]
-enum Phase {
+enum LightPhase {
     Idle,
     /// Asks whether the roots have changed.
     Glance,
@@ -103,9 +103,9 @@ enum Phase {
     },
 }
 
-impl Follower {
+impl LightFollower {
     /// Creates a follower that keeps its state in `store` and `view`.
-    pub(super) fn new(store: Arc<Store>, view: Arc<Mutex<LightView>>) -> Self {
+    pub(super) fn new(store: Arc<LightStore>, view: Arc<Mutex<LightView>>) -> Self {
         Self {
             store,
             view,
@@ -113,7 +113,7 @@ impl Follower {
             last: None,
             is_changed: false,
             history: History::Roots,
-            phase: Phase::Head,
+            phase: LightPhase::Head,
             behind: 0,
         }
     }
@@ -127,13 +127,13 @@ impl Follower {
     /// Follows the membership of this commitment from now on.
     pub(super) fn watch(&mut self, commitment: Fr) {
         if self.watched.replace(commitment) != Some(commitment) {
-            self.phase = Phase::Head;
+            self.phase = LightPhase::Head;
         }
     }
 
     /// Starts a poll for news, if the follower is idle.
     pub(super) fn wake(&mut self) {
-        if matches!(self.phase, Phase::Idle) {
+        if matches!(self.phase, LightPhase::Idle) {
             if let History::Root { looks } = self.history
                 && looks >= LOOKS_BY_ROOT
             {
@@ -145,14 +145,14 @@ impl Follower {
 
     /// Returns the first phase of a poll. Roots of replaced blocks expire by height, which then has
     /// to be known.
-    fn beginning(&self) -> Phase {
+    fn beginning(&self) -> LightPhase {
         let view = lock(&self.view);
         let is_answered = self
             .watched
             .is_none_or(|commitment| view.membership(commitment).is_some());
         match self.last.is_some() && is_answered && view.known().orphans.is_empty() {
-            true => Phase::Glance,
-            false => Phase::Head,
+            true => LightPhase::Glance,
+            false => LightPhase::Head,
         }
     }
 
@@ -160,20 +160,20 @@ impl Follower {
     pub(super) fn next(&self) -> Next {
         let is_kept = self.history == History::Roots;
         Next::Ask(match &self.phase {
-            Phase::Idle => return Next::Idle,
-            Phase::Glance if is_kept => Ask::Recent { at: None },
-            Phase::Glance => Ask::RootOf { height: None },
-            Phase::Head => Ask::Head,
-            Phase::Roots { at } if is_kept => Ask::Recent { at: Some(*at) },
-            Phase::Roots { at } => Ask::Root { at: *at },
-            Phase::Between { height, .. } => Ask::RootOf {
+            LightPhase::Idle => return Next::Idle,
+            LightPhase::Glance if is_kept => Ask::Recent { at: None },
+            LightPhase::Glance => Ask::RootOf { height: None },
+            LightPhase::Head => Ask::Head,
+            LightPhase::Roots { at } if is_kept => Ask::Recent { at: Some(*at) },
+            LightPhase::Roots { at } => Ask::Root { at: *at },
+            LightPhase::Between { height, .. } => Ask::RootOf {
                 height: Some(*height),
             },
-            Phase::Membership { at, commitment, .. } => Ask::Membership {
+            LightPhase::Membership { at, commitment, .. } => Ask::Membership {
                 commitment: *commitment,
                 at: *at,
             },
-            Phase::Path { at, member, .. } => Ask::Path {
+            LightPhase::Path { at, member, .. } => Ask::Path {
                 index: member.index,
                 at: *at,
             },
@@ -195,20 +195,20 @@ impl Follower {
     ///
     /// # Errors
     /// [`StorageError`] when the state cannot be stored; then nothing was changed.
-    pub(super) fn answer(&mut self, answer: Answer) -> Result<Outcome, StorageError> {
-        match (std::mem::replace(&mut self.phase, Phase::Head), answer) {
-            (Phase::Glance, Answer::Recent(recent)) => Ok(self.on_glance(&recent)),
-            (Phase::Head, Answer::Head(head)) => Ok(self.on_head(head.block)),
-            (Phase::Roots { at }, Answer::Recent(recent)) => self.on_roots(at, recent),
-            (phase @ (Phase::Glance | Phase::Roots { .. }), Answer::Refused) => {
+    pub(super) fn answer(&mut self, answer: Answer) -> Result<LightOutcome, StorageError> {
+        match (std::mem::replace(&mut self.phase, LightPhase::Head), answer) {
+            (LightPhase::Glance, Answer::Recent(recent)) => Ok(self.on_glance(&recent)),
+            (LightPhase::Head, Answer::Head(head)) => Ok(self.on_head(head.block)),
+            (LightPhase::Roots { at }, Answer::Recent(recent)) => self.on_roots(at, recent),
+            (phase @ (LightPhase::Glance | LightPhase::Roots { .. }), Answer::Refused) => {
                 self.history = History::Root { looks: 0 };
                 self.phase = phase;
-                Ok(Outcome::Going)
+                Ok(LightOutcome::Going)
             }
-            (Phase::Glance, Answer::Root(root)) => Ok(self.on_glance(&only(root))),
-            (Phase::Roots { at }, Answer::Root(root)) => self.on_root(at, root),
+            (LightPhase::Glance, Answer::Root(root)) => Ok(self.on_glance(&only(root))),
+            (LightPhase::Roots { at }, Answer::Root(root)) => self.on_root(at, root),
             (
-                Phase::Between {
+                LightPhase::Between {
                     at,
                     mut between,
                     height,
@@ -219,11 +219,11 @@ impl Follower {
                 self.search(at, between)
             }
             // The endpoint no longer has the state of older blocks.
-            (Phase::Between { at, between, .. }, Answer::Refused) => {
+            (LightPhase::Between { at, between, .. }, Answer::Refused) => {
                 self.on_roots(at, between.roots())
             }
             (
-                Phase::Membership {
+                LightPhase::Membership {
                     at, recent, misfit, ..
                 },
                 Answer::Membership(member),
@@ -232,17 +232,17 @@ impl Follower {
                 // The same member again, whose path does not lead to the root.
                 Some(_) if member == misfit => Ok(self.mismatch()),
                 Some(member) => {
-                    self.phase = Phase::Path {
+                    self.phase = LightPhase::Path {
                         at,
                         recent,
                         member,
                         is_fresh: true,
                     };
-                    Ok(Outcome::Going)
+                    Ok(LightOutcome::Going)
                 }
             },
             (
-                Phase::Path {
+                LightPhase::Path {
                     at,
                     recent,
                     member,
@@ -254,58 +254,58 @@ impl Follower {
                     index: member.index.get(),
                     siblings: *siblings,
                 };
-                let place = Place { member, path };
+                let place = OwnPlace { member, path };
                 if place.leads_to(recent.roots.last()) {
                     return self.take(at, recent, Some(place));
                 }
                 if is_fresh {
                     return Ok(self.mismatch());
                 }
-                self.phase = Phase::Membership {
+                self.phase = LightPhase::Membership {
                     at,
                     recent,
                     commitment: member.commitment,
                     misfit: Some(member),
                 };
-                Ok(Outcome::Going)
+                Ok(LightOutcome::Going)
             }
-            _ => Ok(Outcome::Nonsense),
+            _ => Ok(LightOutcome::InvalidAnswer),
         }
     }
 
-    fn on_glance(&mut self, recent: &Recent) -> Outcome {
+    fn on_glance(&mut self, recent: &Recent) -> LightOutcome {
         self.is_changed = self.last.as_ref() != Some(recent);
         if self.is_changed {
-            return Outcome::Going;
+            return LightOutcome::Going;
         }
         self.looked();
-        Outcome::Synced(News::default())
+        LightOutcome::Synced(News::default())
     }
 
     fn looked(&mut self) {
         if let History::Root { looks } = &mut self.history {
             *looks += 1;
         }
-        self.phase = Phase::Idle;
+        self.phase = LightPhase::Idle;
     }
 
-    fn on_head(&mut self, head: BlockRef) -> Outcome {
+    fn on_head(&mut self, head: BlockRef) -> LightOutcome {
         let known = self.block();
         if head.number < known && self.behind < MAX_BEHIND {
             self.behind += 1;
-            self.phase = Phase::Idle;
-            return Outcome::Behind {
+            self.phase = LightPhase::Idle;
+            return LightOutcome::Behind {
                 newest: head.number,
                 known,
             };
         }
         self.behind = 0;
-        self.phase = Phase::Roots { at: head };
-        Outcome::Going
+        self.phase = LightPhase::Roots { at: head };
+        LightOutcome::Going
     }
 
     /// Handles the root of a contract that reports no others.
-    fn on_root(&mut self, at: BlockRef, root: Fr) -> Result<Outcome, StorageError> {
+    fn on_root(&mut self, at: BlockRef, root: Fr) -> Result<LightOutcome, StorageError> {
         let view = lock(&self.view);
         let known = view.known();
         let before = match (known.block, known.roots.last()) {
@@ -316,16 +316,16 @@ impl Follower {
         self.search(at, Between::new(before, at.number, root))
     }
 
-    fn search(&mut self, at: BlockRef, between: Between) -> Result<Outcome, StorageError> {
+    fn search(&mut self, at: BlockRef, between: Between) -> Result<LightOutcome, StorageError> {
         let Some(height) = between.next() else {
             return self.on_roots(at, between.roots());
         };
-        self.phase = Phase::Between {
+        self.phase = LightPhase::Between {
             at,
             between,
             height,
         };
-        Ok(Outcome::Going)
+        Ok(LightOutcome::Going)
     }
 
     /// Returns the answer to a glance that means that nothing has changed.
@@ -336,13 +336,13 @@ impl Follower {
         }
     }
 
-    fn on_roots(&mut self, at: BlockRef, recent: Recent) -> Result<Outcome, StorageError> {
+    fn on_roots(&mut self, at: BlockRef, recent: Recent) -> Result<LightOutcome, StorageError> {
         let is_same = self.last == Some(self.glimpse(&recent));
         if is_same && self.is_changed {
             // There are several nodes behind the endpoint, and not all of them know the newest block.
             self.is_changed = false;
-            self.phase = Phase::Idle;
-            return Ok(Outcome::Behind {
+            self.phase = LightPhase::Idle;
+            return Ok(LightOutcome::Behind {
                 newest: at.number,
                 known: at.number + 1,
             });
@@ -356,35 +356,35 @@ impl Follower {
             // The tree is unchanged, and so are paths and members.
             Some(own) if is_same => return self.commit(at, recent, Some(own)),
             Some(Own {
-                place: Some(Place { member, .. }),
+                place: Some(OwnPlace { member, .. }),
                 ..
-            }) => Phase::Path {
+            }) => LightPhase::Path {
                 at,
                 recent,
                 member,
                 is_fresh: false,
             },
-            _ => Phase::Membership {
+            _ => LightPhase::Membership {
                 at,
                 recent,
                 commitment,
                 misfit: None,
             },
         };
-        Ok(Outcome::Going)
+        Ok(LightOutcome::Going)
     }
 
-    fn mismatch(&mut self) -> Outcome {
+    fn mismatch(&mut self) -> LightOutcome {
         self.is_changed = false;
-        Outcome::Mismatch
+        LightOutcome::Mismatch
     }
 
     fn take(
         &mut self,
         at: BlockRef,
         recent: Recent,
-        place: Option<Place>,
-    ) -> Result<Outcome, StorageError> {
+        place: Option<OwnPlace>,
+    ) -> Result<LightOutcome, StorageError> {
         let own = self.watched.map(|commitment| Own { commitment, place });
         self.commit(at, recent, own)
     }
@@ -394,7 +394,7 @@ impl Follower {
         at: BlockRef,
         recent: Recent,
         own: Option<Own>,
-    ) -> Result<Outcome, StorageError> {
+    ) -> Result<LightOutcome, StorageError> {
         let mut view = lock(&self.view).clone();
         let news = view.take(at, &recent, own);
         self.store.save(view.known())?;
@@ -402,7 +402,7 @@ impl Follower {
         self.last = Some(self.glimpse(&recent));
         self.is_changed = false;
         self.looked();
-        Ok(Outcome::Synced(news))
+        Ok(LightOutcome::Synced(news))
     }
 }
 

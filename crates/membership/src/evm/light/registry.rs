@@ -4,16 +4,16 @@ use std::sync::{Arc, Mutex};
 
 use undertone_rln::Fr;
 
-use super::follow::Follower;
+use super::follow::LightFollower;
 use super::pace::Pace;
-use super::store::Store;
+use super::store::LightStore;
 use super::view::LightView;
-use super::worker::Worker;
+use super::worker::LightWorker;
 use crate::evm::config::EvmConfig;
 use crate::evm::error::EvmError;
 use crate::evm::handle::ChainHandle;
-use crate::evm::signals::lock;
 use crate::registry::{Member, MemberLookup, RegistryError, RegistryId};
+use crate::view::lock;
 
 /// Registry that follows a contract's newest roots, in a background thread that ends with the
 /// registry and the last clone of its handle.
@@ -25,7 +25,7 @@ pub struct LightRegistry {
     id: RegistryId,
     view: Arc<Mutex<LightView>>,
     /// A looked-up commitment that the thread has not taken yet.
-    watched: Arc<Mutex<Option<Fr>>>,
+    watched: Arc<parking_lot::Mutex<Option<Fr>>>,
     chain: ChainHandle,
 }
 
@@ -40,20 +40,18 @@ impl LightRegistry {
     pub fn start(config: EvmConfig) -> Result<Self, EvmError> {
         // In light mode, announcements of every block cost more than they are worth.
         let endpoints = config.endpoints(false)?;
-        let store = Arc::new(Store::open(&config.store, &config.contract)?);
+        let store = Arc::new(LightStore::open(&config.store, &config.contract)?);
         let view = LightView::of(store.load()?, config.window);
         let view = Arc::new(Mutex::new(view));
-        let follower = Follower::new(store, Arc::clone(&view));
-        let watched = Arc::new(Mutex::new(None));
+        let follower = LightFollower::new(store, Arc::clone(&view));
+        let watched = Arc::default();
         let asked = Arc::clone(&watched);
-        let chain = ChainHandle::start(move |signals, stop| {
-            Worker {
-                signals,
+        let chain = ChainHandle::start(endpoints, move |session| {
+            LightWorker {
+                session,
                 watched: asked,
                 follower,
-                endpoints,
                 pace: Pace::new(config.poll, config.throttle),
-                stop,
             }
             .run();
         })?;
@@ -86,7 +84,7 @@ impl MemberLookup for LightRegistry {
     /// Returns the contract's last answer, or [`RegistryError::NotAnswered`]. From now on the
     /// thread asks for this commitment and its path, instead of the one that was looked up before.
     fn find(&self, commitment: Fr) -> Result<Option<Member>, RegistryError> {
-        *lock(&self.watched) = Some(commitment);
+        *self.watched.lock() = Some(commitment);
         let answer = lock(&self.view).membership(commitment);
         answer.ok_or(RegistryError::NotAnswered)
     }

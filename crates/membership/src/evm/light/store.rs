@@ -3,25 +3,24 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
+use parking_lot::Mutex;
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior};
 use undertone_rln::tree::DEPTH;
 use undertone_rln::{Fr, MerklePath, fr_from_le, fr_to_le};
 
-use super::view::{Known, Orphan, Own, Place};
+use super::view::{LightState, Orphan, Own, OwnPlace};
 use crate::evm::chain::{BlockRef, Contract};
-use crate::evm::file::{self, Kind, Layout};
-use crate::evm::signals::lock;
+use crate::evm::file::{self, StoreLayout, StoreMode};
 use crate::registry::{Member, MemberIndex};
 use crate::storage::{StorageError, storage};
 
 /// Layout of the file. Field elements are canonical, little-endian. A root with `until_block` is of
 /// an abandoned block. `own` has a row once a commitment was looked up, with index, limit and path
 /// if it is registered.
-const LAYOUT: Layout = Layout {
-    kind: Kind::Light,
+const LAYOUT: StoreLayout = StoreLayout {
+    kind: StoreMode::Light,
     version: 1,
     tables: "
     CREATE TABLE contract (
@@ -50,14 +49,14 @@ const ELEMENT_BYTES: usize = 32;
 
 /// The follower's file, open and locked.
 #[derive(Debug)]
-pub(super) struct Store {
+pub(super) struct LightStore {
     path: PathBuf,
     connection: Mutex<Connection>,
     /// Lock file, locked for as long as the store is open.
     _lock: Option<File>,
 }
 
-impl Store {
+impl LightStore {
     /// Opens or creates the file for `contract`.
     pub(super) fn open(path: &Path, contract: &Contract) -> Result<Self, StorageError> {
         let (connection, lock) = file::open(path, contract, &LAYOUT, |transaction| {
@@ -71,15 +70,15 @@ impl Store {
     }
 
     /// Loads the state that was saved last.
-    pub(super) fn load(&self) -> Result<Known, StorageError> {
-        let mut connection = lock(&self.connection);
+    pub(super) fn load(&self) -> Result<LightState, StorageError> {
+        let mut connection = self.connection.lock();
         let read = connection.transaction().and_then(|it| load(&it));
         read.map_err(storage(&self.path))
     }
 
     /// Saves the state in place of the previous one, in one transaction.
-    pub(super) fn save(&self, known: &Known) -> Result<(), StorageError> {
-        let mut connection = lock(&self.connection);
+    pub(super) fn save(&self, known: &LightState) -> Result<(), StorageError> {
+        let mut connection = self.connection.lock();
         let begun = connection.transaction_with_behavior(TransactionBehavior::Immediate);
         let saved = begun.and_then(|transaction| {
             save(&transaction, known)?;
@@ -100,7 +99,7 @@ fn fill(transaction: &Transaction<'_>, contract: &Contract) -> rusqlite::Result<
     Ok(())
 }
 
-fn save(transaction: &Transaction<'_>, known: &Known) -> rusqlite::Result<()> {
+fn save(transaction: &Transaction<'_>, known: &LightState) -> rusqlite::Result<()> {
     transaction.execute(
         "UPDATE contract SET number = ?1, hash = ?2",
         (
@@ -134,7 +133,7 @@ fn save(transaction: &Transaction<'_>, known: &Known) -> rusqlite::Result<()> {
     Ok(())
 }
 
-fn load(transaction: &Transaction<'_>) -> rusqlite::Result<Known> {
+fn load(transaction: &Transaction<'_>) -> rusqlite::Result<LightState> {
     let sql = "SELECT number, hash FROM contract WHERE number IS NOT NULL";
     let block = transaction.query_row(sql, [], |row| {
         Ok(BlockRef {
@@ -142,9 +141,9 @@ fn load(transaction: &Transaction<'_>) -> rusqlite::Result<Known> {
             hash: row.get::<_, [u8; 32]>(1)?.into(),
         })
     });
-    let mut known = Known {
+    let mut known = LightState {
         block: block.optional()?,
-        ..Known::default()
+        ..LightState::default()
     };
     let mut roots = transaction.prepare("SELECT root, until_block FROM roots ORDER BY place")?;
     let mut rows = roots.query([])?;
@@ -179,7 +178,7 @@ fn own(row: &Row<'_>) -> rusqlite::Result<Own> {
         *sibling = element(3, bytes)?;
     }
     let path = MerklePath { index, siblings };
-    let place = Some(Place { member, path });
+    let place = Some(OwnPlace { member, path });
     Ok(Own { commitment, place })
 }
 

@@ -14,13 +14,13 @@ pub(super) const ORPHAN_BLOCKS: u64 = crate::evm::follow::ORPHAN_BLOCKS;
 pub struct LightView {
     window: usize,
     revision: u64,
-    known: Known,
+    known: LightState,
     accepted: RootWindow,
 }
 
 /// The part of a [`LightView`] that is saved and survives a restart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Known {
+pub(super) struct LightState {
     /// The block as of which the state is known; `None` before the first.
     pub(super) block: Option<BlockRef>,
     /// Roots of the chain, the oldest first.
@@ -44,12 +44,12 @@ pub(super) struct Orphan {
 pub(super) struct Own {
     pub(super) commitment: Fr,
     /// The member's place; `None` when the commitment is not registered.
-    pub(super) place: Option<Place>,
+    pub(super) place: Option<OwnPlace>,
 }
 
 /// A member and its Merkle path under the newest root.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct OwnPlace {
     pub(super) member: Member,
     pub(super) path: MerklePath,
 }
@@ -63,7 +63,7 @@ pub(super) struct News {
     pub(super) is_fork: bool,
 }
 
-impl Place {
+impl OwnPlace {
     /// Whether the path leads from the member's leaf to `root`.
     pub(super) fn leads_to(&self, root: Option<&Fr>) -> bool {
         root == Some(&self.path.root_of(self.member.leaf()))
@@ -76,13 +76,13 @@ impl LightView {
         Self {
             window: capacity,
             revision: 0,
-            known: Known::default(),
+            known: LightState::default(),
             accepted: RootWindow::new(capacity),
         }
     }
 
     /// Creates a view of saved state; a membership whose path does not fit the roots is dropped.
-    pub(super) fn of(mut known: Known, capacity: usize) -> Self {
+    pub(super) fn of(mut known: LightState, capacity: usize) -> Self {
         if let Some(own) = &known.own
             && let Some(place) = &own.place
             && !place.leads_to(known.roots.last())
@@ -97,7 +97,7 @@ impl LightView {
         view
     }
 
-    pub(super) fn known(&self) -> &Known {
+    pub(super) fn known(&self) -> &LightState {
         &self.known
     }
 

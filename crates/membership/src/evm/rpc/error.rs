@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// The defect of an invalid answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
+pub enum AnswerFault {
     /// The answer is not JSON, or not a JSON-RPC 2.0 answer to the request.
     #[error("not a JSON-RPC answer")]
     Json,
@@ -31,7 +31,7 @@ pub enum Fault {
     Path,
     /// The endpoint's chain has none of the blocks that are known.
     #[error("the chain has none of the known blocks")]
-    Foreign,
+    UnknownFork,
 }
 
 /// Error of a request to an endpoint.
@@ -40,7 +40,8 @@ pub enum RpcError {
     /// The URL cannot be used.
     #[error("endpoint {url:?} is not a URL; give http://, https://, ws:// or wss://")]
     Url {
-        /// The URL as configured, or only its host when that resolves to no address.
+        /// Scheme and host of the URL, or only the host when that resolves to no address. The rest
+        /// may hold a key.
         url: String,
     },
     /// The connection could not be made, or broke.
@@ -97,9 +98,9 @@ pub enum RpcError {
     },
     /// The answer is invalid.
     #[error("invalid answer: {fault}")]
-    Nonsense {
+    InvalidAnswer {
         /// The defect of the answer.
-        fault: Fault,
+        fault: AnswerFault,
     },
 }
 

@@ -4,7 +4,7 @@ use alloy::hex;
 use alloy::primitives::{B256, Uint};
 use alloy::sol_types::SolCall;
 
-use super::error::{Fault, RpcError};
+use super::error::{AnswerFault, RpcError};
 use crate::evm::abi;
 use crate::evm::chain::{Ask, BlockRef, Contract};
 
@@ -102,7 +102,9 @@ fn call_at(contract: &Contract, data: &[u8], block: &str) -> String {
 
 /// Extracts the result from an answer to request `id`.
 pub(super) fn result(id: u64, bytes: &[u8]) -> Result<Json, RpcError> {
-    let fault = RpcError::Nonsense { fault: Fault::Json };
+    let fault = RpcError::InvalidAnswer {
+        fault: AnswerFault::Json,
+    };
     let mut answer: Json = serde_json::from_slice(bytes).map_err(|_| fault.clone())?;
     if let Some(error) = answer.get("error").filter(|error| !error.is_null()) {
         let code = error.get("code").and_then(Json::as_i64).unwrap_or(0);

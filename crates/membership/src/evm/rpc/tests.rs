@@ -37,9 +37,9 @@ fn events(logs: serde_json::Value) -> Result<Answer, RpcError> {
     check::answer(&CONTRACT, &ask, &logs)
 }
 
-fn fault(logs: serde_json::Value) -> Fault {
+fn fault(logs: serde_json::Value) -> AnswerFault {
     match events(logs) {
-        Err(RpcError::Nonsense { fault }) => fault,
+        Err(RpcError::InvalidAnswer { fault }) => fault,
         other => panic!("{other:?}"),
     }
 }
@@ -102,13 +102,13 @@ fn a_registration_as_the_reference_logs_it() {
 #[test]
 fn logs_that_were_not_asked_for() {
     assert!(events(json!([])).is_ok());
-    assert_eq!(fault(json!({})), Fault::Shape);
-    assert_eq!(fault(json!([log(9, 0)])), Fault::OtherLog, "before");
-    assert_eq!(fault(json!([log(21, 0)])), Fault::OtherLog, "after");
-    assert_eq!(fault(json!([log(12, 1), log(12, 0)])), Fault::Order);
+    assert_eq!(fault(json!({})), AnswerFault::Shape);
+    assert_eq!(fault(json!([log(9, 0)])), AnswerFault::OtherLog, "before");
+    assert_eq!(fault(json!([log(21, 0)])), AnswerFault::OtherLog, "after");
+    assert_eq!(fault(json!([log(12, 1), log(12, 0)])), AnswerFault::Order);
     assert_eq!(
         fault(json!([log(12, 1), log(12, 1)])),
-        Fault::Order,
+        AnswerFault::Order,
         "twice"
     );
     let with = |name: &str, value: serde_json::Value| {
@@ -116,17 +116,19 @@ fn logs_that_were_not_asked_for() {
         log[name] = value;
         fault(json!([log]))
     };
-    assert_eq!(with("removed", json!(true)), Fault::OtherLog);
-    assert_eq!(with("address", json!("0x00")), Fault::OtherLog);
-    assert_eq!(with("topics", json!([])), Fault::OtherLog);
-    assert_eq!(with("data", json!("0x")), Fault::OtherLog);
-    assert_eq!(with("blockHash", json!(null)), Fault::Shape);
+    assert_eq!(with("removed", json!(true)), AnswerFault::OtherLog);
+    assert_eq!(with("address", json!("0x00")), AnswerFault::OtherLog);
+    assert_eq!(with("topics", json!([])), AnswerFault::OtherLog);
+    assert_eq!(with("data", json!("0x")), AnswerFault::OtherLog);
+    assert_eq!(with("blockHash", json!(null)), AnswerFault::Shape);
 }
 
 #[test]
 fn answers_of_json_rpc() {
     let nonsense = |bytes: &[u8]| {
-        let expected = RpcError::Nonsense { fault: Fault::Json };
+        let expected = RpcError::InvalidAnswer {
+            fault: AnswerFault::Json,
+        };
         assert_eq!(result(1, bytes), Err(expected));
     };
     nonsense(b"<html>");
@@ -222,8 +224,8 @@ fn recent_roots_come_newest_first_and_zeros_are_none() {
         json!(format!("0x{}", "ff".repeat(160))),
         json!(format!("0x{}", "00".repeat(159))),
     ] {
-        let expected = RpcError::Nonsense {
-            fault: Fault::Shape,
+        let expected = RpcError::InvalidAnswer {
+            fault: AnswerFault::Shape,
         };
         assert_eq!(answer(bad.clone()), Err(expected), "{bad}");
     }
@@ -253,15 +255,19 @@ fn a_membership_has_the_leaf_of_its_commitment_and_limit() {
     );
     assert_eq!(answer(&words(&[0, 0, 0])), Ok(Answer::Membership(None)));
     for (bad, fault) in [
-        (with(20, 3, leaf(8, 20)), Fault::Leaf),
-        (with(21, 3, leaf(7, 20)), Fault::Leaf),
-        (words(&[20, 3, 0]), Fault::Leaf),
-        (with(20, 1 << 20, leaf(7, 20)), Fault::Shape),
-        (with(1 << 32, 3, leaf(7, 20)), Fault::Shape),
-        (words(&[0, 0]), Fault::Shape),
-        (words(&[0, 0, 0, 0]), Fault::Shape),
+        (with(20, 3, leaf(8, 20)), AnswerFault::Leaf),
+        (with(21, 3, leaf(7, 20)), AnswerFault::Leaf),
+        (words(&[20, 3, 0]), AnswerFault::Leaf),
+        (with(20, 1 << 20, leaf(7, 20)), AnswerFault::Shape),
+        (with(1 << 32, 3, leaf(7, 20)), AnswerFault::Shape),
+        (words(&[0, 0]), AnswerFault::Shape),
+        (words(&[0, 0, 0, 0]), AnswerFault::Shape),
     ] {
-        assert_eq!(answer(&bad), Err(RpcError::Nonsense { fault }), "{bad}");
+        assert_eq!(
+            answer(&bad),
+            Err(RpcError::InvalidAnswer { fault }),
+            "{bad}"
+        );
     }
 }
 

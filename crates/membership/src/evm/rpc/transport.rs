@@ -25,13 +25,9 @@ enum Kind {
 
 impl Transport {
     pub(super) fn new(url: &str, limits: &RpcLimits, announced: bool) -> Result<Self, RpcError> {
-        let bad = || RpcError::Url {
-            url: url.to_owned(),
-        };
-        let (scheme, rest) = url.split_once("://").ok_or_else(bad)?;
-        // Paths and user names may hold keys, so they are kept out of logs.
-        let authority = rest.split(['/', '?']).next().unwrap_or_default();
-        let host = authority.rsplit('@').next().unwrap_or_default();
+        let name = without_credentials(url);
+        let bad = || RpcError::Url { url: name.clone() };
+        let (scheme, host) = name.split_once("://").ok_or_else(bad)?;
         if host.is_empty() {
             return Err(bad());
         }
@@ -51,10 +47,7 @@ impl Transport {
             }
             _ => return Err(bad()),
         };
-        Ok(Self {
-            name: format!("{scheme}://{host}"),
-            kind,
-        })
+        Ok(Self { name, kind })
     }
 
     /// Returns the URL with credentials removed, for logs.
@@ -90,6 +83,18 @@ impl Transport {
             Kind::Ws(socket) => socket.is_subscribed(),
         }
     }
+}
+
+/// Returns the scheme and the host of a URL. User name, path and query may hold keys, so they are
+/// kept out of logs and errors.
+fn without_credentials(url: &str) -> String {
+    let (scheme, rest) = match url.find("://") {
+        Some(at) => url.split_at(at + "://".len()),
+        None => ("", url),
+    };
+    let authority = rest.split(['/', '?']).next().unwrap_or_default();
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    format!("{scheme}{host}")
 }
 
 fn http(

@@ -5,17 +5,17 @@ use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row};
 use undertone_rln::{Fr, fr_from_le, fr_to_le};
 
-use super::{Cursor, Mark};
+use super::{BlockCursor, Checkpoint};
 use crate::evm::chain::BlockRef;
 use crate::registry::{Change, ChangeKind, Member, MemberIndex, Version};
-use crate::view::Step;
+use crate::view::LeafChange;
 
 /// Query for the newest change of each leaf.
 const NEWEST: &str = "SELECT MAX(version) FROM changes GROUP BY member";
 
-pub(super) fn cursor(connection: &Connection) -> rusqlite::Result<Cursor> {
+pub(super) fn cursor(connection: &Connection) -> rusqlite::Result<BlockCursor> {
     connection.query_one("SELECT number, hash, accepted FROM contract", [], |row| {
-        Ok(Cursor {
+        Ok(BlockCursor {
             number: row.get(0)?,
             hash: row.get::<_, Option<[u8; 32]>>(1)?.map(B256::from),
             accepted: Version(row.get(2)?),
@@ -32,10 +32,10 @@ pub(super) fn before_first(connection: &Connection) -> rusqlite::Result<u64> {
     connection.query_one("SELECT before_first FROM contract", [], |row| row.get(0))
 }
 
-pub(super) fn marks(connection: &Connection) -> rusqlite::Result<Vec<Mark>> {
+pub(super) fn checkpoints(connection: &Connection) -> rusqlite::Result<Vec<Checkpoint>> {
     let sql = "SELECT number, hash, version FROM marks ORDER BY number";
     rows(connection, sql, [], |row| {
-        Ok(Mark {
+        Ok(Checkpoint {
             block: BlockRef {
                 number: row.get(0)?,
                 hash: row.get::<_, [u8; 32]>(1)?.into(),
@@ -45,7 +45,7 @@ pub(super) fn marks(connection: &Connection) -> rusqlite::Result<Vec<Mark>> {
     })
 }
 
-pub(super) fn doubts(connection: &Connection) -> rusqlite::Result<Vec<MemberIndex>> {
+pub(super) fn unverified(connection: &Connection) -> rusqlite::Result<Vec<MemberIndex>> {
     let sql = "SELECT member FROM doubts ORDER BY member";
     rows(connection, sql, [], |row| member_index(row, 0))
 }
@@ -68,7 +68,7 @@ pub(super) fn steps_back(
     from: Version,
     after: Version,
     most: usize,
-) -> rusqlite::Result<Vec<Step>> {
+) -> rusqlite::Result<Vec<LeafChange>> {
     let sql = "SELECT member, before, after FROM changes WHERE version <= ?1 AND version > ?2
                ORDER BY version DESC LIMIT ?3";
     let parameters = [
@@ -77,7 +77,7 @@ pub(super) fn steps_back(
         i64::try_from(most).unwrap_or(i64::MAX),
     ];
     rows(connection, sql, parameters, |row| {
-        Ok(Step {
+        Ok(LeafChange {
             index: member_index(row, 0)?,
             before: element(row, 1)?,
             after: element(row, 2)?,

@@ -6,17 +6,18 @@ use std::path::Path;
 use rusqlite::{Connection, Transaction};
 
 use crate::evm::chain::Contract;
-use crate::evm::file::{self, Kind, Layout};
+use crate::evm::file::{self, StoreLayout, StoreMode};
 use crate::storage::StorageError;
 
-const LAYOUT: Layout = Layout {
-    kind: Kind::Full,
+const LAYOUT: StoreLayout = StoreLayout {
+    kind: StoreMode::Full,
     version: 1,
     tables: TABLES,
 };
 
 /// Tables of the file. `changes` is the log of changes of leaves, from which the members are
 /// derived. Field elements are canonical, little-endian. A change with a limit is a registration.
+/// `marks` holds the checkpoints, and `doubts` the unverified leaves.
 const TABLES: &str = "
     CREATE TABLE contract (
         only INTEGER PRIMARY KEY CHECK (only = 1),

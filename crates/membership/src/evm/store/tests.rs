@@ -7,25 +7,25 @@ const CONTRACT: Contract = Contract {
     address: Address::ZERO,
 };
 
-fn page(entries: &[Entry], number: u64) -> Page<'_> {
-    Page {
+fn page(entries: &[StoredChange], number: u64) -> StorePage<'_> {
+    StorePage {
         entries,
-        cursor: Cursor {
+        cursor: BlockCursor {
             number,
             hash: None,
             accepted: Version(0),
         },
-        marks: &[],
-        doubts: &[],
+        checkpoints: &[],
+        unverified: &[],
         settled: false,
     }
 }
 
-fn registration(block: u64, at: u32, commitment: u64) -> Entry {
+fn registration(block: u64, at: u32, commitment: u64) -> StoredChange {
     let commitment = Fr::from(commitment);
-    Entry {
+    StoredChange {
         block,
-        step: Step {
+        step: LeafChange {
             index: MemberIndex::new(at).unwrap(),
             before: Fr::from(0),
             after: undertone_rln::rate_commitment(commitment, 20),
@@ -81,4 +81,26 @@ fn a_page_is_taken_whole_or_not_at_all() {
     store.commit(&page(&entries, 9)).unwrap_err();
     assert_eq!(store.version().unwrap(), Version(1));
     assert_eq!(store.cursor().unwrap(), before);
+}
+
+#[test]
+fn another_schema_is_refused_with_the_version_of_such_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("chain.sqlite");
+    drop(Store::open(&path, &CONTRACT, 0).unwrap());
+    let connection = Connection::open(&path).unwrap();
+    connection.pragma_update(None, "user_version", 7).unwrap();
+    drop(connection);
+    let error = Store::open(&path, &CONTRACT, 0).unwrap_err();
+    let expected = matches!(
+        error,
+        StorageError::WrongSchema {
+            found: 7,
+            supported: 1,
+            ..
+        }
+    );
+    assert!(expected, "{error}");
+    let text = error.to_string();
+    assert!(text.contains("schema 7, this one reads 1"), "{text}");
 }

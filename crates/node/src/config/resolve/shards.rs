@@ -8,10 +8,10 @@ use crate::config::ConfigError;
 /// Most content topics in a configuration; the REST cache holds no more.
 const CONTENT_TOPICS_MAX: usize = 4096;
 
-impl Resolver<'_> {
+impl Resolver {
     /// Whether automatic sharding is used: as in nwaku, zero shards in the network mean static sharding.
     pub(super) fn autosharding(&self) -> bool {
-        self.raw.num_shards_in_network != Some(0)
+        !self.raw.num_shards_in_network.is(&0)
     }
 
     /// Content topics to join, each with its shard.
@@ -19,8 +19,8 @@ impl Resolver<'_> {
         &self,
         network: &NetworkPreset,
     ) -> Result<Vec<(String, Shard)>, ConfigError> {
-        let topics = self.raw.content_topics.as_deref().unwrap_or(&[]);
-        let bad = |expected: String| self.bad_because("content-topics", expected);
+        let topics = self.raw.content_topics.get()?.unwrap_or_default();
+        let bad = |expected: String| self.raw.content_topics.bad_because(expected);
         if !topics.is_empty() && !self.autosharding() {
             let expected = "none with num-shards-in-network = 0: no shard carries them by itself";
             return Err(bad(expected.to_owned()));
@@ -28,16 +28,16 @@ impl Resolver<'_> {
         if topics.len() > CONTENT_TOPICS_MAX {
             return Err(bad(format!("at most {CONTENT_TOPICS_MAX} content topics")));
         }
-        let carried = |text: &String| {
-            let topic = ContentTopic::parse(text)
+        let carried = |text: String| {
+            let topic = ContentTopic::parse(&text)
                 .map_err(|e| bad(format!("content topics; {text:?} is not one ({e})")))?;
             let shard = Shard {
                 cluster: network.cluster_id,
                 index: shard_of(&topic, network.num_shards),
             };
-            Ok((text.clone(), shard))
+            Ok((text, shard))
         };
-        topics.iter().map(carried).collect()
+        topics.into_iter().map(carried).collect()
     }
 
     /// Configured shards, by default all of the network or shard 0 with static sharding, and those
@@ -46,20 +46,18 @@ impl Resolver<'_> {
         &self,
         network: &NetworkPreset,
         content_topics: &[(String, Shard)],
-    ) -> Vec<Shard> {
+    ) -> Result<Vec<Shard>, ConfigError> {
         let count = match self.autosharding() {
             true => network.num_shards.get(),
             false => 1,
         };
-        let named = self.raw.shards.clone();
-        let mut indices = named.unwrap_or_else(|| (0..count).collect::<Vec<_>>());
+        let named = self.raw.shards.get()?;
+        let mut indices = named.unwrap_or_else(|| (0..count).collect());
         indices.extend(content_topics.iter().map(|(_, shard)| shard.index));
         indices.sort_unstable();
         indices.dedup();
         let cluster = network.cluster_id;
-        indices
-            .into_iter()
-            .map(|index| Shard { cluster, index })
-            .collect()
+        let shards = indices.into_iter().map(|index| Shard { cluster, index });
+        Ok(shards.collect())
     }
 }

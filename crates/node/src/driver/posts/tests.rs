@@ -13,8 +13,8 @@ fn posts(with_rln: bool) -> Posts {
     Posts::new(&relay)
 }
 
-fn waiting(id: u64, bytes: usize, until_ns: u64) -> Waiting {
-    Waiting {
+fn waiting(id: u64, bytes: usize, until_ns: u64) -> WaitingPost {
+    WaitingPost {
         id,
         topic: Shard {
             cluster: 1,

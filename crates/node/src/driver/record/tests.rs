@@ -27,7 +27,7 @@ fn addresses(texts: &[&str]) -> Vec<Multiaddr> {
 fn a_record_is_signed_as_the_standards_example_is() {
     let record = NodeRecord::new(&keypair());
     let signer = record.key.unwrap();
-    let content = Content::from([
+    let content = RecordContent::from([
         (&b"id"[..], b"v4".to_vec()),
         (b"ip", vec![127, 0, 0, 1]),
         (b"secp256k1", signer.public.clone()),

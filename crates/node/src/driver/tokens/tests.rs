@@ -1,10 +1,11 @@
-use undertone_membership::{MembershipView, SqliteRegistry, Version};
+use undertone_membership::{MemberIndex, MembershipView, SqliteRegistry, Version, View};
 use undertone_rln::{
-    Key, MerklePath, Policy, PoolSnapshot, ProofStatement, RootWindow, Verifier,
-    external_nullifier, fr_from_le,
+    Generation, Identity, Key, MerklePath, MessageIdCounter, Policy, PoolSnapshot, ProofStatement,
+    Prover, RootWindow, Verifier, Work, external_nullifier, fr_from_le,
 };
 
 use super::*;
+use crate::driver::MemberClock;
 
 const LIMIT: u32 = 20;
 
@@ -20,7 +21,7 @@ struct Setup {
     folder: tempfile::TempDir,
     key: Arc<Key>,
     registry: SqliteRegistry,
-    view: Arc<Mutex<MembershipView>>,
+    view: Arc<std::sync::Mutex<MembershipView>>,
 }
 
 impl Setup {
@@ -32,7 +33,7 @@ impl Setup {
             folder,
             key: Key::load().unwrap(),
             registry,
-            view: Arc::new(Mutex::new(MembershipView::new(50))),
+            view: Arc::new(std::sync::Mutex::new(MembershipView::new(50))),
         }
     }
 
@@ -42,7 +43,7 @@ impl Setup {
             .registry
             .register(identity.commitment(), LIMIT)
             .unwrap();
-        lock(&self.view).refresh(&self.registry).unwrap();
+        lock_view(&self.view).refresh(&self.registry).unwrap();
         let member = MemberProofs {
             identity,
             index,
@@ -65,13 +66,9 @@ fn config(size: usize) -> PoolConfig {
 }
 
 fn wait_until(source: &PooledProofs, enough: impl Fn(PoolSnapshot) -> bool) {
-    let state = lock(&source.shared.pool);
-    let changed = &source.shared.changed;
-    drop(
-        changed
-            .wait_while(state, |state| !enough(state.tokens.snapshot()))
-            .unwrap(),
-    );
+    let mut state = source.pool.state.lock();
+    let changed = &source.pool.changed;
+    changed.wait_while(&mut state, |state| !enough(state.tokens.snapshot()));
 }
 
 fn holds(key: &Key, proof: &RateLimitProof) -> bool {
@@ -104,7 +101,7 @@ fn sends_use_tokens_while_there_are_any() {
         assert!(holds(&setup.key, proof));
         assert_eq!(
             proof.merkle_root,
-            undertone_rln::fr_to_le(&lock(&setup.view).tree().root())
+            undertone_rln::fr_to_le(&lock_view(&setup.view).tree().root())
         );
     }
     assert_ne!(first.nullifier, second.nullifier);
@@ -115,19 +112,21 @@ fn a_token_is_kept_while_its_send_reserves_the_id() {
     let setup = Setup::new();
     // Size 0 starts no thread: the test calls the steps of the thread itself.
     let source = setup.source(config(0));
-    let shared = &source.shared;
-    shared.prepare(&mut None, Epoch(0), 0).unwrap();
+    let pool = &source.pool;
+    pool.prepare(&mut None, Epoch(0), 0).unwrap();
     let ready_after_a_look = || {
-        let (state, work) = shared.next_work(lock(&shared.pool));
+        let (state, work) = pool.next_work(pool.state.lock());
         assert_eq!(work, Work::Idle);
         state.tokens.snapshot().ready
     };
-    lock(&shared.pool).sending = true;
-    let _reserved = lock(&shared.counter)
-        .reserve(Epoch(0), &shared.clock.now())
+    pool.state.lock().sending = true;
+    let _reserved = pool
+        .counter
+        .lock()
+        .reserve(Epoch(0), &pool.clock.now())
         .unwrap();
     assert_eq!(ready_after_a_look(), 1);
-    lock(&shared.pool).sending = false;
+    pool.state.lock().sending = false;
     assert_eq!(
         ready_after_a_look(),
         0,
@@ -200,7 +199,7 @@ fn nothing_is_proved_before_the_membership_is_known() {
         counter: MessageIdCounter::open(setup.folder.path().join(ids), LIMIT).unwrap(),
         clock: MemberClock::new(&POLICY, 0),
         prover: Arc::new(Prover::new(Arc::clone(&setup.key))),
-        view: Arc::new(Mutex::new(Unknown(RootWindow::new(50)))),
+        view: Arc::new(std::sync::Mutex::new(Unknown(RootWindow::new(50)))),
     };
     let mut single = member("a");
     let mut pooled = PooledProofs::start(member("b"), config(2)).unwrap();
@@ -218,7 +217,11 @@ fn nothing_is_proved_before_the_membership_is_known() {
         Some(0)
     );
     assert_eq!(
-        lock(&pooled.shared.counter).upcoming(Epoch(0), &pooled.shared.clock.now()),
+        pooled
+            .pool
+            .counter
+            .lock()
+            .upcoming(Epoch(0), &pooled.pool.clock.now()),
         Some(0)
     );
 }

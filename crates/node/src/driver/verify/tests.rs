@@ -59,11 +59,16 @@ fn each_proof_gets_its_verdict_once_and_the_threads_end() {
     let mut seen = Vec::new();
     while seen.len() < 40 {
         match verdicts.blocking_recv() {
-            Some(RlnEvent::Verified { ticket, valid }) => {
+            Some(RlnEvent::Verified {
+                ticket,
+                from,
+                valid,
+            }) => {
                 assert_eq!(valid, !bad(ticket.0), "{ticket:?}");
+                pool.settled(from);
                 seen.push(ticket.0);
             }
-            other => panic!("{other:?} after {seen:?}"),
+            _ => panic!("no verdict after {seen:?}"),
         }
     }
     seen.sort_unstable();
@@ -104,12 +109,14 @@ fn who_sent_a_bad_proof_gets_no_batches_until_its_time_is_over() {
     };
     send(0, Fr::from(1));
     assert!(verdicts.blocking_recv().is_some());
+    pool.settled(Some(attacker));
     // The thread is still busy with the first proof when the others have been queued.
     for ticket in 1..20 {
         send(ticket, Fr::from(0));
     }
     for _ in 1..20 {
         assert!(verdicts.blocking_recv().is_some());
+        pool.settled(Some(attacker));
     }
     let counted = pool.snapshot();
     assert_eq!((counted.suspects, counted.batches_total), (1, 0));

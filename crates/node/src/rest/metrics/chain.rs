@@ -6,12 +6,12 @@ use std::time::UNIX_EPOCH;
 use prometheus_client::encoding::NoLabelSet;
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Unit;
-use undertone_membership::evm::{EndpointCosts, Health, Status};
+use undertone_membership::evm::{ChainStatus, EndpointCosts, Health};
 
-use super::Page;
+use super::MetricsPage;
 
-impl Page<'_> {
-    pub(super) fn chain(&mut self, chain: &Status) -> fmt::Result {
+impl MetricsPage<'_> {
+    pub(super) fn chain(&mut self, chain: &ChainStatus) -> fmt::Result {
         let known = [
             ("chain_block", "Last block that is in", chain.block()),
             ("chain_head", "Newest block told of", chain.head),
@@ -49,7 +49,7 @@ impl Page<'_> {
         &mut self,
         name: &str,
         help: &str,
-        chain: &Status,
+        chain: &ChainStatus,
         total: impl Fn(&EndpointCosts) -> u64,
     ) -> fmt::Result {
         let mut metric = self.metric(name, help, None, MetricType::Counter)?;

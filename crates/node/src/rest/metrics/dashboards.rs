@@ -6,23 +6,23 @@ use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 
-use super::{Page, Snapshot};
+use super::{MetricsPage, SharedSnapshot};
 use crate::command::MessageSizes;
 
 /// Collector of these metrics, whose names have no prefix of ours.
 #[derive(Debug)]
-pub(super) struct Dashboards(pub(super) Snapshot);
+pub(super) struct Dashboards(pub(super) SharedSnapshot);
 
 impl Collector for Dashboards {
     fn encode(&self, encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
-        let mut page = Page(encoder);
+        let mut page = MetricsPage(encoder);
         let snapshot = &*self.0.0;
         page.libp2p(snapshot)?;
         page.waku(snapshot)
     }
 }
 
-impl Page<'_> {
+impl MetricsPage<'_> {
     fn libp2p(&mut self, snapshot: &crate::command::MetricsSnapshot) -> fmt::Result {
         let (stats, totals) = (&snapshot.gossip.stats, &snapshot.totals);
         let topics = &snapshot.topics;

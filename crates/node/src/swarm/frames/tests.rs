@@ -50,7 +50,7 @@ fn reading() -> Reading {
     Reading {
         frame_bytes_max: 1 << 20,
         long_frame_bytes: 2_000,
-        arrivals: Arrivals::default(),
+        in_transit: InTransit::default(),
         peer: PeerId::random(),
     }
 }
@@ -115,20 +115,20 @@ fn a_long_frame_that_has_to_be_waited_for_is_noted_until_the_router_has_it() {
     let (head, tail) = long.split_at(100);
     let pieces = [Some(head.to_vec()), None, Some(tail.to_vec()), None];
     let reading = reading();
-    let (arrivals, peer) = (reading.arrivals.clone(), reading.peer);
+    let (in_transit, peer) = (reading.in_transit.clone(), reading.peer);
     let mut reader = FrameReader::new(Pieces(pieces.into()), reading);
     let waker = noop_waker();
     let cx = &mut Context::from_waker(&waker);
     assert!(reader.poll_frame(cx).is_pending());
-    assert_eq!(arrivals.take_changes(), [(peer, true)]);
+    assert_eq!(in_transit.take_changes(), [(peer, true)]);
     let Poll::Ready(Ok(Some(incoming))) = reader.poll_frame(cx) else {
         panic!("all of it is there");
     };
     assert_eq!(incoming.frame.bytes(), &long);
     assert!(reader.poll_frame(cx).is_pending());
-    assert_eq!(arrivals.take_changes(), [], "the router does not have it");
+    assert_eq!(in_transit.take_changes(), [], "the router does not have it");
     drop(incoming);
-    assert_eq!(arrivals.take_changes(), [(peer, false)]);
+    assert_eq!(in_transit.take_changes(), [(peer, false)]);
 }
 
 #[test]
@@ -142,16 +142,16 @@ fn a_long_frame_ends_with_its_connection_and_others_are_not_noted() {
     let cx = &mut Context::from_waker(&waker);
     for (len, noted) in [(1_990, false), (3_000, true)] {
         let reading = reading();
-        let (arrivals, peer) = (reading.arrivals.clone(), reading.peer);
+        let (in_transit, peer) = (reading.in_transit.clone(), reading.peer);
         let mut reader = FrameReader::new(Pieces(head(len).into()), reading);
         let Poll::Ready(Ok(Some(whole))) = reader.poll_frame(cx) else {
             panic!("all of the first is there");
         };
-        assert!(whole.arrival.is_none(), "nobody waited for it");
+        assert!(whole.long_frame.is_none(), "nobody waited for it");
         assert!(reader.poll_frame(cx).is_pending());
-        assert_eq!(!arrivals.take_changes().is_empty(), noted, "{len}");
+        assert_eq!(!in_transit.take_changes().is_empty(), noted, "{len}");
         drop(reader);
-        let ended = arrivals.take_changes();
+        let ended = in_transit.take_changes();
         assert_eq!(ended.contains(&(peer, false)), noted, "{len}");
     }
 }

@@ -26,5 +26,5 @@ fn a_gate_closes_for_one_peer_and_wakes_its_readers_when_it_opens() {
     gate.set_closed(flooder, false);
     assert_eq!(woken.0.load(Ordering::Relaxed), 1);
     assert!(gate.is_open(&flooder, &cx));
-    assert!(gate.lock().is_empty(), "nothing is kept of a peer");
+    assert!(gate.0.closed.lock().is_empty(), "nothing is kept of a peer");
 }

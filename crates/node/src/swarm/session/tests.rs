@@ -1,5 +1,5 @@
 use super::*;
-use Step::{Close, Closed, Opened, Read, Renewed, Write};
+use SessionStep::{Close, Closed, Opened, Read, Renewed, Write};
 
 fn id(n: usize) -> ConnectionId {
     ConnectionId::new_unchecked(n)

@@ -7,11 +7,11 @@ use serde::Serialize;
 use tempfile::TempDir;
 use undertone_contracts::abi::RlnMembership;
 use undertone_contracts::{
-    Address, ChainError, Deployment, DevChain, DevChainError, DevChainOptions, Membership, Terms,
-    TxHash, deploy, word_from_field,
+    Address, ChainError, ContractTerms, Deployment, DevChain, DevChainError, DevChainOptions,
+    Membership, TxHash, deploy, word_from_field,
 };
 use undertone_membership::evm::{
-    ChainHandle, Contract, EvmConfig, EvmError, EvmRegistry, Health, Status,
+    ChainHandle, ChainStatus, Contract, EvmConfig, EvmError, EvmRegistry, Health,
 };
 use undertone_membership::{MemberIndex, MemberLookup, MembershipLog, RegistryError};
 use undertone_rln::{Fr, RecoveredSecret};
@@ -98,9 +98,9 @@ impl OnChain {
         let chain = anvil::start(&options)?;
         let owner = chain.account(OWNER)?;
         // The demo's members have limits below those of the contract in use.
-        let terms = Terms {
+        let terms = ContractTerms {
             min_rate_limit: 1,
-            ..Terms::published()
+            ..ContractTerms::published()
         };
         let deployment = deploy(&owner, &terms).await?;
         let contract = Membership::new(chain.provider().clone(), deployment.membership);
@@ -210,7 +210,7 @@ impl OnChain {
     /// Waits until the follower has read all blocks up to `block` and compared its root with the contract's.
     async fn follow_to(&self, block: u64) -> Result<(), OnChainError> {
         let registry = Arc::clone(&self.registry);
-        let known = move |status: &Status| match status.health {
+        let known = move |status: &ChainStatus| match status.health {
             Health::Synced { block: at } => at >= block,
             _ => false,
         };

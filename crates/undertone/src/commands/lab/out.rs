@@ -3,13 +3,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use undertone_lab::record::Record;
+use undertone_lab::record::ExperimentRecord;
 
 use super::super::Failure;
 
 /// Writes `<id>.json` in the folder and replaces an older one. A concurrent reader always finds a
 /// complete record.
-pub(super) fn write(folder: &Path, record: &Record) -> Result<PathBuf, Failure> {
+pub(super) fn write(folder: &Path, record: &ExperimentRecord) -> Result<PathBuf, Failure> {
     let path = folder.join(format!("{}.json", record.id));
     let partial = folder.join(format!("{}.json.partial", record.id));
     let text = serde_json::to_string_pretty(record)

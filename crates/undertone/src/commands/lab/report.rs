@@ -8,7 +8,7 @@ use serde::Serialize;
 use undertone_lab::experiment::EXPERIMENTS;
 use undertone_lab::export;
 use undertone_lab::page::page;
-use undertone_lab::record::{FolderError, Record, read_folder};
+use undertone_lab::record::{ExperimentRecord, FolderError, read_folder};
 
 use super::super::{Failure, output};
 use super::RESULTS;
@@ -41,7 +41,8 @@ struct Written {
 pub(super) fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let mut records = read_folder(&args.from).map_err(failure)?;
     // In the order of `lab list`; records of unknown experiments come last.
-    let place = |record: &Record| EXPERIMENTS.iter().position(|known| known.id == record.id);
+    let place =
+        |record: &ExperimentRecord| EXPERIMENTS.iter().position(|known| known.id == record.id);
     records.sort_by_key(|record| place(record).unwrap_or(usize::MAX));
     let html = args
         .html
@@ -65,7 +66,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), Failure> {
         html,
         files,
         experiments: records.len(),
-        judged: records.iter().map(Record::judged).sum(),
+        judged: records.iter().map(ExperimentRecord::judged).sum(),
         differing: differing.collect(),
     };
     output::print(&written, json)

@@ -9,7 +9,7 @@ use comfy_table::presets::UTF8_BORDERS_ONLY;
 use comfy_table::{CellAlignment, Table};
 use serde::Serialize;
 use undertone_lab::experiment::{Context, EXPERIMENTS, Experiment};
-use undertone_lab::record::{Record, Scale};
+use undertone_lab::record::{ExperimentRecord, Scale};
 
 use super::super::sim::{COMMIT, threads};
 use super::super::{Failure, output};
@@ -100,7 +100,7 @@ fn one(
     experiment: &Experiment,
     context: &mut Context<'_>,
     folder: &Path,
-) -> Result<(PathBuf, Record), String> {
+) -> Result<(PathBuf, ExperimentRecord), String> {
     let record = experiment.run(context).map_err(|error| error.to_string())?;
     let path = out::write(folder, &record).map_err(Failure::into_message)?;
     Ok((path, record))
@@ -138,7 +138,7 @@ fn unknown(id: &str) -> Failure {
 }
 
 impl Item {
-    fn done(id: &'static str, path: PathBuf, record: &Record) -> Self {
+    fn done(id: &'static str, path: PathBuf, record: &ExperimentRecord) -> Self {
         let differ = record.differing().count();
         Self {
             id,

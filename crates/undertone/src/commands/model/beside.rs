@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 use undertone_lab::model::scenario::{MeasuredMesh, NoPrediction, spread_params};
-use undertone_lab::model::spread::{Spread, predict};
+use undertone_lab::model::spread::{SpreadPrediction, predict};
 use undertone_lab::report::{Latency, Summary};
 use undertone_sim::Scenario;
 
@@ -99,7 +99,7 @@ fn hops(run: &Summary, size_bytes: u32) -> Vec<f64> {
 }
 
 impl Figures {
-    fn predicted(spread: &Spread) -> Self {
+    fn predicted(spread: &SpreadPrediction) -> Self {
         Self {
             min: spread.quantile_ms(0.0),
             mean: spread.mean_ms(),

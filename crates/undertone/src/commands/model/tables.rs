@@ -9,7 +9,7 @@ use undertone_lab::model::hops::{
     FIGURE_2_NODES, Figure2Row, duplicates, figure_2, h_max, nodes_within,
 };
 use undertone_lab::model::large::{self, LargeRow};
-use undertone_lab::model::path::{Hop, latency_ms};
+use undertone_lab::model::path::{HopLatency, latency_ms};
 
 /// Maximum number of hops that are listed; a mesh of low degree may need many.
 const MAX_LISTED: u64 = 32;
@@ -95,7 +95,7 @@ impl Tables {
             h_max(given.nodes, given.degree).expect("the parser wants a degree of 2 or more");
         let rate_bytes_per_ms = given.mbit_per_s * BYTES_PER_MS_AND_MBIT;
         let size_bytes = given.size_bytes as f64;
-        let hop = Hop {
+        let hop = HopLatency {
             transmission_ms: given.one_way_ms + size_bytes / rate_bytes_per_ms,
             validation_ms: given.verification_ms,
         };

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::Serialize;
-use undertone_contracts::{Address, Terms, U256, deploy};
+use undertone_contracts::{Address, ContractTerms, U256, deploy};
 use undertone_message::network::PRESETS;
 
 use super::{Failure, chain, output};
@@ -15,28 +15,28 @@ pub(super) struct Args {
     #[command(flatten)]
     key: chain::Key,
     /// Messages per epoch of all members together
-    #[arg(long, value_name = "N", default_value_t = Terms::published().max_total_rate_limit)]
+    #[arg(long, value_name = "N", default_value_t = ContractTerms::published().max_total_rate_limit)]
     max_total_limit: u32,
     /// Least messages per epoch of one member
-    #[arg(long, value_name = "N", default_value_t = Terms::published().min_rate_limit)]
+    #[arg(long, value_name = "N", default_value_t = ContractTerms::published().min_rate_limit)]
     min_limit: u32,
     /// Most messages per epoch of one member
-    #[arg(long, value_name = "N", default_value_t = Terms::published().max_rate_limit)]
+    #[arg(long, value_name = "N", default_value_t = ContractTerms::published().max_rate_limit)]
     max_limit: u32,
     /// Active period of a membership, in seconds
-    #[arg(long, value_name = "N", default_value_t = Terms::published().active_s)]
+    #[arg(long, value_name = "N", default_value_t = ContractTerms::published().active_s)]
     active_s: u32,
     /// Grace period after the active period, in which a membership can be extended, in seconds
-    #[arg(long, value_name = "N", default_value_t = Terms::published().grace_s)]
+    #[arg(long, value_name = "N", default_value_t = ContractTerms::published().grace_s)]
     grace_s: u32,
     /// Deposit for one message per epoch, in 10^-18 tokens
-    #[arg(long, value_name = "N", default_value_t = Terms::published().price_per_message)]
+    #[arg(long, value_name = "N", default_value_t = ContractTerms::published().price_per_message)]
     price: U256,
     /// Share of a slashed member's deposit that is burned, in basis points (1000 to 9000)
-    #[arg(long, value_name = "N", default_value_t = Terms::published().slash_burn_bps)]
+    #[arg(long, value_name = "N", default_value_t = ContractTerms::published().slash_burn_bps)]
     slash_burn_bps: u16,
     /// Time from the announcement of an upgrade to the upgrade, in seconds (7 to 400 days)
-    #[arg(long, value_name = "N", default_value_t = Terms::published().upgrade_delay_s)]
+    #[arg(long, value_name = "N", default_value_t = ContractTerms::published().upgrade_delay_s)]
     upgrade_delay_s: u32,
     /// Test tokens that the deploying account receives, in 10^-18 tokens
     #[arg(long, value_name = "N", default_value = "1000000000000000000000000")]
@@ -55,7 +55,7 @@ struct Deployed {
 }
 
 /// Refuses terms under which members could send more messages in an epoch than nodes remember nullifiers of.
-fn check(terms: &Terms) -> Result<(), Failure> {
+fn check(terms: &ContractTerms) -> Result<(), Failure> {
     let remembered = PRESETS.iter().filter_map(|preset| preset.rln);
     let remembered = remembered.map(|rln| rln.max_messages_per_epoch).min();
     match remembered {
@@ -68,7 +68,7 @@ fn check(terms: &Terms) -> Result<(), Failure> {
 }
 
 pub(super) fn run(args: &Args, json: bool) -> Result<(), Failure> {
-    let terms = Terms {
+    let terms = ContractTerms {
         max_total_rate_limit: args.max_total_limit,
         min_rate_limit: args.min_limit,
         max_rate_limit: args.max_limit,
@@ -120,9 +120,9 @@ mod tests {
 
     #[test]
     fn nodes_remember_every_message_that_a_registry_allows() {
-        let published = Terms::published();
+        let published = ContractTerms::published();
         check(&published).unwrap();
-        let more = Terms {
+        let more = ContractTerms {
             max_total_rate_limit: published.max_total_rate_limit + 1,
             ..published
         };

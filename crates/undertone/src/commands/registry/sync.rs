@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use serde::Serialize;
 use undertone_contracts::Address;
-use undertone_membership::evm::{Contract, EvmConfig, EvmRegistry, Health, Status};
+use undertone_membership::evm::{ChainStatus, Contract, EvmConfig, EvmRegistry, Health};
 
 use super::{Failure, chain, output};
 use crate::commands::demo::progress::Progress;
@@ -109,9 +109,9 @@ fn follow(
     patience: Duration,
     began: Instant,
     progress: &Progress,
-) -> Result<(u64, Status), Failure> {
+) -> Result<(u64, ChainStatus), Failure> {
     loop {
-        let ended = |status: &Status| matches!(status.health, Health::Synced { .. });
+        let ended = |status: &ChainStatus| matches!(status.health, Health::Synced { .. });
         let status = registry.chain().wait_until(TELL_EVERY, ended);
         match &status.health {
             Health::Synced { block } => return Ok((*block, status.clone())),

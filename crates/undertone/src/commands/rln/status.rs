@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 use undertone_contracts::abi::RlnMembership;
-use undertone_contracts::{Address, State, word_from_field};
+use undertone_contracts::{Address, MembershipPhase, word_from_field};
 use undertone_rln::IdentityFile;
 
 use super::{Failure, element};
@@ -22,7 +22,7 @@ pub(super) struct Args {
 
 #[derive(Serialize)]
 struct Status {
-    /// State of the membership: `active`, `grace`, `expired`, `slashed`, or `none`.
+    /// MembershipPhase of the membership: `active`, `grace`, `expired`, `slashed`, or `none`.
     state: &'static str,
     commitment: String,
     #[serde(flatten)]
@@ -58,9 +58,9 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), Failure> {
         };
         let withdrawable = contract.withdrawable(info.holder, info.token).await?;
         let state = match info.state {
-            State::Active => "active",
-            State::Grace => "grace",
-            State::Expired => "expired",
+            MembershipPhase::Active => "active",
+            MembershipPhase::Grace => "grace",
+            MembershipPhase::Expired => "expired",
         };
         let terms = Terms {
             index: info.index,

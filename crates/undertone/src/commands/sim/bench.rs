@@ -7,7 +7,7 @@ use std::thread;
 use comfy_table::presets::UTF8_BORDERS_ONLY;
 use comfy_table::{CellAlignment, Table};
 use serde::Serialize;
-use undertone_lab::report::{Measured, Stopwatch};
+use undertone_lab::report::{RunCosts, Stopwatch};
 use undertone_lab::scenario;
 
 use super::super::{Failure, output};
@@ -26,7 +26,7 @@ const SCENARIOS: [(&str, Option<f64>); 4] = [
 struct Bench {
     threads: usize,
     #[serde(flatten)]
-    total: Measured,
+    total: RunCosts,
     scenarios: Vec<Item>,
 }
 

@@ -1,12 +1,12 @@
 //! `undertone sim --compare`: published figures beside simulated ones.
 
-use undertone_lab::compare::{Published, compare, published as find, published_names};
+use undertone_lab::compare::{PublishedRun, compare, published as find, published_names};
 use undertone_lab::report::Campaign;
 
 use super::super::{Failure, output};
 
 /// Returns the published figures that a scenario should reproduce.
-pub(super) fn published(scenario: &str) -> Result<Published, Failure> {
+pub(super) fn published(scenario: &str) -> Result<PublishedRun, Failure> {
     find(scenario).ok_or_else(|| {
         let names: Vec<_> = published_names().collect();
         Failure::usage(format!("no figures are published for {scenario:?}"))
@@ -15,7 +15,11 @@ pub(super) fn published(scenario: &str) -> Result<Published, Failure> {
 }
 
 /// Prints published and simulated figures; a figure outside its tolerance is a failure.
-pub(super) fn print(published: &Published, campaign: &Campaign, json: bool) -> Result<(), Failure> {
+pub(super) fn print(
+    published: &PublishedRun,
+    campaign: &Campaign,
+    json: bool,
+) -> Result<(), Failure> {
     let comparison = compare(published, campaign);
     output::print(&comparison, json)?;
     if comparison.agrees {

@@ -5,7 +5,7 @@ use std::fmt;
 use comfy_table::presets::UTF8_BORDERS_ONLY;
 use comfy_table::{CellAlignment, Table};
 use serde::Serialize;
-use undertone_lab::report::Measured;
+use undertone_lab::report::RunCosts;
 use undertone_lab::scenario;
 
 use super::costs::Costs;
@@ -41,7 +41,7 @@ pub(super) struct Bench {
 struct Cell {
     scenario: &'static str,
     runs: usize,
-    measured: Vec<Measured>,
+    measured: Vec<RunCosts>,
     costs: Costs,
     packets: Vec<Packets>,
     hop_rows: Vec<HopRow>,

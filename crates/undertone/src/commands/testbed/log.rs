@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use undertone_node::delivery_log::Line;
+use undertone_node::delivery_log::DeliveryLine;
 
 use super::RunError;
 
@@ -60,8 +60,8 @@ fn parse(text: &str, path: &Path) -> Result<NodeLog, RunError> {
             error,
         })?;
         match parsed {
-            Line::Proved { asked_ns, made_ns } => log.proofs.push((asked_ns, made_ns)),
-            Line::Delivered {
+            DeliveryLine::Proved { asked_ns, made_ns } => log.proofs.push((asked_ns, made_ns)),
+            DeliveryLine::Delivered {
                 content_topic,
                 from,
                 received_ns,

@@ -3,7 +3,7 @@
 use alloy::primitives::B256;
 use undertone_rln::{Fr, MerkleTree, rate_commitment};
 
-use crate::evm::chain::{Answer, Ask, BlockRef, Event, EventKind, Head};
+use crate::evm::chain::{Answer, Ask, BlockRef, ContractEvent, EventKind, Head};
 use crate::registry::MemberIndex;
 
 /// Events that the contract emits.
@@ -20,7 +20,7 @@ pub(super) enum Telling {
 #[derive(Clone)]
 struct Block {
     hash: B256,
-    events: Vec<Event>,
+    events: Vec<ContractEvent>,
     leaves: Vec<Fr>,
     /// Indices for the next registrations, the last first.
     free: Vec<u32>,
@@ -99,11 +99,13 @@ impl Chain {
         tree.set_many(&all).unwrap();
         for (transaction, op) in ops.iter().enumerate() {
             let kinds = self.call(&mut block, &mut tree, *op);
-            block.events.extend(kinds.into_iter().map(|kind| Event {
-                block: place,
-                transaction: transaction as u64,
-                kind,
-            }));
+            block
+                .events
+                .extend(kinds.into_iter().map(|kind| ContractEvent {
+                    block: place,
+                    transaction: transaction as u64,
+                    kind,
+                }));
         }
         block.root = tree.root();
         self.blocks.push(block);
@@ -186,7 +188,8 @@ impl Chain {
                 let blocks = self.blocks.get(*from as usize..end).unwrap_or_default();
                 let events = blocks.iter();
                 let events = events.flat_map(|block| block.events.iter().copied());
-                let wanted = |event: &Event| *roots || !matches!(event.kind, EventKind::Root(_));
+                let wanted =
+                    |event: &ContractEvent| *roots || !matches!(event.kind, EventKind::Root(_));
                 Answer::Events(events.filter(wanted).collect())
             }
             Ask::Root { at: block } => Answer::Root(at(block)?.root),

@@ -17,7 +17,7 @@ const CONTRACT: Contract = Contract {
 /// Test rig: a contract and its follower.
 struct Rig {
     _folder: TempDir,
-    follower: Follower,
+    follower: LightFollower,
     view: Arc<Mutex<LightView>>,
     chain: Chain,
 }
@@ -125,7 +125,7 @@ impl Rig {
     /// Creates a rig with this number of other members.
     fn new(others: u32) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(&folder.path().join("chain.sqlite"), &CONTRACT).unwrap();
+        let store = LightStore::open(&folder.path().join("chain.sqlite"), &CONTRACT).unwrap();
         let view = Arc::new(Mutex::new(LightView::new(50)));
         let mut chain = Chain {
             tree: MerkleTree::new(),
@@ -141,7 +141,7 @@ impl Rig {
         }
         Self {
             _folder: folder,
-            follower: Follower::new(Arc::new(store), Arc::clone(&view)),
+            follower: LightFollower::new(Arc::new(store), Arc::clone(&view)),
             view,
             chain,
         }
@@ -163,7 +163,7 @@ impl Rig {
             asked += 1;
             let outcome = self.follower.answer(self.chain.answer(&ask)).unwrap();
             match outcome {
-                Outcome::Going | Outcome::Synced(_) => {}
+                LightOutcome::Going | LightOutcome::Synced(_) => {}
                 outcome => panic!("{ask:?}: {outcome:?}"),
             }
         }
@@ -178,7 +178,7 @@ impl Rig {
     }
 
     /// Answers honestly up to the first request for which `lie` has an answer, and gives that.
-    fn lie(&mut self, lie: impl Fn(&Ask) -> Option<Answer>) -> Outcome {
+    fn lie(&mut self, lie: impl Fn(&Ask) -> Option<Answer>) -> LightOutcome {
         while let Next::Ask(ask) = self.follower.next() {
             if let Some(answer) = lie(&ask) {
                 return self.follower.answer(answer).unwrap();
@@ -274,19 +274,19 @@ fn nothing_of_a_wrong_path_is_taken() {
     // The path is that of another leaf, also after the contract confirmed the member.
     let wrong = Box::new(rig.chain.tree.path(3).unwrap().siblings);
     let lie = |ask: &Ask| matches!(ask, Ask::Path { .. }).then(|| Answer::Path(wrong.clone()));
-    assert_eq!(rig.lie(lie), Outcome::Going);
+    assert_eq!(rig.lie(lie), LightOutcome::Going);
     let same = |ask: &Ask| {
         matches!(ask, Ask::Membership { .. }).then_some(Answer::Membership(Some(member(7, OURS))))
     };
-    assert_eq!(rig.lie(same), Outcome::Mismatch);
+    assert_eq!(rig.lie(same), LightOutcome::Mismatch);
     assert_eq!(*lock(&rig.view).known(), before);
     // The member is at another index, and its path is wrong too.
-    assert_eq!(rig.lie(lie), Outcome::Going);
+    assert_eq!(rig.lie(lie), LightOutcome::Going);
     let moved = |ask: &Ask| {
         matches!(ask, Ask::Membership { .. }).then_some(Answer::Membership(Some(member(9, OURS))))
     };
-    assert_eq!(rig.lie(moved), Outcome::Going);
-    assert_eq!(rig.lie(lie), Outcome::Mismatch);
+    assert_eq!(rig.lie(moved), LightOutcome::Going);
+    assert_eq!(rig.lie(lie), LightOutcome::Mismatch);
     assert_eq!(*lock(&rig.view).known(), before);
     rig.look();
     rig.path_is_right(7);
@@ -303,12 +303,12 @@ fn roots_without_the_members_do_not_fit() {
         is_full: false,
     };
     let lie = |ask: &Ask| matches!(ask, Ask::Recent { .. }).then(|| Answer::Recent(none.clone()));
-    assert_eq!(rig.lie(lie), Outcome::Going, "something has changed");
-    assert_eq!(rig.lie(lie), Outcome::Going);
+    assert_eq!(rig.lie(lie), LightOutcome::Going, "something has changed");
+    assert_eq!(rig.lie(lie), LightOutcome::Going);
     let same = |ask: &Ask| {
         matches!(ask, Ask::Membership { .. }).then_some(Answer::Membership(Some(member(7, OURS))))
     };
-    assert_eq!(rig.lie(same), Outcome::Mismatch);
+    assert_eq!(rig.lie(same), LightOutcome::Mismatch);
     assert_eq!(*lock(&rig.view).known(), before);
 }
 
@@ -318,13 +318,17 @@ fn an_endpoint_that_lags_is_found_out() {
     let old = rig.chain.clone();
     rig.chain.set(member(8, 5));
     rig.wake();
-    let behind = Outcome::Behind {
+    let behind = LightOutcome::Behind {
         newest: old.number,
         known: rig.chain.number,
     };
     rig.follower.wake();
     let lie = |ask: &Ask| (*ask == Ask::Head || rig_is_glance(ask)).then(|| old.answer(ask));
-    assert_eq!(rig.lie(lie), Outcome::Going, "other roots than the last");
+    assert_eq!(
+        rig.lie(lie),
+        LightOutcome::Going,
+        "other roots than the last"
+    );
     assert_eq!(rig.lie(lie), behind);
     assert_eq!(rig.wake(), 1, "the next endpoint knows better");
 
@@ -333,8 +337,8 @@ fn an_endpoint_that_lags_is_found_out() {
     rig.chain.set(member(9, 5));
     rig.follower.wake();
     let lie = |ask: &Ask| (!rig_is_glance(ask)).then(|| old.answer(ask));
-    assert_eq!(rig.lie(lie), Outcome::Going);
-    assert!(matches!(rig.lie(lie), Outcome::Behind { .. }));
+    assert_eq!(rig.lie(lie), LightOutcome::Going);
+    assert!(matches!(rig.lie(lie), LightOutcome::Behind { .. }));
     assert_eq!(rig.wake(), 4);
 }
 
@@ -352,7 +356,9 @@ fn a_chain_that_stays_shorter_is_believed_in_the_end() {
     for _ in 0..=MAX_BEHIND {
         rig.follower.wake();
         while let Next::Ask(ask) = rig.follower.next() {
-            if let Outcome::Behind { .. } = rig.follower.answer(rig.chain.answer(&ask)).unwrap() {
+            if let LightOutcome::Behind { .. } =
+                rig.follower.answer(rig.chain.answer(&ask)).unwrap()
+            {
                 refused += 1;
             }
         }
@@ -387,7 +393,7 @@ fn an_answer_to_another_question_is_none() {
     rig.follower.wake();
     assert_eq!(
         rig.follower.answer(Answer::Count(1)).unwrap(),
-        Outcome::Nonsense
+        LightOutcome::InvalidAnswer
     );
     assert_eq!(rig.look(), 2, "block and roots; the path is the same");
 }

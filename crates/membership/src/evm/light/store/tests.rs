@@ -8,7 +8,7 @@ const CONTRACT: Contract = Contract {
     address: address!("b9cd878c90e49f797b4431fbf4fb333108cb90e6"),
 };
 
-fn known() -> Known {
+fn known() -> LightState {
     let member = Member {
         index: MemberIndex::new(5).unwrap(),
         commitment: Fr::from(7),
@@ -16,7 +16,7 @@ fn known() -> Known {
     };
     let mut tree = MerkleTree::new();
     tree.set(5, member.leaf()).unwrap();
-    Known {
+    LightState {
         block: Some(BlockRef {
             number: 9,
             hash: [3; 32].into(),
@@ -28,7 +28,7 @@ fn known() -> Known {
         }],
         own: Some(Own {
             commitment: member.commitment,
-            place: Some(Place {
+            place: Some(OwnPlace {
                 member,
                 path: tree.path(5).unwrap(),
             }),
@@ -40,13 +40,13 @@ fn known() -> Known {
 fn what_is_saved_is_there_after_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("chain.sqlite");
-    let open = || Store::open(&path, &CONTRACT).unwrap();
-    assert_eq!(open().load().unwrap(), Known::default());
+    let open = || LightStore::open(&path, &CONTRACT).unwrap();
+    assert_eq!(open().load().unwrap(), LightState::default());
     let mut known = known();
     let store = open();
     store.save(&known).unwrap();
     assert!(matches!(
-        Store::open(&path, &CONTRACT),
+        LightStore::open(&path, &CONTRACT),
         Err(StorageError::Locked { .. })
     ));
     drop(store);
@@ -68,13 +68,13 @@ fn what_is_saved_is_there_after_a_restart() {
 fn another_contracts_file_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("chain.sqlite");
-    drop(Store::open(&path, &CONTRACT).unwrap());
+    drop(LightStore::open(&path, &CONTRACT).unwrap());
     let other = Contract {
         chain_id: 1,
         ..CONTRACT
     };
     assert!(matches!(
-        Store::open(&path, &other),
+        LightStore::open(&path, &other),
         Err(StorageError::OtherContract { .. })
     ));
 }
@@ -84,13 +84,13 @@ fn the_other_modes_file_is_refused_and_left_as_it_is() {
     use crate::evm::store::Store as Full;
     let folder = tempfile::tempdir().unwrap();
     let (light, full) = (folder.path().join("light"), folder.path().join("full"));
-    drop(Store::open(&light, &CONTRACT).unwrap());
+    drop(LightStore::open(&light, &CONTRACT).unwrap());
     drop(Full::open(&full, &CONTRACT, 0).unwrap());
     let message = Full::open(&light, &CONTRACT, 0).unwrap_err().to_string();
     assert!(message.contains("not of full mode"), "{message}");
-    let message = Store::open(&full, &CONTRACT).unwrap_err().to_string();
+    let message = LightStore::open(&full, &CONTRACT).unwrap_err().to_string();
     assert!(message.contains("not of light mode"), "{message}");
-    assert!(Store::open(&light, &CONTRACT).is_ok());
+    assert!(LightStore::open(&light, &CONTRACT).is_ok());
     assert!(Full::open(&full, &CONTRACT, 0).is_ok());
 }
 
@@ -98,9 +98,9 @@ fn the_other_modes_file_is_refused_and_left_as_it_is() {
 fn a_value_that_is_no_field_element_is_damage() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("chain.sqlite");
-    let store = Store::open(&path, &CONTRACT).unwrap();
+    let store = LightStore::open(&path, &CONTRACT).unwrap();
     store.save(&known()).unwrap();
-    let connection = lock(&store.connection);
+    let connection = store.connection.lock();
     connection
         .execute("UPDATE roots SET root = ?1", [[0xff; 32]])
         .unwrap();

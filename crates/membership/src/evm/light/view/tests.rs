@@ -109,13 +109,13 @@ fn what_was_kept_is_believed_as_far_as_it_fits_together() {
     let mut tree = undertone_rln::MerkleTree::new();
     tree.set(3, member.leaf()).unwrap();
     let path = tree.path(3).unwrap();
-    let known = |root| Known {
+    let known = |root| LightState {
         block: Some(block(1)),
         roots: vec![Fr::from(1), root],
         orphans: Vec::new(),
         own: Some(Own {
             commitment: member.commitment,
-            place: Some(Place {
+            place: Some(OwnPlace {
                 member,
                 path: path.clone(),
             }),

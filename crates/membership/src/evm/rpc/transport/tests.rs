@@ -64,3 +64,21 @@ fn a_packed_answer_is_limited_too() {
     assert_eq!(answer, Err(RpcError::TooLong { max_bytes }));
     assert_eq!(call(BOMB, 100_000).0.map(|bytes| bytes.len()), Ok(100_000));
 }
+
+#[test]
+fn a_url_that_cannot_be_used_is_named_without_its_key() {
+    for (url, named) in [
+        ("ftp://user:KEY@a.example/v3/KEY?KEY", "\"ftp://a.example\""),
+        ("a.example/v3/KEY", "\"a.example\""),
+        ("KEY@a.example?KEY", "\"a.example\""),
+        ("https://KEY@/v3/KEY", "\"https://\""),
+    ] {
+        let error = Transport::new(url, &RpcLimits::default(), false).unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains(named) && !text.contains("KEY"), "{text}");
+        assert!(!format!("{error:?}").contains("KEY"), "{error:?}");
+    }
+    let url = "https://user:KEY@a.example:8545/v3/KEY";
+    let transport = Transport::new(url, &RpcLimits::default(), false).unwrap();
+    assert_eq!(transport.name(), "https://a.example:8545");
+}

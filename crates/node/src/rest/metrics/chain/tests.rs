@@ -9,16 +9,16 @@ use undertone_membership::evm::RpcCosts;
 use super::*;
 
 #[derive(Debug)]
-struct Only(Status);
+struct Only(ChainStatus);
 
 impl Collector for Only {
     fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        Page(encoder).chain(&self.0)
+        MetricsPage(encoder).chain(&self.0)
     }
 }
 
 /// Lines with samples, without the comment lines.
-fn page(status: Status) -> Vec<String> {
+fn page(status: ChainStatus) -> Vec<String> {
     let mut registry = Registry::default();
     registry.register_collector(Box::new(Only(status)));
     let mut text = String::new();
@@ -27,8 +27,8 @@ fn page(status: Status) -> Vec<String> {
     samples.map(str::to_owned).collect()
 }
 
-fn status(health: Health) -> Status {
-    Status {
+fn status(health: Health) -> ChainStatus {
+    ChainStatus {
         health,
         head: None,
         costs: RpcCosts::default(),
@@ -45,7 +45,7 @@ fn a_chain_has_heights_a_state_and_costs_by_endpoint() {
         requests,
         failures,
     };
-    let known = Status {
+    let known = ChainStatus {
         head: Some(72),
         costs: RpcCosts {
             requests: 9,

@@ -8,7 +8,7 @@ use std::thread;
 use clap::Subcommand;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use undertone_lab::experiment::{CommunityPlan, MachineError, SpamPlan};
+use undertone_lab::experiment::{MachineError, NetworkLoadPlan, SpamPlan};
 
 use super::error::NodesError;
 use super::{community, spam};
@@ -28,9 +28,9 @@ pub(crate) struct Args {
 enum What {
     /// Run many nodes that publish
     Community {
-        /// A `CommunityPlan` as JSON
-        #[arg(value_parser = json::<CommunityPlan>)]
-        plan: CommunityPlan,
+        /// A `NetworkLoadPlan` as JSON
+        #[arg(value_parser = json::<NetworkLoadPlan>)]
+        plan: NetworkLoadPlan,
     },
     /// Run a spammer among honest nodes
     Spam {

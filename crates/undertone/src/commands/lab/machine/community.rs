@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use tokio::task::JoinSet;
-use undertone_lab::experiment::{CommunityPlan, CommunityRun};
+use undertone_lab::experiment::{NetworkLoadPlan, NetworkLoadRun};
 use undertone_lab::report::Stopwatch;
 
 use super::arrivals::{Arrivals, numbered};
@@ -29,7 +29,7 @@ struct Sent {
 }
 
 /// Runs the plan. A message that a node could not publish counts as missing everywhere.
-pub(super) async fn run(plan: CommunityPlan) -> Result<CommunityRun, NodesError> {
+pub(super) async fn run(plan: NetworkLoadPlan) -> Result<NetworkLoadRun, NodesError> {
     within("nodes", plan.nodes, 2.0..=1_000.0)?;
     within("members", plan.members, f64::from(plan.nodes)..=1e6)?;
     within("period_s", plan.period_s, 0.5..=3_600.0)?;
@@ -78,7 +78,7 @@ pub(super) async fn run(plan: CommunityPlan) -> Result<CommunityRun, NodesError>
     });
     let mut latency_ms: Vec<f64> = latency.collect();
     latency_ms.sort_by(f64::total_cmp);
-    Ok(CommunityRun {
+    Ok(NetworkLoadRun {
         published,
         delivered: latency_ms.len() as u64,
         expected: expected as u64,
@@ -91,7 +91,7 @@ pub(super) async fn run(plan: CommunityPlan) -> Result<CommunityRun, NodesError>
 
 /// Returns the least rate limit that the plan's messages fit in, with epochs of one period, rounded to
 /// whole seconds.
-fn limit(plan: &CommunityPlan) -> Limit {
+fn limit(plan: &NetworkLoadPlan) -> Limit {
     let epoch_s = plan.period_s.round().max(1.0);
     Limit {
         messages: (epoch_s / plan.period_s).ceil() as u32,
@@ -109,7 +109,7 @@ fn until_next(epoch_s: u64) -> Duration {
 }
 
 /// Starts one publication per node and period, the nodes one after another.
-fn publish_all(nodes: &Nodes, plan: &CommunityPlan, began: Instant) -> JoinSet<Sent> {
+fn publish_all(nodes: &Nodes, plan: &NetworkLoadPlan, began: Instant) -> JoinSet<Sent> {
     let rounds = (plan.duration_s / plan.period_s).floor() as usize;
     let count = nodes.all.len();
     let mut sending = JoinSet::new();

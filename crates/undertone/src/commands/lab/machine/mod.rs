@@ -23,7 +23,7 @@ mod topology;
 use std::cell::OnceCell;
 
 use undertone_lab::experiment::{
-    CommunityPlan, CommunityRun, LineRun, Machine, MachineError, RlnCosts, SpamPlan, SpamRun,
+    LineRun, MachineError, NetworkLoadPlan, NetworkLoadRun, RealNodes, RlnCosts, SpamPlan, SpamRun,
     SyncRun,
 };
 
@@ -38,7 +38,7 @@ pub(super) struct RealMachine {
     costs: OnceCell<Result<RlnCosts, MachineError>>,
 }
 
-impl Machine for RealMachine {
+impl RealNodes for RealMachine {
     fn rln_costs(&self, runs: usize) -> Result<RlnCosts, MachineError> {
         self.costs.get_or_init(|| costs::measure(runs)).clone()
     }
@@ -47,7 +47,7 @@ impl Machine for RealMachine {
         cities::run(runs)
     }
 
-    fn community(&self, plan: CommunityPlan) -> Result<CommunityRun, MachineError> {
+    fn network_load(&self, plan: NetworkLoadPlan) -> Result<NetworkLoadRun, MachineError> {
         child::ask("running a community of nodes", "community", &plan)
     }
 

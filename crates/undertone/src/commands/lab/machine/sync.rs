@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::time::{Duration, Instant};
 
-use undertone_contracts::{DevChainError, DevChainOptions, crowd};
+use undertone_contracts::{DevChainError, DevChainOptions, deploy_with_members};
 use undertone_lab::experiment::{MachineError, SyncRun};
 use undertone_membership::evm::{Contract, EvmConfig, EvmRegistry, Health};
 
@@ -20,7 +20,7 @@ pub(super) fn run(members: u32) -> Result<SyncRun, MachineError> {
     let chain = anvil::start(&options).map_err(unavailable)?;
     let runtime = tokio::runtime::Runtime::new().map_err(failed)?;
     let filled = runtime.block_on(async {
-        let address = crowd(&chain, u64::from(members), |_| {}).await?;
+        let address = deploy_with_members(&chain, u64::from(members), |_| {}).await?;
         let blocks: String = chain
             .request("eth_blockNumber", serde_json::json!([]))
             .await?;

@@ -82,7 +82,7 @@ fn without_recent_roots_a_replaced_block_is_noticed_too() {
     rig.follower.wake();
     let mut news = News::default();
     while let Next::Ask(ask) = rig.follower.next() {
-        if let Outcome::Synced(it) = rig.follower.answer(rig.chain.answer(&ask)).unwrap() {
+        if let LightOutcome::Synced(it) = rig.follower.answer(rig.chain.answer(&ask)).unwrap() {
             news = it;
         }
     }
@@ -133,7 +133,7 @@ fn an_endpoint_that_refuses_all_is_not_taken_for_an_older_contract() {
     rig.follower.wake();
     assert_eq!(
         rig.follower.answer(Answer::Refused).unwrap(),
-        Outcome::Going
+        LightOutcome::Going
     );
     assert_eq!(rig.follower.next(), Next::Ask(Ask::RootOf { height: None }));
     rig.follower.failed();

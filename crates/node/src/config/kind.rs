@@ -1,0 +1,116 @@
+//! Types that a key's value can have, and how they are read from text and from TOML.
+
+use std::{net::IpAddr, path::PathBuf};
+
+use serde::Deserialize;
+use undertone_gossip::StrategyKind;
+use undertone_membership::evm::Mode;
+use undertone_settings::{Origin, TomlEntry, TomlValue};
+
+use super::log::{LogFormat, LogLevel};
+
+/// Type of a key's value, by which text is parsed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Either `true` or `false`.
+    Bool,
+    /// An integer, which may be negative.
+    Integer,
+    /// Decimal number, such as 0.25.
+    Float,
+    /// Text, taken as it is.
+    Text,
+    /// Comma-separated whole numbers, as a list.
+    IntegerList,
+    /// Comma-separated texts, as a list.
+    TextList,
+}
+
+impl Kind {
+    /// Parses text. Text that does not parse stays text, which [`FromEntry`] then refuses.
+    pub(super) fn parse(self, text: &str, origin: &Origin) -> TomlEntry {
+        let integer = |text: &str| text.parse().ok().map(TomlValue::Integer);
+        let or_text = |text: &str, value: Option<TomlValue>| TomlEntry {
+            value: value.unwrap_or_else(|| TomlValue::Text(text.to_owned())),
+            origin: origin.clone(),
+        };
+        let list = |read: &dyn Fn(&str) -> Option<TomlValue>| {
+            let items = text.split(',').map(str::trim);
+            let items = items.filter(|item| !item.is_empty());
+            TomlValue::List(items.map(|item| or_text(item, read(item))).collect())
+        };
+        let value = match self {
+            Self::Bool => text.parse().ok().map(TomlValue::Bool),
+            Self::Integer => integer(text),
+            Self::Float => text.parse().ok().map(TomlValue::Float),
+            Self::Text => None,
+            Self::IntegerList => Some(list(&integer)),
+            Self::TextList => Some(list(&|_| None)),
+        };
+        or_text(text, value)
+    }
+}
+
+/// A type that a key's value can have.
+pub(super) trait FromEntry: Sized {
+    /// Type by which text is parsed.
+    const KIND: Kind;
+
+    /// Converts a value; `None` if it is of another type.
+    fn from_entry(entry: &TomlEntry) -> Option<Self>;
+}
+
+impl<T: FromEntry> FromEntry for Vec<T> {
+    const KIND: Kind = match T::KIND {
+        Kind::Integer => Kind::IntegerList,
+        _ => Kind::TextList,
+    };
+
+    fn from_entry(entry: &TomlEntry) -> Option<Self> {
+        entry.as_list()?.iter().map(T::from_entry).collect()
+    }
+}
+
+/// The strategies for nodes; flooding is for simulations only.
+impl FromEntry for StrategyKind {
+    const KIND: Kind = Kind::Text;
+
+    fn from_entry(entry: &TomlEntry) -> Option<Self> {
+        let kind = entry.as_text()?.parse().ok();
+        kind.filter(|kind| *kind != Self::Flood)
+    }
+}
+
+/// Types that serde reads, by way of JSON.
+macro_rules! from_serde {
+    ($($kind:ident: $($type:ty),+;)+) => {$($(
+        impl FromEntry for $type {
+            const KIND: Kind = Kind::$kind;
+
+            fn from_entry(entry: &TomlEntry) -> Option<Self> {
+                Self::deserialize(serde_json::to_value(&entry.value).ok()?).ok()
+            }
+        }
+    )+)+};
+}
+
+from_serde! {
+    Bool: bool;
+    Integer: u16, u32, u64, usize, i64;
+    Float: f64;
+    Text: String, IpAddr, PathBuf, LogFormat, LogLevel, Mode, RestAuth;
+}
+
+/// Paths that require the REST API's token, as the key is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum RestAuth {
+    /// Chosen by the address that the API listens on and by whether a token is set.
+    Auto,
+    /// No path requires a token.
+    None,
+    /// Paths under `/admin` require it.
+    Admin,
+    /// All paths but `/health` require it.
+    All,
+}

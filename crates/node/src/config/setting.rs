@@ -1,0 +1,157 @@
+//! The values of all sources, and one key's value with what an error about it shows.
+
+use std::{collections::BTreeMap, ops::RangeBounds};
+
+use undertone_settings::{Error, Origin, TomlEntry};
+
+use super::error::ConfigError;
+use super::kind::{FromEntry, Kind};
+
+/// One configuration key, with its spelling in each source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConfigKey {
+    /// Name in the file and as a flag; a dot separates a table from its key.
+    pub name: &'static str,
+    /// Type of the value, by which text from the environment or a flag is read.
+    pub kind: Kind,
+    /// Description of the values allowed, for error messages and help.
+    pub expected: &'static str,
+    /// Default as text, unless it depends on other keys or is left to another crate.
+    pub default: Option<&'static str>,
+    /// Purpose of the key and its default, for help.
+    pub help: &'static str,
+}
+
+impl ConfigKey {
+    /// Returns the environment variable that sets the key, e.g. `UNDERTONE_TCP_PORT`.
+    pub fn variable(&self) -> String {
+        format!(
+            "UNDERTONE_{}",
+            self.name.replace(['-', '.'], "_").to_ascii_uppercase()
+        )
+    }
+
+    /// Returns the flag that sets the key, e.g. `--tcp-port`; a table and its key are joined with a dash.
+    pub fn flag(&self) -> String {
+        format!("--{}", self.name.replace('.', "-"))
+    }
+}
+
+/// Effective value of each key that a source sets.
+#[derive(Debug, Default)]
+pub(super) struct Values(BTreeMap<&'static str, TomlEntry>);
+
+impl Values {
+    /// Sets a key, in place of what an earlier source set.
+    pub(super) fn insert(&mut self, key: &'static ConfigKey, entry: TomlEntry) {
+        self.0.insert(key.name, entry);
+    }
+
+    /// The typed value of a key.
+    pub(super) fn setting<T: FromEntry>(
+        &self,
+        key: &'static ConfigKey,
+    ) -> Result<Setting<Option<T>>, ConfigError> {
+        let default = || Some(key.kind.parse(key.default?, &Origin::Default));
+        let entry = self.0.get(key.name).cloned().or_else(default);
+        let mut setting = Setting {
+            key,
+            entry,
+            value: None,
+            is_allowed: true,
+        };
+        if let Some(entry) = &setting.entry {
+            setting.value = Some(T::from_entry(entry).ok_or_else(|| setting.bad())?);
+        }
+        Ok(setting)
+    }
+}
+
+/// Value of a key: a `T` for keys with a default, an `Option<T>` for the others.
+#[derive(Debug)]
+pub(super) struct Setting<T> {
+    key: &'static ConfigKey,
+    entry: Option<TomlEntry>,
+    value: T,
+    is_allowed: bool,
+}
+
+impl<T: Clone> Setting<T> {
+    /// The value, which is within the key's bounds.
+    pub(super) fn get(&self) -> Result<T, ConfigError> {
+        if self.is_allowed {
+            Ok(self.value.clone())
+        } else {
+            Err(self.bad())
+        }
+    }
+}
+
+impl<T> Setting<Option<T>> {
+    /// The setting of a key that has a default.
+    pub(super) fn with_default(self) -> Setting<T> {
+        let value = self.value;
+        Setting {
+            value: value.expect("a key with a default has a value if no source sets it"),
+            key: self.key,
+            entry: self.entry,
+            is_allowed: self.is_allowed,
+        }
+    }
+
+    /// Whether a source sets the key.
+    pub(super) fn is_set(&self) -> bool {
+        self.value.is_some()
+    }
+}
+
+impl<T: PartialOrd> Setting<Option<T>> {
+    /// The setting with bounds, which are checked when the value is used.
+    pub(super) fn within(mut self, bounds: &impl RangeBounds<T>) -> Self {
+        let value = self.value.as_ref();
+        self.is_allowed = value.is_none_or(|value| bounds.contains(value));
+        self
+    }
+}
+
+impl<T: PartialEq> Setting<Option<T>> {
+    /// Whether a source sets the key to this value.
+    pub(super) fn is(&self, value: &T) -> bool {
+        self.value.as_ref() == Some(value)
+    }
+}
+
+impl<T> Setting<T> {
+    /// Source of the value.
+    pub(super) fn origin(&self) -> Origin {
+        let entry = self.entry.as_ref();
+        entry.map_or(Origin::Default, |entry| entry.origin.clone())
+    }
+
+    /// Error for a value other than the key allows.
+    pub(super) fn bad(&self) -> ConfigError {
+        self.bad_because(self.key.expected)
+    }
+
+    /// Error for a value that does not fit the rest of the configuration.
+    pub(super) fn bad_because(&self, expected: impl Into<String>) -> ConfigError {
+        let entry = self.entry.as_ref();
+        let shown = entry.and_then(|entry| serde_json::to_string(&entry.value).ok());
+        self.error(shown.unwrap_or_else(|| "nothing".to_owned()), expected)
+    }
+
+    /// As [`Self::bad`], without showing the value, which is a secret.
+    pub(super) fn bad_secret(&self) -> ConfigError {
+        self.error("(not shown)".to_owned(), self.key.expected)
+    }
+
+    fn error(&self, value: String, expected: impl Into<String>) -> ConfigError {
+        let bad = Error::BadValue {
+            origin: self.origin(),
+            key: self.key.name.to_owned(),
+            value,
+            expected: expected.into(),
+        };
+        bad.into()
+    }
+}

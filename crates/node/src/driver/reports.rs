@@ -1,0 +1,146 @@
+//! Events of the relay and of the threads for rate limiting: counted, logged and handled.
+
+use std::time::Instant;
+
+use undertone_relay::{Input, Rejection, RelayReport};
+use undertone_rln::ProofRejection as Why;
+
+use super::event_loop::EventLoop;
+use super::events::NodeEvent;
+use super::rln::RlnEvent;
+
+impl EventLoop {
+    /// Counts, logs and passes on an event of the relay.
+    pub(super) fn report(&mut self, report: RelayReport) {
+        match report {
+            RelayReport::Rejected { from, reason, .. } => {
+                let label = reason_label(&reason);
+                *self.totals.rejected.entry(label).or_default() += 1;
+                if let Some(from) = self.peers.identity(from) {
+                    tracing::debug!(%from, %reason, "message rejected");
+                    self.event(NodeEvent::Rejected { from, reason });
+                }
+            }
+            RelayReport::SpammerExposed {
+                from,
+                epoch,
+                secret,
+            } => {
+                self.totals.spammers += 1;
+                if let Some(rln) = &mut self.rln
+                    && rln.is_own_secret(epoch, &secret)
+                {
+                    tracing::error!(
+                        %epoch,
+                        "two nodes published with this node's identity under one message id: its secret \
+                         is public now; nothing more is published in this epoch; stop one of the nodes \
+                         and register a new identity"
+                    );
+                }
+                if let Some(from) = self.peers.identity(from) {
+                    tracing::warn!(%from, %epoch, "a member exceeded its limit; secret recovered");
+                    self.event(NodeEvent::SpammerExposed { from, secret });
+                }
+            }
+            RelayReport::Gossip(report) => tracing::trace!(?report, "gossip"),
+            other => tracing::trace!(?other, "relay"),
+        }
+    }
+
+    /// Handles a message from the threads for rate limiting.
+    pub(super) fn on_rln_event(&mut self, event: RlnEvent) {
+        match event {
+            RlnEvent::Verified {
+                ticket,
+                from,
+                valid,
+            } => {
+                self.input(Input::ProofVerified { ticket, valid });
+                if let Some(rln) = &self.rln {
+                    rln.verdict_settled(from);
+                }
+            }
+            RlnEvent::Proved { request, result } => {
+                if let Some(asked) = self.proving_since.remove(&request)
+                    && result.is_ok()
+                {
+                    self.event(NodeEvent::Proved {
+                        asked,
+                        made: Instant::now(),
+                    });
+                }
+                self.input(Input::Proved {
+                    request,
+                    result: *result,
+                });
+            }
+            RlnEvent::IsTaken {
+                epoch,
+                nullifier,
+                reply,
+            } => {
+                // The thread that asked may have ended.
+                let _ = reply.send(self.relay.knows_nullifier(epoch, nullifier));
+            }
+            RlnEvent::Skipped { epoch, ids } => {
+                if let Some(rln) = &mut self.rln {
+                    rln.count_taken(ids);
+                }
+                tracing::warn!(
+                    %epoch,
+                    ids = ids.saturating_add(1),
+                    "another node publishes with this node's identity, or did so before a backup was \
+                     restored: message ids that it used are skipped; run one node for each identity"
+                );
+            }
+            RlnEvent::Membership { roots, now } => {
+                if let Some(rln) = &mut self.rln {
+                    rln.set_membership(now);
+                }
+                self.input(Input::Roots(roots));
+            }
+            RlnEvent::Joined(source) => {
+                let Some(rln) = &mut self.rln else { return };
+                match rln.start_publisher(source) {
+                    Ok(()) => tracing::info!("this node is a member now and can publish"),
+                    Err(error) => tracing::error!(%error, "cannot start a thread for proofs"),
+                }
+            }
+            RlnEvent::Left => {
+                tracing::warn!("this node's membership has ended or moved");
+                if let Some(rln) = &mut self.rln {
+                    rln.drop_publisher();
+                }
+            }
+        }
+    }
+}
+
+/// Label of a rejection's reason, one of a fixed set, so that the number of time series is bounded.
+fn reason_label(reason: &Rejection) -> &'static str {
+    match reason {
+        Rejection::Capacity => "capacity",
+        Rejection::Decode(_) => "decode",
+        Rejection::Duplicate => "duplicate",
+        Rejection::MalformedProof(_) => "malformed_proof",
+        Rejection::MissingProof => "missing_proof",
+        Rejection::Proof(why) => match why {
+            Why::NegativeTimestamp { .. } => "negative_timestamp",
+            Why::StaleTimestamp { .. } => "stale_timestamp",
+            Why::FutureTimestamp { .. } => "future_timestamp",
+            Why::MalformedEpoch(_) => "malformed_epoch",
+            Why::EpochMismatch { .. } => "epoch_mismatch",
+            Why::ForeignIdentifier => "foreign_identifier",
+            Why::NonCanonical(_) => "non_canonical",
+            Why::SignalMismatch => "signal_mismatch",
+            Why::UnknownRoot { .. } => "unknown_root",
+        },
+        Rejection::OtherShard => "other_shard",
+        Rejection::Snark => "snark",
+        Rejection::Spam { .. } => "spam",
+        Rejection::TooLarge { .. } => "too_large",
+        Rejection::Unjudged => "unjudged",
+        Rejection::WrongShard => "wrong_shard",
+        _ => "other",
+    }
+}

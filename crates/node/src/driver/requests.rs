@@ -1,0 +1,20 @@
+//! Requests of callers that are in progress.
+
+use libp2p::Multiaddr;
+use tokio::sync::oneshot;
+use undertone_message::{PubsubTopic, WakuMessage};
+
+use crate::command::{ConnectFailure, PublishFailure, Published};
+
+/// A publication in progress.
+pub(crate) struct PendingPublish {
+    pub(crate) pubsub_topic: PubsubTopic,
+    pub(crate) message: WakuMessage,
+    pub(crate) reply: oneshot::Sender<Result<Published, PublishFailure>>,
+}
+
+/// A connection attempt in progress, and the caller that waits for it, if any.
+pub(crate) struct PendingDial {
+    pub(crate) address: Multiaddr,
+    pub(crate) reply: Option<oneshot::Sender<Result<(), ConnectFailure>>>,
+}

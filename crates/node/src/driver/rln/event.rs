@@ -1,0 +1,44 @@
+//! Messages from the threads for rate limiting to the event loop.
+
+use std::sync::mpsc;
+
+use libp2p::PeerId;
+use undertone_gossip::RequestId;
+use undertone_relay::{ProofFailure, ProofTicket};
+use undertone_rln::{Epoch, Fr, RateLimitProof, RootWindow};
+
+use super::source::ProofSource;
+use crate::command::MembershipSnapshot;
+
+/// Messages from the proof and membership threads to the event loop.
+pub(crate) enum RlnEvent {
+    /// A proof was verified.
+    Verified {
+        ticket: ProofTicket,
+        /// Peer that the proof was attributed to when it was taken; `None` for an own one.
+        from: Option<PeerId>,
+        valid: bool,
+    },
+    /// A proof for an own message was made, or not.
+    Proved {
+        request: RequestId,
+        result: Box<Result<RateLimitProof, ProofFailure>>,
+    },
+    /// Asks whether a message with this nullifier is known; a thread blocks until the answer.
+    IsTaken {
+        epoch: Epoch,
+        nullifier: Fr,
+        reply: mpsc::Sender<bool>,
+    },
+    /// Message ids of the epoch were skipped because another node had used them.
+    Skipped { epoch: Epoch, ids: u32 },
+    /// The followed membership has changed.
+    Membership {
+        roots: RootWindow,
+        now: MembershipSnapshot,
+    },
+    /// The node has become a member; from now on this source makes its proofs.
+    Joined(Box<dyn ProofSource>),
+    /// The node lost its membership or was moved to another leaf.
+    Left,
+}

@@ -1,0 +1,121 @@
+//! Thread that generates proofs for the node's own messages.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc as std_mpsc};
+use std::{io, thread};
+
+use tokio::sync::mpsc;
+use undertone_gossip::RequestId;
+use undertone_relay::ProofFailure;
+use undertone_rln::{Epoch, Fr, RateLimitProof};
+
+use super::event::RlnEvent;
+use super::source::ProofSource;
+use crate::driver::tokens::pool::PoolMonitor;
+
+/// Request for a proof.
+struct ProveJob {
+    request: RequestId,
+    epoch: Epoch,
+    x: Fr,
+    /// Whether an id was found taken, so that the ids after it must be checked, too.
+    skips_taken: bool,
+}
+
+/// Thread that generates proofs. It stops when this is dropped, and requests still waiting for it fail.
+pub(crate) struct ProofThread {
+    jobs: std_mpsc::Sender<ProveJob>,
+    pub(super) tokens: Option<PoolMonitor>,
+    pub(super) commitment: Option<Fr>,
+    ended: Arc<AtomicBool>,
+}
+
+impl ProofThread {
+    pub(super) fn start(
+        source: Box<dyn ProofSource>,
+        events: mpsc::UnboundedSender<RlnEvent>,
+    ) -> io::Result<Self> {
+        let (tokens, commitment) = (source.tokens(), source.commitment());
+        let (jobs, received) = std_mpsc::channel();
+        let ended = Arc::new(AtomicBool::new(false));
+        let has_ended = Arc::clone(&ended);
+        thread::Builder::new()
+            .name("rln-prove".into())
+            .spawn(move || prove_loop(&received, source, &events, &has_ended))?;
+        Ok(Self {
+            jobs,
+            tokens,
+            commitment,
+            ended,
+        })
+    }
+
+    /// Requests a proof; with `skips_taken`, one with an id that no other node has used.
+    ///
+    /// # Errors
+    /// Returns the failure at once if the thread has ended.
+    pub(super) fn request(
+        &self,
+        request: RequestId,
+        epoch: Epoch,
+        x: Fr,
+        skips_taken: bool,
+    ) -> Result<(), ProofFailure> {
+        let job = ProveJob {
+            request,
+            epoch,
+            x,
+            skips_taken,
+        };
+        self.jobs.send(job).map_err(|_| ProofFailure::NoMembership)
+    }
+}
+
+impl Drop for ProofThread {
+    fn drop(&mut self) {
+        self.ended.store(true, Ordering::Relaxed);
+    }
+}
+
+fn prove(
+    job: &ProveJob,
+    source: &mut dyn ProofSource,
+    events: &mpsc::UnboundedSender<RlnEvent>,
+) -> Result<RateLimitProof, ProofFailure> {
+    let epoch = job.epoch;
+    if job.skips_taken {
+        let mut is_taken = |nullifier| {
+            let (reply, answer) = std_mpsc::channel();
+            let asked = events.send(RlnEvent::IsTaken {
+                epoch,
+                nullifier,
+                reply,
+            });
+            // An event loop that has ended sends no message either.
+            asked.is_ok() && answer.recv().unwrap_or(false)
+        };
+        let ids = source.skip_taken(epoch, &mut is_taken)?;
+        // The event loop may have ended.
+        let _ = events.send(RlnEvent::Skipped { epoch, ids });
+    }
+    source.prove(epoch, job.x)
+}
+
+fn prove_loop(
+    jobs: &std_mpsc::Receiver<ProveJob>,
+    mut source: Box<dyn ProofSource>,
+    events: &mpsc::UnboundedSender<RlnEvent>,
+    has_ended: &AtomicBool,
+) {
+    while let Ok(job) = jobs.recv() {
+        let request = job.request;
+        let result = Box::new(if has_ended.load(Ordering::Relaxed) {
+            Err(ProofFailure::NoMembership)
+        } else {
+            prove(&job, &mut *source, events)
+        });
+        if events.send(RlnEvent::Proved { request, result }).is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! The event loop's access to the threads for rate limiting.
+
+use std::sync::mpsc as std_mpsc;
+use std::{io, thread};
+
+use libp2p::PeerId;
+use tokio::sync::mpsc;
+use undertone_gossip::RequestId;
+use undertone_membership::evm::ChainHandle;
+use undertone_relay::{ProofFailure, ProofTicket};
+use undertone_rln::{Epoch, Fr, ProofStatement, RecoveredSecret};
+
+use super::event::RlnEvent;
+use super::proof_thread::ProofThread;
+use super::source::ProofSource;
+use crate::command::{MembershipSnapshot, RlnSnapshot};
+use crate::driver::membership::{MembershipThread, snapshot};
+use crate::driver::membership_source::lock_view;
+use crate::driver::options::RlnOptions;
+use crate::driver::tokens::pool::PoolMonitor;
+use crate::driver::verify::{Proof, VerifierPool};
+
+/// The event loop's end of the proof and membership threads. They stop when it is dropped.
+pub(crate) struct RlnService {
+    verify: VerifierPool,
+    publisher: Option<ProofThread>,
+    own: OwnIdentity,
+    membership: MembershipSnapshot,
+    chain: Option<ChainHandle>,
+    /// Sender of events, for a publisher that is started later.
+    events: mpsc::UnboundedSender<RlnEvent>,
+    /// Dropping this sender tells the membership thread to stop.
+    stop: std_mpsc::Sender<()>,
+    follower: thread::JoinHandle<()>,
+}
+
+impl RlnService {
+    /// Starts the threads. `events` needs no bound, because the relay bounds the proofs in progress.
+    pub(crate) fn start(
+        options: RlnOptions,
+        events: mpsc::UnboundedSender<RlnEvent>,
+    ) -> io::Result<Self> {
+        let threads = options.verifier_threads.max(1);
+        let verify = VerifierPool::start(&options.verifier, options.batches, threads, &events)?;
+        let start = |source| ProofThread::start(source, events.clone());
+        let publisher = options.proofs.map(start).transpose()?;
+        let membership = snapshot(&*lock_view(options.membership.view()));
+        let follower = MembershipThread {
+            probe: options.membership_probe,
+            source: options.membership,
+            events: events.clone(),
+        };
+        let (stop, stopped) = std_mpsc::channel();
+        let follower = thread::Builder::new()
+            .name("membership".into())
+            .spawn(move || follower.run(&stopped))?;
+        Ok(Self {
+            verify,
+            publisher,
+            own: OwnIdentity::default(),
+            membership,
+            chain: options.chain,
+            events,
+            stop,
+            follower,
+        })
+    }
+
+    /// Stops the threads and waits until the membership is saved.
+    pub(crate) fn stop(self) {
+        drop(self.stop);
+        // A panic of the thread was logged where it happened.
+        let _ = self.follower.join();
+    }
+
+    pub(crate) fn set_membership(&mut self, now: MembershipSnapshot) {
+        self.membership = now;
+    }
+
+    /// Requests an early poll of the registry's chain, because a peer refers to a change that is not known
+    /// here. A registry on no chain is always up to date.
+    pub(crate) fn request_refresh(&self) {
+        if let Some(chain) = &self.chain {
+            chain.request_refresh();
+        }
+    }
+
+    /// Reason why the known membership may be outdated, or that the node's secret is public.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        let exposed = self.exposed().map(|failure| failure.to_string());
+        exposed.or_else(|| self.chain.as_ref()?.status().staleness())
+    }
+
+    /// Reason why the node cannot publish now although it has a membership.
+    fn refusal(&self) -> Option<String> {
+        let tokens = self.publisher.as_ref()?.tokens.as_ref();
+        let exposed = self.exposed().map(|failure| failure.to_string());
+        exposed.or_else(|| tokens.and_then(PoolMonitor::refusal))
+    }
+
+    /// Failure that ends publishing for the present epoch, if any.
+    fn exposed(&self) -> Option<ProofFailure> {
+        let epoch = self.own.exposed?;
+        let tokens = self.publisher.as_ref()?.tokens.as_ref();
+        let is_present = tokens.is_none_or(|tokens| tokens.epoch() <= epoch);
+        is_present.then_some(ProofFailure::IdentityExposed { epoch })
+    }
+
+    /// Returns whether a secret that two messages revealed is that of this node's member. If it is, the node
+    /// stops publishing for the epoch.
+    pub(crate) fn is_own_secret(&mut self, epoch: Epoch, secret: &RecoveredSecret) -> bool {
+        let own = self.publisher.as_ref().and_then(|p| p.commitment);
+        let is_own = own.is_some_and(|own| own == secret.commitment());
+        if is_own {
+            self.own.exposed = self.own.exposed.max(Some(epoch));
+        }
+        is_own
+    }
+
+    /// Counts message ids that another node used.
+    pub(crate) fn count_taken(&mut self, ids: u32) {
+        self.own.ids_taken += u64::from(ids);
+    }
+
+    /// Starts a thread that generates proofs with `source`: from now on the node can publish.
+    ///
+    /// # Errors
+    /// The error of the operating system if it refuses a thread.
+    pub(crate) fn start_publisher(&mut self, source: Box<dyn ProofSource>) -> io::Result<()> {
+        self.publisher = Some(ProofThread::start(source, self.events.clone())?);
+        Ok(())
+    }
+
+    /// Drops the thread that generates proofs: from now on the node cannot publish.
+    pub(crate) fn drop_publisher(&mut self) {
+        self.publisher = None;
+    }
+
+    /// Whether the node has a membership to publish with.
+    pub(crate) fn is_member(&self) -> bool {
+        self.publisher.is_some()
+    }
+
+    pub(crate) fn snapshot(&self) -> RlnSnapshot {
+        let tokens = self.publisher.as_ref().and_then(|p| p.tokens.as_ref());
+        RlnSnapshot {
+            may_publish: self.publisher.is_some(),
+            refusal: self.refusal(),
+            ids_taken_total: self.own.ids_taken,
+            tokens: tokens.map(PoolMonitor::snapshot),
+            verifier: self.verify.snapshot(),
+            membership: self.membership,
+            chain: self.chain.as_ref().map(ChainHandle::status),
+        }
+    }
+
+    pub(crate) fn verify(
+        &self,
+        ticket: ProofTicket,
+        from: Option<PeerId>,
+        statement: Box<ProofStatement>,
+    ) {
+        self.verify.push(Proof {
+            ticket,
+            from,
+            statement,
+        });
+    }
+
+    /// Attributes a waiting proof to another peer.
+    pub(crate) fn move_proof(&self, ticket: ProofTicket, from: Option<PeerId>) {
+        self.verify.move_to(ticket, from);
+    }
+
+    /// Records that the event loop has handled the verdict on a proof that came from this peer.
+    pub(crate) fn verdict_settled(&self, from: Option<PeerId>) {
+        self.verify.settled(from);
+    }
+
+    /// Drops a proof that need not be verified any more.
+    pub(crate) fn drop_proof(&self, ticket: ProofTicket) {
+        self.verify.remove(ticket);
+    }
+
+    /// Requests a proof; with `skips_taken`, one with an id that no other node has used.
+    ///
+    /// # Errors
+    /// Returns the failure at once if this node is not a member, or if its secret became public in the epoch.
+    pub(crate) fn prove(
+        &self,
+        request: RequestId,
+        epoch: Epoch,
+        x: Fr,
+        skips_taken: bool,
+    ) -> Result<(), ProofFailure> {
+        let publisher = self.publisher.as_ref();
+        let publisher = publisher.ok_or(ProofFailure::NoMembership)?;
+        if self.own.exposed == Some(epoch) {
+            return Err(ProofFailure::IdentityExposed { epoch });
+        }
+        publisher.request(request, epoch, x, skips_taken)
+    }
+}
+
+/// Evidence that another node uses the member's identity, too.
+#[derive(Debug, Default)]
+struct OwnIdentity {
+    /// The last epoch in which two messages with the same message id made the secret public.
+    exposed: Option<Epoch>,
+    /// Message ids that another node used first, since the start.
+    ids_taken: u64,
+}

@@ -1,0 +1,47 @@
+use futures::FutureExt as _;
+
+use super::*;
+
+fn is_wanted(slot: &Slot) -> bool {
+    slot.is_wanted().now_or_never().is_some()
+}
+
+#[test]
+fn the_one_that_is_idle_longest_makes_room() {
+    let slots = Slots::new(3);
+    let [a, b, c] = [(); 3].map(|()| slots.take());
+    a.touch(true);
+    let d = slots.take();
+    assert!(is_wanted(&b), "a has a request under way");
+    assert!(![&a, &c, &d].map(is_wanted).contains(&true));
+    b.touch(true);
+    drop(b);
+    c.touch(false);
+    let _e = slots.take();
+    assert!(is_wanted(&d), "c said something since");
+    assert!(!is_wanted(&a) && !is_wanted(&c));
+}
+
+#[test]
+fn busy_ones_make_room_when_all_are_busy_and_places_come_back() {
+    let slots = Slots::new(2);
+    let [a, b] = [(); 2].map(|()| slots.take());
+    b.touch(true);
+    a.touch(true);
+    let c = slots.take();
+    assert!(is_wanted(&b) && !is_wanted(&a));
+    drop((a, b, c));
+    assert!(slots.held.lock().by_rank.is_empty());
+}
+
+#[test]
+fn a_request_under_way_is_not_idle() {
+    let slots = Slots::new(1);
+    let slot = slots.take();
+    let passed = || std::thread::sleep(Duration::from_millis(2));
+    passed();
+    assert!(slot.is_idle_for(Duration::from_millis(1)));
+    slot.touch(true);
+    passed();
+    assert!(!slot.is_idle_for(Duration::from_millis(1)));
+}

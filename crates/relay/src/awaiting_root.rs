@@ -1,0 +1,128 @@
+//! Messages with an unknown root: the membership may have changed without this node knowing yet.
+//!
+//! A publisher proves against the newest root as soon as it knows it. A relay that learns of the change a
+//! moment later must not drop the message: the message is kept until new roots arrive, for a bounded time
+//! and in bounded number, and judged again. One that is evicted earlier is forgotten by the router too, so
+//! that a later copy of it is judged as if it were the first.
+
+use bytes::Bytes;
+use undertone_gossip::{ApiMisuse, MessageId, PeerIx, Router, Time, Topic};
+
+use crate::rejection::Rejection;
+use crate::relay::Relay;
+use crate::standing::Standings;
+
+pub(crate) mod room;
+
+use room::{AwaitingRoot, PeerKnowledge, WaitingMessage};
+
+/// State of the relay that decides about places in the room.
+struct RelayKnowledge<'a> {
+    standings: &'a Standings,
+    router: &'a Router,
+}
+
+impl PeerKnowledge for RelayKnowledge<'_> {
+    fn is_proven(&self, peer: PeerIx) -> bool {
+        self.standings.is_proven(peer)
+    }
+
+    fn senders(&self, id: &MessageId) -> &[PeerIx] {
+        self.router.senders(id)
+    }
+}
+
+impl Relay {
+    /// Whether messages wait for roots that are not known here: the driver should look for newer roots now.
+    pub fn wants_roots(&self) -> bool {
+        !self.awaiting_root.is_empty()
+    }
+
+    /// Keeps a message whose root is unknown; returns `false` when such messages are not kept. Those that
+    /// it displaces are dropped at the end of the input.
+    pub(crate) fn keep_awaiting_root(
+        &mut self,
+        id: MessageId,
+        from: PeerIx,
+        topic: &Topic,
+        data: &Bytes,
+    ) -> bool {
+        let rln = self.config.rln.as_ref();
+        let timeout_ns = rln.map_or(0, |rln| rln.unknown_root_timeout_ns);
+        if timeout_ns == 0 {
+            return false;
+        }
+        let what = AwaitingRoot {
+            topic: topic.clone(),
+            data: data.clone(),
+            until: self.now.after(std::time::Duration::from_nanos(timeout_ns)),
+        };
+        let known = RelayKnowledge {
+            standings: &self.standings,
+            router: &self.router,
+        };
+        let reason = Rejection::Proof(undertone_rln::ProofRejection::UnknownRoot {
+            window_len: self.roots.len(),
+        });
+        for WaitingMessage { id, from, .. } in self
+            .awaiting_root
+            .put(WaitingMessage { id, from, what }, &known)
+        {
+            self.unjudged.push((id, from, reason));
+        }
+        true
+    }
+
+    /// Judges the waiting messages again after the roots have changed.
+    pub(crate) fn retry_awaiting_root(&mut self) -> Result<(), ApiMisuse> {
+        let waited = self.awaiting_root.take(|_| true);
+        self.judge_again(waited, true)
+    }
+
+    /// Judges for the last time the messages that have waited long enough.
+    pub(crate) fn expire_awaiting_root(&mut self) -> Result<(), ApiMisuse> {
+        let now = self.now;
+        let late = self.awaiting_root.take(|message| message.what.until <= now);
+        self.judge_again(late, false)
+    }
+
+    fn judge_again(
+        &mut self,
+        waited: Vec<WaitingMessage<AwaitingRoot>>,
+        may_wait: bool,
+    ) -> Result<(), ApiMisuse> {
+        for message in waited {
+            let WaitingMessage { id, from, what } = &message;
+            let (id, from) = (*id, *from);
+            match self.judge(id, from, &what.topic, &what.data) {
+                Err(reason) if may_wait && reason.is_unknown_root() => {
+                    // There is room: the message was in the room before.
+                    self.awaiting_root.put_back(message);
+                }
+                judged => {
+                    if let Some(verdict) = self.settle(id, from, judged) {
+                        self.verdict(id, verdict)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Earliest time at which a waiting message has waited long enough.
+    pub(crate) fn awaiting_root_until(&self) -> Option<Time> {
+        self.awaiting_root
+            .iter()
+            .map(|message| message.what.until)
+            .min()
+    }
+}
+
+impl Rejection {
+    pub(crate) fn is_unknown_root(&self) -> bool {
+        matches!(
+            self,
+            Self::Proof(undertone_rln::ProofRejection::UnknownRoot { .. })
+        )
+    }
+}

@@ -1,0 +1,171 @@
+//! The waiting room for messages with unknown roots: bounded, and shared fairly between the peers that the
+//! messages came from.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use undertone_gossip::{MessageId, PeerIx, Time, Topic};
+
+/// Limits on messages that wait for roots.
+pub(crate) const ROOM: RoomLimits = RoomLimits {
+    max: 128,
+    max_of_peer: 16,
+};
+
+/// Content of a message that waits for roots.
+#[derive(Debug)]
+pub(crate) struct AwaitingRoot {
+    pub(crate) topic: Topic,
+    pub(crate) data: Bytes,
+    pub(crate) until: Time,
+}
+
+/// Bounds of a [`Room`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RoomLimits {
+    /// Maximum number of waiting messages.
+    pub(crate) max: usize,
+    /// Maximum number of waiting messages attributed to one peer.
+    pub(crate) max_of_peer: usize,
+}
+
+/// Knowledge about peers on which the room depends.
+pub(crate) trait PeerKnowledge {
+    /// Whether a valid proof of the peer is on record (and no invalid one since).
+    fn is_proven(&self, peer: PeerIx) -> bool;
+
+    /// Peers that have sent a copy of a message.
+    fn senders(&self, id: &MessageId) -> &[PeerIx];
+}
+
+/// A message waiting in the room.
+#[derive(Debug)]
+pub(crate) struct WaitingMessage<T> {
+    pub(crate) id: MessageId,
+    /// Peer whose share of the room the message uses: one of its senders.
+    pub(crate) from: PeerIx,
+    pub(crate) what: T,
+}
+
+/// Waiting messages, in the order of their arrival.
+#[derive(Debug)]
+pub(crate) struct Room<T> {
+    limits: RoomLimits,
+    waiting: BTreeMap<u64, WaitingMessage<T>>,
+    next_number: u64,
+}
+
+/// Share of the room that a peer uses.
+#[derive(Clone, Copy, Debug)]
+struct Holding {
+    count: usize,
+    oldest: u64,
+}
+
+impl<T> Room<T> {
+    pub(crate) fn new(limits: RoomLimits) -> Self {
+        Self {
+            limits,
+            waiting: BTreeMap::new(),
+            next_number: 0,
+        }
+    }
+
+    /// Adds a message, and returns those that it displaces.
+    ///
+    /// The peer with the most messages loses its oldest one; among equals it is a peer that is not proven,
+    /// and then the one whose message has waited longest. A message that another peer has sent as well is
+    /// attributed to that peer instead, if that one has fewer.
+    pub(crate) fn put(
+        &mut self,
+        message: WaitingMessage<T>,
+        known: &impl PeerKnowledge,
+    ) -> Vec<WaitingMessage<T>> {
+        self.waiting.insert(self.next_number, message);
+        self.next_number += 1;
+        let mut displaced = Vec::new();
+        while let Some((peer, holding)) = self.most_over(known) {
+            let heir = self.heir(peer, holding, known);
+            match (heir, self.waiting.get_mut(&holding.oldest)) {
+                (Some(heir), Some(message)) => message.from = heir,
+                _ => displaced.extend(self.waiting.remove(&holding.oldest)),
+            }
+        }
+        displaced
+    }
+
+    /// Puts a message back that was just removed, behind all others.
+    pub(crate) fn put_back(&mut self, message: WaitingMessage<T>) {
+        self.waiting.insert(self.next_number, message);
+        self.next_number += 1;
+    }
+
+    /// Removes the messages for which `is_it` returns true, and returns them, the oldest first.
+    pub(crate) fn take(
+        &mut self,
+        is_it: impl Fn(&WaitingMessage<T>) -> bool,
+    ) -> Vec<WaitingMessage<T>> {
+        let found = self.waiting.iter().filter(|(_, message)| is_it(message));
+        let numbers: Vec<_> = found.map(|(number, _)| *number).collect();
+        let taken = numbers.iter().filter_map(|n| self.waiting.remove(n));
+        taken.collect()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &WaitingMessage<T>> {
+        self.waiting.values()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// Peer that has to make room, while there are too many messages.
+    fn most_over(&self, known: &impl PeerKnowledge) -> Option<(PeerIx, Holding)> {
+        let holdings = self.holdings();
+        let max_of_peer = self.limits.max_of_peer;
+        let mut each = holdings.iter().map(|(peer, holding)| (*peer, *holding));
+        if let Some(over) = each.find(|(_, holding)| holding.count > max_of_peer) {
+            return Some(over);
+        }
+        if self.waiting.len() <= self.limits.max {
+            return None;
+        }
+        holdings.into_iter().max_by_key(|(peer, holding)| {
+            let is_stranger = !known.is_proven(*peer);
+            (holding.count, is_stranger, Reverse(holding.oldest))
+        })
+    }
+
+    /// Another peer that has sent the oldest message of `peer`, and has a better claim to a place. Each
+    /// such change makes the shares more even, or gives a message to a proven peer.
+    fn heir(&self, peer: PeerIx, holding: Holding, known: &impl PeerKnowledge) -> Option<PeerIx> {
+        let holdings = self.holdings();
+        let claim = |count: usize, peer: PeerIx| (count, !known.is_proven(peer));
+        let lost = claim(holding.count, peer);
+        let message = self.waiting.get(&holding.oldest)?;
+        let heirs = known.senders(&message.id).iter().map(|heir| {
+            let count = holdings.get(heir).map_or(0, |holding| holding.count);
+            (claim(count + 1, *heir), *heir)
+        });
+        heirs
+            .filter(|(claim, heir)| *heir != peer && *claim < lost)
+            .min()
+            .map(|(_, heir)| heir)
+    }
+
+    fn holdings(&self) -> BTreeMap<PeerIx, Holding> {
+        let mut holdings = BTreeMap::new();
+        for (number, message) in &self.waiting {
+            let holding = holdings.entry(message.from).or_insert(Holding {
+                count: 0,
+                oldest: *number,
+            });
+            holding.count += 1;
+        }
+        holdings
+    }
+}
+
+#[cfg(test)]
+mod tests;
