@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::process::Stdio;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
@@ -71,7 +71,7 @@ impl PeerProcess {
         let stderr = child.stderr.take().expect("stderr was asked to be piped");
 
         let shared = Arc::new(Shared::default());
-        *lock(&shared.waiting) = Some(BTreeMap::new());
+        *shared.waiting.lock() = Some(BTreeMap::new());
         let (ready_sender, ready_receiver) = oneshot::channel();
         let (message_sender, messages) = mpsc::unbounded_channel();
         tokio::spawn(shared.stderr.clone().collect(stderr));
@@ -268,7 +268,7 @@ impl PeerProcess {
         self.next_reference += 1;
         let (sender, receiver) = oneshot::channel();
         // After the end of its output the peer cannot answer, and the sender is dropped here.
-        if let Some(waiting) = lock(&self.shared.waiting).as_mut() {
+        if let Some(waiting) = self.shared.waiting.lock().as_mut() {
             waiting.insert(reference, sender);
         }
         let mut line = serde_json::to_vec(&Request { reference, command })
@@ -348,7 +348,7 @@ impl PeerProcess {
 
     /// Returns the error for closed pipes: the peer broke the protocol, or the process ended.
     async fn gone(&mut self, waiting_for: &'static str) -> PeerError {
-        if let Some(line) = lock(&self.shared.broken_line).take() {
+        if let Some(line) = self.shared.broken_line.lock().take() {
             return PeerError::Protocol {
                 peer: self.label.clone(),
                 line,
@@ -368,9 +368,4 @@ impl PeerProcess {
             stderr: self.shared.stderr.text(),
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // No holder of these locks panics, so the guarded values are consistent.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

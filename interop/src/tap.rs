@@ -6,11 +6,12 @@
 
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures::io::{AsyncRead, AsyncWrite};
 use libp2p::core::muxing::{StreamMuxer, StreamMuxerEvent};
+use parking_lot::Mutex;
 
 use crate::protocol::{Control, ControlCounts};
 
@@ -27,14 +28,14 @@ impl Counter {
     /// Returns the counts so far.
     #[must_use]
     pub fn read(&self) -> Control {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.0.lock()
     }
 
     fn add(&self, direction: Direction, more: ControlCounts) {
         if more == ControlCounts::default() {
             return;
         }
-        let mut control = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut control = self.0.lock();
         let counts = match direction {
             Direction::Sent => &mut control.sent,
             Direction::Received => &mut control.received,

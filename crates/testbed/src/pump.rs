@@ -3,11 +3,12 @@
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
+use parking_lot::Mutex;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
 use tun_rs::SyncDevice;
@@ -95,7 +96,7 @@ impl Pump {
     }
 
     pub(crate) fn report(&self) -> PumpReport {
-        *self.report.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.report.lock()
     }
 
     /// Changes the network, and returns after the change took effect.
@@ -157,7 +158,7 @@ impl Works {
                 }
             }
             self.give();
-            *shared.lock().unwrap_or_else(PoisonError::into_inner) = self.report;
+            *shared.lock() = self.report;
             let mut fds: Vec<_> = self
                 .devices
                 .iter()

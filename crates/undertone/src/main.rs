@@ -1,4 +1,6 @@
 //! The Undertone command line. Exit codes: 0 success, 1 failure, 2 wrong usage.
+//!
+//! Without the feature `lab` it has only an operator's commands: `node`, `rln` and `registry`.
 
 mod commands;
 
@@ -6,9 +8,12 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use commands::{Failure, demo, lab, model, node, registry, rln, sim, testbed};
+use commands::{Failure, node, registry, rln};
+#[cfg(feature = "lab")]
+use commands::{demo, lab, model, sim, testbed};
 
-/// A Waku node and network laboratory
+#[cfg_attr(feature = "lab", doc = "A Waku node and network laboratory")]
+#[cfg_attr(not(feature = "lab"), doc = "A Waku node")]
 #[derive(Parser, Debug)]
 #[command(name = "undertone", version, arg_required_else_help = true)]
 struct Cli {
@@ -19,10 +24,13 @@ struct Cli {
 #[derive(Subcommand, Debug)]
 enum Command {
     /// Run a real network on this machine: five nodes, messages of four sizes, a spammer cut off
+    #[cfg(feature = "lab")]
     Demo(demo::Args),
     /// Reproduce published tables and figures, and report the differences
+    #[cfg(feature = "lab")]
     Lab(lab::Args),
     /// Evaluate closed forms: hops, copies, latency; with a scenario, compare them with a simulation
+    #[cfg(feature = "lab")]
     Model(model::Args),
     /// Run a Waku node until SIGTERM or SIGINT
     Node(node::Args),
@@ -31,21 +39,28 @@ enum Command {
     /// Rate-limit memberships and proofs: keygen, register, list, remove, keystore, prove, ...
     Rln(Box<rln::Args>),
     /// Simulate a network in virtual time, and compare it with published figures
+    #[cfg(feature = "lab")]
     Sim(sim::Args),
     /// Run scenarios with real nodes over an emulated wide-area network: real TCP, real proofs
+    #[cfg(feature = "lab")]
     Testbed(testbed::Args),
 }
 
 fn main() -> ExitCode {
     // On wrong usage clap prints its own message and exits with status 2 here.
     let result = match &Cli::parse().command {
+        #[cfg(feature = "lab")]
         Command::Demo(args) => demo::run(args),
+        #[cfg(feature = "lab")]
         Command::Lab(args) => lab::run(args),
+        #[cfg(feature = "lab")]
         Command::Model(args) => model::run(args),
         Command::Node(args) => node::run(args),
         Command::Registry(args) => registry::run(args),
         Command::Rln(args) => rln::run(args),
+        #[cfg(feature = "lab")]
         Command::Sim(args) => sim::run(args),
+        #[cfg(feature = "lab")]
         Command::Testbed(args) => testbed::run(args),
     };
     result.map_or_else(Failure::report, |()| ExitCode::SUCCESS)

@@ -1,5 +1,6 @@
 //! What `undertone node` says about a command line that is wrong.
 
+#[cfg(feature = "lab")]
 use std::fs;
 use std::process::{Command, Stdio};
 
@@ -14,6 +15,7 @@ fn refused(args: &[&str]) -> (Option<i32>, String) {
     (output.status.code(), said)
 }
 
+#[cfg(feature = "lab")]
 #[test]
 fn parameters_of_the_router_are_checked_before_anything_starts() {
     let folder = tempfile::tempdir().unwrap();
@@ -56,7 +58,11 @@ fn no_flag_makes_a_spammer_of_a_node() {
     let (status, said) = refused(&["--network", "local", "--spam"]);
     assert_eq!(status, Some(2), "{said}");
     assert!(said.contains("unexpected argument '--spam'"), "{said}");
+}
 
+#[cfg(feature = "lab")]
+#[test]
+fn an_attacker_node_refuses_other_networks() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_undertone"));
     command.args([

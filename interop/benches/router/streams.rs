@@ -8,8 +8,8 @@
 use std::convert::Infallible;
 use std::io;
 use std::pin::{Pin, pin};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
 use bytes::{Bytes, BytesMut};
@@ -22,6 +22,7 @@ use libp2p::core::muxing::{StreamMuxer, StreamMuxerBox, StreamMuxerEvent};
 use libp2p::core::transport::{DialOpts, ListenerId, Transport, TransportError, TransportEvent};
 use libp2p::swarm::{self, Config, Stream, StreamProtocol, SwarmEvent};
 use libp2p::{PeerId, Swarm};
+use parking_lot::Mutex;
 
 const PROTOCOL: &str = "/swallow";
 
@@ -68,7 +69,7 @@ pub(crate) fn open(count: usize) -> Vec<Swallowing> {
         let Either::Left((streams, _)) = select(opening, driving).await else {
             unreachable!("a swarm never ends");
         };
-        let written = std::mem::take(&mut *opened.lock().unwrap_or_else(PoisonError::into_inner));
+        let written = std::mem::take(&mut *opened.lock());
         assert_eq!(written.len(), count, "streams are opened one by one");
         streams.into_iter().zip(written).collect()
     })
@@ -96,7 +97,7 @@ impl Written {
     /// What was written since then, and keeps no more.
     pub(crate) fn recorded(&self) -> Bytes {
         self.recording.store(false, Ordering::Relaxed);
-        let mut recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut recorded = self.recorded.lock();
         recorded.split().freeze()
     }
 
@@ -105,7 +106,7 @@ impl Written {
         let bytes = self.bytes() + data.len() as u64;
         self.bytes.store(bytes, Ordering::Relaxed);
         if self.recording.load(Ordering::Relaxed) {
-            let mut recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut recorded = self.recorded.lock();
             recorded.extend_from_slice(data);
         }
     }
@@ -169,7 +170,7 @@ impl StreamMuxer for Muxer {
         _: &mut Context<'_>,
     ) -> Poll<Result<Substream, Infallible>> {
         let written = Arc::<Written>::default();
-        let mut opened = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut opened = self.0.lock();
         opened.push(Arc::clone(&written));
         let answer = ANSWER;
         Poll::Ready(Ok(Substream { answer, written }))

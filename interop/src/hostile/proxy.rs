@@ -2,10 +2,11 @@
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{mpsc, watch};
@@ -95,7 +96,7 @@ impl Proxy {
     /// Sets the address from which new connections are made.
     pub fn set_source(&self, source: Ipv4Addr) {
         let current = &self.shared.source;
-        *current.lock().unwrap_or_else(PoisonError::into_inner) = source;
+        *current.lock() = source;
     }
 
     /// Sets whether new connections are closed at once.
@@ -156,7 +157,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
 
 /// Carries one connection until it ends.
 async fn carry(client: TcpStream, number: u64, shared: Arc<Shared>) {
-    let source = *shared.source.lock().unwrap_or_else(PoisonError::into_inner);
+    let source = *shared.source.lock();
     let Ok(mut server) = dial(source, shared.target).await else {
         return;
     };

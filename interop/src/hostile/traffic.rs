@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use serde::Serialize;
 use undertone_message::WakuMessage;
 
@@ -55,7 +56,7 @@ impl Inbox<'_> {
     fn delivered(&self) -> BTreeMap<String, Delivered> {
         match self {
             Self::Node(node) => node.delivered(),
-            Self::Peer(log) => log.lock().clone(),
+            Self::Peer(log) => log.0.lock().clone(),
         }
     }
 }
@@ -74,13 +75,8 @@ impl PeerLog {
                 validated_ns: now_ns,
             };
             let topic = message.content_topic.to_string();
-            self.lock().entry(topic).or_insert(now);
+            self.0.lock().entry(topic).or_insert(now);
         }
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Delivered>> {
-        // The guarded map is changed by single calls, so a panic elsewhere leaves it consistent.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

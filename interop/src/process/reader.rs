@@ -1,10 +1,10 @@
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio::sync::{mpsc, oneshot};
 
-use super::lock;
 use super::stderr::Stderr;
 use crate::protocol::{Delivery, Event, Outcome, Ready, Reply};
 
@@ -34,15 +34,17 @@ pub(super) async fn read_lines(
                 Event::Ready(found) => drop(ready.take().map(|sender| sender.send(found))),
             }
         } else if let Ok(reply) = serde_json::from_str::<Reply>(&line) {
-            let waiting = lock(&shared.waiting)
+            let waiting = shared
+                .waiting
+                .lock()
                 .as_mut()
                 .and_then(|all| all.remove(&reply.reference));
             // The waiter may have given up.
             drop(waiting.map(|sender| sender.send(reply.outcome)));
         } else {
-            *lock(&shared.broken_line) = Some(line);
+            *shared.broken_line.lock() = Some(line);
             break;
         }
     }
-    *lock(&shared.waiting) = None;
+    *shared.waiting.lock() = None;
 }

@@ -1,12 +1,11 @@
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::watch;
 use tokio::time::timeout;
-
-use super::lock;
 
 /// Bytes of the end of standard error that are kept.
 const KEPT_BYTES: usize = 16 << 10;
@@ -33,7 +32,7 @@ impl Stderr {
     pub(super) async fn collect(self, mut pipe: impl AsyncRead + Unpin) {
         let mut chunk = [0_u8; 1024];
         while let Ok(length @ 1..) = pipe.read(&mut chunk).await {
-            let mut kept = lock(&self.kept);
+            let mut kept = self.kept.lock();
             kept.extend(&chunk[..length]);
             let surplus = kept.len().saturating_sub(KEPT_BYTES);
             kept.drain(..surplus);
@@ -49,7 +48,7 @@ impl Stderr {
     }
 
     pub(super) fn text(&self) -> String {
-        let kept: Vec<u8> = lock(&self.kept).iter().copied().collect();
+        let kept: Vec<u8> = self.kept.lock().iter().copied().collect();
         String::from_utf8_lossy(&kept).into_owned()
     }
 }

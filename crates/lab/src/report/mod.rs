@@ -2,6 +2,7 @@
 
 mod campaign;
 mod deliveries;
+mod files;
 mod histogram;
 mod measure;
 mod progress;
@@ -14,6 +15,7 @@ pub(crate) mod tests;
 
 pub use campaign::{Campaign, Median};
 pub use deliveries::{DeliveriesError, write_deliveries};
+pub use files::{WriteError, write_run, write_summary};
 pub use measure::{RunCosts, Stopwatch};
 pub use progress::ProgressLine;
 pub use stats::{Latency, Sorted, median};

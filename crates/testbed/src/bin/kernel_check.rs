@@ -3,12 +3,12 @@
 //! Exit codes: 0 done, 1 the work failed, 2 wrong usage.
 
 use std::process::ExitCode;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use clap::Parser;
+use parking_lot::Mutex;
 use undertone_link::packet::Rate;
 use undertone_testbed::kernel::{Case, KernelError, Measured, Row, measure, simulated_ms, table};
 use undertone_testbed::{Congestion, can_run};
@@ -104,7 +104,7 @@ fn run(args: &Args, rate: Rate) -> Result<Vec<Row>, KernelError> {
                     let place = turn % cases.len();
                     let measured = measure(&cases[place]);
                     show(turn + 1, total, &cases[place], &measured);
-                    let mut results = results.lock().expect("no holder of the lock panics");
+                    let mut results = results.lock();
                     results.push((place, measured));
                 }
             });
@@ -118,7 +118,7 @@ fn run(args: &Args, rate: Rate) -> Result<Vec<Row>, KernelError> {
             predicted_ms: Some(simulated_ms(&case)),
         })
         .collect();
-    for (place, measured) in results.into_inner().expect("no holder of the lock panics") {
+    for (place, measured) in results.into_inner() {
         rows[place].runs.push(measured?);
     }
     Ok(rows)

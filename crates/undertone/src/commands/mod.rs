@@ -1,17 +1,22 @@
 //! The subcommands, one module each, and their output for people and programs.
 
+#[cfg(feature = "lab")]
 pub(crate) mod demo;
+#[cfg(feature = "lab")]
 pub(crate) mod lab;
+#[cfg(feature = "lab")]
 pub(crate) mod model;
 pub(crate) mod node;
 pub(crate) mod registry;
 pub(crate) mod rln;
+#[cfg(feature = "lab")]
 pub(crate) mod sim;
+#[cfg(feature = "lab")]
 pub(crate) mod testbed;
 
-mod anvil;
 mod chain;
 mod failure;
 mod output;
+mod progress;
 
 pub(crate) use failure::Failure;

@@ -1,21 +1,23 @@
 //! `undertone node`: runs a node until SIGTERM or SIGINT.
 
+#[cfg(feature = "lab")]
+mod router;
+
 use std::path::PathBuf;
 
 use tokio::signal::unix::{SignalKind, signal};
-use undertone_lab::scenario::relay_parameters;
 use undertone_node::assemble::{Assembled, MakeProofs, assemble_with};
 use undertone_node::config::{KEYS, Kind, NodeConfig, Sources};
 use undertone_node::logging;
 
 use super::Failure;
-use super::sim::scenario_failure;
 
-/// Flags of `undertone node`: `--config-file`, `--relay-parameters`, `--json`, and one for each
-/// configuration key.
+/// Flags of `undertone node`: `--config-file`, `--json`, one for each configuration key, and with the
+/// feature `lab` also `--relay-parameters`.
 #[derive(Debug)]
 pub(crate) struct Args {
     config_file: Option<PathBuf>,
+    #[cfg(feature = "lab")]
     relay_parameters: Option<PathBuf>,
     json: bool,
     flags: Vec<(String, String)>,
@@ -29,6 +31,7 @@ impl clap::FromArgMatches for Args {
             .filter_map(|key| Some((key.name.to_owned(), text(key.name)?)));
         Ok(Self {
             config_file: matches.get_one::<PathBuf>("config-file").cloned(),
+            #[cfg(feature = "lab")]
             relay_parameters: matches.get_one::<PathBuf>("relay-parameters").cloned(),
             json: matches.get_flag("json"),
             flags: flags.collect(),
@@ -49,15 +52,6 @@ impl clap::Args for Args {
             .env("UNDERTONE_CONFIG_FILE")
             .value_parser(clap::value_parser!(PathBuf))
             .help("TOML file with the keys below; environment and flags override it");
-        let router = clap::Arg::new("relay-parameters")
-            .long("relay-parameters")
-            .value_name("FILE")
-            .value_parser(clap::value_parser!(PathBuf))
-            .help(
-                "TOML file with the table [relay] of a scenario (docs/scenarios.md), without protocol, \
-                 max_message_bytes, topics and fragments: every parameter of the router, in place of the \
-                 network's; the gossip-* keys below change single ones of them",
-            );
         let json = clap::Arg::new("json")
             .long("json")
             .action(clap::ArgAction::SetTrue)
@@ -77,7 +71,11 @@ impl clap::Args for Args {
                 flag
             }
         });
-        command.arg(file).arg(router).arg(json).args(keys)
+        let command = command.arg(file);
+        // The laboratory reads this file, with the parameters of a scenario.
+        #[cfg(feature = "lab")]
+        let command = command.arg(router::flag());
+        command.arg(json).args(keys)
     }
 
     fn augment_args_for_update(command: clap::Command) -> clap::Command {
@@ -97,12 +95,9 @@ pub(crate) fn run_with(
     make_proofs: impl FnOnce(&NodeConfig) -> Result<Option<MakeProofs>, Failure>,
 ) -> Result<(), Failure> {
     let sources = Sources::from_process(args.config_file.clone(), args.flags.clone());
-    let mut config =
-        NodeConfig::load(&sources).map_err(|error| Failure::usage(error.to_string()))?;
-    if let Some(path) = &args.relay_parameters {
-        let router = relay_parameters(path).map_err(scenario_failure)?;
-        config.router = Some(router);
-    }
+    let config = NodeConfig::load(&sources).map_err(|error| Failure::usage(error.to_string()))?;
+    #[cfg(feature = "lab")]
+    let config = router::read(config, args.relay_parameters.as_deref())?;
     let make_proofs = make_proofs(&config)?;
     let filter = std::env::var("UNDERTONE_LOG").ok();
     logging::init(config.log, filter.as_deref())

@@ -25,6 +25,13 @@ pub(crate) fn print<T: Serialize + Display>(result: &T, json: bool) -> Result<()
     }
 }
 
+/// Prints a note on standard error.
+#[cfg(feature = "lab")]
+pub(crate) fn note(what: &str) {
+    // A closed standard error is no reason to fail.
+    let _ = writeln!(io::stderr().lock(), "note: {what}");
+}
+
 /// Writes one `name  value` line per field, with the values aligned.
 pub(crate) fn fields(f: &mut fmt::Formatter<'_>, fields: &[(&str, &dyn Display)]) -> fmt::Result {
     let width = fields.iter().map(|(name, _)| name.len()).max().unwrap_or(0);

@@ -6,6 +6,7 @@
     reason = "helpers of tests, which clippy takes for other code"
 )]
 
+#[cfg(feature = "lab")]
 mod bench;
 mod keystore;
 mod membership;

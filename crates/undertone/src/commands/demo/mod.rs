@@ -4,24 +4,16 @@
 //! travel the line; then a sixth member exceeds its limit and is cut off. With `--chain`, the members
 //! are those of a contract, and the sixth one loses its deposit.
 
-mod chain;
-mod latency;
-mod network;
-pub(crate) mod progress;
 mod published;
 mod report;
-pub(crate) mod reused_ids;
-mod spam;
 
 use std::path::PathBuf;
 
-use undertone_rln::KeyError;
+use undertone_fleet::demo::{self, DemoOptions};
 
-use self::chain::OnChainError;
-use self::network::{Network, NetworkError};
-use self::progress::Progress;
-use self::report::Report;
+use self::report::Tables;
 use super::Failure;
+use super::progress::Spinner;
 
 /// Flags of `undertone demo`.
 #[derive(clap::Args, Debug)]
@@ -41,24 +33,6 @@ pub(crate) struct Args {
     keep: Option<PathBuf>,
 }
 
-/// Errors that end the demo.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum DemoError {
-    #[error(transparent)]
-    Key(#[from] KeyError),
-    #[error(transparent)]
-    Network(#[from] NetworkError),
-    #[error(transparent)]
-    Chain(#[from] OnChainError),
-    #[error("cannot publish from node {node}: {reason}")]
-    Publish {
-        node: usize,
-        reason: undertone_node::command::PublishFailure,
-    },
-    #[error("node {node} stopped while it was needed")]
-    NodeGone { node: usize },
-}
-
 /// Runs the demo. Succeeds if every message was delivered and the spammer was isolated and, with
 /// `--chain`, slashed.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
@@ -66,46 +40,22 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         .enable_all()
         .build()
         .map_err(|error| Failure::new(format!("cannot start the demo: {error}")))?;
-    let report = runtime.block_on(demo(args)).map_err(|error| {
+    let options = DemoOptions {
+        runs: args.runs,
+        on_chain: args.chain,
+        keep: args.keep.clone(),
+    };
+    let progress = Spinner::new(!args.json);
+    let report = runtime.block_on(demo::run(&options, &progress));
+    let report = report.map_err(|error| {
         Failure::new(format!("demo: {error}")).with_help("see `undertone demo --help`")
     })?;
     if args.json {
-        println!("{}", report.to_json());
+        let text = serde_json::to_string_pretty(&report);
+        println!("{}", text.expect("numbers, lists and fixed keys only"));
     } else {
-        report.print();
+        Tables(&report).print();
     }
-    match report.verdict() {
-        Ok(()) => Ok(()),
-        Err(what) => Err(Failure::new(what)),
-    }
-}
-
-async fn demo(args: &Args) -> Result<Report, DemoError> {
-    let progress = Progress::new(!args.json);
-    let mut network = Network::start(args.keep.as_deref(), args.chain, &progress).await?;
-    let startup_ms = network.startup_ms;
-    latency::warm_up(&mut network, &progress).await?;
-    let tokens_before = network.tokens(network::WITH_TOKENS).await;
-    let latency = latency::measure(&mut network, args.runs, &progress).await?;
-    let tokens = network.tokens(network::WITH_TOKENS).await;
-    let token_prepare_ms = tokens_before
-        .zip(tokens)
-        .map_or(0.0, |(before, after)| report::prepare_ms(before, after));
-    let without_tokens = latency::without_tokens(&mut network, args.runs, &progress).await?;
-    let spam = spam::attack(&mut network, &progress).await?;
-    let chain = match &spam.secret {
-        Some(secret) => chain::punish(&network, secret, &progress).await?,
-        None => None,
-    };
-    network.stop().await;
-    progress.finish();
-    Ok(Report {
-        nodes: network::NODES,
-        startup_ms,
-        latency,
-        without_tokens,
-        token_prepare_ms,
-        spam,
-        chain,
-    })
+    let verdict = report.verdict();
+    verdict.map_err(|shortcoming| Failure::new(shortcoming.to_string()))
 }

@@ -1,51 +1,33 @@
-//! The demo's results: tables for people, one JSON object for programs, and a verdict.
+//! The demo's results as tables.
 
 use comfy_table::presets::UTF8_BORDERS_ONLY;
 use comfy_table::{CellAlignment, Table};
+use undertone_fleet::demo::{DemoReport, Slashing};
 
-use undertone_rln::PoolSnapshot;
-
-use super::chain::Slashing;
-use super::latency::{SizeLatency, WithoutTokens};
 use super::published;
-use super::spam::Spam;
 
-/// All results of the demo.
-#[derive(Debug, serde::Serialize)]
-pub(crate) struct Report {
-    pub(crate) nodes: usize,
-    pub(crate) startup_ms: f64,
-    pub(crate) latency: Vec<SizeLatency>,
-    pub(crate) without_tokens: WithoutTokens,
-    /// Mean wall-clock time for preparing a token ahead of its message, milliseconds.
-    pub(crate) token_prepare_ms: f64,
-    pub(crate) spam: Spam,
-    /// Result of slashing on the chain; only with `--chain`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) chain: Option<Slashing>,
-}
+/// Results of the demo, as tables.
+pub(super) struct Tables<'a>(pub(super) &'a DemoReport);
 
-impl Report {
-    pub(crate) fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("numbers, lists and fixed keys only")
-    }
-
-    pub(crate) fn print(&self) {
+impl Tables<'_> {
+    /// Prints the tables.
+    pub(super) fn print(&self) {
+        let report = self.0;
         println!(
             "{} nodes in a line, RLN on, ready after {:.0} ms\n",
-            self.nodes, self.startup_ms
+            report.nodes, report.startup_ms
         );
         println!("Latency, ms (median). Lg: proof generation; Lt, Lv: transmission and validation");
         println!("per hop. Below each: the paper's five cities (Table 3), for the shape of it.");
         println!("{}", self.latency_table());
         self.print_proofs();
-        let limit = self.spam.limit;
+        let limit = report.spam.limit;
         println!(
             "Spam: a sixth member, limit {limit} per epoch, published {}",
-            self.spam.attempted
+            report.spam.attempted
         );
         println!("{}", self.spam_table());
-        if let Some(chain) = &self.chain {
+        if let Some(chain) = &report.chain {
             println!("Chain: its membership in contract {}", chain.contract);
             println!("{}", chain_table(chain));
         }
@@ -53,17 +35,17 @@ impl Report {
 
     /// Prints proof times with and without tokens: a token only moves work ahead of the message.
     fn print_proofs(&self) {
-        let with_token: u32 = self.latency.iter().map(|row| row.with_token).sum();
-        let messages: u32 = self.latency.iter().map(|row| row.runs).sum();
+        let with_token: u32 = self.0.latency.iter().map(|row| row.with_token).sum();
+        let messages: u32 = self.0.latency.iter().map(|row| row.runs).sum();
         println!(
             "Lg: {with_token} of {messages} messages found a token ready, prepared before the \
              message in {} ms on the clock, at the lowest priority.",
-            ms(self.token_prepare_ms)
+            ms(self.0.token_prepare_ms)
         );
         println!(
             "Without one a proof takes {} ms (median of {}).\n",
-            ms(self.without_tokens.prove_ms),
-            self.without_tokens.runs
+            ms(self.0.without_tokens.prove_ms),
+            self.0.without_tokens.runs
         );
     }
 
@@ -71,7 +53,7 @@ impl Report {
         let mut table = table(&[
             "kB", "", "Lg", "Lt", "Lv", "Lt", "Lv", "Lt", "Lv", "Lt", "Lv", "total", "got",
         ]);
-        for row in &self.latency {
+        for row in &self.0.latency {
             let size_kb = row.size_bytes / 1000;
             let mut ours = vec![size_kb.to_string(), "here".into(), ms(row.prove_ms)];
             for hop in &row.hops {
@@ -96,7 +78,7 @@ impl Report {
     }
 
     fn spam_table(&self) -> Table {
-        let spam = &self.spam;
+        let spam = &self.0.spam;
         let mut table = table(&["what", "result"]);
         let reached = format!("{} of {}", spam.delivered, spam.attempted);
         table.add_row(["messages that reached every node".to_owned(), reached]);
@@ -118,43 +100,6 @@ impl Report {
         let secret = if spam.secret_recovered { "yes" } else { "no" };
         table.add_row(["its secret recovered, equal to its identity's", secret]);
         table
-    }
-
-    /// Checks that all messages were delivered and the spammer was isolated and, on a chain, slashed;
-    /// otherwise returns what failed.
-    pub(crate) fn verdict(&self) -> Result<(), String> {
-        for row in &self.latency {
-            if row.delivered < row.expected {
-                let lost = row.expected - row.delivered;
-                return Err(format!(
-                    "{lost} deliveries of {} bytes are missing",
-                    row.size_bytes
-                ));
-            }
-        }
-        let spam = &self.spam;
-        if spam.delivered > spam.limit as usize {
-            return Err(format!("{} spam messages got through", spam.delivered));
-        }
-        if spam.spammer_peers_left > 0 || spam.isolated_after_ms.is_none() {
-            return Err(format!(
-                "the spammer kept {} peers",
-                spam.spammer_peers_left
-            ));
-        }
-        if !spam.secret_recovered {
-            return Err("the spammer's secret was not recovered".to_owned());
-        }
-        if let Some(chain) = &self.chain {
-            if !chain.slashed {
-                return Err("the spammer was not slashed on the chain".to_owned());
-            }
-            if chain.nodes_updated < self.nodes {
-                let left = self.nodes - chain.nodes_updated;
-                return Err(format!("{left} nodes still have the spammer in their tree"));
-            }
-        }
-        Ok(())
     }
 }
 
@@ -183,13 +128,6 @@ fn chain_table(chain: &Slashing) -> Table {
         table.add_row([what.to_owned(), result]);
     }
     table
-}
-
-/// Returns the mean time for preparing a token between two snapshots, milliseconds.
-pub(crate) fn prepare_ms(before: PoolSnapshot, after: PoolSnapshot) -> f64 {
-    let spent_ns = after.spent_ns_total.saturating_sub(before.spent_ns_total);
-    let prepared = after.prepared_total.saturating_sub(before.prepared_total);
-    spent_ns as f64 / 1e6 / prepared.max(1) as f64
 }
 
 fn table(header: &[&str]) -> Table {

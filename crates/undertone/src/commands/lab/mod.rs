@@ -10,8 +10,6 @@ use clap::Subcommand;
 
 use super::Failure;
 
-pub(crate) use machine::spammers_proofs;
-
 /// Default folder that records are written to and read from.
 const RESULTS: &str = "lab-results";
 
@@ -36,7 +34,7 @@ enum Command {
     Report(report::Args),
     /// Run real nodes in this process; `run` starts it as a child
     #[command(hide = true)]
-    Nodes(machine::NodesArgs),
+    Nodes(machine::Args),
 }
 
 /// Runs one of the subcommands.
@@ -46,6 +44,6 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         Command::List => list::run(json),
         Command::Run(args) => run::run(args, json),
         Command::Report(args) => report::run(args, json),
-        Command::Nodes(args) => machine::run_nodes(args),
+        Command::Nodes(args) => machine::run(args),
     }
 }

@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 use comfy_table::presets::UTF8_BORDERS_ONLY;
 use comfy_table::{CellAlignment, Table};
 use serde::Serialize;
+use undertone_fleet::experiments::RealMachine;
 use undertone_lab::experiment::{Context, EXPERIMENTS, Experiment};
 use undertone_lab::record::{ExperimentRecord, Scale};
 
 use super::super::sim::{COMMIT, threads};
 use super::super::{Failure, output};
-use super::machine::RealMachine;
+use super::machine::ThisProgram;
 use super::{RESULTS, out};
 
 /// Name that stands for every experiment.
@@ -63,7 +64,7 @@ struct Item {
 pub(super) fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let chosen = choose(&args.ids, args.full)?;
     fs::create_dir_all(&args.out).map_err(|error| Failure::at(&args.out, error))?;
-    let machine = RealMachine::default();
+    let machine = RealMachine::new(ThisProgram);
     let scale = if args.full { Scale::Full } else { Scale::Quick };
     let mut context = Context::new(scale, COMMIT, threads(args.threads), !json, &machine);
     let mut experiments = Vec::new();

@@ -10,7 +10,7 @@ use undertone_contracts::Address;
 use undertone_membership::evm::{ChainStatus, Contract, EvmConfig, EvmRegistry, Health};
 
 use super::{Failure, chain, output};
-use crate::commands::demo::progress::Progress;
+use crate::commands::progress::Spinner;
 use crate::commands::rln::element;
 
 /// Number of accepted roots that are kept, as in a relay of the Waku networks.
@@ -68,7 +68,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let began = Instant::now();
     let registry =
         EvmRegistry::start(config).map_err(|error| Failure::new(format!("sync: {error}")))?;
-    let progress = Progress::new(!json);
+    let progress = Spinner::new(!json);
     let patience = Duration::from_secs(args.patience_s);
     let (block, status) = follow(&registry, patience, began, &progress)?;
     let elapsed = began.elapsed();
@@ -108,7 +108,7 @@ fn follow(
     registry: &EvmRegistry,
     patience: Duration,
     began: Instant,
-    progress: &Progress,
+    progress: &Spinner,
 ) -> Result<(u64, ChainStatus), Failure> {
     loop {
         let ended = |status: &ChainStatus| matches!(status.health, Health::Synced { .. });

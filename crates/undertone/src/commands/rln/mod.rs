@@ -3,7 +3,8 @@
 //! Field elements (commitments, roots, nullifiers) are printed as in identity files and on the
 //! wire: 64 hex digits, little-endian.
 
-pub(crate) mod bench;
+#[cfg(feature = "lab")]
+mod bench;
 mod claim;
 mod files;
 mod holder;
@@ -64,6 +65,7 @@ enum Command {
     Slash(slash::Args),
     /// Claim the reward for slashing, once the slashed member's active period has ended
     Claim(claim::Args),
+    #[cfg(feature = "lab")]
     /// Measure proofs, hashing, tree and memory on this machine, beside the published figures
     Bench(bench::Args),
 }
@@ -85,6 +87,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         Command::Withdraw(args) => holder::withdraw(args, json),
         Command::Slash(args) => slash::run(args, json),
         Command::Claim(args) => claim::run(args, json),
+        #[cfg(feature = "lab")]
         Command::Bench(args) => bench::run(args, json),
     }
 }

@@ -3,7 +3,6 @@
 mod bench;
 mod compare;
 mod list;
-mod out;
 mod runner;
 
 use std::fmt::Write;
@@ -11,13 +10,12 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::thread;
 
-use undertone_lab::report::Campaign;
+use undertone_lab::report::{Campaign, WriteError, write_run, write_summary};
 use undertone_lab::scenario::{self, Loaded, SeedsError};
 
 use super::{Failure, output};
 
 pub(crate) use list::print as print_list;
-pub(crate) use out::{write_run, write_summary};
 pub(crate) use runner::{COMMIT, Runner, scenario_failure};
 
 /// Flags of `undertone sim`.
@@ -127,15 +125,19 @@ fn simulate(args: &Args, loaded: &Loaded, seeds: &[u64]) -> Result<Campaign, Fai
                 [_] => folder.clone(),
                 _ => folder.join(format!("seed-{seed}")),
             };
-            write_run(&folder, &outcome, &summary)?;
+            write_run(&folder, &outcome, &summary).map_err(unwritten)?;
         }
         runs.push(summary);
     }
     let campaign = Campaign::new(runs);
     if let (Some(folder), [_, _, ..]) = (&args.out, seeds) {
-        write_summary(folder, &campaign)?;
+        write_summary(folder, &campaign).map_err(unwritten)?;
     }
     Ok(campaign)
+}
+
+fn unwritten(error: WriteError) -> Failure {
+    Failure::new(error.to_string())
 }
 
 /// Returns the command line that repeats a run.

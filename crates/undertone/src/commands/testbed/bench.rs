@@ -5,13 +5,12 @@ use std::fmt;
 use comfy_table::presets::UTF8_BORDERS_ONLY;
 use comfy_table::{CellAlignment, Table};
 use serde::Serialize;
+use undertone_fleet::processes::{Campaigner, Connections, Costs, MeasuredHop, Packets};
 use undertone_lab::report::RunCosts;
 use undertone_lab::scenario;
 
-use super::costs::Costs;
-use super::hops::{Connections, HopRow};
-use super::runner::Packets;
-use super::{Campaigner, Failure, scenario_failure, sim::COMMIT};
+use super::report::name;
+use super::{Failure, failure, scenario_failure, sim::COMMIT};
 
 const SCENARIOS: [&str; 2] = ["testbed-line", "testbed-random"];
 
@@ -44,7 +43,7 @@ struct Cell {
     measured: Vec<RunCosts>,
     costs: Costs,
     packets: Vec<Packets>,
-    hop_rows: Vec<HopRow>,
+    hop_rows: Vec<MeasuredHop>,
 }
 
 /// Runs every cell with seeds 1 to `runs`, each seed with new nodes.
@@ -61,7 +60,7 @@ pub(super) fn run(campaigner: &Campaigner<'_>, runs: u64) -> Result<Bench, Failu
                     campaigner.setup.tokens = WARM_TOKENS;
                 }
                 let loaded = scenario::load(name, &set).map_err(scenario_failure)?;
-                let report = campaigner.run(&loaded, &seeds)?;
+                let report = campaigner.run(&loaded, &seeds).map_err(failure)?;
                 // The first message of a warm run is another cold one, followed by others.
                 let rows = report.hop_rows.into_iter();
                 cells.push(Cell {
@@ -106,7 +105,7 @@ impl fmt::Display for Bench {
                 table.add_row([
                     cell.scenario.to_owned(),
                     row.size_bytes.to_string(),
-                    row.connections.name().to_owned(),
+                    name(row.connections).to_owned(),
                     row.hop.to_string(),
                     row.n.to_string(),
                     format!("{:.1}", row.transmit_ms),

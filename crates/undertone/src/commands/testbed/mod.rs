@@ -2,35 +2,18 @@
 
 mod attacker;
 mod bench;
-mod campaigner;
-mod costs;
-mod error;
-mod faults;
-mod folder;
-mod gather;
-mod hops;
-mod log;
-mod memory;
-mod network;
-mod node;
-mod nodes;
-mod refuse;
 mod report;
-mod rest;
-mod runner;
-mod timeline;
-mod traffic;
 
 use std::env;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use undertone_fleet::processes::{CampaignError, Campaigner, Setup};
 use undertone_lab::scenario;
 
-use self::campaigner::Campaigner;
-use self::error::RunError;
-use self::nodes::Setup;
-use super::sim::{Seeds, scenario_failure, seeds};
+use self::report::Shown;
+use super::progress::Spinner;
+use super::sim::{COMMIT, Seeds, scenario_failure, seeds};
 use super::{Failure, node as node_command, output, sim};
 
 /// Flags of `undertone testbed`.
@@ -99,16 +82,20 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if args.list {
         return sim::print_list(args.json);
     }
+    let progress = Spinner::new(!args.json);
     let mut campaigner = Campaigner {
         setup: Setup {
             program: env::current_exe()
                 .map_err(|error| Failure::new(format!("cannot find this program: {error}")))?,
+            node: &["node"],
+            attacker: &["testbed", "attacker-node"],
             tokens: args.tokens,
             ready: Duration::from_secs(args.ready_s),
         },
-        out: args.out.as_ref(),
-        show_progress: !args.json,
+        out: args.out.as_deref(),
+        progress: &progress,
         beside_sim: args.beside_sim,
+        commit: COMMIT,
     };
     if args.bench {
         campaigner.beside_sim = true;
@@ -121,8 +108,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let loaded = scenario::load(reference, &args.set).map_err(scenario_failure)?;
     let seeds = args.seeds.as_ref();
     let seeds = seeds.map_or(vec![args.seed.unwrap_or(1)], |seeds| seeds.0.clone());
-    let report = campaigner.run(&loaded, &seeds)?;
-    output::print(&report, args.json)?;
+    let report = campaigner.run(&loaded, &seeds).map_err(failure)?;
+    output::print(&Shown(&report), args.json)?;
     if !loaded.scenario.faults.is_empty() {
         // With faults, missing deliveries are a result and not a failure.
         return Ok(());
@@ -142,10 +129,16 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     Ok(())
 }
 
-fn failure(error: RunError) -> Failure {
+fn failure(error: CampaignError) -> Failure {
     let text = error.to_string();
-    if error.is_usage() {
-        return Failure::usage(text);
+    match error {
+        CampaignError::Simulation { .. } => {
+            Failure::usage(text).with_help("docs/scenarios.md lists keys and their bounds")
+        }
+        CampaignError::Run(error) if error.is_usage() => Failure::usage(text),
+        CampaignError::Run(_) => {
+            Failure::new(text).with_help("docs/testbed.md says what the testbed needs")
+        }
+        _ => Failure::new(text),
     }
-    Failure::new(text).with_help("docs/testbed.md says what the testbed needs")
 }

@@ -1,76 +1,57 @@
-//! Results of runs, for people and programs.
+//! Results of runs on the testbed, for people.
 
-use std::collections::BTreeSet;
 use std::fmt;
 
 use comfy_table::presets::UTF8_BORDERS_ONLY;
 use comfy_table::{CellAlignment, Table};
 use serde::Serialize;
-use undertone_lab::report::Campaign;
+use undertone_fleet::processes::{CampaignReport, Connections, MeasuredHop, Packets};
 
-use super::costs::Costs;
-use super::hops::{Connections, HopRow};
-use super::runner::Packets;
+/// Results of all runs of one scenario, as tables or as JSON.
+#[derive(Serialize)]
+#[serde(transparent)]
+pub(super) struct Shown<'a>(pub(super) &'a CampaignReport);
 
-/// Results of all runs of one scenario.
-#[derive(Debug, Serialize)]
-pub(crate) struct Report {
-    #[serde(flatten)]
-    pub(crate) campaign: Campaign,
-    pub(crate) hop_rows: Vec<HopRow>,
-    pub(crate) costs: Costs,
-    /// Packet counts of the emulated network, by run.
-    pub(crate) packets: Vec<Packets>,
-    /// Notes on differences from the scenario.
-    pub(crate) notes: Vec<String>,
-    /// Messages that did not leave their publishers, by run.
-    #[serde(skip)]
-    pub(crate) unsent: Vec<BTreeSet<u32>>,
-}
-
-impl fmt::Display for Report {
+impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.campaign)?;
-        writeln!(f, "\nper hop, ms (median)\n{}", hop_table(&self.hop_rows))?;
-        let costs = &self.costs;
+        let report = self.0;
+        write!(f, "{}", report.campaign)?;
+        writeln!(f, "\nper hop, ms (median)\n{}", hop_table(&report.hop_rows))?;
+        let costs = &report.costs;
         writeln!(
             f,
             "a proof took {:.1} ms, validation {:.2} ms and {:.4} ms for each kB (medians)",
             costs.generation_ms, costs.validation_ms, costs.validation_ms_per_kb
         )?;
-        for packets in &self.packets {
-            writeln!(f, "{packets}")?;
+        for packets in &report.packets {
+            writeln!(f, "{}", packet_line(packets))?;
         }
         Ok(())
     }
 }
 
-impl fmt::Display for Packets {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} packets, {} lost, {} at a partition, {} dropped by queues, {:.0} µs late on average, {:.0} at most",
-            self.delivered,
-            self.lost,
-            self.cut,
-            self.queue_dropped,
-            self.late_mean_us,
-            self.late_max_us
-        )
-    }
+fn packet_line(packets: &Packets) -> String {
+    format!(
+        "{} packets, {} lost, {} at a partition, {} dropped by queues, {:.0} µs late on average, {:.0} at most",
+        packets.delivered,
+        packets.lost,
+        packets.cut,
+        packets.queue_dropped,
+        packets.late_mean_us,
+        packets.late_max_us
+    )
 }
 
-impl Connections {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Cold => "cold",
-            Self::Warm => "warm",
-        }
+/// Returns the name of a state of connections.
+pub(super) fn name(connections: Connections) -> &'static str {
+    match connections {
+        Connections::Cold => "cold",
+        Connections::Warm => "warm",
     }
 }
 
 /// Returns the table of hops; without simulated rows, their columns are left out.
-pub(crate) fn hop_table(rows: &[HopRow]) -> Table {
+fn hop_table(rows: &[MeasuredHop]) -> Table {
     let has_sim = rows.iter().any(|row| row.sim_ms.is_some());
     let mut header = vec![
         "bytes", "", "hop", "n", "transmit", "validate", "both", "formula",
@@ -84,7 +65,7 @@ pub(crate) fn hop_table(rows: &[HopRow]) -> Table {
         let number = |ms: Option<f64>| ms.map_or(String::new(), |ms| format!("{ms:.1}"));
         let mut cells = vec![
             row.size_bytes.to_string(),
-            row.connections.name().to_owned(),
+            name(row.connections).to_owned(),
             row.hop.to_string(),
             row.n.to_string(),
             format!("{:.1}", row.transmit_ms),

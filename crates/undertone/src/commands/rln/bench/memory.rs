@@ -1,13 +1,11 @@
-//! Memory with and without RLN, each measured in a new child process.
+//! `undertone rln bench --memory-of`: a child process that prints its own memory.
 
 use std::process::Command;
-use std::sync::Arc;
 
 use clap::ValueEnum;
-use serde::Serialize;
-use undertone_rln::{Identity, Key, Prover, Verifier};
+use undertone_fleet::measure::memory::{Memory, measure, resident_bytes, with_rln};
 
-use super::{Failure, tree};
+use super::Failure;
 
 /// Contents of a child process's memory when the child measures itself.
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -18,31 +16,17 @@ pub(super) enum Child {
     Without,
 }
 
-/// Resident memory with and without RLN, 10^6 bytes.
-#[derive(Serialize)]
-pub(super) struct Memory {
-    pub(super) without_rln_mb: f64,
-    pub(super) with_rln_mb: f64,
-}
-
 /// Measures both children; `None` where the operating system does not report resident memory.
-pub(super) fn measure() -> Result<Option<Memory>, Failure> {
-    let (without, with) = (ask("without")?, ask("with")?);
-    Ok(without.zip(with).map(|(without, with)| Memory {
-        without_rln_mb: without as f64 / 1e6,
-        with_rln_mb: with as f64 / 1e6,
-    }))
-}
-
-fn ask(child: &str) -> Result<Option<u64>, Failure> {
-    let output = std::env::current_exe().and_then(|program| {
-        Command::new(program)
-            .args(["rln", "bench", "--memory-of", child])
-            .output()
-    });
-    let output = output.map_err(|error| Failure::new(format!("cannot start a child: {error}")))?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    Ok(text.trim().parse().ok())
+pub(super) fn measure_both() -> Result<Option<Memory>, Failure> {
+    let program = std::env::current_exe();
+    let program =
+        program.map_err(|error| Failure::new(format!("cannot start a child: {error}")))?;
+    let child = |of| {
+        let mut command = Command::new(&program);
+        command.args(["rln", "bench", "--memory-of", of]);
+        command
+    };
+    measure(child("without"), child("with")).map_err(|error| Failure::new(error.to_string()))
 }
 
 impl Child {
@@ -50,19 +34,7 @@ impl Child {
     pub(super) fn run(self) -> Result<(), Failure> {
         match self {
             Self::Without => print(),
-            Self::With => {
-                let failed = |error: &dyn std::error::Error| Failure::new(error.to_string());
-                let tree = tree::build(&tree::leaves());
-                let path = tree.path(5).expect("5 is an index of the tree");
-                let key = Key::load().map_err(|error| failed(&error))?;
-                let prover = Prover::new(Arc::clone(&key));
-                let identity = Identity::from_seed(b"undertone rln bench");
-                let member = prover.member(&identity, 20, &path);
-                let member = member.map_err(|error| failed(&error))?;
-                let held = (tree, prover, member, Verifier::new(&key));
-                print();
-                drop(held);
-            }
+            Self::With => with_rln(print).map_err(|error| Failure::new(error.to_string()))?,
         }
         Ok(())
     }
@@ -72,14 +44,4 @@ fn print() {
     if let Some(bytes) = resident_bytes() {
         println!("{bytes}");
     }
-}
-
-/// Returns this process's resident memory in bytes: the field `VmRSS` of Linux's `/proc/self/status`.
-pub(crate) fn resident_bytes() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:"))?;
-    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kib * 1024)
 }

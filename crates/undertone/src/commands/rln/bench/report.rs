@@ -4,17 +4,17 @@ use std::fmt;
 
 use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
+use undertone_fleet::measure::memory::Memory;
+use undertone_fleet::measure::proofs::{BySize, ProofCosts};
+use undertone_fleet::measure::tree::Tree;
 
-use super::memory::Memory;
-use super::proofs::Proofs;
 use super::published::Published;
-use super::tree::Tree;
 
 /// Report of measured and published figures. Measured times are processor time of one thread, medians;
 /// published figures are as in their sources.
 #[derive(Serialize)]
 pub(super) struct Report {
-    proofs: Proofs,
+    proofs: ProofCosts,
     tree: Tree,
     /// Resident memory; `None` where the operating system does not report it.
     memory: Option<Memory>,
@@ -22,7 +22,7 @@ pub(super) struct Report {
 }
 
 impl Report {
-    pub(super) fn new(proofs: Proofs, tree: Tree, memory: Option<Memory>) -> Self {
+    pub(super) fn new(proofs: ProofCosts, tree: Tree, memory: Option<Memory>) -> Self {
         Self {
             proofs,
             tree,
@@ -73,7 +73,7 @@ impl Report {
             found.map_or_else(String::new, |row| format!("{} {}", row.value, row.unit))
         };
         let last = self.proofs.by_size.last();
-        let longest = |ms: fn(&super::proofs::BySize) -> f64| {
+        let longest = |ms: fn(&BySize) -> f64| {
             last.map_or_else(String::new, |row| format!("{:.1} ms", ms(row)))
         };
         let memory = self.memory.as_ref().map_or_else(

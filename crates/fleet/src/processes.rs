@@ -1,0 +1,32 @@
+//! Nodes as processes on an emulated wide-area network: a scenario, run with real TCP and real proofs.
+//!
+//! [`Campaigner::run`] runs a scenario once with each seed. Each node is a process in a network namespace of
+//! its own; messages are published over REST, and what the nodes write into their delivery logs becomes the
+//! same outcome that the simulator has.
+
+mod campaigner;
+mod costs;
+mod error;
+mod faults;
+mod folder;
+mod gather;
+mod hops;
+mod log;
+mod memory;
+mod network;
+mod node;
+mod nodes;
+mod refuse;
+mod report;
+mod rest;
+mod runner;
+mod timeline;
+mod traffic;
+
+pub use campaigner::Campaigner;
+pub use costs::Costs;
+pub use error::{CampaignError, RunError};
+pub use hops::{Connections, MeasuredHop};
+pub use nodes::Setup;
+pub use report::CampaignReport;
+pub use runner::Packets;
