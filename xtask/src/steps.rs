@@ -3,16 +3,20 @@
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
 use crate::tidy;
 
 mod audit;
 mod contracts;
+mod examples;
 mod namespaces;
+mod outside;
+mod package;
 mod page;
 mod selection;
+mod wasm;
 
 /// Program that contracts, interop and the check of the page need besides Rust.
 const NPM: &str = "npm";
@@ -39,9 +43,13 @@ pub(crate) enum Step {
     Tidy,
     Clippy,
     Doc,
+    Package,
     Audit,
     Contracts,
     Unit,
+    Examples,
+    Wasm,
+    Outside,
     Page,
     Testbed,
     Interop,
@@ -62,14 +70,18 @@ pub(crate) enum Outcome {
 impl Step {
     /// All steps in the order in which they run: the quickest first, but contracts before unit, whose tests
     /// use the chain that contracts installs.
-    pub(crate) const ALL: [Self; 11] = [
+    pub(crate) const ALL: [Self; 15] = [
         Self::Fmt,
         Self::Tidy,
         Self::Clippy,
         Self::Doc,
+        Self::Package,
         Self::Audit,
         Self::Contracts,
         Self::Unit,
+        Self::Examples,
+        Self::Wasm,
+        Self::Outside,
         Self::Page,
         Self::Testbed,
         Self::Interop,
@@ -83,9 +95,13 @@ impl Step {
             Self::Tidy => "tidy",
             Self::Clippy => "clippy",
             Self::Doc => "doc",
+            Self::Package => "package",
             Self::Audit => "audit",
             Self::Contracts => "contracts",
             Self::Unit => "unit",
+            Self::Examples => "examples",
+            Self::Wasm => "wasm",
+            Self::Outside => "outside",
             Self::Page => "page",
             Self::Testbed => "testbed",
             Self::Interop => "interop",
@@ -102,9 +118,15 @@ impl Step {
                 "no warning of rustc or clippy in any target, with and without the laboratory"
             }
             Self::Doc => "the documentation builds without a warning",
+            Self::Package => "the libraries can be packed for publication",
             Self::Audit => "where dependencies come from, their licences, known advisories",
             Self::Contracts => "the contract's artifacts and its tests on a chain; needs npm",
             Self::Unit => "all tests but those of contracts, testbed and interop",
+            Self::Examples => "the examples of the libraries run and do what they show",
+            Self::Wasm => {
+                "the libraries compile for browsers; needs the target wasm32-unknown-unknown"
+            }
+            Self::Outside => "packages outside the workspace use the libraries",
             Self::Page => {
                 "in a browser: the HTML report, and pages that attack a node; needs npm and Chromium"
             }
@@ -126,12 +148,16 @@ impl Step {
                 let args = ["doc", "--workspace", "--no-deps"];
                 cargo(root, &args, &[("RUSTDOCFLAGS", "-D warnings")])
             }
+            Self::Package => package::run(root),
             Self::Audit => audit::run(root),
             Self::Contracts => match version_of(NPM) {
                 Ok(()) => contracts::run(root, NPM),
                 Err(reason) => Outcome::Skipped(reason),
             },
             Self::Unit => unit(root),
+            Self::Examples => examples::run(root),
+            Self::Wasm => wasm::run(root),
+            Self::Outside => outside::run(root),
             Self::Page => match version_of(NPM).and_then(|()| page::browser()) {
                 Ok(chromium) => match page::check(root, &chromium) {
                     Outcome::Passed => page::attack(root, &chromium),
@@ -221,6 +247,12 @@ fn version_of(program: &str) -> Result<(), String> {
         }
         Err(error) => Err(format!("cannot run {program}: {error}")),
     }
+}
+
+/// Returns the path of a file that cargo builds with the dev profile.
+fn built_file(root: &Path, name: &str) -> PathBuf {
+    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    target.join("debug").join(name)
 }
 
 fn tidy(root: &Path) -> Outcome {

@@ -2,6 +2,7 @@
 
 /// Wire features of a peer, determined by its protocol id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Features {
     /// GRAFT, PRUNE, IHAVE and IWANT are understood. Without them the peer is sent every message.
     pub mesh: bool,
@@ -15,6 +16,7 @@ pub struct Features {
 
 /// A protocol id and the features that it stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Protocol {
     /// Protocol id as negotiated on the stream.
     pub id: &'static str,

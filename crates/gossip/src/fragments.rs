@@ -119,6 +119,7 @@ pub enum FragmentError {
 
 /// Limits of an [`Assembler`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AssemblerLimits {
     /// Maximum number of incomplete payloads; the oldest one is dropped. As many complete
     /// ones are remembered.

@@ -11,6 +11,7 @@ use crate::wire::Frame;
 
 /// Event that the driver reports to the router, or a command for it.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Input {
     /// A peer connected and its protocol was negotiated.
     Connected(NewPeer),
@@ -75,6 +76,7 @@ pub enum Input {
 
 /// Description of a newly connected peer.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct NewPeer {
     /// Index of the peer.
     pub peer: PeerIx,
@@ -91,6 +93,22 @@ pub struct NewPeer {
     /// Whether the peer is one of the operator's own: it is sent every message, is never in a mesh and
     /// is never graylisted.
     pub explicit: bool,
+}
+
+impl NewPeer {
+    /// Describes a peer without identity, record and known address, which is not one of the operator's own. The
+    /// caller sets the fields that differ.
+    pub fn new(peer: PeerIx, features: Features, direction: Direction) -> Self {
+        Self {
+            peer,
+            identity: Bytes::new(),
+            record: Bytes::new(),
+            direction,
+            features,
+            ip: None,
+            explicit: false,
+        }
+    }
 }
 
 /// Result of validating a message.
@@ -130,6 +148,8 @@ pub enum Class {
 }
 
 /// Action that the driver has to take, or event that it is told of.
+///
+/// The enum is exhaustive on purpose: a driver that overlooks a new action is wrong, so it must not compile.
 #[derive(Clone, Debug)]
 pub enum Output {
     /// Send a frame, whose length prefix is included.
@@ -204,6 +224,7 @@ pub enum Output {
 
 /// Events for logs, metrics and tests.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Report {
     /// A limit was reached.
     Capacity {
@@ -253,6 +274,7 @@ pub enum Report {
 
 /// Totals since the router was created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Stats {
     /// Frames received from connected peers.
     pub frames_received: u64,
@@ -276,6 +298,7 @@ pub struct Stats {
 
 /// Counts of control entries; IHAVE, IWANT and IDONTWANT are counted by message ids.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ControlStats {
     /// Number of GRAFT entries.
     pub graft: u64,

@@ -1,8 +1,9 @@
 //! Limits on what remote peers can make the router hold or do.
 
 /// Limits on remote input. Those of the decoder are checked before memory is allocated; a store that is
-/// full drops its oldest entries or refuses new ones.
+/// full drops its oldest entries or refuses new ones. Start from [`Limits::default`] and set the fields that differ.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Limits {
     /// Longest RPC that is decoded, bytes. A driver must not read a longer frame either.
     pub frame_bytes_max: usize,

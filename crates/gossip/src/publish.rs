@@ -61,7 +61,7 @@ impl Router {
         self.on_message_received(&id, None);
         self.cache.put(id, ix, frame.clone());
         let view = View {
-            config: &self.config,
+            parameters: self.config.parameters(),
             topic: self.topics.get(ix),
             peers: &self.peers,
             scores: &self.scores,

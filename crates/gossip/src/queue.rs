@@ -10,6 +10,7 @@ use crate::types::SendHandle;
 /// Limits of a [`SendQueue`]. The counts are nim-libp2p's; the limit in bytes is added because with counts
 /// alone one slow peer could hold a gigabyte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct QueueLimits {
     /// Maximum number of control frames; a peer that lets more accumulate is not reading at all.
     pub control_max: usize,

@@ -210,7 +210,7 @@ impl Router {
         // The received frame is forwarded as it is if the message came alone, and re-encoded otherwise.
         let frame = frame.unwrap_or_else(|| wire::message_frame(&topic.name, data));
         let view = View {
-            config: &self.config,
+            parameters: self.config.parameters(),
             topic,
             peers: &self.peers,
             scores: &self.scores,

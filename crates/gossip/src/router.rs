@@ -370,6 +370,11 @@ impl Router {
         &self.config
     }
 
+    /// Whether the strategy maintains meshes and gossips ids.
+    pub fn keeps_mesh(&self) -> bool {
+        self.strategy.keeps_mesh()
+    }
+
     /// How much of each bound is in use.
     pub fn usage(&self) -> Usage {
         let per_peer = |count: fn(&crate::peers::PeerState) -> usize| {
@@ -400,6 +405,7 @@ impl Router {
 
 /// Current use of each bound of [`crate::Limits`]; maxima over peers for the last three.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Usage {
     /// Topics known to the router.
     pub topics: usize,

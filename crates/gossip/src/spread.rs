@@ -22,17 +22,16 @@ impl Router {
         mut receivers: Vec<PeerIx>,
     ) -> usize {
         receivers.retain(|peer| !self.is_unwanted(*peer, &id));
-        let count = receivers.len();
         let view = View {
-            config: &self.config,
+            parameters: self.config.parameters(),
             topic: self.topics.get(ix),
             peers: &self.peers,
             scores: &self.scores,
             now: self.now,
             started: self.started,
         };
-        let strategy = &self.strategy;
-        let sending = strategy.spread(&view, len, receivers, &mut self.rng);
+        let sending = self.strategy.spread(&view, len, receivers, &mut self.rng);
+        let count = sending.now.len() + sending.later.len() + sending.told.len();
         for peer in sending.now {
             self.send_message(peer, class, id, frame.clone());
         }

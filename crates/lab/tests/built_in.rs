@@ -29,7 +29,12 @@ fn scaled_down(name: &str) -> Scenario {
 }
 
 fn simulate(scenario: &Scenario, seed: u64, threads: usize) -> Outcome {
-    run(scenario, RunOptions { seed, threads }, &mut |_| {}).expect("it is valid")
+    run(
+        scenario,
+        RunOptions::new(seed).threads(threads),
+        &mut |_| {},
+    )
+    .expect("it is valid")
 }
 
 #[test]

@@ -12,10 +12,7 @@ fn simulate(name: &str, overrides: &[&str]) -> Summary {
         .expect("the scenario can be read")
         .scenario;
     let watch = Stopwatch::start();
-    let options = RunOptions {
-        seed: 1,
-        threads: 1,
-    };
+    let options = RunOptions::new(1);
     let outcome = run(&scenario, options, &mut |_| {}).expect("it can be simulated");
     let mut rows = Vec::new();
     write_deliveries(&outcome, &mut rows).expect("memory takes everything");

@@ -26,10 +26,7 @@ fn simulate(set: &[&str]) -> Summary {
     let scenario = load("small", &overrides)
         .expect("the scenario can be read")
         .scenario;
-    let options = RunOptions {
-        seed: 1,
-        threads: 1,
-    };
+    let options = RunOptions::new(1).threads(1);
     let watch = Stopwatch::start();
     let outcome = run(&scenario, options, &mut |_| {}).expect("it can be simulated");
     Summary::new(&scenario, &outcome, watch.read(), "test")

@@ -27,7 +27,7 @@ fn of_degree(nodes: u32, degree: usize, topology: Topology) -> Scenario {
 
 #[track_caller]
 fn simulate(scenario: &Scenario, seed: u64) -> Outcome {
-    let options = RunOptions { seed, threads: 1 };
+    let options = RunOptions::new(seed);
     let outcome = run(scenario, options, &mut |_| {}).expect("the test's scenario is valid");
     assert_eq!(outcome.violations, [], "seed {seed}");
     let delivered = outcome.deliveries.len() as u64;

@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::SeedableRng;
+use thiserror::Error;
 
 use crate::connection::{Burst, TcpEndpoint};
 use crate::downlink::{Downlink, QueueDiscipline};
@@ -25,6 +26,7 @@ pub struct ConnIx(pub u32);
 
 /// Configuration of one host.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct StackConfig {
     /// TCP stack of the host.
     pub profile: Profile,
@@ -50,6 +52,27 @@ pub struct StackConfig {
     pub piece_bytes: u32,
 }
 
+impl StackConfig {
+    /// A host with this TCP stack and these rates, and nothing in the way: the queue before the downlink is tail-drop
+    /// without a limit, no packet is lost, and no delay varies.
+    pub const fn new(profile: Profile, uplink_bytes_per_s: u64, downlink_bytes_per_s: u64) -> Self {
+        Self {
+            profile,
+            uplink_bytes_per_s,
+            downlink_bytes_per_s,
+            unlimited_until_ns: 0,
+            queue: QueueDiscipline::Fifo {
+                max_bytes: u64::MAX,
+            },
+            loss: 0.0,
+            jitter_ns: 0,
+            setup_packets: 0,
+            begun_over_bytes: u64::MAX,
+            piece_bytes: 0,
+        }
+    }
+}
+
 /// Position of a frame among the unsent frames of its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Priority {
@@ -61,6 +84,7 @@ pub enum Priority {
 
 /// Event that the driver reports to a host.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum Input<P> {
     /// A connection is open; `conn` must be new or closed.
     Connect {
@@ -171,18 +195,23 @@ pub enum Output<P> {
 }
 
 /// Violation of the contract by the driver; the input was ignored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum Misuse {
     /// The connection named is not open.
+    #[error("connection {} is not open", .0.0)]
     NotOpen(ConnIx),
     /// The connection named is open already.
+    #[error("connection {} is open already", .0.0)]
     Open(ConnIx),
     /// `now_ns` is less than in an earlier call.
+    #[error("time went backwards")]
     TimeWentBackwards,
 }
 
 /// Traffic totals of a host, in bytes on the wire and in packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TrafficTotals {
     /// Bytes sent, including acknowledgements and packets that were lost on the way.
     pub sent_bytes: u64,

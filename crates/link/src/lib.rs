@@ -1,12 +1,8 @@
-//! Sans-IO network emulation: rates, delays, queues, and a TCP model on top.
+#![doc = include_str!("../README.md")]
 //!
-//! [`Host`] is one machine's network stack: an uplink, a downlink, and the two TCP halves of each
-//! connection. It is driven like every state machine of this project: an input with the time, then
-//! outputs until there are none, then a timer. Hosts exchange bursts: packets that leave back to
-//! back on one connection travel as one event, so the work of a run grows with the number of
-//! messages, not of packets.
+//! # Where to start
 //!
-//! Times are nanoseconds from an arbitrary start, rates are bytes per second.
+//! [`Host`] with its [`StackConfig`] and [`Profile`], or [`packet::Network`].
 
 mod connection;
 mod downlink;

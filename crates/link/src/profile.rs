@@ -26,6 +26,7 @@ pub enum Idle {
 
 /// Parameters of a TCP stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Profile {
     /// Bytes of data in a full segment.
     pub segment_bytes: u32,

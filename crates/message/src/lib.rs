@@ -1,9 +1,8 @@
-//! WakuMessage, its hash, topics, sharding and network presets.
+#![doc = include_str!("../README.md")]
 //!
-//! Everything here is a pure function of its arguments: no clock, socket, thread or random source.
-//! Bytes that come from a remote are decoded without copying and never panic; a [`DecodeError`]
-//! names the field at fault and says through [`DecodeError::forwarder_may_be_honest`] whether the
-//! peer that forwarded it deserves a penalty.
+//! # Where to start
+//!
+//! [`WakuMessage`] with [`MessageLimits`] and [`DecodeError`], [`shard_of`], [`NetworkPreset`].
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 pub mod content_topic;

@@ -82,6 +82,7 @@ impl WakuMessage {
 
 /// Limits on messages from a remote, checked before anything is allocated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MessageLimits {
     /// Maximum length of an encoded message, in bytes.
     pub max_message_bytes: usize,

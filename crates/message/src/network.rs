@@ -9,6 +9,7 @@ mod tests;
 
 /// The constants of one network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct NetworkPreset {
     /// Name by which the network is chosen.
     pub name: &'static str,
@@ -32,6 +33,7 @@ pub struct NetworkPreset {
 
 /// Rate Limiting Nullifier parameters (RFC 17 and 64, with the values nwaku uses).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RlnParams {
     /// Construction of the external nullifier.
     pub generation: RlnGeneration,
@@ -59,6 +61,7 @@ pub enum RlnGeneration {
 
 /// Chain and address of the membership contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ChainParams {
     /// Chain id, as of EIP-155.
     pub chain_id: u64,

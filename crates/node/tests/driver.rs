@@ -36,11 +36,9 @@ async fn node_with(
     change: impl FnOnce(&mut RelayConfig),
 ) -> Node {
     let preset = NetworkPreset::by_name("local").expect("a known network");
-    let mut relay = RelayConfig {
-        cluster_id: cluster,
-        rln: None,
-        ..RelayConfig::for_network(&preset)
-    };
+    let mut relay = RelayConfig::for_network(&preset);
+    relay.cluster_id = cluster;
+    relay.rln = None;
     change(&mut relay);
     let (sender, events) = mpsc::unbounded_channel();
     let options = NodeOptions::for_network(&preset)
@@ -161,7 +159,7 @@ async fn a_topic_of_another_cluster_cannot_be_joined() {
 async fn nodes_that_agree_spread_large_messages_by_their_ids_and_in_parts() {
     let protocols = [LARGE_MESSAGES_ID, "/vac/waku/relay/2.0.0"];
     let reduced = |relay: &mut RelayConfig| {
-        relay.gossip.strategy = StrategyKind::Reduced;
+        relay.gossip.strategy = StrategyKind::Reduced.into();
         relay.gossip.large.push = 0;
         relay.gossip.flood_publish = FloodPublish::Off;
         relay.fragment_bytes = Some(10_000);

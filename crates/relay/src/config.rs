@@ -10,6 +10,7 @@ use crate::nullifier_senders::NullifierSenderLimits;
 
 /// Configuration of a relay: its network and its own options.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct RelayConfig {
     /// Configuration of the gossip router.
     pub gossip: Config,
@@ -36,6 +37,7 @@ pub struct RelayConfig {
 
 /// Rate limit (RLN) of a network.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct RlnConfig {
     /// Rules that a proof must satisfy.
     pub policy: Policy,
@@ -60,6 +62,7 @@ pub struct RlnConfig {
 
 /// Limits on messages of peers that wait for the verification of their proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PeerChecks {
     /// Limits for a peer that has delivered a valid proof.
     pub proven: CheckBounds,
@@ -73,6 +76,7 @@ pub struct PeerChecks {
 
 /// Limits on the waiting messages of one peer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CheckBounds {
     /// Number of waiting messages from which on the peer is not read any more: back-pressure instead of loss.
     pub pause_at: usize,
@@ -80,13 +84,17 @@ pub struct CheckBounds {
     pub max: usize,
 }
 
+impl CheckBounds {
+    /// Limits that pause the peer at `pause_at` waiting messages and drop those above `max`.
+    pub const fn new(pause_at: usize, max: usize) -> Self {
+        Self { pause_at, max }
+    }
+}
+
 impl PeerChecks {
     /// Limits that are never reached, for every kind of peer.
     pub fn unbounded() -> Self {
-        let all = CheckBounds {
-            pause_at: usize::MAX,
-            max: usize::MAX,
-        };
+        let all = CheckBounds::new(usize::MAX, usize::MAX);
         Self {
             proven: all,
             newcomer: all,
@@ -99,63 +107,77 @@ impl PeerChecks {
 impl Default for PeerChecks {
     /// Two full batches of a proven peer before it is paused; few messages of other peers.
     fn default() -> Self {
-        let bounds = |pause_at, max| CheckBounds { pause_at, max };
         Self {
-            proven: bounds(64, 128),
-            newcomer: bounds(4, 32),
-            suspect: bounds(1, 1),
+            proven: CheckBounds::new(64, 128),
+            newcomer: CheckBounds::new(4, 32),
+            suspect: CheckBounds::new(1, 1),
             strangers_max: 128,
         }
     }
 }
 
 impl RelayConfig {
+    /// Configuration for a network of one's own: static shards of `cluster_id`, no rate limit, no fragments. The
+    /// longest frame that `gossip` admits should be a little above `max_message_bytes`.
+    pub fn new(gossip: Config, cluster_id: u16, max_message_bytes: usize) -> Self {
+        Self {
+            gossip,
+            cluster_id,
+            num_shards: None,
+            named_topics: false,
+            publish_unjoined: false,
+            max_message_bytes,
+            fragment_bytes: None,
+            rln: None,
+        }
+    }
+
     /// Configuration for a known network, with Waku's gossip parameters.
     pub fn for_network(network: &NetworkPreset) -> Self {
         let mut gossip = Config::waku();
         // A frame holds a message, its topic and a few tags; control entries share the frame.
         gossip.limits.frame_bytes_max = network.max_message_bytes + (64 << 10);
         Self {
-            gossip,
-            cluster_id: network.cluster_id,
             num_shards: network
                 .one_shard_per_content_topic
                 .then_some(network.num_shards),
             named_topics: network.named_topics,
-            publish_unjoined: false,
-            max_message_bytes: network.max_message_bytes,
-            fragment_bytes: None,
             rln: network.rln.map(|params| RlnConfig::for_network(&params)),
+            ..Self::new(gossip, network.cluster_id, network.max_message_bytes)
         }
     }
 }
 
 impl RlnConfig {
+    /// Rate limit with these rules, a window of 50 roots, and bounds for a network of thousands of members.
+    pub fn new(policy: Policy, nullifiers: NullifierLimits) -> Self {
+        Self {
+            policy,
+            root_window: 50,
+            unknown_root_timeout_ns: 0,
+            nullifiers,
+            nullifier_senders: NullifierSenderLimits::default(),
+            sends_reused_ids: false,
+            checks_max: 256,
+            checks_of_peer: PeerChecks::default(),
+        }
+    }
+
     fn for_network(params: &RlnParams) -> Self {
         let generation = match params.generation {
             RlnGeneration::Direct => Generation::Direct,
             RlnGeneration::Hashed => Generation::Hashed,
         };
+        let policy = Policy {
+            generation,
+            identifier: RlnIdentifier::WAKU,
+            epoch_size_s: params.epoch_size_s,
+            max_clock_gap_ns: params.max_clock_gap_s.saturating_mul(1_000_000_000),
+        };
+        let nullifiers = NullifierLimits::new(params.max_messages_per_epoch);
         Self {
-            policy: Policy {
-                generation,
-                identifier: RlnIdentifier::WAKU,
-                epoch_size_s: params.epoch_size_s,
-                max_clock_gap_ns: params.max_clock_gap_s.saturating_mul(1_000_000_000),
-            },
             root_window: params.root_window,
-            unknown_root_timeout_ns: 0,
-            nullifiers: NullifierLimits {
-                max_entries_per_epoch: params.max_messages_per_epoch,
-            },
-            // About 2 MB in practice, 13 MB when full. The nullifiers of ongoing spam are among the newest.
-            nullifier_senders: NullifierSenderLimits {
-                max_nullifiers: 20_000,
-                max_peers_per_nullifier: 64,
-            },
-            sends_reused_ids: false,
-            checks_max: 256,
-            checks_of_peer: PeerChecks::default(),
+            ..Self::new(policy, nullifiers)
         }
     }
 }

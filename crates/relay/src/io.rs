@@ -16,6 +16,7 @@ pub struct ProofTicket(pub u64);
 
 /// Event that the driver reports to the relay, or a command for it.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Input {
     /// A peer connected and its protocol was negotiated.
     Connected(NewPeer),
@@ -83,6 +84,8 @@ pub enum Input {
 }
 
 /// Action that the driver has to take, or event that it is told of.
+///
+/// The enum is exhaustive on purpose: a driver that overlooks a new action is wrong, so it must not compile.
 #[derive(Clone, Debug)]
 pub enum Output {
     /// Send a frame, whose length prefix is included.

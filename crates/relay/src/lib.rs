@@ -1,17 +1,8 @@
-//! Waku Relay with RLN as one sans-IO state machine: gossip router, message format and rate limit combined.
+#![doc = include_str!("../README.md")]
 //!
-//! An incoming message is validated in this order, cheap checks first: size, decoding, shard, timestamp and
-//! epoch, RLN identifier, canonical field elements, root, nullifier log, zero-knowledge proof. The proof is
-//! verified elsewhere (a thread pool, or a cost model in a simulator): the relay emits
-//! [`Output::VerifyProof`] and takes the answer as [`Input::ProofVerified`]. Only then is the nullifier
-//! logged. A nullifier used for a second message reveals the sender's secret, which is reported once that
-//! message's proof has been verified too.
+//! # Where to start
 //!
-//! A message published by this node gets a timestamp and a proof ([`Output::Prove`], answered by
-//! [`Input::Proved`]) and is given to the router. If it already has a proof, that is checked like a peer's.
-//!
-//! The contract is the router's: call [`Relay::handle`], drain [`Relay::poll`], observe
-//! [`Relay::next_timeout`]. Time is virtual; wall time is virtual time plus an offset set by the driver.
+//! [`Relay`] with [`RelayConfig`], [`Input`] and [`Output`].
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod awaiting_root;

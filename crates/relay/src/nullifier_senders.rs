@@ -11,11 +11,22 @@ use undertone_rln::{Epoch, Fr, fr_to_le};
 /// Limits of the record of senders. A sender that does not fit escapes blame for spam; nobody else is
 /// blamed for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct NullifierSenderLimits {
     /// Nullifiers whose senders are remembered, over all epochs; the oldest one is dropped.
     pub max_nullifiers: usize,
     /// Senders remembered for one nullifier, the first ones.
     pub max_peers_per_nullifier: usize,
+}
+
+impl Default for NullifierSenderLimits {
+    /// About 2 MB in practice, 13 MB when full. The nullifiers of ongoing spam are among the newest.
+    fn default() -> Self {
+        Self {
+            max_nullifiers: 20_000,
+            max_peers_per_nullifier: 64,
+        }
+    }
 }
 
 /// Key of a nullifier: its epoch and its canonical bytes.

@@ -81,12 +81,9 @@ impl Relay {
             roots: RootWindow::new(0),
             externals: rln
                 .map(|rln| ExternalNullifiers::new(rln.policy.generation, rln.policy.identifier)),
-            nullifiers: NullifierLog::new(rln.map_or(
-                undertone_rln::NullifierLimits {
-                    max_entries_per_epoch: 0,
-                },
-                |rln| rln.nullifiers,
-            )),
+            nullifiers: NullifierLog::new(
+                rln.map_or(undertone_rln::NullifierLimits::new(0), |rln| rln.nullifiers),
+            ),
             nullifier_senders: NullifierSenders::new(rln.map_or(
                 NullifierSenderLimits {
                     max_nullifiers: 0,

@@ -57,10 +57,8 @@ impl Relay {
                 max,
             });
         }
-        let limits = MessageLimits {
-            max_message_bytes: max,
-            ..MessageLimits::default()
-        };
+        let mut limits = MessageLimits::default();
+        limits.max_message_bytes = max;
         let message = WakuMessage::decode_with(data, &limits).map_err(Rejection::Decode)?;
         let joined = self.topics.get(topic).ok_or(Rejection::WrongShard)?;
         if !self.is_in_network(joined) {

@@ -21,6 +21,7 @@ pub use costs::VerifyCosts;
 
 /// Limits on the formation of batches, and the length of suspicion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BatchPolicy {
     /// Maximum number of proofs in a batch; at least 1.
     pub max_batch: usize,

@@ -1,16 +1,9 @@
-//! Rate Limiting Nullifiers: identities, tree, prover, verifier, nullifier log.
+#![doc = include_str!("../README.md")]
 //!
-//! RLN-v2 as the Waku family has deployed it: a member may publish `limit` messages in each epoch;
-//! publishing one more reveals the member's secret. A message travels with a [`RateLimitProof`];
-//! a receiver runs [`check::check`] (cheap), then [`NullifierLog::check`], then
-//! [`Verifier::verify`] (a pairing), then [`NullifierLog::insert`], in that order.
+//! # Where to start
 //!
-//! A sender keeps a [`Member`], reserves message ids with [`MessageIdCounter`], and signs with the
-//! [`Token`]s of a [`Pool`]; [`Prover::prove`] makes a proof without keeping any of these.
-//!
-//! Clocks are arguments, and this crate starts no thread. The only I/O is in [`MessageIdCounter`],
-//! [`IdentityFile`], [`Keystore`], [`Prover::with_table_file`], the tree's snapshots, and the seeds of
-//! blinding.
+//! [`check::check`], [`NullifierLog`] and [`Verifier`] for receivers; [`Member`], [`MessageIdCounter`], [`Token`] and
+//! [`Pool`], or [`Prover`], for senders; [`Key`] for both.
 
 pub mod batch;
 pub mod check;

@@ -17,10 +17,20 @@ pub use shared::SharedNullifierLog;
 
 /// Bounds of a [`NullifierLog`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct NullifierLimits {
     /// Maximum number of nullifiers held for each epoch; less than 2 is read as 2. The sum of all
     /// members' limits is always enough. When the maximum is reached, the older half is dropped.
     pub max_entries_per_epoch: usize,
+}
+
+impl NullifierLimits {
+    /// Bounds with this many nullifiers for each epoch.
+    pub const fn new(max_entries_per_epoch: usize) -> Self {
+        Self {
+            max_entries_per_epoch,
+        }
+    }
 }
 
 /// Result of looking up a proof's nullifier in the log.

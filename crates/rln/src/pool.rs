@@ -21,6 +21,7 @@ use crate::token::{PreparedToken, Token};
 
 /// Number of tokens to prepare, and limits on their age and cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PoolConfig {
     /// Number of tokens to have ready in each epoch; 0 switches the pool off.
     pub size: usize,
@@ -88,6 +89,7 @@ pub enum Work {
 
 /// State and totals of a pool, for metrics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct PoolSnapshot {
     /// Number of tokens in the pool.
     pub ready: usize,

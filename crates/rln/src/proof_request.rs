@@ -47,6 +47,7 @@ pub struct MessageSlot<'a> {
 
 /// Error of making a proof.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ProveError {
     /// The message id is not below the limit: the member has used up the epoch.
     #[error(
@@ -66,6 +67,7 @@ pub enum ProveError {
         limit: u32,
     },
     /// The operating system gave no random numbers, without which a proof would reveal its secrets.
+    #[cfg(feature = "os-rng")]
     #[error("no random numbers from the operating system: {0}")]
     NoEntropy(getrandom::Error),
 }

@@ -9,9 +9,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
-use rand_chacha::ChaCha20Rng;
-use rand_core::SeedableRng;
-use zeroize::Zeroize;
+use rand_core::CryptoRng;
 
 use crate::engine::Engine;
 use crate::identity::Identity;
@@ -82,7 +80,23 @@ impl Prover {
     /// # Errors
     /// [`ProveError::LimitOutOfRange`] and [`ProveError::MessageIdOutOfRange`] before any work is
     /// done, [`ProveError::NoEntropy`] when the operating system gives no random numbers.
+    #[cfg(feature = "os-rng")]
     pub fn prove(&self, request: &ProofRequest<'_>) -> Result<RateLimitProof, ProveError> {
+        check(request)?;
+        self.prove_blinded(request, &mut os_rng()?)
+    }
+
+    /// Makes the proof for one message like [`prove`](Self::prove), blinded with the caller's random numbers. They
+    /// must not be predictable: whoever knows them learns the member's secret from the proof.
+    ///
+    /// # Errors
+    /// [`ProveError::LimitOutOfRange`] and [`ProveError::MessageIdOutOfRange`] before any work is done.
+    pub fn prove_blinded(
+        &self,
+        request: &ProofRequest<'_>,
+        rng: &mut impl CryptoRng,
+    ) -> Result<RateLimitProof, ProveError> {
+        check(request)?;
         let ProofRequest {
             identity,
             limit,
@@ -93,13 +107,6 @@ impl Prover {
             message_id,
             x,
         } = *request;
-        if !(1..=MAX_LIMIT).contains(&limit) {
-            return Err(ProveError::LimitOutOfRange { limit });
-        }
-        if message_id >= limit {
-            return Err(ProveError::MessageIdOutOfRange { message_id, limit });
-        }
-        let mut rng = os_rng()?;
         let kept = self.take_member(identity, limit);
         let member = match kept {
             Some(mut member) => {
@@ -114,7 +121,7 @@ impl Prover {
             identifier,
             message_id,
         };
-        let proof = member.prove(&slot, x, &mut rng);
+        let proof = member.prove(&slot, x, rng);
         self.keep_member(member);
         proof
     }
@@ -145,16 +152,28 @@ impl Prover {
     }
 }
 
+fn check(request: &ProofRequest<'_>) -> Result<(), ProveError> {
+    let ProofRequest {
+        limit, message_id, ..
+    } = *request;
+    if !(1..=MAX_LIMIT).contains(&limit) {
+        return Err(ProveError::LimitOutOfRange { limit });
+    }
+    if message_id >= limit {
+        return Err(ProveError::MessageIdOutOfRange { message_id, limit });
+    }
+    Ok(())
+}
+
 /// Creates a generator seeded by the operating system, as blinding requires.
 ///
 /// # Errors
 /// [`ProveError::NoEntropy`] when the operating system gives no random numbers.
-pub fn os_rng() -> Result<ChaCha20Rng, ProveError> {
-    let mut seed = [0; 32];
-    getrandom::fill(&mut seed).map_err(ProveError::NoEntropy)?;
-    let rng = ChaCha20Rng::from_seed(seed);
-    seed.zeroize();
-    Ok(rng)
+#[cfg(feature = "os-rng")]
+pub fn os_rng() -> Result<rand_chacha::ChaCha20Rng, ProveError> {
+    let mut seed = zeroize::Zeroizing::new([0; 32]);
+    getrandom::fill(seed.as_mut_slice()).map_err(ProveError::NoEntropy)?;
+    Ok(rand_core::SeedableRng::from_seed(*seed))
 }
 
 impl fmt::Debug for Prover {

@@ -1,7 +1,8 @@
-//! The driver for virtual time: the relay of real nodes on an emulated network.
+#![doc = include_str!("../README.md")]
 //!
-//! A run is a pure function of a [`Scenario`] and a seed; its outcome does not depend on
-//! the number of threads.
+//! # Where to start
+//!
+//! [`Scenario::plain`], [`run`] and its [`RunOptions`], [`Outcome`].
 
 pub mod outcome;
 pub mod run;

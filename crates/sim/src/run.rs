@@ -14,11 +14,26 @@ use crate::threads;
 
 /// Options of a run that are not part of the scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RunOptions {
     /// Seed that determines all randomness.
     pub seed: u64,
     /// Number of threads; the outcome does not depend on it.
     pub threads: usize,
+}
+
+impl RunOptions {
+    /// RunOptions of a run on one thread.
+    pub const fn new(seed: u64) -> Self {
+        Self { seed, threads: 1 }
+    }
+
+    /// RunOptions of the same run on this many threads.
+    #[must_use]
+    pub const fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
 }
 
 /// Runs a scenario to its end; `progress` is called repeatedly during the run.

@@ -21,9 +21,9 @@ const LOOKAHEAD_MIN_NS: u64 = 500_000;
 /// Virtual time between two progress reports of a single thread.
 const STEP_NS: u64 = 100_000_000;
 
-/// Number of threads to use for a scenario.
+/// Number of threads to use for a scenario. A browser has no threads to start.
 pub(crate) fn worth(world: &World, threads: usize) -> usize {
-    if world.shortest_delay_ns() < LOOKAHEAD_MIN_NS {
+    if world.shortest_delay_ns() < LOOKAHEAD_MIN_NS || cfg!(target_family = "wasm") {
         1
     } else {
         threads.clamp(1, 64)

@@ -5,7 +5,7 @@ use std::ops::Range;
 use undertone_gossip::Features;
 use undertone_link as link;
 use undertone_message::{PubsubTopic, Shard};
-use undertone_relay::{NullifierSenderLimits, PeerChecks, RelayConfig, RlnConfig};
+use undertone_relay::{PeerChecks, RelayConfig, RlnConfig};
 use undertone_rln::{Generation, NullifierLimits, Policy, RlnIdentifier};
 
 use crate::error::SimError;
@@ -137,11 +137,10 @@ impl World {
     /// Configuration of a node's machine.
     pub(crate) fn host(&self, node: u32) -> link::StackConfig {
         let (uplink_bytes_per_s, downlink_bytes_per_s) = self.rates(node);
-        link::StackConfig {
-            uplink_bytes_per_s,
-            downlink_bytes_per_s,
-            ..self.host
-        }
+        let mut host = self.host;
+        host.uplink_bytes_per_s = uplink_bytes_per_s;
+        host.downlink_bytes_per_s = downlink_bytes_per_s;
+        host
     }
 
     /// The shortest delay between any two nodes: the lookahead of a thread.
@@ -221,39 +220,34 @@ fn shard(cluster: u16, index: u16) -> Option<PubsubTopic> {
 
 fn host(scenario: &Scenario) -> link::StackConfig {
     let network = &scenario.network;
-    let profile = match network.tcp {
+    let mut profile = match network.tcp {
         TcpProfile::Linux => link::Profile::LINUX,
         TcpProfile::Shadow => link::Profile::SHADOW,
     };
-    link::StackConfig {
-        profile: link::Profile {
-            idle: match network.slow_start_after_idle {
-                true => link::Idle::Decay,
-                false => link::Idle::Keep,
-            },
-            ..profile
+    profile.idle = match network.slow_start_after_idle {
+        true => link::Idle::Decay,
+        false => link::Idle::Keep,
+    };
+    let (up, down) = (network.uplink_bytes_per_s, network.downlink_bytes_per_s);
+    // Loss is a property of connections; a fault may add to it.
+    let mut host = link::StackConfig::new(profile, up, down);
+    host.unlimited_until_ns = network.unlimited_until_ns;
+    host.queue = match network.queue {
+        Qdisc::Fifo { max_bytes } => link::QueueDiscipline::Fifo { max_bytes },
+        Qdisc::CoDel {
+            target_ns,
+            interval_ns,
+        } => link::QueueDiscipline::CoDel {
+            target_ns,
+            interval_ns,
         },
-        uplink_bytes_per_s: network.uplink_bytes_per_s,
-        downlink_bytes_per_s: network.downlink_bytes_per_s,
-        unlimited_until_ns: network.unlimited_until_ns,
-        queue: match network.queue {
-            Qdisc::Fifo { max_bytes } => link::QueueDiscipline::Fifo { max_bytes },
-            Qdisc::CoDel {
-                target_ns,
-                interval_ns,
-            } => link::QueueDiscipline::CoDel {
-                target_ns,
-                interval_ns,
-            },
-        },
-        // Loss is a property of connections; a fault may add to it.
-        loss: 0.0,
-        jitter_ns: network.jitter_ns,
-        setup_packets: network.setup_packets,
-        begun_over_bytes: scenario.relay.gossip.large.transfer_bytes as u64
-            + u64::from(network.mux_overhead_bytes),
-        piece_bytes: network.mux_piece_bytes,
-    }
+    };
+    host.jitter_ns = network.jitter_ns;
+    host.setup_packets = network.setup_packets;
+    host.begun_over_bytes =
+        scenario.relay.gossip.large.transfer_bytes as u64 + u64::from(network.mux_overhead_bytes);
+    host.piece_bytes = network.mux_piece_bytes;
+    host
 }
 
 fn is_spam(fault: &Fault) -> bool {
@@ -264,34 +258,21 @@ fn relay(scenario: &Scenario, cluster_id: u16) -> RelayConfig {
     let setup = &scenario.relay;
     let mut gossip = setup.gossip.clone();
     gossip.limits.frame_bytes_max = setup.max_message_bytes + (64 << 10);
-    RelayConfig {
-        gossip,
-        cluster_id,
-        // One shard carries all messages, whatever their content topic.
-        num_shards: None,
-        named_topics: false,
-        publish_unjoined: false,
-        max_message_bytes: setup.max_message_bytes,
-        fragment_bytes: None,
-        rln: scenario.rln.as_ref().map(|rln| RlnConfig {
-            policy: Policy {
-                generation: GENERATION,
-                identifier: RlnIdentifier::WAKU,
-                epoch_size_s: rln.epoch_s,
-                max_clock_gap_ns: 20_000_000_000,
-            },
-            root_window: 1,
-            unknown_root_timeout_ns: 0,
-            nullifiers: NullifierLimits {
-                max_entries_per_epoch: 200_000,
-            },
-            nullifier_senders: NullifierSenderLimits {
-                max_nullifiers: 20_000,
-                max_peers_per_nullifier: 64,
-            },
-            sends_reused_ids: scenario.faults.iter().any(is_spam),
-            checks_max: 4096,
-            checks_of_peer: PeerChecks::unbounded(),
-        }),
-    }
+    // One shard carries all messages, whatever their content topic.
+    let mut relay = RelayConfig::new(gossip, cluster_id, setup.max_message_bytes);
+    relay.rln = scenario.rln.as_ref().map(|rln| {
+        let policy = Policy {
+            generation: GENERATION,
+            identifier: RlnIdentifier::WAKU,
+            epoch_size_s: rln.epoch_s,
+            max_clock_gap_ns: 20_000_000_000,
+        };
+        let mut config = RlnConfig::new(policy, NullifierLimits::new(200_000));
+        config.root_window = 1;
+        config.sends_reused_ids = scenario.faults.iter().any(is_spam);
+        config.checks_max = 4096;
+        config.checks_of_peer = PeerChecks::unbounded();
+        config
+    });
+    relay
 }

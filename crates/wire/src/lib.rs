@@ -1,20 +1,4 @@
-//! Protobuf wire format: a reader that borrows its input and cannot leave it, and a writer.
-//!
-//! Nothing here allocates while reading, panics on any input, or knows a message. A caller loops over the
-//! fields of a message, takes those that it knows, and decides which bounds apply to the rest.
-//!
-//! ```
-//! use undertone_wire::{FieldReader, FieldValue, put_bytes_field, put_varint_field};
-//!
-//! let mut message = Vec::new();
-//! put_varint_field(&mut message, 1, 150);
-//! put_bytes_field(&mut message, 2, b"testing");
-//!
-//! let mut reader = FieldReader::new(&message);
-//! assert_eq!(reader.field(), Ok(Some((1, FieldValue::Varint(150)))));
-//! assert_eq!(reader.field(), Ok(Some((2, FieldValue::Bytes(b"testing")))));
-//! assert_eq!(reader.field(), Ok(None));
-//! ```
+#![doc = include_str!("../README.md")]
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod reader;

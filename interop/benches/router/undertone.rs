@@ -64,15 +64,8 @@ impl Subject for Undertone {
         subject.input(Input::Subscribe(topic.clone()));
         let features = Features::of("/meshsub/1.2.0").expect("the id is in the table");
         for peer in (0..).map(PeerIx).take(PEERS) {
-            subject.input(Input::Connected(NewPeer {
-                peer,
-                identity: Bytes::new(),
-                record: Bytes::new(),
-                direction: Direction::Outbound,
-                features,
-                ip: None,
-                explicit: false,
-            }));
+            let connected = NewPeer::new(peer, features, Direction::Outbound);
+            subject.input(Input::Connected(connected));
             let frame = hello();
             subject.input(Input::Frame {
                 peer,

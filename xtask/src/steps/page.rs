@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::time::SystemTime;
 
-use super::{Outcome, cargo, selection};
+use super::{Outcome, built_file, cargo, selection};
 
 /// Names of the browser's program in different distributions.
 const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
@@ -41,7 +41,7 @@ pub(super) fn check(root: &Path, chromium: &Path) -> Outcome {
         return Outcome::Failed(format!("{}: {error}", out.display()));
     }
     let page = "target/page/report.html";
-    let built = cargo(root, &selection::example("page"), &[]);
+    let built = cargo(root, &selection::examples(&["page"]), &[]);
     if built != Outcome::Passed {
         return built;
     }
@@ -66,12 +66,6 @@ pub(super) fn attack(root: &Path, chromium: &Path) -> Outcome {
     }
     let undertone = built_file(root, "undertone");
     run_check(&root.join(ATTACK), &[&undertone, chromium])
-}
-
-/// Returns the path of a file that cargo builds with the dev profile.
-fn built_file(root: &Path, name: &str) -> PathBuf {
-    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    target.join("debug").join(name)
 }
 
 /// Runs a folder's `check.mjs` with its npm packages installed.

@@ -45,10 +45,10 @@ pub(super) fn doc_tests() -> Vec<String> {
     args
 }
 
-/// Returns cargo's arguments for building an example.
-pub(super) fn example(name: &str) -> Vec<String> {
+/// Returns cargo's arguments for building examples.
+pub(super) fn examples(names: &[&str]) -> Vec<String> {
     let mut args = workspace("build");
-    args.push(format!("--example={name}"));
+    args.extend(names.iter().map(|name| format!("--example={name}")));
     args
 }
 

@@ -36,16 +36,18 @@ pub(super) const WITH_TOKENS: usize = 0;
 
 /// Token pool of that node: a node's defaults except for the processor limit, which would make the
 /// demo last longer.
-const TOKENS: PoolConfig = PoolConfig {
-    size: 8,
-    refresh_roots: 25,
-    root_window: 50,
-    next_epoch_lead_ns: 60_000_000_000,
-    max_cpu_percent: 100,
-};
+fn with_tokens() -> PoolConfig {
+    let mut pool = PoolConfig::default();
+    pool.max_cpu_percent = 100;
+    pool
+}
 
 /// Token pool without tokens: each proof is made in full when its message is published.
-const NO_TOKENS: PoolConfig = PoolConfig { size: 0, ..TOKENS };
+fn without_tokens() -> PoolConfig {
+    let mut pool = with_tokens();
+    pool.size = 0;
+    pool
+}
 
 /// Time limit for a token, after which the demo continues without one.
 const TOKEN_LIMIT: Duration = Duration::from_secs(60);
@@ -137,7 +139,11 @@ impl DemoLine {
             };
             let before = line.nodes.last().map(|node| node.running.addresses.clone());
             let peers = before.unwrap_or_default();
-            let tokens = if i == WITH_TOKENS { TOKENS } else { NO_TOKENS };
+            let tokens = if i == WITH_TOKENS {
+                with_tokens()
+            } else {
+                without_tokens()
+            };
             let proofs = PooledProofs::start(proofs, tokens).map_err(NetworkError::Tokens)?;
             let node = line.node(Box::new(proofs), view, peers).await?;
             line.nodes.push(node);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 use tokio::task::JoinSet;
-use undertone_message::{NetworkPreset, RlnParams};
+use undertone_message::NetworkPreset;
 use undertone_node::driver::ProofSource;
 use undertone_relay::RelayConfig;
 
@@ -64,11 +64,10 @@ impl LocalNodes {
         let folder = tempfile::tempdir().map_err(NodesError::Folder)?;
         let mut preset = NetworkPreset::by_name("local")?;
         preset.rln = limit.and_then(|limit| {
-            Some(RlnParams {
-                epoch_size_s: limit.epoch_s,
-                user_message_limit: u64::from(limit.messages),
-                ..preset.rln?
-            })
+            let mut params = preset.rln?;
+            params.epoch_size_s = limit.epoch_s;
+            params.user_message_limit = u64::from(limit.messages);
+            Some(params)
         });
         let mut relay = RelayConfig::for_network(&preset);
         if let Some(score) = &mut relay.gossip.score {

@@ -98,10 +98,7 @@ fn notes(scenario: &Scenario) -> Vec<String> {
 
 fn simulate(scenario: &Scenario, seeds: &[u64], hops: &mut HopTimes) -> Result<(), CampaignError> {
     for seed in seeds {
-        let options = RunOptions {
-            seed: *seed,
-            threads: 1,
-        };
+        let options = RunOptions::new(*seed);
         let outcome = undertone_sim::run(scenario, options, &mut |_| {});
         let outcome = outcome.map_err(|error| CampaignError::Simulation {
             scenario: scenario.name.clone(),

@@ -1,7 +1,7 @@
 //! Configuration of the emulated network from a scenario's network.
 
 use undertone_link::packet::{
-    CoDel, Discipline, HostConfig, Jitter, LinkConfig, Order, Path, Paths, Rate,
+    CoDel, Discipline, HostConfig, Jitter, LinkConfig, Path, Paths, Rate,
 };
 use undertone_sim::scenario::Qdisc;
 use undertone_sim::{Plan, Scenario};
@@ -38,15 +38,13 @@ fn path(scenario: &Scenario, plan: &Plan, from: u32, to: u32) -> Path {
     let jitter_ns = scenario.network.jitter_ns;
     // The scenario's jitter is from 0 to `jitter_ns`; the emulated path's is from -spread to +spread.
     let spread_ns = jitter_ns / 2;
-    Path {
-        delay_ns: plan.one_way_ns(from, to) + spread_ns,
-        jitter: match spread_ns {
-            0 => Jitter::None,
-            _ => Jitter::Uniform { spread_ns },
-        },
-        loss_ppm: (plan.loss(from, to) * MILLION).round() as u32,
-        order: Order::Kept,
-    }
+    let mut path = Path::constant(plan.one_way_ns(from, to) + spread_ns);
+    path.jitter = match spread_ns {
+        0 => Jitter::None,
+        _ => Jitter::Uniform { spread_ns },
+    };
+    path.loss_ppm = (plan.loss(from, to) * MILLION).round() as u32;
+    path
 }
 
 /// Returns a host's links. The uplink's queue is unlimited, as in the simulator; the downlink's queue
@@ -54,11 +52,12 @@ fn path(scenario: &Scenario, plan: &Plan, from: u32, to: u32) -> Path {
 fn host(scenario: &Scenario, (up, down): (u64, u64)) -> HostConfig {
     // With a time until which rates are unlimited, the timeline sets the rates later.
     let is_limited = scenario.network.unlimited_until_ns == 0;
-    let link = |bytes_per_s, queue_max_bytes, discipline| LinkConfig {
-        rate: Rate::bytes_per_s(bytes_per_s).filter(|_| is_limited),
-        burst_bytes: 0,
-        queue_max_bytes,
-        discipline,
+    let link = |bytes_per_s, queue_max_bytes, discipline| {
+        let mut link = LinkConfig::UNLIMITED;
+        link.rate = Rate::bytes_per_s(bytes_per_s).filter(|_| is_limited);
+        link.queue_max_bytes = queue_max_bytes;
+        link.discipline = discipline;
+        link
     };
     let (queue_max_bytes, discipline) = match scenario.network.queue {
         Qdisc::Fifo { max_bytes } => (max_bytes, Discipline::Fifo),
@@ -66,11 +65,9 @@ fn host(scenario: &Scenario, (up, down): (u64, u64)) -> HostConfig {
             target_ns,
             interval_ns,
         } => {
-            let codel = CoDel {
-                target_ns,
-                interval_ns,
-                ..CoDel::RFC_8289
-            };
+            let mut codel = CoDel::RFC_8289;
+            codel.target_ns = target_ns;
+            codel.interval_ns = interval_ns;
             (u64::MAX, Discipline::CoDel(codel))
         }
     };

@@ -29,15 +29,11 @@ impl Bench {
         bench.input(Input::Subscribe(bench.topic.clone()));
         let features = Features::of("/vac/waku/relay/2.0.0").expect("the id is in the table");
         for peer in (0..PEERS).map(PeerIx) {
-            bench.input(Input::Connected(NewPeer {
+            bench.input(Input::Connected(NewPeer::new(
                 peer,
-                identity: Bytes::new(),
-                record: Bytes::new(),
-                direction: Direction::Outbound,
                 features,
-                ip: None,
-                explicit: false,
-            }));
+                Direction::Outbound,
+            )));
             let mut hello = wire::Encoder::default();
             hello.subscription(true, &bench.topic);
             hello.graft(&bench.topic);

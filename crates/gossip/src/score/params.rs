@@ -15,6 +15,7 @@ pub enum Evaluation {
 
 /// Parameters of the score that concern a peer as a whole. `P1` to `P7` are the terms of the specification.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct ScoreParams {
     /// Time at which scores are computed.
     pub evaluation: Evaluation,
@@ -58,6 +59,7 @@ pub struct ScoreParams {
 
 /// Parameters of the score in one topic.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct TopicScoreParams {
     /// Weight of the topic in the sum of topic scores; not negative.
     pub topic_weight: f64,
@@ -150,6 +152,7 @@ impl Default for ScoreParams {
 
 /// Score thresholds of privileges. All are at or below 0 except the last two.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Thresholds {
     /// Score below which no gossip is exchanged with the peer.
     pub gossip: f64,

@@ -4,7 +4,9 @@
 //! ([`flood_interval`](crate::Config::flood_interval)). By then it need not send to peers that have sent
 //! the message themselves in the meantime: most connections carry a message once instead of twice.
 
-use super::{Sending, Strategy, View};
+use super::interface::Strategy;
+use super::sending::Sending;
+use super::view::View;
 use crate::rng::Rng;
 use crate::types::PeerIx;
 
@@ -16,25 +18,25 @@ impl Strategy for Flood {
         false
     }
 
-    fn forward(&self, view: &View<'_>) -> Vec<PeerIx> {
+    fn forward(&mut self, view: &View<'_>) -> Vec<PeerIx> {
         let subscribers = view.topic.subscribers.as_slice().iter().copied();
         subscribers
             .filter(|p| view.is_always_sent(*p) || view.is_publishable(*p))
             .collect()
     }
 
-    fn publish(&self, view: &View<'_>, _len: usize, _rng: &mut Rng) -> Vec<PeerIx> {
+    fn publish(&mut self, view: &View<'_>, _len: usize, _rng: &mut Rng) -> Vec<PeerIx> {
         self.forward(view)
     }
 
     fn spread(
-        &self,
+        &mut self,
         view: &View<'_>,
         _len: usize,
         receivers: Vec<PeerIx>,
         _rng: &mut Rng,
     ) -> Sending {
-        let interval = view.config.flood_interval;
+        let interval = view.parameters.flood_interval;
         let turns = view
             .now
             .since(view.started)

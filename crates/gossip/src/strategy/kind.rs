@@ -4,8 +4,9 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-/// Strategies that a configuration can choose.
+/// Built-in strategies, which a configuration can choose by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum StrategyKind {
     /// GossipSub: full copies to the mesh, ids to some other subscribers.
     EagerMesh,

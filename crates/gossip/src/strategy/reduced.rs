@@ -4,7 +4,9 @@
 //! With one copy and no IWANT delay this is what GossipSub v2.0 drafts as lazy announcing, expressed with
 //! IHAVE and IWANT.
 
-use super::{Sending, Strategy, View};
+use super::interface::Strategy;
+use super::sending::Sending;
+use super::view::View;
 use crate::rng::Rng;
 use crate::types::PeerIx;
 
@@ -13,14 +15,14 @@ pub(super) struct Reduced;
 
 impl Strategy for Reduced {
     fn spread(
-        &self,
+        &mut self,
         view: &View<'_>,
         len: usize,
         receivers: Vec<PeerIx>,
         rng: &mut Rng,
     ) -> Sending {
         let (mut told, mut now) = view.by_agreement(len, receivers);
-        let push = view.config.large.push.saturating_sub(now.len());
+        let push = view.parameters.large.push.saturating_sub(now.len());
         let push = push.min(told.len());
         rng.choose(&mut told, push);
         now.extend(told.drain(..push));

@@ -5,7 +5,9 @@
 //! [`gap`](crate::LargeMessages::gap), however much the transport has sent by then, so no feedback from
 //! it is needed.
 
-use super::{Sending, Strategy, View};
+use super::interface::Strategy;
+use super::sending::Sending;
+use super::view::View;
 use crate::rng::Rng;
 use crate::types::PeerIx;
 
@@ -14,7 +16,7 @@ pub(super) struct Staggered;
 
 impl Strategy for Staggered {
     fn spread(
-        &self,
+        &mut self,
         view: &View<'_>,
         len: usize,
         receivers: Vec<PeerIx>,
@@ -23,7 +25,7 @@ impl Strategy for Staggered {
         let (mut waiting, mut now) = view.by_agreement(len, receivers);
         // Random order, so that no neighbour is always last.
         rng.shuffle(&mut waiting);
-        let large = &view.config.large;
+        let large = &view.parameters.large;
         now.extend(waiting.drain(..large.group.min(waiting.len())));
         Sending {
             later: waiting,

@@ -208,7 +208,7 @@ fn presets_and_a_bootstrapper_are_valid() {
     (degrees.d, degrees.d_low, degrees.d_high) = (0, 0, 0);
     (degrees.d_out, degrees.d_score) = (0, 0);
     let flood = Config {
-        strategy: StrategyKind::Flood,
+        strategy: StrategyKind::Flood.into(),
         ..Config::waku()
     };
     for config in [Config::waku(), Config::libp2p(), bootstrapper, flood] {

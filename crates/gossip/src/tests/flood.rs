@@ -8,7 +8,7 @@ use super::solo::{Solo, TOPIC, features, peer, receivers, said, sends};
 use crate::{Config, FloodPublish, MessageId, Output, StrategyKind, Verdict};
 
 fn flood() -> Config {
-    let strategy = StrategyKind::Flood;
+    let strategy = StrategyKind::Flood.into();
     Config {
         strategy,
         ..Config::waku()

@@ -12,7 +12,7 @@ const SMALL: [u8; 2_000] = [2; 2_000];
 
 fn with(strategy: StrategyKind) -> Config {
     let mut config = Config::waku();
-    config.strategy = strategy;
+    config.strategy = strategy.into();
     config.flood_publish = crate::FloodPublish::Off;
     config
 }

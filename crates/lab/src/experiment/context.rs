@@ -124,10 +124,7 @@ impl<'a> Context<'a> {
             self.seeds.push(seed);
         }
         let line = ProgressLine::new(&format!("{}, seed {seed}", used.name), self.shows_progress);
-        let options = RunOptions {
-            seed,
-            threads: self.threads,
-        };
+        let options = RunOptions::new(seed).threads(self.threads);
         let watch = Stopwatch::start();
         let outcome = undertone_sim::run(scenario, options, &mut |at| line.update(at));
         let measured = watch.read();

@@ -38,6 +38,7 @@ impl Rate {
 
 /// One direction of a host's connection to the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LinkConfig {
     /// Rate of the link; `None` for a link without a limit, on which no packet ever waits.
     pub rate: Option<Rate>,
@@ -82,6 +83,7 @@ pub enum Discipline {
 
 /// Parameters of CoDel (RFC 8289).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CoDel {
     /// TARGET of the RFC: the standing delay that is acceptable, nanoseconds.
     pub target_ns: u64,

@@ -5,6 +5,7 @@ use super::rng::{MILLION, PacketRng};
 
 /// Path from one host to another, one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Path {
     /// One-way delay of the path, nanoseconds.
     pub delay_ns: u64,

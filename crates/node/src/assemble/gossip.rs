@@ -34,7 +34,7 @@ pub(super) fn apply(config: &mut Config, overrides: &GossipOverrides) {
         &mut config.prune_backoff,
         overrides.prune_backoff_s.map(Duration::from_secs),
     );
-    set(&mut config.strategy, overrides.strategy);
+    set(&mut config.strategy, overrides.strategy.map(Into::into));
     if overrides.strategy == Some(StrategyKind::Reduced) {
         config.large.push = config.degrees.d_low.saturating_sub(1).max(1);
         config.large.iwant_delay = IWANT_DELAY;

@@ -107,17 +107,16 @@ impl Resolver {
         // Static sharding spreads no content topics, so the preset's number does no harm.
         let num_shards = raw.num_shards_in_network.get()?.and_then(NonZeroU16::new);
         let max_message_bytes = raw.max_message_bytes.get()?;
-        Ok(NetworkPreset {
-            cluster_id: raw.cluster_id.get()?.unwrap_or(preset.cluster_id),
-            num_shards: num_shards.unwrap_or(preset.num_shards),
-            one_shard_per_content_topic: preset.one_shard_per_content_topic && self.autosharding(),
-            max_message_bytes: max_message_bytes.unwrap_or(preset.max_message_bytes),
-            rln: match preset.rln {
-                Some(params) if !raw.rln.is(&false) => Some(self.rln_params(params)?),
-                _ => None,
-            },
-            ..preset
-        })
+        let mut network = preset;
+        network.cluster_id = raw.cluster_id.get()?.unwrap_or(preset.cluster_id);
+        network.num_shards = num_shards.unwrap_or(preset.num_shards);
+        network.one_shard_per_content_topic &= self.autosharding();
+        network.max_message_bytes = max_message_bytes.unwrap_or(preset.max_message_bytes);
+        network.rln = match preset.rln {
+            Some(params) if !raw.rln.is(&false) => Some(self.rln_params(params)?),
+            _ => None,
+        };
+        Ok(network)
     }
 
     /// A port with the shift added to it.

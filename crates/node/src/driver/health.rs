@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use undertone_gossip::StrategyKind;
-
 use super::event_loop::EventLoop;
 use super::rln::RlnService;
 use crate::command::{ConnectionStatus, HealthReport, HealthStatus, ProtocolHealth};
@@ -97,7 +95,7 @@ impl EventLoop {
         let router = self.relay.router();
         let has_mesh = |topic: &undertone_gossip::Topic| !router.mesh(topic).is_empty();
         let joined = router.joined();
-        let keeps_meshes = router.config().strategy != StrategyKind::Flood;
+        let keeps_meshes = router.keeps_mesh();
         if peers == 0 {
             Some("No connected peers")
         } else if keeps_meshes && !joined.is_empty() && !joined.iter().any(has_mesh) {

@@ -119,15 +119,11 @@ fn new_peer(
     protocol: &StreamProtocol,
     endpoint: &ConnectedPoint,
 ) -> Option<NewPeer> {
-    Some(NewPeer {
-        peer: ix,
-        identity: peer.to_bytes().into(),
-        record: bytes::Bytes::new(),
-        direction: direction(endpoint),
-        features: Features::of(protocol.as_ref())?,
-        ip: ip_of(endpoint.get_remote_address()),
-        explicit: false,
-    })
+    let features = Features::of(protocol.as_ref())?;
+    let mut described = NewPeer::new(ix, features, direction(endpoint));
+    described.identity = peer.to_bytes().into();
+    described.ip = ip_of(endpoint.get_remote_address());
+    Some(described)
 }
 
 fn direction(endpoint: &ConnectedPoint) -> Direction {

@@ -41,11 +41,9 @@ impl Node {
         limits: ConnectionLimits,
     ) -> Self {
         let preset = NetworkPreset::by_name("local").expect("a known network");
-        let relay = RelayConfig {
-            cluster_id: 66,
-            rln: None,
-            ..RelayConfig::for_network(&preset)
-        };
+        let mut relay = RelayConfig::for_network(&preset);
+        relay.cluster_id = 66;
+        relay.rln = None;
         let (sender, events) = mpsc::unbounded_channel();
         let options = NodeOptions::for_network(&preset)
             .keypair(keypair)

@@ -53,29 +53,29 @@ async fn info_and_version_have_two_paths_each() {
 
 #[tokio::test]
 async fn rate_limiting_is_shown_with_its_tokens() {
+    let mut tokens = PoolSnapshot::default();
+    tokens.ready = 8;
+    tokens.prepared_total = 12;
+    tokens.taken_total = 3;
+    tokens.missed_total = 2;
+    tokens.discarded_total = 1;
+    tokens.spent_ns_total = 768_000_000;
+    let mut policy = BatchPolicy::default();
+    policy.max_batch = 32;
+    policy.single_below = 4;
+    policy.max_delay_ns = 10_000_000;
+    policy.suspect_for_ns = 60_000_000_000;
     let snapshot = RlnSnapshot {
         may_publish: true,
         refusal: None,
         ids_taken_total: 0,
         tokens: Some(TokenSnapshot {
             config: PoolConfig::default(),
-            state: PoolSnapshot {
-                ready: 8,
-                prepared_total: 12,
-                taken_total: 3,
-                missed_total: 2,
-                discarded_total: 1,
-                spent_ns_total: 768_000_000,
-            },
+            state: tokens,
         }),
         verifier: VerifierSnapshot {
             threads: 1,
-            policy: BatchPolicy {
-                max_batch: 32,
-                single_below: 4,
-                max_delay_ns: 10_000_000,
-                suspect_for_ns: 60_000_000_000,
-            },
+            policy,
             waiting: 5,
             suspects: 6,
             checked_total: 70,
@@ -107,15 +107,14 @@ async fn rate_limiting_is_shown_with_its_tokens() {
 
 #[tokio::test]
 async fn gossip_shows_what_came_and_went() {
+    let mut gossip = Stats::default();
+    gossip.frames_received = 9;
+    gossip.messages_received = 3;
+    gossip.duplicates_received = 2;
+    gossip.messages_sent = 4;
+    gossip.sends_cancelled = 1;
     let api = Api::start(Script {
-        gossip: Stats {
-            frames_received: 9,
-            messages_received: 3,
-            duplicates_received: 2,
-            messages_sent: 4,
-            sends_cancelled: 1,
-            ..Stats::default()
-        },
+        gossip,
         ..Script::default()
     });
     let expected = concat!(

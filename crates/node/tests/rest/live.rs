@@ -44,11 +44,9 @@ struct Different {
 
 async fn live(different: Different) -> Live {
     let preset = NetworkPreset::by_name("local").unwrap();
-    let mut relay = RelayConfig {
-        rln: None,
-        publish_unjoined: true,
-        ..RelayConfig::for_network(&preset)
-    };
+    let mut relay = RelayConfig::for_network(&preset);
+    relay.rln = None;
+    relay.publish_unjoined = true;
     if let Some(change) = different.relay {
         change(&mut relay);
     }

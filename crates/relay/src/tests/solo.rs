@@ -20,15 +20,10 @@ pub(crate) struct Solo {
 }
 
 pub(crate) fn new_peer(peer: u32) -> NewPeer {
-    NewPeer {
-        peer: PeerIx(peer),
-        identity: Bytes::copy_from_slice(&peer.to_le_bytes()),
-        record: Bytes::new(),
-        direction: Direction::Inbound,
-        features: Features::of("/vac/waku/relay/2.0.0").unwrap(),
-        ip: None,
-        explicit: false,
-    }
+    let features = Features::of("/vac/waku/relay/2.0.0").unwrap();
+    let mut described = NewPeer::new(PeerIx(peer), features, Direction::Inbound);
+    described.identity = Bytes::copy_from_slice(&peer.to_le_bytes());
+    described
 }
 
 /// Returns the RPC in a frame.

@@ -328,9 +328,7 @@ fn more_messages_than_may_wait_for_their_proof() {
 
 #[test]
 fn more_nullifiers_than_an_epoch_may_have() {
-    let few = NullifierLimits {
-        max_entries_per_epoch: 2,
-    };
+    let few = NullifierLimits::new(2);
     let mut solo = Solo::with(config_with(|rln| rln.nullifiers = few));
     for nullifier in 1..=5 {
         solo.accept(1, &proved("nobody is silenced", nullifier));

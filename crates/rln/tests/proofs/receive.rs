@@ -257,9 +257,7 @@ fn using_a_message_id_twice_reveals_the_secret() {
     assert_eq!(first.nullifier, second.nullifier);
     assert_ne!(first.nullifier, other_id.nullifier);
     for (earlier, later) in [(&first, &second), (&second, &first)] {
-        let mut log = NullifierLog::new(NullifierLimits {
-            max_entries_per_epoch: 100,
-        });
+        let mut log = NullifierLog::new(NullifierLimits::new(100));
         let mut insert = |p: &CheckedProof| log.insert(p.epoch, p.nullifier, p.x, p.y);
         assert_eq!(insert(earlier), NullifierStatus::New);
         assert_eq!(insert(&other_id), NullifierStatus::New);

@@ -159,10 +159,8 @@ impl RuleChecks {
 
 /// Returns the ids of the messages in a frame.
 fn ids(scratch: &mut Scratch, frame: &Bytes) -> Vec<MessageId> {
-    let limits = Limits {
-        frame_bytes_max: usize::MAX,
-        ..Limits::default()
-    };
+    let mut limits = Limits::default();
+    limits.frame_bytes_max = usize::MAX;
     let rpc = wire::unframe(frame).and_then(|body| wire::decode(&body, &limits).ok());
     let messages = rpc.into_iter().flat_map(|rpc| rpc.messages);
     let ids = messages.map(|message| scratch.ids.id_of(&message.data));

@@ -94,15 +94,7 @@ impl Node {
         } else {
             Direction::Inbound
         };
-        let peer = NewPeer {
-            peer: PeerIx(conn.0),
-            identity: Bytes::new(),
-            record: Bytes::new(),
-            direction,
-            features: step.world.features,
-            ip: None,
-            explicit: false,
-        };
+        let peer = NewPeer::new(PeerIx(conn.0), step.world.features, direction);
         self.relay_input(step, Input::Connected(peer));
     }
 

@@ -11,8 +11,9 @@ pub use network::{Delay, Dialling, Network, Qdisc, TcpProfile, Topology};
 pub use relay::{Cpu, RelaySetup, Rln, Verification};
 pub use traffic::{Fault, FaultKind, Publishers, Spacing, Traffic};
 
-/// One simulated network, its traffic and its faults.
+/// One simulated network, its traffic and its faults. [`Scenario::plain`] is the starting point of all.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Scenario {
     /// Name of the scenario, for reports.
     pub name: String,

@@ -14,7 +14,12 @@ pub(crate) const SEED: u64 = 1;
 
 /// Runs without regard to the rules.
 pub(crate) fn outcome(scenario: &Scenario, seed: u64, threads: usize) -> Outcome {
-    run(scenario, RunOptions { seed, threads }, &mut |_| {}).expect("the test's scenario is valid")
+    run(
+        scenario,
+        RunOptions::new(seed).threads(threads),
+        &mut |_| {},
+    )
+    .expect("the test's scenario is valid")
 }
 
 /// Runs, and sees that no rule was broken.

@@ -92,7 +92,7 @@ fn a_large_star_needs_flooding() {
     scenario.traffic.publishers = Publishers::One(5);
     let outcome = simulate(&scenario);
     assert!(!have_all(&outcome, 0..60));
-    scenario.relay.gossip.strategy = StrategyKind::Flood;
+    scenario.relay.gossip.strategy = StrategyKind::Flood.into();
     assert!(have_all(&simulate(&scenario), 0..60));
 }
 

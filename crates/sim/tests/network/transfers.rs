@@ -15,7 +15,7 @@ fn asked_and_wasted(transfer_wait: Duration) -> (u64, u64) {
     scenario.traffic.payload_bytes = vec![50_000];
     scenario.relay.protocol = undertone_gossip::LARGE_MESSAGES_ID.to_owned();
     let gossip = &mut scenario.relay.gossip;
-    gossip.strategy = StrategyKind::Reduced;
+    gossip.strategy = StrategyKind::Reduced.into();
     gossip.large.iwant_delay = Duration::ZERO;
     gossip.large.transfer_wait = transfer_wait;
     let outcome = outcome(&scenario, SEED, 1);

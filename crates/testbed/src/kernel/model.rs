@@ -40,19 +40,9 @@ struct Pair {
 impl Pair {
     fn new(case: &Case) -> Result<Self, Misuse> {
         let rate = case.rate.as_bytes_per_s();
-        let config = StackConfig {
-            profile: Profile::LINUX,
-            uplink_bytes_per_s: rate,
-            downlink_bytes_per_s: rate,
-            unlimited_until_ns: 0,
-            queue: QueueDiscipline::Fifo {
-                max_bytes: QUEUE_MAX_BYTES,
-            },
-            loss: 0.0,
-            jitter_ns: 0,
-            setup_packets: 0,
-            begun_over_bytes: u64::MAX,
-            piece_bytes: 0,
+        let mut config = StackConfig::new(Profile::LINUX, rate, rate);
+        config.queue = QueueDiscipline::Fifo {
+            max_bytes: QUEUE_MAX_BYTES,
         };
         let mut hosts = [Host::new(config, [1; 32]), Host::new(config, [2; 32])];
         let delay_ns = case.one_way_ms.saturating_mul(1_000_000);

@@ -52,10 +52,8 @@ impl Crowd {
 }
 
 fn node(number: u16) -> Result<NodeOptions, CrowdError> {
-    let preset = NetworkPreset {
-        rln: None,
-        ..NetworkPreset::by_name(NETWORK)?
-    };
+    let mut preset = NetworkPreset::by_name(NETWORK)?;
+    preset.rln = None;
     Ok(NodeOptions::for_network(&preset)
         .keypair(Keypair::generate_ed25519())
         .listen([address(number)])

@@ -58,12 +58,10 @@ pub(crate) struct UndertonePeerOptions {
 impl UndertonePeerOptions {
     /// Returns the options of a node with a new key.
     pub(crate) fn node(self) -> Result<NodeOptions, UnknownNetwork> {
-        let preset = NetworkPreset {
-            rln: None,
-            cluster_id: self.cluster,
-            max_message_bytes: self.max_message_bytes,
-            ..NetworkPreset::by_name(NETWORK)?
-        };
+        let mut preset = NetworkPreset::by_name(NETWORK)?;
+        preset.rln = None;
+        preset.cluster_id = self.cluster;
+        preset.max_message_bytes = self.max_message_bytes;
         let mut relay = RelayConfig::for_network(&preset);
         let gossip = &mut relay.gossip;
         gossip.degrees.d = self.d;

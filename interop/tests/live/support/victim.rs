@@ -45,10 +45,8 @@ impl Victim {
 
     /// A node with changed parameters.
     pub(crate) async fn with(change: impl FnOnce(&mut Config)) -> Self {
-        let preset = NetworkPreset {
-            rln: None,
-            ..NetworkPreset::by_name("local").unwrap()
-        };
+        let mut preset = NetworkPreset::by_name("local").unwrap();
+        preset.rln = None;
         let mut relay = RelayConfig::for_network(&preset);
         let score = relay.gossip.score.as_mut().unwrap();
         score.decay_interval = NEVER;

@@ -96,10 +96,7 @@ fn the_simulator_is_told_the_measured_costs() {
     let costly = costs.in_place(&scenario);
     // Without a rate limit, the only cost left is that of the frame, of a kilobyte.
     assert_eq!((costly.cpu.per_frame_ns, costly.cpu.per_kb_ns), (0, 3 * MS));
-    let options = undertone_sim::RunOptions {
-        seed: 1,
-        threads: 1,
-    };
+    let options = undertone_sim::RunOptions::new(1);
     let outcome = undertone_sim::run(&costly, options, &mut |_| {}).unwrap();
     hops.add_simulated(&costly, &outcome);
     let row = &hops.rows()[2];

@@ -43,22 +43,20 @@ pub(super) fn read(
     let traffic = traffic::read(traffic, nodes)?;
     let setup = relay::read(relay)?;
     let (topology, dialling) = topology::read(topology, nodes)?;
-    let scenario = Scenario {
-        name: name.to_owned(),
-        nodes,
-        topology,
-        dialling,
-        network: network::read(network, folder)?,
-        relay: setup,
-        rln: rln::read(rln)?,
-        cpu: read_cpu(cpu)?,
-        traffic: traffic.traffic,
-        faults: faults::read(faults, nodes)?,
-        start_ns: start_s.time(S)?.unwrap_or(0),
-        start_spread_ns: start_spread_s.time(S)?.unwrap_or(DEFAULT_SPREAD_NS),
-        drain_ns: traffic.drain_ns,
-        warm_up_messages: traffic.warm_up_messages,
-    };
+    let mut scenario = Scenario::plain(nodes);
+    scenario.name = name.to_owned();
+    scenario.topology = topology;
+    scenario.dialling = dialling;
+    scenario.network = network::read(network, folder)?;
+    scenario.relay = setup;
+    scenario.rln = rln::read(rln)?;
+    scenario.cpu = read_cpu(cpu)?;
+    scenario.traffic = traffic.traffic;
+    scenario.faults = faults::read(faults, nodes)?;
+    scenario.start_ns = start_s.time(S)?.unwrap_or(0);
+    scenario.start_spread_ns = start_spread_s.time(S)?.unwrap_or(DEFAULT_SPREAD_NS);
+    scenario.drain_ns = traffic.drain_ns;
+    scenario.warm_up_messages = traffic.warm_up_messages;
     let description = description.text("one line of text")?;
     Ok(Loaded {
         description: description.unwrap_or_default().to_owned(),

@@ -24,7 +24,6 @@ const ROUTER: &[FieldKey<Config>] = fields![
         unsubscribe_backoff_s = unsubscribe_backoff, backoff_slack_s = backoff_slack,
         graft_flood_threshold_s = graft_flood_threshold, iwant_give_up_s = iwant_give_up,
         iwant_followup_s = iwant_followup;
-    word(StrategyKind::NAMES): strategy;
     number(0.0, 1.0): gossip_factor;
     whole(0, 1_000): history_length, history_gossip, opportunistic_graft_peers, iwant_in_flight_max,
         iwant_in_flight_retry_max, peer_exchange_peers;
@@ -95,7 +94,7 @@ fn read_without(
     refused: &[(&'static str, &str)],
 ) -> Result<RelaySetup, ScenarioError> {
     let section = relay.table()?;
-    keys!(section, ROUTER => base, protocol, max_message_bytes, topics, fragments, large, flood_publish,
+    keys!(section, ROUTER => base, protocol, strategy, max_message_bytes, topics, fragments, large, flood_publish,
           flood_publish_bytes_per_ms, idontwant, idontwant_threshold_bytes, thresholds, score, limits);
     for (name, flag) in refused {
         let key = section.key(name);
@@ -111,6 +110,9 @@ fn read_without(
         (Config::libp2p(), "/meshsub/1.2.0")
     };
     section.fill(ROUTER, &mut config)?;
+    if let Some(kind) = strategy.word(StrategyKind::NAMES)? {
+        config.strategy = kind.into();
+    }
     let rate = flood_publish_bytes_per_ms;
     read_flood_publish(flood_publish, rate, &mut config.flood_publish)?;
     if idontwant.flag()? == Some(false) {

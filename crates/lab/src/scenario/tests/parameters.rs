@@ -28,7 +28,7 @@ fn what_a_scenario_sets_is_what_its_file_says() {
     assert_eq!(config, loaded.scenario.relay.gossip);
     assert_eq!(
         (config.degrees.d, config.strategy),
-        (7, StrategyKind::Staggered)
+        (7, StrategyKind::Staggered.into())
     );
     let nothing = read(LEAST, &[]).relay_parameters;
     assert_eq!(from_file(&nothing).unwrap(), Config::waku());

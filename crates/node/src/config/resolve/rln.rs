@@ -50,13 +50,14 @@ impl Resolver {
 
     /// The network's parameters with the configured overrides.
     pub(super) fn rln_params(&self, params: RlnParams) -> Result<RlnParams, ConfigError> {
-        let epoch_s = self.raw.rln_epoch_s.get()?;
-        let limit = self.raw.rln_user_message_limit.get()?;
-        Ok(RlnParams {
-            epoch_size_s: epoch_s.unwrap_or(params.epoch_size_s),
-            user_message_limit: limit.unwrap_or(params.user_message_limit),
-            ..params
-        })
+        let mut configured = params;
+        if let Some(epoch_s) = self.raw.rln_epoch_s.get()? {
+            configured.epoch_size_s = epoch_s;
+        }
+        if let Some(limit) = self.raw.rln_user_message_limit.get()? {
+            configured.user_message_limit = limit;
+        }
+        Ok(configured)
     }
 
     fn mode(&self) -> Result<Mode, ConfigError> {
@@ -106,13 +107,13 @@ impl Resolver {
             let expected = format!("a number, 1 to {root_window}");
             return Err(raw.rln_tokens_refresh.bad_because(expected));
         }
-        Ok(PoolConfig {
-            size: raw.rln_tokens.get()?,
-            refresh_roots,
-            root_window,
-            next_epoch_lead_ns: raw.rln_tokens_lead_s.get()? * NS_PER_S,
-            max_cpu_percent: raw.rln_tokens_max_cpu.get()? as u8,
-        })
+        let mut tokens = PoolConfig::default();
+        tokens.size = raw.rln_tokens.get()?;
+        tokens.refresh_roots = refresh_roots;
+        tokens.root_window = root_window;
+        tokens.next_epoch_lead_ns = raw.rln_tokens_lead_s.get()? * NS_PER_S;
+        tokens.max_cpu_percent = raw.rln_tokens_max_cpu.get()? as u8;
+        Ok(tokens)
     }
 
     /// Number of verifier threads; by default one processor is left for everything else.
@@ -124,11 +125,11 @@ impl Resolver {
 
     fn batches(&self) -> Result<BatchPolicy, ConfigError> {
         let raw = &self.raw;
-        Ok(BatchPolicy {
-            max_batch: raw.rln_batch_max.get()?,
-            single_below: raw.rln_batch_from.get()?,
-            max_delay_ns: raw.rln_batch_max_delay_ms.get()? * NS_PER_MS,
-            suspect_for_ns: raw.rln_suspect_s.get()? * NS_PER_S,
-        })
+        let mut batches = BatchPolicy::default();
+        batches.max_batch = raw.rln_batch_max.get()?;
+        batches.single_below = raw.rln_batch_from.get()?;
+        batches.max_delay_ns = raw.rln_batch_max_delay_ms.get()? * NS_PER_MS;
+        batches.suspect_for_ns = raw.rln_suspect_s.get()? * NS_PER_S;
+        Ok(batches)
     }
 }

@@ -59,11 +59,10 @@ impl Setup {
 }
 
 fn config(size: usize) -> PoolConfig {
-    PoolConfig {
-        size,
-        max_cpu_percent: 100,
-        ..PoolConfig::default()
-    }
+    let mut config = PoolConfig::default();
+    config.size = size;
+    config.max_cpu_percent = 100;
+    config
 }
 
 fn wait_until(source: &PooledProofs, enough: impl Fn(PoolSnapshot) -> bool) {
@@ -141,10 +140,8 @@ fn without_tokens_a_send_is_proved_in_full() {
     let mut source = setup.source(config(0));
     let proof = source.prove(Epoch(0), Fr::from(1)).unwrap();
     assert!(holds(&setup.key, &proof));
-    let expected = PoolSnapshot {
-        missed_total: 1,
-        ..PoolSnapshot::default()
-    };
+    let mut expected = PoolSnapshot::default();
+    expected.missed_total = 1;
     assert_eq!(source.monitor().snapshot().state, expected);
 }
 

@@ -93,11 +93,9 @@ fn who_sent_a_bad_proof_gets_no_batches_until_its_time_is_over() {
     let key = Key::load().unwrap();
     let honest = honest(&key);
     let (events, mut verdicts) = mpsc::unbounded_channel();
-    let policy = BatchPolicy {
-        single_below: 2,
-        suspect_for_ns: u64::MAX,
-        ..BatchPolicy::default()
-    };
+    let mut policy = BatchPolicy::default();
+    policy.single_below = 2;
+    policy.suspect_for_ns = u64::MAX;
     let pool = VerifierPool::start(&Verifier::new(&key), policy, 1, &events).unwrap();
     let attacker = PeerId::random();
     let send = |ticket, x: Fr| {

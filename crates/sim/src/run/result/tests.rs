@@ -119,23 +119,22 @@ fn a_change_that_is_under_way_breaks_none() {
 fn a_collection_over_its_bound_breaks_a_rule() {
     let config = Config::waku();
     let limits: &Limits = &config.limits;
-    let full = Usage {
-        topics: limits.topics_max,
-        seen: limits.seen_max,
-        pending: limits.pending_max,
-        pending_bytes: limits.pending_bytes_max,
-        cache_bytes: limits.cache_bytes_max.max(limits.frame_bytes_max),
-        iwant_requests: limits.promises_max,
-        iwant_waiting: limits.promises_max,
-        // Bounded by the connections that there are.
-        transfers: 0,
-        delayed_messages: limits.delayed_messages_max,
-        backoffs: limits.backoffs_max,
-        departed: limits.retained_peers_max,
-        subscriptions_of_a_peer: limits.subscriptions_per_peer_max,
-        idontwant_of_a_peer: limits.idontwant_ids_per_heartbeat_max * 6,
-        cancellable_of_a_peer: limits.cancellable_per_peer_max,
-    };
+    let mut full = Usage::default();
+    full.topics = limits.topics_max;
+    full.seen = limits.seen_max;
+    full.pending = limits.pending_max;
+    full.pending_bytes = limits.pending_bytes_max;
+    full.cache_bytes = limits.cache_bytes_max.max(limits.frame_bytes_max);
+    full.iwant_requests = limits.promises_max;
+    full.iwant_waiting = limits.promises_max;
+    // Bounded by the connections that there are.
+    full.transfers = 0;
+    full.delayed_messages = limits.delayed_messages_max;
+    full.backoffs = limits.backoffs_max;
+    full.departed = limits.retained_peers_max;
+    full.subscriptions_of_a_peer = limits.subscriptions_per_peer_max;
+    full.idontwant_of_a_peer = limits.idontwant_ids_per_heartbeat_max * 6;
+    full.cancellable_of_a_peer = limits.cancellable_per_peer_max;
     assert!(is_within(&full, &config));
     let fields: [fn(&mut Usage) -> &mut usize; 13] = [
         |usage| &mut usage.topics,

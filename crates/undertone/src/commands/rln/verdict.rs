@@ -85,10 +85,8 @@ pub(super) struct Judge<'a> {
 impl Judge<'_> {
     /// Validates an encoded message.
     pub(super) fn judge(&self, bytes: &Bytes) -> Verdict {
-        let limits = MessageLimits {
-            max_message_bytes: self.max_message_bytes,
-            ..MessageLimits::default()
-        };
+        let mut limits = MessageLimits::default();
+        limits.max_message_bytes = self.max_message_bytes;
         let message = WakuMessage::decode_with(bytes, &limits).map_err(Invalid::Message)?;
         let field = message.rate_limit_proof.as_ref();
         let field = field

@@ -22,10 +22,7 @@ impl Runner<'_> {
     pub(crate) fn run(&self, seed: u64) -> Result<(Outcome, Summary), Failure> {
         let what = format!("{}, seed {seed}", self.scenario.name);
         let line = ProgressLine::new(&what, self.show_progress);
-        let options = RunOptions {
-            seed,
-            threads: self.threads,
-        };
+        let options = RunOptions::new(seed).threads(self.threads);
         let watch = Stopwatch::start();
         let outcome = undertone_sim::run(self.scenario, options, &mut |progress| {
             line.update(progress);

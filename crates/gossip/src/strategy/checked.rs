@@ -1,0 +1,67 @@
+//! Guard around a strategy of the caller's own: what it returns never breaks the protocol.
+
+use std::collections::BTreeSet;
+
+use super::interface::Strategy;
+use super::sending::Sending;
+use super::view::View;
+use crate::rng::Rng;
+use crate::types::PeerIx;
+
+/// Strategy of the caller's own whose answers are checked.
+#[derive(Debug)]
+pub(super) struct Checked {
+    strategy: Box<dyn Strategy>,
+    keeps_mesh: bool,
+}
+
+impl Checked {
+    pub(super) fn new(strategy: Box<dyn Strategy>) -> Self {
+        Self {
+            keeps_mesh: strategy.keeps_mesh(),
+            strategy,
+        }
+    }
+}
+
+impl Strategy for Checked {
+    fn keeps_mesh(&self) -> bool {
+        self.keeps_mesh
+    }
+
+    fn forward(&mut self, view: &View<'_>) -> Vec<PeerIx> {
+        subscribed(view, self.strategy.forward(view))
+    }
+
+    fn publish(&mut self, view: &View<'_>, len: usize, rng: &mut Rng) -> Vec<PeerIx> {
+        subscribed(view, self.strategy.publish(view, len, rng))
+    }
+
+    /// Keeps each receiver in one place, the first of `now`, `later` and `told`. Ids go only to peers that
+    /// understand them.
+    fn spread(
+        &mut self,
+        view: &View<'_>,
+        len: usize,
+        receivers: Vec<PeerIx>,
+        rng: &mut Rng,
+    ) -> Sending {
+        let mut left: BTreeSet<PeerIx> = receivers.iter().copied().collect();
+        let mut sending = self.strategy.spread(view, len, receivers, rng);
+        sending.now.retain(|peer| left.remove(peer));
+        sending.later.retain(|peer| left.remove(peer));
+        sending.later_at = sending.later_at.max(view.now);
+        sending.told.retain(|peer| {
+            let is_able = view.features(*peer).is_some_and(|features| features.mesh);
+            is_able && left.remove(peer)
+        });
+        sending
+    }
+}
+
+/// Keeps the first of each peer that is subscribed to the topic.
+fn subscribed(view: &View<'_>, mut receivers: Vec<PeerIx>) -> Vec<PeerIx> {
+    let mut left: BTreeSet<PeerIx> = view.subscribers().iter().copied().collect();
+    receivers.retain(|peer| left.remove(peer));
+    receivers
+}

@@ -1,0 +1,51 @@
+//! Plan for sending one message to its receivers.
+
+use crate::time::Time;
+use crate::types::PeerIx;
+
+/// Plan for sending a message to its receivers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sending {
+    /// Peers that get a copy at once.
+    pub(crate) now: Vec<PeerIx>,
+    /// Peers that get a copy later, in this order, unless they do not want it by then.
+    pub(crate) later: Vec<PeerIx>,
+    /// Time at which the first delayed copies are sent.
+    pub(crate) later_at: Time,
+    /// Number of delayed copies sent at a time.
+    pub(crate) group: usize,
+    /// Peers that get only the id (IHAVE).
+    pub(crate) told: Vec<PeerIx>,
+}
+
+impl Sending {
+    /// Creates a plan by which each of these peers gets a copy at once.
+    pub fn at_once(receivers: Vec<PeerIx>) -> Self {
+        Self {
+            now: receivers,
+            later: Vec::new(),
+            later_at: Time::ZERO,
+            group: 1,
+            told: Vec::new(),
+        }
+    }
+
+    /// Adds peers that get a copy later, in this order: the first `group` of them (at least one) at `at`, and as
+    /// many more after each [`gap`](crate::LargeMessages::gap). A peer that says by then that it does not want the
+    /// message gets no copy. Replaces peers that were to get a copy later before.
+    #[must_use]
+    pub fn later(mut self, receivers: Vec<PeerIx>, at: Time, group: usize) -> Self {
+        self.later = receivers;
+        self.later_at = at;
+        self.group = group.max(1);
+        self
+    }
+
+    /// Adds peers that get only the id (IHAVE) and ask for the message if they lack it. Replaces peers that were to
+    /// get only the id before.
+    #[must_use]
+    pub fn told(mut self, receivers: Vec<PeerIx>) -> Self {
+        self.told = receivers;
+        self
+    }
+}

@@ -1,0 +1,104 @@
+//! Step that uses the libraries as a stranger does: packages outside the workspace, which depend on it by path.
+
+use std::env;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::{Outcome, cargo};
+
+#[cfg(test)]
+mod tests;
+
+/// Package that a stranger could have made.
+struct Package {
+    name: &'static str,
+    /// Path of its only source file in the workspace.
+    main: &'static str,
+    /// Crates of the workspace that it depends on, by their folder in `crates`.
+    own: &'static [&'static str],
+    /// Other dependencies, as lines of its manifest.
+    others: &'static str,
+}
+
+const PACKAGES: [Package; 2] = [
+    Package {
+        name: "outside-strategy",
+        main: "xtask/outside/strategy.rs",
+        own: &["gossip", "link"],
+        others: "",
+    },
+    Package {
+        name: "outside-node",
+        main: "crates/node/examples/embedded_node.rs",
+        own: &["message", "node"],
+        others: "tokio = { version = \"1\", features = [\"macros\", \"rt-multi-thread\"] }\n",
+    },
+];
+
+/// Makes, builds and runs each package. Versions and profiles are those of the workspace, and so is the folder of
+/// compiled files: a dependency is compiled again only if the package selects other features of it.
+pub(super) fn run(root: &Path) -> Outcome {
+    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let mut missing = Vec::new();
+    for package in &PACKAGES {
+        if !root.join(package.main).is_file() {
+            missing.push(package.main);
+            continue;
+        }
+        let folder = env::temp_dir().join(format!("{}-{}", package.name, std::process::id()));
+        if let Err(error) = make(root, package, &folder) {
+            return Outcome::Failed(format!("{}: {error}", folder.display()));
+        }
+        let run = ["run", "--offline", "--quiet"];
+        let target = target.to_string_lossy();
+        let outcome = cargo(&folder, &run, &[("CARGO_TARGET_DIR", &target)]);
+        // A folder that is left behind does no harm, and a failure is easier to look at with it.
+        if outcome == Outcome::Passed {
+            let _ = fs::remove_dir_all(&folder);
+        } else {
+            eprintln!("{} failed; it stands in {}", package.name, folder.display());
+            return outcome;
+        }
+    }
+    if missing.is_empty() {
+        Outcome::Passed
+    } else {
+        Outcome::Failed(format!("{} is missing", missing.join(", ")))
+    }
+}
+
+/// Writes a package to `folder`, with the workspace's lock file: nothing has to be downloaded.
+fn make(root: &Path, package: &Package, folder: &Path) -> io::Result<()> {
+    let root = root.canonicalize()?;
+    fs::create_dir_all(folder.join("src"))?;
+    fs::copy(root.join(package.main), folder.join("src/main.rs"))?;
+    fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock"))?;
+    let workspace = fs::read_to_string(root.join("Cargo.toml"))?;
+    fs::write(
+        folder.join("Cargo.toml"),
+        manifest(&root, package, &workspace),
+    )
+}
+
+fn manifest(root: &Path, package: &Package, workspace: &str) -> String {
+    let mut manifest = format!(
+        "[workspace]\n\n[package]\nname = \"{}\"\nedition = \"2024\"\npublish = false\n\n[dependencies]\n",
+        package.name
+    );
+    for own in package.own {
+        let path = root.join("crates").join(own);
+        manifest += &format!("undertone-{own} = {{ path = {:?} }}\n", path.display());
+    }
+    manifest + package.others + "\n" + &profile(workspace)
+}
+
+/// Returns the settings of the dev profile in the workspace's manifest, without those for single packages: they only
+/// decide about speed, and cargo warns of packages that it does not find.
+fn profile(workspace: &str) -> String {
+    let lines = workspace
+        .lines()
+        .skip_while(|line| *line != "[profile.dev]");
+    let own = lines.take_while(|line| !line.is_empty());
+    own.map(|line| format!("{line}\n")).collect()
+}
