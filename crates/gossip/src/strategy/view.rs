@@ -62,7 +62,7 @@ impl<'a> View<'a> {
         self.peers.get(peer).is_some_and(|state| state.explicit)
     }
 
-    /// Present time.
+    /// Present time of the router.
     pub fn now(&self) -> Time {
         self.now
     }
