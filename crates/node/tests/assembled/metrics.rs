@@ -89,7 +89,7 @@ async fn a_port_for_metrics_serves_them_and_nothing_else() {
     let flags = [
         ("metrics-server", "true"),
         ("metrics-server-port", "0"),
-        ("rest-token", "a token that nobody else has"),
+        ("rest-token", "a-token-that-nobody-else-has"),
     ];
     let node = assemble(&place.config(&[], &flags)).await.unwrap();
     let port = node.metrics.expect("a port of its own");
