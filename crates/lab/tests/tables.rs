@@ -9,13 +9,16 @@ use undertone_lab::report::{Stopwatch, Summary};
 use undertone_lab::scenario::load;
 use undertone_sim::{RunOptions, run};
 
+/// Protocol whose peers agree to copies that come later, or on request only.
+const LARGE_MESSAGES: &str = "relay.protocol=/undertone/relay-large/1.0.0";
+
 /// Ways of sending a message of 100 kB, each with the values that it sets in the scenario `small`.
 const WAYS: [(&str, &[&str]); 6] = [
     ("eager", &[]),
     ("no IDONTWANT", &["relay.idontwant=false"]),
     ("flood", &["relay.strategy=flood"]),
-    ("staggered", &["relay.strategy=staggered"]),
-    ("reduced", &["relay.strategy=reduced"]),
+    ("staggered", &["relay.strategy=staggered", LARGE_MESSAGES]),
+    ("reduced", &["relay.strategy=reduced", LARGE_MESSAGES]),
     ("4 fragments", &["relay.fragments=4"]),
 ];
 

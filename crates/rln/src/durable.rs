@@ -31,9 +31,15 @@ pub(crate) fn sibling(path: &Path, suffix: &str) -> PathBuf {
 
 /// Open options that create files which other users cannot read.
 pub(crate) fn owner_only() -> OpenOptions {
-    let mut options = OpenOptions::new();
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let options = {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        let mut options = OpenOptions::new();
+        options.mode(0o600);
+        options
+    };
+    #[cfg(not(unix))]
+    let options = OpenOptions::new();
     options
 }
 

@@ -2,7 +2,7 @@
 //!
 //! # Where to start
 //!
-//! [`Scenario::plain`], [`run`] and its [`RunOptions`], [`Outcome`].
+//! [`Scenario::plain`], [`run()`] and its [`RunOptions`], [`Outcome`].
 
 pub mod outcome;
 pub mod run;

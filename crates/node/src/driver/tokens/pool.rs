@@ -51,7 +51,7 @@ pub(crate) struct PoolState {
 /// Message id that was reserved for a send.
 pub(crate) enum ReservedId {
     /// The id with its token, which was ready.
-    WithToken(Token),
+    WithToken(Box<Token>),
     /// The id alone: its proof has to be made in full.
     Bare(Reserved),
 }
@@ -104,7 +104,7 @@ impl TokenPool {
         drop(state);
         self.changed.notify_all();
         Ok(match taken? {
-            Ok(token) => ReservedId::WithToken(token),
+            Ok(token) => ReservedId::WithToken(Box::new(token)),
             Err(reserved) => ReservedId::Bare(reserved),
         })
     }
