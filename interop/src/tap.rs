@@ -22,9 +22,9 @@ pub use frames::Frames;
 
 /// Counts of control entries, shared by all taps of one peer.
 #[derive(Clone, Debug, Default)]
-pub struct Counter(Arc<Mutex<Control>>);
+pub struct TrafficCounter(Arc<Mutex<Control>>);
 
-impl Counter {
+impl TrafficCounter {
     /// Returns the counts so far.
     #[must_use]
     pub fn read(&self) -> Control {
@@ -60,14 +60,14 @@ enum Direction {
 #[derive(Debug)]
 pub struct Tap<T> {
     inner: T,
-    counter: Counter,
+    counter: TrafficCounter,
     sent: Frames,
     received: Frames,
 }
 
 impl<T> Tap<T> {
     /// Wraps `inner` and counts into `counter`.
-    pub fn new(inner: T, counter: Counter) -> Self {
+    pub fn new(inner: T, counter: TrafficCounter) -> Self {
         Self {
             inner,
             counter,

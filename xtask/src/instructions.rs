@@ -22,7 +22,7 @@ const TOLERANCE: f64 = 0.02;
 
 /// Fixed work whose instructions are counted.
 #[derive(Debug, Clone, Copy)]
-struct Work {
+struct FixedWork {
     /// Package whose benchmark `instructions` does the work.
     package: &'static str,
     /// Name of the work, for the benchmark and in the record.
@@ -34,33 +34,33 @@ struct Work {
 const ROUTER: &str = "undertone-gossip";
 const VERIFIER: &str = "undertone-rln";
 
-const WORKS: [Work; 6] = [
-    Work {
+const WORKS: [FixedWork; 6] = [
+    FixedWork {
         package: ROUTER,
         name: "new-2k",
         about: "router: new message of 2 KiB, forwarded to 7",
     },
-    Work {
+    FixedWork {
         package: ROUTER,
         name: "new-150k",
         about: "router: new message of 150 KiB, forwarded to 7",
     },
-    Work {
+    FixedWork {
         package: ROUTER,
         name: "duplicate-2k",
         about: "router: further copy of 2 KiB",
     },
-    Work {
+    FixedWork {
         package: ROUTER,
         name: "heartbeat",
         about: "router: heartbeat with 8 peers",
     },
-    Work {
+    FixedWork {
         package: VERIFIER,
         name: "verify",
         about: "verifier: one proof",
     },
-    Work {
+    FixedWork {
         package: VERIFIER,
         name: "verify-batch",
         about: "verifier: one proof of a batch of 32",

@@ -10,7 +10,7 @@ use crate::types::{MessageId, PeerIx};
 
 /// Message whose verdict is awaited.
 #[derive(Clone, Debug)]
-pub(crate) struct Waiting {
+pub(crate) struct PendingMessage {
     pub(crate) topic: TopicIx,
     pub(crate) from: PeerIx,
     pub(crate) data: Bytes,
@@ -21,7 +21,7 @@ pub(crate) struct Waiting {
 /// Messages waiting for the validator, bounded in number and bytes.
 #[derive(Debug)]
 pub(crate) struct Pending {
-    messages: IdMap<Waiting>,
+    messages: IdMap<PendingMessage>,
     bytes: usize,
     count_max: usize,
     bytes_max: usize,
@@ -43,14 +43,14 @@ impl Pending {
         if fits { Ok(()) } else { Err(Capacity::Pending) }
     }
 
-    pub(crate) fn put(&mut self, id: MessageId, waiting: Waiting) {
+    pub(crate) fn put(&mut self, id: MessageId, waiting: PendingMessage) {
         self.bytes += waiting.data.len();
         if let Some(old) = self.messages.insert(id, waiting) {
             self.bytes -= old.data.len();
         }
     }
 
-    pub(crate) fn take(&mut self, id: &MessageId) -> Option<Waiting> {
+    pub(crate) fn take(&mut self, id: &MessageId) -> Option<PendingMessage> {
         let waiting = self.messages.remove(id)?;
         self.bytes -= waiting.data.len();
         Some(waiting)

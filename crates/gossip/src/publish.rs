@@ -5,7 +5,7 @@ use bytes::Bytes;
 use crate::error::{ApiMisuse, PublishError};
 use crate::io::{Class, Output};
 use crate::router::Router;
-use crate::seen::Status;
+use crate::seen::SeenStatus;
 use crate::strategy::View;
 use crate::topics::TopicIx;
 use crate::types::{MessageId, PeerIx, RequestId, Topic};
@@ -52,7 +52,7 @@ impl Router {
         }
         self.fill_fanout(ix);
         let expires = self.now.after(self.config.seen_ttl);
-        let published = Status::Valid {
+        let published = SeenStatus::Valid {
             at: self.now,
             credited: Vec::new(),
         };

@@ -4,9 +4,9 @@ use bytes::Bytes;
 
 use crate::error::{ApiMisuse, PeerMisbehaved};
 use crate::io::{Class, Output, Report, Verdict};
-use crate::pending::Waiting;
+use crate::pending::PendingMessage;
 use crate::router::Router;
-use crate::seen::{Copy, Status};
+use crate::seen::{Copy, SeenStatus};
 use crate::strategy::View;
 use crate::topics::TopicIx;
 use crate::types::{MessageId, PeerIx};
@@ -96,7 +96,7 @@ impl Router {
         let expires = self.now.after(self.config.seen_ttl);
         self.seen.begin(
             id,
-            Status::Unknown {
+            SeenStatus::Unknown {
                 senders: vec![peer],
             },
             expires,
@@ -112,7 +112,7 @@ impl Router {
         };
         self.pending.put(
             id,
-            Waiting {
+            PendingMessage {
                 topic: ix,
                 from: peer,
                 data: data.clone(),
@@ -148,7 +148,7 @@ impl Router {
         let Some(waiting) = self.pending.take(&id) else {
             return;
         };
-        let Waiting {
+        let PendingMessage {
             topic,
             from,
             data,
@@ -159,12 +159,12 @@ impl Router {
             return;
         }
         let status = match verdict {
-            Verdict::Accept => Status::Valid {
+            Verdict::Accept => SeenStatus::Valid {
                 at: self.now,
                 credited: Vec::new(),
             },
-            Verdict::Ignore | Verdict::Forget | Verdict::RejectFirstSender => Status::Ignored,
-            Verdict::Reject => Status::Invalid,
+            Verdict::Ignore | Verdict::Forget | Verdict::RejectFirstSender => SeenStatus::Ignored,
+            Verdict::Reject => SeenStatus::Invalid,
         };
         let senders = self.seen.settle(&id, status);
         match verdict {

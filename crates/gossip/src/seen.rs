@@ -11,7 +11,7 @@ use crate::types::{MessageId, PeerIx};
 
 /// State of a message, as far as scoring depends on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Status {
+pub(crate) enum SeenStatus {
     /// Verdict awaited; these peers sent a copy, in order of arrival.
     Unknown { senders: Vec<PeerIx> },
     /// Accepted at this time; these peers were credited.
@@ -38,14 +38,14 @@ pub(crate) enum Copy {
 /// Record of one seen message.
 #[derive(Debug)]
 struct Record {
-    status: Status,
+    status: SeenStatus,
     /// Number that distinguishes the record from an earlier, removed one of the same id.
     number: u64,
 }
 
 /// Position of a record in the order of expiry.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct ExpiryEntry {
     expires: Time,
     id: MessageId,
     number: u64,
@@ -56,7 +56,7 @@ struct Place {
 pub(crate) struct Seen {
     records: IdMap<Record>,
     /// Order of expiry. A place may outlive its record, see [`Self::remove`].
-    order: VecDeque<Place>,
+    order: VecDeque<ExpiryEntry>,
     next_number: u64,
     max: usize,
 }
@@ -77,13 +77,13 @@ impl Seen {
     }
 
     /// Records the first copy of a message, until `expires`.
-    pub(crate) fn begin(&mut self, id: MessageId, status: Status, expires: Time) {
+    pub(crate) fn begin(&mut self, id: MessageId, status: SeenStatus, expires: Time) {
         while self.order.len() >= self.max {
             self.forget_oldest();
         }
         let number = self.next_number;
         self.next_number += 1;
-        let place = Place {
+        let place = ExpiryEntry {
             expires,
             id,
             number,
@@ -106,7 +106,7 @@ impl Seen {
             self.order.pop_back();
         }
         match record.status {
-            Status::Unknown { senders } => senders,
+            SeenStatus::Unknown { senders } => senders,
             _ => Vec::new(),
         }
     }
@@ -114,7 +114,7 @@ impl Seen {
     /// Peers that sent a copy of a message whose verdict is awaited, in order of arrival.
     pub(crate) fn senders(&self, id: &MessageId) -> &[PeerIx] {
         match self.records.get(id).map(|record| &record.status) {
-            Some(Status::Unknown { senders }) => senders,
+            Some(SeenStatus::Unknown { senders }) => senders,
             _ => &[],
         }
     }
@@ -129,36 +129,37 @@ impl Seen {
     ) -> Copy {
         let record = self.records.get_mut(id);
         match record.map(|record| &mut record.status) {
-            Some(Status::Unknown { senders }) => {
+            Some(SeenStatus::Unknown { senders }) => {
                 if senders.contains(&peer) {
                     return Copy::Nothing;
                 }
                 senders.push(peer);
                 Copy::Unjudged
             }
-            Some(Status::Valid { at, credited }) => {
+            Some(SeenStatus::Valid { at, credited }) => {
                 if credited.contains(&peer) || now > at.after(window) {
                     return Copy::Nothing;
                 }
                 credited.push(peer);
                 Copy::Credit
             }
-            Some(Status::Invalid) => Copy::Penalty,
-            Some(Status::Ignored) | None => Copy::Nothing,
+            Some(SeenStatus::Invalid) => Copy::Penalty,
+            Some(SeenStatus::Ignored) | None => Copy::Nothing,
         }
     }
 
     /// Sets the verdict of a message and returns the peers that had sent a copy. Returns none for a second
     /// verdict on the same message.
-    pub(crate) fn settle(&mut self, id: &MessageId, verdict: Status) -> Vec<PeerIx> {
+    pub(crate) fn settle(&mut self, id: &MessageId, verdict: SeenStatus) -> Vec<PeerIx> {
         let record = self.records.get_mut(id);
-        let Some(status @ Status::Unknown { .. }) = record.map(|record| &mut record.status) else {
+        let Some(status @ SeenStatus::Unknown { .. }) = record.map(|record| &mut record.status)
+        else {
             return Vec::new();
         };
-        let Status::Unknown { senders } = std::mem::replace(status, verdict) else {
+        let SeenStatus::Unknown { senders } = std::mem::replace(status, verdict) else {
             return Vec::new();
         };
-        if let Status::Valid { credited, .. } = status {
+        if let SeenStatus::Valid { credited, .. } = status {
             credited.clone_from(&senders);
         }
         senders
@@ -175,7 +176,7 @@ impl Seen {
     }
 
     fn forget_oldest(&mut self) {
-        let Some(Place { id, number, .. }) = self.order.pop_front() else {
+        let Some(ExpiryEntry { id, number, .. }) = self.order.pop_front() else {
             return;
         };
         let record = self.records.get(&id);

@@ -18,7 +18,7 @@ use tokio::time::timeout;
 use undertone_node::delivery_log::DeliveryLine;
 
 use super::HostileError;
-use super::rest::{self, Answer};
+use super::rest::{self, RestAnswer};
 
 mod ports;
 
@@ -293,7 +293,7 @@ impl Node {
         let answer = rest::request(self.rest, "GET", path, None)
             .await
             .map_err(HostileError::io("cannot ask a node over REST"))?;
-        let Answer { status, body } = answer;
+        let RestAnswer { status, body } = answer;
         if status != 200 {
             return Err(HostileError::Refused {
                 name: self.spec.name.clone(),

@@ -16,7 +16,7 @@ const ANSWER_BYTES_MAX: u64 = 4 << 20;
 
 /// Status and body of an HTTP answer.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct RestAnswer {
     pub(super) status: u16,
     pub(super) body: String,
 }
@@ -27,7 +27,7 @@ pub(super) async fn request(
     method: &str,
     path: &str,
     body: Option<&str>,
-) -> io::Result<Answer> {
+) -> io::Result<RestAnswer> {
     let exchange = async {
         let mut stream = TcpStream::connect(server).await?;
         let body = body.unwrap_or_default();
@@ -50,7 +50,7 @@ pub(super) async fn request(
         .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
 }
 
-fn parse(answer: &[u8]) -> Option<Answer> {
+fn parse(answer: &[u8]) -> Option<RestAnswer> {
     let text = std::str::from_utf8(answer).ok()?;
     let (head, body) = text.split_once("\r\n\r\n")?;
     let status = head.split(' ').nth(1)?.parse().ok()?;
@@ -62,7 +62,7 @@ fn parse(answer: &[u8]) -> Option<Answer> {
     } else {
         body.to_owned()
     };
-    Some(Answer { status, body })
+    Some(RestAnswer { status, body })
 }
 
 /// Returns the content of a chunked body.

@@ -10,18 +10,18 @@ use undertone_interop::payload::{self, StampError};
 use undertone_interop::protocol::{
     Command, Connected, Content, Outcome, Peers, Published, Reply, Request, Stat,
 };
-use undertone_interop::tap::Counter;
+use undertone_interop::tap::TrafficCounter;
 
 use crate::network::Behaviour;
 
 /// Executor of commands, with the dials that still need an answer.
 pub(crate) struct Commands {
-    counter: Counter,
+    counter: TrafficCounter,
     dialling: BTreeMap<ConnectionId, u64>,
 }
 
 /// Next action after a command was started.
-pub(crate) enum Next {
+pub(crate) enum NextCommand {
     Answer(Outcome),
     /// The answer follows with an event of the network.
     Later,
@@ -50,18 +50,18 @@ enum Refusal {
 }
 
 impl Commands {
-    pub(crate) fn new(counter: Counter) -> Self {
+    pub(crate) fn new(counter: TrafficCounter) -> Self {
         Self {
             counter,
             dialling: BTreeMap::new(),
         }
     }
 
-    pub(crate) fn start(&mut self, swarm: &mut Swarm<Behaviour>, request: Request) -> Next {
+    pub(crate) fn start(&mut self, swarm: &mut Swarm<Behaviour>, request: Request) -> NextCommand {
         let done = match request.command {
-            Command::Quit => return Next::Quit,
+            Command::Quit => return NextCommand::Quit,
             Command::Connect { addr } => match self.dial(swarm, &addr, request.reference) {
-                Ok(()) => return Next::Later,
+                Ok(()) => return NextCommand::Later,
                 Err(refusal) => Err(refusal),
             },
             Command::Stat => Ok(object(&Stat {
@@ -91,7 +91,7 @@ impl Commands {
                     .mesh_peers(&IdentTopic::new(topic).hash()),
             )),
         };
-        Next::Answer(match done {
+        NextCommand::Answer(match done {
             Ok(value) => Outcome::Ok(value),
             Err(refusal) => Outcome::Error(refusal.to_string()),
         })

@@ -13,9 +13,9 @@ use libp2p::swarm::SwarmEvent;
 use libp2p_gossipsub as gossipsub;
 use tokio::io::{AsyncBufReadExt, BufReader, stdin};
 use undertone_interop::protocol::{Event, Outcome, Ready, Reply, Request};
-use undertone_interop::tap::Counter;
+use undertone_interop::tap::TrafficCounter;
 
-use commands::{Commands, Next};
+use commands::{Commands, NextCommand};
 use network::{Behaviour, BehaviourEvent};
 use options::GossipsubPeerOptions;
 use reports::Reports;
@@ -42,7 +42,7 @@ async fn main() {
 }
 
 async fn run(options: &GossipsubPeerOptions) -> Result<(), Failure> {
-    let counter = Counter::default();
+    let counter = TrafficCounter::default();
     let mut swarm = network::swarm(options, counter.clone())?;
     let addrs = network::listen(&mut swarm, options).await?;
     let own_id = *swarm.local_peer_id();
@@ -67,9 +67,9 @@ async fn run(options: &GossipsubPeerOptions) -> Result<(), Failure> {
                     .map_err(|source| Failure::Line { line, source })?;
                 let reference = request.reference;
                 match commands.start(&mut swarm, request) {
-                    Next::Answer(outcome) => write(&Reply { reference, outcome })?,
-                    Next::Later => {}
-                    Next::Quit => {
+                    NextCommand::Answer(outcome) => write(&Reply { reference, outcome })?,
+                    NextCommand::Later => {}
+                    NextCommand::Quit => {
                         reports.take().iter().try_for_each(write)?;
                         let outcome = Outcome::Ok(serde_json::json!({}));
                         return Ok(write(&Reply { reference, outcome })?);

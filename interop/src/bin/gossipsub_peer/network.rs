@@ -10,7 +10,7 @@ use libp2p::{
 };
 use libp2p_gossipsub as gossipsub;
 use sha2::{Digest, Sha256};
-use undertone_interop::tap::{Counter, Tap};
+use undertone_interop::tap::{Tap, TrafficCounter};
 
 use crate::options::GossipsubPeerOptions;
 
@@ -46,7 +46,7 @@ pub(crate) enum SetupError {
 /// Makes a swarm with a new key.
 pub(crate) fn swarm(
     options: &GossipsubPeerOptions,
-    counter: Counter,
+    counter: TrafficCounter,
 ) -> Result<Swarm<Behaviour>, SetupError> {
     let key = identity::Keypair::generate_ed25519();
     let own_id = key.public().to_peer_id();
@@ -125,7 +125,7 @@ fn gossip_config(
 
 fn transport(
     key: &identity::Keypair,
-    counter: Counter,
+    counter: TrafficCounter,
 ) -> Result<Boxed<(PeerId, StreamMuxerBox)>, SetupError> {
     Ok(
         tcp::tokio::Transport::new(tcp::Config::default().nodelay(true))

@@ -32,12 +32,12 @@ const WARM_TOKENS: u32 = 14;
 #[derive(Serialize)]
 pub(super) struct Bench {
     commit: &'static str,
-    cells: Vec<Cell>,
+    cells: Vec<BenchCell>,
 }
 
 /// Runs of one scenario with one payload size.
 #[derive(Serialize)]
-struct Cell {
+struct BenchCell {
     scenario: &'static str,
     runs: usize,
     measured: Vec<RunCosts>,
@@ -63,7 +63,7 @@ pub(super) fn run(campaigner: &Campaigner<'_>, runs: u64) -> Result<Bench, Failu
                 let report = campaigner.run(&loaded, &seeds).map_err(failure)?;
                 // The first message of a warm run is another cold one, followed by others.
                 let rows = report.hop_rows.into_iter();
-                cells.push(Cell {
+                cells.push(BenchCell {
                     scenario: name,
                     runs: seeds.len(),
                     measured: report.campaign.runs().iter().map(|r| r.measured).collect(),
