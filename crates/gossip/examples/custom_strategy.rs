@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use undertone_gossip::{
-    Config, Direction, Features, Input, NewPeer, Output, PeerIx, RequestId, Rng, Router, Sending,
+    Config, Direction, Features, Input, NewPeer, Output, PeerIx, RequestId, Rng, Router, SendPlan,
     Strategy, StrategyChoice, StrategyFactory, Time, Topic, View, wire,
 };
 
@@ -35,12 +35,12 @@ impl Strategy for BestFirst {
         _len: usize,
         mut receivers: Vec<PeerIx>,
         _rng: &mut Rng,
-    ) -> Sending {
+    ) -> SendPlan {
         // A stable sort of a list in ascending order: the choice is deterministic.
         receivers.sort_by(|a, b| view.score(*b).total_cmp(&view.score(*a)));
         let later = receivers.split_off(self.at_once.min(receivers.len()));
         let at = view.now().after(self.pause);
-        Sending::at_once(receivers).later(later, at, usize::MAX)
+        SendPlan::at_once(receivers).later(later, at, usize::MAX)
     }
 }
 

@@ -62,7 +62,7 @@ pub use rng::Rng;
 pub use router::{Router, Usage};
 pub use score::{Evaluation, ScoreParams, Thresholds, TopicScoreParams};
 pub use strategy::{
-    Sending, Strategy, StrategyChoice, StrategyFactory, StrategyKind, UnknownStrategy, View,
+    SendPlan, Strategy, StrategyChoice, StrategyFactory, StrategyKind, UnknownStrategy, View,
 };
 pub use time::Time;
 pub use types::{Direction, MessageId, PeerIx, RequestId, SendHandle, Topic};

@@ -30,24 +30,24 @@ impl Router {
             now: self.now,
             started: self.started,
         };
-        let sending = self.strategy.spread(&view, len, receivers, &mut self.rng);
-        let count = sending.now.len() + sending.later.len() + sending.told.len();
-        for peer in sending.now {
+        let plan = self.strategy.spread(&view, len, receivers, &mut self.rng);
+        let count = plan.now.len() + plan.later.len() + plan.ihave_only.len();
+        for peer in plan.now {
             self.send_message(peer, class, id, frame.clone());
         }
-        for peer in sending.told {
+        for peer in plan.ihave_only {
             self.tell(ix, peer, id);
         }
-        if sending.later.is_empty() {
+        if plan.later.is_empty() {
             return count;
         }
         let copies = DelayedCopies {
             id,
             class,
             frame: frame.clone(),
-            waiting: sending.later.into(),
-            due: sending.later_at,
-            group: sending.group,
+            waiting: plan.later.into(),
+            due: plan.later_at,
+            group: plan.group,
         };
         if let Err(copies) = self.send_schedule.push(copies) {
             for peer in copies.waiting {

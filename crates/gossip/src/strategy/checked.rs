@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::interface::Strategy;
-use super::sending::Sending;
+use super::send_plan::SendPlan;
 use super::view::View;
 use crate::rng::Rng;
 use crate::types::PeerIx;
@@ -37,7 +37,7 @@ impl Strategy for Checked {
         subscribed(view, self.strategy.publish(view, len, rng))
     }
 
-    /// Keeps each receiver in one place, the first of `now`, `later` and `told`. Ids go only to peers that
+    /// Keeps each receiver in one place, the first of `now`, `later` and `ihave_only`. Ids go only to peers that
     /// understand them.
     fn spread(
         &mut self,
@@ -45,17 +45,17 @@ impl Strategy for Checked {
         len: usize,
         receivers: Vec<PeerIx>,
         rng: &mut Rng,
-    ) -> Sending {
+    ) -> SendPlan {
         let mut left: BTreeSet<PeerIx> = receivers.iter().copied().collect();
-        let mut sending = self.strategy.spread(view, len, receivers, rng);
-        sending.now.retain(|peer| left.remove(peer));
-        sending.later.retain(|peer| left.remove(peer));
-        sending.later_at = sending.later_at.max(view.now);
-        sending.told.retain(|peer| {
+        let mut plan = self.strategy.spread(view, len, receivers, rng);
+        plan.now.retain(|peer| left.remove(peer));
+        plan.later.retain(|peer| left.remove(peer));
+        plan.later_at = plan.later_at.max(view.now);
+        plan.ihave_only.retain(|peer| {
             let is_able = view.features(*peer).is_some_and(|features| features.mesh);
             is_able && left.remove(peer)
         });
-        sending
+        plan
     }
 }
 

@@ -5,7 +5,7 @@
 //! the message themselves in the meantime: most connections carry a message once instead of twice.
 
 use super::interface::Strategy;
-use super::sending::Sending;
+use super::send_plan::SendPlan;
 use super::view::View;
 use crate::rng::Rng;
 use crate::types::PeerIx;
@@ -35,7 +35,7 @@ impl Strategy for Flood {
         _len: usize,
         receivers: Vec<PeerIx>,
         _rng: &mut Rng,
-    ) -> Sending {
+    ) -> SendPlan {
         let interval = view.parameters.flood_interval;
         let turns = view
             .now
@@ -43,14 +43,14 @@ impl Strategy for Flood {
             .as_nanos()
             .checked_div(interval.as_nanos());
         let Some(turns) = turns else {
-            return Sending::at_once(receivers);
+            return SendPlan::at_once(receivers);
         };
         let turn = u32::try_from(turns + 1).unwrap_or(u32::MAX);
-        Sending {
+        SendPlan {
             later: receivers,
             later_at: view.started.after(interval.saturating_mul(turn)),
             group: usize::MAX,
-            ..Sending::at_once(Vec::new())
+            ..SendPlan::at_once(Vec::new())
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::sending::Sending;
+use super::send_plan::SendPlan;
 use super::view::View;
 use crate::rng::Rng;
 use crate::types::PeerIx;
@@ -38,8 +38,8 @@ pub trait Strategy: fmt::Debug + Send {
         _len: usize,
         receivers: Vec<PeerIx>,
         _rng: &mut Rng,
-    ) -> Sending {
-        Sending::at_once(receivers)
+    ) -> SendPlan {
+        SendPlan::at_once(receivers)
     }
 }
 

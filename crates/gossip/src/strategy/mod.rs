@@ -13,12 +13,12 @@ mod flood;
 mod interface;
 mod kind;
 mod reduced;
-mod sending;
+mod send_plan;
 mod staggered;
 mod view;
 
 pub use choice::StrategyChoice;
 pub use interface::{Strategy, StrategyFactory};
 pub use kind::{StrategyKind, UnknownStrategy};
-pub use sending::Sending;
+pub use send_plan::SendPlan;
 pub use view::View;

@@ -5,7 +5,7 @@
 //! IHAVE and IWANT.
 
 use super::interface::Strategy;
-use super::sending::Sending;
+use super::send_plan::SendPlan;
 use super::view::View;
 use crate::rng::Rng;
 use crate::types::PeerIx;
@@ -20,15 +20,15 @@ impl Strategy for Reduced {
         len: usize,
         receivers: Vec<PeerIx>,
         rng: &mut Rng,
-    ) -> Sending {
-        let (mut told, mut now) = view.by_agreement(len, receivers);
+    ) -> SendPlan {
+        let (mut ihave_only, mut now) = view.by_agreement(len, receivers);
         let push = view.parameters.large.push.saturating_sub(now.len());
-        let push = push.min(told.len());
-        rng.choose(&mut told, push);
-        now.extend(told.drain(..push));
-        Sending {
-            told,
-            ..Sending::at_once(now)
+        let push = push.min(ihave_only.len());
+        rng.choose(&mut ihave_only, push);
+        now.extend(ihave_only.drain(..push));
+        SendPlan {
+            ihave_only,
+            ..SendPlan::at_once(now)
         }
     }
 }

@@ -6,7 +6,7 @@
 //! it is needed.
 
 use super::interface::Strategy;
-use super::sending::Sending;
+use super::send_plan::SendPlan;
 use super::view::View;
 use crate::rng::Rng;
 use crate::types::PeerIx;
@@ -21,17 +21,17 @@ impl Strategy for Staggered {
         len: usize,
         receivers: Vec<PeerIx>,
         rng: &mut Rng,
-    ) -> Sending {
+    ) -> SendPlan {
         let (mut waiting, mut now) = view.by_agreement(len, receivers);
         // Random order, so that no neighbour is always last.
         rng.shuffle(&mut waiting);
         let large = &view.parameters.large;
         now.extend(waiting.drain(..large.group.min(waiting.len())));
-        Sending {
+        SendPlan {
             later: waiting,
             later_at: view.now.after(large.gap),
             group: large.group,
-            ..Sending::at_once(now)
+            ..SendPlan::at_once(now)
         }
     }
 }

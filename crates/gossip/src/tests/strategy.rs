@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::solo::{Solo, features, outbound, peer, receivers, said};
 use crate::{
-    Config, FloodPublish, LARGE_MESSAGES_ID, NewPeer, PeerIx, Rng, Sending, Strategy,
+    Config, FloodPublish, LARGE_MESSAGES_ID, NewPeer, PeerIx, Rng, SendPlan, Strategy,
     StrategyChoice, StrategyFactory, StrategyKind, Time, View,
 };
 
@@ -45,11 +45,11 @@ impl Strategy for Careless {
         [0, 1, 1, 2, 3, 9, 0].map(PeerIx).to_vec()
     }
 
-    fn spread(&mut self, _: &View<'_>, _: usize, _: Vec<PeerIx>, _: &mut Rng) -> Sending {
+    fn spread(&mut self, _: &View<'_>, _: usize, _: Vec<PeerIx>, _: &mut Rng) -> SendPlan {
         let peers = |list: &[u32]| list.iter().copied().map(PeerIx).collect();
-        Sending::at_once(peers(&[0, 9, 0]))
+        SendPlan::at_once(peers(&[0, 9, 0]))
             .later(peers(&[0, 1, 8, 1]), Time::ZERO, 0)
-            .told(peers(&[1, 2, 3, 7]))
+            .ihave_only(peers(&[1, 2, 3, 7]))
     }
 }
 

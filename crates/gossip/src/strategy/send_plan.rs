@@ -5,7 +5,7 @@ use crate::types::PeerIx;
 
 /// Plan for sending a message to its receivers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sending {
+pub struct SendPlan {
     /// Peers that get a copy at once.
     pub(crate) now: Vec<PeerIx>,
     /// Peers that get a copy later, in this order, unless they do not want it by then.
@@ -15,10 +15,10 @@ pub struct Sending {
     /// Number of delayed copies sent at a time.
     pub(crate) group: usize,
     /// Peers that get only the id (IHAVE).
-    pub(crate) told: Vec<PeerIx>,
+    pub(crate) ihave_only: Vec<PeerIx>,
 }
 
-impl Sending {
+impl SendPlan {
     /// Creates a plan by which each of these peers gets a copy at once.
     pub fn at_once(receivers: Vec<PeerIx>) -> Self {
         Self {
@@ -26,7 +26,7 @@ impl Sending {
             later: Vec::new(),
             later_at: Time::ZERO,
             group: 1,
-            told: Vec::new(),
+            ihave_only: Vec::new(),
         }
     }
 
@@ -44,8 +44,8 @@ impl Sending {
     /// Adds peers that get only the id (IHAVE) and ask for the message if they lack it. Replaces peers that were to
     /// get only the id before.
     #[must_use]
-    pub fn told(mut self, receivers: Vec<PeerIx>) -> Self {
-        self.told = receivers;
+    pub fn ihave_only(mut self, receivers: Vec<PeerIx>) -> Self {
+        self.ihave_only = receivers;
         self
     }
 }
