@@ -100,6 +100,9 @@ impl Relay {
                     self.awaiting_root.put_back(message);
                 }
                 judged => {
+                    if judged.as_ref().is_err_and(Rejection::is_unknown_root) {
+                        self.standings.root_stayed_unknown(from);
+                    }
                     if let Some(verdict) = self.settle(id, from, judged) {
                         self.verdict(id, verdict)?;
                     }

@@ -38,8 +38,8 @@ impl Standings {
         }
     }
 
-    /// Whether a valid proof of the peer is on record. An invalid one clears it; during a suspicion
-    /// none is set.
+    /// Whether a valid proof of the peer is on record. An invalid one clears it, and so does a message whose
+    /// root stays unknown; during a suspicion none is set.
     pub(crate) fn is_proven(&self, peer: PeerIx) -> bool {
         self.proven.contains(&peer)
     }
@@ -53,6 +53,12 @@ impl Standings {
             self.suspects.remove(&peer);
             self.proven.insert(peer);
         }
+    }
+
+    /// Records that a message of a peer waited in vain for its root. No proof that it is at fault, because
+    /// this node may be the one that hears of no changes; but it has to prove itself again.
+    pub(crate) fn root_stayed_unknown(&mut self, peer: PeerIx) {
+        self.proven.remove(&peer);
     }
 
     /// Forgets a peer, whose index may be reused from now on.
@@ -79,6 +85,9 @@ mod tests {
         assert_eq!(standings.of(peer, at(61)), Standing::Newcomer);
         standings.checked(peer, true, at(61));
         assert_eq!(standings.of(peer, at(61)), Standing::Proven);
+        standings.root_stayed_unknown(peer);
+        assert_eq!(standings.of(peer, at(61)), Standing::Newcomer);
+        standings.checked(peer, true, at(61));
         standings.forget(peer);
         assert_eq!(standings.of(peer, at(61)), Standing::Newcomer);
     }

@@ -1,5 +1,5 @@
 //! The waiting room for messages with unknown roots: bounded, and shared fairly between the peers that the
-//! messages came from.
+//! messages came from. Proven peers have places of their own, which no number of strangers can fill.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -9,8 +9,9 @@ use undertone_gossip::{MessageId, PeerIx, Time, Topic};
 
 /// Limits on messages that wait for roots.
 pub(crate) const ROOM: RoomLimits = RoomLimits {
-    max: 128,
-    max_of_peer: 16,
+    max_of_proven: 128,
+    max_of_strangers: 128,
+    max_of_stranger: 16,
 };
 
 /// Content of a message that waits for roots.
@@ -24,10 +25,12 @@ pub(crate) struct AwaitingRoot {
 /// Bounds of a [`Room`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RoomLimits {
-    /// Maximum number of waiting messages.
-    pub(crate) max: usize,
-    /// Maximum number of waiting messages attributed to one peer.
-    pub(crate) max_of_peer: usize,
+    /// Maximum number of waiting messages attributed to proven peers, all together.
+    pub(crate) max_of_proven: usize,
+    /// Maximum number of waiting messages attributed to peers that are not proven, all together.
+    pub(crate) max_of_strangers: usize,
+    /// Maximum number of waiting messages attributed to one peer that is not proven.
+    pub(crate) max_of_stranger: usize,
 }
 
 /// Knowledge about peers on which the room depends.
@@ -59,9 +62,14 @@ pub(crate) struct Room<T> {
 /// Share of the room that a peer uses.
 #[derive(Clone, Copy, Debug)]
 struct Holding {
+    is_proven: bool,
     count: usize,
     oldest: u64,
 }
+
+/// Claim of a peer to a place in the room, the best first: whether it is a stranger, and how many places it
+/// would have.
+type Claim = (bool, usize);
 
 impl<T> Room<T> {
     pub(crate) fn new(limits: RoomLimits) -> Self {
@@ -74,9 +82,9 @@ impl<T> Room<T> {
 
     /// Adds a message, and returns those that it displaces.
     ///
-    /// The peer with the most messages loses its oldest one; among equals it is a peer that is not proven,
-    /// and then the one whose message has waited longest. A message that another peer has sent as well is
-    /// attributed to that peer instead, if that one has fewer.
+    /// Where proven peers or strangers have too many messages, the one of them with the most loses its
+    /// oldest; among equals it is the one whose message has waited longest. A message that another peer has
+    /// sent as well is attributed to that peer instead, if that one is proven alone or has fewer.
     pub(crate) fn put(
         &mut self,
         message: WaitingMessage<T>,
@@ -122,31 +130,32 @@ impl<T> Room<T> {
 
     /// Peer that has to make room, while there are too many messages.
     fn most_over(&self, known: &impl PeerKnowledge) -> Option<(PeerIx, Holding)> {
-        let holdings = self.holdings();
-        let max_of_peer = self.limits.max_of_peer;
-        let mut each = holdings.iter().map(|(peer, holding)| (*peer, *holding));
-        if let Some(over) = each.find(|(_, holding)| holding.count > max_of_peer) {
-            return Some(over);
+        let holdings = self.holdings(known);
+        let is_over =
+            |holding: &Holding| !holding.is_proven && holding.count > self.limits.max_of_stranger;
+        if let Some((peer, holding)) = holdings.iter().find(|(_, holding)| is_over(holding)) {
+            return Some((*peer, *holding));
         }
-        if self.waiting.len() <= self.limits.max {
-            return None;
-        }
-        holdings.into_iter().max_by_key(|(peer, holding)| {
-            let is_stranger = !known.is_proven(*peer);
-            (holding.count, is_stranger, Reverse(holding.oldest))
-        })
+        let most_of = |is_proven: bool, max: usize| {
+            let alike = holdings.iter().filter(|(_, h)| h.is_proven == is_proven);
+            let count: usize = alike.clone().map(|(_, holding)| holding.count).sum();
+            let most = alike.max_by_key(|(_, holding)| (holding.count, Reverse(holding.oldest)));
+            most.filter(|_| count > max).map(|(peer, h)| (*peer, *h))
+        };
+        most_of(false, self.limits.max_of_strangers)
+            .or_else(|| most_of(true, self.limits.max_of_proven))
     }
 
     /// Another peer that has sent the oldest message of `peer`, and has a better claim to a place. Each
     /// such change makes the shares more even, or gives a message to a proven peer.
     fn heir(&self, peer: PeerIx, holding: Holding, known: &impl PeerKnowledge) -> Option<PeerIx> {
-        let holdings = self.holdings();
-        let claim = |count: usize, peer: PeerIx| (count, !known.is_proven(peer));
-        let lost = claim(holding.count, peer);
+        let holdings = self.holdings(known);
+        let lost: Claim = (!holding.is_proven, holding.count);
         let message = self.waiting.get(&holding.oldest)?;
         let heirs = known.senders(&message.id).iter().map(|heir| {
             let count = holdings.get(heir).map_or(0, |holding| holding.count);
-            (claim(count + 1, *heir), *heir)
+            let claim: Claim = (!known.is_proven(*heir), count + 1);
+            (claim, *heir)
         });
         heirs
             .filter(|(claim, heir)| *heir != peer && *claim < lost)
@@ -154,10 +163,11 @@ impl<T> Room<T> {
             .map(|(_, heir)| heir)
     }
 
-    fn holdings(&self) -> BTreeMap<PeerIx, Holding> {
+    fn holdings(&self, known: &impl PeerKnowledge) -> BTreeMap<PeerIx, Holding> {
         let mut holdings = BTreeMap::new();
         for (number, message) in &self.waiting {
-            let holding = holdings.entry(message.from).or_insert(Holding {
+            let holding = holdings.entry(message.from).or_insert_with(|| Holding {
+                is_proven: known.is_proven(message.from),
                 count: 0,
                 oldest: *number,
             });

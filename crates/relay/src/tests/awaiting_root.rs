@@ -66,12 +66,14 @@ fn few_may_wait_and_of_one_peer_the_newest() {
         let message = with_root(&nullifier.to_string(), nullifier, 101);
         rejections(&solo.receive_message(peer, &message)).len()
     };
-    let refused: usize = (0..ROOM.max_of_peer + 3).map(|_| send(&mut solo, 1)).sum();
+    let refused: usize = (0..ROOM.max_of_stranger + 3)
+        .map(|_| send(&mut solo, 1))
+        .sum();
     assert_eq!(refused, 3);
     assert_eq!(send(&mut solo, 2), 0, "another peer is not affected");
     let outputs = solo.input(Input::Roots(window(&[root(), Fr::from(101)])));
-    assert_eq!(tickets(&outputs).len(), ROOM.max_of_peer + 1);
-    const { assert!(ROOM.max_of_peer * 4 <= ROOM.max) };
+    assert_eq!(tickets(&outputs).len(), ROOM.max_of_stranger + 1);
+    const { assert!(ROOM.max_of_stranger * 4 <= ROOM.max_of_strangers) };
 }
 
 /// Strangers who invent roots, as many and as fast as they like.
@@ -103,6 +105,35 @@ fn eight_strangers_with_made_up_roots_displace_no_honest_message() {
     assert_eq!(delivered(&solo.answer(honest[0], true)).len(), 1);
 }
 
+/// An only neighbour forwards the messages of the whole network, so that many wait when a root comes late.
+#[test]
+fn strangers_with_made_up_roots_displace_nothing_of_a_proven_peer() {
+    let mut solo = Solo::with(patient());
+    solo.accept(1, &with_root("before", 1, 100));
+    strangers_flood(&mut solo, 8, 16);
+    for nullifier in 2..102 {
+        let early = with_root(&nullifier.to_string(), nullifier, 101);
+        let outputs = solo.receive_message(1, &early);
+        assert_eq!(rejections(&outputs), []);
+        strangers_flood(&mut solo, 8, 1);
+    }
+    let outputs = solo.input(Input::Roots(window(&[root(), Fr::from(101)])));
+    assert_eq!(tickets(&outputs).len(), 100);
+}
+
+#[test]
+fn a_proven_peer_whose_root_stays_unknown_has_to_prove_itself_again() {
+    let mut solo = Solo::with(patient());
+    solo.accept(1, &with_root("before", 1, 100));
+    solo.receive_message(1, &with_root("made up", 2, 5_000));
+    solo.wait(PATIENCE);
+    let refused = (0..=ROOM.max_of_stranger as u64).map(|more| {
+        let made_up = with_root("made up", 10 + more, 5_010 + more);
+        rejections(&solo.receive_message(1, &made_up)).len()
+    });
+    assert_eq!(refused.sum::<usize>(), 1, "the share of a stranger");
+}
+
 /// A peer that forwards an honest message first cannot displace it by flooding the room.
 #[test]
 fn a_flooder_does_not_displace_an_honest_message_that_it_sent_first() {
@@ -132,7 +163,7 @@ fn a_message_that_was_displaced_is_judged_again_when_it_comes_again() {
     let mut solo = Solo::with(patient());
     let early = with_root("early", 1, 101);
     solo.receive_message(1, &early);
-    for nullifier in 10..10 + ROOM.max_of_peer as u64 {
+    for nullifier in 10..10 + ROOM.max_of_stranger as u64 {
         solo.receive_message(1, &with_root("later", nullifier, 102));
     }
     solo.input(Input::Roots(window(&[root(), Fr::from(101)])));

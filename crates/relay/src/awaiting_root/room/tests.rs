@@ -5,8 +5,9 @@ use proptest::prelude::*;
 use super::*;
 
 const LIMITS: RoomLimits = RoomLimits {
-    max: 8,
-    max_of_peer: 3,
+    max_of_proven: 8,
+    max_of_strangers: 8,
+    max_of_stranger: 3,
 };
 
 #[derive(Default)]
@@ -67,7 +68,7 @@ impl Rig {
 }
 
 #[test]
-fn of_one_peer_the_oldest_makes_room() {
+fn of_one_stranger_the_oldest_makes_room() {
     let mut rig = Rig::new();
     for number in 0..3 {
         assert_eq!(rig.put(number, 1), []);
@@ -89,14 +90,37 @@ fn those_who_have_the_most_make_room() {
 }
 
 #[test]
-fn among_equals_strangers_make_room_before_proven_peers() {
+fn strangers_cannot_take_the_places_of_a_proven_peer() {
     let mut rig = Rig::new();
     rig.world.proven.insert(PeerIx(50));
-    rig.put(100, 50);
+    for number in 100..100 + LIMITS.max_of_proven as u32 {
+        assert_eq!(rig.put(number, 50), []);
+    }
     for number in 0..30 {
         rig.put(number, 100 + number);
     }
-    assert!(rig.holds(100));
+    for number in 100..100 + LIMITS.max_of_proven as u32 {
+        assert!(rig.holds(number));
+    }
+    assert_eq!(rig.put(200, 50), [Rig::id(100)], "its own oldest");
+}
+
+#[test]
+fn a_message_that_a_proven_peer_sent_too_waits_in_its_places() {
+    let mut rig = Rig::new();
+    rig.world.proven.insert(PeerIx(50));
+    for number in 100..105 {
+        rig.put(number, 50);
+    }
+    rig.put(200, 1);
+    rig.copy(200, 50);
+    for number in 0..30 {
+        rig.put(number, 1);
+    }
+    assert!(
+        rig.holds(200),
+        "the proven peer has the better claim, though it has more"
+    );
 }
 
 #[test]
@@ -131,9 +155,10 @@ proptest! {
         proven in prop::collection::btree_set(0u32..12, 0..6),
     ) {
         let mut rig = Rig::new();
-        rig.world.proven = proven.into_iter().map(PeerIx).collect();
+        rig.world.proven = proven.into_iter().chain([101]).map(PeerIx).collect();
         rig.put(1_000, 100);
-        let mut there = BTreeSet::from([Rig::id(1_000)]);
+        rig.put(1_001, 101);
+        let mut there = BTreeSet::from([Rig::id(1_000), Rig::id(1_001)]);
         // At most seven other peers are in the room, so that one place is an even share.
         for (number, (peer, copier, is_copied)) in (0u32..).zip(events) {
             if is_copied {
@@ -144,11 +169,18 @@ proptest! {
                 prop_assert!(there.remove(&id), "given back twice");
             }
             prop_assert_eq!(rig.room.iter().count(), there.len());
-            prop_assert!(there.len() <= LIMITS.max);
-            for holding in rig.room.holdings().values() {
-                prop_assert!(holding.count <= LIMITS.max_of_peer);
+            let (mut of_proven, mut of_strangers) = (0, 0);
+            for (peer, holding) in rig.room.holdings(&rig.world) {
+                if rig.world.proven.contains(&peer) {
+                    of_proven += holding.count;
+                } else {
+                    of_strangers += holding.count;
+                    prop_assert!(holding.count <= LIMITS.max_of_stranger);
+                }
             }
-            prop_assert!(rig.holds(1_000));
+            prop_assert!(of_proven <= LIMITS.max_of_proven);
+            prop_assert!(of_strangers <= LIMITS.max_of_strangers);
+            prop_assert!(rig.holds(1_000) && rig.holds(1_001));
         }
     }
 }
