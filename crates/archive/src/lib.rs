@@ -1,0 +1,1 @@
+//! Archives of Waku messages: what a store node keeps of the past.

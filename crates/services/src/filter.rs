@@ -1,0 +1,1 @@
+//! Filter v2: messages pushed to light clients by content topic.

@@ -1,0 +1,124 @@
+//! Messages of the past, and queries for them: what a store serves and an archive keeps.
+//!
+//! The order of history is by timestamp and, among equal timestamps, by hash. A cursor is the hash of a
+//! message; a page begins behind it.
+
+use std::sync::Arc;
+
+use thiserror::Error;
+use undertone_message::{MessageHash, WakuMessage, message_hash};
+
+/// Messages of a page if the query names no number (nwaku).
+pub const PAGE_DEFAULT: u32 = 20;
+
+/// Most messages of a page (nwaku).
+pub const PAGE_MAX: u32 = 100;
+
+/// Message with its topic and hash, as an archive keeps it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredMessage {
+    /// Deterministic hash of topic and message (RFC 14).
+    pub hash: MessageHash,
+    /// Topic that the message was published on.
+    pub pubsub_topic: Arc<str>,
+    /// The message with its rate-limit proof, so that readers can verify it.
+    pub message: WakuMessage,
+}
+
+impl StoredMessage {
+    /// Makes an entry of a message, and computes its hash.
+    pub fn new(pubsub_topic: impl Into<Arc<str>>, message: WakuMessage) -> Self {
+        let pubsub_topic = pubsub_topic.into();
+        Self {
+            hash: message_hash(&pubsub_topic, &message),
+            pubsub_topic,
+            message,
+        }
+    }
+}
+
+/// Query for one page of history.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HistoryQuery {
+    /// Whether the page has messages and topics, or hashes alone.
+    pub include_data: bool,
+    /// Messages that the query is about.
+    pub criteria: HistoryCriteria,
+    /// Message behind which the page begins; `None` for the first page.
+    pub cursor: Option<MessageHash>,
+    /// Direction in which pages follow each other. Within a page, messages are always the oldest first.
+    pub direction: PageDirection,
+    /// Most messages of the page, 1 to [`PAGE_MAX`].
+    pub limit: u32,
+}
+
+/// Messages that a query is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HistoryCriteria {
+    /// Messages with these hashes.
+    Hashes(Vec<MessageHash>),
+    /// Messages that meet every condition given.
+    Content(ContentCriteria),
+}
+
+/// Conditions on messages; an absent one is met by every message.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ContentCriteria {
+    /// Topic that the message was published on.
+    pub pubsub_topic: Option<Arc<str>>,
+    /// Content topics, of which the message has one; empty for any.
+    pub content_topics: Vec<Arc<str>>,
+    /// Earliest timestamp, Unix nanoseconds, included.
+    pub start_ns: Option<i64>,
+    /// Latest timestamp, Unix nanoseconds, included.
+    pub end_ns: Option<i64>,
+}
+
+/// Direction in which pages follow each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PageDirection {
+    /// From the oldest message to the newest.
+    #[default]
+    Forward,
+    /// From the newest message to the oldest.
+    Backward,
+}
+
+/// Page of history, the oldest message first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HistoryPage {
+    /// Messages of the page.
+    pub entries: Vec<HistoryEntry>,
+    /// Cursor of the next page; `None` if this is the last one.
+    pub next: Option<MessageHash>,
+}
+
+/// Message of a page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HistoryEntry {
+    /// Hash of the message.
+    pub hash: MessageHash,
+    /// Topic and message, if the query asked for data.
+    pub data: Option<HistoryData>,
+}
+
+/// Content of a message of a page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HistoryData {
+    /// Topic that the message was published on.
+    pub pubsub_topic: Arc<str>,
+    /// The message.
+    pub message: WakuMessage,
+}
+
+/// Reason why an archive has no page for a query.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum HistoryError {
+    /// The archive does not have the cursor's message, or no longer.
+    #[error("cursor not found")]
+    UnknownCursor,
+    /// The archive cannot be read now.
+    #[error("the archive cannot be read")]
+    Unavailable,
+}

@@ -1,0 +1,20 @@
+#![doc = include_str!("../README.md")]
+//!
+//! # Where to start
+//!
+//! [`history`] has the words that stores and archives share; each service has a module of its own.
+#![deny(clippy::disallowed_methods, clippy::disallowed_types)]
+
+pub mod filter;
+pub mod history;
+pub mod light;
+pub mod lightpush;
+pub mod peer_exchange;
+pub mod rate_limit;
+pub mod request;
+pub mod sds;
+pub mod sending;
+pub mod store;
+pub mod sync;
+
+pub use request::{PeerNo, RequestNo};

@@ -1,0 +1,1 @@
+//! Light client: filter subscriptions and publishing through service peers, of which any may vanish, sleep or lie.

@@ -1,0 +1,1 @@
+//! Peer exchange: addresses of other nodes on request.

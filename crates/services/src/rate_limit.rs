@@ -1,0 +1,1 @@
+//! Limits on the requests of one peer and of all peers.

@@ -1,0 +1,1 @@
+//! Scalable data sync (SDS): causal order, acknowledgement and repair between the members of a channel.

@@ -1,0 +1,1 @@
+//! Accountable sending: each message ends propagated and stored, or failed with a reason.

@@ -1,0 +1,1 @@
+//! Store synchronisation: two archives find and exchange the messages that only one of them has.
