@@ -2,6 +2,9 @@
 
 use super::{RangeContent, SyncId, SyncRange};
 
+#[cfg(test)]
+mod tests;
+
 /// Writer of ranges that follow each other, with skipped ranges between those that say something.
 #[derive(Debug, Default)]
 pub(super) struct RangeWriter {

@@ -99,10 +99,12 @@ fn reconcile(ours: &SyncSet, theirs: &SyncSet, scopes: [&SyncScope; 2]) -> Outco
         };
         let step = session.handle(set, &payload).unwrap();
         known.add(&step);
-        match step.reply {
-            Some(reply) => payload = reply,
-            None => return outcome,
-        }
+        let Some(reply) = step.reply else {
+            return outcome;
+        };
+        let decoded = RangesPayload::decode(&reply, &limits).unwrap();
+        assert!(decoded.ranges.iter().all(|range| range.lower < range.upper));
+        payload = reply;
     }
 }
 
@@ -240,7 +242,10 @@ fn only_messages_of_topics_that_both_sides_want_are_compared() {
 
 #[test]
 fn messages_of_before_the_start_are_not_compared_on_their_own() {
-    let old = SyncId::at(START_NS - 10);
+    let old = SyncId {
+        time_ns: START_NS - 10,
+        hash: MessageHash([1; 32]),
+    };
     let set = set_of(&[old]);
     let limits = SyncLimits::default();
     let (mut asker, payload) = Reconciler::initiate(
@@ -336,6 +341,61 @@ fn a_peer_cannot_name_missing_messages_without_end() {
         session.handle(&set, &named(10)),
         Err(SyncError::TooManyMissing { max })
     );
+}
+
+#[test]
+fn a_message_is_to_be_sent_once_however_often_a_peer_lacks_it() {
+    let mut session = respond(&SyncScope::default(), SyncLimits::default());
+    let set = set_of(&[message(1, 1)]);
+    let nothing = payload_of(RangeContent::Items(ItemSet::default()));
+    let first = session.handle(&set, &nothing).unwrap();
+    assert_eq!(first.to_send, [message(1, 1)]);
+    assert_eq!(session.handle(&set, &nothing).unwrap().to_send, []);
+}
+
+#[test]
+fn a_fingerprint_that_neither_side_can_explain_is_returned_once_and_then_split() {
+    // Ten ranges of a second each, in which both sides have the same messages, and then ten in which each
+    // side has one message of its own besides.
+    let second = |number: u64| SyncId::at(START_NS + number * 1_000_000_000);
+    let sets = [1, 2].map(|side| {
+        let mut ids = Ids::new();
+        for number in 0..20 {
+            let common = (0..6).map(|i| message(number * 1_000_000_000 + i, 0));
+            ids.extend(common);
+            if number >= 10 {
+                ids.insert(message(number * 1_000_000_000 + 10, side));
+            }
+        }
+        set_of(&ids)
+    });
+    let view = sets[0].view(&SyncScope::default());
+    let fingerprinted = |number| {
+        let (lower, upper) = (second(number), second(number + 1));
+        let content = RangeContent::Fingerprint(view.fingerprint(lower, upper));
+        SyncRange {
+            lower,
+            upper,
+            content,
+        }
+    };
+    let payload = RangesPayload {
+        ranges: (0..20).map(fingerprinted).collect(),
+        ..RangesPayload::default()
+    };
+    let mut session = respond(&SyncScope::default(), SyncLimits::default());
+    let mut bounds = || {
+        let reply = session.handle(&sets[1], &payload.encode()).unwrap().reply;
+        let reply = RangesPayload::decode(&reply.unwrap(), &SyncLimits::default()).unwrap();
+        let says = |range: &&SyncRange| matches!(range.content, RangeContent::Fingerprint(_));
+        let bounds = reply.ranges.iter().filter(says).map(|r| (r.lower, r.upper));
+        bounds.collect::<Vec<_>>()
+    };
+    let whole: Vec<_> = (10..20).map(|n| (second(n), second(n + 1))).collect();
+    assert_eq!(bounds(), whole);
+    let split = bounds();
+    assert_eq!(split.len(), 20);
+    assert!(!whole.iter().any(|range| split.contains(range)));
 }
 
 #[test]
