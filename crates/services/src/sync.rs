@@ -8,6 +8,7 @@
 //! The session runs on one stream: the initiator writes a payload, then the two sides take turns until one of
 //! them writes a payload without open ranges. The driver sets the time that a turn may take.
 
+mod answer;
 mod id;
 mod limits;
 pub mod payload;

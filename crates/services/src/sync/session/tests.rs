@@ -1,7 +1,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use proptest::prelude::*;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore as _, SeedableRng as _};
 use undertone_message::MessageHash;
@@ -9,7 +8,9 @@ use undertone_message::MessageHash;
 use super::*;
 use other::Other;
 
+mod liars;
 mod other;
+mod random;
 
 const TOPIC: &str = "/waku/2/rs/1/0";
 const CHAT: &str = "/chat/1/room/proto";
@@ -277,83 +278,6 @@ fn a_set_that_changes_in_a_session_changes_the_next_session_only() {
 }
 
 #[test]
-fn nothing_is_accepted_after_the_last_payload() {
-    let mut session = respond(&SyncScope::default(), SyncLimits::default());
-    let set = set_of([]);
-    assert!(session.handle(&set, &[0]).unwrap().is_last);
-    assert_eq!(session.handle(&set, &[0]), Err(SyncError::AfterEnd));
-}
-
-/// Payload with one range of the time of a session.
-fn payload_of(content: RangeContent) -> Vec<u8> {
-    let payload = RangesPayload {
-        ranges: vec![SyncRange {
-            lower: SyncId::at(START_NS),
-            upper: SyncId::at(START_NS + HOUR_NS),
-            content,
-        }],
-        ..RangesPayload::default()
-    };
-    payload.encode()
-}
-
-#[test]
-fn a_peer_that_never_agrees_is_left() {
-    let limits = SyncLimits {
-        max_rounds: 5,
-        ..SyncLimits::default()
-    };
-    let set = set_of(&[id(1, [1; 32]), id(2, [2; 32]), id(3, [3; 32])]);
-    let mut session = respond(&SyncScope::default(), limits);
-    let lie = payload_of(RangeContent::Fingerprint(Fingerprint([0xee; 32])));
-    for _ in 0..5 {
-        assert!(!session.handle(&set, &lie).unwrap().is_last);
-    }
-    let max = 5;
-    assert_eq!(
-        session.handle(&set, &lie),
-        Err(SyncError::TooManyRounds { max })
-    );
-}
-
-#[test]
-fn a_peer_cannot_name_missing_messages_without_end() {
-    let limits = SyncLimits {
-        max_missing: 10,
-        ..SyncLimits::default()
-    };
-    let mut session = respond(&SyncScope::default(), limits);
-    let set = set_of([]);
-    let named = |from: u8| {
-        let elements = (from..from + 10).map(|byte| id(1, [byte; 32])).collect();
-        let reconciled = false;
-        payload_of(RangeContent::Items(ItemSet {
-            elements,
-            reconciled,
-        }))
-    };
-    assert_eq!(
-        session.handle(&set, &named(0)).unwrap().to_receive.len(),
-        10
-    );
-    let max = 10;
-    assert_eq!(
-        session.handle(&set, &named(10)),
-        Err(SyncError::TooManyMissing { max })
-    );
-}
-
-#[test]
-fn a_message_is_to_be_sent_once_however_often_a_peer_lacks_it() {
-    let mut session = respond(&SyncScope::default(), SyncLimits::default());
-    let set = set_of(&[message(1, 1)]);
-    let nothing = payload_of(RangeContent::Items(ItemSet::default()));
-    let first = session.handle(&set, &nothing).unwrap();
-    assert_eq!(first.to_send, [message(1, 1)]);
-    assert_eq!(session.handle(&set, &nothing).unwrap().to_send, []);
-}
-
-#[test]
 fn a_fingerprint_that_neither_side_can_explain_is_returned_once_and_then_split() {
     // Ten ranges of a second each, in which both sides have the same messages, and then ten in which each
     // side has one message of its own besides.
@@ -448,98 +372,6 @@ fn a_peer_with_the_habits_of_nwaku_finds_the_same_differences() {
             };
             let (ours, theirs) = (part(&mut rng), part(&mut rng));
             reconcile_with_other(&ours, &theirs, seed % 2 == 0);
-        }
-    }
-}
-
-/// Few distinct times and hashes, so that sets share timestamps and messages.
-fn small_sets() -> impl Strategy<Value = (Ids, Ids)> {
-    let messages = (0u64..40, 1u64..12, 0u8..3);
-    prop::collection::vec(messages, 0..120).prop_map(|messages| {
-        let (mut ours, mut theirs) = (Ids::new(), Ids::new());
-        for (time, byte, side) in messages {
-            let id = message(time, byte);
-            if side != 0 {
-                ours.insert(id);
-            }
-            if side != 1 {
-                theirs.insert(id);
-            }
-        }
-        (ours, theirs)
-    })
-}
-
-proptest! {
-    #[test]
-    fn both_sides_know_exactly_the_differences((ours, theirs) in small_sets()) {
-        let outcome = check(&ours, &theirs);
-        // Naming every message both ways is what a session must not exceed by much.
-        let all = ours.len() + theirs.len();
-        prop_assert!(outcome.bytes <= 200 + 140 * all, "{} for {all}", outcome.bytes);
-    }
-
-    #[test]
-    fn mutated_payloads_neither_panic_nor_loop(
-        (ours, theirs) in small_sets(),
-        mutations in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20),
-    ) {
-        let (ours, theirs) = (set_of(&ours), set_of(&theirs));
-        let limits = SyncLimits::default();
-        let (mut a, mut payload) = initiate(&ours, &SyncScope::default(), limits);
-        let mut b = respond(&SyncScope::default(), limits);
-        let mut mutations = mutations.into_iter();
-        for turn in 0..200 {
-            if let Some((at, byte)) = mutations.next() {
-                let at = at.index(payload.len());
-                payload[at] = byte;
-            }
-            let step = match turn % 2 {
-                0 => b.handle(&theirs, &payload),
-                _ => a.handle(&ours, &payload),
-            };
-            match step {
-                Ok(Step { reply: Some(reply), .. }) => payload = reply,
-                _ => return Ok(()),
-            }
-        }
-        prop_assert!(false, "the session does not end");
-    }
-
-    #[test]
-    fn replies_are_valid_whatever_a_peer_sends(
-        (ours, _) in small_sets(),
-        ranges in prop::collection::vec((0u64..12, any::<[u8; 2]>(), 0u8..4), 0..30),
-    ) {
-        // Ranges that end within a timestamp, which nobody sends but anybody may.
-        let mut lower = SyncId::at(START_NS);
-        let mut payload = RangesPayload::default();
-        for (step_ns, bytes, kind) in ranges {
-            let mut upper = SyncId::at(lower.time_ns + step_ns);
-            if step_ns == 0 {
-                upper.hash.0[..2].copy_from_slice(&bytes);
-                upper = upper.max(lower);
-            }
-            let items = |reconciled| RangeContent::Items(ItemSet { elements: vec![], reconciled });
-            let content = match kind {
-                0 => RangeContent::Skip,
-                1 => RangeContent::Fingerprint(Fingerprint([bytes[0]; 32])),
-                2 => items(true),
-                _ => items(false),
-            };
-            payload.ranges.push(SyncRange { lower, upper, content });
-            lower = upper;
-        }
-        let bytes = payload.encode();
-        let limits = SyncLimits::default();
-        let decoded = RangesPayload::decode(&bytes, &limits).unwrap();
-        prop_assert_eq!(&decoded, &payload);
-        let mut session = respond(&SyncScope::default(), limits);
-        let step = session.handle(&set_of(&ours), &bytes).unwrap();
-        let named: Ids = step.to_send.iter().copied().collect();
-        prop_assert_eq!(named.len(), step.to_send.len());
-        if let Some(reply) = step.reply {
-            prop_assert!(RangesPayload::decode(&reply, &limits).is_ok());
         }
     }
 }
