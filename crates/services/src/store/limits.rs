@@ -32,7 +32,8 @@ pub struct StoreLimits {
 
 impl Default for StoreLimits {
     /// Returns 20 MiB for a response, which holds a full page of the largest messages of The Waku Network
-    /// (100 of 150 KiB), and bounds of requests above all that known clients send.
+    /// (100 of 150 KiB), and bounds of requests above all that known clients send. Where messages are larger, a
+    /// client asks for smaller pages, because nwaku does not bound the bytes of a page.
     fn default() -> Self {
         Self {
             max_request_bytes: 128 * 1024,

@@ -262,6 +262,25 @@ fn a_page_of_large_messages_is_cut_where_its_cursor_continues() {
 }
 
 #[test]
+fn no_page_exceeds_the_limit_on_responses() {
+    for payload_bytes in 0..300 {
+        let mut server = server();
+        let query = ask_archive(&mut server, second(0), ALICE, 1);
+        let result = Ok(page(history(20, payload_bytes), None));
+        server.handle(second(0), Input::Page { query, result });
+        let Some(Output::Respond { bytes, .. }) = server.poll() else {
+            panic!("expected a response");
+        };
+        let len = bytes.len();
+        let next_one = 200 + payload_bytes;
+        assert!(
+            len <= 1000 && len + next_one > 1000,
+            "{payload_bytes}: {len}"
+        );
+    }
+}
+
+#[test]
 fn a_message_larger_than_a_response_is_sent_alone() {
     let history = history(2, 2000);
     let cut = cut_page(page(history.clone(), None), PageDirection::Forward, 1000);

@@ -1,0 +1,58 @@
+//! Ranges of an answer, written in order.
+
+use super::{RangeContent, SyncId, SyncRange};
+
+#[cfg(test)]
+mod tests;
+
+/// Writer of ranges that follow each other, with skipped ranges between those that say something.
+#[derive(Debug, Default)]
+pub(super) struct RangeWriter {
+    ranges: Vec<SyncRange>,
+}
+
+impl RangeWriter {
+    /// Writes a range that says something; it must not begin before the end of the one before it.
+    pub(super) fn put(&mut self, lower: SyncId, upper: SyncId, content: RangeContent) {
+        self.skip_to(lower);
+        self.ranges.push(SyncRange {
+            lower,
+            upper,
+            content,
+        });
+    }
+
+    /// Returns the end of what has been written.
+    pub(super) fn end(&self) -> SyncId {
+        let last = self.ranges.last();
+        last.map_or(SyncId::at(0), |range| range.upper)
+    }
+
+    /// Returns the ranges; nothing is skipped at the end.
+    pub(super) fn finish(self) -> Vec<SyncRange> {
+        self.ranges
+    }
+
+    fn skip_to(&mut self, upper: SyncId) {
+        // On the wire, the first range begins at the hash zero, and a range of more than one timestamp
+        // ends there.
+        let start = SyncId::at(upper.time_ns);
+        let last = self.ranges.last();
+        let mut reached = last.map_or(start, |range| range.upper);
+        if reached.time_ns < upper.time_ns {
+            self.push_skip(reached, start);
+            reached = start;
+        }
+        if reached < upper {
+            self.push_skip(reached, upper);
+        }
+    }
+
+    fn push_skip(&mut self, lower: SyncId, upper: SyncId) {
+        self.ranges.push(SyncRange {
+            lower,
+            upper,
+            content: RangeContent::Skip,
+        });
+    }
+}

@@ -1,0 +1,171 @@
+//! Set of the messages that an archive has, as far as they are synchronised.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::sync::Arc;
+
+use undertone_message::MessageHash;
+
+use super::{Fingerprint, RangesPayload, SyncId, SyncLimits};
+
+#[cfg(test)]
+mod tests;
+
+/// Topics whose messages are synchronised.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SyncScope {
+    /// Pubsub topics; empty for all.
+    pub pubsub_topics: BTreeSet<Arc<str>>,
+    /// Content topics; empty for all.
+    pub content_topics: BTreeSet<Arc<str>>,
+}
+
+impl SyncScope {
+    /// Returns what this scope and that of a payload have in common; `None` if that is nothing.
+    pub fn intersection(&self, payload: &RangesPayload) -> Option<Self> {
+        Some(Self {
+            pubsub_topics: common(&self.pubsub_topics, &payload.pubsub_topics)?,
+            content_topics: common(&self.content_topics, &payload.content_topics)?,
+        })
+    }
+
+    fn contains(&self, pubsub_topic: &str, content_topic: &str) -> bool {
+        let has = |topics: &BTreeSet<Arc<str>>, topic| topics.is_empty() || topics.contains(topic);
+        has(&self.pubsub_topics, pubsub_topic) && has(&self.content_topics, content_topic)
+    }
+}
+
+/// Intersection of two sets of topics, of which an empty one has every topic.
+fn common(ours: &BTreeSet<Arc<str>>, theirs: &[Arc<str>]) -> Option<BTreeSet<Arc<str>>> {
+    if ours.is_empty() {
+        return Some(theirs.iter().cloned().collect());
+    }
+    if theirs.is_empty() {
+        return Some(ours.clone());
+    }
+    let shared = theirs.iter().filter(|topic| ours.contains(*topic));
+    let shared: BTreeSet<_> = shared.cloned().collect();
+    (!shared.is_empty()).then_some(shared)
+}
+
+/// Topics of a message.
+#[derive(Clone, Debug)]
+struct Topics {
+    pubsub_topic: Arc<str>,
+    content_topic: Arc<str>,
+}
+
+/// Set of the messages that an archive has, by timestamp and hash.
+#[derive(Clone, Debug)]
+pub struct SyncSet {
+    messages: BTreeMap<SyncId, Topics>,
+    max: usize,
+}
+
+impl SyncSet {
+    /// Creates an empty set.
+    pub fn new(limits: &SyncLimits) -> Self {
+        Self {
+            messages: BTreeMap::new(),
+            max: limits.max_set,
+        }
+    }
+
+    /// Adds a message of the archive, and removes the oldest one if the set is full; returns whether the message
+    /// was added. Ephemeral messages do not belong here, and those with a negative timestamp are not added.
+    pub fn insert(
+        &mut self,
+        time_ns: i64,
+        hash: MessageHash,
+        pubsub_topic: Arc<str>,
+        content_topic: Arc<str>,
+    ) -> bool {
+        let Ok(time_ns) = u64::try_from(time_ns) else {
+            return false;
+        };
+        let id = SyncId { time_ns, hash };
+        let topics = Topics {
+            pubsub_topic,
+            content_topic,
+        };
+        if self.messages.insert(id, topics).is_some() {
+            return false;
+        }
+        if self.messages.len() > self.max {
+            return self
+                .messages
+                .pop_first()
+                .is_none_or(|(first, _)| first != id);
+        }
+        true
+    }
+
+    /// Removes the messages before a timestamp, Unix nanoseconds; returns their number.
+    pub fn prune(&mut self, before_ns: i64) -> usize {
+        let before = SyncId::at(u64::try_from(before_ns).unwrap_or(0));
+        let kept = self.messages.split_off(&before);
+        std::mem::replace(&mut self.messages, kept).len()
+    }
+
+    /// Number of messages.
+    pub fn len(&self) -> usize {
+        self.messages.len()
+    }
+
+    /// Whether the set has no message.
+    pub fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+
+    /// Returns the messages of a scope as they are now.
+    pub(super) fn view(&self, scope: &SyncScope) -> View {
+        let in_scope = self
+            .messages
+            .iter()
+            .filter(|(_, topics)| scope.contains(&topics.pubsub_topic, &topics.content_topic));
+        View::new(in_scope.map(|(id, _)| *id).collect())
+    }
+}
+
+/// Sorted messages with the fingerprint of each beginning, so that the fingerprint of any range takes constant
+/// time. The view of a session stays as it is while the set changes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct View {
+    ids: Vec<SyncId>,
+    /// Fingerprints of the first 0, 1, 2 and so on messages.
+    prefixes: Vec<Fingerprint>,
+}
+
+impl View {
+    fn new(ids: Vec<SyncId>) -> Self {
+        let mut prefixes = Vec::with_capacity(ids.len() + 1);
+        let mut prefix = Fingerprint::EMPTY;
+        prefixes.push(prefix);
+        for id in &ids {
+            prefix ^= &id.hash.0;
+            prefixes.push(prefix);
+        }
+        Self { ids, prefixes }
+    }
+
+    /// Indices of the messages from `lower` to before `upper`.
+    pub(super) fn indices(&self, lower: SyncId, upper: SyncId) -> Range<usize> {
+        let begin = self.ids.partition_point(|id| *id < lower);
+        let end = self.ids.partition_point(|id| *id < upper);
+        begin..end.max(begin)
+    }
+
+    /// Messages from `lower` to before `upper`.
+    pub(super) fn ids(&self, lower: SyncId, upper: SyncId) -> &[SyncId] {
+        &self.ids[self.indices(lower, upper)]
+    }
+
+    /// Fingerprint of the messages from `lower` to before `upper`.
+    pub(super) fn fingerprint(&self, lower: SyncId, upper: SyncId) -> Fingerprint {
+        let indices = self.indices(lower, upper);
+        let at = |index| self.prefixes.get(index).copied().unwrap_or_default();
+        let mut fingerprint = at(indices.start);
+        fingerprint ^= &at(indices.end).0;
+        fingerprint
+    }
+}
