@@ -102,6 +102,8 @@ pub struct Limits {
     pub max_log: usize,
     /// Most bytes of delivered messages that are kept for repair.
     pub max_cached_bytes: usize,
+    /// Most bytes of the local member's acknowledged messages in the state kept across restarts.
+    pub max_kept_bytes: usize,
     /// Most messages of the local member that wait for acknowledgement.
     pub max_outgoing: usize,
     /// Most bytes of such messages.
@@ -133,6 +135,7 @@ impl Default for Limits {
             max_filter_fill_permille: 600,
             max_log: 8_000,
             max_cached_bytes: 16 * 1024 * 1024,
+            max_kept_bytes: 2 * 1024 * 1024,
             max_outgoing: 256,
             max_outgoing_bytes: 8 * 1024 * 1024,
             max_pending: 512,

@@ -45,6 +45,10 @@ impl Outgoing {
         self.messages.is_empty()
     }
 
+    pub(super) fn contains(&self, id: &str) -> bool {
+        self.messages.contains_key(id)
+    }
+
     /// Whether there is room for one more message of this length.
     pub(super) fn has_room(&self, size_bytes: usize, config: &Config) -> bool {
         let limits = &config.limits;

@@ -22,6 +22,7 @@ const LOG_LAMPORT: u32 = 2;
 const LOG_SENDER: u32 = 3;
 const LOG_HINT: u32 = 4;
 const LOG_IS_HEAD: u32 = 5;
+const LOG_FRAME: u32 = 6;
 
 const OUTGOING_ID: u32 = 1;
 const OUTGOING_FRAME: u32 = 2;
@@ -78,6 +79,8 @@ pub(super) struct KeptEntry {
     pub(super) sender: Id,
     pub(super) hint: Option<Vec<u8>>,
     pub(super) is_head: bool,
+    /// The message, if it is the local member's own and acknowledged.
+    pub(super) frame: Option<Arc<[u8]>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -155,6 +158,9 @@ impl KeptEntry {
             put_bytes_field(&mut out, LOG_HINT, hint);
         }
         put_varint_field(&mut out, LOG_IS_HEAD, u64::from(self.is_head));
+        if let Some(frame) = &self.frame {
+            put_bytes_field(&mut out, LOG_FRAME, frame);
+        }
         out
     }
 
@@ -165,6 +171,7 @@ impl KeptEntry {
             sender: Id::from(""),
             hint: None,
             is_head: false,
+            frame: None,
         };
         let mut fields = FieldReader::new(input);
         while let Some(field) = fields.field()? {
@@ -174,6 +181,7 @@ impl KeptEntry {
                 (LOG_SENDER, FieldValue::Bytes(bytes)) => entry.sender = id(bytes)?,
                 (LOG_HINT, FieldValue::Bytes(bytes)) => entry.hint = Some(bytes.to_vec()),
                 (LOG_IS_HEAD, FieldValue::Varint(value)) => entry.is_head = value != 0,
+                (LOG_FRAME, FieldValue::Bytes(bytes)) => entry.frame = Some(Arc::from(bytes)),
                 _ => {}
             }
         }

@@ -14,16 +14,33 @@ use super::{Channel, StateError};
 
 impl Channel {
     /// State to keep across restarts: the timestamp, the ids of the log, and the messages that wait for acknowledgement or
-    /// for other messages. Delivered messages of others are not in it, so that a member that returns answers repair
-    /// requests for later ones only.
+    /// for other messages. Of delivered messages it has the local member's own, the latest up to
+    /// [`Limits::max_kept_bytes`](crate::sds::Limits::max_kept_bytes), since their sender is the one to answer repair
+    /// requests for them.
     pub fn state(&self) -> Vec<u8> {
-        let log = self.log.by_arrival().map(|(id, entry, is_head)| KeptEntry {
-            id: id.clone(),
-            lamport: entry.lamport,
-            sender: entry.sender.clone(),
-            hint: entry.hint.clone(),
-            is_head,
+        let mut left = self.config.limits.max_kept_bytes;
+        let log = self.log.by_arrival().rev().map(|(id, entry, is_head)| {
+            let is_own = entry.sender == self.config.participant_id;
+            let frame = entry
+                .frame
+                .as_ref()
+                .filter(|_| is_own && !self.outgoing.contains(id));
+            let frame = frame.filter(|frame| {
+                let rest = left.checked_sub(frame.len());
+                left = rest.unwrap_or(0);
+                rest.is_some()
+            });
+            KeptEntry {
+                id: id.clone(),
+                lamport: entry.lamport,
+                sender: entry.sender.clone(),
+                hint: entry.hint.clone(),
+                is_head,
+                frame: frame.cloned(),
+            }
         });
+        let mut log: Vec<KeptEntry> = log.collect();
+        log.reverse();
         let outgoing = self.outgoing.iter().map(|(id, message)| KeptOutgoing {
             id: id.clone(),
             frame: message.frame.clone(),
@@ -38,7 +55,7 @@ impl Channel {
             channel_id: self.config.channel_id.clone(),
             participant_id: self.config.participant_id.clone(),
             lamport: self.lamport,
-            log: log.collect(),
+            log,
             outgoing: outgoing.collect(),
             pending: pending.collect(),
         };
@@ -81,11 +98,12 @@ impl Channel {
     fn restore_log(&mut self, state: &State) {
         for kept in &state.log {
             let sent = state.outgoing.iter().find(|sent| sent.id == kept.id);
+            let frame = sent.map(|sent| &sent.frame).or(kept.frame.as_ref());
             let entry = LogEntry {
                 lamport: kept.lamport,
                 sender: kept.sender.clone(),
                 hint: kept.hint.clone(),
-                frame: sent.map(|sent| sent.frame.clone()),
+                frame: frame.cloned(),
                 answered_at: None,
             };
             self.log.insert(&kept.id, entry, [], &self.config.limits);

@@ -92,6 +92,36 @@ fn own_messages_that_the_state_lacks_come_back_from_the_others() {
 }
 
 #[test]
+fn the_latest_own_messages_can_be_repaired_after_a_restart() {
+    let (mut alice, mut bob) = (member("alice"), member("bob"));
+    alice.config.limits.max_kept_bytes = 50_000;
+    for id in ["m1", "m2", "m3"] {
+        let frame = send(&mut alice, at(1), id);
+        receive(&mut bob, at(2), &frame);
+    }
+    let b1 = send(&mut bob, at(3), "b1");
+    receive(&mut alice, at(4), &b1);
+    assert!(!alice.has_unacknowledged());
+
+    let mut alice = restored(&alice, "alice", at(5));
+    let mut request = forged("sync", START_MS, &[]);
+    request.content = None;
+    request.repair_request = ["m1", "m2", "m3", "b1"].map(HistoryEntry::new).to_vec();
+    let mut all = receive(&mut alice, at(6), &request.encode());
+    all.extend(
+        run(&mut alice, at(10_000))
+            .into_iter()
+            .map(|(_, output)| output),
+    );
+    let frames = published(&all);
+    let ids: Vec<Id> = frames
+        .iter()
+        .map(|frame| decode(frame).message_id)
+        .collect();
+    assert_eq!(ids, ["m2".into(), "m3".into()] as [Id; 2]);
+}
+
+#[test]
 fn state_that_is_not_this_members_is_refused() {
     let mut alice = member("alice");
     send(&mut alice, at(1), "m1");
