@@ -143,7 +143,7 @@ impl Default for Limits {
             max_missing: 1_024,
             max_missing_report: 64,
             max_responses: 64,
-            response_gap_ms: 250,
+            response_gap_ms: 1_000,
         }
     }
 }

@@ -26,6 +26,7 @@ struct Gap {
 #[derive(Debug, Default)]
 pub(super) struct Missing {
     gaps: BTreeMap<Id, Gap>,
+    next_report_at: Time,
     lost: BTreeSet<Id>,
     lost_order: VecDeque<Id>,
 }
@@ -116,27 +117,29 @@ impl Missing {
         overdue.map(|(id, _)| id.clone()).collect()
     }
 
-    /// Takes the gaps to report now, at most as many as one report may have. The next report is not due before
-    /// [`Config::missing_report_ms`] later, whatever others send.
+    /// Takes the gaps to report now, the longest due first and at most as many as one report may have. The next report
+    /// is due no earlier than [`Config::missing_report_ms`] later, whatever others send.
     pub(super) fn report(&mut self, now: Time, config: &Config) -> Vec<HistoryEntry> {
-        let again_at = now.after(Duration::from_millis(config.missing_again_ms.max(1)));
-        let next_at = now.after(Duration::from_millis(config.missing_report_ms.max(1)));
+        if now < self.next_report_at {
+            return Vec::new();
+        }
         let mut due: Vec<&mut Gap> = self
             .gaps
             .values_mut()
             .filter(|gap| gap.report_at <= now)
             .collect();
-        due.sort_by_key(|gap| gap.report_at);
-        let mut report = Vec::new();
-        for gap in due {
-            if report.len() < config.limits.max_missing_report {
-                report.push(gap.entry.clone());
-                gap.report_at = again_at;
-            } else {
-                gap.report_at = next_at;
-            }
+        if due.is_empty() {
+            return Vec::new();
         }
-        report
+        self.next_report_at = now.after(Duration::from_millis(config.missing_report_ms.max(1)));
+        due.sort_by_key(|gap| gap.report_at);
+        due.truncate(config.limits.max_missing_report);
+        let again_at = now.after(Duration::from_millis(config.missing_again_ms.max(1)));
+        let report = due.into_iter().map(|gap| {
+            gap.report_at = again_at;
+            gap.entry.clone()
+        });
+        report.collect()
     }
 
     /// Takes the repair requests that are due, the earliest first. A request is due again after a further delay,
@@ -174,10 +177,11 @@ impl Missing {
 
     /// Earliest time of a report or loss.
     pub(super) fn next_timeout(&self) -> Option<Time> {
-        self.gaps
-            .values()
-            .map(|gap| gap.report_at.min(gap.lost_at))
-            .min()
+        let times = self.gaps.values().map(|gap| {
+            let report_at = gap.report_at.max(self.next_report_at);
+            report_at.min(gap.lost_at)
+        });
+        times.min()
     }
 
     #[cfg(test)]
