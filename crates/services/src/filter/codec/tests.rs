@@ -219,8 +219,7 @@ proptest! {
     }
 
     #[test]
-    fn garbage_never_panics(bytes: Vec<u8>) {
-        let frame = bytes;
+    fn garbage_never_panics(frame: Vec<u8>) {
         let _ = SubscribeRequest::decode(&frame, &limits());
         let _ = SubscribeResponse::decode(&frame, &limits());
         let _ = MessagePush::decode(&frame, &limits());

@@ -101,8 +101,7 @@ proptest! {
     }
 
     #[test]
-    fn garbage_never_panics(bytes: Vec<u8>) {
-        let frame = bytes;
+    fn garbage_never_panics(frame: Vec<u8>) {
         let _ = PushRequest::decode(&frame, &limits());
         let _ = PushResponse::decode(&frame, &limits());
     }

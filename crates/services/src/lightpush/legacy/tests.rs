@@ -78,8 +78,7 @@ fn a_request_is_not_a_response() {
 
 proptest! {
     #[test]
-    fn garbage_never_panics(bytes: Vec<u8>) {
-        let frame = bytes;
+    fn garbage_never_panics(frame: Vec<u8>) {
         let _ = LegacyRequest::decode(&frame, &limits());
         let _ = LegacyResponse::decode(&frame, &limits());
     }

@@ -119,8 +119,7 @@ proptest! {
     }
 
     #[test]
-    fn garbage_never_panics(bytes: Vec<u8>) {
-        let frame = bytes;
+    fn garbage_never_panics(frame: Vec<u8>) {
         let _ = PeerExchangeRequest::decode(&frame, &limits());
         let _ = PeerExchangeResponse::decode(&frame, &limits());
     }
