@@ -172,12 +172,12 @@ impl fmt::Display for RateLimit {
             return f.write_str("no-limit");
         }
         let ms = self.period.as_millis();
-        let (count, unit) = match () {
-            () if ms % 3_600_000 == 0 => (ms / 3_600_000, "h"),
-            () if ms % 60_000 == 0 => (ms / 60_000, "m"),
-            () if ms % 1000 == 0 => (ms / 1000, "s"),
-            () => (ms, "ms"),
-        };
+        let units = [(3_600_000, "h"), (60_000, "m"), (1000, "s")];
+        let mut whole = units
+            .into_iter()
+            .filter(|(unit_ms, _)| ms.is_multiple_of(*unit_ms));
+        let (unit_ms, unit) = whole.next().unwrap_or((1, "ms"));
+        let count = ms / unit_ms;
         write!(f, "{}/{count}{unit}", self.volume)
     }
 }
