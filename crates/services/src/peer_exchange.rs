@@ -1,8 +1,17 @@
 //! Peer exchange: addresses of other nodes on request.
+//!
+//! [`PeerExchangeServer`] serves clients; clients use the frames [`PeerExchangeRequest`] and
+//! [`PeerExchangeResponse`].
 
 mod codec;
+mod server;
 
 pub use codec::{CodecLimits, PeerExchangeRequest, PeerExchangeResponse, Status};
+pub use server::{Input, Limits, Output, PeerExchangeServer, Stats};
 
 /// Identifier of the protocol.
 pub const PROTOCOL_ID: &str = "/vac/waku/peer-exchange/2.0.0-alpha1";
+
+/// Number of node records that clients ask for, and that a server gives when a request names no number
+/// (nwaku).
+pub const NUM_PEERS_DEFAULT: usize = 5;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use thiserror::Error;
-use undertone_message::{DecodeError, WireError};
+use undertone_message::{DecodeError, MessageLimits, WakuMessage, WireError};
 use undertone_wire::{FieldReader, FieldValue, put_bytes_field};
 
 #[cfg(test)]
@@ -178,9 +178,18 @@ pub(crate) fn narrow(field: &'static str, value: u64) -> Result<u32, RpcError> {
     u32::try_from(value).map_err(|_| RpcError::Exceeds32Bits { field, value })
 }
 
-/// Returns the part of `frame` that `bytes` borrows, sharing the memory.
-pub(crate) fn share(frame: &Bytes, bytes: &[u8]) -> Bytes {
-    frame.slice_ref(bytes)
+/// Decodes a message in memory of its own: a small one must not keep a large frame with padding alive.
+pub(crate) fn message(bytes: &[u8], limits: &MessageLimits) -> Result<WakuMessage, RpcError> {
+    let (size_bytes, max_bytes) = (bytes.len(), limits.max_message_bytes);
+    if size_bytes > max_bytes {
+        let too_large = DecodeError::TooLarge {
+            size_bytes,
+            max_bytes,
+        };
+        return Err(too_large.into());
+    }
+    let bytes = Bytes::copy_from_slice(bytes);
+    Ok(WakuMessage::decode_with(&bytes, limits)?)
 }
 
 pub(crate) fn put_text(out: &mut Vec<u8>, field: u32, text: &str) {

@@ -6,7 +6,6 @@
 
 use std::{fmt, sync::Arc};
 
-use bytes::Bytes;
 use undertone_message::{MessageLimits, WakuMessage};
 use undertone_wire::{FieldValue, put_bytes_field, put_varint_field};
 
@@ -244,11 +243,11 @@ impl MessagePush {
         )
     }
 
-    /// Decodes a push whose message shares the memory of `frame`.
+    /// Decodes a push; the message is copied.
     ///
     /// # Errors
     /// [`RpcError`] when the frame is not a push or exceeds `limits`.
-    pub fn decode(frame: &Bytes, limits: &CodecLimits) -> Result<Self, RpcError> {
+    pub fn decode(frame: &[u8], limits: &CodecLimits) -> Result<Self, RpcError> {
         rpc::check_size(frame, limits.max_push_bytes)?;
         let (mut message, mut pubsub_topic) = (None, None);
         rpc::each_field(frame, |number, value| {
@@ -265,7 +264,7 @@ impl MessagePush {
             field: "waku_message",
         })?;
         Ok(Self {
-            message: WakuMessage::decode_with(&rpc::share(frame, message), &limits.message)?,
+            message: rpc::message(message, &limits.message)?,
             pubsub_topic,
         })
     }

@@ -100,8 +100,7 @@ impl InFlight {
                 self.clear(peer);
             }
             slowest.extend(holders);
-            // Never more than once: a message is kept only while lanes hold it.
-            self.release(oldest, 0);
+            self.release(oldest, usize::MAX);
         }
         slowest
     }

@@ -5,7 +5,6 @@
 
 use std::{fmt, sync::Arc};
 
-use bytes::Bytes;
 use undertone_message::{MessageLimits, WakuMessage};
 use undertone_wire::{FieldValue, put_bytes_field, put_varint_field};
 
@@ -31,16 +30,16 @@ pub struct CodecLimits {
     pub max_response_bytes: usize,
     /// Limits on texts.
     pub texts: TextLimits,
-    /// Limits on the message of a request.
+    /// Limits on the message of a request: at most 150 KiB by default, as most networks have it.
     pub message: MessageLimits,
 }
 
 impl Default for CodecLimits {
     fn default() -> Self {
         let mut message = MessageLimits::default();
-        message.max_message_bytes += 64 * 1024;
+        message.max_message_bytes = 150 * 1024;
         Self {
-            max_request_bytes: message.max_message_bytes + 1024,
+            max_request_bytes: 1024 * 1024 + 64 * 1024,
             max_response_bytes: 64 * 1024,
             texts: TextLimits::default(),
             message,
@@ -107,11 +106,11 @@ impl PushRequest {
         out
     }
 
-    /// Decodes a request whose message shares the memory of `frame`.
+    /// Decodes a request; the message is copied.
     ///
     /// # Errors
     /// [`RpcError`] when the frame is not a request or exceeds `limits`.
-    pub fn decode(frame: &Bytes, limits: &CodecLimits) -> Result<Self, RpcError> {
+    pub fn decode(frame: &[u8], limits: &CodecLimits) -> Result<Self, RpcError> {
         rpc::check_size(frame, limits.max_request_bytes)?;
         let (mut request_id, mut pubsub_topic, mut message) = (String::new(), None, None);
         rpc::each_field(frame, |number, value| {
@@ -127,10 +126,11 @@ impl PushRequest {
             }
             Ok(())
         })?;
+        let missing = RpcError::Missing { field: "message" };
         Ok(Self {
             request_id,
             pubsub_topic,
-            message: decode_message(frame, message, limits)?,
+            message: rpc::message(message.ok_or(missing)?, &limits.message)?,
         })
     }
 }
@@ -198,15 +198,4 @@ impl PushResponse {
             relay_peer_count,
         })
     }
-}
-
-/// Decodes the message of a request, of which `bytes` is the field's content.
-pub(super) fn decode_message(
-    frame: &Bytes,
-    bytes: Option<&[u8]>,
-    limits: &CodecLimits,
-) -> Result<WakuMessage, RpcError> {
-    let bytes = bytes.ok_or(RpcError::Missing { field: "message" })?;
-    let message = rpc::share(frame, bytes);
-    Ok(WakuMessage::decode_with(&message, &limits.message)?)
 }

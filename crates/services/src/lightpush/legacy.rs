@@ -4,11 +4,10 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use undertone_message::WakuMessage;
 use undertone_wire::{FieldValue, put_bytes_field, put_varint_field};
 
-use super::codec::{CodecLimits, decode_message};
+use super::codec::CodecLimits;
 use crate::rpc::{self, RpcError};
 
 #[cfg(test)]
@@ -48,11 +47,11 @@ impl LegacyRequest {
         out
     }
 
-    /// Decodes a request whose message shares the memory of `frame`.
+    /// Decodes a request; the message is copied.
     ///
     /// # Errors
     /// [`RpcError`] when the frame is not a request or exceeds `limits`.
-    pub fn decode(frame: &Bytes, limits: &CodecLimits) -> Result<Self, RpcError> {
+    pub fn decode(frame: &[u8], limits: &CodecLimits) -> Result<Self, RpcError> {
         rpc::check_size(frame, limits.max_request_bytes)?;
         let (request_id, request) = envelope(frame, REQUEST, "request", limits)?;
         let (mut pubsub_topic, mut message) = (None, None);
@@ -66,10 +65,11 @@ impl LegacyRequest {
             }
             Ok(())
         })?;
+        let missing = RpcError::Missing { field: "message" };
         Ok(Self {
             request_id,
             pubsub_topic,
-            message: decode_message(frame, message, limits)?,
+            message: rpc::message(message.ok_or(missing)?, &limits.message)?,
         })
     }
 }

@@ -139,23 +139,26 @@ impl PeerExchangeResponse {
         out
     }
 
-    /// Decodes a response whose records share the memory of `frame`. Without a status, a response with
+    /// Decodes a response; the records are copied. Without a status, a response with
     /// records is a success and one without is [`Status::SERVICE_UNAVAILABLE`], as servers that know no
     /// status mean it (nwaku).
     ///
     /// # Errors
     /// [`RpcError`] when the frame has no response or exceeds `limits`.
-    pub fn decode(frame: &Bytes, limits: &CodecLimits) -> Result<Self, RpcError> {
+    pub fn decode(frame: &[u8], limits: &CodecLimits) -> Result<Self, RpcError> {
         rpc::check_size(frame, limits.max_response_bytes)?;
         let response = part(frame, RESPONSE, "response")?;
         let (mut enrs, mut skipped) = (Vec::new(), 0);
         let (mut status, mut status_desc) = (None, None);
         rpc::each_field(response, |number, value| {
             match (number, value) {
-                (PEER_INFO, FieldValue::Bytes(info)) => match enr(info, limits)? {
-                    Some(enr) if enrs.len() < limits.max_enrs => enrs.push(rpc::share(frame, enr)),
-                    _ => skipped += 1,
-                },
+                (PEER_INFO, FieldValue::Bytes(info)) => {
+                    let enr = enr(info, limits)?.filter(|_| enrs.len() < limits.max_enrs);
+                    match enr {
+                        Some(enr) => enrs.push(Bytes::copy_from_slice(enr)),
+                        None => skipped += 1,
+                    }
+                }
                 (STATUS_CODE, FieldValue::Varint(value)) => {
                     status = Some(Status(rpc::narrow("status_code", value)?));
                 }

@@ -38,11 +38,11 @@ pub(crate) const JS_REQUEST_ID: &str = "6b9e0e0e-5b0a-4c7e-9d1a-2f1f0c3d4e5f";
 pub(crate) const TOPIC: &str = "/waku/2/rs/1/0";
 
 /// Message of the frames that js-waku wrote.
-pub(crate) fn js_message() -> undertone_message::WakuMessage {
-    undertone_message::WakuMessage {
+pub(crate) fn js_message() -> WakuMessage {
+    WakuMessage {
         timestamp: Some(1_700_000_000_000_000_000),
         ephemeral: Some(true),
-        ..undertone_message::WakuMessage::new("hello", "/my-app/1/chat/proto")
+        ..WakuMessage::new("hello", "/my-app/1/chat/proto")
     }
 }
 

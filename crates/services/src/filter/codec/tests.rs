@@ -92,7 +92,7 @@ fn a_push_without_topic_is_written_with_an_empty_one_for_nwaku() {
         message: WakuMessage::new("", ""),
         pubsub_topic: None,
     };
-    let frame = Bytes::from(push.encode());
+    let frame = push.encode();
     assert_eq!(hex::encode(&frame), "0a040a0012001200");
     assert_eq!(MessagePush::decode(&frame, &limits()), Ok(push));
 }
@@ -146,7 +146,7 @@ fn long_texts_and_frames_are_refused() {
         SubscribeResponse::decode(&frame, &limits()),
         Err(RpcError::TooLarge { .. })
     ));
-    let frame = Bytes::from(vec![0; limits().max_push_bytes + 1]);
+    let frame = vec![0; limits().max_push_bytes + 1];
     assert!(matches!(
         MessagePush::decode(&frame, &limits()),
         Err(RpcError::TooLarge { .. })
@@ -176,13 +176,13 @@ fn malformed_frames_are_refused_with_the_fault() {
         })
     );
     assert_eq!(
-        MessagePush::decode(&Bytes::new(), &limits()),
+        MessagePush::decode(&[], &limits()),
         Err(RpcError::Missing {
             field: "waku_message"
         })
     );
     assert_eq!(
-        MessagePush::decode(&Bytes::from_static(&[0x0a, 0]), &limits()),
+        MessagePush::decode(&[0x0a, 0], &limits()),
         Err(RpcError::Message(DecodeError::MissingPayload))
     );
 }
@@ -219,8 +219,7 @@ proptest! {
     }
 
     #[test]
-    fn garbage_never_panics(bytes: Vec<u8>) {
-        let frame = Bytes::from(bytes);
+    fn garbage_never_panics(frame: Vec<u8>) {
         let _ = SubscribeRequest::decode(&frame, &limits());
         let _ = SubscribeResponse::decode(&frame, &limits());
         let _ = MessagePush::decode(&frame, &limits());

@@ -66,6 +66,17 @@ fn a_peer_has_at_most_so_many_pushes_and_bytes_in_flight() {
 }
 
 #[test]
+fn a_report_makes_room_for_as_many_bytes() {
+    let mut in_flight = in_flight();
+    push(&mut in_flight, 60, &[ONE]);
+    push(&mut in_flight, 40, &[ONE]);
+    assert_eq!(push(&mut in_flight, 60, &[ONE]), []);
+    in_flight.report(at(0), ONE, Outcome::Delivered);
+    assert_eq!(push(&mut in_flight, 61, &[ONE]), []);
+    assert_eq!(push(&mut in_flight, 60, &[ONE]), [ONE]);
+}
+
+#[test]
 fn an_idle_peer_gets_a_message_of_any_size() {
     assert_eq!(push(&mut in_flight(), 150, &[ONE]), [ONE]);
 }

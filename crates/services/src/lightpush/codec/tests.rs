@@ -63,7 +63,7 @@ fn a_response_is_written_in_full_even_when_empty_for_nwaku() {
 
 #[test]
 fn malformed_frames_are_refused_with_the_fault() {
-    let decode = |bytes: &'static [u8]| PushRequest::decode(&Bytes::from_static(bytes), &limits());
+    let decode = |bytes: &'static [u8]| PushRequest::decode(bytes, &limits());
     assert_eq!(decode(&[]), Err(RpcError::Missing { field: "message" }));
     assert_eq!(
         decode(&[0xaa, 0x01, 0]),
@@ -82,7 +82,7 @@ fn malformed_frames_are_refused_with_the_fault() {
             value: 0x1_ffff_ffff
         })
     );
-    let large = Bytes::from(vec![0; limits().max_request_bytes + 1]);
+    let large = vec![0; limits().max_request_bytes + 1];
     assert!(matches!(
         PushRequest::decode(&large, &limits()),
         Err(RpcError::TooLarge { .. })
@@ -97,12 +97,11 @@ proptest! {
             pubsub_topic: topic.map(Into::into),
             message: WakuMessage::new(payload, "/a/1/b/c"),
         };
-        prop_assert_eq!(PushRequest::decode(&request.encode().into(), &limits()), Ok(request));
+        prop_assert_eq!(PushRequest::decode(&request.encode(), &limits()), Ok(request));
     }
 
     #[test]
-    fn garbage_never_panics(bytes: Vec<u8>) {
-        let frame = Bytes::from(bytes);
+    fn garbage_never_panics(frame: Vec<u8>) {
         let _ = PushRequest::decode(&frame, &limits());
         let _ = PushResponse::decode(&frame, &limits());
     }

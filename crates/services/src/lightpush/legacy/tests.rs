@@ -59,7 +59,7 @@ fn a_request_without_topic_is_written_with_an_empty_one_for_nwaku() {
         pubsub_topic: None,
         message: WakuMessage::new("", ""),
     };
-    let frame = Bytes::from(request.encode());
+    let frame = request.encode();
     assert_eq!(hex::encode(&frame), "0a017212080a0012040a001200");
     assert_eq!(LegacyRequest::decode(&frame, &limits()), Ok(request));
 }
@@ -78,8 +78,7 @@ fn a_request_is_not_a_response() {
 
 proptest! {
     #[test]
-    fn garbage_never_panics(bytes: Vec<u8>) {
-        let frame = Bytes::from(bytes);
+    fn garbage_never_panics(frame: Vec<u8>) {
         let _ = LegacyRequest::decode(&frame, &limits());
         let _ = LegacyResponse::decode(&frame, &limits());
     }

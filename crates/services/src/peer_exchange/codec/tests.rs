@@ -65,7 +65,7 @@ fn a_response_has_a_query_and_a_status_for_nwaku() {
 
 #[test]
 fn an_empty_response_without_status_means_unavailable() {
-    let decoded = PeerExchangeResponse::decode(&Bytes::from_static(&[0x12, 0]), &limits()).unwrap();
+    let decoded = PeerExchangeResponse::decode(&[0x12, 0], &limits()).unwrap();
     assert_eq!(decoded.status, Status::SERVICE_UNAVAILABLE);
 }
 
@@ -73,7 +73,7 @@ fn an_empty_response_without_status_means_unavailable() {
 fn records_too_long_or_too_many_are_skipped_and_the_rest_is_kept() {
     let (fits, long) = ([7; 300], [7; 301]);
     let decode = |enrs: &[&[u8]]| {
-        let frame = Bytes::from(response(enrs).encode());
+        let frame = response(enrs).encode();
         PeerExchangeResponse::decode(&frame, &limits()).unwrap()
     };
     let decoded = decode(&[&fits, &long, &[1]]);
@@ -89,11 +89,11 @@ fn malformed_frames_are_refused_with_the_fault() {
         Err(RpcError::Missing { field: "query" })
     );
     assert_eq!(
-        PeerExchangeResponse::decode(&Bytes::from_static(&[0x0a, 0]), &limits()),
+        PeerExchangeResponse::decode(&[0x0a, 0], &limits()),
         Err(RpcError::Missing { field: "response" })
     );
     assert_eq!(
-        PeerExchangeResponse::decode(&Bytes::from_static(&[0x12, 3, 0x0a, 9, 1]), &limits()),
+        PeerExchangeResponse::decode(&[0x12, 3, 0x0a, 9, 1], &limits()),
         Err(RpcError::Wire(WireError::Truncated { offset: 2 }))
     );
     assert!(matches!(
@@ -115,12 +115,11 @@ proptest! {
             status_desc: desc,
             skipped: 0,
         };
-        prop_assert_eq!(PeerExchangeResponse::decode(&response.encode().into(), &limits()), Ok(response));
+        prop_assert_eq!(PeerExchangeResponse::decode(&response.encode(), &limits()), Ok(response));
     }
 
     #[test]
-    fn garbage_never_panics(bytes: Vec<u8>) {
-        let frame = Bytes::from(bytes);
+    fn garbage_never_panics(frame: Vec<u8>) {
         let _ = PeerExchangeRequest::decode(&frame, &limits());
         let _ = PeerExchangeResponse::decode(&frame, &limits());
     }

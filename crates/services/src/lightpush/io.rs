@@ -1,0 +1,125 @@
+//! Events, outputs, bounds and counts of the server.
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use undertone_message::WakuMessage;
+
+use super::{codec::CodecLimits, refusal::PublishRefusal};
+use crate::{PeerNo, RequestNo};
+
+/// Version of the protocol on which a request came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Version {
+    /// Legacy version, [`legacy::PROTOCOL_ID`](super::legacy::PROTOCOL_ID).
+    V2,
+    /// Current version, [`PROTOCOL_ID`](super::PROTOCOL_ID).
+    V3,
+}
+
+/// Bounds on what remote peers can make a [`LightpushServer`](super::LightpushServer) hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Limits on frames, and the largest message that the network carries.
+    pub codec: CodecLimits,
+    /// Maximum number of messages being published.
+    pub max_publishing: usize,
+    /// Maximum number of messages of one peer being published.
+    pub max_publishing_per_peer: usize,
+    /// Maximum number of bytes of the messages being published.
+    pub max_publishing_bytes: usize,
+    /// Time after which a message counts as not published.
+    pub publish_timeout: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            codec: CodecLimits::default(),
+            max_publishing: 256,
+            max_publishing_per_peer: 16,
+            max_publishing_bytes: 16 << 20,
+            publish_timeout: Duration::from_secs(30),
+        }
+    }
+}
+
+/// Event that a driver hands to a [`LightpushServer`](super::LightpushServer).
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// A frame arrived.
+    Request {
+        /// Peer that sent it.
+        peer: PeerNo,
+        /// Number under which the driver wants the answer.
+        request: RequestNo,
+        /// Version of the protocol that the stream is of.
+        version: Version,
+        /// The frame.
+        bytes: Bytes,
+    },
+    /// A peer opened a stream beyond the rate limit; the frame was not read.
+    TooMany {
+        /// Number under which the driver wants the answer.
+        request: RequestNo,
+        /// Version of the protocol that the stream is of.
+        version: Version,
+    },
+    /// The relay has published a message, or refused to.
+    Published {
+        /// Number of the [`Output::Publish`].
+        publish: RequestNo,
+        /// Number of relay peers that the message was sent to, or the reason why it was not.
+        outcome: Result<u32, PublishRefusal>,
+    },
+    /// The last connection to a peer ended; its requests need no answer.
+    PeerGone(PeerNo),
+    /// The time of [`next_timeout`](super::LightpushServer::next_timeout) has come.
+    Tick,
+}
+
+/// Work for the driver of a [`LightpushServer`](super::LightpushServer).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// Answer to send.
+    Respond {
+        /// Number of the request.
+        request: RequestNo,
+        /// The frame.
+        bytes: Bytes,
+    },
+    /// Message to validate and publish by the relay; the driver reports with [`Input::Published`].
+    Publish {
+        /// Number under which the server wants the report.
+        publish: RequestNo,
+        /// Topic to publish on.
+        pubsub_topic: Arc<str>,
+        /// The message.
+        message: WakuMessage,
+    },
+}
+
+/// Counts of what a [`LightpushServer`](super::LightpushServer) did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Requests, invalid ones and those beyond the rate limit among them.
+    pub requests: u64,
+    /// Messages that the relay published.
+    pub published: u64,
+    /// Requests that were refused, or whose message was not published.
+    pub refused: u64,
+}
+
+/// Amounts that a [`LightpushServer`](super::LightpushServer) holds, each bounded by [`Limits`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Usage {
+    /// Messages being published.
+    pub publishing: usize,
+    /// Peers whose messages are being published.
+    pub peers: usize,
+    /// Bytes of the messages being published.
+    pub publishing_bytes: usize,
+}

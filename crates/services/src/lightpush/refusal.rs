@@ -1,0 +1,121 @@
+//! Reasons why a message is not published, with the statuses and texts of nwaku.
+//!
+//! js-waku tells faults of the server from faults of the message by parts of the texts: `RLN validation
+//! failed`, `could not generate rln proof` and `could not get new message id to generate an rln proof`.
+
+use thiserror::Error;
+use undertone_message::DecodeError;
+
+use super::{codec::Status, io::Version};
+use crate::{rpc::RpcError, sharding::ShardingError};
+
+/// Reason why a relay does not publish a message; its text is what clients are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum PublishRefusal {
+    /// No peer of the topic is connected.
+    #[error("No peers for topic, skipping publish")]
+    NoPeers,
+    /// The message is larger than the network carries.
+    #[error("Message size exceeded maximum of {max_bytes} bytes")]
+    TooLarge {
+        /// Largest message, in bytes.
+        max_bytes: usize,
+    },
+    /// The message was published before.
+    #[error("Dropping already-seen message")]
+    Duplicate,
+    /// The message breaks a rule of the network other than that of proofs.
+    #[error("message is not valid on this network")]
+    InvalidMessage,
+    /// The proof of the message is missing or not valid, or its sender sends too often.
+    #[error("RLN validation failed")]
+    InvalidProof,
+    /// The server would have to make a proof and cannot.
+    #[error("could not generate rln proof: no membership available")]
+    NoProof,
+    /// The server would have to make a proof and has used up the messages of its membership.
+    #[error("could not get new message id to generate an rln proof: limit of the epoch reached")]
+    ProofLimit,
+    /// The topic is not of the relay's network, or not one that the relay has.
+    #[error("pubsub topic is not supported by this node")]
+    UnsupportedTopic,
+    /// The node is stopping.
+    #[error("the node is shutting down")]
+    Stopping,
+    /// The relay did not finish in time.
+    #[error("publishing timed out")]
+    TimedOut,
+    /// The relay failed in a way that is neither the client's fault nor that of the network.
+    #[error("the relay failed")]
+    Failed,
+}
+
+/// Reason why a request fails.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub(super) enum Refusal {
+    #[error("decode_rpc_failure: {0}")]
+    Malformed(RpcError),
+    #[error("empty_request_body_failure")]
+    EmptyRequest,
+    #[error(transparent)]
+    Sharding(ShardingError),
+    #[error("too many messages of this peer are being published")]
+    PeerBusy,
+    #[error("too many messages are being published")]
+    Busy,
+    #[error("Request rejected due to too many requests")]
+    TooManyRequests,
+    #[error(transparent)]
+    Publish(PublishRefusal),
+}
+
+impl Refusal {
+    pub(super) fn status(&self) -> Status {
+        match self {
+            Self::Malformed(_) | Self::EmptyRequest => Status::BAD_REQUEST,
+            Self::Sharding(ShardingError::OtherNetwork { .. }) => Status::UNSUPPORTED_PUBSUB_TOPIC,
+            Self::Sharding(ShardingError::TopicRequired | ShardingError::ContentTopic(_)) => {
+                Status::INVALID_MESSAGE
+            }
+            Self::PeerBusy | Self::TooManyRequests => Status::TOO_MANY_REQUESTS,
+            Self::Busy => Status::SERVICE_NOT_AVAILABLE,
+            Self::Publish(refusal) => match refusal {
+                PublishRefusal::NoPeers => Status::NO_PEERS_TO_RELAY,
+                PublishRefusal::TooLarge { .. } => Status::PAYLOAD_TOO_LARGE,
+                PublishRefusal::Duplicate
+                | PublishRefusal::InvalidMessage
+                | PublishRefusal::InvalidProof => Status::INVALID_MESSAGE,
+                PublishRefusal::NoProof | PublishRefusal::ProofLimit => Status::OUT_OF_RLN_PROOF,
+                PublishRefusal::UnsupportedTopic => Status::UNSUPPORTED_PUBSUB_TOPIC,
+                PublishRefusal::Stopping | PublishRefusal::TimedOut => {
+                    Status::SERVICE_NOT_AVAILABLE
+                }
+                PublishRefusal::Failed => Status::INTERNAL_SERVER_ERROR,
+            },
+        }
+    }
+
+    /// Returns the text for a client; v2 has names of its own for what has a status in v3.
+    pub(super) fn text(&self, version: Version) -> String {
+        match (version, self) {
+            (Version::V2, Self::TooManyRequests) => "TOO_MANY_REQUESTS".to_owned(),
+            (Version::V2, Self::Publish(PublishRefusal::NoPeers)) => {
+                "not_published_to_any_peer".to_owned()
+            }
+            _ => self.to_string(),
+        }
+    }
+}
+
+impl From<RpcError> for Refusal {
+    fn from(error: RpcError) -> Self {
+        match error {
+            RpcError::Message(DecodeError::TooLarge { max_bytes, .. }) => {
+                Self::Publish(PublishRefusal::TooLarge { max_bytes })
+            }
+            RpcError::Missing { field: "request" } => Self::EmptyRequest,
+            error => Self::Malformed(error),
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Server of peer exchange, without input or output of its own.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+use rand_chacha::ChaCha8Rng;
+use rand_core::RngCore;
+use undertone_gossip::Time;
+
+use super::{
+    NUM_PEERS_DEFAULT,
+    codec::{CodecLimits, PeerExchangeRequest, PeerExchangeResponse, Status},
+};
+use crate::RequestNo;
+
+#[cfg(test)]
+mod tests;
+
+/// Bounds on what a [`PeerExchangeServer`] holds and gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Limits on frames.
+    pub codec: CodecLimits,
+    /// Maximum number of node records of a response (nwaku).
+    pub max_enrs: usize,
+    /// Maximum number of node records that the server chooses from; more are ignored.
+    pub max_known: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            codec: CodecLimits::default(),
+            max_enrs: 60,
+            max_known: 1000,
+        }
+    }
+}
+
+/// Event that a driver hands to a [`PeerExchangeServer`].
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// A frame arrived.
+    Request {
+        /// Number under which the driver wants the answer.
+        request: RequestNo,
+        /// The frame.
+        bytes: Bytes,
+    },
+    /// A peer opened a stream beyond the rate limit; the frame was not read.
+    TooMany {
+        /// Number under which the driver wants the answer.
+        request: RequestNo,
+    },
+    /// Node records to give from now on, in place of earlier ones: those of reachable nodes of this
+    /// network, raw RLP. Empty ones and those longer than 300 bytes are ignored.
+    Known {
+        /// The records.
+        enrs: Vec<Bytes>,
+    },
+}
+
+/// Work for the driver of a [`PeerExchangeServer`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// Answer to send.
+    Respond {
+        /// Number of the request.
+        request: RequestNo,
+        /// The frame.
+        bytes: Bytes,
+    },
+}
+
+/// Counts of what a [`PeerExchangeServer`] did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Requests that were answered with records, possibly none.
+    pub served: u64,
+    /// Requests that were refused.
+    pub refused: u64,
+    /// Node records given.
+    pub enrs: u64,
+}
+
+/// Server of peer exchange: call [`handle`](Self::handle), then drain [`poll`](Self::poll). It needs no
+/// timer.
+#[derive(Debug)]
+pub struct PeerExchangeServer {
+    limits: Limits,
+    rng: ChaCha8Rng,
+    known: Vec<Bytes>,
+    outputs: VecDeque<Output>,
+    stats: Stats,
+}
+
+impl PeerExchangeServer {
+    /// Creates a server that knows no node yet; `rng` decides which records a response has.
+    pub fn new(rng: ChaCha8Rng, limits: Limits) -> Self {
+        Self {
+            limits,
+            rng,
+            known: Vec::new(),
+            outputs: VecDeque::new(),
+            stats: Stats::default(),
+        }
+    }
+
+    /// Handles an event.
+    pub fn handle(&mut self, _now: Time, input: Input) {
+        match input {
+            Input::Request { request, bytes } => {
+                let response = match PeerExchangeRequest::decode(&bytes, &self.limits.codec) {
+                    Ok(wanted) => self.serve(wanted),
+                    Err(error) => self.refuse(Status::BAD_REQUEST, Some(error.to_string())),
+                };
+                self.respond(request, &response);
+            }
+            Input::TooMany { request } => {
+                let response = self.refuse(Status::TOO_MANY_REQUESTS, None);
+                self.respond(request, &response);
+            }
+            Input::Known { enrs } => {
+                let max_bytes = self.limits.codec.max_enr_bytes;
+                let valid = |enr: &Bytes| !enr.is_empty() && enr.len() <= max_bytes;
+                let valid = enrs.into_iter().filter(valid);
+                self.known = valid.take(self.limits.max_known).collect();
+            }
+        }
+    }
+
+    /// Takes the next output.
+    pub fn poll(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    /// Returns counts of what the server did.
+    pub fn stats(&self) -> Stats {
+        self.stats
+    }
+
+    /// Returns the number of node records that the server chooses from.
+    pub fn known(&self) -> usize {
+        self.known.len()
+    }
+
+    fn serve(&mut self, wanted: PeerExchangeRequest) -> PeerExchangeResponse {
+        let wanted = wanted.num_peers.map_or(NUM_PEERS_DEFAULT, |number| {
+            usize::try_from(number).unwrap_or(usize::MAX)
+        });
+        let count = wanted.min(self.limits.max_enrs).min(self.known.len());
+        self.stats.served += 1;
+        self.stats.enrs += count as u64;
+        // The order of `known` has no meaning: each sample may begin with the order the last one left.
+        for place in 0..count {
+            let other = place + below(&mut self.rng, self.known.len() - place);
+            self.known.swap(place, other);
+        }
+        PeerExchangeResponse {
+            enrs: self.known[..count].to_vec(),
+            status: Status::OK,
+            status_desc: None,
+            skipped: 0,
+        }
+    }
+
+    fn refuse(&mut self, status: Status, status_desc: Option<String>) -> PeerExchangeResponse {
+        self.stats.refused += 1;
+        PeerExchangeResponse {
+            enrs: Vec::new(),
+            status,
+            status_desc,
+            skipped: 0,
+        }
+    }
+
+    fn respond(&mut self, request: RequestNo, response: &PeerExchangeResponse) {
+        let bytes = response.encode().into();
+        self.outputs.push_back(Output::Respond { request, bytes });
+    }
+}
+
+/// Returns a number below `bound`, which must not be 0; the bias is under 2^-32 for bounds of 32 bits.
+fn below(rng: &mut ChaCha8Rng, bound: usize) -> usize {
+    debug_assert!(bound > 0);
+    ((u128::from(rng.next_u64()) * bound as u128) >> 64) as usize
+}

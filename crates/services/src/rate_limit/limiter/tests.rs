@@ -1,0 +1,127 @@
+use proptest::prelude::*;
+
+use super::*;
+
+const HONEST: PeerNo = PeerNo(1_000_000);
+
+fn limit(volume: u32, period_s: u64) -> RateLimit {
+    RateLimit {
+        volume,
+        period: Duration::from_secs(period_s),
+    }
+}
+
+fn shared(volume: u32, period_s: u64) -> RateLimiter {
+    RateLimiter::shared(limit(volume, period_s), Limits::default())
+}
+
+/// Requests of a peer that are served out of many at one time.
+fn burst(limiter: &mut RateLimiter, at_s: u64, peer: u64) -> usize {
+    let now = Time::from_millis(at_s * 1000);
+    (0..1000)
+        .filter(|_| limiter.allow(now, PeerNo(peer)))
+        .count()
+}
+
+#[test]
+fn a_filter_client_may_send_thirty_requests_a_minute() {
+    let mut limiter = RateLimiter::per_peer(limit(30, 60), Limits::default());
+    assert_eq!(burst(&mut limiter, 0, 1), 30);
+    assert_eq!(burst(&mut limiter, 0, 2), 30, "each peer has its own");
+    assert_eq!(burst(&mut limiter, 20, 1), 10);
+    assert_eq!(burst(&mut limiter, 1000, 1), 30);
+}
+
+#[test]
+fn a_first_burst_has_the_configured_volume_and_later_ones_the_stretched_one() {
+    for (period_s, stretch) in [(1, 10), (60, 3), (3600, 2)] {
+        let mut limiter = shared(100, period_s);
+        assert_eq!(burst(&mut limiter, 0, 1), 100);
+        let later = period_s * 100;
+        assert_eq!(
+            burst(&mut limiter, later, 1),
+            75 * stretch,
+            "three quarters"
+        );
+        assert_eq!(burst(&mut limiter, later, 2), 25 * stretch, "the rest");
+        assert_eq!(burst(&mut limiter, later, 3), 0);
+    }
+}
+
+#[test]
+fn one_peer_never_uses_more_than_three_quarters_of_the_rate() {
+    let mut limiter = shared(100, 60);
+    let served: usize = (0..3600).map(|second| burst(&mut limiter, second, 1)).sum();
+    assert_eq!(
+        served,
+        225 + 75 * 60 - 2,
+        "225 at first and 75 a minute for 3599 s"
+    );
+    assert!(limiter.allow(Time::from_millis(3_599_000), HONEST));
+}
+
+#[test]
+fn without_volume_or_period_everything_is_served() {
+    for limit in [limit(0, 1), limit(1, 0)] {
+        for mut limiter in [
+            RateLimiter::shared(limit, Limits::default()),
+            RateLimiter::per_peer(limit, Limits::default()),
+        ] {
+            assert_eq!(burst(&mut limiter, 0, 1), 1000);
+            assert_eq!(limiter.peers(), 0);
+        }
+    }
+}
+
+#[test]
+fn a_flood_under_many_names_is_remembered_within_bounds() {
+    let limits = Limits { max_peers: 100 };
+    let mut limiter = RateLimiter::per_peer(limit(30, 60), limits);
+    for number in 0..10_000 {
+        limiter.allow(Time::from_millis(number), PeerNo(number));
+        assert!(limiter.peers() <= 100);
+    }
+    assert!(limiter.allow(Time::from_millis(10_000), HONEST));
+}
+
+#[test]
+fn a_peer_that_keeps_asking_is_not_forgotten_for_others() {
+    let mut limiter = RateLimiter::per_peer(limit(30, 60), Limits { max_peers: 3 });
+    assert_eq!(burst(&mut limiter, 0, 1), 30);
+    for other in 2..50 {
+        assert!(!limiter.allow(Time::ZERO, PeerNo(1)));
+        assert!(limiter.allow(Time::ZERO, PeerNo(other)));
+    }
+}
+
+#[test]
+fn idle_peers_are_forgotten_when_their_share_is_full_again() {
+    let mut limiter = RateLimiter::per_peer(limit(30, 60), Limits::default());
+    for peer in 0..50 {
+        burst(&mut limiter, 0, peer);
+    }
+    assert_eq!(burst(&mut limiter, 59, 0), 29);
+    assert_eq!(limiter.peers(), 50);
+    burst(&mut limiter, 60, 99);
+    assert_eq!(limiter.peers(), 2, "the one of 59 s and the new one");
+}
+
+proptest! {
+    #[test]
+    fn all_peers_together_stay_within_the_limit(
+        volume in 1_u32..50,
+        period_s in 1_u64..100,
+        requests in proptest::collection::vec((0_u64..10_000, 0_u64..5), 1..300),
+    ) {
+        let mut limiter = shared(volume, period_s);
+        let capacity = u64::from(volume) * 10;
+        let (mut now_ms, mut served) = (0, 0_u64);
+        for (wait_ms, peer) in requests {
+            now_ms += wait_ms;
+            served += u64::from(limiter.allow(Time::from_millis(now_ms), PeerNo(peer)));
+            let most = capacity * period_s * 1000 + now_ms * u64::from(volume);
+            prop_assert!(served * period_s * 1000 <= most);
+        }
+        prop_assert!(limiter.peers() <= 5);
+    }
+}
