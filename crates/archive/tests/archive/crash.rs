@@ -40,11 +40,9 @@ async fn writer_process() {
         return;
     };
     let round: u64 = std::env::var(ROUND).unwrap().parse().unwrap();
-    let archive = Archive::open(
-        &url.parse().unwrap(),
-        ArchiveOptions::default().with_retention("time:1d".parse().unwrap()),
-    );
-    let archive = archive.await.unwrap();
+    let url = url.parse().unwrap();
+    let options = ArchiveOptions::default().with_retention("time:1d".parse().unwrap());
+    let archive = Archive::open(&url, options).await.unwrap();
     let writers: Vec<_> = (0..4)
         .map(|writer| {
             let archive = archive.clone();

@@ -23,7 +23,12 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) fn sqlite() -> Option<Self> {
-        let directory = tempfile::tempdir().unwrap();
+        // Most of the time of these tests would be waiting for a disk.
+        let memory = std::path::Path::new("/dev/shm");
+        let directory = match memory.exists() {
+            true => tempfile::tempdir_in(memory).unwrap(),
+            false => tempfile::tempdir().unwrap(),
+        };
         Some(Self {
             url: ArchiveUrl::sqlite(directory.path().join("archive")),
             database: None,
