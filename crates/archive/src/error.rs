@@ -1,0 +1,149 @@
+//! Errors of archives, by what an operator has to mend.
+
+use std::sync::Arc;
+
+use thiserror::Error;
+use undertone_services::history::HistoryError;
+
+/// Reason why an archive cannot do what it was asked; each text names the place and a remedy.
+///
+/// `place` is a path, or the address of a server without its password.
+#[derive(Clone, Debug, Error)]
+#[non_exhaustive]
+pub enum ArchiveError {
+    /// The archive's writer has ended, because the runtime or the process is about to end.
+    #[error("the archive {place} is closed")]
+    Closed {
+        /// Where the archive is.
+        place: Arc<str>,
+    },
+    /// A file or table of the archive is damaged.
+    #[error("the archive {place} is damaged: restore it from a copy, or move it away and restart")]
+    Damaged {
+        /// Where the archive is.
+        place: Arc<str>,
+    },
+    /// The user that the program runs as, or that it logs in as, may not do this.
+    #[error("no permission for the archive {place}: check the owner and the password")]
+    Denied {
+        /// Where the archive is.
+        place: Arc<str>,
+    },
+    /// The archive was written by another version of this program.
+    #[error(
+        "the archive {place} has format {found}, this program reads format {known}: \
+         use the program that wrote it, or another place"
+    )]
+    Format {
+        /// Where the archive is.
+        place: Arc<str>,
+        /// Format of the archive.
+        found: i64,
+        /// Format that this program reads.
+        known: i64,
+    },
+    /// No space is left.
+    #[error(
+        "no space left for the archive {place}: free space there or shorten the retention; \
+         writing resumes by itself"
+    )]
+    Full {
+        /// Where the archive is.
+        place: Arc<str>,
+    },
+    /// Another process has the archive open.
+    #[error("the archive {place} is in use by another process: stop it, or use another place")]
+    InUse {
+        /// Where the archive is.
+        place: Arc<str>,
+    },
+    /// Reading or writing a file failed.
+    #[error("the archive {place} cannot be read or written: check the disk: {source}")]
+    Io {
+        /// Where the archive is.
+        place: Arc<str>,
+        /// Error of the operating system.
+        source: Arc<std::io::Error>,
+    },
+    /// PostgreSQL refused a statement for a reason that has no variant of its own.
+    #[cfg(feature = "postgres")]
+    #[error("PostgreSQL at {place} refused: {}", detail(.source))]
+    Postgres {
+        /// Where the archive is.
+        place: Arc<str>,
+        /// Error of the client library.
+        source: Arc<tokio_postgres::Error>,
+    },
+    /// SQLite refused a statement for a reason that has no variant of its own.
+    #[error("SQLite at {place} refused: {source}")]
+    Sqlite {
+        /// Where the archive is.
+        place: Arc<str>,
+        /// Error of the library.
+        source: Arc<rusqlite::Error>,
+    },
+    /// The database took too long, or all connections to it are in use.
+    #[error("the archive {place} did not answer in time: it is overloaded or blocked")]
+    TooSlow {
+        /// Where the archive is.
+        place: Arc<str>,
+    },
+    /// The database server does not answer.
+    #[error("no connection to {place}: check that the server runs; writing resumes by itself")]
+    Unreachable {
+        /// Where the archive is.
+        place: Arc<str>,
+    },
+    /// The program was built without PostgreSQL.
+    #[error("no support for {place}: build with the feature `postgres`, or give a path for SQLite")]
+    Unsupported {
+        /// Where the archive is.
+        place: Arc<str>,
+    },
+    /// Files of the archive are gone while it is open.
+    #[error(
+        "the archive {place} is gone: mount or restore it (writing resumes by itself), \
+         or restart for a new one"
+    )]
+    Vanished {
+        /// Where the archive is.
+        place: Arc<str>,
+    },
+}
+
+/// Text of a server's error, which the library's own text leaves out; it holds no password.
+#[cfg(feature = "postgres")]
+fn detail(error: &tokio_postgres::Error) -> String {
+    match error.as_db_error() {
+        Some(refusal) => format!("{} ({})", refusal.message(), refusal.code().code()),
+        None => error.to_string(),
+    }
+}
+
+/// Reason why a query has no page.
+#[derive(Clone, Debug, Error)]
+#[non_exhaustive]
+pub enum QueryError {
+    /// The archive does not have the cursor's message, or no longer.
+    #[error("cursor not found")]
+    UnknownCursor,
+    /// The archive cannot be read.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+}
+
+impl From<&QueryError> for HistoryError {
+    /// Returns what a remote may know of the reason.
+    fn from(error: &QueryError) -> Self {
+        match error {
+            QueryError::UnknownCursor => Self::UnknownCursor,
+            QueryError::Archive(_) => Self::Unavailable,
+        }
+    }
+}
+
+impl From<QueryError> for HistoryError {
+    fn from(error: QueryError) -> Self {
+        Self::from(&error)
+    }
+}

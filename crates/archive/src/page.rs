@@ -1,0 +1,108 @@
+//! Positions in history, and the range of positions that a page is cut from.
+
+use undertone_message::MessageHash;
+use undertone_services::history::{
+    ContentCriteria, HistoryEntry, HistoryPage, HistoryQuery, PageDirection,
+};
+
+/// Bytes above every hash.
+const ABOVE_HASHES: [u8; 33] = [0xff; 33];
+
+/// Place of a message in history, or an end of history at a timestamp.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Position {
+    pub(crate) timestamp_ns: i64,
+    /// Hash, or no bytes (before every message of the timestamp), or [`ABOVE_HASHES`].
+    pub(crate) hash: Vec<u8>,
+}
+
+impl Position {
+    /// Position of a message.
+    pub(crate) fn of(timestamp_ns: i64, hash: &MessageHash) -> Self {
+        Self {
+            timestamp_ns,
+            hash: hash.0.to_vec(),
+        }
+    }
+}
+
+/// Positions between which the messages of a page are, both excluded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Bounds {
+    pub(crate) after: Position,
+    pub(crate) before: Position,
+}
+
+impl Bounds {
+    /// Bounds of all history between two timestamps, both included.
+    pub(crate) fn between(start_ns: i64, end_ns: i64) -> Self {
+        Self {
+            after: Position {
+                timestamp_ns: start_ns,
+                hash: Vec::new(),
+            },
+            before: Position {
+                timestamp_ns: end_ns,
+                hash: ABOVE_HASHES.to_vec(),
+            },
+        }
+    }
+
+    /// Bounds of a query by content.
+    pub(crate) fn of(criteria: &ContentCriteria) -> Self {
+        Self::between(
+            criteria.start_ns.unwrap_or(i64::MIN),
+            criteria.end_ns.unwrap_or(i64::MAX),
+        )
+    }
+
+    /// Excludes what is not behind a cursor.
+    pub(crate) fn behind(&mut self, cursor: Position, direction: PageDirection) {
+        match direction {
+            PageDirection::Forward if cursor > self.after => self.after = cursor,
+            PageDirection::Backward if cursor < self.before => self.before = cursor,
+            _ => {}
+        }
+    }
+
+    /// Whether a position is between the bounds.
+    pub(crate) fn contain(&self, position: &Position) -> bool {
+        self.after < *position && *position < self.before
+    }
+}
+
+/// Orders keys from the first of a page on, and leaves only the first ones.
+pub(crate) fn cut<T>(
+    keys: &mut Vec<T>,
+    direction: PageDirection,
+    most: usize,
+    position: impl Fn(&T) -> Position,
+) {
+    match direction {
+        PageDirection::Forward => keys.sort_by_cached_key(&position),
+        PageDirection::Backward => keys.sort_by_cached_key(|key| std::cmp::Reverse(position(key))),
+    }
+    keys.truncate(most);
+}
+
+/// Number of entries that a page is made of: one more than asked for tells whether there is a next page.
+pub(crate) fn fetch_count(query: &HistoryQuery) -> usize {
+    page_limit(query).saturating_add(1)
+}
+
+/// Most entries of a page, at least one.
+fn page_limit(query: &HistoryQuery) -> usize {
+    usize::try_from(query.limit.clamp(1, undertone_services::history::PAGE_MAX)).unwrap_or(1)
+}
+
+/// Makes a page of up to [`fetch_count`] entries, ordered from the first of the page on.
+pub(crate) fn make(query: &HistoryQuery, mut entries: Vec<HistoryEntry>) -> HistoryPage {
+    let limit = page_limit(query);
+    let more = entries.len() > limit;
+    entries.truncate(limit);
+    let next = entries.last().filter(|_| more).map(|entry| entry.hash);
+    if query.direction == PageDirection::Backward {
+        entries.reverse();
+    }
+    HistoryPage { entries, next }
+}

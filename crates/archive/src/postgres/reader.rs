@@ -1,0 +1,91 @@
+//! Readers of an archive.
+
+use std::sync::Arc;
+
+use deadpool_postgres::{Object, Pool};
+use undertone_message::MessageHash;
+use undertone_services::history::{HistoryPage, HistoryQuery};
+
+use super::error::{of_pool, of_statement};
+use super::query;
+use crate::{ArchiveError, ArchiveSizes, ArchiveStats, QueryError};
+
+/// Queries of an archive, a bounded number of them at a time.
+pub(crate) struct PostgresReader {
+    pool: Pool,
+    place: Arc<str>,
+}
+
+/// Reason why reading ended.
+pub(super) enum ReadError {
+    /// A row is none that this program writes.
+    Damaged,
+    /// The cursor's message is in no partition.
+    UnknownCursor,
+    Statement(tokio_postgres::Error),
+}
+
+impl From<tokio_postgres::Error> for ReadError {
+    fn from(error: tokio_postgres::Error) -> Self {
+        Self::Statement(error)
+    }
+}
+
+impl PostgresReader {
+    pub(super) fn new(pool: Pool, place: Arc<str>) -> Self {
+        Self { pool, place }
+    }
+
+    pub(crate) async fn query(&self, query: HistoryQuery) -> Result<HistoryPage, QueryError> {
+        let client = self.client().await?;
+        match query::page(&client, &query).await {
+            Ok(page) => Ok(page),
+            Err(ReadError::UnknownCursor) => Err(QueryError::UnknownCursor),
+            Err(error) => Err(self.explain(error).into()),
+        }
+    }
+
+    pub(crate) async fn contains(&self, hashes: &[MessageHash]) -> Result<Vec<bool>, ArchiveError> {
+        let client = self.client().await?;
+        let found = query::contains(&client, hashes).await;
+        found.map_err(|error| self.explain(error))
+    }
+
+    pub(crate) async fn hashes(
+        &self,
+        start_ns: i64,
+        end_ns: i64,
+        limit: usize,
+    ) -> Result<Vec<(i64, MessageHash)>, ArchiveError> {
+        let client = self.client().await?;
+        let found = query::hashes(&client, start_ns, end_ns, limit).await;
+        found.map_err(|error| self.explain(error))
+    }
+
+    pub(crate) async fn stats(&self) -> Result<ArchiveStats, ArchiveError> {
+        let client = self.client().await?;
+        let found = query::stats(&client).await;
+        found.map_err(|error| self.explain(error.into()))
+    }
+
+    pub(crate) async fn sizes(&self) -> Result<ArchiveSizes, ArchiveError> {
+        let client = self.client().await?;
+        let found = query::sizes(&client).await;
+        found.map_err(|error| self.explain(error.into()))
+    }
+
+    async fn client(&self) -> Result<Object, ArchiveError> {
+        let client = self.pool.get().await;
+        client.map_err(|error| of_pool(&self.place, error))
+    }
+
+    /// Translates an error; of reads without a cursor, none can be unknown.
+    fn explain(&self, error: ReadError) -> ArchiveError {
+        match error {
+            ReadError::Statement(error) => of_statement(&self.place, error),
+            ReadError::Damaged | ReadError::UnknownCursor => ArchiveError::Damaged {
+                place: Arc::clone(&self.place),
+            },
+        }
+    }
+}

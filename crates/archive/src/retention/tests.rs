@@ -1,0 +1,95 @@
+use super::*;
+
+fn policy(text: &str) -> RetentionPolicy {
+    text.parse().unwrap()
+}
+
+fn slots(messages: &[u64]) -> Vec<SlotUse> {
+    let slot = |(index, messages): (usize, &u64)| SlotUse {
+        range: SlotRange {
+            first_ns: index as i64 * 100,
+            last_ns: index as i64 * 100 + 99,
+        },
+        messages: *messages,
+        bytes: *messages * 10,
+        newest_ns: Some(index as i64 * 100 + 40),
+    };
+    messages.iter().enumerate().map(slot).collect()
+}
+
+#[test]
+fn policies_are_read_with_units() {
+    assert_eq!(policy("none"), RetentionPolicy::default());
+    assert_eq!(policy("time:3600").max_age_s, Some(3600));
+    assert_eq!(policy("time:30d").max_age_s, Some(2_592_000));
+    assert_eq!(policy("size:30 GB").max_bytes, Some(30_000_000_000));
+    assert_eq!(policy("size:1gib").max_bytes, Some(1 << 30));
+    let all = policy("time:12h; capacity:1000;size:5MB");
+    assert_eq!(all.max_age_s, Some(43_200));
+    assert_eq!(all.max_messages, Some(1000));
+    assert_eq!(all.max_bytes, Some(5_000_000));
+}
+
+#[test]
+fn a_policy_is_read_back_as_it_is_shown() {
+    for text in ["none", "time:60", "time:60;capacity:7;size:9B"] {
+        assert_eq!(policy(text).to_string(), text);
+    }
+}
+
+#[test]
+fn errors_name_the_part_that_is_wrong() {
+    let error = |text: &str| text.parse::<RetentionPolicy>().unwrap_err().to_string();
+    assert!(error("").contains("expected `time:"));
+    assert!(error("time:1h;bananas:3").starts_with("retention `bananas:3`: expected"));
+    assert!(error("time:many").contains("`time:many`: expected a whole number"));
+    assert!(error("time:0").contains("above zero"));
+    assert!(error("time:99999999999999w").contains("fits in 63 bits"));
+    assert!(error("size:30").contains("unit `` is not one of B, KB"));
+    assert!(error("capacity:3GB").contains("unit `GB` is not one of none"));
+    assert!(error("time:1h;time:2h").contains("`time:2h`: this kind of limit is given twice"));
+    assert!(error("none;time:1h").contains("cannot be joined"));
+}
+
+#[test]
+fn age_drops_a_slot_when_its_last_message_is_too_old() {
+    let slots = slots(&[5, 5, 5]);
+    let by_age = RetentionPolicy {
+        max_age_s: Some(1),
+        ..RetentionPolicy::default()
+    };
+    assert_eq!(by_age.plan(1_000_000_099, &slots).drop, 0);
+    assert_eq!(by_age.plan(1_000_000_100, &slots).drop, 1);
+    assert_eq!(by_age.plan(i64::MAX, &slots).drop, 3);
+}
+
+#[test]
+fn number_and_size_drop_the_oldest_until_the_rest_fits() {
+    let slots = slots(&[40, 40, 40, 1]);
+    assert_eq!(policy("capacity:121").plan(340, &slots).drop, 0);
+    assert_eq!(policy("capacity:120").plan(340, &slots).drop, 1);
+    assert_eq!(policy("size:410B").plan(340, &slots).drop, 2);
+    assert_eq!(policy("capacity:121;size:410B").plan(340, &slots).drop, 2);
+}
+
+#[test]
+fn the_newest_slot_stays_and_is_closed_for_what_comes() {
+    let plan = policy("capacity:10").plan(150, &slots(&[40, 40]));
+    assert_eq!(
+        plan,
+        Plan {
+            drop: 1,
+            close_newest_at_ns: Some(150),
+            above_limit: true
+        }
+    );
+}
+
+#[test]
+fn a_slot_is_closed_behind_its_newest_message() {
+    let plan = policy("capacity:160").plan(20, &slots(&[11]));
+    assert_eq!(plan.close_newest_at_ns, Some(40));
+    assert!(!plan.above_limit);
+    let plan = policy("capacity:160").plan(20, &slots(&[10]));
+    assert_eq!(plan.close_newest_at_ns, None);
+}

@@ -1,0 +1,72 @@
+//! Slots of time, into which an archive is divided.
+
+use crate::RetentionPolicy;
+
+#[cfg(test)]
+mod tests;
+
+/// Slots that a retention time is divided into.
+const SLOTS_OF_AGE: u64 = 24;
+
+/// Most slots that a retention time of many months is divided into.
+const SLOTS_OF_AGE_MAX: u64 = 512;
+
+const HOUR_S: u64 = 3600;
+const DAY_S: u64 = 24 * HOUR_S;
+
+/// Width of slots without any limit, so that 1024 slots are 19 years.
+const UNLIMITED_S: u64 = 7 * DAY_S;
+
+/// Range of timestamps, both ends included, Unix nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct SlotRange {
+    pub(crate) first_ns: i64,
+    pub(crate) last_ns: i64,
+}
+
+impl SlotRange {
+    /// Whether a timestamp is in the range.
+    pub(crate) fn contains(&self, timestamp_ns: i64) -> bool {
+        (self.first_ns..=self.last_ns).contains(&timestamp_ns)
+    }
+
+    /// Finds the range that has a timestamp, in ranges that are ordered and do not overlap.
+    pub(crate) fn find(ranges: &[Self], timestamp_ns: i64) -> Option<usize> {
+        let index = ranges.partition_point(|range| range.last_ns < timestamp_ns);
+        let range = ranges.get(index)?;
+        range.contains(timestamp_ns).then_some(index)
+    }
+
+    /// Returns the range of a new slot for a timestamp that no existing range has: the cell of a grid of the
+    /// given width, without what existing ranges have of it. Existing slots may be of another width, or shorter.
+    pub(crate) fn new_for(timestamp_ns: i64, width_ns: i64, existing: &[Self]) -> Self {
+        let width = i128::from(width_ns.max(1));
+        let first = i128::from(timestamp_ns).div_euclid(width) * width;
+        let last = first + width - 1;
+        let mut range = Self {
+            first_ns: i64::try_from(first).unwrap_or(i64::MIN),
+            last_ns: i64::try_from(last).unwrap_or(i64::MAX),
+        };
+        let index = existing.partition_point(|other| other.last_ns < timestamp_ns);
+        if let Some(before) = index.checked_sub(1).and_then(|i| existing.get(i)) {
+            range.first_ns = range.first_ns.max(before.last_ns.saturating_add(1));
+        }
+        if let Some(after) = existing.get(index) {
+            range.last_ns = range.last_ns.min(after.first_ns.saturating_sub(1));
+        }
+        range
+    }
+}
+
+/// Returns the width of new slots under a policy, nanoseconds: a 24th of the retention time between an hour and
+/// a day (more for a time of many months), and a week without a time. Limits of number and size need no narrower
+/// slots, because retention closes a slot early once it has a share of the limit.
+pub(crate) fn width_ns(policy: &RetentionPolicy) -> i64 {
+    let width_s = match policy.max_age_s {
+        Some(age_s) => (age_s / SLOTS_OF_AGE)
+            .clamp(HOUR_S, DAY_S)
+            .max(age_s / SLOTS_OF_AGE_MAX),
+        None => UNLIMITED_S,
+    };
+    i64::try_from(width_s.saturating_mul(1_000_000_000)).unwrap_or(i64::MAX)
+}

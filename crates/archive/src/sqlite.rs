@@ -1,0 +1,46 @@
+//! Archives in SQLite: a directory with one file for each slot of time.
+//!
+//! Dropping a slot removes its file, which takes no time and returns its disk space at once. A thread writes;
+//! queries run on the runtime's blocking threads, each with connections of its own.
+
+mod directory;
+mod error;
+mod query;
+mod reader;
+mod schema;
+mod writer;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use tokio::sync::{mpsc, oneshot};
+
+use crate::health::HealthLog;
+use crate::write::Command;
+use crate::{ArchiveError, ArchiveOptions};
+
+pub(crate) use reader::SqliteReader;
+
+/// Opens the archive in a directory: starts its writer, and returns its reader.
+pub(crate) async fn open(
+    directory: &Path,
+    options: ArchiveOptions,
+    work: mpsc::Receiver<Command>,
+    health: Arc<HealthLog>,
+) -> Result<Arc<SqliteReader>, ArchiveError> {
+    let shared = Arc::new(directory::Shared::new(directory));
+    let reader = SqliteReader::new(Arc::clone(&shared), options.readers);
+    let (opened, outcome) = oneshot::channel();
+    let place = Arc::clone(&shared.place);
+    let started = std::thread::Builder::new()
+        .name("archive-writer".into())
+        .spawn(move || writer::run(shared, &options, work, &health, opened));
+    started.map_err(|source| ArchiveError::Io {
+        place: Arc::clone(&place),
+        source: Arc::new(source),
+    })?;
+    outcome
+        .await
+        .map_err(|_| ArchiveError::Closed { place })??;
+    Ok(Arc::new(reader))
+}

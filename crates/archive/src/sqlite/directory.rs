@@ -1,0 +1,160 @@
+//! The directory of an archive: its files, and what its writer tells its readers.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::error::of_io;
+use crate::ArchiveError;
+use crate::slot::SlotRange;
+
+/// File whose presence makes a directory an archive.
+const MARKER: &str = "archive.sqlite";
+
+/// Slot of an archive, as readers see it.
+#[derive(Clone, Debug)]
+pub(super) struct Slot {
+    /// Number of the file; never used again.
+    pub(super) number: u64,
+    pub(super) range: SlotRange,
+    pub(super) messages: u64,
+    pub(super) oldest_ns: Option<i64>,
+    pub(super) newest_ns: Option<i64>,
+}
+
+/// Identity of a file, which a file of the same name does not share.
+pub(super) type FileId = (u64, u64);
+
+/// What writer and readers of an archive share.
+pub(super) struct Shared {
+    pub(super) place: Arc<str>,
+    directory: PathBuf,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Slots ordered by time.
+    slots: Arc<Vec<Slot>>,
+    /// Marker that was found when the slots were read; `None` if they have to be read again.
+    marker: Option<FileId>,
+}
+
+impl Shared {
+    pub(super) fn new(directory: &Path) -> Self {
+        Self {
+            place: directory.display().to_string().into(),
+            directory: directory.into(),
+            state: Mutex::default(),
+        }
+    }
+
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    pub(super) fn marker(&self) -> PathBuf {
+        self.directory.join(MARKER)
+    }
+
+    /// File of a slot.
+    pub(super) fn slot(&self, number: u64) -> PathBuf {
+        self.directory.join(format!("slot-{number:08}.sqlite"))
+    }
+
+    /// Slots that the writer published last.
+    pub(super) fn slots(&self) -> Arc<Vec<Slot>> {
+        Arc::clone(&self.state.lock().slots)
+    }
+
+    /// Replaces the slots.
+    pub(super) fn publish(&self, slots: Vec<Slot>) {
+        self.state.lock().slots = Arc::new(slots);
+    }
+
+    /// Notes the marker that belongs to the slots.
+    pub(super) fn set_marker(&self, marker: Option<FileId>) {
+        self.state.lock().marker = marker;
+    }
+
+    /// Checks that the directory still is the one whose slots are known. Without this, a process would go on
+    /// with files that have been removed, which disappear with it.
+    pub(super) fn check(&self) -> Result<(), ArchiveError> {
+        let found = file_id(&self.marker()).map_err(|error| of_io(&self.directory, error))?;
+        if self.state.lock().marker != Some(found) {
+            return Err(ArchiveError::Vanished {
+                place: Arc::clone(&self.place),
+            });
+        }
+        Ok(())
+    }
+
+    /// Numbers of the slot files in the directory; removes logs whose slots are gone.
+    pub(super) fn list(&self) -> Result<Vec<u64>, ArchiveError> {
+        let failed = |error| of_io(&self.directory, error);
+        let mut numbers = Vec::new();
+        let mut logs = Vec::new();
+        for entry in fs::read_dir(&self.directory).map_err(failed)? {
+            let name = entry.map_err(failed)?.file_name();
+            let Some(rest) = name.to_str().and_then(|name| name.strip_prefix("slot-")) else {
+                continue;
+            };
+            let (number, end) = rest.split_once('.').unwrap_or((rest, ""));
+            let Ok(number) = number.parse::<u64>() else {
+                continue;
+            };
+            match end {
+                "sqlite" => numbers.push(number),
+                "sqlite-wal" | "sqlite-shm" => logs.push(number),
+                _ => {}
+            }
+        }
+        for number in logs {
+            if !numbers.contains(&number) {
+                self.remove(number)?;
+            }
+        }
+        numbers.sort_unstable();
+        Ok(numbers)
+    }
+
+    /// Removes the files of a slot, the slot itself first, so that its log never counts for another.
+    pub(super) fn remove(&self, number: u64) -> Result<(), ArchiveError> {
+        let path = self.slot(number);
+        for end in ["", "-wal", "-shm"] {
+            let mut name = path.clone().into_os_string();
+            name.push(end);
+            match fs::remove_file(&name) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(of_io(&path, error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Disk space of a slot, bytes; 0 if it is gone.
+    pub(super) fn bytes(&self, number: u64) -> u64 {
+        let path = self.slot(number);
+        let mut log = path.clone().into_os_string();
+        log.push("-wal");
+        let length = |path: &Path| fs::metadata(path).map_or(0, |found| found.len());
+        length(&path) + length(Path::new(&log))
+    }
+}
+
+/// Returns the identity of a file.
+#[cfg(unix)]
+pub(super) fn file_id(path: &Path) -> std::io::Result<FileId> {
+    use std::os::unix::fs::MetadataExt;
+    fs::metadata(path).map(|found| (found.dev(), found.ino()))
+}
+
+/// Returns whether a file exists: here an open file cannot be removed.
+#[cfg(not(unix))]
+pub(super) fn file_id(path: &Path) -> std::io::Result<FileId> {
+    fs::metadata(path).map(|_| (0, 0))
+}

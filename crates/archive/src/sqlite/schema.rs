@@ -1,0 +1,172 @@
+//! Files of an archive: tables, and rows of messages.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use rusqlite::types::Type;
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Row};
+use undertone_message::{MessageHash, WakuMessage};
+use undertone_services::history::HistoryData;
+
+use crate::slot::SlotRange;
+
+/// Version of the files' form.
+pub(super) const FORMAT: i64 = 1;
+
+/// Tables of a slot.
+///
+/// Topics are interned, and go with their slot. Pages are cut from lanes, which are the messages of a pubsub
+/// topic or of a pair of topics, ordered by time and hash. The index by hash has eight bytes of it: that makes
+/// it a third as large, and hashes with equal beginnings are told apart by the row.
+///
+/// `timestamp` is 0 for a message without one, as in its hash; `timed` tells the two apart.
+const SLOT_TABLES: &str = "
+CREATE TABLE slot (first_ns INTEGER NOT NULL, last_ns INTEGER NOT NULL);
+CREATE TABLE pubsub (id INTEGER PRIMARY KEY, topic TEXT NOT NULL UNIQUE);
+CREATE TABLE stream (
+  id INTEGER PRIMARY KEY,
+  pubsub INTEGER NOT NULL,
+  content_topic TEXT NOT NULL,
+  UNIQUE (content_topic, pubsub)
+);
+CREATE TABLE message (
+  id INTEGER PRIMARY KEY,
+  pubsub INTEGER NOT NULL,
+  stream INTEGER NOT NULL,
+  timestamp INTEGER NOT NULL,
+  hash BLOB NOT NULL,
+  timed INTEGER NOT NULL,
+  version INTEGER,
+  ephemeral INTEGER,
+  meta BLOB,
+  payload BLOB NOT NULL,
+  rate_limit_proof BLOB
+);
+CREATE INDEX message_by_pubsub ON message (pubsub, timestamp, hash);
+CREATE INDEX message_by_stream ON message (stream, timestamp, hash);
+CREATE INDEX message_by_hash ON message (substr(hash, 1, 8));
+";
+
+/// Finds the row of a hash, given its first eight bytes and all of it.
+pub(super) const FIND_HASH: &str =
+    "SELECT id, timestamp FROM message WHERE substr(hash, 1, 8) = ?1 AND hash = ?2";
+
+/// Columns of a message's content, in the order that [`content`] reads.
+pub(super) const READ_CONTENT: &str = "
+SELECT pubsub.topic, stream.content_topic, timestamp, timed, version, ephemeral, meta, payload, rate_limit_proof
+FROM message JOIN stream ON stream.id = message.stream JOIN pubsub ON pubsub.id = message.pubsub
+WHERE message.id = ?1";
+
+/// Opens the marker of an archive's directory, and holds it against other processes until it is closed.
+/// Returns the format that the directory has.
+pub(super) fn open_marker(path: &Path, create: bool) -> rusqlite::Result<(Connection, i64)> {
+    let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    flags.set(OpenFlags::SQLITE_OPEN_CREATE, create);
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(std::time::Duration::from_secs(3))?;
+    // The lock of the first transaction that writes stays.
+    connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.execute_batch("BEGIN IMMEDIATE")?;
+    connection.execute_batch(
+        "CREATE TABLE IF NOT EXISTS archive (format INTEGER NOT NULL, opened INTEGER NOT NULL)",
+    )?;
+    let format: Option<i64> = connection
+        .query_row("SELECT format FROM archive", [], |row| row.get(0))
+        .optional()?;
+    if format.is_none() {
+        connection.execute("INSERT INTO archive VALUES (?1, 0)", [FORMAT])?;
+    }
+    connection.execute("UPDATE archive SET opened = opened + 1", [])?;
+    connection.execute_batch("COMMIT")?;
+    Ok((connection, format.unwrap_or(FORMAT)))
+}
+
+/// Makes the file of a new slot.
+pub(super) fn create_slot(path: &Path, range: SlotRange) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags)?;
+    for_writing(&connection)?;
+    let transaction = connection.transaction()?;
+    transaction.execute_batch(SLOT_TABLES)?;
+    transaction.execute(
+        "INSERT INTO slot VALUES (?1, ?2)",
+        (range.first_ns, range.last_ns),
+    )?;
+    transaction.commit()?;
+    Ok(connection)
+}
+
+/// Opens the file of a slot for the writer.
+pub(super) fn open_slot(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    for_writing(&connection)?;
+    Ok(connection)
+}
+
+/// Opens the file of a slot for a reader.
+pub(super) fn open_slot_to_read(path: &Path) -> rusqlite::Result<Connection> {
+    // A reader of a write-ahead log writes to the file that the two share.
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(std::time::Duration::from_secs(3))?;
+    connection.pragma_update(None, "query_only", true)?;
+    connection.pragma_update(None, "mmap_size", 256 * 1024 * 1024)?;
+    connection.pragma_update(None, "cache_size", -4096)?;
+    Ok(connection)
+}
+
+/// Prepares a connection for writing.
+///
+/// `synchronous = FULL` waits for the log to be on disk with each commit. `NORMAL` would be enough for a killed
+/// process, but loses the last commits when power fails; since insertions share commits, `FULL` costs little.
+fn for_writing(connection: &Connection) -> rusqlite::Result<()> {
+    connection.busy_timeout(std::time::Duration::from_secs(3))?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "wal_autocheckpoint", 4000)?;
+    connection.pragma_update(None, "journal_size_limit", 64 * 1024 * 1024)?;
+    connection.pragma_update(None, "cache_size", -32 * 1024)?;
+    connection.set_prepared_statement_cache_capacity(32);
+    Ok(())
+}
+
+/// Reads the content of a message from a row of [`READ_CONTENT`].
+pub(super) fn content(row: &Row<'_>) -> rusqlite::Result<HistoryData> {
+    let text = |index| {
+        row.get_ref(index)?
+            .as_str()
+            .map_err(|error| wrong(index, error))
+    };
+    let blob = |index| -> rusqlite::Result<Option<Bytes>> {
+        let value = row.get_ref(index)?.as_blob_or_null();
+        let value = value.map_err(|error| wrong(index, error))?;
+        Ok(value.map(Bytes::copy_from_slice))
+    };
+    let timed: bool = row.get(3)?;
+    Ok(HistoryData {
+        pubsub_topic: Arc::from(text(0)?),
+        message: WakuMessage {
+            payload: blob(7)?.unwrap_or_default(),
+            content_topic: Arc::from(text(1)?),
+            version: row.get(4)?,
+            timestamp: Some(row.get(2)?).filter(|_| timed),
+            meta: blob(6)?,
+            rate_limit_proof: blob(8)?,
+            ephemeral: row.get(5)?,
+        },
+    })
+}
+
+/// Reads a hash.
+pub(super) fn hash(row: &Row<'_>, index: usize) -> rusqlite::Result<MessageHash> {
+    Ok(MessageHash(row.get(index)?))
+}
+
+fn wrong(index: usize, error: rusqlite::types::FromSqlError) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(index, Type::Null, Box::new(error))
+}

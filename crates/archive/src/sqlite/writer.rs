@@ -1,0 +1,464 @@
+//! The thread that writes an archive.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::sync::Arc;
+
+use rusqlite::{CachedStatement, Connection, OptionalExtension, Transaction, params};
+use tokio::sync::{mpsc, oneshot};
+use undertone_services::history::StoredMessage;
+
+use super::directory::{FileId, Shared, Slot, file_id};
+use super::error::{of_io, of_sqlite};
+use super::schema;
+use crate::health::HealthLog;
+use crate::retention::SlotUse;
+use crate::slot::{SlotRange, width_ns};
+use crate::write::{Command, Fate, Group};
+use crate::{ArchiveError, ArchiveOptions, MaintainReport, RetentionPolicy};
+
+/// Slots that the writer keeps open: the newest, its neighbour, and two that late messages are for.
+const OPEN_MAX: usize = 4;
+
+/// Topics of a slot whose numbers the writer remembers.
+const TOPICS_MAX: usize = 10_000;
+
+/// Runs until every handle of the archive is gone.
+pub(super) fn run(
+    shared: Arc<Shared>,
+    options: &ArchiveOptions,
+    mut work: mpsc::Receiver<Command>,
+    health: &HealthLog,
+    opened: oneshot::Sender<Result<(), ArchiveError>>,
+) {
+    let mut writer = Writer {
+        shared,
+        retention: options.retention,
+        max_slots: options.max_slots,
+        marker: None,
+        slots: Vec::new(),
+        open: BTreeMap::new(),
+        uses: 0,
+        next_number: 0,
+        ready: false,
+    };
+    let outcome = writer.start();
+    let failed = outcome.is_err();
+    if opened.send(outcome).is_err() || failed {
+        return;
+    }
+    let mut held = None;
+    while let Some(command) = held.take().or_else(|| work.blocking_recv()) {
+        match command {
+            Command::Maintain(now_ns, reply) => {
+                let outcome = writer.maintain(now_ns);
+                let _ = reply.send(writer.settle(outcome));
+            }
+            Command::Insert(batch, reply) => {
+                let mut group = Group::default();
+                group.add(batch, reply);
+                while !group.is_full() {
+                    match work.try_recv() {
+                        Ok(Command::Insert(batch, reply)) => group.add(batch, reply),
+                        Ok(other) => {
+                            held = Some(other);
+                            break;
+                        }
+                        Err(_) => break,
+                    }
+                }
+                let outcome = writer.write_group(group.messages(), health);
+                group.finish(outcome);
+            }
+        }
+    }
+}
+
+struct Writer {
+    shared: Arc<Shared>,
+    retention: RetentionPolicy,
+    max_slots: usize,
+    /// The marker, which is locked as long as it is open, and its identity.
+    marker: Option<(Connection, FileId)>,
+    /// Slots ordered by time.
+    slots: Vec<Slot>,
+    open: BTreeMap<u64, OpenSlot>,
+    uses: u64,
+    next_number: u64,
+    /// Whether `slots` is what the directory has.
+    ready: bool,
+}
+
+/// Slot that is open for writing.
+struct OpenSlot {
+    connection: Connection,
+    id: FileId,
+    topics: Topics,
+    used: u64,
+}
+
+/// Numbers of topics in a slot.
+#[derive(Default)]
+struct Topics {
+    pubsubs: HashMap<Arc<str>, i64>,
+    streams: HashMap<(i64, Arc<str>), i64>,
+}
+
+impl Writer {
+    /// Makes the directory if it is absent, and reads it.
+    fn start(&mut self) -> Result<(), ArchiveError> {
+        let directory = self.shared.directory();
+        fs::create_dir_all(directory).map_err(|error| of_io(directory, error))?;
+        self.read_directory(true)
+    }
+
+    /// Writes the messages of a group, if it has any.
+    fn write_group(
+        &mut self,
+        messages: &[StoredMessage],
+        health: &HealthLog,
+    ) -> Result<Vec<Fate>, ArchiveError> {
+        if messages.is_empty() {
+            return Ok(Vec::new());
+        }
+        let outcome = self.write(messages);
+        let outcome = self.settle(outcome);
+        health.note(&outcome);
+        outcome
+    }
+
+    /// Forgets, after a failure, what may not be as it was.
+    fn settle<T>(&mut self, outcome: Result<T, ArchiveError>) -> Result<T, ArchiveError> {
+        if outcome.is_err() {
+            self.ready = false;
+            self.open.clear();
+        }
+        outcome
+    }
+
+    /// Makes sure that the slots are known and are those of the directory.
+    fn prepare(&mut self) -> Result<(), ArchiveError> {
+        if self.ready {
+            return self.shared.check();
+        }
+        self.read_directory(false)
+    }
+
+    /// Reads the directory's marker and slots.
+    fn read_directory(&mut self, create: bool) -> Result<(), ArchiveError> {
+        let path = self.shared.marker();
+        let directory = self.shared.directory();
+        if !create || path.exists() {
+            let found = file_id(&path).map_err(|error| of_io(directory, error))?;
+            self.marker.take_if(|(_, id)| *id != found);
+        }
+        let id = match &self.marker {
+            Some((_, id)) => *id,
+            None => {
+                let opened = schema::open_marker(&path, create);
+                let (marker, format) = opened.map_err(|error| of_sqlite(&path, error))?;
+                if format != schema::FORMAT {
+                    return Err(ArchiveError::Format {
+                        place: Arc::clone(&self.shared.place),
+                        found: format,
+                        known: schema::FORMAT,
+                    });
+                }
+                let id = file_id(&path).map_err(|error| of_io(directory, error))?;
+                self.marker = Some((marker, id));
+                id
+            }
+        };
+        self.slots.clear();
+        for number in self.shared.list()? {
+            self.next_number = self.next_number.max(number + 1);
+            match self.read_slot(number)? {
+                Some(slot) => self.slots.push(slot),
+                // The process ended while it made the file: no message is in it.
+                None => self.shared.remove(number)?,
+            }
+        }
+        self.slots.sort_by_key(|slot| slot.range);
+        self.shared.publish(self.slots.clone());
+        self.shared.set_marker(Some(id));
+        self.ready = true;
+        Ok(())
+    }
+
+    /// Reads what a slot has; `None` if its file was not finished.
+    fn read_slot(&self, number: u64) -> Result<Option<Slot>, ArchiveError> {
+        let path = self.shared.slot(number);
+        let read = || -> rusqlite::Result<Option<Slot>> {
+            let connection = schema::open_slot(&path)?;
+            if !connection.table_exists(None, "slot")? {
+                return Ok(None);
+            }
+            let range = connection.query_row("SELECT first_ns, last_ns FROM slot", [], |row| {
+                Ok(SlotRange {
+                    first_ns: row.get(0)?,
+                    last_ns: row.get(1)?,
+                })
+            })?;
+            // Rows are numbered from 1 on and never deleted.
+            let count = "SELECT coalesce(max(id), 0) FROM message";
+            let messages: i64 = connection.query_row(count, [], |row| row.get(0))?;
+            let ends = "SELECT min((SELECT min(timestamp) FROM message WHERE pubsub = pubsub.id)),
+                max((SELECT max(timestamp) FROM message WHERE pubsub = pubsub.id)) FROM pubsub";
+            let (oldest_ns, newest_ns) =
+                connection.query_row(ends, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            Ok(Some(Slot {
+                number,
+                range,
+                messages: messages.unsigned_abs(),
+                oldest_ns,
+                newest_ns,
+            }))
+        };
+        read().map_err(|error| of_sqlite(&path, error))
+    }
+
+    /// Writes messages, with one transaction for each slot.
+    fn write(&mut self, messages: &[StoredMessage]) -> Result<Vec<Fate>, ArchiveError> {
+        self.prepare()?;
+        let mut fates = vec![Fate::OutOfRange; messages.len()];
+        let mut by_slot: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+        for (index, message) in messages.iter().enumerate() {
+            if let Some(number) = self.slot_for(message.message.timestamp_ns())? {
+                by_slot.entry(number).or_default().push(index);
+            }
+        }
+        for (number, indexes) in by_slot {
+            let path = self.shared.slot(number);
+            let open = self.open_slot(number)?;
+            let written = open.write(messages, &indexes, &mut fates);
+            written.map_err(|error| of_sqlite(&path, error))?;
+            let Some(slot) = self.slots.iter_mut().find(|slot| slot.number == number) else {
+                continue;
+            };
+            for index in indexes {
+                if fates[index] == Fate::Inserted {
+                    let timestamp_ns = messages[index].message.timestamp_ns();
+                    slot.messages += 1;
+                    slot.oldest_ns = slot
+                        .oldest_ns
+                        .min(Some(timestamp_ns))
+                        .or(Some(timestamp_ns));
+                    slot.newest_ns = slot.newest_ns.max(Some(timestamp_ns));
+                }
+            }
+        }
+        self.shared.publish(self.slots.clone());
+        Ok(fates)
+    }
+
+    /// Returns the slot for a timestamp, a new one if needed; `None` if there are too many.
+    fn slot_for(&mut self, timestamp_ns: i64) -> Result<Option<u64>, ArchiveError> {
+        let ranges: Vec<SlotRange> = self.slots.iter().map(|slot| slot.range).collect();
+        if let Some(index) = SlotRange::find(&ranges, timestamp_ns) {
+            return Ok(Some(self.slots[index].number));
+        }
+        if self.slots.len() >= self.max_slots {
+            return Ok(None);
+        }
+        let range = SlotRange::new_for(timestamp_ns, width_ns(&self.retention), &ranges);
+        let number = self.next_number;
+        self.next_number += 1;
+        let path = self.shared.slot(number);
+        let created = schema::create_slot(&path, range);
+        let connection = created.map_err(|error| of_sqlite(&path, error))?;
+        self.slots.push(Slot {
+            number,
+            range,
+            messages: 0,
+            oldest_ns: None,
+            newest_ns: None,
+        });
+        self.slots.sort_by_key(|slot| slot.range);
+        self.keep_open(number, connection)?;
+        Ok(Some(number))
+    }
+
+    /// Returns an open slot.
+    fn open_slot(&mut self, number: u64) -> Result<&mut OpenSlot, ArchiveError> {
+        let path = self.shared.slot(number);
+        let id = file_id(&path).map_err(|error| of_io(&path, error))?;
+        if self.open.get(&number).is_none_or(|open| open.id != id) {
+            let opened = schema::open_slot(&path).map_err(|error| of_sqlite(&path, error))?;
+            self.keep_open(number, opened)?;
+        }
+        self.uses += 1;
+        let used = self.uses;
+        let open = self.open.get_mut(&number);
+        let open = open.ok_or_else(|| ArchiveError::Vanished {
+            place: Arc::clone(&self.shared.place),
+        })?;
+        open.used = used;
+        Ok(open)
+    }
+
+    /// Keeps a slot open, and closes the one that was not used for longest.
+    fn keep_open(&mut self, number: u64, connection: Connection) -> Result<(), ArchiveError> {
+        if self.open.len() >= OPEN_MAX {
+            let oldest = self.open.iter().min_by_key(|(_, open)| open.used);
+            if let Some(oldest) = oldest.map(|(number, _)| *number) {
+                self.open.remove(&oldest);
+            }
+        }
+        let path = self.shared.slot(number);
+        let id = file_id(&path).map_err(|error| of_io(&path, error))?;
+        self.uses += 1;
+        let open = OpenSlot {
+            connection,
+            id,
+            topics: Topics::default(),
+            used: self.uses,
+        };
+        self.open.insert(number, open);
+        Ok(())
+    }
+
+    /// Applies the retention.
+    fn maintain(&mut self, now_ns: i64) -> Result<MaintainReport, ArchiveError> {
+        self.prepare()?;
+        for (number, open) in &self.open {
+            // A log that a reader still needs stays, and counts.
+            let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
+            let done = open.connection.query_row(checkpoint, [], |_| Ok(()));
+            done.map_err(|error| of_sqlite(&self.shared.slot(*number), error))?;
+        }
+        let weigh = |slot: &Slot| SlotUse {
+            range: slot.range,
+            messages: slot.messages,
+            bytes: self.shared.bytes(slot.number),
+            newest_ns: slot.newest_ns,
+        };
+        let uses: Vec<SlotUse> = self.slots.iter().map(weigh).collect();
+        let plan = self.retention.plan(now_ns, &uses);
+        let mut report = MaintainReport {
+            above_limit: plan.above_limit,
+            ..MaintainReport::default()
+        };
+        if let Some(last_ns) = plan.close_newest_at_ns
+            && let Some(number) = self.slots.last().map(|slot| slot.number)
+        {
+            let open = self.open_slot(number)?;
+            let closed = open
+                .connection
+                .execute("UPDATE slot SET last_ns = ?1", [last_ns]);
+            closed.map_err(|error| of_sqlite(&self.shared.slot(number), error))?;
+            if let Some(slot) = self.slots.last_mut() {
+                slot.range.last_ns = last_ns;
+            }
+        }
+        let dropped: Vec<Slot> = self.slots.drain(..plan.drop).collect();
+        self.shared.publish(self.slots.clone());
+        for slot in dropped {
+            self.open.remove(&slot.number);
+            self.shared.remove(slot.number)?;
+            report.dropped_slots += 1;
+            report.dropped_messages += slot.messages;
+        }
+        Ok(report)
+    }
+}
+
+impl OpenSlot {
+    /// Writes the chosen messages in one transaction, and notes their fates.
+    fn write(
+        &mut self,
+        messages: &[StoredMessage],
+        indexes: &[usize],
+        fates: &mut [Fate],
+    ) -> rusqlite::Result<()> {
+        let transaction = self.connection.transaction()?;
+        {
+            let mut find = transaction.prepare_cached(schema::FIND_HASH)?;
+            let mut insert = transaction.prepare_cached(
+                "INSERT INTO message (pubsub, stream, timestamp, hash, timed, version, ephemeral,
+                   meta, payload, rate_limit_proof)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+            )?;
+            for index in indexes {
+                let stored = &messages[*index];
+                fates[*index] = Fate::Duplicate;
+                if !find.exists(params![&stored.hash.0[..8], &stored.hash.0[..]])? {
+                    let lane = self.topics.numbers(&transaction, stored)?;
+                    insert_row(&mut insert, lane, stored)?;
+                    fates[*index] = Fate::Inserted;
+                }
+            }
+        }
+        transaction.commit()
+    }
+}
+
+/// Inserts a message under the numbers of its topics.
+fn insert_row(
+    insert: &mut CachedStatement<'_>,
+    (pubsub, stream): (i64, i64),
+    stored: &StoredMessage,
+) -> rusqlite::Result<usize> {
+    let message = &stored.message;
+    insert.execute(params![
+        pubsub,
+        stream,
+        message.timestamp_ns(),
+        &stored.hash.0[..],
+        message.timestamp.is_some(),
+        message.version,
+        message.ephemeral,
+        message.meta.as_deref(),
+        &message.payload[..],
+        message.rate_limit_proof.as_deref(),
+    ])
+}
+
+impl Topics {
+    /// Returns the numbers of a message's pubsub topic and of its pair of topics.
+    fn numbers(
+        &mut self,
+        transaction: &Transaction<'_>,
+        stored: &StoredMessage,
+    ) -> rusqlite::Result<(i64, i64)> {
+        if self.pubsubs.len() + self.streams.len() > TOPICS_MAX {
+            *self = Self::default();
+        }
+        let pubsub = match self.pubsubs.get(&stored.pubsub_topic) {
+            Some(id) => *id,
+            None => {
+                let topic = &*stored.pubsub_topic;
+                let find = "SELECT id FROM pubsub WHERE topic = ?1";
+                let add = "INSERT INTO pubsub (topic) VALUES (?1)";
+                let id = find_or_add(transaction, find, add, [topic])?;
+                self.pubsubs.insert(Arc::clone(&stored.pubsub_topic), id);
+                id
+            }
+        };
+        let key = (pubsub, Arc::clone(&stored.message.content_topic));
+        if let Some(id) = self.streams.get(&key) {
+            return Ok((pubsub, *id));
+        }
+        let find = "SELECT id FROM stream WHERE pubsub = ?1 AND content_topic = ?2";
+        let add = "INSERT INTO stream (pubsub, content_topic) VALUES (?1, ?2)";
+        let id = find_or_add(transaction, find, add, (pubsub, &*key.1))?;
+        self.streams.insert(key, id);
+        Ok((pubsub, id))
+    }
+}
+
+/// Returns the number of a row, which is added if it is not there.
+fn find_or_add(
+    transaction: &Transaction<'_>,
+    find: &str,
+    add: &str,
+    parameters: impl rusqlite::Params + Clone,
+) -> rusqlite::Result<i64> {
+    let mut found = transaction.prepare_cached(find)?;
+    if let Some(id) = found
+        .query_row(parameters.clone(), |row| row.get(0))
+        .optional()?
+    {
+        return Ok(id);
+    }
+    transaction.prepare_cached(add)?.insert(parameters)
+}

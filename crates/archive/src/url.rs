@@ -1,0 +1,141 @@
+//! Places of archives: a directory for SQLite, or a PostgreSQL server.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+
+use thiserror::Error;
+
+#[cfg(test)]
+mod tests;
+
+/// Place of an archive. Neither its `Display` nor its `Debug` shows a password.
+///
+/// Read from `sqlite://path` or a plain path, the directory of an archive in SQLite; or from
+/// `postgres://user:password@host:port/database` (or `postgresql://`). Special characters of user and
+/// password are percent-encoded. The connection to PostgreSQL is not encrypted: it is for the same machine or
+/// network, or for a tunnel.
+#[derive(Clone)]
+pub struct ArchiveUrl {
+    place: Arc<str>,
+    pub(crate) kind: Kind,
+}
+
+/// Database of a place.
+#[derive(Clone)]
+pub(crate) enum Kind {
+    Sqlite(PathBuf),
+    #[cfg(feature = "postgres")]
+    Postgres(Box<tokio_postgres::Config>),
+    #[cfg(not(feature = "postgres"))]
+    Postgres,
+}
+
+/// Reason why a text is not the place of an archive; the text is not part of it, for its password.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ArchiveUrlError {
+    /// No path is given.
+    #[error("the archive's URL names no path: expected `sqlite://path`, or a path")]
+    NoPath,
+    /// No database is given.
+    #[error(
+        "the archive's URL names no database: expected `postgres://user:password@host:port/db`"
+    )]
+    NoDatabase,
+    /// The address of a server cannot be read.
+    #[error(
+        "the archive's URL cannot be read: expected `postgres://user:password@host:port/db` with \
+         special characters percent-encoded (`@` is `%40`)"
+    )]
+    Postgres,
+    /// The database is of an unknown kind.
+    #[error("the archive's URL has an unknown scheme: expected `sqlite://` or `postgres://`")]
+    Scheme,
+    /// The connection is to be encrypted.
+    #[error(
+        "the archive's URL asks for TLS, which is not supported: use a tunnel, or no `sslmode`"
+    )]
+    Tls,
+}
+
+impl ArchiveUrl {
+    /// Makes the place of an archive in SQLite.
+    pub fn sqlite(directory: impl AsRef<Path>) -> Self {
+        let directory = directory.as_ref();
+        Self {
+            place: directory.display().to_string().into(),
+            kind: Kind::Sqlite(directory.into()),
+        }
+    }
+
+    /// Returns the place as errors name it.
+    pub(crate) fn place(&self) -> Arc<str> {
+        Arc::clone(&self.place)
+    }
+}
+
+impl FromStr for ArchiveUrl {
+    type Err = ArchiveUrlError;
+
+    fn from_str(text: &str) -> Result<Self, ArchiveUrlError> {
+        let path = match text.split_once("://") {
+            Some(("sqlite", path)) => path,
+            Some(("postgres" | "postgresql", _)) => return postgres(text),
+            Some(_) => return Err(ArchiveUrlError::Scheme),
+            None => text,
+        };
+        if path.is_empty() {
+            return Err(ArchiveUrlError::NoPath);
+        }
+        Ok(Self::sqlite(path))
+    }
+}
+
+#[cfg(feature = "postgres")]
+fn postgres(text: &str) -> Result<ArchiveUrl, ArchiveUrlError> {
+    use tokio_postgres::config::{Host, SslMode};
+
+    let config: tokio_postgres::Config = text.parse().map_err(|_| ArchiveUrlError::Postgres)?;
+    if config.get_ssl_mode() == SslMode::Require {
+        return Err(ArchiveUrlError::Tls);
+    }
+    let database = config.get_dbname().ok_or(ArchiveUrlError::NoDatabase)?;
+    let host = match config.get_hosts().first() {
+        Some(Host::Tcp(host)) => host.clone(),
+        #[cfg(unix)]
+        Some(Host::Unix(path)) => path.display().to_string(),
+        None => return Err(ArchiveUrlError::Postgres),
+    };
+    // Marks of a password whose special characters were not encoded: the rest of it would count as the host.
+    if host.contains(['@', ':']) && !host.starts_with('[') {
+        return Err(ArchiveUrlError::Postgres);
+    }
+    let port = config.get_ports().first().copied().unwrap_or(5432);
+    let user = config.get_user().unwrap_or("postgres");
+    Ok(ArchiveUrl {
+        place: format!("postgres://{user}@{host}:{port}/{database}").into(),
+        kind: Kind::Postgres(Box::new(config)),
+    })
+}
+
+#[cfg(not(feature = "postgres"))]
+fn postgres(_text: &str) -> Result<ArchiveUrl, ArchiveUrlError> {
+    Ok(ArchiveUrl {
+        place: "postgres://…".into(),
+        kind: Kind::Postgres,
+    })
+}
+
+impl fmt::Display for ArchiveUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.place)
+    }
+}
+
+impl fmt::Debug for ArchiveUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ArchiveUrl({})", self.place)
+    }
+}

@@ -1,0 +1,117 @@
+//! Work for an archive's writer, and groups of insertions that share a transaction.
+
+use tokio::sync::oneshot;
+use undertone_services::history::StoredMessage;
+
+use crate::{ArchiveError, MaintainReport};
+
+/// Messages of a group above which it takes no further batch.
+const GROUP_MESSAGES: usize = 4096;
+
+/// Bytes of payloads of a group above which it takes no further batch.
+const GROUP_BYTES: usize = 16 * 1024 * 1024;
+
+/// Fate of each message of an inserted batch; the numbers add up to the batch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InsertReport {
+    /// Messages that are new in the archive.
+    pub inserted: usize,
+    /// Messages that the archive already has.
+    pub duplicates: usize,
+    /// Ephemeral messages, which are not kept.
+    pub ephemeral: usize,
+    /// Messages not kept because their timestamps would need more slots of time than an archive may have.
+    pub out_of_range: usize,
+}
+
+/// Fate of one message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    Inserted,
+    Duplicate,
+    OutOfRange,
+}
+
+/// Answer that a caller waits for.
+pub(crate) type Reply<T> = oneshot::Sender<Result<T, ArchiveError>>;
+
+/// Work for the writer.
+pub(crate) enum Command {
+    /// Insert a batch.
+    Insert(Vec<StoredMessage>, Reply<InsertReport>),
+    /// Apply the retention at a time, Unix nanoseconds.
+    Maintain(i64, Reply<MaintainReport>),
+}
+
+/// Batches that are written together, because they waited at the same time.
+#[derive(Default)]
+pub(crate) struct Group {
+    messages: Vec<StoredMessage>,
+    bytes: usize,
+    shares: Vec<Share>,
+}
+
+/// Batch of a group.
+struct Share {
+    kept: usize,
+    report: InsertReport,
+    reply: Reply<InsertReport>,
+}
+
+impl Group {
+    /// Adds a batch, without its ephemeral messages.
+    pub(crate) fn add(&mut self, batch: Vec<StoredMessage>, reply: Reply<InsertReport>) {
+        let before = self.messages.len();
+        let total = batch.len();
+        let lasting = batch.into_iter().filter(|m| !m.message.is_ephemeral());
+        self.messages.extend(lasting);
+        let kept = self.messages.len() - before;
+        self.bytes += self.messages[before..].iter().map(size).sum::<usize>();
+        let report = InsertReport {
+            ephemeral: total - kept,
+            ..InsertReport::default()
+        };
+        self.shares.push(Share {
+            kept,
+            report,
+            reply,
+        });
+    }
+
+    /// Whether the group takes no further batch.
+    pub(crate) fn is_full(&self) -> bool {
+        self.messages.len() >= GROUP_MESSAGES || self.bytes >= GROUP_BYTES
+    }
+
+    /// Messages to write, in the order of their arrival.
+    pub(crate) fn messages(&self) -> &[StoredMessage] {
+        &self.messages
+    }
+
+    /// Answers every batch, given the fate of each message.
+    pub(crate) fn finish(self, outcome: Result<Vec<Fate>, ArchiveError>) {
+        let mut fates = outcome.as_deref().unwrap_or_default().iter();
+        for share in self.shares {
+            let mut report = share.report;
+            for fate in fates.by_ref().take(share.kept) {
+                match fate {
+                    Fate::Inserted => report.inserted += 1,
+                    Fate::Duplicate => report.duplicates += 1,
+                    Fate::OutOfRange => report.out_of_range += 1,
+                }
+            }
+            let answer = outcome.as_ref().map(|_| report).map_err(Clone::clone);
+            // A caller that no longer waits needs no answer.
+            let _ = share.reply.send(answer);
+        }
+    }
+}
+
+/// Bytes of a message, without small fields.
+pub(crate) fn size(message: &StoredMessage) -> usize {
+    let proof = message.message.rate_limit_proof.as_ref();
+    message.message.payload.len()
+        + message.message.content_topic.len()
+        + message.pubsub_topic.len()
+        + proof.map_or(0, bytes::Bytes::len)
+}

@@ -1,0 +1,316 @@
+//! Faults of disks and servers: errors that name the place and the remedy, and recovery.
+
+use std::fs;
+use std::process::Command;
+
+use undertone_archive::{Archive, ArchiveError, ArchiveOptions, ArchiveUrl, QueryError};
+
+use crate::fixture::{Place, everything, message, payloads};
+
+async fn opened(url: &ArchiveUrl) -> Result<Archive, ArchiveError> {
+    Archive::open(url, ArchiveOptions::default()).await
+}
+
+#[tokio::test]
+async fn a_directory_that_vanishes_is_noticed_and_its_return_too() {
+    let place = Place::sqlite().unwrap();
+    let archive = place.open("none").await;
+    archive.insert(vec![message(1, "before")]).await.unwrap();
+    let parent = place.directory.as_ref().unwrap().path();
+    let (here, away) = (parent.join("archive"), parent.join("away"));
+    fs::rename(&here, &away).unwrap();
+    let error = archive.insert(vec![message(2, "lost")]).await.unwrap_err();
+    assert!(matches!(error, ArchiveError::Vanished { .. }));
+    let text = error.to_string();
+    assert!(
+        text.contains(here.to_str().unwrap()) && text.contains("mount or restore"),
+        "{text}"
+    );
+    assert!(matches!(
+        archive.query(everything()).await,
+        Err(QueryError::Archive(ArchiveError::Vanished { .. }))
+    ));
+    assert!(archive.health().failing);
+    // An empty directory, such as a mount point without its disk, is not the archive.
+    fs::create_dir(&here).unwrap();
+    archive.insert(vec![message(2, "lost")]).await.unwrap_err();
+    fs::remove_dir(&here).unwrap();
+    fs::rename(&away, &here).unwrap();
+    archive.insert(vec![message(3, "after")]).await.unwrap();
+    assert_eq!(payloads(&archive, everything()).await, ["before", "after"]);
+    let health = archive.health();
+    assert!(!health.failing && health.last_error.is_some() && health.failed_batches == 2);
+}
+
+/// An archive restored from a copy has the same names but other files.
+#[tokio::test]
+async fn a_restored_copy_is_taken_up() {
+    let place = Place::sqlite().unwrap();
+    let parent = place.directory.as_ref().unwrap().path();
+    let (here, copy) = (parent.join("archive"), parent.join("copy"));
+    drop_and_wait(place.open("none").await, "copied").await;
+    let copied = Command::new("cp").arg("-r").args([&here, &copy]).status();
+    assert!(copied.unwrap().success());
+    let archive = place.open("none").await;
+    archive
+        .insert(vec![message(2, "not in the copy")])
+        .await
+        .unwrap();
+    fs::rename(&here, parent.join("away")).unwrap();
+    fs::rename(&copy, &here).unwrap();
+    let error = archive.insert(vec![message(3, "x")]).await.unwrap_err();
+    assert!(matches!(error, ArchiveError::Vanished { .. }));
+    archive.insert(vec![message(3, "after")]).await.unwrap();
+    assert_eq!(payloads(&archive, everything()).await, ["copied", "after"]);
+}
+
+/// Inserts a message and closes the archive; opening it again waits until it is closed.
+async fn drop_and_wait(archive: Archive, payload: &str) {
+    archive.insert(vec![message(1, payload)]).await.unwrap();
+    let url = ArchiveUrl::sqlite(archive.place());
+    drop(archive);
+    opened(&url).await.unwrap();
+    opened(&url).await.unwrap();
+}
+
+#[tokio::test]
+async fn two_writers_of_one_directory_are_refused() {
+    let place = Place::sqlite().unwrap();
+    let _first = place.open("none").await;
+    let error = opened(&place.url).await.unwrap_err();
+    assert!(matches!(error, ArchiveError::InUse { .. }));
+    assert!(error.to_string().contains("another process"));
+}
+
+#[tokio::test]
+async fn a_damaged_archive_is_called_so() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(
+        directory.path().join("archive.sqlite"),
+        "no database".repeat(500),
+    )
+    .unwrap();
+    let error = opened(&ArchiveUrl::sqlite(directory.path()))
+        .await
+        .unwrap_err();
+    assert!(matches!(error, ArchiveError::Damaged { .. }));
+    assert!(
+        error
+            .to_string()
+            .contains(directory.path().to_str().unwrap())
+    );
+}
+
+#[tokio::test]
+async fn a_file_in_the_place_of_a_directory_is_named() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let error = opened(&ArchiveUrl::sqlite(file.path())).await.unwrap_err();
+    assert!(matches!(error, ArchiveError::Io { .. }));
+    assert!(error.to_string().contains(file.path().to_str().unwrap()));
+}
+
+/// Run by another process, in a namespace of its own, on a small file system.
+#[tokio::test]
+async fn on_a_small_disk() {
+    let Ok(directory) = std::env::var("UNDERTONE_SMALL_DISK") else {
+        return;
+    };
+    let archive = opened(&ArchiveUrl::sqlite(&directory)).await.unwrap();
+    let filler = std::path::Path::new(&directory).with_file_name("filler");
+    archive.insert(vec![message(0, "first")]).await.unwrap();
+    let mut failed = None;
+    let mut kept = 1;
+    for n in 1..10_000 {
+        match archive.insert(vec![message(n, &"x".repeat(20_000))]).await {
+            Ok(report) => kept += report.inserted,
+            Err(error) => {
+                failed = Some(error);
+                break;
+            }
+        }
+        if n == 5 {
+            fs::write(&filler, vec![0; 2 << 20]).unwrap();
+        }
+    }
+    let error = failed.expect("the disk is full at some time");
+    assert!(matches!(error, ArchiveError::Full { .. }), "{error:?}");
+    let text = error.to_string();
+    assert!(
+        text.contains(&directory) && text.contains("free space"),
+        "{text}"
+    );
+    assert_eq!(payloads(&archive, everything()).await.len(), kept);
+    archive
+        .insert(vec![message(20_000, &"x".repeat(20_000))])
+        .await
+        .unwrap_err();
+    fs::remove_file(&filler).unwrap();
+    archive
+        .insert(vec![message(20_001, "after")])
+        .await
+        .unwrap();
+    assert_eq!(payloads(&archive, everything()).await.len(), kept + 1);
+    println!("the small disk was full");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_called_so_and_writing_resumes() {
+    let directory = tempfile::tempdir().unwrap();
+    let script = "mount -t tmpfs -o size=6m small-disk \"$1\" && shift && exec \"$@\"";
+    let output = Command::new("unshare")
+        .args([
+            "--user",
+            "--map-root-user",
+            "--mount",
+            "sh",
+            "-c",
+            script,
+            "sh",
+        ])
+        .arg(directory.path())
+        .arg(std::env::current_exe().unwrap())
+        .args(["faults::on_a_small_disk", "--exact", "--nocapture"])
+        .env("UNDERTONE_SMALL_DISK", directory.path().join("archive"))
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        text.contains("the small disk was full"),
+        "needs user namespaces\n{text}{errors}"
+    );
+}
+
+#[cfg(feature = "postgres")]
+mod postgres {
+    use super::*;
+    use crate::fixture::server;
+    use crate::postgres_server::{PASSWORD, PostgresServer};
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_server_that_stops_is_unreachable_until_it_is_back() {
+        let Some(mut server) = PostgresServer::start(true) else {
+            return;
+        };
+        let url: ArchiveUrl = server.create_database("store").parse().unwrap();
+        let archive = opened(&url).await.unwrap();
+        archive.insert(vec![message(1, "before")]).await.unwrap();
+        for (time, crash) in [(2, false), (3, true)] {
+            if crash {
+                server.crash();
+            } else {
+                server.stop();
+            }
+            let error = archive.insert(vec![message(9, "lost")]).await.unwrap_err();
+            assert!(
+                matches!(error, ArchiveError::Unreachable { .. }),
+                "{error:?}"
+            );
+            let text = error.to_string();
+            assert!(
+                text.contains("postgres://waku@127.0.0.1:") && text.contains("/store"),
+                "{text}"
+            );
+            assert!(!format!("{text}{error:?}{archive:?}").contains(PASSWORD));
+            let error = archive.query(everything()).await.unwrap_err();
+            assert!(
+                matches!(error, QueryError::Archive(ArchiveError::Unreachable { .. })),
+                "{error:?}"
+            );
+            assert!(archive.health().failing);
+            server.start_again();
+            archive.insert(vec![message(time, "after")]).await.unwrap();
+            assert!(!archive.health().failing);
+        }
+        assert_eq!(
+            payloads(&archive, everything()).await,
+            ["before", "after", "after"]
+        );
+        drop(archive);
+        server.stop();
+        let error = opened(&url).await.unwrap_err();
+        assert!(
+            matches!(error, ArchiveError::Unreachable { .. }),
+            "{error:?}"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_wrong_password_and_a_missing_database_are_called_so() {
+        let Some(server) = server() else {
+            return;
+        };
+        let wrong = server.url("postgres").replace(PASSWORD, "wr0ng");
+        let error = opened(&wrong.parse().unwrap()).await.unwrap_err();
+        assert!(matches!(error, ArchiveError::Denied { .. }), "{error:?}");
+        assert!(!format!("{error} {error:?}").contains("wr0ng"));
+        let error = opened(&server.url("nothing").parse().unwrap())
+            .await
+            .unwrap_err();
+        assert!(matches!(error, ArchiveError::Vanished { .. }), "{error:?}");
+    }
+
+    #[tokio::test]
+    async fn a_full_disk_of_the_server_is_called_so_and_writing_resumes() {
+        let Some(place) = Place::postgres() else {
+            return;
+        };
+        let (server, database) = (server().unwrap(), place.database.as_deref().unwrap());
+        let archive = place.open("none").await;
+        archive.insert(vec![message(1, "before")]).await.unwrap();
+        server.sql(
+            database,
+            "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$
+               BEGIN RAISE EXCEPTION 'no space' USING ERRCODE = '53100'; END $$;
+             CREATE TRIGGER full_disk BEFORE INSERT ON message FOR EACH ROW EXECUTE FUNCTION full_disk()",
+        );
+        let error = archive.insert(vec![message(2, "lost")]).await.unwrap_err();
+        assert!(matches!(error, ArchiveError::Full { .. }), "{error:?}");
+        server.sql(database, "DROP TRIGGER full_disk ON message");
+        archive.insert(vec![message(3, "after")]).await.unwrap();
+        assert_eq!(payloads(&archive, everything()).await, ["before", "after"]);
+    }
+
+    /// Two nodes may share a database; each learns of the other's partitions.
+    #[tokio::test]
+    async fn two_writers_of_one_database_agree() {
+        let Some(place) = Place::postgres() else {
+            return;
+        };
+        let (one, two) = (
+            place.open("capacity:16").await,
+            place.open("capacity:16").await,
+        );
+        one.insert((0..8).map(|n| message(n, "a")).collect())
+            .await
+            .unwrap();
+        two.insert(vec![message(8, "b")]).await.unwrap();
+        // Closes the partition, and drops it when the next one is above the limit.
+        one.maintain(10).await.unwrap();
+        two.insert((11..31).map(|n| message(n, "c")).collect())
+            .await
+            .unwrap();
+        assert_eq!(one.maintain(40).await.unwrap().dropped_messages, 9);
+        two.insert(vec![message(9, "late")]).await.unwrap();
+        let stats = one.stats().await.unwrap();
+        assert_eq!((stats.messages, stats.oldest_ns), (21, Some(9)));
+    }
+
+    /// A process that ended while it closed a partition leaves a constraint behind.
+    #[tokio::test]
+    async fn a_half_closed_partition_takes_messages_again() {
+        let Some(place) = Place::postgres() else {
+            return;
+        };
+        let (server, database) = (server().unwrap(), place.database.as_deref().unwrap());
+        let archive = place.open("none").await;
+        archive.insert(vec![message(1, "before")]).await.unwrap();
+        let partition = server.sql(database, "SELECT partition FROM message_slot");
+        let constraint =
+            format!("ALTER TABLE {partition} ADD CONSTRAINT closed CHECK (timestamp <= 5)");
+        server.sql(database, &constraint);
+        archive.insert(vec![message(7, "after")]).await.unwrap();
+        assert_eq!(payloads(&archive, everything()).await, ["before", "after"]);
+    }
+}
