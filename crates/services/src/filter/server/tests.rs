@@ -287,6 +287,17 @@ fn a_subscription_lives_while_its_peer_pings() {
 }
 
 #[test]
+fn a_request_does_not_revive_what_has_expired() {
+    let mut bench = Bench::new(Limits::default());
+    bench.subscribe(1, &[CHAT]);
+    bench.server.maintain_at = None;
+    bench.wait(301);
+    bench.subscribe(1, &[NEWS]);
+    assert_eq!(receivers(&bench.publish("1", CHAT)), []);
+    assert_eq!(receivers(&bench.publish("2", NEWS)), [1]);
+}
+
+#[test]
 fn the_server_wakes_to_forget_and_then_sleeps() {
     let mut bench = Bench::new(Limits::default());
     assert_eq!(bench.server.next_timeout(), None);

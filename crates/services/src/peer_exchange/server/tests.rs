@@ -55,6 +55,7 @@ fn a_client_gets_as_many_different_records_as_it_wants_up_to_sixty() {
         assert_eq!(response.status, Status::OK);
         let different: BTreeSet<_> = response.enrs.iter().collect();
         assert_eq!(different.len(), given, "{wanted:?}");
+        assert_eq!(response.skipped, 0, "{wanted:?}");
     }
     assert_eq!(
         send(&mut server, golden("peer-exchange-request"))

@@ -188,6 +188,16 @@ fn unsubscribing_does_not_hide_pushes_in_flight() {
 }
 
 #[test]
+fn failures_of_a_peer_without_subscription_are_not_remembered() {
+    let mut bench = Bench::new(Limits::default());
+    bench.subscribe(1, &[CHAT]);
+    bench.publish("1", CHAT);
+    bench.unsubscribe(1, &[CHAT]);
+    bench.report(1, false);
+    assert_eq!(bench.server.usage().pushing, 0);
+}
+
+#[test]
 fn a_flood_of_messages_is_remembered_only_within_bounds() {
     let limits = Limits {
         max_seen: 100,
