@@ -184,6 +184,12 @@ pub enum PublishFailure {
         /// Reason for the refusal.
         reason: String,
     },
+    /// The proof that came with the message is one that other nodes would refuse.
+    #[error("{reason}")]
+    InvalidProof {
+        /// Reason for the refusal.
+        reason: String,
+    },
     /// No proof could be generated.
     #[error("error appending RLN proof to message: {reason}")]
     RlnProof {

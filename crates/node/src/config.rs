@@ -63,6 +63,8 @@ pub struct NodeConfig {
     pub connections: ConnectionLimits,
     /// Whether messages are relayed.
     pub relay: bool,
+    /// Services for light clients and applications.
+    pub services: ServicesConfig,
     /// Settings of rate limiting, `None` when off.
     pub rln: Option<RlnConfig>,
     /// Directory for the node's persistent files.
@@ -100,6 +102,38 @@ pub struct RestListen {
     pub token_for: Option<TokenScope>,
     /// The token, if one was configured.
     pub token: Option<String>,
+}
+
+/// Services of a node, and peers whose services it uses.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ServicesConfig {
+    /// Archive of the store, `None` when messages are not kept.
+    pub store: Option<StoreConfig>,
+    /// Whether messages are pushed to light clients.
+    pub filter: bool,
+    /// Whether messages of light clients are published.
+    pub lightpush: bool,
+    /// Whether the node's own membership pays for messages of light clients that have no proof.
+    pub lightpush_proofs: bool,
+    /// Whether peers are told of other peers.
+    pub peer_exchange: bool,
+    /// Stores to ask for history.
+    pub store_peers: Vec<Multiaddr>,
+    /// Peers to get messages from.
+    pub filter_peers: Vec<Multiaddr>,
+    /// Peers to publish through.
+    pub lightpush_peers: Vec<Multiaddr>,
+    /// Limits on requests, each as nwaku writes them, such as `store:100/1m`.
+    pub rate_limits: Vec<String>,
+}
+
+/// Settings of a store's archive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoreConfig {
+    /// Database: `sqlite://PATH` or `postgres://…`.
+    pub url: String,
+    /// Retention policy, such as `time:172800;size:1GB`.
+    pub retention: String,
 }
 
 /// Settings of this node's rate limiting.

@@ -1,9 +1,32 @@
 //! Store, filter, lightpush and peer exchange: what this node serves to others, and asks of others.
+//!
+//! The machines of `undertone-services` are owned by one task, the host. Streams come from the swarm through
+//! the acceptor, messages of the relay through the feed, and calls of the program through [`ServicesHandle`].
 
+mod acceptor;
+mod calls;
+mod client;
+mod feed;
+mod filter_client;
+mod framing;
 mod handle;
+mod host;
+mod keeper;
+mod limiters;
+mod mount;
+mod peers;
+mod publisher;
+mod push_client;
+mod pusher;
+mod query_client;
+mod recent;
+mod store_watch;
 
 pub use handle::{
-    FilterCriterion, FilterSubscriber, LightpushVersion, MountedServices, ServiceFailure,
+    ArchiveCounts, FilterSubscriber, LightpushVersion, MountedServices, ServiceFailure,
     ServicesHandle, StoreAnswer,
 };
-pub(crate) use handle::{ServiceCall, ServicesEndpoint, services_channel};
+pub use undertone_services::filter::FilterCriterion;
+
+pub(crate) use mount::prepare;
+pub use mount::{RunningServices, ServicesError};

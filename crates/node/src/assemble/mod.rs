@@ -29,6 +29,7 @@ use crate::config::{NodeConfig, RestListen};
 use crate::delivery_log::DeliveryLog;
 use crate::driver::{MemberProofs, NodeOptions, ProofSource, RunningNode, StartError, start};
 use crate::rest::{self, Access, AccessToken, RestConfig, ServeLimits};
+use crate::services::{self, RunningServices, ServicesError};
 
 /// Time that a message with an unknown root waits for the registry: usually enough for one endpoint to
 /// answer, or for a second one after the first has timed out.
@@ -119,6 +120,9 @@ pub enum AssembleError {
     /// The node itself did not start.
     #[error(transparent)]
     Start(#[from] StartError),
+    /// The services did not start.
+    #[error(transparent)]
+    Services(#[from] ServicesError),
 }
 
 /// Defect of the file with the node's secret key.
@@ -154,6 +158,8 @@ pub enum NodeKeyDefect {
 pub struct Assembled {
     /// The running node itself.
     pub node: RunningNode,
+    /// Services of the node.
+    pub services: RunningServices,
     /// Address that REST listens on, if it is served.
     pub rest: Option<SocketAddr>,
     /// Whether the node could publish when it started, as far as proofs are concerned.
@@ -195,6 +201,7 @@ impl Assembled {
             let _ = task.await;
         }
         self.node.stop().await;
+        self.services.flush().await;
     }
 }
 
@@ -276,6 +283,7 @@ async fn assemble_all(
         &[]
     };
     let topics: Vec<_> = shards.iter().copied().map(PubsubTopic::Static).collect();
+    let (services, streams) = services::prepare(config).await?;
     let options = NodeOptions::for_network(&config.network)
         .keypair(files::node_key(&config.node_key_file)?)
         .listen(listen_addresses(config))
@@ -286,13 +294,16 @@ async fn assemble_all(
         .connections(config.connections.clone())
         .rln(rln)
         .clock_ahead_ns(clock_ahead_ns)
+        .services(streams)
         .events(delivery_log.as_ref().map(DeliveryLog::follow));
     let node = start(options).await?;
     if let Some(log) = delivery_log {
         node.handle.add_sink(Arc::new(log));
     }
+    let services = services.run(&node.handle)?;
     let mut assembled = Assembled {
         node,
+        services,
         rest: None,
         may_publish,
         metrics: None,

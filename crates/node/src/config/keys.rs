@@ -157,6 +157,27 @@ table! {
             "a number, 1 or more", "most connections from one loopback address [max-connections]";
         protocols: Vec<String>, "protocols", "a list of protocol ids", "pubsub ids [/vac/waku/relay/2.0.0]";
         relay: bool = "true", "relay", BOOL, "relay messages";
+        store: bool = "false", "store", BOOL, "keep messages and serve history";
+        store_message_db_url: String, "store-message-db-url",
+            "sqlite://PATH or postgres://USER:PASSWORD@HOST:PORT/DATABASE",
+            "where messages are kept [<data-dir>/store.sqlite]";
+        store_message_retention_policy: String = "time:172800", "store-message-retention-policy",
+            "none, or time:<seconds>, capacity:<messages>, size:<number><unit>, joined by ;",
+            "how long messages are kept: what is first reached counts";
+        storenode: Vec<String>, "storenode", "a list of multiaddresses with /p2p",
+            "stores to ask for history []";
+        filter: bool = "true", "filter", BOOL, "push messages to light clients";
+        filternode: Vec<String>, "filternode", "a list of multiaddresses with /p2p",
+            "peers to get messages from without relaying []";
+        lightpush: bool = "true", "lightpush", BOOL, "publish for light clients, with relay";
+        lightpush_proofs: bool = "false", "lightpush-proofs", BOOL,
+            "prove messages of light clients with our membership; anyone can then use it up";
+        lightpushnode: Vec<String>, "lightpushnode", "a list of multiaddresses with /p2p",
+            "peers to publish through without relaying []";
+        peer_exchange: bool = "true", "peer-exchange", BOOL, "tell peers of other peers";
+        rate_limit: Vec<String>, "rate-limit",
+            "a list of [store:|lightpush:|px:|filter:]<volume>/<period><h|m|s|ms>",
+            "most requests to the services in a period [filter:30/1m for each peer]";
         rln: bool, "rln", BOOL, "rate limiting [true if the network has it]";
         // The longest epoch is that of scenario files.
         rln_epoch_s: u64 [1..=1_000_000_000], "rln-epoch-s", "seconds, 1 to 1000000000",

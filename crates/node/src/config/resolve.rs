@@ -14,6 +14,7 @@ use crate::driver::ConnectionLimits;
 
 mod rest;
 mod rln;
+mod services;
 mod shards;
 
 const DEFAULT_PROTOCOL: &str = "/vac/waku/relay/2.0.0";
@@ -53,6 +54,7 @@ impl Resolver {
             node_key_file: self.in_data_dir(&raw.node_key_file, "node-key")?,
             connections: self.connections()?,
             relay: raw.relay.get()?,
+            services: self.services()?,
             rln: self.rln(&network)?,
             delivery_log: raw.delivery_log.get()?,
             clock_ahead_ms: raw.clock_ahead_ms.get()?,
@@ -134,7 +136,11 @@ impl Resolver {
     }
 
     fn static_peers(&self) -> Result<Vec<Multiaddr>, ConfigError> {
-        let peers = &self.raw.static_peers;
+        Self::addresses(&self.raw.static_peers)
+    }
+
+    /// The multiaddresses that a key lists.
+    fn addresses(peers: &Setting<Option<Vec<String>>>) -> Result<Vec<Multiaddr>, ConfigError> {
         let parse = |text: String| {
             text.parse().map_err(|e: libp2p::multiaddr::Error| {
                 peers.bad_because(format!("multiaddresses; {text:?} is not one ({e})"))

@@ -186,6 +186,9 @@ impl EventLoop {
             PublishError::Proof(failure) => PublishFailure::RlnProof {
                 reason: failure.to_string(),
             },
+            error @ PublishError::InvalidProof(_) => PublishFailure::InvalidProof {
+                reason: error.to_string(),
+            },
             error => PublishFailure::InvalidMessage {
                 reason: error.to_string(),
             },

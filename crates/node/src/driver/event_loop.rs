@@ -18,6 +18,7 @@ use super::posts::Posts;
 use super::record::NodeRecord;
 use super::requests::{PendingDial, PendingPublish};
 use super::rln::{RlnEvent, RlnService};
+use super::shard_watch::ShardWatch;
 use super::time::Clock;
 use crate::command::{Command, ConnectFailure, NodeTotals, PeerOrigin, PublishFailure};
 use crate::handle::Delivery;
@@ -68,6 +69,8 @@ pub(crate) struct EventLoop {
     pub(crate) record: NodeRecord,
     /// Peers that were counted when their score fell below the graylist threshold, and have not recovered.
     pub(crate) graylisted: BTreeSet<PeerIx>,
+    /// Watch over the shards on which no message can be relayed.
+    pub(crate) shards: ShardWatch,
 }
 
 impl EventLoop {
@@ -105,6 +108,7 @@ impl EventLoop {
                 _ = redial.tick() => {
                     self.tell_scores();
                     self.redial();
+                    self.watch_shards();
                     false
                 }
                 _ = clock_sync.tick() => {

@@ -1,6 +1,9 @@
 //! Health of the node and its protocols.
 
 use std::collections::BTreeSet;
+use std::time::Instant;
+
+use undertone_message::PubsubTopic;
 
 use super::event_loop::EventLoop;
 use super::rln::RlnService;
@@ -39,7 +42,7 @@ impl EventLoop {
                 None => HealthStatus::Ready,
                 Some(_) => HealthStatus::NotReady,
             },
-            desc: trouble.map(str::to_owned),
+            desc: trouble,
         };
         let rln = self.rln_health();
         // The relay's entry says whether there are peers; a node without peers is ready for them.
@@ -90,18 +93,33 @@ impl EventLoop {
         peers.collect::<BTreeSet<_>>().len()
     }
 
-    /// Reason why a message published now would reach nobody.
-    fn relay_trouble(&self, peers: usize) -> Option<&'static str> {
+    /// Reason why messages published now would reach nobody, on some shard at least.
+    fn relay_trouble(&self, peers: usize) -> Option<String> {
         let router = self.relay.router();
         let has_mesh = |topic: &undertone_gossip::Topic| !router.mesh(topic).is_empty();
         let joined = router.joined();
         let keeps_meshes = router.keeps_mesh();
         if peers == 0 {
-            Some("No connected peers")
-        } else if keeps_meshes && !joined.is_empty() && !joined.iter().any(has_mesh) {
-            Some("no peers in the mesh of any topic")
-        } else {
-            None
+            return Some("No connected peers".to_owned());
         }
+        if !keeps_meshes || joined.is_empty() {
+            return None;
+        }
+        if !joined.iter().any(has_mesh) {
+            return Some("no peers in the mesh of any topic".to_owned());
+        }
+        let cut_off = self.shards.cut_off(Instant::now());
+        let cut_off: Vec<_> = cut_off.map(ToString::to_string).collect();
+        (!cut_off.is_empty()).then(|| format!("no peers in the mesh of {}", cut_off.join(", ")))
+    }
+
+    /// Notes on which shards messages can be relayed now.
+    pub(super) fn watch_shards(&mut self) {
+        let router = self.relay.router();
+        let has_mesh = |topic: &PubsubTopic| {
+            let topic = undertone_gossip::Topic::new(&topic.to_string());
+            !router.mesh(&topic).is_empty()
+        };
+        self.shards.note(Instant::now(), &self.joined, has_mesh);
     }
 }

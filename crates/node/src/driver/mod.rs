@@ -27,6 +27,7 @@ mod record;
 mod reports;
 mod requests;
 mod rln;
+mod shard_watch;
 mod start;
 mod time;
 mod tokens;

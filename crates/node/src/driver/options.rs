@@ -11,7 +11,7 @@ use undertone_rln::{BatchPolicy, Verifier};
 use super::events::TimedEvent;
 use super::membership_source::MembershipSource;
 use super::rln::{MembershipProbe, ProofSource};
-use crate::swarm::ConnectionLimits;
+use crate::swarm::{ConnectionLimits, ServiceStreams};
 
 /// Pubsub protocol id that every Waku relay knows.
 const WAKU_RELAY: &str = "/vac/waku/relay/2.0.0";
@@ -35,6 +35,7 @@ pub struct NodeOptions {
     pub(super) rln: Option<RlnOptions>,
     pub(super) clock_ahead_ns: i64,
     pub(super) events: Option<mpsc::UnboundedSender<TimedEvent>>,
+    pub(super) services: Option<ServiceStreams>,
 }
 
 impl NodeOptions {
@@ -56,6 +57,7 @@ impl NodeOptions {
             rln: None,
             clock_ahead_ns: 0,
             events: None,
+            services: None,
         }
     }
 
@@ -117,6 +119,12 @@ impl NodeOptions {
             clock_ahead_ns,
             ..self
         }
+    }
+
+    /// Sets the behaviour that carries the services' streams; without it, there are none.
+    pub(crate) fn services(self, services: ServiceStreams) -> Self {
+        let services = Some(services);
+        Self { services, ..self }
     }
 
     /// Sets the channel for events, for observers within the process.

@@ -20,7 +20,8 @@ use super::rln::RlnService;
 use super::time::Clock;
 use crate::handle::{Deliveries, Delivery, NodeEndpoint, NodeHandle, node_channel};
 use crate::swarm::{
-    self, ConnectionLimits, Gate, InTransit, InboundFrames, PubsubConfig, SwarmOptions,
+    self, ConnectionLimits, Gate, InTransit, InboundFrames, PubsubConfig, ServiceStreams,
+    SwarmOptions,
 };
 
 /// Node running on its own thread.
@@ -116,6 +117,9 @@ async fn build(
         agent: format!("undertone/{}", env!("CARGO_PKG_VERSION")),
         pubsub,
         limits: fitted(options.connections),
+        services: options
+            .services
+            .unwrap_or_else(|| ServiceStreams::new(Vec::new()).0),
     })
     .map_err(|error| StartError::Transport(error.to_string()))?;
     let addresses = super::listen::listen(&mut swarm, options.listen).await?;
@@ -154,6 +158,7 @@ async fn build(
         posts: Posts::new(&options.relay),
         record,
         graylisted: Default::default(),
+        shards: Default::default(),
     };
     event_loop.set_clock();
     event_loop.keep_static_peers();

@@ -61,6 +61,7 @@ impl From<PublishFailure> for ApiError {
             | PublishFailure::NotSubscribed { .. }
             | PublishFailure::TooLarge { .. }
             | PublishFailure::InvalidMessage { .. }
+            | PublishFailure::InvalidProof { .. }
             | PublishFailure::NoPeers => Self::BadRequest(text),
             // An exhausted limit is answered as nwaku answers any failure to generate a proof.
             PublishFailure::RlnProof { .. }

@@ -6,8 +6,11 @@ use libp2p::{Multiaddr, PeerId};
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot};
 use undertone_message::{PubsubTopic, WakuMessage};
+use undertone_services::filter::FilterCriterion;
 use undertone_services::history::{HistoryError, HistoryPage, HistoryQuery};
 
+use super::store_watch::StoreWatch;
+use crate::command::{HealthStatus, ProtocolHealth};
 use crate::handle::{Deliveries, MessageSink};
 
 /// Calls that wait for the services at most; further callers wait.
@@ -35,13 +38,17 @@ pub enum LightpushVersion {
     V3,
 }
 
-/// Condition of a filter subscription.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct FilterCriterion {
-    /// Topic that messages are published on.
-    pub pubsub_topic: Arc<str>,
-    /// Content topic of the messages.
-    pub content_topic: Arc<str>,
+/// Numbers of messages that were offered to the archive, by what became of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ArchiveCounts {
+    /// Messages written.
+    pub kept: u64,
+    /// Messages that are not to be kept: ephemeral ones, and those of another time.
+    pub refused: u64,
+    /// Messages that the archive took too long for.
+    pub lost: u64,
+    /// Messages that wait to be written.
+    pub pending: u64,
 }
 
 /// Peer that is subscribed to messages at this node.
@@ -129,7 +136,7 @@ pub enum ServiceFailure {
 
 /// Request of the program to the services.
 #[derive(Debug)]
-pub(crate) enum ServiceCall {
+pub(super) enum ServiceCall {
     /// Page of history, from a peer, or from the own archive if no peer is named.
     Query {
         peer: Option<Multiaddr>,
@@ -174,10 +181,10 @@ pub(crate) enum ServiceCall {
 }
 
 /// The services' end of the channel.
-pub(crate) struct ServicesEndpoint {
-    pub(crate) calls: mpsc::Receiver<ServiceCall>,
+pub(super) struct ServicesEndpoint {
+    pub(super) calls: mpsc::Receiver<ServiceCall>,
     /// Sinks for messages that filter peers push.
-    pub(crate) pushed: Deliveries,
+    pub(super) pushed: Deliveries,
 }
 
 /// The program's end of the services' channel; clones talk to the same services.
@@ -186,16 +193,21 @@ pub struct ServicesHandle {
     calls: mpsc::Sender<ServiceCall>,
     pushed: Deliveries,
     mounted: MountedServices,
+    store: Option<StoreWatch>,
 }
 
 /// Creates both ends of the services' channel.
-pub(crate) fn services_channel(mounted: MountedServices) -> (ServicesHandle, ServicesEndpoint) {
+pub(super) fn services_channel(
+    mounted: MountedServices,
+    store: Option<StoreWatch>,
+) -> (ServicesHandle, ServicesEndpoint) {
     let (calls, receiver) = mpsc::channel(CALLS_MAX);
     let pushed = Deliveries::default();
     let handle = ServicesHandle {
         calls,
         pushed: pushed.clone(),
         mounted,
+        store,
     };
     let endpoint = ServicesEndpoint {
         calls: receiver,
@@ -209,6 +221,39 @@ impl ServicesHandle {
     #[must_use]
     pub fn mounted(&self) -> MountedServices {
         self.mounted
+    }
+
+    /// Returns what became of messages that were to be kept; `None` for a node without a store.
+    #[must_use]
+    pub fn archive_counts(&self) -> Option<ArchiveCounts> {
+        self.store.as_ref().map(|store| store.counts.counts())
+    }
+
+    /// Returns the health of the services that this node can serve.
+    #[must_use]
+    pub fn health(&self) -> Vec<ProtocolHealth> {
+        let trouble = self.store.as_ref().and_then(StoreWatch::trouble);
+        let mounted = self.mounted;
+        let health = |protocol, is_mounted: bool, desc: Option<String>| ProtocolHealth {
+            protocol,
+            status: match (is_mounted, &desc) {
+                (false, _) => HealthStatus::NotMounted,
+                (true, None) => HealthStatus::Ready,
+                (true, Some(_)) => HealthStatus::NotReady,
+            },
+            desc,
+        };
+        vec![
+            health("Lightpush", mounted.lightpush, None),
+            health("Legacy Lightpush", mounted.lightpush, None),
+            health("Filter", mounted.filter, None),
+            health("Store", mounted.store, trouble),
+            health("Peer Exchange", mounted.peer_exchange, None),
+            health("Lightpush Client", true, None),
+            health("Legacy Lightpush Client", true, None),
+            health("Store Client", true, None),
+            health("Filter Client", true, None),
+        ]
     }
 
     /// Returns a page of history: from `peer`, or without one from this node's archive, or if it has none

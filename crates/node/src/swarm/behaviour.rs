@@ -20,7 +20,7 @@ use super::in_transit::InTransit;
 use super::outbox::Outbox;
 use super::session::{Session, SessionStep};
 use super::stream_tasks::InboundFrames;
-use super::upgrade::PubsubUpgrade;
+use super::upgrade::StreamUpgrade;
 
 /// Settings and channels of the pubsub behaviour.
 pub(crate) struct PubsubConfig {
@@ -67,7 +67,7 @@ struct PubsubPeer {
 
 /// Behaviour that carries pubsub frames between peers and the driver.
 pub(crate) struct Pubsub {
-    upgrade: PubsubUpgrade,
+    upgrade: StreamUpgrade,
     frame_bytes_max: usize,
     queue: QueueLimits,
     inbound: InboundFrames,
@@ -83,7 +83,7 @@ pub(crate) struct Pubsub {
 impl Pubsub {
     pub(crate) fn new(config: PubsubConfig) -> Self {
         Self {
-            upgrade: PubsubUpgrade {
+            upgrade: StreamUpgrade {
                 protocols: Arc::from(config.protocols),
             },
             frame_bytes_max: config.frame_bytes_max,

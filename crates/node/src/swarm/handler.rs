@@ -18,7 +18,7 @@ use super::attempts::Attempts;
 use super::frames::{ReadError, Reading};
 use super::outbox::Outbox;
 use super::stream_tasks::{self, InboundFrames, StreamTask};
-use super::upgrade::PubsubUpgrade;
+use super::upgrade::StreamUpgrade;
 
 /// Streams that may be opened in a row, in each direction, before the connection is closed (CVE-2022-23486: a
 /// stream must not cost the receiver more than its sender).
@@ -76,7 +76,7 @@ enum WriterState {
 #[derive(Debug)]
 pub(crate) struct Handler {
     id: ConnectionId,
-    upgrade: PubsubUpgrade,
+    upgrade: StreamUpgrade,
     outbox: Outbox,
     inbound: InboundFrames,
     reading: Reading,
@@ -94,7 +94,7 @@ pub(crate) struct Handler {
 impl Handler {
     pub(crate) fn new(
         id: ConnectionId,
-        upgrade: PubsubUpgrade,
+        upgrade: StreamUpgrade,
         outbox: Outbox,
         inbound: InboundFrames,
         reading: Reading,
@@ -195,17 +195,17 @@ impl Handler {
     }
 }
 
-type HandlerEvent = ConnectionHandlerEvent<PubsubUpgrade, (), FromHandler>;
+type HandlerEvent = ConnectionHandlerEvent<StreamUpgrade, (), FromHandler>;
 
 impl ConnectionHandler for Handler {
     type FromBehaviour = ToHandler;
     type ToBehaviour = FromHandler;
-    type InboundProtocol = PubsubUpgrade;
-    type OutboundProtocol = PubsubUpgrade;
+    type InboundProtocol = StreamUpgrade;
+    type OutboundProtocol = StreamUpgrade;
     type InboundOpenInfo = ();
     type OutboundOpenInfo = ();
 
-    fn listen_protocol(&self) -> SubstreamProtocol<PubsubUpgrade> {
+    fn listen_protocol(&self) -> SubstreamProtocol<StreamUpgrade> {
         SubstreamProtocol::new(self.upgrade.clone(), ())
     }
 
@@ -239,7 +239,7 @@ impl ConnectionHandler for Handler {
 
     fn on_connection_event(
         &mut self,
-        event: ConnectionEvent<'_, PubsubUpgrade, PubsubUpgrade, (), ()>,
+        event: ConnectionEvent<'_, StreamUpgrade, StreamUpgrade, (), ()>,
     ) {
         match event {
             ConnectionEvent::FullyNegotiatedInbound(FullyNegotiatedInbound {

@@ -15,7 +15,10 @@ mod metadata;
 mod outbox;
 mod places;
 mod session;
+mod stream_handler;
+mod stream_request;
 mod stream_tasks;
+mod streams;
 mod transport;
 mod upgrade;
 mod yamux;
@@ -26,7 +29,9 @@ pub(crate) use in_transit::InTransit;
 pub use limits::ConnectionLimits;
 pub(crate) use metadata::{METADATA_PROTOCOL, MetadataCodec};
 pub(crate) use outbox::Gate;
+pub(crate) use stream_request::{InboundStream, OpenError};
 pub(crate) use stream_tasks::{InboundFrames, Received};
+pub(crate) use streams::{ServiceStreams, StreamChannels, StreamOpener};
 
 use libp2p::identity::Keypair;
 use libp2p::swarm::NetworkBehaviour;
@@ -61,6 +66,7 @@ pub(crate) struct Behaviour {
     pub(crate) identify: identify::Behaviour,
     pub(crate) ping: ping::Behaviour,
     pub(crate) metadata: request_response::Behaviour<MetadataCodec>,
+    pub(crate) services: ServiceStreams,
 }
 
 /// Reason why the transports could not be set up.
@@ -80,6 +86,7 @@ pub(crate) struct SwarmOptions {
     pub(crate) agent: String,
     pub(crate) pubsub: PubsubConfig,
     pub(crate) limits: ConnectionLimits,
+    pub(crate) services: ServiceStreams,
 }
 
 /// Builds a swarm that does not listen or dial yet.
@@ -92,6 +99,7 @@ pub(crate) fn build(options: SwarmOptions) -> Result<Swarm<Behaviour>, SwarmErro
         agent,
         pubsub,
         limits,
+        services,
     } = options;
     let identify = identify::Config::new("ipfs/0.1.0".into(), keypair.public())
         .with_agent_version(agent)
@@ -107,6 +115,7 @@ pub(crate) fn build(options: SwarmOptions) -> Result<Swarm<Behaviour>, SwarmErro
                 .with_timeout(PING_TIMEOUT),
         ),
         metadata: metadata::behaviour(),
+        services,
     };
     let transport = transport::build(&keypair, limits)?;
     let config = libp2p::swarm::Config::with_tokio_executor()

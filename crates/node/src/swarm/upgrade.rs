@@ -1,4 +1,4 @@
-//! Negotiation of a pubsub protocol: yields the agreed protocol id and the bare stream.
+//! Negotiation of a protocol: yields the agreed protocol id and the bare stream.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -9,11 +9,11 @@ use libp2p::swarm::{Stream, StreamProtocol};
 
 /// Upgrade that offers a list of protocol ids, most preferred first.
 #[derive(Clone, Debug)]
-pub(crate) struct PubsubUpgrade {
+pub(crate) struct StreamUpgrade {
     pub(crate) protocols: Arc<[StreamProtocol]>,
 }
 
-impl UpgradeInfo for PubsubUpgrade {
+impl UpgradeInfo for StreamUpgrade {
     type Info = StreamProtocol;
     type InfoIter = Vec<StreamProtocol>;
 
@@ -22,7 +22,7 @@ impl UpgradeInfo for PubsubUpgrade {
     }
 }
 
-impl InboundUpgrade<Stream> for PubsubUpgrade {
+impl InboundUpgrade<Stream> for StreamUpgrade {
     type Output = (Stream, StreamProtocol);
     type Error = Infallible;
     type Future = Ready<Result<Self::Output, Infallible>>;
@@ -32,7 +32,7 @@ impl InboundUpgrade<Stream> for PubsubUpgrade {
     }
 }
 
-impl OutboundUpgrade<Stream> for PubsubUpgrade {
+impl OutboundUpgrade<Stream> for StreamUpgrade {
     type Output = (Stream, StreamProtocol);
     type Error = Infallible;
     type Future = Ready<Result<Self::Output, Infallible>>;

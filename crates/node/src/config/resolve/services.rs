@@ -1,0 +1,52 @@
+//! Services that the node offers, and peers whose services it uses.
+
+use libp2p::Multiaddr;
+use libp2p::multiaddr::Protocol;
+
+use super::Resolver;
+use crate::config::setting::Setting;
+use crate::config::{ConfigError, ServicesConfig, StoreConfig};
+
+impl Resolver {
+    pub(super) fn services(&self) -> Result<ServicesConfig, ConfigError> {
+        let raw = &self.raw;
+        let relays = raw.relay.get()?;
+        Ok(ServicesConfig {
+            store: self.store()?,
+            filter: raw.filter.get()? && relays,
+            lightpush: raw.lightpush.get()? && relays,
+            lightpush_proofs: raw.lightpush_proofs.get()?,
+            peer_exchange: raw.peer_exchange.get()?,
+            store_peers: Self::peers(&raw.storenode)?,
+            filter_peers: Self::peers(&raw.filternode)?,
+            lightpush_peers: Self::peers(&raw.lightpushnode)?,
+            rate_limits: raw.rate_limit.get()?.unwrap_or_default(),
+        })
+    }
+
+    fn store(&self) -> Result<Option<StoreConfig>, ConfigError> {
+        let raw = &self.raw;
+        if !raw.store.get()? {
+            return Ok(None);
+        }
+        let url = match raw.store_message_db_url.get()? {
+            Some(url) => url,
+            None => format!("sqlite://{}", self.data_file("store.sqlite")?.display()),
+        };
+        let retention = raw.store_message_retention_policy.get()?;
+        Ok(Some(StoreConfig { url, retention }))
+    }
+
+    /// Addresses of peers whose identity must be known, because a service is asked of a peer.
+    fn peers(setting: &Setting<Option<Vec<String>>>) -> Result<Vec<Multiaddr>, ConfigError> {
+        let addresses = Self::addresses(setting)?;
+        let has_peer =
+            |address: &Multiaddr| matches!(address.iter().last(), Some(Protocol::P2p(_)));
+        match addresses.iter().find(|address| !has_peer(address)) {
+            Some(bad) => Err(setting.bad_because(format!(
+                "multiaddresses that end with /p2p/ and a peer id; {bad} does not"
+            ))),
+            None => Ok(addresses),
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Acceptor of the streams that peers open: reads a request, waits for the answer, writes it.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::AsyncWriteExt as _;
+use libp2p::{PeerId, StreamProtocol};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
+
+use super::filter_client::FilterCall;
+use super::framing::{read_frame, write_frame};
+use crate::swarm::InboundStream;
+
+/// Time for a stream's first byte. Some clients open a stream ahead of their first request, so an idle one is
+/// no fault; each connection has a bounded number of them.
+const IDLE: Duration = Duration::from_secs(600);
+
+/// Time for an answer from the services and for writing it; a slow reader loses its stream then.
+const ANSWERING: Duration = Duration::from_secs(30);
+
+/// Request of a peer.
+#[derive(Debug)]
+pub(super) struct PeerRequest {
+    pub(super) peer: PeerId,
+    pub(super) protocol: StreamProtocol,
+    pub(super) bytes: Bytes,
+    pub(super) reply: oneshot::Sender<Bytes>,
+}
+
+/// Protocol that is accepted, and the form of its streams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Accepted {
+    /// Protocol id.
+    pub(super) protocol: &'static str,
+    /// Longest frame, bytes.
+    pub(super) frame_bytes_max: usize,
+    /// Whether a frame is a message without an answer, of which a stream may carry several.
+    pub(super) is_push: bool,
+}
+
+/// Queues for what peers send.
+#[derive(Clone)]
+pub(super) struct Requests {
+    /// Requests that are answered.
+    pub(super) answered: mpsc::Sender<PeerRequest>,
+    /// Frames of pushed messages, which are not.
+    pub(super) pushed: mpsc::Sender<FilterCall>,
+}
+
+/// Accepts streams until the node stops, and gives what they bring to `requests`.
+pub(super) async fn accept(
+    mut inbound: mpsc::Receiver<InboundStream>,
+    accepted: Vec<Accepted>,
+    requests: Requests,
+) {
+    while let Some(stream) = inbound.recv().await {
+        let known = accepted
+            .iter()
+            .find(|accepted| accepted.protocol == stream.protocol.as_ref());
+        let Some(accepted) = known.copied() else {
+            continue;
+        };
+        let requests = requests.clone();
+        tokio::spawn(async move {
+            let (peer, protocol) = (stream.peer, stream.protocol.clone());
+            if let Err(error) = serve(stream, accepted, requests).await {
+                tracing::debug!(%peer, %protocol, %error, "a service's stream failed");
+            }
+        });
+    }
+}
+
+async fn serve(
+    inbound: InboundStream,
+    accepted: Accepted,
+    requests: Requests,
+) -> std::io::Result<()> {
+    let InboundStream {
+        peer,
+        protocol,
+        mut stream,
+        permit,
+    } = inbound;
+    let max = accepted.frame_bytes_max;
+    while let Some(bytes) = timeout(IDLE, read_frame(&mut stream, max)).await?? {
+        if accepted.is_push {
+            if requests
+                .pushed
+                .send(FilterCall::Pushed(peer, bytes))
+                .await
+                .is_err()
+            {
+                break;
+            }
+            continue;
+        }
+        let (reply, answer) = oneshot::channel();
+        let request = PeerRequest {
+            peer,
+            protocol: protocol.clone(),
+            bytes,
+            reply,
+        };
+        if requests.answered.send(request).await.is_err() {
+            break;
+        }
+        // Without an answer, the services are stopping or the request was dropped.
+        if let Ok(Ok(answer)) = timeout(ANSWERING, answer).await {
+            timeout(ANSWERING, write_frame(&mut stream, &answer)).await??;
+        }
+        break;
+    }
+    timeout(ANSWERING, stream.close()).await??;
+    drop(permit);
+    Ok(())
+}

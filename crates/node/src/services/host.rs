@@ -1,0 +1,403 @@
+//! Host of the services: one task that owns their machines and carries out what they ask for.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use libp2p::PeerId;
+use tokio::sync::{mpsc, oneshot};
+use undertone_archive::Archive;
+use undertone_gossip::Time;
+use undertone_services::filter::{self, FilterServer};
+use undertone_services::history::{HistoryError, HistoryPage, StoredMessage};
+use undertone_services::lightpush::{self, LightpushServer, PublishRefusal};
+use undertone_services::peer_exchange::{self, PeerExchangeServer};
+use undertone_services::store::{self, StoreServer};
+use undertone_services::{PeerNo, RequestNo};
+
+use super::acceptor::PeerRequest;
+use super::handle::FilterSubscriber;
+use super::limiters::ServiceLimiters;
+use super::peers::PeerNumbers;
+use super::publisher::Publisher;
+use super::pusher::Pusher;
+
+/// Longest sleep between two looks at the machines' timers.
+const IDLE: Duration = Duration::from_secs(3_600);
+
+/// Peers whose numbers are kept at most before unused ones are forgotten.
+const PEERS_MAX: usize = 4_096;
+
+/// Question of the program to the host.
+pub(super) enum HostCall {
+    /// Peers that are subscribed to messages; `None` without the service.
+    Subscribers(oneshot::Sender<Option<Vec<FilterSubscriber>>>),
+}
+
+/// Results of work that ran beside the host.
+pub(super) enum Done {
+    Page {
+        query: RequestNo,
+        result: Result<HistoryPage, HistoryError>,
+    },
+    Published {
+        publish: RequestNo,
+        outcome: Result<u32, PublishRefusal>,
+    },
+    Pushed {
+        peer: PeerNo,
+        delivered: bool,
+    },
+}
+
+/// Channels on which the host is asked and told.
+pub(super) struct HostChannels {
+    pub(super) requests: mpsc::Receiver<PeerRequest>,
+    pub(super) messages: mpsc::Receiver<StoredMessage>,
+    pub(super) calls: mpsc::Receiver<HostCall>,
+    pub(super) gone: mpsc::UnboundedReceiver<PeerId>,
+}
+
+/// Machines of the services that are mounted.
+pub(super) struct Machines {
+    pub(super) store: Option<(StoreServer, Archive)>,
+    pub(super) filter: Option<FilterServer>,
+    pub(super) lightpush: Option<LightpushServer>,
+    pub(super) exchange: Option<PeerExchangeServer>,
+}
+
+/// Host of the services.
+pub(super) struct Host {
+    started: Instant,
+    machines: Machines,
+    limiters: ServiceLimiters,
+    publisher: Publisher,
+    pusher: Pusher,
+    peers: PeerNumbers,
+    next_request: u64,
+    /// Requests of peers that have not been answered.
+    waiting: BTreeMap<RequestNo, (PeerNo, oneshot::Sender<Bytes>)>,
+    done: mpsc::UnboundedSender<Done>,
+    results: mpsc::UnboundedReceiver<Done>,
+}
+
+impl Host {
+    pub(super) fn new(
+        machines: Machines,
+        limiters: ServiceLimiters,
+        publisher: Publisher,
+        pusher: Pusher,
+        (done, results): (mpsc::UnboundedSender<Done>, mpsc::UnboundedReceiver<Done>),
+    ) -> Self {
+        Self {
+            started: Instant::now(),
+            machines,
+            limiters,
+            publisher,
+            pusher,
+            peers: PeerNumbers::default(),
+            next_request: 0,
+            waiting: BTreeMap::new(),
+            done,
+            results,
+        }
+    }
+
+    /// Runs until the node stops.
+    pub(super) async fn run(mut self, channels: HostChannels) {
+        let HostChannels {
+            mut requests,
+            mut messages,
+            mut calls,
+            mut gone,
+        } = channels;
+        loop {
+            let wake = self.wake();
+            tokio::select! {
+                request = requests.recv() => match request {
+                    Some(request) => self.on_request(request),
+                    None => return,
+                },
+                Some(message) = messages.recv() => self.on_message(message),
+                Some(call) = calls.recv() => self.on_call(call),
+                Some(peer) = gone.recv() => self.on_gone(peer),
+                Some(done) = self.results.recv() => self.on_done(done),
+                () = tokio::time::sleep_until(wake.into()) => self.on_tick(),
+            }
+            self.carry_out();
+        }
+    }
+
+    fn now(&self) -> Time {
+        Time::ZERO.after(self.started.elapsed())
+    }
+
+    /// Instant of the first timer.
+    fn wake(&self) -> Instant {
+        let store = self.machines.store.as_ref();
+        let timers = [
+            store.and_then(|(store, _)| store.next_timeout()),
+            self.machines
+                .filter
+                .as_ref()
+                .and_then(FilterServer::next_timeout),
+            self.machines
+                .lightpush
+                .as_ref()
+                .and_then(LightpushServer::next_timeout),
+        ];
+        let first = timers.into_iter().flatten().min();
+        let idle = Instant::now() + IDLE;
+        first.map_or(idle, |first| {
+            idle.min(self.started + Duration::from_nanos(first.as_nanos()))
+        })
+    }
+
+    fn on_request(&mut self, asked: PeerRequest) {
+        let PeerRequest {
+            peer,
+            protocol,
+            bytes,
+            reply,
+        } = asked;
+        let now = self.now();
+        if self.peers.len() >= PEERS_MAX {
+            self.forget_peers();
+        }
+        let is_allowed = self.limiters.allow(now, protocol.as_ref(), peer);
+        let peer = self.peers.number(peer);
+        let request = RequestNo(self.next_request);
+        self.next_request += 1;
+        self.waiting.insert(request, (peer, reply));
+        let machines = &mut self.machines;
+        match protocol.as_ref() {
+            store::PROTOCOL_ID => {
+                if let Some((store, _)) = &mut machines.store {
+                    let input = match is_allowed {
+                        true => store::server::Input::Request {
+                            peer,
+                            request,
+                            bytes,
+                        },
+                        false => store::server::Input::TooMany { request },
+                    };
+                    store.handle(now, input);
+                }
+            }
+            filter::SUBSCRIBE_PROTOCOL_ID => {
+                if let Some(filter) = &mut machines.filter {
+                    let input = match is_allowed {
+                        true => filter::Input::Request {
+                            peer,
+                            request,
+                            bytes,
+                        },
+                        false => filter::Input::TooMany { request },
+                    };
+                    filter.handle(now, input);
+                }
+            }
+            id @ (lightpush::PROTOCOL_ID | lightpush::legacy::PROTOCOL_ID) => {
+                if let Some(lightpush) = &mut machines.lightpush {
+                    let version = match id == lightpush::PROTOCOL_ID {
+                        true => lightpush::Version::V3,
+                        false => lightpush::Version::V2,
+                    };
+                    let input = match is_allowed {
+                        true => lightpush::Input::Request {
+                            peer,
+                            request,
+                            version,
+                            bytes,
+                        },
+                        false => lightpush::Input::TooMany { request, version },
+                    };
+                    lightpush.handle(now, input);
+                }
+            }
+            peer_exchange::PROTOCOL_ID => {
+                if let Some(exchange) = &mut machines.exchange {
+                    let input = match is_allowed {
+                        true => peer_exchange::Input::Request { request, bytes },
+                        false => peer_exchange::Input::TooMany { request },
+                    };
+                    exchange.handle(now, input);
+                }
+            }
+            // The acceptor accepts no other protocol.
+            _ => {}
+        }
+    }
+
+    fn on_message(&mut self, message: StoredMessage) {
+        let now = self.now();
+        if let Some(filter) = &mut self.machines.filter {
+            filter.handle(now, filter::Input::Message { message });
+        }
+    }
+
+    fn on_call(&mut self, call: HostCall) {
+        match call {
+            HostCall::Subscribers(reply) => {
+                // The caller may be gone.
+                let _ = reply.send(self.subscribers());
+            }
+        }
+    }
+
+    fn on_gone(&mut self, peer: PeerId) {
+        let now = self.now();
+        let Some(peer) = self.peers.find(peer) else {
+            return;
+        };
+        self.waiting.retain(|_, (asker, _)| *asker != peer);
+        self.pusher.forget(peer);
+        let machines = &mut self.machines;
+        if let Some((store, _)) = &mut machines.store {
+            store.handle(now, store::server::Input::PeerGone(peer));
+        }
+        if let Some(filter) = &mut machines.filter {
+            filter.handle(now, filter::Input::PeerGone(peer));
+        }
+        if let Some(lightpush) = &mut machines.lightpush {
+            lightpush.handle(now, lightpush::Input::PeerGone(peer));
+        }
+    }
+
+    fn on_done(&mut self, done: Done) {
+        let now = self.now();
+        let machines = &mut self.machines;
+        match done {
+            Done::Page { query, result } => {
+                if let Some((store, _)) = &mut machines.store {
+                    store.handle(now, store::server::Input::Page { query, result });
+                }
+            }
+            Done::Published { publish, outcome } => {
+                if let Some(lightpush) = &mut machines.lightpush {
+                    lightpush.handle(now, lightpush::Input::Published { publish, outcome });
+                }
+            }
+            Done::Pushed { peer, delivered } => {
+                if let Some(filter) = &mut machines.filter {
+                    filter.handle(now, filter::Input::Pushed { peer, delivered });
+                }
+            }
+        }
+    }
+
+    fn on_tick(&mut self) {
+        let now = self.now();
+        let machines = &mut self.machines;
+        if let Some((store, _)) = &mut machines.store {
+            store.handle(now, store::server::Input::Tick);
+        }
+        if let Some(filter) = &mut machines.filter {
+            filter.handle(now, filter::Input::Tick);
+        }
+        if let Some(lightpush) = &mut machines.lightpush {
+            lightpush.handle(now, lightpush::Input::Tick);
+        }
+    }
+
+    /// Carries out what the machines ask for.
+    fn carry_out(&mut self) {
+        while let Some(output) = self
+            .machines
+            .store
+            .as_mut()
+            .and_then(|(store, _)| store.poll())
+        {
+            match output {
+                store::server::Output::Respond { request, bytes } => self.respond(request, bytes),
+                store::server::Output::Query { query, content } => self.query(query, content),
+            }
+        }
+        while let Some(output) = self.machines.filter.as_mut().and_then(FilterServer::poll) {
+            match output {
+                filter::Output::Respond { request, bytes } => self.respond(request, bytes),
+                filter::Output::Push { peer, bytes } => self.push(peer, bytes),
+                filter::Output::Drop { peer } => self.pusher.forget(peer),
+            }
+        }
+        while let Some(output) = self
+            .machines
+            .exchange
+            .as_mut()
+            .and_then(PeerExchangeServer::poll)
+        {
+            let peer_exchange::Output::Respond { request, bytes } = output;
+            self.respond(request, bytes);
+        }
+        while let Some(output) = self
+            .machines
+            .lightpush
+            .as_mut()
+            .and_then(LightpushServer::poll)
+        {
+            match output {
+                lightpush::Output::Respond { request, bytes } => self.respond(request, bytes),
+                lightpush::Output::Publish {
+                    publish,
+                    pubsub_topic,
+                    message,
+                } => {
+                    let (publisher, done) = (self.publisher.clone(), self.done.clone());
+                    tokio::spawn(async move {
+                        let outcome = publisher.publish(&pubsub_topic, message).await;
+                        // The host may have ended.
+                        let _ = done.send(Done::Published { publish, outcome });
+                    });
+                }
+            }
+        }
+    }
+
+    fn respond(&mut self, request: RequestNo, bytes: Bytes) {
+        if let Some((_, reply)) = self.waiting.remove(&request) {
+            // The peer may have closed its stream.
+            let _ = reply.send(bytes);
+        }
+    }
+
+    fn query(&mut self, query: RequestNo, content: undertone_services::history::HistoryQuery) {
+        let Some((_, archive)) = &self.machines.store else {
+            return;
+        };
+        let (archive, done) = (archive.clone(), self.done.clone());
+        tokio::spawn(async move {
+            let page = archive.query(content).await;
+            let result = page.map_err(super::calls::history_error);
+            // The host may have ended.
+            let _ = done.send(Done::Page { query, result });
+        });
+    }
+
+    fn push(&mut self, peer: PeerNo, bytes: Bytes) {
+        if let Some(identity) = self.peers.peer(peer) {
+            self.pusher.push(peer, identity, bytes);
+        }
+    }
+
+    fn subscribers(&self) -> Option<Vec<FilterSubscriber>> {
+        let filter = self.machines.filter.as_ref()?;
+        let subscribers = filter.subscriptions().into_iter().filter_map(|one| {
+            Some(FilterSubscriber {
+                peer: self.peers.peer(one.peer)?,
+                criteria: one.criteria,
+            })
+        });
+        Some(subscribers.collect())
+    }
+
+    /// Forgets the numbers of peers that nothing refers to.
+    fn forget_peers(&mut self) {
+        let now = self.now();
+        let (waiting, pusher, filter) = (&self.waiting, &self.pusher, &self.machines.filter);
+        self.peers.retain(|peer| {
+            let asks = waiting.values().any(|(asker, _)| *asker == peer);
+            let is_subscribed = filter.as_ref().is_some_and(|f| f.is_subscribed(now, peer));
+            asks || is_subscribed || pusher.pushes_to(peer)
+        });
+    }
+}

@@ -1,0 +1,169 @@
+//! Keeper of the archive: takes valid messages, writes them in batches, and says what could not be written.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
+
+use parking_lot::Mutex;
+use tokio::sync::mpsc;
+use undertone_archive::Archive;
+use undertone_services::history::StoredMessage;
+
+use super::handle::ArchiveCounts;
+
+#[cfg(test)]
+mod tests;
+
+/// Messages that wait for the archive at most; with the longest messages of the network they take 300 MB.
+const WAITING_MAX: usize = 2_048;
+
+/// Most messages of one write.
+const BATCH_MAX: usize = 256;
+
+/// Pause before a failed write is repeated.
+const REPEAT_AFTER: Duration = Duration::from_secs(1);
+
+/// Interval at which messages that are no longer to be kept are dropped.
+const MAINTAINING: Duration = Duration::from_secs(60);
+
+/// Longest time by which a kept message's timestamp may differ from the node's clock (nwaku).
+const CLOCK_TOLERANCE_NS: u64 = 20_000_000_000;
+
+/// Numbers of messages by what became of them; clones share them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct KeeperCounts(Arc<Counts>);
+
+#[derive(Debug, Default)]
+struct Counts {
+    kept: AtomicU64,
+    refused: AtomicU64,
+    lost: AtomicU64,
+    pending: AtomicU64,
+    /// Start of the write that is under way.
+    writing_since: Mutex<Option<SystemTime>>,
+}
+
+impl KeeperCounts {
+    /// Returns all numbers.
+    pub(crate) fn counts(&self) -> ArchiveCounts {
+        let counts = &*self.0;
+        ArchiveCounts {
+            kept: counts.kept.load(Ordering::Relaxed),
+            refused: counts.refused.load(Ordering::Relaxed),
+            lost: counts.lost.load(Ordering::Relaxed),
+            pending: self.pending(),
+        }
+    }
+
+    /// Number of messages that wait for the archive.
+    pub(crate) fn pending(&self) -> u64 {
+        self.0.pending.load(Ordering::Relaxed)
+    }
+
+    /// Start of the write that is under way; `None` if there is none.
+    pub(crate) fn stuck_since(&self) -> Option<SystemTime> {
+        *self.0.writing_since.lock()
+    }
+}
+
+/// End of the keeper at which messages come in.
+#[derive(Clone, Debug)]
+pub(super) struct KeeperQueue {
+    waiting: mpsc::Sender<StoredMessage>,
+    counts: KeeperCounts,
+}
+
+impl KeeperQueue {
+    /// Offers a message that was received at `now_ns`, Unix time. Never waits.
+    pub(super) fn offer(&self, message: &StoredMessage, now_ns: i64) {
+        if !is_kept(message, now_ns) {
+            self.counts.0.refused.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        self.counts.0.pending.fetch_add(1, Ordering::Relaxed);
+        if self.waiting.try_send(message.clone()).is_err() {
+            self.counts.0.pending.fetch_sub(1, Ordering::Relaxed);
+            let lost = self.counts.0.lost.fetch_add(1, Ordering::Relaxed);
+            if lost.is_multiple_of(1_000) {
+                tracing::error!(
+                    lost = lost + 1,
+                    "messages are not kept, because the archive does not keep up; see earlier errors, or use a faster disk"
+                );
+            }
+        }
+    }
+}
+
+/// Whether a store keeps a message: it is not ephemeral, and its timestamp is that of now.
+fn is_kept(message: &StoredMessage, now_ns: i64) -> bool {
+    let message = &message.message;
+    !message.is_ephemeral() && message.timestamp_ns().abs_diff(now_ns) <= CLOCK_TOLERANCE_NS
+}
+
+/// Starts to write what is offered to the returned queue, until that is dropped.
+pub(super) fn start(archive: Archive) -> (KeeperQueue, KeeperCounts) {
+    let (waiting, messages) = mpsc::channel(WAITING_MAX);
+    let counts = KeeperCounts::default();
+    tokio::spawn(write(archive.clone(), messages, counts.clone()));
+    tokio::spawn(maintain(archive, waiting.downgrade()));
+    let queue = KeeperQueue {
+        waiting,
+        counts: counts.clone(),
+    };
+    (queue, counts)
+}
+
+async fn write(
+    archive: Archive,
+    mut messages: mpsc::Receiver<StoredMessage>,
+    counts: KeeperCounts,
+) {
+    let mut batch = Vec::new();
+    let mut failure: Option<String> = None;
+    while messages.recv_many(&mut batch, BATCH_MAX).await > 0 {
+        *counts.0.writing_since.lock() = Some(SystemTime::now());
+        loop {
+            match archive.insert(batch.clone()).await {
+                Ok(report) => {
+                    if failure.take().is_some() {
+                        tracing::info!("the archive takes messages again");
+                    }
+                    let kept = report.inserted as u64;
+                    counts.0.kept.fetch_add(kept, Ordering::Relaxed);
+                    break;
+                }
+                Err(error) => {
+                    let text = error.to_string();
+                    if failure.as_ref() != Some(&text) {
+                        tracing::error!(%error, "messages wait for the archive");
+                        failure = Some(text);
+                    }
+                    tokio::time::sleep(REPEAT_AFTER).await;
+                }
+            }
+        }
+        let settled = batch.len() as u64;
+        counts.0.pending.fetch_sub(settled, Ordering::Relaxed);
+        *counts.0.writing_since.lock() = None;
+        batch.clear();
+    }
+}
+
+async fn maintain(archive: Archive, queue: mpsc::WeakSender<StoredMessage>) {
+    let mut interval = tokio::time::interval(MAINTAINING);
+    loop {
+        interval.tick().await;
+        if queue.upgrade().is_none() {
+            return;
+        }
+        if let Err(error) = archive.maintain(unix_now_ns()).await {
+            tracing::warn!(%error, "old messages cannot be dropped from the archive");
+        }
+    }
+}
+
+/// Returns the system's time, Unix nanoseconds.
+pub(super) fn unix_now_ns() -> i64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    i64::try_from(since.unwrap_or_default().as_nanos()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,53 @@
+use undertone_message::WakuMessage;
+
+use super::*;
+
+const NOW_NS: i64 = 1_700_000_000_000_000_000;
+
+fn message(timestamp_ns: i64, is_ephemeral: bool) -> StoredMessage {
+    let message = WakuMessage {
+        timestamp: Some(timestamp_ns),
+        ephemeral: Some(is_ephemeral),
+        ..WakuMessage::new(b"hello".to_vec(), "/app/1/name/proto")
+    };
+    StoredMessage::new("/waku/2/rs/1/0", message)
+}
+
+#[test]
+fn messages_of_now_are_kept_unless_they_are_ephemeral() {
+    let tolerance = i64::try_from(CLOCK_TOLERANCE_NS).unwrap();
+    for timestamp_ns in [NOW_NS, NOW_NS - tolerance, NOW_NS + tolerance] {
+        assert!(is_kept(&message(timestamp_ns, false), NOW_NS));
+        assert!(!is_kept(&message(timestamp_ns, true), NOW_NS));
+    }
+    for timestamp_ns in [
+        0,
+        i64::MIN,
+        i64::MAX,
+        NOW_NS - tolerance - 1,
+        NOW_NS + tolerance + 1,
+    ] {
+        assert!(!is_kept(&message(timestamp_ns, false), NOW_NS));
+    }
+}
+
+#[tokio::test]
+async fn what_is_offered_is_found_in_the_archive() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = undertone_archive::ArchiveUrl::sqlite(folder.path().join("store"));
+    let archive = Archive::open(&url, Default::default()).await.unwrap();
+    let (queue, counts) = start(archive.clone());
+    let kept = message(unix_now_ns(), false);
+    queue.offer(&kept, unix_now_ns());
+    queue.offer(&message(unix_now_ns(), true), unix_now_ns());
+    while counts.pending() > 0 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert_eq!(archive.contains(&[kept.hash]).await.unwrap(), [true]);
+    let expected = ArchiveCounts {
+        kept: 1,
+        refused: 1,
+        ..ArchiveCounts::default()
+    };
+    assert_eq!(counts.counts(), expected);
+}

@@ -1,0 +1,39 @@
+//! Limits on the requests of peers to this node's services.
+
+use libp2p::PeerId;
+use undertone_gossip::Time;
+use undertone_services::rate_limit::{Limits, RateLimiter, RateLimits, Service};
+use undertone_services::{filter, lightpush, peer_exchange, store};
+
+/// Limiter of each service.
+pub(super) struct ServiceLimiters {
+    store: RateLimiter<PeerId>,
+    filter: RateLimiter<PeerId>,
+    lightpush: RateLimiter<PeerId>,
+    exchange: RateLimiter<PeerId>,
+}
+
+impl ServiceLimiters {
+    pub(super) fn new(limits: &RateLimits) -> Self {
+        let shared = |service| RateLimiter::shared(limits.of(service), Limits::default());
+        Self {
+            store: shared(Service::Store),
+            filter: RateLimiter::per_peer(limits.of(Service::Filter), Limits::default()),
+            lightpush: shared(Service::Lightpush),
+            exchange: shared(Service::PeerExchange),
+        }
+    }
+
+    /// Counts a request, and returns whether it is to be served.
+    pub(super) fn allow(&mut self, now: Time, protocol: &str, peer: PeerId) -> bool {
+        let limiter = match protocol {
+            store::PROTOCOL_ID => &mut self.store,
+            filter::SUBSCRIBE_PROTOCOL_ID => &mut self.filter,
+            lightpush::PROTOCOL_ID | lightpush::legacy::PROTOCOL_ID => &mut self.lightpush,
+            peer_exchange::PROTOCOL_ID => &mut self.exchange,
+            // No other protocol is accepted.
+            _ => return false,
+        };
+        limiter.allow(now, peer)
+    }
+}

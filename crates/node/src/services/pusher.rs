@@ -1,0 +1,125 @@
+//! Pusher of messages to subscribed peers: in order for each peer, and for all peers at once.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::AsyncWriteExt as _;
+use libp2p::{PeerId, StreamProtocol};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use undertone_services::PeerNo;
+use undertone_services::filter::{PUSH_PROTOCOL_ID, PUSH_TIMEOUT};
+
+use super::framing::write_frame;
+use super::host::Done;
+use crate::swarm::StreamOpener;
+
+/// Time after which an idle task of a peer ends.
+const IDLE: Duration = Duration::from_secs(30);
+
+/// Tasks that push messages, one for each peer that is being pushed to.
+pub(super) struct Pusher {
+    streams: StreamOpener,
+    done: mpsc::UnboundedSender<Done>,
+    tasks: BTreeMap<PeerNo, PushTask>,
+}
+
+struct PushTask {
+    queue: mpsc::UnboundedSender<Bytes>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for PushTask {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Pusher {
+    pub(super) fn new(streams: StreamOpener, done: mpsc::UnboundedSender<Done>) -> Self {
+        Self {
+            streams,
+            done,
+            tasks: BTreeMap::new(),
+        }
+    }
+
+    /// Queues a frame for a peer; the filter server bounds how many. The outcome is reported.
+    pub(super) fn push(&mut self, number: PeerNo, peer: PeerId, frame: Bytes) {
+        let frame = match self.tasks.get(&number) {
+            Some(known) => match known.queue.send(frame) {
+                Ok(()) => return,
+                // The task has ended for want of work.
+                Err(mpsc::error::SendError(frame)) => frame,
+            },
+            None => frame,
+        };
+        let (queue, frames) = mpsc::unbounded_channel();
+        let pushing = run(
+            self.streams.clone(),
+            number,
+            peer,
+            frames,
+            self.done.clone(),
+        );
+        // Its receiver is in the task that starts here.
+        let _ = queue.send(frame);
+        let task = tokio::spawn(pushing);
+        self.tasks.insert(number, PushTask { queue, task });
+    }
+
+    /// Ends the task of a peer, without reports.
+    pub(super) fn forget(&mut self, peer: PeerNo) {
+        self.tasks.remove(&peer);
+    }
+
+    /// Whether a task for the peer may be running.
+    pub(super) fn pushes_to(&self, peer: PeerNo) -> bool {
+        self.tasks
+            .get(&peer)
+            .is_some_and(|known| !known.queue.is_closed())
+    }
+}
+
+async fn run(
+    streams: StreamOpener,
+    number: PeerNo,
+    peer: PeerId,
+    mut frames: mpsc::UnboundedReceiver<Bytes>,
+    done: mpsc::UnboundedSender<Done>,
+) {
+    loop {
+        let frame = match timeout(IDLE, frames.recv()).await {
+            Ok(Some(frame)) => frame,
+            Ok(None) => return,
+            Err(_) => {
+                // A frame that came meanwhile is pushed; the next one finds the queue closed.
+                frames.close();
+                continue;
+            }
+        };
+        let pushed = timeout(PUSH_TIMEOUT, push(&streams, peer, &frame)).await;
+        let delivered = matches!(pushed, Ok(Ok(())));
+        if let Ok(Err(error)) = &pushed {
+            tracing::debug!(%peer, %error, "cannot push a message");
+        }
+        let report = Done::Pushed {
+            peer: number,
+            delivered,
+        };
+        if done.send(report).is_err() {
+            return;
+        }
+    }
+}
+
+async fn push(streams: &StreamOpener, peer: PeerId, frame: &Bytes) -> std::io::Result<()> {
+    let opened = streams
+        .open(peer, StreamProtocol::new(PUSH_PROTOCOL_ID))
+        .await;
+    let mut stream = opened.map_err(std::io::Error::other)?;
+    write_frame(&mut stream, frame).await?;
+    stream.close().await
+}

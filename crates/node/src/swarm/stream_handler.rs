@@ -1,0 +1,160 @@
+//! Handler of one connection for the streams of the services.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use libp2p::PeerId;
+use libp2p::swarm::handler::{
+    ConnectionEvent, DialUpgradeError, FullyNegotiatedInbound, FullyNegotiatedOutbound,
+};
+use libp2p::swarm::{
+    ConnectionHandler, ConnectionHandlerEvent, Stream, StreamProtocol, StreamUpgradeError,
+    SubstreamProtocol,
+};
+use tokio::sync::{Semaphore, mpsc, oneshot};
+
+use super::stream_request::{InboundStream, OpenError, OpenRequest};
+use super::upgrade::StreamUpgrade;
+
+/// Most inbound streams of a connection that are open at once; further ones are reset. Light clients keep one
+/// open for each protocol, and use another for each request in flight.
+const INBOUND_MAX: usize = 32;
+
+/// Most streams to a peer that wait for being opened; further ones are refused.
+const OUTBOUND_MAX: usize = 64;
+
+/// Time for which a connection is kept after a service last used it. Light clients send something at least
+/// every minute while they have subscriptions.
+const KEPT_AFTER_USE: Duration = Duration::from_secs(300);
+
+type Reply = oneshot::Sender<Result<Stream, OpenError>>;
+
+/// State of one connection.
+pub(crate) struct StreamHandler {
+    peer: PeerId,
+    protocols: Arc<[StreamProtocol]>,
+    inbound: mpsc::Sender<InboundStream>,
+    permits: Arc<Semaphore>,
+    waiting: VecDeque<OpenRequest>,
+    opening: usize,
+    kept_until: Option<Instant>,
+}
+
+impl StreamHandler {
+    pub(crate) fn new(
+        peer: PeerId,
+        protocols: Arc<[StreamProtocol]>,
+        inbound: mpsc::Sender<InboundStream>,
+    ) -> Self {
+        Self {
+            peer,
+            protocols,
+            inbound,
+            permits: Arc::new(Semaphore::new(INBOUND_MAX)),
+            waiting: VecDeque::new(),
+            opening: 0,
+            kept_until: None,
+        }
+    }
+
+    fn used(&mut self) {
+        self.kept_until = Some(Instant::now() + KEPT_AFTER_USE);
+    }
+
+    fn on_inbound(&mut self, (stream, protocol): (Stream, StreamProtocol)) {
+        let Ok(permit) = self.permits.clone().try_acquire_owned() else {
+            tracing::debug!(peer = %self.peer, %protocol, "resetting a stream: the peer has too many open");
+            return;
+        };
+        self.used();
+        let inbound = InboundStream {
+            peer: self.peer,
+            protocol,
+            stream,
+            permit,
+        };
+        if self.inbound.try_send(inbound).is_err() {
+            tracing::debug!(peer = %self.peer, "resetting a stream: too many wait for the services");
+        }
+    }
+}
+
+impl ConnectionHandler for StreamHandler {
+    type FromBehaviour = OpenRequest;
+    type ToBehaviour = Infallible;
+    type InboundProtocol = StreamUpgrade;
+    type OutboundProtocol = StreamUpgrade;
+    type InboundOpenInfo = ();
+    type OutboundOpenInfo = (StreamProtocol, Reply);
+
+    fn listen_protocol(&self) -> SubstreamProtocol<StreamUpgrade> {
+        let protocols = self.protocols.clone();
+        SubstreamProtocol::new(StreamUpgrade { protocols }, ())
+    }
+
+    fn connection_keep_alive(&self) -> bool {
+        self.kept_until.is_some_and(|until| Instant::now() < until)
+    }
+
+    fn poll(
+        &mut self,
+        _: &mut Context<'_>,
+    ) -> Poll<ConnectionHandlerEvent<StreamUpgrade, (StreamProtocol, Reply), Infallible>> {
+        let Some(request) = self.waiting.pop_front() else {
+            return Poll::Pending;
+        };
+        self.opening += 1;
+        let OpenRequest {
+            protocol, reply, ..
+        } = request;
+        let upgrade = StreamUpgrade {
+            protocols: Arc::from([protocol.clone()]),
+        };
+        Poll::Ready(ConnectionHandlerEvent::OutboundSubstreamRequest {
+            protocol: SubstreamProtocol::new(upgrade, (protocol, reply)),
+        })
+    }
+
+    fn on_behaviour_event(&mut self, request: OpenRequest) {
+        if self.waiting.len() + self.opening >= OUTBOUND_MAX {
+            let busy = OpenError::Failed("too many streams to the peer are being opened".into());
+            // The caller may have given up, here and below.
+            let _ = request.reply.send(Err(busy));
+            return;
+        }
+        self.used();
+        self.waiting.push_back(request);
+    }
+
+    fn on_connection_event(
+        &mut self,
+        event: ConnectionEvent<'_, StreamUpgrade, StreamUpgrade, (), (StreamProtocol, Reply)>,
+    ) {
+        match event {
+            ConnectionEvent::FullyNegotiatedInbound(FullyNegotiatedInbound {
+                protocol, ..
+            }) => self.on_inbound(protocol),
+            ConnectionEvent::FullyNegotiatedOutbound(FullyNegotiatedOutbound {
+                protocol: (stream, _),
+                info: (_, reply),
+            }) => {
+                self.opening = self.opening.saturating_sub(1);
+                let _ = reply.send(Ok(stream));
+            }
+            ConnectionEvent::DialUpgradeError(DialUpgradeError {
+                error,
+                info: (protocol, reply),
+            }) => {
+                self.opening = self.opening.saturating_sub(1);
+                let _ = reply.send(Err(match error {
+                    StreamUpgradeError::NegotiationFailed => OpenError::Unsupported(protocol),
+                    error => OpenError::Failed(error.to_string()),
+                }));
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Streams of the services between the behaviour, the handlers of connections and the services.
+
+use libp2p::PeerId;
+use libp2p::swarm::{Stream, StreamProtocol};
+use thiserror::Error;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+
+/// Stream that a peer opened.
+pub(crate) struct InboundStream {
+    pub(crate) peer: PeerId,
+    pub(crate) protocol: StreamProtocol,
+    pub(crate) stream: Stream,
+    /// Share of the connection's inbound streams; given back when dropped.
+    pub(crate) permit: OwnedSemaphorePermit,
+}
+
+/// Reason why a stream could not be opened.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub(crate) enum OpenError {
+    /// The peer is not connected.
+    #[error("not connected")]
+    NotConnected,
+    /// The peer does not offer the protocol.
+    #[error("the peer does not offer {0}")]
+    Unsupported(StreamProtocol),
+    /// The stream failed while it was set up.
+    #[error("{0}")]
+    Failed(String),
+    /// The node is stopping.
+    #[error("the node is shutting down")]
+    Stopped,
+}
+
+/// Request for a stream to a peer.
+#[derive(Debug)]
+pub(crate) struct OpenRequest {
+    pub(crate) peer: PeerId,
+    pub(crate) protocol: StreamProtocol,
+    pub(crate) reply: oneshot::Sender<Result<Stream, OpenError>>,
+}

@@ -1,0 +1,166 @@
+//! Behaviour that carries the streams of the services: it hands inbound streams to their acceptor, and opens
+//! outbound ones on the newest connection to a peer.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use libp2p::core::Endpoint;
+use libp2p::core::transport::PortUse;
+use libp2p::swarm::{
+    ConnectionDenied, ConnectionId, FromSwarm, NetworkBehaviour, NotifyHandler, Stream,
+    StreamProtocol, THandlerInEvent, ToSwarm,
+};
+use libp2p::{Multiaddr, PeerId};
+use tokio::sync::{mpsc, oneshot};
+
+use super::stream_handler::StreamHandler;
+use super::stream_request::{InboundStream, OpenError, OpenRequest};
+
+/// Inbound streams of all connections that wait for the acceptor; further ones are reset.
+const ACCEPT_QUEUE: usize = 256;
+
+/// Outbound streams that are asked for and not yet given to a connection; further callers wait.
+const OPEN_QUEUE: usize = 256;
+
+/// Opener of streams to connected peers; clones share the queue of requests.
+#[derive(Clone, Debug)]
+pub(crate) struct StreamOpener(mpsc::Sender<OpenRequest>);
+
+impl StreamOpener {
+    /// Opens a stream on the newest connection to a peer.
+    pub(crate) async fn open(
+        &self,
+        peer: PeerId,
+        protocol: StreamProtocol,
+    ) -> Result<Stream, OpenError> {
+        let (reply, answer) = oneshot::channel();
+        let request = OpenRequest {
+            peer,
+            protocol,
+            reply,
+        };
+        self.0.send(request).await.map_err(|_| OpenError::Stopped)?;
+        // The reply is dropped with the connection.
+        answer.await.unwrap_or(Err(OpenError::NotConnected))
+    }
+}
+
+/// The services' ends of the behaviour.
+pub(crate) struct StreamChannels {
+    pub(crate) opener: StreamOpener,
+    pub(crate) inbound: mpsc::Receiver<InboundStream>,
+    /// Peers whose last connection has ended.
+    pub(crate) gone: mpsc::UnboundedReceiver<PeerId>,
+}
+
+/// Behaviour that carries the streams of the services.
+pub(crate) struct ServiceStreams {
+    protocols: Arc<[StreamProtocol]>,
+    inbound: mpsc::Sender<InboundStream>,
+    requests: mpsc::Receiver<OpenRequest>,
+    gone: mpsc::UnboundedSender<PeerId>,
+    /// Connections of each peer, the newest one last.
+    connections: BTreeMap<PeerId, Vec<ConnectionId>>,
+}
+
+impl ServiceStreams {
+    /// Creates a behaviour that accepts streams for `protocols`.
+    pub(crate) fn new(protocols: Vec<StreamProtocol>) -> (Self, StreamChannels) {
+        let (inbound, accepted) = mpsc::channel(ACCEPT_QUEUE);
+        let (opener, requests) = mpsc::channel(OPEN_QUEUE);
+        let (gone, ended) = mpsc::unbounded_channel();
+        let behaviour = Self {
+            protocols: Arc::from(protocols),
+            inbound,
+            requests,
+            gone,
+            connections: BTreeMap::new(),
+        };
+        let channels = StreamChannels {
+            opener: StreamOpener(opener),
+            inbound: accepted,
+            gone: ended,
+        };
+        (behaviour, channels)
+    }
+
+    fn handler(&self, peer: PeerId) -> StreamHandler {
+        StreamHandler::new(peer, self.protocols.clone(), self.inbound.clone())
+    }
+}
+
+impl NetworkBehaviour for ServiceStreams {
+    type ConnectionHandler = StreamHandler;
+    type ToSwarm = std::convert::Infallible;
+
+    fn handle_established_inbound_connection(
+        &mut self,
+        _: ConnectionId,
+        peer: PeerId,
+        _: &Multiaddr,
+        _: &Multiaddr,
+    ) -> Result<StreamHandler, ConnectionDenied> {
+        Ok(self.handler(peer))
+    }
+
+    fn handle_established_outbound_connection(
+        &mut self,
+        _: ConnectionId,
+        peer: PeerId,
+        _: &Multiaddr,
+        _: Endpoint,
+        _: PortUse,
+    ) -> Result<StreamHandler, ConnectionDenied> {
+        Ok(self.handler(peer))
+    }
+
+    fn on_swarm_event(&mut self, event: FromSwarm<'_>) {
+        match event {
+            FromSwarm::ConnectionEstablished(event) => {
+                let connections = self.connections.entry(event.peer_id).or_default();
+                connections.push(event.connection_id);
+            }
+            FromSwarm::ConnectionClosed(event) => {
+                if let Some(connections) = self.connections.get_mut(&event.peer_id) {
+                    connections.retain(|connection| *connection != event.connection_id);
+                    if connections.is_empty() {
+                        self.connections.remove(&event.peer_id);
+                        // The node may have no services.
+                        let _ = self.gone.send(event.peer_id);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn on_connection_handler_event(
+        &mut self,
+        _: PeerId,
+        _: ConnectionId,
+        event: std::convert::Infallible,
+    ) {
+        match event {}
+    }
+
+    fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<ToSwarm<Self::ToSwarm, THandlerInEvent<Self>>> {
+        while let Poll::Ready(Some(request)) = self.requests.poll_recv(cx) {
+            let connections = self.connections.get(&request.peer);
+            let Some(newest) = connections.and_then(|connections| connections.last()) else {
+                // The caller may have given up.
+                let _ = request.reply.send(Err(OpenError::NotConnected));
+                continue;
+            };
+            return Poll::Ready(ToSwarm::NotifyHandler {
+                peer_id: request.peer,
+                handler: NotifyHandler::One(*newest),
+                event: request,
+            });
+        }
+        Poll::Pending
+    }
+}
