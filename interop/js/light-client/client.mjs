@@ -4,6 +4,9 @@ import { createLightNode, Protocols } from "@waku/sdk";
 import { tellAnswers } from "./answers.mjs";
 import { describePayload, fromHex, payloadOf, toHex } from "./bytes.mjs";
 
+// Pages after which a query counts as one that never ends.
+const PAGES_MAX = 1000;
+
 const PROTOCOLS = { store: Protocols.Store, filter: Protocols.Filter, lightpush: Protocols.LightPush };
 
 // Starts a client. `tell(event, fields)` is called for everything that happens by itself. Returns the handlers
@@ -45,6 +48,17 @@ export async function startClient(options, tell) {
     ...describePayload(message.payload),
   });
 
+  // Pages of a store in the order in which they came, until one was empty.
+  async function pagesOf(topics, options) {
+    const pages = [];
+    for await (const page of waku.store.queryGenerator(topics.map(decoder), options)) {
+      if (pages.length === PAGES_MAX) throw new Error(`no empty page among ${PAGES_MAX}`);
+      const messages = await Promise.all(page);
+      pages.push(messages.map((m) => ({ ...describe(m), timestamp_ms: Number(m.timestamp) })));
+    }
+    return pages;
+  }
+
   const handlers = {
     wait_peers: async ({ protocols, timeout_ms }) => {
       await waku.waitForPeers(protocols.map((name) => PROTOCOLS[name]), timeout_ms);
@@ -61,31 +75,17 @@ export async function startClient(options, tell) {
       return { accepted: await waku.filter.subscribe([decoder(topic)], tellMessage) };
     },
     unsubscribe: async ({ topic }) => ({ accepted: await waku.filter.unsubscribe([decoder(topic)]) }),
-    // Pages in the order in which they came, until one was empty.
-    query: async ({ topics, forward, page_size, start_ms, end_ms }) => {
-      const pages = [];
-      const pagesOf = waku.store.queryGenerator(topics.map(decoder), {
+    query: async ({ topics, forward, page_size, start_ms, end_ms }) => ({
+      pages: await pagesOf(topics, {
         paginationForward: forward,
         ...(page_size === undefined ? {} : { paginationLimit: page_size }),
         ...(start_ms === undefined ? {} : { timeStart: new Date(start_ms) }),
         ...(end_ms === undefined ? {} : { timeEnd: new Date(end_ms) }),
-      });
-      for await (const page of pagesOf) {
-        const messages = await Promise.all(page);
-        pages.push(messages.map((m) => (m === undefined ? null : { ...describe(m), timestamp_ms: Number(m.timestamp) })));
-      }
-      return { pages };
-    },
-    query_hashes: async ({ topic, hashes }) => {
-      const found = [];
-      const options = { messageHashes: hashes.map(fromHex) };
-      // One page: the library asks for the same hashes again with a cursor, which is no query by hash alone.
-      for await (const page of waku.store.queryGenerator([decoder(topic)], options)) {
-        found.push(...(await Promise.all(page)).map(describe));
-        break;
-      }
-      return { found };
-    },
+      }),
+    }),
+    query_hashes: async ({ topic, hashes }) => ({
+      pages: await pagesOf([topic], { messageHashes: hashes.map(fromHex) }),
+    }),
     peers: async () => ({ peers: libp2p.getPeers().map(String) }),
     quit: async () => waku.stop(),
   };
