@@ -4,14 +4,14 @@
 //! deposit. So [`spammers_proofs`] refuses every network but one without deposits and without a route to
 //! other machines; no configuration of a node leads here.
 
-mod hoard;
 mod node;
 mod reused_ids;
 mod schedule;
 mod spammer;
+mod token_stockpile;
 
 pub use node::{Harmful, spammers_proofs};
 
-pub(crate) use hoard::{Hoarded, Hoarder, Stock};
 pub(crate) use reused_ids::ReusedIds;
 pub(crate) use schedule::{Schedule, epoch_at, unix_now};
+pub(crate) use token_stockpile::{Stock, StockpiledProofs, Stockpiler};

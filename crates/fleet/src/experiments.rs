@@ -2,12 +2,12 @@
 //!
 //! [`RealMachine`] is what the laboratory's experiments ask. Nodes run in a child process, because processor
 //! time and memory are counted per process and must not include the remains of an earlier experiment; the
-//! child does its [`ChildTask`] with [`community::run`] or [`spam::run`].
+//! child does its [`ChildTask`] with [`network_load::run`] or [`spam::run`].
 
 mod child;
 mod cities;
-pub mod community;
 mod costs;
+pub mod network_load;
 pub mod spam;
 mod sync;
 
@@ -48,13 +48,8 @@ impl<P: HostProgram> RealNodes for RealMachine<P> {
     }
 
     fn network_load(&self, plan: NetworkLoadPlan) -> Result<NetworkLoadRun, MachineError> {
-        let task = ChildTask::Community(plan);
-        child::ask(
-            &self.program,
-            "running a community of nodes",
-            &task,
-            &|_| {},
-        )
+        let task = ChildTask::NetworkLoad(plan);
+        child::ask(&self.program, "running a network of nodes", &task, &|_| {})
     }
 
     fn spam(&self, plan: SpamPlan, tell: &dyn Fn(&str)) -> Result<SpamRun, MachineError> {

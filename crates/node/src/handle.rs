@@ -67,7 +67,7 @@ impl Deliveries {
         self.sinks.lock().retain(|sink| sink.deliver(delivery));
     }
 
-    fn add(&self, sink: Arc<dyn MessageSink>) {
+    pub(crate) fn add(&self, sink: Arc<dyn MessageSink>) {
         self.sinks.lock().push(sink);
     }
 }

@@ -8,6 +8,7 @@ pub mod driver;
 pub mod handle;
 pub mod logging;
 pub mod rest;
+pub mod services;
 mod swarm;
 
 pub use libp2p::identity::Keypair;

@@ -90,4 +90,32 @@ impl Rejection {
             | Self::WrongShard => true,
         }
     }
+
+    /// Label of the reason for metrics, one of a fixed set, so that the number of time series is bounded.
+    pub fn label(&self) -> &'static str {
+        match self {
+            Self::Capacity => "capacity",
+            Self::Decode(_) => "decode",
+            Self::Duplicate => "duplicate",
+            Self::MalformedProof(_) => "malformed_proof",
+            Self::MissingProof => "missing_proof",
+            Self::Proof(why) => match why {
+                Why::NegativeTimestamp { .. } => "negative_timestamp",
+                Why::StaleTimestamp { .. } => "stale_timestamp",
+                Why::FutureTimestamp { .. } => "future_timestamp",
+                Why::MalformedEpoch(_) => "malformed_epoch",
+                Why::EpochMismatch { .. } => "epoch_mismatch",
+                Why::ForeignIdentifier => "foreign_identifier",
+                Why::NonCanonical(_) => "non_canonical",
+                Why::SignalMismatch => "signal_mismatch",
+                Why::UnknownRoot { .. } => "unknown_root",
+            },
+            Self::OtherShard => "other_shard",
+            Self::Snark => "snark",
+            Self::Spam { .. } => "spam",
+            Self::TooLarge { .. } => "too_large",
+            Self::Unjudged => "unjudged",
+            Self::WrongShard => "wrong_shard",
+        }
+    }
 }

@@ -12,6 +12,7 @@ pub mod lightpush;
 pub mod peer_exchange;
 pub mod rate_limit;
 pub mod request;
+pub mod rpc;
 pub mod sds;
 pub mod sending;
 pub mod store;

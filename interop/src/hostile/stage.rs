@@ -28,6 +28,13 @@ use super::traffic::{self, Arrived, Flow, Inbox, Load, PeerLog};
 use super::usage::{Meter, SAMPLE_INTERVAL};
 use super::{HostileError, Usage};
 
+mod flags;
+
+pub use flags::victims_registry;
+
+pub(super) use flags::static_peers;
+use flags::{common_flags, victim_flags};
+
 /// Number of shards of the network `local`.
 const SHARDS: NonZeroU16 = NonZeroU16::new(8).expect("8 is not zero");
 /// Cluster id of all networks here, that of the network `local`.
@@ -416,69 +423,6 @@ fn members(options: &StageOptions, folder: &Path) -> Result<Option<Members>, Hos
         members.add(&folder.join(honest_name(index)))?;
     }
     Ok(Some(members))
-}
-
-fn common_flags(options: &StageOptions, members: Option<&Members>) -> Vec<String> {
-    let mut flags = match members {
-        Some(members) => members.flags(),
-        None => vec!["--rln=false".to_owned()],
-    };
-    if options.own_registry {
-        flags.push("--rln-tokens=0".to_owned());
-    }
-    flags.extend(network(options));
-    flags.push(shards(options.shards));
-    flags
-}
-
-fn victim_flags(
-    options: &StageOptions,
-    members: Option<&Members>,
-    folder: &Path,
-) -> Result<Vec<String>, HostileError> {
-    let mut flags = match members {
-        Some(members) if options.own_registry => {
-            let registry = victims_registry(folder);
-            members.copy_to(&registry)?;
-            members.flags_with(&registry)
-        }
-        Some(members) => members.flags(),
-        None => vec!["--rln=false".to_owned()],
-    };
-    flags.extend(network(options));
-    flags.push(shards(options.shards + options.victims_shards));
-    Ok(flags)
-}
-
-/// Returns the path of the registry file of a victim with its own registry.
-#[must_use]
-pub fn victims_registry(folder: &Path) -> PathBuf {
-    folder.join("registry-of-victim.sqlite")
-}
-
-/// Returns the flags of a network with or without autosharding, which only some presets have.
-fn network(options: &StageOptions) -> [String; 2] {
-    let preset = match options.has_automatic_sharding {
-        true => "twn",
-        false => "local",
-    };
-    [
-        format!("--network={preset}"),
-        format!("--cluster-id={CLUSTER}"),
-    ]
-}
-
-/// Returns the flag that joins the first shards.
-fn shards(count: u16) -> String {
-    let shards = (0..count).map(|shard| shard.to_string());
-    format!("--shards={}", shards.collect::<Vec<_>>().join(","))
-}
-
-/// Returns the flag that connects to these addresses, if there are any.
-pub(super) fn static_peers(addresses: impl IntoIterator<Item = Multiaddr>) -> Option<String> {
-    let addresses = addresses.into_iter().map(|address| address.to_string());
-    let addresses = addresses.collect::<Vec<_>>().join(",");
-    (!addresses.is_empty()).then(|| format!("--static-peers={addresses}"))
 }
 
 /// Returns the name of a shard's pubsub topic.

@@ -7,9 +7,9 @@ use std::{io, thread};
 use undertone_node::driver::{MemberProofs, ProofSource};
 use undertone_rln::Epoch;
 
-use super::hoard::{Hoarded, Hoarder, Stock};
 use super::reused_ids::ReusedIds;
 use super::schedule::{epoch_at, unix_now};
+use super::token_stockpile::{Stock, StockpiledProofs, Stockpiler};
 use crate::credentials::Credentials;
 use crate::in_process::{NodesError, RateTerms};
 
@@ -44,7 +44,7 @@ pub(crate) fn spammers_proofs(
                 tracing::warn!(%error, "cannot prepare more tokens for spam; making proofs in full");
             }
         })?;
-    Ok(Box::new(Hoarded { stock, otherwise }))
+    Ok(Box::new(StockpiledProofs { stock, otherwise }))
 }
 
 /// Keeps a stock filled until its owner drops it.
@@ -65,8 +65,8 @@ fn keep(
         limit: member.limit,
         epoch_size_s,
     };
-    let mut hoarder = Hoarder::new(prepared, terms, folder, stock.clone())?;
-    // Three clones: the hoarder's, the one borrowed here, and the owner's.
+    let mut stockpiler = Stockpiler::new(prepared, terms, folder, stock.clone())?;
+    // Three clones: the stockpiler's, the one borrowed here, and the owner's.
     while stock.is_shared_by(3) {
         let now = epoch_at(unix_now(), epoch_size_s);
         stock.forget_before(now);
@@ -75,7 +75,7 @@ fn keep(
             .into_iter()
             .find(|epoch| stock.count(*epoch) < TOKENS_PER_EPOCH);
         match missing {
-            Some(epoch) => hoarder.prepare(epoch)?,
+            Some(epoch) => stockpiler.prepare(epoch)?,
             None => thread::sleep(LOOK_AROUND),
         }
     }

@@ -7,10 +7,10 @@ use thiserror::Error;
 use undertone_contracts::{ChainError, DevChainError};
 use undertone_membership::RegistryError;
 use undertone_membership::evm::EvmError;
-use undertone_message::UnknownNetwork;
 use undertone_node::command::PublishFailure;
-use undertone_node::driver::StartError;
-use undertone_rln::{CounterError, KeyError};
+use undertone_rln::KeyError;
+
+use crate::in_process::NodesError;
 
 /// Time limit for the line to form, after which the demo gives up.
 pub(super) const START_LIMIT: Duration = Duration::from_secs(30);
@@ -51,30 +51,15 @@ pub enum DemoError {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum NetworkError {
-    /// No folder for the files can be made.
-    #[error("cannot make a folder for the nodes' files: {0}")]
-    Folder(io::Error),
-    /// The network has no preset.
+    /// The nodes cannot be made or started.
     #[error(transparent)]
-    Preset(#[from] UnknownNetwork),
-    /// The registry failed.
-    #[error(transparent)]
-    Registry(#[from] RegistryError),
+    Nodes(#[from] NodesError),
     /// The development chain failed.
     #[error(transparent)]
     Chain(#[from] OnChainError),
-    /// A counter of message ids failed.
-    #[error(transparent)]
-    Counter(#[from] CounterError),
-    /// A node did not start.
-    #[error(transparent)]
-    Start(#[from] StartError),
     /// The system has no random numbers.
     #[error("the system's random generator: {0}")]
     Random(io::Error),
-    /// The thread that prepares tokens cannot be started.
-    #[error("cannot start the thread that prepares tokens: {0}")]
-    Tokens(io::Error),
     /// The nodes did not find each other.
     #[error("the line did not form within {START_LIMIT:?}; is loopback traffic blocked?")]
     Slow,

@@ -23,7 +23,7 @@ use super::chain::OnChain;
 use super::error::{DemoError, NetworkError, START_LIMIT};
 use crate::Progress;
 use crate::credentials::{Credentials, random_identity};
-use crate::in_process::{LocalNetwork, LocalNode, SharedRln, stop_all};
+use crate::in_process::{LocalNetwork, LocalNode, NodesError, SharedRln, stop_all};
 
 /// Number of nodes in the line.
 pub(super) const NODES: usize = 5;
@@ -110,7 +110,9 @@ impl DemoLine {
         on_chain: bool,
         progress: &dyn Progress,
     ) -> Result<Self, DemoError> {
-        let preset = NetworkPreset::by_name("local").map_err(NetworkError::from)?;
+        let preset = NetworkPreset::by_name("local")
+            .map_err(NodesError::from)
+            .map_err(NetworkError::from)?;
         let chain = if on_chain {
             progress.step("starting a chain and deploying the contract");
             Some(OnChain::start(root_window(&preset), progress).await?)
@@ -128,7 +130,8 @@ impl DemoLine {
             let counter = line.folder.join(format!("node-{i}.counter"));
             let proofs = MemberProofs {
                 counter: MessageIdCounter::open(counter, member.limit)
-                    .map_err(NetworkError::Counter)?,
+                    .map_err(NodesError::from)
+                    .map_err(NetworkError::from)?,
                 identity: member.identity,
                 index: member.index,
                 limit: member.limit,
@@ -144,7 +147,9 @@ impl DemoLine {
             } else {
                 without_tokens()
             };
-            let proofs = PooledProofs::start(proofs, tokens).map_err(NetworkError::Tokens)?;
+            let proofs = PooledProofs::start(proofs, tokens)
+                .map_err(NodesError::Tokens)
+                .map_err(NetworkError::from)?;
             let node = line.node(Box::new(proofs), view, peers).await?;
             line.nodes.push(node);
         }
@@ -162,10 +167,10 @@ impl DemoLine {
     ) -> Result<Self, NetworkError> {
         let temporary = match keep {
             Some(folder) => {
-                std::fs::create_dir_all(folder).map_err(NetworkError::Folder)?;
+                std::fs::create_dir_all(folder).map_err(NodesError::Folder)?;
                 None
             }
-            None => Some(tempfile::tempdir().map_err(NetworkError::Folder)?),
+            None => Some(tempfile::tempdir().map_err(NodesError::Folder)?),
         };
         let kept = keep.map(Path::to_path_buf);
         let folder = temporary
@@ -179,7 +184,11 @@ impl DemoLine {
             None => {
                 let file = folder.join("members.sqlite");
                 let members = SqliteRegistry::open_or_create(file, 100);
-                MemberStore::InFile(Arc::new(members.map_err(RegistryError::from)?))
+                MemberStore::InFile(Arc::new(
+                    members
+                        .map_err(RegistryError::from)
+                        .map_err(NodesError::from)?,
+                ))
             }
         };
         Ok(Self {
@@ -213,10 +222,13 @@ impl DemoLine {
         let commitment = identity.commitment();
         let index = match &mut self.members {
             MemberStore::OnChain(chain) => chain.register(&commitment, limit).await?,
-            MemberStore::InFile(file) => file.register(commitment, limit)?,
+            MemberStore::InFile(file) => {
+                file.register(commitment, limit).map_err(NodesError::from)?
+            }
         };
         let mut view = MembershipView::new(root_window(&self.network.preset));
-        view.refresh(&*self.members.log())?;
+        view.refresh(&*self.members.log())
+            .map_err(NodesError::from)?;
         let view = Arc::new(Mutex::new(view));
         let credentials = Credentials {
             identity,
@@ -237,7 +249,11 @@ impl DemoLine {
         static_peers: Vec<Multiaddr>,
     ) -> Result<DemoNode, NetworkError> {
         let rln = self.rln.options(view, Some(proofs));
-        let LocalNode { running, events } = self.network.start(Some(rln), static_peers).await?;
+        let LocalNode { running, events } = self
+            .network
+            .start(Some(rln), static_peers)
+            .await
+            .map_err(NodesError::from)?;
         let deliveries = running.handle.messages(DELIVERIES);
         Ok(DemoNode {
             running,

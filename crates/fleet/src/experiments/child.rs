@@ -15,7 +15,7 @@ const PROGRESS: &str = "progress: ";
 #[derive(Clone, Debug, PartialEq)]
 pub enum ChildTask {
     /// Run many nodes that publish, and print a `NetworkLoadRun`.
-    Community(NetworkLoadPlan),
+    NetworkLoad(NetworkLoadPlan),
     /// Run a spammer among honest nodes, and print a `SpamRun`.
     Spam(SpamPlan),
     /// Run this scenario on the testbed with these settings, and print its report.

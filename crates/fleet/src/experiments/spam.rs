@@ -11,7 +11,7 @@ use undertone_lab::experiment::{SpamPlan, SpamRun};
 use undertone_node::driver::NodeEvent;
 
 use crate::Progress;
-use crate::attack::{Hoarded, Hoarder, ReusedIds, Schedule, Stock, epoch_at, unix_now};
+use crate::attack::{ReusedIds, Schedule, Stock, StockpiledProofs, Stockpiler, epoch_at, unix_now};
 use crate::in_process::{
     ArrivalLog, Limit, LocalNode, LocalNodes, NodesError, Publishes, choose, connected, identity,
     numbered, within,
@@ -63,16 +63,16 @@ pub async fn run(plan: SpamPlan, progress: &dyn Progress) -> Result<SpamRun, Nod
     let prepared = member
         .member()?
         .expect("a registry in a file knows every path");
-    let hoarder = Hoarder::new(prepared, terms, crowd.folder(), Stock::default())?;
-    let stock = hoarder.stock();
+    let stockpiler = Stockpiler::new(prepared, terms, crowd.folder(), Stock::default())?;
+    let stock = stockpiler.stock();
     let otherwise = ReusedIds::new(member);
-    let proofs = Hoarded {
+    let proofs = StockpiledProofs {
         stock: stock.clone(),
         otherwise,
     };
     crowd.start(Publishes::With(Box::new(proofs))).await?;
     join(&crowd).await?;
-    let schedule = hoard(hoarder, &plan, progress).await?;
+    let schedule = stockpile(stockpiler, &plan, progress).await?;
     let prepared = schedule.messages.keys().map(|epoch| stock.count(*epoch));
     let prepared = prepared.sum::<usize>();
     tokio::time::sleep(schedule.opens.saturating_sub(unix_now())).await;
@@ -139,24 +139,25 @@ async fn subscribed(node: &LocalNode, crowd: &LocalNodes) -> usize {
 }
 
 /// Prepares the tokens that the attack needs while it has peers, for the epochs of its schedule.
-async fn hoard(
-    hoarder: Hoarder,
+async fn stockpile(
+    stockpiler: Stockpiler,
     plan: &SpamPlan,
     progress: &dyn Progress,
 ) -> Result<Schedule, NodesError> {
     let (sender, mut prepared) = mpsc::unbounded_channel();
     let plan = *plan;
-    let hoarding = tokio::task::spawn_blocking(move || hoard_blocking(hoarder, &plan, &sender));
+    let stockpiling =
+        tokio::task::spawn_blocking(move || stockpile_blocking(stockpiler, &plan, &sender));
     // Ends when the thread drops its sender.
     while let Some((done, messages)) = prepared.recv().await {
         progress.step(&format!("{done} of {messages} tokens prepared"));
     }
-    hoarding.await.expect("preparing does not panic")
+    stockpiling.await.expect("preparing does not panic")
 }
 
 /// Prepares the tokens on this thread, and tells how many of how many are done.
-fn hoard_blocking(
-    mut hoarder: Hoarder,
+fn stockpile_blocking(
+    mut stockpiler: Stockpiler,
     plan: &SpamPlan,
     tell: &mpsc::UnboundedSender<(u32, u32)>,
 ) -> Result<Schedule, NodesError> {
@@ -164,9 +165,9 @@ fn hoard_blocking(
     let lasts = TOKENS_LAST.as_secs_f64().min(plan.duration_s);
     let messages = (lasts / plan.interval_s).ceil() as u32;
     // The first token of a process takes by far the longest, so the second one is timed.
-    hoarder.prepare(epoch_at(unix_now(), plan.epoch_s))?;
+    stockpiler.prepare(epoch_at(unix_now(), plan.epoch_s))?;
     let began = Instant::now();
-    hoarder.prepare(epoch_at(unix_now(), plan.epoch_s))?;
+    stockpiler.prepare(epoch_at(unix_now(), plan.epoch_s))?;
     let preparing = began.elapsed().mul_f64(SLOWER) * messages;
     let schedule = Schedule::new(unix_now() + preparing, messages, interval, plan.epoch_s);
     let epochs = schedule.messages.iter();
@@ -176,7 +177,7 @@ fn hoard_blocking(
             // Fails if nobody listens any more; the tokens are prepared all the same.
             let _ = tell.send((done, messages));
         }
-        hoarder.prepare(epoch)?;
+        stockpiler.prepare(epoch)?;
     }
     Ok(schedule)
 }

@@ -2,8 +2,7 @@
 
 use std::time::Instant;
 
-use undertone_relay::{Input, Rejection, RelayReport};
-use undertone_rln::ProofRejection as Why;
+use undertone_relay::{Input, RelayReport};
 
 use super::event_loop::EventLoop;
 use super::events::NodeEvent;
@@ -14,8 +13,7 @@ impl EventLoop {
     pub(super) fn report(&mut self, report: RelayReport) {
         match report {
             RelayReport::Rejected { from, reason, .. } => {
-                let label = reason_label(&reason);
-                *self.totals.rejected.entry(label).or_default() += 1;
+                *self.totals.rejected.entry(reason.label()).or_default() += 1;
                 if let Some(from) = self.peers.identity(from) {
                     tracing::debug!(%from, %reason, "message rejected");
                     self.event(NodeEvent::Rejected { from, reason });
@@ -113,34 +111,5 @@ impl EventLoop {
                 }
             }
         }
-    }
-}
-
-/// Label of a rejection's reason, one of a fixed set, so that the number of time series is bounded.
-fn reason_label(reason: &Rejection) -> &'static str {
-    match reason {
-        Rejection::Capacity => "capacity",
-        Rejection::Decode(_) => "decode",
-        Rejection::Duplicate => "duplicate",
-        Rejection::MalformedProof(_) => "malformed_proof",
-        Rejection::MissingProof => "missing_proof",
-        Rejection::Proof(why) => match why {
-            Why::NegativeTimestamp { .. } => "negative_timestamp",
-            Why::StaleTimestamp { .. } => "stale_timestamp",
-            Why::FutureTimestamp { .. } => "future_timestamp",
-            Why::MalformedEpoch(_) => "malformed_epoch",
-            Why::EpochMismatch { .. } => "epoch_mismatch",
-            Why::ForeignIdentifier => "foreign_identifier",
-            Why::NonCanonical(_) => "non_canonical",
-            Why::SignalMismatch => "signal_mismatch",
-            Why::UnknownRoot { .. } => "unknown_root",
-        },
-        Rejection::OtherShard => "other_shard",
-        Rejection::Snark => "snark",
-        Rejection::Spam { .. } => "spam",
-        Rejection::TooLarge { .. } => "too_large",
-        Rejection::Unjudged => "unjudged",
-        Rejection::WrongShard => "wrong_shard",
-        _ => "other",
     }
 }

@@ -8,7 +8,7 @@ use clap::Subcommand;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use undertone_fleet::Progress;
-use undertone_fleet::experiments::{ChildTask, HostProgram, community, progress_line, spam};
+use undertone_fleet::experiments::{ChildTask, HostProgram, network_load, progress_line, spam};
 use undertone_fleet::in_process::NodesError;
 use undertone_lab::experiment::{NetworkLoadPlan, SpamPlan};
 
@@ -44,7 +44,7 @@ fn json<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
 /// Runs the plan in the child process and prints the outcome as JSON.
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     match args.what {
-        What::Community { plan } => print(community::run(plan)),
+        What::Community { plan } => print(network_load::run(plan)),
         What::Spam { plan } => print(spam::run(plan, &ToParent)),
     }
 }
@@ -85,7 +85,9 @@ impl HostProgram for ThisProgram {
     fn command(&self, task: &ChildTask) -> io::Result<Command> {
         let mut command = Command::new(std::env::current_exe()?);
         match task {
-            ChildTask::Community(plan) => command.args(["lab", "nodes", "community", &text(plan)]),
+            ChildTask::NetworkLoad(plan) => {
+                command.args(["lab", "nodes", "community", &text(plan)])
+            }
             ChildTask::Spam(plan) => command.args(["lab", "nodes", "spam", &text(plan)]),
             ChildTask::Testbed { scenario, set } => {
                 command.args(["testbed", scenario, "--json"]);

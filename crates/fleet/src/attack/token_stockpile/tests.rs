@@ -18,7 +18,7 @@ impl ProofSource for Refuses {
     }
 }
 
-fn hoarder(limit: u32, folder: &Path) -> (Identity, Hoarder) {
+fn stockpiler(limit: u32, folder: &Path) -> (Identity, Stockpiler) {
     let identity = Identity::from_seed(b"hoard");
     let mut tree = MerkleTree::new();
     let commitment = identity::rate_commitment(identity.commitment(), limit);
@@ -33,20 +33,20 @@ fn hoarder(limit: u32, folder: &Path) -> (Identity, Hoarder) {
     };
     (
         identity,
-        Hoarder::new(member, terms, folder, Stock::default()).unwrap(),
+        Stockpiler::new(member, terms, folder, Stock::default()).unwrap(),
     )
 }
 
 #[test]
 fn a_token_is_of_the_epoch_asked_for_and_without_one_it_is_proved() {
     let folder = tempfile::tempdir().unwrap();
-    let (identity, mut hoarder) = hoarder(1, folder.path());
+    let (identity, mut stockpiler) = stockpiler(1, folder.path());
     for epoch in [FIRST, FIRST, SECOND] {
-        hoarder.prepare(epoch).unwrap();
+        stockpiler.prepare(epoch).unwrap();
     }
-    let stock = hoarder.stock();
+    let stock = stockpiler.stock();
     assert_eq!((stock.count(FIRST), stock.count(SECOND)), (2, 1));
-    let mut source = Hoarded {
+    let mut source = StockpiledProofs {
         stock: stock.clone(),
         otherwise: Refuses::default(),
     };
@@ -74,7 +74,7 @@ fn a_token_is_of_the_epoch_asked_for_and_without_one_it_is_proved() {
 #[test]
 fn all_ids_of_the_limit_come_before_one_comes_again() {
     let folder = tempfile::tempdir().unwrap();
-    let mut ids = ForgottenIds::new(folder.path(), 3).unwrap();
+    let mut ids = CounterReset::new(folder.path(), 3).unwrap();
     let mut next = |epoch| ids.reserve(epoch).unwrap().message_id();
     let given = [(); 7].map(|()| next(FIRST));
     assert_eq!(given, [0, 1, 2, 0, 1, 2, 0]);

@@ -50,15 +50,15 @@ impl Stock {
 }
 
 /// Prepares the tokens of a stock. The membership tree must not change while the stock is filled or used.
-pub(crate) struct Hoarder {
+pub(crate) struct Stockpiler {
     member: Member,
     terms: RateTerms,
-    ids: ForgottenIds,
+    ids: CounterReset,
     stock: Stock,
 }
 
-impl Hoarder {
-    /// Makes a hoarder that fills `stock` and keeps its counters in `folder`.
+impl Stockpiler {
+    /// Makes a stockpiler that fills `stock` and keeps its counters in `folder`.
     pub(crate) fn new(
         member: Member,
         terms: RateTerms,
@@ -68,12 +68,12 @@ impl Hoarder {
         Ok(Self {
             member,
             terms,
-            ids: ForgottenIds::new(folder, terms.limit)?,
+            ids: CounterReset::new(folder, terms.limit)?,
             stock,
         })
     }
 
-    /// Returns the stock that this hoarder fills.
+    /// Returns the stock that this stockpiler fills.
     pub(crate) fn stock(&self) -> Stock {
         self.stock.clone()
     }
@@ -96,14 +96,14 @@ impl Hoarder {
 }
 
 /// Message-id counter that is replaced by a new one when used up, so that ids repeat.
-struct ForgottenIds {
+struct CounterReset {
     folder: PathBuf,
     limit: u32,
     counter: MessageIdCounter,
     counters: u32,
 }
 
-impl ForgottenIds {
+impl CounterReset {
     fn new(folder: &Path, limit: u32) -> Result<Self, CounterError> {
         Ok(Self {
             folder: folder.to_owned(),
@@ -131,12 +131,12 @@ fn counter(folder: &Path, nth: u32, limit: u32) -> Result<MessageIdCounter, Coun
 }
 
 /// Source of proofs that signs with the stock's tokens, and asks `otherwise` if an epoch has none.
-pub(crate) struct Hoarded<P> {
+pub(crate) struct StockpiledProofs<P> {
     pub(crate) stock: Stock,
     pub(crate) otherwise: P,
 }
 
-impl<P: ProofSource> ProofSource for Hoarded<P> {
+impl<P: ProofSource> ProofSource for StockpiledProofs<P> {
     fn reuses_ids(&self) -> bool {
         true
     }

@@ -1,0 +1,330 @@
+//! The program's end of the services' channel.
+
+use std::sync::Arc;
+
+use libp2p::{Multiaddr, PeerId};
+use thiserror::Error;
+use tokio::sync::{mpsc, oneshot};
+use undertone_message::{PubsubTopic, WakuMessage};
+use undertone_services::history::{HistoryError, HistoryPage, HistoryQuery};
+
+use crate::handle::{Deliveries, MessageSink};
+
+/// Calls that wait for the services at most; further callers wait.
+const CALLS_MAX: usize = 256;
+
+/// Services that a node serves to its peers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MountedServices {
+    /// Whether the node keeps messages and serves history.
+    pub store: bool,
+    /// Whether the node pushes messages to light clients.
+    pub filter: bool,
+    /// Whether the node publishes for light clients, by both versions of the protocol.
+    pub lightpush: bool,
+    /// Whether the node tells others of nodes that it knows.
+    pub peer_exchange: bool,
+}
+
+/// Version of the lightpush protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LightpushVersion {
+    /// `/vac/waku/lightpush/2.0.0-beta1`, called legacy.
+    V2,
+    /// `/vac/waku/lightpush/3.0.0`.
+    V3,
+}
+
+/// Condition of a filter subscription.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FilterCriterion {
+    /// Topic that messages are published on.
+    pub pubsub_topic: Arc<str>,
+    /// Content topic of the messages.
+    pub content_topic: Arc<str>,
+}
+
+/// Peer that is subscribed to messages at this node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FilterSubscriber {
+    /// Identity of the peer.
+    pub peer: PeerId,
+    /// Messages that the peer gets.
+    pub criteria: Vec<FilterCriterion>,
+}
+
+/// Page of history, and where it came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoreAnswer {
+    /// Request id that the peer was asked with; empty if this node's own archive answered.
+    pub request_id: String,
+    /// The page.
+    pub page: HistoryPage,
+}
+
+/// Reason why a service did not do what it was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ServiceFailure {
+    /// No peer that offers the service is known.
+    #[error("no suitable peer for {service}; name one, or connect to one first")]
+    NoPeer {
+        /// Name of the service, such as `store`.
+        service: &'static str,
+    },
+    /// The address does not name a peer that can be dialled.
+    #[error("{address} is no address with a peer id; use /ip4/…/tcp/…/p2p/…")]
+    Address {
+        /// Address that was given.
+        address: Multiaddr,
+    },
+    /// No connection to the peer, or no stream for the protocol.
+    #[error("cannot reach peer {peer}: {reason}")]
+    Dial {
+        /// Peer that was asked.
+        peer: PeerId,
+        /// Error of the connection.
+        reason: String,
+    },
+    /// The peer refused, or could not do it.
+    #[error("status {status}: {description}")]
+    Refused {
+        /// Status code of the protocol.
+        status: u32,
+        /// Description that came with it, possibly empty.
+        description: String,
+    },
+    /// The peer's answer is not one of the protocol.
+    #[error("peer {peer} gave an invalid answer: {reason}")]
+    BadAnswer {
+        /// Peer that was asked.
+        peer: PeerId,
+        /// Defect of the answer.
+        reason: String,
+    },
+    /// The peer did not answer in time.
+    #[error("peer {peer} did not answer within {timeout_s} s")]
+    TimedOut {
+        /// Peer that was asked.
+        peer: PeerId,
+        /// Time limit, seconds.
+        timeout_s: u64,
+    },
+    /// The node's own archive has no page for the query.
+    #[error(transparent)]
+    Archive(#[from] HistoryError),
+    /// The topic of the message or subscription is missing and cannot be derived, or is not the network's.
+    #[error("{0}")]
+    Topic(String),
+    /// As many subscriptions as the node may have.
+    #[error("already subscribed to {max} content topics; unsubscribe from one first")]
+    TooManySubscriptions {
+        /// Maximum number of content topics.
+        max: usize,
+    },
+    /// The node is stopping or has stopped.
+    #[error("the node is shutting down")]
+    Stopped,
+}
+
+/// Request of the program to the services.
+#[derive(Debug)]
+pub(crate) enum ServiceCall {
+    /// Page of history, from a peer, or from the own archive if no peer is named.
+    Query {
+        peer: Option<Multiaddr>,
+        query: HistoryQuery,
+        reply: oneshot::Sender<Result<StoreAnswer, ServiceFailure>>,
+    },
+    /// Publication through a peer's relay.
+    Push {
+        version: LightpushVersion,
+        pubsub_topic: Option<PubsubTopic>,
+        message: WakuMessage,
+        reply: oneshot::Sender<Result<u32, ServiceFailure>>,
+    },
+    /// Subscription to content topics at a peer.
+    Subscribe {
+        pubsub_topic: Option<PubsubTopic>,
+        content_topics: Vec<String>,
+        reply: oneshot::Sender<Result<(), ServiceFailure>>,
+    },
+    /// End of such a subscription.
+    Unsubscribe {
+        pubsub_topic: Option<PubsubTopic>,
+        content_topics: Vec<String>,
+        reply: oneshot::Sender<Result<(), ServiceFailure>>,
+    },
+    /// End of all subscriptions.
+    UnsubscribeAll {
+        reply: oneshot::Sender<Result<(), ServiceFailure>>,
+    },
+    /// Question to the filter peer whether subscriptions are alive.
+    Ping {
+        reply: oneshot::Sender<Result<(), ServiceFailure>>,
+    },
+    /// Content topics that this node is subscribed to at peers.
+    Subscriptions {
+        reply: oneshot::Sender<Vec<FilterCriterion>>,
+    },
+    /// Peers that are subscribed at this node.
+    Subscribers {
+        reply: oneshot::Sender<Option<Vec<FilterSubscriber>>>,
+    },
+}
+
+/// The services' end of the channel.
+pub(crate) struct ServicesEndpoint {
+    pub(crate) calls: mpsc::Receiver<ServiceCall>,
+    /// Sinks for messages that filter peers push.
+    pub(crate) pushed: Deliveries,
+}
+
+/// The program's end of the services' channel; clones talk to the same services.
+#[derive(Clone)]
+pub struct ServicesHandle {
+    calls: mpsc::Sender<ServiceCall>,
+    pushed: Deliveries,
+    mounted: MountedServices,
+}
+
+/// Creates both ends of the services' channel.
+pub(crate) fn services_channel(mounted: MountedServices) -> (ServicesHandle, ServicesEndpoint) {
+    let (calls, receiver) = mpsc::channel(CALLS_MAX);
+    let pushed = Deliveries::default();
+    let handle = ServicesHandle {
+        calls,
+        pushed: pushed.clone(),
+        mounted,
+    };
+    let endpoint = ServicesEndpoint {
+        calls: receiver,
+        pushed,
+    };
+    (handle, endpoint)
+}
+
+impl ServicesHandle {
+    /// Returns the services that this node serves.
+    #[must_use]
+    pub fn mounted(&self) -> MountedServices {
+        self.mounted
+    }
+
+    /// Returns a page of history: from `peer`, or without one from this node's archive, or if it has none
+    /// from a known store.
+    ///
+    /// # Errors
+    /// [`ServiceFailure`] if no store could answer.
+    pub async fn query_store(
+        &self,
+        peer: Option<Multiaddr>,
+        query: HistoryQuery,
+    ) -> Result<StoreAnswer, ServiceFailure> {
+        self.ask(|reply| ServiceCall::Query { peer, query, reply })
+            .await?
+    }
+
+    /// Publishes a message through a lightpush peer, or through this node's relay if it serves lightpush
+    /// itself and knows no such peer. Returns the number of peers that the relay sent it to.
+    ///
+    /// # Errors
+    /// [`ServiceFailure::Refused`] with the protocol's status if the message was not published.
+    pub async fn push(
+        &self,
+        version: LightpushVersion,
+        pubsub_topic: Option<PubsubTopic>,
+        message: WakuMessage,
+    ) -> Result<u32, ServiceFailure> {
+        self.ask(|reply| ServiceCall::Push {
+            version,
+            pubsub_topic,
+            message,
+            reply,
+        })
+        .await?
+    }
+
+    /// Subscribes to content topics at a filter peer.
+    ///
+    /// # Errors
+    /// [`ServiceFailure`] if no filter peer accepted the subscription.
+    pub async fn subscribe(
+        &self,
+        pubsub_topic: Option<PubsubTopic>,
+        content_topics: Vec<String>,
+    ) -> Result<(), ServiceFailure> {
+        self.ask(|reply| ServiceCall::Subscribe {
+            pubsub_topic,
+            content_topics,
+            reply,
+        })
+        .await?
+    }
+
+    /// Ends a subscription to content topics.
+    ///
+    /// # Errors
+    /// [`ServiceFailure`] if the filter peer did not confirm it; no messages are delivered any more all the
+    /// same.
+    pub async fn unsubscribe(
+        &self,
+        pubsub_topic: Option<PubsubTopic>,
+        content_topics: Vec<String>,
+    ) -> Result<(), ServiceFailure> {
+        self.ask(|reply| ServiceCall::Unsubscribe {
+            pubsub_topic,
+            content_topics,
+            reply,
+        })
+        .await?
+    }
+
+    /// Ends all filter subscriptions.
+    ///
+    /// # Errors
+    /// As [`Self::unsubscribe`].
+    pub async fn unsubscribe_all(&self) -> Result<(), ServiceFailure> {
+        self.ask(|reply| ServiceCall::UnsubscribeAll { reply })
+            .await?
+    }
+
+    /// Asks the filter peer whether this node's subscriptions are alive.
+    ///
+    /// # Errors
+    /// [`ServiceFailure::Refused`] with status 404 if the peer knows of none.
+    pub async fn ping(&self) -> Result<(), ServiceFailure> {
+        self.ask(|reply| ServiceCall::Ping { reply }).await?
+    }
+
+    /// Returns the filter subscriptions of this node at its peers.
+    ///
+    /// # Errors
+    /// [`ServiceFailure::Stopped`] if the node has stopped.
+    pub async fn subscriptions(&self) -> Result<Vec<FilterCriterion>, ServiceFailure> {
+        self.ask(|reply| ServiceCall::Subscriptions { reply }).await
+    }
+
+    /// Returns the peers that are subscribed at this node; `None` if it does not serve filter.
+    ///
+    /// # Errors
+    /// [`ServiceFailure::Stopped`] if the node has stopped.
+    pub async fn subscribers(&self) -> Result<Option<Vec<FilterSubscriber>>, ServiceFailure> {
+        self.ask(|reply| ServiceCall::Subscribers { reply }).await
+    }
+
+    /// Gives every later message that a filter peer pushes to `sink`, until it returns `false`.
+    pub fn add_sink(&self, sink: Arc<dyn MessageSink>) {
+        self.pushed.add(sink);
+    }
+
+    async fn ask<T>(
+        &self,
+        call: impl FnOnce(oneshot::Sender<T>) -> ServiceCall,
+    ) -> Result<T, ServiceFailure> {
+        let (reply, answer) = oneshot::channel();
+        let sent = self.calls.send(call(reply)).await;
+        sent.map_err(|_| ServiceFailure::Stopped)?;
+        answer.await.map_err(|_| ServiceFailure::Stopped)
+    }
+}

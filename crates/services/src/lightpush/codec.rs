@@ -1,0 +1,212 @@
+//! Frames of lightpush v3 (RFC 19), without the length prefix.
+//!
+//! nwaku requires `request_id` and `status_code` even when they are empty or zero; the encoders here
+//! always write them, and the decoder takes an absent request id as empty.
+
+use std::{fmt, sync::Arc};
+
+use bytes::Bytes;
+use undertone_message::{MessageLimits, WakuMessage};
+use undertone_wire::{FieldValue, put_bytes_field, put_varint_field};
+
+use crate::rpc::{self, RpcError, TextLimits};
+
+#[cfg(test)]
+mod tests;
+
+const PUBSUB_TOPIC: u32 = 20;
+const MESSAGE: u32 = 21;
+const STATUS_CODE: u32 = 10;
+const STATUS_DESC: u32 = 11;
+const RELAY_PEER_COUNT: u32 = 12;
+
+/// Limits on frames of lightpush, both versions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CodecLimits {
+    /// Maximum length of a request, in bytes. Larger than any message that a network carries, so that
+    /// a client whose message is too large is told so; js-waku sends up to 1 MB.
+    pub max_request_bytes: usize,
+    /// Maximum length of a response, in bytes.
+    pub max_response_bytes: usize,
+    /// Limits on texts.
+    pub texts: TextLimits,
+    /// Limits on the message of a request.
+    pub message: MessageLimits,
+}
+
+impl Default for CodecLimits {
+    fn default() -> Self {
+        let mut message = MessageLimits::default();
+        message.max_message_bytes += 64 * 1024;
+        Self {
+            max_request_bytes: message.max_message_bytes + 1024,
+            max_response_bytes: 64 * 1024,
+            texts: TextLimits::default(),
+            message,
+        }
+    }
+}
+
+/// Status code of a response (RFC 19).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Status(pub u32);
+
+impl Status {
+    /// The message was relayed.
+    pub const OK: Self = Self(200);
+    /// The request is not valid.
+    pub const BAD_REQUEST: Self = Self(400);
+    /// The message is larger than the network carries.
+    pub const PAYLOAD_TOO_LARGE: Self = Self(413);
+    /// The message, its content topic or its proof is not valid.
+    pub const INVALID_MESSAGE: Self = Self(420);
+    /// The server does not relay the pubsub topic.
+    pub const UNSUPPORTED_PUBSUB_TOPIC: Self = Self(421);
+    /// The client or all clients sent more requests than they may.
+    pub const TOO_MANY_REQUESTS: Self = Self(429);
+    /// The server failed.
+    pub const INTERNAL_SERVER_ERROR: Self = Self(500);
+    /// The server cannot serve now.
+    pub const SERVICE_NOT_AVAILABLE: Self = Self(503);
+    /// The server has no rate-limit proof left for the message.
+    pub const OUT_OF_RLN_PROOF: Self = Self(504);
+    /// The server has no relay peer for the topic.
+    pub const NO_PEERS_TO_RELAY: Self = Self(505);
+
+    /// Whether the message was relayed.
+    pub const fn is_success(self) -> bool {
+        self.0 == Self::OK.0
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Request of a client, `LightpushRequest`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PushRequest {
+    /// Text that the response repeats.
+    pub request_id: String,
+    /// Topic to publish on; `None` lets a server with autosharding derive it.
+    pub pubsub_topic: Option<Arc<str>>,
+    /// Message to publish.
+    pub message: WakuMessage,
+}
+
+impl PushRequest {
+    /// Encodes the request as protobuf.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        rpc::put_text(&mut out, rpc::REQUEST_ID, &self.request_id);
+        rpc::put_optional_text(&mut out, PUBSUB_TOPIC, self.pubsub_topic.as_deref());
+        put_bytes_field(&mut out, MESSAGE, &self.message.encode());
+        out
+    }
+
+    /// Decodes a request whose message shares the memory of `frame`.
+    ///
+    /// # Errors
+    /// [`RpcError`] when the frame is not a request or exceeds `limits`.
+    pub fn decode(frame: &Bytes, limits: &CodecLimits) -> Result<Self, RpcError> {
+        rpc::check_size(frame, limits.max_request_bytes)?;
+        let (mut request_id, mut pubsub_topic, mut message) = (String::new(), None, None);
+        rpc::each_field(frame, |number, value| {
+            match (number, value) {
+                (rpc::REQUEST_ID, FieldValue::Bytes(bytes)) => {
+                    request_id = rpc::request_id(bytes, &limits.texts)?;
+                }
+                (PUBSUB_TOPIC, FieldValue::Bytes(bytes)) => {
+                    pubsub_topic = rpc::pubsub_topic(bytes, &limits.texts)?;
+                }
+                (MESSAGE, FieldValue::Bytes(bytes)) => message = Some(bytes),
+                _ => {}
+            }
+            Ok(())
+        })?;
+        Ok(Self {
+            request_id,
+            pubsub_topic,
+            message: decode_message(frame, message, limits)?,
+        })
+    }
+}
+
+/// Answer of a server, `LightpushResponse`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PushResponse {
+    /// Id of the request, or [`UNKNOWN_REQUEST_ID`](rpc::UNKNOWN_REQUEST_ID).
+    pub request_id: String,
+    /// Status of the request.
+    pub status: Status,
+    /// Explanation of the status for people.
+    pub status_desc: Option<String>,
+    /// Number of relay peers that the message was sent to. nwaku's client takes success with none or
+    /// with zero of them as a failure.
+    pub relay_peer_count: Option<u32>,
+}
+
+impl PushResponse {
+    /// Encodes the response as protobuf.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        rpc::put_text(&mut out, rpc::REQUEST_ID, &self.request_id);
+        put_varint_field(&mut out, STATUS_CODE, u64::from(self.status.0));
+        rpc::put_optional_text(&mut out, STATUS_DESC, self.status_desc.as_deref());
+        if let Some(count) = self.relay_peer_count {
+            put_varint_field(&mut out, RELAY_PEER_COUNT, u64::from(count));
+        }
+        out
+    }
+
+    /// Decodes a response.
+    ///
+    /// # Errors
+    /// [`RpcError`] when the frame is not a response or exceeds `limits`.
+    pub fn decode(frame: &[u8], limits: &CodecLimits) -> Result<Self, RpcError> {
+        rpc::check_size(frame, limits.max_response_bytes)?;
+        let (mut request_id, mut status) = (String::new(), None);
+        let (mut status_desc, mut relay_peer_count) = (None, None);
+        rpc::each_field(frame, |number, value| {
+            match (number, value) {
+                (rpc::REQUEST_ID, FieldValue::Bytes(bytes)) => {
+                    request_id = rpc::request_id(bytes, &limits.texts)?;
+                }
+                (STATUS_CODE, FieldValue::Varint(value)) => {
+                    status = Some(Status(rpc::narrow("status_code", value)?));
+                }
+                (STATUS_DESC, FieldValue::Bytes(bytes)) => {
+                    status_desc = Some(rpc::description(bytes, &limits.texts));
+                }
+                (RELAY_PEER_COUNT, FieldValue::Varint(value)) => {
+                    relay_peer_count = Some(rpc::narrow("relay_peer_count", value)?);
+                }
+                _ => {}
+            }
+            Ok(())
+        })?;
+        let missing = RpcError::Missing {
+            field: "status_code",
+        };
+        Ok(Self {
+            request_id,
+            status: status.ok_or(missing)?,
+            status_desc,
+            relay_peer_count,
+        })
+    }
+}
+
+/// Decodes the message of a request, of which `bytes` is the field's content.
+pub(super) fn decode_message(
+    frame: &Bytes,
+    bytes: Option<&[u8]>,
+    limits: &CodecLimits,
+) -> Result<WakuMessage, RpcError> {
+    let bytes = bytes.ok_or(RpcError::Missing { field: "message" })?;
+    let message = rpc::share(frame, bytes);
+    Ok(WakuMessage::decode_with(&message, &limits.message)?)
+}

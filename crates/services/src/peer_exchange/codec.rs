@@ -1,0 +1,206 @@
+//! Frames of peer exchange (RFC 34), without the length prefix: one `PeerExchangeRPC` with a query or a
+//! response.
+//!
+//! nwaku requires field 1, the query, in responses also. It is written with its only field, as nwaku
+//! does, so that it is not empty.
+
+use std::fmt;
+
+use bytes::Bytes;
+use undertone_wire::{
+    FieldValue, bytes_field_len, put_bytes_field, put_bytes_header, put_varint_field,
+};
+
+use crate::rpc::{self, RpcError, TextLimits};
+
+#[cfg(test)]
+mod tests;
+
+const QUERY: u32 = 1;
+const RESPONSE: u32 = 2;
+const NUM_PEERS: u32 = 1;
+const PEER_INFO: u32 = 1;
+const ENR: u32 = 1;
+const STATUS_CODE: u32 = 10;
+const STATUS_DESC: u32 = 11;
+
+/// Limits on frames of peer exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CodecLimits {
+    /// Maximum length of a request, in bytes. nwaku's request also has an empty response.
+    pub max_request_bytes: usize,
+    /// Maximum length of a response, in bytes.
+    pub max_response_bytes: usize,
+    /// Maximum length of a node record, in bytes (EIP-778).
+    pub max_enr_bytes: usize,
+    /// Maximum number of node records that are taken from a response.
+    pub max_enrs: usize,
+    /// Limits on texts.
+    pub texts: TextLimits,
+}
+
+impl Default for CodecLimits {
+    fn default() -> Self {
+        Self {
+            max_request_bytes: 1024,
+            max_response_bytes: 32 * 1024,
+            max_enr_bytes: 300,
+            max_enrs: 60,
+            texts: TextLimits::default(),
+        }
+    }
+}
+
+/// Status code of a response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Status(pub u32);
+
+impl Status {
+    /// The response has what the server knows.
+    pub const OK: Self = Self(200);
+    /// The request is not valid.
+    pub const BAD_REQUEST: Self = Self(400);
+    /// The client or all clients sent more requests than they may.
+    pub const TOO_MANY_REQUESTS: Self = Self(429);
+    /// The server cannot serve now.
+    pub const SERVICE_UNAVAILABLE: Self = Self(503);
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Request of a client.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PeerExchangeRequest {
+    /// Number of node records wanted; `None` leaves it to the server.
+    pub num_peers: Option<u64>,
+}
+
+impl PeerExchangeRequest {
+    /// Encodes the request as protobuf.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut query = Vec::new();
+        if let Some(num_peers) = self.num_peers {
+            put_varint_field(&mut query, NUM_PEERS, num_peers);
+        }
+        let mut out = Vec::new();
+        put_bytes_field(&mut out, QUERY, &query);
+        out
+    }
+
+    /// Decodes a request.
+    ///
+    /// # Errors
+    /// [`RpcError`] when the frame has no query or exceeds `limits`.
+    pub fn decode(frame: &[u8], limits: &CodecLimits) -> Result<Self, RpcError> {
+        rpc::check_size(frame, limits.max_request_bytes)?;
+        let mut request = Self::default();
+        let query = part(frame, QUERY, "query")?;
+        rpc::each_field(query, |number, value| {
+            if let (NUM_PEERS, FieldValue::Varint(value)) = (number, value) {
+                request.num_peers = Some(value);
+            }
+            Ok(())
+        })?;
+        Ok(request)
+    }
+}
+
+/// Answer of a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PeerExchangeResponse {
+    /// Node records (ENR), each the raw RLP bytes; not verified here.
+    pub enrs: Vec<Bytes>,
+    /// Status of the request.
+    pub status: Status,
+    /// Explanation of the status for people.
+    pub status_desc: Option<String>,
+    /// Number of records that were skipped in decoding: empty, too long, or more than are taken.
+    pub skipped: usize,
+}
+
+impl PeerExchangeResponse {
+    /// Encodes the response as protobuf.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut response = Vec::new();
+        for enr in &self.enrs {
+            put_bytes_header(&mut response, PEER_INFO, bytes_field_len(ENR, enr.len()));
+            put_bytes_field(&mut response, ENR, enr);
+        }
+        put_varint_field(&mut response, STATUS_CODE, u64::from(self.status.0));
+        rpc::put_optional_text(&mut response, STATUS_DESC, self.status_desc.as_deref());
+        let query = PeerExchangeRequest { num_peers: Some(0) };
+        let mut out = query.encode();
+        put_bytes_field(&mut out, RESPONSE, &response);
+        out
+    }
+
+    /// Decodes a response whose records share the memory of `frame`. Without a status, a response with
+    /// records is a success and one without is [`Status::SERVICE_UNAVAILABLE`], as servers that know no
+    /// status mean it (nwaku).
+    ///
+    /// # Errors
+    /// [`RpcError`] when the frame has no response or exceeds `limits`.
+    pub fn decode(frame: &Bytes, limits: &CodecLimits) -> Result<Self, RpcError> {
+        rpc::check_size(frame, limits.max_response_bytes)?;
+        let response = part(frame, RESPONSE, "response")?;
+        let (mut enrs, mut skipped) = (Vec::new(), 0);
+        let (mut status, mut status_desc) = (None, None);
+        rpc::each_field(response, |number, value| {
+            match (number, value) {
+                (PEER_INFO, FieldValue::Bytes(info)) => match enr(info, limits)? {
+                    Some(enr) if enrs.len() < limits.max_enrs => enrs.push(rpc::share(frame, enr)),
+                    _ => skipped += 1,
+                },
+                (STATUS_CODE, FieldValue::Varint(value)) => {
+                    status = Some(Status(rpc::narrow("status_code", value)?));
+                }
+                (STATUS_DESC, FieldValue::Bytes(bytes)) => {
+                    status_desc = Some(rpc::description(bytes, &limits.texts));
+                }
+                _ => {}
+            }
+            Ok(())
+        })?;
+        let status = status.unwrap_or(if enrs.is_empty() {
+            Status::SERVICE_UNAVAILABLE
+        } else {
+            Status::OK
+        });
+        Ok(Self {
+            enrs,
+            status,
+            status_desc,
+            skipped,
+        })
+    }
+}
+
+/// Returns the record of a `PeerInfo`; `None` if it is empty or too long.
+fn enr<'a>(info: &'a [u8], limits: &CodecLimits) -> Result<Option<&'a [u8]>, RpcError> {
+    let mut enr = &[][..];
+    rpc::each_field(info, |number, value| {
+        if let (ENR, FieldValue::Bytes(bytes)) = (number, value) {
+            enr = bytes;
+        }
+        Ok(())
+    })?;
+    Ok((!enr.is_empty() && enr.len() <= limits.max_enr_bytes).then_some(enr))
+}
+
+/// Returns the content of field `wanted`, which is named `name`.
+fn part<'a>(frame: &'a [u8], wanted: u32, name: &'static str) -> Result<&'a [u8], RpcError> {
+    let mut content = None;
+    rpc::each_field(frame, |number, value| {
+        match value {
+            FieldValue::Bytes(bytes) if number == wanted => content = Some(bytes),
+            _ => {}
+        }
+        Ok(())
+    })?;
+    content.ok_or(RpcError::Missing { field: name })
+}

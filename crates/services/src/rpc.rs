@@ -1,0 +1,194 @@
+//! Parts that the frames of filter, lightpush and peer exchange share: bounded texts, and errors.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use thiserror::Error;
+use undertone_message::{DecodeError, WireError};
+use undertone_wire::{FieldReader, FieldValue, put_bytes_field};
+
+#[cfg(test)]
+pub(crate) mod tests;
+
+/// Request id of answers to requests whose own id could not be read (nwaku).
+pub const UNKNOWN_REQUEST_ID: &str = "N/A";
+
+/// Number of the field that has the request id in every protocol of this crate.
+pub(crate) const REQUEST_ID: u32 = 1;
+
+/// Limits on the texts of a frame, checked before anything is allocated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TextLimits {
+    /// Maximum length of a request id, in bytes. Implementations in use send 20 to 36.
+    pub max_request_id_bytes: usize,
+    /// Length in bytes after which the description of a status is cut off; it is for people only.
+    pub max_status_desc_bytes: usize,
+    /// Maximum length of a pubsub topic, in bytes.
+    pub max_pubsub_topic_bytes: usize,
+    /// Maximum length of a content topic, in bytes. No specification has a limit.
+    pub max_content_topic_bytes: usize,
+}
+
+impl Default for TextLimits {
+    fn default() -> Self {
+        Self {
+            max_request_id_bytes: 256,
+            max_status_desc_bytes: 1024,
+            max_pubsub_topic_bytes: undertone_message::pubsub_topic::MAX_NAMED_TOPIC_BYTES,
+            max_content_topic_bytes: 512,
+        }
+    }
+}
+
+/// Error of bytes that are not a valid frame; the sender is at fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum RpcError {
+    /// The frame is longer than its protocol allows.
+    #[error("frame of {size_bytes} bytes; at most {max_bytes} are accepted")]
+    TooLarge {
+        /// Length of the frame, in bytes.
+        size_bytes: usize,
+        /// Maximum length, in bytes.
+        max_bytes: usize,
+    },
+    /// The frame is not valid protobuf.
+    #[error(transparent)]
+    Wire(#[from] WireError),
+    /// A field without which the frame has no meaning is absent.
+    #[error("required field {field} is missing")]
+    Missing {
+        /// Name of the field.
+        field: &'static str,
+    },
+    /// A text is longer than [`TextLimits`] allows.
+    #[error("{field} of {size_bytes} bytes; at most {max_bytes} are accepted")]
+    TextTooLong {
+        /// Name of the field.
+        field: &'static str,
+        /// Length of the text, in bytes.
+        size_bytes: usize,
+        /// Maximum length, in bytes.
+        max_bytes: usize,
+    },
+    /// A text is not UTF-8.
+    #[error("{field} is not UTF-8")]
+    NotUtf8 {
+        /// Name of the field.
+        field: &'static str,
+    },
+    /// A field declared as 32 bits wide holds more.
+    #[error("{field} holds {value}, which does not fit 32 bits")]
+    Exceeds32Bits {
+        /// Name of the field.
+        field: &'static str,
+        /// Value that was read.
+        value: u64,
+    },
+    /// A request names more content topics than are accepted.
+    #[error("more than {max} content topics")]
+    TooManyContentTopics {
+        /// Maximum number of content topics.
+        max: usize,
+    },
+    /// A request is of a kind that the specification does not have.
+    #[error("unknown kind {value} of filter request")]
+    UnknownKind {
+        /// Value that was read.
+        value: u64,
+    },
+    /// The message in the frame is not valid.
+    #[error("invalid message: {0}")]
+    Message(#[from] DecodeError),
+}
+
+/// Returns the id of the request in `frame`, so that a request which is otherwise invalid can be
+/// answered under its id; `None` if there is none to be had.
+pub fn request_id_in<'a>(frame: &'a [u8], limits: &TextLimits) -> Option<&'a str> {
+    let mut fields = FieldReader::new(frame);
+    while let Ok(Some((number, value))) = fields.field() {
+        if let (REQUEST_ID, FieldValue::Bytes(bytes)) = (number, value) {
+            let text = std::str::from_utf8(bytes).ok()?;
+            return (text.len() <= limits.max_request_id_bytes).then_some(text);
+        }
+    }
+    None
+}
+
+/// Reads all fields of `frame` in turn.
+pub(crate) fn each_field<'a>(
+    frame: &'a [u8],
+    mut read: impl FnMut(u32, FieldValue<'a>) -> Result<(), RpcError>,
+) -> Result<(), RpcError> {
+    let mut fields = FieldReader::new(frame);
+    while let Some((number, value)) = fields.field().map_err(WireError::from)? {
+        read(number, value)?;
+    }
+    Ok(())
+}
+
+pub(crate) fn check_size(frame: &[u8], max_bytes: usize) -> Result<(), RpcError> {
+    let size_bytes = frame.len();
+    if size_bytes > max_bytes {
+        return Err(RpcError::TooLarge {
+            size_bytes,
+            max_bytes,
+        });
+    }
+    Ok(())
+}
+
+pub(crate) fn text<'a>(
+    field: &'static str,
+    bytes: &'a [u8],
+    max_bytes: usize,
+) -> Result<&'a str, RpcError> {
+    let size_bytes = bytes.len();
+    if size_bytes > max_bytes {
+        return Err(RpcError::TextTooLong {
+            field,
+            size_bytes,
+            max_bytes,
+        });
+    }
+    std::str::from_utf8(bytes).map_err(|_| RpcError::NotUtf8 { field })
+}
+
+pub(crate) fn request_id(bytes: &[u8], limits: &TextLimits) -> Result<String, RpcError> {
+    text("request_id", bytes, limits.max_request_id_bytes).map(str::to_owned)
+}
+
+/// Reads a pubsub topic. An empty one counts as absent: js-waku writes it in requests that need none.
+pub(crate) fn pubsub_topic(
+    bytes: &[u8],
+    limits: &TextLimits,
+) -> Result<Option<Arc<str>>, RpcError> {
+    let topic = text("pubsub_topic", bytes, limits.max_pubsub_topic_bytes)?;
+    Ok((!topic.is_empty()).then(|| topic.into()))
+}
+
+/// Reads the description of a status; one that is too long or not UTF-8 must not cost the status.
+pub(crate) fn description(bytes: &[u8], limits: &TextLimits) -> String {
+    let kept = &bytes[..bytes.len().min(limits.max_status_desc_bytes)];
+    String::from_utf8_lossy(kept).into_owned()
+}
+
+pub(crate) fn narrow(field: &'static str, value: u64) -> Result<u32, RpcError> {
+    u32::try_from(value).map_err(|_| RpcError::Exceeds32Bits { field, value })
+}
+
+/// Returns the part of `frame` that `bytes` borrows, sharing the memory.
+pub(crate) fn share(frame: &Bytes, bytes: &[u8]) -> Bytes {
+    frame.slice_ref(bytes)
+}
+
+pub(crate) fn put_text(out: &mut Vec<u8>, field: u32, text: &str) {
+    put_bytes_field(out, field, text.as_bytes());
+}
+
+pub(crate) fn put_optional_text(out: &mut Vec<u8>, field: u32, text: Option<&str>) {
+    if let Some(text) = text {
+        put_text(out, field, text);
+    }
+}
