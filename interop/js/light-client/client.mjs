@@ -1,8 +1,7 @@
 // A js-waku light client as the commands of README.md, in Node.js and in a page alike.
-import { messageHash } from "@waku/core";
 import { createLightNode, Protocols } from "@waku/sdk";
 import { tellAnswers } from "./answers.mjs";
-import { describePayload, fromHex, payloadOf, toHex } from "./bytes.mjs";
+import { describePayload, fromHex, payloadOf } from "./bytes.mjs";
 
 // Pages after which a query counts as one that never ends.
 const PAGES_MAX = 1000;
@@ -44,7 +43,7 @@ export async function startClient(options, tell) {
   const describe = (message) => ({
     topic: message.contentTopic,
     pubsub_topic: message.pubsubTopic,
-    hash: toHex(messageHash(message.pubsubTopic, message)),
+    hash: message.hashStr,
     ...describePayload(message.payload),
   });
 

@@ -14,3 +14,4 @@ mod peer_exchange;
 mod restart;
 mod stage;
 mod store;
+mod vectors;
