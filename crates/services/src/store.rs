@@ -1,1 +1,24 @@
 //! Store v3 (`/vac/waku/store-query/3.0.0`): its messages on the wire, the server, and paging for clients.
+//!
+//! A client opens a stream, writes one request and reads one response. [`StoreRequest`] and
+//! [`StoreResponse`] are the two messages, [`StoreServer`] answers requests out of an archive that the driver
+//! holds, and [`HistoryReader`] asks for page after page and believes no server. [`resume`] plans what a node
+//! asks for after it was away.
+
+mod limits;
+pub mod reader;
+pub mod request;
+pub mod response;
+pub mod resume;
+pub mod server;
+#[cfg(test)]
+mod vectors;
+
+pub use limits::{ReaderLimits, ServerLimits, StoreLimits};
+pub use reader::{HistoryReader, ReadError, ReadPage};
+pub use request::{RequestError, StoreRequest};
+pub use response::{ResponseError, StoreResponse, StoreStatus};
+pub use server::StoreServer;
+
+/// Identifier of the Store v3 protocol.
+pub const PROTOCOL_ID: &str = "/vac/waku/store-query/3.0.0";

@@ -1,0 +1,277 @@
+//! Store v3 server: turns requests into queries to an archive, and pages into responses.
+//!
+//! The driver feeds [`Input`]s, then takes [`Output`]s until there are none, then sets a timer for
+//! [`StoreServer::next_timeout`]. Each request gets exactly one response, unless its peer goes first.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use undertone_gossip::Time;
+
+use super::response::{StoreResponse, StoreStatus, entry_field_len, response_overhead};
+use super::{ServerLimits, StoreRequest};
+use crate::history::{HistoryError, HistoryPage, HistoryQuery, PageDirection};
+use crate::{PeerNo, RequestNo};
+
+#[cfg(test)]
+mod tests;
+
+/// Request id of refusals before the request was read (nwaku).
+const UNREAD_REQUEST_ID: &str = "N/A";
+
+/// Description of status 200.
+const OK: &str = "OK";
+
+/// Input of a [`StoreServer`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// A peer's request has arrived.
+    Request {
+        /// Peer that asks.
+        peer: PeerNo,
+        /// Number of the request, chosen by the driver and unused as long as the response is outstanding.
+        request: RequestNo,
+        /// The request without its length prefix.
+        bytes: Bytes,
+    },
+    /// A peer's request has arrived that a rate limit forbids.
+    TooMany {
+        /// Number of the request.
+        request: RequestNo,
+    },
+    /// The archive has answered a query.
+    Page {
+        /// Number of the query.
+        query: RequestNo,
+        /// The page, or why there is none.
+        result: Result<HistoryPage, HistoryError>,
+    },
+    /// A peer is gone, and with it the streams of its requests.
+    PeerGone(PeerNo),
+    /// Time has passed.
+    Tick,
+}
+
+/// Output of a [`StoreServer`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// The driver writes a response and closes the stream.
+    Respond {
+        /// Number of the request.
+        request: RequestNo,
+        /// The response without its length prefix.
+        bytes: Bytes,
+    },
+    /// The driver asks the archive and reports the answer with [`Input::Page`].
+    Query {
+        /// Number of the query.
+        query: RequestNo,
+        /// The query.
+        content: HistoryQuery,
+    },
+}
+
+/// Query that the archive has not answered.
+#[derive(Debug)]
+struct Pending {
+    peer: PeerNo,
+    request: RequestNo,
+    request_id: Arc<str>,
+    direction: PageDirection,
+    expires: Time,
+}
+
+/// Server of Store v3.
+#[derive(Debug)]
+pub struct StoreServer {
+    limits: ServerLimits,
+    /// Queries by number, which is also the order of their expiry.
+    pending: BTreeMap<RequestNo, Pending>,
+    /// Number of each peer's pending queries; no entry is 0.
+    per_peer: BTreeMap<PeerNo, usize>,
+    next_query: u64,
+    outputs: VecDeque<Output>,
+}
+
+impl StoreServer {
+    /// Creates a server without requests.
+    pub fn new(limits: ServerLimits) -> Self {
+        Self {
+            limits,
+            pending: BTreeMap::new(),
+            per_peer: BTreeMap::new(),
+            next_query: 0,
+            outputs: VecDeque::new(),
+        }
+    }
+
+    /// Takes an input at time `now`.
+    pub fn handle(&mut self, now: Time, input: Input) {
+        self.expire(now);
+        match input {
+            Input::Request {
+                peer,
+                request,
+                bytes,
+            } => self.request(now, peer, request, &bytes),
+            Input::TooMany { request } => self.refuse_unread(request, StoreStatus::TooManyRequests),
+            Input::Page { query, result } => self.page(query, result),
+            Input::PeerGone(peer) => {
+                self.pending.retain(|_, pending| pending.peer != peer);
+                self.per_peer.remove(&peer);
+            }
+            Input::Tick => {}
+        }
+    }
+
+    /// Returns the next output; `None` if there is none for now.
+    pub fn poll(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    /// Returns the time by which the server wants an [`Input::Tick`] if nothing else happens.
+    pub fn next_timeout(&self) -> Option<Time> {
+        let (_, first) = self.pending.first_key_value()?;
+        Some(first.expires)
+    }
+
+    fn request(&mut self, now: Time, peer: PeerNo, request: RequestNo, bytes: &Bytes) {
+        let of_peer = self.per_peer.get(&peer).copied().unwrap_or(0);
+        if of_peer >= self.limits.max_queries_per_peer {
+            return self.refuse_unread(request, StoreStatus::TooManyRequests);
+        }
+        if self.pending.len() >= self.limits.max_queries {
+            return self.refuse_unread(request, StoreStatus::ServiceUnavailable);
+        }
+        match StoreRequest::decode(bytes, &self.limits.request) {
+            Ok(asked) => {
+                let query = RequestNo(self.next_query);
+                self.next_query += 1;
+                let pending = Pending {
+                    peer,
+                    request,
+                    request_id: asked.request_id,
+                    direction: asked.query.direction,
+                    expires: now.after(self.limits.query_timeout),
+                };
+                self.pending.insert(query, pending);
+                self.per_peer.insert(peer, of_peer + 1);
+                self.outputs.push_back(Output::Query {
+                    query,
+                    content: asked.query,
+                });
+            }
+            Err(error) => {
+                let id = StoreRequest::request_id_in(bytes, &self.limits.request);
+                let text = format!("decoding rpc failed: {error}");
+                let response =
+                    StoreResponse::refusal(id.unwrap_or_default(), StoreStatus::BadRequest, text);
+                self.respond(request, &response);
+            }
+        }
+    }
+
+    fn page(&mut self, query: RequestNo, result: Result<HistoryPage, HistoryError>) {
+        // A query whose peer is gone, or that has expired, is no longer known.
+        let Some(pending) = self.take(query) else {
+            return;
+        };
+        let response = match result {
+            Ok(page) => {
+                let overhead = response_overhead(&pending.request_id, OK);
+                let budget = self.limits.max_response_bytes.saturating_sub(overhead);
+                StoreResponse {
+                    request_id: pending.request_id,
+                    status: StoreStatus::Ok,
+                    description: OK.into(),
+                    page: cut_page(page, pending.direction, budget),
+                }
+            }
+            Err(error) => refusal(pending.request_id, error),
+        };
+        self.respond(pending.request, &response);
+    }
+
+    /// Answers the queries that the archive has left unanswered for too long.
+    fn expire(&mut self, now: Time) {
+        while let Some((&query, pending)) = self.pending.first_key_value()
+            && pending.expires <= now
+            && let Some(pending) = self.take(query)
+        {
+            let response = refusal(pending.request_id, HistoryError::Unavailable);
+            self.respond(pending.request, &response);
+        }
+    }
+
+    fn take(&mut self, query: RequestNo) -> Option<Pending> {
+        let pending = self.pending.remove(&query)?;
+        if let Some(count) = self.per_peer.get_mut(&pending.peer) {
+            *count -= 1;
+            if *count == 0 {
+                self.per_peer.remove(&pending.peer);
+            }
+        }
+        Some(pending)
+    }
+
+    fn refuse_unread(&mut self, request: RequestNo, status: StoreStatus) {
+        let text = match status {
+            StoreStatus::TooManyRequests => "TOO_MANY_REQUESTS",
+            _ => "SERVICE_UNAVAILABLE",
+        };
+        let response = StoreResponse::refusal(UNREAD_REQUEST_ID, status, text);
+        self.respond(request, &response);
+    }
+
+    fn respond(&mut self, request: RequestNo, response: &StoreResponse) {
+        self.outputs.push_back(Output::Respond {
+            request,
+            bytes: response.encode().into(),
+        });
+    }
+}
+
+/// Response to a query that the archive did not answer; the texts are those of nwaku.
+fn refusal(request_id: Arc<str>, error: HistoryError) -> StoreResponse {
+    let (status, text) = match error {
+        HistoryError::UnknownCursor => (
+            StoreStatus::BadResponse,
+            "BAD_RESPONSE: archive error: DRIVER_ERROR: cursor not found",
+        ),
+        HistoryError::Unavailable => (StoreStatus::ServiceUnavailable, "SERVICE_UNAVAILABLE"),
+    };
+    StoreResponse::refusal(request_id, status, text)
+}
+
+/// Keeps as many entries as fit `budget_bytes`, at least one, from the side where the walk enters the page;
+/// the last one kept becomes the cursor if any was cut.
+fn cut_page(mut page: HistoryPage, direction: PageDirection, budget_bytes: usize) -> HistoryPage {
+    let count = page.entries.len();
+    let fits = |lens: &mut dyn Iterator<Item = usize>| {
+        let mut total_bytes = 0;
+        let fit = lens.take_while(|len| {
+            total_bytes += len;
+            total_bytes <= budget_bytes
+        });
+        fit.count().max(1)
+    };
+    let kept = match direction {
+        PageDirection::Forward => fits(&mut page.entries.iter().map(entry_field_len)),
+        PageDirection::Backward => fits(&mut page.entries.iter().rev().map(entry_field_len)),
+    };
+    if kept >= count {
+        return page;
+    }
+    match direction {
+        PageDirection::Forward => {
+            page.entries.truncate(kept);
+            page.next = page.entries.last().map(|entry| entry.hash);
+        }
+        PageDirection::Backward => {
+            page.entries.drain(..count - kept);
+            page.next = page.entries.first().map(|entry| entry.hash);
+        }
+    }
+    page
+}
