@@ -27,10 +27,10 @@ async fn query(client: &mut Client, step: &str, options: Value) -> Pages {
         panic!("{step}: options are fields");
     };
     fields.extend(options);
-    pages(client, step, command).await
+    read_pages(client, step, command).await
 }
 
-async fn pages(client: &mut Client, step: &str, command: Value) -> Pages {
+async fn read_pages(client: &mut Client, step: &str, command: Value) -> Pages {
     let result = client.must(step, command).await;
     let page = |page: &Value| {
         let messages = page.as_array().unwrap().iter();
@@ -187,7 +187,7 @@ async fn history_is_read_by_time_and_by_hash() {
 
     let mut wanted = [3, 77, 150].map(|index| all[index].1.hash.clone());
     let command = json!({"cmd": "query_hashes", "topic": TOPIC, "hashes": wanted});
-    let found = pages(&mut client, "by hash", command).await;
+    let found = read_pages(&mut client, "by hash", command).await;
     let found = found.into_iter().flatten();
     let mut found: Vec<_> = found.map(|(_, message)| message.hash).collect();
     found.sort();

@@ -3,6 +3,8 @@
 //! `interop/js/light-client/vectors/make.mjs` makes the file. Each message is decoded, its fields are compared
 //! with those that js-waku was given, and it is encoded again.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -37,7 +39,31 @@ struct Read {
 }
 
 /// Messages that Undertone writes in other bytes of the same meaning.
-const OTHER_BYTES: [(&str, &str); 0] = [];
+const OTHER_BYTES: [(&str, &str); 16] = [
+    // The number of messages of a page is always written, and so is the direction.
+    ("store.request", "as the library asks"),
+    ("store.request", "next page"),
+    ("store.request", "backward"),
+    ("store.request", "by hash"),
+    ("store.request", "hashes only"),
+    ("store.request", "extreme times"),
+    ("store.request", "a time before 1970"),
+    // Zeros that nwaku requires are written.
+    ("filter.request", "ping"),
+    ("lightpush-v2.response", "refused"),
+    // Shards stand in both of the fields that implementations read.
+    ("metadata.request", "shards"),
+    ("metadata.response", "shards"),
+    ("metadata.response", "cluster 0"),
+    ("metadata.response", "the highest cluster"),
+    // nwaku requires a status and the request in an answer.
+    ("peer-exchange.response", "nobody"),
+    ("peer-exchange.response", "two records"),
+    ("peer-exchange.response", "query and response"),
+];
+
+/// Messages that Undertone refuses, as nwaku does: a store's answer needs a description of its status.
+const REFUSED: [(&str, &str); 1] = [("store.response", "without description")];
 
 #[test]
 fn all_messages_of_js_waku_are_read_and_written() {
@@ -46,7 +72,10 @@ fn all_messages_of_js_waku_are_read_and_written() {
     for vector in &file.vectors {
         let frame = Bytes::from(hex::decode(&vector.hex).unwrap());
         let title = format!("{}, {}", vector.kind, vector.name);
+        let is_refused = REFUSED.contains(&(&vector.kind, &vector.name));
         match read(&vector.kind, &frame) {
+            Err(_) if is_refused => {}
+            Ok(_) if is_refused => wrong.push(format!("{title}: not refused")),
             Err(error) => wrong.push(format!("{title}: {error}")),
             Ok(read) => {
                 let fields = meant(vector);
@@ -135,11 +164,16 @@ fn given<const N: usize>(fields: [(&str, Value); N]) -> Value {
     Value::Object(fields)
 }
 
+/// A list of topics.
+fn texts(list: &[Arc<str>]) -> Value {
+    list.iter().map(|text| json!(**text)).collect()
+}
+
 /// The fields of a message, its proof in the parts that js-waku knows.
 fn message(message: &WakuMessage) -> Value {
     given([
         ("payload", json!(hex::encode(&message.payload))),
-        ("contentTopic", json!(message.content_topic)),
+        ("contentTopic", json!(*message.content_topic)),
         ("version", json!(message.version)),
         (
             "timestamp",

@@ -6,7 +6,7 @@ use undertone_services::filter::{
     CodecLimits, MessagePush, SubscribeKind, SubscribeRequest, SubscribeResponse,
 };
 
-use super::{Read, given, message};
+use super::{Read, given, message, texts};
 
 pub(super) fn request(frame: &Bytes) -> Result<Read, String> {
     let request = SubscribeRequest::decode(frame, &CodecLimits::default());
@@ -20,8 +20,8 @@ pub(super) fn request(frame: &Bytes) -> Result<Read, String> {
     let fields = given([
         ("requestId", json!(request.request_id)),
         ("filterSubscribeType", json!(kind)),
-        ("pubsubTopic", json!(request.pubsub_topic)),
-        ("contentTopics", json!(request.content_topics)),
+        ("pubsubTopic", json!(request.pubsub_topic.as_deref())),
+        ("contentTopics", texts(&request.content_topics)),
     ]);
     Ok(Read {
         fields,
@@ -48,7 +48,7 @@ pub(super) fn push(frame: &Bytes) -> Result<Read, String> {
     let push = push.map_err(|error| error.to_string())?;
     let fields = given([
         ("wakuMessage", message(&push.message)),
-        ("pubsubTopic", json!(push.pubsub_topic)),
+        ("pubsubTopic", json!(push.pubsub_topic.as_deref())),
     ]);
     Ok(Read {
         fields,

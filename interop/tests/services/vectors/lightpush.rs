@@ -12,7 +12,7 @@ pub(super) fn request(frame: &Bytes) -> Result<Read, String> {
     let request = request.map_err(|error| error.to_string())?;
     let fields = given([
         ("requestId", json!(request.request_id)),
-        ("pubsubTopic", json!(request.pubsub_topic)),
+        ("pubsubTopic", json!(request.pubsub_topic.as_deref())),
         ("message", message(&request.message)),
     ]);
     Ok(Read {
@@ -40,7 +40,7 @@ pub(super) fn legacy_request(frame: &Bytes) -> Result<Read, String> {
     let request = LegacyRequest::decode(frame, &CodecLimits::default());
     let request = request.map_err(|error| error.to_string())?;
     let inner = given([
-        ("pubsubTopic", json!(request.pubsub_topic)),
+        ("pubsubTopic", json!(request.pubsub_topic.as_deref())),
         ("message", message(&request.message)),
     ]);
     let fields = given([("requestId", json!(request.request_id)), ("request", inner)]);

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use undertone_services::history::{HistoryCriteria, HistoryEntry, PAGE_DEFAULT, PageDirection};
 use undertone_services::store::{StoreLimits, StoreRequest, StoreResponse};
 
-use super::{Read, given, message};
+use super::{Read, given, message, texts};
 
 pub(super) fn request(frame: &Bytes) -> Result<Read, String> {
     let request = StoreRequest::decode(frame, &StoreLimits::default());
@@ -18,10 +18,10 @@ pub(super) fn request(frame: &Bytes) -> Result<Read, String> {
     let time = |time: Option<i64>| json!(time.map(|time| time.to_string()));
     let hashes: Vec<_> = hashes.iter().map(|hash| hex::encode(hash.0)).collect();
     let fields = given([
-        ("requestId", json!(request.request_id)),
+        ("requestId", json!(*request.request_id)),
         ("includeData", json!(query.include_data)),
-        ("pubsubTopic", json!(content.pubsub_topic)),
-        ("contentTopics", json!(content.content_topics)),
+        ("pubsubTopic", json!(content.pubsub_topic.as_deref())),
+        ("contentTopics", texts(&content.content_topics)),
         ("timeStart", time(content.start_ns)),
         ("timeEnd", time(content.end_ns)),
         ("messageHashes", json!(hashes)),
@@ -53,9 +53,9 @@ pub(super) fn response(frame: &Bytes) -> Result<Read, String> {
     let response = StoreResponse::decode(frame, &StoreLimits::default());
     let response = response.map_err(|error| error.to_string())?;
     let page = &response.page;
-    let description = Some(&response.description).filter(|text| !text.is_empty());
+    let description = Some(&*response.description).filter(|text| !text.is_empty());
     let fields = given([
-        ("requestId", json!(response.request_id)),
+        ("requestId", json!(*response.request_id)),
         ("statusCode", json!(response.status.code())),
         ("statusDesc", json!(description)),
         ("messages", page.entries.iter().map(entry).collect()),
@@ -78,6 +78,6 @@ fn entry(entry: &HistoryEntry) -> Value {
             "message",
             data.map_or(Value::Null, |data| message(&data.message)),
         ),
-        ("pubsubTopic", json!(data.map(|data| &data.pubsub_topic))),
+        ("pubsubTopic", json!(data.map(|data| &*data.pubsub_topic))),
     ])
 }
