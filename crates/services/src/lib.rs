@@ -15,6 +15,7 @@ pub mod request;
 pub mod rpc;
 pub mod sds;
 pub mod sending;
+pub mod sharding;
 pub mod store;
 pub mod sync;
 

@@ -1,0 +1,189 @@
+//! Pushes that the driver has taken and not yet reported on, with the memory that they hold.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    time::Duration,
+};
+
+use undertone_gossip::Time;
+
+use crate::PeerNo;
+
+#[cfg(test)]
+mod tests;
+
+/// Bounds on pushes in flight.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds {
+    /// Pushes in flight to one peer.
+    pub(super) max_pushes_per_peer: usize,
+    /// Bytes in flight to one peer; a peer with nothing in flight gets any message.
+    pub(super) max_bytes_per_peer: usize,
+    /// Bytes of all messages in flight, each counted once however many peers it is on its way to.
+    pub(super) max_bytes: usize,
+    /// Time for which pushes to a peer may fail without one delivered.
+    pub(super) max_failing: Duration,
+}
+
+/// End of a push.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// The peer has the message.
+    Delivered,
+    /// The peer is connected and did not take the message.
+    Failed,
+    /// The peer is not connected, for which it is not to be blamed.
+    Away,
+}
+
+/// Number of a message in flight; later messages have larger numbers.
+type Number = u64;
+
+/// Pushes in flight.
+#[derive(Debug)]
+pub(super) struct InFlight {
+    bounds: Bounds,
+    lanes: BTreeMap<PeerNo, Lane>,
+    messages: BTreeMap<Number, Message>,
+    /// Bytes of `messages`.
+    bytes: usize,
+    next: Number,
+}
+
+/// Pushes in flight to one peer, in the order in which reports come.
+#[derive(Debug, Default)]
+struct Lane {
+    pushes: VecDeque<Number>,
+    bytes: usize,
+    failing_since: Option<Time>,
+}
+
+/// Message in flight.
+#[derive(Debug)]
+struct Message {
+    bytes: usize,
+    holders: usize,
+}
+
+impl InFlight {
+    pub(super) fn new(bounds: Bounds) -> Self {
+        Self {
+            bounds,
+            lanes: BTreeMap::new(),
+            messages: BTreeMap::new(),
+            bytes: 0,
+            next: 0,
+        }
+    }
+
+    /// Bytes of all messages in flight.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Peers with pushes in flight or failing.
+    pub(super) fn peers(&self) -> usize {
+        self.lanes.len()
+    }
+
+    /// Makes room for a message of `bytes`; returns the peers that gave way: those that hold the oldest
+    /// messages, since they read the slowest. Their pushes are no longer in flight.
+    pub(super) fn make_room(&mut self, bytes: usize) -> Vec<PeerNo> {
+        let mut slowest = Vec::new();
+        while self.bytes + bytes > self.bounds.max_bytes
+            && let Some((&oldest, _)) = self.messages.first_key_value()
+        {
+            let holds = |lane: &Lane| lane.pushes.front() == Some(&oldest);
+            let holders = self.lanes.iter().filter(|(_, lane)| holds(lane));
+            let holders: Vec<_> = holders.map(|(&peer, _)| peer).collect();
+            for &peer in &holders {
+                self.clear(peer);
+            }
+            slowest.extend(holders);
+            // Never more than once: a message is kept only while lanes hold it.
+            self.release(oldest, 0);
+        }
+        slowest
+    }
+
+    /// Begins a message of `bytes`, which [`push`](Self::push) then sends to peers.
+    pub(super) fn begin(&mut self, bytes: usize) {
+        self.next += 1;
+        self.bytes += bytes;
+        self.messages
+            .insert(self.next, Message { bytes, holders: 0 });
+    }
+
+    /// Sends the message begun last to a peer; returns whether the peer has room for it.
+    pub(super) fn push(&mut self, peer: PeerNo) -> bool {
+        let Some(message) = self.messages.get_mut(&self.next) else {
+            return false;
+        };
+        let lane = self.lanes.entry(peer).or_default();
+        let bytes = lane.bytes + message.bytes;
+        let full = lane.pushes.len() >= self.bounds.max_pushes_per_peer
+            || bytes > self.bounds.max_bytes_per_peer;
+        if full && !lane.pushes.is_empty() {
+            return false;
+        }
+        lane.pushes.push_back(self.next);
+        lane.bytes = bytes;
+        message.holders += 1;
+        true
+    }
+
+    /// Ends the message begun last; one that no peer had room for is gone.
+    pub(super) fn end(&mut self) {
+        self.release(self.next, 0);
+    }
+
+    /// Takes the report on the oldest push to a peer; `None` if none is in flight. Otherwise returns
+    /// whether the peer is to be given up, because its pushes have failed for too long.
+    pub(super) fn report(&mut self, now: Time, peer: PeerNo, outcome: Outcome) -> Option<bool> {
+        let lane = self.lanes.get_mut(&peer)?;
+        let number = lane.pushes.pop_front()?;
+        lane.bytes -= self.messages.get(&number).map_or(0, |m| m.bytes);
+        let failing = match outcome {
+            Outcome::Delivered | Outcome::Away => {
+                lane.failing_since = None;
+                Duration::ZERO
+            }
+            Outcome::Failed => now.since(*lane.failing_since.get_or_insert(now)),
+        };
+        if lane.pushes.is_empty() && lane.failing_since.is_none() {
+            self.lanes.remove(&peer);
+        }
+        self.release(number, 1);
+        Some(failing >= self.bounds.max_failing)
+    }
+
+    /// Forgets a peer with its pushes.
+    pub(super) fn clear(&mut self, peer: PeerNo) {
+        let lane = self.lanes.remove(&peer).unwrap_or_default();
+        for number in lane.pushes {
+            self.release(number, 1);
+        }
+    }
+
+    /// Forgets a peer once nothing is in flight to it.
+    pub(super) fn clear_if_idle(&mut self, peer: PeerNo) {
+        if self
+            .lanes
+            .get(&peer)
+            .is_some_and(|lane| lane.pushes.is_empty())
+        {
+            self.lanes.remove(&peer);
+        }
+    }
+
+    /// Takes `holders` off a message, which is gone once it has none.
+    fn release(&mut self, number: Number, holders: usize) {
+        if let Some(message) = self.messages.get_mut(&number) {
+            message.holders -= holders.min(message.holders);
+            if message.holders == 0 {
+                self.bytes -= message.bytes;
+                self.messages.remove(&number);
+            }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Shards of a network: which topics a server accepts, and how it derives an absent one.
+
+use std::{num::NonZeroU16, sync::Arc};
+
+use thiserror::Error;
+use undertone_message::{ContentTopic, ContentTopicError, PubsubTopic, Shard, shard_of};
+
+#[cfg(test)]
+mod tests;
+
+/// Cluster and number of shards of a network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sharding {
+    /// Cluster id of the network.
+    pub cluster: u16,
+    /// Number of shards over which autosharding spreads content topics; `None` when the network has
+    /// static shards only, so that every request must name its topic.
+    pub num_shards: Option<NonZeroU16>,
+}
+
+/// Reason why a request has no usable pubsub topic.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ShardingError {
+    /// No topic is named, and the network has static shards only.
+    #[error("Pubsub topic must be specified when static sharding is enabled")]
+    TopicRequired,
+    /// No topic is named, and the content topic has not the form of RFC 23.
+    #[error("Invalid content-topic: {0}")]
+    ContentTopic(#[from] ContentTopicError),
+    /// The topic is that of another network, or of a shard that the network does not have.
+    #[error("pubsub topic {topic} is not of this network: cluster {cluster}")]
+    OtherNetwork {
+        /// Topic that was named.
+        topic: Arc<str>,
+        /// Cluster id of the network.
+        cluster: u16,
+    },
+}
+
+impl Sharding {
+    /// Returns the pubsub topic of a content topic by autosharding (RFC 51).
+    ///
+    /// # Errors
+    /// [`ShardingError`] when the network has static shards only, or the content topic is not valid.
+    pub fn derive(&self, content_topic: &str) -> Result<Arc<str>, ShardingError> {
+        let num_shards = self.num_shards.ok_or(ShardingError::TopicRequired)?;
+        let shard = Shard {
+            cluster: self.cluster,
+            index: shard_of(&ContentTopic::parse(content_topic)?, num_shards),
+        };
+        Ok(shard.to_string().into())
+    }
+
+    /// Checks that a topic is one of this network. Named topics pass: the relay knows which it has.
+    ///
+    /// # Errors
+    /// [`ShardingError::OtherNetwork`] when it is not.
+    pub fn check(&self, topic: &Arc<str>) -> Result<(), ShardingError> {
+        let known = match PubsubTopic::parse_any(topic) {
+            Ok(PubsubTopic::Static(shard)) => {
+                let within = self
+                    .num_shards
+                    .is_none_or(|count| shard.index < count.get());
+                shard.cluster == self.cluster && within
+            }
+            Ok(PubsubTopic::Named(_)) => true,
+            Err(_) => false,
+        };
+        if known {
+            return Ok(());
+        }
+        Err(ShardingError::OtherNetwork {
+            topic: topic.clone(),
+            cluster: self.cluster,
+        })
+    }
+}
