@@ -7,6 +7,7 @@
 
 mod client;
 mod filter;
+mod idle;
 mod lightpush;
 mod mismatch;
 mod page;
