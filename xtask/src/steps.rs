@@ -33,6 +33,15 @@ const INTEROP: [&str; 4] = ["benches", "line", "live", "peers_alone"];
 /// Integration tests that attack real nodes.
 const HOSTILE: [&str; 1] = ["hostile"];
 
+/// Integration tests of clients that use the services of real nodes.
+const SERVICES: [&str; 1] = ["services"];
+
+/// Number of networks of those tests that run in parallel, each of two nodes and a few clients.
+const SERVICES_THREADS: &str = "--test-threads=2";
+
+/// Variable with the path of the browser for those tests that need one.
+const CHROMIUM: &str = "UNDERTONE_CHROMIUM";
+
 /// Number of attacks that run in parallel, which is possible because they wait most of the time.
 const HOSTILE_THREADS: &str = "--test-threads=4";
 
@@ -53,6 +62,8 @@ pub(crate) enum Step {
     Page,
     Testbed,
     Interop,
+    Services,
+    Browser,
     Hostile,
 }
 
@@ -70,7 +81,7 @@ pub(crate) enum Outcome {
 impl Step {
     /// All steps in the order in which they run: the quickest first, but contracts before unit, whose tests
     /// use the chain that contracts installs.
-    pub(crate) const ALL: [Self; 15] = [
+    pub(crate) const ALL: [Self; 17] = [
         Self::Fmt,
         Self::Tidy,
         Self::Clippy,
@@ -85,6 +96,8 @@ impl Step {
         Self::Page,
         Self::Testbed,
         Self::Interop,
+        Self::Services,
+        Self::Browser,
         Self::Hostile,
     ];
 
@@ -105,6 +118,8 @@ impl Step {
             Self::Page => "page",
             Self::Testbed => "testbed",
             Self::Interop => "interop",
+            Self::Services => "services",
+            Self::Browser => "browser",
             Self::Hostile => "hostile",
         }
     }
@@ -134,6 +149,10 @@ impl Step {
                 "real TCP and real nodes in network namespaces; needs TUN devices and iproute2"
             }
             Self::Interop => "tests against other implementations; needs npm",
+            Self::Services => "js-waku's light clients on real nodes; needs npm",
+            Self::Browser => {
+                "a js-waku light client in a page, on real nodes; needs npm and Chromium"
+            }
             Self::Hostile => "attacks on real nodes and their restarts, in short",
         }
     }
@@ -180,7 +199,18 @@ impl Step {
                 Ok(()) => cargo(root, &selection::named(&INTEROP), &[]),
                 Err(reason) => Outcome::Skipped(reason),
             },
-            Self::Hostile => hostile(root),
+            Self::Services => match version_of(NPM) {
+                Ok(()) => on_nodes(root, &SERVICES, &[SERVICES_THREADS], &[]),
+                Err(reason) => Outcome::Skipped(reason),
+            },
+            Self::Browser => match version_of(NPM).and_then(|()| page::browser()) {
+                Ok(chromium) => {
+                    let chromium = chromium.to_string_lossy();
+                    on_nodes(root, &SERVICES, &["--ignored"], &[(CHROMIUM, &chromium)])
+                }
+                Err(reason) => Outcome::Skipped(reason),
+            },
+            Self::Hostile => on_nodes(root, &HOSTILE, &[HOSTILE_THREADS], &[]),
         }
     }
 }
@@ -213,14 +243,15 @@ fn unit(root: &Path) -> Outcome {
     }
 }
 
-/// Builds the program `undertone`, which cargo does not build for another package's tests, and runs the
-/// attacks on its nodes.
-fn hostile(root: &Path) -> Outcome {
+/// Builds the program `undertone`, which cargo does not build for another package's tests, and runs
+/// integration tests with its nodes. `args` are those of the test programs.
+fn on_nodes(root: &Path, names: &[&str], args: &[&str], variables: &[(&str, &str)]) -> Outcome {
     match cargo(root, &selection::program(), &[]) {
         Outcome::Passed => {
-            let mut args = selection::named(&HOSTILE);
-            args.extend(["--", HOSTILE_THREADS].map(str::to_owned));
-            cargo(root, &args, &[])
+            let mut all = selection::named(names);
+            all.push("--".to_owned());
+            all.extend(args.iter().map(ToString::to_string));
+            cargo(root, &all, variables)
         }
         failed => failed,
     }

@@ -22,6 +22,8 @@ use super::rest::{self, RestAnswer};
 
 mod ports;
 
+pub use ports::free as free_port;
+
 /// Time limit that guards against a node that hangs; no test depends on its length.
 const DEADLINE: Duration = Duration::from_secs(60);
 

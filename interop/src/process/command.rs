@@ -59,7 +59,9 @@ impl PeerCommand {
         &self.program
     }
 
-    pub(super) fn build(&self) -> tokio::process::Command {
+    /// Returns the command for starting a process.
+    #[must_use]
+    pub fn build(&self) -> tokio::process::Command {
         let mut command = tokio::process::Command::new(&self.program);
         command.args(&self.args);
         command

@@ -15,7 +15,10 @@ const COUNT: u32 = 20_000;
 static LOOKED_AT: AtomicU32 = AtomicU32::new(0);
 
 /// Returns a port that is free on all addresses, and that this process returns only once.
-pub(super) fn free() -> Result<u16, HostileError> {
+///
+/// # Errors
+/// [`HostileError::Io`] if no port of the range is free.
+pub fn free() -> Result<u16, HostileError> {
     // Concurrent processes begin at different ports.
     let begin = process::id().wrapping_mul(977);
     for _ in 0..COUNT {

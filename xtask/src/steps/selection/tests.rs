@@ -19,6 +19,7 @@ fn every_integration_test_is_in_a_step() {
         super::super::contracts::CONTRACT,
         &super::super::TESTBED,
         &super::super::INTEROP,
+        &super::super::SERVICES,
         &super::super::HOSTILE,
     ]
     .concat();

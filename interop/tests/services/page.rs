@@ -1,0 +1,52 @@
+//! The same light client in a page of headless Chromium: it sends, receives and reads history.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+use undertone_interop::programs;
+
+use crate::client::Message;
+use crate::stage::{At, Sharding, Stage, TOPIC};
+
+/// Variable with the path of the browser's program.
+const CHROMIUM: &str = "UNDERTONE_CHROMIUM";
+
+#[tokio::test]
+#[ignore = "needs Chromium: cargo xtask test --only browser"]
+async fn a_page_sends_receives_and_reads_history() {
+    let chromium = std::env::var_os(CHROMIUM).map(PathBuf::from);
+    let chromium = chromium.unwrap_or_else(|| panic!("set {CHROMIUM} to the path of the browser"));
+    let stage = Stage::start(Sharding::Automatic).await;
+    let mut other = stage.client(At::Far, "other").await;
+    other.subscribe(TOPIC).await;
+    let page = programs::js_light_page(&chromium).unwrap().labelled("page");
+    let mut page = stage.start_client(&stage.at(At::Edge, page)).await;
+    page.wait_peers().await;
+    page.subscribe(TOPIC).await;
+
+    page.lightpush(TOPIC, "from the page").await;
+    other
+        .message("receive from the page", "from the page")
+        .await;
+    other.lightpush(TOPIC, "to the page").await;
+    page.message("receive in the page", "to the page").await;
+    stage.publish(At::Far, TOPIC, "by relay to the page").await;
+    page.message("receive in the page", "by relay to the page")
+        .await;
+
+    for is_forward in [true, false] {
+        let command =
+            json!({"cmd": "query", "topics": [TOPIC], "forward": is_forward, "page_size": 2});
+        let result = page.must("read history in the page", command).await;
+        let pages = result["pages"].as_array().unwrap().iter();
+        let messages = pages
+            .flat_map(|page| page.as_array().unwrap())
+            .map(Message::read);
+        let mut found: Vec<_> = messages.filter_map(|message| message.text).collect();
+        found.sort();
+        let sent = ["by relay to the page", "from the page", "to the page"];
+        assert_eq!(found, sent, "forward {is_forward}");
+    }
+    page.quit().await;
+    other.quit().await;
+}
