@@ -125,7 +125,7 @@ async fn campaign(place: Place, url: String) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sqlite_keeps_what_it_acknowledged() {
-    let place = Place::sqlite().unwrap();
+    let place = Place::sqlite_on_disk();
     let url = place.url.to_string();
     campaign(place, url).await;
 }
