@@ -20,12 +20,13 @@ const URL: &str = "UNDERTONE_CRASH_URL";
 /// Number of the round that the killed process is in.
 const ROUND: &str = "UNDERTONE_CRASH_ROUND";
 
-const BATCH: u64 = 25;
+/// Messages of a batch; with fewer, a process would spend its time waiting for the disk, where a kill does no harm.
+const BATCH: u64 = 250;
 
 /// Batch of a round. Some batches reach into the next slot, and all slots are made anew.
 fn batch(round: u64, number: u64) -> Vec<StoredMessage> {
     let one = |n: u64| {
-        let timestamp_ns = (number * BATCH + n) as i64 * (HOUR_NS / 4000);
+        let timestamp_ns = (number * BATCH + n) as i64 * (HOUR_NS / 2000);
         message(
             timestamp_ns,
             &format!("{round} {number} {n} {}", "x".repeat(200)),
