@@ -352,11 +352,12 @@ async fn insert(
             ],
         )
         .await?;
-    rows.iter()
-        .filter_map(|row| Some(row.try_get(1).map(|ns| (schema::hash(row, 0), ns))))
-        .filter_map(|row| {
-            row.map(|(hash, ns)| hash.map(|hash| (hash, ns)))
-                .transpose()
-        })
-        .collect()
+    let mut new = Vec::with_capacity(rows.len());
+    for row in rows {
+        // The hashes are those of the messages.
+        if let Some(hash) = schema::hash(&row, 0) {
+            new.push((hash, row.try_get(1)?));
+        }
+    }
+    Ok(new)
 }

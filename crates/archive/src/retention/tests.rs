@@ -69,6 +69,7 @@ fn number_and_size_drop_the_oldest_until_the_rest_fits() {
     assert_eq!(policy("capacity:121").plan(340, &slots).drop, 0);
     assert_eq!(policy("capacity:120").plan(340, &slots).drop, 1);
     assert_eq!(policy("size:410B").plan(340, &slots).drop, 2);
+    assert_eq!(policy("capacity:5").plan(340, &slots).drop, 3);
     assert_eq!(policy("capacity:121;size:410B").plan(340, &slots).drop, 2);
 }
 

@@ -1,5 +1,7 @@
 //! Queries: pages, hashes, and what the archive contains.
 
+use std::collections::BTreeSet;
+
 use rusqlite::{Connection, OptionalExtension, params};
 use undertone_message::MessageHash;
 use undertone_services::history::{
@@ -43,7 +45,8 @@ pub(super) fn page(view: &mut View<'_>, query: &HistoryQuery) -> Result<HistoryP
         HistoryCriteria::Hashes(_) => Bounds::between(i64::MIN, i64::MAX),
     };
     if let Some(cursor) = query.cursor {
-        let found = find(view, &cursor)?.ok_or(ReadError::UnknownCursor)?;
+        let found = find(view, &[&cursor])?;
+        let found = found.first().ok_or(ReadError::UnknownCursor)?;
         bounds.behind(found.position(), query.direction);
     }
     let most = page::fetch_count(query);
@@ -52,10 +55,8 @@ pub(super) fn page(view: &mut View<'_>, query: &HistoryQuery) -> Result<HistoryP
             by_content(view, criteria, &bounds, query.direction, most)?
         }
         HistoryCriteria::Hashes(hashes) => {
-            let mut keys = Vec::new();
-            for hash in distinct(hashes) {
-                keys.extend(find(view, hash)?.filter(|key| bounds.contain(&key.position())));
-            }
+            let mut keys = find(view, &distinct(hashes))?;
+            keys.retain(|key| bounds.contain(&key.position()));
             keys
         }
     };
@@ -76,28 +77,36 @@ pub(super) fn page(view: &mut View<'_>, query: &HistoryQuery) -> Result<HistoryP
     Ok(page::make(query, entries))
 }
 
-/// Finds a message by its hash, in the newest slots first.
-fn find(view: &mut View<'_>, hash: &MessageHash) -> Result<Option<Key>, ReadError> {
+/// Finds messages by their hashes, which are distinct, in the newest slots first.
+fn find(view: &mut View<'_>, hashes: &[&MessageHash]) -> Result<Vec<Key>, ReadError> {
     let numbers: Vec<u64> = view.slots.iter().rev().map(|slot| slot.number).collect();
+    let mut missing = hashes.to_vec();
+    let mut keys = Vec::new();
     for slot in numbers {
-        let found = view.slot(slot, |connection| {
-            connection
-                .prepare_cached(schema::FIND_HASH)?
-                .query_row(params![&hash.0[..8], &hash.0[..]], |row| {
+        if missing.is_empty() {
+            break;
+        }
+        let mut found = view.slot(slot, |connection| {
+            let mut statement = connection.prepare_cached(schema::FIND_HASH)?;
+            let mut found = Vec::new();
+            for hash in &missing {
+                let key = statement.query_row(params![&hash.0[..8], &hash.0[..]], |row| {
                     Ok(Key {
                         slot,
                         id: row.get(0)?,
                         timestamp_ns: row.get(1)?,
-                        hash: *hash,
+                        hash: **hash,
                     })
-                })
-                .optional()
+                });
+                found.extend(key.optional()?);
+            }
+            Ok(found)
         })?;
-        if found.is_some() {
-            return Ok(found);
-        }
+        let known: BTreeSet<MessageHash> = found.iter().map(|key| key.hash).collect();
+        missing.retain(|hash| !known.contains(*hash));
+        keys.append(&mut found);
     }
-    Ok(None)
+    Ok(keys)
 }
 
 /// Finds the first messages between the bounds that meet the criteria, slot by slot.
@@ -222,10 +231,9 @@ pub(super) fn contains(
     view: &mut View<'_>,
     hashes: &[MessageHash],
 ) -> Result<Vec<bool>, ReadError> {
-    hashes
-        .iter()
-        .map(|hash| Ok(find(view, hash)?.is_some()))
-        .collect()
+    let found = find(view, &distinct(hashes))?;
+    let found: BTreeSet<MessageHash> = found.iter().map(|key| key.hash).collect();
+    Ok(hashes.iter().map(|hash| found.contains(hash)).collect())
 }
 
 /// Timestamps and hashes between two timestamps.

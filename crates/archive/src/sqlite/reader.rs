@@ -15,7 +15,7 @@ use super::{query, schema};
 use crate::{ArchiveError, ArchiveSizes, ArchiveStats, QueryError};
 
 /// Slots that a reader keeps open.
-const OPEN_MAX: usize = 32;
+const OPEN_MAX: usize = 64;
 
 /// Times that a query begins again because a slot was dropped while it ran.
 const ATTEMPTS: usize = 4;

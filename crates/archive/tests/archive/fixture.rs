@@ -29,11 +29,20 @@ impl Place {
             true => tempfile::tempdir_in(memory).unwrap(),
             false => tempfile::tempdir().unwrap(),
         };
-        Some(Self {
+        Some(Self::in_directory(directory))
+    }
+
+    /// Place that waits for a disk, as real ones do.
+    pub(crate) fn sqlite_on_disk() -> Self {
+        Self::in_directory(tempfile::tempdir().unwrap())
+    }
+
+    fn in_directory(directory: TempDir) -> Self {
+        Self {
             url: ArchiveUrl::sqlite(directory.path().join("archive")),
             database: None,
             directory: Some(directory),
-        })
+        }
     }
 
     /// Makes a database in a server that all tests share; `None` if they are to be skipped.

@@ -1,5 +1,7 @@
 //! Tests of archives, for both databases.
 
+#![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
+
 mod crash;
 mod faults;
 mod fixture;

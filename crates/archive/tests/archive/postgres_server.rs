@@ -18,7 +18,7 @@ pub(crate) const PASSWORD: &str = "s3cret";
 
 /// Program that the server lives in: it ends the server and removes its files when its input ends.
 const KEEPER: &str = r#"
-trap '' INT HUP
+trap '' INT HUP TERM
 cd "$DIRECTORY" || exit 1
 start() { "$BIN/postgres" -D "$DIRECTORY/data" -p "$PORT" -k "$DIRECTORY" -c listen_addresses=127.0.0.1 \
   -c fsync="$FSYNC" -c max_connections=60 >>log 2>&1 & pid=$!; }
