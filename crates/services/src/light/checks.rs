@@ -105,8 +105,14 @@ impl Checks {
 
     pub(crate) fn expire(&mut self, context: &mut Context<'_>) {
         let now = context.now;
-        if let Some(pending) = self.pending.take_if(|pending| pending.deadline <= now) {
-            self.failed(pending.store, None, context);
+        let Some(pending) = self.pending.take_if(|pending| pending.deadline <= now) else {
+            return;
+        };
+        let listing = self.round.as_mut().and_then(|round| round.listing.as_mut());
+        match listing {
+            // One lost answer is no reason to do without a store for minutes.
+            Some(listing) if !listing.is_repeated => listing.repeat(),
+            Some(_) | None => self.failed(pending.store, None, context),
         }
     }
 

@@ -78,7 +78,7 @@ impl Default for LightConfig {
             store_timeout: Duration::from_secs(20),
             connect_timeout: Duration::from_secs(15),
             backoff_first: Duration::from_secs(2),
-            backoff_max: Duration::from_secs(600),
+            backoff_max: Duration::from_secs(300),
             suspend_after: Duration::from_secs(15),
             limits: LightLimits::default(),
         }

@@ -72,6 +72,8 @@ pub(crate) struct Listing {
     /// Hashes of the page that is being worked off.
     page: Vec<MessageHash>,
     asked: Asked,
+    /// Whether the query under way was sent before, without an answer.
+    pub(crate) is_repeated: bool,
     /// Whether something could not be had, so that the store has to list it again.
     pub(crate) has_gaps: bool,
     /// Latest timestamp up to which everything listed was had.
@@ -119,6 +121,7 @@ impl Listing {
             missing: BTreeMap::new(),
             page: Vec::new(),
             asked: Asked::Nothing,
+            is_repeated: false,
             has_gaps: false,
             progress_ns: None,
         })
@@ -206,6 +209,7 @@ impl Listing {
         memory: &Memory,
         config: &LightConfig,
     ) -> (Vec<Found>, Result<(), PageError>) {
+        self.is_repeated = false;
         match std::mem::replace(&mut self.asked, Asked::Nothing) {
             Asked::Nothing => (Vec::new(), Ok(())),
             Asked::Page => (Vec::new(), self.listed(page, memory, config)),
@@ -289,8 +293,15 @@ impl Listing {
         (found, verdict)
     }
 
+    /// Sends the query under way again, which was not answered.
+    pub(crate) fn repeat(&mut self) {
+        self.asked = Asked::Nothing;
+        self.is_repeated = true;
+    }
+
     /// A store did not answer: it is not asked again for the messages that it was asked for.
     pub(crate) fn source_failed(&mut self, store: PeerNo, is_lister: bool) {
+        self.is_repeated = false;
         match std::mem::replace(&mut self.asked, Asked::Nothing) {
             Asked::Messages { store, hashes } => {
                 for hash in hashes {

@@ -12,7 +12,7 @@ const TOPICS: [&str; 3] = [
     "/app/2/chat/proto",
 ];
 const TROUBLE_S: u64 = 3600;
-const QUIET_S: u64 = 1800;
+const QUIET_S: u64 = 3600;
 
 fn troubles() -> impl Strategy<Value = Trouble> {
     prop_oneof![
@@ -39,7 +39,7 @@ fn episodes() -> impl Strategy<Value = Vec<Episode>> {
     proptest::collection::vec(episode, 0..24)
 }
 
-/// Runs an hour of trouble and half an hour without, with 10 % of everything lost throughout.
+/// Runs an hour of trouble and an hour without, with 10 % of everything lost throughout.
 fn run(seed: u64, episodes: &[Episode]) -> World {
     let filter = services(true, false);
     let store = services(false, true);
@@ -69,7 +69,7 @@ proptest! {
         let (missing, twice) = world.faults();
         prop_assert!(missing.is_empty(), "missing {} of {}: {missing:?}", missing.len(), world.published.len());
         prop_assert!(twice.is_empty(), "delivered twice: {twice:?}");
-        prop_assert!(world.held().len() > 1000);
+        prop_assert!(world.held().len() > 100, "the world itself must work");
         prop_assert_eq!(world.unchecked, 0);
     }
 }

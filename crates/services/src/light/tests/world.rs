@@ -257,7 +257,7 @@ impl World {
                 let peer = PeerNo(server as u64);
                 let is_up = self.servers[server].is_reachable();
                 self.servers[server].is_connected |= is_up;
-                self.to_client(match is_up {
+                self.tell_soon(match is_up {
                     true => Input::Connected(peer),
                     false => Input::ConnectFailed(peer),
                 });
@@ -281,7 +281,7 @@ impl World {
         }
     }
 
-    fn to_client(&mut self, input: Input) {
+    fn tell_soon(&mut self, input: Input) {
         self.schedule(self.now.after(HOP), Event::ToClient(input));
     }
 
@@ -293,7 +293,7 @@ impl World {
                 server.subscriptions.clear();
                 let was_connected = std::mem::take(&mut server.is_connected);
                 if was_connected {
-                    self.to_client(Input::Disconnected(PeerNo(episode.peer as u64)));
+                    self.tell_soon(Input::Disconnected(PeerNo(episode.peer as u64)));
                 }
             }
             Trouble::Forgets => server.subscriptions.clear(),
@@ -301,7 +301,7 @@ impl World {
             Trouble::Lies => {
                 for number in 0..20 {
                     let message = WakuMessage::new(vec![number], "/lies/1/a/proto");
-                    self.to_client(Input::Pushed {
+                    self.tell_soon(Input::Pushed {
                         peer: PeerNo(episode.peer as u64),
                         pubsub_topic: SHARD.into(),
                         message,
@@ -335,7 +335,7 @@ impl World {
                 .is_some_and(|until| *until > self.now);
             let pushes = server.is_connected && is_subscribed && !server.has(Trouble::Asleep);
             if pushes && !self.is_lost() {
-                self.to_client(Input::Pushed {
+                self.tell_soon(Input::Pushed {
                     peer: PeerNo(at as u64),
                     pubsub_topic: SHARD.into(),
                     message: message.clone(),
@@ -369,7 +369,7 @@ impl World {
         let server = &self.servers[at];
         let (is_reachable, is_connected) = (server.is_reachable(), server.is_connected);
         if is_reachable && !is_connected {
-            self.to_client(Input::Disconnected(PeerNo(at as u64)));
+            self.tell_soon(Input::Disconnected(PeerNo(at as u64)));
         }
         is_reachable && is_connected
     }
