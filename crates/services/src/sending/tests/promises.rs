@@ -1,0 +1,1 @@
+//! Single promises, one test each.
