@@ -422,7 +422,8 @@ impl Sender {
         entry.check_at = check_at;
         entry.denials = 0;
         entry.denied_by.clear();
-        entry.new_round();
+        // The way that was taken stays marked as tried: if no store gets the message, another is taken.
+        entry.rounds = 0;
         let record = entry.record.encode();
         self.out.push_back(Output::Persist { id, record });
         self.event(id, SendEventKind::Propagated);

@@ -11,6 +11,7 @@ use rand_core::{RngCore, SeedableRng};
 use undertone_gossip::Time;
 use undertone_message::{MessageHash, WakuMessage, message_hash};
 
+use super::super::record::Record;
 use super::super::{
     Input, Output, ProveFailure, PushFailure, RelayFailure, SendEvent, SendEventKind, SendId,
     Sender, SenderConfig,
@@ -75,6 +76,7 @@ struct Proof {
     bytes: Bytes,
     epoch: u64,
     root: u64,
+    made_ns: u64,
 }
 
 enum Event {
@@ -365,15 +367,14 @@ impl World {
         }
     }
 
-    /// Returns the message's number, which the tests put into the payload.
+    /// Returns the message's number, by its payload, of which each test uses one once.
     fn id_of(&self, message: &WakuMessage) -> SendId {
-        let hash = message_hash(SHARD, message);
-        let of_hash = |event: &&SendEvent| event.hash == Some(hash);
-        self.events_seen
-            .iter()
-            .rev()
-            .find(of_hash)
-            .map_or(SendId(0), |event| event.id)
+        let limits = &self.config.limits;
+        let has_payload = |record: &Bytes| {
+            Record::decode(record, limits).unwrap().message.payload == message.payload
+        };
+        let of_payload = |(_, record): &(&SendId, &Bytes)| has_payload(record);
+        *self.records.iter().find(of_payload).unwrap().0
     }
 
     /// Makes a proof, or returns the one that was made by the same number; asserts that no proof is
@@ -384,7 +385,7 @@ impl World {
         }
         if let Some(former) = self.proof_of(id) {
             assert!(
-                !self.is_good(former),
+                !self.is_good(former) || self.is_too_old(former.made_ns),
                 "a second proof of {id:?} while the first is good"
             );
         }
@@ -400,9 +401,17 @@ impl World {
             bytes: bytes.clone(),
             epoch,
             root,
+            made_ns: UNIX_AT_ZERO + self.now.as_nanos(),
         };
         self.proofs.insert((id, attempt), proof);
         Ok(bytes)
+    }
+
+    /// Whether the network refuses a timestamp.
+    fn is_too_old(&self, unix_ns: u64) -> bool {
+        let age_ns = (UNIX_AT_ZERO + self.now.as_nanos()).saturating_sub(unix_ns);
+        let max_age = self.config.max_age;
+        max_age.is_some_and(|max| u128::from(age_ns) > max.as_nanos())
     }
 
     fn accepts(&self, message: &WakuMessage) -> bool {
@@ -410,11 +419,7 @@ impl World {
             return true;
         }
         let carried = message.rate_limit_proof.as_ref();
-        let age_ns = (UNIX_AT_ZERO + self.now.as_nanos()).abs_diff(message.timestamp_ns() as u64);
-        let is_young = self
-            .config
-            .max_age
-            .is_none_or(|max| u128::from(age_ns) <= max.as_nanos());
+        let is_young = !self.is_too_old(message.timestamp_ns() as u64);
         let found = self
             .proofs
             .values()
