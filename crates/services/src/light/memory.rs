@@ -4,6 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use undertone_message::MessageHash;
 
+#[cfg(test)]
+mod tests;
+
 /// Result of remembering a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Remembered {

@@ -11,6 +11,9 @@ use undertone_gossip::Time;
 use super::{ServicePeer, Services};
 use crate::PeerNo;
 
+#[cfg(test)]
+mod tests;
+
 /// Service that a peer is used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Service {

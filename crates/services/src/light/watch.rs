@@ -69,9 +69,11 @@ impl Watch {
     /// Returns the verdict on the oldest message, if its time is over or more than `max` are watched.
     pub(crate) fn verdict(&mut self, now: Time, max: usize) -> Option<Verdict> {
         let is_over_full = self.sightings.len() > max;
-        let oldest = self
-            .sightings
-            .pop_front_if(|s| is_over_full || s.due <= now)?;
+        let is_due = self.sightings.front().is_some_and(|s| s.due <= now);
+        if !is_over_full && !is_due {
+            return None;
+        }
+        let oldest = self.sightings.pop_front()?;
         let peers = oldest.expected.into_iter();
         let peers = peers.map(|peer| (peer, oldest.pushed_by.contains(&peer)));
         Some(Verdict {

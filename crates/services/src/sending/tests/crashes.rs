@@ -46,8 +46,10 @@ fn run(
     let push = services(true, false);
     let store = services(false, true);
     let peers = [push, push, services(true, true), store, store];
-    let mut config = SenderConfig::default();
-    config.resend_after = 1;
+    let config = SenderConfig {
+        resend_after: 1,
+        ..SenderConfig::default()
+    };
     let mut world = World::new(seed, config, &peers);
     world.loss_percent = 10;
     episodes.iter().for_each(|episode| world.trouble(*episode));

@@ -88,8 +88,10 @@ fn a_peer_that_has_no_peers_is_passed_over_for_the_next_with_the_same_proof() {
 
 #[test]
 fn what_the_rate_limit_refuses_waits_for_the_next_epoch_and_does_not_age() {
-    let mut config = SenderConfig::default();
-    config.max_age = Some(Duration::from_secs(20));
+    let config = SenderConfig {
+        max_age: Some(Duration::from_secs(20)),
+        ..SenderConfig::default()
+    };
     let mut world = world(config);
     for text in ["a", "b", "c", "d", "e", "f", "g"] {
         world.send_at(seconds(1), message(text));
@@ -125,8 +127,10 @@ fn a_stale_proof_is_made_anew_and_the_hash_stays() {
 
 #[test]
 fn where_old_timestamps_are_refused_a_message_that_reached_nobody_gets_a_new_one() {
-    let mut config = SenderConfig::default();
-    config.max_age = Some(Duration::from_secs(20));
+    let config = SenderConfig {
+        max_age: Some(Duration::from_secs(20)),
+        ..SenderConfig::default()
+    };
     let mut world = world(config);
     for peer in 0..2 {
         let trouble = Trouble::Alone;
@@ -150,8 +154,10 @@ fn where_old_timestamps_are_refused_a_message_that_reached_nobody_gets_a_new_one
 
 #[test]
 fn where_old_timestamps_are_refused_a_message_that_may_be_out_is_looked_for_in_stores() {
-    let mut config = SenderConfig::default();
-    config.max_age = Some(Duration::from_secs(20));
+    let config = SenderConfig {
+        max_age: Some(Duration::from_secs(20)),
+        ..SenderConfig::default()
+    };
     let mut world = world(config);
     for peer in 0..2 {
         let trouble = Trouble::Fails;
@@ -304,8 +310,10 @@ fn a_message_that_all_peers_call_invalid_is_refused() {
 
 #[test]
 fn a_copy_that_comes_back_shows_that_a_message_is_propagated() {
-    let mut config = SenderConfig::default();
-    config.has_proofs = false;
+    let config = SenderConfig {
+        has_proofs: false,
+        ..SenderConfig::default()
+    };
     let mut world = World::new(3, config, &[services(true, false)]);
     let trouble = Trouble::Late;
     world.trouble(Episode {
