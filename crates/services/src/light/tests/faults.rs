@@ -24,6 +24,7 @@ fn troubles() -> impl Strategy<Value = Trouble> {
         Just(Trouble::Limits),
         Just(Trouble::Late),
         Just(Trouble::Hollow),
+        Just(Trouble::Forges),
         Just(Trouble::Suspended),
     ]
 }

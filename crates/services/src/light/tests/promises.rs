@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use undertone_gossip::Time;
+use undertone_message::{WakuMessage, message_hash};
 
 use super::super::{Input, LightConfig, Offence, Origin};
 use super::world::{Episode, SHARD, Trouble, UNIX_AT_ZERO, World, services};
@@ -235,10 +236,10 @@ fn a_sleep_that_only_the_wall_clock_shows_is_a_gap_too() {
     let mut world = chat_world(LightConfig::default());
     world.run_until(seconds(100));
     // Stores hold a message of half an hour ahead of this machine's clock, which stood still meanwhile.
-    let mut message = undertone_message::WakuMessage::new(vec![1], CHAT);
+    let mut message = WakuMessage::new(vec![1], CHAT);
     let at_ns = (UNIX_AT_ZERO + seconds(1900).as_nanos()) as i64;
     message.timestamp = Some(at_ns);
-    let hash = undertone_message::message_hash(SHARD, &message);
+    let hash = message_hash(SHARD, &message);
     world.servers[3].archive.insert((at_ns, hash), message);
     world.run_until(seconds(104));
     let unix_ns_at_zero = UNIX_AT_ZERO + 1_900_000_000_000;
@@ -275,10 +276,10 @@ fn what_only_one_store_of_many_holds_is_found() {
     let mut world = World::new(7, LightConfig::default(), &peers);
     world.subscribe(&[CHAT]);
     world.run_until(seconds(1000));
-    let mut message = undertone_message::WakuMessage::new(vec![1], CHAT);
+    let mut message = WakuMessage::new(vec![1], CHAT);
     let at_ns = (UNIX_AT_ZERO + seconds(990).as_nanos()) as i64;
     message.timestamp = Some(at_ns);
-    let hash = undertone_message::message_hash(SHARD, &message);
+    let hash = message_hash(SHARD, &message);
     world.servers[5].archive.insert((at_ns, hash), message);
     world.run_until(seconds(1000 + 3 * 180));
     assert_all_once(&world);
@@ -321,4 +322,71 @@ fn a_small_memory_gives_no_message_twice_and_says_what_it_cannot_compare() {
     world.run_until(seconds(3500));
     let (_, twice) = world.faults();
     assert_eq!(twice, []);
+}
+
+/// Puts a message of a time into a store, as if it came there by relay.
+fn store_alone(world: &mut World, store: usize, sent_s: u64) -> WakuMessage {
+    let mut message = WakuMessage::new(sent_s.to_be_bytes().to_vec(), CHAT);
+    let at_ns = (UNIX_AT_ZERO + seconds(sent_s).as_nanos()) as i64;
+    message.timestamp = Some(at_ns);
+    let hash = message_hash(SHARD, &message);
+    world.servers[store]
+        .archive
+        .insert((at_ns, hash), message.clone());
+    message
+}
+
+#[test]
+fn a_store_that_sends_other_messages_than_asked_for_is_not_believed() {
+    let peers = [
+        services(true, false),
+        services(false, true),
+        services(false, true),
+    ];
+    let mut world = World::new(7, LightConfig::default(), &peers);
+    let trouble = Trouble::Forges;
+    world.trouble(Episode {
+        peer: 1,
+        trouble,
+        from_s: 0,
+        len_s: 10_000,
+    });
+    world.subscribe(&[CHAT]);
+    world.run_until(seconds(100));
+    store_alone(&mut world, 1, 90);
+    store_alone(&mut world, 2, 90);
+    world.run_until(seconds(500));
+    assert_all_once(&world);
+    assert_eq!(world.deliveries.len(), 1);
+    assert!(world.offences.contains(&(PeerNo(1), Offence::WrongPage)));
+}
+
+#[test]
+fn a_message_pushed_while_it_is_fetched_comes_once() {
+    let mut world = World::new(7, LightConfig::default(), &[services(true, true)]);
+    world.subscribe(&[CHAT]);
+    world.run_until(seconds(100));
+    let message = store_alone(&mut world, 0, 90);
+    while world.servers[0].pages_with_data == 0 {
+        let soon = world.now.after(Duration::from_millis(10));
+        world.run_until(soon);
+    }
+    world.tell(Input::Pushed {
+        peer: PeerNo(0),
+        pubsub_topic: SHARD.into(),
+        message,
+    });
+    world.run_until(seconds(500));
+    assert_all_once(&world);
+    assert_eq!(world.deliveries.len(), 1);
+}
+
+#[test]
+fn what_a_store_learns_after_it_was_asked_is_found_by_the_overlap() {
+    let mut world = World::new(7, LightConfig::default(), &[services(true, true)]);
+    world.subscribe(&[CHAT]);
+    world.run_until(seconds(185));
+    store_alone(&mut world, 0, 150);
+    world.run_until(seconds(400));
+    assert_all_once(&world);
 }

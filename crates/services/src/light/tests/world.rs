@@ -40,6 +40,8 @@ pub(super) enum Trouble {
     Late,
     /// The store lists hashes of messages that do not exist.
     Hollow,
+    /// The store sends other messages than those asked for.
+    Forges,
     /// The client's machine sleeps; the peer does not matter.
     Suspended,
 }
@@ -312,7 +314,8 @@ impl World {
             | Trouble::Asleep
             | Trouble::Limits
             | Trouble::Late
-            | Trouble::Hollow => {}
+            | Trouble::Hollow
+            | Trouble::Forges => {}
         }
     }
 
@@ -486,6 +489,11 @@ impl Server {
                 }),
             })
             .collect();
+        if self.has(Trouble::Forges) {
+            for data in entries.iter_mut().filter_map(|entry| entry.data.as_mut()) {
+                data.message.payload = bytes::Bytes::from_static(b"forged");
+            }
+        }
         if self.has(Trouble::Hollow) && !query.include_data {
             entries.extend((0..3).map(|n| HistoryEntry {
                 hash: MessageHash([n; 32]),
