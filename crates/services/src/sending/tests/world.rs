@@ -101,10 +101,9 @@ pub(super) struct World {
     pub(super) loss_percent: u64,
     pub(super) epoch_s: u64,
     pub(super) limit: u32,
-    /// Whether a message of the relay network goes to stores with its proof checked.
     pub(super) events_seen: Vec<SendEvent>,
     pub(super) records: BTreeMap<SendId, Bytes>,
-    /// Proofs handed out, with the messages in which they were.
+    /// Messages given to the relay or a lightpush peer, with their proofs.
     pub(super) given: Vec<(SendId, WakuMessage)>,
     pub(super) proofs_made: u32,
     pub(super) crashes: u32,
