@@ -1,1 +1,369 @@
-//! Accountable sending: each message ends propagated and stored, or failed with a reason.
+//! Accountable sending: each message ends stored, propagated, or failed with a reason.
+//!
+//! The [`Sender`] keeps messages in a queue that survives a crash, has each one proved when the rate limit has
+//! room, gives it to the relay or to lightpush peers in turn until another node has it, and asks stores
+//! whether they hold it. Facts about peers: lightpush v3, store v3, the LIPs messaging-api and p2p-reliability.
+//!
+//! A proof is spent once: a message goes to further peers with the same proof as long as the driver does not
+//! call it stale. The hash of a message stays, because the proof is not part of it, and so does the
+//! timestamp. One case differs: where the network refuses old timestamps
+//! ([`SenderConfig::max_age`]), a message that got its timestamp from the sender and is known to have reached
+//! nobody gets a new one, since no peer would ever take it.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use rand_chacha::ChaCha8Rng;
+use undertone_gossip::Time;
+use undertone_message::{WakuMessage, message_hash};
+
+use crate::light::peers::{Pool, PoolConfig, PoolEvent, Service};
+use crate::{PeerNo, RequestNo};
+
+mod config;
+mod confirm;
+mod delivery;
+mod entry;
+mod io;
+mod record;
+
+#[cfg(test)]
+mod tests;
+
+pub use config::{SenderConfig, SenderLimits};
+pub use io::{
+    FailReason, Input, Output, ProveFailure, PushFailure, RelayFailure, SendError, SendEvent,
+    SendEventKind, SendId, Unconfirmed,
+};
+pub use record::{RECORD_VERSION, RecordError};
+
+use confirm::Question;
+use entry::{Entry, Work};
+use record::{Record, Stage};
+
+/// Queue of messages to send, as a machine without input or output of its own.
+///
+/// After a start, call [`restore`](Self::restore) with each record that was kept. Then call
+/// [`send`](Self::send) or [`handle`](Self::handle) with each event, [`poll`](Self::poll) until it returns
+/// `None`, and wait for the next event or until [`next_timeout`](Self::next_timeout).
+#[derive(Debug)]
+pub struct Sender {
+    config: SenderConfig,
+    unix_ns_at_zero: u64,
+    last: Time,
+    /// Time before which it cannot be said that there is no store: discovery needs a moment.
+    discovered: Option<Time>,
+    requests: u64,
+    last_id: SendId,
+    entries: BTreeMap<SendId, Entry>,
+    bytes: usize,
+    pool: Pool,
+    is_relay_available: bool,
+    /// Proofs that the rate limit leaves in this epoch.
+    budget: u32,
+    /// End of the epoch that the driver told of last.
+    epoch_ends: Time,
+    /// Whether the driver said that the limit is used up, also for proofs asked for before.
+    is_used_up: bool,
+    question: Option<Question>,
+    out: VecDeque<Output>,
+}
+
+impl Sender {
+    /// Makes a sender with an empty queue.
+    ///
+    /// `unix_ns_at_zero` is the wall time at [`Time::ZERO`] in Unix nanoseconds; `rng` varies backoffs.
+    pub fn new(config: SenderConfig, unix_ns_at_zero: u64, rng: ChaCha8Rng) -> Self {
+        let pool = PoolConfig {
+            max_peers: config.limits.max_peers,
+            max_peer_topics: config.limits.max_peer_topics,
+            connect_timeout: config.connect_timeout,
+            backoff_first: config.backoff_first,
+            backoff_max: config.backoff_max,
+        };
+        Self {
+            config,
+            unix_ns_at_zero,
+            last: Time::ZERO,
+            discovered: None,
+            requests: 0,
+            last_id: SendId(0),
+            entries: BTreeMap::new(),
+            bytes: 0,
+            pool: Pool::new(pool, rng),
+            is_relay_available: false,
+            budget: 0,
+            epoch_ends: Time::MAX,
+            is_used_up: false,
+            question: None,
+            out: VecDeque::new(),
+        }
+    }
+
+    /// Takes a message into the queue. Without a timestamp, it gets one when it is first proved or given
+    /// out, so that waiting for the rate limit does not age it.
+    ///
+    /// # Errors
+    /// [`SendError`] when the queue is full or the message cannot be sent on this network.
+    pub fn send(
+        &mut self,
+        now: Time,
+        pubsub_topic: Arc<str>,
+        mut message: WakuMessage,
+    ) -> Result<SendId, SendError> {
+        let limits = &self.config.limits;
+        if pubsub_topic.len() > limits.max_topic_bytes {
+            let max = limits.max_topic_bytes;
+            return Err(SendError::TopicTooLong { max });
+        }
+        if self.config.has_proofs {
+            message.rate_limit_proof = None;
+        }
+        // Ten bytes for a timestamp that is still to come.
+        let size_bytes = message.encoded_len() + limits.proof_bytes + 10;
+        if size_bytes > limits.max_message_bytes {
+            let max = limits.max_message_bytes;
+            return Err(SendError::TooLarge { size_bytes, max });
+        }
+        if self.entries.len() >= limits.max_messages {
+            let max = limits.max_messages;
+            return Err(SendError::QueueFull { max });
+        }
+        if self.bytes + size_bytes > limits.max_bytes {
+            let max = limits.max_bytes;
+            return Err(SendError::QueueBytes { max });
+        }
+        if message.timestamp.is_some() {
+            let hash = Some(message_hash(&pubsub_topic, &message));
+            if let Some(twin) = self.entries.values().find(|entry| entry.hash == hash) {
+                return Err(SendError::Duplicate(twin.id()));
+            }
+        }
+        let created_ns = self.wall_ns(now);
+        let id = SendId(created_ns.max(self.last_id.0.saturating_add(1)));
+        let record = Record {
+            id,
+            pubsub_topic,
+            message,
+            created_ns,
+            stage: Stage::Queued,
+            attempt: 0,
+            is_self_stamped: false,
+            is_given: false,
+        };
+        self.out.push_back(Output::Persist {
+            id,
+            record: record.encode(),
+        });
+        self.insert(Entry::new(record, size_bytes));
+        self.event(id, SendEventKind::Queued);
+        self.drive(now);
+        Ok(id)
+    }
+
+    /// Takes back a message that was kept by [`Output::Persist`] before a crash.
+    ///
+    /// # Errors
+    /// [`RecordError`] for bytes that are not a record; the message is then not in the queue.
+    pub fn restore(&mut self, now: Time, record: &Bytes) -> Result<SendId, RecordError> {
+        let record = Record::decode(record, &self.config.limits)?;
+        let limits = &self.config.limits;
+        let id = record.id;
+        if self.entries.len() >= limits.max_messages || self.entries.contains_key(&id) {
+            return Err(RecordError::NoPlace);
+        }
+        let size_bytes = record.message.encoded_len();
+        let stage = record.stage;
+        let mut entry = Entry::new(record, size_bytes);
+        if entry.record.is_given {
+            // It is unknown whether the last answer was lost.
+            entry.may_be_out = true;
+            entry.check_at = now.after(self.config.confirm_first);
+        }
+        if stage == Stage::Propagated {
+            entry.confirm_until = now.after(self.config.confirm_for);
+        }
+        self.insert(entry);
+        Ok(id)
+    }
+
+    /// Returns the number of messages in the queue.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether the queue is empty.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Takes an event that happened at `now`.
+    pub fn handle(&mut self, now: Time, input: Input) {
+        match input {
+            Input::PeerFound(peer) => {
+                self.pool.found(peer);
+            }
+            Input::PeerLost(peer) => {
+                self.disconnected(now, peer);
+                self.pool.forget(peer);
+            }
+            Input::Connected(peer) => self.pool.connected(peer),
+            Input::Disconnected(peer) => self.disconnected(now, peer),
+            Input::ConnectFailed(peer) => self.pool.connect_failed(now, peer),
+            Input::RelayAvailable(is_available) => self.is_relay_available = is_available,
+            Input::Budget {
+                remaining,
+                epoch_ends,
+            } => {
+                self.budget = remaining;
+                self.epoch_ends = epoch_ends;
+                self.is_used_up = false;
+            }
+            Input::Proved {
+                id,
+                attempt,
+                result,
+            } => self.proved(now, id, attempt, result),
+            Input::ProofStale(id) => self.proof_stale(id),
+            Input::ProofFresh(id) => self.proof_fresh(id),
+            Input::Relayed { id, result } => self.relayed(now, id, result),
+            Input::PushAnswer { request, answer } => self.push_answer(now, request, answer),
+            Input::HistoryAnswer { request, answer } => self.history_answer(now, request, answer),
+            Input::Seen(hash) => {
+                let seen = |entry: &&Entry| entry.hash == Some(hash) && entry.record.is_given;
+                if let Some(id) = self.entries.values().find(seen).map(Entry::id) {
+                    self.propagated(now, id);
+                }
+            }
+            Input::ClockSet { unix_ns_at_zero } => self.unix_ns_at_zero = unix_ns_at_zero,
+            Input::Tick => {}
+        }
+        self.drive(now);
+    }
+
+    /// Returns the next action for the driver.
+    pub fn poll(&mut self) -> Option<Output> {
+        self.out.pop_front()
+    }
+
+    /// Returns the time at which [`Input::Tick`] is due, unless something happens before.
+    pub fn next_timeout(&self) -> Option<Time> {
+        let now = self.last;
+        let mut next = self.pool.next_timeout();
+        if !self.entries.is_empty() {
+            next = next.min(self.epoch_ends);
+        }
+        if let Some(question) = &self.question {
+            next = next.min(question.deadline);
+        }
+        let next_store = self.pool.next_usable(now, Service::Store, None, |_| false);
+        for entry in self.entries.values() {
+            next = next.min(self.timeout_of(now, entry));
+            if self.question.is_none() {
+                let discovered = self.discovered.filter(|at| *at > now).unwrap_or(Time::MAX);
+                next = next.min(match entry.check_at > now {
+                    true => entry.check_at,
+                    false => next_store.min(discovered),
+                });
+            }
+        }
+        (next != Time::MAX).then_some(next)
+    }
+
+    fn timeout_of(&self, now: Time, entry: &Entry) -> Time {
+        let deadline = nanos(self.config.deadline)
+            .saturating_add(entry.record.created_ns)
+            .saturating_sub(self.unix_ns_at_zero);
+        let deadline = match entry.is_propagated() {
+            true => entry.confirm_until,
+            false => entry.confirm_until.min(Time::from_nanos(deadline)),
+        };
+        let topic = Some(&*entry.record.pubsub_topic);
+        let wants_out = !entry.is_propagated() || entry.wants_resend;
+        match entry.work {
+            Work::Relay { deadline } | Work::Push { deadline, .. } => deadline,
+            Work::Nothing if wants_out && entry.retry_at > now => deadline.min(entry.retry_at),
+            Work::Nothing if wants_out => {
+                let tried = |peer| entry.tried.contains(&peer);
+                deadline.min(self.pool.next_usable(now, Service::Lightpush, topic, tried))
+            }
+            Work::Nothing | Work::Proof | Work::ProofCheck => deadline,
+        }
+    }
+
+    fn insert(&mut self, entry: Entry) {
+        self.last_id = self.last_id.max(entry.id());
+        self.bytes += entry.size_bytes;
+        self.entries.insert(entry.id(), entry);
+    }
+
+    fn disconnected(&mut self, now: Time, peer: PeerNo) {
+        self.pool.disconnected(peer);
+        self.peer_gone(now, peer);
+        self.store_gone(now, peer);
+    }
+
+    fn event(&mut self, id: SendId, kind: SendEventKind) {
+        let hash = self.entries.get(&id).and_then(|entry| entry.hash);
+        self.out
+            .push_back(Output::Event(SendEvent { id, kind, hash }));
+    }
+
+    /// Ends a message. The event comes before the record is erased: a crash between repeats the event.
+    fn end(&mut self, id: SendId, kind: SendEventKind) {
+        if !self.entries.contains_key(&id) {
+            return;
+        }
+        self.event(id, kind);
+        if let Some(entry) = self.entries.remove(&id) {
+            self.bytes -= entry.size_bytes;
+        }
+        self.out.push_back(Output::Erase(id));
+    }
+
+    fn drive(&mut self, now: Time) {
+        self.last = self.last.max(now);
+        let discovery = self.config.discovery;
+        self.discovered.get_or_insert(now.after(discovery));
+        self.pool.expire(now);
+        if self.epoch_ends <= now {
+            // The driver should have told of the new epoch; one question shows what it leaves.
+            self.epoch_ends = Time::MAX;
+            self.budget = self.budget.max(1);
+            self.is_used_up = false;
+        }
+        self.ask(now);
+        let ids: Vec<SendId> = self.entries.keys().copied().collect();
+        for id in ids {
+            self.step(now, id);
+        }
+        while let Some(event) = self.pool.events.pop_front() {
+            self.out.push_back(match event {
+                PoolEvent::Connect(peer) => Output::Connect(peer),
+                PoolEvent::Forgotten(peer) => Output::Forgotten(peer),
+            });
+        }
+    }
+
+    fn next_request(&mut self) -> RequestNo {
+        self.requests = self.requests.wrapping_add(1);
+        RequestNo(self.requests)
+    }
+
+    /// Returns the wall time at `now`, Unix nanoseconds.
+    fn wall_ns(&self, now: Time) -> u64 {
+        self.unix_ns_at_zero.saturating_add(now.as_nanos())
+    }
+}
+
+/// Returns a wait that doubles `times` times, up to `max`.
+fn doubled(first: Duration, times: u32, max: Duration) -> Duration {
+    first.saturating_mul(1_u32 << times.min(20)).min(max)
+}
+
+/// Returns a duration in nanoseconds, at most `u64::MAX`.
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}

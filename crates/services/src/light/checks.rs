@@ -1,0 +1,327 @@
+//! Comparison with history: stores list the hashes of what they hold, and what is missing is fetched.
+//!
+//! Each store is asked from the time up to which it was asked before, less an overlap. A message is therefore
+//! found if any store that is known long enough holds it, whatever was interrupted in between; an
+//! interruption only makes the next comparison come sooner.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use undertone_gossip::Time;
+use undertone_message::{MessageHash, WakuMessage};
+
+use super::config::LightConfig;
+use super::io::{Offence, Output, ServiceFailure};
+use super::listing::{Listing, Next, PageError};
+use super::memory::Memory;
+use super::peers::{Pool, Service};
+use super::wanted::{Chunk, Wanted};
+use crate::history::{HistoryPage, HistoryQuery};
+use crate::{PeerNo, RequestNo};
+
+/// What a comparison needs of the rest of the client.
+pub(crate) struct Context<'a> {
+    pub(crate) now: Time,
+    /// Wall time, Unix nanoseconds.
+    pub(crate) now_ns: i64,
+    pub(crate) config: &'a LightConfig,
+    pub(crate) pool: &'a mut Pool,
+    pub(crate) wanted: &'a mut Wanted,
+    pub(crate) memory: &'a Memory,
+    pub(crate) out: &'a mut VecDeque<Output>,
+}
+
+/// Message that a store sent; not yet compared with what the application has.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) store: PeerNo,
+    pub(crate) hash: MessageHash,
+    pub(crate) pubsub_topic: Arc<str>,
+    pub(crate) message: WakuMessage,
+}
+
+/// Comparison with several stores, one after the other.
+#[derive(Debug)]
+struct Round {
+    is_deep: bool,
+    done: Vec<PeerNo>,
+    /// Store that is being asked, with the chunks that are left.
+    current: Option<(PeerNo, VecDeque<Chunk>)>,
+    listing: Option<Listing>,
+    /// Whether the current store answered everything so far.
+    is_complete: bool,
+    /// Time before which no store is chosen again.
+    not_before: Time,
+}
+
+#[derive(Debug)]
+struct Pending {
+    request: RequestNo,
+    store: PeerNo,
+    deadline: Time,
+}
+
+/// Comparisons with history, one query at a time.
+#[derive(Debug)]
+pub(crate) struct Checks {
+    due: Time,
+    last: Option<Time>,
+    count: u32,
+    round: Option<Round>,
+    pending: Option<Pending>,
+}
+
+impl Checks {
+    pub(crate) fn new() -> Self {
+        Self {
+            due: Time::MAX,
+            last: None,
+            count: 0,
+            round: None,
+            pending: None,
+        }
+    }
+
+    /// Makes the next comparison come soon: messages may have been missed.
+    pub(crate) fn hurry(&mut self, now: Time, config: &LightConfig) {
+        let earliest = self
+            .last
+            .map_or(now, |last| last.after(config.check_spacing).max(now));
+        self.due = self.due.min(earliest);
+    }
+
+    /// Gives up what is under way without blame: this machine slept.
+    pub(crate) fn resumed(&mut self) {
+        self.pending = None;
+        self.round = None;
+    }
+
+    pub(crate) fn disconnected(&mut self, peer: PeerNo, context: &mut Context<'_>) {
+        if let Some(pending) = self.pending.take_if(|pending| pending.store == peer) {
+            self.failed(pending.store, None, context);
+        }
+    }
+
+    pub(crate) fn expire(&mut self, context: &mut Context<'_>) {
+        let now = context.now;
+        let Some(pending) = self.pending.take_if(|pending| pending.deadline <= now) else {
+            return;
+        };
+        let listing = self.round.as_mut().and_then(|round| round.listing.as_mut());
+        match listing {
+            // One lost answer is no reason to do without a store for minutes.
+            Some(listing) if !listing.is_repeated => listing.repeat(),
+            Some(_) | None => self.failed(pending.store, None, context),
+        }
+    }
+
+    /// Takes the answer to a query; returns the messages in it that were asked for.
+    pub(crate) fn answer(
+        &mut self,
+        request: RequestNo,
+        answer: Result<HistoryPage, ServiceFailure>,
+        context: &mut Context<'_>,
+    ) -> Vec<Found> {
+        let Some(pending) = self.pending.take_if(|pending| pending.request == request) else {
+            return Vec::new(); // A late answer, already counted as missing.
+        };
+        let store = pending.store;
+        let page = match answer {
+            Ok(page) => page,
+            Err(failure) => {
+                let retry_after = match failure {
+                    ServiceFailure::Busy { retry_after } => retry_after,
+                    ServiceFailure::NoAnswer
+                    | ServiceFailure::NoSubscription
+                    | ServiceFailure::Refused => None,
+                };
+                self.failed(store, retry_after, context);
+                return Vec::new();
+            }
+        };
+        let Some(listing) = self.round.as_mut().and_then(|round| round.listing.as_mut()) else {
+            return Vec::new();
+        };
+        let (found, verdict) = listing.page(store, page, context.memory, context.config);
+        match verdict {
+            Ok(()) => context.pool.answered(context.now, store, Service::Store),
+            Err(PageError::Wrong) => self.offended(store, Offence::WrongPage, context),
+            Err(PageError::Hollow) => self.offended(store, Offence::HollowListing, context),
+        }
+        found
+    }
+
+    /// Notes a message that could not be remembered, so that it has to be fetched again later.
+    pub(crate) fn left_behind(&mut self) {
+        if let Some(listing) = self.round.as_mut().and_then(|round| round.listing.as_mut()) {
+            listing.has_gaps = true;
+        }
+    }
+
+    fn offended(&mut self, peer: PeerNo, offence: Offence, context: &mut Context<'_>) {
+        context.out.push_back(Output::Misbehaved { peer, offence });
+        context.pool.distrust(context.now, peer, Service::Store);
+        self.gave_up(peer);
+    }
+
+    fn failed(&mut self, store: PeerNo, retry_after: Option<Duration>, context: &mut Context<'_>) {
+        context
+            .pool
+            .failed(context.now, store, Service::Store, retry_after);
+        self.gave_up(store);
+    }
+
+    /// A store did not answer: the rest is asked of others; what it listed is fetched from others.
+    fn gave_up(&mut self, store: PeerNo) {
+        let Some(round) = &mut self.round else { return };
+        let is_lister = round
+            .current
+            .as_ref()
+            .is_some_and(|(lister, _)| *lister == store);
+        if let Some(listing) = &mut round.listing {
+            listing.source_failed(store, is_lister);
+        }
+        if is_lister {
+            round.is_complete = false;
+        }
+    }
+
+    /// Starts and continues a comparison until a query is under way or nothing can be done now.
+    pub(crate) fn drive(
+        &mut self,
+        context: &mut Context<'_>,
+        mut send: impl FnMut(PeerNo, HistoryQuery) -> RequestNo,
+    ) {
+        if context.wanted.is_empty() {
+            *self = Self::new();
+            return;
+        }
+        if self.due == Time::MAX {
+            self.due = context.now;
+        }
+        while self.pending.is_none() {
+            let now = context.now;
+            let Some(round) = &mut self.round else {
+                if self.due > now {
+                    return;
+                }
+                self.start(context);
+                continue;
+            };
+            if let Some(listing) = &mut round.listing {
+                match listing.next(context) {
+                    Next::Ask(store, query) => {
+                        self.pending = Some(Pending {
+                            request: send(store, query),
+                            store,
+                            deadline: now.after(context.config.store_timeout),
+                        });
+                        return;
+                    }
+                    Next::Wait => return,
+                    Next::Done => round.finish_listing(context),
+                }
+                continue;
+            }
+            if !round.next_listing(context) {
+                if round.done.len() >= context.config.stores_per_check || !round.has_more(context) {
+                    self.round = None;
+                    continue;
+                }
+                // A comparison that no store can answer now gives way to the next one when that is due.
+                if self.due <= now {
+                    self.round = None;
+                    continue;
+                }
+                return;
+            }
+        }
+    }
+
+    fn start(&mut self, context: &mut Context<'_>) {
+        let config = context.config;
+        self.count = self.count.wrapping_add(1);
+        self.last = Some(context.now);
+        self.due = context.now.after(config.check_every);
+        self.round = Some(Round {
+            is_deep: self.count.is_multiple_of(config.deep_every.max(1)),
+            done: Vec::new(),
+            current: None,
+            listing: None,
+            is_complete: true,
+            not_before: context.now,
+        });
+    }
+
+    pub(crate) fn next_timeout(&self) -> Time {
+        if let Some(pending) = &self.pending {
+            return pending.deadline;
+        }
+        match &self.round {
+            None => self.due,
+            // The pool has the deadline of the connection that is waited for.
+            Some(round) if round.listing.is_some() => Time::MAX,
+            Some(round) if round.not_before == Time::MAX => self.due,
+            Some(round) => round.not_before.min(self.due),
+        }
+    }
+}
+
+impl Round {
+    /// Begins the next listing; returns `false` if no store can be asked now.
+    fn next_listing(&mut self, context: &mut Context<'_>) -> bool {
+        let now = context.now;
+        loop {
+            let Some((store, chunks)) = &mut self.current else {
+                if self.done.len() >= context.config.stores_per_check {
+                    return false;
+                }
+                let is_done = |peer| self.done.contains(&peer);
+                let Some(store) = context.pool.pick(now, Service::Store, None, is_done) else {
+                    self.not_before = context.pool.next_usable(now, Service::Store, None, is_done);
+                    return false;
+                };
+                let size = context.config.limits.topics_per_query;
+                self.current = Some((store, context.wanted.chunks(size).into()));
+                self.is_complete = true;
+                continue;
+            };
+            let store = *store;
+            if !context.pool.usable(now, store, Service::Store, None) {
+                // It failed: the rest of its chunks waits for its next turn.
+                self.current = None;
+                continue;
+            }
+            let Some(chunk) = chunks.pop_front() else {
+                if self.is_complete {
+                    self.done.push(store);
+                } else {
+                    // What is missing was given by none; asking again at once would not help.
+                    context.pool.failed(now, store, Service::Store, None);
+                }
+                self.current = None;
+                continue;
+            };
+            let overlap = match self.is_deep {
+                true => context.config.deep_overlap,
+                false => context.config.check_overlap,
+            };
+            if let Some(listing) = Listing::begin(chunk, store, overlap, context) {
+                self.listing = Some(listing);
+                return true;
+            }
+        }
+    }
+
+    fn finish_listing(&mut self, context: &mut Context<'_>) {
+        if let Some(listing) = self.listing.take() {
+            self.is_complete &= listing.finish(context.wanted);
+        }
+    }
+
+    /// Whether any store is left that this comparison has not asked, be it in backoff.
+    fn has_more(&self, context: &Context<'_>) -> bool {
+        self.not_before != Time::MAX && context.pool.offers(Service::Store, None)
+    }
+}

@@ -1,0 +1,435 @@
+//! Filter peers: which of them hold the subscriptions, and whether they push what they should.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use undertone_gossip::Time;
+
+use super::config::{LightConfig, LightLimits};
+use super::io::{FilterRequest, Offence, Output, ServiceFailure};
+use super::peers::{Pool, Service};
+use super::wanted::{Criterion, Wanted};
+use crate::{PeerNo, RequestNo};
+
+/// Peer that was asked for messages.
+#[derive(Debug, Default)]
+struct Link {
+    /// Subscriptions that the peer confirmed, with the time of it.
+    accepted: BTreeMap<Criterion, Time>,
+    /// Subscriptions ever asked for; pushes of others are lies.
+    asked: BTreeSet<Criterion>,
+    pending: Option<Pending>,
+    ping_at: Time,
+    ping_failures: u32,
+    /// Messages in a row that the peer should have pushed and did not.
+    missed: u32,
+    lies: u32,
+}
+
+#[derive(Debug)]
+struct Pending {
+    request: RequestNo,
+    body: FilterRequest,
+    deadline: Time,
+}
+
+/// What an answer or a failure means for the rest of the client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    None,
+    /// Messages may have been missed until now.
+    Interruption,
+}
+
+/// Links to filter peers.
+#[derive(Debug, Default)]
+pub(crate) struct Filters {
+    links: BTreeMap<PeerNo, Link>,
+    /// Peers that should hold the subscriptions of each pubsub topic.
+    assigned: BTreeMap<Arc<str>, Vec<PeerNo>>,
+    health: BTreeMap<Arc<str>, usize>,
+}
+
+impl Filters {
+    /// Takes a connection as gone. What was asked of the peer stays known: it may push that when it is
+    /// back, before it is asked again.
+    pub(crate) fn disconnected(&mut self, peer: PeerNo) -> Change {
+        let Some(link) = self.links.get_mut(&peer) else {
+            return Change::None;
+        };
+        link.pending = None;
+        link.missed = 0;
+        link.ping_failures = 0;
+        let had_any = !link.accepted.is_empty();
+        link.accepted.clear();
+        if had_any {
+            Change::Interruption
+        } else {
+            Change::None
+        }
+    }
+
+    pub(crate) fn forget(&mut self, peer: PeerNo) {
+        self.links.remove(&peer);
+        for peers in self.assigned.values_mut() {
+            peers.retain(|assigned| *assigned != peer);
+        }
+    }
+
+    /// Starts over with links that may be gone without notice: this machine slept. Requests under way
+    /// are given up without blame, and every peer is pinged.
+    pub(crate) fn resumed(&mut self, now: Time) {
+        for link in self.links.values_mut() {
+            link.pending = None;
+            link.ping_at = now;
+            link.missed = 0;
+            link.accepted.values_mut().for_each(|since| *since = now);
+        }
+    }
+
+    pub(crate) fn answer(
+        &mut self,
+        now: Time,
+        request: RequestNo,
+        answer: Result<(), ServiceFailure>,
+        config: &LightConfig,
+        pool: &mut Pool,
+    ) -> Change {
+        let is_ours = |link: &Link| link.pending.as_ref().is_some_and(|p| p.request == request);
+        let Some((peer, link)) = self.links.iter_mut().find(|(_, link)| is_ours(link)) else {
+            return Change::None; // A late answer, already counted as missing.
+        };
+        let Some(pending) = link.pending.take() else {
+            return Change::None;
+        };
+        link.settle(now, *peer, pending.body, answer, config, pool)
+    }
+
+    /// Counts requests as unanswered whose time is over.
+    pub(crate) fn expire(&mut self, now: Time, config: &LightConfig, pool: &mut Pool) -> Change {
+        let mut change = Change::None;
+        for (peer, link) in &mut self.links {
+            if let Some(pending) = link.pending.take_if(|pending| pending.deadline <= now) {
+                let missing = Err(ServiceFailure::NoAnswer);
+                if link.settle(now, *peer, pending.body, missing, config, pool)
+                    == Change::Interruption
+                {
+                    change = Change::Interruption;
+                }
+            }
+        }
+        change
+    }
+
+    /// Chooses peers, connects to them, and sends each the request that is due.
+    pub(crate) fn drive(
+        &mut self,
+        now: Time,
+        wanted: &Wanted,
+        config: &LightConfig,
+        pool: &mut Pool,
+        mut send: impl FnMut(PeerNo, FilterRequest) -> RequestNo,
+    ) {
+        self.assign(now, wanted, config, pool);
+        let assigned: BTreeSet<PeerNo> = self.assigned.values().flatten().copied().collect();
+        for peer in &assigned {
+            if pool.is_up(*peer) {
+                self.links.entry(*peer).or_default();
+            } else {
+                pool.connect(now, *peer);
+            }
+        }
+        for (peer, link) in &mut self.links {
+            let is_ready = pool.is_up(*peer) && pool.usable(now, *peer, Service::Filter, None);
+            if link.pending.is_some() || !is_ready {
+                continue;
+            }
+            let targets: Vec<&Criterion> = wanted
+                .criteria()
+                .filter(|(topic, _)| self.assigned.get(topic).is_some_and(|a| a.contains(peer)))
+                .collect();
+            let Some(body) = link.due(now, &targets, &config.limits) else {
+                continue;
+            };
+            link.pending = Some(Pending {
+                request: send(*peer, body.clone()),
+                body,
+                deadline: now.after(config.filter_timeout),
+            });
+        }
+    }
+
+    fn assign(&mut self, now: Time, wanted: &Wanted, config: &LightConfig, pool: &Pool) {
+        let topics = wanted.pubsub_topics();
+        self.assigned.retain(|topic, _| topics.contains(topic));
+        for topic in topics {
+            let others: Vec<PeerNo> = self.assigned.values().flatten().copied().collect();
+            let peers = self.assigned.entry(topic.clone()).or_default();
+            peers.retain(|peer| pool.usable(now, *peer, Service::Filter, Some(&topic)));
+            while peers.len() < config.filter_peers {
+                let shared = others.iter().copied().find(|peer| {
+                    !peers.contains(peer) && pool.usable(now, *peer, Service::Filter, Some(&topic))
+                });
+                let next = shared.or_else(|| {
+                    pool.pick(now, Service::Filter, Some(&topic), |p| peers.contains(&p))
+                });
+                let Some(next) = next else { break };
+                peers.push(next);
+            }
+        }
+    }
+
+    /// Whether a peer was ever asked for messages.
+    pub(crate) fn knows(&self, peer: PeerNo) -> bool {
+        self.links
+            .get(&peer)
+            .is_some_and(|link| !link.asked.is_empty())
+    }
+
+    /// Notes a push that is not wanted: stale if it was asked of the peer once, else a lie, of which
+    /// several make the peer avoided.
+    pub(crate) fn unwanted_push(
+        &mut self,
+        now: Time,
+        peer: PeerNo,
+        criterion: &Criterion,
+        config: &LightConfig,
+        pool: &mut Pool,
+    ) -> Option<Output> {
+        let link = self.links.get_mut(&peer)?;
+        if link.asked.contains(criterion) {
+            return None;
+        }
+        link.lies = link.lies.saturating_add(1);
+        if link.lies < config.lies {
+            return None;
+        }
+        link.lies = 0;
+        link.accepted.clear();
+        pool.distrust(now, peer, Service::Filter);
+        let offence = Offence::UnaskedPush;
+        Some(Output::Misbehaved { peer, offence })
+    }
+
+    /// Returns the peers that should have pushed a message of this kind published at `since`.
+    pub(crate) fn expected(&self, criterion: &Criterion, since: Time) -> Vec<PeerNo> {
+        let holds = |link: &Link| link.accepted.get(criterion).is_some_and(|at| *at <= since);
+        let peers = self.links.iter().filter(|(_, link)| holds(link));
+        peers.map(|(peer, _)| *peer).collect()
+    }
+
+    /// Notes whether a peer pushed a message that it should have; returns the offence of one that no
+    /// longer does.
+    pub(crate) fn judged(
+        &mut self,
+        now: Time,
+        peer: PeerNo,
+        has_pushed: bool,
+        config: &LightConfig,
+        pool: &mut Pool,
+    ) -> Option<Output> {
+        let link = self.links.get_mut(&peer)?;
+        if has_pushed {
+            link.missed = 0;
+            return None;
+        }
+        link.missed = link.missed.saturating_add(1);
+        if link.missed < config.asleep_after || link.accepted.is_empty() {
+            return None;
+        }
+        link.missed = 0;
+        link.accepted.clear();
+        pool.failed(now, peer, Service::Filter, None);
+        let offence = Offence::Asleep;
+        Some(Output::Misbehaved { peer, offence })
+    }
+
+    /// Returns the pubsub topics whose number of complete filter peers changed, with that number.
+    pub(crate) fn health_changes(&mut self, wanted: &Wanted) -> Vec<(Arc<str>, usize)> {
+        let mut health: BTreeMap<Arc<str>, usize> = BTreeMap::new();
+        for topic in wanted.pubsub_topics() {
+            let holds_all = |link: &&Link| {
+                let mut of_topic = wanted.criteria().filter(|(t, _)| *t == topic);
+                of_topic.all(|criterion| link.accepted.contains_key(criterion))
+            };
+            health.insert(topic.clone(), self.links.values().filter(holds_all).count());
+        }
+        let changed =
+            |(topic, count): &(&Arc<str>, &usize)| self.health.get(*topic).unwrap_or(&0) != *count;
+        let changes = health.iter().filter(changed);
+        let changes = changes
+            .map(|(topic, count)| (topic.clone(), *count))
+            .collect();
+        self.health = health;
+        changes
+    }
+
+    /// Returns the time of the next request, deadline or end of a backoff that matters.
+    pub(crate) fn next_timeout(&self, now: Time, config: &LightConfig, pool: &Pool) -> Time {
+        let of_link = |(peer, link): (&PeerNo, &Link)| match &link.pending {
+            Some(pending) => pending.deadline,
+            None if link.accepted.is_empty() => Time::MAX,
+            None if pool.usable(now, *peer, Service::Filter, None) => link.ping_at,
+            None => Time::MAX,
+        };
+        let mut next = self.links.iter().map(of_link).min().unwrap_or(Time::MAX);
+        for (topic, peers) in &self.assigned {
+            if peers.len() < config.filter_peers {
+                let excluded = |peer| peers.contains(&peer);
+                next = next.min(pool.next_usable(now, Service::Filter, Some(topic), excluded));
+            }
+        }
+        next
+    }
+}
+
+impl Link {
+    /// Returns the request that is due: removals first, then additions, then a ping.
+    fn due(
+        &mut self,
+        now: Time,
+        targets: &[&Criterion],
+        limits: &LightLimits,
+    ) -> Option<FilterRequest> {
+        let size = limits.topics_per_request;
+        if targets.is_empty() {
+            return (!self.accepted.is_empty()).then_some(FilterRequest::UnsubscribeAll);
+        }
+        let is_target = |criterion: &&Criterion| targets.binary_search(criterion).is_ok();
+        let extra = self.accepted.keys().filter(|c| !is_target(c));
+        if let Some((pubsub_topic, content_topics)) = first_topic(extra, size) {
+            return Some(FilterRequest::Unsubscribe {
+                pubsub_topic,
+                content_topics,
+            });
+        }
+        let missing = targets
+            .iter()
+            .copied()
+            .filter(|c| !self.accepted.contains_key(*c));
+        if let Some((pubsub_topic, content_topics)) = first_topic(missing, size) {
+            let asked = content_topics
+                .iter()
+                .map(|c| (pubsub_topic.clone(), c.clone()));
+            self.asked.extend(asked);
+            if self.asked.len() > limits.max_subscriptions.saturating_mul(4) {
+                self.asked
+                    .retain(|asked| targets.binary_search(&asked).is_ok());
+            }
+            return Some(FilterRequest::Subscribe {
+                pubsub_topic,
+                content_topics,
+            });
+        }
+        (self.ping_at <= now).then_some(FilterRequest::Ping)
+    }
+
+    fn settle(
+        &mut self,
+        now: Time,
+        peer: PeerNo,
+        body: FilterRequest,
+        answer: Result<(), ServiceFailure>,
+        config: &LightConfig,
+        pool: &mut Pool,
+    ) -> Change {
+        let failure = match answer {
+            Ok(()) => {
+                pool.answered(now, peer, Service::Filter);
+                self.ping_failures = 0;
+                self.ping_at = now.after(config.ping_every);
+                return self.succeeded(now, body);
+            }
+            Err(failure) => failure,
+        };
+        if let FilterRequest::Unsubscribe { .. } | FilterRequest::UnsubscribeAll = body {
+            // The peer forgets the subscription by itself some minutes after the last ping.
+            self.removed(body);
+            return Change::None;
+        }
+        let had_any = !self.accepted.is_empty();
+        match failure {
+            ServiceFailure::NoSubscription if body == FilterRequest::Ping => {
+                pool.answered(now, peer, Service::Filter);
+                self.ping_failures = 0;
+                self.accepted.clear();
+            }
+            ServiceFailure::NoAnswer if body == FilterRequest::Ping => {
+                self.ping_failures = self.ping_failures.saturating_add(1);
+                self.ping_at = now.after(config.ping_retry);
+                if self.ping_failures < config.ping_failures {
+                    return Change::None;
+                }
+                self.ping_failures = 0;
+                self.accepted.clear();
+                pool.failed(now, peer, Service::Filter, None);
+            }
+            ServiceFailure::Busy { retry_after } => {
+                self.ping_at = now.after(config.ping_every);
+                pool.failed(now, peer, Service::Filter, retry_after);
+                return Change::None; // Subscriptions that the peer holds remain.
+            }
+            ServiceFailure::NoAnswer | ServiceFailure::NoSubscription => {
+                pool.failed(now, peer, Service::Filter, None);
+            }
+            ServiceFailure::Refused => {
+                self.accepted.clear();
+                pool.distrust(now, peer, Service::Filter);
+            }
+        }
+        if had_any {
+            Change::Interruption
+        } else {
+            Change::None
+        }
+    }
+
+    fn succeeded(&mut self, now: Time, body: FilterRequest) -> Change {
+        match body {
+            FilterRequest::Ping => Change::None,
+            FilterRequest::Subscribe {
+                pubsub_topic,
+                content_topics,
+            } => {
+                for content in content_topics {
+                    self.accepted.insert((pubsub_topic.clone(), content), now);
+                }
+                Change::Interruption
+            }
+            FilterRequest::Unsubscribe { .. } | FilterRequest::UnsubscribeAll => {
+                self.removed(body);
+                Change::None
+            }
+        }
+    }
+
+    fn removed(&mut self, body: FilterRequest) {
+        match body {
+            FilterRequest::Unsubscribe {
+                pubsub_topic,
+                content_topics,
+            } => {
+                for content in content_topics {
+                    self.accepted.remove(&(pubsub_topic.clone(), content));
+                }
+            }
+            FilterRequest::UnsubscribeAll => self.accepted.clear(),
+            FilterRequest::Ping | FilterRequest::Subscribe { .. } => {}
+        }
+    }
+}
+
+/// Returns the content topics that share the pubsub topic of the first criterion, at most `size`.
+fn first_topic<'a>(
+    criteria: impl Iterator<Item = &'a Criterion>,
+    size: usize,
+) -> Option<(Arc<str>, Vec<Arc<str>>)> {
+    let mut criteria = criteria.peekable();
+    let topic = criteria.peek()?.0.clone();
+    let contents = criteria
+        .take_while(|(t, _)| *t == topic)
+        .take(size.max(1))
+        .map(|(_, content)| content.clone());
+    let contents = contents.collect();
+    Some((topic, contents))
+}

@@ -1,0 +1,250 @@
+//! Inputs and outputs of the light client.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use undertone_message::{MessageHash, WakuMessage};
+
+use crate::history::{HistoryPage, HistoryQuery};
+use crate::{PeerNo, RequestNo};
+
+/// Services that a peer offers to light clients.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Services {
+    /// The peer pushes messages by content topic (filter).
+    pub filter: bool,
+    /// The peer publishes messages on behalf of others (lightpush).
+    pub lightpush: bool,
+    /// The peer answers queries for messages of the past (store).
+    pub store: bool,
+}
+
+/// Peer that offers services, as discovery found it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServicePeer {
+    /// Number that the driver gave the peer.
+    pub peer: PeerNo,
+    /// Services that the peer offers.
+    pub services: Services,
+    /// Pubsub topics that the peer serves; `None` if unknown, which counts as all.
+    pub pubsub_topics: Option<Vec<Arc<str>>>,
+}
+
+/// Failure of a request to a service peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServiceFailure {
+    /// The stream broke, or the answer could not be decoded.
+    NoAnswer,
+    /// The peer has no subscription of this client (404).
+    NoSubscription,
+    /// The peer asks for patience (429, 503).
+    Busy {
+        /// Time that the peer asks for, if it named one.
+        retry_after: Option<Duration>,
+    },
+    /// The peer refuses the request for good (400 and others).
+    Refused,
+}
+
+/// Request of a light client to a filter peer (filter v2, `FilterSubscribeRequest`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FilterRequest {
+    /// Asks whether the peer still has subscriptions of this client.
+    Ping,
+    /// Adds content topics of a pubsub topic to the subscriptions.
+    Subscribe {
+        /// Pubsub topic of the messages.
+        pubsub_topic: Arc<str>,
+        /// Content topics to add.
+        content_topics: Vec<Arc<str>>,
+    },
+    /// Removes content topics of a pubsub topic from the subscriptions.
+    Unsubscribe {
+        /// Pubsub topic of the messages.
+        pubsub_topic: Arc<str>,
+        /// Content topics to remove.
+        content_topics: Vec<Arc<str>>,
+    },
+    /// Removes every subscription.
+    UnsubscribeAll,
+}
+
+/// Event that the driver reports to the light client, or a command for it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Input {
+    /// Discovery found a service peer, or learned more about one.
+    PeerFound(ServicePeer),
+    /// Discovery gave a peer up; the client forgets it.
+    PeerLost(PeerNo),
+    /// A peer is connected now.
+    Connected(PeerNo),
+    /// A peer is disconnected now.
+    Disconnected(PeerNo),
+    /// A connection that [`Output::Connect`] asked for could not be made.
+    ConnectFailed(PeerNo),
+    /// The application wants messages of these content topics.
+    Subscribe {
+        /// Pubsub topic of the messages.
+        pubsub_topic: Arc<str>,
+        /// Content topics to add.
+        content_topics: Vec<Arc<str>>,
+        /// Time from which messages are wanted, Unix nanoseconds; `None` for
+        /// [`LightConfig::subscribe_lookback`](super::LightConfig::subscribe_lookback) before now.
+        since_ns: Option<i64>,
+    },
+    /// The application no longer wants messages of these content topics.
+    Unsubscribe {
+        /// Pubsub topic of the messages.
+        pubsub_topic: Arc<str>,
+        /// Content topics to remove.
+        content_topics: Vec<Arc<str>>,
+    },
+    /// Answer to an [`Output::Filter`].
+    FilterAnswer {
+        /// Number of the request.
+        request: RequestNo,
+        /// Success (200), or the reason of the failure.
+        answer: Result<(), ServiceFailure>,
+    },
+    /// Answer to an [`Output::History`].
+    HistoryAnswer {
+        /// Number of the request.
+        request: RequestNo,
+        /// The page, or the reason of the failure.
+        answer: Result<HistoryPage, ServiceFailure>,
+    },
+    /// A peer pushed a message (filter v2, `MessagePush`).
+    Pushed {
+        /// Peer that pushed the message.
+        peer: PeerNo,
+        /// Pubsub topic that the peer named.
+        pubsub_topic: Arc<str>,
+        /// The message.
+        message: WakuMessage,
+    },
+    /// The wall clock was set or corrected, also after the machine slept with its clock stopped.
+    ClockSet {
+        /// Wall time at [`Time::ZERO`](undertone_gossip::Time::ZERO), Unix nanoseconds.
+        unix_ns_at_zero: u64,
+    },
+    /// Time has passed: run the timers that are due.
+    Tick,
+}
+
+/// Way by which a message came to the client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A filter peer pushed the message.
+    Filter(PeerNo),
+    /// A store peer had the message, which no filter peer had pushed before.
+    Store(PeerNo),
+}
+
+/// Message that is given to the application, once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    /// Deterministic hash of topic and message (RFC 14).
+    pub hash: MessageHash,
+    /// Topic that the message was published on.
+    pub pubsub_topic: Arc<str>,
+    /// The message. Its rate-limit proof is not verified here, and stores may have removed it.
+    pub message: WakuMessage,
+    /// Way by which the message came.
+    pub origin: Origin,
+}
+
+/// Breach of a protocol by a service peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offence {
+    /// The peer pushed a message that was never asked of it.
+    UnaskedPush,
+    /// The peer pushed nothing while other peers pushed messages, or stores had them.
+    Asleep,
+    /// The store listed hashes that it does not give messages for.
+    HollowListing,
+    /// The store sent what does not answer the query: messages not asked for, or pages without end.
+    WrongPage,
+}
+
+/// Reason why content topics were not added to the subscriptions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SubscribeError {
+    /// The client would hold more subscriptions than
+    /// [`LightLimits::max_subscriptions`](super::LightLimits::max_subscriptions).
+    #[error("more than {max} subscriptions")]
+    TooMany {
+        /// Most subscriptions of a client.
+        max: usize,
+    },
+    /// A topic is longer than
+    /// [`LightLimits::max_topic_bytes`](super::LightLimits::max_topic_bytes).
+    #[error("a topic of more than {max} bytes")]
+    TopicTooLong {
+        /// Most bytes of a topic.
+        max: usize,
+    },
+}
+
+/// Action that the driver has to take, or event for the application.
+///
+/// The enum is exhaustive on purpose: a driver that overlooks a new action is wrong, so it must not compile.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Output {
+    /// Connect to a peer; answer with [`Input::Connected`] or [`Input::ConnectFailed`].
+    Connect(PeerNo),
+    /// Send a request to a filter peer; answer with [`Input::FilterAnswer`].
+    Filter {
+        /// Peer to ask.
+        peer: PeerNo,
+        /// Number of the request, repeated in the answer.
+        request: RequestNo,
+        /// The request.
+        body: FilterRequest,
+    },
+    /// Send a query to a store peer; answer with [`Input::HistoryAnswer`].
+    History {
+        /// Peer to ask.
+        peer: PeerNo,
+        /// Number of the request, repeated in the answer.
+        request: RequestNo,
+        /// The query.
+        query: HistoryQuery,
+    },
+    /// Give a message to the application.
+    Deliver(Delivery),
+    /// Content topics were not added, none of the command's.
+    SubscribeRefused {
+        /// Pubsub topic of the command.
+        pubsub_topic: Arc<str>,
+        /// Reason of the refusal.
+        reason: SubscribeError,
+    },
+    /// The number of filter peers that hold all subscriptions of a pubsub topic changed.
+    Health {
+        /// Pubsub topic of the subscriptions.
+        pubsub_topic: Arc<str>,
+        /// Filter peers that hold all its subscriptions.
+        filter_peers: usize,
+    },
+    /// History that no store has confirmed can no longer be compared with what was delivered, because
+    /// the memory of delivered hashes is full: messages of that time may be lost.
+    Unchecked {
+        /// Pubsub topic of the messages.
+        pubsub_topic: Arc<str>,
+        /// Earliest time that was not compared, Unix nanoseconds.
+        from_ns: i64,
+        /// Time from which on history is compared again, Unix nanoseconds.
+        until_ns: i64,
+    },
+    /// A service peer broke a protocol; the client avoids it for a while.
+    Misbehaved {
+        /// The peer.
+        peer: PeerNo,
+        /// What the peer did.
+        offence: Offence,
+    },
+    /// The client holds no state for a peer any more: its number may be given to another.
+    Forgotten(PeerNo),
+}

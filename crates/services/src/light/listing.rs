@@ -1,0 +1,373 @@
+//! Listing by one store of what it holds of some content topics, and fetching what is missing.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use undertone_message::{MessageHash, message_hash};
+
+use super::checks::{Context, Found};
+use super::config::LightConfig;
+use super::io::Output;
+use super::memory::Memory;
+use super::peers::Service;
+use super::wanted::{Chunk, Wanted};
+use crate::PeerNo;
+use crate::history::{
+    ContentCriteria, HistoryCriteria, HistoryPage, HistoryQuery, PAGE_MAX, PageDirection,
+};
+
+/// What a listing does next.
+#[derive(Debug)]
+pub(crate) enum Next {
+    /// Send a query.
+    Ask(PeerNo, HistoryQuery),
+    /// Wait for a connection.
+    Wait,
+    /// Nothing is left.
+    Done,
+}
+
+/// Page that does not answer the query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PageError {
+    /// More entries than asked for, entries not asked for, or a cursor that does not move.
+    Wrong,
+    /// A message is absent from the store that listed it.
+    Hollow,
+}
+
+/// Query that was sent last.
+#[derive(Debug)]
+enum Asked {
+    Nothing,
+    Page,
+    Messages {
+        store: PeerNo,
+        hashes: Vec<MessageHash>,
+    },
+}
+
+/// Position in the store's list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Position {
+    /// The next page begins behind this message.
+    Behind(Option<MessageHash>),
+    /// The last page was read, or the store failed.
+    End,
+}
+
+/// Listing by one store.
+#[derive(Debug)]
+pub(crate) struct Listing {
+    chunk: Chunk,
+    lister: PeerNo,
+    from_ns: i64,
+    /// Wall time of the beginning, up to which the store has been asked when the listing is done.
+    started_ns: i64,
+    to_ns: i64,
+    position: Position,
+    pages: u32,
+    /// Messages to fetch, with the stores that were asked for each.
+    missing: BTreeMap<MessageHash, Vec<PeerNo>>,
+    /// Hashes of the page that is being worked off.
+    page: Vec<MessageHash>,
+    asked: Asked,
+    /// Whether the query under way was sent before, without an answer.
+    pub(crate) is_repeated: bool,
+    /// Whether something could not be had, so that the store has to list it again.
+    pub(crate) has_gaps: bool,
+    /// Latest timestamp up to which everything listed was had.
+    progress_ns: Option<i64>,
+}
+
+impl Listing {
+    /// Begins a listing; `None` if nothing of the chunk is wanted any more.
+    pub(crate) fn begin(
+        chunk: Chunk,
+        lister: PeerNo,
+        overlap: Duration,
+        context: &mut Context<'_>,
+    ) -> Option<Self> {
+        let now_ns = context.now_ns;
+        let overlap_ns = nanos(overlap);
+        let asked = context
+            .wanted
+            .ask_from(&chunk, lister, overlap_ns, now_ns)?;
+        let oldest = now_ns.saturating_sub(nanos(context.config.max_lookback));
+        let mut from_ns = asked.max(oldest);
+        // What was forgotten cannot be compared: a message listed there might be delivered twice.
+        if let Some(forgotten) = context.memory.forgotten_until()
+            && from_ns <= forgotten
+        {
+            let confirmed = context.wanted.confirmed_until(&chunk);
+            if confirmed < forgotten {
+                context.out.push_back(Output::Unchecked {
+                    pubsub_topic: chunk.pubsub_topic.clone(),
+                    from_ns: confirmed.max(from_ns),
+                    until_ns: forgotten,
+                });
+            }
+            from_ns = forgotten.saturating_add(1);
+        }
+        let to_ns = now_ns.saturating_add(nanos(context.config.clock_tolerance));
+        Some(Self {
+            chunk,
+            lister,
+            from_ns,
+            started_ns: now_ns,
+            to_ns: to_ns.max(from_ns),
+            position: Position::Behind(None),
+            pages: 0,
+            missing: BTreeMap::new(),
+            page: Vec::new(),
+            asked: Asked::Nothing,
+            is_repeated: false,
+            has_gaps: false,
+            progress_ns: None,
+        })
+    }
+
+    /// Returns the next query: for messages of the page if any is missing, else for the next page.
+    pub(crate) fn next(&mut self, context: &mut Context<'_>) -> Next {
+        self.missing
+            .retain(|hash, _| context.memory.timestamp(hash).is_none());
+        while let Some((hash, tried)) = self.missing.first_key_value() {
+            match self.source(tried, context) {
+                Some(store) if !context.pool.is_up(store) => {
+                    context.pool.connect(context.now, store);
+                    return Next::Wait;
+                }
+                Some(store) => {
+                    let untried = self
+                        .missing
+                        .iter()
+                        .filter(|(_, tried)| !tried.contains(&store));
+                    let max = context.config.limits.hashes_per_query;
+                    let hashes: Vec<MessageHash> =
+                        untried.map(|(hash, _)| *hash).take(max).collect();
+                    self.asked = Asked::Messages {
+                        store,
+                        hashes: hashes.clone(),
+                    };
+                    let limit = u32::try_from(hashes.len())
+                        .unwrap_or(PAGE_MAX)
+                        .min(PAGE_MAX);
+                    let criteria = HistoryCriteria::Hashes(hashes);
+                    return Next::Ask(store, query(true, criteria, None, limit));
+                }
+                None => {
+                    let hash = *hash;
+                    self.missing.remove(&hash);
+                    self.has_gaps = true;
+                }
+            }
+        }
+        self.page_done(context.memory, context.wanted);
+        let Position::Behind(cursor) = self.position else {
+            return Next::Done;
+        };
+        if !context
+            .pool
+            .usable(context.now, self.lister, Service::Store, None)
+        {
+            self.position = Position::End;
+            self.has_gaps = true;
+            return Next::Done;
+        }
+        if !context.pool.is_up(self.lister) {
+            context.pool.connect(context.now, self.lister);
+            return Next::Wait;
+        }
+        self.asked = Asked::Page;
+        let criteria = HistoryCriteria::Content(ContentCriteria {
+            pubsub_topic: Some(self.chunk.pubsub_topic.clone()),
+            content_topics: self.chunk.content_topics.clone(),
+            start_ns: Some(self.from_ns),
+            end_ns: Some(self.to_ns),
+        });
+        Next::Ask(self.lister, query(false, criteria, cursor, PAGE_MAX))
+    }
+
+    /// Returns the store to ask for a message: the one that listed it, then others.
+    fn source(&self, tried: &[PeerNo], context: &Context<'_>) -> Option<PeerNo> {
+        let (now, pool) = (context.now, &*context.pool);
+        if tried.len() >= context.config.limits.stores_per_message {
+            return None;
+        }
+        let is_fresh = !tried.contains(&self.lister);
+        if is_fresh && pool.usable(now, self.lister, Service::Store, None) {
+            return Some(self.lister);
+        }
+        pool.pick(now, Service::Store, None, |peer| tried.contains(&peer))
+    }
+
+    /// Takes a page; returns the messages in it that were asked for, and what is wrong with it.
+    pub(crate) fn page(
+        &mut self,
+        store: PeerNo,
+        page: HistoryPage,
+        memory: &Memory,
+        config: &LightConfig,
+    ) -> (Vec<Found>, Result<(), PageError>) {
+        self.is_repeated = false;
+        match std::mem::replace(&mut self.asked, Asked::Nothing) {
+            Asked::Nothing => (Vec::new(), Ok(())),
+            Asked::Page => (Vec::new(), self.listed(page, memory, config)),
+            Asked::Messages { hashes, .. } => self.fetched(store, page, &hashes),
+        }
+    }
+
+    fn listed(
+        &mut self,
+        page: HistoryPage,
+        memory: &Memory,
+        config: &LightConfig,
+    ) -> Result<(), PageError> {
+        self.pages += 1;
+        let is_stuck = page.next.is_some() && Position::Behind(page.next) == self.position;
+        let is_empty_link = page.next.is_some() && page.entries.is_empty();
+        if page.entries.len() > PAGE_MAX as usize || is_stuck || is_empty_link {
+            return Err(PageError::Wrong);
+        }
+        self.position = match page.next {
+            Some(_) if self.pages >= config.limits.max_pages => {
+                self.has_gaps = true;
+                Position::End
+            }
+            Some(next) => Position::Behind(Some(next)),
+            None => Position::End,
+        };
+        self.page = page.entries.iter().map(|entry| entry.hash).collect();
+        for hash in &self.page {
+            if memory.timestamp(hash).is_none() {
+                self.missing.insert(*hash, Vec::new());
+            }
+        }
+        Ok(())
+    }
+
+    fn fetched(
+        &mut self,
+        store: PeerNo,
+        page: HistoryPage,
+        hashes: &[MessageHash],
+    ) -> (Vec<Found>, Result<(), PageError>) {
+        let mut found: Vec<Found> = Vec::new();
+        let mut is_wrong = page.entries.len() > hashes.len();
+        for entry in page.entries.into_iter().take(hashes.len()) {
+            let Some(data) = entry.data else { continue };
+            let hash = message_hash(&data.pubsub_topic, &data.message);
+            let is_of_chunk = data.pubsub_topic == self.chunk.pubsub_topic
+                && self
+                    .chunk
+                    .content_topics
+                    .contains(&data.message.content_topic);
+            if !hashes.contains(&hash) || !is_of_chunk {
+                is_wrong = true;
+                continue;
+            }
+            self.missing.remove(&hash);
+            found.push(Found {
+                store,
+                hash,
+                pubsub_topic: data.pubsub_topic,
+                message: data.message,
+            });
+        }
+        // A store may send fewer than it has, to keep the answer short; then it has to send some.
+        let is_partial = page.next.is_some() && !found.is_empty();
+        let mut is_hollow = false;
+        for hash in hashes {
+            if let Some(tried) = self.missing.get_mut(hash)
+                && !is_partial
+            {
+                tried.push(store);
+                is_hollow |= store == self.lister;
+            }
+        }
+        let verdict = match (is_wrong, is_hollow) {
+            (true, _) => Err(PageError::Wrong),
+            (false, true) => Err(PageError::Hollow),
+            (false, false) => Ok(()),
+        };
+        (found, verdict)
+    }
+
+    /// Sends the query under way again, which was not answered.
+    pub(crate) fn repeat(&mut self) {
+        self.asked = Asked::Nothing;
+        self.is_repeated = true;
+    }
+
+    /// A store did not answer: it is not asked again for the messages that it was asked for.
+    pub(crate) fn source_failed(&mut self, store: PeerNo, is_lister: bool) {
+        self.is_repeated = false;
+        match std::mem::replace(&mut self.asked, Asked::Nothing) {
+            Asked::Messages { store, hashes } => {
+                for hash in hashes {
+                    if let Some(tried) = self.missing.get_mut(&hash)
+                        && !tried.contains(&store)
+                    {
+                        tried.push(store);
+                    }
+                }
+            }
+            Asked::Nothing | Asked::Page => {
+                for tried in self.missing.values_mut() {
+                    if !tried.contains(&store) {
+                        tried.push(store);
+                    }
+                }
+            }
+        }
+        if is_lister {
+            self.position = Position::End;
+            self.has_gaps = true;
+        }
+    }
+
+    /// Notes how far the listing came, so that after a failure it goes on from there.
+    fn page_done(&mut self, memory: &Memory, wanted: &mut Wanted) {
+        if self.has_gaps {
+            self.page.clear();
+            return;
+        }
+        let latest = self
+            .page
+            .drain(..)
+            .filter_map(|hash| memory.timestamp(&hash))
+            .max();
+        if let Some(latest) = latest.filter(|latest| Some(*latest) > self.progress_ns) {
+            self.progress_ns = Some(latest);
+            wanted.listed(&self.chunk, self.lister, latest.min(self.started_ns));
+        }
+    }
+
+    /// Ends the listing; returns whether everything listed was had.
+    pub(crate) fn finish(self, wanted: &mut Wanted) -> bool {
+        if !self.has_gaps {
+            wanted.listed(&self.chunk, self.lister, self.started_ns);
+        }
+        !self.has_gaps
+    }
+}
+
+fn query(
+    include_data: bool,
+    criteria: HistoryCriteria,
+    cursor: Option<MessageHash>,
+    limit: u32,
+) -> HistoryQuery {
+    HistoryQuery {
+        include_data,
+        criteria,
+        cursor,
+        direction: PageDirection::Forward,
+        limit,
+    }
+}
+
+/// Returns a duration in nanoseconds, at most `i64::MAX`.
+pub(crate) fn nanos(duration: Duration) -> i64 {
+    i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX)
+}

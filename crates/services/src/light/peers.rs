@@ -1,0 +1,320 @@
+//! Service peers known to a light client: connections, and who answered and who did not.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rand_chacha::ChaCha8Rng;
+use rand_core::RngCore;
+use undertone_gossip::Time;
+
+use super::{ServicePeer, Services};
+use crate::PeerNo;
+
+#[cfg(test)]
+mod tests;
+
+/// Service that a peer is used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Service {
+    Filter,
+    Lightpush,
+    Store,
+}
+
+/// Waits of a pool.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PoolConfig {
+    pub(crate) max_peers: usize,
+    pub(crate) max_peer_topics: usize,
+    pub(crate) connect_timeout: Duration,
+    pub(crate) backoff_first: Duration,
+    pub(crate) backoff_max: Duration,
+}
+
+/// Success and failure of one service of one peer.
+#[derive(Clone, Copy, Debug, Default)]
+struct Standing {
+    /// Failures since the last answer.
+    failures: u32,
+    not_before: Time,
+    last_used: Time,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Connection {
+    Down,
+    Connecting { deadline: Time },
+    Up,
+}
+
+#[derive(Debug)]
+struct Peer {
+    services: Services,
+    topics: Option<Vec<Arc<str>>>,
+    connection: Connection,
+    standings: [Standing; 3],
+}
+
+impl Peer {
+    fn offers(&self, service: Service, topic: Option<&str>) -> bool {
+        let offered = match service {
+            Service::Filter => self.services.filter,
+            Service::Lightpush => self.services.lightpush,
+            Service::Store => self.services.store,
+        };
+        let serves = |topic: &str| match &self.topics {
+            None => true,
+            Some(list) => list.iter().any(|t| &**t == topic),
+        };
+        offered && topic.is_none_or(serves)
+    }
+
+    fn failures(&self) -> u32 {
+        self.standings.iter().map(|s| s.failures).sum()
+    }
+}
+
+/// Change of a pool that its owner must pass on to the driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PoolEvent {
+    Connect(PeerNo),
+    Forgotten(PeerNo),
+}
+
+/// Bounded set of service peers, each with a standing for each service.
+///
+/// A peer that fails is avoided for a time that doubles with each failure, up to a longest one: no peer is
+/// given up for good.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    config: PoolConfig,
+    peers: BTreeMap<PeerNo, Peer>,
+    rng: ChaCha8Rng,
+    pub(crate) events: VecDeque<PoolEvent>,
+}
+
+impl Pool {
+    pub(crate) fn new(config: PoolConfig, rng: ChaCha8Rng) -> Self {
+        Self {
+            config,
+            peers: BTreeMap::new(),
+            rng,
+            events: VecDeque::new(),
+        }
+    }
+
+    /// Adds a peer or renews what is known of it. A full pool forgets the disconnected peer with most
+    /// failures for the new one, or refuses the new one if none has failed; returns the peer that is
+    /// forgotten.
+    pub(crate) fn found(&mut self, found: ServicePeer) -> Option<PeerNo> {
+        let topics = found.pubsub_topics.map(|mut list| {
+            list.truncate(self.config.max_peer_topics);
+            list
+        });
+        if let Some(peer) = self.peers.get_mut(&found.peer) {
+            peer.services = found.services;
+            peer.topics = topics;
+            return None;
+        }
+        let mut forgotten = None;
+        if self.peers.len() >= self.config.max_peers {
+            let worst = self
+                .peers
+                .iter()
+                .filter(|(_, peer)| peer.connection == Connection::Down && peer.failures() > 0)
+                .max_by_key(|(no, peer)| (peer.failures(), **no))
+                .map(|(no, _)| *no);
+            let Some(worst) = worst else {
+                self.events.push_back(PoolEvent::Forgotten(found.peer));
+                return None;
+            };
+            self.forget(worst);
+            forgotten = Some(worst);
+        }
+        let peer = Peer {
+            services: found.services,
+            topics,
+            connection: Connection::Down,
+            standings: [Standing::default(); 3],
+        };
+        self.peers.insert(found.peer, peer);
+        forgotten
+    }
+
+    pub(crate) fn forget(&mut self, peer: PeerNo) {
+        if self.peers.remove(&peer).is_some() {
+            self.events.push_back(PoolEvent::Forgotten(peer));
+        }
+    }
+
+    pub(crate) fn connected(&mut self, peer: PeerNo) {
+        if let Some(peer) = self.peers.get_mut(&peer) {
+            peer.connection = Connection::Up;
+        }
+    }
+
+    pub(crate) fn disconnected(&mut self, peer: PeerNo) {
+        if let Some(peer) = self.peers.get_mut(&peer) {
+            peer.connection = Connection::Down;
+        }
+    }
+
+    /// Notes that a connection could not be made: a failure of every service of the peer.
+    pub(crate) fn connect_failed(&mut self, now: Time, peer: PeerNo) {
+        self.disconnected(peer);
+        for service in [Service::Filter, Service::Lightpush, Service::Store] {
+            self.failed(now, peer, service, None);
+        }
+    }
+
+    pub(crate) fn is_up(&self, peer: PeerNo) -> bool {
+        self.peers
+            .get(&peer)
+            .is_some_and(|p| p.connection == Connection::Up)
+    }
+
+    /// Asks the driver for a connection unless there is one or one is being made.
+    pub(crate) fn connect(&mut self, now: Time, peer: PeerNo) {
+        let deadline = now.after(self.config.connect_timeout);
+        if let Some(known) = self.peers.get_mut(&peer)
+            && known.connection == Connection::Down
+        {
+            known.connection = Connection::Connecting { deadline };
+            self.events.push_back(PoolEvent::Connect(peer));
+        }
+    }
+
+    /// Counts connections as failed whose time is over; returns their peers.
+    pub(crate) fn expire(&mut self, now: Time) -> Vec<PeerNo> {
+        let late = |peer: &Peer| matches!(peer.connection, Connection::Connecting { deadline } if deadline <= now);
+        let late: Vec<PeerNo> = self
+            .peers
+            .iter()
+            .filter(|(_, peer)| late(peer))
+            .map(|(no, _)| *no)
+            .collect();
+        for peer in &late {
+            self.connect_failed(now, *peer);
+        }
+        late
+    }
+
+    /// Returns the earliest deadline of a connection that is being made.
+    pub(crate) fn next_timeout(&self) -> Time {
+        let deadline = |peer: &Peer| match peer.connection {
+            Connection::Connecting { deadline } => deadline,
+            Connection::Down | Connection::Up => Time::MAX,
+        };
+        self.peers.values().map(deadline).min().unwrap_or(Time::MAX)
+    }
+
+    pub(crate) fn answered(&mut self, now: Time, peer: PeerNo, service: Service) {
+        if let Some(peer) = self.peers.get_mut(&peer) {
+            peer.standings[service as usize] = Standing {
+                failures: 0,
+                not_before: Time::ZERO,
+                last_used: now,
+            };
+        }
+    }
+
+    /// Avoids a peer for one service: for the time that the peer asked for, up to the longest backoff,
+    /// or for a time that doubles with each failure and varies by a quarter.
+    pub(crate) fn failed(
+        &mut self,
+        now: Time,
+        peer: PeerNo,
+        service: Service,
+        retry_after: Option<Duration>,
+    ) {
+        let Some(peer) = self.peers.get_mut(&peer) else {
+            return;
+        };
+        let standing = &mut peer.standings[service as usize];
+        let doubled = self
+            .config
+            .backoff_first
+            .saturating_mul(1_u32 << standing.failures.min(20))
+            .min(self.config.backoff_max);
+        let quarter = u64::try_from(doubled.as_nanos() / 4).unwrap_or(u64::MAX);
+        let jitter = Duration::from_nanos(self.rng.next_u64() % quarter.max(1));
+        let wait = match retry_after {
+            Some(asked) => asked.min(self.config.backoff_max).max(doubled),
+            None => doubled,
+        };
+        standing.failures = standing.failures.saturating_add(1);
+        standing.not_before = now.after(wait.saturating_add(jitter));
+        standing.last_used = now;
+    }
+
+    /// Avoids a peer that broke a protocol as if it had failed several times.
+    pub(crate) fn distrust(&mut self, now: Time, peer: PeerNo, service: Service) {
+        if let Some(known) = self.peers.get_mut(&peer) {
+            let standing = &mut known.standings[service as usize];
+            standing.failures = standing.failures.max(4);
+        }
+        self.failed(now, peer, service, None);
+    }
+
+    /// Whether a peer offers a service now: known, and not in backoff.
+    pub(crate) fn usable(
+        &self,
+        now: Time,
+        peer: PeerNo,
+        service: Service,
+        topic: Option<&str>,
+    ) -> bool {
+        self.peers.get(&peer).is_some_and(|p| {
+            p.offers(service, topic) && p.standings[service as usize].not_before <= now
+        })
+    }
+
+    /// Returns the best usable peer for which `excluded` does not hold: for filter and lightpush the one
+    /// with fewest failures, connected, not used for the longest time. Stores take turns, whether they
+    /// failed or not, because any may be the only one that holds a message.
+    pub(crate) fn pick(
+        &self,
+        now: Time,
+        service: Service,
+        topic: Option<&str>,
+        excluded: impl Fn(PeerNo) -> bool,
+    ) -> Option<PeerNo> {
+        self.peers
+            .iter()
+            .filter(|(no, _)| !excluded(**no) && self.usable(now, **no, service, topic))
+            .min_by_key(|(no, peer)| {
+                let standing = &peer.standings[service as usize];
+                let is_down = peer.connection != Connection::Up;
+                let (failures, is_down) = match service {
+                    Service::Filter | Service::Lightpush => (standing.failures, is_down),
+                    Service::Store => (0, false),
+                };
+                (failures, is_down, standing.last_used, **no)
+            })
+            .map(|(no, _)| *no)
+    }
+
+    /// Returns the time at which the next peer leaves its backoff, of those for which `excluded` does not
+    /// hold; [`Time::MAX`] if there is none.
+    pub(crate) fn next_usable(
+        &self,
+        now: Time,
+        service: Service,
+        topic: Option<&str>,
+        excluded: impl Fn(PeerNo) -> bool,
+    ) -> Time {
+        self.peers
+            .iter()
+            .filter(|(no, peer)| !excluded(**no) && peer.offers(service, topic))
+            .map(|(_, peer)| peer.standings[service as usize].not_before)
+            .filter(|time| *time > now)
+            .min()
+            .unwrap_or(Time::MAX)
+    }
+
+    /// Returns whether any peer offers a service, also in backoff.
+    pub(crate) fn offers(&self, service: Service, topic: Option<&str>) -> bool {
+        self.peers.values().any(|peer| peer.offers(service, topic))
+    }
+}

@@ -1,0 +1,127 @@
+use std::time::Duration;
+
+use rand_chacha::ChaCha8Rng;
+use rand_core::SeedableRng;
+use undertone_gossip::Time;
+
+use super::{Pool, PoolConfig, PoolEvent, Service, ServicePeer, Services};
+use crate::PeerNo;
+
+fn pool(peers: u64) -> Pool {
+    let config = PoolConfig {
+        max_peers: 4,
+        max_peer_topics: 2,
+        connect_timeout: Duration::from_secs(15),
+        backoff_first: Duration::from_secs(2),
+        backoff_max: Duration::from_secs(300),
+    };
+    let mut pool = Pool::new(config, ChaCha8Rng::seed_from_u64(1));
+    (0..peers).for_each(|number| {
+        pool.found(peer(number));
+    });
+    pool
+}
+
+fn peer(number: u64) -> ServicePeer {
+    ServicePeer {
+        peer: PeerNo(number),
+        services: Services {
+            filter: true,
+            lightpush: true,
+            store: true,
+        },
+        pubsub_topics: None,
+    }
+}
+
+fn seconds(seconds: u64) -> Time {
+    Time::from_millis(seconds * 1000)
+}
+
+#[test]
+fn the_backoff_doubles_up_to_its_bound_and_an_answer_ends_it() {
+    let mut pool = pool(1);
+    let mut now = seconds(1);
+    let mut waits = Vec::new();
+    for _ in 0..12 {
+        pool.failed(now, PeerNo(0), Service::Filter, None);
+        let next = pool.next_usable(now, Service::Filter, None, |_| false);
+        waits.push(next.since(now));
+        now = next;
+    }
+    for (at, wait) in waits.iter().enumerate() {
+        let expected = Duration::from_secs((2_u64 << at).min(300));
+        assert!(
+            *wait >= expected && *wait < expected * 5 / 4,
+            "{at}: {wait:?}"
+        );
+    }
+    assert!(
+        pool.usable(now, PeerNo(0), Service::Store, None),
+        "another service"
+    );
+    pool.answered(now, PeerNo(0), Service::Filter);
+    pool.failed(now, PeerNo(0), Service::Filter, None);
+    assert!(pool.usable(
+        now.after(Duration::from_secs(3)),
+        PeerNo(0),
+        Service::Filter,
+        None
+    ));
+}
+
+#[test]
+fn a_wait_that_a_peer_asks_for_is_kept_but_not_beyond_the_bound() {
+    let mut pool = pool(1);
+    let hour = Some(Duration::from_secs(3600));
+    pool.failed(seconds(0), PeerNo(0), Service::Store, hour);
+    assert!(!pool.usable(seconds(299), PeerNo(0), Service::Store, None));
+    assert!(pool.usable(seconds(301), PeerNo(0), Service::Store, None));
+}
+
+#[test]
+fn filter_peers_that_answered_are_preferred_and_stores_take_turns() {
+    let mut pool = pool(3);
+    let now = seconds(100);
+    pool.failed(seconds(1), PeerNo(0), Service::Filter, None);
+    pool.failed(seconds(1), PeerNo(0), Service::Store, None);
+    pool.answered(seconds(2), PeerNo(1), Service::Filter);
+    pool.answered(seconds(2), PeerNo(1), Service::Store);
+    pool.answered(seconds(3), PeerNo(2), Service::Store);
+    pool.connected(PeerNo(1));
+    assert_eq!(
+        pool.pick(now, Service::Filter, None, |_| false),
+        Some(PeerNo(1))
+    );
+    assert_eq!(
+        pool.pick(now, Service::Store, None, |_| false),
+        Some(PeerNo(0))
+    );
+}
+
+#[test]
+fn a_full_pool_gives_the_place_of_a_failed_peer_to_a_new_one_and_keeps_good_ones() {
+    let mut pool = pool(4);
+    pool.found(peer(9));
+    assert_eq!(
+        pool.events.pop_front(),
+        Some(PoolEvent::Forgotten(PeerNo(9)))
+    );
+    pool.connect_failed(seconds(1), PeerNo(2));
+    assert_eq!(pool.found(peer(9)), Some(PeerNo(2)));
+    assert_eq!(
+        pool.events.pop_front(),
+        Some(PoolEvent::Forgotten(PeerNo(2)))
+    );
+}
+
+#[test]
+fn a_connection_that_is_not_made_in_time_is_a_failure() {
+    let mut pool = pool(1);
+    pool.connect(seconds(0), PeerNo(0));
+    pool.connect(seconds(1), PeerNo(0));
+    assert_eq!(pool.events.len(), 1, "one request is enough");
+    assert_eq!(pool.next_timeout(), seconds(15));
+    assert_eq!(pool.expire(seconds(15)), [PeerNo(0)]);
+    assert!(!pool.usable(seconds(15), PeerNo(0), Service::Filter, None));
+}

@@ -1,0 +1,5 @@
+//! A light client among service peers that behave, vanish, sleep, lie, limit, or answer late.
+
+mod faults;
+mod promises;
+mod world;

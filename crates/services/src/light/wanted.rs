@@ -1,0 +1,184 @@
+//! Subscriptions of the application, and up to what time each store has been asked about them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::config::LightLimits;
+use super::io::SubscribeError;
+use crate::PeerNo;
+
+/// Pubsub topic and content topic.
+pub(crate) type Criterion = (Arc<str>, Arc<str>);
+
+/// Subscription of the application.
+#[derive(Debug)]
+pub(crate) struct Interest {
+    /// Time from which messages are wanted, Unix nanoseconds.
+    pub(crate) since_ns: i64,
+    /// Time up to which each store has listed what it holds, Unix nanoseconds.
+    pub(crate) listed: BTreeMap<PeerNo, i64>,
+}
+
+/// Subscriptions of the application, at most [`LightLimits::max_subscriptions`].
+#[derive(Debug, Default)]
+pub(crate) struct Wanted {
+    interests: BTreeMap<Criterion, Interest>,
+}
+
+/// Content topics of one pubsub topic, few enough for one query.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Chunk {
+    pub(crate) pubsub_topic: Arc<str>,
+    pub(crate) content_topics: Vec<Arc<str>>,
+}
+
+impl Chunk {
+    pub(crate) fn criteria(&self) -> impl Iterator<Item = Criterion> + '_ {
+        let topic = &self.pubsub_topic;
+        self.content_topics
+            .iter()
+            .map(|c| (topic.clone(), c.clone()))
+    }
+}
+
+impl Wanted {
+    /// Adds all content topics or none; those that are wanted already keep their beginning.
+    pub(crate) fn add(
+        &mut self,
+        limits: &LightLimits,
+        pubsub_topic: &Arc<str>,
+        content_topics: Vec<Arc<str>>,
+        since_ns: i64,
+    ) -> Result<(), SubscribeError> {
+        let max = limits.max_topic_bytes;
+        if pubsub_topic.len() > max || content_topics.iter().any(|topic| topic.len() > max) {
+            return Err(SubscribeError::TopicTooLong { max });
+        }
+        let mut new: Vec<Criterion> = content_topics
+            .into_iter()
+            .map(|content| (pubsub_topic.clone(), content))
+            .filter(|criterion| !self.interests.contains_key(criterion))
+            .collect();
+        new.sort();
+        new.dedup();
+        let max = limits.max_subscriptions;
+        if self.interests.len() + new.len() > max {
+            return Err(SubscribeError::TooMany { max });
+        }
+        for criterion in new {
+            let interest = Interest {
+                since_ns,
+                listed: BTreeMap::new(),
+            };
+            self.interests.insert(criterion, interest);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn remove(&mut self, pubsub_topic: &Arc<str>, content_topics: Vec<Arc<str>>) {
+        for content in content_topics {
+            self.interests.remove(&(pubsub_topic.clone(), content));
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.interests.is_empty()
+    }
+
+    pub(crate) fn get(&self, criterion: &Criterion) -> Option<&Interest> {
+        self.interests.get(criterion)
+    }
+
+    pub(crate) fn contains(&self, criterion: &Criterion) -> bool {
+        self.interests.contains_key(criterion)
+    }
+
+    pub(crate) fn criteria(&self) -> impl Iterator<Item = &Criterion> {
+        self.interests.keys()
+    }
+
+    pub(crate) fn pubsub_topics(&self) -> Vec<Arc<str>> {
+        let mut topics: Vec<Arc<str>> = self
+            .interests
+            .keys()
+            .map(|(topic, _)| topic.clone())
+            .collect();
+        topics.dedup();
+        topics
+    }
+
+    /// Returns the subscriptions in chunks of at most `size` content topics.
+    pub(crate) fn chunks(&self, size: usize) -> Vec<Chunk> {
+        let mut chunks: Vec<Chunk> = Vec::new();
+        for (pubsub_topic, content_topic) in self.interests.keys() {
+            match chunks.last_mut() {
+                Some(chunk)
+                    if chunk.pubsub_topic == *pubsub_topic && chunk.content_topics.len() < size =>
+                {
+                    chunk.content_topics.push(content_topic.clone());
+                }
+                _ => chunks.push(Chunk {
+                    pubsub_topic: pubsub_topic.clone(),
+                    content_topics: vec![content_topic.clone()],
+                }),
+            }
+        }
+        chunks
+    }
+
+    /// Returns the time from which a store is to be asked about a chunk; `None` if nothing of it is wanted
+    /// any more. A time already listed counts only up to `now_ns`, since the clock may have been set back.
+    pub(crate) fn ask_from(
+        &self,
+        chunk: &Chunk,
+        store: PeerNo,
+        overlap_ns: i64,
+        now_ns: i64,
+    ) -> Option<i64> {
+        chunk
+            .criteria()
+            .filter_map(|criterion| self.interests.get(&criterion))
+            .map(|interest| match interest.listed.get(&store) {
+                Some(listed) => interest
+                    .since_ns
+                    .max((*listed).min(now_ns).saturating_sub(overlap_ns)),
+                None => interest.since_ns,
+            })
+            .min()
+    }
+
+    /// Returns the latest time up to which any store has listed all of a chunk.
+    pub(crate) fn confirmed_until(&self, chunk: &Chunk) -> i64 {
+        chunk
+            .criteria()
+            .filter_map(|criterion| self.interests.get(&criterion))
+            .map(|i| i.listed.values().copied().max().unwrap_or(i.since_ns))
+            .min()
+            .unwrap_or(i64::MAX)
+    }
+
+    pub(crate) fn listed(&mut self, chunk: &Chunk, store: PeerNo, until_ns: i64) {
+        for criterion in chunk.criteria() {
+            if let Some(interest) = self.interests.get_mut(&criterion) {
+                let listed = interest.listed.entry(store).or_insert(until_ns);
+                *listed = (*listed).max(until_ns);
+            }
+        }
+    }
+
+    /// Takes back what was listed after `now_ns`: the wall clock was set back.
+    pub(crate) fn clock_set(&mut self, now_ns: i64) {
+        for interest in self.interests.values_mut() {
+            interest.since_ns = interest.since_ns.min(now_ns);
+            for listed in interest.listed.values_mut() {
+                *listed = (*listed).min(now_ns);
+            }
+        }
+    }
+
+    pub(crate) fn forget_store(&mut self, store: PeerNo) {
+        for interest in self.interests.values_mut() {
+            interest.listed.remove(&store);
+        }
+    }
+}

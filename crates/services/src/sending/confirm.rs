@@ -1,0 +1,164 @@
+//! Questions to stores whether they have what was sent.
+
+use std::time::Duration;
+
+use undertone_gossip::Time;
+use undertone_message::MessageHash;
+
+use super::entry::Entry;
+use super::io::{Output, SendEventKind, SendId};
+use super::{Sender, doubled};
+use crate::history::{HistoryCriteria, HistoryPage, HistoryQuery, PAGE_MAX, PageDirection};
+use crate::light::ServiceFailure;
+use crate::light::peers::Service;
+use crate::{PeerNo, RequestNo};
+
+/// Question that a store has not answered yet.
+#[derive(Debug)]
+pub(super) struct Question {
+    request: RequestNo,
+    store: PeerNo,
+    pub(super) deadline: Time,
+    asked: Vec<(SendId, MessageHash)>,
+}
+
+impl Sender {
+    /// Asks a store about the messages that are due, unless a question is under way.
+    pub(super) fn ask(&mut self, now: Time) {
+        if let Some(question) = self.question.take_if(|question| question.deadline <= now) {
+            self.store_failed(now, question.store, None);
+        }
+        if self.question.is_some() {
+            return;
+        }
+        let Some(store) = self.next_store(now) else {
+            return;
+        };
+        if !self.pool.is_up(store) {
+            self.pool.connect(now, store);
+            return;
+        }
+        let is_due = |entry: &&Entry| is_due(now, entry) && !entry.denied_by.contains(&store);
+        let due = self.entries.values().filter(is_due);
+        let due = due.filter_map(|entry| entry.hash.map(|hash| (entry.id(), hash)));
+        let max = self.config.limits.hashes_per_query.min(PAGE_MAX as usize);
+        let asked: Vec<(SendId, MessageHash)> = due.take(max).collect();
+        let request = self.next_request();
+        let hashes: Vec<MessageHash> = asked.iter().map(|(_, hash)| *hash).collect();
+        let query = HistoryQuery {
+            include_data: false,
+            limit: u32::try_from(hashes.len()).unwrap_or(PAGE_MAX),
+            criteria: HistoryCriteria::Hashes(hashes),
+            cursor: None,
+            direction: PageDirection::Forward,
+        };
+        self.out.push_back(Output::History {
+            peer: store,
+            request,
+            query,
+        });
+        self.question = Some(Question {
+            request,
+            store,
+            deadline: now.after(self.config.store_timeout),
+            asked,
+        });
+    }
+
+    /// Returns the store to ask about the first message that is due. Each store is asked about a message
+    /// before it waits, because any may be the only one that has it.
+    fn next_store(&mut self, now: Time) -> Option<PeerNo> {
+        loop {
+            let entry = self.entries.values().find(|entry| is_due(now, entry))?;
+            let (id, denied_by) = (entry.id(), &entry.denied_by);
+            let is_excluded = |peer| denied_by.contains(&peer);
+            if let Some(store) = self.pool.pick(now, Service::Store, None, is_excluded) {
+                return Some(store);
+            }
+            if denied_by.is_empty() {
+                return None;
+            }
+            self.denied_by_all(now, id);
+        }
+    }
+
+    pub(super) fn history_answer(
+        &mut self,
+        now: Time,
+        request: RequestNo,
+        answer: Result<HistoryPage, ServiceFailure>,
+    ) {
+        let Some(question) = self
+            .question
+            .take_if(|question| question.request == request)
+        else {
+            return;
+        };
+        let page = match answer {
+            Ok(page) => page,
+            Err(failure) => {
+                let retry_after = match failure {
+                    ServiceFailure::Busy { retry_after } => retry_after,
+                    ServiceFailure::NoAnswer
+                    | ServiceFailure::NoSubscription
+                    | ServiceFailure::Refused => None,
+                };
+                self.store_failed(now, question.store, retry_after);
+                return;
+            }
+        };
+        self.pool.answered(now, question.store, Service::Store);
+        // A page that is cut short says nothing about messages that are not on it.
+        let is_whole = page.next.is_none();
+        for (id, hash) in question.asked {
+            if page.entries.iter().any(|entry| entry.hash == hash) {
+                self.end(id, SendEventKind::Stored);
+            } else {
+                self.denied(now, id, question.store, is_whole);
+            }
+        }
+    }
+
+    fn denied(&mut self, now: Time, id: SendId, store: PeerNo, is_whole: bool) {
+        let Some(entry) = self.entries.get_mut(&id) else {
+            return;
+        };
+        match is_whole {
+            true => entry.denied_by.push(store),
+            false => entry.check_at = now.after(self.config.confirm_first),
+        }
+    }
+
+    /// Lets a message wait that every store that answers denied to have, and sends it again at times.
+    fn denied_by_all(&mut self, now: Time, id: SendId) {
+        let config = &self.config;
+        let Some(entry) = self.entries.get_mut(&id) else {
+            return;
+        };
+        let wait = doubled(config.confirm_first, entry.denials, config.confirm_max);
+        entry.check_at = now.after(wait);
+        entry.denied_by.clear();
+        entry.denials = entry.denials.saturating_add(1);
+        let is_time = entry.denials.is_multiple_of(config.resend_after.max(1));
+        if entry.is_propagated() && is_time && entry.resends < config.max_resends {
+            entry.resends += 1;
+            entry.wants_resend = true;
+            entry.retry_at = now;
+        }
+    }
+
+    pub(super) fn store_gone(&mut self, now: Time, peer: PeerNo) {
+        if let Some(question) = self.question.take_if(|question| question.store == peer) {
+            self.store_failed(now, question.store, None);
+        }
+    }
+
+    fn store_failed(&mut self, now: Time, store: PeerNo, retry_after: Option<Duration>) {
+        self.pool.failed(now, store, Service::Store, retry_after);
+    }
+}
+
+/// Whether stores are to be asked about a message now.
+fn is_due(now: Time, entry: &Entry) -> bool {
+    entry.check_at <= now && entry.hash.is_some() && !entry.record.message.is_ephemeral()
+}

@@ -1,0 +1,122 @@
+//! Message of the queue, and what is being done for it.
+
+use bytes::Bytes;
+use undertone_gossip::Time;
+use undertone_message::{MessageHash, message_hash};
+
+use super::io::SendId;
+use super::record::{Record, Stage};
+use crate::{PeerNo, RequestNo};
+
+/// What a message waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Work {
+    /// Its next step, once that is due.
+    Nothing,
+    /// The driver's proof.
+    Proof,
+    /// The driver's word on whether the proof is still good.
+    ProofCheck,
+    /// The relay's word.
+    Relay { deadline: Time },
+    /// A lightpush peer's answer.
+    Push {
+        peer: PeerNo,
+        request: RequestNo,
+        deadline: Time,
+    },
+}
+
+/// Message of the queue.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) record: Record,
+    /// Hash of the message; `None` before it has a timestamp.
+    pub(super) hash: Option<MessageHash>,
+    /// Length that the message is counted with.
+    pub(super) size_bytes: usize,
+    pub(super) work: Work,
+    /// Time before which no way is tried.
+    pub(super) retry_at: Time,
+    /// Times that all ways failed.
+    pub(super) rounds: u32,
+    /// Ways tried since the last wait.
+    pub(super) is_relay_tried: bool,
+    pub(super) tried: Vec<PeerNo>,
+    /// Whether the message may be in the network without anybody having said so.
+    pub(super) may_be_out: bool,
+    pub(super) refusals: u32,
+    /// Time of the next question to a store; [`Time::MAX`] before the message is sent.
+    pub(super) check_at: Time,
+    /// Stores that answered that they do not have the message, since the last wait.
+    pub(super) denied_by: Vec<PeerNo>,
+    /// Times that every store that answers denied to have the message.
+    pub(super) denials: u32,
+    /// Time until which stores are asked, once the message is propagated or too old to send.
+    pub(super) confirm_until: Time,
+    pub(super) resends: u32,
+    pub(super) wants_resend: bool,
+}
+
+impl Entry {
+    pub(super) fn new(record: Record, size_bytes: usize) -> Self {
+        let mut entry = Self {
+            record,
+            hash: None,
+            size_bytes,
+            work: Work::Nothing,
+            retry_at: Time::ZERO,
+            rounds: 0,
+            is_relay_tried: false,
+            tried: Vec::new(),
+            may_be_out: false,
+            refusals: 0,
+            check_at: Time::MAX,
+            denied_by: Vec::new(),
+            denials: 0,
+            confirm_until: Time::MAX,
+            resends: 0,
+            wants_resend: false,
+        };
+        entry.rehash();
+        entry
+    }
+
+    pub(super) fn id(&self) -> SendId {
+        self.record.id
+    }
+
+    pub(super) fn is_propagated(&self) -> bool {
+        self.record.stage == Stage::Propagated
+    }
+
+    /// Computes the hash again after the timestamp changed.
+    pub(super) fn rehash(&mut self) {
+        let record = &self.record;
+        let timestamp = record.message.timestamp;
+        self.hash = timestamp.map(|_| message_hash(&record.pubsub_topic, &record.message));
+    }
+
+    pub(super) fn has_proof(&self) -> bool {
+        self.record.message.rate_limit_proof.is_some()
+    }
+
+    pub(super) fn set_proof(&mut self, proof: Option<Bytes>) {
+        self.record.message.rate_limit_proof = proof;
+    }
+
+    /// Returns the age of the message's timestamp in nanoseconds, zero without one.
+    pub(super) fn age_ns(&self, now_ns: u64) -> u64 {
+        let timestamp = self.record.message.timestamp;
+        timestamp.map_or(0, |at| {
+            now_ns.saturating_sub(u64::try_from(at).unwrap_or(0))
+        })
+    }
+
+    /// Begins a new round of ways after all failed.
+    pub(super) fn new_round(&mut self) {
+        self.rounds = self.rounds.saturating_add(1);
+        self.is_relay_tried = false;
+        self.tried.clear();
+    }
+}

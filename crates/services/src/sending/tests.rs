@@ -1,0 +1,5 @@
+//! A sender among relays, lightpush peers, stores and crashes.
+
+mod crashes;
+mod promises;
+mod world;

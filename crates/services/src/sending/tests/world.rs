@@ -1,0 +1,583 @@
+//! Small deterministic network around one sender, in virtual time: a driver that keeps records, a prover
+//! with a rate limit, lightpush peers, a relay, and stores.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use rand_chacha::ChaCha8Rng;
+use rand_core::{RngCore, SeedableRng};
+use undertone_gossip::Time;
+use undertone_message::{MessageHash, WakuMessage, message_hash};
+
+use super::super::record::Record;
+use super::super::{
+    Input, Output, ProveFailure, PushFailure, RelayFailure, SendEvent, SendEventKind, SendId,
+    Sender, SenderConfig,
+};
+use crate::history::{HistoryCriteria, HistoryEntry, HistoryPage};
+use crate::light::{ServicePeer, Services};
+use crate::{PeerNo, RequestNo};
+
+pub(super) const UNIX_AT_ZERO: u64 = 1_700_000_000_000_000_000;
+pub(super) const SHARD: &str = "/waku/2/rs/1/0";
+const HOP: Duration = Duration::from_millis(50);
+
+/// What is wrong with a service peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trouble {
+    Vanished,
+    Hangs,
+    /// The peer answers 429.
+    Limits,
+    /// The peer answers after 25 seconds.
+    Late,
+    /// The peer has no relay peers.
+    Alone,
+    /// The peer answers 500, half of the time after publishing.
+    Fails,
+    /// The peer says that it published, and does not.
+    Swallows,
+    /// The peer says that the message is invalid.
+    Invalid,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Episode {
+    pub(super) peer: usize,
+    pub(super) trouble: Trouble,
+    pub(super) from_s: u64,
+    pub(super) len_s: u64,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Server {
+    pub(super) services: Services,
+    is_connected: bool,
+    troubles: Vec<Trouble>,
+    pub(super) archive: BTreeSet<MessageHash>,
+    pub(super) pushes: usize,
+}
+
+impl Server {
+    fn has(&self, trouble: Trouble) -> bool {
+        self.troubles.contains(&trouble)
+    }
+
+    fn is_reachable(&self) -> bool {
+        !self.has(Trouble::Vanished) && !self.has(Trouble::Hangs)
+    }
+}
+
+/// Proof of the test's prover: the epoch and root it was made in.
+#[derive(Clone, Debug)]
+struct Proof {
+    bytes: Bytes,
+    epoch: u64,
+    root: u64,
+    made_ns: u64,
+}
+
+enum Event {
+    /// For the sender of this life; a crash voids it.
+    ToSender(u32, Input),
+    Push(u32, usize, RequestNo, WakuMessage),
+    Ask(u32, usize, RequestNo, Vec<MessageHash>),
+    Connect(u32, usize),
+    Send(WakuMessage),
+    Crash,
+    Begin(Episode),
+    End(Episode),
+    Epoch,
+    NewRoot,
+    Relay(bool),
+}
+
+pub(super) struct World {
+    pub(super) now: Time,
+    pub(super) sender: Sender,
+    pub(super) servers: Vec<Server>,
+    pub(super) loss_percent: u64,
+    pub(super) epoch_s: u64,
+    pub(super) limit: u32,
+    pub(super) events_seen: Vec<SendEvent>,
+    pub(super) records: BTreeMap<SendId, Bytes>,
+    /// Messages given to the relay or a lightpush peer, with their proofs.
+    pub(super) given: Vec<(SendId, WakuMessage)>,
+    pub(super) proofs_made: u32,
+    pub(super) crashes: u32,
+    pub(super) published: BTreeSet<MessageHash>,
+    config: SenderConfig,
+    relay: bool,
+    life: u32,
+    spent: u32,
+    root: u64,
+    proofs: BTreeMap<(SendId, u32), Proof>,
+    events: BTreeMap<(Time, u64), Event>,
+    sequence: u64,
+    rng: ChaCha8Rng,
+    /// Outputs after which the machine dies, if it is to die.
+    pub(super) dies_after: Option<u32>,
+}
+
+pub(super) fn services(lightpush: bool, store: bool) -> Services {
+    Services {
+        filter: false,
+        lightpush,
+        store,
+    }
+}
+
+impl World {
+    pub(super) fn new(seed: u64, config: SenderConfig, servers: &[Services]) -> Self {
+        let sender = Sender::new(
+            config.clone(),
+            UNIX_AT_ZERO,
+            ChaCha8Rng::seed_from_u64(seed),
+        );
+        let server = |services: &Services| Server {
+            services: *services,
+            ..Server::default()
+        };
+        let mut world = Self {
+            now: Time::ZERO,
+            sender,
+            servers: servers.iter().map(server).collect(),
+            loss_percent: 0,
+            epoch_s: 60,
+            limit: 5,
+            events_seen: Vec::new(),
+            records: BTreeMap::new(),
+            given: Vec::new(),
+            proofs_made: 0,
+            crashes: 0,
+            published: BTreeSet::new(),
+            config,
+            relay: false,
+            life: 0,
+            spent: 0,
+            root: 0,
+            proofs: BTreeMap::new(),
+            events: BTreeMap::new(),
+            sequence: 0,
+            rng: ChaCha8Rng::seed_from_u64(seed ^ 1),
+            dies_after: None,
+        };
+        world.introduce();
+        world.schedule(Time::from_millis(60_000), Event::Epoch);
+        world
+    }
+
+    /// Tells a new sender what the driver knows.
+    fn introduce(&mut self) {
+        for at in 0..self.servers.len() {
+            let peer = ServicePeer {
+                peer: PeerNo(at as u64),
+                services: self.servers[at].services,
+                pubsub_topics: None,
+            };
+            self.tell(Input::PeerFound(peer));
+        }
+        self.tell(Input::RelayAvailable(self.relay));
+        self.tell_budget();
+    }
+
+    fn tell_budget(&mut self) {
+        let epoch_ends = Time::from_millis((self.epoch() + 1) * self.epoch_s * 1000);
+        self.tell(Input::Budget {
+            remaining: self.limit.saturating_sub(self.spent),
+            epoch_ends,
+        });
+    }
+
+    fn epoch(&self) -> u64 {
+        self.now.as_nanos() / 1_000_000_000 / self.epoch_s
+    }
+
+    /// Whether the network accepts a proof: of this or the former epoch, and of a recent root.
+    fn is_good(&self, proof: &Proof) -> bool {
+        proof.epoch + 1 >= self.epoch() && proof.root + 2 >= self.root
+    }
+
+    fn proof_of(&self, id: SendId) -> Option<&Proof> {
+        let of_id = self.proofs.range((id, 0)..=(id, u32::MAX));
+        of_id.map(|(_, proof)| proof).next_back()
+    }
+
+    pub(super) fn send_at(&mut self, at: Time, message: WakuMessage) {
+        self.schedule(at, Event::Send(message));
+    }
+
+    pub(super) fn relay_at(&mut self, at: Time, is_available: bool) {
+        self.schedule(at, Event::Relay(is_available));
+    }
+
+    pub(super) fn new_root_at(&mut self, at: Time) {
+        self.schedule(at, Event::NewRoot);
+    }
+
+    pub(super) fn crash_at(&mut self, at: Time) {
+        self.schedule(at, Event::Crash);
+    }
+
+    pub(super) fn trouble(&mut self, episode: Episode) {
+        let from = Time::from_millis(episode.from_s * 1000);
+        let to = from.after(Duration::from_secs(episode.len_s));
+        self.schedule(from, Event::Begin(episode));
+        self.schedule(to, Event::End(episode));
+    }
+
+    pub(super) fn tell(&mut self, input: Input) {
+        self.sender.handle(self.now, input);
+        self.drain();
+    }
+
+    pub(super) fn run_until(&mut self, end: Time) {
+        let mut idle_turns = 0;
+        loop {
+            let event = self.events.keys().next().map_or(Time::MAX, |(at, _)| *at);
+            let timer = self.sender.next_timeout().unwrap_or(Time::MAX);
+            let next = event.min(timer);
+            if next > end {
+                self.now = end;
+                return;
+            }
+            idle_turns = if next <= self.now { idle_turns + 1 } else { 0 };
+            assert!(idle_turns < 10_000, "the sender spins at {:?}", self.now);
+            self.now = self.now.max(next);
+            if event <= timer {
+                let (_, event) = self.events.pop_first().unwrap();
+                self.happen(event);
+            } else {
+                self.tell(Input::Tick);
+            }
+        }
+    }
+
+    fn schedule(&mut self, at: Time, event: Event) {
+        self.sequence += 1;
+        self.events.insert((at, self.sequence), event);
+    }
+
+    fn tell_soon(&mut self, input: Input) {
+        self.schedule(self.now.after(HOP), Event::ToSender(self.life, input));
+    }
+
+    fn is_lost(&mut self) -> bool {
+        self.rng.next_u64() % 100 < self.loss_percent
+    }
+
+    /// Kills the machine: what it put out and was not carried out is lost, as is what comes back to it.
+    fn crash(&mut self) {
+        self.crashes += 1;
+        self.life += 1;
+        self.dies_after = None;
+        let rng = ChaCha8Rng::seed_from_u64(self.rng.next_u64());
+        self.sender = Sender::new(self.config.clone(), UNIX_AT_ZERO, rng);
+        for server in &mut self.servers {
+            server.is_connected = false;
+        }
+        for record in self.records.values() {
+            self.sender.restore(self.now, record).unwrap();
+        }
+        self.introduce();
+    }
+
+    fn drain(&mut self) {
+        let life = self.life;
+        while let Some(output) = self.sender.poll() {
+            if let Some(left) = &mut self.dies_after {
+                if *left == 0 {
+                    self.crash();
+                    return;
+                }
+                *left -= 1;
+            }
+            let soon = self.now.after(HOP);
+            match output {
+                Output::Persist { id, record } => {
+                    self.records.insert(id, record);
+                }
+                Output::Erase(id) => {
+                    self.records.remove(&id);
+                }
+                Output::Prove {
+                    id,
+                    attempt,
+                    message,
+                    ..
+                } => {
+                    assert_eq!(message.rate_limit_proof, None);
+                    let result = self.make_proof(id, attempt);
+                    let input = Input::Proved {
+                        id,
+                        attempt,
+                        result,
+                    };
+                    self.tell_soon(input);
+                }
+                Output::CheckProof(id) => {
+                    let is_good = self.proof_of(id).is_some_and(|proof| self.is_good(proof));
+                    self.tell_soon(match is_good {
+                        true => Input::ProofFresh(id),
+                        false => Input::ProofStale(id),
+                    });
+                }
+                Output::Relay { id, message, .. } => {
+                    let result = match (self.relay, self.accepts(&message)) {
+                        (false, _) => Err(RelayFailure::NoPeers),
+                        (true, false) => Err(RelayFailure::ProofRefused),
+                        (true, true) => Ok(4),
+                    };
+                    self.given.push((id, message.clone()));
+                    if result.is_ok() {
+                        self.publish(&message);
+                    }
+                    self.tell_soon(Input::Relayed { id, result });
+                }
+                Output::Push {
+                    peer,
+                    request,
+                    message,
+                    ..
+                } => {
+                    self.given.push((self.id_of(&message), message.clone()));
+                    if !self.is_lost() {
+                        self.schedule(soon, Event::Push(life, peer.0 as usize, request, message));
+                    }
+                }
+                Output::Connect(peer) => self.schedule(soon, Event::Connect(life, peer.0 as usize)),
+                Output::History {
+                    peer,
+                    request,
+                    query,
+                } => {
+                    let HistoryCriteria::Hashes(hashes) = query.criteria else {
+                        panic!("the sender asks by hash");
+                    };
+                    if !self.is_lost() {
+                        self.schedule(soon, Event::Ask(life, peer.0 as usize, request, hashes));
+                    }
+                }
+                Output::Event(event) => self.events_seen.push(event),
+                Output::Forgotten(_) => {}
+            }
+        }
+    }
+
+    /// Returns the message's number, by its payload, of which each test uses one once.
+    fn id_of(&self, message: &WakuMessage) -> SendId {
+        let limits = &self.config.limits;
+        let has_payload = |record: &Bytes| {
+            Record::decode(record, limits).unwrap().message.payload == message.payload
+        };
+        let of_payload = |(_, record): &(&SendId, &Bytes)| has_payload(record);
+        *self.records.iter().find(of_payload).unwrap().0
+    }
+
+    /// Makes a proof, or returns the one that was made by the same number; asserts that no proof is
+    /// made for a message whose former proof is still good.
+    fn make_proof(&mut self, id: SendId, attempt: u32) -> Result<Bytes, ProveFailure> {
+        if let Some(proof) = self.proofs.get(&(id, attempt)) {
+            return Ok(proof.bytes.clone());
+        }
+        if let Some(former) = self.proof_of(id) {
+            assert!(
+                !self.is_good(former) || self.is_too_old(former.made_ns),
+                "a second proof of {id:?} while the first is good"
+            );
+        }
+        if self.spent >= self.limit {
+            return Err(ProveFailure::LimitUsedUp);
+        }
+        self.spent += 1;
+        self.proofs_made += 1;
+        let (epoch, root) = (self.epoch(), self.root);
+        let bytes =
+            Bytes::from([self.proofs_made.to_be_bytes(), (epoch as u32).to_be_bytes()].concat());
+        let proof = Proof {
+            bytes: bytes.clone(),
+            epoch,
+            root,
+            made_ns: UNIX_AT_ZERO + self.now.as_nanos(),
+        };
+        self.proofs.insert((id, attempt), proof);
+        Ok(bytes)
+    }
+
+    /// Whether the network refuses a timestamp.
+    fn is_too_old(&self, unix_ns: u64) -> bool {
+        let age_ns = (UNIX_AT_ZERO + self.now.as_nanos()).saturating_sub(unix_ns);
+        let max_age = self.config.max_age;
+        max_age.is_some_and(|max| u128::from(age_ns) > max.as_nanos())
+    }
+
+    fn accepts(&self, message: &WakuMessage) -> bool {
+        if !self.config.has_proofs {
+            return true;
+        }
+        let carried = message.rate_limit_proof.as_ref();
+        let is_young = !self.is_too_old(message.timestamp_ns() as u64);
+        let found = self
+            .proofs
+            .values()
+            .find(|proof| Some(&proof.bytes) == carried);
+        is_young && found.is_some_and(|proof| self.is_good(proof))
+    }
+
+    fn publish(&mut self, message: &WakuMessage) {
+        let hash = message_hash(SHARD, message);
+        self.published.insert(hash);
+        for at in 0..self.servers.len() {
+            let is_store = self.servers[at].services.store && !message.is_ephemeral();
+            if is_store && self.servers[at].is_reachable() && !self.is_lost() {
+                self.servers[at].archive.insert(hash);
+            }
+        }
+    }
+
+    fn answer(&mut self, life: u32, server: usize, input: Input) {
+        let is_late = self.servers[server].has(Trouble::Late);
+        let wait = if is_late {
+            Duration::from_secs(25)
+        } else {
+            HOP
+        };
+        if !self.is_lost() {
+            self.schedule(self.now.after(wait), Event::ToSender(life, input));
+        }
+    }
+
+    fn happen(&mut self, event: Event) {
+        match event {
+            Event::ToSender(life, input) => {
+                if life == self.life {
+                    self.tell(input);
+                }
+            }
+            Event::Connect(life, at) => {
+                if life != self.life {
+                    return;
+                }
+                let peer = PeerNo(at as u64);
+                let is_up = self.servers[at].is_reachable();
+                self.servers[at].is_connected |= is_up;
+                self.tell_soon(match is_up {
+                    true => Input::Connected(peer),
+                    false => Input::ConnectFailed(peer),
+                });
+            }
+            Event::Push(life, at, request, message) => self.serve_push(life, at, request, &message),
+            Event::Ask(life, at, request, hashes) => {
+                if !self.is_open(at) {
+                    return;
+                }
+                let server = &self.servers[at];
+                let held = hashes
+                    .into_iter()
+                    .filter(|hash| server.archive.contains(hash));
+                let entries = held.map(|hash| HistoryEntry { hash, data: None }).collect();
+                let page = HistoryPage {
+                    entries,
+                    next: None,
+                };
+                let answer = Ok(page);
+                self.answer(life, at, Input::HistoryAnswer { request, answer });
+            }
+            Event::Send(message) => {
+                let topic: Arc<str> = SHARD.into();
+                self.sender.send(self.now, topic, message).unwrap();
+                self.drain();
+            }
+            Event::Crash => {
+                // It dies in the middle of what it does next.
+                self.dies_after = Some((self.rng.next_u64() % 6) as u32);
+            }
+            Event::Begin(episode) => {
+                let server = &mut self.servers[episode.peer];
+                server.troubles.push(episode.trouble);
+                if episode.trouble == Trouble::Vanished && std::mem::take(&mut server.is_connected)
+                {
+                    self.tell_soon(Input::Disconnected(PeerNo(episode.peer as u64)));
+                }
+            }
+            Event::End(episode) => {
+                let troubles = &mut self.servers[episode.peer].troubles;
+                if let Some(at) = troubles.iter().position(|t| *t == episode.trouble) {
+                    troubles.swap_remove(at);
+                }
+            }
+            Event::Epoch => {
+                self.spent = 0;
+                self.tell_budget();
+                self.schedule(
+                    self.now.after(Duration::from_secs(self.epoch_s)),
+                    Event::Epoch,
+                );
+            }
+            Event::NewRoot => self.root += 1,
+            Event::Relay(is_available) => {
+                self.relay = is_available;
+                self.tell(Input::RelayAvailable(is_available));
+            }
+        }
+    }
+
+    fn is_open(&mut self, at: usize) -> bool {
+        let server = &self.servers[at];
+        let (is_reachable, is_connected) = (server.is_reachable(), server.is_connected);
+        if is_reachable && !is_connected {
+            self.tell_soon(Input::Disconnected(PeerNo(at as u64)));
+        }
+        is_reachable && is_connected
+    }
+
+    fn serve_push(&mut self, life: u32, at: usize, request: RequestNo, message: &WakuMessage) {
+        if !self.is_open(at) {
+            return;
+        }
+        self.servers[at].pushes += 1;
+        let is_good = self.accepts(message);
+        let flip = self.rng.next_u64().is_multiple_of(2);
+        let server = &self.servers[at];
+        let has = |trouble| server.has(trouble);
+        let answer = if has(Trouble::Limits) {
+            let retry_after = Some(Duration::from_secs(30));
+            Err(PushFailure::Busy { retry_after })
+        } else if has(Trouble::Alone) {
+            Err(PushFailure::NoPeers)
+        } else if has(Trouble::Invalid) {
+            Err(PushFailure::Invalid)
+        } else if has(Trouble::Swallows) {
+            Ok(Some(5))
+        } else if !is_good {
+            Err(PushFailure::ProofRefused)
+        } else if has(Trouble::Fails) {
+            if flip {
+                self.publish(message);
+            }
+            Err(PushFailure::Internal)
+        } else {
+            self.publish(message);
+            Ok(Some(3))
+        };
+        self.answer(life, at, Input::PushAnswer { request, answer });
+    }
+
+    /// Returns the end of each message that was taken into the queue; `None` for those without one.
+    pub(super) fn ends(&self) -> BTreeMap<SendId, Option<SendEventKind>> {
+        let mut ends = BTreeMap::new();
+        for event in &self.events_seen {
+            let end = ends.entry(event.id).or_insert(None);
+            if event.kind.is_end() {
+                *end = Some(event.kind);
+            }
+        }
+        ends
+    }
+
+    pub(super) fn kinds(&self) -> Vec<SendEventKind> {
+        self.events_seen.iter().map(|event| event.kind).collect()
+    }
+}
