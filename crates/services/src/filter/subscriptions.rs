@@ -17,7 +17,7 @@ mod tests;
 const CRITERION_BYTES: usize = 208;
 
 /// Bytes charged for each criterion of each peer: its entries in the peer's set and in the index.
-const ENTRY_BYTES: usize = 80;
+const ENTRY_BYTES: usize = 96;
 
 /// Pubsub topic and content topic of messages that a peer wants.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -196,6 +196,9 @@ impl Subscriptions {
         subscriber.seen_at = now;
         subscriber.bytes = own_bytes;
         for criterion in criteria {
+            // The texts of a criterion are charged once, so all peers must share them.
+            let known = self.index.get_key_value(&criterion);
+            let criterion = known.map_or(criterion, |(known, _)| known.clone());
             let peers = self.index.entry(criterion.clone()).or_default();
             if let Err(place) = peers.binary_search(&peer) {
                 peers.insert(place, peer);

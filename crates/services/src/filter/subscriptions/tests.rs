@@ -128,3 +128,16 @@ fn memory_is_bounded_and_some_is_left_for_each_newcomer() {
     }
     assert_eq!(all.add(at(0), PeerNo(0), set(&["more"])), Err(Full::Bytes));
 }
+
+#[test]
+fn peers_with_the_same_criterion_share_its_texts() {
+    let mut all = subscriptions(1 << 20);
+    all.add(at(0), PeerNo(1), set(&["a"])).unwrap();
+    all.add(at(0), PeerNo(2), set(&["a"])).unwrap();
+    let texts: Vec<_> = all.iter().flat_map(|(_, criteria)| criteria).collect();
+    assert!(Arc::ptr_eq(
+        &texts[0].content_topic,
+        &texts[1].content_topic
+    ));
+    assert!(Arc::ptr_eq(&texts[0].pubsub_topic, &texts[1].pubsub_topic));
+}
