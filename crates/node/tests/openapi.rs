@@ -100,6 +100,7 @@ async fn check() {
     let outcome = tokio::task::spawn_blocking(move || {
         let settings = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/openapi.toml");
         Command::new(schemathesis())
+            .current_dir(env!("CARGO_TARGET_TMPDIR"))
             .arg("--config-file")
             .arg(settings)
             .args(["run", "--seed", &seed])

@@ -46,6 +46,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 #[utoipa::path(
     get,
     path = "/events/v1/messages",
+    operation_id = "events",
     tag = "events",
     params(
         ("contentTopics" = Option<String>, Query, description = "Content topics with commas between them, at most 4096; all if missing"),

@@ -8,7 +8,7 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse as _, Response},
 };
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de};
 use tokio::time::timeout;
 use undertone_message::PubsubTopic;
 use utoipa::ToSchema;
@@ -42,6 +42,7 @@ struct FilterRequest {
     request_id: String,
     /// Content topics, at least one.
     #[schema(min_items = 1)]
+    #[serde(deserialize_with = "not_empty")]
     content_filters: Vec<String>,
     /// Topic that the messages are published on; derived from the content topics if missing.
     #[serde(default)]
@@ -134,14 +135,14 @@ fn answer(request_id: String, outcome: Result<(), Refusal>) -> Response {
 }
 
 /// Returns the request, or the answer to one that cannot be read.
-fn read<T>(body: Result<JsonBody<T>, ApiError>) -> Result<T, Result<Response, ApiError>> {
+fn read<T>(body: Result<JsonBody<T>, ApiError>) -> Result<T, Box<Response>> {
     match body {
         Ok(JsonBody(request)) => Ok(request),
         Err(ApiError::BadRequest(text)) => {
             let refusal = Refusal::bad_request(&format!("Failed to decode request: {text}"));
-            Err(Ok(answer(UNKNOWN_ID.into(), Err(refusal))))
+            Err(Box::new(answer(UNKNOWN_ID.into(), Err(refusal))))
         }
-        Err(error) => Err(Err(error)),
+        Err(error) => Err(Box::new(error.into_response())),
     }
 }
 
@@ -156,13 +157,16 @@ async fn within(
     }
 }
 
+fn not_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let topics = Vec::deserialize(deserializer)?;
+    if topics.is_empty() {
+        return Err(de::Error::custom("Field `contentFilters` is empty"));
+    }
+    Ok(topics)
+}
+
 impl FilterRequest {
     fn topics(&self) -> Result<Option<PubsubTopic>, Refusal> {
-        if self.content_filters.is_empty() {
-            return Err(Refusal::bad_request(
-                "Failed to decode request: Field `contentFilters` is empty",
-            ));
-        }
         let topic = self.pubsub_topic.as_ref().filter(|topic| !topic.is_empty());
         let bad = |topic| Refusal::bad_request(&format!("Invalid pubsub topic(s): @[{topic:?}]"));
         topic
@@ -189,7 +193,7 @@ async fn subscribe(
     let services = app.services()?;
     let request = match read(body) {
         Ok(request) => request,
-        Err(answer) => return answer,
+        Err(answer) => return Ok(*answer),
     };
     let outcome = async {
         let pubsub_topic = request.topics()?;
@@ -243,7 +247,7 @@ async fn unsubscribe(
     let services = app.services()?;
     let request = match read(body) {
         Ok(request) => request,
-        Err(answer) => return answer,
+        Err(answer) => return Ok(*answer),
     };
     let outcome = async {
         let pubsub_topic = request.topics()?;
@@ -276,7 +280,7 @@ async fn unsubscribe_all(
     let services = app.services()?;
     let request = match read(body) {
         Ok(request) => request,
-        Err(answer) => return answer,
+        Err(answer) => return Ok(*answer),
     };
     app.filtered.clear();
     let too_late = "Failed to unsubscribe from all contentFilters due to timeout!";

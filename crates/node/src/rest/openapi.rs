@@ -107,14 +107,14 @@ pub(super) fn complete(mut document: Document, access: &Access) -> Arc<str> {
     }
     for (path, item) in &mut document.paths.paths {
         for operation in operations(item) {
-            complete_one(operation, access.needs_token(path));
+            complete_one(path, operation, access.needs_token(path));
         }
     }
     // A document consists of maps with text as keys, which always have a JSON form.
     serde_json::to_string(&document).unwrap_or_default().into()
 }
 
-fn complete_one(operation: &mut Operation, needs_token: bool) {
+fn complete_one(path: &str, operation: &mut Operation, needs_token: bool) {
     if needs_token {
         let none: [&str; 0] = [];
         operation.security = Some(vec![SecurityRequirement::new(TOKEN, none)]);
@@ -126,6 +126,9 @@ fn complete_one(operation: &mut Operation, needs_token: bool) {
         "`Host … is not one of this node's; …`, `Web pages of origin … may not use this node; …` or \
          `Pages of other web sites may not use this node`",
     );
+    if path.contains('{') {
+        answer(operation, "400", "`Invalid URL: …`");
+    }
     if operation.request_body.is_some() {
         answer(operation, "400", "`Invalid content body, …`");
         answer(operation, "408", "`The request body took too long`");

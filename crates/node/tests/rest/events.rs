@@ -48,8 +48,8 @@ async fn until(response: Response, end: &str) -> String {
 }
 
 fn last_id(text: &str) -> &str {
-    let ids = text.lines().filter_map(|line| line.strip_prefix("id: "));
-    ids.last().unwrap()
+    let mut ids = text.lines().filter_map(|line| line.strip_prefix("id: "));
+    ids.next_back().unwrap()
 }
 
 #[tokio::test]

@@ -25,14 +25,13 @@ const NS_PER_MS: i64 = 1_000_000;
 
 /// Bounds of the event stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct EventLimits {
+pub(in crate::rest) struct EventLimits {
     /// Most messages kept for clients that come back.
-    pub events_max: usize,
+    pub(super) events_max: usize,
     /// Most bytes of kept messages in their encoded form.
-    pub bytes_max: usize,
+    pub(super) bytes_max: usize,
     /// Most clients at a time.
-    pub clients_max: usize,
+    pub(super) clients_max: usize,
 }
 
 impl Default for EventLimits {
