@@ -13,6 +13,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use undertone_message::{NetworkPreset, PubsubTopic};
+use utoipa_axum::router::OpenApiRouter;
 
 mod access;
 mod admin;
@@ -20,10 +21,18 @@ mod auto;
 mod body;
 mod cache;
 mod errors;
+mod events;
+#[cfg(test)]
+mod fake;
+mod filter;
 mod gossip;
 mod health;
 mod info;
+mod lightpush;
+mod long;
 mod metrics;
+mod openapi;
+mod params;
 mod peers;
 mod posts;
 mod relay;
@@ -31,11 +40,14 @@ mod rln;
 mod serve;
 mod shapes;
 mod slots;
+mod store;
 
 use crate::config::LogLevel;
 use crate::handle::NodeHandle;
+use crate::services::ServicesHandle;
 use cache::MessageCache;
 use errors::ApiError;
+use events::{EventLimits, EventLog};
 
 pub use access::{Access, AccessToken, TokenScope};
 pub use metrics::metrics_router;
@@ -82,35 +94,62 @@ struct App {
     handle: NodeHandle,
     config: Arc<RestConfig>,
     cache: Arc<MessageCache>,
+    services: Option<ServicesHandle>,
+    /// Messages that filter peers pushed.
+    filtered: Arc<MessageCache>,
+    events: Arc<EventLog>,
+    /// Description of the API, JSON.
+    document: Arc<str>,
     max_body_bytes: usize,
 }
 
-/// Returns the API of the node behind `handle`; messages are kept from this call on.
+impl App {
+    fn services(&self) -> Result<&ServicesHandle, ApiError> {
+        let off = || ApiError::NotFound("This node has no services".into());
+        self.services.as_ref().ok_or_else(off)
+    }
+}
+
+/// Returns the API of the node behind `handle`, without `/store`, `/filter` and `/lightpush`; messages are kept
+/// from this call on.
 pub fn router(handle: NodeHandle, config: RestConfig) -> Router {
+    router_with(handle, None, config, EventLimits::default())
+}
+
+/// As [`router`], with `/store`, `/filter` and `/lightpush`, which ask `services`.
+pub fn router_with_services(
+    handle: NodeHandle,
+    services: ServicesHandle,
+    config: RestConfig,
+) -> Router {
+    router_with(handle, Some(services), config, EventLimits::default())
+}
+
+fn router_with(
+    handle: NodeHandle,
+    services: Option<ServicesHandle>,
+    config: RestConfig,
+    limits: EventLimits,
+) -> Router {
     let cache = Arc::new(MessageCache::new(config.relay_cache_capacity));
     for topic in &config.subscriptions {
         cache.subscribe_pubsub(topic.clone());
     }
     for (topic, carrier) in &config.content_topics {
         // The configuration has no more content topics than the cache holds.
-        let _ = cache.subscribe_content(topic, carrier.clone());
+        let _ = cache.subscribe_content(topic, Some(carrier.clone()));
     }
     handle.add_sink(cache.clone());
-    let mut router = Router::new()
-        .merge(health::routes())
-        .merge(info::routes())
-        .merge(gossip::routes())
-        .merge(metrics::routes())
-        .merge(rln::routes());
-    if config.relay {
-        router = router
-            .merge(relay::routes())
-            .merge(auto::routes())
-            .merge(posts::routes());
+    let events = EventLog::new(limits, config.clock_ahead_ns);
+    let events = Arc::new(events);
+    handle.add_sink(events.clone());
+    let filtered = Arc::new(MessageCache::new(config.relay_cache_capacity));
+    if let Some(services) = &services {
+        services.add_sink(filtered.clone());
+        services.add_sink(events.clone());
     }
-    if config.admin {
-        router = router.merge(admin::routes());
-    }
+    let (router, document) = routes(&config, services.is_some()).split_for_parts();
+    let document = openapi::complete(document, &config.access);
     // Base64 lengthens a payload by a third, and a proof may come with it.
     let max_body_bytes = config
         .network
@@ -121,6 +160,10 @@ pub fn router(handle: NodeHandle, config: RestConfig) -> Router {
         handle,
         config: Arc::new(config),
         cache,
+        services,
+        filtered,
+        events,
+        document,
         max_body_bytes,
     };
     router
@@ -128,6 +171,34 @@ pub fn router(handle: NodeHandle, config: RestConfig) -> Router {
         .method_not_allowed_fallback(unknown_route)
         .layer(middleware::from_fn_with_state(app.clone(), access::check))
         .with_state(app)
+}
+
+/// Returns the routes that the configuration switches on, with their description.
+fn routes(config: &RestConfig, has_services: bool) -> OpenApiRouter<App> {
+    let mut router = openapi::base()
+        .merge(health::routes())
+        .merge(info::routes())
+        .merge(gossip::routes())
+        .merge(metrics::routes())
+        .merge(rln::routes())
+        .merge(openapi::routes())
+        .merge(events::routes());
+    if config.relay {
+        router = router
+            .merge(relay::routes())
+            .merge(auto::routes())
+            .merge(posts::routes());
+    }
+    if has_services {
+        router = router
+            .merge(store::routes())
+            .merge(filter::routes())
+            .merge(lightpush::routes());
+    }
+    if config.admin {
+        router = router.merge(admin::routes());
+    }
+    router
 }
 
 /// Answers unknown routes with 404, saying so if that part of the API is switched off.
@@ -141,9 +212,9 @@ async fn unknown_route(State(app): State<App>, method: Method, uri: Uri) -> Resp
         "relay" if !app.config.relay => {
             Some("/relay endpoints are not available. Please check your configuration: --relay")
         }
-        "filter" => Some("/filter endpoints are not available."),
-        "lightpush" => Some("/lightpush endpoints are not available."),
-        "store" => Some("/store endpoints are not available."),
+        "filter" if app.services.is_none() => Some("/filter endpoints are not available."),
+        "lightpush" if app.services.is_none() => Some("/lightpush endpoints are not available."),
+        "store" if app.services.is_none() => Some("/store endpoints are not available."),
         _ => None,
     };
     match off {

@@ -28,8 +28,9 @@ mod tests;
 /// Header in which a browser says where a request came from; pages cannot set it.
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// The only path that answers without a token, because process supervisors poll it.
-const ALWAYS_OPEN: &str = "/health";
+/// Paths that answer without a token: process supervisors poll the health, and a browser opens the page without
+/// a header.
+const ALWAYS_OPEN: [&str; 2] = ["/docs", "/health"];
 
 /// Access rules of the REST API.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,7 +60,7 @@ pub struct AccessToken {
 pub enum TokenScope {
     /// Only paths under `/admin`.
     Admin,
-    /// All paths but `/health`.
+    /// All paths but `/health` and the page `/docs`.
     Everything,
 }
 
@@ -123,7 +124,7 @@ fn allow(headers: &mut HeaderMap, origin: HeaderValue) {
     headers.append(VARY, HeaderValue::from_static("origin"));
     let methods = HeaderValue::from_static("GET, POST, PUT, DELETE, OPTIONS");
     headers.insert(ACCESS_CONTROL_ALLOW_METHODS, methods);
-    let named = HeaderValue::from_static("content-type, authorization");
+    let named = HeaderValue::from_static("content-type, authorization, last-event-id");
     headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, named);
 }
 
@@ -197,13 +198,18 @@ impl Access {
         })
     }
 
+    /// Whether requests of a path must show the token.
+    pub(super) fn needs_token(&self, path: &str) -> bool {
+        match self.token.as_ref().map(|token| token.scope) {
+            None => false,
+            Some(TokenScope::Admin) => path.starts_with("/admin/"),
+            Some(TokenScope::Everything) => !ALWAYS_OPEN.contains(&path),
+        }
+    }
+
     fn authorizes(&self, path: &str, headers: &HeaderMap) -> Result<(), ApiError> {
         let Some(token) = &self.token else {
             return Ok(());
-        };
-        let is_asked_for = match token.scope {
-            TokenScope::Admin => path.starts_with("/admin/"),
-            TokenScope::Everything => path != ALWAYS_OPEN,
         };
         let shown = headers
             .get(AUTHORIZATION)
@@ -213,7 +219,7 @@ impl Access {
             .map(|(_, secret)| secret.trim());
         let is_right =
             shown.is_some_and(|shown| shown.as_bytes().ct_eq(token.secret.as_bytes()).into());
-        if is_right || !is_asked_for {
+        if is_right || !self.needs_token(path) {
             return Ok(());
         }
         Err(ApiError::Unauthorized(

@@ -1,40 +1,42 @@
 //! The routes under `/admin/v1`: peers, connections and log level.
 
 use axum::{
-    Json, Router,
+    Json,
     extract::{Path, State},
     response::Response,
-    routing::{get, post},
 };
 use libp2p::{Multiaddr, PeerId};
 use undertone_message::Shard;
+use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     App,
     body::JsonBody,
-    errors::ApiError,
+    errors::{ApiError, NodeStopped},
     ok,
     peers::{
-        Grouping, Ordered, PeersOfShard, WakuPeer, by_shard, on_shard, statistics, with_services,
+        FilterSubscription, Grouping, Ordered, PeersOfShard, WakuPeer, by_shard, on_shard,
+        statistics, with_services,
     },
 };
 use crate::command::{Connectedness, PeerSnapshot};
 use crate::config::LogLevel;
+use crate::handle::Stopped;
 
-pub(super) fn routes() -> Router<App> {
-    Router::new()
-        .route("/admin/v1/peers", get(all).post(connect))
-        .route("/admin/v1/peer/{peer_id}", get(single))
-        .route("/admin/v1/peers/service", get(service))
-        .route("/admin/v1/peers/connected", get(connected))
-        .route("/admin/v1/peers/connected/on/{shard}", get(connected_on))
-        .route("/admin/v1/peers/relay", get(relay))
-        .route("/admin/v1/peers/relay/on/{shard}", get(relay_on))
-        .route("/admin/v1/peers/mesh", get(mesh))
-        .route("/admin/v1/peers/mesh/on/{shard}", get(mesh_on))
-        .route("/admin/v1/peers/stats", get(stats))
-        .route("/admin/v1/filter/subscriptions", get(filter_subscriptions))
-        .route("/admin/v1/log-level/{level}", post(log_level))
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(all, connect))
+        .routes(routes!(single))
+        .routes(routes!(service))
+        .routes(routes!(connected))
+        .routes(routes!(connected_on))
+        .routes(routes!(relay))
+        .routes(routes!(relay_on))
+        .routes(routes!(mesh))
+        .routes(routes!(mesh_on))
+        .routes(routes!(stats))
+        .routes(routes!(filter_subscriptions))
+        .routes(routes!(log_level))
 }
 
 type JsonResult<T> = Result<Json<T>, ApiError>;
@@ -43,10 +45,37 @@ fn listed<'a>(peers: impl Iterator<Item = &'a PeerSnapshot>) -> Json<Vec<WakuPee
     Json(peers.map(WakuPeer::listed).collect())
 }
 
+/// All known peers
+#[utoipa::path(
+    get,
+    path = "/admin/v1/peers",
+    operation_id = "peers",
+    tag = "admin",
+    responses(
+        (status = 200, description = "Peers", body = Vec<WakuPeer>),
+        NodeStopped,
+    ),
+)]
 async fn all(State(app): State<App>) -> JsonResult<Vec<WakuPeer>> {
     Ok(listed(app.handle.peers().await?.iter()))
 }
 
+/// One peer
+#[utoipa::path(
+    get,
+    path = "/admin/v1/peer/{peerId}",
+    operation_id = "peer",
+    tag = "admin",
+    params(
+        ("peerId" = String, Path, description = "Peer id"),
+    ),
+    responses(
+        (status = 200, description = "The peer", body = WakuPeer),
+        (status = 400, description = "`Invalid argument:…`", content_type = "text/plain", body = String),
+        (status = 404, description = "`Peer with ID … not found`", content_type = "text/plain", body = String),
+        NodeStopped,
+    ),
+)]
 async fn single(State(app): State<App>, Path(text): Path<String>) -> JsonResult<WakuPeer> {
     let peer_id: PeerId = text
         .parse()
@@ -59,6 +88,19 @@ async fn single(State(app): State<App>, Path(text): Path<String>) -> JsonResult<
     Ok(Json(WakuPeer::listed(peer)))
 }
 
+/// Peers that offer a service
+///
+/// Each with its services only.
+#[utoipa::path(
+    get,
+    path = "/admin/v1/peers/service",
+    operation_id = "servicePeers",
+    tag = "admin",
+    responses(
+        (status = 200, description = "Peers", body = Vec<WakuPeer>),
+        NodeStopped,
+    ),
+)]
 async fn service(State(app): State<App>) -> JsonResult<Vec<WakuPeer>> {
     Ok(Json(with_services(&app.handle.peers().await?)))
 }
@@ -67,12 +109,38 @@ fn is_connected(peer: &&PeerSnapshot) -> bool {
     peer.connected == Connectedness::Connected
 }
 
+/// Connected peers
+#[utoipa::path(
+    get,
+    path = "/admin/v1/peers/connected",
+    operation_id = "connectedPeers",
+    tag = "admin",
+    responses(
+        (status = 200, description = "Peers", body = Vec<WakuPeer>),
+        NodeStopped,
+    ),
+)]
 async fn connected(State(app): State<App>) -> JsonResult<Vec<WakuPeer>> {
     Ok(listed(
         app.handle.peers().await?.iter().filter(is_connected),
     ))
 }
 
+/// Connected peers of a shard
+#[utoipa::path(
+    get,
+    path = "/admin/v1/peers/connected/on/{shard}",
+    operation_id = "connectedPeersOn",
+    tag = "admin",
+    params(
+        ("shard" = u16, Path, description = "Number of a shard of the node's network"),
+    ),
+    responses(
+        (status = 200, description = "Peers", body = Vec<WakuPeer>),
+        (status = 400, description = "`Invalid shardId: …`", content_type = "text/plain", body = String),
+        NodeStopped,
+    ),
+)]
 async fn connected_on(
     State(app): State<App>,
     Path(text): Path<String>,
@@ -83,18 +151,70 @@ async fn connected_on(
     Ok(listed(peers.iter().filter(is_connected).filter(on_shard)))
 }
 
+/// Gossip peers of each shard
+#[utoipa::path(
+    get,
+    path = "/admin/v1/peers/relay",
+    operation_id = "relayPeers",
+    tag = "admin",
+    responses(
+        (status = 200, description = "Peers with scores", body = Vec<PeersOfShard>),
+        (status = 503, description = "`Error: Relay Protocol is not mounted to the node`, or the node has stopped", content_type = "text/plain", body = String),
+    ),
+)]
 async fn relay(State(app): State<App>) -> JsonResult<Vec<PeersOfShard>> {
     grouped(&app, Grouping::Relay).await
 }
 
+/// Mesh peers of each shard
+#[utoipa::path(
+    get,
+    path = "/admin/v1/peers/mesh",
+    operation_id = "meshPeers",
+    tag = "admin",
+    responses(
+        (status = 200, description = "Peers with scores", body = Vec<PeersOfShard>),
+        (status = 503, description = "`Error: Relay Protocol is not mounted to the node`, or the node has stopped", content_type = "text/plain", body = String),
+    ),
+)]
 async fn mesh(State(app): State<App>) -> JsonResult<Vec<PeersOfShard>> {
     grouped(&app, Grouping::Mesh).await
 }
 
+/// Gossip peers of a shard
+#[utoipa::path(
+    get,
+    path = "/admin/v1/peers/relay/on/{shard}",
+    operation_id = "relayPeersOn",
+    tag = "admin",
+    params(
+        ("shard" = u16, Path, description = "Number of a shard of the node's network"),
+    ),
+    responses(
+        (status = 200, description = "Peers with scores", body = PeersOfShard),
+        (status = 400, description = "`Invalid shardId: …`", content_type = "text/plain", body = String),
+        (status = 503, description = "`Error: Relay Protocol is not mounted to the node`, or the node has stopped", content_type = "text/plain", body = String),
+    ),
+)]
 async fn relay_on(State(app): State<App>, Path(text): Path<String>) -> JsonResult<PeersOfShard> {
     grouped_on(&app, &text, Grouping::Relay).await
 }
 
+/// Mesh peers of a shard
+#[utoipa::path(
+    get,
+    path = "/admin/v1/peers/mesh/on/{shard}",
+    operation_id = "meshPeersOn",
+    tag = "admin",
+    params(
+        ("shard" = u16, Path, description = "Number of a shard of the node's network"),
+    ),
+    responses(
+        (status = 200, description = "Peers with scores", body = PeersOfShard),
+        (status = 400, description = "`Invalid shardId: …`", content_type = "text/plain", body = String),
+        (status = 503, description = "`Error: Relay Protocol is not mounted to the node`, or the node has stopped", content_type = "text/plain", body = String),
+    ),
+)]
 async fn mesh_on(State(app): State<App>, Path(text): Path<String>) -> JsonResult<PeersOfShard> {
     grouped_on(&app, &text, Grouping::Mesh).await
 }
@@ -134,6 +254,19 @@ fn require_relay(app: &App) -> Result<(), ApiError> {
     ))
 }
 
+/// Counts of peers
+///
+/// By connectedness, shard and protocol.
+#[utoipa::path(
+    get,
+    path = "/admin/v1/peers/stats",
+    operation_id = "peerStats",
+    tag = "admin",
+    responses(
+        (status = 200, description = "Groups of counts", body = BTreeMap<String, BTreeMap<String, usize>>),
+        NodeStopped,
+    ),
+)]
 async fn stats(State(app): State<App>) -> JsonResult<Ordered<Ordered<usize>>> {
     let info = app.handle.info().await?;
     Ok(Json(statistics(
@@ -142,11 +275,51 @@ async fn stats(State(app): State<App>) -> JsonResult<Ordered<Ordered<usize>>> {
     )))
 }
 
-async fn filter_subscriptions() -> ApiError {
-    ApiError::BadRequest("Error: Filter Protocol is not mounted to the node".into())
+/// Peers that are subscribed to messages at this node
+#[utoipa::path(
+    get,
+    path = "/admin/v1/filter/subscriptions",
+    operation_id = "filterSubscriptions",
+    tag = "admin",
+    responses(
+        (status = 200, description = "Subscriptions", body = Vec<FilterSubscription>),
+        (status = 400, description = "`Error: Filter Protocol is not mounted to the node`", content_type = "text/plain", body = String),
+        NodeStopped,
+    ),
+)]
+async fn filter_subscriptions(State(app): State<App>) -> JsonResult<Vec<FilterSubscription>> {
+    let subscribers = match &app.services {
+        Some(services) => services.subscribers().await.map_err(|_| Stopped)?,
+        None => None,
+    };
+    let subscribers = subscribers.ok_or_else(|| {
+        ApiError::BadRequest("Error: Filter Protocol is not mounted to the node".into())
+    })?;
+    Ok(Json(
+        subscribers
+            .into_iter()
+            .map(FilterSubscription::from)
+            .collect(),
+    ))
 }
 
-/// Sets the log level by nwaku's names; a level between two of ours is set to the coarser one.
+/// Changes what is logged
+///
+/// A level between two of ours is set to the coarser one.
+#[utoipa::path(
+    post,
+    path = "/admin/v1/log-level/{level}",
+    operation_id = "logLevel",
+    tag = "admin",
+    params(
+        ("level" = String, Path, description = "TRACE, DEBUG, INFO, NOTICE, WARN, ERROR or FATAL"),
+    ),
+    responses(
+        (status = 200, description = "`OK`", content_type = "text/plain", body = String),
+        (status = 400, description = "`Invalid log-level: …`", content_type = "text/plain", body = String),
+        (status = 500, description = "`The log level cannot be changed`", content_type = "text/plain", body = String),
+    ),
+)]
 async fn log_level(State(app): State<App>, Path(text): Path<String>) -> Result<Response, ApiError> {
     let level = match text.to_ascii_uppercase().as_str() {
         "TRACE" | "TRC" => LogLevel::Trace,
@@ -166,6 +339,20 @@ async fn log_level(State(app): State<App>, Path(text): Path<String>) -> Result<R
     }
 }
 
+/// Connects to peers
+///
+/// In order, up to the first failure.
+#[utoipa::path(
+    post,
+    path = "/admin/v1/peers",
+    operation_id = "connect",
+    tag = "admin",
+    request_body = Vec<String>,
+    responses(
+        (status = 200, description = "`OK`", content_type = "text/plain", body = String),
+        (status = 400, description = "`Couldn't parse remote peer info: …` or `Failed to connect to peer at index: … - …`", content_type = "text/plain", body = String),
+    ),
+)]
 async fn connect(
     State(app): State<App>,
     JsonBody(peers): JsonBody<Vec<String>>,

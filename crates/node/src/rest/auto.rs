@@ -1,15 +1,15 @@
 //! Routes under `/relay/v1/auto`: as `/relay/v1`, with pubsub topics derived by autosharding.
 
 use axum::{
-    Json, Router,
+    Json,
     extract::{Path, State},
     http::HeaderName,
     response::{IntoResponse as _, Response},
-    routing::{get, post},
 };
 use thiserror::Error;
 use tokio::time::timeout;
 use undertone_message::{ContentTopic, ContentTopicError, PubsubTopic, Shard, shard_of};
+use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     ANSWER_TIMEOUT, App,
@@ -25,14 +25,11 @@ use crate::command::PublishFailure;
 /// Header with the number under which `/relay/v1/posts` reports the state of the message.
 const POST_ID: HeaderName = HeaderName::from_static("x-post-id");
 
-pub(super) fn routes() -> Router<App> {
-    Router::new()
-        .route(
-            "/relay/v1/auto/subscriptions",
-            post(subscribe).delete(unsubscribe),
-        )
-        .route("/relay/v1/auto/messages/{content_topic}", get(messages))
-        .route("/relay/v1/auto/messages", post(publish))
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(subscribe, unsubscribe))
+        .routes(routes!(messages))
+        .routes(routes!(publish))
 }
 
 /// Reason why no shard carries a content topic.
@@ -72,6 +69,22 @@ fn carriers(app: &App, what: &str, topics: &[String]) -> Result<Vec<PubsubTopic>
     topics.iter().map(find).collect()
 }
 
+/// Subscribes to content topics
+///
+/// The node subscribes to the shards that carry the topics.
+#[utoipa::path(
+    post,
+    path = "/relay/v1/auto/subscriptions",
+    operation_id = "autoSubscribe",
+    tag = "relay",
+    request_body = Vec<String>,
+    responses(
+        (status = 200, description = "`OK`", content_type = "text/plain", body = String),
+        (status = 400, description = "`Invalid content body, …`", content_type = "text/plain", body = String),
+        (status = 500, description = "`Subscribe failed:…`; also for a content topic that is not valid, as nwaku answers", content_type = "text/plain", body = String),
+        (status = 503, description = "`Subscribe failed:…`, the node is stopping", content_type = "text/plain", body = String),
+    ),
+)]
 async fn subscribe(
     State(app): State<App>,
     JsonBody(topics): JsonBody<Vec<String>>,
@@ -80,7 +93,7 @@ async fn subscribe(
     for (topic, carrier) in topics.iter().zip(carriers) {
         let is_new = app
             .cache
-            .subscribe_content(topic, carrier.clone())
+            .subscribe_content(topic, Some(carrier.clone()))
             .map_err(|_| {
                 ApiError::Internal(format!(
                     "Subscribe failed:already subscribed to {MAX_CONTENT_TOPICS} content topics; \
@@ -95,6 +108,20 @@ async fn subscribe(
     Ok(ok())
 }
 
+/// Unsubscribes from content topics
+#[utoipa::path(
+    delete,
+    path = "/relay/v1/auto/subscriptions",
+    operation_id = "autoUnsubscribe",
+    tag = "relay",
+    request_body = Vec<String>,
+    responses(
+        (status = 200, description = "`OK`", content_type = "text/plain", body = String),
+        (status = 400, description = "`Invalid content body, …`", content_type = "text/plain", body = String),
+        (status = 500, description = "`Unsubscribe failed:…`; also for a content topic that is not valid, as nwaku answers", content_type = "text/plain", body = String),
+        (status = 503, description = "`Unsubscribe failed:…`, the node is stopping", content_type = "text/plain", body = String),
+    ),
+)]
 async fn unsubscribe(
     State(app): State<App>,
     JsonBody(topics): JsonBody<Vec<String>>,
@@ -107,6 +134,22 @@ async fn unsubscribe(
     Ok(ok())
 }
 
+/// Kept messages of a content topic
+///
+/// Removes them.
+#[utoipa::path(
+    get,
+    path = "/relay/v1/auto/messages/{contentTopic}",
+    operation_id = "autoMessages",
+    tag = "relay",
+    params(
+        ("contentTopic" = String, Path, description = "Content topic, percent-encoded", example = "/my-app/1/chat/proto"),
+    ),
+    responses(
+        (status = 200, description = "Messages, the oldest first", body = Vec<RelayWakuMessage>),
+        (status = 404, description = "Not subscribed to the topic; the text is the topic", content_type = "text/plain", body = String),
+    ),
+)]
 async fn messages(
     State(app): State<App>,
     Path(topic): Path<String>,
@@ -118,6 +161,22 @@ async fn messages(
     Ok(Json(messages.iter().map(RelayWakuMessage::from).collect()))
 }
 
+/// Publishes a message on the shard of its content topic
+///
+/// Without a peer of the shard, the message waits for one; see `/relay/v1/posts`.
+#[utoipa::path(
+    post,
+    path = "/relay/v1/auto/messages",
+    operation_id = "autoPublish",
+    tag = "relay",
+    request_body = RelayWakuMessage,
+    responses(
+        (status = 200, description = "`OK`", content_type = "text/plain", body = String, headers(("x-post-id" = u64, description = "Id of the message at `/relay/v1/posts`; missing if the same message has been sent before"))),
+        (status = 400, description = "`Failed to publish. Autosharding error: …`, and as for `/relay/v1/messages`; `Failed to publish: NoPeersToPublish` if too many messages wait", content_type = "text/plain", body = String),
+        (status = 500, description = "`Failed to publish: error appending RLN proof to message: …` or `Failed to publish: timedout`", content_type = "text/plain", body = String),
+        (status = 503, description = "`Failed to publish: stale RLN proof suspected; …`, or the node is stopping", content_type = "text/plain", body = String),
+    ),
+)]
 async fn publish(
     State(app): State<App>,
     body: Result<JsonBody<RelayWakuMessage>, ApiError>,

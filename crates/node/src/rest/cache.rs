@@ -37,9 +37,9 @@ struct Kept {
     seen: BTreeMap<String, u64>,
 }
 
-/// A subscribed content topic: the pubsub topic that carries it, and its messages.
+/// A subscribed content topic: the pubsub topic that carries it, `None` for any, and its messages.
 struct ContentQueue {
-    carrier: PubsubTopic,
+    carrier: Option<PubsubTopic>,
     queue: VecDeque<u64>,
 }
 
@@ -71,11 +71,12 @@ impl MessageCache {
         queue.into_iter().for_each(|number| kept.release(number));
     }
 
-    /// Starts to keep a content topic's messages; returns `false` if they are kept already.
+    /// Starts to keep a content topic's messages, of any pubsub topic without `carrier`; returns `false` if they
+    /// are kept already.
     pub(super) fn subscribe_content(
         &self,
         topic: &str,
-        carrier: PubsubTopic,
+        carrier: Option<PubsubTopic>,
     ) -> Result<bool, TooManyTopics> {
         let mut kept = self.kept.lock();
         if kept.content.contains_key(topic) {
@@ -101,6 +102,16 @@ impl MessageCache {
         queue.into_iter().for_each(|number| kept.release(number));
     }
 
+    /// Forgets all topics and messages.
+    pub(super) fn clear(&self) {
+        let mut kept = self.kept.lock();
+        // Numbers go on, so that no later message has the number of one that is being taken.
+        *kept = Kept {
+            next: kept.next,
+            ..Kept::default()
+        };
+    }
+
     /// Whether some subscription still needs messages that `topic` carries.
     pub(super) fn wants(&self, topic: &PubsubTopic) -> bool {
         let kept = self.kept.lock();
@@ -108,7 +119,7 @@ impl MessageCache {
             || kept
                 .content
                 .values()
-                .any(|content| content.carrier == *topic)
+                .any(|content| content.carrier.as_ref() == Some(topic))
     }
 
     /// Removes and returns the messages of a pubsub topic; `None` if it is not subscribed to.
@@ -185,7 +196,10 @@ impl MessageSink for MessageCache {
         let (carrier, topic) = (&delivery.pubsub_topic, &*delivery.message.content_topic);
         let by_pubsub = kept.pubsub.get_mut(carrier);
         let by_content = kept.content.get_mut(topic);
-        let by_content = by_content.filter(|content| content.carrier == *carrier);
+        let by_content = by_content.filter(|content| {
+            let own = content.carrier.as_ref();
+            own.is_none_or(|own| own == carrier)
+        });
         if by_pubsub.is_none() && by_content.is_none() {
             return true;
         }

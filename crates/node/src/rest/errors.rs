@@ -1,8 +1,18 @@
 //! Answers other than success: a status code and a text.
 
+use std::collections::BTreeMap;
+
 use axum::{
     http::{StatusCode, header::WWW_AUTHENTICATE},
     response::{IntoResponse, Response},
+};
+
+use utoipa::{
+    IntoResponses,
+    openapi::{
+        Content, RefOr, ResponseBuilder,
+        schema::{ObjectBuilder, Type},
+    },
 };
 
 use crate::{
@@ -25,8 +35,12 @@ pub(super) enum ApiError {
     MediaType(String),
     /// The body did not arrive in time: 408.
     Slow(String),
+    /// No peer offers the service: 412.
+    NoPeer(String),
     /// The body is longer than any message: 413.
     TooLarge(String),
+    /// A peer gets more requests than it answers: 429.
+    TooMany(String),
     /// The node failed: 500.
     Internal(String),
     /// The node cannot answer at present; another try may succeed: 503.
@@ -45,6 +59,8 @@ impl IntoResponse for ApiError {
             }
             Self::MediaType(text) => (StatusCode::UNSUPPORTED_MEDIA_TYPE, text),
             Self::Slow(text) => (StatusCode::REQUEST_TIMEOUT, text),
+            Self::NoPeer(text) => (StatusCode::PRECONDITION_FAILED, text),
+            Self::TooMany(text) => (StatusCode::TOO_MANY_REQUESTS, text),
             Self::TooLarge(text) => (StatusCode::PAYLOAD_TOO_LARGE, text),
             Self::Internal(text) => (StatusCode::INTERNAL_SERVER_ERROR, text),
             Self::Unavailable(text) => (StatusCode::SERVICE_UNAVAILABLE, text),
@@ -85,4 +101,23 @@ impl From<Stopped> for ApiError {
     fn from(stopped: Stopped) -> Self {
         Self::Unavailable(stopped.to_string())
     }
+}
+
+/// Answer, for the API's description, of a path that asks a node that has stopped.
+pub(super) enum NodeStopped {}
+
+impl IntoResponses for NodeStopped {
+    fn responses() -> BTreeMap<String, RefOr<utoipa::openapi::Response>> {
+        let response = text_response(format!("`{Stopped}`"));
+        BTreeMap::from([("503".to_owned(), RefOr::T(response))])
+    }
+}
+
+/// Description of an answer in plain text.
+pub(super) fn text_response(description: impl Into<String>) -> utoipa::openapi::Response {
+    let text = ObjectBuilder::new().schema_type(Type::String).build();
+    ResponseBuilder::new()
+        .description(description)
+        .content("text/plain", Content::new(Some(text)))
+        .build()
 }

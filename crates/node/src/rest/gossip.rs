@@ -1,16 +1,22 @@
 //! The route `/debug/v1/gossip`: totals of the router. nwaku has no such route.
 
-use axum::{Json, Router, extract::State, routing::get};
+use axum::{Json, extract::State};
 use serde::Serialize;
+use utoipa::ToSchema;
+use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::{App, errors::ApiError};
+use super::{
+    App,
+    errors::{ApiError, NodeStopped},
+};
 
-pub(super) fn routes() -> Router<App> {
-    Router::new().route("/debug/v1/gossip", get(state))
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(state))
 }
 
 /// Totals of the router since the start.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Gossip)]
 #[serde(rename_all = "camelCase")]
 struct GossipBody {
     frames_received: u64,
@@ -21,6 +27,17 @@ struct GossipBody {
     copies_dropped: u64,
 }
 
+/// Totals of the gossip router since the start
+#[utoipa::path(
+    get,
+    path = "/debug/v1/gossip",
+    operation_id = "gossip",
+    tag = "node",
+    responses(
+        (status = 200, description = "Totals", body = GossipBody),
+        NodeStopped,
+    ),
+)]
 async fn state(State(app): State<App>) -> Result<Json<GossipBody>, ApiError> {
     let stats = app.handle.gossip().await?.stats;
     Ok(Json(GossipBody {

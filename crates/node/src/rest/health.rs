@@ -1,16 +1,42 @@
 //! The route `/health`: health of the node and its protocols.
 
-use axum::{Json, Router, extract::State, routing::get};
+use axum::{Json, extract::State};
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
 use tokio::time::timeout;
+use utoipa::ToSchema;
+use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::{ANSWER_TIMEOUT, App, errors::ApiError};
-use crate::command::{ConnectionStatus, HealthReport, HealthStatus, ProtocolHealth};
+use super::{
+    ANSWER_TIMEOUT, App,
+    errors::ApiError,
+    peers::{FILTER_SUBSCRIBE, LIGHTPUSH_V2, LIGHTPUSH_V3, STORE},
+};
+use crate::command::{
+    Connectedness, ConnectionStatus, HealthReport, HealthStatus, PeerSnapshot, ProtocolHealth,
+};
+use crate::services::MountedServices;
 
-pub(super) fn routes() -> Router<App> {
-    Router::new().route("/health", get(health))
+#[cfg(test)]
+mod tests;
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(health))
 }
 
+/// Health of the node and of each protocol
+///
+/// Answered without a token.
+#[utoipa::path(
+    get,
+    path = "/health",
+    operation_id = "health",
+    tag = "node",
+    responses(
+        (status = 200, description = "Health", body = HealthBody),
+        (status = 500, description = "`Health check timed out`", content_type = "text/plain", body = String),
+        (status = 503, description = "`Health check failed`", content_type = "text/plain", body = String),
+    ),
+)]
 async fn health(State(app): State<App>) -> Result<Json<HealthBody>, ApiError> {
     match timeout(ANSWER_TIMEOUT, app.handle.health()).await {
         Err(_) => Err(ApiError::Internal("Health check timed out".into())),
@@ -18,6 +44,10 @@ async fn health(State(app): State<App>) -> Result<Json<HealthBody>, ApiError> {
         Ok(Ok(mut report)) => {
             if !app.config.relay {
                 report.protocols.iter_mut().for_each(unmount_relay);
+            }
+            if let Some(services) = &app.services {
+                let peers = app.handle.peers().await?;
+                add_services(&mut report, services.mounted(), &peers);
             }
             Ok(Json(report.into()))
         }
@@ -32,11 +62,82 @@ fn unmount_relay(health: &mut ProtocolHealth) {
     }
 }
 
-#[derive(Serialize)]
+/// Reports the services in place of the entries that say that the node has none.
+fn add_services(report: &mut HealthReport, mounted: MountedServices, peers: &[PeerSnapshot]) {
+    let relays = report
+        .protocols
+        .iter()
+        .any(|health| health.protocol == "Relay" && health.status == HealthStatus::Ready);
+    let needs_relay = |desc: &'static str| (!relays).then_some(desc);
+    let offered = |protocol: &str| {
+        peers.iter().any(|peer| {
+            peer.connected == Connectedness::Connected
+                && peer.protocols.iter().any(|own| own == protocol)
+        })
+    };
+    let needs_peer = |protocol, desc: &'static str| (!offered(protocol)).then_some(desc);
+    let push = needs_relay("Node has no relay peers to fullfill push requests");
+    let no_push = "No Lightpush service peer available yet";
+    let no_store = "No Store service peer available yet, neither Store service set up for the node";
+    // Each with whether it is mounted, and what it lacks.
+    let services = [
+        ("Lightpush", mounted.lightpush, push),
+        ("Legacy Lightpush", mounted.lightpush, push),
+        (
+            "Filter",
+            mounted.filter,
+            needs_relay("Relay is not ready, filter will not be able to sort out messages"),
+        ),
+        ("Store", mounted.store, None),
+        ("Peer Exchange", mounted.peer_exchange, None),
+        ("Lightpush Client", true, needs_peer(LIGHTPUSH_V3, no_push)),
+        (
+            "Legacy Lightpush Client",
+            true,
+            needs_peer(LIGHTPUSH_V2, no_push),
+        ),
+        (
+            "Store Client",
+            true,
+            needs_peer(STORE, no_store).filter(|_| !mounted.store),
+        ),
+        (
+            "Filter Client",
+            true,
+            needs_peer(FILTER_SUBSCRIBE, "No Filter service peer available yet"),
+        ),
+    ];
+    for (protocol, is_mounted, lack) in services {
+        let (status, desc) = match lack {
+            _ if !is_mounted => (HealthStatus::NotMounted, None),
+            Some(desc) => (HealthStatus::NotReady, Some(desc.to_owned())),
+            None => (HealthStatus::Ready, None),
+        };
+        let entry = ProtocolHealth {
+            protocol,
+            status,
+            desc,
+        };
+        let others = report.protocols.iter_mut();
+        match others.into_iter().find(|other| other.protocol == protocol) {
+            Some(other) => *other = entry,
+            None => report.protocols.push(entry),
+        }
+    }
+}
+
+/// Health of the node and its protocols.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Health)]
 #[serde(rename_all = "camelCase")]
 struct HealthBody {
+    /// `INITIALIZING`, `SYNCHRONIZING`, `READY`, `NOT_READY`, `NOT_MOUNTED`, `SHUTTING_DOWN` or
+    /// `EVENT_LOOP_LAGGING`.
     node_health: &'static str,
+    /// `Disconnected`, `PartiallyConnected` or `Connected`.
     connection_status: &'static str,
+    /// For each protocol an object with its name and status, and `desc` if there is more to say.
+    #[schema(value_type = Vec<BTreeMap<String, String>>)]
     protocols_health: Vec<ProtocolBody>,
 }
 

@@ -15,8 +15,12 @@ use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::{Registry, Unit};
+use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::{App, errors::ApiError};
+use super::{
+    App,
+    errors::{ApiError, NodeStopped},
+};
 use crate::command::{JobSizes, MetricsSnapshot, RlnSnapshot, TokenSnapshot};
 use crate::handle::NodeHandle;
 
@@ -28,10 +32,23 @@ use dashboards::Dashboards;
 /// Content type of OpenMetrics, the format that Prometheus asks for.
 const CONTENT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-pub(super) fn routes() -> Router<App> {
-    Router::new().route("/metrics", get(metrics))
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(metrics))
 }
 
+/// Counters and gauges for Prometheus
+///
+/// OpenMetrics text.
+#[utoipa::path(
+    get,
+    path = "/metrics",
+    operation_id = "metrics",
+    tag = "node",
+    responses(
+        (status = 200, description = "Metrics", content_type = "application/openmetrics-text; version=1.0.0; charset=utf-8", body = String),
+        NodeStopped,
+    ),
+)]
 async fn metrics(State(app): State<App>) -> Result<Response, ApiError> {
     page(&app.handle).await
 }

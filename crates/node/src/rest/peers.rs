@@ -4,15 +4,17 @@ use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
 use undertone_message::{PubsubTopic, Shard};
+use utoipa::ToSchema;
 
 use crate::command::{Connectedness, PeerOrigin, PeerSnapshot};
+use crate::services::FilterSubscriber;
 
 const RELAY: &str = "/vac/waku/relay/2.0.0";
-const FILTER_SUBSCRIBE: &str = "/vac/waku/filter-subscribe/2.0.0-beta1";
+pub(super) const FILTER_SUBSCRIBE: &str = "/vac/waku/filter-subscribe/2.0.0-beta1";
 const FILTER_PUSH: &str = "/vac/waku/filter-push/2.0.0-beta1";
-const STORE: &str = "/vac/waku/store-query/3.0.0";
-const LIGHTPUSH_V2: &str = "/vac/waku/lightpush/2.0.0-beta1";
-const LIGHTPUSH_V3: &str = "/vac/waku/lightpush/3.0.0";
+pub(super) const STORE: &str = "/vac/waku/store-query/3.0.0";
+pub(super) const LIGHTPUSH_V2: &str = "/vac/waku/lightpush/2.0.0-beta1";
+pub(super) const LIGHTPUSH_V3: &str = "/vac/waku/lightpush/3.0.0";
 const PEER_EXCHANGE: &str = "/vac/waku/peer-exchange/2.0.0-alpha1";
 const RECONCILIATION: &str = "/vac/waku/reconciliation/1.0.0";
 const TRANSFER: &str = "/vac/waku/transfer/1.0.0";
@@ -41,22 +43,59 @@ const COUNTED: [&str; 8] = [
     RECONCILIATION,
 ];
 
-#[derive(Serialize)]
+/// A peer.
+#[derive(Serialize, ToSchema)]
 pub(super) struct WakuPeer {
+    /// Address with peer id; empty if none is known.
     multiaddr: String,
     protocols: Vec<String>,
     shards: Vec<u16>,
+    /// `NotConnected`, `CannotConnect`, `CanConnect` or `Connected`.
     connected: &'static str,
     agent: String,
+    /// `UnknownOrigin`, `Discv5`, `Static`, `PeerExchange` or `Dns`.
     origin: &'static str,
+    /// Gossip score; only in lists of gossip peers.
     #[serde(skip_serializing_if = "Option::is_none")]
     score: Option<f64>,
 }
 
-#[derive(Serialize)]
+/// Gossip peers of a shard.
+#[derive(Serialize, ToSchema)]
 pub(super) struct PeersOfShard {
     shard: u16,
     peers: Vec<WakuPeer>,
+}
+
+/// A peer that is subscribed to messages at this node.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct FilterSubscription {
+    peer_id: String,
+    filter_criteria: Vec<FilterTopic>,
+}
+
+/// Topics of messages that a peer is subscribed to.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct FilterTopic {
+    pubsub_topic: String,
+    content_topic: String,
+}
+
+impl From<FilterSubscriber> for FilterSubscription {
+    fn from(subscriber: FilterSubscriber) -> Self {
+        let criteria = subscriber.criteria.into_iter();
+        Self {
+            peer_id: subscriber.peer.to_string(),
+            filter_criteria: criteria
+                .map(|criterion| FilterTopic {
+                    pubsub_topic: criterion.pubsub_topic.to_string(),
+                    content_topic: criterion.content_topic.to_string(),
+                })
+                .collect(),
+        }
+    }
 }
 
 /// Relation between a peer and a topic by which peers are grouped.

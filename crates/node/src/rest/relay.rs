@@ -3,29 +3,39 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::{
-    Json, Router,
+    Json,
     extract::{Path, State},
     response::Response,
-    routing::{get, post},
 };
 use tokio::time::timeout;
 use undertone_message::{PubsubTopic, Shard, WakuMessage};
+use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{ANSWER_TIMEOUT, App, body::JsonBody, errors::ApiError, ok, shapes::RelayWakuMessage};
 use crate::command::{PublishFailure, Published, SubscribeFailure};
 
-pub(super) fn routes() -> Router<App> {
-    Router::new()
-        .route(
-            "/relay/v1/subscriptions",
-            post(subscribe).delete(unsubscribe),
-        )
-        .route(
-            "/relay/v1/messages/{pubsub_topic}",
-            get(messages).post(publish),
-        )
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(subscribe, unsubscribe))
+        .routes(routes!(messages, publish))
 }
 
+/// Subscribes to pubsub topics
+///
+/// Messages are kept for fetching from then on.
+#[utoipa::path(
+    post,
+    path = "/relay/v1/subscriptions",
+    operation_id = "subscribe",
+    tag = "relay",
+    request_body = Vec<String>,
+    responses(
+        (status = 200, description = "`OK`", content_type = "text/plain", body = String),
+        (status = 400, description = "`Invalid pubsub topic(s): …` or `Invalid content body, …`", content_type = "text/plain", body = String),
+        (status = 500, description = "`Subscribe failed:…`", content_type = "text/plain", body = String),
+        (status = 503, description = "`Subscribe failed:…`, the node is stopping", content_type = "text/plain", body = String),
+    ),
+)]
 async fn subscribe(
     State(app): State<App>,
     JsonBody(topics): JsonBody<Vec<String>>,
@@ -50,6 +60,22 @@ async fn subscribe(
     Ok(ok())
 }
 
+/// Unsubscribes from pubsub topics
+///
+/// Kept messages are forgotten.
+#[utoipa::path(
+    delete,
+    path = "/relay/v1/subscriptions",
+    operation_id = "unsubscribe",
+    tag = "relay",
+    request_body = Vec<String>,
+    responses(
+        (status = 200, description = "`OK`", content_type = "text/plain", body = String),
+        (status = 400, description = "`Invalid pubsub topic(s): …` or `Invalid content body, …`", content_type = "text/plain", body = String),
+        (status = 500, description = "`Unsubscribe failed:…`", content_type = "text/plain", body = String),
+        (status = 503, description = "`Unsubscribe failed:…`, the node is stopping", content_type = "text/plain", body = String),
+    ),
+)]
 async fn unsubscribe(
     State(app): State<App>,
     JsonBody(topics): JsonBody<Vec<String>>,
@@ -115,11 +141,27 @@ fn any_shard(topic: &str) -> Option<PubsubTopic> {
     Some(Shard { cluster, index }.into())
 }
 
-/// Parses a pubsub topic in a path.
-fn topic_in_path(text: &str) -> Option<PubsubTopic> {
+/// Parses a pubsub topic in a path or query.
+pub(super) fn topic_in_path(text: &str) -> Option<PubsubTopic> {
     any_shard(text).or_else(|| PubsubTopic::parse_any(text).ok())
 }
 
+/// Kept messages of a pubsub topic
+///
+/// Removes them.
+#[utoipa::path(
+    get,
+    path = "/relay/v1/messages/{pubsubTopic}",
+    operation_id = "messages",
+    tag = "relay",
+    params(
+        ("pubsubTopic" = String, Path, description = "Pubsub topic, percent-encoded", example = "/waku/2/rs/66/0"),
+    ),
+    responses(
+        (status = 200, description = "Messages, the oldest first", body = Vec<RelayWakuMessage>),
+        (status = 404, description = "Not subscribed to the topic", content_type = "text/plain", body = String),
+    ),
+)]
 async fn messages(
     State(app): State<App>,
     Path(topic): Path<String>,
@@ -130,6 +172,23 @@ async fn messages(
     Ok(Json(messages.iter().map(RelayWakuMessage::from).collect()))
 }
 
+/// Publishes a message on a pubsub topic
+#[utoipa::path(
+    post,
+    path = "/relay/v1/messages/{pubsubTopic}",
+    operation_id = "publish",
+    tag = "relay",
+    params(
+        ("pubsubTopic" = String, Path, description = "Pubsub topic, percent-encoded", example = "/waku/2/rs/66/0"),
+    ),
+    request_body = RelayWakuMessage,
+    responses(
+        (status = 200, description = "`OK`", content_type = "text/plain", body = String),
+        (status = 400, description = "`Invalid content body, …`, `Incorrect base64 string`, or `Failed to publish: …`: not subscribed to the topic, too long, a timestamp that receivers do not accept, not valid", content_type = "text/plain", body = String),
+        (status = 500, description = "`Failed to publish: error appending RLN proof to message: …` or `Failed to publish: timedout`", content_type = "text/plain", body = String),
+        (status = 503, description = "`Failed to publish: stale RLN proof suspected; …`, or the node is stopping", content_type = "text/plain", body = String),
+    ),
+)]
 async fn publish(
     State(app): State<App>,
     Path(topic): Path<String>,
@@ -156,11 +215,9 @@ async fn publish(
     }
 }
 
-/// Returns the message in a body; an overlong body is refused with the error of an overlong message.
-pub(super) fn message_of(
-    app: &App,
-    body: Result<JsonBody<RelayWakuMessage>, ApiError>,
-) -> Result<RelayWakuMessage, ApiError> {
+/// Returns the message in a body, or the request to publish one; an overlong body is refused with the error of an
+/// overlong message.
+pub(super) fn message_of<T>(app: &App, body: Result<JsonBody<T>, ApiError>) -> Result<T, ApiError> {
     match body {
         Ok(JsonBody(message)) => Ok(message),
         Err(ApiError::TooLarge(_)) => {

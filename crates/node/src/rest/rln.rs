@@ -2,17 +2,34 @@
 
 use std::time::SystemTime;
 
-use axum::{Json, Router, extract::State, routing::get};
+use axum::{Json, extract::State};
 use serde::Serialize;
 use undertone_membership::evm::{ChainStatus, EndpointCosts, Health};
+use utoipa::ToSchema;
+use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::{App, errors::ApiError};
+use super::{
+    App,
+    errors::{ApiError, NodeStopped},
+};
 use crate::command::{RlnSnapshot, TokenSnapshot, VerifierSnapshot};
 
-pub(super) fn routes() -> Router<App> {
-    Router::new().route("/debug/v1/rln", get(state))
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(state))
 }
 
+/// Tokens and verification of rate limiting
+#[utoipa::path(
+    get,
+    path = "/debug/v1/rln",
+    operation_id = "rln",
+    tag = "node",
+    responses(
+        (status = 200, description = "State", body = RlnBody),
+        (status = 404, description = "`Rate limiting is off. Please check your configuration: --rln`", content_type = "text/plain", body = String),
+        NodeStopped,
+    ),
+)]
 async fn state(State(app): State<App>) -> Result<Json<RlnBody>, ApiError> {
     match app.handle.rln().await? {
         Some(snapshot) => Ok(Json(snapshot.into())),
@@ -22,7 +39,9 @@ async fn state(State(app): State<App>) -> Result<Json<RlnBody>, ApiError> {
     }
 }
 
-#[derive(Serialize)]
+/// State of rate limiting.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Rln)]
 #[serde(rename_all = "camelCase")]
 struct RlnBody {
     may_publish: bool,
@@ -33,7 +52,9 @@ struct RlnBody {
     chain: Option<ChainBody>,
 }
 
-#[derive(Serialize)]
+/// Proofs made in advance.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Tokens)]
 #[serde(rename_all = "camelCase")]
 struct TokensBody {
     size: usize,
@@ -48,7 +69,9 @@ struct TokensBody {
     spent_ms_total: u64,
 }
 
-#[derive(Serialize)]
+/// Verification of proofs.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Verifier)]
 #[serde(rename_all = "camelCase")]
 struct VerifierBody {
     threads: usize,
@@ -63,7 +86,9 @@ struct VerifierBody {
     batches_total: u64,
 }
 
-#[derive(Serialize)]
+/// Following of the contract.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Chain)]
 #[serde(rename_all = "camelCase")]
 struct ChainBody {
     state: &'static str,
@@ -77,7 +102,9 @@ struct ChainBody {
     endpoints: Vec<EndpointBody>,
 }
 
-#[derive(Serialize)]
+/// Requests to one endpoint of the chain.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Endpoint)]
 #[serde(rename_all = "camelCase")]
 struct EndpointBody {
     name: String,

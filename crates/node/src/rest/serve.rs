@@ -1,6 +1,12 @@
 //! The HTTP server, with bounds on the number of connections and on the time of each.
 
-use std::{convert::Infallible, io, pin::pin, sync::Arc, time::Duration};
+use std::{
+    convert::Infallible,
+    io,
+    pin::pin,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use axum::{Router, body::Body, http::Request, response::Response};
 use hyper::{body::Incoming, server::conn::http1, service::Service as _, service::service_fn};
@@ -15,7 +21,11 @@ use tokio::{
     time::{MissedTickBehavior, interval, sleep, timeout},
 };
 
-use super::slots::{Slot, Slots};
+use super::{
+    events::HEARTBEAT,
+    long::LongAnswer,
+    slots::{Slot, Slots},
+};
 
 /// Pause after the system refused a connection, usually for want of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -32,7 +42,8 @@ const BUFFER_BYTES: usize = 64 * 1024;
 /// Bounds on the server's connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServeLimits {
-    /// Most connections at a time; a further one replaces the one that has been idle longest.
+    /// Most connections at a time, besides those of event streams, which have a bound of their own; a further
+    /// one replaces the one that has been idle longest.
     pub connections_max: usize,
     /// Time for a request's head, counted from the answer to the request before.
     pub head_timeout: Duration,
@@ -96,14 +107,23 @@ async fn connection(
 ) {
     let router = TowerToHyperService::new(router);
     let seat = Arc::clone(&slot);
+    // A connection ends after a long answer, so that it has one at most.
+    let long = Arc::new(OnceLock::<LongAnswer>::new());
+    let mark = Arc::clone(&long);
     let service = service_fn(move |request: Request<Incoming>| {
         seat.touch(true);
         let answer = router.call(request.map(Body::new));
-        let seat = Arc::clone(&seat);
+        let (seat, mark) = (Arc::clone(&seat), Arc::clone(&mark));
         async move {
-            let response: Result<Response, Infallible> = answer.await;
-            seat.touch(false);
-            response
+            let Ok(mut response): Result<Response, Infallible> = answer.await;
+            match response.extensions_mut().remove() {
+                Some(long) => {
+                    seat.give_up();
+                    let _ = mark.set(long);
+                }
+                None => seat.touch(false),
+            }
+            Ok::<_, Infallible>(response)
         }
     });
     let serving = http1::Builder::new()
@@ -134,10 +154,23 @@ async fn connection(
                     tracing::debug!("closing a REST connection whose client does not read the answer");
                     return;
                 }
+                if let Some(long) = long.get() {
+                    // A client that reads makes room at each heartbeat at the latest.
+                    if long.is_stuck_for(limits.answer_timeout + HEARTBEAT) {
+                        tracing::debug!("closing an event stream whose client does not read");
+                        return;
+                    }
+                    if is_stopping {
+                        long.end();
+                    }
+                }
             }
             _ = stopped.wait_for(|stopped| *stopped), if !is_stopping => {
                 is_stopping = true;
                 serving.as_mut().graceful_shutdown();
+                if let Some(long) = long.get() {
+                    long.end();
+                }
             }
         }
     }

@@ -8,24 +8,48 @@ use serde::{
     de::{self, MapAccess, Visitor},
 };
 use undertone_message::{WakuMessage, message::MAX_META_BYTES};
+use utoipa::ToSchema;
 
 #[cfg(test)]
 mod tests;
 
 /// A message in the form that clients send and receive.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct RelayWakuMessage {
+    /// Bytes of the application, base64.
+    #[schema(
+        pattern = "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$",
+        min_length = 4
+    )]
     payload: String,
+    #[schema(min_length = 1, pattern = "\\S", example = "/my-app/1/chat/proto")]
     content_topic: String,
+    /// Encryption of the payload (RFC 26); 0 if missing.
+    #[schema(nullable = false)]
     #[serde(skip_serializing_if = "Option::is_none")]
     version: Option<u32>,
+    /// Unix time in nanoseconds; the node's clock if missing or 0.
+    #[schema(nullable = false)]
     #[serde(skip_serializing_if = "Option::is_none")]
     timestamp: Option<i64>,
+    /// At most 64 bytes, base64.
+    #[schema(
+        nullable = false,
+        pattern = "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$",
+        max_length = 88
+    )]
     #[serde(skip_serializing_if = "Option::is_none")]
     meta: Option<String>,
+    /// Whether stores should not keep the message.
+    #[schema(nullable = false)]
     #[serde(skip_serializing_if = "Option::is_none")]
     ephemeral: Option<bool>,
+    /// Proof of rate limiting, base64; the node makes one if it is missing.
+    #[schema(
+        nullable = false,
+        pattern = "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
+    )]
     #[serde(skip_serializing_if = "Option::is_none")]
     proof: Option<String>,
 }
@@ -47,6 +71,23 @@ impl From<&WakuMessage> for RelayWakuMessage {
 }
 
 impl RelayWakuMessage {
+    /// Form of a message that a store has, with its proof if it has one.
+    pub(super) fn stored(message: &WakuMessage) -> Self {
+        let form = Self::from(message);
+        Self {
+            proof: form.proof.filter(|proof| !proof.is_empty()),
+            ..form
+        }
+    }
+
+    /// Form of a message that a filter peer pushed, without its proof.
+    pub(super) fn pushed(message: &WakuMessage) -> Self {
+        Self {
+            proof: None,
+            ..Self::from(message)
+        }
+    }
+
     /// Whether the node chooses the timestamp. A proof fixes the timestamp, which is part of its signal.
     pub(super) fn leaves_the_time_to_us(&self) -> bool {
         self.timestamp.is_none_or(|time| time == 0)

@@ -89,6 +89,12 @@ impl Slot {
         }
     }
 
+    /// Gives the slot to others, while the connection goes on with an answer that has a bound of its own.
+    pub(super) fn give_up(&self) {
+        let last = self.last.lock();
+        self.slots.held.lock().by_rank.remove(&last.rank);
+    }
+
     /// Completes when the slot is needed for another connection.
     pub(super) async fn is_wanted(&self) {
         self.leave.notified().await;

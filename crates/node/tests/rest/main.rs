@@ -7,8 +7,10 @@
 mod access;
 mod admin;
 mod auto;
+mod events;
 mod info;
 mod live;
+mod openapi;
 mod relay;
 mod serve;
 mod support;

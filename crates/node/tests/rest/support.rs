@@ -159,6 +159,10 @@ impl Api {
         self.router.clone().oneshot(request).await.unwrap()
     }
 
+    pub(crate) fn router(&self) -> &Router {
+        &self.router
+    }
+
     pub(crate) fn asked(&self) -> Vec<String> {
         self.asked.lock().unwrap().clone()
     }

@@ -56,8 +56,8 @@ fn only_subscribed_topics_are_kept() {
 #[test]
 fn a_content_topic_is_kept_from_its_own_carrier_only() {
     let cache = MessageCache::new(2);
-    assert_eq!(cache.subscribe_content(TOPIC, shard(1)), Ok(true));
-    assert_eq!(cache.subscribe_content(TOPIC, shard(1)), Ok(false));
+    assert_eq!(cache.subscribe_content(TOPIC, Some(shard(1))), Ok(true));
+    assert_eq!(cache.subscribe_content(TOPIC, Some(shard(1))), Ok(false));
     deliver(&cache, shard(0), 1);
     deliver(&cache, shard(1), 2);
     assert_eq!(cache.take_content(TOPIC), Some(vec![message(2)]));
@@ -68,7 +68,7 @@ fn a_content_topic_is_kept_from_its_own_carrier_only() {
 fn a_carrier_is_wanted_until_its_last_subscription_goes() {
     let cache = MessageCache::new(2);
     cache.subscribe_pubsub(shard(0));
-    cache.subscribe_content(TOPIC, shard(0)).unwrap();
+    cache.subscribe_content(TOPIC, Some(shard(0))).unwrap();
     cache.unsubscribe_pubsub(&shard(0));
     assert!(cache.wants(&shard(0)));
     cache.unsubscribe_content(TOPIC);
@@ -80,18 +80,21 @@ fn content_topics_are_bounded() {
     let cache = MessageCache::new(1);
     for i in 0..MAX_CONTENT_TOPICS {
         assert_eq!(
-            cache.subscribe_content(&format!("/a/1/{i}/b"), shard(0)),
+            cache.subscribe_content(&format!("/a/1/{i}/b"), Some(shard(0))),
             Ok(true)
         );
     }
-    assert_eq!(cache.subscribe_content(TOPIC, shard(0)), Err(TooManyTopics));
+    assert_eq!(
+        cache.subscribe_content(TOPIC, Some(shard(0))),
+        Err(TooManyTopics)
+    );
 }
 
 #[test]
 fn what_is_fetched_by_one_index_is_gone_from_the_other() {
     let cache = MessageCache::new(4);
     cache.subscribe_pubsub(shard(0));
-    cache.subscribe_content(TOPIC, shard(0)).unwrap();
+    cache.subscribe_content(TOPIC, Some(shard(0))).unwrap();
     deliver(&cache, shard(0), 1);
     assert_eq!(cache.take_pubsub(&shard(0)), Some(vec![message(1)]));
     assert_eq!(cache.take_content(TOPIC), Some(vec![]));
@@ -119,7 +122,7 @@ fn a_content_topic_of_a_subscribed_shard_is_there_once_a_message_came() {
 fn a_message_stays_while_one_index_has_it() {
     let cache = MessageCache::new(2);
     cache.subscribe_pubsub(shard(0));
-    cache.subscribe_content(TOPIC, shard(0)).unwrap();
+    cache.subscribe_content(TOPIC, Some(shard(0))).unwrap();
     deliver(&cache, shard(0), 1);
     cache.unsubscribe_pubsub(&shard(0));
     assert_eq!(cache.take_content(TOPIC), Some(vec![message(1)]));

@@ -1,0 +1,177 @@
+//! An API before a node and services that answer as told.
+#![allow(
+    clippy::unwrap_used,
+    reason = "only test functions are exempt, and these helpers serve them"
+)]
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::{
+    Router,
+    body::{Body, to_bytes},
+    http::{Request, StatusCode},
+};
+use libp2p::PeerId;
+use parking_lot::Mutex;
+use serde_json::Value;
+use tower::ServiceExt as _;
+use undertone_gossip::MessageId;
+use undertone_message::{NetworkPreset, PubsubTopic, Shard, WakuMessage};
+
+use super::{Access, RestConfig, events::EventLimits, router_with};
+use crate::command::{
+    Command, Connectedness, ConnectionStatus, HealthReport, HealthStatus, PeerOrigin, PeerSnapshot,
+    ProtocolHealth,
+};
+use crate::handle::{Deliveries, Delivery, node_channel};
+use crate::services::{MountedServices, ServiceCall, services_channel};
+
+pub(super) struct Fake {
+    router: Router,
+    pushed: Deliveries,
+    /// Calls, as text.
+    pub(super) asked: Arc<Mutex<Vec<String>>>,
+}
+
+pub(super) fn shard(index: u16) -> PubsubTopic {
+    Shard { cluster: 66, index }.into()
+}
+
+/// What the node reports.
+#[derive(Clone, Default)]
+pub(super) struct Node {
+    pub(super) peers: Vec<PeerSnapshot>,
+    pub(super) is_relay_ready: bool,
+}
+
+impl Fake {
+    /// Services that answer each call by `answer`, which returns the call as text.
+    pub(super) fn new(
+        mounted: MountedServices,
+        answer: impl FnMut(ServiceCall) -> String + Send + 'static,
+    ) -> Self {
+        Self::with_node(mounted, Node::default(), answer)
+    }
+
+    pub(super) fn with_node(
+        mounted: MountedServices,
+        node: Node,
+        mut answer: impl FnMut(ServiceCall) -> String + Send + 'static,
+    ) -> Self {
+        let (handle, mut endpoint) = node_channel();
+        let (services, mut service_endpoint) = services_channel(mounted);
+        let config = RestConfig {
+            network: NetworkPreset::by_name("local").unwrap(),
+            autosharding: true,
+            subscriptions: Vec::new(),
+            content_topics: Vec::new(),
+            log_level: None,
+            access: Access::default(),
+            relay: true,
+            admin: true,
+            relay_cache_capacity: 3,
+            clock_ahead_ns: 0,
+            version: "undertone-test".into(),
+        };
+        let router = router_with(handle, Some(services), config, EventLimits::default());
+        tokio::spawn(async move {
+            while let Some(command) = endpoint.commands.recv().await {
+                match command {
+                    Command::Peers { reply } => drop(reply.send(node.peers.clone())),
+                    Command::Health { reply } => drop(reply.send(health(&node))),
+                    _ => {}
+                }
+            }
+        });
+        let asked = Arc::<Mutex<Vec<String>>>::default();
+        let noted = Arc::clone(&asked);
+        let pushed = service_endpoint.pushed.clone();
+        tokio::spawn(async move {
+            while let Some(call) = service_endpoint.calls.recv().await {
+                let text = answer(call);
+                noted.lock().push(text);
+            }
+        });
+        Self {
+            router,
+            pushed,
+            asked,
+        }
+    }
+
+    pub(super) fn asked(&self) -> Vec<String> {
+        self.asked.lock().clone()
+    }
+
+    /// A filter peer pushes a message.
+    pub(super) fn push(&self, topic: PubsubTopic, message: WakuMessage) {
+        let now = Instant::now();
+        self.pushed.deliver(&Delivery {
+            pubsub_topic: topic,
+            message,
+            id: MessageId([0; 32]),
+            from: None,
+            received: now,
+            validated: now,
+        });
+    }
+
+    /// Status and body; a body that is not JSON as a string.
+    pub(super) async fn ask(&self, method: &str, path: &str, body: &str) -> (u16, Value) {
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header("content-type", "application/json")
+            .body(Body::from(body.to_owned()))
+            .unwrap();
+        let response = self.router.clone().oneshot(request).await.unwrap();
+        let status: StatusCode = response.status();
+        let bytes = to_bytes(response.into_body(), 1 << 20).await.unwrap();
+        let text = String::from_utf8(bytes.to_vec()).unwrap();
+        let value = serde_json::from_str(&text);
+        (status.as_u16(), value.unwrap_or(Value::String(text)))
+    }
+
+    pub(super) async fn get(&self, path: &str) -> (u16, Value) {
+        self.ask("GET", path, "").await
+    }
+}
+
+fn health(node: &Node) -> HealthReport {
+    let entry = |protocol, status| ProtocolHealth {
+        protocol,
+        status,
+        desc: None,
+    };
+    let relay = if node.is_relay_ready {
+        HealthStatus::Ready
+    } else {
+        HealthStatus::NotReady
+    };
+    HealthReport {
+        node: HealthStatus::Ready,
+        connection: ConnectionStatus::Disconnected,
+        protocols: vec![
+            entry("Relay", relay),
+            entry("Store", HealthStatus::NotMounted),
+            entry("Mix", HealthStatus::NotMounted),
+        ],
+    }
+}
+
+/// A connected peer without protocols.
+pub(super) fn peer() -> PeerSnapshot {
+    PeerSnapshot {
+        peer_id: PeerId::random(),
+        multiaddr: None,
+        protocols: Vec::new(),
+        shards: Vec::new(),
+        connected: Connectedness::Connected,
+        agent: String::new(),
+        origin: PeerOrigin::Static,
+        score: 0.0,
+        topics: Vec::new(),
+        in_mesh: Vec::new(),
+    }
+}

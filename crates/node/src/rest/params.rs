@@ -1,0 +1,36 @@
+//! Parameters in the query of a request.
+
+use std::convert::Infallible;
+
+use axum::{
+    extract::{FromRequestParts, Query},
+    http::request::Parts,
+};
+
+/// Parameters of a query, percent-decoded.
+pub(super) struct Params(Vec<(String, String)>);
+
+impl<S: Sync> FromRequestParts<S> for Params {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        // Any query has this form.
+        let pairs = Query::try_from_uri(&parts.uri).map(|Query(pairs)| pairs);
+        Ok(Self(pairs.unwrap_or_default()))
+    }
+}
+
+impl Params {
+    /// Value of a parameter; `None` if it is missing or empty.
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
+        let found = self.0.iter().find(|(key, _)| key == name);
+        found
+            .map(|(_, value)| &**value)
+            .filter(|value| !value.is_empty())
+    }
+
+    /// Values of a parameter that is a list with commas.
+    pub(super) fn list(&self, name: &str) -> impl Iterator<Item = &str> {
+        self.get(name).into_iter().flat_map(|list| list.split(','))
+    }
+}
