@@ -74,16 +74,19 @@ impl Terminal {
         }
     }
 
-    /// Waits until this was shown since the last wait.
+    /// Waits until this is shown, after what was waited for before.
     fn shows(&mut self, text: &str) {
-        while !self.shown.contains(text) {
+        loop {
+            if let Some(at) = self.shown.find(text) {
+                self.shown.drain(..at + text.len());
+                return;
+            }
             let bytes = self.output.recv_timeout(PATIENCE);
             let Ok(bytes) = bytes else {
                 panic!("{text:?} is not in {:?}", self.shown);
             };
             self.shown.push_str(&String::from_utf8_lossy(&bytes));
         }
-        self.shown.clear();
     }
 
     fn press(&mut self, keys: &[u8]) {

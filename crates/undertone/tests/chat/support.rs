@@ -88,6 +88,18 @@ impl Chat {
         parse(&line)
     }
 
+    /// Waits for an event as [`Chat::event`] does, unless it was there already.
+    pub(crate) fn event_so_far(&mut self, name: &str, is_it: impl Fn(&Value) -> bool) {
+        let values = self
+            .said
+            .iter()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let mut events = values.filter(|value| value["event"] == name);
+        if !events.any(|value| is_it(&value)) {
+            self.event(name, is_it);
+        }
+    }
+
     /// Waits until the chat is ready; the flags with which others find it.
     pub(crate) fn ready(&mut self) -> String {
         let ready = self.event("ready", |_| true);
