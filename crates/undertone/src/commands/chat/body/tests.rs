@@ -46,7 +46,8 @@ proptest! {
     #[test]
     fn what_is_encoded_is_decoded(timestamp: u64, nick in ".{1,9}", payload: Vec<u8>) {
         let body = Body { timestamp, nick: nick.as_bytes(), payload: &payload };
-        prop_assert_eq!(Body::decode(&body.encode()), Ok(body));
+        let encoded = body.encode();
+        prop_assert_eq!(Body::decode(&encoded), Ok(body));
     }
 
     #[test]

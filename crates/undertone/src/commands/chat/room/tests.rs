@@ -72,7 +72,7 @@ fn other_versions_and_other_contents_are_named() {
 fn the_time_is_the_envelopes_or_else_the_bodys() {
     let mut message = hello(&room(None));
     message.timestamp = None;
-    let sent_ns = |message| room(None).read(message).unwrap().sent_ns;
+    let sent_ns = |message: &WakuMessage| room(None).read(message).unwrap().sent_ns;
     assert_eq!(sent_ns(&message), Some(1_700_000_000_000_000_000));
     let body = |timestamp| {
         let body = super::Body {

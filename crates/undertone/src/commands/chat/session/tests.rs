@@ -166,7 +166,8 @@ fn sent_messages_are_counted_and_a_refusal_is_believed() {
     let Some(Event::Own { state, .. }) = session.front.0.last() else {
         panic!("{:?}", session.front.0);
     };
-    assert_eq!((state, at_most(&mut session)), (&State::Stored { hash }, 2));
+    assert_eq!(*state, State::Stored { hash });
+    assert_eq!(at_most(&mut session), 2);
 
     let number = session.own.begin();
     let answer = Err(PublishFailure::RateLimit {
