@@ -91,45 +91,6 @@ fn lines_for_people_are_harmless_and_end_with_the_input() {
 }
 
 #[test]
-fn a_member_sees_how_many_messages_are_left_and_a_guest_why_none() {
-    let place = Place::new();
-    place.folder("alice");
-    place.run("rln keygen --out alice/rln-identity.json");
-    place.run("rln register --registry r --identity alice/rln-identity.json --limit 2");
-    let registry = "--rln-registry ../r --rln-user-message-limit 2 --rln-epoch-s 100000";
-    let mut alice = Chat::json(&place.folder("alice"), &format!("--nick alice {registry}"));
-    let find_alice = alice.ready();
-    let bob = format!("--nick bob {registry} {find_alice}");
-    let mut bob = Chat::json(&place.folder("bob"), &bob);
-    bob.event("status", |event| {
-        event["connected"] == true && event["mayPublish"] == false
-    });
-    alice.event("status", |event| {
-        event["connected"] == true && event["messagesLeftAtMost"] == 2
-    });
-
-    alice.type_line("one");
-    bob.message("one");
-    alice.event("status", |event| event["messagesLeftAtMost"] == 1);
-    alice.type_line("two");
-    alice.type_line("three");
-    bob.message("two");
-    let failed = alice.own(3, "failed");
-    assert!(
-        failed["reason"].as_str().unwrap().contains("used up"),
-        "{failed}"
-    );
-    alice.event_so_far("status", |event| event["messagesLeftAtMost"] == 0);
-
-    bob.type_line("me too");
-    let failed = bob.own(1, "failed");
-    assert!(
-        failed["reason"].as_str().unwrap().contains("membership"),
-        "{failed}"
-    );
-}
-
-#[test]
 fn a_key_that_is_none_is_refused_before_anything_starts() {
     let place = Place::new();
     let key = place.file("key", "secret\n");

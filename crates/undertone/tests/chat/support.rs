@@ -88,18 +88,6 @@ impl Chat {
         parse(&line)
     }
 
-    /// Waits for an event as [`Chat::event`] does, unless it was there already.
-    pub(crate) fn event_so_far(&mut self, name: &str, is_it: impl Fn(&Value) -> bool) {
-        let values = self
-            .said
-            .iter()
-            .map(|line| serde_json::from_str::<Value>(line).unwrap());
-        let mut events = values.filter(|value| value["event"] == name);
-        if !events.any(|value| is_it(&value)) {
-            self.event(name, is_it);
-        }
-    }
-
     /// Waits until the chat is ready; the flags with which others find it.
     pub(crate) fn ready(&mut self) -> String {
         let ready = self.event("ready", |_| true);
@@ -159,16 +147,5 @@ impl Place {
         let path = self.0.path().join(name);
         std::fs::write(&path, content).unwrap();
         path.to_str().unwrap().to_owned()
-    }
-
-    /// Runs another command of the program in the place.
-    pub(crate) fn run(&self, line: &str) {
-        let output = Command::new(env!("CARGO_BIN_EXE_undertone"))
-            .args(line.split_whitespace())
-            .current_dir(self.0.path())
-            .output()
-            .unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{line}: {said}");
     }
 }

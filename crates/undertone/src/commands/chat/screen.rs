@@ -8,6 +8,7 @@ use std::io;
 use std::path::Path;
 
 use crossterm::event::{self as term, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use crossterm::terminal::{Clear, ClearType};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use tokio::signal::unix::{SignalKind, signal};
@@ -48,7 +49,14 @@ impl Screen {
     /// Takes the terminal again after the program was stopped, and draws everything anew.
     fn resume(&mut self) -> io::Result<()> {
         self.guard.retake()?;
-        self.terminal.clear()?;
+        self.redraw()
+    }
+
+    /// Draws everything anew. `Terminal::clear` would ask the terminal where its cursor is, and the answer would go
+    /// to the thread that reads keys.
+    fn redraw(&mut self) -> io::Result<()> {
+        crossterm::execute!(io::stdout(), Clear(ClearType::All))?;
+        self.terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
         self.flush()
     }
 
@@ -70,7 +78,7 @@ impl Screen {
                 return Ok(Some(Typed::Quit));
             }
             KeyCode::Char('z') if is_control => self.suspend()?,
-            KeyCode::Char('l') if is_control => self.terminal.clear()?,
+            KeyCode::Char('l') if is_control => self.redraw()?,
             KeyCode::PageUp => self.view.scroll_up(),
             KeyCode::PageDown => self.view.scroll_down(),
             KeyCode::Enter => {
