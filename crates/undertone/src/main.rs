@@ -1,6 +1,6 @@
 //! The Undertone command line. Exit codes: 0 success, 1 failure, 2 wrong usage.
 //!
-//! Without the feature `lab` it has only an operator's commands: `node`, `rln` and `registry`.
+//! Without the features `chat` and `lab` it has only an operator's commands: `node`, `rln` and `registry`.
 
 mod commands;
 
@@ -8,6 +8,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+#[cfg(feature = "chat")]
+use commands::chat;
 use commands::{Failure, node, registry, rln};
 #[cfg(feature = "lab")]
 use commands::{demo, lab, model, sim, testbed};
@@ -23,6 +25,9 @@ struct Cli {
 
 #[derive(Subcommand, Debug)]
 enum Command {
+    /// Chat in a room, on a node of one's own: clear text or encrypted
+    #[cfg(feature = "chat")]
+    Chat(Box<chat::Args>),
     /// Run a real network on this machine: five nodes, messages of four sizes, a spammer cut off
     #[cfg(feature = "lab")]
     Demo(demo::Args),
@@ -49,6 +54,8 @@ enum Command {
 fn main() -> ExitCode {
     // On wrong usage clap prints its own message and exits with status 2 here.
     let result = match &Cli::parse().command {
+        #[cfg(feature = "chat")]
+        Command::Chat(args) => chat::run(args),
         #[cfg(feature = "lab")]
         Command::Demo(args) => demo::run(args),
         #[cfg(feature = "lab")]

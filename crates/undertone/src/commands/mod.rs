@@ -1,5 +1,7 @@
 //! The subcommands, one module each, and their output for people and programs.
 
+#[cfg(feature = "chat")]
+pub(crate) mod chat;
 #[cfg(feature = "lab")]
 pub(crate) mod demo;
 #[cfg(feature = "lab")]

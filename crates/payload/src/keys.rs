@@ -1,0 +1,167 @@
+//! Keys: made, read and written. What is done with them is in the other modules.
+
+use std::fmt;
+
+use k256::elliptic_curve::sec1::ToSec1Point as _;
+use rand_core::CryptoRng;
+use sha2::Sha256;
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+
+use crate::{KeyError, SealError};
+
+#[cfg(test)]
+mod tests;
+
+/// Length of a symmetric key and of a secret key, in bytes.
+const SECRET_BYTES: usize = 32;
+
+/// Iterations of PBKDF2 that Waku clients use for a key from a passphrase.
+const PASSPHRASE_ITERATIONS: u32 = 65_356;
+
+/// Attempts at a secret key from random bytes; one in 2^128 fails with random numbers.
+const ATTEMPTS_MAX: usize = 8;
+
+/// Key that a group shares: who knows it can read and write.
+#[derive(Clone, PartialEq, Eq, Zeroize, ZeroizeOnDrop)]
+pub struct SymmetricKey([u8; SECRET_BYTES]);
+
+impl SymmetricKey {
+    /// Takes 32 bytes as a key.
+    pub fn from_bytes(bytes: [u8; SECRET_BYTES]) -> Self {
+        Self(bytes)
+    }
+
+    /// Takes a slice as a key.
+    ///
+    /// # Errors
+    /// [`KeyError::Length`] unless there are 32 bytes.
+    pub fn from_slice(bytes: &[u8]) -> Result<Self, KeyError> {
+        let found = bytes.len();
+        let expected = SECRET_BYTES;
+        let bytes = bytes.try_into();
+        bytes
+            .map(Self)
+            .map_err(|_| KeyError::Length { found, expected })
+    }
+
+    /// Draws a new key.
+    pub fn generate(rng: &mut impl CryptoRng) -> Self {
+        let mut key = Self([0; SECRET_BYTES]);
+        rng.fill_bytes(&mut key.0);
+        key
+    }
+
+    /// Derives the key that Waku clients use for a passphrase: PBKDF2 with HMAC-SHA-256, no salt and 65,356 iterations.
+    ///
+    /// Without a salt, one table of guesses serves for all groups: the passphrase must be one that nobody guesses,
+    /// such as six random words.
+    pub fn from_passphrase(passphrase: &[u8]) -> Self {
+        let mut key = Self([0; SECRET_BYTES]);
+        pbkdf2::pbkdf2_hmac::<Sha256>(passphrase, &[], PASSPHRASE_ITERATIONS, &mut key.0);
+        key
+    }
+
+    /// Returns the bytes of the key.
+    pub fn as_bytes(&self) -> &[u8; SECRET_BYTES] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for SymmetricKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SymmetricKey(..)")
+    }
+}
+
+/// Secret key of a reader or of an author: a scalar of secp256k1, wiped when dropped.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SecretKey(pub(crate) k256::SecretKey);
+
+impl SecretKey {
+    /// Reads a secret key of 32 bytes, big-endian.
+    ///
+    /// # Errors
+    /// [`KeyError`] unless it is a number from 1 to the order of the curve less 1.
+    pub fn from_slice(bytes: &[u8]) -> Result<Self, KeyError> {
+        if bytes.len() != SECRET_BYTES {
+            return Err(KeyError::Length {
+                found: bytes.len(),
+                expected: SECRET_BYTES,
+            });
+        }
+        let key = k256::SecretKey::from_slice(bytes);
+        key.map(Self).map_err(|_| KeyError::NotAScalar)
+    }
+
+    /// Draws a new secret key.
+    ///
+    /// # Errors
+    /// [`SealError::Generator`] when the generator's numbers are not random.
+    pub fn generate(rng: &mut impl CryptoRng) -> Result<Self, SealError> {
+        let mut bytes = Zeroizing::new([0; SECRET_BYTES]);
+        for _ in 0..ATTEMPTS_MAX {
+            rng.fill_bytes(&mut *bytes);
+            if let Ok(key) = Self::from_slice(&*bytes) {
+                return Ok(key);
+            }
+        }
+        Err(SealError::Generator)
+    }
+
+    /// Returns the 32 bytes of the key, big-endian, wiped when dropped.
+    pub fn to_bytes(&self) -> Zeroizing<[u8; SECRET_BYTES]> {
+        Zeroizing::new(self.0.to_bytes().into())
+    }
+
+    /// Returns the public key.
+    pub fn public_key(&self) -> PublicKey {
+        PublicKey(self.0.public_key())
+    }
+}
+
+impl fmt::Debug for SecretKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SecretKey(..)")
+    }
+}
+
+/// Public key of a reader or of an author: a point of secp256k1.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct PublicKey(pub(crate) k256::PublicKey);
+
+impl PublicKey {
+    /// Length of an uncompressed public key, in bytes.
+    pub const BYTES: usize = 65;
+
+    /// Reads a public key in SEC 1 form, uncompressed (65 bytes) or compressed (33 bytes).
+    ///
+    /// # Errors
+    /// [`KeyError`] unless it is a point of the curve.
+    pub fn from_slice(bytes: &[u8]) -> Result<Self, KeyError> {
+        if !matches!(bytes.len(), 33 | Self::BYTES) {
+            return Err(KeyError::Length {
+                found: bytes.len(),
+                expected: Self::BYTES,
+            });
+        }
+        let key = k256::PublicKey::from_sec1_bytes(bytes);
+        key.map(Self).map_err(|_| KeyError::NotAPoint)
+    }
+
+    /// Returns the key in uncompressed SEC 1 form: 4, x, y.
+    pub fn to_bytes(&self) -> [u8; Self::BYTES] {
+        let point = self.0.to_sec1_point(false);
+        let mut bytes = [0; Self::BYTES];
+        bytes.copy_from_slice(point.as_bytes());
+        bytes
+    }
+}
+
+impl fmt::Debug for PublicKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PublicKey(")?;
+        let bytes = self.to_bytes();
+        bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
+        f.write_str(")")
+    }
+}

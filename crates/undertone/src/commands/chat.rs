@@ -1,0 +1,163 @@
+//! `undertone chat`: a messenger in the terminal, on a node of its own.
+
+mod body;
+mod events;
+mod history;
+mod lines;
+mod options;
+mod own;
+mod room;
+mod screen;
+mod session;
+mod standing;
+mod text;
+mod typed;
+
+use std::io::{self, IsTerminal as _};
+
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+use undertone_node::assemble::{Assembled, assemble};
+use undertone_node::config::NodeConfig;
+use undertone_node::logging;
+
+use self::events::Ready;
+use self::lines::Lines;
+pub(crate) use self::options::Args;
+use self::own::Own;
+use self::room::Room;
+use self::screen::Screen;
+use self::session::{Front, Seen, Session, Wires};
+use self::standing::Budget;
+use self::typed::Input;
+use super::Failure;
+
+/// Messages of the shard that may wait to be shown; further ones are dropped.
+const DELIVERIES: usize = 1024;
+
+const NS_PER_MS: i64 = 1_000_000;
+
+/// Chats until the user ends it.
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let (config, room) = args.resolve()?;
+    let mut rng = undertone_rln::prover::os_rng()
+        .map_err(|error| Failure::new(format!("cannot start: {error}")))?;
+    let nick = args.own_nick(&mut rng)?;
+    let filter = std::env::var(logging::VARIABLE).ok();
+    logging::init(config.log, filter.as_deref())
+        .map_err(|error| Failure::usage(error.to_string()))?;
+    let cannot_start = |error: io::Error| Failure::new(format!("cannot start: {error}"));
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(cannot_start)?;
+    runtime.block_on(async {
+        let stop = stop_signals().map_err(cannot_start)?;
+        let node = assemble(&config)
+            .await
+            .map_err(|error| Failure::new(error.to_string()))?;
+        let chat = Chat {
+            config: &config,
+            node: &node,
+            room,
+            nick,
+            rng,
+        };
+        let has_screen =
+            !args.json && !args.lines && io::stdout().is_terminal() && io::stdin().is_terminal();
+        let ended = if has_screen {
+            let log = config.data_dir.join("chat.log");
+            match screen::read_terminal()
+                .and_then(|inputs| Ok((Screen::open(&log, &chat.nick)?, inputs)))
+            {
+                Ok((front, inputs)) => chat.run(front, inputs, stop).await,
+                Err(error) => Err(Failure::new(format!("the terminal: {error}"))
+                    .with_help("use --lines for one line per event")),
+            }
+        } else {
+            let front = Lines::new(io::stdout(), args.json, args.listen);
+            chat.run(front, typed::read_lines(), stop).await
+        };
+        node.stop().await;
+        ended
+    })
+}
+
+/// A node and a room to chat in.
+struct Chat<'a, R> {
+    config: &'a NodeConfig,
+    node: &'a Assembled,
+    room: Room,
+    nick: String,
+    rng: R,
+}
+
+impl<R: rand_core::CryptoRng> Chat<'_, R> {
+    async fn run(
+        self,
+        front: impl Front,
+        inputs: mpsc::Receiver<Input>,
+        stop: impl Future<Output = ()>,
+    ) -> Result<(), Failure> {
+        let (config, node) = (self.config, &self.node.node);
+        let clock_ahead_ns = config.clock_ahead_ms.saturating_mul(NS_PER_MS);
+        let (outcomes, settled) = mpsc::unbounded_channel();
+        let (questions, answers) = match history::open(config, &node.handle) {
+            Some(history) => {
+                let (questions, answers) = history::start(history);
+                (Some(questions), Some(answers))
+            }
+            None => (None, None),
+        };
+        // Nanoseconds to milliseconds.
+        let at_ms = session::now_ns(clock_ahead_ns) / NS_PER_MS.unsigned_abs();
+        let ready = Ready {
+            at_ms,
+            peer_id: node.peer_id.to_string(),
+            listen_addresses: node.addresses.iter().map(ToString::to_string).collect(),
+            content_topic: self.room.content_topic.clone(),
+            pubsub_topic: self.room.pubsub_topic.to_string(),
+            nick: self.nick.clone(),
+            encrypted: self.room.key.is_some(),
+            history: questions.is_some(),
+        };
+        let wires = Wires {
+            deliveries: node.handle.messages(DELIVERIES),
+            inputs,
+            outcomes: settled,
+            answers,
+        };
+        let budget = |rln: &undertone_node::config::RlnConfig| {
+            Budget::new(rln.message_limit, rln.params.epoch_size_s)
+        };
+        let session = Session {
+            front,
+            rng: self.rng,
+            room: self.room,
+            nick: self.nick,
+            node: node.handle.clone(),
+            budget: config.rln.as_ref().map(budget),
+            clock_ahead_ns,
+            has_static_peers: !config.static_peers.is_empty(),
+            outcomes,
+            questions,
+            own: Own::default(),
+            seen: Seen::default(),
+        };
+        session.run(ready, wires, stop).await
+    }
+}
+
+/// Waits for a signal that ends the program.
+fn stop_signals() -> io::Result<impl Future<Output = ()>> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut hangup = signal(SignalKind::hangup())?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+            _ = hangup.recv() => {}
+        }
+    })
+}

@@ -1,0 +1,76 @@
+use super::Lines;
+use crate::commands::chat::events::Event;
+use crate::commands::chat::own::State;
+use crate::commands::chat::session::Front as _;
+use crate::commands::chat::standing::{Left, Publishing, Standing};
+use crate::commands::chat::typed::{Input, Typed};
+
+fn standing(carriers: usize, epoch_ends_in_s: u64) -> Event {
+    Event::Standing {
+        at_ms: 0,
+        standing: Standing {
+            peers: carriers,
+            carriers,
+            has_static_peers: true,
+            publishing: Publishing::Limited(Left {
+                at_most: 2,
+                limit: 3,
+                epoch_ends_in_s,
+            }),
+        },
+    }
+}
+
+fn shown(is_json: bool, events: &[Event]) -> String {
+    let mut out = Vec::new();
+    let mut lines = Lines::new(&mut out, is_json, false);
+    events.iter().for_each(|event| lines.show(event).unwrap());
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn a_standing_is_told_when_it_changes_and_not_every_second() {
+    for is_json in [false, true] {
+        let events = [
+            standing(0, 9),
+            standing(0, 8),
+            standing(1, 7),
+            standing(1, 6),
+        ];
+        let text = shown(is_json, &events);
+        assert_eq!(text.lines().count(), 2, "{text}");
+    }
+}
+
+#[test]
+fn a_failure_is_marked() {
+    let own = |state| Event::Own {
+        at_ms: 0,
+        number: 1,
+        text: None,
+        state,
+    };
+    let text = shown(false, &[own(State::Sending), own(State::Expired)]);
+    let expected = "00:00:00 * message 1: sending\n\
+                    00:00:00 ! message 1: not sent: no peer came in time\n";
+    assert_eq!(text, expected);
+}
+
+#[test]
+fn programs_send_every_line_and_people_have_commands() {
+    let typed = |is_json, text: &str| {
+        let mut lines = Lines::new(Vec::new(), is_json, false);
+        lines.typed(Input::Line(text.to_owned())).unwrap()
+    };
+    assert_eq!(typed(true, "/quit"), Some(Typed::Text("/quit".to_owned())));
+    assert_eq!(typed(false, "/quit"), Some(Typed::Quit));
+    assert_eq!(typed(true, ""), None);
+}
+
+#[test]
+fn the_end_of_the_input_ends_the_chat_unless_it_listens() {
+    for (goes_on, expected) in [(false, Some(Typed::End)), (true, None)] {
+        let mut lines = Lines::new(Vec::new(), false, goes_on);
+        assert_eq!(lines.typed(Input::End).unwrap(), expected);
+    }
+}

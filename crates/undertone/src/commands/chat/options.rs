@@ -1,0 +1,278 @@
+//! Flags of `undertone chat`, and what they make: a configured node and a room.
+
+use std::path::{Path, PathBuf};
+
+use rand_core::CryptoRng;
+use undertone_message::{ContentTopic, PubsubTopic, Shard, shard_of};
+use undertone_node::config::{ConfigKey, KEYS, Kind, LogLevel, NodeConfig, Sources};
+use undertone_payload::SymmetricKey;
+use zeroize::Zeroizing;
+
+use super::room::Room;
+use super::text;
+use crate::commands::Failure;
+
+#[cfg(test)]
+mod tests;
+
+/// Content topic of the toy chat (RFC 22).
+const TOY_CHAT: &str = "/toy-chat/2/huilong/proto";
+
+/// Longest key file or passphrase, bytes; a longer first line suggests a file of another kind.
+const SECRET_BYTES_MAX: usize = 1024;
+
+/// Keys that a node has and a chat decides itself, or has no use for.
+const NOT_FOR_CHAT: [&str; 7] = [
+    "content-topics",
+    "metrics-server",
+    "metrics-server-address",
+    "metrics-server-port",
+    "relay",
+    "rest",
+    "shards",
+];
+
+/// Keys that `-h` lists; `--help` lists all.
+const COMMON: [&str; 12] = [
+    "data-dir",
+    "listen-address",
+    "log-level",
+    "network",
+    "rln",
+    "rln-eth-contract",
+    "rln-eth-rpc",
+    "rln-identity-file",
+    "rln-registry",
+    "static-peers",
+    "tcp-port",
+    "websocket",
+];
+
+/// Flags of `undertone chat`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// Content topic of the room
+    #[arg(long, value_name = "TOPIC", default_value = TOY_CHAT, conflicts_with = "room")]
+    content_topic: String,
+    /// Room by its name: the content topic /toy-chat/2/NAME/proto
+    #[arg(long, value_name = "NAME")]
+    room: Option<String>,
+    /// Name that the others see [guest-, and four random digits]
+    #[arg(long)]
+    nick: Option<String>,
+    /// Encrypt with the key in this file: 64 hexadecimal digits, as `openssl rand -hex 32` prints
+    #[arg(long, value_name = "FILE", conflicts_with = "passphrase_file")]
+    key: Option<PathBuf>,
+    /// Encrypt with a key made from the first line of this file; choose one that nobody can guess
+    #[arg(long, value_name = "FILE")]
+    passphrase_file: Option<PathBuf>,
+    /// Print one line for each event, also at a terminal
+    #[arg(long)]
+    pub(super) lines: bool,
+    /// Print one JSON object for each event; every line of the input is a message
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Go on after the end of the input, until SIGTERM or SIGINT
+    #[arg(long)]
+    pub(super) listen: bool,
+    #[command(flatten)]
+    node: NodeFlags,
+}
+
+/// Flags of the node within the chat: a configuration file and the keys of `undertone node`.
+#[derive(Debug, Default)]
+struct NodeFlags {
+    config_file: Option<PathBuf>,
+    flags: Vec<(String, String)>,
+}
+
+fn is_for_chat(key: &ConfigKey) -> bool {
+    !NOT_FOR_CHAT.contains(&key.name) && !key.name.starts_with("rest-")
+}
+
+impl clap::FromArgMatches for NodeFlags {
+    fn from_arg_matches(matches: &clap::ArgMatches) -> Result<Self, clap::Error> {
+        let keys = KEYS.iter().filter(|key| is_for_chat(key));
+        let flags = keys.filter_map(|key| {
+            let value = matches.get_one::<String>(key.name)?;
+            Some((key.name.to_owned(), value.clone()))
+        });
+        Ok(Self {
+            flags: flags.collect(),
+            config_file: matches.get_one::<PathBuf>("config-file").cloned(),
+        })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &clap::ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl clap::Args for NodeFlags {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        let heading = "The node";
+        let file = clap::Arg::new("config-file")
+            .long("config-file")
+            .value_name("FILE")
+            .env("UNDERTONE_CONFIG_FILE")
+            .value_parser(clap::value_parser!(PathBuf))
+            .help_heading(heading)
+            .help("TOML file with the keys of a node; environment and flags override it");
+        let keys = KEYS.iter().filter(|key| is_for_chat(key)).map(|key| {
+            // A chat may run beside a node, so it takes a port that is free.
+            let help = match key.name {
+                "tcp-port" => "TCP port of libp2p [one that is free]",
+                "log-level" => "least severe level [warn]",
+                _ => key.help,
+            };
+            let flag = clap::Arg::new(key.name)
+                .long(key.flag().trim_start_matches("--").to_owned())
+                .value_name("VALUE")
+                .allow_negative_numbers(true)
+                .help_heading(heading)
+                .hide_short_help(!COMMON.contains(&key.name))
+                .help(format!("{help} [{}]", key.variable()));
+            if key.kind == Kind::Bool {
+                flag.num_args(0..=1)
+                    .default_missing_value("true")
+                    .require_equals(true)
+            } else {
+                flag
+            }
+        });
+        command.arg(file).args(keys)
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        Self::augment_args(command)
+    }
+}
+
+impl NodeFlags {
+    /// Whether the user set a key. A configuration file may set any.
+    fn may_set(&self, name: &str) -> bool {
+        let key = KEYS.iter().find(|key| key.name == name);
+        let variable = key.and_then(|key| std::env::var_os(key.variable()));
+        self.flags.iter().any(|(flag, _)| flag == name)
+            || variable.is_some()
+            || self.config_file.is_some()
+    }
+}
+
+impl Args {
+    /// Reads the node's configuration and finds the room.
+    pub(super) fn resolve(&self) -> Result<(NodeConfig, Room), Failure> {
+        let sources = Sources::from_process(self.node.config_file.clone(), self.node.flags.clone());
+        let mut config =
+            NodeConfig::load(&sources).map_err(|error| Failure::usage(error.to_string()))?;
+        let content_topic = match &self.room {
+            Some(name) => format!("/toy-chat/2/{name}/proto"),
+            None => self.content_topic.clone(),
+        };
+        let shard = shard(&config, &content_topic)?;
+        config.shards = vec![shard];
+        config.content_topics = Vec::new();
+        (config.rest, config.metrics) = (None, None);
+        config.relay = true;
+        if !self.node.may_set("tcp-port") {
+            config.tcp_port = 0;
+        }
+        if !self.node.may_set("log-level") {
+            config.log.level = LogLevel::Warn;
+        }
+        let room = Room {
+            content_topic,
+            pubsub_topic: PubsubTopic::Static(shard),
+            key: self.room_key()?,
+        };
+        Ok((config, room))
+    }
+
+    fn room_key(&self) -> Result<Option<SymmetricKey>, Failure> {
+        if let Some(path) = &self.passphrase_file {
+            let line = first_line(path)?;
+            if line.is_empty() {
+                return Err(Failure::at(path, "the passphrase is empty")
+                    .with_help("give a file whose first line is the passphrase"));
+            }
+            return Ok(Some(SymmetricKey::from_passphrase(&line)));
+        }
+        let Some(path) = &self.key else {
+            return Ok(None);
+        };
+        let line = first_line(path)?;
+        let digits = line.strip_prefix(b"0x").unwrap_or(&line);
+        let mut bytes = Zeroizing::new([0; 32]);
+        match hex::decode_to_slice(digits, &mut *bytes) {
+            Ok(()) => Ok(Some(SymmetricKey::from_bytes(*bytes))),
+            Err(_) => Err(
+                Failure::at(path, "the first line is not 64 hexadecimal digits").with_help(
+                    "make a key with `openssl rand -hex 32`, and give it to all members",
+                ),
+            ),
+        }
+    }
+
+    /// The own name.
+    pub(super) fn own_nick(&self, rng: &mut impl CryptoRng) -> Result<String, Failure> {
+        let Some(nick) = &self.nick else {
+            // The low digits are meant.
+            return Ok(format!("guest-{:04x}", rng.next_u32() as u16));
+        };
+        let shown = text::nick(nick.as_bytes());
+        if *nick != shown {
+            let most = text::NICK_CHARS_MAX;
+            return Err(
+                Failure::usage(format!("--nick {nick:?}: others would see {shown:?}")).with_help(
+                    format!("use 1 to {most} characters without control characters, < and >"),
+                ),
+            );
+        }
+        Ok(shown)
+    }
+}
+
+/// Shard that carries a content topic; with static sharding the first that the configuration names.
+fn shard(config: &NodeConfig, content_topic: &str) -> Result<Shard, Failure> {
+    let topic = ContentTopic::parse(content_topic).map_err(|error| {
+        Failure::usage(format!("content topic {content_topic:?}: {error}"))
+            .with_help("use /application/version/name/encoding, such as /toy-chat/2/huilong/proto")
+    })?;
+    let network = &config.network;
+    if config.autosharding {
+        return Ok(Shard {
+            cluster: network.cluster_id,
+            index: shard_of(&topic, network.num_shards),
+        });
+    }
+    let first = config.shards.first().copied();
+    first
+        .ok_or_else(|| Failure::usage("shards: none, and static sharding assigns none to the room"))
+}
+
+/// Reads the first line of a small file, without its line end.
+fn first_line(path: &Path) -> Result<Zeroizing<Vec<u8>>, Failure> {
+    use std::io::Read as _;
+
+    let failed =
+        |error| Failure::at(path, error).with_help("check that the file is there and readable");
+    let file = std::fs::File::open(path).map_err(failed)?;
+    // One allocation: a vector that grows leaves copies behind that nobody wipes.
+    let mut line = Zeroizing::new(Vec::with_capacity(SECRET_BYTES_MAX + 1));
+    file.take(SECRET_BYTES_MAX as u64 + 1)
+        .read_to_end(&mut line)
+        .map_err(failed)?;
+    let end = line.iter().position(|byte| *byte == b'\n');
+    match end {
+        Some(end) => line.truncate(end),
+        None if line.len() > SECRET_BYTES_MAX => {
+            return Err(Failure::at(path, "the first line is too long"));
+        }
+        None => {}
+    }
+    if line.last() == Some(&b'\r') {
+        line.pop();
+    }
+    Ok(line)
+}

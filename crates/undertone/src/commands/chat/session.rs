@@ -1,0 +1,469 @@
+//! One chat from its beginning to its end: what the node delivers and the user types goes in, events come out.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::io;
+use std::ops::ControlFlow;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rand_core::CryptoRng;
+use tokio::sync::mpsc;
+use tokio::time::MissedTickBehavior;
+use undertone_message::{MessageHash, PubsubTopic, WakuMessage, message_hash};
+use undertone_node::command::{Connectedness, PeerSnapshot, Post, PublishFailure};
+use undertone_node::handle::{Delivery, NodeHandle, Stopped};
+
+use super::events::{Event, Message, Ready};
+use super::history::{Answer, Place, Question};
+use super::own::{Own, State};
+use super::room::Room;
+use super::standing::{Budget, Standing};
+use super::text;
+use super::typed::{COMMANDS, Input, Typed};
+use crate::commands::Failure;
+
+#[cfg(test)]
+mod tests;
+
+const NS_PER_MS: u64 = 1_000_000;
+const NS_PER_S: u64 = 1_000_000_000;
+
+/// Time between two looks at the node.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+
+/// Looks at the node between two questions which of the sent messages are stored.
+const LOOKS_PER_QUESTION: u64 = 10;
+
+/// Own messages whose fate may be open at a time.
+const OPEN_MAX: usize = 64;
+
+/// Deliveries that are shown before the screen is drawn.
+const BATCH_MAX: usize = 256;
+
+/// Hashes of messages that are remembered, so that none is shown twice.
+const SEEN_MAX: usize = 4096;
+
+/// Most characters of what a peer says about itself.
+const AGENT_CHARS_MAX: usize = 60;
+
+/// One way of showing a chat to its user.
+pub(super) trait Front {
+    /// Takes an event.
+    fn show(&mut self, event: &Event) -> io::Result<()>;
+
+    /// Brings all events before the user's eyes.
+    fn flush(&mut self) -> io::Result<()>;
+
+    /// Takes what the user did; returns what the user wants, if it is complete.
+    fn typed(&mut self, input: Input) -> io::Result<Option<Typed>>;
+
+    /// Whether the user's input can wait until earlier messages are settled.
+    fn waits(&self) -> bool;
+}
+
+/// Ends of the channels into a session.
+pub(super) struct Wires {
+    /// Valid messages of all rooms of the shard.
+    pub(super) deliveries: mpsc::Receiver<Delivery>,
+    /// What the user does.
+    pub(super) inputs: mpsc::Receiver<Input>,
+    /// First answers of the node about own messages.
+    pub(super) outcomes: mpsc::UnboundedReceiver<Outcome>,
+    /// Answers of the store, if there is one.
+    pub(super) answers: Option<mpsc::Receiver<Answer>>,
+}
+
+/// First answer of the node about an own message.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    number: u64,
+    answer: Result<Post, PublishFailure>,
+}
+
+/// A chat in one room.
+pub(super) struct Session<F, R> {
+    /// Front end that shows the chat.
+    pub(super) front: F,
+    /// Generator of the encryption's random numbers.
+    pub(super) rng: R,
+    /// The room.
+    pub(super) room: Room,
+    /// Own name.
+    pub(super) nick: String,
+    /// The running node.
+    pub(super) node: NodeHandle,
+    /// Count of the epoch's messages; `None` without a rate limit.
+    pub(super) budget: Option<Budget>,
+    /// Offset of the node's clock from the system's, nanoseconds.
+    pub(super) clock_ahead_ns: i64,
+    /// Whether peers to connect to are configured.
+    pub(super) has_static_peers: bool,
+    /// Sender of [`Wires::outcomes`].
+    pub(super) outcomes: mpsc::UnboundedSender<Outcome>,
+    /// Questions to the store, if there is one.
+    pub(super) questions: Option<mpsc::Sender<Question>>,
+    /// Own messages.
+    pub(super) own: Own,
+    /// Messages that were shown.
+    pub(super) seen: Seen,
+}
+
+/// Hashes of the last messages that were shown.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    order: VecDeque<MessageHash>,
+    hashes: BTreeSet<MessageHash>,
+}
+
+impl Seen {
+    /// Adds a message; returns whether it is new.
+    fn insert(&mut self, hash: MessageHash) -> bool {
+        if !self.hashes.insert(hash) {
+            return false;
+        }
+        self.order.push_back(hash);
+        if self.order.len() > SEEN_MAX
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.hashes.remove(&oldest);
+        }
+        true
+    }
+}
+
+/// Reason why a session ends before its user wants it.
+enum Fault {
+    Node(Stopped),
+    Front(io::Error),
+}
+
+impl From<Stopped> for Fault {
+    fn from(stopped: Stopped) -> Self {
+        Self::Node(stopped)
+    }
+}
+
+impl From<io::Error> for Fault {
+    fn from(error: io::Error) -> Self {
+        Self::Front(error)
+    }
+}
+
+impl<F: Front, R: CryptoRng> Session<F, R> {
+    /// Runs the chat until its user ends it or `stop` is ready.
+    pub(super) async fn run(
+        mut self,
+        ready: Ready,
+        wires: Wires,
+        stop: impl Future<Output = ()>,
+    ) -> Result<(), Failure> {
+        let ended = tokio::select! {
+            ended = self.follow(ready, wires) => ended,
+            () = stop => Ok(()),
+        };
+        match ended {
+            Ok(()) => Ok(()),
+            Err(Fault::Node(stopped)) => Err(Failure::new(stopped.to_string())),
+            // A closed pipe is no failure: the reader stopped early on purpose, as `head` does.
+            Err(Fault::Front(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            Err(Fault::Front(error)) => Err(Failure::new(format!("the terminal: {error}"))),
+        }
+    }
+
+    async fn follow(&mut self, ready: Ready, wires: Wires) -> Result<(), Fault> {
+        let Wires {
+            mut deliveries,
+            mut inputs,
+            mut outcomes,
+            mut answers,
+        } = wires;
+        self.front.show(&Event::Ready(ready))?;
+        self.ask(Question::Recent(Place {
+            pubsub_topic: self.room.pubsub_topic.clone(),
+            content_topic: self.room.content_topic.clone(),
+        }));
+        let mut tick = tokio::time::interval(LOOK_EVERY);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let (mut looks, mut has_input, mut is_ending) = (0_u64, true, false);
+        loop {
+            let takes_input = !self.front.waits() || self.own.open() < OPEN_MAX;
+            tokio::select! {
+                delivery = deliveries.recv() => {
+                    self.heard(&delivery.ok_or(Stopped)?)?;
+                    for _ in 1..BATCH_MAX {
+                        let Ok(delivery) = deliveries.try_recv() else { break };
+                        self.heard(&delivery)?;
+                    }
+                }
+                input = inputs.recv(), if has_input && takes_input => match input {
+                    None => has_input = false,
+                    Some(input) => match self.typed(input).await? {
+                        ControlFlow::Break(()) => return Ok(()),
+                        ControlFlow::Continue(ends) => is_ending |= ends,
+                    },
+                },
+                Some(outcome) = outcomes.recv() => self.answered(&outcome)?,
+                Some(answer) = next(&mut answers) => self.told(answer)?,
+                _ = tick.tick() => {
+                    self.look().await?;
+                    looks += 1;
+                    let unstored = self.own.unstored();
+                    if looks.is_multiple_of(LOOKS_PER_QUESTION) && !unstored.is_empty() {
+                        self.ask(Question::Stored(unstored));
+                    }
+                }
+            }
+            self.front.flush()?;
+            if is_ending && self.own.open() == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Shows a message that the node delivers, unless it is an own one or another room's.
+    fn heard(&mut self, delivery: &Delivery) -> io::Result<()> {
+        let message = &delivery.message;
+        if delivery.from.is_none() || !self.room.carries(&delivery.pubsub_topic, message) {
+            return Ok(());
+        }
+        // The message may have waited for this look.
+        let waited_ns = u64::try_from(delivery.received.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let received_ns = self.now_ns().saturating_sub(waited_ns);
+        self.show_message(&delivery.pubsub_topic, message, Some(received_ns))
+    }
+
+    /// Shows a message; one without time of arrival is of the past.
+    fn show_message(
+        &mut self,
+        topic: &PubsubTopic,
+        message: &WakuMessage,
+        received_ns: Option<u64>,
+    ) -> io::Result<()> {
+        let hash = message_hash(&topic.to_string(), message);
+        if !self.seen.insert(hash) {
+            return Ok(());
+        }
+        let event = match self.room.read(message) {
+            Ok(read) => {
+                let at_ns = received_ns.or(read.sent_ns).unwrap_or(0);
+                let latency_ms = |sent_ns: u64| {
+                    let ns = i128::from(at_ns) - i128::from(sent_ns);
+                    i64::try_from(ns / i128::from(NS_PER_MS)).unwrap_or(i64::MAX)
+                };
+                Event::Message(Message {
+                    at_ms: at_ns / NS_PER_MS,
+                    nick: String::from_utf8_lossy(&read.nick).into_owned(),
+                    text: String::from_utf8_lossy(&read.text).into_owned(),
+                    latency_ms: received_ns.and(read.sent_ns).map(latency_ms),
+                    encrypted: read.is_encrypted,
+                    is_exposed: self.room.key.is_some() && !read.is_encrypted,
+                    signed_by: read.signed_by.map(|key| hex::encode(key.to_bytes())),
+                    past: received_ns.is_none(),
+                    hash: hash.to_string(),
+                })
+            }
+            Err(reason) => Event::Unreadable {
+                at_ms: received_ns.map_or_else(|| self.now_ms(), |ns| ns / NS_PER_MS),
+                reason: reason.to_string(),
+            },
+        };
+        self.front.show(&event)
+    }
+
+    /// Does what the user wants; continues with whether the chat ends once all messages are settled.
+    async fn typed(&mut self, input: Input) -> Result<ControlFlow<(), bool>, Fault> {
+        let Some(typed) = self.front.typed(input)? else {
+            return Ok(ControlFlow::Continue(false));
+        };
+        match typed {
+            Typed::Text(text) => self.send(&text)?,
+            Typed::Help => {
+                for (command, purpose) in COMMANDS {
+                    self.note(format!("{command}: {purpose}"))?;
+                }
+            }
+            Typed::Peers => {
+                let peers = self.node.peers().await?;
+                let is_connected =
+                    |peer: &&PeerSnapshot| peer.connected == Connectedness::Connected;
+                let lines: Vec<_> = peers.iter().filter(is_connected).map(peer_line).collect();
+                if lines.is_empty() {
+                    self.note("no peers".to_owned())?;
+                }
+                for line in lines {
+                    self.note(line)?;
+                }
+            }
+            Typed::Status => {
+                let standing = self.standing().await?;
+                self.note(standing.connection())?;
+                self.note(standing.publishing())?;
+            }
+            Typed::Refused(reason) => self.note(reason)?,
+            Typed::End => return Ok(ControlFlow::Continue(true)),
+            Typed::Quit => return Ok(ControlFlow::Break(())),
+        }
+        Ok(ControlFlow::Continue(false))
+    }
+
+    /// Sends a text.
+    fn send(&mut self, text: &str) -> io::Result<()> {
+        if self.own.open() >= OPEN_MAX {
+            return self.note(format!(
+                "not sent: {OPEN_MAX} messages are under way already"
+            ));
+        }
+        let number = self.own.begin();
+        self.show_own(number, Some(text.to_owned()), State::Sending)?;
+        let written = self
+            .room
+            .write(&self.nick, text, self.now_ns(), &mut self.rng);
+        let message = match written {
+            Ok(message) => message,
+            Err(error) => {
+                let reason = error.to_string();
+                let answer = Err(PublishFailure::InvalidMessage { reason });
+                return self.answered(&Outcome { number, answer });
+            }
+        };
+        let (node, outcomes) = (self.node.clone(), self.outcomes.clone());
+        let topic = self.room.pubsub_topic.clone();
+        tokio::spawn(async move {
+            // A message that waited gets a new time, so that others still accept it.
+            let answer = node.post(topic, message, true).await;
+            // The chat may have ended.
+            let _ = outcomes.send(Outcome { number, answer });
+        });
+        Ok(())
+    }
+
+    /// Takes the node's first answer about an own message.
+    fn answered(&mut self, outcome: &Outcome) -> io::Result<()> {
+        let now_s = self.now_ns() / NS_PER_S;
+        if let (Some(budget), Err(PublishFailure::RateLimit { .. })) =
+            (&mut self.budget, &outcome.answer)
+        {
+            budget.exhaust(now_s);
+        }
+        match self.own.answered(outcome.number, &outcome.answer) {
+            Some(state) => self.changed(outcome.number, state),
+            None => Ok(()),
+        }
+    }
+
+    /// Shows the new state of an own message, and counts it if it used a proof.
+    fn changed(&mut self, number: u64, state: State) -> io::Result<()> {
+        let now_s = self.now_ns() / NS_PER_S;
+        if let (Some(budget), State::Sent { .. }) = (&mut self.budget, &state) {
+            budget.spend(now_s);
+        }
+        self.show_own(number, None, state)
+    }
+
+    fn show_own(&mut self, number: u64, text: Option<String>, state: State) -> io::Result<()> {
+        let at_ms = self.now_ms();
+        self.front.show(&Event::Own {
+            at_ms,
+            number,
+            text,
+            state,
+        })
+    }
+
+    /// Looks at the node: its standing, and own messages that wait.
+    async fn look(&mut self) -> Result<(), Fault> {
+        let standing = self.standing().await?;
+        let at_ms = self.now_ms();
+        self.front.show(&Event::Standing { at_ms, standing })?;
+        if self.own.has_waiting() {
+            let posts = self.node.posts().await?;
+            for (number, state) in self.own.look(&posts) {
+                self.changed(number, state)?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn standing(&mut self) -> Result<Standing, Stopped> {
+        let metrics = self.node.metrics().await?;
+        let now_s = self.now_ns() / NS_PER_S;
+        let left = self.budget.as_mut().map(|budget| budget.left(now_s));
+        let topic = self.room.pubsub_topic.to_string();
+        Ok(Standing::of(&metrics, &topic, self.has_static_peers, left))
+    }
+
+    /// Takes an answer of the store.
+    fn told(&mut self, answer: Answer) -> io::Result<()> {
+        match answer {
+            Answer::Recent(Ok(messages)) => {
+                let topic = self.room.pubsub_topic.clone();
+                for message in &messages {
+                    if self.room.carries(&topic, message) {
+                        self.show_message(&topic, message, None)?;
+                    }
+                }
+                Ok(())
+            }
+            Answer::Recent(Err(failure)) => {
+                let reason = text::harmless(&failure.to_string(), text::TEXT_CHARS_MAX);
+                self.note(format!("no history: {reason}"))
+            }
+            Answer::Stored(hashes) => {
+                for (number, state) in self.own.stored(&hashes) {
+                    self.changed(number, state)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn ask(&self, question: Question) {
+        if let Some(questions) = &self.questions {
+            // A store that is slow is asked again later.
+            let _ = questions.try_send(question);
+        }
+    }
+
+    fn note(&mut self, said: String) -> io::Result<()> {
+        let at_ms = self.now_ms();
+        self.front.show(&Event::Note { at_ms, said })
+    }
+
+    fn now_ms(&self) -> u64 {
+        self.now_ns() / NS_PER_MS
+    }
+
+    /// Time of the node's clock, Unix nanoseconds.
+    fn now_ns(&self) -> u64 {
+        now_ns(self.clock_ahead_ns)
+    }
+}
+
+/// Time of a clock that is ahead of the system's, Unix nanoseconds.
+pub(super) fn now_ns(ahead_ns: i64) -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    // A system's clock before 1970 is wrong by more than is worth handling.
+    let now_ns = u64::try_from(now.unwrap_or_default().as_nanos()).unwrap_or(u64::MAX);
+    now_ns.saturating_add_signed(ahead_ns)
+}
+
+/// Next answer of the store; never without one.
+async fn next(answers: &mut Option<mpsc::Receiver<Answer>>) -> Option<Answer> {
+    match answers {
+        Some(receiver) => {
+            let answer = receiver.recv().await;
+            if answer.is_none() {
+                *answers = None;
+            }
+            answer
+        }
+        None => std::future::pending().await,
+    }
+}
+
+fn peer_line(peer: &PeerSnapshot) -> String {
+    let agent = text::harmless(&peer.agent, AGENT_CHARS_MAX);
+    match &peer.multiaddr {
+        Some(address) => format!("{} at {address} ({agent})", peer.peer_id),
+        None => format!("{} ({agent})", peer.peer_id),
+    }
+}

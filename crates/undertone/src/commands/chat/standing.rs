@@ -1,0 +1,182 @@
+//! Whether the chat is connected and may publish, in plain words.
+
+use undertone_node::command::MetricsSnapshot;
+
+#[cfg(test)]
+mod tests;
+
+/// Standing of the chat in its network at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Standing {
+    /// Connected peers.
+    pub(super) peers: usize,
+    /// Connected peers that carry the room's shard.
+    pub(super) carriers: usize,
+    /// Whether peers to connect to are configured.
+    pub(super) has_static_peers: bool,
+    /// Permission to publish.
+    pub(super) publishing: Publishing,
+}
+
+/// Permission to publish.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Publishing {
+    /// The network has no rate limit.
+    Unlimited,
+    /// The node can make no proof.
+    Forbidden {
+        /// Reason, in plain words.
+        reason: String,
+    },
+    /// The node is a member.
+    Limited(Left),
+}
+
+/// What is left of the epoch's messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Left {
+    /// Upper bound of the messages left: those that were sent before this chat began are not known to it.
+    pub(super) at_most: u64,
+    /// Messages per epoch.
+    pub(super) limit: u64,
+    /// Time to the next epoch, seconds.
+    pub(super) epoch_ends_in_s: u64,
+}
+
+impl Standing {
+    /// Reads the standing out of the node's figures.
+    pub(super) fn of(
+        metrics: &MetricsSnapshot,
+        pubsub_topic: &str,
+        has_static_peers: bool,
+        left: Option<Left>,
+    ) -> Self {
+        let topic = metrics.topics.iter().find(|one| one.topic == pubsub_topic);
+        let publishing = match (&metrics.rln, left) {
+            (Some(rln), _) if !rln.may_publish => Publishing::Forbidden {
+                reason: "this node has no membership; `undertone rln keygen` and `undertone rln register` \
+                         make one"
+                    .to_owned(),
+            },
+            (Some(rln), Some(left)) => match &rln.refusal {
+                Some(reason) => Publishing::Forbidden {
+                    reason: reason.clone(),
+                },
+                None => Publishing::Limited(left),
+            },
+            _ => Publishing::Unlimited,
+        };
+        Self {
+            peers: metrics.peers,
+            carriers: topic.map_or(0, |topic| topic.subscribers),
+            has_static_peers,
+            publishing,
+        }
+    }
+
+    /// The connection, in plain words.
+    pub(super) fn connection(&self) -> String {
+        let plural = |n: usize| if n == 1 { "peer" } else { "peers" };
+        match (self.peers, self.carriers) {
+            (0, _) if self.has_static_peers => {
+                "not connected: no peer answers; trying again".to_owned()
+            }
+            (0, _) => "not connected: no peers are configured (--static-peers), and none has come"
+                .to_owned(),
+            (peers, 0) => format!(
+                "connected to {peers} {}, none of which carries this room",
+                plural(peers)
+            ),
+            (peers, carriers) if peers == carriers => {
+                format!("connected to {peers} {}", plural(peers))
+            }
+            (peers, carriers) => format!(
+                "connected to {peers} {}, {carriers} of which carry this room",
+                plural(peers)
+            ),
+        }
+    }
+
+    /// The permission to publish, in plain words, with the time left in the epoch.
+    pub(super) fn publishing(&self) -> String {
+        match &self.publishing {
+            Publishing::Limited(left) => format!(
+                "{}; the epoch ends in {} s",
+                self.publishing_gist(),
+                left.epoch_ends_in_s
+            ),
+            _ => self.publishing_gist(),
+        }
+    }
+
+    /// The permission to publish, in plain words, without what changes every second.
+    pub(super) fn publishing_gist(&self) -> String {
+        match &self.publishing {
+            Publishing::Unlimited => "no rate limit".to_owned(),
+            Publishing::Forbidden { reason } => format!("read only: {reason}"),
+            Publishing::Limited(Left { at_most: 0, .. }) => {
+                "no messages left in this epoch".to_owned()
+            }
+            Publishing::Limited(left) => format!(
+                "at most {} of {} messages left in this epoch",
+                left.at_most, left.limit
+            ),
+        }
+    }
+
+    /// Whether what is sent now reaches somebody.
+    pub(super) fn is_connected(&self) -> bool {
+        self.carriers > 0
+    }
+}
+
+/// Count of the messages sent in the present epoch.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Budget {
+    limit: u64,
+    epoch_s: u64,
+    /// Epoch that `used` belongs to.
+    epoch: u64,
+    used: u64,
+}
+
+impl Budget {
+    /// Starts with a whole epoch's messages.
+    pub(super) fn new(limit: u64, epoch_s: u64) -> Self {
+        Self {
+            limit,
+            epoch_s: epoch_s.max(1),
+            epoch: 0,
+            used: 0,
+        }
+    }
+
+    /// Counts a message that used a proof.
+    pub(super) fn spend(&mut self, now_s: u64) {
+        self.enter(now_s);
+        self.used = self.used.saturating_add(1);
+    }
+
+    /// Notes that the node said that nothing is left.
+    pub(super) fn exhaust(&mut self, now_s: u64) {
+        self.enter(now_s);
+        self.used = self.limit;
+    }
+
+    /// Returns what is left.
+    pub(super) fn left(&mut self, now_s: u64) -> Left {
+        self.enter(now_s);
+        Left {
+            at_most: self.limit.saturating_sub(self.used),
+            limit: self.limit,
+            epoch_ends_in_s: self.epoch_s - now_s % self.epoch_s,
+        }
+    }
+
+    fn enter(&mut self, now_s: u64) {
+        let epoch = now_s / self.epoch_s;
+        if epoch != self.epoch {
+            (self.epoch, self.used) = (epoch, 0);
+        }
+    }
+}

@@ -1,0 +1,72 @@
+use super::{Budget, Left, Publishing, Standing};
+
+fn standing(peers: usize, carriers: usize, has_static_peers: bool) -> Standing {
+    Standing {
+        peers,
+        carriers,
+        has_static_peers,
+        publishing: Publishing::Unlimited,
+    }
+}
+
+#[test]
+fn who_is_alone_is_told_why() {
+    let alone = standing(0, 0, false);
+    assert!(alone.connection().contains("no peers are configured"));
+    let unheard = standing(0, 0, true);
+    assert!(unheard.connection().contains("no peer answers"));
+    assert!(!alone.is_connected() && !unheard.is_connected());
+}
+
+#[test]
+fn peers_of_other_shards_do_not_count_as_connection() {
+    let elsewhere = standing(2, 0, true);
+    let words = "connected to 2 peers, none of which carries this room";
+    assert_eq!(
+        (elsewhere.connection().as_str(), elsewhere.is_connected()),
+        (words, false)
+    );
+    assert_eq!(standing(1, 1, true).connection(), "connected to 1 peer");
+    let some = "connected to 3 peers, 1 of which carry this room";
+    assert_eq!(standing(3, 1, true).connection(), some);
+}
+
+#[test]
+fn messages_are_counted_by_epoch() {
+    let mut budget = Budget::new(3, 600);
+    budget.spend(60_010);
+    budget.spend(60_020);
+    let left = Left {
+        at_most: 1,
+        limit: 3,
+        epoch_ends_in_s: 570,
+    };
+    assert_eq!(budget.left(60_030), left);
+    assert_eq!(budget.left(60_600).at_most, 3);
+}
+
+#[test]
+fn what_the_node_refuses_is_believed() {
+    let mut budget = Budget::new(3, 600);
+    budget.exhaust(60_010);
+    assert_eq!(budget.left(60_020).at_most, 0);
+    budget.spend(60_030);
+    assert_eq!(budget.left(60_040).at_most, 0);
+}
+
+#[test]
+fn the_words_say_how_many_are_left() {
+    let mut one = standing(1, 1, true);
+    let left = |at_most| Left {
+        at_most,
+        limit: 3,
+        epoch_ends_in_s: 9,
+    };
+    one.publishing = Publishing::Limited(left(2));
+    assert_eq!(
+        one.publishing(),
+        "at most 2 of 3 messages left in this epoch; the epoch ends in 9 s"
+    );
+    one.publishing = Publishing::Limited(left(0));
+    assert_eq!(one.publishing_gist(), "no messages left in this epoch");
+}
