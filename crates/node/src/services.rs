@@ -29,4 +29,7 @@ pub use handle::{
 pub use undertone_services::filter::FilterCriterion;
 
 pub(crate) use mount::prepare;
+
+#[cfg(test)]
+pub(crate) use handle::{ServiceCall, services_channel};
 pub use mount::{RunningServices, ServicesError};

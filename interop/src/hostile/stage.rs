@@ -14,7 +14,7 @@ use std::num::NonZeroU16;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use libp2p::{Multiaddr, PeerId};
+use libp2p::PeerId;
 use tempfile::TempDir;
 use tokio::time::{MissedTickBehavior, interval};
 use undertone_gossip::Topic;

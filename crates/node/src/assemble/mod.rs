@@ -333,7 +333,9 @@ async fn assemble_all(
             clock_ahead_ns,
             version: format!("undertone v{}", env!("CARGO_PKG_VERSION")),
         };
-        let router = rest::router(assembled.node.handle.clone(), rest_config);
+        let services = assembled.services.handle.clone();
+        let router =
+            rest::router_with_services(assembled.node.handle.clone(), services, rest_config);
         assembled.servers.push(Server::start(listener, router));
     }
     Ok(assembled)

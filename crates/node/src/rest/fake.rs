@@ -60,7 +60,7 @@ impl Fake {
         mut answer: impl FnMut(ServiceCall) -> String + Send + 'static,
     ) -> Self {
         let (handle, mut endpoint) = node_channel();
-        let (services, mut service_endpoint) = services_channel(mounted);
+        let (services, mut service_endpoint) = services_channel(mounted, None);
         let config = RestConfig {
             network: NetworkPreset::by_name("local").unwrap(),
             autosharding: true,

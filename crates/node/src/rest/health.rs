@@ -47,7 +47,8 @@ async fn health(State(app): State<App>) -> Result<Json<HealthBody>, ApiError> {
             }
             if let Some(services) = &app.services {
                 let peers = app.handle.peers().await?;
-                add_services(&mut report, services.mounted(), &peers);
+                let trouble = services.store_trouble();
+                add_services(&mut report, services.mounted(), trouble, &peers);
             }
             Ok(Json(report.into()))
         }
@@ -63,7 +64,16 @@ fn unmount_relay(health: &mut ProtocolHealth) {
 }
 
 /// Reports the services in place of the entries that say that the node has none.
-fn add_services(report: &mut HealthReport, mounted: MountedServices, peers: &[PeerSnapshot]) {
+fn add_services(
+    report: &mut HealthReport,
+    mounted: MountedServices,
+    store_trouble: Option<String>,
+    peers: &[PeerSnapshot],
+) {
+    // A store that keeps nothing is not ready, whatever else works.
+    if store_trouble.is_some() {
+        report.node = HealthStatus::NotReady;
+    }
     let relays = report
         .protocols
         .iter()
@@ -88,7 +98,7 @@ fn add_services(report: &mut HealthReport, mounted: MountedServices, peers: &[Pe
             mounted.filter,
             needs_relay("Relay is not ready, filter will not be able to sort out messages"),
         ),
-        ("Store", mounted.store, None),
+        ("Store", mounted.store, store_trouble.as_deref()),
         ("Peer Exchange", mounted.peer_exchange, None),
         ("Lightpush Client", true, needs_peer(LIGHTPUSH_V3, no_push)),
         (

@@ -10,7 +10,6 @@ use undertone_services::filter::FilterCriterion;
 use undertone_services::history::{HistoryError, HistoryPage, HistoryQuery};
 
 use super::store_watch::StoreWatch;
-use crate::command::{HealthStatus, ProtocolHealth};
 use crate::handle::{Deliveries, MessageSink};
 
 /// Calls that wait for the services at most; further callers wait.
@@ -136,7 +135,7 @@ pub enum ServiceFailure {
 
 /// Request of the program to the services.
 #[derive(Debug)]
-pub(super) enum ServiceCall {
+pub(crate) enum ServiceCall {
     /// Page of history, from a peer, or from the own archive if no peer is named.
     Query {
         peer: Option<Multiaddr>,
@@ -181,10 +180,10 @@ pub(super) enum ServiceCall {
 }
 
 /// The services' end of the channel.
-pub(super) struct ServicesEndpoint {
-    pub(super) calls: mpsc::Receiver<ServiceCall>,
+pub(crate) struct ServicesEndpoint {
+    pub(crate) calls: mpsc::Receiver<ServiceCall>,
     /// Sinks for messages that filter peers push.
-    pub(super) pushed: Deliveries,
+    pub(crate) pushed: Deliveries,
 }
 
 /// The program's end of the services' channel; clones talk to the same services.
@@ -197,7 +196,7 @@ pub struct ServicesHandle {
 }
 
 /// Creates both ends of the services' channel.
-pub(super) fn services_channel(
+pub(crate) fn services_channel(
     mounted: MountedServices,
     store: Option<StoreWatch>,
 ) -> (ServicesHandle, ServicesEndpoint) {
@@ -229,31 +228,10 @@ impl ServicesHandle {
         self.store.as_ref().map(|store| store.counts.counts())
     }
 
-    /// Returns the health of the services that this node can serve.
+    /// Returns the reason why messages are not being kept; `None` if they are, or need not be.
     #[must_use]
-    pub fn health(&self) -> Vec<ProtocolHealth> {
-        let trouble = self.store.as_ref().and_then(StoreWatch::trouble);
-        let mounted = self.mounted;
-        let health = |protocol, is_mounted: bool, desc: Option<String>| ProtocolHealth {
-            protocol,
-            status: match (is_mounted, &desc) {
-                (false, _) => HealthStatus::NotMounted,
-                (true, None) => HealthStatus::Ready,
-                (true, Some(_)) => HealthStatus::NotReady,
-            },
-            desc,
-        };
-        vec![
-            health("Lightpush", mounted.lightpush, None),
-            health("Legacy Lightpush", mounted.lightpush, None),
-            health("Filter", mounted.filter, None),
-            health("Store", mounted.store, trouble),
-            health("Peer Exchange", mounted.peer_exchange, None),
-            health("Lightpush Client", true, None),
-            health("Legacy Lightpush Client", true, None),
-            health("Store Client", true, None),
-            health("Filter Client", true, None),
-        ]
+    pub fn store_trouble(&self) -> Option<String> {
+        self.store.as_ref().and_then(StoreWatch::trouble)
     }
 
     /// Returns a page of history: from `peer`, or without one from this node's archive, or if it has none

@@ -52,7 +52,7 @@ impl Default for Limits {
             subscription_ttl: Duration::from_secs(300),
             seen_ttl: Duration::from_secs(120),
             max_seen: 1 << 16,
-            max_pushes_per_peer: 64,
+            max_pushes_per_peer: 1_024,
             max_push_bytes_per_peer: 4 << 20,
             max_push_bytes: 64 << 20,
             max_failing: Duration::from_secs(60),

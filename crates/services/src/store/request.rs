@@ -109,7 +109,7 @@ pub enum RequestError {
 
 impl StoreRequest {
     /// Encodes the request. The direction (field 52) is always written, because its absence means "forward" to
-    /// servers and protobuf encoders leave out a `false`; the request id is written even when empty, because
+    /// nwaku's servers and protobuf encoders leave out a `false`; the request id is written even when empty, because
     /// nwaku refuses a request without it.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
@@ -131,8 +131,10 @@ impl StoreRequest {
         out
     }
 
-    /// Decodes a request. An absent direction is forward, an absent or zero page size is [`PAGE_DEFAULT`], and
-    /// a larger one than [`PAGE_MAX`] is [`PAGE_MAX`], as with nwaku.
+    /// Decodes a request. An absent or zero page size is [`PAGE_DEFAULT`], and a larger one than [`PAGE_MAX`] is
+    /// [`PAGE_MAX`], as with nwaku. An absent direction is backward, as protobuf has it: js-waku and go-waku
+    /// leave it out when they mean that, and no client is known to leave out the other one. nwaku reads it as
+    /// forward.
     ///
     /// A topic beside hashes, which js-waku sends, is read and dropped: each hash is of one topic only.
     ///
@@ -161,7 +163,7 @@ impl StoreRequest {
                 include_data: raw.include_data,
                 criteria,
                 cursor: raw.cursor,
-                direction: raw.direction,
+                direction: raw.direction.unwrap_or(PageDirection::Backward),
                 limit: page_size(raw.limit),
             },
         })
@@ -212,7 +214,7 @@ struct RawRequest {
     content: ContentCriteria,
     hashes: Vec<MessageHash>,
     cursor: Option<MessageHash>,
-    direction: PageDirection,
+    direction: Option<PageDirection>,
     limit: Option<u64>,
 }
 
@@ -274,11 +276,11 @@ impl RawRequest {
             field::TIME_START => self.content.start_ns = Some(unzigzag(value)),
             field::TIME_END => self.content.end_ns = Some(unzigzag(value)),
             field::PAGINATION_FORWARD => {
-                self.direction = match value {
+                self.direction = Some(match value {
                     0 => PageDirection::Backward,
                     1 => PageDirection::Forward,
                     value => return Err(RequestError::Direction { value }),
-                };
+                });
             }
             field::PAGINATION_LIMIT => self.limit = Some(value),
             _ => {}

@@ -12,7 +12,7 @@ pub(crate) const TIMES_AND_CURSOR: &str = "\
     322f72732f36362f335a152f696e7465726f702f312f746573742f70726f746f608080d0e2c6bfce972f68808095ee8c\
     91d0972f9a0320ababababababababababababababababababababababababababababababababa00301a80332";
 
-/// First page of a query backward: js-waku leaves the direction out, so that servers read "forward".
+/// First page of a query backward: js-waku leaves the direction out.
 pub(crate) const BACKWARD: &str = "\
     0a2438663366306231632d336631632d346635652d396138362d3161366434633762326531301001520f2f77616b752f\
     322f72732f36362f335a152f696e7465726f702f312f746573742f70726f746f";

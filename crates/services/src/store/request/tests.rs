@@ -43,10 +43,12 @@ fn with_field(put: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
 fn what_js_waku_sends_is_understood() {
     let first = js_request(HistoryCriteria::Content(js_content()));
     assert_eq!(decode_hex(vectors::FIRST_PAGE), first);
+    let mut backward = first;
+    backward.query.direction = PageDirection::Backward;
     assert_eq!(
         decode_hex(vectors::BACKWARD),
-        first,
-        "js-waku leaves a `false` out, which means forward"
+        backward,
+        "js-waku leaves a `false` out"
     );
 
     let mut later = js_request(HistoryCriteria::Content(ContentCriteria {
