@@ -85,7 +85,7 @@ async fn a_client_hears_two_topics_and_after_unsubscribing_only_the_other() {
     reader.quit().await;
 }
 
-/// A burst is longer than what the client allows in streams at a time.
+/// The client allows 100 streams of pushed messages at a time and never closes its half of one.
 #[tokio::test]
 async fn a_burst_arrives_complete() {
     const BURST: usize = 200;
