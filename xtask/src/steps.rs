@@ -8,6 +8,8 @@ use std::process::{Command, ExitStatus};
 
 use crate::tidy;
 
+mod apt;
+mod archive;
 mod audit;
 mod contracts;
 mod examples;
@@ -32,6 +34,13 @@ const INTEROP: [&str; 4] = ["benches", "line", "live", "peers_alone"];
 
 /// Integration tests that attack real nodes.
 const HOSTILE: [&str; 1] = ["hostile"];
+
+/// Integration tests of the archive of messages, with a database.
+const ARCHIVE: [&str; 1] = ["archive"];
+
+/// Test that sends generated requests to the REST API of a real node, and the variable that allows it.
+const OPENAPI: [&str; 1] = ["openapi"];
+const OPENAPI_ALLOWED: (&str, &str) = ("UNDERTONE_OPENAPI_TEST", "1");
 
 /// Integration tests of clients that use the services of real nodes.
 const SERVICES: [&str; 1] = ["services"];
@@ -60,6 +69,8 @@ pub(crate) enum Step {
     Wasm,
     Outside,
     Page,
+    Archive,
+    Openapi,
     Testbed,
     Interop,
     Services,
@@ -81,7 +92,7 @@ pub(crate) enum Outcome {
 impl Step {
     /// All steps in the order in which they run: the quickest first, but contracts before unit, whose tests
     /// use the chain that contracts installs.
-    pub(crate) const ALL: [Self; 17] = [
+    pub(crate) const ALL: [Self; 19] = [
         Self::Fmt,
         Self::Tidy,
         Self::Clippy,
@@ -94,6 +105,8 @@ impl Step {
         Self::Wasm,
         Self::Outside,
         Self::Page,
+        Self::Archive,
+        Self::Openapi,
         Self::Testbed,
         Self::Interop,
         Self::Services,
@@ -116,6 +129,8 @@ impl Step {
             Self::Wasm => "wasm",
             Self::Outside => "outside",
             Self::Page => "page",
+            Self::Archive => "archive",
+            Self::Openapi => "openapi",
             Self::Testbed => "testbed",
             Self::Interop => "interop",
             Self::Services => "services",
@@ -144,6 +159,10 @@ impl Step {
             Self::Outside => "packages outside the workspace use the libraries",
             Self::Page => {
                 "in a browser: the HTML report, and pages that attack a node; needs npm and Chromium"
+            }
+            Self::Archive => "the archive of messages on SQLite and PostgreSQL; needs PostgreSQL",
+            Self::Openapi => {
+                "generated requests to the REST API of a real node; needs Python 3 with venv"
             }
             Self::Testbed => {
                 "real TCP and real nodes in network namespaces; needs TUN devices and iproute2"
@@ -182,6 +201,11 @@ impl Step {
                     Outcome::Passed => page::attack(root, &chromium),
                     failed => failed,
                 },
+                Err(reason) => Outcome::Skipped(reason),
+            },
+            Self::Archive => archive::run(root),
+            Self::Openapi => match version_of("python3") {
+                Ok(()) => cargo(root, &selection::named(&OPENAPI), &[OPENAPI_ALLOWED]),
                 Err(reason) => Outcome::Skipped(reason),
             },
             Self::Testbed => match namespaces::right_to_make() {
@@ -267,14 +291,18 @@ fn with_nodes(right: namespaces::Right) -> Vec<String> {
 
 /// Checks that a program can be run.
 fn version_of(program: &str) -> Result<(), String> {
+    let remedy = match program {
+        NPM => "install Node.js 20+",
+        _ => "install it",
+    };
     match Command::new(program).arg("--version").output() {
         Ok(output) if output.status.success() => Ok(()),
         Ok(output) => Err(format!(
-            "`{program} --version` fails ({}): reinstall Node.js 20+",
+            "`{program} --version` fails ({}): {remedy} again",
             output.status
         )),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            Err(format!("{program} not found: install Node.js 20+"))
+            Err(format!("{program} not found: {remedy}"))
         }
         Err(error) => Err(format!("cannot run {program}: {error}")),
     }

@@ -14,19 +14,19 @@ pub enum ArchiveError {
     /// The archive's writer has ended, because the runtime or the process is about to end.
     #[error("the archive {place} is closed")]
     Closed {
-        /// Where the archive is.
+        /// Place of the archive.
         place: Arc<str>,
     },
     /// A file or table of the archive is damaged.
     #[error("the archive {place} is damaged: restore it from a copy, or move it away and restart")]
     Damaged {
-        /// Where the archive is.
+        /// Place of the archive.
         place: Arc<str>,
     },
     /// The user that the program runs as, or that it logs in as, may not do this.
     #[error("no permission for the archive {place}: check the owner and the password")]
     Denied {
-        /// Where the archive is.
+        /// Place of the archive.
         place: Arc<str>,
     },
     /// The archive was written by another version of this program.
@@ -35,7 +35,7 @@ pub enum ArchiveError {
          use the program that wrote it, or another place"
     )]
     Format {
-        /// Where the archive is.
+        /// Place of the archive.
         place: Arc<str>,
         /// Format of the archive.
         found: i64,
@@ -48,19 +48,19 @@ pub enum ArchiveError {
          writing resumes by itself"
     )]
     Full {
-        /// Where the archive is.
+        /// Place of the archive.
         place: Arc<str>,
     },
     /// Another process has the archive open.
     #[error("the archive {place} is in use by another process: stop it, or use another place")]
     InUse {
-        /// Where the archive is.
+        /// Place of the archive.
         place: Arc<str>,
     },
     /// Reading or writing a file failed.
     #[error("the archive {place} cannot be read or written: check the disk: {source}")]
     Io {
-        /// Where the archive is.
+        /// Place of the archive.
         place: Arc<str>,
         /// Error of the operating system.
         source: Arc<std::io::Error>,
@@ -69,7 +69,7 @@ pub enum ArchiveError {
     #[cfg(feature = "postgres")]
     #[error("PostgreSQL at {place} refused: {}", detail(.source))]
     Postgres {
-        /// Where the archive is.
+        /// Place of the archive.
         place: Arc<str>,
         /// Error of the client library.
         source: Arc<tokio_postgres::Error>,
@@ -77,7 +77,7 @@ pub enum ArchiveError {
     /// SQLite refused a statement for a reason that has no variant of its own.
     #[error("SQLite at {place} refused: {source}")]
     Sqlite {
-        /// Where the archive is.
+        /// Place of the archive.
         place: Arc<str>,
         /// Error of the library.
         source: Arc<rusqlite::Error>,
@@ -85,19 +85,19 @@ pub enum ArchiveError {
     /// The database took too long, or all connections to it are in use.
     #[error("the archive {place} did not answer in time: it is overloaded or blocked")]
     TooSlow {
-        /// Where the archive is.
+        /// Place of the archive.
         place: Arc<str>,
     },
     /// The database server does not answer.
     #[error("no connection to {place}: check that the server runs; writing resumes by itself")]
     Unreachable {
-        /// Where the archive is.
+        /// Place of the archive.
         place: Arc<str>,
     },
     /// The program was built without PostgreSQL.
     #[error("no support for {place}: build with the feature `postgres`, or give a path for SQLite")]
     Unsupported {
-        /// Where the archive is.
+        /// Place of the archive.
         place: Arc<str>,
     },
     /// Files of the archive are gone while it is open.
@@ -106,7 +106,7 @@ pub enum ArchiveError {
          or restart for a new one"
     )]
     Vanished {
-        /// Where the archive is.
+        /// Place of the archive.
         place: Arc<str>,
     },
 }

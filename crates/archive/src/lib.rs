@@ -1,4 +1,6 @@
-//! Archives of Waku messages: what a store node keeps of the past, in SQLite or PostgreSQL.
+#![doc = include_str!("../README.md")]
+//!
+//! # How an archive works
 //!
 //! An archive keeps messages with their rate-limit proofs, answers the queries of
 //! [`undertone_services::history`], and forgets by its [`RetentionPolicy`]. What [`Archive::insert`] has

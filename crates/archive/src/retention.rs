@@ -22,7 +22,7 @@ const SHARES: u64 = 16;
 pub struct RetentionPolicy {
     /// Age from which messages may go, seconds. They go by whole slots of time.
     pub max_age_s: Option<u64>,
-    /// Most messages.
+    /// Most messages that the archive keeps.
     pub max_messages: Option<u64>,
     /// Most bytes on disk, with indexes.
     pub max_bytes: Option<u64>,
@@ -173,7 +173,7 @@ impl fmt::Display for RetentionPolicy {
     }
 }
 
-/// What a run of the retention did.
+/// Outcome of a run of the retention.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MaintainReport {
     /// Slots of time that were dropped.
@@ -193,7 +193,7 @@ pub(crate) struct SlotUse {
     pub(crate) newest_ns: Option<i64>,
 }
 
-/// What the retention asks for.
+/// Changes that the retention asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Plan {
     /// Number of slots to drop, from the oldest.

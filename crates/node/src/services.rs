@@ -14,6 +14,7 @@ mod host;
 mod keeper;
 mod limiters;
 mod mount;
+mod outlet;
 mod peers;
 mod publisher;
 mod push_client;

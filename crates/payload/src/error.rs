@@ -58,7 +58,7 @@ pub enum OpenError {
     TooLarge {
         /// Length of the sealed payload, in bytes.
         size_bytes: usize,
-        /// [`Limits::sealed_bytes_max`](crate::Limits::sealed_bytes_max).
+        /// Most bytes opened, from [`Limits::sealed_bytes_max`](crate::Limits::sealed_bytes_max).
         max_bytes: usize,
     },
 }

@@ -133,8 +133,12 @@ fn what_the_package_sealed_is_opened() {
     let vectors = Vectors::of(THEIRS);
     let sealed = |case: &Case| hex::decode(case.sealed.as_ref()?).ok();
     let cases = vectors.cases.iter();
-    let opened = cases.filter_map(|case| Some(vectors.assert_opens(case, &sealed(case)?)));
-    assert_eq!(opened.count(), 40);
+    let theirs = cases.filter_map(|case| Some((case, sealed(case)?)));
+    let theirs: Vec<_> = theirs.collect();
+    for (case, sealed) in &theirs {
+        vectors.assert_opens(case, sealed);
+    }
+    assert_eq!(theirs.len(), 40);
 }
 
 /// The file that the package opens with `vectors.mjs check`; other random numbers than the package's own.

@@ -107,7 +107,7 @@ pub struct HistoryEntry {
 pub struct HistoryData {
     /// Topic that the message was published on.
     pub pubsub_topic: Arc<str>,
-    /// The message.
+    /// Message that the store holds.
     pub message: WakuMessage,
 }
 

@@ -12,7 +12,7 @@ use crate::stage::{At, Sharding, Stage, TOPIC};
 const CHROMIUM: &str = "UNDERTONE_CHROMIUM";
 
 #[tokio::test]
-#[ignore = "needs Chromium: cargo xtask test --only browser"]
+#[ignore = "needs Chromium; cargo xtask test --only browser"]
 async fn a_page_sends_receives_and_reads_history() {
     let chromium = std::env::var_os(CHROMIUM).map(PathBuf::from);
     let chromium = chromium.unwrap_or_else(|| panic!("set {CHROMIUM} to the path of the browser"));

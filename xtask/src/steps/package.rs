@@ -12,7 +12,7 @@ use super::{Outcome, cargo, ended};
 mod tests;
 
 /// Packages that others may use, each after those that it depends on.
-const PACKAGES: [&str; 7] = [
+const PACKAGES: [&str; 9] = [
     "undertone-wire",
     "undertone-link",
     "undertone-gossip",
@@ -20,6 +20,8 @@ const PACKAGES: [&str; 7] = [
     "undertone-rln",
     "undertone-relay",
     "undertone-sim",
+    "undertone-services",
+    "undertone-payload",
 ];
 
 /// Packs all libraries, unpacks them in a workspace of their own, and lets cargo resolve it without this one: a missing

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::time::SystemTime;
 
-use super::{Outcome, built_file, cargo, selection};
+use super::{Outcome, apt, built_file, cargo, selection};
 
 /// Names of the browser's program in different distributions.
 const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
@@ -28,7 +28,7 @@ pub(super) fn browser() -> Result<PathBuf, String> {
     if let Some(found) = find(&NAMES, &path) {
         return Ok(found);
     }
-    install().map_err(|reason| {
+    apt::install(PACKAGE).map_err(|reason| {
         format!("no Chromium ({reason}): install the package {PACKAGE}, or put it on the PATH")
     })?;
     find(&NAMES, &path).ok_or_else(|| format!("no Chromium after installing {PACKAGE}"))
@@ -92,24 +92,6 @@ fn find(names: &[&str], path: &OsStr) -> Option<PathBuf> {
         let mut programs = env::split_paths(path).map(|folder| folder.join(name));
         programs.find(|program| program.is_file())
     })
-}
-
-/// Installs Debian's package, which only root may.
-fn install() -> Result<(), String> {
-    let is_root = Command::new("id")
-        .arg("-u")
-        .output()
-        .is_ok_and(|output| output.stdout.trim_ascii() == b"0");
-    if !is_root {
-        return Err("only root can install it".to_owned());
-    }
-    let args = ["install", "--yes", "--no-install-recommends", PACKAGE];
-    let status = Command::new("apt-get").args(args).status();
-    match status {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("apt-get install: {status}; try apt-get update")),
-        Err(error) => Err(format!("cannot run apt-get: {error}")),
-    }
 }
 
 /// Whether npm's packages are installed from the present lock file.

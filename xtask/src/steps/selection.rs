@@ -6,7 +6,15 @@ use std::io;
 use std::path::Path;
 
 /// Packages whose integration tests have their own steps.
-const OWN_STEP: [&str; 3] = ["crates/contracts", "crates/testbed", "interop"];
+const OWN_STEP: [&str; 4] = [
+    "crates/archive",
+    "crates/contracts",
+    "crates/testbed",
+    "interop",
+];
+
+/// Integration tests with a step of their own, in packages whose others have none.
+const OWN_TESTS: [&str; 1] = ["openapi"];
 
 /// Returns cargo's arguments for the integration tests of these names.
 pub(super) fn named(names: &[&str]) -> Vec<String> {
@@ -34,6 +42,7 @@ pub(super) fn unit(root: &Path) -> io::Result<Vec<String>> {
     }
     names.sort_unstable();
     names.dedup();
+    names.retain(|name| !OWN_TESTS.contains(&name.as_str()));
     args.extend(names.iter().map(|name| format!("--test={name}")));
     Ok(args)
 }

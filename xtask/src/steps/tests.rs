@@ -6,7 +6,7 @@ use super::*;
 fn a_program_that_is_not_there_is_a_reason_with_a_remedy() {
     assert_eq!(
         version_of("no-such-npm"),
-        Err("no-such-npm not found: install Node.js 20+".to_owned())
+        Err("no-such-npm not found: install it".to_owned())
     );
     assert_eq!(version_of("rustc"), Ok(()));
 }

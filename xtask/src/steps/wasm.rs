@@ -9,7 +9,7 @@ use super::{Outcome, cargo};
 const TARGET: &str = "wasm32-unknown-unknown";
 
 /// Packages without clock, socket and thread.
-const PACKAGES: [&str; 7] = [
+const PACKAGES: [&str; 9] = [
     "undertone-wire",
     "undertone-gossip",
     "undertone-message",
@@ -17,6 +17,8 @@ const PACKAGES: [&str; 7] = [
     "undertone-rln",
     "undertone-relay",
     "undertone-sim",
+    "undertone-services",
+    "undertone-payload",
 ];
 
 /// Checks the libraries for a target without an operating system, without the features that need one.

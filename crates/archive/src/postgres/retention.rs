@@ -111,7 +111,7 @@ async fn attach_again(
     transaction.commit().await
 }
 
-/// Weighs partitions.
+/// Reads how much each partition holds.
 async fn uses(
     client: &deadpool_postgres::Object,
     slots: &[Slot],

@@ -27,7 +27,7 @@ pub(super) struct Slot {
 /// Identity of a file, which a file of the same name does not share.
 pub(super) type FileId = (u64, u64);
 
-/// What writer and readers of an archive share.
+/// State that writer and readers of an archive share.
 pub(super) struct Shared {
     pub(super) place: Arc<str>,
     directory: PathBuf,

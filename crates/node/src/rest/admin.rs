@@ -60,7 +60,7 @@ async fn all(State(app): State<App>) -> JsonResult<Vec<WakuPeer>> {
     Ok(listed(app.handle.peers().await?.iter()))
 }
 
-/// One peer
+/// One known peer
 #[utoipa::path(
     get,
     path = "/admin/v1/peer/{peerId}",
@@ -109,7 +109,7 @@ fn is_connected(peer: &&PeerSnapshot) -> bool {
     peer.connected == Connectedness::Connected
 }
 
-/// Connected peers
+/// All connected peers
 #[utoipa::path(
     get,
     path = "/admin/v1/peers/connected",

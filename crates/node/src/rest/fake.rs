@@ -38,7 +38,7 @@ pub(super) fn shard(index: u16) -> PubsubTopic {
     Shard { cluster: 66, index }.into()
 }
 
-/// What the node reports.
+/// State that the node reports.
 #[derive(Clone, Default)]
 pub(super) struct Node {
     pub(super) peers: Vec<PeerSnapshot>,

@@ -57,7 +57,7 @@ struct FilterAllRequest {
     request_id: String,
 }
 
-/// What the filter peer said.
+/// Answer of the filter peer.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct FilterAnswer {

@@ -47,7 +47,7 @@ struct PushRequest {
     message: RelayWakuMessage,
 }
 
-/// What became of the message: the number of peers, or the reason.
+/// Outcome of the message: the number of peers, or the reason.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct PushAnswer {

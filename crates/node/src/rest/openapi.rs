@@ -32,7 +32,7 @@ const TOKEN: &str = "token";
 /// Page that lists the operations and sends requests. It needs nothing from other hosts.
 const PAGE: &str = include_str!("openapi/page.html");
 
-/// What the page may do: run its own script, and ask this node.
+/// Policy of the page: it may run its own script, and ask this node.
 const PAGE_POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
     connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -66,7 +66,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(page))
 }
 
-/// This description
+/// Description of this interface
 #[utoipa::path(
     get,
     path = "/openapi.json",

@@ -43,7 +43,7 @@ const COUNTED: [&str; 8] = [
     RECONCILIATION,
 ];
 
-/// A peer.
+/// Peer that the node knows.
 #[derive(Serialize, ToSchema)]
 pub(super) struct WakuPeer {
     /// Address with peer id; empty if none is known.

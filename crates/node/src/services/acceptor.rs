@@ -31,7 +31,7 @@ pub(super) struct PeerRequest {
 /// Protocol that is accepted, and the form of its streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Accepted {
-    /// Protocol id.
+    /// Id of the protocol.
     pub(super) protocol: &'static str,
     /// Longest frame, bytes.
     pub(super) frame_bytes_max: usize,

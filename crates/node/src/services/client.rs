@@ -21,7 +21,7 @@ const TIMEOUT: Duration = Duration::from_secs(15);
 pub(super) struct Service {
     /// Name for messages.
     pub(super) name: &'static str,
-    /// Protocol id.
+    /// Id of the protocol.
     pub(super) protocol: &'static str,
     /// Longest answer, bytes.
     pub(super) answer_bytes_max: usize,

@@ -33,14 +33,14 @@ pub struct MountedServices {
 pub enum LightpushVersion {
     /// `/vac/waku/lightpush/2.0.0-beta1`, called legacy.
     V2,
-    /// `/vac/waku/lightpush/3.0.0`.
+    /// `/vac/waku/lightpush/3.0.0`, the current version.
     V3,
 }
 
 /// Numbers of messages that were offered to the archive, by what became of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ArchiveCounts {
-    /// Messages written.
+    /// Messages that were written.
     pub kept: u64,
     /// Messages that are not to be kept: ephemeral ones, and those of another time.
     pub refused: u64,
@@ -64,7 +64,7 @@ pub struct FilterSubscriber {
 pub struct StoreAnswer {
     /// Request id that the peer was asked with; empty if this node's own archive answered.
     pub request_id: String,
-    /// The page.
+    /// Page that answers the query.
     pub page: HistoryPage,
 }
 

@@ -74,7 +74,7 @@ pub(crate) struct Prepared {
     channels: StreamChannels,
 }
 
-/// Running services.
+/// Running services of a node.
 pub struct RunningServices {
     /// Handle to ask this node's services, and through them those of others.
     pub handle: ServicesHandle,

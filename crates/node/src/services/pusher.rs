@@ -4,20 +4,19 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures::AsyncWriteExt as _;
-use libp2p::{PeerId, StreamProtocol};
+use libp2p::PeerId;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use undertone_services::PeerNo;
-use undertone_services::filter::{PUSH_PROTOCOL_ID, PUSH_TIMEOUT};
+use undertone_services::filter::PUSH_TIMEOUT;
 
-use super::framing::write_frame;
 use super::host::Done;
+use super::outlet::Outlet;
 use crate::swarm::StreamOpener;
 
 /// Time after which an idle task of a peer ends.
-const IDLE: Duration = Duration::from_secs(30);
+const IDLE: Duration = Duration::from_secs(600);
 
 /// Tasks that push messages, one for each peer that is being pushed to.
 pub(super) struct Pusher {
@@ -90,6 +89,7 @@ async fn run(
     mut frames: mpsc::UnboundedReceiver<Bytes>,
     done: mpsc::UnboundedSender<Done>,
 ) {
+    let mut outlet = Outlet::new(streams, peer);
     loop {
         let frame = match timeout(IDLE, frames.recv()).await {
             Ok(Some(frame)) => frame,
@@ -100,7 +100,7 @@ async fn run(
                 continue;
             }
         };
-        let pushed = timeout(PUSH_TIMEOUT, push(&streams, peer, &frame)).await;
+        let pushed = timeout(PUSH_TIMEOUT, outlet.push(&frame)).await;
         let delivered = matches!(pushed, Ok(Ok(())));
         if let Ok(Err(error)) = &pushed {
             tracing::debug!(%peer, %error, "cannot push a message");
@@ -112,14 +112,6 @@ async fn run(
         if done.send(report).is_err() {
             return;
         }
+        outlet.learn().await;
     }
-}
-
-async fn push(streams: &StreamOpener, peer: PeerId, frame: &Bytes) -> std::io::Result<()> {
-    let opened = streams
-        .open(peer, StreamProtocol::new(PUSH_PROTOCOL_ID))
-        .await;
-    let mut stream = opened.map_err(std::io::Error::other)?;
-    write_frame(&mut stream, frame).await?;
-    stream.close().await
 }

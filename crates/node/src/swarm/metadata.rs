@@ -13,8 +13,8 @@ use undertone_wire::{put_varint, read_varint};
 pub(crate) const METADATA_PROTOCOL: StreamProtocol =
     StreamProtocol::new("/vac/waku/metadata/1.0.0");
 
-/// Most concurrent requests and responses of a connection.
-const STREAMS_MAX: usize = 4;
+/// Most concurrent requests and responses of a connection. js-waku asks several times at once.
+const STREAMS_MAX: usize = 32;
 
 /// Codec of the metadata exchange: one length-prefixed message in each direction.
 #[derive(Clone, Copy, Debug, Default)]

@@ -88,9 +88,9 @@ pub enum SubscribeKind {
     /// Question whether the server has subscriptions of the client; also keeps them alive.
     #[default]
     Ping,
-    /// Adds criteria.
+    /// Addition of criteria to those of the client.
     Subscribe,
-    /// Removes criteria.
+    /// Removal of criteria from those of the client.
     Unsubscribe,
     /// Removes every criterion of the client.
     UnsubscribeAll,
@@ -228,7 +228,7 @@ impl SubscribeResponse {
 /// Message on its way to a client, `MessagePush`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MessagePush {
-    /// The message.
+    /// Message that the server pushes.
     pub message: WakuMessage,
     /// Topic that the message was published on.
     pub pubsub_topic: Option<Arc<str>>,

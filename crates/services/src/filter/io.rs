@@ -69,7 +69,7 @@ pub enum Input {
         peer: PeerNo,
         /// Number under which the driver wants the answer.
         request: RequestNo,
-        /// The frame.
+        /// Bytes of the request frame.
         bytes: Bytes,
     },
     /// A peer opened a stream beyond the rate limit; the frame was not read.
@@ -79,7 +79,7 @@ pub enum Input {
     },
     /// The relay accepted a message.
     Message {
-        /// The message.
+        /// Message that the relay accepted.
         message: StoredMessage,
     },
     /// The oldest push to a peer that was not reported on has ended. A push that takes longer than
@@ -104,7 +104,7 @@ pub enum Output {
     Respond {
         /// Number of the request.
         request: RequestNo,
-        /// The frame.
+        /// Bytes of the response frame.
         bytes: Bytes,
     },
     /// Frame to send on [`PUSH_PROTOCOL_ID`](super::PUSH_PROTOCOL_ID), after earlier ones to the peer.
@@ -149,7 +149,7 @@ pub struct Stats {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Usage {
-    /// Subscribed peers.
+    /// Number of subscribed peers.
     pub peers: usize,
     /// Criteria, each counted once however many peers have it.
     pub criteria: usize,
@@ -166,7 +166,7 @@ pub struct Usage {
 /// Subscriptions of a peer, as shown to operators.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subscription {
-    /// The peer.
+    /// Peer that holds the subscription.
     pub peer: PeerNo,
     /// Criteria of the peer, at least one.
     pub criteria: Vec<FilterCriterion>,

@@ -20,7 +20,7 @@ use super::wanted::{Chunk, Wanted};
 use crate::history::{HistoryPage, HistoryQuery};
 use crate::{PeerNo, RequestNo};
 
-/// What a comparison needs of the rest of the client.
+/// State of the client that a comparison needs.
 pub(crate) struct Context<'a> {
     pub(crate) now: Time,
     /// Wall time, Unix nanoseconds.

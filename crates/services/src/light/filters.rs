@@ -33,7 +33,7 @@ struct Pending {
     deadline: Time,
 }
 
-/// What an answer or a failure means for the rest of the client.
+/// Effect of an answer or a failure on the rest of the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
     None,

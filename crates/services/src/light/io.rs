@@ -120,7 +120,7 @@ pub enum Input {
         peer: PeerNo,
         /// Pubsub topic that the peer named.
         pubsub_topic: Arc<str>,
-        /// The message.
+        /// Message that the peer pushed.
         message: WakuMessage,
     },
     /// The wall clock was set or corrected, also after the machine slept with its clock stopped.
@@ -200,7 +200,7 @@ pub enum Output {
         peer: PeerNo,
         /// Number of the request, repeated in the answer.
         request: RequestNo,
-        /// The request.
+        /// Body of the filter request.
         body: FilterRequest,
     },
     /// Send a query to a store peer; answer with [`Input::HistoryAnswer`].
@@ -209,7 +209,7 @@ pub enum Output {
         peer: PeerNo,
         /// Number of the request, repeated in the answer.
         request: RequestNo,
-        /// The query.
+        /// Query for the store peer.
         query: HistoryQuery,
     },
     /// Give a message to the application.
@@ -240,9 +240,9 @@ pub enum Output {
     },
     /// A service peer broke a protocol; the client avoids it for a while.
     Misbehaved {
-        /// The peer.
+        /// Peer that broke the protocol.
         peer: PeerNo,
-        /// What the peer did.
+        /// Offence that the peer committed.
         offence: Offence,
     },
     /// The client holds no state for a peer any more: its number may be given to another.

@@ -16,7 +16,7 @@ use crate::history::{
     ContentCriteria, HistoryCriteria, HistoryPage, HistoryQuery, PAGE_MAX, PageDirection,
 };
 
-/// What a listing does next.
+/// Next step of a listing.
 #[derive(Debug)]
 pub(crate) enum Next {
     /// Send a query.

@@ -56,7 +56,7 @@ pub enum Input {
         request: RequestNo,
         /// Version of the protocol that the stream is of.
         version: Version,
-        /// The frame.
+        /// Bytes of the request frame.
         bytes: Bytes,
     },
     /// A peer opened a stream beyond the rate limit; the frame was not read.
@@ -86,7 +86,7 @@ pub enum Output {
     Respond {
         /// Number of the request.
         request: RequestNo,
-        /// The frame.
+        /// Bytes of the response frame.
         bytes: Bytes,
     },
     /// Message to validate and publish by the relay; the driver reports with [`Input::Published`].
@@ -95,7 +95,7 @@ pub enum Output {
         publish: RequestNo,
         /// Topic to publish on.
         pubsub_topic: Arc<str>,
-        /// The message.
+        /// Message to validate and publish.
         message: WakuMessage,
     },
 }

@@ -45,7 +45,7 @@ pub enum Input {
     Request {
         /// Number under which the driver wants the answer.
         request: RequestNo,
-        /// The frame.
+        /// Bytes of the request frame.
         bytes: Bytes,
     },
     /// A peer opened a stream beyond the rate limit; the frame was not read.
@@ -56,7 +56,7 @@ pub enum Input {
     /// Node records to give from now on, in place of earlier ones: those of reachable nodes of this
     /// network, raw RLP. Empty ones and those longer than 300 bytes are ignored.
     Known {
-        /// The records.
+        /// Node records, each as raw RLP.
         enrs: Vec<Bytes>,
     },
 }
@@ -68,7 +68,7 @@ pub enum Output {
     Respond {
         /// Number of the request.
         request: RequestNo,
-        /// The frame.
+        /// Bytes of the response frame.
         bytes: Bytes,
     },
 }

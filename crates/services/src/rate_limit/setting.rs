@@ -17,7 +17,7 @@ pub struct RateLimit {
 }
 
 impl RateLimit {
-    /// No limit.
+    /// Setting without any limit.
     pub const UNLIMITED: Self = Self {
         volume: 0,
         period: Duration::ZERO,

@@ -35,7 +35,7 @@ pub struct Config {
     pub sync_jitter_ms: u64,
     /// Timing of SDS-Repair, the same for all members; `None` without the extension.
     pub repair: Option<RepairTiming>,
-    /// What the id of a message must be for the message to be accepted.
+    /// Rule that the id of a message must meet for the message to be accepted.
     pub id_rule: IdRule,
     /// Bounds on memory and on what other members may send.
     pub limits: Limits,

@@ -19,7 +19,7 @@ pub(super) struct Unacknowledged {
     pub(super) seen_by: BTreeSet<Id>,
 }
 
-/// What is to be done with a message whose time has come.
+/// Action that is due for a message whose time has come.
 #[derive(Debug)]
 pub(super) enum Due {
     Resend(Id, Arc<[u8]>),

@@ -8,7 +8,7 @@ use super::io::SendId;
 use super::record::{Record, Stage};
 use crate::{PeerNo, RequestNo};
 
-/// What a message waits for.
+/// Event or answer that a message waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Work {
     /// Its next step, once that is due.

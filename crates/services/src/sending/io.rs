@@ -137,7 +137,7 @@ pub enum Input {
     ProofFresh(SendId),
     /// Answer to an [`Output::Relay`]: number of peers that took the message, or the failure.
     Relayed {
-        /// The message.
+        /// Number of the message that the relay was given.
         id: SendId,
         /// Number of peers, or the failure.
         result: Result<usize, RelayFailure>,
@@ -225,7 +225,7 @@ impl SendEventKind {
 /// Event of a message, for the application. After a crash the last event may come again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SendEvent {
-    /// The message.
+    /// Number of the message that the event is about.
     pub id: SendId,
     /// Step on its way.
     pub kind: SendEventKind,
@@ -242,7 +242,7 @@ pub struct SendEvent {
 pub enum Output {
     /// Keep a record in place of the former one of the same message.
     Persist {
-        /// The message.
+        /// Number of the message that the record is of.
         id: SendId,
         /// Bytes for [`Sender::restore`](super::Sender::restore).
         record: Bytes,
@@ -254,7 +254,7 @@ pub enum Output {
     /// After a crash the same number may be asked for again. The driver then has to return the same proof,
     /// or one with the same message id of the rate limit: the message is the same, so it breaks no limit.
     Prove {
-        /// The message.
+        /// Number of the message that needs the proof.
         id: SendId,
         /// Number of the proof, counted for each message from 1.
         attempt: u32,
@@ -294,7 +294,7 @@ pub enum Output {
         peer: PeerNo,
         /// Number of the request, repeated in the answer.
         request: RequestNo,
-        /// The query.
+        /// Query for the store peer.
         query: HistoryQuery,
     },
     /// Tell the application how a message fares.

@@ -120,7 +120,7 @@ pub enum ServerFault {
     /// The cursor is not the hash of the message at the far end of the page.
     #[error("the cursor {cursor} is not the last message of the page")]
     Cursor {
-        /// The cursor.
+        /// Cursor that the page carries.
         cursor: MessageHash,
     },
 }

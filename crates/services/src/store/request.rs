@@ -35,7 +35,7 @@ mod field {
 pub struct StoreRequest {
     /// Text by which the client knows the response.
     pub request_id: Arc<str>,
-    /// The query.
+    /// Query of the client.
     pub query: HistoryQuery,
 }
 
@@ -99,7 +99,7 @@ pub enum RequestError {
     /// The request has more hashes than [`StoreLimits::max_hashes`].
     #[error("too many message hashes; at most {max} are accepted")]
     TooManyHashes {
-        /// Most hashes.
+        /// Most hashes that are accepted.
         max: usize,
     },
     /// The request names hashes together with content topics or times.

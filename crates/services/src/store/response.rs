@@ -132,7 +132,7 @@ pub enum ResponseError {
     /// The response has more messages than [`StoreLimits::max_response_messages`].
     #[error("too many messages; at most {max} are accepted")]
     TooManyMessages {
-        /// Most messages.
+        /// Most messages that are accepted.
         max: usize,
     },
     /// A message has no hash.

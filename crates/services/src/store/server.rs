@@ -67,7 +67,7 @@ pub enum Output {
     Query {
         /// Number of the query.
         query: RequestNo,
-        /// The query.
+        /// Query for the archive to answer.
         content: HistoryQuery,
     },
 }

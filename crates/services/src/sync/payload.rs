@@ -41,7 +41,7 @@ pub struct SyncRange {
     pub lower: SyncId,
     /// Least identity behind the range.
     pub upper: SyncId,
-    /// What the sender says about the range.
+    /// Content that the sender claims for the range.
     pub content: RangeContent,
 }
 
@@ -94,7 +94,7 @@ pub enum PayloadError {
     TooManyTopics {
         /// Number of topics.
         count: u64,
-        /// Most topics.
+        /// Most topics that are accepted.
         max: usize,
     },
     /// A topic is not UTF-8 or longer than [`SyncLimits::max_topic_bytes`].
@@ -106,7 +106,7 @@ pub enum PayloadError {
     /// The payload has more ranges than [`SyncLimits::max_ranges`].
     #[error("too many ranges; at most {max} are accepted")]
     TooManyRanges {
-        /// Most ranges.
+        /// Most ranges that are accepted.
         max: usize,
     },
     /// The type of a range, or the mark of an item set, has an undefined value.
@@ -114,7 +114,7 @@ pub enum PayloadError {
     Undefined {
         /// Offset of the byte.
         offset: usize,
-        /// Its value.
+        /// Value of the byte.
         value: u8,
     },
     /// A range ends before it begins.

@@ -71,13 +71,13 @@ pub enum SyncError {
     /// The session takes more rounds than any honest peer needs.
     #[error("the session takes more than {max} rounds")]
     TooManyRounds {
-        /// Most rounds.
+        /// Most rounds of a session.
         max: u32,
     },
     /// The peer names more messages than a set may have.
     #[error("the peer names more than {max} messages that are missing here")]
     TooManyMissing {
-        /// Most messages.
+        /// Most messages that may be missing.
         max: usize,
     },
     /// A payload came after the last one.

@@ -27,7 +27,7 @@ const OVERHEAD_MAX: usize = 1024 + 32;
 pub struct TransferMessage {
     /// Topic that the message was published on.
     pub pubsub_topic: Arc<str>,
-    /// The message.
+    /// Message that is transferred.
     pub message: WakuMessage,
 }
 

@@ -102,13 +102,9 @@ impl<R: rand_core::CryptoRng> Chat<'_, R> {
         let (config, node) = (self.config, &self.node.node);
         let clock_ahead_ns = config.clock_ahead_ms.saturating_mul(NS_PER_MS);
         let (outcomes, settled) = mpsc::unbounded_channel();
-        let (questions, answers) = match history::open(config, &node.handle) {
-            Some(history) => {
-                let (questions, answers) = history::start(history);
-                (Some(questions), Some(answers))
-            }
-            None => (None, None),
-        };
+        let history = history::open(self.node.services.handle.clone());
+        let (questions, answers) = history::start(history);
+        let (questions, answers) = (Some(questions), Some(answers));
         // Nanoseconds to milliseconds.
         let at_ms = session::now_ns(clock_ahead_ns) / NS_PER_MS.unsigned_abs();
         let ready = Ready {

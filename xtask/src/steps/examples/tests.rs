@@ -3,7 +3,14 @@ use std::fs;
 use super::*;
 
 /// Programs that stand among the examples because they measure or make files: they need arguments or a chain.
-const TOOLS: [&str; 5] = ["gas", "page", "row_tables", "sync", "versus_zerokit"];
+const TOOLS: [&str; 6] = [
+    "gas",
+    "page",
+    "row_tables",
+    "sync",
+    "throughput",
+    "versus_zerokit",
+];
 
 #[test]
 fn every_example_is_run_or_a_tool() {

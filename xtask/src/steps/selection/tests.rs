@@ -20,6 +20,7 @@ fn every_integration_test_is_in_a_step() {
         &super::super::TESTBED,
         &super::super::INTEROP,
         &super::super::SERVICES,
+        &super::super::ARCHIVE,
         &super::super::HOSTILE,
     ]
     .concat();

@@ -200,11 +200,11 @@ impl EventStream {
     }
 }
 
-/// Where a client begins.
+/// Beginning of a client in the log of events.
 struct Beginning {
     /// Cursor that the client has from then on.
     position: Cursor,
-    /// What the client has missed.
+    /// Events that the client has missed, if any.
     gap: Option<GapEvent>,
 }
 

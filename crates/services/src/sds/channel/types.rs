@@ -72,7 +72,7 @@ pub enum Output {
         sender: Id,
         /// Lamport timestamp; messages are ordered by it and then by id. `None` for an ephemeral message.
         lamport_timestamp: Option<u64>,
-        /// Content.
+        /// Content of the message.
         payload: Vec<u8>,
         /// Messages that this one names and that are not there. If one turns up later, it is delivered then.
         gaps: Vec<Id>,
@@ -108,7 +108,7 @@ pub enum Output {
     SendRefused {
         /// Id of the message.
         id: Id,
-        /// Reason.
+        /// Reason of the refusal.
         error: SendError,
     },
 }
@@ -122,7 +122,7 @@ pub enum PublishReason {
     Resend(Id),
     /// Broadcast of an ephemeral message.
     Ephemeral(Id),
-    /// Sync message.
+    /// Broadcast of a sync message.
     Sync,
     /// Repair: message that another member asked for.
     Repair(Id),

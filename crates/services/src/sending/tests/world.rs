@@ -1,6 +1,9 @@
 //! Small deterministic network around one sender, in virtual time: a driver that keeps records, a prover
 //! with a rate limit, lightpush peers, a relay, and stores.
 
+mod peers;
+mod prover;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,73 +14,20 @@ use rand_core::{RngCore, SeedableRng};
 use undertone_gossip::Time;
 use undertone_message::{MessageHash, WakuMessage, message_hash};
 
+use self::prover::Proof;
 use super::super::record::Record;
 use super::super::{
-    Input, Output, ProveFailure, PushFailure, RelayFailure, SendEvent, SendEventKind, SendId,
-    Sender, SenderConfig,
+    Input, Output, RelayFailure, SendEvent, SendEventKind, SendId, Sender, SenderConfig,
 };
 use crate::history::{HistoryCriteria, HistoryEntry, HistoryPage};
 use crate::light::{ServicePeer, Services};
 use crate::{PeerNo, RequestNo};
 
+pub(super) use self::peers::{Episode, Server, Trouble};
+
 pub(super) const UNIX_AT_ZERO: u64 = 1_700_000_000_000_000_000;
 pub(super) const SHARD: &str = "/waku/2/rs/1/0";
 const HOP: Duration = Duration::from_millis(50);
-
-/// What is wrong with a service peer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Trouble {
-    Vanished,
-    Hangs,
-    /// The peer answers 429.
-    Limits,
-    /// The peer answers after 25 seconds.
-    Late,
-    /// The peer has no relay peers.
-    Alone,
-    /// The peer answers 500, half of the time after publishing.
-    Fails,
-    /// The peer says that it published, and does not.
-    Swallows,
-    /// The peer says that the message is invalid.
-    Invalid,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Episode {
-    pub(super) peer: usize,
-    pub(super) trouble: Trouble,
-    pub(super) from_s: u64,
-    pub(super) len_s: u64,
-}
-
-#[derive(Debug, Default)]
-pub(super) struct Server {
-    pub(super) services: Services,
-    is_connected: bool,
-    troubles: Vec<Trouble>,
-    pub(super) archive: BTreeSet<MessageHash>,
-    pub(super) pushes: usize,
-}
-
-impl Server {
-    fn has(&self, trouble: Trouble) -> bool {
-        self.troubles.contains(&trouble)
-    }
-
-    fn is_reachable(&self) -> bool {
-        !self.has(Trouble::Vanished) && !self.has(Trouble::Hangs)
-    }
-}
-
-/// Proof of the test's prover: the epoch and root it was made in.
-#[derive(Clone, Debug)]
-struct Proof {
-    bytes: Bytes,
-    epoch: u64,
-    root: u64,
-    made_ns: u64,
-}
 
 enum Event {
     /// For the sender of this life; a crash voids it.
@@ -181,28 +131,6 @@ impl World {
         }
         self.tell(Input::RelayAvailable(self.relay));
         self.tell_budget();
-    }
-
-    fn tell_budget(&mut self) {
-        let epoch_ends = Time::from_millis((self.epoch() + 1) * self.epoch_s * 1000);
-        self.tell(Input::Budget {
-            remaining: self.limit.saturating_sub(self.spent),
-            epoch_ends,
-        });
-    }
-
-    fn epoch(&self) -> u64 {
-        self.now.as_nanos() / 1_000_000_000 / self.epoch_s
-    }
-
-    /// Whether the network accepts a proof: of this or the former epoch, and of a recent root.
-    fn is_good(&self, proof: &Proof) -> bool {
-        proof.epoch + 1 >= self.epoch() && proof.root + 2 >= self.root
-    }
-
-    fn proof_of(&self, id: SendId) -> Option<&Proof> {
-        let of_id = self.proofs.range((id, 0)..=(id, u32::MAX));
-        of_id.map(|(_, proof)| proof).next_back()
     }
 
     pub(super) fn send_at(&mut self, at: Time, message: WakuMessage) {
@@ -376,56 +304,6 @@ impl World {
         *self.records.iter().find(of_payload).unwrap().0
     }
 
-    /// Makes a proof, or returns the one that was made by the same number; asserts that no proof is
-    /// made for a message whose former proof is still good.
-    fn make_proof(&mut self, id: SendId, attempt: u32) -> Result<Bytes, ProveFailure> {
-        if let Some(proof) = self.proofs.get(&(id, attempt)) {
-            return Ok(proof.bytes.clone());
-        }
-        if let Some(former) = self.proof_of(id) {
-            assert!(
-                !self.is_good(former) || self.is_too_old(former.made_ns),
-                "a second proof of {id:?} while the first is good"
-            );
-        }
-        if self.spent >= self.limit {
-            return Err(ProveFailure::LimitUsedUp);
-        }
-        self.spent += 1;
-        self.proofs_made += 1;
-        let (epoch, root) = (self.epoch(), self.root);
-        let bytes =
-            Bytes::from([self.proofs_made.to_be_bytes(), (epoch as u32).to_be_bytes()].concat());
-        let proof = Proof {
-            bytes: bytes.clone(),
-            epoch,
-            root,
-            made_ns: UNIX_AT_ZERO + self.now.as_nanos(),
-        };
-        self.proofs.insert((id, attempt), proof);
-        Ok(bytes)
-    }
-
-    /// Whether the network refuses a timestamp.
-    fn is_too_old(&self, unix_ns: u64) -> bool {
-        let age_ns = (UNIX_AT_ZERO + self.now.as_nanos()).saturating_sub(unix_ns);
-        let max_age = self.config.max_age;
-        max_age.is_some_and(|max| u128::from(age_ns) > max.as_nanos())
-    }
-
-    fn accepts(&self, message: &WakuMessage) -> bool {
-        if !self.config.has_proofs {
-            return true;
-        }
-        let carried = message.rate_limit_proof.as_ref();
-        let is_young = !self.is_too_old(message.timestamp_ns() as u64);
-        let found = self
-            .proofs
-            .values()
-            .find(|proof| Some(&proof.bytes) == carried);
-        is_young && found.is_some_and(|proof| self.is_good(proof))
-    }
-
     fn publish(&mut self, message: &WakuMessage) {
         let hash = message_hash(SHARD, message);
         self.published.insert(hash);
@@ -522,47 +400,6 @@ impl World {
                 self.tell(Input::RelayAvailable(is_available));
             }
         }
-    }
-
-    fn is_open(&mut self, at: usize) -> bool {
-        let server = &self.servers[at];
-        let (is_reachable, is_connected) = (server.is_reachable(), server.is_connected);
-        if is_reachable && !is_connected {
-            self.tell_soon(Input::Disconnected(PeerNo(at as u64)));
-        }
-        is_reachable && is_connected
-    }
-
-    fn serve_push(&mut self, life: u32, at: usize, request: RequestNo, message: &WakuMessage) {
-        if !self.is_open(at) {
-            return;
-        }
-        self.servers[at].pushes += 1;
-        let is_good = self.accepts(message);
-        let flip = self.rng.next_u64().is_multiple_of(2);
-        let server = &self.servers[at];
-        let has = |trouble| server.has(trouble);
-        let answer = if has(Trouble::Limits) {
-            let retry_after = Some(Duration::from_secs(30));
-            Err(PushFailure::Busy { retry_after })
-        } else if has(Trouble::Alone) {
-            Err(PushFailure::NoPeers)
-        } else if has(Trouble::Invalid) {
-            Err(PushFailure::Invalid)
-        } else if has(Trouble::Swallows) {
-            Ok(Some(5))
-        } else if !is_good {
-            Err(PushFailure::ProofRefused)
-        } else if has(Trouble::Fails) {
-            if flip {
-                self.publish(message);
-            }
-            Err(PushFailure::Internal)
-        } else {
-            self.publish(message);
-            Ok(Some(3))
-        };
-        self.answer(life, at, Input::PushAnswer { request, answer });
     }
 
     /// Returns the end of each message that was taken into the queue; `None` for those without one.

@@ -45,7 +45,7 @@ pub(super) enum Event {
     Note {
         /// Time, Unix milliseconds.
         at_ms: u64,
-        /// What is said, harmless for a terminal.
+        /// Text of the notice, harmless for a terminal.
         said: String,
     },
 }
@@ -65,7 +65,7 @@ pub(super) struct Ready {
     pub(super) content_topic: String,
     /// Shard that carries the room.
     pub(super) pubsub_topic: String,
-    /// Own name.
+    /// Name of this user.
     pub(super) nick: String,
     /// Whether the room has a key.
     pub(super) encrypted: bool,
@@ -102,13 +102,13 @@ pub(super) struct Message {
 /// Part of a line, by which a screen chooses a colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tone {
-    /// A name.
+    /// Name of a sender.
     Name,
-    /// What is less important than the text.
+    /// Parts that are less important than the text.
     Quiet,
-    /// A message.
+    /// Text of a message.
     Text,
-    /// What needs attention.
+    /// Parts that need attention.
     Warning,
 }
 
@@ -150,7 +150,7 @@ fn latency(ms: i64) -> String {
     match ms {
         // Two clocks that are kept well differ by as much.
         ..-20 => format!("sender's clock {amount} ahead"),
-        ..0 => "0 ms".to_owned(),
+        -20..0 => "0 ms".to_owned(),
         _ => amount,
     }
 }
@@ -172,7 +172,7 @@ pub(super) fn beginning(ready: &Ready) -> Vec<String> {
         false => "clear text: everybody in the network can read what is written here".to_owned(),
     });
     if !ready.history {
-        lines.push("no history: this program has no store client yet".to_owned());
+        lines.push("no history: no store is asked".to_owned());
     }
     let addresses = ready.listen_addresses.iter();
     lines.extend(addresses.map(|address| format!("listening on {address}")));

@@ -1,22 +1,31 @@
 //! The room's past, from a store.
 //!
-//! This program has no store client yet: [`open`] returns `None`, and the chat says so. A client implements [`History`]
-//! and is returned by [`open`]; everything behind it, from asking to showing, is in place.
+//! The store is the node's own archive, one named in the configuration, or one of a connected peer.
 
 use std::future::Future;
 use std::pin::Pin;
+use std::time::Duration;
 
 use thiserror::Error;
 use tokio::sync::mpsc;
 use undertone_message::{MessageHash, PubsubTopic, WakuMessage};
-use undertone_node::config::NodeConfig;
-use undertone_node::handle::NodeHandle;
+use undertone_node::services::{ServiceFailure, ServicesHandle};
+use undertone_services::history::{
+    ContentCriteria, HistoryCriteria, HistoryQuery, PAGE_MAX, PageDirection,
+};
 
 /// Messages of the past that are asked for when the chat begins.
 const RECENT: usize = 100;
 
 /// Questions that may wait for the store.
 const QUEUE: usize = 8;
+
+/// Most messages of which a store is asked at once whether it keeps them.
+const ASKED_MAX: usize = PAGE_MAX as usize;
+
+/// Times that a store is looked for when the chat begins, and the pause between two of them.
+const TRIES: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(500);
 
 /// Answer of a store that is still to come.
 pub(super) type Pending<'a, T> =
@@ -32,7 +41,6 @@ pub(super) struct HistoryFailure {
 
 /// Place of a room in the network.
 #[derive(Debug, Clone)]
-#[cfg_attr(not(test), expect(dead_code, reason = "for the client of a store"))]
 pub(super) struct Place {
     /// Shard that carries the room.
     pub(super) pubsub_topic: PubsubTopic,
@@ -67,9 +75,63 @@ pub(super) enum Answer {
     Stored(Vec<MessageHash>),
 }
 
-/// Opens the client of the configured store; `None` if there is none.
-pub(super) fn open(_config: &NodeConfig, _node: &NodeHandle) -> Option<Box<dyn History>> {
-    None
+/// History by the node's services.
+struct StoreHistory(ServicesHandle);
+
+impl History for StoreHistory {
+    fn recent<'a>(&'a mut self, place: &'a Place, count: usize) -> Pending<'a, Vec<WakuMessage>> {
+        let query = HistoryQuery {
+            include_data: true,
+            criteria: HistoryCriteria::Content(ContentCriteria {
+                pubsub_topic: Some(place.pubsub_topic.to_string().into()),
+                content_topics: vec![place.content_topic.as_str().into()],
+                ..ContentCriteria::default()
+            }),
+            cursor: None,
+            direction: PageDirection::Backward,
+            limit: u32::try_from(count).unwrap_or(PAGE_MAX).min(PAGE_MAX),
+        };
+        Box::pin(async move {
+            let mut tries = 1;
+            let answer = loop {
+                match self.0.query_store(None, query.clone()).await {
+                    // The node has just started, and its peers may not have said yet what they offer.
+                    Err(ServiceFailure::NoPeer { .. }) if tries < TRIES => tries += 1,
+                    answer => break answer?,
+                }
+                tokio::time::sleep(PAUSE).await;
+            };
+            let data = answer.page.entries.into_iter().filter_map(|one| one.data);
+            Ok(data.map(|data| data.message).collect())
+        })
+    }
+
+    fn stored<'a>(&'a mut self, hashes: &'a [MessageHash]) -> Pending<'a, Vec<MessageHash>> {
+        let query = HistoryQuery {
+            include_data: false,
+            criteria: HistoryCriteria::Hashes(hashes.iter().take(ASKED_MAX).copied().collect()),
+            cursor: None,
+            direction: PageDirection::Forward,
+            limit: PAGE_MAX,
+        };
+        Box::pin(async move {
+            let answer = self.0.query_store(None, query).await?;
+            Ok(answer.page.entries.iter().map(|one| one.hash).collect())
+        })
+    }
+}
+
+impl From<ServiceFailure> for HistoryFailure {
+    fn from(failure: ServiceFailure) -> Self {
+        Self {
+            reason: failure.to_string(),
+        }
+    }
+}
+
+/// Returns a client of the stores that a node's services know.
+pub(super) fn open(services: ServicesHandle) -> Box<dyn History> {
+    Box::new(StoreHistory(services))
 }
 
 /// Starts asking a store, one question at a time. Questions that find the queue full are dropped.

@@ -11,7 +11,7 @@ mod tests;
 /// Own messages whose state is followed; the oldest are forgotten.
 const KNOWN_MAX: usize = 256;
 
-/// What has become of an own message.
+/// State of an own message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum State {
     /// A proof is being made, or the message is being sent.
@@ -32,7 +32,7 @@ pub(super) enum State {
     },
     /// No peer came before others would have found the message too old.
     Expired,
-    /// It was not sent.
+    /// The message was not sent.
     Failed {
         /// Reason, in plain words.
         reason: String,

@@ -39,19 +39,19 @@ pub(super) struct Read {
 /// Reason why a message of the room cannot be read.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Unreadable {
-    /// It is encrypted, and this chat has no key.
+    /// The message is encrypted, and this chat has no key.
     #[error("it is encrypted, and this chat has no key (--key, --passphrase-file)")]
     NoKey,
-    /// It cannot be decrypted with the room's key.
+    /// The message cannot be decrypted with the room's key.
     #[error("{0}")]
     Sealed(#[from] OpenError),
-    /// It is encrypted in a way of its own.
+    /// The message is encrypted in a way that is not known.
     #[error("encryption of version {version} is not known")]
     Version {
         /// Version that the message names.
         version: u32,
     },
-    /// It is no chat message.
+    /// The content is no chat message.
     #[error("it is no chat message: {0}")]
     Body(#[from] BodyError),
 }

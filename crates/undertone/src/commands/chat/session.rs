@@ -64,7 +64,7 @@ pub(super) trait Front {
 pub(super) struct Wires {
     /// Valid messages of all rooms of the shard.
     pub(super) deliveries: mpsc::Receiver<Delivery>,
-    /// What the user does.
+    /// Inputs of the user.
     pub(super) inputs: mpsc::Receiver<Input>,
     /// First answers of the node about own messages.
     pub(super) outcomes: mpsc::UnboundedReceiver<Outcome>,
@@ -85,9 +85,9 @@ pub(super) struct Session<F, R> {
     pub(super) front: F,
     /// Generator of the encryption's random numbers.
     pub(super) rng: R,
-    /// The room.
+    /// Room of the chat.
     pub(super) room: Room,
-    /// Own name.
+    /// Name of this user.
     pub(super) nick: String,
     /// The running node.
     pub(super) node: NodeHandle,
@@ -101,7 +101,7 @@ pub(super) struct Session<F, R> {
     pub(super) outcomes: mpsc::UnboundedSender<Outcome>,
     /// Questions to the store, if there is one.
     pub(super) questions: Option<mpsc::Sender<Question>>,
-    /// Own messages.
+    /// Messages of this user.
     pub(super) own: Own,
     /// Messages that were shown.
     pub(super) seen: Seen,

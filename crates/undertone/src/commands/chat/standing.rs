@@ -8,7 +8,7 @@ mod tests;
 /// Standing of the chat in its network at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Standing {
-    /// Connected peers.
+    /// Number of connected peers.
     pub(super) peers: usize,
     /// Connected peers that carry the room's shard.
     pub(super) carriers: usize,
@@ -32,7 +32,7 @@ pub(super) enum Publishing {
     Limited(Left),
 }
 
-/// What is left of the epoch's messages.
+/// Rest of the epoch's messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Left {
     /// Upper bound of the messages left: those that were sent before this chat began are not known to it.

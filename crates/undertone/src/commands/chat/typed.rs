@@ -39,7 +39,7 @@ pub(super) enum Input {
     Resume,
 }
 
-/// What the user wants.
+/// Request that the user typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Typed {
     /// Sends a text.

@@ -19,7 +19,7 @@ pub(super) const SUSPEND: i32 = Signal::TSTP.as_raw();
 /// Number of SIGCONT: the program goes on.
 pub(super) const RESUME: i32 = Signal::CONT.as_raw();
 
-/// What to give back, known to the panic hook too; `None` while the terminal is the user's.
+/// State to give back, known to the panic hook too; `None` while the terminal is the user's.
 static TAKEN: Mutex<Option<Taken>> = Mutex::new(None);
 
 struct Taken {

@@ -133,7 +133,7 @@ impl View {
         self.entries.push_back(Entry { own, parts });
     }
 
-    /// Draws everything.
+    /// Draws the whole screen.
     pub(super) fn draw(&mut self, frame: &mut Frame<'_>) {
         let area = frame.area();
         let (width, rows) = (usize::from(area.width), area.height);

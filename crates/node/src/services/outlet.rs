@@ -1,0 +1,98 @@
+//! Outlet to one peer for pushed messages: one stream for all of them, or a stream for each.
+//!
+//! Some clients read any number of messages from a stream and never close it; if each message came on a stream
+//! of its own, js-waku would have too many open streams after a hundred and end the connection. Others close a
+//! stream after its first message and would lose the second. Which kind a client is of shows after its first
+//! message.
+
+use std::io;
+use std::time::Duration;
+
+use futures::{AsyncReadExt as _, AsyncWriteExt as _, FutureExt as _};
+use libp2p::swarm::Stream;
+use libp2p::{PeerId, StreamProtocol};
+use tokio::time::timeout;
+use undertone_services::filter::PUSH_PROTOCOL_ID;
+
+use super::framing::write_frame;
+use crate::swarm::StreamOpener;
+
+/// Time after the first message for which a client that reads one message from a stream has to close it.
+const LEARNING: Duration = Duration::from_secs(1);
+
+/// Use that a client makes of streams.
+enum Habit {
+    /// Nothing is known yet.
+    Unknown,
+    /// A message has been written to this stream, and the client may be about to close it.
+    Learning(Stream),
+    /// The client reads all messages from one stream.
+    Many(Stream),
+    /// The client reads one message from a stream.
+    One,
+}
+
+/// Outlet to one peer.
+pub(super) struct Outlet {
+    streams: StreamOpener,
+    peer: PeerId,
+    habit: Habit,
+}
+
+impl Outlet {
+    pub(super) fn new(streams: StreamOpener, peer: PeerId) -> Self {
+        Self {
+            streams,
+            peer,
+            habit: Habit::Unknown,
+        }
+    }
+
+    /// Writes a message to the peer.
+    pub(super) async fn push(&mut self, frame: &[u8]) -> io::Result<()> {
+        if let Habit::Many(stream) = &mut self.habit {
+            if !has_ended(stream) && write_frame(stream, frame).await.is_ok() {
+                return Ok(());
+            }
+            // The client or its connection has ended the stream.
+            self.habit = Habit::Unknown;
+        }
+        let protocol = StreamProtocol::new(PUSH_PROTOCOL_ID);
+        let opened = self.streams.open(self.peer, protocol).await;
+        let mut stream = opened.map_err(io::Error::other)?;
+        write_frame(&mut stream, frame).await?;
+        if matches!(self.habit, Habit::One) {
+            return stream.close().await;
+        }
+        self.habit = Habit::Learning(stream);
+        Ok(())
+    }
+
+    /// After the first message: waits for a moment to see whether the client closes the stream.
+    pub(super) async fn learn(&mut self) {
+        let Habit::Learning(_) = &self.habit else {
+            return;
+        };
+        let Habit::Learning(mut stream) = std::mem::replace(&mut self.habit, Habit::One) else {
+            return;
+        };
+        let ended = timeout(LEARNING, ends(&mut stream)).await;
+        if ended.is_err() {
+            self.habit = Habit::Many(stream);
+        } else {
+            // The client has closed its half; the other one may be closed already.
+            let _ = stream.close().await;
+        }
+    }
+}
+
+/// Waits until the client closes its half of a stream. What it writes is not read by this protocol.
+async fn ends(stream: &mut Stream) {
+    let mut ignored = [0; 64];
+    while stream.read(&mut ignored).await.is_ok_and(|len| len > 0) {}
+}
+
+/// Whether the client has closed its half of a stream.
+fn has_ended(stream: &mut Stream) -> bool {
+    ends(stream).now_or_never().is_some()
+}

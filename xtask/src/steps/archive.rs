@@ -1,0 +1,38 @@
+//! Step that tests the archive of messages on SQLite and on a real PostgreSQL.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use super::{ARCHIVE, Outcome, apt, cargo, selection};
+
+/// Debian's package of the database.
+const PACKAGE: &str = "postgresql";
+
+/// Folder with a folder for each version of PostgreSQL, on Debian.
+const VERSIONS: &str = "/usr/lib/postgresql";
+
+/// Installs PostgreSQL if it is missing, and runs the tests.
+pub(super) fn run(root: &Path) -> Outcome {
+    if !is_installed()
+        && let Err(reason) = apt::install(PACKAGE)
+    {
+        return Outcome::Skipped(format!(
+            "no PostgreSQL ({reason}): install the package {PACKAGE}, or put initdb on the PATH"
+        ));
+    }
+    cargo(root, &selection::named(&ARCHIVE), &[])
+}
+
+fn is_installed() -> bool {
+    let on_path = Command::new("initdb").arg("--version").output();
+    if on_path.is_ok_and(|output| output.status.success()) {
+        return true;
+    }
+    let Ok(versions) = fs::read_dir(VERSIONS) else {
+        return false;
+    };
+    versions
+        .flatten()
+        .any(|version| version.path().join("bin/initdb").is_file())
+}
