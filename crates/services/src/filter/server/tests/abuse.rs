@@ -16,6 +16,14 @@ fn check(server: &FilterServer, limits: &Limits) {
     assert!(usage.push_bytes <= limits.max_push_bytes, "{usage:?}");
 }
 
+/// Limits with 64 pushes in flight to a peer.
+fn few_pushes() -> Limits {
+    Limits {
+        max_pushes_per_peer: 64,
+        ..Limits::default()
+    }
+}
+
 #[test]
 fn garbage_is_answered_under_its_id_if_it_has_one() {
     let mut bench = Bench::new(Limits::default());
@@ -90,7 +98,7 @@ fn expired_peers_give_way_before_maintenance() {
 
 #[test]
 fn a_slow_reader_loses_messages_countably_and_others_none() {
-    let mut bench = Bench::new(Limits::default());
+    let mut bench = Bench::new(few_pushes());
     bench.subscribe(1, &[CHAT]);
     bench.subscribe(2, &[CHAT]);
     let mut to_slow = 0;
@@ -172,7 +180,7 @@ fn a_message_larger_than_all_memory_for_pushes_drops_nobody() {
 
 #[test]
 fn unsubscribing_does_not_hide_pushes_in_flight() {
-    let mut bench = Bench::new(Limits::default());
+    let mut bench = Bench::new(few_pushes());
     let mut pushes = 0;
     for number in 0..200 {
         bench.subscribe(1, &[CHAT]);
