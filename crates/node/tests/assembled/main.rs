@@ -8,4 +8,5 @@ mod full_disk;
 mod identity;
 mod membership;
 mod metrics;
+mod services;
 mod support;

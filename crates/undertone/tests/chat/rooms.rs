@@ -27,6 +27,26 @@ fn who_writes_before_anybody_is_there_is_heard_later() {
 }
 
 #[test]
+fn who_comes_later_reads_what_a_store_kept() {
+    let place = Place::new();
+    let keeper = "--rln=false --nick keeper --store=true";
+    let mut keeper = Chat::json(&place.folder("keeper"), keeper);
+    let find_keeper = keeper.ready();
+    let guest = |name: &str| {
+        let more = format!("--rln=false --nick {name} {find_keeper}");
+        Chat::json(&place.folder(name), &more)
+    };
+    let mut early = guest("early");
+    early.type_line("for those who come later");
+    keeper.message("for those who come later");
+    early.own(1, "stored");
+    drop(early);
+
+    let mut late = guest("late");
+    assert_eq!(late.message("for those who come later")["nick"], "early");
+}
+
+#[test]
 fn who_has_the_key_reads_and_who_has_not_is_told_so() {
     let place = Place::new();
     let key = place.file("key", &format!("{}\n", "ab".repeat(32)));

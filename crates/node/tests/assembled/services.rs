@@ -1,0 +1,176 @@
+//! Services of whole nodes: what a store keeps, what a light client gets, what is refused.
+
+use std::fs;
+use std::time::Duration;
+
+use undertone_message::{PubsubTopic, Shard, WakuMessage};
+use undertone_node::assemble::{Assembled, assemble};
+use undertone_node::services::{LightpushVersion, ServiceFailure};
+use undertone_services::history::{ContentCriteria, HistoryCriteria, HistoryQuery, PageDirection};
+
+use crate::support::{HANG, Place, ask, metrics_until};
+
+const CONTENT_TOPIC: &str = "/test/1/a/proto";
+
+fn topic() -> PubsubTopic {
+    PubsubTopic::Static(Shard::new(66, 0).unwrap())
+}
+
+/// A relay and a store without rate limit, in each other's meshes.
+struct Pair {
+    relay: Assembled,
+    store: Assembled,
+    places: [Place; 2],
+}
+
+impl Pair {
+    async fn start() -> Self {
+        let places = [Place::new(), Place::new()];
+        let common = [("rln", "false"), ("shards", "0")];
+        let relay = assemble(&places[0].config(&[], &common)).await.unwrap();
+        let peers = [relay.node.addresses[0].to_string()];
+        let store = [&common[..], &[("store", "true")]].concat();
+        let store = assemble(&places[1].config(&peers, &store)).await.unwrap();
+        let mesh = format!("undertone_mesh_peers{{topic=\"{}\"}}", topic());
+        for node in [&relay, &store] {
+            metrics_until(node, |now| now[&mesh] >= 1.0).await;
+        }
+        Self {
+            relay,
+            store,
+            places,
+        }
+    }
+
+    async fn publish(&self, text: &str) {
+        let message = WakuMessage::new(text.to_owned().into_bytes(), CONTENT_TOPIC);
+        let handle = &self.relay.node.handle;
+        handle.publish(topic(), message).await.unwrap();
+    }
+
+    /// Texts that the store has, as `asker` learns them from it.
+    async fn history(&self, asker: &Assembled) -> Result<Vec<String>, ServiceFailure> {
+        let query = HistoryQuery {
+            include_data: true,
+            criteria: HistoryCriteria::Content(ContentCriteria {
+                content_topics: vec![CONTENT_TOPIC.into()],
+                ..ContentCriteria::default()
+            }),
+            cursor: None,
+            direction: PageDirection::Forward,
+            limit: 100,
+        };
+        let answer = asker.services.handle.query_store(None, query).await?;
+        let data = answer.page.entries.into_iter().filter_map(|one| one.data);
+        let text = |payload: &[u8]| String::from_utf8_lossy(payload).into_owned();
+        Ok(data.map(|data| text(&data.message.payload)).collect())
+    }
+
+    async fn history_until(&self, asker: &Assembled, texts: &[&str]) {
+        let arrives = async {
+            while self.history(asker).await.is_ok_and(|now| now != texts) {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::time::timeout(HANG, arrives).await.unwrap();
+        assert_eq!(self.history(asker).await.unwrap(), texts);
+    }
+}
+
+async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
+    let waits = async {
+        while !is_so().await {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    let waited = tokio::time::timeout(HANG, waits).await;
+    assert!(waited.is_ok(), "never: {what}");
+}
+
+#[tokio::test]
+async fn what_is_relayed_is_kept_and_asked_for_by_others() {
+    let pair = Pair::start().await;
+    pair.publish("one").await;
+    pair.publish("two").await;
+    pair.history_until(&pair.store, &["one", "two"]).await;
+    // The other node has no archive, so that it asks the store; first it learns what its peer offers.
+    until("the store is found", async || {
+        pair.history(&pair.relay).await.is_ok()
+    })
+    .await;
+    assert_eq!(pair.history(&pair.relay).await.unwrap(), ["one", "two"]);
+    drop(pair.places);
+}
+
+#[tokio::test]
+async fn a_store_that_cannot_write_says_so_and_makes_up_for_it() {
+    let pair = Pair::start().await;
+    pair.publish("before").await;
+    pair.history_until(&pair.store, &["before"]).await;
+    let (there, away) = (
+        pair.places[1].path("store.sqlite"),
+        pair.places[1].path("away"),
+    );
+    fs::rename(&there, &away).unwrap();
+    pair.publish("meanwhile").await;
+    let rest = pair.store.rest.unwrap();
+    let health = async || ask(rest, "GET", "/health", "").await;
+    until("the store is in trouble", async || {
+        health().await.contains("\"Store\":\"NOT_READY\"")
+    })
+    .await;
+    let said = health().await;
+    assert!(said.contains("\"nodeHealth\":\"NOT_READY\""), "{said}");
+    assert!(said.contains("store.sqlite"), "{said}");
+
+    fs::rename(&away, &there).unwrap();
+    pair.history_until(&pair.store, &["before", "meanwhile"])
+        .await;
+    let said = health().await;
+    assert!(said.contains("\"Store\":\"READY\""), "{said}");
+}
+
+#[tokio::test]
+async fn subscribers_get_messages_and_lightpush_publishes_them() {
+    let pair = Pair::start().await;
+    let light = &pair.relay.services.handle;
+    let mut pushed = {
+        let (sender, receiver) = tokio::sync::mpsc::unbounded_channel();
+        light.add_sink(std::sync::Arc::new(Sink(sender)));
+        receiver
+    };
+    let content_topics = vec![CONTENT_TOPIC.to_owned()];
+    until("a filter peer is found", async || {
+        let topics = content_topics.clone();
+        light.subscribe(Some(topic()), topics).await.is_ok()
+    })
+    .await;
+    let message = WakuMessage::new(b"pushed".to_vec(), CONTENT_TOPIC);
+    let pushing = light.push(LightpushVersion::V3, Some(topic()), message);
+    assert_eq!(pushing.await, Ok(1));
+    let got = tokio::time::timeout(HANG, pushed.recv())
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(&got[..], b"pushed");
+
+    let subscribers = pair.store.services.handle.subscribers().await.unwrap();
+    assert_eq!(subscribers.unwrap().len(), 1);
+    light.unsubscribe_all().await.unwrap();
+    let subscribers = pair.store.services.handle.subscribers().await.unwrap();
+    assert_eq!(subscribers.unwrap(), []);
+    let refused = light.ping().await.unwrap_err();
+    assert!(
+        matches!(refused, ServiceFailure::Refused { status: 404, .. }),
+        "{refused}"
+    );
+}
+
+/// Sink that passes payloads on.
+struct Sink(tokio::sync::mpsc::UnboundedSender<bytes::Bytes>);
+
+impl undertone_node::handle::MessageSink for Sink {
+    fn deliver(&self, delivery: &undertone_node::handle::Delivery) -> bool {
+        self.0.send(delivery.message.payload.clone()).is_ok()
+    }
+}
