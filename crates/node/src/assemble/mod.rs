@@ -311,7 +311,8 @@ async fn assemble_all(
     };
     if let Some(listener) = metrics {
         assembled.metrics = listener.local_addr().ok();
-        let router = rest::metrics_router(assembled.node.handle.clone());
+        let services = assembled.services.handle.clone();
+        let router = rest::metrics_router(assembled.node.handle.clone(), Some(services));
         assembled.servers.push(Server::start(listener, router));
     }
     if let (Some(listener), Some(listen)) = (rest, &config.rest) {

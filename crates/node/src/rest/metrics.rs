@@ -23,6 +23,7 @@ use super::{
 };
 use crate::command::{JobSizes, MetricsSnapshot, RlnSnapshot, TokenSnapshot};
 use crate::handle::NodeHandle;
+use crate::services::{ArchiveCounts, ServicesHandle};
 
 mod chain;
 mod dashboards;
@@ -50,23 +51,33 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     ),
 )]
 async fn metrics(State(app): State<App>) -> Result<Response, ApiError> {
-    page(&app.handle).await
+    page(&app.handle, app.services.as_ref()).await
 }
 
 /// Router for a separate port that serves `/metrics` only. Nothing can be changed there, so
 /// it needs no token.
-pub fn metrics_router(handle: NodeHandle) -> Router {
-    let metrics = |State(handle): State<NodeHandle>| async move { page(&handle).await };
+pub fn metrics_router(handle: NodeHandle, services: Option<ServicesHandle>) -> Router {
+    type Sources = (NodeHandle, Option<ServicesHandle>);
+    let metrics = |State((handle, services)): State<Sources>| async move {
+        page(&handle, services.as_ref()).await
+    };
     Router::new()
         .route("/metrics", get(metrics))
-        .with_state(handle)
+        .with_state((handle, services))
 }
 
-async fn page(handle: &NodeHandle) -> Result<Response, ApiError> {
+async fn page(
+    handle: &NodeHandle,
+    services: Option<&ServicesHandle>,
+) -> Result<Response, ApiError> {
     let snapshot = SharedSnapshot(Arc::from(handle.metrics().await?));
     let mut registry = Registry::default();
     let ours = registry.sub_registry_with_prefix("undertone");
     ours.register_collector(Box::new(snapshot.clone()));
+    if let Some(counts) = services.and_then(ServicesHandle::archive_counts) {
+        let is_writing = services.is_some_and(|services| services.store_trouble().is_none());
+        ours.register_collector(Box::new(StoreMetrics { counts, is_writing }));
+    }
     registry.register_collector(Box::new(Dashboards(snapshot)));
     let mut text = String::new();
     encode(&mut text, &registry).expect("writing to a String does not fail");
@@ -86,6 +97,34 @@ impl Collector for SharedSnapshot {
             Some(rln) => page.rln(rln),
             None => Ok(()),
         }
+    }
+}
+
+/// Names for what became of messages that the store was to keep.
+#[derive(Debug)]
+struct StoreMetrics {
+    counts: ArchiveCounts,
+    is_writing: bool,
+}
+
+impl Collector for StoreMetrics {
+    fn encode(&self, encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        let (mut page, counts) = (MetricsPage(encoder), &self.counts);
+        let outcomes = [
+            ("kept", counts.kept),
+            ("not_to_be_kept", counts.refused),
+            ("lost", counts.lost),
+        ];
+        let help = "Valid messages, by what the store did with them";
+        page.counters("store_messages", help, "outcome", outcomes.into_iter())?;
+        let pending = usize::try_from(counts.pending).unwrap_or(usize::MAX);
+        page.gauge(
+            "store_waiting",
+            "Messages that wait for the archive",
+            pending,
+        )?;
+        let help = "Whether the archive takes messages";
+        page.gauge("store_writing", help, usize::from(self.is_writing))
     }
 }
 

@@ -8,7 +8,7 @@ use undertone_node::assemble::{Assembled, assemble};
 use undertone_node::services::{LightpushVersion, ServiceFailure};
 use undertone_services::history::{ContentCriteria, HistoryCriteria, HistoryQuery, PageDirection};
 
-use crate::support::{HANG, Place, ask, metrics_until};
+use crate::support::{HANG, Place, ask, metrics, metrics_until};
 
 const CONTENT_TOPIC: &str = "/test/1/a/proto";
 
@@ -122,12 +122,21 @@ async fn a_store_that_cannot_write_says_so_and_makes_up_for_it() {
     let said = health().await;
     assert!(said.contains("\"nodeHealth\":\"NOT_READY\""), "{said}");
     assert!(said.contains("store.sqlite"), "{said}");
+    let in_trouble = metrics(rest).await;
+    assert_eq!(in_trouble["undertone_store_writing"], 0.0);
+    assert_eq!(in_trouble["undertone_store_waiting"], 1.0);
 
     fs::rename(&away, &there).unwrap();
     pair.history_until(&pair.store, &["before", "meanwhile"])
         .await;
     let said = health().await;
     assert!(said.contains("\"Store\":\"READY\""), "{said}");
+    let well = metrics(rest).await;
+    assert_eq!(well["undertone_store_writing"], 1.0);
+    assert_eq!(
+        well["undertone_store_messages_total{outcome=\"kept\"}"],
+        2.0
+    );
 }
 
 #[tokio::test]
