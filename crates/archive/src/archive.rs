@@ -10,8 +10,8 @@ use crate::health::HealthLog;
 #[cfg(feature = "postgres")]
 use crate::postgres::PostgresReader;
 use crate::sqlite::SqliteReader;
-use crate::url::Kind;
-use crate::write::{Command, Reply};
+use crate::url::UrlKind;
+use crate::write::{WriterCommand, WriterReply};
 use crate::{
     ArchiveError, ArchiveHealth, ArchiveSizes, ArchiveStats, ArchiveUrl, InsertReport,
     MaintainReport, QueryError, RetentionPolicy,
@@ -67,13 +67,13 @@ impl ArchiveOptions {
 #[derive(Clone)]
 pub struct Archive {
     place: Arc<str>,
-    commands: mpsc::Sender<Command>,
-    reader: Reader,
+    commands: mpsc::Sender<WriterCommand>,
+    reader: ArchiveReader,
     health: Arc<HealthLog>,
 }
 
 #[derive(Clone)]
-enum Reader {
+enum ArchiveReader {
     Sqlite(Arc<SqliteReader>),
     #[cfg(feature = "postgres")]
     Postgres(Arc<PostgresReader>),
@@ -89,9 +89,9 @@ impl std::fmt::Debug for Archive {
 macro_rules! read {
     ($archive:expr, $reader:ident => $call:expr) => {
         match &$archive.reader {
-            Reader::Sqlite($reader) => $call,
+            ArchiveReader::Sqlite($reader) => $call,
             #[cfg(feature = "postgres")]
-            Reader::Postgres($reader) => $call,
+            ArchiveReader::Postgres($reader) => $call,
         }
     };
 }
@@ -107,15 +107,15 @@ impl Archive {
         let health = Arc::new(HealthLog::default());
         let place = url.place();
         let reader = match &url.kind {
-            Kind::Sqlite(directory) => Reader::Sqlite(
+            UrlKind::Sqlite(directory) => ArchiveReader::Sqlite(
                 crate::sqlite::open(directory, options, work, Arc::clone(&health)).await?,
             ),
             #[cfg(feature = "postgres")]
-            Kind::Postgres(config) => Reader::Postgres(
+            UrlKind::Postgres(config) => ArchiveReader::Postgres(
                 crate::postgres::open(config, &place, options, work, Arc::clone(&health)).await?,
             ),
             #[cfg(not(feature = "postgres"))]
-            Kind::Postgres => return Err(ArchiveError::Unsupported { place }),
+            UrlKind::Postgres => return Err(ArchiveError::Unsupported { place }),
         };
         Ok(Self {
             place,
@@ -141,7 +141,7 @@ impl Archive {
     ///
     /// The archive cannot be written now. Nothing of the batch is acknowledged.
     pub async fn insert(&self, batch: Vec<StoredMessage>) -> Result<InsertReport, ArchiveError> {
-        self.ask(|reply| Command::Insert(batch, reply)).await
+        self.ask(|reply| WriterCommand::Insert(batch, reply)).await
     }
 
     /// Answers a query with one page.
@@ -187,7 +187,8 @@ impl Archive {
     ///
     /// The archive cannot be written now; the next run makes up for it.
     pub async fn maintain(&self, now_ns: i64) -> Result<MaintainReport, ArchiveError> {
-        self.ask(|reply| Command::Maintain(now_ns, reply)).await
+        self.ask(|reply| WriterCommand::Maintain(now_ns, reply))
+            .await
     }
 
     /// Size of the archive; cheap.
@@ -214,7 +215,10 @@ impl Archive {
     }
 
     /// Hands work to the writer and waits for its answer.
-    async fn ask<T>(&self, command: impl FnOnce(Reply<T>) -> Command) -> Result<T, ArchiveError> {
+    async fn ask<T>(
+        &self,
+        command: impl FnOnce(WriterReply<T>) -> WriterCommand,
+    ) -> Result<T, ArchiveError> {
         let closed = || ArchiveError::Closed {
             place: Arc::clone(&self.place),
         };

@@ -10,13 +10,13 @@ const ABOVE_HASHES: [u8; 33] = [0xff; 33];
 
 /// Place of a message in history, or an end of history at a timestamp.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Position {
+pub(crate) struct PagePosition {
     pub(crate) timestamp_ns: i64,
     /// Hash, or no bytes (before every message of the timestamp), or [`ABOVE_HASHES`].
     pub(crate) hash: Vec<u8>,
 }
 
-impl Position {
+impl PagePosition {
     /// Position of a message.
     pub(crate) fn of(timestamp_ns: i64, hash: &MessageHash) -> Self {
         Self {
@@ -28,20 +28,20 @@ impl Position {
 
 /// Positions between which the messages of a page are, both excluded.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Bounds {
-    pub(crate) after: Position,
-    pub(crate) before: Position,
+pub(crate) struct PageBounds {
+    pub(crate) after: PagePosition,
+    pub(crate) before: PagePosition,
 }
 
-impl Bounds {
+impl PageBounds {
     /// Bounds of all history between two timestamps, both included.
     pub(crate) fn between(start_ns: i64, end_ns: i64) -> Self {
         Self {
-            after: Position {
+            after: PagePosition {
                 timestamp_ns: start_ns,
                 hash: Vec::new(),
             },
-            before: Position {
+            before: PagePosition {
                 timestamp_ns: end_ns,
                 hash: ABOVE_HASHES.to_vec(),
             },
@@ -57,7 +57,7 @@ impl Bounds {
     }
 
     /// Excludes what is not behind a cursor.
-    pub(crate) fn behind(&mut self, cursor: Position, direction: PageDirection) {
+    pub(crate) fn behind(&mut self, cursor: PagePosition, direction: PageDirection) {
         match direction {
             PageDirection::Forward if cursor > self.after => self.after = cursor,
             PageDirection::Backward if cursor < self.before => self.before = cursor,
@@ -66,7 +66,7 @@ impl Bounds {
     }
 
     /// Whether a position is between the bounds.
-    pub(crate) fn contain(&self, position: &Position) -> bool {
+    pub(crate) fn contain(&self, position: &PagePosition) -> bool {
         self.after < *position && *position < self.before
     }
 }
@@ -76,7 +76,7 @@ pub(crate) fn cut<T>(
     keys: &mut Vec<T>,
     direction: PageDirection,
     most: usize,
-    position: impl Fn(&T) -> Position,
+    position: impl Fn(&T) -> PagePosition,
 ) {
     match direction {
         PageDirection::Forward => keys.sort_by_cached_key(&position),

@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 use tokio_postgres::NoTls;
 
 use crate::health::HealthLog;
-use crate::write::Command;
+use crate::write::WriterCommand;
 use crate::{ArchiveError, ArchiveOptions};
 
 pub(crate) use reader::PostgresReader;
@@ -37,7 +37,7 @@ pub(crate) async fn open(
     config: &tokio_postgres::Config,
     place: &Arc<str>,
     options: ArchiveOptions,
-    work: mpsc::Receiver<Command>,
+    work: mpsc::Receiver<WriterCommand>,
     health: Arc<HealthLog>,
 ) -> Result<Arc<PostgresReader>, ArchiveError> {
     let mut config = config.clone();
@@ -51,7 +51,7 @@ pub(crate) async fn open(
     config.tcp_user_timeout(Duration::from_secs(20));
     let readers = pool(&config, options.readers.max(1), place)?;
     let writers = pool(&config, 1, place)?;
-    let mut writer = writer::Writer::new(writers, Arc::clone(place), &options);
+    let mut writer = writer::PostgresWriter::new(writers, Arc::clone(place), &options);
     writer.start().await?;
     tokio::spawn(writer::run(writer, work, health));
     Ok(Arc::new(PostgresReader::new(readers, Arc::clone(place))))

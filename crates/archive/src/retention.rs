@@ -13,6 +13,18 @@ mod tests;
 /// Shares of a limit, of which the newest slot may hold one before it is closed.
 const SHARES: u64 = 16;
 
+/// Slots that a retention time is divided into.
+const SLOTS_OF_AGE: u64 = 24;
+
+/// Most slots that a retention time of many months is divided into.
+const SLOTS_OF_AGE_MAX: u64 = 512;
+
+const HOUR_S: u64 = 3600;
+const DAY_S: u64 = 24 * HOUR_S;
+
+/// Width of slots without any limit, so that 1024 slots are 19 years.
+const UNLIMITED_S: u64 = 7 * DAY_S;
+
 /// Limits of an archive; whichever is reached first makes it forget. The default has no limit.
 ///
 /// Written as parts joined by `;`, each at most once: `time:2592000` or `time:30d` (units `s`, `m`, `h`, `d`,
@@ -195,7 +207,7 @@ pub(crate) struct SlotUse {
 
 /// Changes that the retention asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Plan {
+pub(crate) struct RetentionPlan {
     /// Number of slots to drop, from the oldest.
     pub(crate) drop: usize,
     /// Timestamp with which the newest slot is to end, so that later messages get a new one.
@@ -208,7 +220,7 @@ impl RetentionPolicy {
     /// Decides which of the slots, ordered by time, have to go at a time.
     ///
     /// The newest slot is dropped only for its age: a limit of number or size never empties an archive.
-    pub(crate) fn plan(&self, now_ns: i64, slots: &[SlotUse]) -> Plan {
+    pub(crate) fn plan(&self, now_ns: i64, slots: &[SlotUse]) -> RetentionPlan {
         let horizon_ns = self.max_age_s.map(|age_s| {
             let age_ns = i64::try_from(age_s.saturating_mul(1_000_000_000)).unwrap_or(i64::MAX);
             now_ns.saturating_sub(age_ns)
@@ -227,7 +239,7 @@ impl RetentionPolicy {
                 .contains(&at_ns)
                 .then_some(at_ns)
         });
-        Plan {
+        RetentionPlan {
             drop,
             close_newest_at_ns,
             above_limit: self.is_above(&slots[drop..], 1),
@@ -241,4 +253,17 @@ impl RetentionPolicy {
         self.max_messages.is_some_and(|max| messages > max / shares)
             || self.max_bytes.is_some_and(|max| bytes > max / shares)
     }
+}
+
+/// Returns the width of new slots under a policy, nanoseconds: a 24th of the retention time between an hour and
+/// a day (more for a time of many months), and a week without a time. Limits of number and size need no narrower
+/// slots, because retention closes a slot early once it has a share of the limit.
+pub(crate) fn width_ns(policy: &RetentionPolicy) -> i64 {
+    let width_s = match policy.max_age_s {
+        Some(age_s) => (age_s / SLOTS_OF_AGE)
+            .clamp(HOUR_S, DAY_S)
+            .max(age_s / SLOTS_OF_AGE_MAX),
+        None => UNLIMITED_S,
+    };
+    i64::try_from(width_s.saturating_mul(1_000_000_000)).unwrap_or(i64::MAX)
 }

@@ -1,21 +1,7 @@
 //! Slots of time, into which an archive is divided.
 
-use crate::RetentionPolicy;
-
 #[cfg(test)]
 mod tests;
-
-/// Slots that a retention time is divided into.
-const SLOTS_OF_AGE: u64 = 24;
-
-/// Most slots that a retention time of many months is divided into.
-const SLOTS_OF_AGE_MAX: u64 = 512;
-
-const HOUR_S: u64 = 3600;
-const DAY_S: u64 = 24 * HOUR_S;
-
-/// Width of slots without any limit, so that 1024 slots are 19 years.
-const UNLIMITED_S: u64 = 7 * DAY_S;
 
 /// Range of timestamps, both ends included, Unix nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,17 +42,4 @@ impl SlotRange {
         }
         range
     }
-}
-
-/// Returns the width of new slots under a policy, nanoseconds: a 24th of the retention time between an hour and
-/// a day (more for a time of many months), and a week without a time. Limits of number and size need no narrower
-/// slots, because retention closes a slot early once it has a share of the limit.
-pub(crate) fn width_ns(policy: &RetentionPolicy) -> i64 {
-    let width_s = match policy.max_age_s {
-        Some(age_s) => (age_s / SLOTS_OF_AGE)
-            .clamp(HOUR_S, DAY_S)
-            .max(age_s / SLOTS_OF_AGE_MAX),
-        None => UNLIMITED_S,
-    };
-    i64::try_from(width_s.saturating_mul(1_000_000_000)).unwrap_or(i64::MAX)
 }

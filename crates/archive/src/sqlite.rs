@@ -8,6 +8,7 @@ mod error;
 mod query;
 mod reader;
 mod schema;
+mod view;
 mod writer;
 
 use std::path::Path;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::health::HealthLog;
-use crate::write::Command;
+use crate::write::WriterCommand;
 use crate::{ArchiveError, ArchiveOptions};
 
 pub(crate) use reader::SqliteReader;
@@ -25,10 +26,10 @@ pub(crate) use reader::SqliteReader;
 pub(crate) async fn open(
     directory: &Path,
     options: ArchiveOptions,
-    work: mpsc::Receiver<Command>,
+    work: mpsc::Receiver<WriterCommand>,
     health: Arc<HealthLog>,
 ) -> Result<Arc<SqliteReader>, ArchiveError> {
-    let shared = Arc::new(directory::Shared::new(directory));
+    let shared = Arc::new(directory::SharedDirectory::new(directory));
     let reader = SqliteReader::new(Arc::clone(&shared), options.readers);
     let (opened, outcome) = oneshot::channel();
     let place = Arc::clone(&shared.place);

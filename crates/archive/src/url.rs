@@ -19,12 +19,12 @@ mod tests;
 #[derive(Clone)]
 pub struct ArchiveUrl {
     place: Arc<str>,
-    pub(crate) kind: Kind,
+    pub(crate) kind: UrlKind,
 }
 
 /// Database of a place.
 #[derive(Clone)]
-pub(crate) enum Kind {
+pub(crate) enum UrlKind {
     Sqlite(PathBuf),
     #[cfg(feature = "postgres")]
     Postgres(Box<tokio_postgres::Config>),
@@ -66,7 +66,7 @@ impl ArchiveUrl {
         let directory = directory.as_ref();
         Self {
             place: directory.display().to_string().into(),
-            kind: Kind::Sqlite(directory.into()),
+            kind: UrlKind::Sqlite(directory.into()),
         }
     }
 
@@ -116,7 +116,7 @@ fn postgres(text: &str) -> Result<ArchiveUrl, ArchiveUrlError> {
     let user = config.get_user().unwrap_or("postgres");
     Ok(ArchiveUrl {
         place: format!("postgres://{user}@{host}:{port}/{database}").into(),
-        kind: Kind::Postgres(Box::new(config)),
+        kind: UrlKind::Postgres(Box::new(config)),
     })
 }
 
@@ -124,7 +124,7 @@ fn postgres(text: &str) -> Result<ArchiveUrl, ArchiveUrlError> {
 fn postgres(_text: &str) -> Result<ArchiveUrl, ArchiveUrlError> {
     Ok(ArchiveUrl {
         place: "postgres://…".into(),
-        kind: Kind::Postgres,
+        kind: UrlKind::Postgres,
     })
 }
 

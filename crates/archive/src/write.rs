@@ -26,21 +26,21 @@ pub struct InsertReport {
 
 /// Fate of one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum InsertFate {
     Inserted,
     Duplicate,
     OutOfRange,
 }
 
 /// Answer that a caller waits for.
-pub(crate) type Reply<T> = oneshot::Sender<Result<T, ArchiveError>>;
+pub(crate) type WriterReply<T> = oneshot::Sender<Result<T, ArchiveError>>;
 
 /// Work for the writer.
-pub(crate) enum Command {
+pub(crate) enum WriterCommand {
     /// Insert a batch.
-    Insert(Vec<StoredMessage>, Reply<InsertReport>),
+    Insert(Vec<StoredMessage>, WriterReply<InsertReport>),
     /// Apply the retention at a time, Unix nanoseconds.
-    Maintain(i64, Reply<MaintainReport>),
+    Maintain(i64, WriterReply<MaintainReport>),
 }
 
 /// Batches that are written together, because they waited at the same time.
@@ -48,19 +48,19 @@ pub(crate) enum Command {
 pub(crate) struct Group {
     messages: Vec<StoredMessage>,
     bytes: usize,
-    shares: Vec<Share>,
+    shares: Vec<GroupShare>,
 }
 
 /// Batch of a group.
-struct Share {
+struct GroupShare {
     kept: usize,
     report: InsertReport,
-    reply: Reply<InsertReport>,
+    reply: WriterReply<InsertReport>,
 }
 
 impl Group {
     /// Adds a batch, without its ephemeral messages.
-    pub(crate) fn add(&mut self, batch: Vec<StoredMessage>, reply: Reply<InsertReport>) {
+    pub(crate) fn add(&mut self, batch: Vec<StoredMessage>, reply: WriterReply<InsertReport>) {
         let before = self.messages.len();
         let total = batch.len();
         let lasting = batch.into_iter().filter(|m| !m.message.is_ephemeral());
@@ -71,7 +71,7 @@ impl Group {
             ephemeral: total - kept,
             ..InsertReport::default()
         };
-        self.shares.push(Share {
+        self.shares.push(GroupShare {
             kept,
             report,
             reply,
@@ -89,15 +89,15 @@ impl Group {
     }
 
     /// Answers every batch, given the fate of each message.
-    pub(crate) fn finish(self, outcome: Result<Vec<Fate>, ArchiveError>) {
+    pub(crate) fn finish(self, outcome: Result<Vec<InsertFate>, ArchiveError>) {
         let mut fates = outcome.as_deref().unwrap_or_default().iter();
         for share in self.shares {
             let mut report = share.report;
             for fate in fates.by_ref().take(share.kept) {
                 match fate {
-                    Fate::Inserted => report.inserted += 1,
-                    Fate::Duplicate => report.duplicates += 1,
-                    Fate::OutOfRange => report.out_of_range += 1,
+                    InsertFate::Inserted => report.inserted += 1,
+                    InsertFate::Duplicate => report.duplicates += 1,
+                    InsertFate::OutOfRange => report.out_of_range += 1,
                 }
             }
             let answer = outcome.as_ref().map(|_| report).map_err(Clone::clone);

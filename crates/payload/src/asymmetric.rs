@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
 use crate::content::{self, Opened};
-use crate::{CiphertextDefect, Limits, OpenError, PublicKey, SealError, SecretKey};
+use crate::{CiphertextDefect, OpenError, PayloadLimits, PublicKey, SealError, SecretKey};
 
 #[cfg(test)]
 mod tests;
@@ -54,7 +54,7 @@ impl SecretKey {
     ///
     /// # Errors
     /// [`OpenError`], by who is at fault.
-    pub fn open(&self, sealed: &[u8], limits: &Limits) -> Result<Opened, OpenError> {
+    pub fn open(&self, sealed: &[u8], limits: &PayloadLimits) -> Result<Opened, OpenError> {
         let size_bytes = sealed.len();
         let max_bytes = limits.sealed_bytes_max;
         if size_bytes > max_bytes {

@@ -5,14 +5,12 @@ use std::fmt;
 use rand_core::CryptoRng;
 use zeroize::{Zeroize as _, Zeroizing};
 
+use crate::limits::PAYLOAD_BYTES_MAX;
 use crate::signature::{self, SIGNATURE_BYTES};
 use crate::{ContentDefect, PublicKey, SealError, SecretKey};
 
 #[cfg(test)]
 mod tests;
-
-/// Longest payload that can be sealed: its length must fit three bytes, because the flags have no room to say four.
-pub const PAYLOAD_BYTES_MAX: usize = (1 << 24) - 1;
 
 /// Bits of the flags that hold the number of bytes of the length.
 const LENGTH_SIZE_MASK: u8 = 0b011;

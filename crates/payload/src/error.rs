@@ -2,12 +2,12 @@
 
 use thiserror::Error;
 
-use crate::PAYLOAD_BYTES_MAX;
+use crate::limits::PAYLOAD_BYTES_MAX;
 
 /// Error of key material that is not a key; the fault of who supplied it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
-pub enum KeyError {
+pub enum PayloadKeyError {
     /// The number of bytes is not that of the key.
     #[error("a key of {found} bytes, where {expected} are expected")]
     Length {
@@ -58,7 +58,7 @@ pub enum OpenError {
     TooLarge {
         /// Length of the sealed payload, in bytes.
         size_bytes: usize,
-        /// Most bytes opened, from [`Limits::sealed_bytes_max`](crate::Limits::sealed_bytes_max).
+        /// Most bytes opened, from [`PayloadLimits::sealed_bytes_max`](crate::PayloadLimits::sealed_bytes_max).
         max_bytes: usize,
     },
 }

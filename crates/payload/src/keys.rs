@@ -7,7 +7,7 @@ use rand_core::CryptoRng;
 use sha2::Sha256;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-use crate::{KeyError, SealError};
+use crate::{PayloadKeyError, SealError};
 
 #[cfg(test)]
 mod tests;
@@ -34,14 +34,14 @@ impl SymmetricKey {
     /// Takes a slice as a key.
     ///
     /// # Errors
-    /// [`KeyError::Length`] unless there are 32 bytes.
-    pub fn from_slice(bytes: &[u8]) -> Result<Self, KeyError> {
+    /// [`PayloadKeyError::Length`] unless there are 32 bytes.
+    pub fn from_slice(bytes: &[u8]) -> Result<Self, PayloadKeyError> {
         let found = bytes.len();
         let expected = SECRET_BYTES;
         let bytes = bytes.try_into();
         bytes
             .map(Self)
-            .map_err(|_| KeyError::Length { found, expected })
+            .map_err(|_| PayloadKeyError::Length { found, expected })
     }
 
     /// Draws a new key.
@@ -81,16 +81,16 @@ impl SecretKey {
     /// Reads a secret key of 32 bytes, big-endian.
     ///
     /// # Errors
-    /// [`KeyError`] unless it is a number from 1 to the order of the curve less 1.
-    pub fn from_slice(bytes: &[u8]) -> Result<Self, KeyError> {
+    /// [`PayloadKeyError`] unless it is a number from 1 to the order of the curve less 1.
+    pub fn from_slice(bytes: &[u8]) -> Result<Self, PayloadKeyError> {
         if bytes.len() != SECRET_BYTES {
-            return Err(KeyError::Length {
+            return Err(PayloadKeyError::Length {
                 found: bytes.len(),
                 expected: SECRET_BYTES,
             });
         }
         let key = k256::SecretKey::from_slice(bytes);
-        key.map(Self).map_err(|_| KeyError::NotAScalar)
+        key.map(Self).map_err(|_| PayloadKeyError::NotAScalar)
     }
 
     /// Draws a new secret key.
@@ -136,16 +136,16 @@ impl PublicKey {
     /// Reads a public key in SEC 1 form, uncompressed (65 bytes) or compressed (33 bytes).
     ///
     /// # Errors
-    /// [`KeyError`] unless it is a point of the curve.
-    pub fn from_slice(bytes: &[u8]) -> Result<Self, KeyError> {
+    /// [`PayloadKeyError`] unless it is a point of the curve.
+    pub fn from_slice(bytes: &[u8]) -> Result<Self, PayloadKeyError> {
         if !matches!(bytes.len(), 33 | Self::BYTES) {
-            return Err(KeyError::Length {
+            return Err(PayloadKeyError::Length {
                 found: bytes.len(),
                 expected: Self::BYTES,
             });
         }
         let key = k256::PublicKey::from_sec1_bytes(bytes);
-        key.map(Self).map_err(|_| KeyError::NotAPoint)
+        key.map(Self).map_err(|_| PayloadKeyError::NotAPoint)
     }
 
     /// Returns the key in uncompressed SEC 1 form: 4, x, y.

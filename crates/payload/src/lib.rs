@@ -13,10 +13,10 @@ mod limits;
 mod signature;
 mod symmetric;
 
-pub use content::{Opened, PAYLOAD_BYTES_MAX};
-pub use error::{CiphertextDefect, ContentDefect, KeyError, OpenError, SealError};
+pub use content::Opened;
+pub use error::{CiphertextDefect, ContentDefect, OpenError, PayloadKeyError, SealError};
 pub use keys::{PublicKey, SecretKey, SymmetricKey};
-pub use limits::Limits;
+pub use limits::{PAYLOAD_BYTES_MAX, PayloadLimits};
 
 /// Value of the field `version` in a `WakuMessage` whose payload is sealed (RFC 14, RFC 26).
 pub const VERSION: u32 = 1;

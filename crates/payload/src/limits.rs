@@ -1,14 +1,17 @@
-//! Limits on what is opened.
+//! Limits on what is sealed and opened.
+
+/// Longest payload that can be sealed: its length must fit three bytes, because the flags have no room to say four.
+pub const PAYLOAD_BYTES_MAX: usize = (1 << 24) - 1;
 
 /// Limits on sealed payloads of unknown origin, checked before anything is allocated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Limits {
+pub struct PayloadLimits {
     /// Maximum length of a sealed payload, in bytes.
     pub sealed_bytes_max: usize,
 }
 
-impl Default for Limits {
+impl Default for PayloadLimits {
     /// Returns 1 MiB, the most that a message of any known network has.
     fn default() -> Self {
         Self {

@@ -6,7 +6,7 @@ use rand_core::CryptoRng;
 use zeroize::Zeroize as _;
 
 use crate::content::{self, Opened};
-use crate::{CiphertextDefect, Limits, OpenError, SealError, SecretKey, SymmetricKey};
+use crate::{CiphertextDefect, OpenError, PayloadLimits, SealError, SecretKey, SymmetricKey};
 
 #[cfg(test)]
 mod tests;
@@ -45,7 +45,7 @@ impl SymmetricKey {
     ///
     /// # Errors
     /// [`OpenError`], by who is at fault.
-    pub fn open(&self, sealed: &[u8], limits: &Limits) -> Result<Opened, OpenError> {
+    pub fn open(&self, sealed: &[u8], limits: &PayloadLimits) -> Result<Opened, OpenError> {
         let size_bytes = sealed.len();
         let max_bytes = limits.sealed_bytes_max;
         if size_bytes > max_bytes {

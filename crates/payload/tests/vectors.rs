@@ -7,7 +7,7 @@
 use rand_core::{CryptoRng, RngCore};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
-use undertone_payload::{Limits, PublicKey, SecretKey, SymmetricKey};
+use undertone_payload::{PayloadLimits, PublicKey, SecretKey, SymmetricKey};
 
 const THEIRS: &str = include_str!("vectors/message-encryption.json");
 const OURS: &str = include_str!("vectors/undertone.json");
@@ -96,7 +96,7 @@ impl Vectors {
     }
 
     fn assert_opens(&self, case: &Case, sealed: &[u8]) {
-        let limits = Limits::default();
+        let limits = PayloadLimits::default();
         let opened = match case.kind.as_str() {
             "symmetric" => self.shared().open(sealed, &limits),
             _ => self.reader().open(sealed, &limits),

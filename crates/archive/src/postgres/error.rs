@@ -7,6 +7,21 @@ use tokio_postgres::error::SqlState;
 
 use crate::ArchiveError;
 
+/// Reason why reading ended.
+pub(super) enum PostgresReadError {
+    /// A row is none that this program writes.
+    Damaged,
+    /// The cursor's message is in no partition.
+    UnknownCursor,
+    Statement(tokio_postgres::Error),
+}
+
+impl From<tokio_postgres::Error> for PostgresReadError {
+    fn from(error: tokio_postgres::Error) -> Self {
+        Self::Statement(error)
+    }
+}
+
 /// Translates an error of a statement.
 pub(super) fn of_statement(place: &Arc<str>, error: tokio_postgres::Error) -> ArchiveError {
     let place = Arc::clone(place);

@@ -10,9 +10,9 @@ use undertone_services::history::{
     ContentCriteria, HistoryCriteria, HistoryPage, HistoryQuery, PageDirection,
 };
 
-use super::reader::ReadError;
+use super::error::PostgresReadError;
 use super::schema;
-use crate::page::{self, Bounds, Position};
+use crate::page::{self, PageBounds, PagePosition};
 use crate::{ArchiveSizes, ArchiveStats};
 
 /// Condition that a message is between bounds, parameters 1 to 4. The bare timestamps choose the partitions.
@@ -24,17 +24,23 @@ const BETWEEN: &str = "timestamp >= $1 AND timestamp <= $3 \
 const ROWS: [usize; 5] = [2, 11, 21, 51, 101];
 
 /// Answers a query.
-pub(super) async fn page(client: &Object, query: &HistoryQuery) -> Result<HistoryPage, ReadError> {
+pub(super) async fn page(
+    client: &Object,
+    query: &HistoryQuery,
+) -> Result<HistoryPage, PostgresReadError> {
     let mut bounds = match &query.criteria {
-        HistoryCriteria::Content(criteria) => Bounds::of(criteria),
-        HistoryCriteria::Hashes(_) => Bounds::between(i64::MIN, i64::MAX),
+        HistoryCriteria::Content(criteria) => PageBounds::of(criteria),
+        HistoryCriteria::Hashes(_) => PageBounds::between(i64::MIN, i64::MAX),
     };
     if let Some(cursor) = query.cursor {
         let find = "SELECT timestamp FROM message WHERE hash = $1 LIMIT 1";
         let find = client.prepare_cached(find).await?;
         let found = client.query_opt(&find, &[&&cursor.0[..]]).await?;
-        let found = found.ok_or(ReadError::UnknownCursor)?;
-        bounds.behind(Position::of(found.try_get(0)?, &cursor), query.direction);
+        let found = found.ok_or(PostgresReadError::UnknownCursor)?;
+        bounds.behind(
+            PagePosition::of(found.try_get(0)?, &cursor),
+            query.direction,
+        );
     }
     let most = page::fetch_count(query);
     let mut rows = match &query.criteria {
@@ -45,7 +51,10 @@ pub(super) async fn page(client: &Object, query: &HistoryQuery) -> Result<Histor
     };
     rows.truncate(most);
     let entries: Option<Vec<_>> = rows.iter().map(schema::entry).collect();
-    Ok(page::make(query, entries.ok_or(ReadError::Damaged)?))
+    Ok(page::make(
+        query,
+        entries.ok_or(PostgresReadError::Damaged)?,
+    ))
 }
 
 /// Order of a query's rows as SQL.
@@ -79,7 +88,7 @@ async fn by_content(
     client: &Object,
     query: &HistoryQuery,
     criteria: &ContentCriteria,
-    bounds: &Bounds,
+    bounds: &PageBounds,
     most: usize,
 ) -> Result<Vec<Row>, Error> {
     let (columns, order, rows) = (columns(query), order(query), rows_of(most));
@@ -132,7 +141,7 @@ async fn by_hashes(
     client: &Object,
     query: &HistoryQuery,
     hashes: &[MessageHash],
-    bounds: &Bounds,
+    bounds: &PageBounds,
     most: usize,
 ) -> Result<Vec<Row>, Error> {
     let (columns, order, rows) = (columns(query), order(query), rows_of(most));
@@ -162,7 +171,7 @@ async fn by_hashes(
 pub(super) async fn contains(
     client: &Object,
     hashes: &[MessageHash],
-) -> Result<Vec<bool>, ReadError> {
+) -> Result<Vec<bool>, PostgresReadError> {
     let find = "SELECT hash FROM message WHERE hash = ANY ($1)";
     let find = client.prepare_cached(find).await?;
     let asked: Vec<&[u8]> = hashes.iter().map(|hash| &hash.0[..]).collect();
@@ -177,7 +186,7 @@ pub(super) async fn hashes(
     start_ns: i64,
     end_ns: i64,
     limit: usize,
-) -> Result<Vec<(i64, MessageHash)>, ReadError> {
+) -> Result<Vec<(i64, MessageHash)>, PostgresReadError> {
     let select = "SELECT timestamp, hash FROM message WHERE timestamp >= $1 AND timestamp <= $2
         ORDER BY timestamp, hash LIMIT $3";
     let select = client.prepare_cached(select).await?;
@@ -186,7 +195,7 @@ pub(super) async fn hashes(
     let read = |row: &Row| {
         Ok((
             row.try_get(0)?,
-            schema::hash(row, 1).ok_or(ReadError::Damaged)?,
+            schema::hash(row, 1).ok_or(PostgresReadError::Damaged)?,
         ))
     };
     rows.iter().map(read).collect()

@@ -6,7 +6,7 @@ use deadpool_postgres::{Object, Pool};
 use undertone_message::MessageHash;
 use undertone_services::history::{HistoryPage, HistoryQuery};
 
-use super::error::{of_pool, of_statement};
+use super::error::{PostgresReadError, of_pool, of_statement};
 use super::query;
 use crate::{ArchiveError, ArchiveSizes, ArchiveStats, QueryError};
 
@@ -14,21 +14,6 @@ use crate::{ArchiveError, ArchiveSizes, ArchiveStats, QueryError};
 pub(crate) struct PostgresReader {
     pool: Pool,
     place: Arc<str>,
-}
-
-/// Reason why reading ended.
-pub(super) enum ReadError {
-    /// A row is none that this program writes.
-    Damaged,
-    /// The cursor's message is in no partition.
-    UnknownCursor,
-    Statement(tokio_postgres::Error),
-}
-
-impl From<tokio_postgres::Error> for ReadError {
-    fn from(error: tokio_postgres::Error) -> Self {
-        Self::Statement(error)
-    }
 }
 
 impl PostgresReader {
@@ -40,7 +25,7 @@ impl PostgresReader {
         let client = self.client().await?;
         match query::page(&client, &query).await {
             Ok(page) => Ok(page),
-            Err(ReadError::UnknownCursor) => Err(QueryError::UnknownCursor),
+            Err(PostgresReadError::UnknownCursor) => Err(QueryError::UnknownCursor),
             Err(error) => Err(self.explain(error).into()),
         }
     }
@@ -80,12 +65,14 @@ impl PostgresReader {
     }
 
     /// Translates an error; of reads without a cursor, none can be unknown.
-    fn explain(&self, error: ReadError) -> ArchiveError {
+    fn explain(&self, error: PostgresReadError) -> ArchiveError {
         match error {
-            ReadError::Statement(error) => of_statement(&self.place, error),
-            ReadError::Damaged | ReadError::UnknownCursor => ArchiveError::Damaged {
-                place: Arc::clone(&self.place),
-            },
+            PostgresReadError::Statement(error) => of_statement(&self.place, error),
+            PostgresReadError::Damaged | PostgresReadError::UnknownCursor => {
+                ArchiveError::Damaged {
+                    place: Arc::clone(&self.place),
+                }
+            }
         }
     }
 }

@@ -1,13 +1,13 @@
 //! Retention: partitions are dropped, and full ones closed.
 
 use super::error::of_statement;
-use super::schema::{self, Slot};
-use super::writer::Writer;
-use crate::retention::{Plan, SlotUse};
+use super::schema::{self, PostgresSlot};
+use super::writer::PostgresWriter;
+use crate::retention::{RetentionPlan, SlotUse};
 use crate::slot::SlotRange;
 use crate::{ArchiveError, MaintainReport};
 
-impl Writer {
+impl PostgresWriter {
     /// Applies the retention at a time, Unix nanoseconds.
     pub(super) async fn maintain(&mut self, now_ns: i64) -> Result<MaintainReport, ArchiveError> {
         let client = self.client().await?;
@@ -29,7 +29,11 @@ impl Writer {
     }
 
     /// Carries out a plan, one transaction for each partition: each needs an exclusive lock for a moment.
-    async fn apply(&mut self, plan: Plan, dropped: &[Slot]) -> Result<(), ArchiveError> {
+    async fn apply(
+        &mut self,
+        plan: RetentionPlan,
+        dropped: &[PostgresSlot],
+    ) -> Result<(), ArchiveError> {
         let mut client = self.client().await?;
         let apply = async {
             for slot in dropped {
@@ -57,7 +61,7 @@ impl Writer {
 /// that attaching the partition again need not read it.
 async fn close(
     client: &mut deadpool_postgres::Object,
-    slot: &Slot,
+    slot: &PostgresSlot,
     last_ns: i64,
 ) -> Result<(), tokio_postgres::Error> {
     let partition = &slot.partition;
@@ -114,7 +118,7 @@ async fn attach_again(
 /// Reads how much each partition holds.
 async fn uses(
     client: &deadpool_postgres::Object,
-    slots: &[Slot],
+    slots: &[PostgresSlot],
 ) -> Result<Vec<SlotUse>, tokio_postgres::Error> {
     let mut uses = Vec::with_capacity(slots.len());
     for slot in slots {

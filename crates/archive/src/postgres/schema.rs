@@ -112,7 +112,7 @@ fn content(row: &Row) -> Option<HistoryData> {
 
 /// Partition of the archive.
 #[derive(Clone, Debug)]
-pub(super) struct Slot {
+pub(super) struct PostgresSlot {
     pub(super) range: SlotRange,
     pub(super) partition: String,
     pub(super) messages: u64,
@@ -121,12 +121,12 @@ pub(super) struct Slot {
 /// Reads the partitions, ordered by time.
 pub(super) async fn slots(
     client: &impl deadpool_postgres::GenericClient,
-) -> Result<Vec<Slot>, tokio_postgres::Error> {
+) -> Result<Vec<PostgresSlot>, tokio_postgres::Error> {
     let select =
         "SELECT first_ns, last_ns, partition, messages FROM message_slot ORDER BY first_ns";
     let rows = client.query(select, &[]).await?;
-    let read = |row: &Row| -> Result<Slot, tokio_postgres::Error> {
-        Ok(Slot {
+    let read = |row: &Row| -> Result<PostgresSlot, tokio_postgres::Error> {
+        Ok(PostgresSlot {
             range: SlotRange {
                 first_ns: row.try_get(0)?,
                 last_ns: row.try_get(1)?,
@@ -161,7 +161,7 @@ pub(super) fn drop_constraint(partition: &str) -> String {
 pub(super) async fn create_slot(
     transaction: &Transaction<'_>,
     range: SlotRange,
-) -> Result<Slot, tokio_postgres::Error> {
+) -> Result<PostgresSlot, tokio_postgres::Error> {
     let next = "SELECT nextval('message_slot_number')";
     let number: i64 = transaction.query_one(next, &[]).await?.try_get(0)?;
     let partition = format!("message_slot_{number}");
@@ -179,7 +179,7 @@ pub(super) async fn create_slot(
             &[&range.first_ns, &range.last_ns, &partition],
         )
         .await?;
-    Ok(Slot {
+    Ok(PostgresSlot {
         range,
         partition,
         messages: 0,

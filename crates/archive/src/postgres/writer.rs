@@ -9,10 +9,11 @@ use undertone_message::MessageHash;
 use undertone_services::history::StoredMessage;
 
 use super::error::{is_missing_partition, of_pool, of_statement};
-use super::schema::{self, Slot};
+use super::schema::{self, PostgresSlot};
 use crate::health::HealthLog;
-use crate::slot::{SlotRange, width_ns};
-use crate::write::{Command, Fate, Group, size};
+use crate::retention::width_ns;
+use crate::slot::SlotRange;
+use crate::write::{Group, InsertFate, WriterCommand, size};
 use crate::{ArchiveError, ArchiveOptions, RetentionPolicy};
 
 /// Most messages of a statement.
@@ -30,8 +31,8 @@ ON CONFLICT (timestamp, hash) DO NOTHING RETURNING hash, timestamp";
 
 /// Runs until every handle of the archive is gone.
 pub(super) async fn run(
-    mut writer: Writer,
-    mut work: mpsc::Receiver<Command>,
+    mut writer: PostgresWriter,
+    mut work: mpsc::Receiver<WriterCommand>,
     health: Arc<HealthLog>,
 ) {
     let mut held = None;
@@ -44,17 +45,17 @@ pub(super) async fn run(
             },
         };
         match command {
-            Command::Maintain(now_ns, reply) => {
+            WriterCommand::Maintain(now_ns, reply) => {
                 let outcome = writer.maintain(now_ns).await;
                 writer.known &= outcome.is_ok();
                 let _ = reply.send(outcome);
             }
-            Command::Insert(batch, reply) => {
+            WriterCommand::Insert(batch, reply) => {
                 let mut group = Group::default();
                 group.add(batch, reply);
                 while !group.is_full() {
                     match work.try_recv() {
-                        Ok(Command::Insert(batch, reply)) => group.add(batch, reply),
+                        Ok(WriterCommand::Insert(batch, reply)) => group.add(batch, reply),
                         Ok(other) => {
                             held = Some(other);
                             break;
@@ -70,25 +71,25 @@ pub(super) async fn run(
 }
 
 /// Writer of an archive.
-pub(super) struct Writer {
+pub(super) struct PostgresWriter {
     pool: Pool,
     pub(super) place: Arc<str>,
     pub(super) retention: RetentionPolicy,
     max_slots: usize,
     /// Partitions ordered by time, as far as this process knows.
-    pub(super) slots: Vec<Slot>,
+    pub(super) slots: Vec<PostgresSlot>,
     /// Whether `slots` was read.
     known: bool,
 }
 
 /// Reason why a group was not written.
-enum WriteError {
+enum PostgresWriteError {
     /// Another process changed the partitions.
     Partitions,
     Statement(tokio_postgres::Error),
 }
 
-impl From<tokio_postgres::Error> for WriteError {
+impl From<tokio_postgres::Error> for PostgresWriteError {
     fn from(error: tokio_postgres::Error) -> Self {
         if is_missing_partition(&error) {
             return Self::Partitions;
@@ -97,7 +98,7 @@ impl From<tokio_postgres::Error> for WriteError {
     }
 }
 
-impl Writer {
+impl PostgresWriter {
     pub(super) fn new(pool: Pool, place: Arc<str>, options: &ArchiveOptions) -> Self {
         Self {
             pool,
@@ -162,7 +163,7 @@ impl Writer {
         &mut self,
         messages: &[StoredMessage],
         health: &HealthLog,
-    ) -> Result<Vec<Fate>, ArchiveError> {
+    ) -> Result<Vec<InsertFate>, ArchiveError> {
         if messages.is_empty() {
             return Ok(Vec::new());
         }
@@ -173,7 +174,7 @@ impl Writer {
     }
 
     /// Writes messages in one transaction; once more if another process changed the partitions.
-    async fn write(&mut self, messages: &[StoredMessage]) -> Result<Vec<Fate>, ArchiveError> {
+    async fn write(&mut self, messages: &[StoredMessage]) -> Result<Vec<InsertFate>, ArchiveError> {
         let mut client = self.client().await?;
         if !self.known {
             self.learn(&client).await?;
@@ -182,11 +183,13 @@ impl Writer {
             let taken = self.slots_for(&mut client, messages).await?;
             match self.attempt(&mut client, messages, &taken).await {
                 Ok(fates) => return Ok(fates),
-                Err(WriteError::Partitions) => {
+                Err(PostgresWriteError::Partitions) => {
                     self.learn(&client).await?;
                     self.reopen(&client).await?;
                 }
-                Err(WriteError::Statement(error)) => return Err(of_statement(&self.place, error)),
+                Err(PostgresWriteError::Statement(error)) => {
+                    return Err(of_statement(&self.place, error));
+                }
             }
         }
         Err(ArchiveError::TooSlow {
@@ -255,7 +258,7 @@ impl Writer {
         client: &mut Object,
         messages: &[StoredMessage],
         taken: &[bool],
-    ) -> Result<Vec<Fate>, WriteError> {
+    ) -> Result<Vec<InsertFate>, PostgresWriteError> {
         let kept: Vec<&StoredMessage> = messages
             .iter()
             .zip(taken)
@@ -286,9 +289,9 @@ impl Writer {
         }
         transaction.commit().await?;
         let fate = |(message, taken): (&StoredMessage, &bool)| match taken {
-            false => Fate::OutOfRange,
-            true if new.remove(&message.hash) => Fate::Inserted,
-            true => Fate::Duplicate,
+            false => InsertFate::OutOfRange,
+            true if new.remove(&message.hash) => InsertFate::Inserted,
+            true => InsertFate::Duplicate,
         };
         Ok(messages.iter().zip(taken).map(fate).collect())
     }

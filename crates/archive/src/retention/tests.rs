@@ -1,5 +1,7 @@
 use super::*;
 
+const HOUR_NS: i64 = 3_600_000_000_000;
+
 fn policy(text: &str) -> RetentionPolicy {
     text.parse().unwrap()
 }
@@ -78,7 +80,7 @@ fn the_newest_slot_stays_and_is_closed_for_what_comes() {
     let plan = policy("capacity:10").plan(150, &slots(&[40, 40]));
     assert_eq!(
         plan,
-        Plan {
+        RetentionPlan {
             drop: 1,
             close_newest_at_ns: Some(150),
             above_limit: true
@@ -93,4 +95,15 @@ fn a_slot_is_closed_behind_its_newest_message() {
     assert!(!plan.above_limit);
     let plan = policy("capacity:160").plan(20, &slots(&[10]));
     assert_eq!(plan.close_newest_at_ns, None);
+}
+
+#[test]
+fn width_follows_from_the_retention_time() {
+    let width_h = |policy: &str| width_ns(&policy.parse().unwrap()) / HOUR_NS;
+    assert_eq!(width_h("time:60"), 1);
+    assert_eq!(width_h("time:2d"), 2);
+    assert_eq!(width_h("time:30d"), 24);
+    assert_eq!(width_h("time:1024d"), 48);
+    assert_eq!(width_h("capacity:1000"), 168);
+    assert_eq!(width_h("none"), 168);
 }

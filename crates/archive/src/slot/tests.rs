@@ -9,17 +9,6 @@ fn range(first_ns: i64, last_ns: i64) -> SlotRange {
 }
 
 #[test]
-fn width_follows_from_the_retention_time() {
-    let width_h = |policy: &str| width_ns(&policy.parse().unwrap()) / HOUR_NS;
-    assert_eq!(width_h("time:60"), 1);
-    assert_eq!(width_h("time:2d"), 2);
-    assert_eq!(width_h("time:30d"), 24);
-    assert_eq!(width_h("time:1024d"), 48);
-    assert_eq!(width_h("capacity:1000"), 168);
-    assert_eq!(width_h("none"), 168);
-}
-
-#[test]
 fn a_new_slot_is_a_cell_of_the_grid() {
     assert_eq!(SlotRange::new_for(25, 10, &[]), range(20, 29));
     assert_eq!(SlotRange::new_for(-1, 10, &[]), range(-10, -1));

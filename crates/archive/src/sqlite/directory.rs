@@ -15,7 +15,7 @@ const MARKER: &str = "archive.sqlite";
 
 /// Slot of an archive, as readers see it.
 #[derive(Clone, Debug)]
-pub(super) struct Slot {
+pub(super) struct SqliteSlot {
     /// Number of the file; never used again.
     pub(super) number: u64,
     pub(super) range: SlotRange,
@@ -28,21 +28,21 @@ pub(super) struct Slot {
 pub(super) type FileId = (u64, u64);
 
 /// State that writer and readers of an archive share.
-pub(super) struct Shared {
+pub(super) struct SharedDirectory {
     pub(super) place: Arc<str>,
     directory: PathBuf,
-    state: Mutex<State>,
+    state: Mutex<DirectoryState>,
 }
 
 #[derive(Default)]
-struct State {
+struct DirectoryState {
     /// Slots ordered by time.
-    slots: Arc<Vec<Slot>>,
+    slots: Arc<Vec<SqliteSlot>>,
     /// Marker that was found when the slots were read; `None` if they have to be read again.
     marker: Option<FileId>,
 }
 
-impl Shared {
+impl SharedDirectory {
     pub(super) fn new(directory: &Path) -> Self {
         Self {
             place: directory.display().to_string().into(),
@@ -65,12 +65,12 @@ impl Shared {
     }
 
     /// Slots that the writer published last.
-    pub(super) fn slots(&self) -> Arc<Vec<Slot>> {
+    pub(super) fn slots(&self) -> Arc<Vec<SqliteSlot>> {
         Arc::clone(&self.state.lock().slots)
     }
 
     /// Replaces the slots.
-    pub(super) fn publish(&self, slots: Vec<Slot>) {
+    pub(super) fn publish(&self, slots: Vec<SqliteSlot>) {
         self.state.lock().slots = Arc::new(slots);
     }
 

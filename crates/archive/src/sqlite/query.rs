@@ -9,29 +9,29 @@ use undertone_services::history::{
     PageDirection,
 };
 
-use super::directory::Slot;
-use super::reader::{ReadError, View};
+use super::directory::SqliteSlot;
 use super::schema;
+use super::view::{SqliteReadError, SqliteView};
 use crate::ArchiveSizes;
-use crate::page::{self, Bounds, Position};
+use crate::page::{self, PageBounds, PagePosition};
 
 /// Message of a page, before its content is read.
-struct Key {
+struct RowKey {
     slot: u64,
     id: i64,
     timestamp_ns: i64,
     hash: MessageHash,
 }
 
-impl Key {
-    fn position(&self) -> Position {
-        Position::of(self.timestamp_ns, &self.hash)
+impl RowKey {
+    fn position(&self) -> PagePosition {
+        PagePosition::of(self.timestamp_ns, &self.hash)
     }
 }
 
 /// Messages of which a slot has an index by time.
 #[derive(Clone, Copy)]
-enum Lane {
+enum TopicLane {
     /// Messages of a pubsub topic.
     Pubsub(i64),
     /// Messages of a pair of topics.
@@ -39,14 +39,17 @@ enum Lane {
 }
 
 /// Answers a query.
-pub(super) fn page(view: &mut View<'_>, query: &HistoryQuery) -> Result<HistoryPage, ReadError> {
+pub(super) fn page(
+    view: &mut SqliteView<'_>,
+    query: &HistoryQuery,
+) -> Result<HistoryPage, SqliteReadError> {
     let mut bounds = match &query.criteria {
-        HistoryCriteria::Content(criteria) => Bounds::of(criteria),
-        HistoryCriteria::Hashes(_) => Bounds::between(i64::MIN, i64::MAX),
+        HistoryCriteria::Content(criteria) => PageBounds::of(criteria),
+        HistoryCriteria::Hashes(_) => PageBounds::between(i64::MIN, i64::MAX),
     };
     if let Some(cursor) = query.cursor {
         let found = find(view, &[&cursor])?;
-        let found = found.first().ok_or(ReadError::UnknownCursor)?;
+        let found = found.first().ok_or(SqliteReadError::UnknownCursor)?;
         bounds.behind(found.position(), query.direction);
     }
     let most = page::fetch_count(query);
@@ -60,7 +63,7 @@ pub(super) fn page(view: &mut View<'_>, query: &HistoryQuery) -> Result<HistoryP
             keys
         }
     };
-    page::cut(&mut keys, query.direction, most, Key::position);
+    page::cut(&mut keys, query.direction, most, RowKey::position);
     let mut entries = Vec::with_capacity(keys.len());
     // The entry beyond the page needs no content.
     let limit = most - 1;
@@ -78,7 +81,10 @@ pub(super) fn page(view: &mut View<'_>, query: &HistoryQuery) -> Result<HistoryP
 }
 
 /// Finds messages by their hashes, which are distinct, in the newest slots first.
-fn find(view: &mut View<'_>, hashes: &[&MessageHash]) -> Result<Vec<Key>, ReadError> {
+fn find(
+    view: &mut SqliteView<'_>,
+    hashes: &[&MessageHash],
+) -> Result<Vec<RowKey>, SqliteReadError> {
     let numbers: Vec<u64> = view.slots.iter().rev().map(|slot| slot.number).collect();
     let mut missing = hashes.to_vec();
     let mut keys = Vec::new();
@@ -91,7 +97,7 @@ fn find(view: &mut View<'_>, hashes: &[&MessageHash]) -> Result<Vec<Key>, ReadEr
             let mut found = Vec::new();
             for hash in &missing {
                 let key = statement.query_row(params![&hash.0[..8], &hash.0[..]], |row| {
-                    Ok(Key {
+                    Ok(RowKey {
                         slot,
                         id: row.get(0)?,
                         timestamp_ns: row.get(1)?,
@@ -111,13 +117,13 @@ fn find(view: &mut View<'_>, hashes: &[&MessageHash]) -> Result<Vec<Key>, ReadEr
 
 /// Finds the first messages between the bounds that meet the criteria, slot by slot.
 fn by_content(
-    view: &mut View<'_>,
+    view: &mut SqliteView<'_>,
     criteria: &ContentCriteria,
-    bounds: &Bounds,
+    bounds: &PageBounds,
     direction: PageDirection,
     most: usize,
-) -> Result<Vec<Key>, ReadError> {
-    let overlaps = |slot: &&Slot| {
+) -> Result<Vec<RowKey>, SqliteReadError> {
+    let overlaps = |slot: &&SqliteSlot| {
         slot.range.last_ns >= bounds.after.timestamp_ns
             && slot.range.first_ns <= bounds.before.timestamp_ns
     };
@@ -130,7 +136,7 @@ fn by_content(
     if direction == PageDirection::Backward {
         numbers.reverse();
     }
-    let mut keys: Vec<Key> = Vec::new();
+    let mut keys: Vec<RowKey> = Vec::new();
     for slot in numbers {
         // Slots do not overlap: what a later one has cannot come before what is found.
         if keys.len() >= most {
@@ -140,7 +146,7 @@ fn by_content(
             let mut found = Vec::new();
             for lane in lanes(connection, criteria)? {
                 scan(connection, lane, bounds, direction, most, slot, &mut found)?;
-                page::cut(&mut found, direction, most, Key::position);
+                page::cut(&mut found, direction, most, RowKey::position);
             }
             Ok(found)
         })?;
@@ -150,12 +156,12 @@ fn by_content(
 }
 
 /// Lanes of a slot that together have the messages with the topics asked for, each message once.
-fn lanes(connection: &Connection, criteria: &ContentCriteria) -> rusqlite::Result<Vec<Lane>> {
+fn lanes(connection: &Connection, criteria: &ContentCriteria) -> rusqlite::Result<Vec<TopicLane>> {
     let pubsub = criteria.pubsub_topic.as_deref();
     if criteria.content_topics.is_empty() {
         let find = "SELECT id FROM pubsub WHERE ?1 IS NULL OR topic = ?1";
         let mut statement = connection.prepare_cached(find)?;
-        let found = statement.query_map([pubsub], |row| row.get(0).map(Lane::Pubsub))?;
+        let found = statement.query_map([pubsub], |row| row.get(0).map(TopicLane::Pubsub))?;
         return found.collect();
     }
     let find = "SELECT stream.id FROM stream JOIN pubsub ON pubsub.id = stream.pubsub
@@ -163,7 +169,8 @@ fn lanes(connection: &Connection, criteria: &ContentCriteria) -> rusqlite::Resul
     let mut statement = connection.prepare_cached(find)?;
     let mut lanes = Vec::new();
     for topic in distinct(&criteria.content_topics) {
-        let found = statement.query_map((&**topic, pubsub), |row| row.get(0).map(Lane::Stream))?;
+        let found =
+            statement.query_map((&**topic, pubsub), |row| row.get(0).map(TopicLane::Stream))?;
         for lane in found {
             lanes.push(lane?);
         }
@@ -174,16 +181,16 @@ fn lanes(connection: &Connection, criteria: &ContentCriteria) -> rusqlite::Resul
 /// Reads the first messages of a lane between the bounds.
 fn scan(
     connection: &Connection,
-    lane: Lane,
-    bounds: &Bounds,
+    lane: TopicLane,
+    bounds: &PageBounds,
     direction: PageDirection,
     most: usize,
     slot: u64,
-    found: &mut Vec<Key>,
+    found: &mut Vec<RowKey>,
 ) -> rusqlite::Result<()> {
     let (column, lane) = match lane {
-        Lane::Pubsub(id) => ("pubsub", id),
-        Lane::Stream(id) => ("stream", id),
+        TopicLane::Pubsub(id) => ("pubsub", id),
+        TopicLane::Stream(id) => ("stream", id),
     };
     let order = match direction {
         PageDirection::Forward => "ASC",
@@ -204,7 +211,7 @@ fn scan(
         i64::try_from(most).unwrap_or(i64::MAX),
     ];
     let rows = statement.query_map(parameters, |row| {
-        Ok(Key {
+        Ok(RowKey {
             slot,
             id: row.get(0)?,
             timestamp_ns: row.get(1)?,
@@ -218,7 +225,7 @@ fn scan(
 }
 
 /// Reads the content of a message.
-fn content(view: &mut View<'_>, key: &Key) -> Result<HistoryData, ReadError> {
+fn content(view: &mut SqliteView<'_>, key: &RowKey) -> Result<HistoryData, SqliteReadError> {
     view.slot(key.slot, |connection| {
         connection
             .prepare_cached(schema::READ_CONTENT)?
@@ -228,9 +235,9 @@ fn content(view: &mut View<'_>, key: &Key) -> Result<HistoryData, ReadError> {
 
 /// Tells of each hash whether its message is there.
 pub(super) fn contains(
-    view: &mut View<'_>,
+    view: &mut SqliteView<'_>,
     hashes: &[MessageHash],
-) -> Result<Vec<bool>, ReadError> {
+) -> Result<Vec<bool>, SqliteReadError> {
     let found = find(view, &distinct(hashes))?;
     let found: BTreeSet<MessageHash> = found.iter().map(|key| key.hash).collect();
     Ok(hashes.iter().map(|hash| found.contains(hash)).collect())
@@ -238,15 +245,15 @@ pub(super) fn contains(
 
 /// Timestamps and hashes between two timestamps.
 pub(super) fn hashes(
-    view: &mut View<'_>,
+    view: &mut SqliteView<'_>,
     start_ns: i64,
     end_ns: i64,
     limit: usize,
-) -> Result<Vec<(i64, MessageHash)>, ReadError> {
+) -> Result<Vec<(i64, MessageHash)>, SqliteReadError> {
     let all = ContentCriteria::default();
-    let bounds = Bounds::between(start_ns, end_ns);
+    let bounds = PageBounds::between(start_ns, end_ns);
     let mut keys = by_content(view, &all, &bounds, PageDirection::Forward, limit)?;
-    page::cut(&mut keys, PageDirection::Forward, limit, Key::position);
+    page::cut(&mut keys, PageDirection::Forward, limit, RowKey::position);
     Ok(keys
         .iter()
         .map(|key| (key.timestamp_ns, key.hash))
@@ -254,7 +261,7 @@ pub(super) fn hashes(
 }
 
 /// Shares of data and indexes, by walking through all pages.
-pub(super) fn sizes(view: &mut View<'_>) -> Result<ArchiveSizes, ReadError> {
+pub(super) fn sizes(view: &mut SqliteView<'_>) -> Result<ArchiveSizes, SqliteReadError> {
     let mut sizes = ArchiveSizes::default();
     let numbers: Vec<u64> = view.slots.iter().map(|slot| slot.number).collect();
     for number in numbers {

@@ -8,13 +8,13 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension, Transaction, para
 use tokio::sync::{mpsc, oneshot};
 use undertone_services::history::StoredMessage;
 
-use super::directory::{FileId, Shared, Slot, file_id};
+use super::directory::{FileId, SharedDirectory, SqliteSlot, file_id};
 use super::error::{of_io, of_sqlite};
 use super::schema;
 use crate::health::HealthLog;
-use crate::retention::SlotUse;
-use crate::slot::{SlotRange, width_ns};
-use crate::write::{Command, Fate, Group};
+use crate::retention::{SlotUse, width_ns};
+use crate::slot::SlotRange;
+use crate::write::{Group, InsertFate, WriterCommand};
 use crate::{ArchiveError, ArchiveOptions, MaintainReport, RetentionPolicy};
 
 /// Slots that the writer keeps open: the newest, its neighbour, and two that late messages are for.
@@ -25,13 +25,13 @@ const TOPICS_MAX: usize = 10_000;
 
 /// Runs until every handle of the archive is gone.
 pub(super) fn run(
-    shared: Arc<Shared>,
+    shared: Arc<SharedDirectory>,
     options: &ArchiveOptions,
-    mut work: mpsc::Receiver<Command>,
+    mut work: mpsc::Receiver<WriterCommand>,
     health: &HealthLog,
     opened: oneshot::Sender<Result<(), ArchiveError>>,
 ) {
-    let mut writer = Writer {
+    let mut writer = SqliteWriter {
         shared,
         retention: options.retention,
         max_slots: options.max_slots,
@@ -50,16 +50,16 @@ pub(super) fn run(
     let mut held = None;
     while let Some(command) = held.take().or_else(|| work.blocking_recv()) {
         match command {
-            Command::Maintain(now_ns, reply) => {
+            WriterCommand::Maintain(now_ns, reply) => {
                 let outcome = writer.maintain(now_ns);
                 let _ = reply.send(writer.settle(outcome));
             }
-            Command::Insert(batch, reply) => {
+            WriterCommand::Insert(batch, reply) => {
                 let mut group = Group::default();
                 group.add(batch, reply);
                 while !group.is_full() {
                     match work.try_recv() {
-                        Ok(Command::Insert(batch, reply)) => group.add(batch, reply),
+                        Ok(WriterCommand::Insert(batch, reply)) => group.add(batch, reply),
                         Ok(other) => {
                             held = Some(other);
                             break;
@@ -74,14 +74,14 @@ pub(super) fn run(
     }
 }
 
-struct Writer {
-    shared: Arc<Shared>,
+struct SqliteWriter {
+    shared: Arc<SharedDirectory>,
     retention: RetentionPolicy,
     max_slots: usize,
     /// The marker, which is locked as long as it is open, and its identity.
     marker: Option<(Connection, FileId)>,
     /// Slots ordered by time.
-    slots: Vec<Slot>,
+    slots: Vec<SqliteSlot>,
     open: BTreeMap<u64, OpenSlot>,
     uses: u64,
     next_number: u64,
@@ -93,18 +93,18 @@ struct Writer {
 struct OpenSlot {
     connection: Connection,
     id: FileId,
-    topics: Topics,
+    topics: SlotTopics,
     used: u64,
 }
 
 /// Numbers of topics in a slot.
 #[derive(Default)]
-struct Topics {
+struct SlotTopics {
     pubsubs: HashMap<Arc<str>, i64>,
     streams: HashMap<(i64, Arc<str>), i64>,
 }
 
-impl Writer {
+impl SqliteWriter {
     /// Makes the directory if it is absent, and reads it.
     fn start(&mut self) -> Result<(), ArchiveError> {
         let directory = self.shared.directory();
@@ -117,7 +117,7 @@ impl Writer {
         &mut self,
         messages: &[StoredMessage],
         health: &HealthLog,
-    ) -> Result<Vec<Fate>, ArchiveError> {
+    ) -> Result<Vec<InsertFate>, ArchiveError> {
         if messages.is_empty() {
             return Ok(Vec::new());
         }
@@ -186,9 +186,9 @@ impl Writer {
     }
 
     /// Reads what a slot has; `None` if its file was not finished.
-    fn read_slot(&self, number: u64) -> Result<Option<Slot>, ArchiveError> {
+    fn read_slot(&self, number: u64) -> Result<Option<SqliteSlot>, ArchiveError> {
         let path = self.shared.slot(number);
-        let read = || -> rusqlite::Result<Option<Slot>> {
+        let read = || -> rusqlite::Result<Option<SqliteSlot>> {
             let connection = schema::open_slot(&path)?;
             if !connection.table_exists(None, "slot")? {
                 return Ok(None);
@@ -206,7 +206,7 @@ impl Writer {
                 max((SELECT max(timestamp) FROM message WHERE pubsub = pubsub.id)) FROM pubsub";
             let (oldest_ns, newest_ns) =
                 connection.query_row(ends, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
-            Ok(Some(Slot {
+            Ok(Some(SqliteSlot {
                 number,
                 range,
                 messages: messages.unsigned_abs(),
@@ -218,9 +218,9 @@ impl Writer {
     }
 
     /// Writes messages, with one transaction for each slot.
-    fn write(&mut self, messages: &[StoredMessage]) -> Result<Vec<Fate>, ArchiveError> {
+    fn write(&mut self, messages: &[StoredMessage]) -> Result<Vec<InsertFate>, ArchiveError> {
         self.prepare()?;
-        let mut fates = vec![Fate::OutOfRange; messages.len()];
+        let mut fates = vec![InsertFate::OutOfRange; messages.len()];
         let mut by_slot: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
         for (index, message) in messages.iter().enumerate() {
             if let Some(number) = self.slot_for(message.message.timestamp_ns())? {
@@ -236,7 +236,7 @@ impl Writer {
                 continue;
             };
             for index in indexes {
-                if fates[index] == Fate::Inserted {
+                if fates[index] == InsertFate::Inserted {
                     let timestamp_ns = messages[index].message.timestamp_ns();
                     slot.messages += 1;
                     slot.oldest_ns = slot
@@ -266,7 +266,7 @@ impl Writer {
         let path = self.shared.slot(number);
         let created = schema::create_slot(&path, range);
         let connection = created.map_err(|error| of_sqlite(&path, error))?;
-        self.slots.push(Slot {
+        self.slots.push(SqliteSlot {
             number,
             range,
             messages: 0,
@@ -310,7 +310,7 @@ impl Writer {
         let open = OpenSlot {
             connection,
             id,
-            topics: Topics::default(),
+            topics: SlotTopics::default(),
             used: self.uses,
         };
         self.open.insert(number, open);
@@ -326,7 +326,7 @@ impl Writer {
             let done = open.connection.query_row(checkpoint, [], |_| Ok(()));
             done.map_err(|error| of_sqlite(&self.shared.slot(*number), error))?;
         }
-        let weigh = |slot: &Slot| SlotUse {
+        let weigh = |slot: &SqliteSlot| SlotUse {
             range: slot.range,
             messages: slot.messages,
             bytes: self.shared.bytes(slot.number),
@@ -350,7 +350,7 @@ impl Writer {
                 slot.range.last_ns = last_ns;
             }
         }
-        let dropped: Vec<Slot> = self.slots.drain(..plan.drop).collect();
+        let dropped: Vec<SqliteSlot> = self.slots.drain(..plan.drop).collect();
         self.shared.publish(self.slots.clone());
         for slot in dropped {
             self.open.remove(&slot.number);
@@ -368,7 +368,7 @@ impl OpenSlot {
         &mut self,
         messages: &[StoredMessage],
         indexes: &[usize],
-        fates: &mut [Fate],
+        fates: &mut [InsertFate],
     ) -> rusqlite::Result<()> {
         let transaction = self.connection.transaction()?;
         {
@@ -380,11 +380,11 @@ impl OpenSlot {
             )?;
             for index in indexes {
                 let stored = &messages[*index];
-                fates[*index] = Fate::Duplicate;
+                fates[*index] = InsertFate::Duplicate;
                 if !find.exists(params![&stored.hash.0[..8], &stored.hash.0[..]])? {
                     let lane = self.topics.numbers(&transaction, stored)?;
                     insert_row(&mut insert, lane, stored)?;
-                    fates[*index] = Fate::Inserted;
+                    fates[*index] = InsertFate::Inserted;
                 }
             }
         }
@@ -413,7 +413,7 @@ fn insert_row(
     ])
 }
 
-impl Topics {
+impl SlotTopics {
     /// Returns the numbers of a message's pubsub topic and of its pair of topics.
     fn numbers(
         &mut self,

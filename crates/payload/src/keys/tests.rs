@@ -1,7 +1,7 @@
 use rand_chacha::ChaCha8Rng;
 use rand_core::{CryptoRng, RngCore, SeedableRng as _};
 
-use crate::{KeyError, PublicKey, SealError, SecretKey, SymmetricKey};
+use crate::{PayloadKeyError, PublicKey, SealError, SecretKey, SymmetricKey};
 
 /// A generator that is stuck at one byte.
 struct Stuck(u8);
@@ -59,7 +59,7 @@ fn a_compressed_public_key_is_read_too() {
 
 #[test]
 fn what_is_no_key_is_refused() {
-    let length = |found, expected| KeyError::Length { found, expected };
+    let length = |found, expected| PayloadKeyError::Length { found, expected };
     for found in [0, 31, 33, 64] {
         let bytes = vec![1; found];
         assert_eq!(SymmetricKey::from_slice(&bytes), Err(length(found, 32)));
@@ -72,9 +72,15 @@ fn what_is_no_key_is_refused() {
         );
     }
     for bytes in [[0; 32], [0xff; 32]] {
-        assert_eq!(SecretKey::from_slice(&bytes), Err(KeyError::NotAScalar));
+        assert_eq!(
+            SecretKey::from_slice(&bytes),
+            Err(PayloadKeyError::NotAScalar)
+        );
     }
-    assert_eq!(PublicKey::from_slice(&[4; 65]), Err(KeyError::NotAPoint));
+    assert_eq!(
+        PublicKey::from_slice(&[4; 65]),
+        Err(PayloadKeyError::NotAPoint)
+    );
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use rand_core::CryptoRng;
 use undertone_message::{PubsubTopic, WakuMessage};
-use undertone_payload::{Limits, OpenError, PublicKey, SealError, SymmetricKey, VERSION};
+use undertone_payload::{OpenError, PayloadLimits, PublicKey, SealError, SymmetricKey, VERSION};
 
 use super::body::{Body, BodyError};
 
@@ -92,7 +92,7 @@ impl Room {
             (0, _) => (message.payload.to_vec(), None),
             (VERSION, None) => return Err(Unreadable::NoKey),
             (VERSION, Some(key)) => {
-                let opened = key.open(&message.payload, &Limits::default())?;
+                let opened = key.open(&message.payload, &PayloadLimits::default())?;
                 (opened.payload, opened.signed_by)
             }
             (version, _) => return Err(Unreadable::Version { version }),
