@@ -4,10 +4,12 @@
 //! the acceptor, messages of the relay through the feed, and calls of the program through [`ServicesHandle`].
 
 mod acceptor;
+mod archive_counts;
 mod calls;
 mod client;
 mod feed;
 mod filter_client;
+mod finished_work;
 mod framing;
 mod handle;
 mod host;
@@ -23,9 +25,10 @@ mod query_client;
 mod recent;
 mod store_watch;
 
+pub use archive_counts::ArchiveCounts;
 pub use handle::{
-    ArchiveCounts, FilterSubscriber, LightpushVersion, MountedServices, ServiceFailure,
-    ServicesHandle, StoreAnswer,
+    FilterSubscriber, LightpushVersion, MountedServices, ServiceFailure, ServicesHandle,
+    StoreAnswer,
 };
 pub use undertone_services::filter::FilterCriterion;
 

@@ -25,7 +25,7 @@ use client::{EventFilter, EventStream};
 use cursor::Cursor;
 pub(super) use log::{EventLimits, EventLog, MessageEvent};
 
-use super::{App, errors::ApiError, long::LongAnswer, params::Params, relay::topic_in_path};
+use super::{App, errors::ApiError, long::LongAnswer, params::QueryParams, relay::topic_in_path};
 
 /// Most content topics that a client may list.
 const CONTENT_TOPICS_MAX: usize = 4096;
@@ -62,7 +62,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 )]
 async fn messages(
     State(app): State<App>,
-    params: Params,
+    params: QueryParams,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let filter = filter(&params)?;
@@ -97,7 +97,7 @@ async fn messages(
     Ok(response)
 }
 
-fn filter(params: &Params) -> Result<EventFilter, ApiError> {
+fn filter(params: &QueryParams) -> Result<EventFilter, ApiError> {
     let mut filter = EventFilter::default();
     if let Some(topic) = params.get("pubsubTopic") {
         let parsed = topic_in_path(topic);

@@ -40,7 +40,7 @@ pub(super) fn shard(index: u16) -> PubsubTopic {
 
 /// State that the node reports.
 #[derive(Clone, Default)]
-pub(super) struct Node {
+pub(super) struct FakeNode {
     pub(super) peers: Vec<PeerSnapshot>,
     pub(super) is_relay_ready: bool,
 }
@@ -51,12 +51,12 @@ impl Fake {
         mounted: MountedServices,
         answer: impl FnMut(ServiceCall) -> String + Send + 'static,
     ) -> Self {
-        Self::with_node(mounted, Node::default(), answer)
+        Self::with_node(mounted, FakeNode::default(), answer)
     }
 
     pub(super) fn with_node(
         mounted: MountedServices,
-        node: Node,
+        node: FakeNode,
         mut answer: impl FnMut(ServiceCall) -> String + Send + 'static,
     ) -> Self {
         let (handle, mut endpoint) = node_channel();
@@ -138,7 +138,7 @@ impl Fake {
     }
 }
 
-fn health(node: &Node) -> HealthReport {
+fn health(node: &FakeNode) -> HealthReport {
     let entry = |protocol, status| ProtocolHealth {
         protocol,
         status,

@@ -37,7 +37,8 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 /// Topics to subscribe to or unsubscribe from.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct FilterRequest {
+#[schema(as = FilterRequest)]
+struct FilterBody {
     /// Text that the answer repeats.
     request_id: String,
     /// Content topics, at least one.
@@ -67,12 +68,12 @@ struct FilterAnswer {
 }
 
 /// Failure of a subscription, with the status that it is answered with.
-struct Refusal {
+struct FilterRefusal {
     status: StatusCode,
     text: String,
 }
 
-impl Refusal {
+impl FilterRefusal {
     fn new(status: StatusCode, text: impl Into<String>) -> Self {
         let text = text.into();
         Self { status, text }
@@ -88,7 +89,7 @@ impl Refusal {
     }
 }
 
-impl From<ServiceFailure> for Refusal {
+impl From<ServiceFailure> for FilterRefusal {
     fn from(failure: ServiceFailure) -> Self {
         let text = failure.to_string();
         match failure {
@@ -122,7 +123,7 @@ impl From<ServiceFailure> for Refusal {
 }
 
 /// Answers with the protocol's status, as nwaku does.
-fn answer(request_id: String, outcome: Result<(), Refusal>) -> Response {
+fn answer(request_id: String, outcome: Result<(), FilterRefusal>) -> Response {
     let (status, status_desc) = match outcome {
         Ok(()) => (StatusCode::OK, "OK".to_owned()),
         Err(refusal) => (refusal.status, refusal.text),
@@ -139,7 +140,7 @@ fn read<T>(body: Result<JsonBody<T>, ApiError>) -> Result<T, Box<Response>> {
     match body {
         Ok(JsonBody(request)) => Ok(request),
         Err(ApiError::BadRequest(text)) => {
-            let refusal = Refusal::bad_request(&format!("Failed to decode request: {text}"));
+            let refusal = FilterRefusal::bad_request(&format!("Failed to decode request: {text}"));
             Err(Box::new(answer(UNKNOWN_ID.into(), Err(refusal))))
         }
         Err(error) => Err(Box::new(error.into_response())),
@@ -150,10 +151,10 @@ fn read<T>(body: Result<JsonBody<T>, ApiError>) -> Result<T, Box<Response>> {
 async fn within(
     asked: impl Future<Output = Result<(), ServiceFailure>>,
     too_late: &str,
-) -> Result<(), Refusal> {
+) -> Result<(), FilterRefusal> {
     match timeout(ANSWER_TIMEOUT, asked).await {
-        Ok(outcome) => outcome.map_err(Refusal::from),
-        Err(_) => Err(Refusal::unavailable(too_late)),
+        Ok(outcome) => outcome.map_err(FilterRefusal::from),
+        Err(_) => Err(FilterRefusal::unavailable(too_late)),
     }
 }
 
@@ -165,10 +166,11 @@ fn not_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, 
     Ok(topics)
 }
 
-impl FilterRequest {
-    fn topics(&self) -> Result<Option<PubsubTopic>, Refusal> {
+impl FilterBody {
+    fn topics(&self) -> Result<Option<PubsubTopic>, FilterRefusal> {
         let topic = self.pubsub_topic.as_ref().filter(|topic| !topic.is_empty());
-        let bad = |topic| Refusal::bad_request(&format!("Invalid pubsub topic(s): @[{topic:?}]"));
+        let bad =
+            |topic| FilterRefusal::bad_request(&format!("Invalid pubsub topic(s): @[{topic:?}]"));
         topic
             .map(|topic| topic_in_path(topic).ok_or_else(|| bad(topic)))
             .transpose()
@@ -183,12 +185,12 @@ impl FilterRequest {
     path = "/filter/v2/subscriptions",
     operation_id = "filterSubscribe",
     tag = "filter",
-    request_body = FilterRequest,
+    request_body = FilterBody,
     responses(FilterAnswers),
 )]
 async fn subscribe(
     State(app): State<App>,
-    body: Result<JsonBody<FilterRequest>, ApiError>,
+    body: Result<JsonBody<FilterBody>, ApiError>,
 ) -> Result<Response, ApiError> {
     let services = app.services()?;
     let request = match read(body) {
@@ -219,12 +221,12 @@ async fn subscribe(
     path = "/filter/v2/subscriptions",
     operation_id = "filterChange",
     tag = "filter",
-    request_body = FilterRequest,
+    request_body = FilterBody,
     responses(FilterAnswers),
 )]
 async fn change(
     state: State<App>,
-    body: Result<JsonBody<FilterRequest>, ApiError>,
+    body: Result<JsonBody<FilterBody>, ApiError>,
 ) -> Result<Response, ApiError> {
     subscribe(state, body).await
 }
@@ -237,12 +239,12 @@ async fn change(
     path = "/filter/v2/subscriptions",
     operation_id = "filterUnsubscribe",
     tag = "filter",
-    request_body = FilterRequest,
+    request_body = FilterBody,
     responses(FilterAnswers),
 )]
 async fn unsubscribe(
     State(app): State<App>,
-    body: Result<JsonBody<FilterRequest>, ApiError>,
+    body: Result<JsonBody<FilterBody>, ApiError>,
 ) -> Result<Response, ApiError> {
     let services = app.services()?;
     let request = match read(body) {

@@ -40,7 +40,8 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 /// A message to publish.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct PushRequest {
+#[schema(as = PushRequest)]
+struct PushBody {
     /// Topic to publish on; derived from the content topic if missing.
     #[serde(default)]
     pubsub_topic: Option<String>,
@@ -68,7 +69,7 @@ struct PushAnswer {
     path = "/lightpush/v3/message",
     operation_id = "lightpush",
     tag = "lightpush",
-    request_body = PushRequest,
+    request_body = PushBody,
     responses(
         (status = 200, description = "Published", body = PushAnswer),
         (status = 400, description = "`Invalid push request! …` or `Invalid message! …`", body = PushAnswer),
@@ -84,7 +85,7 @@ struct PushAnswer {
 )]
 async fn publish(
     State(app): State<App>,
-    body: Result<JsonBody<PushRequest>, ApiError>,
+    body: Result<JsonBody<PushBody>, ApiError>,
 ) -> Result<Response, ApiError> {
     let services = app.services()?;
     let request = match body {
@@ -135,7 +136,7 @@ async fn publish(
     path = "/lightpush/v1/message",
     operation_id = "legacyLightpush",
     tag = "lightpush",
-    request_body = PushRequest,
+    request_body = PushBody,
     responses(
         (status = 200, description = "`OK`", content_type = "text/plain", body = String),
         (status = 400, description = "`Invalid content body, …`, `Invalid message: …`, too long, or without a topic", content_type = "text/plain", body = String),
@@ -145,7 +146,7 @@ async fn publish(
 )]
 async fn publish_legacy(
     State(app): State<App>,
-    body: Result<JsonBody<PushRequest>, ApiError>,
+    body: Result<JsonBody<PushBody>, ApiError>,
 ) -> Result<Response, ApiError> {
     let services = app.services()?;
     let (topic, message) = message_of(&app, body)?
@@ -174,7 +175,7 @@ async fn publish_legacy(
     })
 }
 
-impl PushRequest {
+impl PushBody {
     fn into_parts(self, app: &App) -> Result<(Option<PubsubTopic>, WakuMessage), String> {
         let topic = self.pubsub_topic.filter(|topic| !topic.is_empty());
         let topic = topic.map(|topic| {

@@ -8,9 +8,9 @@ use axum::{
 };
 
 /// Parameters of a query, percent-decoded.
-pub(super) struct Params(Vec<(String, String)>);
+pub(super) struct QueryParams(Vec<(String, String)>);
 
-impl<S: Sync> FromRequestParts<S> for Params {
+impl<S: Sync> FromRequestParts<S> for QueryParams {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
@@ -20,7 +20,7 @@ impl<S: Sync> FromRequestParts<S> for Params {
     }
 }
 
-impl Params {
+impl QueryParams {
     /// Value of a parameter; `None` if it is missing or empty.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         let found = self.0.iter().find(|(key, _)| key == name);

@@ -14,7 +14,7 @@ use undertone_services::history::{
 use utoipa::ToSchema;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::{ANSWER_TIMEOUT, App, errors::ApiError, params::Params, shapes::RelayWakuMessage};
+use super::{ANSWER_TIMEOUT, App, errors::ApiError, params::QueryParams, shapes::RelayWakuMessage};
 use crate::services::{ServiceFailure, ServicesHandle, StoreAnswer};
 
 #[cfg(test)]
@@ -88,9 +88,12 @@ struct StoreEntry {
         (status = 503, description = "The node is stopping", content_type = "text/plain", body = String),
     ),
 )]
-async fn messages(State(app): State<App>, params: Params) -> Result<Json<StoreBody>, ApiError> {
+async fn messages(
+    State(app): State<App>,
+    params: QueryParams,
+) -> Result<Json<StoreBody>, ApiError> {
     let services = app.services()?;
-    let request = Request::parse(&params).map_err(ApiError::BadRequest)?;
+    let request = HistoryRequest::parse(&params).map_err(ApiError::BadRequest)?;
     let answer = request.send(services).await?;
     Ok(Json(StoreBody {
         request_id: answer.request_id,
@@ -113,7 +116,7 @@ fn entry(entry: HistoryEntry) -> StoreEntry {
 
 /// A query as a client asks it. nwaku accepts hashes together with other conditions, the protocol does not:
 /// such a query is asked by hash, and the conditions are applied here.
-struct Request {
+struct HistoryRequest {
     peer: Option<Multiaddr>,
     include_data: bool,
     hashes: Vec<MessageHash>,
@@ -123,9 +126,9 @@ struct Request {
     limit: u32,
 }
 
-impl Request {
+impl HistoryRequest {
     /// Parses the query, in nwaku's order and with its texts.
-    fn parse(params: &Params) -> Result<Self, String> {
+    fn parse(params: &QueryParams) -> Result<Self, String> {
         let include_data = params.get("includeData").map_or(Ok(false), truth)?;
         let topics = params.list("contentTopics").map(Arc::from);
         let content = ContentCriteria {

@@ -30,7 +30,7 @@ pub(super) struct PeerRequest {
 
 /// Protocol that is accepted, and the form of its streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Accepted {
+pub(super) struct AcceptedProtocol {
     /// Id of the protocol.
     pub(super) protocol: &'static str,
     /// Longest frame, bytes.
@@ -51,7 +51,7 @@ pub(super) struct Requests {
 /// Accepts streams until the node stops, and gives what they bring to `requests`.
 pub(super) async fn accept(
     mut inbound: mpsc::Receiver<InboundStream>,
-    accepted: Vec<Accepted>,
+    accepted: Vec<AcceptedProtocol>,
     requests: Requests,
 ) {
     while let Some(stream) = inbound.recv().await {
@@ -73,7 +73,7 @@ pub(super) async fn accept(
 
 async fn serve(
     inbound: InboundStream,
-    accepted: Accepted,
+    accepted: AcceptedProtocol,
     requests: Requests,
 ) -> std::io::Result<()> {
     let InboundStream {

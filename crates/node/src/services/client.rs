@@ -11,14 +11,14 @@ use super::ServiceFailure;
 use super::framing::{read_frame, write_frame};
 use crate::command::{ConnectFailure, Connectedness};
 use crate::handle::NodeHandle;
-use crate::swarm::{OpenError, StreamOpener};
+use crate::swarm::{StreamOpenError, StreamOpener};
 
 /// Time for a peer's answer, connection and stream included.
 const TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Service to be asked of a peer.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Service {
+pub(super) struct PeerService {
     /// Name for messages.
     pub(super) name: &'static str,
     /// Id of the protocol.
@@ -43,7 +43,7 @@ impl PeerClient {
     /// announced its protocol.
     pub(super) async fn candidates(
         &self,
-        service: Service,
+        service: PeerService,
         configured: &[Multiaddr],
     ) -> Result<Vec<Multiaddr>, ServiceFailure> {
         if !configured.is_empty() {
@@ -71,7 +71,7 @@ impl PeerClient {
     pub(super) async fn ask(
         &self,
         address: &Multiaddr,
-        service: Service,
+        service: PeerService,
         request: &[u8],
     ) -> Result<(PeerId, Bytes), ServiceFailure> {
         let Some(Protocol::P2p(peer)) = address.iter().last() else {
@@ -91,13 +91,13 @@ impl PeerClient {
         &self,
         peer: PeerId,
         address: &Multiaddr,
-        service: Service,
+        service: PeerService,
         request: &[u8],
     ) -> Result<Bytes, ServiceFailure> {
         let protocol = StreamProtocol::new(service.protocol);
         let dial = |reason: String| ServiceFailure::Dial { peer, reason };
         let mut opened = self.streams.open(peer, protocol.clone()).await;
-        if matches!(opened, Err(OpenError::NotConnected)) && address.iter().count() > 1 {
+        if matches!(opened, Err(StreamOpenError::NotConnected)) && address.iter().count() > 1 {
             self.connect(address).await.map_err(dial)?;
             opened = self.streams.open(peer, protocol).await;
         }

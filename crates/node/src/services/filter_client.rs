@@ -19,7 +19,7 @@ use undertone_services::filter::{
 };
 
 use super::ServiceFailure;
-use super::client::{PeerClient, Service};
+use super::client::{PeerClient, PeerService};
 use super::recent::RecentHashes;
 use crate::handle::{Deliveries, Delivery};
 
@@ -35,7 +35,7 @@ const CRITERIA_MAX: usize = 1000;
 /// Most content topics in one request (nwaku).
 const TOPICS_PER_REQUEST: usize = 100;
 
-const SERVICE: Service = Service {
+const SERVICE: PeerService = PeerService {
     name: "filter",
     protocol: filter::SUBSCRIBE_PROTOCOL_ID,
     answer_bytes_max: ANSWER_BYTES_MAX,

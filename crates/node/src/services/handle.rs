@@ -9,6 +9,7 @@ use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_services::filter::FilterCriterion;
 use undertone_services::history::{HistoryError, HistoryPage, HistoryQuery};
 
+use super::archive_counts::ArchiveCounts;
 use super::store_watch::StoreWatch;
 use crate::handle::{Deliveries, MessageSink};
 
@@ -35,19 +36,6 @@ pub enum LightpushVersion {
     V2,
     /// `/vac/waku/lightpush/3.0.0`, the current version.
     V3,
-}
-
-/// Numbers of messages that were offered to the archive, by what became of them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ArchiveCounts {
-    /// Messages that were written.
-    pub kept: u64,
-    /// Messages that are not to be kept: ephemeral ones, and those of another time.
-    pub refused: u64,
-    /// Messages that the archive took too long for.
-    pub lost: u64,
-    /// Messages that wait to be written.
-    pub pending: u64,
 }
 
 /// Peer that is subscribed to messages at this node.

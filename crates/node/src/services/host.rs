@@ -9,13 +9,14 @@ use tokio::sync::{mpsc, oneshot};
 use undertone_archive::Archive;
 use undertone_gossip::Time;
 use undertone_services::filter::{self, FilterServer};
-use undertone_services::history::{HistoryError, HistoryPage, StoredMessage};
-use undertone_services::lightpush::{self, LightpushServer, PublishRefusal};
+use undertone_services::history::StoredMessage;
+use undertone_services::lightpush::{self, LightpushServer};
 use undertone_services::peer_exchange::{self, PeerExchangeServer};
 use undertone_services::store::{self, StoreServer};
 use undertone_services::{PeerNo, RequestNo};
 
 use super::acceptor::PeerRequest;
+use super::finished_work::FinishedWork;
 use super::handle::FilterSubscriber;
 use super::limiters::ServiceLimiters;
 use super::peers::PeerNumbers;
@@ -32,22 +33,6 @@ const PEERS_MAX: usize = 4_096;
 pub(super) enum HostCall {
     /// Peers that are subscribed to messages; `None` without the service.
     Subscribers(oneshot::Sender<Option<Vec<FilterSubscriber>>>),
-}
-
-/// Results of work that ran beside the host.
-pub(super) enum Done {
-    Page {
-        query: RequestNo,
-        result: Result<HistoryPage, HistoryError>,
-    },
-    Published {
-        publish: RequestNo,
-        outcome: Result<u32, PublishRefusal>,
-    },
-    Pushed {
-        peer: PeerNo,
-        delivered: bool,
-    },
 }
 
 /// Channels on which the host is asked and told.
@@ -67,7 +52,7 @@ pub(super) struct Machines {
 }
 
 /// Host of the services.
-pub(super) struct Host {
+pub(super) struct ServicesHost {
     started: Instant,
     machines: Machines,
     limiters: ServiceLimiters,
@@ -77,17 +62,20 @@ pub(super) struct Host {
     next_request: u64,
     /// Requests of peers that have not been answered.
     waiting: BTreeMap<RequestNo, (PeerNo, oneshot::Sender<Bytes>)>,
-    done: mpsc::UnboundedSender<Done>,
-    results: mpsc::UnboundedReceiver<Done>,
+    done: mpsc::UnboundedSender<FinishedWork>,
+    results: mpsc::UnboundedReceiver<FinishedWork>,
 }
 
-impl Host {
+impl ServicesHost {
     pub(super) fn new(
         machines: Machines,
         limiters: ServiceLimiters,
         publisher: Publisher,
         pusher: Pusher,
-        (done, results): (mpsc::UnboundedSender<Done>, mpsc::UnboundedReceiver<Done>),
+        (done, results): (
+            mpsc::UnboundedSender<FinishedWork>,
+            mpsc::UnboundedReceiver<FinishedWork>,
+        ),
     ) -> Self {
         Self {
             started: Instant::now(),
@@ -264,21 +252,21 @@ impl Host {
         }
     }
 
-    fn on_done(&mut self, done: Done) {
+    fn on_done(&mut self, done: FinishedWork) {
         let now = self.now();
         let machines = &mut self.machines;
         match done {
-            Done::Page { query, result } => {
+            FinishedWork::Page { query, result } => {
                 if let Some((store, _)) = &mut machines.store {
                     store.handle(now, store::server::Input::Page { query, result });
                 }
             }
-            Done::Published { publish, outcome } => {
+            FinishedWork::Published { publish, outcome } => {
                 if let Some(lightpush) = &mut machines.lightpush {
                     lightpush.handle(now, lightpush::Input::Published { publish, outcome });
                 }
             }
-            Done::Pushed { peer, delivered } => {
+            FinishedWork::Pushed { peer, delivered } => {
                 if let Some(filter) = &mut machines.filter {
                     filter.handle(now, filter::Input::Pushed { peer, delivered });
                 }
@@ -346,7 +334,7 @@ impl Host {
                     tokio::spawn(async move {
                         let outcome = publisher.publish(&pubsub_topic, message).await;
                         // The host may have ended.
-                        let _ = done.send(Done::Published { publish, outcome });
+                        let _ = done.send(FinishedWork::Published { publish, outcome });
                     });
                 }
             }
@@ -369,7 +357,7 @@ impl Host {
             let page = archive.query(content).await;
             let result = page.map_err(super::calls::history_error);
             // The host may have ended.
-            let _ = done.send(Done::Page { query, result });
+            let _ = done.send(FinishedWork::Page { query, result });
         });
     }
 

@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use undertone_archive::Archive;
 use undertone_services::history::StoredMessage;
 
-use super::handle::ArchiveCounts;
+use super::archive_counts::ArchiveCounts;
 
 #[cfg(test)]
 mod tests;
@@ -31,10 +31,10 @@ const CLOCK_TOLERANCE_NS: u64 = 20_000_000_000;
 
 /// Numbers of messages by what became of them; clones share them.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct KeeperCounts(Arc<Counts>);
+pub(crate) struct KeeperCounts(Arc<CountCells>);
 
 #[derive(Debug, Default)]
-struct Counts {
+struct CountCells {
     kept: AtomicU64,
     refused: AtomicU64,
     lost: AtomicU64,

@@ -20,13 +20,13 @@ use undertone_services::rate_limit::{RateLimitError, RateLimits};
 use undertone_services::sharding::Sharding;
 use undertone_services::store::{self, ServerLimits, StoreServer};
 
-use super::acceptor::{self, Accepted};
+use super::acceptor::{self, AcceptedProtocol};
 use super::calls::{self, Callee};
 use super::client::PeerClient;
 use super::feed;
 use super::filter_client::FilterClient;
 use super::handle::{MountedServices, ServicesHandle, services_channel};
-use super::host::{Host, HostChannels, Machines};
+use super::host::{HostChannels, Machines, ServicesHost};
 use super::keeper::{self, KeeperCounts};
 use super::limiters::ServiceLimiters;
 use super::publisher::Publisher;
@@ -64,7 +64,7 @@ pub enum ServicesError {
 }
 
 /// Services that are ready to run once the node does.
-pub(crate) struct Prepared {
+pub(crate) struct PreparedServices {
     config: ServicesConfig,
     sharding: Sharding,
     max_message_bytes: usize,
@@ -106,7 +106,7 @@ impl RunningServices {
 /// [`ServicesError`] names the key and the remedy.
 pub(crate) async fn prepare(
     config: &NodeConfig,
-) -> Result<(Prepared, ServiceStreams), ServicesError> {
+) -> Result<(PreparedServices, ServiceStreams), ServicesError> {
     let services = config.services.clone();
     let rate_limits = services.rate_limits.iter().map(String::as_str);
     let rate_limits = RateLimits::parse(rate_limits)?;
@@ -124,7 +124,7 @@ pub(crate) async fn prepare(
         .iter()
         .map(|one| StreamProtocol::new(one.protocol));
     let (streams, channels) = ServiceStreams::new(protocols.collect());
-    let prepared = Prepared {
+    let prepared = PreparedServices {
         sharding: Sharding {
             cluster: config.network.cluster_id,
             num_shards: config.autosharding.then_some(config.network.num_shards),
@@ -141,8 +141,8 @@ pub(crate) async fn prepare(
 
 /// Protocols whose streams are accepted. Pushed messages are always, because a program may subscribe at any
 /// time.
-fn accepted(config: &ServicesConfig) -> Vec<Accepted> {
-    let accept = |protocol, frame_bytes_max, is_push| Accepted {
+fn accepted(config: &ServicesConfig) -> Vec<AcceptedProtocol> {
+    let accept = |protocol, frame_bytes_max, is_push| AcceptedProtocol {
         protocol,
         frame_bytes_max,
         is_push,
@@ -169,7 +169,7 @@ fn accepted(config: &ServicesConfig) -> Vec<Accepted> {
     accepted
 }
 
-impl Prepared {
+impl PreparedServices {
     /// Starts the services of a node that runs.
     ///
     /// # Errors
@@ -248,7 +248,7 @@ impl Prepared {
                 PeerExchangeServer::new(rng, peer_exchange::Limits::default())
             }),
         };
-        let host = Host::new(
+        let host = ServicesHost::new(
             machines,
             ServiceLimiters::new(&rate_limits),
             Publisher::new(node.clone(), needs_proof),

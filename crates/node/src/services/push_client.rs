@@ -7,7 +7,7 @@ use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_services::lightpush::legacy::{LegacyRequest, LegacyResponse};
 use undertone_services::lightpush::{self, CodecLimits, PushRequest, PushResponse};
 
-use super::client::{PeerClient, Service};
+use super::client::{PeerClient, PeerService};
 use super::{LightpushVersion, ServiceFailure};
 
 /// Longest answer, bytes; the description is the only long field.
@@ -17,12 +17,12 @@ const ANSWER_BYTES_MAX: usize = 4096;
 const LEGACY_REFUSED: u32 = 503;
 
 /// Service of a version.
-pub(super) const fn service(version: LightpushVersion) -> Service {
+pub(super) const fn service(version: LightpushVersion) -> PeerService {
     let (name, protocol) = match version {
         LightpushVersion::V3 => ("lightpush", lightpush::PROTOCOL_ID),
         LightpushVersion::V2 => ("legacy lightpush", lightpush::legacy::PROTOCOL_ID),
     };
-    Service {
+    PeerService {
         name,
         protocol,
         answer_bytes_max: ANSWER_BYTES_MAX,

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use undertone_services::PeerNo;
 use undertone_services::filter::PUSH_TIMEOUT;
 
-use super::host::Done;
+use super::finished_work::FinishedWork;
 use super::outlet::Outlet;
 use crate::swarm::StreamOpener;
 
@@ -21,7 +21,7 @@ const IDLE: Duration = Duration::from_secs(600);
 /// Tasks that push messages, one for each peer that is being pushed to.
 pub(super) struct Pusher {
     streams: StreamOpener,
-    done: mpsc::UnboundedSender<Done>,
+    done: mpsc::UnboundedSender<FinishedWork>,
     tasks: BTreeMap<PeerNo, PushTask>,
 }
 
@@ -37,7 +37,7 @@ impl Drop for PushTask {
 }
 
 impl Pusher {
-    pub(super) fn new(streams: StreamOpener, done: mpsc::UnboundedSender<Done>) -> Self {
+    pub(super) fn new(streams: StreamOpener, done: mpsc::UnboundedSender<FinishedWork>) -> Self {
         Self {
             streams,
             done,
@@ -87,7 +87,7 @@ async fn run(
     number: PeerNo,
     peer: PeerId,
     mut frames: mpsc::UnboundedReceiver<Bytes>,
-    done: mpsc::UnboundedSender<Done>,
+    done: mpsc::UnboundedSender<FinishedWork>,
 ) {
     let mut outlet = Outlet::new(streams, peer);
     loop {
@@ -105,7 +105,7 @@ async fn run(
         if let Ok(Err(error)) = &pushed {
             tracing::debug!(%peer, %error, "cannot push a message");
         }
-        let report = Done::Pushed {
+        let report = FinishedWork::Pushed {
             peer: number,
             delivered,
         };

@@ -16,7 +16,7 @@ use libp2p::swarm::{
 };
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
-use super::stream_request::{InboundStream, OpenError, OpenRequest};
+use super::stream_request::{InboundStream, StreamOpenError, StreamRequest};
 use super::upgrade::StreamUpgrade;
 
 /// Most inbound streams of a connection that are open at once; further ones are reset. Light clients keep one
@@ -30,7 +30,7 @@ const OUTBOUND_MAX: usize = 64;
 /// every minute while they have subscriptions.
 const KEPT_AFTER_USE: Duration = Duration::from_secs(300);
 
-type Reply = oneshot::Sender<Result<Stream, OpenError>>;
+type StreamReply = oneshot::Sender<Result<Stream, StreamOpenError>>;
 
 /// State of one connection.
 pub(crate) struct StreamHandler {
@@ -38,7 +38,7 @@ pub(crate) struct StreamHandler {
     protocols: Arc<[StreamProtocol]>,
     inbound: mpsc::Sender<InboundStream>,
     permits: Arc<Semaphore>,
-    waiting: VecDeque<OpenRequest>,
+    waiting: VecDeque<StreamRequest>,
     opening: usize,
     kept_until: Option<Instant>,
 }
@@ -83,12 +83,12 @@ impl StreamHandler {
 }
 
 impl ConnectionHandler for StreamHandler {
-    type FromBehaviour = OpenRequest;
+    type FromBehaviour = StreamRequest;
     type ToBehaviour = Infallible;
     type InboundProtocol = StreamUpgrade;
     type OutboundProtocol = StreamUpgrade;
     type InboundOpenInfo = ();
-    type OutboundOpenInfo = (StreamProtocol, Reply);
+    type OutboundOpenInfo = (StreamProtocol, StreamReply);
 
     fn listen_protocol(&self) -> SubstreamProtocol<StreamUpgrade> {
         let protocols = self.protocols.clone();
@@ -102,12 +102,13 @@ impl ConnectionHandler for StreamHandler {
     fn poll(
         &mut self,
         _: &mut Context<'_>,
-    ) -> Poll<ConnectionHandlerEvent<StreamUpgrade, (StreamProtocol, Reply), Infallible>> {
+    ) -> Poll<ConnectionHandlerEvent<StreamUpgrade, (StreamProtocol, StreamReply), Infallible>>
+    {
         let Some(request) = self.waiting.pop_front() else {
             return Poll::Pending;
         };
         self.opening += 1;
-        let OpenRequest {
+        let StreamRequest {
             protocol, reply, ..
         } = request;
         let upgrade = StreamUpgrade {
@@ -118,9 +119,10 @@ impl ConnectionHandler for StreamHandler {
         })
     }
 
-    fn on_behaviour_event(&mut self, request: OpenRequest) {
+    fn on_behaviour_event(&mut self, request: StreamRequest) {
         if self.waiting.len() + self.opening >= OUTBOUND_MAX {
-            let busy = OpenError::Failed("too many streams to the peer are being opened".into());
+            let busy =
+                StreamOpenError::Failed("too many streams to the peer are being opened".into());
             // The caller may have given up, here and below.
             let _ = request.reply.send(Err(busy));
             return;
@@ -131,7 +133,7 @@ impl ConnectionHandler for StreamHandler {
 
     fn on_connection_event(
         &mut self,
-        event: ConnectionEvent<'_, StreamUpgrade, StreamUpgrade, (), (StreamProtocol, Reply)>,
+        event: ConnectionEvent<'_, StreamUpgrade, StreamUpgrade, (), (StreamProtocol, StreamReply)>,
     ) {
         match event {
             ConnectionEvent::FullyNegotiatedInbound(FullyNegotiatedInbound {
@@ -150,8 +152,8 @@ impl ConnectionHandler for StreamHandler {
             }) => {
                 self.opening = self.opening.saturating_sub(1);
                 let _ = reply.send(Err(match error {
-                    StreamUpgradeError::NegotiationFailed => OpenError::Unsupported(protocol),
-                    error => OpenError::Failed(error.to_string()),
+                    StreamUpgradeError::NegotiationFailed => StreamOpenError::Unsupported(protocol),
+                    error => StreamOpenError::Failed(error.to_string()),
                 }));
             }
             _ => {}

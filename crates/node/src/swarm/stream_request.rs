@@ -16,7 +16,7 @@ pub(crate) struct InboundStream {
 
 /// Reason why a stream could not be opened.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub(crate) enum OpenError {
+pub(crate) enum StreamOpenError {
     /// The peer is not connected.
     #[error("not connected")]
     NotConnected,
@@ -33,8 +33,8 @@ pub(crate) enum OpenError {
 
 /// Request for a stream to a peer.
 #[derive(Debug)]
-pub(crate) struct OpenRequest {
+pub(crate) struct StreamRequest {
     pub(crate) peer: PeerId,
     pub(crate) protocol: StreamProtocol,
-    pub(crate) reply: oneshot::Sender<Result<Stream, OpenError>>,
+    pub(crate) reply: oneshot::Sender<Result<Stream, StreamOpenError>>,
 }

@@ -15,7 +15,7 @@ use libp2p::{Multiaddr, PeerId};
 use tokio::sync::{mpsc, oneshot};
 
 use super::stream_handler::StreamHandler;
-use super::stream_request::{InboundStream, OpenError, OpenRequest};
+use super::stream_request::{InboundStream, StreamOpenError, StreamRequest};
 
 /// Inbound streams of all connections that wait for the acceptor; further ones are reset.
 const ACCEPT_QUEUE: usize = 256;
@@ -25,7 +25,7 @@ const OPEN_QUEUE: usize = 256;
 
 /// Opener of streams to connected peers; clones share the queue of requests.
 #[derive(Clone, Debug)]
-pub(crate) struct StreamOpener(mpsc::Sender<OpenRequest>);
+pub(crate) struct StreamOpener(mpsc::Sender<StreamRequest>);
 
 impl StreamOpener {
     /// Opens a stream on the newest connection to a peer.
@@ -33,16 +33,19 @@ impl StreamOpener {
         &self,
         peer: PeerId,
         protocol: StreamProtocol,
-    ) -> Result<Stream, OpenError> {
+    ) -> Result<Stream, StreamOpenError> {
         let (reply, answer) = oneshot::channel();
-        let request = OpenRequest {
+        let request = StreamRequest {
             peer,
             protocol,
             reply,
         };
-        self.0.send(request).await.map_err(|_| OpenError::Stopped)?;
+        self.0
+            .send(request)
+            .await
+            .map_err(|_| StreamOpenError::Stopped)?;
         // The reply is dropped with the connection.
-        answer.await.unwrap_or(Err(OpenError::NotConnected))
+        answer.await.unwrap_or(Err(StreamOpenError::NotConnected))
     }
 }
 
@@ -58,7 +61,7 @@ pub(crate) struct StreamChannels {
 pub(crate) struct ServiceStreams {
     protocols: Arc<[StreamProtocol]>,
     inbound: mpsc::Sender<InboundStream>,
-    requests: mpsc::Receiver<OpenRequest>,
+    requests: mpsc::Receiver<StreamRequest>,
     gone: mpsc::UnboundedSender<PeerId>,
     /// Connections of each peer, the newest one last.
     connections: BTreeMap<PeerId, Vec<ConnectionId>>,
@@ -152,7 +155,7 @@ impl NetworkBehaviour for ServiceStreams {
             let connections = self.connections.get(&request.peer);
             let Some(newest) = connections.and_then(|connections| connections.last()) else {
                 // The caller may have given up.
-                let _ = request.reply.send(Err(OpenError::NotConnected));
+                let _ = request.reply.send(Err(StreamOpenError::NotConnected));
                 continue;
             };
             return Poll::Ready(ToSwarm::NotifyHandler {

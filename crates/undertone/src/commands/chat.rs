@@ -21,14 +21,14 @@ use undertone_node::assemble::{Assembled, assemble};
 use undertone_node::config::NodeConfig;
 use undertone_node::logging;
 
-use self::events::Ready;
-use self::lines::Lines;
+use self::events::ChatStart;
+use self::lines::LineFront;
 pub(crate) use self::options::Args;
-use self::own::Own;
-use self::room::Room;
+use self::own::OwnMessages;
+use self::room::ChatRoom;
 use self::screen::Screen;
-use self::session::{Front, Seen, Session, Wires};
-use self::standing::Budget;
+use self::session::{ChatSession, Front, SeenMessages, Wires};
+use self::standing::MessageBudget;
 use self::typed::Input;
 use super::Failure;
 
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
                     .with_help("use --lines for one line per event")),
             }
         } else {
-            let front = Lines::new(io::stdout(), args.json, args.listen);
+            let front = LineFront::new(io::stdout(), args.json, args.listen);
             chat.run(front, typed::read_lines(), stop).await
         };
         node.stop().await;
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 struct Chat<'a, R> {
     config: &'a NodeConfig,
     node: &'a Assembled,
-    room: Room,
+    room: ChatRoom,
     nick: String,
     rng: R,
 }
@@ -107,7 +107,7 @@ impl<R: rand_core::CryptoRng> Chat<'_, R> {
         let (questions, answers) = (Some(questions), Some(answers));
         // Nanoseconds to milliseconds.
         let at_ms = session::now_ns(clock_ahead_ns) / NS_PER_MS.unsigned_abs();
-        let ready = Ready {
+        let ready = ChatStart {
             at_ms,
             peer_id: node.peer_id.to_string(),
             listen_addresses: node.addresses.iter().map(ToString::to_string).collect(),
@@ -124,9 +124,9 @@ impl<R: rand_core::CryptoRng> Chat<'_, R> {
             answers,
         };
         let budget = |rln: &undertone_node::config::RlnConfig| {
-            Budget::new(rln.message_limit, rln.params.epoch_size_s)
+            MessageBudget::new(rln.message_limit, rln.params.epoch_size_s)
         };
-        let session = Session {
+        let session = ChatSession {
             front,
             rng: self.rng,
             room: self.room,
@@ -137,8 +137,8 @@ impl<R: rand_core::CryptoRng> Chat<'_, R> {
             has_static_peers: !config.static_peers.is_empty(),
             outcomes,
             questions,
-            own: Own::default(),
-            seen: Seen::default(),
+            own: OwnMessages::default(),
+            seen: SeenMessages::default(),
         };
         session.run(ready, wires, stop).await
     }

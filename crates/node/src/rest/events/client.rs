@@ -12,7 +12,7 @@ use undertone_message::PubsubTopic;
 use utoipa::ToSchema;
 
 use super::cursor::Cursor;
-use super::log::{Event, EventLog, Found, frame};
+use super::log::{EventLog, EventLookup, LoggedEvent, frame};
 use crate::rest::long::LongAnswer;
 
 /// Longest silence on a stream.
@@ -33,7 +33,7 @@ pub(super) struct EventFilter {
 }
 
 impl EventFilter {
-    fn wants(&self, event: &Event) -> bool {
+    fn wants(&self, event: &LoggedEvent) -> bool {
         let topics = &self.content_topics;
         let is_of = |topic: &PubsubTopic| *topic == event.pubsub_topic;
         self.pubsub_topic.as_ref().is_none_or(is_of)
@@ -156,12 +156,12 @@ impl EventStream {
                 return Some(self.close(ClosedReason::Slow));
             }
             match self.log.find(self.seen, |event| self.filter.wants(event)) {
-                Found::Event(event) => {
+                EventLookup::Event(event) => {
                     self.seen = event.number;
                     return Some(self.log.encoded(&event));
                 }
-                Found::Lost => return Some(self.close(ClosedReason::Slow)),
-                Found::Nothing(looked_at) => self.seen = looked_at,
+                EventLookup::Lost => return Some(self.close(ClosedReason::Slow)),
+                EventLookup::Nothing(looked_at) => self.seen = looked_at,
             }
             if Instant::now() >= self.heartbeat {
                 return Some(self.beat(newest));

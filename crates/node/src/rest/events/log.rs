@@ -56,14 +56,14 @@ pub(in crate::rest) struct EventLog {
 }
 
 struct Ring {
-    events: VecDeque<Arc<Event>>,
+    events: VecDeque<Arc<LoggedEvent>>,
     bytes: usize,
     /// Number of the oldest event that is kept, or of the next one if none is.
     oldest: u64,
 }
 
 /// A delivered message with its number.
-pub(super) struct Event {
+pub(super) struct LoggedEvent {
     pub(super) number: u64,
     /// Time of the delivery by the node's clock, Unix milliseconds.
     pub(super) time_ms: i64,
@@ -91,9 +91,9 @@ pub(in crate::rest) struct MessageEvent {
 }
 
 /// Result of a search for a client's next event.
-pub(super) enum Found {
+pub(super) enum EventLookup {
     /// The next event that the client wants.
-    Event(Arc<Event>),
+    Event(Arc<LoggedEvent>),
     /// No such event; everything up to this number has been looked at.
     Nothing(u64),
     /// Events after the position are no longer kept.
@@ -176,20 +176,20 @@ impl EventLog {
     }
 
     /// Finds the first event after number `seen` that is `wanted`.
-    pub(super) fn find(&self, seen: u64, wanted: impl Fn(&Event) -> bool) -> Found {
+    pub(super) fn find(&self, seen: u64, wanted: impl Fn(&LoggedEvent) -> bool) -> EventLookup {
         let ring = self.ring.lock();
         if seen + 1 < ring.oldest {
-            return Found::Lost;
+            return EventLookup::Lost;
         }
         let skip = usize::try_from(seen + 1 - ring.oldest).unwrap_or(usize::MAX);
         let mut looked_at = seen;
         for event in ring.events.iter().skip(skip).take(SEARCH_MAX) {
             if wanted(event) {
-                return Found::Event(Arc::clone(event));
+                return EventLookup::Event(Arc::clone(event));
             }
             looked_at = event.number;
         }
-        Found::Nothing(looked_at)
+        EventLookup::Nothing(looked_at)
     }
 
     /// Estimated bytes of the events that are kept.
@@ -199,7 +199,7 @@ impl EventLog {
     }
 
     /// Text of an event for the stream. Events of one number are encoded once.
-    pub(super) fn encoded(&self, event: &Event) -> Bytes {
+    pub(super) fn encoded(&self, event: &LoggedEvent) -> Bytes {
         let mut form = event.form.lock();
         let delivery = match &*form {
             Form::Encoded(bytes) => return bytes.clone(),
@@ -248,7 +248,7 @@ impl MessageSink for EventLog {
         let time_ms = self.now_ms();
         let mut ring = self.ring.lock();
         let number = ring.oldest + ring.events.len() as u64;
-        let event = Event {
+        let event = LoggedEvent {
             number,
             time_ms,
             pubsub_topic: delivery.pubsub_topic.clone(),

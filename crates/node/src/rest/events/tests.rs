@@ -8,7 +8,7 @@ use serde_json::Value;
 use undertone_gossip::MessageId;
 use undertone_message::{PubsubTopic, Shard, WakuMessage};
 
-use super::log::Found;
+use super::log::EventLookup;
 use super::*;
 use crate::handle::{Delivery, MessageSink as _};
 
@@ -431,7 +431,7 @@ proptest! {
         let log = EventLog::new(EventLimits::default(), 0);
         deliver(&log, &topic, vec![0; length]);
         let cost = log.kept_bytes();
-        let Found::Event(event) = log.find(0, |_| true) else {
+        let EventLookup::Event(event) = log.find(0, |_| true) else {
             panic!("it is the first");
         };
         let text = log.encoded(&event).len();

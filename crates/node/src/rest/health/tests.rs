@@ -1,7 +1,7 @@
 use serde_json::{Map, Value, json};
 
 use super::*;
-use crate::rest::fake::{Fake, Node};
+use crate::rest::fake::{Fake, FakeNode};
 
 const ALL: MountedServices = MountedServices {
     store: true,
@@ -10,7 +10,7 @@ const ALL: MountedServices = MountedServices {
     peer_exchange: true,
 };
 
-async fn protocols(mounted: MountedServices, node: Node) -> Map<String, Value> {
+async fn protocols(mounted: MountedServices, node: FakeNode) -> Map<String, Value> {
     let fake = Fake::with_node(mounted, node, |call| panic!("{call:?}"));
     let (status, body) = fake.get("/health").await;
     assert_eq!(status, 200);
@@ -27,9 +27,9 @@ async fn protocols(mounted: MountedServices, node: Node) -> Map<String, Value> {
 
 #[tokio::test]
 async fn services_are_reported_as_they_are_mounted() {
-    let ready = Node {
+    let ready = FakeNode {
         is_relay_ready: true,
-        ..Node::default()
+        ..FakeNode::default()
     };
     let with = protocols(ALL, ready.clone()).await;
     let without = protocols(MountedServices::default(), ready).await;
@@ -50,7 +50,7 @@ async fn services_are_reported_as_they_are_mounted() {
 
 #[tokio::test]
 async fn services_that_relay_need_relay_peers() {
-    let alone = protocols(ALL, Node::default()).await;
+    let alone = protocols(ALL, FakeNode::default()).await;
     for service in ["Filter", "Lightpush", "Legacy Lightpush"] {
         assert_eq!(alone[service], "NOT_READY", "{service}");
     }
@@ -68,9 +68,9 @@ async fn clients_need_a_connected_peer_with_the_service() {
         (Connectedness::CanConnect, "NOT_READY"),
     ] {
         peer.connected = connected;
-        let node = Node {
+        let node = FakeNode {
             peers: vec![peer.clone()],
-            ..Node::default()
+            ..FakeNode::default()
         };
         let all = protocols(MountedServices::default(), node).await;
         let of = |name: &str| all[name].clone();

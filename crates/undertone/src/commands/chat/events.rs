@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::own::State;
-use super::standing::{Publishing, Standing};
+use super::own::OwnState;
+use super::standing::{ChatStatus, PublishAllowance};
 use super::text;
 
 #[cfg(test)]
@@ -11,11 +11,11 @@ mod tests;
 
 /// Something that the user of the chat is told.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Event {
+pub(super) enum ChatEvent {
     /// The chat has begun.
-    Ready(Ready),
+    Ready(ChatStart),
     /// A message of somebody else could be read.
-    Message(Message),
+    Message(ChatMessage),
     /// A message of the room cannot be read.
     Unreadable {
         /// Time of its arrival, Unix milliseconds.
@@ -32,14 +32,14 @@ pub(super) enum Event {
         /// Text of the message when it begins, else `None`.
         text: Option<String>,
         /// The new state.
-        state: State,
+        state: OwnState,
     },
     /// The standing of the chat may have changed.
     Standing {
         /// Time of the look, Unix milliseconds.
         at_ms: u64,
         /// The present standing.
-        standing: Standing,
+        standing: ChatStatus,
     },
     /// The chat answers a command, or says something about itself.
     Note {
@@ -53,7 +53,7 @@ pub(super) enum Event {
 /// Beginning of a chat.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Ready {
+pub(super) struct ChatStart {
     /// Time of the beginning, Unix milliseconds.
     #[serde(rename = "unixMs")]
     pub(super) at_ms: u64,
@@ -76,7 +76,7 @@ pub(super) struct Ready {
 /// Message of somebody else.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Message {
+pub(super) struct ChatMessage {
     /// Time of arrival, or of a message of the past the time that its sender says; Unix milliseconds.
     #[serde(rename = "unixMs")]
     pub(super) at_ms: u64,
@@ -112,7 +112,7 @@ pub(super) enum Tone {
     Warning,
 }
 
-impl Message {
+impl ChatMessage {
     /// The line for people, without its time: parts that are harmless for a terminal.
     pub(super) fn parts(&self) -> Vec<(Tone, String)> {
         let nick = text::nick(self.nick.as_bytes());
@@ -162,7 +162,7 @@ pub(super) fn clock(at_ms: u64) -> String {
 }
 
 /// Lines in which the beginning of a chat is told.
-pub(super) fn beginning(ready: &Ready) -> Vec<String> {
+pub(super) fn beginning(ready: &ChatStart) -> Vec<String> {
     let mut lines = vec![format!(
         "{} in {} on {}; times are UTC",
         ready.nick, ready.content_topic, ready.pubsub_topic
@@ -179,7 +179,7 @@ pub(super) fn beginning(ready: &Ready) -> Vec<String> {
     lines
 }
 
-impl Event {
+impl ChatEvent {
     /// The event as one line of JSON; `None` if programs are not told.
     pub(super) fn json(&self) -> Option<String> {
         let value = match self {
@@ -201,12 +201,12 @@ impl Event {
                     value["text"] = text.as_str().into();
                 }
                 match state {
-                    State::Sent { peers, hash } => {
+                    OwnState::Sent { peers, hash } => {
                         value["peers"] = (*peers).into();
                         value["hash"] = hash.to_string().into();
                     }
-                    State::Stored { hash } => value["hash"] = hash.to_string().into(),
-                    State::Failed { reason } => value["reason"] = reason.as_str().into(),
+                    OwnState::Stored { hash } => value["hash"] = hash.to_string().into(),
+                    OwnState::Failed { reason } => value["reason"] = reason.as_str().into(),
                     _ => {}
                 }
                 value
@@ -217,11 +217,11 @@ impl Event {
                     "connected": standing.is_connected(),
                     "peers": standing.peers,
                     "peersOfRoom": standing.carriers,
-                    "mayPublish": !matches!(standing.publishing, Publishing::Forbidden { .. }),
+                    "mayPublish": !matches!(standing.publishing, PublishAllowance::Forbidden { .. }),
                     "connection": standing.connection(),
                     "publishing": standing.publishing_gist(),
                 });
-                if let Publishing::Limited(left) = &standing.publishing {
+                if let PublishAllowance::Limited(left) = &standing.publishing {
                     value["messagesLeftAtMost"] = left.at_most.into();
                     value["messagesPerEpoch"] = left.limit.into();
                     value["epochEndsInS"] = left.epoch_ends_in_s.into();

@@ -28,7 +28,7 @@ const TRIES: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// Answer of a store that is still to come.
-pub(super) type Pending<'a, T> =
+pub(super) type PendingStoreReply<'a, T> =
     Pin<Box<dyn Future<Output = Result<T, HistoryFailure>> + Send + 'a>>;
 
 /// Reason why a store gave no answer.
@@ -41,7 +41,7 @@ pub(super) struct HistoryFailure {
 
 /// Place of a room in the network.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
+pub(super) struct RoomPlace {
     /// Shard that carries the room.
     pub(super) pubsub_topic: PubsubTopic,
     /// Content topic of the room.
@@ -49,26 +49,33 @@ pub(super) struct Place {
 }
 
 /// Client of a store.
-pub(super) trait History: Send {
+pub(super) trait RoomHistory: Send {
     /// Returns the last messages of a room, at most `count`, oldest first.
-    fn recent<'a>(&'a mut self, place: &'a Place, count: usize) -> Pending<'a, Vec<WakuMessage>>;
+    fn recent<'a>(
+        &'a mut self,
+        place: &'a RoomPlace,
+        count: usize,
+    ) -> PendingStoreReply<'a, Vec<WakuMessage>>;
 
     /// Returns which of these messages the store keeps.
-    fn stored<'a>(&'a mut self, hashes: &'a [MessageHash]) -> Pending<'a, Vec<MessageHash>>;
+    fn stored<'a>(
+        &'a mut self,
+        hashes: &'a [MessageHash],
+    ) -> PendingStoreReply<'a, Vec<MessageHash>>;
 }
 
 /// Question to the store.
 #[derive(Debug)]
-pub(super) enum Question {
+pub(super) enum StoreQuestion {
     /// Asks for the last messages of the room.
-    Recent(Place),
+    Recent(RoomPlace),
     /// Asks which of these messages are stored.
     Stored(Vec<MessageHash>),
 }
 
 /// Answer of the store.
 #[derive(Debug)]
-pub(super) enum Answer {
+pub(super) enum StoreReply {
     /// The last messages of the room, oldest first.
     Recent(Result<Vec<WakuMessage>, HistoryFailure>),
     /// Those of the messages that are stored; none if the store gave no answer.
@@ -78,8 +85,12 @@ pub(super) enum Answer {
 /// History by the node's services.
 struct StoreHistory(ServicesHandle);
 
-impl History for StoreHistory {
-    fn recent<'a>(&'a mut self, place: &'a Place, count: usize) -> Pending<'a, Vec<WakuMessage>> {
+impl RoomHistory for StoreHistory {
+    fn recent<'a>(
+        &'a mut self,
+        place: &'a RoomPlace,
+        count: usize,
+    ) -> PendingStoreReply<'a, Vec<WakuMessage>> {
         let query = HistoryQuery {
             include_data: true,
             criteria: HistoryCriteria::Content(ContentCriteria {
@@ -106,7 +117,10 @@ impl History for StoreHistory {
         })
     }
 
-    fn stored<'a>(&'a mut self, hashes: &'a [MessageHash]) -> Pending<'a, Vec<MessageHash>> {
+    fn stored<'a>(
+        &'a mut self,
+        hashes: &'a [MessageHash],
+    ) -> PendingStoreReply<'a, Vec<MessageHash>> {
         let query = HistoryQuery {
             include_data: false,
             criteria: HistoryCriteria::Hashes(hashes.iter().take(ASKED_MAX).copied().collect()),
@@ -130,22 +144,24 @@ impl From<ServiceFailure> for HistoryFailure {
 }
 
 /// Returns a client of the stores that a node's services know.
-pub(super) fn open(services: ServicesHandle) -> Box<dyn History> {
+pub(super) fn open(services: ServicesHandle) -> Box<dyn RoomHistory> {
     Box::new(StoreHistory(services))
 }
 
 /// Starts asking a store, one question at a time. Questions that find the queue full are dropped.
 pub(super) fn start(
-    mut history: Box<dyn History>,
-) -> (mpsc::Sender<Question>, mpsc::Receiver<Answer>) {
+    mut history: Box<dyn RoomHistory>,
+) -> (mpsc::Sender<StoreQuestion>, mpsc::Receiver<StoreReply>) {
     let (questions, mut asked) = mpsc::channel(QUEUE);
     let (answers, answered) = mpsc::channel(QUEUE);
     tokio::spawn(async move {
         while let Some(question) = asked.recv().await {
             let answer = match question {
-                Question::Recent(place) => Answer::Recent(history.recent(&place, RECENT).await),
-                Question::Stored(hashes) => {
-                    Answer::Stored(history.stored(&hashes).await.unwrap_or_default())
+                StoreQuestion::Recent(place) => {
+                    StoreReply::Recent(history.recent(&place, RECENT).await)
+                }
+                StoreQuestion::Stored(hashes) => {
+                    StoreReply::Stored(history.stored(&hashes).await.unwrap_or_default())
                 }
             };
             if answers.send(answer).await.is_err() {

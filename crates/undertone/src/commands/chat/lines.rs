@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use super::events::{self, Event, clock};
-use super::own::State;
+use super::events::{self, ChatEvent, clock};
+use super::own::OwnState;
 use super::session::Front;
 use super::typed::{Input, LINE_BYTES_MAX, Typed};
 
@@ -11,7 +11,7 @@ use super::typed::{Input, LINE_BYTES_MAX, Typed};
 mod tests;
 
 /// Front end that writes lines.
-pub(super) struct Lines<W> {
+pub(super) struct LineFront<W> {
     out: W,
     is_json: bool,
     goes_on: bool,
@@ -19,7 +19,7 @@ pub(super) struct Lines<W> {
     told: Option<(String, String)>,
 }
 
-impl<W: Write> Lines<W> {
+impl<W: Write> LineFront<W> {
     /// Writes to `out`. With `goes_on`, the end of the input is not the end of the chat.
     pub(super) fn new(out: W, is_json: bool, goes_on: bool) -> Self {
         Self {
@@ -31,8 +31,8 @@ impl<W: Write> Lines<W> {
     }
 
     /// Whether a standing is news.
-    fn is_news(&mut self, event: &Event) -> bool {
-        let Event::Standing { standing, .. } = event else {
+    fn is_news(&mut self, event: &ChatEvent) -> bool {
+        let ChatEvent::Standing { standing, .. } = event else {
             return true;
         };
         let told = Some((standing.connection(), standing.publishing_gist()));
@@ -42,8 +42,8 @@ impl<W: Write> Lines<W> {
     }
 }
 
-impl<W: Write> Front for Lines<W> {
-    fn show(&mut self, event: &Event) -> io::Result<()> {
+impl<W: Write> Front for LineFront<W> {
+    fn show(&mut self, event: &ChatEvent) -> io::Result<()> {
         if !self.is_news(event) {
             return Ok(());
         }
@@ -82,31 +82,31 @@ impl<W: Write> Front for Lines<W> {
 }
 
 /// Lines for people. Those of a message alone have brackets after the time.
-fn lines(event: &Event) -> Vec<String> {
+fn lines(event: &ChatEvent) -> Vec<String> {
     match event {
-        Event::Ready(ready) => {
+        ChatEvent::Ready(ready) => {
             let at = clock(ready.at_ms);
             let lines = events::beginning(ready).into_iter();
             lines.map(|line| format!("{at} * {line}")).collect()
         }
-        Event::Message(message) => {
+        ChatEvent::Message(message) => {
             let parts: String = message.parts().into_iter().map(|(_, text)| text).collect();
             vec![format!("{} {parts}", clock(message.at_ms))]
         }
-        Event::Unreadable { at_ms, reason } => {
+        ChatEvent::Unreadable { at_ms, reason } => {
             vec![format!(
                 "{} ! cannot read a message: {reason}",
                 clock(*at_ms)
             )]
         }
-        Event::Own {
+        ChatEvent::Own {
             at_ms,
             number,
             state,
             ..
         } => {
             let sign = match state {
-                State::Expired | State::Failed { .. } => '!',
+                OwnState::Expired | OwnState::Failed { .. } => '!',
                 _ => '*',
             };
             vec![format!(
@@ -115,12 +115,12 @@ fn lines(event: &Event) -> Vec<String> {
                 state.words()
             )]
         }
-        Event::Standing { at_ms, standing } => vec![format!(
+        ChatEvent::Standing { at_ms, standing } => vec![format!(
             "{} * {}; {}",
             clock(*at_ms),
             standing.connection(),
             standing.publishing()
         )],
-        Event::Note { at_ms, said } => vec![format!("{} * {said}", clock(*at_ms))],
+        ChatEvent::Note { at_ms, said } => vec![format!("{} * {said}", clock(*at_ms))],
     }
 }

@@ -8,7 +8,7 @@ use undertone_node::config::{ConfigKey, KEYS, Kind, LogLevel, NodeConfig, Source
 use undertone_payload::SymmetricKey;
 use zeroize::Zeroizing;
 
-use super::room::Room;
+use super::room::ChatRoom;
 use super::text;
 use crate::commands::Failure;
 
@@ -162,7 +162,7 @@ impl NodeFlags {
 
 impl Args {
     /// Reads the node's configuration and finds the room.
-    pub(super) fn resolve(&self) -> Result<(NodeConfig, Room), Failure> {
+    pub(super) fn resolve(&self) -> Result<(NodeConfig, ChatRoom), Failure> {
         let sources = Sources::from_process(self.node.config_file.clone(), self.node.flags.clone());
         let mut config =
             NodeConfig::load(&sources).map_err(|error| Failure::usage(error.to_string()))?;
@@ -181,7 +181,7 @@ impl Args {
         if !self.node.may_set("log-level") {
             config.log.level = LogLevel::Warn;
         }
-        let room = Room {
+        let room = ChatRoom {
             content_topic,
             pubsub_topic: PubsubTopic::Static(shard),
             key: self.room_key()?,

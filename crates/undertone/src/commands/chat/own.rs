@@ -13,7 +13,7 @@ const KNOWN_MAX: usize = 256;
 
 /// State of an own message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum OwnState {
     /// A proof is being made, or the message is being sent.
     Sending,
     /// No peer that carries the room is connected yet; the message is sent when one is.
@@ -39,7 +39,7 @@ pub(super) enum State {
     },
 }
 
-impl State {
+impl OwnState {
     /// Whether no further change is expected, except that a store keeps it.
     pub(super) fn is_settled(&self) -> bool {
         !matches!(self, Self::Sending | Self::Waiting)
@@ -71,7 +71,7 @@ impl State {
     }
 }
 
-impl From<&PostState> for State {
+impl From<&PostState> for OwnState {
     fn from(state: &PostState) -> Self {
         match state {
             PostState::Waiting => Self::Waiting,
@@ -112,17 +112,17 @@ struct OwnMessage {
     number: u64,
     /// Number of the post at the node, once it has one.
     post: Option<u64>,
-    state: State,
+    state: OwnState,
 }
 
 /// The own messages of this chat, numbered from 1.
 #[derive(Debug, Default)]
-pub(super) struct Own {
+pub(super) struct OwnMessages {
     messages: VecDeque<OwnMessage>,
     last: u64,
 }
 
-impl Own {
+impl OwnMessages {
     /// Begins a message and returns its number.
     pub(super) fn begin(&mut self) -> u64 {
         self.last += 1;
@@ -132,7 +132,7 @@ impl Own {
         self.messages.push_back(OwnMessage {
             number: self.last,
             post: None,
-            state: State::Sending,
+            state: OwnState::Sending,
         });
         self.last
     }
@@ -154,14 +154,14 @@ impl Own {
         &mut self,
         number: u64,
         answer: &Result<Post, PublishFailure>,
-    ) -> Option<State> {
+    ) -> Option<OwnState> {
         let own = self.messages.iter_mut().find(|own| own.number == number)?;
         let state = match answer {
             Ok(post) => {
                 own.post = Some(post.id);
-                State::from(&post.state)
+                OwnState::from(&post.state)
             }
-            Err(failure) => State::Failed {
+            Err(failure) => OwnState::Failed {
                 reason: words(failure),
             },
         };
@@ -169,7 +169,7 @@ impl Own {
     }
 
     /// Takes the node's list of posts; returns the messages whose state is new.
-    pub(super) fn look(&mut self, posts: &[Post]) -> Vec<(u64, State)> {
+    pub(super) fn look(&mut self, posts: &[Post]) -> Vec<(u64, OwnState)> {
         let mut changed = Vec::new();
         for own in &mut self.messages {
             if own.state.is_settled() {
@@ -178,7 +178,7 @@ impl Own {
             let post = own
                 .post
                 .and_then(|id| posts.iter().find(|post| post.id == id));
-            let state = post.and_then(|post| own.change(State::from(&post.state)));
+            let state = post.and_then(|post| own.change(OwnState::from(&post.state)));
             changed.extend(state.map(|state| (own.number, state)));
         }
         changed
@@ -187,20 +187,20 @@ impl Own {
     /// Hashes of messages that were sent and that no store is known to keep.
     pub(super) fn unstored(&self) -> Vec<MessageHash> {
         let hash = |own: &OwnMessage| match own.state {
-            State::Sent { hash, .. } => Some(hash),
+            OwnState::Sent { hash, .. } => Some(hash),
             _ => None,
         };
         self.messages.iter().filter_map(hash).collect()
     }
 
     /// Takes hashes that a store keeps; returns the messages whose state is new.
-    pub(super) fn stored(&mut self, hashes: &[MessageHash]) -> Vec<(u64, State)> {
+    pub(super) fn stored(&mut self, hashes: &[MessageHash]) -> Vec<(u64, OwnState)> {
         let mut changed = Vec::new();
         for own in &mut self.messages {
-            if let State::Sent { hash, .. } = own.state
+            if let OwnState::Sent { hash, .. } = own.state
                 && hashes.contains(&hash)
             {
-                let state = own.change(State::Stored { hash });
+                let state = own.change(OwnState::Stored { hash });
                 changed.extend(state.map(|state| (own.number, state)));
             }
         }
@@ -209,7 +209,7 @@ impl Own {
 }
 
 impl OwnMessage {
-    fn change(&mut self, state: State) -> Option<State> {
+    fn change(&mut self, state: OwnState) -> Option<OwnState> {
         if self.state == state {
             return None;
         }

@@ -12,7 +12,7 @@ mod tests;
 const NS_PER_S: u64 = 1_000_000_000;
 
 /// Room that one chat is in.
-pub(super) struct Room {
+pub(super) struct ChatRoom {
     /// Content topic of the messages.
     pub(super) content_topic: String,
     /// Shard that carries them.
@@ -38,7 +38,7 @@ pub(super) struct Read {
 
 /// Reason why a message of the room cannot be read.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Unreadable {
+pub(super) enum UnreadableMessage {
     /// The message is encrypted, and this chat has no key.
     #[error("it is encrypted, and this chat has no key (--key, --passphrase-file)")]
     NoKey,
@@ -56,7 +56,7 @@ pub(super) enum Unreadable {
     Body(#[from] BodyError),
 }
 
-impl Room {
+impl ChatRoom {
     /// Whether a message on this topic belongs to the room.
     pub(super) fn carries(&self, pubsub_topic: &PubsubTopic, message: &WakuMessage) -> bool {
         *pubsub_topic == self.pubsub_topic && *message.content_topic == *self.content_topic
@@ -87,15 +87,15 @@ impl Room {
     }
 
     /// Reads a message of the room. In an encrypted room clear text is read too, and marked as such.
-    pub(super) fn read(&self, message: &WakuMessage) -> Result<Read, Unreadable> {
+    pub(super) fn read(&self, message: &WakuMessage) -> Result<Read, UnreadableMessage> {
         let (body, signed_by) = match (message.version.unwrap_or(0), &self.key) {
             (0, _) => (message.payload.to_vec(), None),
-            (VERSION, None) => return Err(Unreadable::NoKey),
+            (VERSION, None) => return Err(UnreadableMessage::NoKey),
             (VERSION, Some(key)) => {
                 let opened = key.open(&message.payload, &PayloadLimits::default())?;
                 (opened.payload, opened.signed_by)
             }
-            (version, _) => return Err(Unreadable::Version { version }),
+            (version, _) => return Err(UnreadableMessage::Version { version }),
         };
         let body = Body::decode(&body)?;
         let stamp_ns = u64::try_from(message.timestamp_ns()).ok();

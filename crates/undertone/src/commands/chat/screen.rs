@@ -15,8 +15,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 use self::terminal::Guard;
-use self::view::View;
-use super::events::Event;
+use self::view::ScreenView;
+use super::events::ChatEvent;
 use super::session::Front;
 use super::typed::{Input, Typed};
 
@@ -26,7 +26,7 @@ const QUEUE: usize = 64;
 /// Front end that draws on the terminal. Dropping it gives the terminal back.
 pub(super) struct Screen {
     terminal: Terminal<CrosstermBackend<io::Stdout>>,
-    view: View,
+    view: ScreenView,
     guard: Guard,
 }
 
@@ -38,7 +38,7 @@ impl Screen {
     pub(super) fn open(log: &Path, nick: &str) -> io::Result<Self> {
         let guard = Guard::take(log)?;
         let terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
-        let view = View::new(nick);
+        let view = ScreenView::new(nick);
         Ok(Self {
             terminal,
             view,
@@ -92,7 +92,7 @@ impl Screen {
 }
 
 impl Front for Screen {
-    fn show(&mut self, event: &Event) -> io::Result<()> {
+    fn show(&mut self, event: &ChatEvent) -> io::Result<()> {
         self.view.show(event);
         Ok(())
     }

@@ -12,11 +12,11 @@ use undertone_message::{MessageHash, PubsubTopic, WakuMessage, message_hash};
 use undertone_node::command::{Connectedness, PeerSnapshot, Post, PublishFailure};
 use undertone_node::handle::{Delivery, NodeHandle, Stopped};
 
-use super::events::{Event, Message, Ready};
-use super::history::{Answer, Place, Question};
-use super::own::{Own, State};
-use super::room::Room;
-use super::standing::{Budget, Standing};
+use super::events::{ChatEvent, ChatMessage, ChatStart};
+use super::history::{RoomPlace, StoreQuestion, StoreReply};
+use super::own::{OwnMessages, OwnState};
+use super::room::ChatRoom;
+use super::standing::{ChatStatus, MessageBudget};
 use super::text;
 use super::typed::{COMMANDS, Input, Typed};
 use crate::commands::Failure;
@@ -48,7 +48,7 @@ const AGENT_CHARS_MAX: usize = 60;
 /// One way of showing a chat to its user.
 pub(super) trait Front {
     /// Takes an event.
-    fn show(&mut self, event: &Event) -> io::Result<()>;
+    fn show(&mut self, event: &ChatEvent) -> io::Result<()>;
 
     /// Brings all events before the user's eyes.
     fn flush(&mut self) -> io::Result<()>;
@@ -67,54 +67,54 @@ pub(super) struct Wires {
     /// Inputs of the user.
     pub(super) inputs: mpsc::Receiver<Input>,
     /// First answers of the node about own messages.
-    pub(super) outcomes: mpsc::UnboundedReceiver<Outcome>,
+    pub(super) outcomes: mpsc::UnboundedReceiver<PostOutcome>,
     /// Answers of the store, if there is one.
-    pub(super) answers: Option<mpsc::Receiver<Answer>>,
+    pub(super) answers: Option<mpsc::Receiver<StoreReply>>,
 }
 
 /// First answer of the node about an own message.
 #[derive(Debug)]
-pub(super) struct Outcome {
+pub(super) struct PostOutcome {
     number: u64,
     answer: Result<Post, PublishFailure>,
 }
 
 /// A chat in one room.
-pub(super) struct Session<F, R> {
+pub(super) struct ChatSession<F, R> {
     /// Front end that shows the chat.
     pub(super) front: F,
     /// Generator of the encryption's random numbers.
     pub(super) rng: R,
     /// Room of the chat.
-    pub(super) room: Room,
+    pub(super) room: ChatRoom,
     /// Name of this user.
     pub(super) nick: String,
     /// The running node.
     pub(super) node: NodeHandle,
     /// Count of the epoch's messages; `None` without a rate limit.
-    pub(super) budget: Option<Budget>,
+    pub(super) budget: Option<MessageBudget>,
     /// Offset of the node's clock from the system's, nanoseconds.
     pub(super) clock_ahead_ns: i64,
     /// Whether peers to connect to are configured.
     pub(super) has_static_peers: bool,
     /// Sender of [`Wires::outcomes`].
-    pub(super) outcomes: mpsc::UnboundedSender<Outcome>,
+    pub(super) outcomes: mpsc::UnboundedSender<PostOutcome>,
     /// Questions to the store, if there is one.
-    pub(super) questions: Option<mpsc::Sender<Question>>,
+    pub(super) questions: Option<mpsc::Sender<StoreQuestion>>,
     /// Messages of this user.
-    pub(super) own: Own,
+    pub(super) own: OwnMessages,
     /// Messages that were shown.
-    pub(super) seen: Seen,
+    pub(super) seen: SeenMessages,
 }
 
 /// Hashes of the last messages that were shown.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct SeenMessages {
     order: VecDeque<MessageHash>,
     hashes: BTreeSet<MessageHash>,
 }
 
-impl Seen {
+impl SeenMessages {
     /// Adds a message; returns whether it is new.
     fn insert(&mut self, hash: MessageHash) -> bool {
         if !self.hashes.insert(hash) {
@@ -131,28 +131,28 @@ impl Seen {
 }
 
 /// Reason why a session ends before its user wants it.
-enum Fault {
+enum SessionFault {
     Node(Stopped),
     Front(io::Error),
 }
 
-impl From<Stopped> for Fault {
+impl From<Stopped> for SessionFault {
     fn from(stopped: Stopped) -> Self {
         Self::Node(stopped)
     }
 }
 
-impl From<io::Error> for Fault {
+impl From<io::Error> for SessionFault {
     fn from(error: io::Error) -> Self {
         Self::Front(error)
     }
 }
 
-impl<F: Front, R: CryptoRng> Session<F, R> {
+impl<F: Front, R: CryptoRng> ChatSession<F, R> {
     /// Runs the chat until its user ends it or `stop` is ready.
     pub(super) async fn run(
         mut self,
-        ready: Ready,
+        ready: ChatStart,
         wires: Wires,
         stop: impl Future<Output = ()>,
     ) -> Result<(), Failure> {
@@ -162,22 +162,22 @@ impl<F: Front, R: CryptoRng> Session<F, R> {
         };
         match ended {
             Ok(()) => Ok(()),
-            Err(Fault::Node(stopped)) => Err(Failure::new(stopped.to_string())),
+            Err(SessionFault::Node(stopped)) => Err(Failure::new(stopped.to_string())),
             // A closed pipe is no failure: the reader stopped early on purpose, as `head` does.
-            Err(Fault::Front(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-            Err(Fault::Front(error)) => Err(Failure::new(format!("the terminal: {error}"))),
+            Err(SessionFault::Front(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            Err(SessionFault::Front(error)) => Err(Failure::new(format!("the terminal: {error}"))),
         }
     }
 
-    async fn follow(&mut self, ready: Ready, wires: Wires) -> Result<(), Fault> {
+    async fn follow(&mut self, ready: ChatStart, wires: Wires) -> Result<(), SessionFault> {
         let Wires {
             mut deliveries,
             mut inputs,
             mut outcomes,
             mut answers,
         } = wires;
-        self.front.show(&Event::Ready(ready))?;
-        self.ask(Question::Recent(Place {
+        self.front.show(&ChatEvent::Ready(ready))?;
+        self.ask(StoreQuestion::Recent(RoomPlace {
             pubsub_topic: self.room.pubsub_topic.clone(),
             content_topic: self.room.content_topic.clone(),
         }));
@@ -208,7 +208,7 @@ impl<F: Front, R: CryptoRng> Session<F, R> {
                     looks += 1;
                     let unstored = self.own.unstored();
                     if looks.is_multiple_of(LOOKS_PER_QUESTION) && !unstored.is_empty() {
-                        self.ask(Question::Stored(unstored));
+                        self.ask(StoreQuestion::Stored(unstored));
                     }
                 }
             }
@@ -249,7 +249,7 @@ impl<F: Front, R: CryptoRng> Session<F, R> {
                     let ns = i128::from(at_ns) - i128::from(sent_ns);
                     i64::try_from(ns / i128::from(NS_PER_MS)).unwrap_or(i64::MAX)
                 };
-                Event::Message(Message {
+                ChatEvent::Message(ChatMessage {
                     at_ms: at_ns / NS_PER_MS,
                     nick: String::from_utf8_lossy(&read.nick).into_owned(),
                     text: String::from_utf8_lossy(&read.text).into_owned(),
@@ -261,7 +261,7 @@ impl<F: Front, R: CryptoRng> Session<F, R> {
                     hash: hash.to_string(),
                 })
             }
-            Err(reason) => Event::Unreadable {
+            Err(reason) => ChatEvent::Unreadable {
                 at_ms: received_ns.map_or_else(|| self.now_ms(), |ns| ns / NS_PER_MS),
                 reason: reason.to_string(),
             },
@@ -270,7 +270,7 @@ impl<F: Front, R: CryptoRng> Session<F, R> {
     }
 
     /// Does what the user wants; continues with whether the chat ends once all messages are settled.
-    async fn typed(&mut self, input: Input) -> Result<ControlFlow<(), bool>, Fault> {
+    async fn typed(&mut self, input: Input) -> Result<ControlFlow<(), bool>, SessionFault> {
         let Some(typed) = self.front.typed(input)? else {
             return Ok(ControlFlow::Continue(false));
         };
@@ -313,7 +313,7 @@ impl<F: Front, R: CryptoRng> Session<F, R> {
             ));
         }
         let number = self.own.begin();
-        self.show_own(number, Some(text.to_owned()), State::Sending)?;
+        self.show_own(number, Some(text.to_owned()), OwnState::Sending)?;
         let written = self
             .room
             .write(&self.nick, text, self.now_ns(), &mut self.rng);
@@ -322,7 +322,7 @@ impl<F: Front, R: CryptoRng> Session<F, R> {
             Err(error) => {
                 let reason = error.to_string();
                 let answer = Err(PublishFailure::InvalidMessage { reason });
-                return self.answered(&Outcome { number, answer });
+                return self.answered(&PostOutcome { number, answer });
             }
         };
         let (node, outcomes) = (self.node.clone(), self.outcomes.clone());
@@ -331,13 +331,13 @@ impl<F: Front, R: CryptoRng> Session<F, R> {
             // A message that waited gets a new time, so that others still accept it.
             let answer = node.post(topic, message, true).await;
             // The chat may have ended.
-            let _ = outcomes.send(Outcome { number, answer });
+            let _ = outcomes.send(PostOutcome { number, answer });
         });
         Ok(())
     }
 
     /// Takes the node's first answer about an own message.
-    fn answered(&mut self, outcome: &Outcome) -> io::Result<()> {
+    fn answered(&mut self, outcome: &PostOutcome) -> io::Result<()> {
         let now_s = self.now_ns() / NS_PER_S;
         if let (Some(budget), Err(PublishFailure::RateLimit { .. })) =
             (&mut self.budget, &outcome.answer)
@@ -351,17 +351,17 @@ impl<F: Front, R: CryptoRng> Session<F, R> {
     }
 
     /// Shows the new state of an own message, and counts it if it used a proof.
-    fn changed(&mut self, number: u64, state: State) -> io::Result<()> {
+    fn changed(&mut self, number: u64, state: OwnState) -> io::Result<()> {
         let now_s = self.now_ns() / NS_PER_S;
-        if let (Some(budget), State::Sent { .. }) = (&mut self.budget, &state) {
+        if let (Some(budget), OwnState::Sent { .. }) = (&mut self.budget, &state) {
             budget.spend(now_s);
         }
         self.show_own(number, None, state)
     }
 
-    fn show_own(&mut self, number: u64, text: Option<String>, state: State) -> io::Result<()> {
+    fn show_own(&mut self, number: u64, text: Option<String>, state: OwnState) -> io::Result<()> {
         let at_ms = self.now_ms();
-        self.front.show(&Event::Own {
+        self.front.show(&ChatEvent::Own {
             at_ms,
             number,
             text,
@@ -370,10 +370,10 @@ impl<F: Front, R: CryptoRng> Session<F, R> {
     }
 
     /// Looks at the node: its standing, and own messages that wait.
-    async fn look(&mut self) -> Result<(), Fault> {
+    async fn look(&mut self) -> Result<(), SessionFault> {
         let standing = self.standing().await?;
         let at_ms = self.now_ms();
-        self.front.show(&Event::Standing { at_ms, standing })?;
+        self.front.show(&ChatEvent::Standing { at_ms, standing })?;
         if self.own.has_waiting() {
             let posts = self.node.posts().await?;
             for (number, state) in self.own.look(&posts) {
@@ -383,18 +383,23 @@ impl<F: Front, R: CryptoRng> Session<F, R> {
         Ok(())
     }
 
-    async fn standing(&mut self) -> Result<Standing, Stopped> {
+    async fn standing(&mut self) -> Result<ChatStatus, Stopped> {
         let metrics = self.node.metrics().await?;
         let now_s = self.now_ns() / NS_PER_S;
         let left = self.budget.as_mut().map(|budget| budget.left(now_s));
         let topic = self.room.pubsub_topic.to_string();
-        Ok(Standing::of(&metrics, &topic, self.has_static_peers, left))
+        Ok(ChatStatus::of(
+            &metrics,
+            &topic,
+            self.has_static_peers,
+            left,
+        ))
     }
 
     /// Takes an answer of the store.
-    fn told(&mut self, answer: Answer) -> io::Result<()> {
+    fn told(&mut self, answer: StoreReply) -> io::Result<()> {
         match answer {
-            Answer::Recent(Ok(messages)) => {
+            StoreReply::Recent(Ok(messages)) => {
                 let topic = self.room.pubsub_topic.clone();
                 for message in &messages {
                     if self.room.carries(&topic, message) {
@@ -403,11 +408,11 @@ impl<F: Front, R: CryptoRng> Session<F, R> {
                 }
                 Ok(())
             }
-            Answer::Recent(Err(failure)) => {
+            StoreReply::Recent(Err(failure)) => {
                 let reason = text::harmless(&failure.to_string(), text::TEXT_CHARS_MAX);
                 self.note(format!("no history: {reason}"))
             }
-            Answer::Stored(hashes) => {
+            StoreReply::Stored(hashes) => {
                 for (number, state) in self.own.stored(&hashes) {
                     self.changed(number, state)?;
                 }
@@ -416,7 +421,7 @@ impl<F: Front, R: CryptoRng> Session<F, R> {
         }
     }
 
-    fn ask(&self, question: Question) {
+    fn ask(&self, question: StoreQuestion) {
         if let Some(questions) = &self.questions {
             // A store that is slow is asked again later.
             let _ = questions.try_send(question);
@@ -425,7 +430,7 @@ impl<F: Front, R: CryptoRng> Session<F, R> {
 
     fn note(&mut self, said: String) -> io::Result<()> {
         let at_ms = self.now_ms();
-        self.front.show(&Event::Note { at_ms, said })
+        self.front.show(&ChatEvent::Note { at_ms, said })
     }
 
     fn now_ms(&self) -> u64 {
@@ -447,7 +452,7 @@ pub(super) fn now_ns(ahead_ns: i64) -> u64 {
 }
 
 /// Next answer of the store; never without one.
-async fn next(answers: &mut Option<mpsc::Receiver<Answer>>) -> Option<Answer> {
+async fn next(answers: &mut Option<mpsc::Receiver<StoreReply>>) -> Option<StoreReply> {
     match answers {
         Some(receiver) => {
             let answer = receiver.recv().await;

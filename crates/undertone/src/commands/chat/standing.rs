@@ -7,7 +7,7 @@ mod tests;
 
 /// Standing of the chat in its network at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Standing {
+pub(super) struct ChatStatus {
     /// Number of connected peers.
     pub(super) peers: usize,
     /// Connected peers that carry the room's shard.
@@ -15,12 +15,12 @@ pub(super) struct Standing {
     /// Whether peers to connect to are configured.
     pub(super) has_static_peers: bool,
     /// Permission to publish.
-    pub(super) publishing: Publishing,
+    pub(super) publishing: PublishAllowance,
 }
 
 /// Permission to publish.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Publishing {
+pub(super) enum PublishAllowance {
     /// The network has no rate limit.
     Unlimited,
     /// The node can make no proof.
@@ -43,7 +43,7 @@ pub(super) struct Left {
     pub(super) epoch_ends_in_s: u64,
 }
 
-impl Standing {
+impl ChatStatus {
     /// Reads the standing out of the node's figures.
     pub(super) fn of(
         metrics: &MetricsSnapshot,
@@ -53,18 +53,18 @@ impl Standing {
     ) -> Self {
         let topic = metrics.topics.iter().find(|one| one.topic == pubsub_topic);
         let publishing = match (&metrics.rln, left) {
-            (Some(rln), _) if !rln.may_publish => Publishing::Forbidden {
+            (Some(rln), _) if !rln.may_publish => PublishAllowance::Forbidden {
                 reason: "this node has no membership; `undertone rln keygen` and `undertone rln register` \
                          make one"
                     .to_owned(),
             },
             (Some(rln), Some(left)) => match &rln.refusal {
-                Some(reason) => Publishing::Forbidden {
+                Some(reason) => PublishAllowance::Forbidden {
                     reason: reason.clone(),
                 },
-                None => Publishing::Limited(left),
+                None => PublishAllowance::Limited(left),
             },
-            _ => Publishing::Unlimited,
+            _ => PublishAllowance::Unlimited,
         };
         Self {
             peers: metrics.peers,
@@ -100,7 +100,7 @@ impl Standing {
     /// The permission to publish, in plain words, with the time left in the epoch.
     pub(super) fn publishing(&self) -> String {
         match &self.publishing {
-            Publishing::Limited(left) => format!(
+            PublishAllowance::Limited(left) => format!(
                 "{}; the epoch ends in {} s",
                 self.publishing_gist(),
                 left.epoch_ends_in_s
@@ -112,12 +112,12 @@ impl Standing {
     /// The permission to publish, in plain words, without what changes every second.
     pub(super) fn publishing_gist(&self) -> String {
         match &self.publishing {
-            Publishing::Unlimited => "no rate limit".to_owned(),
-            Publishing::Forbidden { reason } => format!("read only: {reason}"),
-            Publishing::Limited(Left { at_most: 0, .. }) => {
+            PublishAllowance::Unlimited => "no rate limit".to_owned(),
+            PublishAllowance::Forbidden { reason } => format!("read only: {reason}"),
+            PublishAllowance::Limited(Left { at_most: 0, .. }) => {
                 "no messages left in this epoch".to_owned()
             }
-            Publishing::Limited(left) => format!(
+            PublishAllowance::Limited(left) => format!(
                 "at most {} of {} messages left in this epoch",
                 left.at_most, left.limit
             ),
@@ -132,7 +132,7 @@ impl Standing {
 
 /// Count of the messages sent in the present epoch.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Budget {
+pub(super) struct MessageBudget {
     limit: u64,
     epoch_s: u64,
     /// Epoch that `used` belongs to.
@@ -140,7 +140,7 @@ pub(super) struct Budget {
     used: u64,
 }
 
-impl Budget {
+impl MessageBudget {
     /// Starts with a whole epoch's messages.
     pub(super) fn new(limit: u64, epoch_s: u64) -> Self {
         Self {

@@ -1,8 +1,8 @@
-use super::{Event, Message, Tone, clock, latency};
-use crate::commands::chat::own::State;
+use super::{ChatEvent, ChatMessage, Tone, clock, latency};
+use crate::commands::chat::own::OwnState;
 
-fn message(nick: &str, text: &str) -> Message {
-    Message {
+fn message(nick: &str, text: &str) -> ChatMessage {
+    ChatMessage {
         at_ms: 43_384_000,
         nick: nick.to_owned(),
         text: text.to_owned(),
@@ -15,7 +15,7 @@ fn message(nick: &str, text: &str) -> Message {
     }
 }
 
-fn shown(message: &Message) -> String {
+fn shown(message: &ChatMessage) -> String {
     let parts = message.parts().into_iter();
     parts.map(|(_, text)| text).collect()
 }
@@ -54,7 +54,7 @@ fn clear_text_in_an_encrypted_room_is_a_warning() {
 fn people_see_harmless_text_and_programs_the_exact_one() {
     let hostile = message("bob\u{1b}[2J", "a\u{202e}b\u{9b}c\n");
     assert_eq!(shown(&hostile), "<bob\u{fffd}[2J> ab\u{fffd}c↵ (34 ms)");
-    let json = Event::Message(hostile).json().unwrap();
+    let json = ChatEvent::Message(hostile).json().unwrap();
     assert!(json.is_ascii() && !json.contains('\n'), "{json}");
     let value: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(value["text"], "a\u{202e}b\u{9b}c\n");
@@ -64,11 +64,11 @@ fn people_see_harmless_text_and_programs_the_exact_one() {
 
 #[test]
 fn programs_are_told_the_state_of_own_messages() {
-    let failed = Event::Own {
+    let failed = ChatEvent::Own {
         at_ms: 1,
         number: 2,
         text: None,
-        state: State::Failed {
+        state: OwnState::Failed {
             reason: "no peer took it".to_owned(),
         },
     };

@@ -1,18 +1,18 @@
-use super::Lines;
-use crate::commands::chat::events::Event;
-use crate::commands::chat::own::State;
+use super::LineFront;
+use crate::commands::chat::events::ChatEvent;
+use crate::commands::chat::own::OwnState;
 use crate::commands::chat::session::Front as _;
-use crate::commands::chat::standing::{Left, Publishing, Standing};
+use crate::commands::chat::standing::{ChatStatus, Left, PublishAllowance};
 use crate::commands::chat::typed::{Input, Typed};
 
-fn standing(carriers: usize, epoch_ends_in_s: u64) -> Event {
-    Event::Standing {
+fn standing(carriers: usize, epoch_ends_in_s: u64) -> ChatEvent {
+    ChatEvent::Standing {
         at_ms: 0,
-        standing: Standing {
+        standing: ChatStatus {
             peers: carriers,
             carriers,
             has_static_peers: true,
-            publishing: Publishing::Limited(Left {
+            publishing: PublishAllowance::Limited(Left {
                 at_most: 2,
                 limit: 3,
                 epoch_ends_in_s,
@@ -21,9 +21,9 @@ fn standing(carriers: usize, epoch_ends_in_s: u64) -> Event {
     }
 }
 
-fn shown(is_json: bool, events: &[Event]) -> String {
+fn shown(is_json: bool, events: &[ChatEvent]) -> String {
     let mut out = Vec::new();
-    let mut lines = Lines::new(&mut out, is_json, false);
+    let mut lines = LineFront::new(&mut out, is_json, false);
     events.iter().for_each(|event| lines.show(event).unwrap());
     String::from_utf8(out).unwrap()
 }
@@ -44,13 +44,13 @@ fn a_standing_is_told_when_it_changes_and_not_every_second() {
 
 #[test]
 fn a_failure_is_marked() {
-    let own = |state| Event::Own {
+    let own = |state| ChatEvent::Own {
         at_ms: 0,
         number: 1,
         text: None,
         state,
     };
-    let text = shown(false, &[own(State::Sending), own(State::Expired)]);
+    let text = shown(false, &[own(OwnState::Sending), own(OwnState::Expired)]);
     let expected = "00:00:00 * message 1: sending\n\
                     00:00:00 ! message 1: not sent: no peer came in time\n";
     assert_eq!(text, expected);
@@ -59,7 +59,7 @@ fn a_failure_is_marked() {
 #[test]
 fn programs_send_every_line_and_people_have_commands() {
     let typed = |is_json, text: &str| {
-        let mut lines = Lines::new(Vec::new(), is_json, false);
+        let mut lines = LineFront::new(Vec::new(), is_json, false);
         lines.typed(Input::Line(text.to_owned())).unwrap()
     };
     assert_eq!(typed(true, "/quit"), Some(Typed::Text("/quit".to_owned())));
@@ -70,7 +70,7 @@ fn programs_send_every_line_and_people_have_commands() {
 #[test]
 fn the_end_of_the_input_ends_the_chat_unless_it_listens() {
     for (goes_on, expected) in [(false, Some(Typed::End)), (true, None)] {
-        let mut lines = Lines::new(Vec::new(), false, goes_on);
+        let mut lines = LineFront::new(Vec::new(), false, goes_on);
         assert_eq!(lines.typed(Input::End).unwrap(), expected);
     }
 }

@@ -1,7 +1,7 @@
 use undertone_message::{MessageHash, PubsubTopic};
 use undertone_node::command::{Post, PostState, PublishFailure};
 
-use super::{KNOWN_MAX, Own, State};
+use super::{KNOWN_MAX, OwnMessages, OwnState};
 
 const HASH: MessageHash = MessageHash([7; 32]);
 
@@ -26,24 +26,24 @@ fn sent(id: u64) -> Post {
 
 #[test]
 fn a_message_that_waits_is_followed_until_it_is_sent_and_stored() {
-    let mut own = Own::default();
+    let mut own = OwnMessages::default();
     let number = own.begin();
     assert_eq!((number, own.open(), own.has_waiting()), (1, 1, false));
     let waits = own.answered(number, &Ok(post(9, PostState::Waiting)));
-    assert_eq!((waits, own.has_waiting()), (Some(State::Waiting), true));
+    assert_eq!((waits, own.has_waiting()), (Some(OwnState::Waiting), true));
 
     assert_eq!(own.look(&[post(9, PostState::Waiting)]), []);
     assert_eq!(own.look(&[post(8, PostState::Expired), sent(9)]).len(), 1);
     assert_eq!((own.open(), own.unstored()), (0, vec![HASH]));
 
     assert_eq!(own.stored(&[MessageHash([1; 32])]), []);
-    assert_eq!(own.stored(&[HASH]), [(1, State::Stored { hash: HASH })]);
+    assert_eq!(own.stored(&[HASH]), [(1, OwnState::Stored { hash: HASH })]);
     assert_eq!(own.unstored(), []);
 }
 
 #[test]
 fn a_settled_message_does_not_change_again() {
-    let mut own = Own::default();
+    let mut own = OwnMessages::default();
     let number = own.begin();
     own.answered(number, &Ok(sent(1))).unwrap();
     assert_eq!(own.look(&[post(1, PostState::Expired)]), []);
@@ -51,7 +51,7 @@ fn a_settled_message_does_not_change_again() {
 
 #[test]
 fn failures_are_told_in_plain_words() {
-    let mut own = Own::default();
+    let mut own = OwnMessages::default();
     let limit = PublishFailure::RateLimit {
         limit: 20,
         resets_in_s: 34,
@@ -66,7 +66,7 @@ fn failures_are_told_in_plain_words() {
 
 #[test]
 fn old_messages_are_forgotten() {
-    let mut own = Own::default();
+    let mut own = OwnMessages::default();
     let first = own.begin();
     for _ in 0..KNOWN_MAX {
         own.begin();

@@ -3,19 +3,19 @@ use rand_core::SeedableRng as _;
 use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_payload::{OpenError, SymmetricKey};
 
-use super::{Room, Unreadable};
+use super::{ChatRoom, UnreadableMessage};
 
 const NOW_NS: u64 = 1_700_000_000_123_456_789;
 
-fn room(key: Option<u8>) -> Room {
-    Room {
+fn room(key: Option<u8>) -> ChatRoom {
+    ChatRoom {
         content_topic: "/toy-chat/2/huilong/proto".to_owned(),
         pubsub_topic: PubsubTopic::parse("/waku/2/rs/66/3").unwrap(),
         key: key.map(|byte| SymmetricKey::from_bytes([byte; 32])),
     }
 }
 
-fn hello(from: &Room) -> WakuMessage {
+fn hello(from: &ChatRoom) -> WakuMessage {
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     from.write("alice", "hello", NOW_NS, &mut rng).unwrap()
 }
@@ -47,8 +47,11 @@ fn an_encrypted_room_hides_nick_and_text() {
 fn who_has_no_key_or_another_reads_nothing() {
     let message = hello(&room(Some(1)));
     let other = OpenError::OtherKeyOrChanged;
-    assert_eq!(room(Some(2)).read(&message), Err(Unreadable::Sealed(other)));
-    assert_eq!(room(None).read(&message), Err(Unreadable::NoKey));
+    assert_eq!(
+        room(Some(2)).read(&message),
+        Err(UnreadableMessage::Sealed(other))
+    );
+    assert_eq!(room(None).read(&message), Err(UnreadableMessage::NoKey));
 }
 
 #[test]
@@ -61,11 +64,11 @@ fn clear_text_in_an_encrypted_room_is_known_as_such() {
 fn other_versions_and_other_contents_are_named() {
     let mut message = hello(&room(None));
     message.version = Some(2);
-    let version = Unreadable::Version { version: 2 };
+    let version = UnreadableMessage::Version { version: 2 };
     assert_eq!(room(Some(1)).read(&message), Err(version));
     let message = WakuMessage::new("{}", "/toy-chat/2/huilong/proto");
     let read = room(None).read(&message);
-    assert!(matches!(read, Err(Unreadable::Body(_))), "{read:?}");
+    assert!(matches!(read, Err(UnreadableMessage::Body(_))), "{read:?}");
 }
 
 #[test]

@@ -8,9 +8,9 @@ use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthChar as _;
 
 use super::input::InputLine;
-use crate::commands::chat::events::{self, Event, Tone, clock};
-use crate::commands::chat::own::State;
-use crate::commands::chat::standing::{Publishing, Standing};
+use crate::commands::chat::events::{self, ChatEvent, Tone, clock};
+use crate::commands::chat::own::OwnState;
+use crate::commands::chat::standing::{ChatStatus, PublishAllowance};
 use crate::commands::chat::text;
 
 #[cfg(test)]
@@ -28,14 +28,14 @@ const INDENT_FROM: usize = 30;
 const PROMPT: &str = "> ";
 
 /// Contents of the screen.
-pub(super) struct View {
+pub(super) struct ScreenView {
     /// Line that the user edits.
     pub(super) input: InputLine,
     nick: String,
     title: String,
     is_encrypted: bool,
-    entries: VecDeque<Entry>,
-    standing: Option<Standing>,
+    entries: VecDeque<ScreenEntry>,
+    standing: Option<ChatStatus>,
     /// Lines between the last one and the last one that is shown.
     scrolled: usize,
     /// Lines that the messages had when they were drawn last.
@@ -43,13 +43,13 @@ pub(super) struct View {
 }
 
 /// An entry of the list of messages.
-struct Entry {
+struct ScreenEntry {
     /// Number of the own message, whose state is the last part.
     own: Option<u64>,
     parts: Vec<(Tone, String)>,
 }
 
-impl View {
+impl ScreenView {
     /// Makes an empty screen for the user with this name.
     pub(super) fn new(nick: &str) -> Self {
         Self {
@@ -65,9 +65,9 @@ impl View {
     }
 
     /// Takes an event.
-    pub(super) fn show(&mut self, event: &Event) {
+    pub(super) fn show(&mut self, event: &ChatEvent) {
         match event {
-            Event::Ready(ready) => {
+            ChatEvent::Ready(ready) => {
                 self.title = format!("{} as {}", ready.content_topic, ready.nick);
                 self.is_encrypted = ready.encrypted;
                 for line in events::beginning(ready) {
@@ -76,12 +76,12 @@ impl View {
                 let keys = "* /help lists the commands; PageUp and PageDown scroll, ctrl-c ends";
                 self.add(ready.at_ms, None, vec![(Tone::Quiet, keys.to_owned())]);
             }
-            Event::Message(message) => self.add(message.at_ms, None, message.parts()),
-            Event::Unreadable { at_ms, reason } => {
+            ChatEvent::Message(message) => self.add(message.at_ms, None, message.parts()),
+            ChatEvent::Unreadable { at_ms, reason } => {
                 let line = format!("! cannot read a message: {reason}");
                 self.add(*at_ms, None, vec![(Tone::Warning, line)]);
             }
-            Event::Own {
+            ChatEvent::Own {
                 at_ms,
                 number,
                 text: Some(own),
@@ -91,15 +91,15 @@ impl View {
                 let text = (Tone::Text, text::message(own.as_bytes()));
                 self.add(*at_ms, Some(*number), vec![name, text, state_part(state)]);
             }
-            Event::Own { number, state, .. } => {
+            ChatEvent::Own { number, state, .. } => {
                 let mut entries = self.entries.iter_mut().rev();
                 let entry = entries.find(|entry| entry.own == Some(*number));
                 if let Some(last) = entry.and_then(|entry| entry.parts.last_mut()) {
                     *last = state_part(state);
                 }
             }
-            Event::Standing { standing, .. } => self.standing = Some(standing.clone()),
-            Event::Note { at_ms, said } => {
+            ChatEvent::Standing { standing, .. } => self.standing = Some(standing.clone()),
+            ChatEvent::Note { at_ms, said } => {
                 self.add(*at_ms, None, vec![(Tone::Quiet, format!("* {said}"))]);
             }
         }
@@ -130,7 +130,7 @@ impl View {
         if self.entries.len() == ENTRIES_MAX {
             self.entries.pop_front();
         }
-        self.entries.push_back(Entry { own, parts });
+        self.entries.push_back(ScreenEntry { own, parts });
     }
 
     /// Draws the whole screen.
@@ -191,7 +191,7 @@ impl View {
             0 => String::new(),
             lines => format!(" (scrolled {lines} lines back)"),
         };
-        let is_forbidden = matches!(standing.publishing, Publishing::Forbidden { .. });
+        let is_forbidden = matches!(standing.publishing, PublishAllowance::Forbidden { .. });
         [
             bar(
                 format!(" {}{scrolled}", standing.connection()),
@@ -227,9 +227,9 @@ impl View {
     }
 }
 
-fn state_part(state: &State) -> (Tone, String) {
+fn state_part(state: &OwnState) -> (Tone, String) {
     let tone = match state {
-        State::Expired | State::Failed { .. } => Tone::Warning,
+        OwnState::Expired | OwnState::Failed { .. } => Tone::Warning,
         _ => Tone::Quiet,
     };
     (tone, format!(" ({})", state.words()))

@@ -11,22 +11,22 @@ use undertone_node::command::{Post, PostState, PublishFailure};
 use undertone_node::handle::{Delivery, node_channel};
 use undertone_payload::SymmetricKey;
 
-use super::{Front, OPEN_MAX, Outcome, SEEN_MAX, Seen, Session, now_ns};
-use crate::commands::chat::events::Event;
+use super::{ChatSession, Front, OPEN_MAX, PostOutcome, SEEN_MAX, SeenMessages, now_ns};
+use crate::commands::chat::events::ChatEvent;
 use crate::commands::chat::history::{
-    self, Answer, History, HistoryFailure, Pending, Place, Question,
+    self, HistoryFailure, PendingStoreReply, RoomHistory, RoomPlace, StoreQuestion, StoreReply,
 };
-use crate::commands::chat::own::{Own, State};
-use crate::commands::chat::room::Room;
-use crate::commands::chat::standing::Budget;
+use crate::commands::chat::own::{OwnMessages, OwnState};
+use crate::commands::chat::room::ChatRoom;
+use crate::commands::chat::standing::MessageBudget;
 use crate::commands::chat::typed::{Input, Typed};
 
 /// A front end that remembers.
 #[derive(Default)]
-struct Recorder(Vec<Event>);
+struct Recorder(Vec<ChatEvent>);
 
 impl Front for Recorder {
-    fn show(&mut self, event: &Event) -> io::Result<()> {
+    fn show(&mut self, event: &ChatEvent) -> io::Result<()> {
         self.0.push(event.clone());
         Ok(())
     }
@@ -44,28 +44,28 @@ impl Front for Recorder {
     }
 }
 
-fn room(key: Option<u8>) -> Room {
-    Room {
+fn room(key: Option<u8>) -> ChatRoom {
+    ChatRoom {
         content_topic: "/toy-chat/2/huilong/proto".to_owned(),
         pubsub_topic: PubsubTopic::parse("/waku/2/rs/66/0").unwrap(),
         key: key.map(|byte| SymmetricKey::from_bytes([byte; 32])),
     }
 }
 
-fn session(key: Option<u8>) -> Session<Recorder, ChaCha8Rng> {
-    Session {
+fn session(key: Option<u8>) -> ChatSession<Recorder, ChaCha8Rng> {
+    ChatSession {
         front: Recorder::default(),
         rng: ChaCha8Rng::seed_from_u64(1),
         room: room(key),
         nick: "alice".to_owned(),
         node: node_channel().0,
-        budget: Some(Budget::new(3, 600)),
+        budget: Some(MessageBudget::new(3, 600)),
         clock_ahead_ns: 0,
         has_static_peers: false,
         outcomes: mpsc::unbounded_channel().0,
         questions: None,
-        own: Own::default(),
-        seen: Seen::default(),
+        own: OwnMessages::default(),
+        seen: SeenMessages::default(),
     }
 }
 
@@ -94,7 +94,7 @@ fn messages_of_others_are_shown_once_and_own_ones_not() {
     assert_eq!(session.front.0, []);
     session.heard(&delivery(hello.clone(), peer)).unwrap();
     session.heard(&delivery(hello, peer)).unwrap();
-    let [Event::Message(shown)] = &session.front.0[..] else {
+    let [ChatEvent::Message(shown)] = &session.front.0[..] else {
         panic!("{:?}", session.front.0);
     };
     assert_eq!((shown.nick.as_str(), shown.text.as_str()), ("bob", "hello"));
@@ -136,7 +136,7 @@ fn clear_text_is_marked_only_where_it_should_be_encrypted() {
         let mut session = session(key);
         let hello = delivery(message("hello", 1), Some(PeerId::random()));
         session.heard(&hello).unwrap();
-        let [Event::Message(shown)] = &session.front.0[..] else {
+        let [ChatEvent::Message(shown)] = &session.front.0[..] else {
             panic!("{:?}", session.front.0);
         };
         assert_eq!(shown.is_exposed, expected);
@@ -147,7 +147,7 @@ fn clear_text_is_marked_only_where_it_should_be_encrypted() {
 fn sent_messages_are_counted_and_a_refusal_is_believed() {
     let mut session = session(None);
     let now_s = now_ns(0) / 1_000_000_000;
-    let at_most = |session: &mut Session<_, _>| {
+    let at_most = |session: &mut ChatSession<_, _>| {
         let budget = session.budget.as_mut().unwrap();
         budget.left(now_s).at_most
     };
@@ -159,14 +159,14 @@ fn sent_messages_are_counted_and_a_refusal_is_believed() {
         content_topic: String::new(),
         state: PostState::Sent { peers: 1, hash },
     });
-    session.answered(&Outcome { number, answer }).unwrap();
+    session.answered(&PostOutcome { number, answer }).unwrap();
     assert_eq!(at_most(&mut session), 2);
 
-    session.told(Answer::Stored(vec![hash])).unwrap();
-    let Some(Event::Own { state, .. }) = session.front.0.last() else {
+    session.told(StoreReply::Stored(vec![hash])).unwrap();
+    let Some(ChatEvent::Own { state, .. }) = session.front.0.last() else {
         panic!("{:?}", session.front.0);
     };
-    assert_eq!(*state, State::Stored { hash });
+    assert_eq!(*state, OwnState::Stored { hash });
     assert_eq!(at_most(&mut session), 2);
 
     let number = session.own.begin();
@@ -174,7 +174,7 @@ fn sent_messages_are_counted_and_a_refusal_is_believed() {
         limit: 3,
         resets_in_s: 9,
     });
-    session.answered(&Outcome { number, answer }).unwrap();
+    session.answered(&PostOutcome { number, answer }).unwrap();
     assert_eq!(at_most(&mut session), 0);
 }
 
@@ -183,21 +183,25 @@ fn no_more_messages_are_under_way_than_can_be_followed() {
     let mut session = session(None);
     (0..OPEN_MAX).for_each(|_| _ = session.own.begin());
     session.send("one more").unwrap();
-    assert!(matches!(&session.front.0[..], [Event::Note { .. }]));
+    assert!(matches!(&session.front.0[..], [ChatEvent::Note { .. }]));
 }
 
 /// A store with two messages, one of which was heard too.
 struct Store;
 
-impl History for Store {
-    fn recent<'a>(&'a mut self, place: &'a Place, count: usize) -> Pending<'a, Vec<WakuMessage>> {
+impl RoomHistory for Store {
+    fn recent<'a>(
+        &'a mut self,
+        place: &'a RoomPlace,
+        count: usize,
+    ) -> PendingStoreReply<'a, Vec<WakuMessage>> {
         let room = room(None);
         assert!(count > 0 && place.content_topic == room.content_topic);
         assert_eq!(place.pubsub_topic, room.pubsub_topic);
         Box::pin(async { Ok(vec![message("old", 1), message("new", 2)]) })
     }
 
-    fn stored<'a>(&'a mut self, _: &'a [MessageHash]) -> Pending<'a, Vec<MessageHash>> {
+    fn stored<'a>(&'a mut self, _: &'a [MessageHash]) -> PendingStoreReply<'a, Vec<MessageHash>> {
         let reason = "away".to_owned();
         Box::pin(async { Err(HistoryFailure { reason }) })
     }
@@ -210,13 +214,13 @@ async fn the_past_is_shown_without_what_was_heard_already() {
     session.heard(&new).unwrap();
     let (questions, mut answers) = history::start(Box::new(Store));
     session.questions = Some(questions);
-    session.ask(Question::Recent(Place {
+    session.ask(StoreQuestion::Recent(RoomPlace {
         pubsub_topic: room(None).pubsub_topic,
         content_topic: room(None).content_topic,
     }));
     session.told(answers.recv().await.unwrap()).unwrap();
-    let past = |event: &Event| match event {
-        Event::Message(message) => (
+    let past = |event: &ChatEvent| match event {
+        ChatEvent::Message(message) => (
             message.text.clone(),
             message.past,
             message.latency_ms.is_some(),
@@ -233,13 +237,13 @@ async fn the_past_is_shown_without_what_was_heard_already() {
     );
 
     // A store that is away says nothing about what is stored.
-    session.ask(Question::Stored(vec![MessageHash([1; 32])]));
-    assert!(matches!(answers.recv().await, Some(Answer::Stored(none)) if none.is_empty()));
+    session.ask(StoreQuestion::Stored(vec![MessageHash([1; 32])]));
+    assert!(matches!(answers.recv().await, Some(StoreReply::Stored(none)) if none.is_empty()));
 }
 
 #[test]
 fn memory_for_shown_messages_is_bounded() {
-    let mut seen = Seen::default();
+    let mut seen = SeenMessages::default();
     let hash = |n: usize| MessageHash(std::array::from_fn(|i| (n >> (8 * (i % 4))) as u8));
     for n in 0..=SEEN_MAX {
         assert!(seen.insert(hash(n)));

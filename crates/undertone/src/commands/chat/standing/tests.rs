@@ -1,11 +1,11 @@
-use super::{Budget, Left, Publishing, Standing};
+use super::{ChatStatus, Left, MessageBudget, PublishAllowance};
 
-fn standing(peers: usize, carriers: usize, has_static_peers: bool) -> Standing {
-    Standing {
+fn standing(peers: usize, carriers: usize, has_static_peers: bool) -> ChatStatus {
+    ChatStatus {
         peers,
         carriers,
         has_static_peers,
-        publishing: Publishing::Unlimited,
+        publishing: PublishAllowance::Unlimited,
     }
 }
 
@@ -33,7 +33,7 @@ fn peers_of_other_shards_do_not_count_as_connection() {
 
 #[test]
 fn messages_are_counted_by_epoch() {
-    let mut budget = Budget::new(3, 600);
+    let mut budget = MessageBudget::new(3, 600);
     budget.spend(60_010);
     budget.spend(60_020);
     let left = Left {
@@ -47,7 +47,7 @@ fn messages_are_counted_by_epoch() {
 
 #[test]
 fn what_the_node_refuses_is_believed() {
-    let mut budget = Budget::new(3, 600);
+    let mut budget = MessageBudget::new(3, 600);
     budget.exhaust(60_010);
     assert_eq!(budget.left(60_020).at_most, 0);
     budget.spend(60_030);
@@ -62,11 +62,11 @@ fn the_words_say_how_many_are_left() {
         limit: 3,
         epoch_ends_in_s: 9,
     };
-    one.publishing = Publishing::Limited(left(2));
+    one.publishing = PublishAllowance::Limited(left(2));
     assert_eq!(
         one.publishing(),
         "at most 2 of 3 messages left in this epoch; the epoch ends in 9 s"
     );
-    one.publishing = Publishing::Limited(left(0));
+    one.publishing = PublishAllowance::Limited(left(0));
     assert_eq!(one.publishing_gist(), "no messages left in this epoch");
 }

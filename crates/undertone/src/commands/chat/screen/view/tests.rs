@@ -2,14 +2,14 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
-use super::{ENTRIES_MAX, View};
-use crate::commands::chat::events::{Event, Message, Ready};
-use crate::commands::chat::own::State;
-use crate::commands::chat::standing::{Publishing, Standing};
+use super::{ENTRIES_MAX, ScreenView};
+use crate::commands::chat::events::{ChatEvent, ChatMessage, ChatStart};
+use crate::commands::chat::own::OwnState;
+use crate::commands::chat::standing::{ChatStatus, PublishAllowance};
 
-fn view() -> View {
-    let mut view = View::new("alice");
-    view.show(&Event::Ready(Ready {
+fn view() -> ScreenView {
+    let mut view = ScreenView::new("alice");
+    view.show(&ChatEvent::Ready(ChatStart {
         at_ms: 0,
         peer_id: "P".to_owned(),
         listen_addresses: Vec::new(),
@@ -22,8 +22,8 @@ fn view() -> View {
     view
 }
 
-fn message(text: &str) -> Event {
-    Event::Message(Message {
+fn message(text: &str) -> ChatEvent {
+    ChatEvent::Message(ChatMessage {
         at_ms: 0,
         nick: "bob".to_owned(),
         text: text.to_owned(),
@@ -36,7 +36,7 @@ fn message(text: &str) -> Event {
     })
 }
 
-fn drawn(view: &mut View, width: u16, height: u16) -> Vec<String> {
+fn drawn(view: &mut ScreenView, width: u16, height: u16) -> Vec<String> {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     terminal.draw(|frame| view.draw(frame)).unwrap();
     let buffer = terminal.backend().buffer().clone();
@@ -61,15 +61,15 @@ fn the_screen_says_where_one_is_and_that_the_text_is_clear() {
 #[test]
 fn who_is_not_connected_or_may_not_publish_is_told() {
     let mut view = view();
-    let standing = Standing {
+    let standing = ChatStatus {
         peers: 0,
         carriers: 0,
         has_static_peers: true,
-        publishing: Publishing::Forbidden {
+        publishing: PublishAllowance::Forbidden {
             reason: "no membership".to_owned(),
         },
     };
-    view.show(&Event::Standing { at_ms: 0, standing });
+    view.show(&ChatEvent::Standing { at_ms: 0, standing });
     let rows = drawn(&mut view, 70, 8);
     assert_eq!(rows[5], " not connected: no peer answers; trying again");
     assert_eq!(rows[6], " read only: no membership");
@@ -78,16 +78,16 @@ fn who_is_not_connected_or_may_not_publish_is_told() {
 #[test]
 fn an_own_message_changes_its_state_where_it_stands() {
     let mut view = view();
-    let own = |text: Option<&str>, state| Event::Own {
+    let own = |text: Option<&str>, state| ChatEvent::Own {
         at_ms: 0,
         number: 7,
         text: text.map(str::to_owned),
         state,
     };
-    view.show(&own(Some("hi"), State::Sending));
+    view.show(&own(Some("hi"), OwnState::Sending));
     view.show(&message("hello"));
     assert!(drawn(&mut view, 70, 8).contains(&"00:00:00 <alice> hi (sending)".to_owned()));
-    view.show(&own(None, State::Waiting));
+    view.show(&own(None, OwnState::Waiting));
     let rows = drawn(&mut view, 90, 8);
     let waits = "00:00:00 <alice> hi (waiting for a peer that carries this room)";
     assert_eq!(

@@ -1,0 +1,14 @@
+//! Counts of the messages that a store was offered.
+
+/// Numbers of messages that were offered to the archive, by what became of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ArchiveCounts {
+    /// Messages that were written.
+    pub kept: u64,
+    /// Messages that are not to be kept: ephemeral ones, and those of another time.
+    pub refused: u64,
+    /// Messages that the archive took too long for.
+    pub lost: u64,
+    /// Messages that wait to be written.
+    pub pending: u64,
+}

@@ -1,0 +1,21 @@
+//! Results of work that ran beside the host of the services.
+
+use undertone_services::history::{HistoryError, HistoryPage};
+use undertone_services::lightpush::PublishRefusal;
+use undertone_services::{PeerNo, RequestNo};
+
+/// Results of work that ran beside the host.
+pub(super) enum FinishedWork {
+    Page {
+        query: RequestNo,
+        result: Result<HistoryPage, HistoryError>,
+    },
+    Published {
+        publish: RequestNo,
+        outcome: Result<u32, PublishRefusal>,
+    },
+    Pushed {
+        peer: PeerNo,
+        delivered: bool,
+    },
+}
