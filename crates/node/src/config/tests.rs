@@ -120,6 +120,20 @@ fn tables_merge_key_by_key() {
     assert_eq!(gossip, expected);
 }
 
+/// Address of a peer whose services can be used.
+const SERVICE_PEER: &str =
+    "/ip4/127.0.0.1/tcp/1/p2p/16Uiu2HAmLXRwTakJ7ebpqUDRGaj78V2W8AAarzBrJe3E1HKJX7ik";
+
+#[test]
+fn a_service_is_asked_of_a_peer_that_is_known() {
+    for key in ["storenode", "filternode", "lightpushnode"] {
+        let error = load_flags(&[(key, "/ip4/127.0.0.1/tcp/1")]).unwrap_err();
+        let said = error.to_string();
+        assert!(said.contains(key) && said.contains("/p2p/"), "{said}");
+        load_flags(&[(key, SERVICE_PEER)]).unwrap();
+    }
+}
+
 #[test]
 fn every_key_can_be_set_from_text() {
     for key in KEYS {
@@ -140,6 +154,7 @@ fn every_key_can_be_set_from_text() {
             Kind::TextList if key.name == "content-topics" => "/a/1/b/proto",
             Kind::Text => "file",
             Kind::TextList if key.name == "static-peers" => "/ip4/127.0.0.1/tcp/1",
+            Kind::TextList if key.name.ends_with("node") => SERVICE_PEER,
             Kind::TextList => "/a,/b",
         };
         // The contract's keys are valid only together.
@@ -148,6 +163,7 @@ fn every_key_can_be_set_from_text() {
             false if key.name.starts_with("metrics-server-") => {
                 (vec![("metrics-server", "true")], value)
             }
+            false if key.name.starts_with("store-message-") => (vec![("store", "true")], value),
             false => (Vec::new(), value),
         };
         let default = load_flags(&around).unwrap();
@@ -156,7 +172,15 @@ fn every_key_can_be_set_from_text() {
         around.extend([("websocket", "true"), (key.name, value)]);
         let with_it = load_flags(&around);
         let with_it = with_it.unwrap_or_else(|e| panic!("{}: {e}", key.name));
-        let same_as_default = ["rest", "relay", "rln"].contains(&key.name);
+        let on_by_default = [
+            "rest",
+            "relay",
+            "rln",
+            "filter",
+            "lightpush",
+            "peer-exchange",
+        ];
+        let same_as_default = on_by_default.contains(&key.name);
         assert_eq!(
             NodeConfig {
                 websocket_port: None,
