@@ -12,9 +12,12 @@ mod server;
 mod subscriptions;
 
 pub use codec::{
-    CodecLimits, MessagePush, Status, SubscribeKind, SubscribeRequest, SubscribeResponse,
+    FilterCodecLimits, FilterStatus, MessagePush, SubscribeKind, SubscribeRequest,
+    SubscribeResponse,
 };
-pub use io::{Input, Limits, Output, PUSH_TIMEOUT, Stats, Subscription, Usage};
+pub use io::{
+    ClientSubscription, FilterLimits, FilterStats, FilterUsage, Input, Output, PUSH_TIMEOUT,
+};
 pub use server::FilterServer;
 pub use subscriptions::FilterCriterion;
 

@@ -20,6 +20,7 @@ use crate::{PeerNo, RequestNo};
 
 mod checks;
 mod config;
+mod context;
 mod filters;
 mod io;
 mod listing;
@@ -33,16 +34,17 @@ mod tests;
 
 pub use config::{LightConfig, LightLimits};
 pub use io::{
-    Delivery, FilterRequest, Input, Offence, Origin, Output, ServiceFailure, ServicePeer, Services,
-    SubscribeError,
+    DeliveryOrigin, Input, LightDelivery, LightFilterRequest, LightSubscribeError, Offence, Output,
+    ServicePeer, ServicePeerFailure, Services,
 };
 
-use checks::{Checks, Context, Found};
-use filters::{Change, Filters};
+use checks::Checks;
+use context::{CheckContext, FoundMessage};
+use filters::{Filters, LinkChange};
 use listing::nanos;
-use memory::{Memory, Remembered};
-use peers::{Pool, PoolConfig, PoolEvent};
-use wanted::{Criterion, Wanted};
+use memory::{DeliveryMemory, Remembered};
+use peers::{PeerPool, PeerPoolConfig, PoolEvent};
+use wanted::{TopicPair, WantedTopics};
 use watch::Watch;
 
 /// Light mode of a node, as a machine without input or output of its own.
@@ -55,11 +57,11 @@ pub struct LightClient {
     unix_ns_at_zero: u64,
     last: Time,
     requests: u64,
-    pool: Pool,
-    wanted: Wanted,
+    pool: PeerPool,
+    wanted: WantedTopics,
     filters: Filters,
     watch: Watch,
-    memory: Memory,
+    memory: DeliveryMemory,
     checks: Checks,
     out: VecDeque<Output>,
 }
@@ -69,7 +71,7 @@ impl LightClient {
     ///
     /// `unix_ns_at_zero` is the wall time at [`Time::ZERO`] in Unix nanoseconds; `rng` varies backoffs.
     pub fn new(config: LightConfig, unix_ns_at_zero: u64, rng: ChaCha8Rng) -> Self {
-        let pool = PoolConfig {
+        let pool = PeerPoolConfig {
             max_peers: config.limits.max_peers,
             max_peer_topics: config.limits.max_peer_topics,
             connect_timeout: config.connect_timeout,
@@ -80,11 +82,11 @@ impl LightClient {
             unix_ns_at_zero,
             last: Time::ZERO,
             requests: 0,
-            pool: Pool::new(pool, rng),
-            wanted: Wanted::default(),
+            pool: PeerPool::new(pool, rng),
+            wanted: WantedTopics::default(),
             filters: Filters::default(),
             watch: Watch::default(),
-            memory: Memory::new(config.limits.max_remembered),
+            memory: DeliveryMemory::new(config.limits.max_remembered),
             checks: Checks::new(),
             out: VecDeque::new(),
             config,
@@ -167,8 +169,8 @@ impl LightClient {
         i64::try_from(self.unix_ns_at_zero.saturating_add(now.as_nanos())).unwrap_or(i64::MAX)
     }
 
-    fn checking(&mut self, now: Time) -> (&mut Checks, Context<'_>) {
-        let context = Context {
+    fn checking(&mut self, now: Time) -> (&mut Checks, CheckContext<'_>) {
+        let context = CheckContext {
             now,
             now_ns: self.wall_ns(now),
             config: &self.config,
@@ -215,8 +217,8 @@ impl LightClient {
         self.wanted.forget_store(peer);
     }
 
-    fn changed(&mut self, now: Time, change: Change) {
-        if change == Change::Interruption {
+    fn changed(&mut self, now: Time, change: LinkChange) {
+        if change == LinkChange::Interruption {
             self.checks.hurry(now, &self.config);
         }
     }
@@ -239,7 +241,7 @@ impl LightClient {
     }
 
     fn pushed(&mut self, now: Time, peer: PeerNo, pubsub_topic: Arc<str>, message: WakuMessage) {
-        let criterion: Criterion = (pubsub_topic, message.content_topic.clone());
+        let criterion: TopicPair = (pubsub_topic, message.content_topic.clone());
         if !self.wanted.contains(&criterion) {
             let offence =
                 self.filters
@@ -265,11 +267,11 @@ impl LightClient {
                 let grace = self.config.push_grace;
                 self.watch
                     .first_seen(now, grace, hash, Some(peer), expected);
-                self.out.push_back(Output::Deliver(Delivery {
+                self.out.push_back(Output::Deliver(LightDelivery {
                     hash,
                     pubsub_topic,
                     message,
-                    origin: Origin::Filter(peer),
+                    origin: DeliveryOrigin::Filter(peer),
                 }));
             }
             Remembered::Known => self.watch.seen_again(&hash, peer),
@@ -278,7 +280,7 @@ impl LightClient {
         }
     }
 
-    fn recovered(&mut self, now: Time, found: Found) {
+    fn recovered(&mut self, now: Time, found: FoundMessage) {
         let criterion = (
             found.pubsub_topic.clone(),
             found.message.content_topic.clone(),
@@ -306,11 +308,11 @@ impl LightClient {
         let expected = self.filters.expected(&criterion, since);
         self.watch
             .first_seen(now, grace, found.hash, None, expected);
-        self.out.push_back(Output::Deliver(Delivery {
+        self.out.push_back(Output::Deliver(LightDelivery {
             hash: found.hash,
             pubsub_topic: found.pubsub_topic,
             message: found.message,
-            origin: Origin::Store(found.store),
+            origin: DeliveryOrigin::Store(found.store),
         }));
     }
 

@@ -6,8 +6,10 @@
 mod codec;
 mod server;
 
-pub use codec::{CodecLimits, PeerExchangeRequest, PeerExchangeResponse, Status};
-pub use server::{Input, Limits, Output, PeerExchangeServer, Stats};
+pub use codec::{
+    PeerExchangeCodecLimits, PeerExchangeRequest, PeerExchangeResponse, PeerExchangeStatus,
+};
+pub use server::{Input, Output, PeerExchangeLimits, PeerExchangeServer, PeerExchangeStats};
 
 /// Identifier of the protocol.
 pub const PROTOCOL_ID: &str = "/vac/waku/peer-exchange/2.0.0-alpha1";

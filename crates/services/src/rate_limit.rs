@@ -8,5 +8,5 @@ mod bucket;
 mod limiter;
 mod setting;
 
-pub use limiter::{Limits, RateLimiter};
-pub use setting::{RateLimit, RateLimitError, RateLimits, Service};
+pub use limiter::{RateLimiter, RateLimiterLimits};
+pub use setting::{LimitedService, RateLimit, RateLimitError, RateLimits};

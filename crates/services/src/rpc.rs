@@ -44,7 +44,7 @@ impl Default for TextLimits {
 /// Error of bytes that are not a valid frame; the sender is at fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
-pub enum RpcError {
+pub enum RpcFrameError {
     /// The frame is longer than its protocol allows.
     #[error("frame of {size_bytes} bytes; at most {max_bytes} are accepted")]
     TooLarge {
@@ -119,8 +119,8 @@ pub fn request_id_in<'a>(frame: &'a [u8], limits: &TextLimits) -> Option<&'a str
 /// Reads all fields of `frame` in turn.
 pub(crate) fn each_field<'a>(
     frame: &'a [u8],
-    mut read: impl FnMut(u32, FieldValue<'a>) -> Result<(), RpcError>,
-) -> Result<(), RpcError> {
+    mut read: impl FnMut(u32, FieldValue<'a>) -> Result<(), RpcFrameError>,
+) -> Result<(), RpcFrameError> {
     let mut fields = FieldReader::new(frame);
     while let Some((number, value)) = fields.field().map_err(WireError::from)? {
         read(number, value)?;
@@ -128,10 +128,10 @@ pub(crate) fn each_field<'a>(
     Ok(())
 }
 
-pub(crate) fn check_size(frame: &[u8], max_bytes: usize) -> Result<(), RpcError> {
+pub(crate) fn check_size(frame: &[u8], max_bytes: usize) -> Result<(), RpcFrameError> {
     let size_bytes = frame.len();
     if size_bytes > max_bytes {
-        return Err(RpcError::TooLarge {
+        return Err(RpcFrameError::TooLarge {
             size_bytes,
             max_bytes,
         });
@@ -143,19 +143,19 @@ pub(crate) fn text<'a>(
     field: &'static str,
     bytes: &'a [u8],
     max_bytes: usize,
-) -> Result<&'a str, RpcError> {
+) -> Result<&'a str, RpcFrameError> {
     let size_bytes = bytes.len();
     if size_bytes > max_bytes {
-        return Err(RpcError::TextTooLong {
+        return Err(RpcFrameError::TextTooLong {
             field,
             size_bytes,
             max_bytes,
         });
     }
-    std::str::from_utf8(bytes).map_err(|_| RpcError::NotUtf8 { field })
+    std::str::from_utf8(bytes).map_err(|_| RpcFrameError::NotUtf8 { field })
 }
 
-pub(crate) fn request_id(bytes: &[u8], limits: &TextLimits) -> Result<String, RpcError> {
+pub(crate) fn request_id(bytes: &[u8], limits: &TextLimits) -> Result<String, RpcFrameError> {
     text("request_id", bytes, limits.max_request_id_bytes).map(str::to_owned)
 }
 
@@ -163,7 +163,7 @@ pub(crate) fn request_id(bytes: &[u8], limits: &TextLimits) -> Result<String, Rp
 pub(crate) fn pubsub_topic(
     bytes: &[u8],
     limits: &TextLimits,
-) -> Result<Option<Arc<str>>, RpcError> {
+) -> Result<Option<Arc<str>>, RpcFrameError> {
     let topic = text("pubsub_topic", bytes, limits.max_pubsub_topic_bytes)?;
     Ok((!topic.is_empty()).then(|| topic.into()))
 }
@@ -174,12 +174,12 @@ pub(crate) fn description(bytes: &[u8], limits: &TextLimits) -> String {
     String::from_utf8_lossy(kept).into_owned()
 }
 
-pub(crate) fn narrow(field: &'static str, value: u64) -> Result<u32, RpcError> {
-    u32::try_from(value).map_err(|_| RpcError::Exceeds32Bits { field, value })
+pub(crate) fn narrow(field: &'static str, value: u64) -> Result<u32, RpcFrameError> {
+    u32::try_from(value).map_err(|_| RpcFrameError::Exceeds32Bits { field, value })
 }
 
 /// Decodes a message in memory of its own: a small one must not keep a large frame with padding alive.
-pub(crate) fn message(bytes: &[u8], limits: &MessageLimits) -> Result<WakuMessage, RpcError> {
+pub(crate) fn message(bytes: &[u8], limits: &MessageLimits) -> Result<WakuMessage, RpcFrameError> {
     let (size_bytes, max_bytes) = (bytes.len(), limits.max_message_bytes);
     if size_bytes > max_bytes {
         let too_large = DecodeError::TooLarge {

@@ -24,9 +24,9 @@ mod state;
 pub use bloom::{
     BLOOM_BITS, BLOOM_BYTES, BLOOM_CAPACITY, BLOOM_HASHES, BloomError, BloomFilter, BloomView,
 };
-pub use channel::{Channel, Input, Output, PublishReason, Refusal, SendError, StateError};
-pub use config::{Config, IdRule, Limits};
-pub use message::{HistoryEntry, MessageError, MessageKind, SdsMessage};
+pub use channel::{Channel, Input, Output, PublishReason, SdsRefusal, SdsSendError, StateError};
+pub use config::{IdRule, SdsConfig, SdsLimits};
+pub use message::{CausalHistoryEntry, MessageError, MessageKind, SdsMessage};
 pub use repair::{RepairTiming, request_delay_ms, responds_to, response_delay_ms};
 
 /// Identifier of a message, a member or a channel: text whose form the application chooses.

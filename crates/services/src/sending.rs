@@ -1,6 +1,6 @@
 //! Accountable sending: each message ends stored, propagated, or failed with a reason.
 //!
-//! The [`Sender`] keeps messages in a queue that survives a crash, has each one proved when the rate limit has
+//! The [`MessageSender`] keeps messages in a queue that survives a crash, has each one proved when the rate limit has
 //! room, gives it to the relay or to lightpush peers in turn until another node has it, and asks stores
 //! whether they hold it. Facts about peers: lightpush v3, store v3, the LIPs messaging-api and p2p-reliability.
 //!
@@ -19,7 +19,7 @@ use rand_chacha::ChaCha8Rng;
 use undertone_gossip::Time;
 use undertone_message::{WakuMessage, message_hash};
 
-use crate::light::peers::{Pool, PoolConfig, PoolEvent, Service};
+use crate::light::peers::{PeerPool, PeerPoolConfig, PeerService, PoolEvent};
 use crate::{PeerNo, RequestNo};
 
 mod config;
@@ -37,11 +37,11 @@ pub use io::{
     FailReason, Input, Output, ProveFailure, PushFailure, RelayFailure, SendError, SendEvent,
     SendEventKind, SendId, Unconfirmed,
 };
-pub use record::{RECORD_VERSION, RecordError};
+pub use record::{RECORD_VERSION, SendRecordError};
 
-use confirm::Question;
-use entry::{Entry, Work};
-use record::{Record, Stage};
+use confirm::StoreQuestion;
+use entry::{AwaitedAnswer, QueuedMessage};
+use record::{SendRecord, SendStage};
 
 /// Queue of messages to send, as a machine without input or output of its own.
 ///
@@ -49,7 +49,7 @@ use record::{Record, Stage};
 /// [`send`](Self::send) or [`handle`](Self::handle) with each event, [`poll`](Self::poll) until it returns
 /// `None`, and wait for the next event or until [`next_timeout`](Self::next_timeout).
 #[derive(Debug)]
-pub struct Sender {
+pub struct MessageSender {
     config: SenderConfig,
     unix_ns_at_zero: u64,
     last: Time,
@@ -57,9 +57,9 @@ pub struct Sender {
     discovered: Option<Time>,
     requests: u64,
     last_id: SendId,
-    entries: BTreeMap<SendId, Entry>,
+    entries: BTreeMap<SendId, QueuedMessage>,
     bytes: usize,
-    pool: Pool,
+    pool: PeerPool,
     is_relay_available: bool,
     /// Proofs that the rate limit leaves in this epoch.
     budget: u32,
@@ -67,16 +67,16 @@ pub struct Sender {
     epoch_ends: Time,
     /// Whether the driver said that the limit is used up, also for proofs asked for before.
     is_used_up: bool,
-    question: Option<Question>,
+    question: Option<StoreQuestion>,
     out: VecDeque<Output>,
 }
 
-impl Sender {
+impl MessageSender {
     /// Makes a sender with an empty queue.
     ///
     /// `unix_ns_at_zero` is the wall time at [`Time::ZERO`] in Unix nanoseconds; `rng` varies backoffs.
     pub fn new(config: SenderConfig, unix_ns_at_zero: u64, rng: ChaCha8Rng) -> Self {
-        let pool = PoolConfig {
+        let pool = PeerPoolConfig {
             max_peers: config.limits.max_peers,
             max_peer_topics: config.limits.max_peer_topics,
             connect_timeout: config.connect_timeout,
@@ -92,7 +92,7 @@ impl Sender {
             last_id: SendId(0),
             entries: BTreeMap::new(),
             bytes: 0,
-            pool: Pool::new(pool, rng),
+            pool: PeerPool::new(pool, rng),
             is_relay_available: false,
             budget: 0,
             epoch_ends: Time::MAX,
@@ -143,12 +143,12 @@ impl Sender {
         }
         let created_ns = self.wall_ns(now);
         let id = SendId(created_ns.max(self.last_id.0.saturating_add(1)));
-        let record = Record {
+        let record = SendRecord {
             id,
             pubsub_topic,
             message,
             created_ns,
-            stage: Stage::Queued,
+            stage: SendStage::Queued,
             attempt: 0,
             is_self_stamped: false,
             is_given: false,
@@ -157,7 +157,7 @@ impl Sender {
             id,
             record: record.encode(),
         });
-        self.insert(Entry::new(record, size_bytes));
+        self.insert(QueuedMessage::new(record, size_bytes));
         self.event(id, SendEventKind::Queued);
         self.drive(now);
         Ok(id)
@@ -166,23 +166,23 @@ impl Sender {
     /// Takes back a message that was kept by [`Output::Persist`] before a crash.
     ///
     /// # Errors
-    /// [`RecordError`] for bytes that are not a record; the message is then not in the queue.
-    pub fn restore(&mut self, now: Time, record: &Bytes) -> Result<SendId, RecordError> {
-        let record = Record::decode(record, &self.config.limits)?;
+    /// [`SendRecordError`] for bytes that are not a record; the message is then not in the queue.
+    pub fn restore(&mut self, now: Time, record: &Bytes) -> Result<SendId, SendRecordError> {
+        let record = SendRecord::decode(record, &self.config.limits)?;
         let limits = &self.config.limits;
         let id = record.id;
         if self.entries.len() >= limits.max_messages || self.entries.contains_key(&id) {
-            return Err(RecordError::NoPlace);
+            return Err(SendRecordError::NoPlace);
         }
         let size_bytes = record.message.encoded_len();
         let stage = record.stage;
-        let mut entry = Entry::new(record, size_bytes);
+        let mut entry = QueuedMessage::new(record, size_bytes);
         if entry.record.is_given {
             // It is unknown whether the last answer was lost.
             entry.may_be_out = true;
             entry.check_at = now.after(self.config.confirm_first);
         }
-        if stage == Stage::Propagated {
+        if stage == SendStage::Propagated {
             entry.confirm_until = now.after(self.config.confirm_for);
         }
         self.insert(entry);
@@ -232,8 +232,9 @@ impl Sender {
             Input::PushAnswer { request, answer } => self.push_answer(now, request, answer),
             Input::HistoryAnswer { request, answer } => self.history_answer(now, request, answer),
             Input::Seen(hash) => {
-                let seen = |entry: &&Entry| entry.hash == Some(hash) && entry.record.is_given;
-                if let Some(id) = self.entries.values().find(seen).map(Entry::id) {
+                let seen =
+                    |entry: &&QueuedMessage| entry.hash == Some(hash) && entry.record.is_given;
+                if let Some(id) = self.entries.values().find(seen).map(QueuedMessage::id) {
                     self.propagated(now, id);
                 }
             }
@@ -258,7 +259,9 @@ impl Sender {
         if let Some(question) = &self.question {
             next = next.min(question.deadline);
         }
-        let next_store = self.pool.next_usable(now, Service::Store, None, |_| false);
+        let next_store = self
+            .pool
+            .next_usable(now, PeerService::Store, None, |_| false);
         for entry in self.entries.values() {
             next = next.min(self.timeout_of(now, entry));
             if self.question.is_none() {
@@ -272,7 +275,7 @@ impl Sender {
         (next != Time::MAX).then_some(next)
     }
 
-    fn timeout_of(&self, now: Time, entry: &Entry) -> Time {
+    fn timeout_of(&self, now: Time, entry: &QueuedMessage) -> Time {
         let deadline = nanos(self.config.deadline)
             .saturating_add(entry.record.created_ns)
             .saturating_sub(self.unix_ns_at_zero);
@@ -283,17 +286,22 @@ impl Sender {
         let topic = Some(&*entry.record.pubsub_topic);
         let wants_out = !entry.is_propagated() || entry.wants_resend;
         match entry.work {
-            Work::Relay { deadline } | Work::Push { deadline, .. } => deadline,
-            Work::Nothing if wants_out && entry.retry_at > now => deadline.min(entry.retry_at),
-            Work::Nothing if wants_out => {
-                let tried = |peer| entry.tried.contains(&peer);
-                deadline.min(self.pool.next_usable(now, Service::Lightpush, topic, tried))
+            AwaitedAnswer::Relay { deadline } | AwaitedAnswer::Push { deadline, .. } => deadline,
+            AwaitedAnswer::Nothing if wants_out && entry.retry_at > now => {
+                deadline.min(entry.retry_at)
             }
-            Work::Nothing | Work::Proof | Work::ProofCheck => deadline,
+            AwaitedAnswer::Nothing if wants_out => {
+                let tried = |peer| entry.tried.contains(&peer);
+                deadline.min(
+                    self.pool
+                        .next_usable(now, PeerService::Lightpush, topic, tried),
+                )
+            }
+            AwaitedAnswer::Nothing | AwaitedAnswer::Proof | AwaitedAnswer::ProofCheck => deadline,
         }
     }
 
-    fn insert(&mut self, entry: Entry) {
+    fn insert(&mut self, entry: QueuedMessage) {
         self.last_id = self.last_id.max(entry.id());
         self.bytes += entry.size_bytes;
         self.entries.insert(entry.id(), entry);

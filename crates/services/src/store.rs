@@ -15,7 +15,7 @@ pub mod server;
 mod vectors;
 
 pub use limits::{ReaderLimits, ServerLimits, StoreLimits};
-pub use reader::{HistoryReader, ReadError, ReadPage};
+pub use reader::{HistoryReadError, HistoryReader, ReadPage};
 pub use request::{RequestError, StoreRequest};
 pub use response::{ResponseError, StoreResponse, StoreStatus};
 pub use server::StoreServer;

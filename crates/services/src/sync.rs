@@ -20,7 +20,7 @@ pub mod transfer;
 pub use id::{Fingerprint, SyncId};
 pub use limits::SyncLimits;
 pub use payload::{ItemSet, PayloadError, RangeContent, RangesPayload, SyncRange};
-pub use session::{Reconciler, Step, SyncError};
+pub use session::{Reconciler, SyncError, SyncStep};
 pub use set::{SyncScope, SyncSet};
 pub use transfer::{TransferError, TransferMessage};
 

@@ -209,19 +209,19 @@ pub(super) fn history_error(error: QueryError) -> HistoryError {
 
 /// Lightpush status of a publication that failed.
 fn status_of(failure: &PublishFailure) -> u32 {
-    use undertone_services::lightpush::Status;
+    use undertone_services::lightpush::LightpushStatus;
     let status = match failure {
-        PublishFailure::NotSubscribed { .. } => Status::UNSUPPORTED_PUBSUB_TOPIC,
-        PublishFailure::TooLarge { .. } => Status::PAYLOAD_TOO_LARGE,
+        PublishFailure::NotSubscribed { .. } => LightpushStatus::UNSUPPORTED_PUBSUB_TOPIC,
+        PublishFailure::TooLarge { .. } => LightpushStatus::PAYLOAD_TOO_LARGE,
         PublishFailure::InvalidMessage { .. }
         | PublishFailure::InvalidProof { .. }
-        | PublishFailure::Duplicate => Status::INVALID_MESSAGE,
+        | PublishFailure::Duplicate => LightpushStatus::INVALID_MESSAGE,
         PublishFailure::RlnProof { .. } | PublishFailure::RateLimit { .. } => {
-            Status::OUT_OF_RLN_PROOF
+            LightpushStatus::OUT_OF_RLN_PROOF
         }
-        PublishFailure::NoPeers => Status::NO_PEERS_TO_RELAY,
-        PublishFailure::Timeout => Status::INTERNAL_SERVER_ERROR,
-        PublishFailure::ShuttingDown => Status::SERVICE_NOT_AVAILABLE,
+        PublishFailure::NoPeers => LightpushStatus::NO_PEERS_TO_RELAY,
+        PublishFailure::Timeout => LightpushStatus::INTERNAL_SERVER_ERROR,
+        PublishFailure::ShuttingDown => LightpushStatus::SERVICE_NOT_AVAILABLE,
     };
     status.0
 }

@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 use undertone_gossip::MessageId;
 use undertone_message::PubsubTopic;
 use undertone_services::filter::{
-    self, CodecLimits, FilterCriterion, MessagePush, SubscribeKind, SubscribeRequest,
+    self, FilterCodecLimits, FilterCriterion, MessagePush, SubscribeKind, SubscribeRequest,
     SubscribeResponse,
 };
 
@@ -69,7 +69,7 @@ pub(super) struct FilterClient {
     /// Peer that carries the subscriptions.
     server: Option<Multiaddr>,
     recent: RecentHashes,
-    limits: CodecLimits,
+    limits: FilterCodecLimits,
     next_request: u64,
 }
 
@@ -82,7 +82,7 @@ impl FilterClient {
             criteria: BTreeSet::new(),
             server: None,
             recent: RecentHashes::default(),
-            limits: CodecLimits::default(),
+            limits: FilterCodecLimits::default(),
             next_request: 0,
         }
     }

@@ -188,8 +188,8 @@ impl ServicesHost {
             id @ (lightpush::PROTOCOL_ID | lightpush::legacy::PROTOCOL_ID) => {
                 if let Some(lightpush) = &mut machines.lightpush {
                     let version = match id == lightpush::PROTOCOL_ID {
-                        true => lightpush::Version::V3,
-                        false => lightpush::Version::V2,
+                        true => lightpush::PushVersion::V3,
+                        false => lightpush::PushVersion::V2,
                     };
                     let input = match is_allowed {
                         true => lightpush::Input::Request {

@@ -2,7 +2,7 @@
 
 use libp2p::PeerId;
 use undertone_gossip::Time;
-use undertone_services::rate_limit::{Limits, RateLimiter, RateLimits, Service};
+use undertone_services::rate_limit::{LimitedService, RateLimiter, RateLimiterLimits, RateLimits};
 use undertone_services::{filter, lightpush, peer_exchange, store};
 
 /// Limiter of each service.
@@ -15,12 +15,16 @@ pub(super) struct ServiceLimiters {
 
 impl ServiceLimiters {
     pub(super) fn new(limits: &RateLimits) -> Self {
-        let shared = |service| RateLimiter::shared(limits.of(service), Limits::default());
+        let shared =
+            |service| RateLimiter::shared(limits.of(service), RateLimiterLimits::default());
         Self {
-            store: shared(Service::Store),
-            filter: RateLimiter::per_peer(limits.of(Service::Filter), Limits::default()),
-            lightpush: shared(Service::Lightpush),
-            exchange: shared(Service::PeerExchange),
+            store: shared(LimitedService::Store),
+            filter: RateLimiter::per_peer(
+                limits.of(LimitedService::Filter),
+                RateLimiterLimits::default(),
+            ),
+            lightpush: shared(LimitedService::Lightpush),
+            exchange: shared(LimitedService::PeerExchange),
         }
     }
 

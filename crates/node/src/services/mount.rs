@@ -147,23 +147,23 @@ fn accepted(config: &ServicesConfig) -> Vec<AcceptedProtocol> {
         frame_bytes_max,
         is_push,
     };
-    let push_bytes_max = filter::CodecLimits::default().max_push_bytes;
+    let push_bytes_max = filter::FilterCodecLimits::default().max_push_bytes;
     let mut accepted = vec![accept(filter::PUSH_PROTOCOL_ID, push_bytes_max, true)];
     if config.store.is_some() {
         let max = ServerLimits::default().request.max_request_bytes;
         accepted.push(accept(store::PROTOCOL_ID, max, false));
     }
     if config.filter {
-        let max = filter::CodecLimits::default().max_request_bytes;
+        let max = filter::FilterCodecLimits::default().max_request_bytes;
         accepted.push(accept(filter::SUBSCRIBE_PROTOCOL_ID, max, false));
     }
     if config.lightpush {
-        let max = lightpush::CodecLimits::default().max_request_bytes;
+        let max = lightpush::LightpushCodecLimits::default().max_request_bytes;
         accepted.push(accept(lightpush::PROTOCOL_ID, max, false));
         accepted.push(accept(lightpush::legacy::PROTOCOL_ID, max, false));
     }
     if config.peer_exchange {
-        let max = peer_exchange::CodecLimits::default().max_request_bytes;
+        let max = peer_exchange::PeerExchangeCodecLimits::default().max_request_bytes;
         accepted.push(accept(peer_exchange::PROTOCOL_ID, max, false));
     }
     accepted
@@ -237,15 +237,15 @@ impl PreparedServices {
             store: archive.map(|archive| (StoreServer::new(ServerLimits::default()), archive)),
             filter: config
                 .filter
-                .then(|| FilterServer::new(sharding, filter::Limits::default())),
+                .then(|| FilterServer::new(sharding, filter::FilterLimits::default())),
             lightpush: config.lightpush.then(|| {
-                let mut limits = lightpush::Limits::default();
+                let mut limits = lightpush::LightpushLimits::default();
                 limits.codec.message.max_message_bytes = max_message_bytes;
                 LightpushServer::new(sharding, limits)
             }),
             exchange: config.peer_exchange.then(|| {
                 let rng = ChaCha8Rng::from_seed(seed);
-                PeerExchangeServer::new(rng, peer_exchange::Limits::default())
+                PeerExchangeServer::new(rng, peer_exchange::PeerExchangeLimits::default())
             }),
         };
         let host = ServicesHost::new(

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use libp2p::Multiaddr;
 use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_services::lightpush::legacy::{LegacyRequest, LegacyResponse};
-use undertone_services::lightpush::{self, CodecLimits, PushRequest, PushResponse};
+use undertone_services::lightpush::{
+    self, LightpushCodecLimits, LightpushRequest, LightpushResponse,
+};
 
 use super::client::{PeerClient, PeerService};
 use super::{LightpushVersion, ServiceFailure};
@@ -72,10 +74,10 @@ async fn push_to(
 ) -> Result<u32, ServiceFailure> {
     let (request_id, message) = (request_id.to_owned(), message.clone());
     let pubsub_topic = Some(Arc::clone(topic));
-    let limits = CodecLimits::default();
+    let limits = LightpushCodecLimits::default();
     match version {
         LightpushVersion::V3 => {
-            let request = PushRequest {
+            let request = LightpushRequest {
                 request_id,
                 pubsub_topic,
                 message,
@@ -83,7 +85,7 @@ async fn push_to(
             let (peer, answer) = client
                 .ask(address, service(version), &request.encode())
                 .await?;
-            let answer = PushResponse::decode(&answer, &limits);
+            let answer = LightpushResponse::decode(&answer, &limits);
             let answer = answer.map_err(|error| ServiceFailure::BadAnswer {
                 peer,
                 reason: error.to_string(),

@@ -2,7 +2,7 @@
 
 use libp2p::Multiaddr;
 use undertone_services::history::{HistoryPage, HistoryQuery};
-use undertone_services::store::{self, HistoryReader, ReadError, ReaderLimits, StoreLimits};
+use undertone_services::store::{self, HistoryReadError, HistoryReader, ReaderLimits, StoreLimits};
 
 use super::client::{PeerClient, PeerService};
 use super::{ServiceFailure, StoreAnswer};
@@ -50,14 +50,14 @@ async fn query_one(
     let (peer, answer) = client.ask(address, service(), &request.encode()).await?;
     let page = reader.take(request_id, &answer);
     let page = page.map_err(|error| match error {
-        ReadError::Refused {
+        HistoryReadError::Refused {
             status,
             description,
         } => ServiceFailure::Refused {
             status: status.code(),
             description: description.to_string(),
         },
-        ReadError::Busy { status } => ServiceFailure::Refused {
+        HistoryReadError::Busy { status } => ServiceFailure::Refused {
             status: status.code(),
             description: String::new(),
         },

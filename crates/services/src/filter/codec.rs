@@ -9,7 +9,7 @@ use std::{fmt, sync::Arc};
 use undertone_message::{MessageLimits, WakuMessage};
 use undertone_wire::{FieldValue, put_bytes_field, put_varint_field};
 
-use crate::rpc::{self, RpcError, TextLimits};
+use crate::rpc::{self, RpcFrameError, TextLimits};
 
 #[cfg(test)]
 mod tests;
@@ -25,7 +25,7 @@ const PUSH_PUBSUB_TOPIC: u32 = 2;
 /// Limits on frames of filter v2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct CodecLimits {
+pub struct FilterCodecLimits {
     /// Maximum length of a request, in bytes.
     pub max_request_bytes: usize,
     /// Maximum length of a response, in bytes (nwaku).
@@ -40,7 +40,7 @@ pub struct CodecLimits {
     pub message: MessageLimits,
 }
 
-impl Default for CodecLimits {
+impl Default for FilterCodecLimits {
     fn default() -> Self {
         let message = MessageLimits::default();
         Self {
@@ -56,9 +56,9 @@ impl Default for CodecLimits {
 
 /// Status code of a response to a subscribe request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Status(pub u32);
+pub struct FilterStatus(pub u32);
 
-impl Status {
+impl FilterStatus {
     /// The request was carried out.
     pub const OK: Self = Self(200);
     /// The request is not valid.
@@ -76,7 +76,7 @@ impl Status {
     }
 }
 
-impl fmt::Display for Status {
+impl fmt::Display for FilterStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
@@ -104,9 +104,9 @@ impl SubscribeKind {
         Self::UnsubscribeAll,
     ];
 
-    fn from_wire(value: u64) -> Result<Self, RpcError> {
+    fn from_wire(value: u64) -> Result<Self, RpcFrameError> {
         let kind = usize::try_from(value).ok().and_then(|i| Self::ALL.get(i));
-        kind.copied().ok_or(RpcError::UnknownKind { value })
+        kind.copied().ok_or(RpcFrameError::UnknownKind { value })
     }
 }
 
@@ -139,8 +139,8 @@ impl SubscribeRequest {
     /// Decodes a request; a missing kind is a ping.
     ///
     /// # Errors
-    /// [`RpcError`] when the frame is not a request or exceeds `limits`.
-    pub fn decode(frame: &[u8], limits: &CodecLimits) -> Result<Self, RpcError> {
+    /// [`RpcFrameError`] when the frame is not a request or exceeds `limits`.
+    pub fn decode(frame: &[u8], limits: &FilterCodecLimits) -> Result<Self, RpcFrameError> {
         rpc::check_size(frame, limits.max_request_bytes)?;
         let texts = &limits.texts;
         let mut request = Self::default();
@@ -159,7 +159,7 @@ impl SubscribeRequest {
                     let topic = rpc::text("content_topic", bytes, texts.max_content_topic_bytes)?;
                     let max = limits.max_content_topics;
                     if request.content_topics.len() >= max {
-                        return Err(RpcError::TooManyContentTopics { max });
+                        return Err(RpcFrameError::TooManyContentTopics { max });
                     }
                     request.content_topics.push(topic.into());
                 }
@@ -177,7 +177,7 @@ pub struct SubscribeResponse {
     /// Id of the request, or [`UNKNOWN_REQUEST_ID`](rpc::UNKNOWN_REQUEST_ID).
     pub request_id: String,
     /// Status of the request.
-    pub status: Status,
+    pub status: FilterStatus,
     /// Explanation of the status for people.
     pub status_desc: Option<String>,
 }
@@ -195,8 +195,8 @@ impl SubscribeResponse {
     /// Decodes a response.
     ///
     /// # Errors
-    /// [`RpcError`] when the frame is not a response or exceeds `limits`.
-    pub fn decode(frame: &[u8], limits: &CodecLimits) -> Result<Self, RpcError> {
+    /// [`RpcFrameError`] when the frame is not a response or exceeds `limits`.
+    pub fn decode(frame: &[u8], limits: &FilterCodecLimits) -> Result<Self, RpcFrameError> {
         rpc::check_size(frame, limits.max_response_bytes)?;
         let (mut request_id, mut status, mut status_desc) = (String::new(), None, None);
         rpc::each_field(frame, |number, value| {
@@ -205,7 +205,7 @@ impl SubscribeResponse {
                     request_id = rpc::request_id(bytes, &limits.texts)?;
                 }
                 (STATUS_CODE, FieldValue::Varint(value)) => {
-                    status = Some(Status(rpc::narrow("status_code", value)?));
+                    status = Some(FilterStatus(rpc::narrow("status_code", value)?));
                 }
                 (STATUS_DESC, FieldValue::Bytes(bytes)) => {
                     status_desc = Some(rpc::description(bytes, &limits.texts));
@@ -214,7 +214,7 @@ impl SubscribeResponse {
             }
             Ok(())
         })?;
-        let missing = RpcError::Missing {
+        let missing = RpcFrameError::Missing {
             field: "status_code",
         };
         Ok(Self {
@@ -246,8 +246,8 @@ impl MessagePush {
     /// Decodes a push; the message is copied.
     ///
     /// # Errors
-    /// [`RpcError`] when the frame is not a push or exceeds `limits`.
-    pub fn decode(frame: &[u8], limits: &CodecLimits) -> Result<Self, RpcError> {
+    /// [`RpcFrameError`] when the frame is not a push or exceeds `limits`.
+    pub fn decode(frame: &[u8], limits: &FilterCodecLimits) -> Result<Self, RpcFrameError> {
         rpc::check_size(frame, limits.max_push_bytes)?;
         let (mut message, mut pubsub_topic) = (None, None);
         rpc::each_field(frame, |number, value| {
@@ -260,7 +260,7 @@ impl MessagePush {
             }
             Ok(())
         })?;
-        let message = message.ok_or(RpcError::Missing {
+        let message = message.ok_or(RpcFrameError::Missing {
             field: "waku_message",
         })?;
         Ok(Self {

@@ -14,7 +14,7 @@ mod tests;
 
 /// Bounds on pushes in flight.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Bounds {
+pub(super) struct PushBounds {
     /// Pushes in flight to one peer.
     pub(super) max_pushes_per_peer: usize,
     /// Bytes in flight to one peer; a peer with nothing in flight gets any message.
@@ -27,7 +27,7 @@ pub(super) struct Bounds {
 
 /// End of a push.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum PushOutcome {
     /// The peer has the message.
     Delivered,
     /// The peer is connected and did not take the message.
@@ -42,9 +42,9 @@ type Number = u64;
 /// Pushes in flight.
 #[derive(Debug)]
 pub(super) struct InFlight {
-    bounds: Bounds,
-    lanes: BTreeMap<PeerNo, Lane>,
-    messages: BTreeMap<Number, Message>,
+    bounds: PushBounds,
+    lanes: BTreeMap<PeerNo, PushLane>,
+    messages: BTreeMap<Number, MessageInFlight>,
     /// Bytes of `messages`.
     bytes: usize,
     next: Number,
@@ -52,7 +52,7 @@ pub(super) struct InFlight {
 
 /// Pushes in flight to one peer, in the order in which reports come.
 #[derive(Debug, Default)]
-struct Lane {
+struct PushLane {
     pushes: VecDeque<Number>,
     bytes: usize,
     failing_since: Option<Time>,
@@ -60,13 +60,13 @@ struct Lane {
 
 /// Message in flight.
 #[derive(Debug)]
-struct Message {
+struct MessageInFlight {
     bytes: usize,
     holders: usize,
 }
 
 impl InFlight {
-    pub(super) fn new(bounds: Bounds) -> Self {
+    pub(super) fn new(bounds: PushBounds) -> Self {
         Self {
             bounds,
             lanes: BTreeMap::new(),
@@ -93,7 +93,7 @@ impl InFlight {
         while self.bytes + bytes > self.bounds.max_bytes
             && let Some((&oldest, _)) = self.messages.first_key_value()
         {
-            let holds = |lane: &Lane| lane.pushes.front() == Some(&oldest);
+            let holds = |lane: &PushLane| lane.pushes.front() == Some(&oldest);
             let holders = self.lanes.iter().filter(|(_, lane)| holds(lane));
             let holders: Vec<_> = holders.map(|(&peer, _)| peer).collect();
             for &peer in &holders {
@@ -110,7 +110,7 @@ impl InFlight {
         self.next += 1;
         self.bytes += bytes;
         self.messages
-            .insert(self.next, Message { bytes, holders: 0 });
+            .insert(self.next, MessageInFlight { bytes, holders: 0 });
     }
 
     /// Sends the message begun last to a peer; returns whether the peer has room for it.
@@ -138,16 +138,16 @@ impl InFlight {
 
     /// Takes the report on the oldest push to a peer; `None` if none is in flight. Otherwise returns
     /// whether the peer is to be given up, because its pushes have failed for too long.
-    pub(super) fn report(&mut self, now: Time, peer: PeerNo, outcome: Outcome) -> Option<bool> {
+    pub(super) fn report(&mut self, now: Time, peer: PeerNo, outcome: PushOutcome) -> Option<bool> {
         let lane = self.lanes.get_mut(&peer)?;
         let number = lane.pushes.pop_front()?;
         lane.bytes -= self.messages.get(&number).map_or(0, |m| m.bytes);
         let failing = match outcome {
-            Outcome::Delivered | Outcome::Away => {
+            PushOutcome::Delivered | PushOutcome::Away => {
                 lane.failing_since = None;
                 Duration::ZERO
             }
-            Outcome::Failed => now.since(*lane.failing_since.get_or_insert(now)),
+            PushOutcome::Failed => now.since(*lane.failing_since.get_or_insert(now)),
         };
         if lane.pushes.is_empty() && lane.failing_since.is_none() {
             self.lanes.remove(&peer);

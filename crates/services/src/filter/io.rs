@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::{codec::CodecLimits, subscriptions::FilterCriterion};
+use super::{codec::FilterCodecLimits, subscriptions::FilterCriterion};
 use crate::{PeerNo, RequestNo, history::StoredMessage};
 
 /// Time after which a driver reports a push as failed (nwaku).
@@ -13,9 +13,9 @@ pub const PUSH_TIMEOUT: Duration = Duration::from_secs(20);
 /// Bounds on what remote peers can make a [`FilterServer`](super::FilterServer) hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Limits {
+pub struct FilterLimits {
     /// Limits on frames.
-    pub codec: CodecLimits,
+    pub codec: FilterCodecLimits,
     /// Maximum number of subscribed peers (nwaku). Peers that are away give way to new ones.
     pub max_peers: usize,
     /// Maximum number of criteria of a peer (nwaku).
@@ -41,10 +41,10 @@ pub struct Limits {
     pub max_failing: Duration,
 }
 
-impl Default for Limits {
+impl Default for FilterLimits {
     fn default() -> Self {
         Self {
-            codec: CodecLimits::default(),
+            codec: FilterCodecLimits::default(),
             max_peers: 1000,
             max_criteria_per_peer: 1000,
             max_criteria_bytes: 128 << 20,
@@ -126,7 +126,7 @@ pub enum Output {
 /// Counts of what a [`FilterServer`](super::FilterServer) did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Stats {
+pub struct FilterStats {
     /// Requests by kind: ping, subscribe, unsubscribe, unsubscribe all.
     pub requests: [u64; 4],
     /// Requests that were refused, invalid ones and those beyond the rate limit among them.
@@ -145,10 +145,10 @@ pub struct Stats {
     pub dropped: u64,
 }
 
-/// Amounts that a [`FilterServer`](super::FilterServer) holds, each bounded by [`Limits`].
+/// Amounts that a [`FilterServer`](super::FilterServer) holds, each bounded by [`FilterLimits`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Usage {
+pub struct FilterUsage {
     /// Number of subscribed peers.
     pub peers: usize,
     /// Criteria, each counted once however many peers have it.
@@ -165,7 +165,7 @@ pub struct Usage {
 
 /// Subscriptions of a peer, as shown to operators.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Subscription {
+pub struct ClientSubscription {
     /// Peer that holds the subscription.
     pub peer: PeerNo,
     /// Criteria of the peer, at least one.

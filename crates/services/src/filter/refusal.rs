@@ -2,14 +2,14 @@
 
 use thiserror::Error;
 
-use super::{codec::Status, subscriptions::Full};
-use crate::{rpc::RpcError, sharding::ShardingError};
+use super::{codec::FilterStatus, subscriptions::Full};
+use crate::{rpc::RpcFrameError, sharding::ShardingError};
 
 /// Reason why a request is refused; its text is the description of the status.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub(super) enum Refusal {
+pub(super) enum FilterRefusal {
     #[error("BAD_REQUEST: {0}")]
-    Malformed(RpcError),
+    Malformed(RpcFrameError),
     #[error("BAD_REQUEST: exceeds maximum content topics: {max}")]
     TooManyContentTopics { max: usize },
     #[error("BAD_REQUEST: pubsubTopic and contentTopics must be specified")]
@@ -28,7 +28,7 @@ pub(super) enum Refusal {
     NoMemory,
 }
 
-impl Refusal {
+impl FilterRefusal {
     pub(super) fn from_full(full: Full, max_peers: usize) -> Self {
         match full {
             Full::Peers => Self::TooManyPeers { max: max_peers },
@@ -37,31 +37,31 @@ impl Refusal {
         }
     }
 
-    pub(super) fn status(&self) -> Status {
+    pub(super) fn status(&self) -> FilterStatus {
         match self {
             Self::Malformed(_)
             | Self::TooManyContentTopics { .. }
             | Self::TopicsRequired
-            | Self::Sharding(_) => Status::BAD_REQUEST,
-            Self::NotFound => Status::NOT_FOUND,
-            Self::TooManyRequests => Status::TOO_MANY_REQUESTS,
+            | Self::Sharding(_) => FilterStatus::BAD_REQUEST,
+            Self::NotFound => FilterStatus::NOT_FOUND,
+            Self::TooManyRequests => FilterStatus::TOO_MANY_REQUESTS,
             Self::TooManyPeers { .. } | Self::TooManyCriteria | Self::NoMemory => {
-                Status::SERVICE_UNAVAILABLE
+                FilterStatus::SERVICE_UNAVAILABLE
             }
         }
     }
 }
 
-impl From<RpcError> for Refusal {
-    fn from(error: RpcError) -> Self {
+impl From<RpcFrameError> for FilterRefusal {
+    fn from(error: RpcFrameError) -> Self {
         match error {
-            RpcError::TooManyContentTopics { max } => Self::TooManyContentTopics { max },
+            RpcFrameError::TooManyContentTopics { max } => Self::TooManyContentTopics { max },
             error => Self::Malformed(error),
         }
     }
 }
 
-impl From<ShardingError> for Refusal {
+impl From<ShardingError> for FilterRefusal {
     fn from(error: ShardingError) -> Self {
         match error {
             ShardingError::TopicRequired => Self::TopicsRequired,

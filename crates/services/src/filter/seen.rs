@@ -10,7 +10,7 @@ mod tests;
 
 /// Hashes of messages with the time of each one's last arrival, the oldest first.
 #[derive(Debug)]
-pub(super) struct Seen {
+pub(super) struct SeenMessages {
     ttl: Duration,
     max_messages: usize,
     places: BTreeMap<MessageHash, u64>,
@@ -18,7 +18,7 @@ pub(super) struct Seen {
     next_place: u64,
 }
 
-impl Seen {
+impl SeenMessages {
     pub(super) fn new(ttl: Duration, max_messages: usize) -> Self {
         Self {
             ttl,

@@ -10,11 +10,11 @@ use bytes::Bytes;
 use undertone_gossip::Time;
 
 use super::{
-    codec::{Status, SubscribeKind, SubscribeRequest, SubscribeResponse, encode_push},
-    in_flight::{self, InFlight, Outcome},
-    io::{Input, Limits, Output, Stats, Subscription, Usage},
-    refusal::Refusal,
-    seen::Seen,
+    codec::{FilterStatus, SubscribeKind, SubscribeRequest, SubscribeResponse, encode_push},
+    in_flight::{self, InFlight, PushOutcome},
+    io::{ClientSubscription, FilterLimits, FilterStats, FilterUsage, Input, Output},
+    refusal::FilterRefusal,
+    seen::SeenMessages,
     subscriptions::{self, FilterCriterion, Subscriptions},
 };
 use crate::{
@@ -34,31 +34,31 @@ const MAINTENANCE: Duration = Duration::from_secs(60);
 /// [`next_timeout`](Self::next_timeout) or the next input.
 #[derive(Debug)]
 pub struct FilterServer {
-    limits: Limits,
+    limits: FilterLimits,
     sharding: Sharding,
     subscriptions: Subscriptions,
-    seen: Seen,
+    seen: SeenMessages,
     in_flight: InFlight,
     outputs: VecDeque<Output>,
     maintain_at: Option<Time>,
-    stats: Stats,
+    stats: FilterStats,
 }
 
 impl FilterServer {
     /// Creates a server without subscriptions.
-    pub fn new(sharding: Sharding, limits: Limits) -> Self {
+    pub fn new(sharding: Sharding, limits: FilterLimits) -> Self {
         Self {
             limits,
             sharding,
-            subscriptions: Subscriptions::new(subscriptions::Bounds {
+            subscriptions: Subscriptions::new(subscriptions::SubscriptionBounds {
                 max_peers: limits.max_peers,
                 max_criteria_per_peer: limits.max_criteria_per_peer,
                 max_bytes: limits.max_criteria_bytes,
                 share: limits.criteria_share,
                 ttl: limits.subscription_ttl,
             }),
-            seen: Seen::new(limits.seen_ttl, limits.max_seen),
-            in_flight: InFlight::new(in_flight::Bounds {
+            seen: SeenMessages::new(limits.seen_ttl, limits.max_seen),
+            in_flight: InFlight::new(in_flight::PushBounds {
                 max_pushes_per_peer: limits.max_pushes_per_peer,
                 max_bytes_per_peer: limits.max_push_bytes_per_peer,
                 max_bytes: limits.max_push_bytes,
@@ -66,7 +66,7 @@ impl FilterServer {
             }),
             outputs: VecDeque::new(),
             maintain_at: None,
-            stats: Stats::default(),
+            stats: FilterStats::default(),
         }
     }
 
@@ -82,7 +82,11 @@ impl FilterServer {
                 bytes,
             } => self.request(now, peer, request, &bytes),
             Input::TooMany { request } => {
-                self.respond(request, UNKNOWN_REQUEST_ID, Err(Refusal::TooManyRequests));
+                self.respond(
+                    request,
+                    UNKNOWN_REQUEST_ID,
+                    Err(FilterRefusal::TooManyRequests),
+                );
             }
             Input::Message { message } => self.message(now, message),
             Input::Pushed { peer, delivered } => self.pushed(now, peer, delivered),
@@ -114,8 +118,8 @@ impl FilterServer {
     }
 
     /// Returns the subscriptions of all peers.
-    pub fn subscriptions(&self) -> Vec<Subscription> {
-        let subscription = |(peer, criteria): (_, &BTreeSet<_>)| Subscription {
+    pub fn subscriptions(&self) -> Vec<ClientSubscription> {
+        let subscription = |(peer, criteria): (_, &BTreeSet<_>)| ClientSubscription {
             peer,
             criteria: criteria.iter().cloned().collect(),
         };
@@ -123,13 +127,13 @@ impl FilterServer {
     }
 
     /// Returns counts of what the server did.
-    pub fn stats(&self) -> Stats {
+    pub fn stats(&self) -> FilterStats {
         self.stats
     }
 
     /// Returns the amounts that the server holds.
-    pub fn usage(&self) -> Usage {
-        Usage {
+    pub fn usage(&self) -> FilterUsage {
+        FilterUsage {
             peers: self.subscriptions.peers(),
             criteria: self.subscriptions.criteria(),
             criteria_bytes: self.subscriptions.bytes(),
@@ -161,7 +165,7 @@ impl FilterServer {
         now: Time,
         peer: PeerNo,
         request: &SubscribeRequest,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), FilterRefusal> {
         match request.kind {
             SubscribeKind::Ping => {
                 self.known(now, peer)?;
@@ -171,13 +175,13 @@ impl FilterServer {
                 let criteria = self.criteria(request)?;
                 self.make_place(now, peer);
                 let added = self.subscriptions.add(now, peer, criteria);
-                added.map_err(|full| Refusal::from_full(full, self.limits.max_peers))?;
+                added.map_err(|full| FilterRefusal::from_full(full, self.limits.max_peers))?;
             }
             SubscribeKind::Unsubscribe => {
                 let criteria = self.criteria(request)?;
                 self.known(now, peer)?;
                 if self.subscriptions.remove(now, peer, &criteria) == 0 {
-                    return Err(Refusal::NotFound);
+                    return Err(FilterRefusal::NotFound);
                 }
                 self.settle(now, peer);
             }
@@ -190,19 +194,22 @@ impl FilterServer {
         Ok(())
     }
 
-    fn known(&self, now: Time, peer: PeerNo) -> Result<(), Refusal> {
+    fn known(&self, now: Time, peer: PeerNo) -> Result<(), FilterRefusal> {
         let known = self.subscriptions.contains(now, peer);
         if known {
             Ok(())
         } else {
-            Err(Refusal::NotFound)
+            Err(FilterRefusal::NotFound)
         }
     }
 
     /// Returns the criteria of a request, with derived pubsub topics if it names none.
-    fn criteria(&self, request: &SubscribeRequest) -> Result<BTreeSet<FilterCriterion>, Refusal> {
+    fn criteria(
+        &self,
+        request: &SubscribeRequest,
+    ) -> Result<BTreeSet<FilterCriterion>, FilterRefusal> {
         if request.content_topics.is_empty() {
-            return Err(Refusal::TopicsRequired);
+            return Err(FilterRefusal::TopicsRequired);
         }
         let criterion = |content_topic: &Arc<str>| {
             let pubsub_topic = match &request.pubsub_topic {
@@ -219,7 +226,7 @@ impl FilterServer {
             .iter()
             .map(criterion)
             .collect::<Result<_, ShardingError>>()
-            .map_err(Refusal::from)
+            .map_err(FilterRefusal::from)
     }
 
     /// Makes a place for a new peer, if none is free, by removing expired peers or one that is away.
@@ -237,9 +244,9 @@ impl FilterServer {
         }
     }
 
-    fn respond(&mut self, request: RequestNo, request_id: &str, result: Result<(), Refusal>) {
+    fn respond(&mut self, request: RequestNo, request_id: &str, result: Result<(), FilterRefusal>) {
         let (status, text) = match result {
-            Ok(()) => (Status::OK, "OK".to_owned()),
+            Ok(()) => (FilterStatus::OK, "OK".to_owned()),
             Err(refusal) => {
                 self.stats.refused += 1;
                 (refusal.status(), refusal.to_string())
@@ -295,11 +302,11 @@ impl FilterServer {
     fn pushed(&mut self, now: Time, peer: PeerNo, delivered: bool) {
         let outcome = if delivered {
             self.subscriptions.mark_here(peer);
-            Outcome::Delivered
+            PushOutcome::Delivered
         } else if self.subscriptions.is_away(peer) {
-            Outcome::Away
+            PushOutcome::Away
         } else {
-            Outcome::Failed
+            PushOutcome::Failed
         };
         let Some(give_up) = self.in_flight.report(now, peer, outcome) else {
             return;

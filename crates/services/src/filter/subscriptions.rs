@@ -37,7 +37,7 @@ impl FilterCriterion {
 
 /// Bounds on subscriptions.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Bounds {
+pub(super) struct SubscriptionBounds {
     pub(super) max_peers: usize,
     pub(super) max_criteria_per_peer: usize,
     /// Bytes charged for all criteria.
@@ -62,7 +62,7 @@ pub(super) enum Full {
 /// Criteria of all subscribed peers.
 #[derive(Debug)]
 pub(super) struct Subscriptions {
-    bounds: Bounds,
+    bounds: SubscriptionBounds,
     peers: BTreeMap<PeerNo, Subscriber>,
     /// Peers of each criterion, ascending.
     index: BTreeMap<FilterCriterion, Vec<PeerNo>>,
@@ -81,7 +81,7 @@ struct Subscriber {
 }
 
 impl Subscriptions {
-    pub(super) fn new(bounds: Bounds) -> Self {
+    pub(super) fn new(bounds: SubscriptionBounds) -> Self {
         Self {
             bounds,
             peers: BTreeMap::new(),

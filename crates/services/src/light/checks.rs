@@ -5,41 +5,18 @@
 //! interruption only makes the next comparison come sooner.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::time::Duration;
 
 use undertone_gossip::Time;
-use undertone_message::{MessageHash, WakuMessage};
 
 use super::config::LightConfig;
-use super::io::{Offence, Output, ServiceFailure};
-use super::listing::{Listing, Next, PageError};
-use super::memory::Memory;
-use super::peers::{Pool, Service};
-use super::wanted::{Chunk, Wanted};
+use super::context::{CheckContext, FoundMessage};
+use super::io::{Offence, Output, ServicePeerFailure};
+use super::listing::{ListingStep, PageError, StoreListing};
+use super::peers::PeerService;
+use super::wanted::Chunk;
 use crate::history::{HistoryPage, HistoryQuery};
 use crate::{PeerNo, RequestNo};
-
-/// State of the client that a comparison needs.
-pub(crate) struct Context<'a> {
-    pub(crate) now: Time,
-    /// Wall time, Unix nanoseconds.
-    pub(crate) now_ns: i64,
-    pub(crate) config: &'a LightConfig,
-    pub(crate) pool: &'a mut Pool,
-    pub(crate) wanted: &'a mut Wanted,
-    pub(crate) memory: &'a Memory,
-    pub(crate) out: &'a mut VecDeque<Output>,
-}
-
-/// Message that a store sent; not yet compared with what the application has.
-#[derive(Debug)]
-pub(crate) struct Found {
-    pub(crate) store: PeerNo,
-    pub(crate) hash: MessageHash,
-    pub(crate) pubsub_topic: Arc<str>,
-    pub(crate) message: WakuMessage,
-}
 
 /// Comparison with several stores, one after the other.
 #[derive(Debug)]
@@ -48,7 +25,7 @@ struct Round {
     done: Vec<PeerNo>,
     /// Store that is being asked, with the chunks that are left.
     current: Option<(PeerNo, VecDeque<Chunk>)>,
-    listing: Option<Listing>,
+    listing: Option<StoreListing>,
     /// Whether the current store answered everything so far.
     is_complete: bool,
     /// Time before which no store is chosen again.
@@ -56,7 +33,7 @@ struct Round {
 }
 
 #[derive(Debug)]
-struct Pending {
+struct PendingCheck {
     request: RequestNo,
     store: PeerNo,
     deadline: Time,
@@ -69,7 +46,7 @@ pub(crate) struct Checks {
     last: Option<Time>,
     count: u32,
     round: Option<Round>,
-    pending: Option<Pending>,
+    pending: Option<PendingCheck>,
 }
 
 impl Checks {
@@ -97,13 +74,13 @@ impl Checks {
         self.round = None;
     }
 
-    pub(crate) fn disconnected(&mut self, peer: PeerNo, context: &mut Context<'_>) {
+    pub(crate) fn disconnected(&mut self, peer: PeerNo, context: &mut CheckContext<'_>) {
         if let Some(pending) = self.pending.take_if(|pending| pending.store == peer) {
             self.failed(pending.store, None, context);
         }
     }
 
-    pub(crate) fn expire(&mut self, context: &mut Context<'_>) {
+    pub(crate) fn expire(&mut self, context: &mut CheckContext<'_>) {
         let now = context.now;
         let Some(pending) = self.pending.take_if(|pending| pending.deadline <= now) else {
             return;
@@ -120,9 +97,9 @@ impl Checks {
     pub(crate) fn answer(
         &mut self,
         request: RequestNo,
-        answer: Result<HistoryPage, ServiceFailure>,
-        context: &mut Context<'_>,
-    ) -> Vec<Found> {
+        answer: Result<HistoryPage, ServicePeerFailure>,
+        context: &mut CheckContext<'_>,
+    ) -> Vec<FoundMessage> {
         let Some(pending) = self.pending.take_if(|pending| pending.request == request) else {
             return Vec::new(); // A late answer, already counted as missing.
         };
@@ -131,10 +108,10 @@ impl Checks {
             Ok(page) => page,
             Err(failure) => {
                 let retry_after = match failure {
-                    ServiceFailure::Busy { retry_after } => retry_after,
-                    ServiceFailure::NoAnswer
-                    | ServiceFailure::NoSubscription
-                    | ServiceFailure::Refused => None,
+                    ServicePeerFailure::Busy { retry_after } => retry_after,
+                    ServicePeerFailure::NoAnswer
+                    | ServicePeerFailure::NoSubscription
+                    | ServicePeerFailure::Refused => None,
                 };
                 self.failed(store, retry_after, context);
                 return Vec::new();
@@ -145,7 +122,9 @@ impl Checks {
         };
         let (found, verdict) = listing.page(store, page, context.memory, context.config);
         match verdict {
-            Ok(()) => context.pool.answered(context.now, store, Service::Store),
+            Ok(()) => context
+                .pool
+                .answered(context.now, store, PeerService::Store),
             Err(PageError::Wrong) => self.offended(store, Offence::WrongPage, context),
             Err(PageError::Hollow) => self.offended(store, Offence::HollowListing, context),
         }
@@ -159,16 +138,21 @@ impl Checks {
         }
     }
 
-    fn offended(&mut self, peer: PeerNo, offence: Offence, context: &mut Context<'_>) {
+    fn offended(&mut self, peer: PeerNo, offence: Offence, context: &mut CheckContext<'_>) {
         context.out.push_back(Output::Misbehaved { peer, offence });
-        context.pool.distrust(context.now, peer, Service::Store);
+        context.pool.distrust(context.now, peer, PeerService::Store);
         self.gave_up(peer);
     }
 
-    fn failed(&mut self, store: PeerNo, retry_after: Option<Duration>, context: &mut Context<'_>) {
+    fn failed(
+        &mut self,
+        store: PeerNo,
+        retry_after: Option<Duration>,
+        context: &mut CheckContext<'_>,
+    ) {
         context
             .pool
-            .failed(context.now, store, Service::Store, retry_after);
+            .failed(context.now, store, PeerService::Store, retry_after);
         self.gave_up(store);
     }
 
@@ -190,7 +174,7 @@ impl Checks {
     /// Starts and continues a comparison until a query is under way or nothing can be done now.
     pub(crate) fn drive(
         &mut self,
-        context: &mut Context<'_>,
+        context: &mut CheckContext<'_>,
         mut send: impl FnMut(PeerNo, HistoryQuery) -> RequestNo,
     ) {
         if context.wanted.is_empty() {
@@ -211,16 +195,16 @@ impl Checks {
             };
             if let Some(listing) = &mut round.listing {
                 match listing.next(context) {
-                    Next::Ask(store, query) => {
-                        self.pending = Some(Pending {
+                    ListingStep::Ask(store, query) => {
+                        self.pending = Some(PendingCheck {
                             request: send(store, query),
                             store,
                             deadline: now.after(context.config.store_timeout),
                         });
                         return;
                     }
-                    Next::Wait => return,
-                    Next::Done => round.finish_listing(context),
+                    ListingStep::Wait => return,
+                    ListingStep::Done => round.finish_listing(context),
                 }
                 continue;
             }
@@ -239,7 +223,7 @@ impl Checks {
         }
     }
 
-    fn start(&mut self, context: &mut Context<'_>) {
+    fn start(&mut self, context: &mut CheckContext<'_>) {
         let config = context.config;
         self.count = self.count.wrapping_add(1);
         self.last = Some(context.now);
@@ -270,7 +254,7 @@ impl Checks {
 
 impl Round {
     /// Begins the next listing; returns `false` if no store can be asked now.
-    fn next_listing(&mut self, context: &mut Context<'_>) -> bool {
+    fn next_listing(&mut self, context: &mut CheckContext<'_>) -> bool {
         let now = context.now;
         loop {
             let Some((store, chunks)) = &mut self.current else {
@@ -278,8 +262,11 @@ impl Round {
                     return false;
                 }
                 let is_done = |peer| self.done.contains(&peer);
-                let Some(store) = context.pool.pick(now, Service::Store, None, is_done) else {
-                    self.not_before = context.pool.next_usable(now, Service::Store, None, is_done);
+                let Some(store) = context.pool.pick(now, PeerService::Store, None, is_done) else {
+                    self.not_before =
+                        context
+                            .pool
+                            .next_usable(now, PeerService::Store, None, is_done);
                     return false;
                 };
                 let size = context.config.limits.topics_per_query;
@@ -288,7 +275,7 @@ impl Round {
                 continue;
             };
             let store = *store;
-            if !context.pool.usable(now, store, Service::Store, None) {
+            if !context.pool.usable(now, store, PeerService::Store, None) {
                 // It failed: the rest of its chunks waits for its next turn.
                 self.current = None;
                 continue;
@@ -298,7 +285,7 @@ impl Round {
                     self.done.push(store);
                 } else {
                     // What is missing was given by none; asking again at once would not help.
-                    context.pool.failed(now, store, Service::Store, None);
+                    context.pool.failed(now, store, PeerService::Store, None);
                 }
                 self.current = None;
                 continue;
@@ -307,21 +294,21 @@ impl Round {
                 true => context.config.deep_overlap,
                 false => context.config.check_overlap,
             };
-            if let Some(listing) = Listing::begin(chunk, store, overlap, context) {
+            if let Some(listing) = StoreListing::begin(chunk, store, overlap, context) {
                 self.listing = Some(listing);
                 return true;
             }
         }
     }
 
-    fn finish_listing(&mut self, context: &mut Context<'_>) {
+    fn finish_listing(&mut self, context: &mut CheckContext<'_>) {
         if let Some(listing) = self.listing.take() {
             self.is_complete &= listing.finish(context.wanted);
         }
     }
 
     /// Whether any store is left that this comparison has not asked, be it in backoff.
-    fn has_more(&self, context: &Context<'_>) -> bool {
-        self.not_before != Time::MAX && context.pool.offers(Service::Store, None)
+    fn has_more(&self, context: &CheckContext<'_>) -> bool {
+        self.not_before != Time::MAX && context.pool.offers(PeerService::Store, None)
     }
 }

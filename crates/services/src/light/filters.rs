@@ -6,19 +6,19 @@ use std::sync::Arc;
 use undertone_gossip::Time;
 
 use super::config::{LightConfig, LightLimits};
-use super::io::{FilterRequest, Offence, Output, ServiceFailure};
-use super::peers::{Pool, Service};
-use super::wanted::{Criterion, Wanted};
+use super::io::{LightFilterRequest, Offence, Output, ServicePeerFailure};
+use super::peers::{PeerPool, PeerService};
+use super::wanted::{TopicPair, WantedTopics};
 use crate::{PeerNo, RequestNo};
 
 /// Peer that was asked for messages.
 #[derive(Debug, Default)]
 struct Link {
     /// Subscriptions that the peer confirmed, with the time of it.
-    accepted: BTreeMap<Criterion, Time>,
+    accepted: BTreeMap<TopicPair, Time>,
     /// Subscriptions ever asked for; pushes of others are lies.
-    asked: BTreeSet<Criterion>,
-    pending: Option<Pending>,
+    asked: BTreeSet<TopicPair>,
+    pending: Option<PendingFilterRequest>,
     ping_at: Time,
     ping_failures: u32,
     /// Messages in a row that the peer should have pushed and did not.
@@ -27,15 +27,15 @@ struct Link {
 }
 
 #[derive(Debug)]
-struct Pending {
+struct PendingFilterRequest {
     request: RequestNo,
-    body: FilterRequest,
+    body: LightFilterRequest,
     deadline: Time,
 }
 
 /// Effect of an answer or a failure on the rest of the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Change {
+pub(crate) enum LinkChange {
     None,
     /// Messages may have been missed until now.
     Interruption,
@@ -53,9 +53,9 @@ pub(crate) struct Filters {
 impl Filters {
     /// Takes a connection as gone. What was asked of the peer stays known: it may push that when it is
     /// back, before it is asked again.
-    pub(crate) fn disconnected(&mut self, peer: PeerNo) -> Change {
+    pub(crate) fn disconnected(&mut self, peer: PeerNo) -> LinkChange {
         let Some(link) = self.links.get_mut(&peer) else {
-            return Change::None;
+            return LinkChange::None;
         };
         link.pending = None;
         link.missed = 0;
@@ -63,9 +63,9 @@ impl Filters {
         let had_any = !link.accepted.is_empty();
         link.accepted.clear();
         if had_any {
-            Change::Interruption
+            LinkChange::Interruption
         } else {
-            Change::None
+            LinkChange::None
         }
     }
 
@@ -91,30 +91,35 @@ impl Filters {
         &mut self,
         now: Time,
         request: RequestNo,
-        answer: Result<(), ServiceFailure>,
+        answer: Result<(), ServicePeerFailure>,
         config: &LightConfig,
-        pool: &mut Pool,
-    ) -> Change {
+        pool: &mut PeerPool,
+    ) -> LinkChange {
         let is_ours = |link: &Link| link.pending.as_ref().is_some_and(|p| p.request == request);
         let Some((peer, link)) = self.links.iter_mut().find(|(_, link)| is_ours(link)) else {
-            return Change::None; // A late answer, already counted as missing.
+            return LinkChange::None; // A late answer, already counted as missing.
         };
         let Some(pending) = link.pending.take() else {
-            return Change::None;
+            return LinkChange::None;
         };
         link.settle(now, *peer, pending.body, answer, config, pool)
     }
 
     /// Counts requests as unanswered whose time is over.
-    pub(crate) fn expire(&mut self, now: Time, config: &LightConfig, pool: &mut Pool) -> Change {
-        let mut change = Change::None;
+    pub(crate) fn expire(
+        &mut self,
+        now: Time,
+        config: &LightConfig,
+        pool: &mut PeerPool,
+    ) -> LinkChange {
+        let mut change = LinkChange::None;
         for (peer, link) in &mut self.links {
             if let Some(pending) = link.pending.take_if(|pending| pending.deadline <= now) {
-                let missing = Err(ServiceFailure::NoAnswer);
+                let missing = Err(ServicePeerFailure::NoAnswer);
                 if link.settle(now, *peer, pending.body, missing, config, pool)
-                    == Change::Interruption
+                    == LinkChange::Interruption
                 {
-                    change = Change::Interruption;
+                    change = LinkChange::Interruption;
                 }
             }
         }
@@ -125,10 +130,10 @@ impl Filters {
     pub(crate) fn drive(
         &mut self,
         now: Time,
-        wanted: &Wanted,
+        wanted: &WantedTopics,
         config: &LightConfig,
-        pool: &mut Pool,
-        mut send: impl FnMut(PeerNo, FilterRequest) -> RequestNo,
+        pool: &mut PeerPool,
+        mut send: impl FnMut(PeerNo, LightFilterRequest) -> RequestNo,
     ) {
         self.assign(now, wanted, config, pool);
         let assigned: BTreeSet<PeerNo> = self.assigned.values().flatten().copied().collect();
@@ -140,18 +145,18 @@ impl Filters {
             }
         }
         for (peer, link) in &mut self.links {
-            let is_ready = pool.is_up(*peer) && pool.usable(now, *peer, Service::Filter, None);
+            let is_ready = pool.is_up(*peer) && pool.usable(now, *peer, PeerService::Filter, None);
             if link.pending.is_some() || !is_ready {
                 continue;
             }
-            let targets: Vec<&Criterion> = wanted
+            let targets: Vec<&TopicPair> = wanted
                 .criteria()
                 .filter(|(topic, _)| self.assigned.get(topic).is_some_and(|a| a.contains(peer)))
                 .collect();
             let Some(body) = link.due(now, &targets, &config.limits) else {
                 continue;
             };
-            link.pending = Some(Pending {
+            link.pending = Some(PendingFilterRequest {
                 request: send(*peer, body.clone()),
                 body,
                 deadline: now.after(config.filter_timeout),
@@ -159,19 +164,22 @@ impl Filters {
         }
     }
 
-    fn assign(&mut self, now: Time, wanted: &Wanted, config: &LightConfig, pool: &Pool) {
+    fn assign(&mut self, now: Time, wanted: &WantedTopics, config: &LightConfig, pool: &PeerPool) {
         let topics = wanted.pubsub_topics();
         self.assigned.retain(|topic, _| topics.contains(topic));
         for topic in topics {
             let others: Vec<PeerNo> = self.assigned.values().flatten().copied().collect();
             let peers = self.assigned.entry(topic.clone()).or_default();
-            peers.retain(|peer| pool.usable(now, *peer, Service::Filter, Some(&topic)));
+            peers.retain(|peer| pool.usable(now, *peer, PeerService::Filter, Some(&topic)));
             while peers.len() < config.filter_peers {
                 let shared = others.iter().copied().find(|peer| {
-                    !peers.contains(peer) && pool.usable(now, *peer, Service::Filter, Some(&topic))
+                    !peers.contains(peer)
+                        && pool.usable(now, *peer, PeerService::Filter, Some(&topic))
                 });
                 let next = shared.or_else(|| {
-                    pool.pick(now, Service::Filter, Some(&topic), |p| peers.contains(&p))
+                    pool.pick(now, PeerService::Filter, Some(&topic), |p| {
+                        peers.contains(&p)
+                    })
                 });
                 let Some(next) = next else { break };
                 peers.push(next);
@@ -192,9 +200,9 @@ impl Filters {
         &mut self,
         now: Time,
         peer: PeerNo,
-        criterion: &Criterion,
+        criterion: &TopicPair,
         config: &LightConfig,
-        pool: &mut Pool,
+        pool: &mut PeerPool,
     ) -> Option<Output> {
         let link = self.links.get_mut(&peer)?;
         if link.asked.contains(criterion) {
@@ -206,13 +214,13 @@ impl Filters {
         }
         link.lies = 0;
         link.accepted.clear();
-        pool.distrust(now, peer, Service::Filter);
+        pool.distrust(now, peer, PeerService::Filter);
         let offence = Offence::UnaskedPush;
         Some(Output::Misbehaved { peer, offence })
     }
 
     /// Returns the peers that should have pushed a message of this kind published at `since`.
-    pub(crate) fn expected(&self, criterion: &Criterion, since: Time) -> Vec<PeerNo> {
+    pub(crate) fn expected(&self, criterion: &TopicPair, since: Time) -> Vec<PeerNo> {
         let holds = |link: &Link| link.accepted.get(criterion).is_some_and(|at| *at <= since);
         let peers = self.links.iter().filter(|(_, link)| holds(link));
         peers.map(|(peer, _)| *peer).collect()
@@ -226,7 +234,7 @@ impl Filters {
         peer: PeerNo,
         has_pushed: bool,
         config: &LightConfig,
-        pool: &mut Pool,
+        pool: &mut PeerPool,
     ) -> Option<Output> {
         let link = self.links.get_mut(&peer)?;
         if has_pushed {
@@ -239,13 +247,13 @@ impl Filters {
         }
         link.missed = 0;
         link.accepted.clear();
-        pool.failed(now, peer, Service::Filter, None);
+        pool.failed(now, peer, PeerService::Filter, None);
         let offence = Offence::Asleep;
         Some(Output::Misbehaved { peer, offence })
     }
 
     /// Returns the pubsub topics whose number of complete filter peers changed, with that number.
-    pub(crate) fn health_changes(&mut self, wanted: &Wanted) -> Vec<(Arc<str>, usize)> {
+    pub(crate) fn health_changes(&mut self, wanted: &WantedTopics) -> Vec<(Arc<str>, usize)> {
         let mut health: BTreeMap<Arc<str>, usize> = BTreeMap::new();
         for topic in wanted.pubsub_topics() {
             let holds_all = |link: &&Link| {
@@ -265,18 +273,18 @@ impl Filters {
     }
 
     /// Returns the time of the next request, deadline or end of a backoff that matters.
-    pub(crate) fn next_timeout(&self, now: Time, config: &LightConfig, pool: &Pool) -> Time {
+    pub(crate) fn next_timeout(&self, now: Time, config: &LightConfig, pool: &PeerPool) -> Time {
         let of_link = |(peer, link): (&PeerNo, &Link)| match &link.pending {
             Some(pending) => pending.deadline,
             None if link.accepted.is_empty() => Time::MAX,
-            None if pool.usable(now, *peer, Service::Filter, None) => link.ping_at,
+            None if pool.usable(now, *peer, PeerService::Filter, None) => link.ping_at,
             None => Time::MAX,
         };
         let mut next = self.links.iter().map(of_link).min().unwrap_or(Time::MAX);
         for (topic, peers) in &self.assigned {
             if peers.len() < config.filter_peers {
                 let excluded = |peer| peers.contains(&peer);
-                next = next.min(pool.next_usable(now, Service::Filter, Some(topic), excluded));
+                next = next.min(pool.next_usable(now, PeerService::Filter, Some(topic), excluded));
             }
         }
         next
@@ -288,17 +296,17 @@ impl Link {
     fn due(
         &mut self,
         now: Time,
-        targets: &[&Criterion],
+        targets: &[&TopicPair],
         limits: &LightLimits,
-    ) -> Option<FilterRequest> {
+    ) -> Option<LightFilterRequest> {
         let size = limits.topics_per_request;
         if targets.is_empty() {
-            return (!self.accepted.is_empty()).then_some(FilterRequest::UnsubscribeAll);
+            return (!self.accepted.is_empty()).then_some(LightFilterRequest::UnsubscribeAll);
         }
-        let is_target = |criterion: &&Criterion| targets.binary_search(criterion).is_ok();
+        let is_target = |criterion: &&TopicPair| targets.binary_search(criterion).is_ok();
         let extra = self.accepted.keys().filter(|c| !is_target(c));
         if let Some((pubsub_topic, content_topics)) = first_topic(extra, size) {
-            return Some(FilterRequest::Unsubscribe {
+            return Some(LightFilterRequest::Unsubscribe {
                 pubsub_topic,
                 content_topics,
             });
@@ -316,96 +324,96 @@ impl Link {
                 self.asked
                     .retain(|asked| targets.binary_search(&asked).is_ok());
             }
-            return Some(FilterRequest::Subscribe {
+            return Some(LightFilterRequest::Subscribe {
                 pubsub_topic,
                 content_topics,
             });
         }
-        (self.ping_at <= now).then_some(FilterRequest::Ping)
+        (self.ping_at <= now).then_some(LightFilterRequest::Ping)
     }
 
     fn settle(
         &mut self,
         now: Time,
         peer: PeerNo,
-        body: FilterRequest,
-        answer: Result<(), ServiceFailure>,
+        body: LightFilterRequest,
+        answer: Result<(), ServicePeerFailure>,
         config: &LightConfig,
-        pool: &mut Pool,
-    ) -> Change {
+        pool: &mut PeerPool,
+    ) -> LinkChange {
         let failure = match answer {
             Ok(()) => {
-                pool.answered(now, peer, Service::Filter);
+                pool.answered(now, peer, PeerService::Filter);
                 self.ping_failures = 0;
                 self.ping_at = now.after(config.ping_every);
                 return self.succeeded(now, body);
             }
             Err(failure) => failure,
         };
-        if let FilterRequest::Unsubscribe { .. } | FilterRequest::UnsubscribeAll = body {
+        if let LightFilterRequest::Unsubscribe { .. } | LightFilterRequest::UnsubscribeAll = body {
             // The peer forgets the subscription by itself some minutes after the last ping.
             self.removed(body);
-            return Change::None;
+            return LinkChange::None;
         }
         let had_any = !self.accepted.is_empty();
         match failure {
-            ServiceFailure::NoSubscription if body == FilterRequest::Ping => {
-                pool.answered(now, peer, Service::Filter);
+            ServicePeerFailure::NoSubscription if body == LightFilterRequest::Ping => {
+                pool.answered(now, peer, PeerService::Filter);
                 self.ping_failures = 0;
                 self.accepted.clear();
             }
-            ServiceFailure::NoAnswer if body == FilterRequest::Ping => {
+            ServicePeerFailure::NoAnswer if body == LightFilterRequest::Ping => {
                 self.ping_failures = self.ping_failures.saturating_add(1);
                 self.ping_at = now.after(config.ping_retry);
                 if self.ping_failures < config.ping_failures {
-                    return Change::None;
+                    return LinkChange::None;
                 }
                 self.ping_failures = 0;
                 self.accepted.clear();
-                pool.failed(now, peer, Service::Filter, None);
+                pool.failed(now, peer, PeerService::Filter, None);
             }
-            ServiceFailure::Busy { retry_after } => {
+            ServicePeerFailure::Busy { retry_after } => {
                 self.ping_at = now.after(config.ping_every);
-                pool.failed(now, peer, Service::Filter, retry_after);
-                return Change::None; // Subscriptions that the peer holds remain.
+                pool.failed(now, peer, PeerService::Filter, retry_after);
+                return LinkChange::None; // Subscriptions that the peer holds remain.
             }
-            ServiceFailure::NoAnswer | ServiceFailure::NoSubscription => {
-                pool.failed(now, peer, Service::Filter, None);
+            ServicePeerFailure::NoAnswer | ServicePeerFailure::NoSubscription => {
+                pool.failed(now, peer, PeerService::Filter, None);
             }
-            ServiceFailure::Refused => {
+            ServicePeerFailure::Refused => {
                 self.accepted.clear();
-                pool.distrust(now, peer, Service::Filter);
+                pool.distrust(now, peer, PeerService::Filter);
             }
         }
         if had_any {
-            Change::Interruption
+            LinkChange::Interruption
         } else {
-            Change::None
+            LinkChange::None
         }
     }
 
-    fn succeeded(&mut self, now: Time, body: FilterRequest) -> Change {
+    fn succeeded(&mut self, now: Time, body: LightFilterRequest) -> LinkChange {
         match body {
-            FilterRequest::Ping => Change::None,
-            FilterRequest::Subscribe {
+            LightFilterRequest::Ping => LinkChange::None,
+            LightFilterRequest::Subscribe {
                 pubsub_topic,
                 content_topics,
             } => {
                 for content in content_topics {
                     self.accepted.insert((pubsub_topic.clone(), content), now);
                 }
-                Change::Interruption
+                LinkChange::Interruption
             }
-            FilterRequest::Unsubscribe { .. } | FilterRequest::UnsubscribeAll => {
+            LightFilterRequest::Unsubscribe { .. } | LightFilterRequest::UnsubscribeAll => {
                 self.removed(body);
-                Change::None
+                LinkChange::None
             }
         }
     }
 
-    fn removed(&mut self, body: FilterRequest) {
+    fn removed(&mut self, body: LightFilterRequest) {
         match body {
-            FilterRequest::Unsubscribe {
+            LightFilterRequest::Unsubscribe {
                 pubsub_topic,
                 content_topics,
             } => {
@@ -413,15 +421,15 @@ impl Link {
                     self.accepted.remove(&(pubsub_topic.clone(), content));
                 }
             }
-            FilterRequest::UnsubscribeAll => self.accepted.clear(),
-            FilterRequest::Ping | FilterRequest::Subscribe { .. } => {}
+            LightFilterRequest::UnsubscribeAll => self.accepted.clear(),
+            LightFilterRequest::Ping | LightFilterRequest::Subscribe { .. } => {}
         }
     }
 }
 
 /// Returns the content topics that share the pubsub topic of the first criterion, at most `size`.
 fn first_topic<'a>(
-    criteria: impl Iterator<Item = &'a Criterion>,
+    criteria: impl Iterator<Item = &'a TopicPair>,
     size: usize,
 ) -> Option<(Arc<str>, Vec<Arc<str>>)> {
     let mut criteria = criteria.peekable();

@@ -32,7 +32,7 @@ pub struct ServicePeer {
 
 /// Failure of a request to a service peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ServiceFailure {
+pub enum ServicePeerFailure {
     /// The stream broke, or the answer could not be decoded.
     NoAnswer,
     /// The peer has no subscription of this client (404).
@@ -48,7 +48,7 @@ pub enum ServiceFailure {
 
 /// Request of a light client to a filter peer (filter v2, `FilterSubscribeRequest`).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FilterRequest {
+pub enum LightFilterRequest {
     /// Asks whether the peer still has subscriptions of this client.
     Ping,
     /// Adds content topics of a pubsub topic to the subscriptions.
@@ -105,14 +105,14 @@ pub enum Input {
         /// Number of the request.
         request: RequestNo,
         /// Success (200), or the reason of the failure.
-        answer: Result<(), ServiceFailure>,
+        answer: Result<(), ServicePeerFailure>,
     },
     /// Answer to an [`Output::History`].
     HistoryAnswer {
         /// Number of the request.
         request: RequestNo,
         /// The page, or the reason of the failure.
-        answer: Result<HistoryPage, ServiceFailure>,
+        answer: Result<HistoryPage, ServicePeerFailure>,
     },
     /// A peer pushed a message (filter v2, `MessagePush`).
     Pushed {
@@ -134,7 +134,7 @@ pub enum Input {
 
 /// Way by which a message came to the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum DeliveryOrigin {
     /// A filter peer pushed the message.
     Filter(PeerNo),
     /// A store peer had the message, which no filter peer had pushed before.
@@ -143,7 +143,7 @@ pub enum Origin {
 
 /// Message that is given to the application, once.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Delivery {
+pub struct LightDelivery {
     /// Deterministic hash of topic and message (RFC 14).
     pub hash: MessageHash,
     /// Topic that the message was published on.
@@ -151,7 +151,7 @@ pub struct Delivery {
     /// The message. Its rate-limit proof is not verified here, and stores may have removed it.
     pub message: WakuMessage,
     /// Way by which the message came.
-    pub origin: Origin,
+    pub origin: DeliveryOrigin,
 }
 
 /// Breach of a protocol by a service peer.
@@ -170,7 +170,7 @@ pub enum Offence {
 /// Reason why content topics were not added to the subscriptions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum SubscribeError {
+pub enum LightSubscribeError {
     /// The client would hold more subscriptions than
     /// [`LightLimits::max_subscriptions`](super::LightLimits::max_subscriptions).
     #[error("more than {max} subscriptions")]
@@ -201,7 +201,7 @@ pub enum Output {
         /// Number of the request, repeated in the answer.
         request: RequestNo,
         /// Body of the filter request.
-        body: FilterRequest,
+        body: LightFilterRequest,
     },
     /// Send a query to a store peer; answer with [`Input::HistoryAnswer`].
     History {
@@ -213,13 +213,13 @@ pub enum Output {
         query: HistoryQuery,
     },
     /// Give a message to the application.
-    Deliver(Delivery),
+    Deliver(LightDelivery),
     /// Content topics were not added, none of the command's.
     SubscribeRefused {
         /// Pubsub topic of the command.
         pubsub_topic: Arc<str>,
         /// Reason of the refusal.
-        reason: SubscribeError,
+        reason: LightSubscribeError,
     },
     /// The number of filter peers that hold all subscriptions of a pubsub topic changed.
     Health {

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use undertone_message::{MessageHash, message_hash};
 
-use super::checks::{Context, Found};
 use super::config::LightConfig;
+use super::context::{CheckContext, FoundMessage};
 use super::io::Output;
-use super::memory::Memory;
-use super::peers::Service;
-use super::wanted::{Chunk, Wanted};
+use super::memory::DeliveryMemory;
+use super::peers::PeerService;
+use super::wanted::{Chunk, WantedTopics};
 use crate::PeerNo;
 use crate::history::{
     ContentCriteria, HistoryCriteria, HistoryPage, HistoryQuery, PAGE_MAX, PageDirection,
@@ -18,7 +18,7 @@ use crate::history::{
 
 /// Next step of a listing.
 #[derive(Debug)]
-pub(crate) enum Next {
+pub(crate) enum ListingStep {
     /// Send a query.
     Ask(PeerNo, HistoryQuery),
     /// Wait for a connection.
@@ -38,7 +38,7 @@ pub(crate) enum PageError {
 
 /// Query that was sent last.
 #[derive(Debug)]
-enum Asked {
+enum SentQuery {
     Nothing,
     Page,
     Messages {
@@ -49,7 +49,7 @@ enum Asked {
 
 /// Position in the store's list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Position {
+enum ListPosition {
     /// The next page begins behind this message.
     Behind(Option<MessageHash>),
     /// The last page was read, or the store failed.
@@ -58,20 +58,20 @@ enum Position {
 
 /// Listing by one store.
 #[derive(Debug)]
-pub(crate) struct Listing {
+pub(crate) struct StoreListing {
     chunk: Chunk,
     lister: PeerNo,
     from_ns: i64,
     /// Wall time of the beginning, up to which the store has been asked when the listing is done.
     started_ns: i64,
     to_ns: i64,
-    position: Position,
+    position: ListPosition,
     pages: u32,
     /// Messages to fetch, with the stores that were asked for each.
     missing: BTreeMap<MessageHash, Vec<PeerNo>>,
     /// Hashes of the page that is being worked off.
     page: Vec<MessageHash>,
-    asked: Asked,
+    asked: SentQuery,
     /// Whether the query under way was sent before, without an answer.
     pub(crate) is_repeated: bool,
     /// Whether something could not be had, so that the store has to list it again.
@@ -80,13 +80,13 @@ pub(crate) struct Listing {
     progress_ns: Option<i64>,
 }
 
-impl Listing {
+impl StoreListing {
     /// Begins a listing; `None` if nothing of the chunk is wanted any more.
     pub(crate) fn begin(
         chunk: Chunk,
         lister: PeerNo,
         overlap: Duration,
-        context: &mut Context<'_>,
+        context: &mut CheckContext<'_>,
     ) -> Option<Self> {
         let now_ns = context.now_ns;
         let overlap_ns = nanos(overlap);
@@ -116,11 +116,11 @@ impl Listing {
             from_ns,
             started_ns: now_ns,
             to_ns: to_ns.max(from_ns),
-            position: Position::Behind(None),
+            position: ListPosition::Behind(None),
             pages: 0,
             missing: BTreeMap::new(),
             page: Vec::new(),
-            asked: Asked::Nothing,
+            asked: SentQuery::Nothing,
             is_repeated: false,
             has_gaps: false,
             progress_ns: None,
@@ -128,14 +128,14 @@ impl Listing {
     }
 
     /// Returns the next query: for messages of the page if any is missing, else for the next page.
-    pub(crate) fn next(&mut self, context: &mut Context<'_>) -> Next {
+    pub(crate) fn next(&mut self, context: &mut CheckContext<'_>) -> ListingStep {
         self.missing
             .retain(|hash, _| context.memory.timestamp(hash).is_none());
         while let Some((hash, tried)) = self.missing.first_key_value() {
             match self.source(tried, context) {
                 Some(store) if !context.pool.is_up(store) => {
                     context.pool.connect(context.now, store);
-                    return Next::Wait;
+                    return ListingStep::Wait;
                 }
                 Some(store) => {
                     let untried = self
@@ -145,7 +145,7 @@ impl Listing {
                     let max = context.config.limits.hashes_per_query;
                     let hashes: Vec<MessageHash> =
                         untried.map(|(hash, _)| *hash).take(max).collect();
-                    self.asked = Asked::Messages {
+                    self.asked = SentQuery::Messages {
                         store,
                         hashes: hashes.clone(),
                     };
@@ -153,7 +153,7 @@ impl Listing {
                         .unwrap_or(PAGE_MAX)
                         .min(PAGE_MAX);
                     let criteria = HistoryCriteria::Hashes(hashes);
-                    return Next::Ask(store, query(true, criteria, None, limit));
+                    return ListingStep::Ask(store, query(true, criteria, None, limit));
                 }
                 None => {
                     let hash = *hash;
@@ -163,42 +163,42 @@ impl Listing {
             }
         }
         self.page_done(context.memory, context.wanted);
-        let Position::Behind(cursor) = self.position else {
-            return Next::Done;
+        let ListPosition::Behind(cursor) = self.position else {
+            return ListingStep::Done;
         };
         if !context
             .pool
-            .usable(context.now, self.lister, Service::Store, None)
+            .usable(context.now, self.lister, PeerService::Store, None)
         {
-            self.position = Position::End;
+            self.position = ListPosition::End;
             self.has_gaps = true;
-            return Next::Done;
+            return ListingStep::Done;
         }
         if !context.pool.is_up(self.lister) {
             context.pool.connect(context.now, self.lister);
-            return Next::Wait;
+            return ListingStep::Wait;
         }
-        self.asked = Asked::Page;
+        self.asked = SentQuery::Page;
         let criteria = HistoryCriteria::Content(ContentCriteria {
             pubsub_topic: Some(self.chunk.pubsub_topic.clone()),
             content_topics: self.chunk.content_topics.clone(),
             start_ns: Some(self.from_ns),
             end_ns: Some(self.to_ns),
         });
-        Next::Ask(self.lister, query(false, criteria, cursor, PAGE_MAX))
+        ListingStep::Ask(self.lister, query(false, criteria, cursor, PAGE_MAX))
     }
 
     /// Returns the store to ask for a message: the one that listed it, then others.
-    fn source(&self, tried: &[PeerNo], context: &Context<'_>) -> Option<PeerNo> {
+    fn source(&self, tried: &[PeerNo], context: &CheckContext<'_>) -> Option<PeerNo> {
         let (now, pool) = (context.now, &*context.pool);
         if tried.len() >= context.config.limits.stores_per_message {
             return None;
         }
         let is_fresh = !tried.contains(&self.lister);
-        if is_fresh && pool.usable(now, self.lister, Service::Store, None) {
+        if is_fresh && pool.usable(now, self.lister, PeerService::Store, None) {
             return Some(self.lister);
         }
-        pool.pick(now, Service::Store, None, |peer| tried.contains(&peer))
+        pool.pick(now, PeerService::Store, None, |peer| tried.contains(&peer))
     }
 
     /// Takes a page; returns the messages in it that were asked for, and what is wrong with it.
@@ -206,25 +206,25 @@ impl Listing {
         &mut self,
         store: PeerNo,
         page: HistoryPage,
-        memory: &Memory,
+        memory: &DeliveryMemory,
         config: &LightConfig,
-    ) -> (Vec<Found>, Result<(), PageError>) {
+    ) -> (Vec<FoundMessage>, Result<(), PageError>) {
         self.is_repeated = false;
-        match std::mem::replace(&mut self.asked, Asked::Nothing) {
-            Asked::Nothing => (Vec::new(), Ok(())),
-            Asked::Page => (Vec::new(), self.listed(page, memory, config)),
-            Asked::Messages { hashes, .. } => self.fetched(store, page, &hashes),
+        match std::mem::replace(&mut self.asked, SentQuery::Nothing) {
+            SentQuery::Nothing => (Vec::new(), Ok(())),
+            SentQuery::Page => (Vec::new(), self.listed(page, memory, config)),
+            SentQuery::Messages { hashes, .. } => self.fetched(store, page, &hashes),
         }
     }
 
     fn listed(
         &mut self,
         page: HistoryPage,
-        memory: &Memory,
+        memory: &DeliveryMemory,
         config: &LightConfig,
     ) -> Result<(), PageError> {
         self.pages += 1;
-        let is_stuck = page.next.is_some() && Position::Behind(page.next) == self.position;
+        let is_stuck = page.next.is_some() && ListPosition::Behind(page.next) == self.position;
         let is_empty_link = page.next.is_some() && page.entries.is_empty();
         if page.entries.len() > PAGE_MAX as usize || is_stuck || is_empty_link {
             return Err(PageError::Wrong);
@@ -232,10 +232,10 @@ impl Listing {
         self.position = match page.next {
             Some(_) if self.pages >= config.limits.max_pages => {
                 self.has_gaps = true;
-                Position::End
+                ListPosition::End
             }
-            Some(next) => Position::Behind(Some(next)),
-            None => Position::End,
+            Some(next) => ListPosition::Behind(Some(next)),
+            None => ListPosition::End,
         };
         self.page = page.entries.iter().map(|entry| entry.hash).collect();
         for hash in &self.page {
@@ -251,8 +251,8 @@ impl Listing {
         store: PeerNo,
         page: HistoryPage,
         hashes: &[MessageHash],
-    ) -> (Vec<Found>, Result<(), PageError>) {
-        let mut found: Vec<Found> = Vec::new();
+    ) -> (Vec<FoundMessage>, Result<(), PageError>) {
+        let mut found: Vec<FoundMessage> = Vec::new();
         let mut is_wrong = page.entries.len() > hashes.len();
         for entry in page.entries.into_iter().take(hashes.len()) {
             let Some(data) = entry.data else { continue };
@@ -267,7 +267,7 @@ impl Listing {
                 continue;
             }
             self.missing.remove(&hash);
-            found.push(Found {
+            found.push(FoundMessage {
                 store,
                 hash,
                 pubsub_topic: data.pubsub_topic,
@@ -295,15 +295,15 @@ impl Listing {
 
     /// Sends the query under way again, which was not answered.
     pub(crate) fn repeat(&mut self) {
-        self.asked = Asked::Nothing;
+        self.asked = SentQuery::Nothing;
         self.is_repeated = true;
     }
 
     /// A store did not answer: it is not asked again for the messages that it was asked for.
     pub(crate) fn source_failed(&mut self, store: PeerNo, is_lister: bool) {
         self.is_repeated = false;
-        match std::mem::replace(&mut self.asked, Asked::Nothing) {
-            Asked::Messages { store, hashes } => {
+        match std::mem::replace(&mut self.asked, SentQuery::Nothing) {
+            SentQuery::Messages { store, hashes } => {
                 for hash in hashes {
                     if let Some(tried) = self.missing.get_mut(&hash)
                         && !tried.contains(&store)
@@ -312,7 +312,7 @@ impl Listing {
                     }
                 }
             }
-            Asked::Nothing | Asked::Page => {
+            SentQuery::Nothing | SentQuery::Page => {
                 for tried in self.missing.values_mut() {
                     if !tried.contains(&store) {
                         tried.push(store);
@@ -321,13 +321,13 @@ impl Listing {
             }
         }
         if is_lister {
-            self.position = Position::End;
+            self.position = ListPosition::End;
             self.has_gaps = true;
         }
     }
 
     /// Notes how far the listing came, so that after a failure it goes on from there.
-    fn page_done(&mut self, memory: &Memory, wanted: &mut Wanted) {
+    fn page_done(&mut self, memory: &DeliveryMemory, wanted: &mut WantedTopics) {
         if self.has_gaps {
             self.page.clear();
             return;
@@ -344,7 +344,7 @@ impl Listing {
     }
 
     /// Ends the listing; returns whether everything listed was had.
-    pub(crate) fn finish(self, wanted: &mut Wanted) -> bool {
+    pub(crate) fn finish(self, wanted: &mut WantedTopics) -> bool {
         if !self.has_gaps {
             wanted.listed(&self.chunk, self.lister, self.started_ns);
         }

@@ -26,14 +26,14 @@ pub(crate) enum Remembered {
 /// a straggler. Recent messages are never forgotten, so that a peer cannot by a flood make the client take
 /// what is new for old.
 #[derive(Debug)]
-pub(crate) struct Memory {
+pub(crate) struct DeliveryMemory {
     capacity: usize,
     timestamps: BTreeMap<MessageHash, i64>,
     oldest_first: BTreeSet<(i64, MessageHash)>,
     forgotten_until: Option<i64>,
 }
 
-impl Memory {
+impl DeliveryMemory {
     pub(crate) fn new(capacity: usize) -> Self {
         Self {
             capacity: capacity.max(1),

@@ -16,7 +16,7 @@ mod tests;
 
 /// Service that a peer is used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Service {
+pub(crate) enum PeerService {
     Filter,
     Lightpush,
     Store,
@@ -24,7 +24,7 @@ pub(crate) enum Service {
 
 /// Waits of a pool.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct PoolConfig {
+pub(crate) struct PeerPoolConfig {
     pub(crate) max_peers: usize,
     pub(crate) max_peer_topics: usize,
     pub(crate) connect_timeout: Duration,
@@ -34,7 +34,7 @@ pub(crate) struct PoolConfig {
 
 /// Success and failure of one service of one peer.
 #[derive(Clone, Copy, Debug, Default)]
-struct Standing {
+struct ServiceStanding {
     /// Failures since the last answer.
     failures: u32,
     not_before: Time,
@@ -42,26 +42,26 @@ struct Standing {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Connection {
+enum PeerConnection {
     Down,
     Connecting { deadline: Time },
     Up,
 }
 
 #[derive(Debug)]
-struct Peer {
+struct PooledPeer {
     services: Services,
     topics: Option<Vec<Arc<str>>>,
-    connection: Connection,
-    standings: [Standing; 3],
+    connection: PeerConnection,
+    standings: [ServiceStanding; 3],
 }
 
-impl Peer {
-    fn offers(&self, service: Service, topic: Option<&str>) -> bool {
+impl PooledPeer {
+    fn offers(&self, service: PeerService, topic: Option<&str>) -> bool {
         let offered = match service {
-            Service::Filter => self.services.filter,
-            Service::Lightpush => self.services.lightpush,
-            Service::Store => self.services.store,
+            PeerService::Filter => self.services.filter,
+            PeerService::Lightpush => self.services.lightpush,
+            PeerService::Store => self.services.store,
         };
         let serves = |topic: &str| match &self.topics {
             None => true,
@@ -87,15 +87,15 @@ pub(crate) enum PoolEvent {
 /// A peer that fails is avoided for a time that doubles with each failure, up to a longest one: no peer is
 /// given up for good.
 #[derive(Debug)]
-pub(crate) struct Pool {
-    config: PoolConfig,
-    peers: BTreeMap<PeerNo, Peer>,
+pub(crate) struct PeerPool {
+    config: PeerPoolConfig,
+    peers: BTreeMap<PeerNo, PooledPeer>,
     rng: ChaCha8Rng,
     pub(crate) events: VecDeque<PoolEvent>,
 }
 
-impl Pool {
-    pub(crate) fn new(config: PoolConfig, rng: ChaCha8Rng) -> Self {
+impl PeerPool {
+    pub(crate) fn new(config: PeerPoolConfig, rng: ChaCha8Rng) -> Self {
         Self {
             config,
             peers: BTreeMap::new(),
@@ -122,7 +122,7 @@ impl Pool {
             let worst = self
                 .peers
                 .iter()
-                .filter(|(_, peer)| peer.connection == Connection::Down && peer.failures() > 0)
+                .filter(|(_, peer)| peer.connection == PeerConnection::Down && peer.failures() > 0)
                 .max_by_key(|(no, peer)| (peer.failures(), **no))
                 .map(|(no, _)| *no);
             let Some(worst) = worst else {
@@ -132,11 +132,11 @@ impl Pool {
             self.forget(worst);
             forgotten = Some(worst);
         }
-        let peer = Peer {
+        let peer = PooledPeer {
             services: found.services,
             topics,
-            connection: Connection::Down,
-            standings: [Standing::default(); 3],
+            connection: PeerConnection::Down,
+            standings: [ServiceStanding::default(); 3],
         };
         self.peers.insert(found.peer, peer);
         forgotten
@@ -150,20 +150,24 @@ impl Pool {
 
     pub(crate) fn connected(&mut self, peer: PeerNo) {
         if let Some(peer) = self.peers.get_mut(&peer) {
-            peer.connection = Connection::Up;
+            peer.connection = PeerConnection::Up;
         }
     }
 
     pub(crate) fn disconnected(&mut self, peer: PeerNo) {
         if let Some(peer) = self.peers.get_mut(&peer) {
-            peer.connection = Connection::Down;
+            peer.connection = PeerConnection::Down;
         }
     }
 
     /// Notes that a connection could not be made: a failure of every service of the peer.
     pub(crate) fn connect_failed(&mut self, now: Time, peer: PeerNo) {
         self.disconnected(peer);
-        for service in [Service::Filter, Service::Lightpush, Service::Store] {
+        for service in [
+            PeerService::Filter,
+            PeerService::Lightpush,
+            PeerService::Store,
+        ] {
             self.failed(now, peer, service, None);
         }
     }
@@ -171,23 +175,26 @@ impl Pool {
     pub(crate) fn is_up(&self, peer: PeerNo) -> bool {
         self.peers
             .get(&peer)
-            .is_some_and(|p| p.connection == Connection::Up)
+            .is_some_and(|p| p.connection == PeerConnection::Up)
     }
 
     /// Asks the driver for a connection unless there is one or one is being made.
     pub(crate) fn connect(&mut self, now: Time, peer: PeerNo) {
         let deadline = now.after(self.config.connect_timeout);
         if let Some(known) = self.peers.get_mut(&peer)
-            && known.connection == Connection::Down
+            && known.connection == PeerConnection::Down
         {
-            known.connection = Connection::Connecting { deadline };
+            known.connection = PeerConnection::Connecting { deadline };
             self.events.push_back(PoolEvent::Connect(peer));
         }
     }
 
     /// Counts connections as failed whose time is over; returns their peers.
     pub(crate) fn expire(&mut self, now: Time) -> Vec<PeerNo> {
-        let late = |peer: &Peer| matches!(peer.connection, Connection::Connecting { deadline } if deadline <= now);
+        let late = |peer: &PooledPeer| match peer.connection {
+            PeerConnection::Connecting { deadline } => deadline <= now,
+            PeerConnection::Down | PeerConnection::Up => false,
+        };
         let late: Vec<PeerNo> = self
             .peers
             .iter()
@@ -202,16 +209,16 @@ impl Pool {
 
     /// Returns the earliest deadline of a connection that is being made.
     pub(crate) fn next_timeout(&self) -> Time {
-        let deadline = |peer: &Peer| match peer.connection {
-            Connection::Connecting { deadline } => deadline,
-            Connection::Down | Connection::Up => Time::MAX,
+        let deadline = |peer: &PooledPeer| match peer.connection {
+            PeerConnection::Connecting { deadline } => deadline,
+            PeerConnection::Down | PeerConnection::Up => Time::MAX,
         };
         self.peers.values().map(deadline).min().unwrap_or(Time::MAX)
     }
 
-    pub(crate) fn answered(&mut self, now: Time, peer: PeerNo, service: Service) {
+    pub(crate) fn answered(&mut self, now: Time, peer: PeerNo, service: PeerService) {
         if let Some(peer) = self.peers.get_mut(&peer) {
-            peer.standings[service as usize] = Standing {
+            peer.standings[service as usize] = ServiceStanding {
                 failures: 0,
                 not_before: Time::ZERO,
                 last_used: now,
@@ -225,7 +232,7 @@ impl Pool {
         &mut self,
         now: Time,
         peer: PeerNo,
-        service: Service,
+        service: PeerService,
         retry_after: Option<Duration>,
     ) {
         let Some(peer) = self.peers.get_mut(&peer) else {
@@ -249,7 +256,7 @@ impl Pool {
     }
 
     /// Avoids a peer that broke a protocol as if it had failed several times.
-    pub(crate) fn distrust(&mut self, now: Time, peer: PeerNo, service: Service) {
+    pub(crate) fn distrust(&mut self, now: Time, peer: PeerNo, service: PeerService) {
         if let Some(known) = self.peers.get_mut(&peer) {
             let standing = &mut known.standings[service as usize];
             standing.failures = standing.failures.max(4);
@@ -262,7 +269,7 @@ impl Pool {
         &self,
         now: Time,
         peer: PeerNo,
-        service: Service,
+        service: PeerService,
         topic: Option<&str>,
     ) -> bool {
         self.peers.get(&peer).is_some_and(|p| {
@@ -276,7 +283,7 @@ impl Pool {
     pub(crate) fn pick(
         &self,
         now: Time,
-        service: Service,
+        service: PeerService,
         topic: Option<&str>,
         excluded: impl Fn(PeerNo) -> bool,
     ) -> Option<PeerNo> {
@@ -285,10 +292,10 @@ impl Pool {
             .filter(|(no, _)| !excluded(**no) && self.usable(now, **no, service, topic))
             .min_by_key(|(no, peer)| {
                 let standing = &peer.standings[service as usize];
-                let is_down = peer.connection != Connection::Up;
+                let is_down = peer.connection != PeerConnection::Up;
                 let (failures, is_down) = match service {
-                    Service::Filter | Service::Lightpush => (standing.failures, is_down),
-                    Service::Store => (0, false),
+                    PeerService::Filter | PeerService::Lightpush => (standing.failures, is_down),
+                    PeerService::Store => (0, false),
                 };
                 (failures, is_down, standing.last_used, **no)
             })
@@ -300,7 +307,7 @@ impl Pool {
     pub(crate) fn next_usable(
         &self,
         now: Time,
-        service: Service,
+        service: PeerService,
         topic: Option<&str>,
         excluded: impl Fn(PeerNo) -> bool,
     ) -> Time {
@@ -314,7 +321,7 @@ impl Pool {
     }
 
     /// Returns whether any peer offers a service, also in backoff.
-    pub(crate) fn offers(&self, service: Service, topic: Option<&str>) -> bool {
+    pub(crate) fn offers(&self, service: PeerService, topic: Option<&str>) -> bool {
         self.peers.values().any(|peer| peer.offers(service, topic))
     }
 }

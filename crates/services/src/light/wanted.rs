@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::config::LightLimits;
-use super::io::SubscribeError;
+use super::io::LightSubscribeError;
 use crate::PeerNo;
 
 /// Pubsub topic and content topic.
-pub(crate) type Criterion = (Arc<str>, Arc<str>);
+pub(crate) type TopicPair = (Arc<str>, Arc<str>);
 
 /// Subscription of the application.
 #[derive(Debug)]
@@ -21,8 +21,8 @@ pub(crate) struct Interest {
 
 /// Subscriptions of the application, at most [`LightLimits::max_subscriptions`].
 #[derive(Debug, Default)]
-pub(crate) struct Wanted {
-    interests: BTreeMap<Criterion, Interest>,
+pub(crate) struct WantedTopics {
+    interests: BTreeMap<TopicPair, Interest>,
 }
 
 /// Content topics of one pubsub topic, few enough for one query.
@@ -33,7 +33,7 @@ pub(crate) struct Chunk {
 }
 
 impl Chunk {
-    pub(crate) fn criteria(&self) -> impl Iterator<Item = Criterion> + '_ {
+    pub(crate) fn criteria(&self) -> impl Iterator<Item = TopicPair> + '_ {
         let topic = &self.pubsub_topic;
         self.content_topics
             .iter()
@@ -41,7 +41,7 @@ impl Chunk {
     }
 }
 
-impl Wanted {
+impl WantedTopics {
     /// Adds all content topics or none; those that are wanted already keep their beginning.
     pub(crate) fn add(
         &mut self,
@@ -49,12 +49,12 @@ impl Wanted {
         pubsub_topic: &Arc<str>,
         content_topics: Vec<Arc<str>>,
         since_ns: i64,
-    ) -> Result<(), SubscribeError> {
+    ) -> Result<(), LightSubscribeError> {
         let max = limits.max_topic_bytes;
         if pubsub_topic.len() > max || content_topics.iter().any(|topic| topic.len() > max) {
-            return Err(SubscribeError::TopicTooLong { max });
+            return Err(LightSubscribeError::TopicTooLong { max });
         }
-        let mut new: Vec<Criterion> = content_topics
+        let mut new: Vec<TopicPair> = content_topics
             .into_iter()
             .map(|content| (pubsub_topic.clone(), content))
             .filter(|criterion| !self.interests.contains_key(criterion))
@@ -63,7 +63,7 @@ impl Wanted {
         new.dedup();
         let max = limits.max_subscriptions;
         if self.interests.len() + new.len() > max {
-            return Err(SubscribeError::TooMany { max });
+            return Err(LightSubscribeError::TooMany { max });
         }
         for criterion in new {
             let interest = Interest {
@@ -85,15 +85,15 @@ impl Wanted {
         self.interests.is_empty()
     }
 
-    pub(crate) fn get(&self, criterion: &Criterion) -> Option<&Interest> {
+    pub(crate) fn get(&self, criterion: &TopicPair) -> Option<&Interest> {
         self.interests.get(criterion)
     }
 
-    pub(crate) fn contains(&self, criterion: &Criterion) -> bool {
+    pub(crate) fn contains(&self, criterion: &TopicPair) -> bool {
         self.interests.contains_key(criterion)
     }
 
-    pub(crate) fn criteria(&self) -> impl Iterator<Item = &Criterion> {
+    pub(crate) fn criteria(&self) -> impl Iterator<Item = &TopicPair> {
         self.interests.keys()
     }
 

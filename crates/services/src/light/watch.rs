@@ -19,12 +19,12 @@ struct Sighting {
 
 /// Verdict on the peers that should have pushed a message.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Verdict {
+pub(crate) struct PushVerdict {
     /// Peers that should have pushed the message, and whether they did.
     pub(crate) peers: Vec<(PeerNo, bool)>,
 }
 
-impl Verdict {
+impl PushVerdict {
     /// Whether only some of the peers pushed the message: others may have been missed by all.
     pub(crate) fn is_one_sided(&self) -> bool {
         self.peers.iter().any(|(_, has_pushed)| !has_pushed)
@@ -67,7 +67,7 @@ impl Watch {
     }
 
     /// Returns the verdict on the oldest message, if its time is over or more than `max` are watched.
-    pub(crate) fn verdict(&mut self, now: Time, max: usize) -> Option<Verdict> {
+    pub(crate) fn verdict(&mut self, now: Time, max: usize) -> Option<PushVerdict> {
         let is_over_full = self.sightings.len() > max;
         let is_due = self.sightings.front().is_some_and(|s| s.due <= now);
         if !is_over_full && !is_due {
@@ -76,7 +76,7 @@ impl Watch {
         let oldest = self.sightings.pop_front()?;
         let peers = oldest.expected.into_iter();
         let peers = peers.map(|peer| (peer, oldest.pushed_by.contains(&peer)));
-        Some(Verdict {
+        Some(PushVerdict {
             peers: peers.collect(),
         })
     }

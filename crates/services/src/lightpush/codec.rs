@@ -8,7 +8,7 @@ use std::{fmt, sync::Arc};
 use undertone_message::{MessageLimits, WakuMessage};
 use undertone_wire::{FieldValue, put_bytes_field, put_varint_field};
 
-use crate::rpc::{self, RpcError, TextLimits};
+use crate::rpc::{self, RpcFrameError, TextLimits};
 
 #[cfg(test)]
 mod tests;
@@ -22,7 +22,7 @@ const RELAY_PEER_COUNT: u32 = 12;
 /// Limits on frames of lightpush, both versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct CodecLimits {
+pub struct LightpushCodecLimits {
     /// Maximum length of a request, in bytes. Larger than any message that a network carries, so that
     /// a client whose message is too large is told so; js-waku sends up to 1 MB.
     pub max_request_bytes: usize,
@@ -34,7 +34,7 @@ pub struct CodecLimits {
     pub message: MessageLimits,
 }
 
-impl Default for CodecLimits {
+impl Default for LightpushCodecLimits {
     fn default() -> Self {
         let mut message = MessageLimits::default();
         message.max_message_bytes = 150 * 1024;
@@ -49,9 +49,9 @@ impl Default for CodecLimits {
 
 /// Status code of a response (RFC 19).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Status(pub u32);
+pub struct LightpushStatus(pub u32);
 
-impl Status {
+impl LightpushStatus {
     /// The message was relayed.
     pub const OK: Self = Self(200);
     /// The request is not valid.
@@ -79,7 +79,7 @@ impl Status {
     }
 }
 
-impl fmt::Display for Status {
+impl fmt::Display for LightpushStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
@@ -87,7 +87,7 @@ impl fmt::Display for Status {
 
 /// Request of a client, `LightpushRequest`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PushRequest {
+pub struct LightpushRequest {
     /// Text that the response repeats.
     pub request_id: String,
     /// Topic to publish on; `None` lets a server with autosharding derive it.
@@ -96,7 +96,7 @@ pub struct PushRequest {
     pub message: WakuMessage,
 }
 
-impl PushRequest {
+impl LightpushRequest {
     /// Encodes the request as protobuf.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
@@ -109,8 +109,8 @@ impl PushRequest {
     /// Decodes a request; the message is copied.
     ///
     /// # Errors
-    /// [`RpcError`] when the frame is not a request or exceeds `limits`.
-    pub fn decode(frame: &[u8], limits: &CodecLimits) -> Result<Self, RpcError> {
+    /// [`RpcFrameError`] when the frame is not a request or exceeds `limits`.
+    pub fn decode(frame: &[u8], limits: &LightpushCodecLimits) -> Result<Self, RpcFrameError> {
         rpc::check_size(frame, limits.max_request_bytes)?;
         let (mut request_id, mut pubsub_topic, mut message) = (String::new(), None, None);
         rpc::each_field(frame, |number, value| {
@@ -126,7 +126,7 @@ impl PushRequest {
             }
             Ok(())
         })?;
-        let missing = RpcError::Missing { field: "message" };
+        let missing = RpcFrameError::Missing { field: "message" };
         Ok(Self {
             request_id,
             pubsub_topic,
@@ -137,11 +137,11 @@ impl PushRequest {
 
 /// Answer of a server, `LightpushResponse`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PushResponse {
+pub struct LightpushResponse {
     /// Id of the request, or [`UNKNOWN_REQUEST_ID`](rpc::UNKNOWN_REQUEST_ID).
     pub request_id: String,
     /// Status of the request.
-    pub status: Status,
+    pub status: LightpushStatus,
     /// Explanation of the status for people.
     pub status_desc: Option<String>,
     /// Number of relay peers that the message was sent to. nwaku's client takes success with none or
@@ -149,7 +149,7 @@ pub struct PushResponse {
     pub relay_peer_count: Option<u32>,
 }
 
-impl PushResponse {
+impl LightpushResponse {
     /// Encodes the response as protobuf.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
@@ -165,8 +165,8 @@ impl PushResponse {
     /// Decodes a response.
     ///
     /// # Errors
-    /// [`RpcError`] when the frame is not a response or exceeds `limits`.
-    pub fn decode(frame: &[u8], limits: &CodecLimits) -> Result<Self, RpcError> {
+    /// [`RpcFrameError`] when the frame is not a response or exceeds `limits`.
+    pub fn decode(frame: &[u8], limits: &LightpushCodecLimits) -> Result<Self, RpcFrameError> {
         rpc::check_size(frame, limits.max_response_bytes)?;
         let (mut request_id, mut status) = (String::new(), None);
         let (mut status_desc, mut relay_peer_count) = (None, None);
@@ -176,7 +176,7 @@ impl PushResponse {
                     request_id = rpc::request_id(bytes, &limits.texts)?;
                 }
                 (STATUS_CODE, FieldValue::Varint(value)) => {
-                    status = Some(Status(rpc::narrow("status_code", value)?));
+                    status = Some(LightpushStatus(rpc::narrow("status_code", value)?));
                 }
                 (STATUS_DESC, FieldValue::Bytes(bytes)) => {
                     status_desc = Some(rpc::description(bytes, &limits.texts));
@@ -188,7 +188,7 @@ impl PushResponse {
             }
             Ok(())
         })?;
-        let missing = RpcError::Missing {
+        let missing = RpcFrameError::Missing {
             field: "status_code",
         };
         Ok(Self {

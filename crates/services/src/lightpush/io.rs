@@ -5,24 +5,15 @@ use std::{sync::Arc, time::Duration};
 use bytes::Bytes;
 use undertone_message::WakuMessage;
 
-use super::{codec::CodecLimits, refusal::PublishRefusal};
+use super::{codec::LightpushCodecLimits, refusal::PublishRefusal, version::PushVersion};
 use crate::{PeerNo, RequestNo};
-
-/// Version of the protocol on which a request came.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Version {
-    /// Legacy version, [`legacy::PROTOCOL_ID`](super::legacy::PROTOCOL_ID).
-    V2,
-    /// Current version, [`PROTOCOL_ID`](super::PROTOCOL_ID).
-    V3,
-}
 
 /// Bounds on what remote peers can make a [`LightpushServer`](super::LightpushServer) hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Limits {
+pub struct LightpushLimits {
     /// Limits on frames, and the largest message that the network carries.
-    pub codec: CodecLimits,
+    pub codec: LightpushCodecLimits,
     /// Maximum number of messages being published.
     pub max_publishing: usize,
     /// Maximum number of messages of one peer being published.
@@ -33,10 +24,10 @@ pub struct Limits {
     pub publish_timeout: Duration,
 }
 
-impl Default for Limits {
+impl Default for LightpushLimits {
     fn default() -> Self {
         Self {
-            codec: CodecLimits::default(),
+            codec: LightpushCodecLimits::default(),
             max_publishing: 256,
             max_publishing_per_peer: 16,
             max_publishing_bytes: 16 << 20,
@@ -55,7 +46,7 @@ pub enum Input {
         /// Number under which the driver wants the answer.
         request: RequestNo,
         /// Version of the protocol that the stream is of.
-        version: Version,
+        version: PushVersion,
         /// Bytes of the request frame.
         bytes: Bytes,
     },
@@ -64,7 +55,7 @@ pub enum Input {
         /// Number under which the driver wants the answer.
         request: RequestNo,
         /// Version of the protocol that the stream is of.
-        version: Version,
+        version: PushVersion,
     },
     /// The relay has published a message, or refused to.
     Published {
@@ -103,7 +94,7 @@ pub enum Output {
 /// Counts of what a [`LightpushServer`](super::LightpushServer) did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Stats {
+pub struct LightpushStats {
     /// Requests, invalid ones and those beyond the rate limit among them.
     pub requests: u64,
     /// Messages that the relay published.
@@ -112,10 +103,10 @@ pub struct Stats {
     pub refused: u64,
 }
 
-/// Amounts that a [`LightpushServer`](super::LightpushServer) holds, each bounded by [`Limits`].
+/// Amounts that a [`LightpushServer`](super::LightpushServer) holds, each bounded by [`LightpushLimits`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Usage {
+pub struct LightpushUsage {
     /// Messages being published.
     pub publishing: usize,
     /// Peers whose messages are being published.

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use undertone_message::WakuMessage;
 use undertone_wire::{FieldValue, put_bytes_field, put_varint_field};
 
-use super::codec::CodecLimits;
-use crate::rpc::{self, RpcError};
+use super::codec::LightpushCodecLimits;
+use crate::rpc::{self, RpcFrameError};
 
 #[cfg(test)]
 mod tests;
@@ -50,8 +50,8 @@ impl LegacyRequest {
     /// Decodes a request; the message is copied.
     ///
     /// # Errors
-    /// [`RpcError`] when the frame is not a request or exceeds `limits`.
-    pub fn decode(frame: &[u8], limits: &CodecLimits) -> Result<Self, RpcError> {
+    /// [`RpcFrameError`] when the frame is not a request or exceeds `limits`.
+    pub fn decode(frame: &[u8], limits: &LightpushCodecLimits) -> Result<Self, RpcFrameError> {
         rpc::check_size(frame, limits.max_request_bytes)?;
         let (request_id, request) = envelope(frame, REQUEST, "request", limits)?;
         let (mut pubsub_topic, mut message) = (None, None);
@@ -65,7 +65,7 @@ impl LegacyRequest {
             }
             Ok(())
         })?;
-        let missing = RpcError::Missing { field: "message" };
+        let missing = RpcFrameError::Missing { field: "message" };
         Ok(Self {
             request_id,
             pubsub_topic,
@@ -100,8 +100,8 @@ impl LegacyResponse {
     /// Decodes a response; a missing `is_success` is false, as encoders leave out that value.
     ///
     /// # Errors
-    /// [`RpcError`] when the frame is not a response or exceeds `limits`.
-    pub fn decode(frame: &[u8], limits: &CodecLimits) -> Result<Self, RpcError> {
+    /// [`RpcFrameError`] when the frame is not a response or exceeds `limits`.
+    pub fn decode(frame: &[u8], limits: &LightpushCodecLimits) -> Result<Self, RpcFrameError> {
         rpc::check_size(frame, limits.max_response_bytes)?;
         let (request_id, response) = envelope(frame, RESPONSE, "response", limits)?;
         let (mut is_success, mut info) = (false, None);
@@ -128,8 +128,8 @@ fn envelope<'a>(
     frame: &'a [u8],
     wanted: u32,
     name: &'static str,
-    limits: &CodecLimits,
-) -> Result<(String, &'a [u8]), RpcError> {
+    limits: &LightpushCodecLimits,
+) -> Result<(String, &'a [u8]), RpcFrameError> {
     let (mut request_id, mut content) = (String::new(), None);
     rpc::each_field(frame, |number, value| {
         match (number, value) {
@@ -141,6 +141,6 @@ fn envelope<'a>(
         }
         Ok(())
     })?;
-    let content = content.ok_or(RpcError::Missing { field: name })?;
+    let content = content.ok_or(RpcFrameError::Missing { field: name })?;
     Ok((request_id, content))
 }

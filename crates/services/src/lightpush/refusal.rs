@@ -6,8 +6,8 @@
 use thiserror::Error;
 use undertone_message::DecodeError;
 
-use super::{codec::Status, io::Version};
-use crate::{rpc::RpcError, sharding::ShardingError};
+use super::{codec::LightpushStatus, version::PushVersion};
+use crate::{rpc::RpcFrameError, sharding::ShardingError};
 
 /// Reason why a relay does not publish a message; its text is what clients are told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -53,9 +53,9 @@ pub enum PublishRefusal {
 
 /// Reason why a request fails.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub(super) enum Refusal {
+pub(super) enum LightpushRefusal {
     #[error("decode_rpc_failure: {0}")]
-    Malformed(RpcError),
+    Malformed(RpcFrameError),
     #[error("empty_request_body_failure")]
     EmptyRequest,
     #[error(transparent)]
@@ -70,37 +70,41 @@ pub(super) enum Refusal {
     Publish(PublishRefusal),
 }
 
-impl Refusal {
-    pub(super) fn status(&self) -> Status {
+impl LightpushRefusal {
+    pub(super) fn status(&self) -> LightpushStatus {
         match self {
-            Self::Malformed(_) | Self::EmptyRequest => Status::BAD_REQUEST,
-            Self::Sharding(ShardingError::OtherNetwork { .. }) => Status::UNSUPPORTED_PUBSUB_TOPIC,
-            Self::Sharding(ShardingError::TopicRequired | ShardingError::ContentTopic(_)) => {
-                Status::INVALID_MESSAGE
+            Self::Malformed(_) | Self::EmptyRequest => LightpushStatus::BAD_REQUEST,
+            Self::Sharding(ShardingError::OtherNetwork { .. }) => {
+                LightpushStatus::UNSUPPORTED_PUBSUB_TOPIC
             }
-            Self::PeerBusy | Self::TooManyRequests => Status::TOO_MANY_REQUESTS,
-            Self::Busy => Status::SERVICE_NOT_AVAILABLE,
+            Self::Sharding(ShardingError::TopicRequired | ShardingError::ContentTopic(_)) => {
+                LightpushStatus::INVALID_MESSAGE
+            }
+            Self::PeerBusy | Self::TooManyRequests => LightpushStatus::TOO_MANY_REQUESTS,
+            Self::Busy => LightpushStatus::SERVICE_NOT_AVAILABLE,
             Self::Publish(refusal) => match refusal {
-                PublishRefusal::NoPeers => Status::NO_PEERS_TO_RELAY,
-                PublishRefusal::TooLarge { .. } => Status::PAYLOAD_TOO_LARGE,
+                PublishRefusal::NoPeers => LightpushStatus::NO_PEERS_TO_RELAY,
+                PublishRefusal::TooLarge { .. } => LightpushStatus::PAYLOAD_TOO_LARGE,
                 PublishRefusal::Duplicate
                 | PublishRefusal::InvalidMessage
-                | PublishRefusal::InvalidProof => Status::INVALID_MESSAGE,
-                PublishRefusal::NoProof | PublishRefusal::ProofLimit => Status::OUT_OF_RLN_PROOF,
-                PublishRefusal::UnsupportedTopic => Status::UNSUPPORTED_PUBSUB_TOPIC,
-                PublishRefusal::Stopping | PublishRefusal::TimedOut => {
-                    Status::SERVICE_NOT_AVAILABLE
+                | PublishRefusal::InvalidProof => LightpushStatus::INVALID_MESSAGE,
+                PublishRefusal::NoProof | PublishRefusal::ProofLimit => {
+                    LightpushStatus::OUT_OF_RLN_PROOF
                 }
-                PublishRefusal::Failed => Status::INTERNAL_SERVER_ERROR,
+                PublishRefusal::UnsupportedTopic => LightpushStatus::UNSUPPORTED_PUBSUB_TOPIC,
+                PublishRefusal::Stopping | PublishRefusal::TimedOut => {
+                    LightpushStatus::SERVICE_NOT_AVAILABLE
+                }
+                PublishRefusal::Failed => LightpushStatus::INTERNAL_SERVER_ERROR,
             },
         }
     }
 
     /// Returns the text for a client; v2 has names of its own for what has a status in v3.
-    pub(super) fn text(&self, version: Version) -> String {
+    pub(super) fn text(&self, version: PushVersion) -> String {
         match (version, self) {
-            (Version::V2, Self::TooManyRequests) => "TOO_MANY_REQUESTS".to_owned(),
-            (Version::V2, Self::Publish(PublishRefusal::NoPeers)) => {
+            (PushVersion::V2, Self::TooManyRequests) => "TOO_MANY_REQUESTS".to_owned(),
+            (PushVersion::V2, Self::Publish(PublishRefusal::NoPeers)) => {
                 "not_published_to_any_peer".to_owned()
             }
             _ => self.to_string(),
@@ -108,13 +112,13 @@ impl Refusal {
     }
 }
 
-impl From<RpcError> for Refusal {
-    fn from(error: RpcError) -> Self {
+impl From<RpcFrameError> for LightpushRefusal {
+    fn from(error: RpcFrameError) -> Self {
         match error {
-            RpcError::Message(DecodeError::TooLarge { max_bytes, .. }) => {
+            RpcFrameError::Message(DecodeError::TooLarge { max_bytes, .. }) => {
                 Self::Publish(PublishRefusal::TooLarge { max_bytes })
             }
-            RpcError::Missing { field: "request" } => Self::EmptyRequest,
+            RpcFrameError::Missing { field: "request" } => Self::EmptyRequest,
             error => Self::Malformed(error),
         }
     }

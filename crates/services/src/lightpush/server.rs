@@ -9,14 +9,15 @@ use undertone_gossip::Time;
 use undertone_message::WakuMessage;
 
 use super::{
-    codec::{PushRequest, PushResponse, Status},
-    io::{Input, Limits, Output, Stats, Usage, Version},
+    codec::{LightpushRequest, LightpushResponse, LightpushStatus},
+    io::{Input, LightpushLimits, LightpushStats, LightpushUsage, Output},
     legacy::{LegacyRequest, LegacyResponse},
-    refusal::{PublishRefusal, Refusal},
+    refusal::{LightpushRefusal, PublishRefusal},
+    version::PushVersion,
 };
 use crate::{
     PeerNo, RequestNo,
-    rpc::{RpcError, UNKNOWN_REQUEST_ID, request_id_in},
+    rpc::{RpcFrameError, UNKNOWN_REQUEST_ID, request_id_in},
     sharding::Sharding,
 };
 
@@ -27,39 +28,39 @@ mod tests;
 /// wait until [`next_timeout`](Self::next_timeout) or the next input.
 #[derive(Debug)]
 pub struct LightpushServer {
-    limits: Limits,
+    limits: LightpushLimits,
     sharding: Sharding,
     /// Messages being published, by number; later ones have later deadlines.
-    publishing: BTreeMap<RequestNo, Publishing>,
+    publishing: BTreeMap<RequestNo, PublishInFlight>,
     /// Number of messages of each peer being published.
     peers: BTreeMap<PeerNo, usize>,
     publishing_bytes: usize,
     next_publish: u64,
     outputs: VecDeque<Output>,
-    stats: Stats,
+    stats: LightpushStats,
 }
 
 /// Message being published.
 #[derive(Debug)]
-struct Publishing {
+struct PublishInFlight {
     peer: PeerNo,
     /// How to answer; `None` when the peer is gone.
-    answer: Option<Answer>,
+    answer: Option<AnswerAddress>,
     bytes: usize,
     deadline: Time,
 }
 
 /// Address of an answer.
 #[derive(Debug)]
-struct Answer {
+struct AnswerAddress {
     request: RequestNo,
-    version: Version,
+    version: PushVersion,
     request_id: String,
 }
 
 impl LightpushServer {
     /// Creates a server of a network.
-    pub fn new(sharding: Sharding, limits: Limits) -> Self {
+    pub fn new(sharding: Sharding, limits: LightpushLimits) -> Self {
         Self {
             limits,
             sharding,
@@ -68,7 +69,7 @@ impl LightpushServer {
             publishing_bytes: 0,
             next_publish: 0,
             outputs: VecDeque::new(),
-            stats: Stats::default(),
+            stats: LightpushStats::default(),
         }
     }
 
@@ -87,12 +88,12 @@ impl LightpushServer {
             }
             Input::TooMany { request, version } => {
                 self.stats.requests += 1;
-                let answer = Answer {
+                let answer = AnswerAddress {
                     request,
                     version,
                     request_id: UNKNOWN_REQUEST_ID.to_owned(),
                 };
-                self.respond(answer, Err(Refusal::TooManyRequests));
+                self.respond(answer, Err(LightpushRefusal::TooManyRequests));
             }
             Input::Published { publish, outcome } => self.published(publish, outcome),
             Input::PeerGone(peer) => {
@@ -117,13 +118,13 @@ impl LightpushServer {
     }
 
     /// Returns counts of what the server did.
-    pub fn stats(&self) -> Stats {
+    pub fn stats(&self) -> LightpushStats {
         self.stats
     }
 
     /// Returns the amounts that the server holds.
-    pub fn usage(&self) -> Usage {
-        Usage {
+    pub fn usage(&self) -> LightpushUsage {
+        LightpushUsage {
             publishing: self.publishing.len(),
             peers: self.peers.len(),
             publishing_bytes: self.publishing_bytes,
@@ -135,13 +136,13 @@ impl LightpushServer {
         now: Time,
         peer: PeerNo,
         request: RequestNo,
-        version: Version,
+        version: PushVersion,
         bytes: &[u8],
     ) {
         let codec = &self.limits.codec;
         let decoded = match version {
-            Version::V3 => PushRequest::decode(bytes, codec),
-            Version::V2 => LegacyRequest::decode(bytes, codec).map(|legacy| PushRequest {
+            PushVersion::V3 => LightpushRequest::decode(bytes, codec),
+            PushVersion::V2 => LegacyRequest::decode(bytes, codec).map(|legacy| LightpushRequest {
                 request_id: legacy.request_id,
                 pubsub_topic: legacy.pubsub_topic,
                 message: legacy.message,
@@ -151,7 +152,7 @@ impl LightpushServer {
             Ok(request) => &request.request_id,
             Err(_) => request_id_in(bytes, &codec.texts).unwrap_or(UNKNOWN_REQUEST_ID),
         };
-        let answer = Answer {
+        let answer = AnswerAddress {
             request,
             version,
             request_id: request_id.to_owned(),
@@ -166,9 +167,9 @@ impl LightpushServer {
     fn admit(
         &self,
         peer: PeerNo,
-        request: Result<PushRequest, RpcError>,
-    ) -> Result<(Arc<str>, WakuMessage), Refusal> {
-        let PushRequest {
+        request: Result<LightpushRequest, RpcFrameError>,
+    ) -> Result<(Arc<str>, WakuMessage), LightpushRefusal> {
+        let LightpushRequest {
             pubsub_topic,
             message,
             ..
@@ -177,16 +178,16 @@ impl LightpushServer {
             Some(topic) => self.sharding.check(&topic).map(|()| topic),
             None => self.sharding.derive(&message.content_topic),
         };
-        let topic = topic.map_err(Refusal::Sharding)?;
+        let topic = topic.map_err(LightpushRefusal::Sharding)?;
         let of_peer = self.peers.get(&peer).copied().unwrap_or(0);
         if of_peer >= self.limits.max_publishing_per_peer {
-            return Err(Refusal::PeerBusy);
+            return Err(LightpushRefusal::PeerBusy);
         }
         let bytes = self.publishing_bytes + message.encoded_len();
         let full = self.publishing.len() >= self.limits.max_publishing
             || bytes > self.limits.max_publishing_bytes;
         if full {
-            Err(Refusal::Busy)
+            Err(LightpushRefusal::Busy)
         } else {
             Ok((topic, message))
         }
@@ -196,13 +197,13 @@ impl LightpushServer {
         &mut self,
         now: Time,
         peer: PeerNo,
-        answer: Answer,
+        answer: AnswerAddress,
         pubsub_topic: Arc<str>,
         message: WakuMessage,
     ) {
         self.next_publish += 1;
         let publish = RequestNo(self.next_publish);
-        let publishing = Publishing {
+        let publishing = PublishInFlight {
             peer,
             answer: Some(answer),
             bytes: message.encoded_len(),
@@ -234,7 +235,7 @@ impl LightpushServer {
             outcome => outcome,
         };
         match publishing.answer {
-            Some(answer) => self.respond(answer, outcome.map_err(Refusal::Publish)),
+            Some(answer) => self.respond(answer, outcome.map_err(LightpushRefusal::Publish)),
             None => self.count(outcome.is_ok()),
         }
     }
@@ -255,46 +256,46 @@ impl LightpushServer {
         }
     }
 
-    fn respond(&mut self, answer: Answer, outcome: Result<u32, Refusal>) {
+    fn respond(&mut self, answer: AnswerAddress, outcome: Result<u32, LightpushRefusal>) {
         self.count(outcome.is_ok());
-        let Answer {
+        let AnswerAddress {
             request,
             version,
             request_id,
         } = answer;
         let bytes = match version {
-            Version::V3 => response(request_id, outcome).encode(),
-            Version::V2 => legacy_response(request_id, outcome).encode(),
+            PushVersion::V3 => response(request_id, outcome).encode(),
+            PushVersion::V2 => legacy_response(request_id, outcome).encode(),
         };
         let bytes = bytes.into();
         self.outputs.push_back(Output::Respond { request, bytes });
     }
 }
 
-fn response(request_id: String, outcome: Result<u32, Refusal>) -> PushResponse {
+fn response(request_id: String, outcome: Result<u32, LightpushRefusal>) -> LightpushResponse {
     match outcome {
-        Ok(peers) => PushResponse {
+        Ok(peers) => LightpushResponse {
             request_id,
-            status: Status::OK,
+            status: LightpushStatus::OK,
             status_desc: None,
             relay_peer_count: Some(peers),
         },
-        Err(refusal) => PushResponse {
+        Err(refusal) => LightpushResponse {
             request_id,
             status: refusal.status(),
-            status_desc: Some(refusal.text(Version::V3)),
+            status_desc: Some(refusal.text(PushVersion::V3)),
             relay_peer_count: None,
         },
     }
 }
 
-fn legacy_response(request_id: String, outcome: Result<u32, Refusal>) -> LegacyResponse {
+fn legacy_response(request_id: String, outcome: Result<u32, LightpushRefusal>) -> LegacyResponse {
     LegacyResponse {
         request_id,
         is_success: outcome.is_ok(),
         info: Some(match outcome {
             Ok(_) => "OK".to_owned(),
-            Err(refusal) => refusal.text(Version::V2),
+            Err(refusal) => refusal.text(PushVersion::V2),
         }),
     }
 }

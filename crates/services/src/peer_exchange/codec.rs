@@ -11,7 +11,7 @@ use undertone_wire::{
     FieldValue, bytes_field_len, put_bytes_field, put_bytes_header, put_varint_field,
 };
 
-use crate::rpc::{self, RpcError, TextLimits};
+use crate::rpc::{self, RpcFrameError, TextLimits};
 
 #[cfg(test)]
 mod tests;
@@ -27,7 +27,7 @@ const STATUS_DESC: u32 = 11;
 /// Limits on frames of peer exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct CodecLimits {
+pub struct PeerExchangeCodecLimits {
     /// Maximum length of a request, in bytes. nwaku's request also has an empty response.
     pub max_request_bytes: usize,
     /// Maximum length of a response, in bytes.
@@ -40,7 +40,7 @@ pub struct CodecLimits {
     pub texts: TextLimits,
 }
 
-impl Default for CodecLimits {
+impl Default for PeerExchangeCodecLimits {
     fn default() -> Self {
         Self {
             max_request_bytes: 1024,
@@ -54,9 +54,9 @@ impl Default for CodecLimits {
 
 /// Status code of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Status(pub u32);
+pub struct PeerExchangeStatus(pub u32);
 
-impl Status {
+impl PeerExchangeStatus {
     /// The response has what the server knows.
     pub const OK: Self = Self(200);
     /// The request is not valid.
@@ -67,7 +67,7 @@ impl Status {
     pub const SERVICE_UNAVAILABLE: Self = Self(503);
 }
 
-impl fmt::Display for Status {
+impl fmt::Display for PeerExchangeStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
@@ -95,8 +95,8 @@ impl PeerExchangeRequest {
     /// Decodes a request.
     ///
     /// # Errors
-    /// [`RpcError`] when the frame has no query or exceeds `limits`.
-    pub fn decode(frame: &[u8], limits: &CodecLimits) -> Result<Self, RpcError> {
+    /// [`RpcFrameError`] when the frame has no query or exceeds `limits`.
+    pub fn decode(frame: &[u8], limits: &PeerExchangeCodecLimits) -> Result<Self, RpcFrameError> {
         rpc::check_size(frame, limits.max_request_bytes)?;
         let mut request = Self::default();
         let query = part(frame, QUERY, "query")?;
@@ -116,7 +116,7 @@ pub struct PeerExchangeResponse {
     /// Node records (ENR), each the raw RLP bytes; not verified here.
     pub enrs: Vec<Bytes>,
     /// Status of the request.
-    pub status: Status,
+    pub status: PeerExchangeStatus,
     /// Explanation of the status for people.
     pub status_desc: Option<String>,
     /// Number of records that were skipped in decoding: empty, too long, or more than are taken.
@@ -144,8 +144,8 @@ impl PeerExchangeResponse {
     /// status mean it (nwaku).
     ///
     /// # Errors
-    /// [`RpcError`] when the frame has no response or exceeds `limits`.
-    pub fn decode(frame: &[u8], limits: &CodecLimits) -> Result<Self, RpcError> {
+    /// [`RpcFrameError`] when the frame has no response or exceeds `limits`.
+    pub fn decode(frame: &[u8], limits: &PeerExchangeCodecLimits) -> Result<Self, RpcFrameError> {
         rpc::check_size(frame, limits.max_response_bytes)?;
         let response = part(frame, RESPONSE, "response")?;
         let (mut enrs, mut skipped) = (Vec::new(), 0);
@@ -160,7 +160,7 @@ impl PeerExchangeResponse {
                     }
                 }
                 (STATUS_CODE, FieldValue::Varint(value)) => {
-                    status = Some(Status(rpc::narrow("status_code", value)?));
+                    status = Some(PeerExchangeStatus(rpc::narrow("status_code", value)?));
                 }
                 (STATUS_DESC, FieldValue::Bytes(bytes)) => {
                     status_desc = Some(rpc::description(bytes, &limits.texts));
@@ -170,9 +170,9 @@ impl PeerExchangeResponse {
             Ok(())
         })?;
         let status = status.unwrap_or(if enrs.is_empty() {
-            Status::SERVICE_UNAVAILABLE
+            PeerExchangeStatus::SERVICE_UNAVAILABLE
         } else {
-            Status::OK
+            PeerExchangeStatus::OK
         });
         Ok(Self {
             enrs,
@@ -184,7 +184,10 @@ impl PeerExchangeResponse {
 }
 
 /// Returns the record of a `PeerInfo`; `None` if it is empty or too long.
-fn enr<'a>(info: &'a [u8], limits: &CodecLimits) -> Result<Option<&'a [u8]>, RpcError> {
+fn enr<'a>(
+    info: &'a [u8],
+    limits: &PeerExchangeCodecLimits,
+) -> Result<Option<&'a [u8]>, RpcFrameError> {
     let mut enr = &[][..];
     rpc::each_field(info, |number, value| {
         if let (ENR, FieldValue::Bytes(bytes)) = (number, value) {
@@ -196,7 +199,7 @@ fn enr<'a>(info: &'a [u8], limits: &CodecLimits) -> Result<Option<&'a [u8]>, Rpc
 }
 
 /// Returns the content of field `wanted`, which is named `name`.
-fn part<'a>(frame: &'a [u8], wanted: u32, name: &'static str) -> Result<&'a [u8], RpcError> {
+fn part<'a>(frame: &'a [u8], wanted: u32, name: &'static str) -> Result<&'a [u8], RpcFrameError> {
     let mut content = None;
     rpc::each_field(frame, |number, value| {
         match value {
@@ -205,5 +208,5 @@ fn part<'a>(frame: &'a [u8], wanted: u32, name: &'static str) -> Result<&'a [u8]
         }
         Ok(())
     })?;
-    content.ok_or(RpcError::Missing { field: name })
+    content.ok_or(RpcFrameError::Missing { field: name })
 }

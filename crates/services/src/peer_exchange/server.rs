@@ -9,7 +9,9 @@ use undertone_gossip::Time;
 
 use super::{
     NUM_PEERS_DEFAULT,
-    codec::{CodecLimits, PeerExchangeRequest, PeerExchangeResponse, Status},
+    codec::{
+        PeerExchangeCodecLimits, PeerExchangeRequest, PeerExchangeResponse, PeerExchangeStatus,
+    },
 };
 use crate::RequestNo;
 
@@ -19,19 +21,19 @@ mod tests;
 /// Bounds on what a [`PeerExchangeServer`] holds and gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Limits {
+pub struct PeerExchangeLimits {
     /// Limits on frames.
-    pub codec: CodecLimits,
+    pub codec: PeerExchangeCodecLimits,
     /// Maximum number of node records of a response (nwaku).
     pub max_enrs: usize,
     /// Maximum number of node records that the server chooses from; more are ignored.
     pub max_known: usize,
 }
 
-impl Default for Limits {
+impl Default for PeerExchangeLimits {
     fn default() -> Self {
         Self {
-            codec: CodecLimits::default(),
+            codec: PeerExchangeCodecLimits::default(),
             max_enrs: 60,
             max_known: 1000,
         }
@@ -76,7 +78,7 @@ pub enum Output {
 /// Counts of what a [`PeerExchangeServer`] did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Stats {
+pub struct PeerExchangeStats {
     /// Requests that were answered with records, possibly none.
     pub served: u64,
     /// Requests that were refused.
@@ -89,22 +91,22 @@ pub struct Stats {
 /// timer.
 #[derive(Debug)]
 pub struct PeerExchangeServer {
-    limits: Limits,
+    limits: PeerExchangeLimits,
     rng: ChaCha8Rng,
     known: Vec<Bytes>,
     outputs: VecDeque<Output>,
-    stats: Stats,
+    stats: PeerExchangeStats,
 }
 
 impl PeerExchangeServer {
     /// Creates a server that knows no node yet; `rng` decides which records a response has.
-    pub fn new(rng: ChaCha8Rng, limits: Limits) -> Self {
+    pub fn new(rng: ChaCha8Rng, limits: PeerExchangeLimits) -> Self {
         Self {
             limits,
             rng,
             known: Vec::new(),
             outputs: VecDeque::new(),
-            stats: Stats::default(),
+            stats: PeerExchangeStats::default(),
         }
     }
 
@@ -114,12 +116,14 @@ impl PeerExchangeServer {
             Input::Request { request, bytes } => {
                 let response = match PeerExchangeRequest::decode(&bytes, &self.limits.codec) {
                     Ok(wanted) => self.serve(wanted),
-                    Err(error) => self.refuse(Status::BAD_REQUEST, Some(error.to_string())),
+                    Err(error) => {
+                        self.refuse(PeerExchangeStatus::BAD_REQUEST, Some(error.to_string()))
+                    }
                 };
                 self.respond(request, &response);
             }
             Input::TooMany { request } => {
-                let response = self.refuse(Status::TOO_MANY_REQUESTS, None);
+                let response = self.refuse(PeerExchangeStatus::TOO_MANY_REQUESTS, None);
                 self.respond(request, &response);
             }
             Input::Known { enrs } => {
@@ -137,7 +141,7 @@ impl PeerExchangeServer {
     }
 
     /// Returns counts of what the server did.
-    pub fn stats(&self) -> Stats {
+    pub fn stats(&self) -> PeerExchangeStats {
         self.stats
     }
 
@@ -160,13 +164,17 @@ impl PeerExchangeServer {
         }
         PeerExchangeResponse {
             enrs: self.known[..count].to_vec(),
-            status: Status::OK,
+            status: PeerExchangeStatus::OK,
             status_desc: None,
             skipped: 0,
         }
     }
 
-    fn refuse(&mut self, status: Status, status_desc: Option<String>) -> PeerExchangeResponse {
+    fn refuse(
+        &mut self,
+        status: PeerExchangeStatus,
+        status_desc: Option<String>,
+    ) -> PeerExchangeResponse {
         self.stats.refused += 1;
         PeerExchangeResponse {
             enrs: Vec::new(),

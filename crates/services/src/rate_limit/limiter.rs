@@ -13,13 +13,13 @@ mod tests;
 /// Bounds on what a [`RateLimiter`] remembers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Limits {
+pub struct RateLimiterLimits {
     /// Maximum number of peers remembered. Beyond, the peer is forgotten whose last request is the
     /// longest ago; it then begins with its full share again.
     pub max_peers: usize,
 }
 
-impl Default for Limits {
+impl Default for RateLimiterLimits {
     fn default() -> Self {
         Self { max_peers: 4096 }
     }
@@ -31,12 +31,12 @@ impl Default for Limits {
 /// get a full share by reconnecting.
 #[derive(Debug)]
 pub struct RateLimiter<K = PeerNo> {
-    limits: Limits,
+    limits: RateLimiterLimits,
     /// Limit of each peer; `None` when everything is served.
     peer_limit: Option<RateLimit>,
     /// Bucket of all peers; `None` when only each peer is limited.
     total: Option<Total>,
-    peers: BTreeMap<K, Peer>,
+    peers: BTreeMap<K, PeerBucket>,
     /// Peers by last request, the longest ago first.
     by_use: BTreeMap<u64, (Time, K)>,
     next_use: u64,
@@ -53,7 +53,7 @@ struct Total {
 
 /// Bucket of a peer, and its place in the order of last requests.
 #[derive(Debug)]
-struct Peer {
+struct PeerBucket {
     bucket: Bucket,
     last_use: u64,
 }
@@ -63,7 +63,7 @@ impl<K: Ord + Copy> RateLimiter<K> {
     ///
     /// Volume and period are both stretched, tenfold for periods of up to a second, threefold for those
     /// of up to a minute, else twofold: the rate stays, and bursts get room (nwaku).
-    pub fn shared(limit: RateLimit, limits: Limits) -> Self {
+    pub fn shared(limit: RateLimit, limits: RateLimiterLimits) -> Self {
         let stretch: u32 = match limit.period {
             period if period <= Duration::from_secs(1) => 10,
             period if period <= Duration::from_secs(60) => 3,
@@ -85,7 +85,7 @@ impl<K: Ord + Copy> RateLimiter<K> {
     }
 
     /// Creates a limiter of the requests of each peer, however many peers there are, as for filter.
-    pub fn per_peer(limit: RateLimit, limits: Limits) -> Self {
+    pub fn per_peer(limit: RateLimit, limits: RateLimiterLimits) -> Self {
         Self {
             limits,
             peer_limit: (!limit.is_unlimited()).then_some(limit),
@@ -103,7 +103,7 @@ impl<K: Ord + Copy> RateLimiter<K> {
         };
         self.forget_idle(now, &limit);
         self.touch(now, peer, &limit);
-        let Some(Peer { bucket, .. }) = self.peers.get_mut(&peer) else {
+        let Some(PeerBucket { bucket, .. }) = self.peers.get_mut(&peer) else {
             return false; // no peer may be remembered
         };
         let has = bucket.fill(now, &limit, u64::from(limit.volume));
@@ -123,7 +123,7 @@ impl<K: Ord + Copy> RateLimiter<K> {
     /// Moves a peer to the end of the order of last requests; a new peer has a full bucket.
     fn touch(&mut self, now: Time, peer: K, limit: &RateLimit) {
         self.next_use += 1;
-        let entry = self.peers.entry(peer).or_insert_with(|| Peer {
+        let entry = self.peers.entry(peer).or_insert_with(|| PeerBucket {
             bucket: Bucket::new(now, limit, u64::from(limit.volume)),
             last_use: self.next_use,
         });

@@ -37,7 +37,7 @@ impl RateLimit {
 
 /// Service whose requests can be limited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Service {
+pub enum LimitedService {
     /// Store, named `store` or `storev3`.
     Store,
     /// Lightpush, both versions, named `lightpush`.
@@ -135,12 +135,12 @@ impl RateLimits {
     }
 
     /// Returns the limit of a service.
-    pub fn of(&self, service: Service) -> RateLimit {
+    pub fn of(&self, service: LimitedService) -> RateLimit {
         match service {
-            Service::Store => self.store.unwrap_or(self.other),
-            Service::Lightpush => self.lightpush.unwrap_or(self.other),
-            Service::PeerExchange => self.peer_exchange.unwrap_or(self.other),
-            Service::Filter => self.filter,
+            LimitedService::Store => self.store.unwrap_or(self.other),
+            LimitedService::Lightpush => self.lightpush.unwrap_or(self.other),
+            LimitedService::PeerExchange => self.peer_exchange.unwrap_or(self.other),
+            LimitedService::Filter => self.filter,
         }
     }
 }

@@ -8,12 +8,12 @@ use rand_core::RngCore;
 use undertone_gossip::Time;
 
 use super::bloom::{BLOOM_CAPACITY, BloomFilter};
-use super::incoming::Incoming;
+use super::incoming::IncomingBuffer;
 use super::log::Log;
-use super::missing::Missing;
+use super::missing::MissingMessages;
 use super::outgoing::{Due, Outgoing};
 use super::repair::Responses;
-use super::{Config, HistoryEntry, Id};
+use super::{CausalHistoryEntry, Id, SdsConfig};
 
 mod receive;
 mod restore;
@@ -23,7 +23,7 @@ mod tests;
 mod types;
 
 pub use super::state::StateError;
-pub use types::{Input, Output, PublishReason, Refusal, SendError};
+pub use types::{Input, Output, PublishReason, SdsRefusal, SdsSendError};
 
 /// Own sync messages are put off by the messages of others up to this many times [`Config::sync_ms`].
 const SYNC_PUT_OFF_MAX: u64 = 4;
@@ -40,13 +40,13 @@ const SYNC_PUT_OFF_MAX: u64 = 4;
 /// to authenticate.
 #[derive(Debug)]
 pub struct Channel {
-    config: Config,
+    config: SdsConfig,
     rng: ChaCha8Rng,
     lamport: u64,
     filter: BloomFilter,
     log: Log,
-    incoming: Incoming,
-    missing: Missing,
+    incoming: IncomingBuffer,
+    missing: MissingMessages,
     outgoing: Outgoing,
     responses: Responses,
     last_sent_at: Time,
@@ -60,13 +60,13 @@ pub struct Channel {
 
 impl Channel {
     /// Makes a member that has seen no message. A member that returns is made with [`restore`](Self::restore).
-    pub fn new(now: Time, config: Config, rng: ChaCha8Rng) -> Self {
+    pub fn new(now: Time, config: SdsConfig, rng: ChaCha8Rng) -> Self {
         let mut channel = Self {
             lamport: 0,
             filter: BloomFilter::default(),
             log: Log::default(),
-            incoming: Incoming::default(),
-            missing: Missing::default(),
+            incoming: IncomingBuffer::default(),
+            missing: MissingMessages::default(),
             outgoing: Outgoing::default(),
             responses: Responses::default(),
             last_sent_at: now,
@@ -206,7 +206,7 @@ impl Channel {
             let id = &entry.message_id;
             !self.missing.contains(id) && !self.incoming.contains(id)
         });
-        let forgotten: Vec<HistoryEntry> = unmet.take(room).cloned().collect();
+        let forgotten: Vec<CausalHistoryEntry> = unmet.take(room).cloned().collect();
         for entry in forgotten {
             self.missing.add(now, &entry, &self.config, &mut self.rng);
         }

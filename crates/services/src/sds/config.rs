@@ -5,7 +5,7 @@ use super::{Id, RepairTiming};
 /// Settings of a member of a channel.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Config {
+pub struct SdsConfig {
     /// Channel that is synchronised.
     pub channel_id: Id,
     /// Participant id of the local member; unique in the channel and the same after a restart.
@@ -38,10 +38,10 @@ pub struct Config {
     /// Rule that the id of a message must meet for the message to be accepted.
     pub id_rule: IdRule,
     /// Bounds on memory and on what other members may send.
-    pub limits: Limits,
+    pub limits: SdsLimits,
 }
 
-impl Config {
+impl SdsConfig {
     /// Makes the default settings of a member of a channel.
     pub fn new(channel_id: impl Into<Id>, participant_id: impl Into<Id>) -> Self {
         Self {
@@ -60,7 +60,7 @@ impl Config {
             sync_jitter_ms: 15_000,
             repair: Some(RepairTiming::default()),
             id_rule: IdRule::Any,
-            limits: Limits::default(),
+            limits: SdsLimits::default(),
         }
     }
 }
@@ -80,7 +80,7 @@ pub enum IdRule {
 /// Bounds on memory and on what other members may send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Limits {
+pub struct SdsLimits {
     /// Longest message on the wire, in bytes.
     pub max_frame_bytes: usize,
     /// Longest id of a message, member or channel, in bytes.
@@ -122,7 +122,7 @@ pub struct Limits {
     pub response_gap_ms: u64,
 }
 
-impl Default for Limits {
+impl Default for SdsLimits {
     fn default() -> Self {
         Self {
             max_frame_bytes: 256 * 1024,

@@ -5,21 +5,21 @@ use std::sync::Arc;
 
 use undertone_gossip::Time;
 
-use super::{HistoryEntry, Id, Limits};
+use super::{CausalHistoryEntry, Id, SdsLimits};
 
 /// Received message with content.
 #[derive(Debug, Clone)]
-pub(super) struct Received {
+pub(super) struct ReceivedContent {
     pub(super) id: Id,
     pub(super) sender: Id,
     pub(super) lamport: u64,
-    pub(super) history: Vec<HistoryEntry>,
+    pub(super) history: Vec<CausalHistoryEntry>,
     pub(super) payload: Vec<u8>,
     pub(super) hint: Option<Vec<u8>>,
     pub(super) frame: Arc<[u8]>,
 }
 
-impl Received {
+impl ReceivedContent {
     /// Bytes that the message takes, for the most part: its frame and what was decoded of it.
     fn cost(&self) -> usize {
         2 * self.frame.len()
@@ -27,8 +27,8 @@ impl Received {
 }
 
 #[derive(Debug)]
-struct Pending {
-    message: Received,
+struct PendingContent {
+    message: ReceivedContent,
     missing: BTreeSet<Id>,
     deadline: Time,
     arrival: u64,
@@ -36,8 +36,8 @@ struct Pending {
 
 /// Buffer of incoming messages with unmet dependencies.
 #[derive(Debug, Default)]
-pub(super) struct Incoming {
-    pending: BTreeMap<Id, Pending>,
+pub(super) struct IncomingBuffer {
+    pending: BTreeMap<Id, PendingContent>,
     by_arrival: BTreeMap<u64, Id>,
     /// Messages that wait, by the message they wait for.
     waiting: BTreeMap<Id, BTreeSet<Id>>,
@@ -45,13 +45,18 @@ pub(super) struct Incoming {
     next_arrival: u64,
 }
 
-impl Incoming {
+impl IncomingBuffer {
     pub(super) fn contains(&self, id: &str) -> bool {
         self.pending.contains_key(id)
     }
 
     /// Adds a message that waits for `missing` until `deadline`, which is never before that of an earlier message.
-    pub(super) fn insert(&mut self, message: Received, missing: BTreeSet<Id>, deadline: Time) {
+    pub(super) fn insert(
+        &mut self,
+        message: ReceivedContent,
+        missing: BTreeSet<Id>,
+        deadline: Time,
+    ) {
         let id = message.id.clone();
         for dependency in &missing {
             let waiting = self.waiting.entry(dependency.clone()).or_default();
@@ -61,7 +66,7 @@ impl Incoming {
         self.next_arrival += 1;
         self.bytes += message.cost();
         self.by_arrival.insert(arrival, id.clone());
-        let pending = Pending {
+        let pending = PendingContent {
             message,
             missing,
             deadline,
@@ -71,7 +76,7 @@ impl Incoming {
     }
 
     /// Takes the messages that waited for `dependency` alone.
-    pub(super) fn met(&mut self, dependency: &str) -> Vec<Received> {
+    pub(super) fn met(&mut self, dependency: &str) -> Vec<ReceivedContent> {
         let waiting = self.waiting.remove(dependency).unwrap_or_default();
         let mut ready = Vec::new();
         for id in waiting {
@@ -87,12 +92,12 @@ impl Incoming {
     }
 
     /// Takes the message that waited longest, with the messages it still waits for.
-    pub(super) fn take_oldest(&mut self) -> Option<(Received, BTreeSet<Id>)> {
+    pub(super) fn take_oldest(&mut self) -> Option<(ReceivedContent, BTreeSet<Id>)> {
         let id = self.by_arrival.first_key_value()?.1.clone();
         self.take(&id)
     }
 
-    fn take(&mut self, id: &str) -> Option<(Received, BTreeSet<Id>)> {
+    fn take(&mut self, id: &str) -> Option<(ReceivedContent, BTreeSet<Id>)> {
         let pending = self.pending.remove(id)?;
         self.by_arrival.remove(&pending.arrival);
         self.bytes -= pending.message.cost();
@@ -107,7 +112,7 @@ impl Incoming {
         Some((pending.message, pending.missing))
     }
 
-    pub(super) fn is_over(&self, limits: &Limits) -> bool {
+    pub(super) fn is_over(&self, limits: &SdsLimits) -> bool {
         self.pending.len() > limits.max_pending || self.bytes > limits.max_pending_bytes
     }
 
@@ -118,7 +123,7 @@ impl Incoming {
     }
 
     /// References to messages that others wait for.
-    pub(super) fn unmet(&self) -> impl Iterator<Item = &HistoryEntry> {
+    pub(super) fn unmet(&self) -> impl Iterator<Item = &CausalHistoryEntry> {
         self.pending.values().flat_map(|pending| {
             let history = pending.message.history.iter();
             history.filter(|entry| pending.missing.contains(&entry.message_id))
@@ -126,7 +131,7 @@ impl Incoming {
     }
 
     /// Messages in the order of arrival.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Received> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &ReceivedContent> {
         let pending = self
             .by_arrival
             .values()

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use undertone_gossip::Time;
 
-use super::{HistoryEntry, Id, Limits};
+use super::{CausalHistoryEntry, Id, SdsLimits};
 
 /// Ids at the end of the log that every message names, besides those that no message has named yet.
 const LATEST_NAMED: usize = 2;
@@ -54,7 +54,7 @@ impl Log {
         id: &Id,
         entry: LogEntry,
         named: impl IntoIterator<Item = &'a str>,
-        limits: &Limits,
+        limits: &SdsLimits,
     ) {
         if self.contains(id) {
             return;
@@ -108,7 +108,7 @@ impl Log {
 
     /// Entries for the causal history of a message to be sent, at most `max`: the latest two, then the messages that
     /// nobody has named, the oldest first, then further ones from the end of the log.
-    pub(super) fn causal_history(&self, max: usize, with_senders: bool) -> Vec<HistoryEntry> {
+    pub(super) fn causal_history(&self, max: usize, with_senders: bool) -> Vec<CausalHistoryEntry> {
         let latest = self.order.iter().rev();
         let candidates = latest
             .clone()
@@ -124,7 +124,7 @@ impl Log {
         }
         let entries = chosen.into_iter().filter_map(|(_, id)| {
             let entry = self.entries.get(id)?;
-            Some(HistoryEntry {
+            Some(CausalHistoryEntry {
                 message_id: id.clone(),
                 retrieval_hint: entry.hint.clone(),
                 sender_id: with_senders.then(|| entry.sender.clone()),

@@ -3,7 +3,7 @@
 use thiserror::Error;
 use undertone_wire::{FieldError, FieldReader, FieldValue, put_bytes_field, put_varint_field};
 
-use super::{Id, Limits};
+use super::{Id, SdsLimits};
 
 #[cfg(test)]
 mod tests;
@@ -23,7 +23,7 @@ const ENTRY_SENDER_ID: u32 = 3;
 
 /// Reference to a message of the channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HistoryEntry {
+pub struct CausalHistoryEntry {
     /// Id of the message.
     pub message_id: Id,
     /// Help for retrieving the message, such as its Waku message hash.
@@ -44,11 +44,11 @@ pub struct SdsMessage {
     /// Lamport timestamp, near the Unix time in milliseconds; `None` for ephemeral messages.
     pub lamport_timestamp: Option<u64>,
     /// Messages that come before this one.
-    pub causal_history: Vec<HistoryEntry>,
+    pub causal_history: Vec<CausalHistoryEntry>,
     /// Encoded Bloom filter of the messages that the sender has.
     pub bloom_filter: Option<Vec<u8>>,
     /// Messages that the sender asks the channel to send again (SDS-Repair).
-    pub repair_request: Vec<HistoryEntry>,
+    pub repair_request: Vec<CausalHistoryEntry>,
     /// Content for the application; absent or empty in sync messages.
     pub content: Option<Vec<u8>>,
 }
@@ -105,7 +105,7 @@ pub enum MessageError {
     },
 }
 
-impl HistoryEntry {
+impl CausalHistoryEntry {
     /// Makes an entry that has no more than the id.
     pub fn new(message_id: impl Into<Id>) -> Self {
         Self {
@@ -127,7 +127,7 @@ impl HistoryEntry {
         }
     }
 
-    pub(super) fn decode(input: &[u8], limits: &Limits) -> Result<Self, MessageError> {
+    pub(super) fn decode(input: &[u8], limits: &SdsLimits) -> Result<Self, MessageError> {
         let mut entry = Self::new("");
         let mut fields = FieldReader::new(input);
         while let Some(field) = fields.field()? {
@@ -182,7 +182,7 @@ impl SdsMessage {
     ///
     /// # Errors
     /// [`MessageError`] when the input is not protobuf or a part exceeds `limits`.
-    pub fn decode(input: &[u8], limits: &Limits) -> Result<Self, MessageError> {
+    pub fn decode(input: &[u8], limits: &SdsLimits) -> Result<Self, MessageError> {
         if input.len() > limits.max_frame_bytes {
             return Err(MessageError::TooLarge {
                 size_bytes: input.len(),
@@ -244,7 +244,7 @@ impl SdsMessage {
     }
 }
 
-fn put_entries(out: &mut Vec<u8>, field: u32, entries: &[HistoryEntry]) {
+fn put_entries(out: &mut Vec<u8>, field: u32, entries: &[CausalHistoryEntry]) {
     for entry in entries {
         let mut encoded = Vec::new();
         entry.encode_into(&mut encoded);
@@ -253,20 +253,20 @@ fn put_entries(out: &mut Vec<u8>, field: u32, entries: &[HistoryEntry]) {
 }
 
 fn push_entry(
-    into: &mut Vec<HistoryEntry>,
+    into: &mut Vec<CausalHistoryEntry>,
     field: u32,
     bytes: &[u8],
     max: usize,
-    limits: &Limits,
+    limits: &SdsLimits,
 ) -> Result<(), MessageError> {
     if into.len() >= max {
         return Err(MessageError::TooManyEntries { field, max });
     }
-    into.push(HistoryEntry::decode(bytes, limits)?);
+    into.push(CausalHistoryEntry::decode(bytes, limits)?);
     Ok(())
 }
 
-fn read_id(field: u32, bytes: &[u8], limits: &Limits) -> Result<Id, MessageError> {
+fn read_id(field: u32, bytes: &[u8], limits: &SdsLimits) -> Result<Id, MessageError> {
     check_length(field, bytes, limits.max_id_bytes)?;
     let text = std::str::from_utf8(bytes).map_err(|_| MessageError::NotUtf8 { field })?;
     Ok(Id::from(text))

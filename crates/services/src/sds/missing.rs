@@ -8,11 +8,11 @@ use rand_core::RngCore;
 use undertone_gossip::Time;
 
 use super::repair::request_delay_ms;
-use super::{Config, HistoryEntry, Id};
+use super::{CausalHistoryEntry, Id, SdsConfig};
 
 #[derive(Debug)]
 struct Gap {
-    entry: HistoryEntry,
+    entry: CausalHistoryEntry,
     report_at: Time,
     /// `T_req` of SDS-Repair; [`Time::MAX`] without the extension.
     request_at: Time,
@@ -24,14 +24,14 @@ struct Gap {
 
 /// Missing messages, and the ids of those that are lost.
 #[derive(Debug, Default)]
-pub(super) struct Missing {
+pub(super) struct MissingMessages {
     gaps: BTreeMap<Id, Gap>,
     next_report_at: Time,
     lost: BTreeSet<Id>,
     lost_order: VecDeque<Id>,
 }
 
-impl Missing {
+impl MissingMessages {
     pub(super) fn contains(&self, id: &str) -> bool {
         self.gaps.contains_key(id)
     }
@@ -48,8 +48,8 @@ impl Missing {
     pub(super) fn add(
         &mut self,
         now: Time,
-        entry: &HistoryEntry,
-        config: &Config,
+        entry: &CausalHistoryEntry,
+        config: &SdsConfig,
         rng: &mut ChaCha8Rng,
     ) {
         if self.is_lost(&entry.message_id) {
@@ -119,7 +119,7 @@ impl Missing {
 
     /// Takes the gaps to report now, the longest due first and at most as many as one report may have. The next report
     /// is due no earlier than [`Config::missing_report_ms`] later, whatever others send.
-    pub(super) fn report(&mut self, now: Time, config: &Config) -> Vec<HistoryEntry> {
+    pub(super) fn report(&mut self, now: Time, config: &SdsConfig) -> Vec<CausalHistoryEntry> {
         if now < self.next_report_at {
             return Vec::new();
         }
@@ -144,7 +144,7 @@ impl Missing {
 
     /// Takes the repair requests that are due, the earliest first. A request is due again after a further delay,
     /// since the message that carries it may be lost.
-    pub(super) fn requests(&mut self, now: Time, config: &Config) -> Vec<HistoryEntry> {
+    pub(super) fn requests(&mut self, now: Time, config: &SdsConfig) -> Vec<CausalHistoryEntry> {
         let mut due: Vec<&mut Gap> = self
             .gaps
             .values_mut()
@@ -160,7 +160,7 @@ impl Missing {
     }
 
     /// Puts off the request for a message that another member requests.
-    pub(super) fn put_off(&mut self, now: Time, id: &str, config: &Config) {
+    pub(super) fn put_off(&mut self, now: Time, id: &str, config: &SdsConfig) {
         if let Some(gap) = self.gaps.get_mut(id)
             && !gap.was_put_off
         {
@@ -190,7 +190,7 @@ impl Missing {
     }
 }
 
-fn request_time(now: Time, id: &str, config: &Config) -> Time {
+fn request_time(now: Time, id: &str, config: &SdsConfig) -> Time {
     let Some(timing) = &config.repair else {
         return Time::MAX;
     };

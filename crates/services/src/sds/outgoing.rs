@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use undertone_gossip::Time;
 
-use super::{BloomView, Config, Id};
+use super::{BloomView, Id, SdsConfig};
 
 /// Message that waits for acknowledgement.
 #[derive(Debug, Clone)]
@@ -28,7 +28,7 @@ pub(super) enum Due {
 
 /// Ids that a Bloom filter gave news about.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct AcknowledgedIds {
     pub(super) acknowledged: Vec<Id>,
     pub(super) possibly: Vec<Id>,
 }
@@ -50,7 +50,7 @@ impl Outgoing {
     }
 
     /// Whether there is room for one more message of this length.
-    pub(super) fn has_room(&self, size_bytes: usize, config: &Config) -> bool {
+    pub(super) fn has_room(&self, size_bytes: usize, config: &SdsConfig) -> bool {
         let limits = &config.limits;
         self.messages.len() < limits.max_outgoing
             && self.bytes.saturating_add(size_bytes) <= limits.max_outgoing_bytes
@@ -73,8 +73,13 @@ impl Outgoing {
     }
 
     /// Reads a member's filter, and removes what enough members have shown.
-    pub(super) fn review(&mut self, filter: BloomView<'_>, sender: &Id, config: &Config) -> Seen {
-        let mut seen = Seen::default();
+    pub(super) fn review(
+        &mut self,
+        filter: BloomView<'_>,
+        sender: &Id,
+        config: &SdsConfig,
+    ) -> AcknowledgedIds {
+        let mut seen = AcknowledgedIds::default();
         for (id, message) in &mut self.messages {
             if message.seen_by.contains(sender) || !filter.contains(id) {
                 continue;
@@ -93,7 +98,7 @@ impl Outgoing {
     }
 
     /// Next message whose time has come; one that is sent again is given its next time.
-    pub(super) fn take_due(&mut self, now: Time, config: &Config) -> Option<Due> {
+    pub(super) fn take_due(&mut self, now: Time, config: &SdsConfig) -> Option<Due> {
         let mut messages = self.messages.iter_mut();
         let (id, message) = messages.find(|(_, message)| due_at(message, config) <= now)?;
         let id = id.clone();
@@ -106,7 +111,7 @@ impl Outgoing {
         Some(Due::Resend(id, message.frame.clone()))
     }
 
-    pub(super) fn next_timeout(&self, config: &Config) -> Option<Time> {
+    pub(super) fn next_timeout(&self, config: &SdsConfig) -> Option<Time> {
         self.messages
             .values()
             .map(|message| due_at(message, config))
@@ -119,7 +124,7 @@ impl Outgoing {
 }
 
 /// Time of a message's next sending: later if a member possibly has it.
-fn due_at(message: &Unacknowledged, config: &Config) -> Time {
+fn due_at(message: &Unacknowledged, config: &SdsConfig) -> Time {
     if message.seen_by.is_empty() {
         return message.resend_at;
     }

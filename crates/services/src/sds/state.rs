@@ -62,7 +62,7 @@ pub enum StateError {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct State {
+pub(super) struct ChannelState {
     pub(super) channel_id: Id,
     pub(super) participant_id: Id,
     pub(super) lamport: u64,
@@ -97,7 +97,7 @@ pub(super) struct KeptPending {
     pub(super) hint: Option<Vec<u8>>,
 }
 
-impl State {
+impl ChannelState {
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut out = vec![VERSION];
         put_bytes_field(&mut out, CHANNEL_ID, self.channel_id.as_bytes());

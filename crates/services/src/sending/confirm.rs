@@ -5,24 +5,24 @@ use std::time::Duration;
 use undertone_gossip::Time;
 use undertone_message::MessageHash;
 
-use super::entry::Entry;
+use super::entry::QueuedMessage;
 use super::io::{Output, SendEventKind, SendId};
-use super::{Sender, doubled};
+use super::{MessageSender, doubled};
 use crate::history::{HistoryCriteria, HistoryPage, HistoryQuery, PAGE_MAX, PageDirection};
-use crate::light::ServiceFailure;
-use crate::light::peers::Service;
+use crate::light::ServicePeerFailure;
+use crate::light::peers::PeerService;
 use crate::{PeerNo, RequestNo};
 
 /// Question that a store has not answered yet.
 #[derive(Debug)]
-pub(super) struct Question {
+pub(super) struct StoreQuestion {
     request: RequestNo,
     store: PeerNo,
     pub(super) deadline: Time,
     asked: Vec<(SendId, MessageHash)>,
 }
 
-impl Sender {
+impl MessageSender {
     /// Asks a store about the messages that are due, unless a question is under way.
     pub(super) fn ask(&mut self, now: Time) {
         if let Some(question) = self.question.take_if(|question| question.deadline <= now) {
@@ -38,7 +38,8 @@ impl Sender {
             self.pool.connect(now, store);
             return;
         }
-        let is_due = |entry: &&Entry| is_due(now, entry) && !entry.denied_by.contains(&store);
+        let is_due =
+            |entry: &&QueuedMessage| is_due(now, entry) && !entry.denied_by.contains(&store);
         let due = self.entries.values().filter(is_due);
         let due = due.filter_map(|entry| entry.hash.map(|hash| (entry.id(), hash)));
         let max = self.config.limits.hashes_per_query.min(PAGE_MAX as usize);
@@ -57,7 +58,7 @@ impl Sender {
             request,
             query,
         });
-        self.question = Some(Question {
+        self.question = Some(StoreQuestion {
             request,
             store,
             deadline: now.after(self.config.store_timeout),
@@ -72,7 +73,7 @@ impl Sender {
             let entry = self.entries.values().find(|entry| is_due(now, entry))?;
             let (id, denied_by) = (entry.id(), &entry.denied_by);
             let is_excluded = |peer| denied_by.contains(&peer);
-            if let Some(store) = self.pool.pick(now, Service::Store, None, is_excluded) {
+            if let Some(store) = self.pool.pick(now, PeerService::Store, None, is_excluded) {
                 return Some(store);
             }
             if denied_by.is_empty() {
@@ -86,7 +87,7 @@ impl Sender {
         &mut self,
         now: Time,
         request: RequestNo,
-        answer: Result<HistoryPage, ServiceFailure>,
+        answer: Result<HistoryPage, ServicePeerFailure>,
     ) {
         let Some(question) = self
             .question
@@ -98,16 +99,16 @@ impl Sender {
             Ok(page) => page,
             Err(failure) => {
                 let retry_after = match failure {
-                    ServiceFailure::Busy { retry_after } => retry_after,
-                    ServiceFailure::NoAnswer
-                    | ServiceFailure::NoSubscription
-                    | ServiceFailure::Refused => None,
+                    ServicePeerFailure::Busy { retry_after } => retry_after,
+                    ServicePeerFailure::NoAnswer
+                    | ServicePeerFailure::NoSubscription
+                    | ServicePeerFailure::Refused => None,
                 };
                 self.store_failed(now, question.store, retry_after);
                 return;
             }
         };
-        self.pool.answered(now, question.store, Service::Store);
+        self.pool.answered(now, question.store, PeerService::Store);
         // A page that is cut short says nothing about messages that are not on it.
         let is_whole = page.next.is_none();
         for (id, hash) in question.asked {
@@ -154,11 +155,12 @@ impl Sender {
     }
 
     fn store_failed(&mut self, now: Time, store: PeerNo, retry_after: Option<Duration>) {
-        self.pool.failed(now, store, Service::Store, retry_after);
+        self.pool
+            .failed(now, store, PeerService::Store, retry_after);
     }
 }
 
 /// Whether stores are to be asked about a message now.
-fn is_due(now: Time, entry: &Entry) -> bool {
+fn is_due(now: Time, entry: &QueuedMessage) -> bool {
     entry.check_at <= now && entry.hash.is_some() && !entry.record.message.is_ephemeral()
 }

@@ -3,16 +3,16 @@
 use bytes::Bytes;
 use undertone_gossip::Time;
 
-use super::entry::{Entry, Work};
+use super::entry::{AwaitedAnswer, QueuedMessage};
 use super::io::{
     FailReason, Output, ProveFailure, PushFailure, RelayFailure, SendEventKind, SendId, Unconfirmed,
 };
-use super::record::Stage;
-use super::{Sender, doubled, nanos};
-use crate::light::peers::Service;
+use super::record::SendStage;
+use super::{MessageSender, doubled, nanos};
+use crate::light::peers::PeerService;
 use crate::{PeerNo, RequestNo};
 
-impl Sender {
+impl MessageSender {
     /// Does what is due for one message.
     pub(super) fn step(&mut self, now: Time, id: SendId) {
         self.expire(now, id);
@@ -24,7 +24,7 @@ impl Sender {
             self.end(id, end);
             return;
         }
-        if entry.work != Work::Nothing || entry.retry_at > now {
+        if entry.work != AwaitedAnswer::Nothing || entry.retry_at > now {
             return;
         }
         let needs_proof = self.config.has_proofs && !entry.has_proof();
@@ -43,8 +43,8 @@ impl Sender {
     }
 
     /// Returns the end of a message whose time is over.
-    fn end_of(&self, now: Time, now_ns: u64, entry: &Entry) -> Option<SendEventKind> {
-        let knows_store = self.pool.offers(Service::Store, None);
+    fn end_of(&self, now: Time, now_ns: u64, entry: &QueuedMessage) -> Option<SendEventKind> {
+        let knows_store = self.pool.offers(PeerService::Store, None);
         if entry.is_propagated() {
             if entry.record.message.is_ephemeral() {
                 return Some(SendEventKind::PropagatedOnly(Unconfirmed::Ephemeral));
@@ -58,7 +58,10 @@ impl Sender {
                 _ => SendEventKind::Failed(FailReason::NotStored),
             });
         }
-        if matches!(entry.work, Work::Relay { .. } | Work::Push { .. }) {
+        if matches!(
+            entry.work,
+            AwaitedAnswer::Relay { .. } | AwaitedAnswer::Push { .. }
+        ) {
             return None; // The answer decides; it has a deadline of its own.
         }
         if entry.confirm_until <= now {
@@ -69,7 +72,7 @@ impl Sender {
             .then_some(SendEventKind::Failed(FailReason::Deadline))
     }
 
-    fn is_too_old(&self, now_ns: u64, entry: &Entry) -> bool {
+    fn is_too_old(&self, now_ns: u64, entry: &QueuedMessage) -> bool {
         let max_age = self.config.max_age;
         max_age.is_some_and(|max| entry.age_ns(now_ns) > nanos(max))
     }
@@ -77,7 +80,7 @@ impl Sender {
     /// The network refuses the message's timestamp by now. A message that is surely nowhere gets a new
     /// one if the sender chose the old one; of a message that may be out, stores know.
     fn too_old(&mut self, now: Time, id: SendId) {
-        let knows_store = self.pool.offers(Service::Store, None);
+        let knows_store = self.pool.offers(PeerService::Store, None);
         let Some(entry) = self.entries.get_mut(&id) else {
             return;
         };
@@ -87,7 +90,7 @@ impl Sender {
             entry.record.message.timestamp = None;
             entry.set_proof(None);
             entry.rehash();
-            entry.record.stage = Stage::Queued;
+            entry.record.stage = SendStage::Queued;
             entry.record.is_given = false;
             entry.check_at = Time::MAX;
             let now_ns = self.wall_ns(now);
@@ -121,7 +124,7 @@ impl Sender {
         let Some(entry) = self.entries.get(&id) else {
             return;
         };
-        let is_repeated = entry.record.stage == Stage::Proving;
+        let is_repeated = entry.record.stage == SendStage::Proving;
         if self.budget == 0 && (!is_repeated || self.is_used_up) {
             return;
         }
@@ -132,9 +135,9 @@ impl Sender {
         if !is_repeated {
             self.budget = self.budget.saturating_sub(1);
             entry.record.attempt = entry.record.attempt.saturating_add(1);
-            entry.record.stage = Stage::Proving;
+            entry.record.stage = SendStage::Proving;
         }
-        entry.work = Work::Proof;
+        entry.work = AwaitedAnswer::Proof;
         let record = &entry.record;
         self.out.push_back(Output::Persist {
             id,
@@ -159,14 +162,14 @@ impl Sender {
         let Some(entry) = self.entries.get_mut(&id) else {
             return;
         };
-        if entry.work != Work::Proof || entry.record.attempt != attempt {
+        if entry.work != AwaitedAnswer::Proof || entry.record.attempt != attempt {
             return;
         }
-        entry.work = Work::Nothing;
+        entry.work = AwaitedAnswer::Nothing;
         match result {
             Ok(proof) if proof.len() <= self.config.limits.proof_bytes => {
                 entry.set_proof(Some(proof));
-                entry.record.stage = Stage::Ready;
+                entry.record.stage = SendStage::Ready;
                 let record = entry.record.encode();
                 self.out.push_back(Output::Persist { id, record });
             }
@@ -191,27 +194,34 @@ impl Sender {
             return;
         }
         entry.set_proof(None);
-        entry.may_be_out |= matches!(entry.work, Work::Relay { .. } | Work::Push { .. });
-        if entry.work == Work::ProofCheck {
-            entry.work = Work::Nothing;
+        entry.may_be_out |= matches!(
+            entry.work,
+            AwaitedAnswer::Relay { .. } | AwaitedAnswer::Push { .. }
+        );
+        if entry.work == AwaitedAnswer::ProofCheck {
+            entry.work = AwaitedAnswer::Nothing;
         }
         if !entry.is_propagated() {
-            entry.record.stage = Stage::Queued;
+            entry.record.stage = SendStage::Queued;
         }
     }
 
     pub(super) fn proof_fresh(&mut self, id: SendId) {
         if let Some(entry) = self.entries.get_mut(&id)
-            && entry.work == Work::ProofCheck
+            && entry.work == AwaitedAnswer::ProofCheck
         {
-            entry.work = Work::Nothing;
+            entry.work = AwaitedAnswer::Nothing;
         }
     }
 
     /// Gives a message to the relay or the next lightpush peer; waits if all were tried.
     fn give_out(&mut self, now: Time, id: SendId) {
-        let in_flight =
-            |entry: &&Entry| matches!(entry.work, Work::Relay { .. } | Work::Push { .. });
+        let in_flight = |entry: &&QueuedMessage| {
+            matches!(
+                entry.work,
+                AwaitedAnswer::Relay { .. } | AwaitedAnswer::Push { .. }
+            )
+        };
         if self.entries.values().filter(in_flight).count() >= self.config.limits.max_in_flight {
             return;
         }
@@ -224,7 +234,7 @@ impl Sender {
             true => None,
             false => self
                 .pool
-                .pick(now, Service::Lightpush, Some(topic), |peer| {
+                .pick(now, PeerService::Lightpush, Some(topic), |peer| {
                     tried.contains(&peer)
                 }),
         };
@@ -251,7 +261,7 @@ impl Sender {
         };
         let is_first = !entry.record.is_given;
         if is_first {
-            entry.record.stage = Stage::Ready;
+            entry.record.stage = SendStage::Ready;
             entry.record.is_given = true;
             let record = entry.record.encode();
             self.out.push_back(Output::Persist { id, record });
@@ -268,7 +278,7 @@ impl Sender {
             None => {
                 entry.is_relay_tried = true;
                 let deadline = now.after(self.config.relay_timeout);
-                entry.work = Work::Relay { deadline };
+                entry.work = AwaitedAnswer::Relay { deadline };
                 self.out.push_back(Output::Relay {
                     id,
                     pubsub_topic,
@@ -278,7 +288,7 @@ impl Sender {
             Some(peer) => {
                 entry.tried.push(peer);
                 let deadline = now.after(self.config.push_timeout);
-                entry.work = Work::Push {
+                entry.work = AwaitedAnswer::Push {
                     peer,
                     request,
                     deadline,
@@ -300,10 +310,10 @@ impl Sender {
         let Some(entry) = self.entries.get_mut(&id) else {
             return;
         };
-        if !matches!(entry.work, Work::Relay { .. }) {
+        if !matches!(entry.work, AwaitedAnswer::Relay { .. }) {
             return;
         }
-        entry.work = Work::Nothing;
+        entry.work = AwaitedAnswer::Nothing;
         match result {
             Ok(0) | Err(RelayFailure::NoPeers) => {}
             Ok(_) => self.propagated(now, id),
@@ -322,9 +332,8 @@ impl Sender {
         request: RequestNo,
         answer: Result<Option<u32>, PushFailure>,
     ) {
-        let asked =
-            |entry: &&Entry| matches!(entry.work, Work::Push { request: r, .. } if r == request);
-        let Some(id) = self.entries.values().find(asked).map(Entry::id) else {
+        let asked = |entry: &&QueuedMessage| matches!(entry.work, AwaitedAnswer::Push { request: asked, .. } if asked == request);
+        let Some(id) = self.entries.values().find(asked).map(QueuedMessage::id) else {
             return; // A late answer, already counted as missing; a store will tell.
         };
         self.pushed(now, id, answer);
@@ -334,14 +343,14 @@ impl Sender {
         let Some(entry) = self.entries.get_mut(&id) else {
             return;
         };
-        let Work::Push { peer, .. } = entry.work else {
+        let AwaitedAnswer::Push { peer, .. } = entry.work else {
             return;
         };
-        entry.work = Work::Nothing;
+        entry.work = AwaitedAnswer::Nothing;
         let failure = match answer {
             Ok(Some(0)) => PushFailure::NoPeers,
             Ok(_) => {
-                self.pool.answered(now, peer, Service::Lightpush);
+                self.pool.answered(now, peer, PeerService::Lightpush);
                 self.propagated(now, id);
                 return;
             }
@@ -353,7 +362,7 @@ impl Sender {
             PushFailure::Busy { retry_after: asked } => retry_after = asked,
             PushFailure::NoPeers | PushFailure::UnsupportedTopic => {}
             PushFailure::ProofRefused => {
-                self.pool.answered(now, peer, Service::Lightpush);
+                self.pool.answered(now, peer, PeerService::Lightpush);
                 self.check_proof(id);
                 return;
             }
@@ -364,14 +373,15 @@ impl Sender {
                 }
             }
         }
-        self.pool.failed(now, peer, Service::Lightpush, retry_after);
+        self.pool
+            .failed(now, peer, PeerService::Lightpush, retry_after);
     }
 
     fn check_proof(&mut self, id: SendId) {
         if let Some(entry) = self.entries.get_mut(&id)
             && entry.has_proof()
         {
-            entry.work = Work::ProofCheck;
+            entry.work = AwaitedAnswer::ProofCheck;
             self.out.push_back(Output::CheckProof(id));
         }
     }
@@ -382,25 +392,30 @@ impl Sender {
             return;
         };
         match entry.work {
-            Work::Relay { deadline } if deadline <= now => {
-                entry.work = Work::Nothing;
+            AwaitedAnswer::Relay { deadline } if deadline <= now => {
+                entry.work = AwaitedAnswer::Nothing;
                 entry.may_be_out = true;
             }
-            Work::Push { deadline, .. } if deadline <= now => {
+            AwaitedAnswer::Push { deadline, .. } if deadline <= now => {
                 self.pushed(now, id, Err(PushFailure::NoAnswer));
             }
-            Work::Nothing
-            | Work::Proof
-            | Work::ProofCheck
-            | Work::Relay { .. }
-            | Work::Push { .. } => {}
+            AwaitedAnswer::Nothing
+            | AwaitedAnswer::Proof
+            | AwaitedAnswer::ProofCheck
+            | AwaitedAnswer::Relay { .. }
+            | AwaitedAnswer::Push { .. } => {}
         }
     }
 
     /// Gives up requests to a peer that is gone.
     pub(super) fn peer_gone(&mut self, now: Time, gone: PeerNo) {
-        let asked = |entry: &&Entry| matches!(entry.work, Work::Push { peer, .. } if peer == gone);
-        let ids: Vec<SendId> = self.entries.values().filter(asked).map(Entry::id).collect();
+        let asked = |entry: &&QueuedMessage| matches!(entry.work, AwaitedAnswer::Push { peer, .. } if peer == gone);
+        let ids: Vec<SendId> = self
+            .entries
+            .values()
+            .filter(asked)
+            .map(QueuedMessage::id)
+            .collect();
         for id in ids {
             self.pushed(now, id, Err(PushFailure::NoAnswer));
         }
@@ -416,7 +431,7 @@ impl Sender {
         if entry.is_propagated() {
             return;
         }
-        entry.record.stage = Stage::Propagated;
+        entry.record.stage = SendStage::Propagated;
         entry.may_be_out = true;
         entry.confirm_until = confirm_until;
         entry.check_at = check_at;

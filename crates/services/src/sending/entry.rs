@@ -5,12 +5,12 @@ use undertone_gossip::Time;
 use undertone_message::{MessageHash, message_hash};
 
 use super::io::SendId;
-use super::record::{Record, Stage};
+use super::record::{SendRecord, SendStage};
 use crate::{PeerNo, RequestNo};
 
 /// Event or answer that a message waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Work {
+pub(super) enum AwaitedAnswer {
     /// Its next step, once that is due.
     Nothing,
     /// The driver's proof.
@@ -29,13 +29,13 @@ pub(super) enum Work {
 
 /// Message of the queue.
 #[derive(Debug)]
-pub(super) struct Entry {
-    pub(super) record: Record,
+pub(super) struct QueuedMessage {
+    pub(super) record: SendRecord,
     /// Hash of the message; `None` before it has a timestamp.
     pub(super) hash: Option<MessageHash>,
     /// Length that the message is counted with.
     pub(super) size_bytes: usize,
-    pub(super) work: Work,
+    pub(super) work: AwaitedAnswer,
     /// Time before which no way is tried.
     pub(super) retry_at: Time,
     /// Times that all ways failed.
@@ -58,13 +58,13 @@ pub(super) struct Entry {
     pub(super) wants_resend: bool,
 }
 
-impl Entry {
-    pub(super) fn new(record: Record, size_bytes: usize) -> Self {
+impl QueuedMessage {
+    pub(super) fn new(record: SendRecord, size_bytes: usize) -> Self {
         let mut entry = Self {
             record,
             hash: None,
             size_bytes,
-            work: Work::Nothing,
+            work: AwaitedAnswer::Nothing,
             retry_at: Time::ZERO,
             rounds: 0,
             is_relay_tried: false,
@@ -87,7 +87,7 @@ impl Entry {
     }
 
     pub(super) fn is_propagated(&self) -> bool {
-        self.record.stage == Stage::Propagated
+        self.record.stage == SendStage::Propagated
     }
 
     /// Computes the hash again after the timestamp changed.

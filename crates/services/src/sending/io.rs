@@ -9,7 +9,7 @@ use undertone_gossip::Time;
 use undertone_message::{MessageHash, WakuMessage};
 
 use crate::history::{HistoryPage, HistoryQuery};
-use crate::light::{ServiceFailure, ServicePeer};
+use crate::light::{ServicePeer, ServicePeerFailure};
 use crate::{PeerNo, RequestNo};
 
 /// Number of a message that an application sends: unique, also over restarts, and growing.
@@ -155,7 +155,7 @@ pub enum Input {
         /// Number of the request.
         request: RequestNo,
         /// The page, or the reason of the failure.
-        answer: Result<HistoryPage, ServiceFailure>,
+        answer: Result<HistoryPage, ServicePeerFailure>,
     },
     /// A message came back to this node by relay or filter from another.
     Seen(MessageHash),

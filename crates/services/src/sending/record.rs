@@ -37,7 +37,7 @@ mod field {
 
 /// Stage of a message on its way, as it is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Stage {
+pub(super) enum SendStage {
     Queued,
     /// A proof has been asked for.
     Proving,
@@ -48,14 +48,14 @@ pub(super) enum Stage {
 
 /// Message of the queue as it is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Record {
+pub(super) struct SendRecord {
     pub(crate) id: SendId,
     pub(crate) pubsub_topic: Arc<str>,
     /// The message, with its proof if it has one.
     pub(crate) message: WakuMessage,
     /// Time of queueing, Unix nanoseconds.
     pub(crate) created_ns: u64,
-    pub(crate) stage: Stage,
+    pub(crate) stage: SendStage,
     /// Number of the last proof asked for.
     pub(crate) attempt: u32,
     /// Whether the sender chose the timestamp.
@@ -67,7 +67,7 @@ pub(super) struct Record {
 /// Error of bytes that are not a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
-pub enum RecordError {
+pub enum SendRecordError {
     /// The record is longer than any that a sender with these limits writes.
     #[error("record of {size_bytes} bytes; at most {max} are accepted")]
     TooLarge {
@@ -96,7 +96,7 @@ pub enum RecordError {
     NoPlace,
 }
 
-impl Record {
+impl SendRecord {
     pub(crate) fn encode(&self) -> Bytes {
         let mut out = vec![RECORD_VERSION];
         put_varint_field(&mut out, field::ID, self.id.0);
@@ -116,26 +116,26 @@ impl Record {
         out.into()
     }
 
-    pub(crate) fn decode(input: &Bytes, limits: &SenderLimits) -> Result<Self, RecordError> {
+    pub(crate) fn decode(input: &Bytes, limits: &SenderLimits) -> Result<Self, SendRecordError> {
         let max = limits
             .max_message_bytes
             .saturating_add(limits.max_topic_bytes)
             .saturating_add(OVERHEAD_BYTES);
         if input.len() > max {
-            return Err(RecordError::TooLarge {
+            return Err(SendRecordError::TooLarge {
                 size_bytes: input.len(),
                 max,
             });
         }
         let (body, sum) = input
             .split_last_chunk::<CHECKSUM_BYTES>()
-            .ok_or(RecordError::Damaged)?;
+            .ok_or(SendRecordError::Damaged)?;
         if checksum(body) != *sum {
-            return Err(RecordError::Damaged);
+            return Err(SendRecordError::Damaged);
         }
-        let (version, body) = body.split_first().ok_or(RecordError::Damaged)?;
+        let (version, body) = body.split_first().ok_or(SendRecordError::Damaged)?;
         if *version != RECORD_VERSION {
-            return Err(RecordError::Version(*version));
+            return Err(SendRecordError::Version(*version));
         }
         let mut id = None;
         let mut topic = None;
@@ -152,9 +152,9 @@ impl Record {
                 (field::PUBSUB_TOPIC, FieldValue::Bytes(bytes)) => topic = Some(bytes),
                 (field::MESSAGE, FieldValue::Bytes(bytes)) => message = Some(bytes),
                 (field::CREATED_NS, FieldValue::Varint(value)) => created_ns = Some(value),
-                (field::STAGE, FieldValue::Varint(value)) => stage = Stage::from_number(value),
+                (field::STAGE, FieldValue::Varint(value)) => stage = SendStage::from_number(value),
                 (field::ATTEMPT, FieldValue::Varint(value)) => {
-                    attempt = u32::try_from(value).map_err(|_| RecordError::Field(number))?;
+                    attempt = u32::try_from(value).map_err(|_| SendRecordError::Field(number))?;
                 }
                 (field::IS_SELF_STAMPED, FieldValue::Varint(value)) => is_self_stamped = value != 0,
                 (field::IS_GIVEN, FieldValue::Varint(value)) => is_given = value != 0,
@@ -164,16 +164,16 @@ impl Record {
         let topic = topic
             .filter(|topic| topic.len() <= limits.max_topic_bytes)
             .and_then(|topic| std::str::from_utf8(topic).ok())
-            .ok_or(RecordError::Field(field::PUBSUB_TOPIC))?;
-        let message = message.ok_or(RecordError::Field(field::MESSAGE))?;
+            .ok_or(SendRecordError::Field(field::PUBSUB_TOPIC))?;
+        let message = message.ok_or(SendRecordError::Field(field::MESSAGE))?;
         let mut message_limits = MessageLimits::default();
         message_limits.max_message_bytes = limits.max_message_bytes;
         Ok(Self {
-            id: id.ok_or(RecordError::Field(field::ID))?,
+            id: id.ok_or(SendRecordError::Field(field::ID))?,
             pubsub_topic: topic.into(),
             message: WakuMessage::decode_with(&input.slice_ref(message), &message_limits)?,
-            created_ns: created_ns.ok_or(RecordError::Field(field::CREATED_NS))?,
-            stage: stage.ok_or(RecordError::Field(field::STAGE))?,
+            created_ns: created_ns.ok_or(SendRecordError::Field(field::CREATED_NS))?,
+            stage: stage.ok_or(SendRecordError::Field(field::STAGE))?,
             attempt,
             is_self_stamped,
             is_given,
@@ -181,7 +181,7 @@ impl Record {
     }
 }
 
-impl Stage {
+impl SendStage {
     fn from_number(number: u64) -> Option<Self> {
         [Self::Queued, Self::Proving, Self::Ready, Self::Propagated]
             .into_iter()

@@ -51,7 +51,7 @@ pub struct ReadPage {
 /// Reason why a response was refused. The walk stays where it was.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
-pub enum ReadError {
+pub enum HistoryReadError {
     /// The server sent something that is false or malformed: another server should be asked.
     #[error("the server is at fault: {0}")]
     Server(#[from] ServerFault),
@@ -161,18 +161,18 @@ impl HistoryReader {
     /// Takes the response to the request of id `request_id`, and returns its page.
     ///
     /// # Errors
-    /// [`ReadError`] when the response is not a page or not a true one, as far as can be seen; the walk then
+    /// [`HistoryReadError`] when the response is not a page or not a true one, as far as can be seen; the walk then
     /// stays where it was.
-    pub fn take(&mut self, request_id: &str, bytes: &Bytes) -> Result<ReadPage, ReadError> {
+    pub fn take(&mut self, request_id: &str, bytes: &Bytes) -> Result<ReadPage, HistoryReadError> {
         let response = StoreResponse::decode(bytes, &self.limits.response);
         let response = response.map_err(ServerFault::from)?;
         match response.status {
             StoreStatus::Ok => {}
             status @ (StoreStatus::TooManyRequests | StoreStatus::ServiceUnavailable) => {
-                return Err(ReadError::Busy { status });
+                return Err(HistoryReadError::Busy { status });
             }
             status => {
-                return Err(ReadError::Refused {
+                return Err(HistoryReadError::Refused {
                     status,
                     description: response.description,
                 });
@@ -186,7 +186,7 @@ impl HistoryReader {
         if self.seen.len() + entries.len() > self.limits.max_messages
             || self.pages == self.limits.max_pages
         {
-            return Err(ReadError::TooLong);
+            return Err(HistoryReadError::TooLong);
         }
         self.pages += 1;
         self.edge_ns = edge_ns;

@@ -74,7 +74,7 @@ pub enum Output {
 
 /// Query that the archive has not answered.
 #[derive(Debug)]
-struct Pending {
+struct PendingQuery {
     peer: PeerNo,
     request: RequestNo,
     request_id: Arc<str>,
@@ -87,7 +87,7 @@ struct Pending {
 pub struct StoreServer {
     limits: ServerLimits,
     /// Queries by number, which is also the order of their expiry.
-    pending: BTreeMap<RequestNo, Pending>,
+    pending: BTreeMap<RequestNo, PendingQuery>,
     /// Number of each peer's pending queries; no entry is 0.
     per_peer: BTreeMap<PeerNo, usize>,
     next_query: u64,
@@ -148,7 +148,7 @@ impl StoreServer {
             Ok(asked) => {
                 let query = RequestNo(self.next_query);
                 self.next_query += 1;
-                let pending = Pending {
+                let pending = PendingQuery {
                     peer,
                     request,
                     request_id: asked.request_id,
@@ -204,7 +204,7 @@ impl StoreServer {
         }
     }
 
-    fn take(&mut self, query: RequestNo) -> Option<Pending> {
+    fn take(&mut self, query: RequestNo) -> Option<PendingQuery> {
         let pending = self.pending.remove(&query)?;
         if let Some(count) = self.per_peer.get_mut(&pending.peer) {
             *count -= 1;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::ranges::RangeWriter;
-use super::set::View;
+use super::set::SetView;
 use super::{Fingerprint, ItemSet, RangeContent, SyncId, SyncRange};
 
 /// How to answer the fingerprints of a payload that differ from ours, chosen by how many of them do.
@@ -19,7 +19,7 @@ impl Tactics {
     /// Number of unequal fingerprints below which rounds count more than bytes.
     const FEW: usize = 8;
 
-    pub(super) fn of(view: &View, ranges: &[SyncRange], parts: usize) -> Self {
+    pub(super) fn of(view: &SetView, ranges: &[SyncRange], parts: usize) -> Self {
         let (mut equal, mut unequal) = (0, 0);
         for range in ranges {
             if let RangeContent::Fingerprint(theirs) = range.content {
@@ -45,7 +45,7 @@ impl Tactics {
 
 /// Answer to a payload in the making.
 #[derive(Debug, Default)]
-pub(super) struct Answer {
+pub(super) struct PayloadAnswer {
     pub(super) writer: RangeWriter,
     pub(super) lacking: Vec<SyncId>,
     pub(super) missing: Vec<SyncId>,
@@ -53,7 +53,7 @@ pub(super) struct Answer {
     pub(super) tactics: Tactics,
 }
 
-impl Answer {
+impl PayloadAnswer {
     pub(super) fn fingerprint(&mut self, lower: SyncId, upper: SyncId, fingerprint: Fingerprint) {
         self.fingerprinted.insert((lower, upper));
         let content = RangeContent::Fingerprint(fingerprint);
@@ -71,7 +71,7 @@ impl Answer {
     /// Names our messages of the timestamps from that of `first` to that of `last`, within a range.
     pub(super) fn narrow(
         &mut self,
-        view: &View,
+        view: &SetView,
         lower: SyncId,
         upper: SyncId,
         first: SyncId,

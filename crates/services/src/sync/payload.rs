@@ -181,7 +181,7 @@ impl RangesPayload {
         if input.len() <= 1 {
             return Ok(Self::default());
         }
-        let mut reader = Reader { input, at: 0 };
+        let mut reader = PayloadReader { input, at: 0 };
         let pubsub_topics = reader.topics(limits)?;
         let content_topics = reader.topics(limits)?;
         let mut ranges = Vec::new();
@@ -225,12 +225,12 @@ fn put_content(out: &mut Vec<u8>, content: &RangeContent) {
 }
 
 /// Reader of a payload from front to back.
-struct Reader<'a> {
+struct PayloadReader<'a> {
     input: &'a [u8],
     at: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> PayloadReader<'a> {
     fn number(&mut self) -> Result<u64, PayloadError> {
         let offset = self.at;
         let rest = self.input.get(offset..).unwrap_or_default();

@@ -15,8 +15,8 @@ use std::collections::BTreeSet;
 
 use thiserror::Error;
 
-use super::answer::{Answer, Tactics};
-use super::set::View;
+use super::answer::{PayloadAnswer, Tactics};
+use super::set::SetView;
 use super::{
     Fingerprint, ItemSet, PayloadError, RangeContent, RangesPayload, SyncId, SyncLimits, SyncRange,
     SyncScope, SyncSet,
@@ -28,7 +28,7 @@ mod tests;
 /// One side of a session.
 ///
 /// The initiator sends the payload that [`initiate`](Self::initiate) returns; then either side gives each payload
-/// that arrives to [`handle`](Self::handle) and sends the reply, until a [`Step`] is the last one.
+/// that arrives to [`handle`](Self::handle) and sends the reply, until a [`SyncStep`] is the last one.
 #[derive(Debug)]
 pub struct Reconciler {
     limits: SyncLimits,
@@ -36,7 +36,7 @@ pub struct Reconciler {
     /// Ranges that end here or before are of no interest.
     start: SyncId,
     /// Messages compared, and the scope that they were chosen by.
-    view: Option<(SyncScope, View)>,
+    view: Option<(SyncScope, SetView)>,
     /// Ranges whose fingerprints the last reply had.
     fingerprinted: BTreeSet<(SyncId, SyncId)>,
     /// Messages that the peer lacks.
@@ -49,7 +49,7 @@ pub struct Reconciler {
 
 /// Outcome of one payload.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Step {
+pub struct SyncStep {
     /// Payload to write to the stream, without its length prefix.
     pub reply: Option<Vec<u8>>,
     /// Messages that the peer lacks, to be sent by transfer; each is named once in a session.
@@ -131,7 +131,7 @@ impl Reconciler {
     ///
     /// # Errors
     /// [`SyncError`] when the payload is malformed or the peer exceeds a limit; the stream should be closed.
-    pub fn handle(&mut self, set: &SyncSet, payload: &[u8]) -> Result<Step, SyncError> {
+    pub fn handle(&mut self, set: &SyncSet, payload: &[u8]) -> Result<SyncStep, SyncError> {
         if self.is_last {
             return Err(SyncError::AfterEnd);
         }
@@ -144,13 +144,13 @@ impl Reconciler {
         let skips = |range: &SyncRange| range.content == RangeContent::Skip;
         if payload.ranges.iter().all(skips) {
             self.is_last = true;
-            return Ok(Step {
+            return Ok(SyncStep {
                 is_last: true,
-                ..Step::default()
+                ..SyncStep::default()
             });
         }
         let Some(scope) = self.scope.intersection(&payload) else {
-            return Ok(self.reply(Answer::default()));
+            return Ok(self.reply(PayloadAnswer::default()));
         };
         let view = match self.view.take() {
             Some((known, view)) if known == scope => view,
@@ -167,11 +167,15 @@ impl Reconciler {
         self.rounds
     }
 
-    fn answer(&mut self, view: &View, ranges: Vec<SyncRange>) -> Result<Answer, SyncError> {
+    fn answer(
+        &mut self,
+        view: &SetView,
+        ranges: Vec<SyncRange>,
+    ) -> Result<PayloadAnswer, SyncError> {
         let tactics = Tactics::of(view, &ranges, self.limits.parts);
-        let mut answer = Answer {
+        let mut answer = PayloadAnswer {
             tactics,
-            ..Answer::default()
+            ..PayloadAnswer::default()
         };
         for range in ranges {
             if range.upper <= self.start {
@@ -194,11 +198,11 @@ impl Reconciler {
     /// Answers a fingerprint.
     fn compare(
         &self,
-        view: &View,
+        view: &SetView,
         lower: SyncId,
         upper: SyncId,
         theirs: Fingerprint,
-        answer: &mut Answer,
+        answer: &mut PayloadAnswer,
     ) {
         let ours = view.fingerprint(lower, upper);
         if ours == theirs {
@@ -228,7 +232,7 @@ impl Reconciler {
     }
 
     /// Splits a range into parts of about equal numbers of our messages.
-    fn split(&self, view: &View, lower: SyncId, upper: SyncId, answer: &mut Answer) {
+    fn split(&self, view: &SetView, lower: SyncId, upper: SyncId, answer: &mut PayloadAnswer) {
         let ids = view.ids(lower, upper);
         let parts = answer.tactics.parts.max(2);
         let mut bounds = vec![lower];
@@ -255,7 +259,13 @@ impl Reconciler {
 
     /// Compares our messages of a range with those that the peer names, and names those that differ unless the
     /// peer knows them.
-    fn merge(&self, view: &View, range: &SyncRange, theirs: &ItemSet, answer: &mut Answer) {
+    fn merge(
+        &self,
+        view: &SetView,
+        range: &SyncRange,
+        theirs: &ItemSet,
+        answer: &mut PayloadAnswer,
+    ) {
         let mut ours = view.ids(range.lower, range.upper).iter().peekable();
         let mut others = theirs.elements.iter().peekable();
         // First and last of the messages that differ since the last common one.
@@ -290,7 +300,7 @@ impl Reconciler {
         }
     }
 
-    fn check_missing(&self, answer: &Answer) -> Result<(), SyncError> {
+    fn check_missing(&self, answer: &PayloadAnswer) -> Result<(), SyncError> {
         let max = self.limits.max_missing;
         match self.missing.len() + answer.missing.len() > max {
             true => Err(SyncError::TooManyMissing { max }),
@@ -298,8 +308,8 @@ impl Reconciler {
         }
     }
 
-    fn reply(&mut self, answer: Answer) -> Step {
-        let Answer {
+    fn reply(&mut self, answer: PayloadAnswer) -> SyncStep {
+        let PayloadAnswer {
             mut lacking,
             mut missing,
             fingerprinted,
@@ -311,7 +321,7 @@ impl Reconciler {
         self.fingerprinted = fingerprinted;
         let ranges = writer.finish();
         self.is_last = ranges.is_empty();
-        Step {
+        SyncStep {
             reply: Some(self.payload(ranges)),
             to_send: lacking,
             to_receive: missing,

@@ -50,7 +50,7 @@ fn common(ours: &BTreeSet<Arc<str>>, theirs: &[Arc<str>]) -> Option<BTreeSet<Arc
 
 /// Topics of a message.
 #[derive(Clone, Debug)]
-struct Topics {
+struct MessageTopics {
     pubsub_topic: Arc<str>,
     content_topic: Arc<str>,
 }
@@ -58,7 +58,7 @@ struct Topics {
 /// Set of the messages that an archive has, by timestamp and hash.
 #[derive(Clone, Debug)]
 pub struct SyncSet {
-    messages: BTreeMap<SyncId, Topics>,
+    messages: BTreeMap<SyncId, MessageTopics>,
     max: usize,
 }
 
@@ -84,7 +84,7 @@ impl SyncSet {
             return false;
         };
         let id = SyncId { time_ns, hash };
-        let topics = Topics {
+        let topics = MessageTopics {
             pubsub_topic,
             content_topic,
         };
@@ -118,25 +118,25 @@ impl SyncSet {
     }
 
     /// Returns the messages of a scope as they are now.
-    pub(super) fn view(&self, scope: &SyncScope) -> View {
+    pub(super) fn view(&self, scope: &SyncScope) -> SetView {
         let in_scope = self
             .messages
             .iter()
             .filter(|(_, topics)| scope.contains(&topics.pubsub_topic, &topics.content_topic));
-        View::new(in_scope.map(|(id, _)| *id).collect())
+        SetView::new(in_scope.map(|(id, _)| *id).collect())
     }
 }
 
 /// Sorted messages with the fingerprint of each beginning, so that the fingerprint of any range takes constant
 /// time. The view of a session stays as it is while the set changes.
 #[derive(Clone, Debug, Default)]
-pub(super) struct View {
+pub(super) struct SetView {
     ids: Vec<SyncId>,
     /// Fingerprints of the first 0, 1, 2 and so on messages.
     prefixes: Vec<Fingerprint>,
 }
 
-impl View {
+impl SetView {
     fn new(ids: Vec<SyncId>) -> Self {
         let mut prefixes = Vec::with_capacity(ids.len() + 1);
         let mut prefix = Fingerprint::EMPTY;

@@ -2,12 +2,14 @@
 
 use bytes::Bytes;
 use serde_json::json;
-use undertone_services::peer_exchange::{CodecLimits, PeerExchangeRequest, PeerExchangeResponse};
+use undertone_services::peer_exchange::{
+    PeerExchangeCodecLimits, PeerExchangeRequest, PeerExchangeResponse,
+};
 
 use super::{Read, given};
 
 pub(super) fn request(frame: &Bytes) -> Result<Read, String> {
-    let request = PeerExchangeRequest::decode(frame, &CodecLimits::default());
+    let request = PeerExchangeRequest::decode(frame, &PeerExchangeCodecLimits::default());
     let request = request.map_err(|error| error.to_string())?;
     let num_peers = request.num_peers.map(|count| count.to_string());
     Ok(Read {
@@ -17,7 +19,7 @@ pub(super) fn request(frame: &Bytes) -> Result<Read, String> {
 }
 
 pub(super) fn response(frame: &Bytes) -> Result<Read, String> {
-    let response = PeerExchangeResponse::decode(frame, &CodecLimits::default());
+    let response = PeerExchangeResponse::decode(frame, &PeerExchangeCodecLimits::default());
     let response = response.map_err(|error| error.to_string())?;
     let records = response
         .enrs

@@ -3,13 +3,13 @@
 use bytes::Bytes;
 use serde_json::json;
 use undertone_services::filter::{
-    CodecLimits, MessagePush, SubscribeKind, SubscribeRequest, SubscribeResponse,
+    FilterCodecLimits, MessagePush, SubscribeKind, SubscribeRequest, SubscribeResponse,
 };
 
 use super::{Read, given, message, texts};
 
 pub(super) fn request(frame: &Bytes) -> Result<Read, String> {
-    let request = SubscribeRequest::decode(frame, &CodecLimits::default());
+    let request = SubscribeRequest::decode(frame, &FilterCodecLimits::default());
     let request = request.map_err(|error| error.to_string())?;
     let kind = match request.kind {
         SubscribeKind::Ping => "SUBSCRIBER_PING",
@@ -30,7 +30,7 @@ pub(super) fn request(frame: &Bytes) -> Result<Read, String> {
 }
 
 pub(super) fn response(frame: &Bytes) -> Result<Read, String> {
-    let response = SubscribeResponse::decode(frame, &CodecLimits::default());
+    let response = SubscribeResponse::decode(frame, &FilterCodecLimits::default());
     let response = response.map_err(|error| error.to_string())?;
     let fields = given([
         ("requestId", json!(response.request_id)),
@@ -44,7 +44,7 @@ pub(super) fn response(frame: &Bytes) -> Result<Read, String> {
 }
 
 pub(super) fn push(frame: &Bytes) -> Result<Read, String> {
-    let push = MessagePush::decode(frame, &CodecLimits::default());
+    let push = MessagePush::decode(frame, &FilterCodecLimits::default());
     let push = push.map_err(|error| error.to_string())?;
     let fields = given([
         ("wakuMessage", message(&push.message)),

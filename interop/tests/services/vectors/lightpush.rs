@@ -3,12 +3,12 @@
 use bytes::Bytes;
 use serde_json::json;
 use undertone_services::lightpush::legacy::{LegacyRequest, LegacyResponse};
-use undertone_services::lightpush::{CodecLimits, PushRequest, PushResponse};
+use undertone_services::lightpush::{LightpushCodecLimits, LightpushRequest, LightpushResponse};
 
 use super::{Read, given, message};
 
 pub(super) fn request(frame: &Bytes) -> Result<Read, String> {
-    let request = PushRequest::decode(frame, &CodecLimits::default());
+    let request = LightpushRequest::decode(frame, &LightpushCodecLimits::default());
     let request = request.map_err(|error| error.to_string())?;
     let fields = given([
         ("requestId", json!(request.request_id)),
@@ -22,7 +22,7 @@ pub(super) fn request(frame: &Bytes) -> Result<Read, String> {
 }
 
 pub(super) fn response(frame: &Bytes) -> Result<Read, String> {
-    let response = PushResponse::decode(frame, &CodecLimits::default());
+    let response = LightpushResponse::decode(frame, &LightpushCodecLimits::default());
     let response = response.map_err(|error| error.to_string())?;
     let fields = given([
         ("requestId", json!(response.request_id)),
@@ -37,7 +37,7 @@ pub(super) fn response(frame: &Bytes) -> Result<Read, String> {
 }
 
 pub(super) fn legacy_request(frame: &Bytes) -> Result<Read, String> {
-    let request = LegacyRequest::decode(frame, &CodecLimits::default());
+    let request = LegacyRequest::decode(frame, &LightpushCodecLimits::default());
     let request = request.map_err(|error| error.to_string())?;
     let inner = given([
         ("pubsubTopic", json!(request.pubsub_topic.as_deref())),
@@ -51,7 +51,7 @@ pub(super) fn legacy_request(frame: &Bytes) -> Result<Read, String> {
 }
 
 pub(super) fn legacy_response(frame: &Bytes) -> Result<Read, String> {
-    let response = LegacyResponse::decode(frame, &CodecLimits::default());
+    let response = LegacyResponse::decode(frame, &LightpushCodecLimits::default());
     let response = response.map_err(|error| error.to_string())?;
     let inner = given([
         ("isSuccess", json!(response.is_success)),

@@ -4,8 +4,8 @@ use undertone_message::{DecodeError, WireError};
 use super::*;
 use crate::rpc::tests::{JS_REQUEST_ID, TOPIC, golden, js_message};
 
-fn limits() -> CodecLimits {
-    CodecLimits::default()
+fn limits() -> FilterCodecLimits {
+    FilterCodecLimits::default()
 }
 
 fn request(kind: SubscribeKind, topic: Option<&str>, content: &[&str]) -> SubscribeRequest {
@@ -54,7 +54,7 @@ fn a_ping_is_written_with_its_kind() {
 fn responses_of_js_waku_are_read_and_written_as_js_waku_does() {
     let expected = SubscribeResponse {
         request_id: JS_REQUEST_ID.to_owned(),
-        status: Status::NOT_FOUND,
+        status: FilterStatus::NOT_FOUND,
         status_desc: Some("NOT_FOUND: peer has no subscriptions".to_owned()),
     };
     let frame = golden("filter-response");
@@ -69,7 +69,7 @@ fn responses_of_js_waku_are_read_and_written_as_js_waku_does() {
 fn a_response_is_written_in_full_even_when_empty_for_nwaku() {
     let response = SubscribeResponse {
         request_id: String::new(),
-        status: Status(0),
+        status: FilterStatus(0),
         status_desc: None,
     };
     assert_eq!(hex::encode(response.encode()), "0a005000");
@@ -109,7 +109,7 @@ fn more_content_topics_than_allowed_are_refused() {
     let above = request(SubscribeKind::Subscribe, None, &topics);
     assert_eq!(
         SubscribeRequest::decode(&above.encode(), &limits()),
-        Err(RpcError::TooManyContentTopics { max: 100 })
+        Err(RpcFrameError::TooManyContentTopics { max: 100 })
     );
 }
 
@@ -119,7 +119,7 @@ fn long_texts_and_frames_are_refused() {
     let with_long = request(SubscribeKind::Subscribe, None, &[&long]);
     assert_eq!(
         SubscribeRequest::decode(&with_long.encode(), &limits()),
-        Err(RpcError::TextTooLong {
+        Err(RpcFrameError::TextTooLong {
             field: "content_topic",
             size_bytes: 513,
             max_bytes: 512
@@ -128,7 +128,7 @@ fn long_texts_and_frames_are_refused() {
     let with_long = request(SubscribeKind::Subscribe, Some(&long), &[]);
     assert_eq!(
         SubscribeRequest::decode(&with_long.encode(), &limits()),
-        Err(RpcError::TextTooLong {
+        Err(RpcFrameError::TextTooLong {
             field: "pubsub_topic",
             size_bytes: 513,
             max_bytes: 256
@@ -137,19 +137,19 @@ fn long_texts_and_frames_are_refused() {
     let frame = vec![0; 65_537];
     assert_eq!(
         SubscribeRequest::decode(&frame, &limits()),
-        Err(RpcError::TooLarge {
+        Err(RpcFrameError::TooLarge {
             size_bytes: 65_537,
             max_bytes: 65_536
         })
     );
     assert!(matches!(
         SubscribeResponse::decode(&frame, &limits()),
-        Err(RpcError::TooLarge { .. })
+        Err(RpcFrameError::TooLarge { .. })
     ));
     let frame = vec![0; limits().max_push_bytes + 1];
     assert!(matches!(
         MessagePush::decode(&frame, &limits()),
-        Err(RpcError::TooLarge { .. })
+        Err(RpcFrameError::TooLarge { .. })
     ));
 }
 
@@ -157,33 +157,33 @@ fn long_texts_and_frames_are_refused() {
 fn malformed_frames_are_refused_with_the_fault() {
     assert_eq!(
         SubscribeRequest::decode(&[0x10, 4], &limits()),
-        Err(RpcError::UnknownKind { value: 4 })
+        Err(RpcFrameError::UnknownKind { value: 4 })
     );
     assert_eq!(
         SubscribeRequest::decode(&[0x0a, 1, 0xff], &limits()),
-        Err(RpcError::NotUtf8 {
+        Err(RpcFrameError::NotUtf8 {
             field: "request_id"
         })
     );
     assert_eq!(
         SubscribeRequest::decode(&[0x0a, 2, 1], &limits()),
-        Err(RpcError::Wire(WireError::Truncated { offset: 2 }))
+        Err(RpcFrameError::Wire(WireError::Truncated { offset: 2 }))
     );
     assert_eq!(
         SubscribeResponse::decode(&[], &limits()),
-        Err(RpcError::Missing {
+        Err(RpcFrameError::Missing {
             field: "status_code"
         })
     );
     assert_eq!(
         MessagePush::decode(&[], &limits()),
-        Err(RpcError::Missing {
+        Err(RpcFrameError::Missing {
             field: "waku_message"
         })
     );
     assert_eq!(
         MessagePush::decode(&[0x0a, 0], &limits()),
-        Err(RpcError::Message(DecodeError::MissingPayload))
+        Err(RpcFrameError::Message(DecodeError::MissingPayload))
     );
 }
 

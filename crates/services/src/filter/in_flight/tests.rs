@@ -8,7 +8,7 @@ fn at(seconds: u64) -> Time {
 }
 
 fn in_flight() -> InFlight {
-    InFlight::new(Bounds {
+    InFlight::new(PushBounds {
         max_pushes_per_peer: 3,
         max_bytes_per_peer: 100,
         max_bytes: 200,
@@ -34,12 +34,12 @@ fn a_message_to_many_peers_counts_once_until_the_last_report() {
     push(&mut in_flight, 70, &[ONE, TWO]);
     assert_eq!(in_flight.bytes(), 70);
     assert_eq!(
-        in_flight.report(at(0), ONE, Outcome::Delivered),
+        in_flight.report(at(0), ONE, PushOutcome::Delivered),
         Some(false)
     );
     assert_eq!(in_flight.bytes(), 70);
     assert_eq!(
-        in_flight.report(at(0), TWO, Outcome::Delivered),
+        in_flight.report(at(0), TWO, PushOutcome::Delivered),
         Some(false)
     );
     assert_eq!((in_flight.bytes(), in_flight.peers()), (0, 0));
@@ -48,10 +48,10 @@ fn a_message_to_many_peers_counts_once_until_the_last_report() {
 #[test]
 fn a_report_without_a_push_is_ignored() {
     let mut in_flight = in_flight();
-    assert_eq!(in_flight.report(at(0), ONE, Outcome::Failed), None);
+    assert_eq!(in_flight.report(at(0), ONE, PushOutcome::Failed), None);
     push(&mut in_flight, 70, &[ONE]);
-    in_flight.report(at(0), ONE, Outcome::Failed);
-    assert_eq!(in_flight.report(at(100), ONE, Outcome::Failed), None);
+    in_flight.report(at(0), ONE, PushOutcome::Failed);
+    assert_eq!(in_flight.report(at(100), ONE, PushOutcome::Failed), None);
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn a_report_makes_room_for_as_many_bytes() {
     push(&mut in_flight, 60, &[ONE]);
     push(&mut in_flight, 40, &[ONE]);
     assert_eq!(push(&mut in_flight, 60, &[ONE]), []);
-    in_flight.report(at(0), ONE, Outcome::Delivered);
+    in_flight.report(at(0), ONE, PushOutcome::Delivered);
     assert_eq!(push(&mut in_flight, 61, &[ONE]), []);
     assert_eq!(push(&mut in_flight, 60, &[ONE]), [ONE]);
 }
@@ -100,17 +100,21 @@ fn a_peer_is_given_up_after_failing_for_a_minute() {
         push(&mut in_flight, 10, &[ONE]);
         in_flight.report(at(seconds), ONE, outcome)
     };
-    assert_eq!(fail(0, Outcome::Failed), Some(false));
-    assert_eq!(fail(59, Outcome::Failed), Some(false));
-    assert_eq!(fail(60, Outcome::Failed), Some(true));
-    assert_eq!(fail(61, Outcome::Delivered), Some(false));
+    assert_eq!(fail(0, PushOutcome::Failed), Some(false));
+    assert_eq!(fail(59, PushOutcome::Failed), Some(false));
+    assert_eq!(fail(60, PushOutcome::Failed), Some(true));
+    assert_eq!(fail(61, PushOutcome::Delivered), Some(false));
     assert_eq!(
-        fail(62, Outcome::Failed),
+        fail(62, PushOutcome::Failed),
         Some(false),
         "one delivery wipes it out"
     );
-    assert_eq!(fail(100, Outcome::Away), Some(false), "so does an absence");
-    assert_eq!(fail(130, Outcome::Failed), Some(false));
+    assert_eq!(
+        fail(100, PushOutcome::Away),
+        Some(false),
+        "so does an absence"
+    );
+    assert_eq!(fail(130, PushOutcome::Failed), Some(false));
 }
 
 #[test]

@@ -10,7 +10,7 @@ fn at(seconds: u64) -> Time {
 
 #[test]
 fn a_message_is_new_once_until_its_time_is_over() {
-    let mut seen = Seen::new(Duration::from_secs(120), 10);
+    let mut seen = SeenMessages::new(Duration::from_secs(120), 10);
     assert!(seen.insert(at(0), hash(1)));
     assert!(!seen.insert(at(119), hash(1)), "known, and renewed");
     assert!(!seen.insert(at(238), hash(1)));
@@ -22,7 +22,7 @@ fn a_message_is_new_once_until_its_time_is_over() {
 
 #[test]
 fn the_oldest_message_gives_way_to_a_new_one() {
-    let mut seen = Seen::new(Duration::from_secs(120), 2);
+    let mut seen = SeenMessages::new(Duration::from_secs(120), 2);
     for number in [1, 2, 1, 3] {
         seen.insert(at(0), hash(number));
     }
@@ -37,7 +37,7 @@ fn the_oldest_message_gives_way_to_a_new_one() {
 
 #[test]
 fn old_messages_are_forgotten_without_new_ones() {
-    let mut seen = Seen::new(Duration::from_secs(120), 10);
+    let mut seen = SeenMessages::new(Duration::from_secs(120), 10);
     seen.insert(at(0), hash(1));
     seen.insert(at(1), hash(2));
     seen.expire(at(120));

@@ -3,7 +3,7 @@ use std::num::NonZeroU16;
 use undertone_message::WakuMessage;
 
 use super::*;
-use crate::filter::{CodecLimits, MessagePush};
+use crate::filter::{FilterCodecLimits, MessagePush};
 
 mod abuse;
 mod model;
@@ -20,7 +20,7 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(limits: Limits) -> Self {
+    fn new(limits: FilterLimits) -> Self {
         let sharding = Sharding {
             cluster: 1,
             num_shards: NonZeroU16::new(8),
@@ -28,7 +28,7 @@ impl Bench {
         Self::with(sharding, limits)
     }
 
-    fn with(sharding: Sharding, limits: Limits) -> Self {
+    fn with(sharding: Sharding, limits: FilterLimits) -> Self {
         Self {
             server: FilterServer::new(sharding, limits),
             now: Time::ZERO,
@@ -58,7 +58,7 @@ impl Bench {
             panic!("{outputs:?}");
         };
         assert_eq!(*request, number);
-        SubscribeResponse::decode(bytes, &CodecLimits::default()).unwrap()
+        SubscribeResponse::decode(bytes, &FilterCodecLimits::default()).unwrap()
     }
 
     fn ask(
@@ -119,7 +119,7 @@ fn receivers(outputs: &[Output]) -> Vec<u64> {
 
 #[test]
 fn a_subscriber_gets_messages_of_its_content_topics_until_it_unsubscribes() {
-    let mut bench = Bench::new(Limits::default());
+    let mut bench = Bench::new(FilterLimits::default());
     assert_eq!(bench.subscribe(1, &[CHAT, NEWS]), 200);
     assert_eq!(receivers(&bench.publish("1", CHAT)), [1]);
     assert_eq!(receivers(&bench.publish("2", NEWS)), [1]);
@@ -137,7 +137,7 @@ fn a_subscriber_gets_messages_of_its_content_topics_until_it_unsubscribes() {
 
 #[test]
 fn a_push_has_the_message_and_its_topic() {
-    let mut bench = Bench::new(Limits::default());
+    let mut bench = Bench::new(FilterLimits::default());
     bench.subscribe(1, &[CHAT]);
     let outputs = bench.publish("hello", CHAT);
     let [
@@ -149,14 +149,14 @@ fn a_push_has_the_message_and_its_topic() {
     else {
         panic!("{outputs:?}");
     };
-    let push = MessagePush::decode(bytes, &CodecLimits::default()).unwrap();
+    let push = MessagePush::decode(bytes, &FilterCodecLimits::default()).unwrap();
     assert_eq!(push.pubsub_topic.as_deref(), Some(TOPIC));
     assert_eq!(push.message, WakuMessage::new("hello", CHAT));
 }
 
 #[test]
 fn a_message_to_many_peers_is_encoded_once() {
-    let mut bench = Bench::new(Limits::default());
+    let mut bench = Bench::new(FilterLimits::default());
     for peer in 0..1000 {
         bench.subscribe(peer, &[CHAT]);
     }
@@ -176,7 +176,7 @@ fn a_message_to_many_peers_is_encoded_once() {
 
 #[test]
 fn the_pubsub_topic_is_derived_when_the_network_has_autosharding() {
-    let mut bench = Bench::new(Limits::default());
+    let mut bench = Bench::new(FilterLimits::default());
     let topics = ["/toychat/2/huilong/proto", "/statusim/1/community/cbor"];
     let answer = bench.ask(1, SubscribeKind::Subscribe, None, &topics);
     assert_eq!(answer, (200, "OK".to_owned()));
@@ -194,15 +194,15 @@ fn the_pubsub_topic_is_derived_when_the_network_has_autosharding() {
     );
     let answer = bench.ask(1, SubscribeKind::Unsubscribe, None, &topics);
     assert_eq!(answer.0, 200);
-    assert_eq!(bench.server.usage(), Usage::default());
+    assert_eq!(bench.server.usage(), FilterUsage::default());
 }
 
 #[test]
 fn refusals_have_the_statuses_and_texts_of_nwaku() {
-    let mut bench = Bench::new(Limits {
+    let mut bench = Bench::new(FilterLimits {
         max_peers: 1,
         max_criteria_per_peer: 2,
-        ..Limits::default()
+        ..FilterLimits::default()
     });
     let (subscribe, unsubscribe) = (SubscribeKind::Subscribe, SubscribeKind::Unsubscribe);
     let not_found = (404, "NOT_FOUND: peer has no subscriptions".to_owned());
@@ -248,7 +248,7 @@ fn without_autosharding_the_topic_must_be_named() {
         cluster: 1,
         num_shards: None,
     };
-    let mut bench = Bench::with(sharding, Limits::default());
+    let mut bench = Bench::with(sharding, FilterLimits::default());
     let answer = bench.ask(1, SubscribeKind::Subscribe, None, &[CHAT]);
     let needed = "BAD_REQUEST: pubsubTopic and contentTopics must be specified";
     assert_eq!(answer, (400, needed.to_owned()));
@@ -257,7 +257,7 @@ fn without_autosharding_the_topic_must_be_named() {
 
 #[test]
 fn a_request_beyond_the_rate_is_told_so() {
-    let mut bench = Bench::new(Limits::default());
+    let mut bench = Bench::new(FilterLimits::default());
     let outputs = bench.handle(Input::TooMany {
         request: RequestNo(7),
     });
@@ -270,10 +270,10 @@ fn a_request_beyond_the_rate_is_told_so() {
     else {
         panic!("{outputs:?}");
     };
-    let response = SubscribeResponse::decode(bytes, &CodecLimits::default()).unwrap();
+    let response = SubscribeResponse::decode(bytes, &FilterCodecLimits::default()).unwrap();
     assert_eq!(
         (&*response.request_id, response.status),
-        ("N/A", Status::TOO_MANY_REQUESTS)
+        ("N/A", FilterStatus::TOO_MANY_REQUESTS)
     );
     let text = "filter request rejected due rate limit exceeded";
     assert_eq!(response.status_desc.as_deref(), Some(text));
@@ -281,7 +281,7 @@ fn a_request_beyond_the_rate_is_told_so() {
 
 #[test]
 fn a_subscription_lives_while_its_peer_pings() {
-    let mut bench = Bench::new(Limits::default());
+    let mut bench = Bench::new(FilterLimits::default());
     bench.subscribe(1, &[CHAT]);
     for _ in 0..5 {
         bench.wait(290);
@@ -294,7 +294,7 @@ fn a_subscription_lives_while_its_peer_pings() {
 
 #[test]
 fn a_request_does_not_revive_what_has_expired() {
-    let mut bench = Bench::new(Limits::default());
+    let mut bench = Bench::new(FilterLimits::default());
     bench.subscribe(1, &[CHAT]);
     bench.server.maintain_at = None;
     bench.wait(301);
@@ -305,7 +305,7 @@ fn a_request_does_not_revive_what_has_expired() {
 
 #[test]
 fn the_server_wakes_to_forget_and_then_sleeps() {
-    let mut bench = Bench::new(Limits::default());
+    let mut bench = Bench::new(FilterLimits::default());
     assert_eq!(bench.server.next_timeout(), None);
     bench.subscribe(1, &[CHAT]);
     bench.publish("1", CHAT);
@@ -317,12 +317,12 @@ fn the_server_wakes_to_forget_and_then_sleeps() {
     }
     assert_eq!(wakings, 6, "300 s have not passed at the fifth minute");
     assert_eq!(bench.report(1, true), []);
-    assert_eq!(bench.server.usage(), Usage::default());
+    assert_eq!(bench.server.usage(), FilterUsage::default());
 }
 
 #[test]
 fn a_peer_that_reconnects_keeps_its_subscription() {
-    let mut bench = Bench::new(Limits::default());
+    let mut bench = Bench::new(FilterLimits::default());
     bench.subscribe(1, &[CHAT]);
     bench.publish("1", CHAT);
     bench.handle(Input::PeerGone(PeerNo(1)));
@@ -347,7 +347,7 @@ fn a_peer_that_reconnects_keeps_its_subscription() {
 
 #[test]
 fn a_message_is_pushed_once_in_two_minutes() {
-    let mut bench = Bench::new(Limits::default());
+    let mut bench = Bench::new(FilterLimits::default());
     assert_eq!(
         receivers(&bench.publish("1", CHAT)),
         NOBODY,

@@ -7,7 +7,7 @@ fn at(seconds: u64) -> Time {
 }
 
 fn subscriptions(max_bytes: usize) -> Subscriptions {
-    Subscriptions::new(Bounds {
+    Subscriptions::new(SubscriptionBounds {
         max_peers: 50,
         max_criteria_per_peer: 4,
         max_bytes,
@@ -108,7 +108,7 @@ fn the_peer_away_the_longest_is_evicted() {
 #[test]
 fn memory_is_bounded_and_some_is_left_for_each_newcomer() {
     const MAX: usize = 1_000_000;
-    let mut all = Subscriptions::new(Bounds {
+    let mut all = Subscriptions::new(SubscriptionBounds {
         max_peers: 200,
         max_criteria_per_peer: 10_000,
         max_bytes: MAX,

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use undertone_message::MessageHash;
 
-use super::{Memory, Remembered};
+use super::{DeliveryMemory, Remembered};
 
 fn hash(number: u8) -> MessageHash {
     MessageHash([number; 32])
@@ -11,7 +11,7 @@ fn hash(number: u8) -> MessageHash {
 
 #[test]
 fn the_oldest_is_forgotten_first_and_then_counts_as_too_old() {
-    let mut memory = Memory::new(2);
+    let mut memory = DeliveryMemory::new(2);
     assert_eq!(memory.pushed(hash(1), 10, 100), Remembered::New);
     assert_eq!(memory.pushed(hash(2), 20, 100), Remembered::New);
     assert_eq!(memory.pushed(hash(3), 30, 100), Remembered::New);
@@ -22,7 +22,7 @@ fn the_oldest_is_forgotten_first_and_then_counts_as_too_old() {
 
 #[test]
 fn a_flood_of_recent_messages_does_not_make_new_ones_look_old() {
-    let mut memory = Memory::new(2);
+    let mut memory = DeliveryMemory::new(2);
     memory.pushed(hash(1), 1000, 900);
     memory.pushed(hash(2), 1000, 900);
     assert_eq!(memory.pushed(hash(3), 1001, 900), Remembered::Full);
@@ -33,7 +33,7 @@ fn a_flood_of_recent_messages_does_not_make_new_ones_look_old() {
 
 #[test]
 fn a_recovered_message_older_than_all_is_delivered_and_forgotten_at_once() {
-    let mut memory = Memory::new(1);
+    let mut memory = DeliveryMemory::new(1);
     memory.pushed(hash(9), 1000, 900);
     assert_eq!(memory.recovered(hash(1), 10, 900), Remembered::New);
     assert_eq!(memory.forgotten_until(), Some(10));
@@ -50,7 +50,7 @@ proptest! {
         capacity in 1..8_usize,
         pushes in proptest::collection::vec((any::<u8>(), 0..60_i64), 0..200),
     ) {
-        let mut memory = Memory::new(capacity);
+        let mut memory = DeliveryMemory::new(capacity);
         let mut delivered = BTreeSet::new();
         for (number, keep_from) in pushes {
             let timestamp = i64::from(number) / 4;

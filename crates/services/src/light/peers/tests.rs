@@ -4,18 +4,18 @@ use rand_chacha::ChaCha8Rng;
 use rand_core::SeedableRng;
 use undertone_gossip::Time;
 
-use super::{Pool, PoolConfig, PoolEvent, Service, ServicePeer, Services};
+use super::{PeerPool, PeerPoolConfig, PeerService, PoolEvent, ServicePeer, Services};
 use crate::PeerNo;
 
-fn pool(peers: u64) -> Pool {
-    let config = PoolConfig {
+fn pool(peers: u64) -> PeerPool {
+    let config = PeerPoolConfig {
         max_peers: 4,
         max_peer_topics: 2,
         connect_timeout: Duration::from_secs(15),
         backoff_first: Duration::from_secs(2),
         backoff_max: Duration::from_secs(300),
     };
-    let mut pool = Pool::new(config, ChaCha8Rng::seed_from_u64(1));
+    let mut pool = PeerPool::new(config, ChaCha8Rng::seed_from_u64(1));
     (0..peers).for_each(|number| {
         pool.found(peer(number));
     });
@@ -44,8 +44,8 @@ fn the_backoff_doubles_up_to_its_bound_and_an_answer_ends_it() {
     let mut now = seconds(1);
     let mut waits = Vec::new();
     for _ in 0..12 {
-        pool.failed(now, PeerNo(0), Service::Filter, None);
-        let next = pool.next_usable(now, Service::Filter, None, |_| false);
+        pool.failed(now, PeerNo(0), PeerService::Filter, None);
+        let next = pool.next_usable(now, PeerService::Filter, None, |_| false);
         waits.push(next.since(now));
         now = next;
     }
@@ -57,15 +57,15 @@ fn the_backoff_doubles_up_to_its_bound_and_an_answer_ends_it() {
         );
     }
     assert!(
-        pool.usable(now, PeerNo(0), Service::Store, None),
+        pool.usable(now, PeerNo(0), PeerService::Store, None),
         "another service"
     );
-    pool.answered(now, PeerNo(0), Service::Filter);
-    pool.failed(now, PeerNo(0), Service::Filter, None);
+    pool.answered(now, PeerNo(0), PeerService::Filter);
+    pool.failed(now, PeerNo(0), PeerService::Filter, None);
     assert!(pool.usable(
         now.after(Duration::from_secs(3)),
         PeerNo(0),
-        Service::Filter,
+        PeerService::Filter,
         None
     ));
 }
@@ -74,27 +74,27 @@ fn the_backoff_doubles_up_to_its_bound_and_an_answer_ends_it() {
 fn a_wait_that_a_peer_asks_for_is_kept_but_not_beyond_the_bound() {
     let mut pool = pool(1);
     let hour = Some(Duration::from_secs(3600));
-    pool.failed(seconds(0), PeerNo(0), Service::Store, hour);
-    assert!(!pool.usable(seconds(299), PeerNo(0), Service::Store, None));
-    assert!(pool.usable(seconds(301), PeerNo(0), Service::Store, None));
+    pool.failed(seconds(0), PeerNo(0), PeerService::Store, hour);
+    assert!(!pool.usable(seconds(299), PeerNo(0), PeerService::Store, None));
+    assert!(pool.usable(seconds(301), PeerNo(0), PeerService::Store, None));
 }
 
 #[test]
 fn filter_peers_that_answered_are_preferred_and_stores_take_turns() {
     let mut pool = pool(3);
     let now = seconds(100);
-    pool.failed(seconds(1), PeerNo(0), Service::Filter, None);
-    pool.failed(seconds(1), PeerNo(0), Service::Store, None);
-    pool.answered(seconds(2), PeerNo(1), Service::Filter);
-    pool.answered(seconds(2), PeerNo(1), Service::Store);
-    pool.answered(seconds(3), PeerNo(2), Service::Store);
+    pool.failed(seconds(1), PeerNo(0), PeerService::Filter, None);
+    pool.failed(seconds(1), PeerNo(0), PeerService::Store, None);
+    pool.answered(seconds(2), PeerNo(1), PeerService::Filter);
+    pool.answered(seconds(2), PeerNo(1), PeerService::Store);
+    pool.answered(seconds(3), PeerNo(2), PeerService::Store);
     pool.connected(PeerNo(1));
     assert_eq!(
-        pool.pick(now, Service::Filter, None, |_| false),
+        pool.pick(now, PeerService::Filter, None, |_| false),
         Some(PeerNo(1))
     );
     assert_eq!(
-        pool.pick(now, Service::Store, None, |_| false),
+        pool.pick(now, PeerService::Store, None, |_| false),
         Some(PeerNo(0))
     );
 }
@@ -123,5 +123,5 @@ fn a_connection_that_is_not_made_in_time_is_a_failure() {
     assert_eq!(pool.events.len(), 1, "one request is enough");
     assert_eq!(pool.next_timeout(), seconds(15));
     assert_eq!(pool.expire(seconds(15)), [PeerNo(0)]);
-    assert!(!pool.usable(seconds(15), PeerNo(0), Service::Filter, None));
+    assert!(!pool.usable(seconds(15), PeerNo(0), PeerService::Filter, None));
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use undertone_gossip::Time;
 use undertone_message::{WakuMessage, message_hash};
 
-use super::super::{Input, LightConfig, Offence, Origin};
+use super::super::{DeliveryOrigin, Input, LightConfig, Offence};
 use super::world::{Episode, SHARD, Trouble, UNIX_AT_ZERO, World, services};
 use crate::PeerNo;
 
@@ -51,7 +51,7 @@ fn subscriptions_live_on_two_peers_and_messages_come_once() {
         world
             .deliveries
             .iter()
-            .all(|d| matches!(d.origin, Origin::Filter(_)))
+            .all(|d| matches!(d.origin, DeliveryOrigin::Filter(_)))
     );
     assert_eq!(world.offences, []);
     let data_pages: usize = world
@@ -68,7 +68,10 @@ fn a_message_sent_right_after_subscribing_is_not_lost() {
     world.publish_at(Time::from_millis(1), CHAT, 1);
     world.run_until(seconds(30));
     assert_all_once(&world);
-    assert!(matches!(world.deliveries[0].origin, Origin::Store(_)));
+    assert!(matches!(
+        world.deliveries[0].origin,
+        DeliveryOrigin::Store(_)
+    ));
 }
 
 #[test]
@@ -91,7 +94,7 @@ fn a_peer_that_forgot_the_subscription_is_asked_again_after_the_next_ping() {
         world
             .deliveries
             .iter()
-            .all(|d| matches!(d.origin, Origin::Filter(_)))
+            .all(|d| matches!(d.origin, DeliveryOrigin::Filter(_)))
     );
 }
 
@@ -161,7 +164,7 @@ fn peers_that_all_sleep_are_found_out_by_stores() {
     assert!(world.offences.contains(&(PeerNo(1), Offence::Asleep)));
     assert!(matches!(
         world.deliveries.last().unwrap().origin,
-        Origin::Filter(_)
+        DeliveryOrigin::Filter(_)
     ));
 }
 

@@ -12,8 +12,8 @@ use undertone_gossip::Time;
 use undertone_message::{MessageHash, WakuMessage, message_hash};
 
 use super::super::{
-    Delivery, FilterRequest, Input, LightClient, LightConfig, Offence, Output, ServicePeer,
-    Services,
+    Input, LightClient, LightConfig, LightDelivery, LightFilterRequest, Offence, Output,
+    ServicePeer, Services,
 };
 use crate::history::HistoryQuery;
 use crate::{PeerNo, RequestNo};
@@ -26,7 +26,7 @@ const HOP: Duration = Duration::from_millis(50);
 
 enum Event {
     ToClient(Input),
-    Filter(usize, RequestNo, FilterRequest),
+    Filter(usize, RequestNo, LightFilterRequest),
     History(usize, RequestNo, HistoryQuery),
     Connect(usize),
     Publish(WakuMessage),
@@ -40,7 +40,7 @@ pub(super) struct World {
     pub(super) servers: Vec<Server>,
     pub(super) loss_percent: u64,
     pub(super) delivered: BTreeMap<MessageHash, u32>,
-    pub(super) deliveries: Vec<Delivery>,
+    pub(super) deliveries: Vec<LightDelivery>,
     pub(super) published: BTreeSet<MessageHash>,
     pub(super) offences: Vec<(PeerNo, Offence)>,
     pub(super) health: BTreeMap<Arc<str>, usize>,

@@ -4,12 +4,12 @@ use undertone_message::DecodeError;
 use super::*;
 use crate::rpc::tests::{JS_REQUEST_ID, TOPIC, golden, js_message};
 
-fn limits() -> CodecLimits {
-    CodecLimits::default()
+fn limits() -> LightpushCodecLimits {
+    LightpushCodecLimits::default()
 }
 
-fn response(status: Status, desc: Option<&str>, peers: Option<u32>) -> PushResponse {
-    PushResponse {
+fn response(status: LightpushStatus, desc: Option<&str>, peers: Option<u32>) -> LightpushResponse {
+    LightpushResponse {
         request_id: JS_REQUEST_ID.to_owned(),
         status,
         status_desc: desc.map(str::to_owned),
@@ -23,13 +23,16 @@ fn requests_of_js_waku_are_read_and_written_as_js_waku_does() {
         ("lightpush-v3-request", Some(TOPIC)),
         ("lightpush-v3-request-without-topic", None),
     ] {
-        let expected = PushRequest {
+        let expected = LightpushRequest {
             request_id: JS_REQUEST_ID.to_owned(),
             pubsub_topic: topic.map(Into::into),
             message: js_message(),
         };
         let frame = golden(name);
-        assert_eq!(PushRequest::decode(&frame, &limits()), Ok(expected.clone()));
+        assert_eq!(
+            LightpushRequest::decode(&frame, &limits()),
+            Ok(expected.clone())
+        );
         assert_eq!(expected.encode(), frame, "{name}");
     }
 }
@@ -37,15 +40,18 @@ fn requests_of_js_waku_are_read_and_written_as_js_waku_does() {
 #[test]
 fn responses_of_js_waku_are_read_and_written_as_js_waku_does() {
     for (name, expected) in [
-        ("lightpush-v3-response", response(Status::OK, None, Some(5))),
+        (
+            "lightpush-v3-response",
+            response(LightpushStatus::OK, None, Some(5)),
+        ),
         (
             "lightpush-v3-refusal",
-            response(Status::NO_PEERS_TO_RELAY, Some("no peers"), None),
+            response(LightpushStatus::NO_PEERS_TO_RELAY, Some("no peers"), None),
         ),
     ] {
         let frame = golden(name);
         assert_eq!(
-            PushResponse::decode(&frame, &limits()),
+            LightpushResponse::decode(&frame, &limits()),
             Ok(expected.clone())
         );
         assert_eq!(expected.encode(), frame, "{name}");
@@ -54,55 +60,58 @@ fn responses_of_js_waku_are_read_and_written_as_js_waku_does() {
 
 #[test]
 fn a_response_is_written_in_full_even_when_empty_for_nwaku() {
-    let response = PushResponse {
+    let response = LightpushResponse {
         request_id: String::new(),
-        ..response(Status(0), None, Some(0))
+        ..response(LightpushStatus(0), None, Some(0))
     };
     assert_eq!(hex::encode(response.encode()), "0a0050006000");
 }
 
 #[test]
 fn malformed_frames_are_refused_with_the_fault() {
-    let decode = |bytes: &'static [u8]| PushRequest::decode(bytes, &limits());
-    assert_eq!(decode(&[]), Err(RpcError::Missing { field: "message" }));
+    let decode = |bytes: &'static [u8]| LightpushRequest::decode(bytes, &limits());
     assert_eq!(
-        decode(&[0xaa, 0x01, 0]),
-        Err(RpcError::Message(DecodeError::MissingPayload))
+        decode(&[]),
+        Err(RpcFrameError::Missing { field: "message" })
     );
     assert_eq!(
-        PushResponse::decode(&[0x0a, 0], &limits()),
-        Err(RpcError::Missing {
+        decode(&[0xaa, 0x01, 0]),
+        Err(RpcFrameError::Message(DecodeError::MissingPayload))
+    );
+    assert_eq!(
+        LightpushResponse::decode(&[0x0a, 0], &limits()),
+        Err(RpcFrameError::Missing {
             field: "status_code"
         })
     );
     assert_eq!(
-        PushResponse::decode(&[0x50, 0xff, 0xff, 0xff, 0xff, 0x1f], &limits()),
-        Err(RpcError::Exceeds32Bits {
+        LightpushResponse::decode(&[0x50, 0xff, 0xff, 0xff, 0xff, 0x1f], &limits()),
+        Err(RpcFrameError::Exceeds32Bits {
             field: "status_code",
             value: 0x1_ffff_ffff
         })
     );
     let large = vec![0; limits().max_request_bytes + 1];
     assert!(matches!(
-        PushRequest::decode(&large, &limits()),
-        Err(RpcError::TooLarge { .. })
+        LightpushRequest::decode(&large, &limits()),
+        Err(RpcFrameError::TooLarge { .. })
     ));
 }
 
 proptest! {
     #[test]
     fn any_request_survives_the_wire(id in ".{0,40}", topic in proptest::option::of(".{1,40}"), payload: Vec<u8>) {
-        let request = PushRequest {
+        let request = LightpushRequest {
             request_id: id,
             pubsub_topic: topic.map(Into::into),
             message: WakuMessage::new(payload, "/a/1/b/c"),
         };
-        prop_assert_eq!(PushRequest::decode(&request.encode(), &limits()), Ok(request));
+        prop_assert_eq!(LightpushRequest::decode(&request.encode(), &limits()), Ok(request));
     }
 
     #[test]
     fn garbage_never_panics(frame: Vec<u8>) {
-        let _ = PushRequest::decode(&frame, &limits());
-        let _ = PushResponse::decode(&frame, &limits());
+        let _ = LightpushRequest::decode(&frame, &limits());
+        let _ = LightpushResponse::decode(&frame, &limits());
     }
 }

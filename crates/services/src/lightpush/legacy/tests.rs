@@ -3,8 +3,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::rpc::tests::{JS_REQUEST_ID, TOPIC, golden, js_message};
 
-fn limits() -> CodecLimits {
-    CodecLimits::default()
+fn limits() -> LightpushCodecLimits {
+    LightpushCodecLimits::default()
 }
 
 fn response(is_success: bool, info: &str) -> LegacyResponse {
@@ -68,11 +68,11 @@ fn a_request_without_topic_is_written_with_an_empty_one_for_nwaku() {
 fn a_request_is_not_a_response() {
     assert_eq!(
         LegacyResponse::decode(&golden("lightpush-v2-request"), &limits()),
-        Err(RpcError::Missing { field: "response" })
+        Err(RpcFrameError::Missing { field: "response" })
     );
     assert_eq!(
         LegacyRequest::decode(&golden("lightpush-v2-response"), &limits()),
-        Err(RpcError::Missing { field: "request" })
+        Err(RpcFrameError::Missing { field: "request" })
     );
 }
 

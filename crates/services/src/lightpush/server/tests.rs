@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    lightpush::CodecLimits,
+    lightpush::LightpushCodecLimits,
     rpc::tests::{JS_REQUEST_ID, golden},
 };
 
@@ -22,11 +22,11 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(limits: Limits) -> Self {
+    fn new(limits: LightpushLimits) -> Self {
         Self::with(NonZeroU16::new(8), limits)
     }
 
-    fn with(num_shards: Option<NonZeroU16>, limits: Limits) -> Self {
+    fn with(num_shards: Option<NonZeroU16>, limits: LightpushLimits) -> Self {
         let sharding = Sharding {
             cluster: 1,
             num_shards,
@@ -43,7 +43,7 @@ impl Bench {
         std::iter::from_fn(|| self.server.poll()).collect()
     }
 
-    fn frame(&mut self, peer: u64, version: Version, bytes: impl Into<Bytes>) -> Vec<Output> {
+    fn frame(&mut self, peer: u64, version: PushVersion, bytes: impl Into<Bytes>) -> Vec<Output> {
         self.next_request += 1;
         self.handle(Input::Request {
             peer: PeerNo(peer),
@@ -56,20 +56,20 @@ impl Bench {
     fn push(
         &mut self,
         peer: u64,
-        version: Version,
+        version: PushVersion,
         topic: Option<&str>,
         message: WakuMessage,
     ) -> Vec<Output> {
         let request_id = "id".to_owned();
         let pubsub_topic = topic.map(Into::into);
         let frame = match version {
-            Version::V3 => PushRequest {
+            PushVersion::V3 => LightpushRequest {
                 request_id,
                 pubsub_topic,
                 message,
             }
             .encode(),
-            Version::V2 => LegacyRequest {
+            PushVersion::V2 => LegacyRequest {
                 request_id,
                 pubsub_topic,
                 message,
@@ -112,7 +112,7 @@ fn v3(outputs: &[Output]) -> (u32, Option<String>) {
     let [Output::Respond { bytes, .. }] = outputs else {
         panic!("{outputs:?}");
     };
-    let response = PushResponse::decode(bytes, &CodecLimits::default()).unwrap();
+    let response = LightpushResponse::decode(bytes, &LightpushCodecLimits::default()).unwrap();
     (response.status.0, response.status_desc)
 }
 
@@ -120,14 +120,14 @@ fn v2(outputs: &[Output]) -> (bool, Option<String>) {
     let [Output::Respond { bytes, .. }] = outputs else {
         panic!("{outputs:?}");
     };
-    let response = LegacyResponse::decode(bytes, &CodecLimits::default()).unwrap();
+    let response = LegacyResponse::decode(bytes, &LightpushCodecLimits::default()).unwrap();
     (response.is_success, response.info)
 }
 
 #[test]
 fn a_request_of_js_waku_is_published_and_answered_under_its_id() {
-    let mut bench = Bench::new(Limits::default());
-    let outputs = bench.frame(1, Version::V3, golden("lightpush-v3-request"));
+    let mut bench = Bench::new(LightpushLimits::default());
+    let outputs = bench.frame(1, PushVersion::V3, golden("lightpush-v3-request"));
     let [
         Output::Publish {
             publish,
@@ -149,13 +149,13 @@ fn a_request_of_js_waku_is_published_and_answered_under_its_id() {
             bytes
         }]
     );
-    assert_eq!(bench.server.usage(), Usage::default());
+    assert_eq!(bench.server.usage(), LightpushUsage::default());
 }
 
 #[test]
 fn a_legacy_request_of_js_waku_is_published_and_answered_under_its_id() {
-    let mut bench = Bench::new(Limits::default());
-    let outputs = bench.frame(1, Version::V2, golden("lightpush-v2-request"));
+    let mut bench = Bench::new(LightpushLimits::default());
+    let outputs = bench.frame(1, PushVersion::V2, golden("lightpush-v2-request"));
     let (number, topic) = publish(&outputs);
     assert_eq!(topic, "/waku/2/rs/1/0");
     let outputs = bench.published(number, Ok(1));
@@ -171,8 +171,8 @@ fn a_legacy_request_of_js_waku_is_published_and_answered_under_its_id() {
 
 #[test]
 fn the_pubsub_topic_is_derived_when_the_network_has_autosharding() {
-    for version in [Version::V2, Version::V3] {
-        let mut bench = Bench::new(Limits::default());
+    for version in [PushVersion::V2, PushVersion::V3] {
+        let mut bench = Bench::new(LightpushLimits::default());
         let outputs = bench.push(1, version, None, message());
         assert_eq!(publish(&outputs).1, TOPIC);
     }
@@ -181,41 +181,41 @@ fn the_pubsub_topic_is_derived_when_the_network_has_autosharding() {
 #[test]
 fn requests_without_usable_topic_are_refused() {
     let required = "Pubsub topic must be specified when static sharding is enabled";
-    let mut bench = Bench::with(None, Limits::default());
-    let outputs = bench.push(1, Version::V3, None, message());
+    let mut bench = Bench::with(None, LightpushLimits::default());
+    let outputs = bench.push(1, PushVersion::V3, None, message());
     assert_eq!(v3(&outputs), (420, Some(required.to_owned())));
-    let outputs = bench.push(1, Version::V2, None, message());
+    let outputs = bench.push(1, PushVersion::V2, None, message());
     assert_eq!(v2(&outputs), (false, Some(required.to_owned())));
 
-    let mut bench = Bench::new(Limits::default());
-    let outputs = bench.push(1, Version::V3, None, WakuMessage::new("hello", "hello"));
+    let mut bench = Bench::new(LightpushLimits::default());
+    let outputs = bench.push(1, PushVersion::V3, None, WakuMessage::new("hello", "hello"));
     let (status, text) = v3(&outputs);
     assert_eq!(status, 420);
     assert!(text.unwrap().starts_with("Invalid content-topic:"));
     for topic in ["/waku/2/rs/2/0", "/waku/2/rs/1/8", "/waku/2/rs/1/x"] {
-        let outputs = bench.push(1, Version::V3, Some(topic), message());
+        let outputs = bench.push(1, PushVersion::V3, Some(topic), message());
         assert_eq!(v3(&outputs).0, 421, "{topic}");
     }
-    assert_eq!(bench.server.usage(), Usage::default());
+    assert_eq!(bench.server.usage(), LightpushUsage::default());
 }
 
 #[test]
 fn a_message_over_the_networks_limit_is_refused() {
-    let mut bench = Bench::new(Limits::default());
+    let mut bench = Bench::new(LightpushLimits::default());
     let overhead = WakuMessage::new("", CONTENT_TOPIC).encoded_len() + 2;
     for (version, size, accepted) in [
-        (Version::V3, 153_600 - overhead, true),
-        (Version::V3, 153_601 - overhead, false),
-        (Version::V2, 153_600 - overhead, true),
-        (Version::V2, 1_000_000, false),
+        (PushVersion::V3, 153_600 - overhead, true),
+        (PushVersion::V3, 153_601 - overhead, false),
+        (PushVersion::V2, 153_600 - overhead, true),
+        (PushVersion::V2, 1_000_000, false),
     ] {
         let large = WakuMessage::new(vec![0; size], CONTENT_TOPIC);
         let outputs = bench.push(1, version, Some(TOPIC), large);
         let text = "Message size exceeded maximum of 153600 bytes".to_owned();
         match (accepted, version) {
             (true, _) => drop(publish(&outputs)),
-            (false, Version::V3) => assert_eq!(v3(&outputs), (413, Some(text))),
-            (false, Version::V2) => assert_eq!(v2(&outputs), (false, Some(text))),
+            (false, PushVersion::V3) => assert_eq!(v3(&outputs), (413, Some(text))),
+            (false, PushVersion::V2) => assert_eq!(v2(&outputs), (false, Some(text))),
         }
     }
 }
@@ -280,13 +280,13 @@ fn what_the_relay_says_has_a_status_and_a_text_that_clients_know() {
         (PublishRefusal::TimedOut, 503, "timed out", "timed out"),
         (PublishRefusal::Failed, 500, "failed", "failed"),
     ];
-    let mut bench = Bench::new(Limits::default());
+    let mut bench = Bench::new(LightpushLimits::default());
     for (refusal, status, text, legacy_text) in refusals {
-        let outputs = bench.push(1, Version::V3, Some(TOPIC), message());
+        let outputs = bench.push(1, PushVersion::V3, Some(TOPIC), message());
         let (code, desc) = v3(&bench.published(publish(&outputs).0, Err(refusal)));
         assert_eq!(code, status);
         assert!(desc.unwrap().contains(text));
-        let outputs = bench.push(1, Version::V2, Some(TOPIC), message());
+        let outputs = bench.push(1, PushVersion::V2, Some(TOPIC), message());
         let (is_success, info) = v2(&bench.published(publish(&outputs).0, Err(refusal)));
         assert!(!is_success);
         assert!(info.unwrap().contains(legacy_text));
@@ -295,15 +295,15 @@ fn what_the_relay_says_has_a_status_and_a_text_that_clients_know() {
 
 #[test]
 fn a_message_that_no_peer_got_was_not_published() {
-    let mut bench = Bench::new(Limits::default());
-    let outputs = bench.push(1, Version::V3, Some(TOPIC), message());
+    let mut bench = Bench::new(LightpushLimits::default());
+    let outputs = bench.push(1, PushVersion::V3, Some(TOPIC), message());
     assert_eq!(v3(&bench.published(publish(&outputs).0, Ok(0))).0, 505);
     assert_eq!(bench.server.stats().refused, 1);
 }
 
 #[test]
 fn a_request_beyond_the_rate_is_told_so() {
-    let mut bench = Bench::new(Limits::default());
+    let mut bench = Bench::new(LightpushLimits::default());
     let mut too_many = |version| {
         bench.handle(Input::TooMany {
             request: RequestNo(7),
@@ -311,19 +311,19 @@ fn a_request_beyond_the_rate_is_told_so() {
         })
     };
     let text = "Request rejected due to too many requests";
-    assert_eq!(v3(&too_many(Version::V3)), (429, Some(text.to_owned())));
+    assert_eq!(v3(&too_many(PushVersion::V3)), (429, Some(text.to_owned())));
     assert_eq!(
-        v2(&too_many(Version::V2)),
+        v2(&too_many(PushVersion::V2)),
         (false, Some("TOO_MANY_REQUESTS".to_owned()))
     );
 }
 
 #[test]
 fn a_relay_that_does_not_report_is_given_up() {
-    let mut bench = Bench::new(Limits::default());
-    let first = publish(&bench.push(1, Version::V3, Some(TOPIC), message())).0;
+    let mut bench = Bench::new(LightpushLimits::default());
+    let first = publish(&bench.push(1, PushVersion::V3, Some(TOPIC), message())).0;
     bench.now = Time::from_millis(10_000);
-    bench.push(1, Version::V3, Some(TOPIC), message());
+    bench.push(1, PushVersion::V3, Some(TOPIC), message());
     assert_eq!(bench.server.next_timeout(), Some(Time::from_millis(30_000)));
     bench.now = Time::from_millis(30_000);
     assert_eq!(
@@ -336,9 +336,9 @@ fn a_relay_that_does_not_report_is_given_up() {
 
 #[test]
 fn a_peer_that_is_gone_gets_no_answer() {
-    let mut bench = Bench::new(Limits::default());
-    let of_gone = publish(&bench.push(1, Version::V3, Some(TOPIC), message())).0;
-    let of_other = publish(&bench.push(2, Version::V3, Some(TOPIC), message())).0;
+    let mut bench = Bench::new(LightpushLimits::default());
+    let of_gone = publish(&bench.push(1, PushVersion::V3, Some(TOPIC), message())).0;
+    let of_other = publish(&bench.push(2, PushVersion::V3, Some(TOPIC), message())).0;
     bench.handle(Input::PeerGone(PeerNo(1)));
     assert_eq!(
         bench.server.usage().publishing,

@@ -4,14 +4,14 @@ use undertone_message::WireError;
 use super::*;
 use crate::rpc::tests::golden;
 
-fn limits() -> CodecLimits {
-    CodecLimits::default()
+fn limits() -> PeerExchangeCodecLimits {
+    PeerExchangeCodecLimits::default()
 }
 
 fn response(enrs: &[&[u8]]) -> PeerExchangeResponse {
     PeerExchangeResponse {
         enrs: enrs.iter().map(|enr| Bytes::copy_from_slice(enr)).collect(),
-        status: Status::OK,
+        status: PeerExchangeStatus::OK,
         status_desc: None,
         skipped: 0,
     }
@@ -66,7 +66,7 @@ fn a_response_has_a_query_and_a_status_for_nwaku() {
 #[test]
 fn an_empty_response_without_status_means_unavailable() {
     let decoded = PeerExchangeResponse::decode(&[0x12, 0], &limits()).unwrap();
-    assert_eq!(decoded.status, Status::SERVICE_UNAVAILABLE);
+    assert_eq!(decoded.status, PeerExchangeStatus::SERVICE_UNAVAILABLE);
 }
 
 #[test]
@@ -86,19 +86,19 @@ fn records_too_long_or_too_many_are_skipped_and_the_rest_is_kept() {
 fn malformed_frames_are_refused_with_the_fault() {
     assert_eq!(
         PeerExchangeRequest::decode(&[], &limits()),
-        Err(RpcError::Missing { field: "query" })
+        Err(RpcFrameError::Missing { field: "query" })
     );
     assert_eq!(
         PeerExchangeResponse::decode(&[0x0a, 0], &limits()),
-        Err(RpcError::Missing { field: "response" })
+        Err(RpcFrameError::Missing { field: "response" })
     );
     assert_eq!(
         PeerExchangeResponse::decode(&[0x12, 3, 0x0a, 9, 1], &limits()),
-        Err(RpcError::Wire(WireError::Truncated { offset: 2 }))
+        Err(RpcFrameError::Wire(WireError::Truncated { offset: 2 }))
     );
     assert!(matches!(
         PeerExchangeRequest::decode(&[0; 1025], &limits()),
-        Err(RpcError::TooLarge { .. })
+        Err(RpcFrameError::TooLarge { .. })
     ));
 }
 
@@ -111,7 +111,7 @@ proptest! {
     ) {
         let response = PeerExchangeResponse {
             enrs: enrs.into_iter().map(Bytes::from).collect(),
-            status: Status(status),
+            status: PeerExchangeStatus(status),
             status_desc: desc,
             skipped: 0,
         };

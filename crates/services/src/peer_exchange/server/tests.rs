@@ -11,7 +11,10 @@ fn enr(number: usize) -> Bytes {
 }
 
 fn server(known: usize) -> PeerExchangeServer {
-    let mut server = PeerExchangeServer::new(ChaCha8Rng::from_seed([7; 32]), Limits::default());
+    let mut server = PeerExchangeServer::new(
+        ChaCha8Rng::from_seed([7; 32]),
+        PeerExchangeLimits::default(),
+    );
     let enrs = (0..known).map(enr).collect();
     server.handle(Time::ZERO, Input::Known { enrs });
     server
@@ -29,7 +32,7 @@ fn answer(server: &mut PeerExchangeServer, input: Input) -> PeerExchangeResponse
     else {
         panic!("{outputs:?}");
     };
-    PeerExchangeResponse::decode(bytes, &CodecLimits::default()).unwrap()
+    PeerExchangeResponse::decode(bytes, &PeerExchangeCodecLimits::default()).unwrap()
 }
 
 fn send(server: &mut PeerExchangeServer, bytes: impl Into<Bytes>) -> PeerExchangeResponse {
@@ -52,7 +55,7 @@ fn a_client_gets_as_many_different_records_as_it_wants_up_to_sixty() {
         (Some(u64::MAX), 60),
     ] {
         let response = ask(&mut server, wanted);
-        assert_eq!(response.status, Status::OK);
+        assert_eq!(response.status, PeerExchangeStatus::OK);
         let different: BTreeSet<_> = response.enrs.iter().collect();
         assert_eq!(different.len(), given, "{wanted:?}");
         assert_eq!(response.skipped, 0, "{wanted:?}");
@@ -69,7 +72,10 @@ fn a_client_gets_as_many_different_records_as_it_wants_up_to_sixty() {
 fn a_server_that_knows_few_gives_all_of_them_and_one_that_knows_none_says_so() {
     assert_eq!(ask(&mut server(3), Some(5)).enrs.len(), 3);
     let response = ask(&mut server(0), Some(5));
-    assert_eq!((response.enrs.len(), response.status), (0, Status::OK));
+    assert_eq!(
+        (response.enrs.len(), response.status),
+        (0, PeerExchangeStatus::OK)
+    );
 }
 
 #[test]
@@ -104,13 +110,13 @@ fn refusals_have_their_status() {
     let response = answer(&mut server, Input::TooMany { request });
     assert_eq!(
         (response.status, response.status_desc),
-        (Status::TOO_MANY_REQUESTS, None)
+        (PeerExchangeStatus::TOO_MANY_REQUESTS, None)
     );
     let response = send(&mut server, vec![0xff; 100]);
-    assert_eq!(response.status, Status::BAD_REQUEST);
+    assert_eq!(response.status, PeerExchangeStatus::BAD_REQUEST);
     assert!(response.status_desc.is_some());
     let response = send(&mut server, vec![0; 100_000]);
-    assert_eq!(response.status, Status::BAD_REQUEST);
+    assert_eq!(response.status, PeerExchangeStatus::BAD_REQUEST);
     let stats = server.stats();
     assert_eq!((stats.served, stats.refused), (0, 3));
 }

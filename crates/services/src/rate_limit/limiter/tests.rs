@@ -12,7 +12,7 @@ fn limit(volume: u32, period_s: u64) -> RateLimit {
 }
 
 fn shared(volume: u32, period_s: u64) -> RateLimiter {
-    RateLimiter::shared(limit(volume, period_s), Limits::default())
+    RateLimiter::shared(limit(volume, period_s), RateLimiterLimits::default())
 }
 
 /// Requests of a peer that are served out of many at one time.
@@ -25,7 +25,7 @@ fn burst(limiter: &mut RateLimiter, at_s: u64, peer: u64) -> usize {
 
 #[test]
 fn a_filter_client_may_send_thirty_requests_a_minute() {
-    let mut limiter = RateLimiter::per_peer(limit(30, 60), Limits::default());
+    let mut limiter = RateLimiter::per_peer(limit(30, 60), RateLimiterLimits::default());
     assert_eq!(burst(&mut limiter, 0, 1), 30);
     assert_eq!(burst(&mut limiter, 0, 2), 30, "each peer has its own");
     assert_eq!(burst(&mut limiter, 20, 1), 10);
@@ -64,8 +64,8 @@ fn one_peer_never_uses_more_than_three_quarters_of_the_rate() {
 fn without_volume_or_period_everything_is_served() {
     for limit in [limit(0, 1), limit(1, 0)] {
         for mut limiter in [
-            RateLimiter::shared(limit, Limits::default()),
-            RateLimiter::per_peer(limit, Limits::default()),
+            RateLimiter::shared(limit, RateLimiterLimits::default()),
+            RateLimiter::per_peer(limit, RateLimiterLimits::default()),
         ] {
             assert_eq!(burst(&mut limiter, 0, 1), 1000);
             assert_eq!(limiter.peers(), 0);
@@ -75,7 +75,7 @@ fn without_volume_or_period_everything_is_served() {
 
 #[test]
 fn a_flood_under_many_names_is_remembered_within_bounds() {
-    let limits = Limits { max_peers: 100 };
+    let limits = RateLimiterLimits { max_peers: 100 };
     let mut limiter = RateLimiter::per_peer(limit(30, 60), limits);
     for number in 0..10_000 {
         limiter.allow(Time::from_millis(number), PeerNo(number));
@@ -86,7 +86,7 @@ fn a_flood_under_many_names_is_remembered_within_bounds() {
 
 #[test]
 fn a_peer_that_keeps_asking_is_not_forgotten_for_others() {
-    let mut limiter = RateLimiter::per_peer(limit(30, 60), Limits { max_peers: 3 });
+    let mut limiter = RateLimiter::per_peer(limit(30, 60), RateLimiterLimits { max_peers: 3 });
     assert_eq!(burst(&mut limiter, 0, 1), 30);
     for other in 2..50 {
         assert!(!limiter.allow(Time::ZERO, PeerNo(1)));
@@ -96,7 +96,7 @@ fn a_peer_that_keeps_asking_is_not_forgotten_for_others() {
 
 #[test]
 fn idle_peers_are_forgotten_when_their_share_is_full_again() {
-    let mut limiter = RateLimiter::per_peer(limit(30, 60), Limits::default());
+    let mut limiter = RateLimiter::per_peer(limit(30, 60), RateLimiterLimits::default());
     for peer in 0..50 {
         burst(&mut limiter, 0, peer);
     }

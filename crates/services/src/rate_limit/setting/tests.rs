@@ -6,14 +6,18 @@ fn parse(text: &str) -> Result<RateLimits, RateLimitError> {
     text.parse()
 }
 
-fn of(text: &str, service: Service) -> String {
+fn of(text: &str, service: LimitedService) -> String {
     parse(text).unwrap().of(service).to_string()
 }
 
 #[test]
 fn only_filter_is_limited_unless_set() {
-    assert_eq!(of("", Service::Filter), "30/1m");
-    for service in [Service::Store, Service::Lightpush, Service::PeerExchange] {
+    assert_eq!(of("", LimitedService::Filter), "30/1m");
+    for service in [
+        LimitedService::Store,
+        LimitedService::Lightpush,
+        LimitedService::PeerExchange,
+    ] {
         assert_eq!(of("", service), "no-limit");
     }
 }
@@ -21,36 +25,36 @@ fn only_filter_is_limited_unless_set() {
 #[test]
 fn each_service_has_its_limit_and_the_rest_has_the_common_one() {
     let text = "100/1m; store:3/2h ;lightpush:10/s;PX : 7 / 500 MS";
-    assert_eq!(of(text, Service::Store), "3/2h");
-    assert_eq!(of(text, Service::Lightpush), "10/1s");
-    assert_eq!(of(text, Service::PeerExchange), "7/500ms");
-    assert_eq!(of("100/1m", Service::PeerExchange), "100/1m");
+    assert_eq!(of(text, LimitedService::Store), "3/2h");
+    assert_eq!(of(text, LimitedService::Lightpush), "10/1s");
+    assert_eq!(of(text, LimitedService::PeerExchange), "7/500ms");
+    assert_eq!(of("100/1m", LimitedService::PeerExchange), "100/1m");
     assert_eq!(
-        of("100/1m", Service::Filter),
+        of("100/1m", LimitedService::Filter),
         "30/1m",
         "never the common one"
     );
-    assert_eq!(of("filter:5/90s", Service::Filter), "5/90s");
+    assert_eq!(of("filter:5/90s", LimitedService::Filter), "5/90s");
 }
 
 #[test]
 fn the_exact_name_of_store_goes_first_and_else_the_last_item() {
-    assert_eq!(of("storev3:1/1s;store:2/1s", Service::Store), "1/1s");
-    assert_eq!(of("store:2/1s;storev3:1/1s", Service::Store), "1/1s");
-    assert_eq!(of("px:1/1s;px:2/1s", Service::PeerExchange), "2/1s");
+    assert_eq!(of("storev3:1/1s;store:2/1s", LimitedService::Store), "1/1s");
+    assert_eq!(of("store:2/1s;storev3:1/1s", LimitedService::Store), "1/1s");
+    assert_eq!(of("px:1/1s;px:2/1s", LimitedService::PeerExchange), "2/1s");
 }
 
 #[test]
 fn items_may_come_one_by_one() {
     let limits = RateLimits::parse(["store:1/1s", "px:2/1s"]).unwrap();
-    assert_eq!(limits.of(Service::Store).volume, 1);
-    assert_eq!(limits.of(Service::PeerExchange).volume, 2);
+    assert_eq!(limits.of(LimitedService::Store).volume, 1);
+    assert_eq!(limits.of(LimitedService::PeerExchange).volume, 2);
 }
 
 #[test]
 fn zero_means_no_limit() {
-    assert_eq!(of("filter:0/1m", Service::Filter), "no-limit");
-    assert_eq!(of("filter:5/0m", Service::Filter), "no-limit");
+    assert_eq!(of("filter:0/1m", LimitedService::Filter), "no-limit");
+    assert_eq!(of("filter:5/0m", LimitedService::Filter), "no-limit");
 }
 
 #[test]
@@ -102,7 +106,7 @@ proptest! {
     fn any_limit_is_read_as_shown(volume in 1_u32.., count in 1_u32.., unit in 0_usize..4) {
         let unit = ["h", "m", "s", "ms"][unit];
         let limits = parse(&format!("px:{volume}/{count}{unit}")).unwrap();
-        let shown = limits.of(Service::PeerExchange).to_string();
+        let shown = limits.of(LimitedService::PeerExchange).to_string();
         prop_assert_eq!(parse(&format!("px:{shown}")), Ok(limits));
     }
 

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use undertone_gossip::Time;
 
-use super::super::incoming::Received;
+use super::super::incoming::ReceivedContent;
 use super::super::log::LogEntry;
 use super::super::repair::{responds_to, response_delay_ms};
-use super::super::{BloomView, HistoryEntry, Id, MessageKind, SdsMessage};
-use super::{Channel, Output, Refusal, SYNC_PUT_OFF_MAX};
+use super::super::{BloomView, CausalHistoryEntry, Id, MessageKind, SdsMessage};
+use super::{Channel, Output, SYNC_PUT_OFF_MAX, SdsRefusal};
 
 impl Channel {
     pub(super) fn receive(
@@ -31,7 +31,7 @@ impl Channel {
         bytes: &[u8],
         hint: Option<Vec<u8>>,
         is_live: bool,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), SdsRefusal> {
         let message = SdsMessage::decode(bytes, &self.config.limits)?;
         let kind = self.check_received(now, &message)?;
         let id = message.message_id.clone();
@@ -47,7 +47,7 @@ impl Channel {
         }
         if kind == MessageKind::Content && (self.log.contains(&id) || self.incoming.contains(&id)) {
             self.note_answered(&id, bytes);
-            return Err(Refusal::Duplicate { id });
+            return Err(SdsRefusal::Duplicate { id });
         }
         if is_live {
             let most_ms = self.config.sync_ms.saturating_mul(SYNC_PUT_OFF_MAX);
@@ -66,24 +66,24 @@ impl Channel {
         Ok(())
     }
 
-    fn check_received(&self, now: Time, message: &SdsMessage) -> Result<MessageKind, Refusal> {
-        let kind = message.kind().ok_or(Refusal::Meaningless)?;
+    fn check_received(&self, now: Time, message: &SdsMessage) -> Result<MessageKind, SdsRefusal> {
+        let kind = message.kind().ok_or(SdsRefusal::Meaningless)?;
         if message.channel_id != self.config.channel_id {
-            return Err(Refusal::OtherChannel);
+            return Err(SdsRefusal::OtherChannel);
         }
         let id = &message.message_id;
         let content = message.content.as_deref().unwrap_or_default();
         if kind != MessageKind::Sync && !self.config.id_rule.allows(id, content) {
-            return Err(Refusal::WrongId { id: id.clone() });
+            return Err(SdsRefusal::WrongId { id: id.clone() });
         }
         // After a restart with old state, others may name messages that the local member sent and does not have.
         if message.sender_id == self.config.participant_id && !self.missing.contains(id) {
-            return Err(Refusal::Own);
+            return Err(SdsRefusal::Own);
         }
         let timestamp = message.lamport_timestamp.unwrap_or(0);
         let lead_ms = timestamp.saturating_sub(self.unix_ms(now));
         if lead_ms > self.config.limits.max_lamport_lead_ms {
-            return Err(Refusal::FarFuture { lead_ms });
+            return Err(SdsRefusal::FarFuture { lead_ms });
         }
         Ok(kind)
     }
@@ -96,7 +96,7 @@ impl Channel {
         }
     }
 
-    fn take_repair_requests(&mut self, now: Time, requests: &[HistoryEntry]) {
+    fn take_repair_requests(&mut self, now: Time, requests: &[CausalHistoryEntry]) {
         let Some(timing) = self.config.repair else {
             return;
         };
@@ -164,7 +164,7 @@ impl Channel {
         bytes: &[u8],
         hint: Option<Vec<u8>>,
     ) {
-        let received = Received {
+        let received = ReceivedContent {
             id: message.message_id,
             sender: message.sender_id,
             lamport: message.lamport_timestamp.unwrap_or(0),
@@ -179,7 +179,7 @@ impl Channel {
     }
 
     /// Delivers a message, or lets it wait for the messages it names.
-    pub(super) fn take_in(&mut self, now: Time, received: Received) {
+    pub(super) fn take_in(&mut self, now: Time, received: ReceivedContent) {
         self.missing.found(&received.id);
         let unmet = self.note_gaps(now, &received.history, Some(&received.id));
         if unmet.is_empty() {
@@ -198,7 +198,12 @@ impl Channel {
 
     /// Messages of a causal history that are not delivered, apart from lost ones and `own` itself. Those that have not
     /// arrived are noted as missing.
-    fn note_gaps(&mut self, now: Time, history: &[HistoryEntry], own: Option<&Id>) -> BTreeSet<Id> {
+    fn note_gaps(
+        &mut self,
+        now: Time,
+        history: &[CausalHistoryEntry],
+        own: Option<&Id>,
+    ) -> BTreeSet<Id> {
         let mut unmet = BTreeSet::new();
         for entry in history {
             let id = &entry.message_id;
@@ -216,7 +221,7 @@ impl Channel {
 
     /// Delivers a message, then those that waited for it alone, and so on: of several, the one with the lowest
     /// timestamp and id first.
-    pub(super) fn deliver_all(&mut self, first: Received, gaps: BTreeSet<Id>) {
+    pub(super) fn deliver_all(&mut self, first: ReceivedContent, gaps: BTreeSet<Id>) {
         let mut ready = BTreeMap::from([((first.lamport, first.id.clone()), first)]);
         let mut gaps = Some(gaps);
         while let Some(((_, id), received)) = ready.pop_first() {
@@ -227,7 +232,7 @@ impl Channel {
         }
     }
 
-    fn deliver(&mut self, received: Received, unmet: BTreeSet<Id>) {
+    fn deliver(&mut self, received: ReceivedContent, unmet: BTreeSet<Id>) {
         self.has_changed = true;
         self.lamport = self.lamport.max(received.lamport);
         let id = received.id;

@@ -5,11 +5,11 @@ use std::time::Duration;
 use rand_chacha::ChaCha8Rng;
 use undertone_gossip::Time;
 
-use super::super::incoming::Received;
+use super::super::incoming::ReceivedContent;
 use super::super::log::LogEntry;
 use super::super::outgoing::Unacknowledged;
-use super::super::state::{KeptEntry, KeptOutgoing, KeptPending, State};
-use super::super::{BloomFilter, Config, SdsMessage};
+use super::super::state::{ChannelState, KeptEntry, KeptOutgoing, KeptPending};
+use super::super::{BloomFilter, SdsConfig, SdsMessage};
 use super::{Channel, StateError};
 
 impl Channel {
@@ -51,7 +51,7 @@ impl Channel {
             frame: message.frame.clone(),
             hint: message.hint.clone(),
         });
-        let state = State {
+        let state = ChannelState {
             channel_id: self.config.channel_id.clone(),
             participant_id: self.config.participant_id.clone(),
             lamport: self.lamport,
@@ -69,11 +69,11 @@ impl Channel {
     /// [`StateError`] when the state is damaged, of another version, or of another channel or member.
     pub fn restore(
         now: Time,
-        config: Config,
+        config: SdsConfig,
         rng: ChaCha8Rng,
         state: &[u8],
     ) -> Result<Self, StateError> {
-        let state = State::decode(state)?;
+        let state = ChannelState::decode(state)?;
         if state.channel_id != config.channel_id || state.participant_id != config.participant_id {
             return Err(StateError::OfOther {
                 channel_id: state.channel_id,
@@ -95,7 +95,7 @@ impl Channel {
         Ok(channel)
     }
 
-    fn restore_log(&mut self, state: &State) {
+    fn restore_log(&mut self, state: &ChannelState) {
         for kept in &state.log {
             let sent = state.outgoing.iter().find(|sent| sent.id == kept.id);
             let frame = sent.map(|sent| &sent.frame).or(kept.frame.as_ref());
@@ -141,7 +141,7 @@ impl Channel {
             return;
         }
         self.note_in_filter(&id);
-        let received = Received {
+        let received = ReceivedContent {
             id,
             sender: message.sender_id,
             lamport,

@@ -10,7 +10,7 @@ use undertone_gossip::Time;
 use super::super::log::LogEntry;
 use super::super::outgoing::Unacknowledged;
 use super::super::{Id, IdRule, SdsMessage};
-use super::{Channel, Output, PublishReason, SendError};
+use super::{Channel, Output, PublishReason, SdsSendError};
 
 impl Channel {
     pub(super) fn send(&mut self, now: Time, id: Id, payload: Vec<u8>) {
@@ -55,19 +55,19 @@ impl Channel {
         });
     }
 
-    fn try_send(&mut self, now: Time, id: &Id, payload: Vec<u8>) -> Result<(), SendError> {
+    fn try_send(&mut self, now: Time, id: &Id, payload: Vec<u8>) -> Result<(), SdsSendError> {
         self.check(id, &payload)?;
         if self.log.contains(id) || self.incoming.contains(id) {
-            return Err(SendError::DuplicateId);
+            return Err(SdsSendError::DuplicateId);
         }
         if !self.outgoing.has_room(payload.len(), &self.config) {
-            return Err(SendError::Full);
+            return Err(SdsSendError::Full);
         }
         let message = self.message(now, id.clone(), Some(payload));
         let frame: Arc<[u8]> = message.encode().into();
         self.check_length(frame.len())?;
         if !self.outgoing.has_room(frame.len(), &self.config) {
-            return Err(SendError::Full);
+            return Err(SdsSendError::Full);
         }
         self.lamport = message.lamport_timestamp.unwrap_or(self.lamport);
         let waiting = Unacknowledged {
@@ -97,7 +97,7 @@ impl Channel {
         Ok(())
     }
 
-    fn ephemeral_frame(&self, id: &Id, payload: Vec<u8>) -> Result<Arc<[u8]>, SendError> {
+    fn ephemeral_frame(&self, id: &Id, payload: Vec<u8>) -> Result<Arc<[u8]>, SdsSendError> {
         self.check(id, &payload)?;
         let message = SdsMessage {
             sender_id: self.config.participant_id.clone(),
@@ -114,20 +114,20 @@ impl Channel {
         Ok(frame)
     }
 
-    fn check(&self, id: &str, payload: &[u8]) -> Result<(), SendError> {
+    fn check(&self, id: &str, payload: &[u8]) -> Result<(), SdsSendError> {
         if payload.is_empty() {
-            return Err(SendError::Empty);
+            return Err(SdsSendError::Empty);
         }
         self.check_length(payload.len())?;
         if id.len() > self.config.limits.max_id_bytes || !self.config.id_rule.allows(id, payload) {
-            return Err(SendError::WrongId);
+            return Err(SdsSendError::WrongId);
         }
         Ok(())
     }
 
-    fn check_length(&self, size_bytes: usize) -> Result<(), SendError> {
+    fn check_length(&self, size_bytes: usize) -> Result<(), SdsSendError> {
         if size_bytes > self.config.limits.max_frame_bytes {
-            return Err(SendError::TooLarge { size_bytes });
+            return Err(SdsSendError::TooLarge { size_bytes });
         }
         Ok(())
     }

@@ -3,7 +3,7 @@ use std::time::Duration;
 use rand_core::SeedableRng;
 
 use super::*;
-use crate::sds::{HistoryEntry, Limits, SdsMessage};
+use crate::sds::{CausalHistoryEntry, SdsLimits, SdsMessage};
 
 mod acknowledgement;
 mod liar;
@@ -16,8 +16,8 @@ mod timers;
 /// Unix time at which the tests begin, in milliseconds.
 const START_MS: u64 = 1_767_225_600_000;
 
-fn config(name: &str) -> Config {
-    let mut config = Config::new("town", name);
+fn config(name: &str) -> SdsConfig {
+    let mut config = SdsConfig::new("town", name);
     config.clock_origin_ms = START_MS;
     config
 }
@@ -108,7 +108,7 @@ fn gaps(outputs: &[Output]) -> Vec<&str> {
 }
 
 fn decode(frame: &[u8]) -> SdsMessage {
-    SdsMessage::decode(frame, &Limits::default()).unwrap()
+    SdsMessage::decode(frame, &SdsLimits::default()).unwrap()
 }
 
 fn named(message: &SdsMessage) -> Vec<&str> {
@@ -126,7 +126,10 @@ fn forged(id: &str, lamport: u64, names: &[&str]) -> SdsMessage {
         message_id: id.into(),
         channel_id: "town".into(),
         lamport_timestamp: Some(lamport),
-        causal_history: names.iter().map(|name| HistoryEntry::new(*name)).collect(),
+        causal_history: names
+            .iter()
+            .map(|name| CausalHistoryEntry::new(*name))
+            .collect(),
         bloom_filter: None,
         repair_request: Vec::new(),
         content: Some(b"forged".to_vec()),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use super::super::{HistoryEntry, Id, MessageError};
+use super::super::{CausalHistoryEntry, Id, MessageError};
 
 /// Input of a [`Channel`](super::Channel).
 #[derive(Debug, Clone)]
@@ -95,7 +95,7 @@ pub enum Output {
     /// Messages that are missing, with what helps to fetch them from a store.
     Missing {
         /// References as other members gave them.
-        entries: Vec<HistoryEntry>,
+        entries: Vec<CausalHistoryEntry>,
     },
     /// Messages that are missing for too long and are no longer waited for.
     Lost {
@@ -103,13 +103,13 @@ pub enum Output {
         ids: Vec<Id>,
     },
     /// A message that arrived was not taken in.
-    Refused(Refusal),
+    Refused(SdsRefusal),
     /// A message was not sent.
     SendRefused {
         /// Id of the message.
         id: Id,
         /// Reason of the refusal.
-        error: SendError,
+        error: SdsSendError,
     },
 }
 
@@ -131,7 +131,7 @@ pub enum PublishReason {
 /// Reason why a message that arrived was not taken in.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
-pub enum Refusal {
+pub enum SdsRefusal {
     /// The message cannot be decoded: its sender is at fault.
     #[error(transparent)]
     Malformed(#[from] MessageError),
@@ -167,7 +167,7 @@ pub enum Refusal {
 /// Reason why a message was not sent; the application is at fault, or there is no room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
-pub enum SendError {
+pub enum SdsSendError {
     /// The payload is empty.
     #[error("payload is empty")]
     Empty,

@@ -5,7 +5,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::*;
-use crate::sds::{BloomFilter, Limits};
+use crate::sds::{BloomFilter, SdsLimits};
 
 /// Messages encoded by js-waku (`@waku/proto` 0.0.15, by way of `tests/vectors/sds.mjs`).
 fn frames_of_js_waku() -> Value {
@@ -17,8 +17,8 @@ fn frame(frames: &Value, name: &str) -> Vec<u8> {
     hex::decode(frames[name].as_str().unwrap()).unwrap()
 }
 
-fn entry(id: &str, hint: Option<&[u8]>, sender: Option<&str>) -> HistoryEntry {
-    HistoryEntry {
+fn entry(id: &str, hint: Option<&[u8]>, sender: Option<&str>) -> CausalHistoryEntry {
+    CausalHistoryEntry {
         message_id: id.into(),
         retrieval_hint: hint.map(<[u8]>::to_vec),
         sender_id: sender.map(Id::from),
@@ -83,7 +83,7 @@ fn messages_of_js_waku_are_read_and_written_the_same() {
     ];
     for (name, expected, kind) in cases {
         let bytes = frame(&frames, name);
-        let decoded = SdsMessage::decode(&bytes, &Limits::default()).unwrap();
+        let decoded = SdsMessage::decode(&bytes, &SdsLimits::default()).unwrap();
         assert_eq!(decoded, expected, "{name}");
         assert_eq!(decoded.kind(), kind, "{name}");
         assert_eq!(hex::encode(expected.encode()), hex::encode(bytes), "{name}");
@@ -114,13 +114,13 @@ fn frames_for_js_waku() {
 
 #[test]
 fn parts_over_their_limits_are_refused() {
-    let limits = Limits {
+    let limits = SdsLimits {
         max_frame_bytes: 200,
         max_id_bytes: 4,
         max_hint_bytes: 3,
         max_history_entries: 2,
         max_repair_entries: 1,
-        ..Limits::default()
+        ..SdsLimits::default()
     };
     let decode = |message: &SdsMessage| SdsMessage::decode(&message.encode(), &limits);
     let good = SdsMessage {
@@ -177,7 +177,10 @@ fn an_id_that_is_not_text_is_refused() {
     let mut bytes = Vec::new();
     put_bytes_field(&mut bytes, CHANNEL_ID, &[0xff]);
     let error = MessageError::NotUtf8 { field: CHANNEL_ID };
-    assert_eq!(SdsMessage::decode(&bytes, &Limits::default()), Err(error));
+    assert_eq!(
+        SdsMessage::decode(&bytes, &SdsLimits::default()),
+        Err(error)
+    );
 }
 
 #[test]
@@ -185,14 +188,14 @@ fn fields_of_later_versions_are_skipped() {
     let mut bytes = content_message().encode();
     put_varint_field(&mut bytes, 30, 7);
     put_bytes_field(&mut bytes, 31, b"new");
-    let decoded = SdsMessage::decode(&bytes, &Limits::default());
+    let decoded = SdsMessage::decode(&bytes, &SdsLimits::default());
     assert_eq!(decoded, Ok(content_message()));
 }
 
-fn any_entry() -> impl Strategy<Value = HistoryEntry> {
+fn any_entry() -> impl Strategy<Value = CausalHistoryEntry> {
     let hint = proptest::option::of(proptest::collection::vec(any::<u8>(), 0..9));
     (".{0,9}", hint, proptest::option::of(".{0,9}")).prop_map(|(id, retrieval_hint, sender)| {
-        HistoryEntry {
+        CausalHistoryEntry {
             message_id: id.into(),
             retrieval_hint,
             sender_id: sender.map(Id::from),
@@ -214,7 +217,7 @@ proptest! {
             lamport_timestamp, causal_history, bloom_filter, repair_request, content,
             ..message(&ids[0], &ids[1], &ids[2])
         };
-        let decoded = SdsMessage::decode(&message.encode(), &Limits::default());
+        let decoded = SdsMessage::decode(&message.encode(), &SdsLimits::default());
         prop_assert_eq!(decoded, Ok(message));
     }
 
@@ -225,8 +228,8 @@ proptest! {
             *place = byte;
         }
         bytes.truncate(cut);
-        if let Ok(message) = SdsMessage::decode(&bytes, &Limits::default()) {
-            let again = SdsMessage::decode(&message.encode(), &Limits::default());
+        if let Ok(message) = SdsMessage::decode(&bytes, &SdsLimits::default()) {
+            let again = SdsMessage::decode(&message.encode(), &SdsLimits::default());
             prop_assert_eq!(again, Ok(message));
         }
     }

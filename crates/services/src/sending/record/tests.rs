@@ -2,19 +2,19 @@ use bytes::Bytes;
 use proptest::prelude::*;
 use undertone_message::WakuMessage;
 
-use super::{Record, RecordError, SenderLimits, Stage, checksum};
+use super::{SendRecord, SendRecordError, SendStage, SenderLimits, checksum};
 use crate::sending::SendId;
 
-fn sample() -> Record {
+fn sample() -> SendRecord {
     let mut message = WakuMessage::new(b"hello".to_vec(), "/app/1/chat/proto");
     message.timestamp = Some(1_700_000_000_000_000_000);
     message.rate_limit_proof = Some(Bytes::from_static(&[7, 8, 9]));
-    Record {
+    SendRecord {
         id: SendId(0x1122_3344),
         pubsub_topic: "/waku/2/rs/1/0".into(),
         message,
         created_ns: 1_700_000_000_000_000_001,
-        stage: Stage::Ready,
+        stage: SendStage::Ready,
         attempt: 2,
         is_self_stamped: true,
         is_given: true,
@@ -40,7 +40,7 @@ fn golden_record() {
     );
     assert_eq!(hex::encode(&bytes), expected);
     assert_eq!(
-        Record::decode(&bytes, &SenderLimits::default()),
+        SendRecord::decode(&bytes, &SenderLimits::default()),
         Ok(sample())
     );
 }
@@ -50,8 +50,8 @@ fn a_record_written_in_part_is_damaged() {
     let bytes = sample().encode();
     for len in 0..bytes.len() {
         let part = bytes.slice(..len);
-        let decoded = Record::decode(&part, &SenderLimits::default());
-        assert_eq!(decoded, Err(RecordError::Damaged), "{len} bytes");
+        let decoded = SendRecord::decode(&part, &SenderLimits::default());
+        assert_eq!(decoded, Err(SendRecordError::Damaged), "{len} bytes");
     }
 }
 
@@ -62,15 +62,15 @@ fn a_record_of_another_version_says_so() {
     body[0] = 2;
     let sum = checksum(&body);
     body.extend(sum);
-    let decoded = Record::decode(&body.into(), &SenderLimits::default());
-    assert_eq!(decoded, Err(RecordError::Version(2)));
+    let decoded = SendRecord::decode(&body.into(), &SenderLimits::default());
+    assert_eq!(decoded, Err(SendRecordError::Version(2)));
 }
 
 #[test]
 fn a_record_longer_than_any_message_is_not_read() {
     let bytes = Bytes::from(vec![1; 200 * 1024]);
-    let decoded = Record::decode(&bytes, &SenderLimits::default());
-    assert!(matches!(decoded, Err(RecordError::TooLarge { .. })));
+    let decoded = SendRecord::decode(&bytes, &SenderLimits::default());
+    assert!(matches!(decoded, Err(SendRecordError::TooLarge { .. })));
 }
 
 proptest! {
@@ -81,7 +81,7 @@ proptest! {
         body.insert(0, 1);
         let sum = checksum(&body);
         body.extend(sum);
-        let _ = Record::decode(&body.into(), &SenderLimits::default());
+        let _ = SendRecord::decode(&body.into(), &SenderLimits::default());
     }
 
     #[test]
@@ -98,8 +98,8 @@ proptest! {
         record.message.timestamp = timestamp;
         record.id = SendId(id);
         record.attempt = attempt;
-        record.stage = Stage::from_number(stage).unwrap();
+        record.stage = SendStage::from_number(stage).unwrap();
         (record.is_given, record.is_self_stamped) = flags;
-        prop_assert_eq!(Record::decode(&record.encode(), &SenderLimits::default()), Ok(record));
+        prop_assert_eq!(SendRecord::decode(&record.encode(), &SenderLimits::default()), Ok(record));
     }
 }

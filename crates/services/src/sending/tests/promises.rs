@@ -9,7 +9,7 @@ use undertone_message::{WakuMessage, message_hash};
 
 use super::super::SendEventKind::{Failed, Propagated, PropagatedOnly, Queued, Sent, Stored};
 use super::super::{
-    FailReason, Input, Output, RecordError, SendError, Sender, SenderConfig, Unconfirmed,
+    FailReason, Input, MessageSender, Output, SendError, SendRecordError, SenderConfig, Unconfirmed,
 };
 use super::world::{Episode, SHARD, Trouble, UNIX_AT_ZERO, World, services};
 
@@ -27,8 +27,8 @@ fn world(config: SenderConfig) -> World {
     World::new(3, config, &[push, push, store, store])
 }
 
-fn sender(config: SenderConfig) -> Sender {
-    Sender::new(config, UNIX_AT_ZERO, ChaCha8Rng::seed_from_u64(1))
+fn sender(config: SenderConfig) -> MessageSender {
+    MessageSender::new(config, UNIX_AT_ZERO, ChaCha8Rng::seed_from_u64(1))
 }
 
 #[test]
@@ -367,7 +367,7 @@ fn a_damaged_record_is_told_and_the_others_are_restored() {
     let damaged = bytes::Bytes::from_static(b"\x01abcdefgh");
     assert_eq!(
         sender.restore(Time::ZERO, &damaged),
-        Err(RecordError::Damaged)
+        Err(SendRecordError::Damaged)
     );
     assert!(sender.is_empty());
 }

@@ -15,9 +15,9 @@ use undertone_gossip::Time;
 use undertone_message::{MessageHash, WakuMessage, message_hash};
 
 use self::prover::Proof;
-use super::super::record::Record;
+use super::super::record::SendRecord;
 use super::super::{
-    Input, Output, RelayFailure, SendEvent, SendEventKind, SendId, Sender, SenderConfig,
+    Input, MessageSender, Output, RelayFailure, SendEvent, SendEventKind, SendId, SenderConfig,
 };
 use crate::history::{HistoryCriteria, HistoryEntry, HistoryPage};
 use crate::light::{ServicePeer, Services};
@@ -46,7 +46,7 @@ enum Event {
 
 pub(super) struct World {
     pub(super) now: Time,
-    pub(super) sender: Sender,
+    pub(super) sender: MessageSender,
     pub(super) servers: Vec<Server>,
     pub(super) loss_percent: u64,
     pub(super) epoch_s: u64,
@@ -81,7 +81,7 @@ pub(super) fn services(lightpush: bool, store: bool) -> Services {
 
 impl World {
     pub(super) fn new(seed: u64, config: SenderConfig, servers: &[Services]) -> Self {
-        let sender = Sender::new(
+        let sender = MessageSender::new(
             config.clone(),
             UNIX_AT_ZERO,
             ChaCha8Rng::seed_from_u64(seed),
@@ -202,7 +202,7 @@ impl World {
         self.life += 1;
         self.dies_after = None;
         let rng = ChaCha8Rng::seed_from_u64(self.rng.next_u64());
-        self.sender = Sender::new(self.config.clone(), UNIX_AT_ZERO, rng);
+        self.sender = MessageSender::new(self.config.clone(), UNIX_AT_ZERO, rng);
         for server in &mut self.servers {
             server.is_connected = false;
         }
@@ -298,7 +298,7 @@ impl World {
     fn id_of(&self, message: &WakuMessage) -> SendId {
         let limits = &self.config.limits;
         let has_payload = |record: &Bytes| {
-            Record::decode(record, limits).unwrap().message.payload == message.payload
+            SendRecord::decode(record, limits).unwrap().message.payload == message.payload
         };
         let of_payload = |(_, record): &(&SendId, &Bytes)| has_payload(record);
         *self.records.iter().find(of_payload).unwrap().0

@@ -99,7 +99,10 @@ fn bytes(page: HistoryPage) -> Bytes {
 }
 
 /// Lets an honest server answer the reader's next request.
-fn step(reader: &mut HistoryReader, archive: &[StoredMessage]) -> Result<ReadPage, ReadError> {
+fn step(
+    reader: &mut HistoryReader,
+    archive: &[StoredMessage],
+) -> Result<ReadPage, HistoryReadError> {
     let request = reader.request("id").expect("the walk has not ended");
     let answer = match page(archive, &request.query) {
         Some(page) => bytes(page),
@@ -137,7 +140,7 @@ fn fault(
     let error = reader.take("id", &bytes(HistoryPage { entries, next }));
     assert_eq!(reader.request("id"), before, "a fault moves nothing");
     match error {
-        Err(ReadError::Server(fault)) => fault,
+        Err(HistoryReadError::Server(fault)) => fault,
         other => panic!("expected a fault, not {other:?}"),
     }
 }
@@ -287,13 +290,13 @@ fn refusals_tell_who_may_be_asked_again() {
         let status = StoreStatus::from_code(code);
         assert_eq!(
             reader.take("id", &refusal(code)),
-            Err(ReadError::Busy { status })
+            Err(HistoryReadError::Busy { status })
         );
     }
     for code in [300, 400, 999] {
         let status = StoreStatus::from_code(code);
         let description = "no".into();
-        let refused = ReadError::Refused {
+        let refused = HistoryReadError::Refused {
             status,
             description,
         };
@@ -305,7 +308,7 @@ fn refusals_tell_who_may_be_asked_again() {
     let error = reader.take("id", &Bytes::from_static(&[0xff]));
     assert!(matches!(
         error,
-        Err(ReadError::Server(ServerFault::Malformed(_)))
+        Err(HistoryReadError::Server(ServerFault::Malformed(_)))
     ));
     assert!(!reader.is_ended());
 }
@@ -325,7 +328,7 @@ fn a_walk_is_bounded_in_messages_and_pages() {
     for mut reader in [limited(8, 100), limited(100, 2)] {
         step(&mut reader, &archive).unwrap();
         step(&mut reader, &archive).unwrap();
-        assert_eq!(step(&mut reader, &archive), Err(ReadError::TooLong));
+        assert_eq!(step(&mut reader, &archive), Err(HistoryReadError::TooLong));
     }
     assert_eq!(walk(&mut limited(9, 3), &archive).len(), 9);
 }
@@ -348,7 +351,7 @@ fn a_walk_goes_on_by_time_where_a_server_lacks_the_cursor() {
             .cloned()
             .collect();
         let error = step(&mut reader, &without);
-        assert!(matches!(error, Err(ReadError::Refused { .. })));
+        assert!(matches!(error, Err(HistoryReadError::Refused { .. })));
         assert!(reader.restart_by_time());
         let rest = walk(&mut reader, &without);
         for hash in rest {

@@ -57,7 +57,7 @@ struct Known {
 
 impl Known {
     /// Adds what a step says; nothing may be said twice.
-    fn add(&mut self, step: &Step) {
+    fn add(&mut self, step: &SyncStep) {
         for id in &step.to_send {
             assert!(self.to_send.insert(*id), "{id:?} is to be sent twice");
         }

@@ -95,7 +95,7 @@ proptest! {
         bounds in any::<[(u8, u8); 2]>(),
     ) {
         let ids: Vec<_> = messages.iter().map(|&(time_ns, hash)| id(time_ns, hash)).collect();
-        let view = View::new(ids.clone());
+        let view = SetView::new(ids.clone());
         let [lower, upper] = bounds.map(|(time, hash)| id(u64::from(time % 22), hash));
         let inside: Vec<_> = ids.into_iter().filter(|id| lower <= *id && *id < upper).collect();
         let mut expected = [0; 32];

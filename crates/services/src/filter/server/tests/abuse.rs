@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 /// Checks that nothing is held beyond its limit.
-fn check(server: &FilterServer, limits: &Limits) {
+fn check(server: &FilterServer, limits: &FilterLimits) {
     let usage = server.usage();
     assert!(usage.peers <= limits.max_peers, "{usage:?}");
     assert!(
@@ -17,39 +17,39 @@ fn check(server: &FilterServer, limits: &Limits) {
 }
 
 /// Limits with 64 pushes in flight to a peer.
-fn few_pushes() -> Limits {
-    Limits {
+fn few_pushes() -> FilterLimits {
+    FilterLimits {
         max_pushes_per_peer: 64,
-        ..Limits::default()
+        ..FilterLimits::default()
     }
 }
 
 #[test]
 fn garbage_is_answered_under_its_id_if_it_has_one() {
-    let mut bench = Bench::new(Limits::default());
+    let mut bench = Bench::new(FilterLimits::default());
     let response = bench.frame(1, &[0xff; 40][..]);
     assert_eq!(
         (&*response.request_id, response.status),
-        ("N/A", Status::BAD_REQUEST)
+        ("N/A", FilterStatus::BAD_REQUEST)
     );
     let unknown_kind = [0x0a, 2, b'i', b'd', 0x10, 9];
     let response = bench.frame(1, unknown_kind.to_vec());
     assert_eq!(
         (&*response.request_id, response.status),
-        ("id", Status::BAD_REQUEST)
+        ("id", FilterStatus::BAD_REQUEST)
     );
     let text = "BAD_REQUEST: unknown kind 9 of filter request";
     assert_eq!(response.status_desc.as_deref(), Some(text));
     let response = bench.frame(1, vec![0x0a; 100_000]);
-    assert_eq!(response.status, Status::BAD_REQUEST);
-    assert_eq!(bench.server.usage(), Usage::default());
+    assert_eq!(response.status, FilterStatus::BAD_REQUEST);
+    assert_eq!(bench.server.usage(), FilterUsage::default());
 }
 
 #[test]
 fn huge_criteria_of_many_peers_stay_within_memory_and_an_honest_peer_is_served() {
-    let limits = Limits {
+    let limits = FilterLimits {
         max_criteria_bytes: 32 << 20,
-        ..Limits::default()
+        ..FilterLimits::default()
     };
     let mut bench = Bench::new(limits);
     for peer in 0..30 {
@@ -68,9 +68,9 @@ fn huge_criteria_of_many_peers_stay_within_memory_and_an_honest_peer_is_served()
 
 #[test]
 fn peers_that_come_and_go_under_new_names_give_way_to_an_honest_one() {
-    let limits = Limits {
+    let limits = FilterLimits {
         max_peers: 20,
-        ..Limits::default()
+        ..FilterLimits::default()
     };
     let mut bench = Bench::new(limits);
     for peer in 0..500 {
@@ -86,9 +86,9 @@ fn peers_that_come_and_go_under_new_names_give_way_to_an_honest_one() {
 
 #[test]
 fn expired_peers_give_way_before_maintenance() {
-    let mut bench = Bench::new(Limits {
+    let mut bench = Bench::new(FilterLimits {
         max_peers: 1,
-        ..Limits::default()
+        ..FilterLimits::default()
     });
     bench.subscribe(1, &[CHAT]);
     bench.server.maintain_at = None;
@@ -118,7 +118,7 @@ fn a_slow_reader_loses_messages_countably_and_others_none() {
 
 #[test]
 fn a_reader_that_fails_for_a_minute_is_dropped() {
-    let mut bench = Bench::new(Limits::default());
+    let mut bench = Bench::new(FilterLimits::default());
     bench.subscribe(1, &[CHAT]);
     let mut dropped_at = None;
     for number in 0..10 {
@@ -136,9 +136,9 @@ fn a_reader_that_fails_for_a_minute_is_dropped() {
 
 #[test]
 fn when_memory_for_pushes_is_short_the_slowest_readers_are_dropped() {
-    let limits = Limits {
+    let limits = FilterLimits {
         max_push_bytes: 10_000,
-        ..Limits::default()
+        ..FilterLimits::default()
     };
     let mut bench = Bench::new(limits);
     for (peer, topic) in [(1, CHAT), (2, NEWS), (3, CHAT)] {
@@ -169,9 +169,9 @@ fn when_memory_for_pushes_is_short_the_slowest_readers_are_dropped() {
 
 #[test]
 fn a_message_larger_than_all_memory_for_pushes_drops_nobody() {
-    let mut bench = Bench::new(Limits {
+    let mut bench = Bench::new(FilterLimits {
         max_push_bytes: 100,
-        ..Limits::default()
+        ..FilterLimits::default()
     });
     bench.subscribe(1, &[CHAT]);
     assert_eq!(bench.publish(&"x".repeat(200), CHAT), []);
@@ -197,7 +197,7 @@ fn unsubscribing_does_not_hide_pushes_in_flight() {
 
 #[test]
 fn failures_of_a_peer_without_subscription_are_not_remembered() {
-    let mut bench = Bench::new(Limits::default());
+    let mut bench = Bench::new(FilterLimits::default());
     bench.subscribe(1, &[CHAT]);
     bench.publish("1", CHAT);
     bench.unsubscribe(1, &[CHAT]);
@@ -207,9 +207,9 @@ fn failures_of_a_peer_without_subscription_are_not_remembered() {
 
 #[test]
 fn a_flood_of_messages_is_remembered_only_within_bounds() {
-    let limits = Limits {
+    let limits = FilterLimits {
         max_seen: 100,
-        ..Limits::default()
+        ..FilterLimits::default()
     };
     let mut bench = Bench::new(limits);
     bench.subscribe(1, &[CHAT]);
@@ -226,14 +226,14 @@ proptest! {
     fn no_input_in_any_order_breaks_a_bound(
         inputs in proptest::collection::vec((0_u8..6, 0_u64..6, proptest::collection::vec(any::<u8>(), 0..60)), 0..120),
     ) {
-        let limits = Limits {
+        let limits = FilterLimits {
             max_peers: 3,
             max_criteria_bytes: 2_000,
             criteria_share: 2,
             max_seen: 4,
             max_push_bytes: 300,
             max_pushes_per_peer: 2,
-            ..Limits::default()
+            ..FilterLimits::default()
         };
         let mut bench = Bench::new(limits);
         for (kind, number, bytes) in inputs {

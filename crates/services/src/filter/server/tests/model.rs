@@ -96,7 +96,7 @@ fn names(topics: &[usize]) -> Vec<&'static str> {
 proptest! {
     #[test]
     fn every_message_reaches_exactly_its_subscribers(steps in proptest::collection::vec(step(), 1..80)) {
-        let mut bench = Bench::new(Limits::default());
+        let mut bench = Bench::new(FilterLimits::default());
         let mut model = Model::default();
         for (number, step) in steps.into_iter().enumerate() {
             for peer in 0..5 {
@@ -135,6 +135,6 @@ proptest! {
         }
         bench.wait(301);
         bench.handle(Input::Tick);
-        prop_assert_eq!(bench.server.usage(), Usage::default());
+        prop_assert_eq!(bench.server.usage(), FilterUsage::default());
     }
 }

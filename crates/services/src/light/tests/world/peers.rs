@@ -7,7 +7,7 @@ use std::time::Duration;
 use undertone_gossip::Time;
 use undertone_message::{MessageHash, WakuMessage};
 
-use super::super::super::{FilterRequest, Input, ServiceFailure, Services};
+use super::super::super::{Input, LightFilterRequest, ServicePeerFailure, Services};
 use super::{SHARD, World};
 use crate::history::{HistoryCriteria, HistoryData, HistoryEntry, HistoryPage, HistoryQuery};
 use crate::{PeerNo, RequestNo};
@@ -114,11 +114,11 @@ impl Server {
 }
 
 impl World {
-    fn limited(&self, server: usize) -> Option<ServiceFailure> {
+    fn limited(&self, server: usize) -> Option<ServicePeerFailure> {
         let retry_after = Some(Duration::from_secs(30));
         self.servers[server]
             .has(Trouble::Limits)
-            .then_some(ServiceFailure::Busy { retry_after })
+            .then_some(ServicePeerFailure::Busy { retry_after })
     }
 
     /// Whether a request reaches a server. A server that is back knows nothing of a former connection,
@@ -132,7 +132,7 @@ impl World {
         is_reachable && is_connected
     }
 
-    pub(super) fn serve_filter(&mut self, at: usize, request: RequestNo, body: FilterRequest) {
+    pub(super) fn serve_filter(&mut self, at: usize, request: RequestNo, body: LightFilterRequest) {
         let limited = self.limited(at);
         if !self.is_open(at) {
             return;
@@ -144,16 +144,16 @@ impl World {
         server.subscriptions.retain(|_, until| *until > now);
         let answer = match (limited, body) {
             (Some(failure), _) => Err(failure),
-            (None, FilterRequest::Ping) if server.subscriptions.is_empty() => {
-                Err(ServiceFailure::NoSubscription)
+            (None, LightFilterRequest::Ping) if server.subscriptions.is_empty() => {
+                Err(ServicePeerFailure::NoSubscription)
             }
-            (None, FilterRequest::Ping) => {
+            (None, LightFilterRequest::Ping) => {
                 server.subscriptions.values_mut().for_each(|u| *u = until);
                 Ok(())
             }
             (
                 None,
-                FilterRequest::Subscribe {
+                LightFilterRequest::Subscribe {
                     pubsub_topic,
                     content_topics,
                 },
@@ -166,7 +166,7 @@ impl World {
             }
             (
                 None,
-                FilterRequest::Unsubscribe {
+                LightFilterRequest::Unsubscribe {
                     pubsub_topic,
                     content_topics,
                 },
@@ -178,7 +178,7 @@ impl World {
                 }
                 Ok(())
             }
-            (None, FilterRequest::UnsubscribeAll) => {
+            (None, LightFilterRequest::UnsubscribeAll) => {
                 server.subscriptions.clear();
                 Ok(())
             }

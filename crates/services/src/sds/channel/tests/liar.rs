@@ -30,7 +30,10 @@ fn timestamps_far_ahead_are_refused_and_those_nearby_do_no_harm() {
     for lamport in [u64::MAX, START_MS + 3_600_001] {
         let outputs = receive(&mut bob, at(0), &forged("x", lamport, &[]).encode());
         assert!(
-            matches!(&outputs[..], [Output::Refused(Refusal::FarFuture { .. })]),
+            matches!(
+                &outputs[..],
+                [Output::Refused(SdsRefusal::FarFuture { .. })]
+            ),
             "{outputs:?}"
         );
     }
@@ -47,7 +50,7 @@ fn timestamps_far_ahead_are_refused_and_those_nearby_do_no_harm() {
 #[test]
 fn invented_dependencies_hold_up_nobody_else_and_fill_no_memory() {
     let (mut alice, mut bob) = (member("alice"), member("bob"));
-    let limits = Limits::default();
+    let limits = SdsLimits::default();
     for n in 0..1_000 {
         let names: Vec<String> = (0..200).map(|k| format!("nothing {n} {k}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -163,7 +166,9 @@ fn floods_of_repair_requests_are_answered_at_a_bounded_rate() {
         let mut sync = forged("sync", START_MS, &[]);
         sync.content = None;
         let wanted = ids.iter().cycle().skip(n * 7 % 250).take(16);
-        sync.repair_request = wanted.map(|id| HistoryEntry::new(id.as_str())).collect();
+        sync.repair_request = wanted
+            .map(|id| CausalHistoryEntry::new(id.as_str()))
+            .collect();
         let outputs = receive(&mut bob, now, &sync.encode());
         answers += published(&outputs).len();
         assert!(bob.responses.next_timeout().is_none_or(|at| at > now));
@@ -178,21 +183,21 @@ fn frames_that_are_no_messages_of_the_channel_are_refused() {
         Output::Refused(refusal) => refusal,
         output => panic!("{output:?}"),
     };
-    assert!(matches!(refused(&[0xff; 9]), Refusal::Malformed(_)));
+    assert!(matches!(refused(&[0xff; 9]), SdsRefusal::Malformed(_)));
     assert!(matches!(
         refused(&vec![0; 256 * 1024 + 1]),
-        Refusal::Malformed(_)
+        SdsRefusal::Malformed(_)
     ));
-    assert_eq!(refused(&[]), Refusal::Meaningless);
+    assert_eq!(refused(&[]), SdsRefusal::Meaningless);
     assert!(matches!(
         refused(&forged("", START_MS, &[]).encode()),
-        Refusal::WrongId { .. }
+        SdsRefusal::WrongId { .. }
     ));
     let mut message = forged("x", START_MS, &[]);
     message.sender_id = "bob".into();
-    assert_eq!(refused(&message.encode()), Refusal::Own);
+    assert_eq!(refused(&message.encode()), SdsRefusal::Own);
     message.channel_id = "village".into();
-    assert_eq!(refused(&message.encode()), Refusal::OtherChannel);
+    assert_eq!(refused(&message.encode()), SdsRefusal::OtherChannel);
 }
 
 #[test]
@@ -205,7 +210,7 @@ fn under_the_rule_for_ids_content_cannot_be_swapped() {
     let outputs = receive(&mut bob, at(0), &message.encode());
     assert!(matches!(
         &outputs[..],
-        [Output::Refused(Refusal::WrongId { .. })]
+        [Output::Refused(SdsRefusal::WrongId { .. })]
     ));
     message.content = Some(b"hello".to_vec());
     assert_eq!(

@@ -26,14 +26,14 @@ struct Network {
 
 struct Member {
     channel: Channel,
-    config: Config,
+    config: SdsConfig,
     kept: Vec<u8>,
     has: BTreeSet<Id>,
     acknowledged: BTreeSet<Id>,
 }
 
 impl Network {
-    fn new(count: usize, seed: u64, loss_percent: u64, change: impl Fn(&mut Config)) -> Self {
+    fn new(count: usize, seed: u64, loss_percent: u64, change: impl Fn(&mut SdsConfig)) -> Self {
         let member = |n: usize| {
             let mut config = config(&format!("member {n}"));
             // Longer than any run, so that nothing may be missed.
@@ -303,7 +303,9 @@ fn lie(network: &mut Network, n: u64) {
             sync.content = None;
             sync.bloom_filter = Some(vec![0xff; BLOOM_BYTES]);
             let wanted = network.past.keys().rev().take(16);
-            sync.repair_request = wanted.map(|id| HistoryEntry::new(id.clone())).collect();
+            sync.repair_request = wanted
+                .map(|id| CausalHistoryEntry::new(id.clone()))
+                .collect();
             sync
         }
         _ => {

@@ -107,7 +107,7 @@ fn what_a_member_tells_of_retrieval_reaches_those_that_miss_the_message() {
     assert_eq!(delivered(&receive(&mut carol, at(6), &m3)), [""; 0]);
     let found = run(&mut carol, at(2_000));
     let expected = [("m1", "hash of m1", "alice"), ("m2", "hash of m2", "bob")];
-    let entries = expected.map(|(id, hint, sender)| HistoryEntry {
+    let entries = expected.map(|(id, hint, sender)| CausalHistoryEntry {
         message_id: id.into(),
         retrieval_hint: Some(hint.as_bytes().to_vec()),
         sender_id: Some(sender.into()),
@@ -211,14 +211,14 @@ fn what_cannot_be_sent_is_refused_with_the_reason() {
             _ => None,
         })
     };
-    assert_eq!(refused("m1", 0), Some(SendError::Empty));
-    assert_eq!(refused("", 9), Some(SendError::WrongId));
-    assert_eq!(refused(&"m".repeat(257), 9), Some(SendError::WrongId));
+    assert_eq!(refused("m1", 0), Some(SdsSendError::Empty));
+    assert_eq!(refused("", 9), Some(SdsSendError::WrongId));
+    assert_eq!(refused(&"m".repeat(257), 9), Some(SdsSendError::WrongId));
     assert!(matches!(
         refused("m1", 1_300),
-        Some(SendError::TooLarge { .. })
+        Some(SdsSendError::TooLarge { .. })
     ));
     assert_eq!(refused("m1", 9), None);
-    assert_eq!(refused("m1", 9), Some(SendError::DuplicateId));
-    assert_eq!(refused("m2", 9), Some(SendError::Full));
+    assert_eq!(refused("m1", 9), Some(SdsSendError::DuplicateId));
+    assert_eq!(refused("m2", 9), Some(SdsSendError::Full));
 }

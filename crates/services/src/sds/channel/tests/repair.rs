@@ -55,9 +55,9 @@ fn a_gap_is_requested_after_its_delay_and_answered_by_the_sender_at_once() {
 fn request_for(id: &str, sender: &str) -> Vec<u8> {
     let mut message = forged("sync", START_MS, &[]);
     message.content = None;
-    let entry = HistoryEntry {
+    let entry = CausalHistoryEntry {
         sender_id: Some(sender.into()),
-        ..HistoryEntry::new(id)
+        ..CausalHistoryEntry::new(id)
     };
     message.repair_request = vec![entry];
     message.encode()

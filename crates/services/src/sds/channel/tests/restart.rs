@@ -23,7 +23,7 @@ fn a_member_that_returns_has_what_it_had() {
     let again = receive(&mut bob, at(1_001), &frames[0]);
     assert_eq!(
         again,
-        [Output::Refused(Refusal::Duplicate { id: "m1".into() })]
+        [Output::Refused(SdsRefusal::Duplicate { id: "m1".into() })]
     );
     assert_eq!(
         delivered(&receive(&mut bob, at(1_002), &frames[1])),
@@ -85,7 +85,7 @@ fn own_messages_that_the_state_lacks_come_back_from_the_others() {
     let mut alice = Channel::restore(at(4), config("alice"), rng(2), &old).unwrap();
     assert_eq!(
         receive(&mut alice, at(5), &m1),
-        [Output::Refused(Refusal::Own)]
+        [Output::Refused(SdsRefusal::Own)]
     );
     assert_eq!(delivered(&receive(&mut alice, at(6), &b1)), [""; 0]);
     assert_eq!(delivered(&receive(&mut alice, at(7), &m1)), ["m1", "b1"]);
@@ -106,7 +106,9 @@ fn the_latest_own_messages_can_be_repaired_after_a_restart() {
     let mut alice = restored(&alice, "alice", at(5));
     let mut request = forged("sync", START_MS, &[]);
     request.content = None;
-    request.repair_request = ["m1", "m2", "m3", "b1"].map(HistoryEntry::new).to_vec();
+    request.repair_request = ["m1", "m2", "m3", "b1"]
+        .map(CausalHistoryEntry::new)
+        .to_vec();
     let mut all = receive(&mut alice, at(6), &request.encode());
     all.extend(
         run(&mut alice, at(10_000))

@@ -51,7 +51,7 @@ proptest! {
                 _ => a.handle(&ours, &payload),
             };
             match step {
-                Ok(Step { reply: Some(reply), .. }) => payload = reply,
+                Ok(SyncStep { reply: Some(reply), .. }) => payload = reply,
                 _ => return Ok(()),
             }
         }
