@@ -8,6 +8,7 @@ use super::*;
 mod chain;
 mod gossip;
 mod rest;
+mod services;
 
 /// Sources with a file of the given text; the file exists as long as the returned directory.
 fn with_file(text: &str) -> (TempDir, Sources) {
@@ -120,20 +121,6 @@ fn tables_merge_key_by_key() {
     assert_eq!(gossip, expected);
 }
 
-/// Address of a peer whose services can be used.
-const SERVICE_PEER: &str =
-    "/ip4/127.0.0.1/tcp/1/p2p/16Uiu2HAmLXRwTakJ7ebpqUDRGaj78V2W8AAarzBrJe3E1HKJX7ik";
-
-#[test]
-fn a_service_is_asked_of_a_peer_that_is_known() {
-    for key in ["storenode", "filternode", "lightpushnode"] {
-        let error = load_flags(&[(key, "/ip4/127.0.0.1/tcp/1")]).unwrap_err();
-        let said = error.to_string();
-        assert!(said.contains(key) && said.contains("/p2p/"), "{said}");
-        load_flags(&[(key, SERVICE_PEER)]).unwrap();
-    }
-}
-
 #[test]
 fn every_key_can_be_set_from_text() {
     for key in KEYS {
@@ -154,7 +141,7 @@ fn every_key_can_be_set_from_text() {
             Kind::TextList if key.name == "content-topics" => "/a/1/b/proto",
             Kind::Text => "file",
             Kind::TextList if key.name == "static-peers" => "/ip4/127.0.0.1/tcp/1",
-            Kind::TextList if key.name.ends_with("node") => SERVICE_PEER,
+            Kind::TextList if key.name.ends_with("node") => services::PEER,
             Kind::TextList => "/a,/b",
         };
         // The contract's keys are valid only together.

@@ -26,7 +26,12 @@ pub(super) struct RelayWakuMessage {
     #[schema(min_length = 1, pattern = "\\S", example = "/my-app/1/chat/proto")]
     content_topic: String,
     /// Encryption of the payload (RFC 26); 0 if missing.
-    #[schema(nullable = false)]
+    #[schema(
+        nullable = false,
+        value_type = Option<i64>,
+        minimum = 0,
+        maximum = 4_294_967_295_u64
+    )]
     #[serde(skip_serializing_if = "Option::is_none")]
     version: Option<u32>,
     /// Unix time in nanoseconds; the node's clock if missing or 0.
