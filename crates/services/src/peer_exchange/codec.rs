@@ -140,7 +140,7 @@ impl PeerExchangeResponse {
     }
 
     /// Decodes a response; the records are copied. Without a status, a response with
-    /// records is a success and one without is [`Status::SERVICE_UNAVAILABLE`], as servers that know no
+    /// records is a success and one without is [`PeerExchangeStatus::SERVICE_UNAVAILABLE`], as servers that know no
     /// status mean it (nwaku).
     ///
     /// # Errors

@@ -68,7 +68,7 @@ pub enum MessageKind {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum MessageError {
-    /// The message is longer than [`Limits::max_frame_bytes`].
+    /// The message is longer than [`SdsLimits::max_frame_bytes`](crate::sds::SdsLimits::max_frame_bytes).
     #[error("message of {size_bytes} bytes; at most {max_bytes} are accepted")]
     TooLarge {
         /// Length of the message, in bytes.

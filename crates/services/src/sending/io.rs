@@ -244,7 +244,7 @@ pub enum Output {
     Persist {
         /// Number of the message that the record is of.
         id: SendId,
-        /// Bytes for [`Sender::restore`](super::Sender::restore).
+        /// Bytes for [`MessageSender::restore`](super::MessageSender::restore).
         record: Bytes,
     },
     /// Forget the record of a message.

@@ -15,7 +15,7 @@ use super::{Channel, StateError};
 impl Channel {
     /// State to keep across restarts: the timestamp, the ids of the log, and the messages that wait for acknowledgement or
     /// for other messages. Of delivered messages it has the local member's own, the latest up to
-    /// [`Limits::max_kept_bytes`](crate::sds::Limits::max_kept_bytes), since their sender is the one to answer repair
+    /// [`SdsLimits::max_kept_bytes`](crate::sds::SdsLimits::max_kept_bytes), since their sender is the one to answer repair
     /// requests for them.
     pub fn state(&self) -> Vec<u8> {
         let mut left = self.config.limits.max_kept_bytes;
