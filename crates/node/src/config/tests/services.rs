@@ -1,0 +1,17 @@
+//! Keys of the services.
+
+use super::load_flags;
+
+/// Address of a peer whose services can be used.
+pub(super) const PEER: &str =
+    "/ip4/127.0.0.1/tcp/1/p2p/16Uiu2HAmLXRwTakJ7ebpqUDRGaj78V2W8AAarzBrJe3E1HKJX7ik";
+
+#[test]
+fn a_service_is_asked_of_a_peer_that_is_known() {
+    for key in ["storenode", "filternode", "lightpushnode"] {
+        let error = load_flags(&[(key, "/ip4/127.0.0.1/tcp/1")]).unwrap_err();
+        let said = error.to_string();
+        assert!(said.contains(key) && said.contains("/p2p/"), "{said}");
+        load_flags(&[(key, PEER)]).unwrap();
+    }
+}
