@@ -1,0 +1,4 @@
+#![doc = include_str!("../README.md")]
+
+pub mod discv5;
+pub mod record;
