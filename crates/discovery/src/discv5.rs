@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until};
 use undertone_peers::{PeerFacts, PeerOffer, PeerSource};
 
-use crate::record::{RecordError, WakuRecord};
+use crate::record::{NodeRecordError, WakuRecord};
 
 #[cfg(test)]
 mod tests;
@@ -43,17 +43,17 @@ const ADDRESS_VOTES: usize = 3;
 const OFFERS_MAX: usize = 256;
 
 /// Keys and values of a node record, apart from those of its identity and addresses.
-pub type RecordContent = Vec<(&'static [u8], Vec<u8>)>;
+pub type RecordValues = Vec<(&'static [u8], Vec<u8>)>;
 
 /// Configuration of discv5.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Discv5Config {
     /// Secret key of the node's identity, secp256k1.
     pub secret: [u8; 32],
     /// Record of this node, signed with that key, `enr:…`.
     pub record: String,
-    /// Address that the service listens on, UDP.
-    pub listen: SocketAddr,
+    /// Socket of the service, see [`bind`].
+    pub socket: UdpSocket,
     /// Records of nodes to begin with.
     pub bootstrap: Vec<WakuRecord>,
     /// Cluster of this node; nodes of others are not offered.
@@ -76,7 +76,7 @@ pub enum Discv5Error {
     },
     /// The node's own record is not valid.
     #[error("the node's own record: {0}")]
-    Record(#[from] RecordError),
+    Record(#[from] NodeRecordError),
     /// The key is no secret of secp256k1, or does not belong to the record.
     #[error("the node's key cannot sign its record; discv5 needs a key of secp256k1")]
     Key,
@@ -88,16 +88,23 @@ pub enum Discv5Error {
     },
 }
 
+/// Binds the socket of the service; port 0 lets the system choose, so that the node's record can name the port.
+///
+/// # Errors
+/// [`Discv5Error::Listen`] if the port is in use, or may not be used.
+pub async fn bind(address: SocketAddr) -> Result<UdpSocket, Discv5Error> {
+    let socket = UdpSocket::bind(address).await;
+    socket.map_err(|error| Discv5Error::Listen { address, error })
+}
+
 /// Running discv5 service; it ends when this is dropped.
 #[derive(Debug)]
 pub struct Discv5Service {
     wishes: mpsc::Sender<()>,
     shards: Arc<RwLock<Vec<u16>>>,
-    content: watch::Sender<RecordContent>,
+    content: watch::Sender<RecordValues>,
     record: watch::Receiver<String>,
     known: watch::Receiver<Vec<Bytes>>,
-    /// Address that the service listens on.
-    address: SocketAddr,
 }
 
 impl Discv5Service {
@@ -111,34 +118,29 @@ impl Discv5Service {
         let Discv5Config {
             mut secret,
             record,
-            listen,
+            socket,
             bootstrap,
             cluster,
             shards,
         } = config;
         let own = WakuRecord::parse(&record)?;
         let key = CombinedKey::secp256k1_from_bytes(&mut secret).map_err(|_| Discv5Error::Key)?;
-        let socket = UdpSocket::bind(listen).await;
-        let failed = |error| Discv5Error::Listen {
-            address: listen,
-            error,
-        };
-        let socket = socket.map_err(failed)?;
-        let address = socket.local_addr().map_err(failed)?;
+        let listen = socket.local_addr().map_err(|error| Discv5Error::Start {
+            reason: error.to_string(),
+        })?;
         let socket = Arc::new(socket);
         let (ipv4, ipv6) = match listen.ip() {
             IpAddr::V4(_) => (Some(socket), None),
             IpAddr::V6(_) => (None, Some(socket)),
         };
         let is_local = listen.ip().is_loopback();
-        let config = ConfigBuilder::new(ListenConfig::FromSockets { ipv4, ipv6 })
+        let mut config = ConfigBuilder::new(ListenConfig::FromSockets { ipv4, ipv6 })
             .protocol_identity(WAKU_PROTOCOL)
             .table_filter(is_waku)
             .enr_peer_update_min(ADDRESS_VOTES)
             .auto_nat_listen_duration(None)
             .build();
         let start = |reason: String| Discv5Error::Start { reason };
-        let mut config = config;
         // On loopback all nodes of a test share one address; elsewhere a network is no crowd.
         config.ip_limit = !is_local;
         config.enr_update = !is_local;
@@ -152,7 +154,7 @@ impl Discv5Service {
         let events = events.map_err(|error| start(error.to_string()))?;
 
         let (wishes, wished) = mpsc::channel(1);
-        let (content, contents) = watch::channel(RecordContent::new());
+        let (content, contents) = watch::channel(RecordValues::new());
         let (record_out, record) = watch::channel(own.enr().to_base64());
         let (known_out, known) = watch::channel(Vec::new());
         let (offers, offered) = mpsc::channel(OFFERS_MAX);
@@ -176,7 +178,6 @@ impl Discv5Service {
             content,
             record,
             known,
-            address,
         };
         Ok((service, offered))
     }
@@ -194,7 +195,7 @@ impl Discv5Service {
     }
 
     /// Sets keys of the node's record, which gets a new sequence number if they differ from its own.
-    pub fn set_content(&self, wanted: RecordContent) {
+    pub fn set_content(&self, wanted: RecordValues) {
         self.content.send_if_modified(|content| {
             let is_new = *content != wanted;
             *content = wanted;
@@ -202,19 +203,14 @@ impl Discv5Service {
         });
     }
 
-    /// Returns the node's record as it is now.
-    pub fn record(&self) -> String {
-        self.record.borrow().clone()
+    /// Returns the node's record as it is now, and each time it changes.
+    pub fn record(&self) -> watch::Receiver<String> {
+        self.record.clone()
     }
 
     /// Returns the receiver of the records of known nodes that fit, raw RLP, for peer exchange.
     pub fn known(&self) -> watch::Receiver<Vec<Bytes>> {
         self.known.clone()
-    }
-
-    /// Returns the address that the service listens on.
-    pub fn address(&self) -> SocketAddr {
-        self.address
     }
 }
 
@@ -255,7 +251,7 @@ impl LookupTask {
         mut self,
         mut events: mpsc::Receiver<Event>,
         mut wished: mpsc::Receiver<()>,
-        mut contents: watch::Receiver<RecordContent>,
+        mut contents: watch::Receiver<RecordValues>,
     ) {
         let mut is_wished = true;
         let mut next = Instant::now();
@@ -347,7 +343,7 @@ impl LookupTask {
         let _ = self.offers.try_send(record.offer(PeerSource::Discv5));
     }
 
-    fn update_record(&mut self, content: &RecordContent) {
+    fn update_record(&mut self, content: &RecordValues) {
         let own = self.discv5.local_enr();
         for (key, value) in content {
             let old: Option<Bytes> = own.get_decodable(key).and_then(Result::ok);

@@ -35,7 +35,7 @@ const ADDRESSES_MAX: usize = 16;
 /// Error of a text that is no valid node record.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
-pub enum RecordError {
+pub enum NodeRecordError {
     /// The text is not a signed record, or its signature is wrong.
     #[error("not a signed node record (enr:…): {reason}")]
     Malformed {
@@ -58,9 +58,9 @@ impl WakuRecord {
     /// Reads a record from its text, `enr:…`.
     ///
     /// # Errors
-    /// [`RecordError`] if the text is no record, or its signature is wrong.
-    pub fn parse(text: &str) -> Result<Self, RecordError> {
-        let malformed = |reason: String| RecordError::Malformed { reason };
+    /// [`NodeRecordError`] if the text is no record, or its signature is wrong.
+    pub fn parse(text: &str) -> Result<Self, NodeRecordError> {
+        let malformed = |reason: String| NodeRecordError::Malformed { reason };
         let enr = Enr::from_str(text.trim()).map_err(malformed)?;
         Self::from_enr(enr)
     }
@@ -68,9 +68,9 @@ impl WakuRecord {
     /// Reads a record that the library has decoded, which checked its signature.
     ///
     /// # Errors
-    /// [`RecordError::OtherKey`] if no identity follows from its key.
-    pub fn from_enr(enr: Enr) -> Result<Self, RecordError> {
-        let peer = peer_of(&enr).ok_or(RecordError::OtherKey)?;
+    /// [`NodeRecordError::OtherKey`] if no identity follows from its key.
+    pub fn from_enr(enr: Enr) -> Result<Self, NodeRecordError> {
+        let peer = peer_of(&enr).ok_or(NodeRecordError::OtherKey)?;
         Ok(Self { enr, peer })
     }
 

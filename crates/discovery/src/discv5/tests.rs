@@ -36,16 +36,16 @@ fn record(number: u8, port: u16, cluster: u8) -> String {
 }
 
 async fn node(number: u8, cluster: u8, bootstrap: Vec<WakuRecord>) -> Node {
-    // The system chooses a port, which the record then names.
-    let probe = std::net::UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
-    let listen = probe.local_addr().expect("it is bound");
-    drop(probe);
+    let socket = bind((Ipv4Addr::LOCALHOST, 0).into())
+        .await
+        .expect("a free port");
+    let listen = socket.local_addr().expect("it is bound");
     let record = record(number, listen.port(), cluster);
     let peer = WakuRecord::parse(&record).expect("signed above").peer();
     let config = Discv5Config {
         secret: secret(number),
         record,
-        listen,
+        socket,
         bootstrap,
         cluster: u16::from(cluster),
         shards: vec![0],
@@ -79,7 +79,7 @@ async fn hears_of(node: &mut Node, wanted: &BTreeSet<PeerId>) -> BTreeSet<PeerId
 #[tokio::test(flavor = "multi_thread")]
 async fn nodes_find_each_other_from_one_record_and_other_clusters_are_not_offered() {
     let first = node(1, 16, Vec::new()).await;
-    let begin = vec![WakuRecord::parse(&first.service.record()).expect("its own record")];
+    let begin = vec![WakuRecord::parse(&first.service.record().borrow()).expect("its own record")];
     let mut nodes = Vec::new();
     for number in 2..8 {
         nodes.push(node(number, 16, begin.clone()).await);
@@ -99,12 +99,12 @@ async fn nodes_find_each_other_from_one_record_and_other_clusters_are_not_offere
 #[tokio::test(flavor = "multi_thread")]
 async fn new_content_of_the_record_gets_a_new_sequence_number() {
     let node = node(20, 16, Vec::new()).await;
-    let before = WakuRecord::parse(&node.service.record()).expect("its own record");
-    let content: RecordContent = vec![(b"rs", vec![0, 16, 1, 0, 5])];
+    let before = WakuRecord::parse(&node.service.record().borrow()).expect("its own record");
+    let content: RecordValues = vec![(b"rs", vec![0, 16, 1, 0, 5])];
     node.service.set_content(content.clone());
     let changed = async {
         loop {
-            let now = WakuRecord::parse(&node.service.record()).expect("its own record");
+            let now = WakuRecord::parse(&node.service.record().borrow()).expect("its own record");
             if now.facts().shards == Some(vec![5]) {
                 return now;
             }
@@ -115,7 +115,7 @@ async fn new_content_of_the_record_gets_a_new_sequence_number() {
     assert!(after.sequence() > before.sequence());
     node.service.set_content(content);
     tokio::time::sleep(Duration::from_millis(100)).await;
-    let again = WakuRecord::parse(&node.service.record()).expect("its own record");
+    let again = WakuRecord::parse(&node.service.record().borrow()).expect("its own record");
     assert_eq!(again.sequence(), after.sequence(), "nothing is new");
 }
 
@@ -123,22 +123,17 @@ async fn new_content_of_the_record_gets_a_new_sequence_number() {
 async fn a_port_in_use_and_a_foreign_record_are_named() {
     let taken = std::net::UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
     let listen = taken.local_addr().expect("it is bound");
-    let config = Discv5Config {
-        secret: secret(30),
-        record: record(30, 1, 16),
-        listen,
-        bootstrap: Vec::new(),
-        cluster: 16,
-        shards: Vec::new(),
-    };
-    let error = Discv5Service::start(config.clone())
-        .await
-        .expect_err("in use");
+    let error = bind(listen).await.expect_err("in use");
     assert!(error.to_string().contains(&listen.to_string()), "{error}");
     let foreign = Discv5Config {
         secret: secret(31),
-        listen: (Ipv4Addr::LOCALHOST, 0).into(),
-        ..config
+        record: record(30, 1, 16),
+        socket: bind((Ipv4Addr::LOCALHOST, 0).into())
+            .await
+            .expect("a free port"),
+        bootstrap: Vec::new(),
+        cluster: 16,
+        shards: Vec::new(),
     };
     let error = Discv5Service::start(foreign)
         .await
