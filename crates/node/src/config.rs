@@ -13,6 +13,7 @@ use undertone_membership::evm::{Contract, Mode};
 use undertone_message::{NetworkPreset, RlnParams, Shard};
 use undertone_rln::{BatchPolicy, PoolConfig};
 
+use crate::discovery::DiscoveryConfig;
 use crate::driver::ConnectionLimits;
 use crate::rest::TokenScope;
 
@@ -57,6 +58,8 @@ pub struct NodeConfig {
     pub metrics: Option<SocketAddr>,
     /// Peers to stay connected to.
     pub static_peers: Vec<Multiaddr>,
+    /// Settings of discovery, `None` for a node that knows only the peers that it is told.
+    pub discovery: Option<DiscoveryConfig>,
     /// File with the node's secret key.
     pub node_key_file: PathBuf,
     /// Bounds on the node's connections.

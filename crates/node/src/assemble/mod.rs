@@ -19,14 +19,17 @@ use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
+use undertone_discovery::discv5::Discv5Error;
 use undertone_membership::RegistryError;
 use undertone_membership::evm::EvmError;
 use undertone_message::PubsubTopic;
+use undertone_peers::Capabilities;
 use undertone_relay::RelayConfig;
 use undertone_rln::{CounterError, IdentityFileError, KeyError};
 
 use crate::config::{NodeConfig, RestListen};
 use crate::delivery_log::DeliveryLog;
+use crate::discovery;
 use crate::driver::{MemberProofs, NodeOptions, ProofSource, RunningNode, StartError, start};
 use crate::rest::{self, Access, AccessToken, RestConfig, ServeLimits};
 use crate::services::{self, RunningServices, ServicesError};
@@ -120,6 +123,11 @@ pub enum AssembleError {
     /// The node itself did not start.
     #[error(transparent)]
     Start(#[from] StartError),
+    /// Discovery did not start.
+    #[error(
+        "discv5-udp-port: {0}; choose another port, or switch discovery off with --discv5-discovery=false"
+    )]
+    Discovery(#[from] Discv5Error),
     /// The services did not start.
     #[error(transparent)]
     Services(#[from] ServicesError),
@@ -284,8 +292,17 @@ async fn assemble_all(
     };
     let topics: Vec<_> = shards.iter().copied().map(PubsubTopic::Static).collect();
     let (services, streams) = services::prepare(config).await?;
+    let keypair = files::node_key(&config.node_key_file)?;
+    let discovery = match &config.discovery {
+        Some(discovery) => {
+            let (listen, max) = (config.listen_address, config.connections.total_max);
+            Some(discovery::prepare(discovery, listen, max).await?)
+        }
+        None => None,
+    };
+    let (discovery, ports) = discovery.unzip();
     let options = NodeOptions::for_network(&config.network)
-        .keypair(files::node_key(&config.node_key_file)?)
+        .keypair(keypair.clone())
         .listen(listen_addresses(config))
         .relay(relay)
         .protocols(config.protocols.iter().cloned())
@@ -295,8 +312,14 @@ async fn assemble_all(
         .rln(rln)
         .clock_ahead_ns(clock_ahead_ns)
         .services(streams)
+        .discovery(ports)
+        .capabilities(capabilities(config))
         .events(delivery_log.as_ref().map(DeliveryLog::follow));
     let node = start(options).await?;
+    if let Some(discovery) = discovery {
+        let cluster = config.network.cluster_id;
+        discovery.run(&keypair, cluster, &node.handle).await?;
+    }
     if let Some(log) = delivery_log {
         node.handle.add_sink(Arc::new(log));
     }
@@ -340,6 +363,19 @@ async fn assemble_all(
         assembled.servers.push(Server::start(listener, router));
     }
     Ok(assembled)
+}
+
+/// Services that the node's record announces.
+fn capabilities(config: &NodeConfig) -> Capabilities {
+    let services = &config.services;
+    let offered = [
+        (config.relay, Capabilities::RELAY),
+        (services.store.is_some(), Capabilities::STORE),
+        (config.relay && services.filter, Capabilities::FILTER),
+        (config.relay && services.lightpush, Capabilities::LIGHTPUSH),
+    ];
+    let offered = offered.into_iter().filter(|(is_offered, _)| *is_offered);
+    offered.fold(Capabilities::NONE, |all, (_, one)| all.union(one))
 }
 
 fn content_topics(config: &NodeConfig) -> Vec<(String, PubsubTopic)> {

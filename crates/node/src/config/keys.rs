@@ -149,6 +149,11 @@ table! {
         metrics_server_port: u16 = "8008", "metrics-server-port", PORT, "port of it";
         static_peers: Vec<String>, "static-peers", "a list of multiaddresses",
             "peers to stay connected to []";
+        discv5_discovery: bool, "discv5-discovery", BOOL,
+            "find peers with discv5 [true if discv5-bootstrap-node names any]";
+        discv5_udp_port: u16 = "9000", "discv5-udp-port", PORT, "UDP port of discv5";
+        discv5_bootstrap_node: Vec<String>, "discv5-bootstrap-node", "a list of node records (enr:...)",
+            "nodes to begin discovery with []";
         node_key_file: PathBuf, "node-key-file", PATH, "the node's secret key [<data-dir>/node-key]";
         max_connections: u32 = "150" [1..], "max-connections", "a number, 1 or more", "most connections";
         max_connections_per_address: u32 [1..], "max-connections-per-address", "a number, 1 or more",

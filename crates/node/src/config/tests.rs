@@ -150,6 +150,7 @@ fn every_key_can_be_set_from_text() {
             false if key.name.starts_with("metrics-server-") => {
                 (vec![("metrics-server", "true")], value)
             }
+            false if key.name == "discv5-udp-port" => (vec![("discv5-discovery", "true")], value),
             false if key.name.starts_with("store-message-") => (vec![("store", "true")], value),
             false => (Vec::new(), value),
         };

@@ -1,5 +1,6 @@
 //! Handling of commands to the running node.
 
+use libp2p::Multiaddr;
 use libp2p::multiaddr::Protocol;
 use tokio::sync::oneshot;
 use undertone_gossip::{RequestId, Topic};
@@ -224,21 +225,26 @@ impl EventLoop {
         }
     }
 
+    /// Addresses that the node listens on, and those at which others reach it.
+    pub(crate) fn own_addresses(&self) -> Vec<Multiaddr> {
+        let external = self.swarm.external_addresses();
+        self.swarm.listeners().chain(external).cloned().collect()
+    }
+
     fn info(&self) -> NodeInfo {
         let peer_id = *self.swarm.local_peer_id();
-        let addresses: Vec<_> = self
-            .swarm
-            .listeners()
-            .chain(self.swarm.external_addresses())
-            .cloned()
-            .collect();
+        let addresses = self.own_addresses();
+        // discv5 signs a record that has the address at which other nodes see this one.
+        let connections = self.connections.as_ref();
+        let found = connections.and_then(|connections| connections.ports.record());
+        let own = || self.record.uri(&addresses, self.cluster_id, &self.joined);
         NodeInfo {
             peer_id,
             listen_addresses: addresses
                 .iter()
                 .map(|address| address.clone().with(Protocol::P2p(peer_id)))
                 .collect(),
-            enr_uri: self.record.uri(&addresses, self.cluster_id, &self.joined),
+            enr_uri: found.or_else(own),
             subscriptions: self.joined.iter().cloned().collect(),
         }
     }

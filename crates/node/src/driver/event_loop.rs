@@ -11,6 +11,7 @@ use undertone_gossip::{Class, PeerIx, Progress, QueuedFrame, RequestId};
 use undertone_message::PubsubTopic;
 use undertone_relay::{Input, Output, ProofFailure, Relay};
 
+use super::connections::PeerConnections;
 use super::events::{NodeEvent, TimedEvent};
 use super::fragmenter::Fragmenter;
 use super::peers::PeerTable;
@@ -65,6 +66,8 @@ pub(crate) struct EventLoop {
     pub(crate) totals: NodeTotals,
     /// Posted messages, including those that wait for a peer.
     pub(crate) posts: Posts,
+    /// Connection manager of a node that finds its peers; `None` without discovery.
+    pub(crate) connections: Option<PeerConnections>,
     /// Signed record (ENR) of the node.
     pub(crate) record: NodeRecord,
     /// Peers that were counted when their score fell below the graylist threshold, and have not recovered.
@@ -82,7 +85,10 @@ impl EventLoop {
         clock_sync.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut others_left: u32 = 0;
         loop {
-            let wake = self.clock.instant(self.relay.next_timeout());
+            let manager_wake = PeerConnections::next_timeout(self.connections.as_ref());
+            let wake = self
+                .clock
+                .instant(self.relay.next_timeout().min(manager_wake));
             let others_turn = others_left > 0;
             let takes_frames = !others_turn && !self.relay.is_saturated();
             others_left = others_left.saturating_sub(1);
@@ -95,6 +101,13 @@ impl EventLoop {
                 }
                 () = tokio::time::sleep_until(wake.into()) => {
                     self.input(Input::Tick);
+                    if manager_wake <= self.clock.now() {
+                        self.manage(undertone_peers::Input::Tick);
+                    }
+                    false
+                }
+                offer = PeerConnections::next_offer(self.connections.as_mut()) => {
+                    self.manage(undertone_peers::Input::Offer(offer));
                     false
                 }
                 Some(event) = self.rln_events.recv() => {
@@ -109,6 +122,7 @@ impl EventLoop {
                     self.tell_scores();
                     self.redial();
                     self.watch_shards();
+                    self.tell_connections();
                     false
                 }
                 _ = clock_sync.tick() => {
@@ -365,9 +379,13 @@ impl EventLoop {
                 peer_id,
                 connection_id,
                 endpoint,
+                num_established,
                 ..
             } => {
                 self.peers.connected(peer_id, &endpoint);
+                if num_established.get() == 1 {
+                    self.managed_connected(peer_id, &endpoint);
+                }
                 if let Some(dialling) = self.dialling.remove(&connection_id) {
                     self.learn_static_peer(peer_id, &dialling.address);
                     self.peers.known(peer_id).origin = PeerOrigin::Static;
@@ -382,6 +400,7 @@ impl EventLoop {
                 ..
             } => {
                 self.peers.disconnected(peer_id);
+                self.manage(undertone_peers::Input::Disconnected(peer_id));
             }
             SwarmEvent::OutgoingConnectionError {
                 peer_id,
@@ -392,6 +411,7 @@ impl EventLoop {
                     let asked = self.dialling.get(&connection_id);
                     let address = asked.map(|dialling| &dialling.address);
                     self.peers.unreachable(peer, address);
+                    self.manage(undertone_peers::Input::DialFailed(peer));
                 }
                 if let Some(dialling) = self.dialling.remove(&connection_id) {
                     let (address, reason) = (dialling.address, error.to_string());

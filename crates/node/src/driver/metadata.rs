@@ -28,6 +28,7 @@ impl EventLoop {
             .collect();
         known.agent = info.agent_version.chars().take(AGENT_BYTES_MAX).collect();
         self.peers.listens_at(peer_id, &info.listen_addrs);
+        self.managed_identified(peer_id, &info.listen_addrs);
         if asks {
             let ours = self.metadata();
             self.swarm
@@ -84,6 +85,7 @@ impl EventLoop {
         let ours = u32::from(self.cluster_id);
         if let Some(cluster) = theirs.cluster_id.filter(|cluster| *cluster != ours) {
             tracing::info!(%peer, cluster, ours, "disconnecting a peer of another cluster");
+            self.managed_metadata(peer, theirs.cluster_id, &[]);
             self.swarm.behaviour_mut().pubsub.disconnect(peer);
             return;
         }
@@ -91,6 +93,8 @@ impl EventLoop {
             .shards
             .iter()
             .filter_map(|shard| u16::try_from(*shard).ok());
-        self.peers.known(peer).shards = shards.collect();
+        let shards: Vec<u16> = shards.collect();
+        self.managed_metadata(peer, theirs.cluster_id, &shards);
+        self.peers.known(peer).shards = shards;
     }
 }

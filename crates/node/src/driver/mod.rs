@@ -6,6 +6,7 @@
 
 mod alive;
 mod commands;
+mod connections;
 mod dial;
 mod error;
 mod event_loop;

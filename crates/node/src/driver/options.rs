@@ -5,12 +5,14 @@ use libp2p::identity::Keypair;
 use tokio::sync::mpsc;
 use undertone_membership::evm::ChainHandle;
 use undertone_message::{NetworkPreset, PubsubTopic};
+use undertone_peers::Capabilities;
 use undertone_relay::RelayConfig;
 use undertone_rln::{BatchPolicy, Verifier};
 
 use super::events::TimedEvent;
 use super::membership_source::MembershipSource;
 use super::rln::{MembershipProbe, ProofSource};
+use crate::discovery::DiscoveryPorts;
 use crate::swarm::{ConnectionLimits, ServiceStreams};
 
 /// Pubsub protocol id that every Waku relay knows.
@@ -36,6 +38,8 @@ pub struct NodeOptions {
     pub(super) clock_ahead_ns: i64,
     pub(super) events: Option<mpsc::UnboundedSender<TimedEvent>>,
     pub(super) services: Option<ServiceStreams>,
+    pub(super) discovery: Option<DiscoveryPorts>,
+    pub(super) capabilities: Capabilities,
 }
 
 impl NodeOptions {
@@ -58,6 +62,8 @@ impl NodeOptions {
             clock_ahead_ns: 0,
             events: None,
             services: None,
+            discovery: None,
+            capabilities: Capabilities::RELAY,
         }
     }
 
@@ -125,6 +131,19 @@ impl NodeOptions {
     pub(crate) fn services(self, services: ServiceStreams) -> Self {
         let services = Some(services);
         Self { services, ..self }
+    }
+
+    /// Sets the channels to discovery; without them, the node knows only the peers that it is told.
+    pub(crate) fn discovery(self, discovery: Option<DiscoveryPorts>) -> Self {
+        Self { discovery, ..self }
+    }
+
+    /// Sets the services that the node's record announces.
+    pub(crate) fn capabilities(self, capabilities: Capabilities) -> Self {
+        Self {
+            capabilities,
+            ..self
+        }
     }
 
     /// Sets the channel for events, for observers within the process.

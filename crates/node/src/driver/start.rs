@@ -9,6 +9,7 @@ use tokio::sync::{mpsc, oneshot};
 use undertone_gossip::{QueueLimits, Time};
 use undertone_relay::Relay;
 
+use super::connections::PeerConnections;
 use super::error::StartError;
 use super::event_loop::EventLoop;
 use super::fragmenter::Fragmenter;
@@ -111,7 +112,15 @@ async fn build(
         long_frame_bytes: options.relay.gossip.large.transfer_bytes,
         in_transit: in_transit.clone(),
     };
-    let record = NodeRecord::new(&options.keypair);
+    let udp_port = options.discovery.as_ref().map(|ports| ports.udp_port);
+    let record = NodeRecord::new(&options.keypair, options.capabilities, udp_port);
+    let own = options.keypair.public().to_peer_id();
+    let mut manager_seed = [0; 32];
+    getrandom::fill(&mut manager_seed).map_err(std::io::Error::from)?;
+    let cluster = options.relay.cluster_id;
+    let connections = options
+        .discovery
+        .map(|ports| PeerConnections::new(own, cluster, manager_seed, ports));
     let mut swarm = swarm::build(SwarmOptions {
         keypair: options.keypair,
         agent: format!("undertone/{}", env!("CARGO_PKG_VERSION")),
@@ -156,6 +165,7 @@ async fn build(
         follow_ups: Vec::new(),
         totals: Default::default(),
         posts: Posts::new(&options.relay),
+        connections,
         record,
         graylisted: Default::default(),
         shards: Default::default(),
@@ -166,6 +176,7 @@ async fn build(
         event_loop.subscribe(topic)?;
     }
     event_loop.redial();
+    event_loop.tell_connections();
     Ok((event_loop, addresses))
 }
 

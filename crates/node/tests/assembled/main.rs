@@ -4,6 +4,7 @@
     reason = "only test functions are exempt, and these helpers serve them"
 )]
 
+mod discovery;
 mod full_disk;
 mod identity;
 mod membership;

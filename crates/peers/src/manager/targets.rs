@@ -56,7 +56,7 @@ impl Default for ConnectionTargets {
             backoff_first: Duration::from_secs(5),
             backoff_max: Duration::from_secs(600),
             probe_interval: Duration::from_secs(20),
-            discover_interval: Duration::from_secs(10),
+            discover_interval: Duration::from_secs(2),
             stable_after: Duration::from_secs(30),
         }
     }
