@@ -103,6 +103,7 @@ pub struct Discv5Service {
     wishes: mpsc::Sender<()>,
     shards: Arc<RwLock<Vec<u16>>>,
     content: watch::Sender<RecordValues>,
+    more: mpsc::Sender<WakuRecord>,
     record: watch::Receiver<String>,
     known: watch::Receiver<Vec<Bytes>>,
 }
@@ -155,6 +156,7 @@ impl Discv5Service {
 
         let (wishes, wished) = mpsc::channel(1);
         let (content, contents) = watch::channel(RecordValues::new());
+        let (more, added) = mpsc::channel(OFFERS_MAX);
         let (record_out, record) = watch::channel(own.enr().to_base64());
         let (known_out, known) = watch::channel(Vec::new());
         let (offers, offered) = mpsc::channel(OFFERS_MAX);
@@ -171,11 +173,12 @@ impl Discv5Service {
         for node in bootstrap {
             task.begin_with(&node);
         }
-        tokio::spawn(task.run(events, wished, contents));
+        tokio::spawn(task.run(events, wished, contents, added));
         let service = Self {
             wishes,
             shards,
             content,
+            more,
             record,
             known,
         };
@@ -186,6 +189,12 @@ impl Discv5Service {
     pub fn look(&self) {
         // A full queue means that a look-up is about to start.
         let _ = self.wishes.try_send(());
+    }
+
+    /// Adds a node to begin with, which DNS or another source has found.
+    pub fn add(&self, node: WakuRecord) {
+        // A full queue loses the record; the others in it will do.
+        let _ = self.more.try_send(node);
     }
 
     /// Sets the shards of this node: nodes that relay none of them are not offered.
@@ -252,6 +261,7 @@ impl LookupTask {
         mut events: mpsc::Receiver<Event>,
         mut wished: mpsc::Receiver<()>,
         mut contents: watch::Receiver<RecordValues>,
+        mut added: mpsc::Receiver<WakuRecord>,
     ) {
         let mut is_wished = true;
         let mut next = Instant::now();
@@ -270,6 +280,10 @@ impl LookupTask {
                     Ok(()) => self.update_record(&contents.borrow_and_update().clone()),
                     Err(_) => break,
                 },
+                Some(node) = added.recv() => {
+                    // A node that is known already may have a newer record.
+                    let _ = self.discv5.add_enr(node.enr().clone());
+                }
                 Some(event) = events.recv() => self.on_event(event),
                 () = sleep_until(wake) => {
                     is_wished = false;

@@ -1,13 +1,16 @@
-//! Discovery of a node: starts discv5, remembers peers between runs, and joins both to the network thread by channels.
+//! Discovery of a node: starts discv5 and the reading of lists in DNS, remembers peers between runs, and joins all to the network thread by channels.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use libp2p::identity::Keypair;
+use thiserror::Error;
 use tokio::sync::{mpsc, watch};
 use undertone_discovery::discv5::{self, Discv5Config, Discv5Error, Discv5Service, RecordValues};
+use undertone_discovery::dns::tree::TreeUrl;
+use undertone_discovery::dns::{self, DnsConfig, DnsError};
 use undertone_discovery::record::WakuRecord;
-use undertone_peers::PeerOffer;
+use undertone_peers::{PeerOffer, PeerSource};
 
 use crate::handle::NodeHandle;
 
@@ -18,13 +21,34 @@ pub(crate) use memory::PeerMemory;
 /// Offers that wait for the network thread at most.
 const OFFERS_MAX: usize = 256;
 
+/// Reason why discovery did not start.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum DiscoveryError {
+    /// discv5 did not start.
+    #[error(
+        "discv5-udp-port: {0}; choose another port, or switch discv5 off with --discv5-discovery=false"
+    )]
+    Discv5(#[from] Discv5Error),
+    /// No name server is known.
+    #[error("dns-discovery: {0}; or switch it off with --dns-discovery=false")]
+    Dns(#[from] DnsError),
+    /// The operating system gives no random bytes.
+    #[error("no random bytes from the operating system: {0}")]
+    Random(#[from] std::io::Error),
+}
+
 /// Settings of discovery.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiscoveryConfig {
-    /// UDP port of discv5; 0 lets the system choose.
-    pub udp_port: u16,
+    /// UDP port of discv5, 0 lets the system choose; `None` without discv5.
+    pub udp_port: Option<u16>,
     /// Records of nodes to begin with, `enr:…`. One that does not parse is logged and passed over.
     pub bootstrap: Vec<String>,
+    /// Signed lists of nodes in DNS.
+    pub node_lists: Vec<TreeUrl>,
+    /// Name servers to ask for them; empty for the system's.
+    pub name_servers: Vec<SocketAddr>,
     /// Database of the peers that the node remembers.
     pub peers_file: PathBuf,
 }
@@ -39,7 +63,7 @@ pub(crate) struct DiscoveryPorts {
     /// Connections above which those of least use are closed.
     pub(crate) connections_max: usize,
     /// Port of discv5, which the node's record names.
-    pub(crate) udp_port: u16,
+    pub(crate) udp_port: Option<u16>,
     own: watch::Sender<OwnRecord>,
     record: watch::Receiver<Option<String>>,
 }
@@ -73,8 +97,10 @@ impl DiscoveryPorts {
 
 /// Discovery that has its port and its channels, before the node runs.
 pub(crate) struct PreparedDiscovery {
-    socket: tokio::net::UdpSocket,
+    socket: Option<tokio::net::UdpSocket>,
     bootstrap: Vec<WakuRecord>,
+    node_lists: Vec<TreeUrl>,
+    name_servers: Vec<SocketAddr>,
     offers: mpsc::Sender<PeerOffer>,
     wished: mpsc::Receiver<()>,
     own: watch::Receiver<OwnRecord>,
@@ -87,9 +113,13 @@ pub(crate) async fn prepare(
     config: &DiscoveryConfig,
     listen: IpAddr,
     connections_max: u32,
-) -> Result<(PreparedDiscovery, DiscoveryPorts), Discv5Error> {
-    let socket = discv5::bind(SocketAddr::new(listen, config.udp_port)).await?;
-    let udp_port = socket.local_addr().map_or(config.udp_port, |a| a.port());
+) -> Result<(PreparedDiscovery, DiscoveryPorts), DiscoveryError> {
+    let socket = match config.udp_port {
+        Some(port) => Some(discv5::bind(SocketAddr::new(listen, port)).await?),
+        None => None,
+    };
+    let bound = socket.as_ref().and_then(|socket| socket.local_addr().ok());
+    let udp_port = bound.map(|address| address.port());
     let mut bootstrap = Vec::new();
     for text in &config.bootstrap {
         match WakuRecord::parse(text) {
@@ -107,6 +137,8 @@ pub(crate) async fn prepare(
     let prepared = PreparedDiscovery {
         socket,
         bootstrap,
+        node_lists: config.node_lists.clone(),
+        name_servers: config.name_servers.clone(),
         offers,
         wished,
         own: own_told,
@@ -138,83 +170,148 @@ fn is_private(listen: IpAddr) -> bool {
 }
 
 impl PreparedDiscovery {
-    /// Starts discv5 for a node that runs.
+    /// Starts discv5 and the reading of lists for a node that runs.
     ///
     /// # Errors
-    /// [`Discv5Error`] if the node's key or record cannot be used.
+    /// [`DiscoveryError`] if the node's key or record cannot be used, or no name server is known.
     pub(crate) async fn run(
         self,
         keypair: &Keypair,
         cluster: u16,
         node: &NodeHandle,
-    ) -> Result<(), Discv5Error> {
+    ) -> Result<(), DiscoveryError> {
         let Self {
             socket,
             bootstrap,
+            node_lists,
+            name_servers,
             offers,
             wished,
             own,
             record,
             remembered,
         } = self;
-        let key = keypair.clone().try_into_secp256k1();
-        let key = key.map_err(|_| Discv5Error::Key)?;
-        let info = node.info().await.map_err(|_| Discv5Error::Key)?;
-        let shards = own.borrow().shards.clone();
-        let (service, found) = Discv5Service::start(Discv5Config {
-            secret: key.secret().to_bytes(),
-            record: info.enr_uri.ok_or(Discv5Error::Key)?,
-            socket,
-            bootstrap,
-            cluster,
-            shards,
-        })
-        .await?;
+        let mut listed = None;
+        if !node_lists.is_empty() {
+            let mut seed = [0; 32];
+            getrandom::fill(&mut seed).map_err(std::io::Error::from)?;
+            listed = Some(dns::start(DnsConfig {
+                trees: node_lists,
+                name_servers,
+                cluster,
+                seed,
+            })?);
+        }
+        let mut discv5 = None;
+        if let Some(socket) = socket {
+            let key = keypair.clone().try_into_secp256k1();
+            let key = key.map_err(|_| Discv5Error::Key)?;
+            let info = node.info().await.map_err(|_| Discv5Error::Key)?;
+            let config = Discv5Config {
+                secret: key.secret().to_bytes(),
+                record: info.enr_uri.ok_or(Discv5Error::Key)?,
+                socket,
+                bootstrap,
+                cluster,
+                shards: own.borrow().shards.clone(),
+            };
+            discv5 = Some(Discv5Service::start(config).await?);
+        }
         for offer in remembered {
             // There is room for as many as are remembered, or the rest will be found again.
             let _ = offers.try_send(offer);
         }
-        tokio::spawn(join(service, found, offers, wished, own, record));
+        let (service, found) = discv5.unzip();
+        let sources = PeerSources {
+            service,
+            found,
+            listed,
+        };
+        tokio::spawn(sources.join(offers, wished, own, record));
         Ok(())
     }
 }
 
-/// Passes what discovery and the network thread have for each other, until either ends.
-async fn join(
-    service: Discv5Service,
-    mut found: mpsc::Receiver<PeerOffer>,
-    offers: mpsc::Sender<PeerOffer>,
-    mut wished: mpsc::Receiver<()>,
-    mut own: watch::Receiver<OwnRecord>,
-    record: watch::Sender<Option<String>>,
-) {
-    let mut signed = service.record();
-    record.send_replace(Some(signed.borrow_and_update().clone()));
-    loop {
-        tokio::select! {
-            Some(offer) = found.recv() => {
-                if offers.send(offer).await.is_err() {
-                    return;
-                }
+/// PeerSources of peers that run.
+struct PeerSources {
+    service: Option<Discv5Service>,
+    found: Option<mpsc::Receiver<PeerOffer>>,
+    listed: Option<mpsc::Receiver<WakuRecord>>,
+}
+
+impl PeerSources {
+    /// Passes what discovery and the network thread have for each other, until the node ends.
+    async fn join(
+        self,
+        offers: mpsc::Sender<PeerOffer>,
+        mut wished: mpsc::Receiver<()>,
+        mut own: watch::Receiver<OwnRecord>,
+        record: watch::Sender<Option<String>>,
+    ) {
+        let Self {
+            service,
+            mut found,
+            mut listed,
+        } = self;
+        let mut signed = service.as_ref().map(Discv5Service::record);
+        loop {
+            if let Some(signed) = &mut signed {
+                let now = signed.borrow_and_update().clone();
+                record.send_replace(Some(now));
             }
-            wish = wished.recv() => match wish {
-                Some(()) => service.look(),
-                None => return,
-            },
-            changed = own.changed() => {
-                if changed.is_err() {
-                    return;
+            tokio::select! {
+                offer = next(&mut found) => {
+                    if offers.send(offer).await.is_err() {
+                        return;
+                    }
                 }
-                let OwnRecord { values, shards } = own.borrow_and_update().clone();
-                service.set_shards(shards);
-                service.set_content(values);
-            }
-            changed = signed.changed() => {
-                if changed.is_err() {
-                    return;
+                node = next(&mut listed) => {
+                    if offers.send(node.offer(PeerSource::Dns)).await.is_err() {
+                        return;
+                    }
+                    if let Some(service) = &service {
+                        service.add(node);
+                    }
                 }
-                record.send_replace(Some(signed.borrow_and_update().clone()));
+                wish = wished.recv() => match (wish, &service) {
+                    (Some(()), Some(service)) => service.look(),
+                    (Some(()), None) => {}
+                    (None, _) => return,
+                },
+                changed = own.changed() => {
+                    if changed.is_err() {
+                        return;
+                    }
+                    let OwnRecord { values, shards } = own.borrow_and_update().clone();
+                    if let Some(service) = &service {
+                        service.set_shards(shards);
+                        service.set_content(values);
+                    }
+                }
+                () = changed(&mut signed) => {}
             }
         }
     }
+}
+
+/// Next value of a source; never, without the source or after its end.
+async fn next<T>(source: &mut Option<mpsc::Receiver<T>>) -> T {
+    if let Some(receiver) = source {
+        if let Some(value) = receiver.recv().await {
+            return value;
+        }
+        *source = None;
+    }
+    std::future::pending().await
+}
+
+/// Waits until the node's record has changed; forever without discv5.
+async fn changed(record: &mut Option<watch::Receiver<String>>) {
+    if let Some(receiver) = record {
+        if receiver.changed().await.is_ok() {
+            return;
+        }
+        *record = None;
+    }
+    std::future::pending().await
 }

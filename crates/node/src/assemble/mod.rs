@@ -19,7 +19,6 @@ use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-use undertone_discovery::discv5::Discv5Error;
 use undertone_membership::RegistryError;
 use undertone_membership::evm::EvmError;
 use undertone_message::PubsubTopic;
@@ -29,7 +28,7 @@ use undertone_rln::{CounterError, IdentityFileError, KeyError};
 
 use crate::config::{NodeConfig, RestListen};
 use crate::delivery_log::DeliveryLog;
-use crate::discovery;
+use crate::discovery::{self, DiscoveryError};
 use crate::driver::{MemberProofs, NodeOptions, ProofSource, RunningNode, StartError, start};
 use crate::rest::{self, Access, AccessToken, RestConfig, ServeLimits};
 use crate::services::{self, RunningServices, ServicesError};
@@ -124,10 +123,8 @@ pub enum AssembleError {
     #[error(transparent)]
     Start(#[from] StartError),
     /// Discovery did not start.
-    #[error(
-        "discv5-udp-port: {0}; choose another port, or switch discovery off with --discv5-discovery=false"
-    )]
-    Discovery(#[from] Discv5Error),
+    #[error(transparent)]
+    Discovery(#[from] DiscoveryError),
     /// The services did not start.
     #[error(transparent)]
     Services(#[from] ServicesError),

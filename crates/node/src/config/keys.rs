@@ -150,10 +150,17 @@ table! {
         static_peers: Vec<String>, "static-peers", "a list of multiaddresses",
             "peers to stay connected to []";
         discv5_discovery: bool, "discv5-discovery", BOOL,
-            "find peers with discv5 [true if discv5-bootstrap-node names any]";
+            "find peers with discv5 [true if there are nodes to begin with]";
         discv5_udp_port: u16 = "9000", "discv5-udp-port", PORT, "UDP port of discv5";
         discv5_bootstrap_node: Vec<String>, "discv5-bootstrap-node", "a list of node records (enr:...)",
             "nodes to begin discovery with []";
+        dns_discovery: bool, "dns-discovery", BOOL,
+            "find nodes in signed lists in DNS [true if there are lists]";
+        dns_discovery_url: Vec<String>, "dns-discovery-url", "a list of enrtree://KEY@DOMAIN",
+            "signed lists of nodes in DNS [the network's]";
+        dns_discovery_name_server: Vec<String>, "dns-discovery-name-server",
+            "a list of IP addresses, each with or without :PORT",
+            "name servers to ask for them [the system's]";
         node_key_file: PathBuf, "node-key-file", PATH, "the node's secret key [<data-dir>/node-key]";
         max_connections: u32 = "150" [1..], "max-connections", "a number, 1 or more", "most connections";
         max_connections_per_address: u32 [1..], "max-connections-per-address", "a number, 1 or more",

@@ -10,9 +10,9 @@ use undertone_message::NetworkPreset;
 use super::keys::{GossipOverrides, RawConfig};
 use super::setting::{Setting, Values};
 use super::{ConfigError, LogConfig, NodeConfig};
-use crate::discovery::DiscoveryConfig;
 use crate::driver::ConnectionLimits;
 
+mod discovery;
 mod rest;
 mod rln;
 mod services;
@@ -52,7 +52,7 @@ impl Resolver {
             rest: self.rest()?,
             metrics: self.metrics()?,
             static_peers: self.static_peers()?,
-            discovery: self.discovery()?,
+            discovery: self.discovery(&network)?,
             node_key_file: self.in_data_dir(&raw.node_key_file, "node-key")?,
             connections: self.connections()?,
             relay: raw.relay.get()?,
@@ -139,21 +139,6 @@ impl Resolver {
 
     fn static_peers(&self) -> Result<Vec<Multiaddr>, ConfigError> {
         Self::addresses(&self.raw.static_peers)
-    }
-
-    /// Discovery, which is on if there are nodes to begin with, unless the key says otherwise.
-    fn discovery(&self) -> Result<Option<DiscoveryConfig>, ConfigError> {
-        let raw = &self.raw;
-        let bootstrap = raw.discv5_bootstrap_node.get()?.unwrap_or_default();
-        let is_on = raw.discv5_discovery.get()?.unwrap_or(!bootstrap.is_empty());
-        Ok(match is_on {
-            true => Some(DiscoveryConfig {
-                udp_port: self.shifted(&raw.discv5_udp_port)?,
-                bootstrap,
-                peers_file: self.data_file("peers.sqlite")?,
-            }),
-            false => None,
-        })
     }
 
     /// The multiaddresses that a key lists.

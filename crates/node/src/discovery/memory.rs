@@ -38,7 +38,7 @@ const SCHEMA: &str = "
     PRAGMA user_version = 1;
 ";
 
-enum Change {
+enum PeerChange {
     Remember(PeerId, Box<PeerEntry>),
     Forget(PeerId),
 }
@@ -46,7 +46,7 @@ enum Change {
 /// Memory of peers; changes are written by a thread of its own.
 #[derive(Clone, Debug)]
 pub(crate) struct PeerMemory {
-    changes: Option<SyncSender<Change>>,
+    changes: Option<SyncSender<PeerChange>>,
 }
 
 impl PeerMemory {
@@ -76,15 +76,15 @@ impl PeerMemory {
 
     /// Keeps what is known of a peer.
     pub(crate) fn remember(&self, peer: PeerId, entry: &PeerEntry) {
-        self.change(Change::Remember(peer, Box::new(entry.clone())));
+        self.change(PeerChange::Remember(peer, Box::new(entry.clone())));
     }
 
     /// Removes a peer.
     pub(crate) fn forget(&self, peer: PeerId) {
-        self.change(Change::Forget(peer));
+        self.change(PeerChange::Forget(peer));
     }
 
-    fn change(&self, change: Change) {
+    fn change(&self, change: PeerChange) {
         if let Some(changes) = &self.changes {
             // A full queue loses the change, which the next contact with the peer makes good.
             let _ = changes.try_send(change);
@@ -132,7 +132,7 @@ fn load(database: &Connection, now_s: i64) -> rusqlite::Result<Vec<PeerOffer>> {
 }
 
 /// Writes changes until the node ends, as many in one transaction as there are.
-fn write(database: &Connection, changes: &Receiver<Change>) {
+fn write(database: &Connection, changes: &Receiver<PeerChange>) {
     let mut is_failing = false;
     while let Ok(first) = changes.recv() {
         let batch = std::iter::once(first).chain(changes.try_iter().take(CHANGES_MAX));
@@ -148,15 +148,15 @@ fn write(database: &Connection, changes: &Receiver<Change>) {
 
 fn write_batch(
     database: &Connection,
-    changes: impl Iterator<Item = Change>,
+    changes: impl Iterator<Item = PeerChange>,
 ) -> rusqlite::Result<()> {
     let transaction = database.unchecked_transaction()?;
     for change in changes {
         match change {
-            Change::Forget(peer) => {
+            PeerChange::Forget(peer) => {
                 transaction.execute("DELETE FROM peer WHERE id = ?1", [peer.to_bytes()])?;
             }
-            Change::Remember(peer, entry) => {
+            PeerChange::Remember(peer, entry) => {
                 transaction.execute(
                     "INSERT OR REPLACE INTO peer VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
                     params![

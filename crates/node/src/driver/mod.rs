@@ -14,6 +14,7 @@ mod events;
 mod fragmenter;
 mod health;
 mod listen;
+mod managed;
 mod member;
 mod membership;
 mod membership_source;

@@ -112,7 +112,7 @@ async fn build(
         long_frame_bytes: options.relay.gossip.large.transfer_bytes,
         in_transit: in_transit.clone(),
     };
-    let udp_port = options.discovery.as_ref().map(|ports| ports.udp_port);
+    let udp_port = options.discovery.as_ref().and_then(|ports| ports.udp_port);
     let record = NodeRecord::new(&options.keypair, options.capabilities, udp_port);
     let own = options.keypair.public().to_peer_id();
     let mut manager_seed = [0; 32];
