@@ -23,6 +23,7 @@ mod push_client;
 mod pusher;
 mod query_client;
 mod recent;
+mod service_peers;
 mod store_watch;
 
 pub use archive_counts::ArchiveCounts;

@@ -288,7 +288,7 @@ async fn assemble_all(
         &[]
     };
     let topics: Vec<_> = shards.iter().copied().map(PubsubTopic::Static).collect();
-    let (services, streams) = services::prepare(config).await?;
+    let (services, links) = services::prepare(config).await?;
     let keypair = files::node_key(&config.node_key_file)?;
     let discovery = match &config.discovery {
         Some(discovery) => {
@@ -308,9 +308,10 @@ async fn assemble_all(
         .connections(config.connections.clone())
         .rln(rln)
         .clock_ahead_ns(clock_ahead_ns)
-        .services(streams)
         .discovery(ports)
         .capabilities(capabilities(config))
+        .services(links.streams)
+        .peer_news(links.news)
         .events(delivery_log.as_ref().map(DeliveryLog::follow));
     let node = start(options).await?;
     if let Some(discovery) = discovery {

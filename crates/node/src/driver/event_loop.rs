@@ -14,6 +14,7 @@ use undertone_relay::{Input, Output, ProofFailure, Relay};
 use super::connections::PeerConnections;
 use super::events::{NodeEvent, TimedEvent};
 use super::fragmenter::Fragmenter;
+use super::peer_news::PeerNews;
 use super::peers::PeerTable;
 use super::posts::Posts;
 use super::record::NodeRecord;
@@ -48,6 +49,8 @@ pub(crate) struct EventLoop {
     pub(crate) commands: mpsc::Receiver<Command>,
     pub(crate) deliveries: mpsc::UnboundedSender<Delivery>,
     pub(crate) events: Option<mpsc::UnboundedSender<TimedEvent>>,
+    /// Channel for what the services need to know about peers.
+    pub(crate) peer_news: Option<mpsc::UnboundedSender<PeerNews>>,
     pub(crate) network: &'static str,
     pub(crate) cluster_id: u16,
     pub(crate) static_peers: Vec<Multiaddr>,
@@ -366,6 +369,13 @@ impl EventLoop {
         }
     }
 
+    pub(crate) fn tell_services(&self, news: PeerNews) {
+        if let Some(services) = &self.peer_news {
+            // The services may have ended.
+            let _ = services.send(news);
+        }
+    }
+
     fn on_swarm_event(&mut self, event: SwarmEvent<BehaviourEvent>) {
         match event {
             SwarmEvent::Behaviour(BehaviourEvent::Pubsub(event)) => self.on_pubsub(event),
@@ -385,6 +395,7 @@ impl EventLoop {
                 self.peers.connected(peer_id, &endpoint);
                 if num_established.get() == 1 {
                     self.managed_connected(peer_id, &endpoint);
+                    self.tell_services(PeerNews::Connected(peer_id));
                 }
                 if let Some(dialling) = self.dialling.remove(&connection_id) {
                     self.learn_static_peer(peer_id, &dialling.address);
@@ -401,6 +412,7 @@ impl EventLoop {
             } => {
                 self.peers.disconnected(peer_id);
                 self.manage(undertone_peers::Input::Disconnected(peer_id));
+                self.tell_services(PeerNews::Disconnected(peer_id));
             }
             SwarmEvent::OutgoingConnectionError {
                 peer_id,
@@ -412,6 +424,7 @@ impl EventLoop {
                     let address = asked.map(|dialling| &dialling.address);
                     self.peers.unreachable(peer, address);
                     self.manage(undertone_peers::Input::DialFailed(peer));
+                    self.tell_services(PeerNews::DialFailed(peer));
                 }
                 if let Some(dialling) = self.dialling.remove(&connection_id) {
                     let (address, reason) = (dialling.address, error.to_string());

@@ -11,6 +11,7 @@ use undertone_rln::{BatchPolicy, Verifier};
 
 use super::events::TimedEvent;
 use super::membership_source::MembershipSource;
+use super::peer_news::PeerNews;
 use super::rln::{MembershipProbe, ProofSource};
 use crate::discovery::DiscoveryPorts;
 use crate::swarm::{ConnectionLimits, ServiceStreams};
@@ -40,6 +41,7 @@ pub struct NodeOptions {
     pub(super) services: Option<ServiceStreams>,
     pub(super) discovery: Option<DiscoveryPorts>,
     pub(super) capabilities: Capabilities,
+    pub(super) peer_news: Option<mpsc::UnboundedSender<PeerNews>>,
 }
 
 impl NodeOptions {
@@ -64,6 +66,7 @@ impl NodeOptions {
             services: None,
             discovery: None,
             capabilities: Capabilities::RELAY,
+            peer_news: None,
         }
     }
 
@@ -144,6 +147,12 @@ impl NodeOptions {
             capabilities,
             ..self
         }
+    }
+
+    /// Sets the channel for what the services need to know about peers.
+    pub(crate) fn peer_news(self, news: mpsc::UnboundedSender<PeerNews>) -> Self {
+        let peer_news = Some(news);
+        Self { peer_news, ..self }
     }
 
     /// Sets the channel for events, for observers within the process.

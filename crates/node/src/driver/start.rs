@@ -152,6 +152,7 @@ async fn build(
         commands: endpoint.commands,
         deliveries,
         events: options.events,
+        peer_news: options.peer_news,
         network: options.network,
         cluster_id: options.relay.cluster_id,
         static_peers: options.static_peers,

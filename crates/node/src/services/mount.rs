@@ -31,8 +31,10 @@ use super::keeper::{self, KeeperCounts};
 use super::limiters::ServiceLimiters;
 use super::publisher::Publisher;
 use super::pusher::Pusher;
+use super::service_peers::{ConfiguredPeers, ServicePeers};
 use super::store_watch::StoreWatch;
 use crate::config::{NodeConfig, ServicesConfig};
+use crate::driver::PeerNews;
 use crate::handle::NodeHandle;
 use crate::swarm::{ServiceStreams, StreamChannels};
 
@@ -72,6 +74,15 @@ pub(crate) struct PreparedServices {
     archive: Option<Archive>,
     rate_limits: RateLimits,
     channels: StreamChannels,
+    news: mpsc::UnboundedReceiver<PeerNews>,
+}
+
+/// Ends of the services' channels that the node's options take.
+pub(crate) struct NodeLinks {
+    /// Behaviour that carries the services' streams.
+    pub(crate) streams: ServiceStreams,
+    /// Channel for news about peers.
+    pub(crate) news: mpsc::UnboundedSender<PeerNews>,
 }
 
 /// Running services of a node.
@@ -100,13 +111,13 @@ impl RunningServices {
     }
 }
 
-/// Opens the archive, and makes the behaviour that the node needs for its services.
+/// Opens the archive, and makes the channels that the node needs for its services.
 ///
 /// # Errors
 /// [`ServicesError`] names the key and the remedy.
 pub(crate) async fn prepare(
     config: &NodeConfig,
-) -> Result<(PreparedServices, ServiceStreams), ServicesError> {
+) -> Result<(PreparedServices, NodeLinks), ServicesError> {
     let services = config.services.clone();
     let rate_limits = services.rate_limits.iter().map(String::as_str);
     let rate_limits = RateLimits::parse(rate_limits)?;
@@ -124,6 +135,7 @@ pub(crate) async fn prepare(
         .iter()
         .map(|one| StreamProtocol::new(one.protocol));
     let (streams, channels) = ServiceStreams::new(protocols.collect());
+    let (sender, news) = mpsc::unbounded_channel();
     let prepared = PreparedServices {
         sharding: Sharding {
             cluster: config.network.cluster_id,
@@ -135,8 +147,13 @@ pub(crate) async fn prepare(
         archive,
         rate_limits,
         channels,
+        news,
     };
-    Ok((prepared, streams))
+    let links = NodeLinks {
+        streams,
+        news: sender,
+    };
+    Ok((prepared, links))
 }
 
 /// Protocols whose streams are accepted. Pushed messages are always, because a program may subscribe at any
@@ -183,7 +200,15 @@ impl PreparedServices {
             archive,
             rate_limits,
             channels,
+            news,
         } = self;
+        let configured = ConfiguredPeers {
+            store: config.store_peers.clone(),
+            filter: config.filter_peers.clone(),
+            lightpush: config.lightpush_peers.clone(),
+        };
+        let _service_peers = ServicePeers::start(configured, sharding.cluster, node.clone(), news);
+
         let mounted = MountedServices {
             store: archive.is_some(),
             filter: config.filter,
