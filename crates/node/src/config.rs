@@ -18,6 +18,7 @@ use crate::driver::ConnectionLimits;
 use crate::rest::TokenScope;
 
 mod error;
+mod explain;
 mod keys;
 mod kind;
 mod log;
@@ -29,6 +30,7 @@ mod sources;
 mod tests;
 
 pub use error::ConfigError;
+pub use explain::{ExplainedKey, explain};
 pub use keys::{GossipOverrides, KEYS};
 pub use kind::Kind;
 pub use log::{LogConfig, LogFormat, LogLevel};

@@ -5,6 +5,7 @@ pub mod command;
 pub mod config;
 pub mod delivery_log;
 pub mod discovery;
+pub mod doctor;
 pub mod driver;
 pub mod handle;
 pub mod logging;

@@ -7,6 +7,7 @@ use super::*;
 
 mod chain;
 mod discovery;
+mod explain;
 mod gossip;
 mod rest;
 mod services;
