@@ -18,4 +18,4 @@ pub use address::AddressRules;
 pub use facts::{Capabilities, PeerFacts, PeerOffer, PeerSource};
 pub use io::{CloseReason, Input, Output, PeerDemand};
 pub use manager::{ConnectionManager, ConnectionTargets, ManagerConfig};
-pub use store::{OfferRefusal, PeerEntry, PeerLink, PeerStore, PeerStoreLimits};
+pub use store::{DialState, OfferRefusal, PeerEntry, PeerStore, PeerStoreLimits};

@@ -10,7 +10,7 @@ use undertone_gossip::{Direction, Time};
 use crate::address::{AddressHost, AddressNetwork, AddressRules, host_of, without_peer};
 use crate::facts::{Capabilities, PeerFacts, PeerOffer, PeerSource};
 use crate::io::{CloseReason, Input, Output, PeerDemand};
-use crate::store::{PeerEntry, PeerLink, PeerStore, PeerStoreLimits};
+use crate::store::{DialState, PeerEntry, PeerStore, PeerStoreLimits};
 
 mod candidates;
 mod pruning;
@@ -160,7 +160,7 @@ impl ConnectionManager {
             Direction::Outbound => PeerSource::Static,
         };
         let entry = self.store.connected(peer, source);
-        entry.link = PeerLink::Up {
+        entry.link = DialState::Up {
             direction,
             since: now,
         };
@@ -181,10 +181,10 @@ impl ConnectionManager {
         let Some(entry) = self.store.get_mut(&peer) else {
             return;
         };
-        let PeerLink::Up { since, .. } = entry.link else {
+        let DialState::Up { since, .. } = entry.link else {
             return;
         };
-        entry.link = PeerLink::Down;
+        entry.link = DialState::Down;
         entry.is_protected = false;
         entry.last_tried = now;
         // A peer that hangs up at once is full, or refuses this node: dialling it again at once is no use.
@@ -207,7 +207,7 @@ impl ConnectionManager {
         if !entry.is_dialling() {
             return;
         }
-        entry.link = PeerLink::Down;
+        entry.link = DialState::Down;
         entry.last_tried = now;
         entry.failures = entry.failures.saturating_add(1);
         entry.next_dial = now.after(self.targets.backoff(entry.failures, &mut self.rng));
@@ -303,7 +303,7 @@ impl ConnectionManager {
         let Some(entry) = self.store.get_mut(&peer) else {
             return;
         };
-        entry.link = PeerLink::Dialling { deadline };
+        entry.link = DialState::Dialling { deadline };
         entry.last_tried = now;
         let addresses = entry.addresses.clone();
         self.next_dial = now.after(self.targets.dial_pause);
@@ -318,7 +318,7 @@ impl ConnectionManager {
     /// Gives up dials of which the driver has said nothing.
     fn expire_dials(&mut self, now: Time) {
         let is_late =
-            |link: PeerLink| matches!(link, PeerLink::Dialling { deadline } if deadline <= now);
+            |link: DialState| matches!(link, DialState::Dialling { deadline } if deadline <= now);
         let late = self.store.iter().filter(|(_, entry)| is_late(entry.link));
         let late: Vec<PeerId> = late.map(|(peer, _)| *peer).collect();
         for peer in late {
@@ -328,8 +328,8 @@ impl ConnectionManager {
 
     fn next_wake(&self, now: Time, is_short: bool) -> Time {
         let deadlines = self.store.iter().filter_map(|(_, entry)| match entry.link {
-            PeerLink::Dialling { deadline } => Some(deadline),
-            PeerLink::Down | PeerLink::Up { .. } => None,
+            DialState::Dialling { deadline } => Some(deadline),
+            DialState::Down | DialState::Up { .. } => None,
         });
         let mut wake = deadlines.fold(self.next_probe, Time::min);
         if is_short {
@@ -344,7 +344,7 @@ impl ConnectionManager {
         let down = self
             .store
             .iter()
-            .filter(|(_, entry)| entry.link == PeerLink::Down && !entry.addresses.is_empty());
+            .filter(|(_, entry)| entry.link == DialState::Down && !entry.addresses.is_empty());
         let retries = down.map(|(_, entry)| entry.next_dial.max(self.host_time(entry)));
         let discover = self.next_discover.values().copied();
         let times = retries.chain(discover).chain([self.next_dial]);
@@ -374,7 +374,7 @@ impl ConnectionManager {
     fn crowds(&self) -> BTreeMap<AddressNetwork, usize> {
         let mut crowds = BTreeMap::new();
         for (_, entry) in self.store.iter() {
-            if entry.link != PeerLink::Down
+            if entry.link != DialState::Down
                 && let Some(network) = entry.network()
             {
                 *crowds.entry(network).or_default() += 1;

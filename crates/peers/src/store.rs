@@ -62,7 +62,7 @@ pub enum OfferRefusal {
 
 /// State of a peer's connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PeerLink {
+pub enum DialState {
     /// No connection to the peer.
     #[default]
     Down,
@@ -100,7 +100,7 @@ pub struct PeerEntry {
     /// Time of the last dial or connection.
     pub last_tried: Time,
     /// State of the connection.
-    pub link: PeerLink,
+    pub link: DialState,
     /// Whether the connection is in use, as that of a mesh member or a service peer, and must not be pruned.
     pub is_protected: bool,
 }
@@ -108,18 +108,18 @@ pub struct PeerEntry {
 impl PeerEntry {
     /// Whether the peer is connected.
     pub fn is_connected(&self) -> bool {
-        matches!(self.link, PeerLink::Up { .. })
+        matches!(self.link, DialState::Up { .. })
     }
 
     /// Whether this node dialled the connection that the peer has.
     pub fn is_outbound(&self) -> bool {
         let direction = Direction::Outbound;
-        matches!(self.link, PeerLink::Up { direction: dialled, .. } if dialled == direction)
+        matches!(self.link, DialState::Up { direction: dialled, .. } if dialled == direction)
     }
 
     /// Whether a dial is in progress.
     pub fn is_dialling(&self) -> bool {
-        matches!(self.link, PeerLink::Dialling { .. })
+        matches!(self.link, DialState::Dialling { .. })
     }
 
     /// Network of the first address.
@@ -240,7 +240,7 @@ impl PeerStore {
             failures: 0,
             next_dial: Time::ZERO,
             last_tried: Time::ZERO,
-            link: PeerLink::Down,
+            link: DialState::Down,
             is_protected: false,
         };
         if entry.is_hearsay() {
@@ -262,7 +262,7 @@ impl PeerStore {
             failures: 0,
             next_dial: Time::ZERO,
             last_tried: Time::ZERO,
-            link: PeerLink::Down,
+            link: DialState::Down,
             is_protected: false,
         })
     }
@@ -327,7 +327,7 @@ impl PeerStore {
             return Ok(());
         }
         let idle = self.entries.iter().filter(|(_, entry)| {
-            entry.link == PeerLink::Down && entry.source != PeerSource::Static
+            entry.link == DialState::Down && entry.source != PeerSource::Static
         });
         let worst = idle.min_by_key(|(_, entry)| entry.worth());
         match worst.map(|(peer, entry)| (*peer, entry.worth())) {

@@ -93,8 +93,8 @@ fn a_configuration_is_explained_without_starting_a_node() {
     let output = command.output().expect("the program was built");
     assert_eq!(output.status.code(), Some(0));
     let keys: serde_json::Value = serde_json::from_slice(&output.stdout).expect("it says JSON");
-    let port = keys.as_array().expect("a list of keys").iter();
-    let port = port.clone().find(|key| key["key"] == "tcp-port");
+    let mut keys = keys.as_array().expect("a list of keys").iter();
+    let port = keys.find(|key| key["key"] == "tcp-port");
     let port = port.expect("every key is explained");
     assert_eq!(
         (&port["value"], &port["source"]),

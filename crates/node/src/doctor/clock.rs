@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::net::UdpSocket;
 use tokio::time::timeout;
 
-use super::{Finding, Verdict};
+use super::diagnosis::{CheckOutcome, Diagnosis};
 
 /// Time server to compare the clock with, `HOST:PORT`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,11 +26,11 @@ const DEVIATION_WARNING_MS: i128 = 1_000;
 const SUBJECT: &str = "clock";
 const REMEDY: &str = "let the system set its clock (systemd-timesyncd, chrony)";
 
-pub(super) async fn examine(server: Option<NtpServer>) -> Finding {
+pub(super) async fn examine(server: Option<NtpServer>) -> Diagnosis {
     let Some(NtpServer(server)) = server else {
-        return Finding::other(
+        return Diagnosis::other(
             SUBJECT,
-            Verdict::NotChecked,
+            CheckOutcome::NotChecked,
             "no time server was named",
             "name one with --ntp-server",
         );
@@ -42,16 +42,16 @@ pub(super) async fn examine(server: Option<NtpServer>) -> Finding {
     }
 }
 
-fn unanswered(server: &str, reason: &str) -> Finding {
-    Finding::other(
+fn unanswered(server: &str, reason: &str) -> Diagnosis {
+    Diagnosis::other(
         SUBJECT,
-        Verdict::NotChecked,
+        CheckOutcome::NotChecked,
         format!("{server} cannot be asked: {reason}"),
         "name a server that can be reached with --ntp-server",
     )
 }
 
-fn judge(server: &str, ahead_ms: i128) -> Finding {
+fn judge(server: &str, ahead_ms: i128) -> Diagnosis {
     let way = match ahead_ms {
         0.. => "ahead of",
         _ => "behind",
@@ -59,9 +59,9 @@ fn judge(server: &str, ahead_ms: i128) -> Finding {
     let deviation = ahead_ms.abs();
     let says = format!("{deviation} ms {way} {server}");
     match deviation {
-        DEVIATION_BAD_MS.. => Finding::other(SUBJECT, Verdict::Bad, says, REMEDY),
-        DEVIATION_WARNING_MS.. => Finding::other(SUBJECT, Verdict::Warning, says, REMEDY),
-        _ => Finding::good(SUBJECT, says),
+        DEVIATION_BAD_MS.. => Diagnosis::other(SUBJECT, CheckOutcome::Bad, says, REMEDY),
+        DEVIATION_WARNING_MS.. => Diagnosis::other(SUBJECT, CheckOutcome::Warning, says, REMEDY),
+        _ => Diagnosis::good(SUBJECT, says),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use super::{Finding, Verdict};
+use super::diagnosis::{CheckOutcome, Diagnosis};
 use crate::config::NodeConfig;
 
 /// Free space below which a node may soon stop, bytes.
@@ -14,7 +14,7 @@ const FREE_BYTES_STORE: u64 = 4 * 1024 * 1024 * 1024;
 /// Files that a node needs apart from connections.
 const OTHER_FILES: u64 = 128;
 
-pub(super) fn examine(config: &NodeConfig) -> Vec<Finding> {
+pub(super) fn examine(config: &NodeConfig) -> Vec<Diagnosis> {
     let mut findings = vec![folder(config)];
     findings.extend(space(config));
     findings.push(files(config));
@@ -22,7 +22,7 @@ pub(super) fn examine(config: &NodeConfig) -> Vec<Finding> {
 }
 
 /// Whether a file can be written to the data folder.
-fn folder(config: &NodeConfig) -> Finding {
+fn folder(config: &NodeConfig) -> Diagnosis {
     let folder = &config.data_dir;
     let shown = folder.display();
     let is_new = !folder.exists();
@@ -41,10 +41,10 @@ fn folder(config: &NodeConfig) -> Finding {
         let _ = std::fs::remove_dir(folder);
     }
     match written {
-        Ok(()) => Finding::good("data-dir", format!("{shown} can be written")),
-        Err(error) => Finding::other(
+        Ok(()) => Diagnosis::good("data-dir", format!("{shown} can be written")),
+        Err(error) => Diagnosis::other(
             "data-dir",
-            Verdict::Bad,
+            CheckOutcome::Bad,
             format!("{shown} cannot be written: {error}"),
             "check its owner and permissions, or choose another with --data-dir",
         ),
@@ -52,7 +52,7 @@ fn folder(config: &NodeConfig) -> Finding {
 }
 
 /// Whether there is room for the node's files.
-fn space(config: &NodeConfig) -> Option<Finding> {
+fn space(config: &NodeConfig) -> Option<Diagnosis> {
     // The folder may not exist yet; its parent then says how much room there is.
     let mut folder = config.data_dir.as_path();
     while !folder.exists() {
@@ -70,10 +70,10 @@ fn space(config: &NodeConfig) -> Option<Finding> {
     let (free_mib, wanted_mib) = (free >> 20, wanted >> 20);
     let says = format!("{free_mib} MiB are free at {}", folder.display());
     Some(match free >= wanted {
-        true => Finding::good("disk", says),
-        false => Finding::other(
+        true => Diagnosis::good("disk", says),
+        false => Diagnosis::other(
             "disk",
-            Verdict::Warning,
+            CheckOutcome::Warning,
             says,
             format!(
                 "a node of this configuration should have {wanted_mib} MiB; free some, or choose another --data-dir"
@@ -83,20 +83,20 @@ fn space(config: &NodeConfig) -> Option<Finding> {
 }
 
 /// Whether the process may open as many files as it may have connections.
-fn files(config: &NodeConfig) -> Finding {
+fn files(config: &NodeConfig) -> Diagnosis {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
     let limits = &config.connections;
     let wanted = u64::from(limits.total_max) + u64::from(limits.pending_max) + OTHER_FILES;
     match limit {
-        Some(limit) if limit < wanted => Finding::other(
+        Some(limit) if limit < wanted => Diagnosis::other(
             "open files",
-            Verdict::Warning,
+            CheckOutcome::Warning,
             format!("the process may open {limit} files, and wants {wanted}"),
             format!(
                 "raise the limit (ulimit -n {wanted}, or LimitNOFILE= of the service), or lower max-connections"
             ),
         ),
-        Some(limit) => Finding::good("open files", format!("{limit} may be opened")),
-        None => Finding::good("open files", "any number may be opened"),
+        Some(limit) => Diagnosis::good("open files", format!("{limit} may be opened")),
+        None => Diagnosis::good("open files", "any number may be opened"),
     }
 }

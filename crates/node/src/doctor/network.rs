@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use undertone_discovery::dns::{self, DnsConfig};
 use undertone_discovery::record::WakuRecord;
 
-use super::{Finding, Verdict};
+use super::diagnosis::{CheckOutcome, Diagnosis};
 use crate::config::NodeConfig;
 
 /// Time for a connection.
@@ -20,7 +20,7 @@ const CONNECT: Duration = Duration::from_secs(5);
 const FIRST_NODE: Duration = Duration::from_secs(15);
 
 /// Connects to every peer that the configuration names.
-pub(super) async fn peers(config: &NodeConfig) -> Vec<Finding> {
+pub(super) async fn peers(config: &NodeConfig) -> Vec<Diagnosis> {
     let services = &config.services;
     let named = [
         ("static-peers", &config.static_peers),
@@ -33,7 +33,7 @@ pub(super) async fn peers(config: &NodeConfig) -> Vec<Finding> {
         .flat_map(|(key, addresses)| addresses.iter().map(move |address| (key, address)));
     let asked = named.map(|(key, address)| async move {
         match timeout(CONNECT, connect(address)).await {
-            Ok(Ok(())) => Finding::good(key, format!("{address} accepts connections")),
+            Ok(Ok(())) => Diagnosis::good(key, format!("{address} accepts connections")),
             Ok(Err(error)) => unreachable_peer(key, address, &error.to_string()),
             Err(_) => unreachable_peer(key, address, "no answer within 5 s"),
         }
@@ -41,10 +41,10 @@ pub(super) async fn peers(config: &NodeConfig) -> Vec<Finding> {
     futures::future::join_all(asked).await
 }
 
-fn unreachable_peer(key: &str, address: &Multiaddr, reason: &str) -> Finding {
-    Finding::other(
+fn unreachable_peer(key: &str, address: &Multiaddr, reason: &str) -> Diagnosis {
+    Diagnosis::other(
         key,
-        Verdict::Warning,
+        CheckOutcome::Warning,
         format!("{address} cannot be reached: {reason}"),
         "check the address, and that the peer runs and its firewall lets you in",
     )
@@ -71,7 +71,7 @@ async fn connect(address: &Multiaddr) -> std::io::Result<()> {
 }
 
 /// Reads every list of nodes in DNS until it gives a node.
-pub(super) async fn lists(config: &NodeConfig) -> Vec<Finding> {
+pub(super) async fn lists(config: &NodeConfig) -> Vec<Diagnosis> {
     let Some(discovery) = &config.discovery else {
         return Vec::new();
     };
@@ -87,14 +87,14 @@ pub(super) async fn lists(config: &NodeConfig) -> Vec<Finding> {
             Ok(nodes) => nodes,
             Err(error) => {
                 let remedy = "name a server with --dns-discovery-name-server";
-                return Finding::other(subject, Verdict::Bad, error.to_string(), remedy);
+                return Diagnosis::other(subject, CheckOutcome::Bad, error.to_string(), remedy);
             }
         };
         match timeout(FIRST_NODE, nodes.recv()).await {
-            Ok(Some(node)) => Finding::good(subject, format!("{domain} lists {}", node.peer())),
-            _ => Finding::other(
+            Ok(Some(node)) => Diagnosis::good(subject, format!("{domain} lists {}", node.peer())),
+            _ => Diagnosis::other(
                 subject,
-                Verdict::Warning,
+                CheckOutcome::Warning,
                 format!("{domain} gave no node of cluster {} within 15 s", config.network.cluster_id),
                 "check the name, the network, and --dns-discovery-name-server; or name a node with --discv5-bootstrap-node",
             ),
@@ -104,7 +104,7 @@ pub(super) async fn lists(config: &NodeConfig) -> Vec<Finding> {
 }
 
 /// Reads every record that discv5 begins with.
-pub(super) async fn records(config: &NodeConfig) -> Vec<Finding> {
+pub(super) async fn records(config: &NodeConfig) -> Vec<Diagnosis> {
     let discovery = config.discovery.iter();
     let texts = discovery.flat_map(|discovery| &discovery.bootstrap);
     let subject = "discv5-bootstrap-node";
@@ -113,25 +113,25 @@ pub(super) async fn records(config: &NodeConfig) -> Vec<Finding> {
             let cluster = record.facts().cluster;
             match (record.udp(), cluster == Some(config.network.cluster_id)) {
                 (Some(at), true) => {
-                    Finding::good(subject, format!("{} at UDP {at}", record.peer()))
+                    Diagnosis::good(subject, format!("{} at UDP {at}", record.peer()))
                 }
-                (None, _) => Finding::other(
+                (None, _) => Diagnosis::other(
                     subject,
-                    Verdict::Warning,
+                    CheckOutcome::Warning,
                     format!("the record of {} names no UDP address", record.peer()),
                     "ask its operator for a record of a node that runs discv5",
                 ),
-                (Some(_), false) => Finding::other(
+                (Some(_), false) => Diagnosis::other(
                     subject,
-                    Verdict::Warning,
+                    CheckOutcome::Warning,
                     format!("{} is of cluster {cluster:?}", record.peer()),
                     format!("this node is of cluster {}", config.network.cluster_id),
                 ),
             }
         }
-        Err(error) => Finding::other(
+        Err(error) => Diagnosis::other(
             subject,
-            Verdict::Warning,
+            CheckOutcome::Warning,
             format!("{text}: {error}"),
             "it is passed over; copy the whole record, from enr: on",
         ),

@@ -2,30 +2,30 @@
 
 use std::net::{SocketAddr, TcpListener, UdpSocket};
 
-use super::{Finding, Verdict};
+use super::diagnosis::{CheckOutcome, Diagnosis};
 use crate::config::NodeConfig;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Transport {
+enum PortKind {
     Tcp,
     Udp,
 }
 
 /// Tries to listen on every port of the configuration.
-pub(super) fn examine(config: &NodeConfig) -> Vec<Finding> {
+pub(super) fn examine(config: &NodeConfig) -> Vec<Diagnosis> {
     let at = |port| SocketAddr::new(config.listen_address, port);
-    let mut ports = vec![("tcp-port", at(config.tcp_port), Transport::Tcp)];
+    let mut ports = vec![("tcp-port", at(config.tcp_port), PortKind::Tcp)];
     if let Some(port) = config.websocket_port {
-        ports.push(("ws-port", at(port), Transport::Tcp));
+        ports.push(("ws-port", at(port), PortKind::Tcp));
     }
     if let Some(port) = config.discovery.as_ref().and_then(|found| found.udp_port) {
-        ports.push(("discv5-udp-port", at(port), Transport::Udp));
+        ports.push(("discv5-udp-port", at(port), PortKind::Udp));
     }
     if let Some(rest) = &config.rest {
-        ports.push(("rest-port", rest.address, Transport::Tcp));
+        ports.push(("rest-port", rest.address, PortKind::Tcp));
     }
     if let Some(address) = config.metrics {
-        ports.push(("metrics-server-port", address, Transport::Tcp));
+        ports.push(("metrics-server-port", address, PortKind::Tcp));
     }
     let tried = ports
         .iter()
@@ -35,13 +35,13 @@ pub(super) fn examine(config: &NodeConfig) -> Vec<Finding> {
     findings
 }
 
-fn one(key: &str, address: SocketAddr, transport: Transport) -> Finding {
+fn one(key: &str, address: SocketAddr, transport: PortKind) -> Diagnosis {
     let (name, tried) = match transport {
-        Transport::Tcp => ("TCP", TcpListener::bind(address).map(drop)),
-        Transport::Udp => ("UDP", UdpSocket::bind(address).map(drop)),
+        PortKind::Tcp => ("TCP", TcpListener::bind(address).map(drop)),
+        PortKind::Udp => ("UDP", UdpSocket::bind(address).map(drop)),
     };
     match tried {
-        Ok(()) => Finding::good(key, format!("{name} {address} is free")),
+        Ok(()) => Diagnosis::good(key, format!("{name} {address} is free")),
         Err(error) => {
             let remedy = match error.kind() {
                 std::io::ErrorKind::PermissionDenied => {
@@ -55,13 +55,13 @@ fn one(key: &str, address: SocketAddr, transport: Transport) -> Finding {
                 ),
             };
             let says = format!("cannot listen on {name} {address}: {error}");
-            Finding::other(key, Verdict::Bad, says, remedy)
+            Diagnosis::other(key, CheckOutcome::Bad, says, remedy)
         }
     }
 }
 
 /// Ports that two keys of the configuration share.
-fn twice(ports: &[(&'static str, SocketAddr, Transport)]) -> Vec<Finding> {
+fn twice(ports: &[(&'static str, SocketAddr, PortKind)]) -> Vec<Diagnosis> {
     let mut findings = Vec::new();
     for (index, (key, address, transport)) in ports.iter().enumerate() {
         for (other, elsewhere, over) in ports.iter().skip(index + 1) {
@@ -70,9 +70,9 @@ fn twice(ports: &[(&'static str, SocketAddr, Transport)]) -> Vec<Finding> {
                 || elsewhere.ip().is_unspecified();
             let is_same = address.port() == elsewhere.port() && transport == over;
             if is_same && is_same_ip && address.port() != 0 {
-                findings.push(Finding::other(
+                findings.push(Diagnosis::other(
                     *other,
-                    Verdict::Bad,
+                    CheckOutcome::Bad,
                     format!("{key} and {other} are both {}", address.port()),
                     "give each a port of its own",
                 ));

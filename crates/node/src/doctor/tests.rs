@@ -24,12 +24,12 @@ fn config(folder: &std::path::Path, flags: &[(&str, &str)]) -> NodeConfig {
     NodeConfig::load(&sources).expect("the test's flags are valid")
 }
 
-async fn found(flags: &[(&str, &str)], ntp: Option<NtpServer>) -> Vec<Finding> {
+async fn found(flags: &[(&str, &str)], ntp: Option<NtpServer>) -> Vec<Diagnosis> {
     let folder = tempfile::tempdir().expect("a folder");
     examine(&config(folder.path(), flags), ntp).await
 }
 
-fn of<'a>(findings: &'a [Finding], subject: &str) -> &'a Finding {
+fn of<'a>(findings: &'a [Diagnosis], subject: &str) -> &'a Diagnosis {
     let finding = findings.iter().find(|finding| finding.subject == subject);
     finding.unwrap_or_else(|| panic!("nothing about {subject}: {findings:?}"))
 }
@@ -38,11 +38,11 @@ fn of<'a>(findings: &'a [Finding], subject: &str) -> &'a Finding {
 async fn a_machine_that_is_in_order_has_nothing_bad() {
     let findings = found(&[], None).await;
     for finding in &findings {
-        assert_ne!(finding.verdict, Verdict::Bad, "{finding:?}");
+        assert_ne!(finding.verdict, CheckOutcome::Bad, "{finding:?}");
     }
-    assert_eq!(of(&findings, "data-dir").verdict, Verdict::Good);
-    assert_eq!(of(&findings, "tcp-port").verdict, Verdict::Good);
-    assert_eq!(of(&findings, "clock").verdict, Verdict::NotChecked);
+    assert_eq!(of(&findings, "data-dir").verdict, CheckOutcome::Good);
+    assert_eq!(of(&findings, "tcp-port").verdict, CheckOutcome::Good);
+    assert_eq!(of(&findings, "clock").verdict, CheckOutcome::NotChecked);
 }
 
 #[tokio::test]
@@ -51,7 +51,7 @@ async fn a_port_in_use_and_one_named_twice_are_bad() {
     let port = taken.local_addr().expect("it is bound").port().to_string();
     let findings = found(&[("tcp-port", &port)], None).await;
     let finding = of(&findings, "tcp-port");
-    assert_eq!(finding.verdict, Verdict::Bad);
+    assert_eq!(finding.verdict, CheckOutcome::Bad);
     assert!(finding.says.contains(&port), "{finding:?}");
     assert!(finding.remedy.is_some());
     drop(taken);
@@ -61,7 +61,10 @@ async fn a_port_in_use_and_one_named_twice_are_bad() {
     let finding = findings
         .iter()
         .find(|finding| finding.says.contains("both"));
-    assert_eq!(finding.map(|finding| finding.verdict), Some(Verdict::Bad));
+    assert_eq!(
+        finding.map(|finding| finding.verdict),
+        Some(CheckOutcome::Bad)
+    );
 }
 
 #[tokio::test]
@@ -70,11 +73,11 @@ async fn a_data_folder_that_cannot_be_written_is_bad_and_a_new_one_is_not_left_b
     let file = folder.path().join("file");
     std::fs::write(&file, "in the way").expect("a file");
     let findings = examine(&config(&file.join("data"), &[]), None).await;
-    assert_eq!(of(&findings, "data-dir").verdict, Verdict::Bad);
+    assert_eq!(of(&findings, "data-dir").verdict, CheckOutcome::Bad);
 
     let new = folder.path().join("new");
     let findings = examine(&config(&new, &[]), None).await;
-    assert_eq!(of(&findings, "data-dir").verdict, Verdict::Good);
+    assert_eq!(of(&findings, "data-dir").verdict, CheckOutcome::Good);
     assert!(!new.exists());
 }
 
@@ -92,7 +95,7 @@ async fn peers_are_tried_and_silent_ones_named() {
         .filter(|finding| finding.subject == "static-peers")
         .map(|finding| finding.verdict)
         .collect();
-    assert_eq!(peers, [Verdict::Good, Verdict::Warning]);
+    assert_eq!(peers, [CheckOutcome::Good, CheckOutcome::Warning]);
 }
 
 /// A time server whose clock is `ahead` of the system's, or behind it.
@@ -121,9 +124,9 @@ async fn time_server(ahead_s: i64) -> NtpServer {
 #[tokio::test]
 async fn a_clock_is_judged_by_what_peers_tolerate() {
     for (ahead_s, verdict) in [
-        (0, Verdict::Good),
-        (-3, Verdict::Warning),
-        (60, Verdict::Bad),
+        (0, CheckOutcome::Good),
+        (-3, CheckOutcome::Warning),
+        (60, CheckOutcome::Bad),
     ] {
         let findings = found(&[], Some(time_server(ahead_s).await)).await;
         let clock = of(&findings, "clock");
@@ -139,7 +142,7 @@ async fn a_clock_is_judged_by_what_peers_tolerate() {
         .expect("a free port");
     let address = silent.local_addr().expect("it is bound").to_string();
     let findings = found(&[], Some(NtpServer(address))).await;
-    assert_eq!(of(&findings, "clock").verdict, Verdict::NotChecked);
+    assert_eq!(of(&findings, "clock").verdict, CheckOutcome::NotChecked);
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use undertone_gossip::Time;
 use super::ConnectionManager;
 use crate::address::AddressNetwork;
 use crate::io::PeerDemand;
-use crate::store::{PeerEntry, PeerLink};
+use crate::store::{DialState, PeerEntry};
 
 /// One dial in so many goes to any candidate instead of one of the best: an attacker who is always the best must not
 /// be all that a node ever dials.
@@ -81,7 +81,7 @@ impl ConnectionManager {
         };
         let crowd = crowds.get(&network).copied().unwrap_or_default();
         let has_room = network == AddressNetwork::Loopback || crowd < self.targets.per_network_max;
-        entry.link == PeerLink::Down && has_room && self.host_time(entry) <= now
+        entry.link == DialState::Down && has_room && self.host_time(entry) <= now
     }
 }
 

@@ -8,7 +8,7 @@ use undertone_gossip::Time;
 use super::ConnectionManager;
 use crate::facts::PeerSource;
 use crate::io::{CloseReason, Output, PeerDemand};
-use crate::store::{PeerEntry, PeerLink};
+use crate::store::{DialState, PeerEntry};
 
 impl ConnectionManager {
     /// Closes the connections of least use beyond the maximum. Those in use, those that the operator named and
@@ -23,7 +23,7 @@ impl ConnectionManager {
                 return;
             };
             if let Some(entry) = self.store.get_mut(&peer) {
-                entry.link = PeerLink::Down;
+                entry.link = DialState::Down;
                 entry.is_protected = false;
                 entry.last_tried = now;
                 entry.next_dial = now.after(self.targets.backoff(2, &mut self.rng));
@@ -41,7 +41,7 @@ impl ConnectionManager {
             crowd.copied().unwrap_or_default()
         };
         let surplus = self.store.iter().filter_map(|(peer, entry)| {
-            let PeerLink::Up { since, .. } = entry.link else {
+            let DialState::Up { since, .. } = entry.link else {
                 return None;
             };
             let is_young = now.since(since) < self.targets.stable_after;

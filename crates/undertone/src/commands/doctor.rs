@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Serialize;
 use undertone_contracts::{Membership, reader};
 use undertone_node::config::NodeConfig;
-use undertone_node::doctor::{Finding, NtpServer, Verdict, examine};
+use undertone_node::doctor::{CheckOutcome, Diagnosis, NtpServer, examine};
 
 use super::{Failure, node, output};
 
@@ -20,7 +20,7 @@ pub(crate) struct Args {
 
 #[derive(Serialize)]
 struct Examined {
-    findings: Vec<Finding>,
+    findings: Vec<Diagnosis>,
 }
 
 /// Examines the machine; fails if something is bad.
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     output::print(&examined, args.node.json())?;
     let bad = examined.findings.iter();
     let bad = bad
-        .filter(|finding| finding.verdict == Verdict::Bad)
+        .filter(|finding| finding.verdict == CheckOutcome::Bad)
         .count();
     match bad {
         0 => Ok(()),
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 /// Asks every endpoint of the chain for its id and for the contract.
-async fn chain(config: &NodeConfig) -> Vec<Finding> {
+async fn chain(config: &NodeConfig) -> Vec<Diagnosis> {
     let chain = config.rln.as_ref().and_then(|rln| rln.chain.as_ref());
     let Some(chain) = chain else {
         return Vec::new();
@@ -64,9 +64,10 @@ async fn chain(config: &NodeConfig) -> Vec<Finding> {
     findings
 }
 
-async fn endpoint(url: &str, expected: u64, contract: undertone_contracts::Address) -> Finding {
+async fn endpoint(url: &str, expected: u64, contract: undertone_contracts::Address) -> Diagnosis {
     let subject = "rln-eth-rpc";
-    let failed = |says: String, remedy: &str| Finding::other(subject, Verdict::Bad, says, remedy);
+    let failed =
+        |says: String, remedy: &str| Diagnosis::other(subject, CheckOutcome::Bad, says, remedy);
     let provider = match reader(url) {
         Ok(provider) => provider,
         Err(error) => return failed(format!("{url}: {error}"), "check the URL"),
@@ -78,7 +79,7 @@ async fn endpoint(url: &str, expected: u64, contract: undertone_contracts::Addre
             "name an endpoint of that chain, or correct rln-eth-chain-id",
         ),
         Ok(found) => match membership.has_code().await {
-            Ok(true) => Finding::good(subject, format!("{url}: chain {found}, contract found")),
+            Ok(true) => Diagnosis::good(subject, format!("{url}: chain {found}, contract found")),
             Ok(false) => failed(
                 format!("{url}: there is no contract at {contract}"),
                 "check rln-eth-contract",
@@ -97,7 +98,7 @@ impl fmt::Display for Examined {
         let subjects = self.findings.iter().map(|finding| finding.subject.len());
         let width = subjects.max().unwrap_or_default();
         for finding in &self.findings {
-            let Finding {
+            let Diagnosis {
                 subject,
                 verdict,
                 says,

@@ -1,5 +1,5 @@
 use undertone_gossip::Time;
-use undertone_peers::{PeerLink, PeerStore, PeerStoreLimits};
+use undertone_peers::{DialState, PeerStore, PeerStoreLimits};
 
 use super::*;
 
@@ -19,7 +19,7 @@ fn entry(address: &str) -> PeerEntry {
     let taken = store.offer(offer, &undertone_peers::AddressRules::default());
     assert_eq!(taken, Ok(true));
     let mut entry = store.get(&peer(1)).expect("offered").clone();
-    entry.link = PeerLink::Down;
+    entry.link = DialState::Down;
     entry.next_dial = Time::MAX;
     entry
 }
