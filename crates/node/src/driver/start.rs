@@ -111,6 +111,7 @@ async fn build(
         long_frame_bytes: options.relay.gossip.large.transfer_bytes,
         in_transit: in_transit.clone(),
     };
+    let is_relay = !options.protocols.is_empty();
     let record = NodeRecord::new(&options.keypair);
     let mut swarm = swarm::build(SwarmOptions {
         keypair: options.keypair,
@@ -145,6 +146,7 @@ async fn build(
         events: options.events,
         peer_news: options.peer_news,
         network: options.network,
+        is_relay,
         cluster_id: options.relay.cluster_id,
         static_peers: options.static_peers,
         static_identities: BTreeMap::new(),

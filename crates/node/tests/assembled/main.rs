@@ -6,6 +6,7 @@
 
 mod full_disk;
 mod identity;
+mod light;
 mod membership;
 mod metrics;
 mod services;
