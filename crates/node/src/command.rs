@@ -167,6 +167,9 @@ pub enum PublishFailure {
         /// Topic of the message.
         topic: PubsubTopic,
     },
+    /// The node does not relay.
+    #[error("this node does not relay (relay = false); publish by lightpush")]
+    NotRelaying,
     /// The same message was published or received recently.
     #[error("the same message was published or received just now")]
     Duplicate,
@@ -230,6 +233,9 @@ pub enum SubscribeFailure {
         /// Name of the network.
         network: &'static str,
     },
+    /// The node does not relay.
+    #[error("this node does not relay (relay = false); subscribe by filter")]
+    NotRelaying,
     /// The node is subscribed to as many topics as it may be.
     #[error("already subscribed to {max} topics; unsubscribe from one first")]
     TooMany {

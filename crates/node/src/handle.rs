@@ -70,6 +70,13 @@ impl Deliveries {
     pub(crate) fn add(&self, sink: Arc<dyn MessageSink>) {
         self.sinks.lock().push(sink);
     }
+
+    /// Returns a queue of later deliveries; those that find `capacity` others in it are dropped.
+    pub(crate) fn queue(&self, capacity: usize) -> mpsc::Receiver<Delivery> {
+        let (sender, receiver) = mpsc::channel(capacity.clamp(1, MAX_WAITING));
+        self.add(Arc::new(ChannelSink { sender }));
+        receiver
+    }
 }
 
 /// The driver's end of a node's channels.
@@ -213,9 +220,7 @@ impl NodeHandle {
     /// Returns a queue of later deliveries. Those that find `capacity` others in the queue are dropped, so
     /// that a slow reader does not block the node.
     pub fn messages(&self, capacity: usize) -> mpsc::Receiver<Delivery> {
-        let (sender, receiver) = mpsc::channel(capacity.clamp(1, MAX_WAITING));
-        self.add_sink(Arc::new(ChannelSink { sender }));
-        receiver
+        self.deliveries.queue(capacity)
     }
 
     async fn ask<T>(

@@ -8,21 +8,22 @@ mod archive_counts;
 mod calls;
 mod client;
 mod feed;
-mod filter_client;
 mod finished_work;
 mod framing;
 mod handle;
 mod host;
 mod keeper;
+mod kept_connections;
+mod light_driver;
 mod limiters;
 mod mount;
 mod outlet;
 mod peers;
 mod publisher;
 mod push_client;
+mod push_order;
 mod pusher;
 mod query_client;
-mod recent;
 mod service_peers;
 mod store_watch;
 
@@ -31,6 +32,7 @@ pub use handle::{
     FilterSubscriber, LightpushVersion, MountedServices, ServiceFailure, ServicesHandle,
     StoreAnswer,
 };
+pub use light_driver::LightStatus;
 pub use undertone_services::filter::FilterCriterion;
 
 pub(crate) use mount::prepare;

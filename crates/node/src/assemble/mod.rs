@@ -272,8 +272,11 @@ async fn assemble_all(
         }
         None => None,
     };
-    let relay = relay_config(config);
+    let mut relay = relay_config(config);
     let clock_ahead_ns = config.clock_ahead_ms.saturating_mul(NS_PER_MS);
+    if !has_proofs(config) {
+        relay.rln = None;
+    }
     let rln = match (&config.rln, &relay.rln) {
         (Some(config), Some(relay)) => {
             let opened = membership::open(config, relay, clock_ahead_ns, make_proofs);
@@ -282,10 +285,10 @@ async fn assemble_all(
         _ => None,
     };
     let may_publish = rln.as_ref().is_none_or(|rln| rln.has_proofs());
-    let shards = if config.relay {
-        &config.shards[..]
-    } else {
-        &[]
+    // A node without relay mounts no relay protocol and joins no mesh.
+    let (shards, protocols) = match config.relay {
+        true => (&config.shards[..], &config.protocols[..]),
+        false => (&[][..], &[][..]),
     };
     let topics: Vec<_> = shards.iter().copied().map(PubsubTopic::Static).collect();
     let (services, links) = services::prepare(config).await?;
@@ -302,7 +305,7 @@ async fn assemble_all(
         .keypair(keypair.clone())
         .listen(listen_addresses(config))
         .relay(relay)
-        .protocols(config.protocols.iter().cloned())
+        .protocols(protocols.iter().cloned())
         .topics(topics.iter().cloned())
         .static_peers(config.static_peers.iter().cloned())
         .connections(config.connections.clone())
@@ -374,6 +377,12 @@ fn capabilities(config: &NodeConfig) -> Capabilities {
     ];
     let offered = offered.into_iter().filter(|(is_offered, _)| *is_offered);
     offered.fold(Capabilities::NONE, |all, (_, one)| all.union(one))
+}
+
+/// Whether the node has to do with proofs. One that does not relay checks none, and makes them only as a member.
+fn has_proofs(config: &NodeConfig) -> bool {
+    let rln = config.rln.as_ref();
+    rln.is_some_and(|rln| config.relay || rln.identity_file.exists())
 }
 
 fn content_topics(config: &NodeConfig) -> Vec<(String, PubsubTopic)> {

@@ -168,7 +168,8 @@ table! {
         max_connections_per_loopback_address: u32 [1..], "max-connections-per-loopback-address",
             "a number, 1 or more", "most connections from one loopback address [max-connections]";
         protocols: Vec<String>, "protocols", "a list of protocol ids", "pubsub ids [/vac/waku/relay/2.0.0]";
-        relay: bool = "true", "relay", BOOL, "relay messages";
+        relay: bool = "true", "relay", BOOL,
+            "relay messages; a node that does not gets them from filter peers, and publishes by lightpush";
         store: bool = "false", "store", BOOL, "keep messages and serve history";
         store_message_db_url: String, "store-message-db-url",
             "sqlite://PATH or postgres://USER:PASSWORD@HOST:PORT/DATABASE",

@@ -126,6 +126,13 @@ impl<T: PartialEq> Setting<Option<T>> {
     }
 }
 
+impl Setting<bool> {
+    /// Whether a source other than the default says true.
+    pub(super) fn is_asked_for(&self) -> bool {
+        self.value && !matches!(self.origin(), Origin::Default)
+    }
+}
+
 impl<T> Setting<T> {
     /// Source of the value.
     pub(super) fn origin(&self) -> Origin {

@@ -20,6 +20,15 @@ impl EventLoop {
     pub(crate) fn on_command(&mut self, command: Command) {
         // A caller that no longer waits for its answer is not an error of the node.
         match command {
+            Command::Subscribe { reply, .. } if !self.is_relay => {
+                let _ = reply.send(Err(SubscribeFailure::NotRelaying));
+            }
+            Command::Publish { reply, .. } if !self.is_relay => {
+                let _ = reply.send(Err(PublishFailure::NotRelaying));
+            }
+            Command::Post { reply, .. } if !self.is_relay => {
+                let _ = reply.send(Err(PublishFailure::NotRelaying));
+            }
             Command::Subscribe { topic, reply } => {
                 let _ = reply.send(self.subscribe(topic));
             }

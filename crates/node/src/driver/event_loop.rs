@@ -52,6 +52,8 @@ pub(crate) struct EventLoop {
     /// Channel for what the services need to know about peers.
     pub(crate) peer_news: Option<mpsc::UnboundedSender<PeerNews>>,
     pub(crate) network: &'static str,
+    /// Whether the node offers a pubsub protocol.
+    pub(crate) is_relay: bool,
     pub(crate) cluster_id: u16,
     pub(crate) static_peers: Vec<Multiaddr>,
     /// Peers that the static addresses without an identity led to when they were last dialled.

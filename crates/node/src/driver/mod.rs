@@ -45,6 +45,7 @@ pub use options::{NodeOptions, RlnOptions};
 pub(crate) use peer_news::PeerNews;
 pub use rln::{MembershipProbe, MembershipState, ProofSource};
 pub use start::{RunningNode, start};
+pub(crate) use time::Clock;
 pub use time::MemberClock;
 pub use tokens::PooledProofs;
 pub use tokens::pool::PoolMonitor;

@@ -87,7 +87,7 @@ impl NodeOptions {
     }
 
     /// Sets the pubsub protocol ids to offer, most preferred first; each one of
-    /// [`undertone_gossip::PROTOCOLS`].
+    /// [`undertone_gossip::PROTOCOLS`]. A node without any does not relay.
     pub fn protocols(self, ids: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let protocols = ids.into_iter().map(Into::into).collect();
         Self { protocols, ..self }

@@ -112,6 +112,7 @@ async fn build(
         long_frame_bytes: options.relay.gossip.large.transfer_bytes,
         in_transit: in_transit.clone(),
     };
+    let is_relay = !options.protocols.is_empty();
     let udp_port = options.discovery.as_ref().and_then(|ports| ports.udp_port);
     let record = NodeRecord::new(&options.keypair, options.capabilities, udp_port);
     let own = options.keypair.public().to_peer_id();
@@ -154,6 +155,7 @@ async fn build(
         events: options.events,
         peer_news: options.peer_news,
         network: options.network,
+        is_relay,
         cluster_id: options.relay.cluster_id,
         static_peers: options.static_peers,
         static_identities: BTreeMap::new(),

@@ -74,6 +74,7 @@ impl From<PublishFailure> for ApiError {
         let text = format!("Failed to publish: {failure}");
         match failure {
             PublishFailure::Duplicate
+            | PublishFailure::NotRelaying
             | PublishFailure::NotSubscribed { .. }
             | PublishFailure::TooLarge { .. }
             | PublishFailure::InvalidMessage { .. }

@@ -25,7 +25,7 @@ use crate::command::{
     ProtocolHealth,
 };
 use crate::handle::{Deliveries, Delivery, node_channel};
-use crate::services::{MountedServices, ServiceCall, services_channel};
+use crate::services::{LightStatus, MountedServices, ServiceCall, services_channel};
 
 pub(super) struct Fake {
     router: Router,
@@ -43,6 +43,9 @@ pub(super) fn shard(index: u16) -> PubsubTopic {
 pub(super) struct FakeNode {
     pub(super) peers: Vec<PeerSnapshot>,
     pub(super) is_relay_ready: bool,
+    pub(super) light: Arc<Mutex<LightStatus>>,
+    /// Whether the node does not relay.
+    pub(super) is_light: bool,
 }
 
 impl Fake {
@@ -60,7 +63,7 @@ impl Fake {
         mut answer: impl FnMut(ServiceCall) -> String + Send + 'static,
     ) -> Self {
         let (handle, mut endpoint) = node_channel();
-        let (services, mut service_endpoint) = services_channel(mounted, None);
+        let (services, mut service_endpoint) = services_channel(mounted, None, node.light.clone());
         let config = RestConfig {
             network: NetworkPreset::by_name("local").unwrap(),
             autosharding: true,
@@ -68,7 +71,7 @@ impl Fake {
             content_topics: Vec::new(),
             log_level: None,
             access: Access::default(),
-            relay: true,
+            relay: !node.is_light,
             admin: true,
             relay_cache_capacity: 3,
             clock_ahead_ns: 0,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use libp2p::{Multiaddr, PeerId};
+use parking_lot::Mutex;
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot};
 use undertone_message::{PubsubTopic, WakuMessage};
@@ -10,8 +11,9 @@ use undertone_services::filter::FilterCriterion;
 use undertone_services::history::{HistoryError, HistoryPage, HistoryQuery};
 
 use super::archive_counts::ArchiveCounts;
+use super::light_driver::LightStatus;
 use super::store_watch::StoreWatch;
-use crate::handle::{Deliveries, MessageSink};
+use crate::handle::{Deliveries, Delivery, MessageSink};
 
 /// Calls that wait for the services at most; further callers wait.
 const CALLS_MAX: usize = 256;
@@ -143,7 +145,14 @@ pub(crate) enum ServiceCall {
         content_topics: Vec<String>,
         reply: oneshot::Sender<Result<(), ServiceFailure>>,
     },
-    /// End of such a subscription.
+    /// Subscription to content topics that stays whether a filter peer is there or not.
+    KeepSubscribed {
+        pubsub_topic: Option<PubsubTopic>,
+        content_topics: Vec<String>,
+        since_ns: Option<i64>,
+        reply: oneshot::Sender<Result<(), ServiceFailure>>,
+    },
+    /// End of such subscriptions.
     Unsubscribe {
         pubsub_topic: Option<PubsubTopic>,
         content_topics: Vec<String>,
@@ -181,12 +190,14 @@ pub struct ServicesHandle {
     pushed: Deliveries,
     mounted: MountedServices,
     store: Option<StoreWatch>,
+    light: Arc<Mutex<LightStatus>>,
 }
 
 /// Creates both ends of the services' channel.
 pub(crate) fn services_channel(
     mounted: MountedServices,
     store: Option<StoreWatch>,
+    light: Arc<Mutex<LightStatus>>,
 ) -> (ServicesHandle, ServicesEndpoint) {
     let (calls, receiver) = mpsc::channel(CALLS_MAX);
     let pushed = Deliveries::default();
@@ -195,6 +206,7 @@ pub(crate) fn services_channel(
         pushed: pushed.clone(),
         mounted,
         store,
+        light,
     };
     let endpoint = ServicesEndpoint {
         calls: receiver,
@@ -256,10 +268,18 @@ impl ServicesHandle {
         .await?
     }
 
-    /// Subscribes to content topics at a filter peer.
+    /// Returns the state of this node's subscriptions at filter peers.
+    #[must_use]
+    pub fn light_status(&self) -> LightStatus {
+        self.light.lock().clone()
+    }
+
+    /// Subscribes to content topics at filter peers, and waits until one holds the subscription. From then on other
+    /// filter peers take over as need be, and stores give what was missed.
     ///
     /// # Errors
-    /// [`ServiceFailure`] if no filter peer accepted the subscription.
+    /// [`ServiceFailure`] if no filter peer accepted the subscription; then there is none. Nor is there if the caller
+    /// stops waiting.
     pub async fn subscribe(
         &self,
         pubsub_topic: Option<PubsubTopic>,
@@ -273,11 +293,32 @@ impl ServicesHandle {
         .await?
     }
 
-    /// Ends a subscription to content topics.
+    /// Subscribes to content topics as [`Self::subscribe`], whether a filter peer is there or not: peers are tried until
+    /// one is. Messages sent since `since_ns`, Unix nanoseconds, are fetched from stores; without it, those sent since a
+    /// moment ago.
     ///
     /// # Errors
-    /// [`ServiceFailure`] if the filter peer did not confirm it; no messages are delivered any more all the
-    /// same.
+    /// [`ServiceFailure`] if a topic cannot be derived, or the node has as many subscriptions as it may.
+    pub async fn keep_subscribed(
+        &self,
+        pubsub_topic: Option<PubsubTopic>,
+        content_topics: Vec<String>,
+        since_ns: Option<i64>,
+    ) -> Result<(), ServiceFailure> {
+        self.ask(|reply| ServiceCall::KeepSubscribed {
+            pubsub_topic,
+            content_topics,
+            since_ns,
+            reply,
+        })
+        .await?
+    }
+
+    /// Ends a subscription to content topics, and waits until no filter peer holds it. No messages are delivered any
+    /// more from the call on.
+    ///
+    /// # Errors
+    /// [`ServiceFailure`] if a topic cannot be derived, or the node has stopped.
     pub async fn unsubscribe(
         &self,
         pubsub_topic: Option<PubsubTopic>,
@@ -324,9 +365,16 @@ impl ServicesHandle {
         self.ask(|reply| ServiceCall::Subscribers { reply }).await
     }
 
-    /// Gives every later message that a filter peer pushes to `sink`, until it returns `false`.
+    /// Gives every later message of a filter subscription to `sink`, once, whether a filter peer pushes it or a store
+    /// has it, until `sink` returns `false`.
     pub fn add_sink(&self, sink: Arc<dyn MessageSink>) {
         self.pushed.add(sink);
+    }
+
+    /// Returns a queue of later messages of filter subscriptions. Those that find `capacity` others in the queue are
+    /// dropped, so that a slow reader does not block the node.
+    pub fn messages(&self, capacity: usize) -> mpsc::Receiver<Delivery> {
+        self.pushed.queue(capacity)
     }
 
     async fn ask<T>(

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use libp2p::StreamProtocol;
+use parking_lot::Mutex;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng as _;
 use thiserror::Error;
@@ -24,22 +25,26 @@ use super::acceptor::{self, AcceptedProtocol};
 use super::calls::{self, Callee};
 use super::client::PeerClient;
 use super::feed;
-use super::filter_client::FilterClient;
 use super::handle::{MountedServices, ServicesHandle, services_channel};
 use super::host::{HostChannels, Machines, ServicesHost};
 use super::keeper::{self, KeeperCounts};
+use super::kept_connections;
+use super::light_driver::{LightDriver, LightParts, LightStatus};
 use super::limiters::ServiceLimiters;
 use super::publisher::Publisher;
+use super::push_order::PushOrder;
 use super::pusher::Pusher;
 use super::service_peers::{ConfiguredPeers, ServicePeers};
 use super::store_watch::StoreWatch;
 use crate::config::{NodeConfig, ServicesConfig};
-use crate::driver::PeerNews;
+use crate::driver::{Clock, PeerNews};
 use crate::handle::NodeHandle;
 use crate::swarm::{ServiceStreams, StreamChannels};
 
 /// Requests, messages and calls that wait for the host at most; further ones wait in their tasks.
 const HOST_QUEUE: usize = 1_024;
+
+const NS_PER_MS: i64 = 1_000_000;
 
 /// Longest time for which a stopping node waits for the archive.
 const FLUSH: Duration = Duration::from_secs(10);
@@ -71,9 +76,11 @@ pub(crate) struct PreparedServices {
     sharding: Sharding,
     max_message_bytes: usize,
     needs_proof: bool,
+    is_relay: bool,
     archive: Option<Archive>,
     rate_limits: RateLimits,
     channels: StreamChannels,
+    clock_ahead_ns: i64,
     news: mpsc::UnboundedReceiver<PeerNews>,
 }
 
@@ -143,10 +150,12 @@ pub(crate) async fn prepare(
         },
         max_message_bytes: config.network.max_message_bytes,
         needs_proof: config.rln.is_some() && !services.lightpush_proofs,
+        is_relay: config.relay,
         config: services,
         archive,
         rate_limits,
         channels,
+        clock_ahead_ns: config.clock_ahead_ms.saturating_mul(NS_PER_MS),
         news,
     };
     let links = NodeLinks {
@@ -197,9 +206,11 @@ impl PreparedServices {
             sharding,
             max_message_bytes,
             needs_proof,
+            is_relay,
             archive,
             rate_limits,
             channels,
+            clock_ahead_ns,
             news,
         } = self;
         let configured = ConfiguredPeers {
@@ -207,7 +218,7 @@ impl PreparedServices {
             filter: config.filter_peers.clone(),
             lightpush: config.lightpush_peers.clone(),
         };
-        let _service_peers = ServicePeers::start(configured, sharding.cluster, node.clone(), news);
+        let service_peers = ServicePeers::start(configured, sharding.cluster, node.clone(), news);
 
         let mounted = MountedServices {
             store: archive.is_some(),
@@ -219,10 +230,12 @@ impl PreparedServices {
         getrandom::fill(&mut seed)
             .map_err(std::io::Error::from)
             .map_err(ServicesError::Random)?;
+        let mut rng = ChaCha8Rng::from_seed(seed);
         let (queue, keeper) = archive.clone().map(keeper::start).unzip();
         let store = archive.clone().zip(keeper.clone());
         let store = store.map(|(archive, counts)| StoreWatch { archive, counts });
-        let (handle, endpoint) = services_channel(mounted, store);
+        let light_status = Arc::new(Mutex::new(LightStatus::default()));
+        let (handle, endpoint) = services_channel(mounted, store, light_status.clone());
         let (requests_in, requests) = mpsc::channel(HOST_QUEUE);
         let (messages_in, messages) = mpsc::channel(HOST_QUEUE);
         let (calls_in, calls) = mpsc::channel(HOST_QUEUE);
@@ -243,18 +256,29 @@ impl PreparedServices {
             node.add_sink(Arc::new(feed::start(queue, pushed)));
         }
         let client = PeerClient::new(channels.opener.clone(), node.clone());
-        let filter_client = FilterClient::new(client.clone(), config.filter_peers, endpoint.pushed);
-        tokio::spawn(filter_client.run(pushes));
+        if !is_relay {
+            let streams = channels.opener.clone();
+            tokio::spawn(kept_connections::keep(service_peers.clone(), streams));
+        }
+        let light = LightParts {
+            client: client.clone(),
+            peers: service_peers,
+            sinks: endpoint.pushed,
+            clock: Clock::start(clock_ahead_ns),
+            rng: ChaCha8Rng::from_rng(&mut rng),
+        };
+        tokio::spawn(LightDriver::new(light, light_status).run(pushes));
         let callee = Callee {
             client,
             node: node.clone(),
             archive: archive.clone(),
-            filter: pushes_in,
+            light: pushes_in,
             host: calls_in,
             mounted,
             sharding,
             store_peers: config.store_peers.into(),
             lightpush_peers: config.lightpush_peers.into(),
+            push_order: PushOrder::default(),
             next_request: Arc::new(AtomicU64::new(0)),
         };
         tokio::spawn(calls::run(callee, endpoint.calls));
@@ -269,7 +293,6 @@ impl PreparedServices {
                 LightpushServer::new(sharding, limits)
             }),
             exchange: config.peer_exchange.then(|| {
-                let rng = ChaCha8Rng::from_seed(seed);
                 PeerExchangeServer::new(rng, peer_exchange::PeerExchangeLimits::default())
             }),
         };

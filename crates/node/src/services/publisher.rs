@@ -47,7 +47,9 @@ impl Publisher {
 
 fn refusal(failure: PublishFailure) -> PublishRefusal {
     match failure {
-        PublishFailure::NotSubscribed { .. } => PublishRefusal::UnsupportedTopic,
+        PublishFailure::NotSubscribed { .. } | PublishFailure::NotRelaying => {
+            PublishRefusal::UnsupportedTopic
+        }
         PublishFailure::TooLarge { max_bytes, .. } => PublishRefusal::TooLarge { max_bytes },
         PublishFailure::Duplicate => PublishRefusal::Duplicate,
         PublishFailure::InvalidMessage { .. } => PublishRefusal::InvalidMessage,

@@ -192,6 +192,11 @@ impl ServicePeers {
         &self.configured
     }
 
+    /// Whether the configuration names a peer.
+    pub(super) fn is_configured(&self, peer: PeerNo) -> bool {
+        self.state.lock().table.is_configured(peer)
+    }
+
     /// Returns the number of a peer, if it is watched.
     pub(super) fn number(&self, identity: PeerId) -> Option<PeerNo> {
         self.state.lock().table.number(identity)

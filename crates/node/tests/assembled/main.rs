@@ -7,6 +7,7 @@
 mod discovery;
 mod full_disk;
 mod identity;
+mod light;
 mod membership;
 mod metrics;
 mod services;

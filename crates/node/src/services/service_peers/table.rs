@@ -179,6 +179,13 @@ impl ServicePeerTable {
         self.numbers.peer(peer)
     }
 
+    /// Whether the configuration names a peer.
+    pub(super) fn is_configured(&self, peer: PeerNo) -> bool {
+        self.peers
+            .get(&peer)
+            .is_some_and(WatchedPeer::is_configured)
+    }
+
     /// Returns the version of lightpush to ask a peer with: v3 unless it announced v2 only.
     pub(super) fn lightpush_version(&self, peer: PeerNo) -> LightpushVersion {
         match self.peers.get(&peer) {
