@@ -6,6 +6,7 @@
 mod acceptor;
 mod archive_counts;
 mod calls;
+mod channel;
 mod client;
 mod feed;
 mod filter_client;
@@ -23,17 +24,26 @@ mod push_client;
 mod pusher;
 mod query_client;
 mod recent;
+mod sender;
+mod service_peers;
 mod store_watch;
 
 pub use archive_counts::ArchiveCounts;
+pub use channel::{ChannelEvent, ChannelFailure, ChannelOptions, ChannelSender, ReliableChannel};
 pub use handle::{
     FilterSubscriber, LightpushVersion, MountedServices, ServiceFailure, ServicesHandle,
     StoreAnswer,
 };
+pub use sender::{
+    SendFailure, SendNews, SendNewsStream, SendQueueError, SendReport, SendStep, SenderHandle,
+};
 pub use undertone_services::filter::FilterCriterion;
+pub use undertone_services::sending::{FailReason, SendError, SendId, Unconfirmed};
 
 pub(crate) use mount::prepare;
 
 #[cfg(test)]
 pub(crate) use handle::{ServiceCall, services_channel};
 pub use mount::{RunningServices, ServicesError};
+#[cfg(test)]
+pub(crate) use sender::SenderCall;

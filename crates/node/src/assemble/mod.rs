@@ -283,7 +283,7 @@ async fn assemble_all(
         &[]
     };
     let topics: Vec<_> = shards.iter().copied().map(PubsubTopic::Static).collect();
-    let (services, streams) = services::prepare(config).await?;
+    let (services, links) = services::prepare(config).await?;
     let options = NodeOptions::for_network(&config.network)
         .keypair(files::node_key(&config.node_key_file)?)
         .listen(listen_addresses(config))
@@ -294,7 +294,8 @@ async fn assemble_all(
         .connections(config.connections.clone())
         .rln(rln)
         .clock_ahead_ns(clock_ahead_ns)
-        .services(streams)
+        .services(links.streams)
+        .peer_news(links.news)
         .events(delivery_log.as_ref().map(DeliveryLog::follow));
     let node = start(options).await?;
     if let Some(log) = delivery_log {

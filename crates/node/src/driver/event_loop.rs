@@ -13,11 +13,13 @@ use undertone_relay::{Input, Output, ProofFailure, Relay};
 
 use super::events::{NodeEvent, TimedEvent};
 use super::fragmenter::Fragmenter;
+use super::peer_news::PeerNews;
 use super::peers::PeerTable;
 use super::posts::Posts;
 use super::record::NodeRecord;
 use super::requests::{PendingDial, PendingPublish};
 use super::rln::{RlnEvent, RlnService};
+use super::sending::ProofReply;
 use super::shard_watch::ShardWatch;
 use super::time::Clock;
 use crate::command::{Command, ConnectFailure, NodeTotals, PeerOrigin, PublishFailure};
@@ -47,6 +49,8 @@ pub(crate) struct EventLoop {
     pub(crate) commands: mpsc::Receiver<Command>,
     pub(crate) deliveries: mpsc::UnboundedSender<Delivery>,
     pub(crate) events: Option<mpsc::UnboundedSender<TimedEvent>>,
+    /// Channel for what the services need to know about peers.
+    pub(crate) peer_news: Option<mpsc::UnboundedSender<PeerNews>>,
     pub(crate) network: &'static str,
     pub(crate) cluster_id: u16,
     pub(crate) static_peers: Vec<Multiaddr>,
@@ -55,6 +59,8 @@ pub(crate) struct EventLoop {
     pub(crate) fragmenter: Fragmenter,
     /// Publications in progress, by request id.
     pub(crate) publishing: BTreeMap<RequestId, PendingPublish>,
+    /// Proofs that the accountable sender waits for.
+    pub(crate) proofs_asked: BTreeMap<RequestId, ProofReply>,
     pub(crate) proving_since: BTreeMap<RequestId, Instant>,
     /// Number of the next request to the relay.
     pub(crate) next_request: u64,
@@ -352,6 +358,13 @@ impl EventLoop {
         }
     }
 
+    pub(crate) fn tell_services(&self, news: PeerNews) {
+        if let Some(services) = &self.peer_news {
+            // The services may have ended.
+            let _ = services.send(news);
+        }
+    }
+
     fn on_swarm_event(&mut self, event: SwarmEvent<BehaviourEvent>) {
         match event {
             SwarmEvent::Behaviour(BehaviourEvent::Pubsub(event)) => self.on_pubsub(event),
@@ -365,9 +378,13 @@ impl EventLoop {
                 peer_id,
                 connection_id,
                 endpoint,
+                num_established,
                 ..
             } => {
                 self.peers.connected(peer_id, &endpoint);
+                if num_established.get() == 1 {
+                    self.tell_services(PeerNews::Connected(peer_id));
+                }
                 if let Some(dialling) = self.dialling.remove(&connection_id) {
                     self.learn_static_peer(peer_id, &dialling.address);
                     self.peers.known(peer_id).origin = PeerOrigin::Static;
@@ -382,6 +399,7 @@ impl EventLoop {
                 ..
             } => {
                 self.peers.disconnected(peer_id);
+                self.tell_services(PeerNews::Disconnected(peer_id));
             }
             SwarmEvent::OutgoingConnectionError {
                 peer_id,
@@ -392,6 +410,7 @@ impl EventLoop {
                     let asked = self.dialling.get(&connection_id);
                     let address = asked.map(|dialling| &dialling.address);
                     self.peers.unreachable(peer, address);
+                    self.tell_services(PeerNews::DialFailed(peer));
                 }
                 if let Some(dialling) = self.dialling.remove(&connection_id) {
                     let (address, reason) = (dialling.address, error.to_string());

@@ -5,6 +5,7 @@ use libp2p::{PeerId, identify};
 use undertone_message::WakuMetadata;
 
 use super::event_loop::EventLoop;
+use super::peer_news::PeerNews;
 use crate::swarm::METADATA_PROTOCOL;
 
 /// Most protocol ids kept of one peer; longer lists are not plausible.
@@ -28,6 +29,13 @@ impl EventLoop {
             .collect();
         known.agent = info.agent_version.chars().take(AGENT_BYTES_MAX).collect();
         self.peers.listens_at(peer_id, &info.listen_addrs);
+        let known = self.peers.known(peer_id);
+        let announced = PeerNews::Announced {
+            peer: peer_id,
+            protocols: known.protocols.clone(),
+            address: known.address.clone(),
+        };
+        self.tell_services(announced);
         if asks {
             let ours = self.metadata();
             self.swarm
@@ -73,6 +81,8 @@ impl EventLoop {
             }
             Event::OutboundFailure { peer, error, .. } => {
                 tracing::debug!(%peer, %error, "metadata request failed");
+                let shards = self.peers.known(peer).shards.clone();
+                self.tell_services(PeerNews::Shards { peer, shards });
             }
             _ => {}
         }
@@ -91,6 +101,8 @@ impl EventLoop {
             .shards
             .iter()
             .filter_map(|shard| u16::try_from(*shard).ok());
-        self.peers.known(peer).shards = shards.collect();
+        let shards: Vec<u16> = shards.collect();
+        self.peers.known(peer).shards.clone_from(&shards);
+        self.tell_services(PeerNews::Shards { peer, shards });
     }
 }

@@ -10,6 +10,7 @@ use undertone_rln::{BatchPolicy, Verifier};
 
 use super::events::TimedEvent;
 use super::membership_source::MembershipSource;
+use super::peer_news::PeerNews;
 use super::rln::{MembershipProbe, ProofSource};
 use crate::swarm::{ConnectionLimits, ServiceStreams};
 
@@ -36,6 +37,7 @@ pub struct NodeOptions {
     pub(super) clock_ahead_ns: i64,
     pub(super) events: Option<mpsc::UnboundedSender<TimedEvent>>,
     pub(super) services: Option<ServiceStreams>,
+    pub(super) peer_news: Option<mpsc::UnboundedSender<PeerNews>>,
 }
 
 impl NodeOptions {
@@ -58,6 +60,7 @@ impl NodeOptions {
             clock_ahead_ns: 0,
             events: None,
             services: None,
+            peer_news: None,
         }
     }
 
@@ -125,6 +128,12 @@ impl NodeOptions {
     pub(crate) fn services(self, services: ServiceStreams) -> Self {
         let services = Some(services);
         Self { services, ..self }
+    }
+
+    /// Sets the channel for what the services need to know about peers.
+    pub(crate) fn peer_news(self, news: mpsc::UnboundedSender<PeerNews>) -> Self {
+        let peer_news = Some(news);
+        Self { peer_news, ..self }
     }
 
     /// Sets the channel for events, for observers within the process.

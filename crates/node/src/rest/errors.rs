@@ -76,6 +76,7 @@ impl From<PublishFailure> for ApiError {
             PublishFailure::Duplicate
             | PublishFailure::NotSubscribed { .. }
             | PublishFailure::TooLarge { .. }
+            | PublishFailure::Busy { .. }
             | PublishFailure::InvalidMessage { .. }
             | PublishFailure::InvalidProof { .. }
             | PublishFailure::NoPeers => Self::BadRequest(text),

@@ -213,7 +213,8 @@ fn status_of(failure: &PublishFailure) -> u32 {
     let status = match failure {
         PublishFailure::NotSubscribed { .. } => LightpushStatus::UNSUPPORTED_PUBSUB_TOPIC,
         PublishFailure::TooLarge { .. } => LightpushStatus::PAYLOAD_TOO_LARGE,
-        PublishFailure::InvalidMessage { .. }
+        PublishFailure::Busy { .. }
+        | PublishFailure::InvalidMessage { .. }
         | PublishFailure::InvalidProof { .. }
         | PublishFailure::Duplicate => LightpushStatus::INVALID_MESSAGE,
         PublishFailure::RlnProof { .. } | PublishFailure::RateLimit { .. } => {

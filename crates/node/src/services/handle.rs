@@ -10,6 +10,7 @@ use undertone_services::filter::FilterCriterion;
 use undertone_services::history::{HistoryError, HistoryPage, HistoryQuery};
 
 use super::archive_counts::ArchiveCounts;
+use super::sender::{SenderEndpoint, SenderHandle, sender_channel};
 use super::store_watch::StoreWatch;
 use crate::handle::{Deliveries, MessageSink};
 
@@ -172,6 +173,7 @@ pub(crate) struct ServicesEndpoint {
     pub(crate) calls: mpsc::Receiver<ServiceCall>,
     /// Sinks for messages that filter peers push.
     pub(crate) pushed: Deliveries,
+    pub(crate) sender: SenderEndpoint,
 }
 
 /// The program's end of the services' channel; clones talk to the same services.
@@ -181,6 +183,7 @@ pub struct ServicesHandle {
     pushed: Deliveries,
     mounted: MountedServices,
     store: Option<StoreWatch>,
+    sender: SenderHandle,
 }
 
 /// Creates both ends of the services' channel.
@@ -190,15 +193,18 @@ pub(crate) fn services_channel(
 ) -> (ServicesHandle, ServicesEndpoint) {
     let (calls, receiver) = mpsc::channel(CALLS_MAX);
     let pushed = Deliveries::default();
+    let (sender, sender_endpoint) = sender_channel();
     let handle = ServicesHandle {
         calls,
         pushed: pushed.clone(),
         mounted,
         store,
+        sender,
     };
     let endpoint = ServicesEndpoint {
         calls: receiver,
         pushed,
+        sender: sender_endpoint,
     };
     (handle, endpoint)
 }
@@ -322,6 +328,12 @@ impl ServicesHandle {
     /// [`ServiceFailure::Stopped`] if the node has stopped.
     pub async fn subscribers(&self) -> Result<Option<Vec<FilterSubscriber>>, ServiceFailure> {
         self.ask(|reply| ServiceCall::Subscribers { reply }).await
+    }
+
+    /// Returns the handle to send messages and to learn what becomes of them.
+    #[must_use]
+    pub fn sender(&self) -> &SenderHandle {
+        &self.sender
     }
 
     /// Gives every later message that a filter peer pushes to `sink`, until it returns `false`.

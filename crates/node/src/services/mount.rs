@@ -9,6 +9,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng as _;
 use thiserror::Error;
 use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 use undertone_archive::{
     Archive, ArchiveError, ArchiveOptions, ArchiveUrl, ArchiveUrlError, RetentionError,
     RetentionPolicy,
@@ -31,8 +32,13 @@ use super::keeper::{self, KeeperCounts};
 use super::limiters::ServiceLimiters;
 use super::publisher::Publisher;
 use super::pusher::Pusher;
+use super::sender::{
+    self, OpenedSender, SendQueueError, SenderParts, SenderRateLimit, SenderSettings, SenderWork,
+};
+use super::service_peers::{ConfiguredPeers, ServicePeers};
 use super::store_watch::StoreWatch;
 use crate::config::{NodeConfig, ServicesConfig};
+use crate::driver::PeerNews;
 use crate::handle::NodeHandle;
 use crate::swarm::{ServiceStreams, StreamChannels};
 
@@ -58,6 +64,9 @@ pub enum ServicesError {
     /// The archive cannot be opened.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
+    /// The queue of messages to send cannot be used.
+    #[error(transparent)]
+    SendQueue(#[from] SendQueueError),
     /// The system has no random numbers.
     #[error("the system's random generator: {0}")]
     Random(std::io::Error),
@@ -70,8 +79,18 @@ pub(crate) struct PreparedServices {
     max_message_bytes: usize,
     needs_proof: bool,
     archive: Option<Archive>,
+    sender: OpenedSender,
     rate_limits: RateLimits,
     channels: StreamChannels,
+    news: mpsc::UnboundedReceiver<PeerNews>,
+}
+
+/// Ends of the services' channels that the node's options take.
+pub(crate) struct NodeLinks {
+    /// Behaviour that carries the services' streams.
+    pub(crate) streams: ServiceStreams,
+    /// Channel for news about peers.
+    pub(crate) news: mpsc::UnboundedSender<PeerNews>,
 }
 
 /// Running services of a node.
@@ -79,11 +98,16 @@ pub struct RunningServices {
     /// Handle to ask this node's services, and through them those of others.
     pub handle: ServicesHandle,
     keeper: Option<KeeperCounts>,
+    sender: JoinHandle<()>,
 }
 
 impl RunningServices {
-    /// Waits until messages that the node has found valid are in the archive, for ten seconds at most.
-    pub(crate) async fn flush(&self) {
+    /// Waits until messages that the node has found valid are in the archive, and until the sender has ended, for ten
+    /// seconds each at most.
+    pub(crate) async fn flush(self) {
+        // A sender that has been started ends with the node; a panic was logged where it happened. Its queue is free
+        // for the next run then.
+        let _ = tokio::time::timeout(FLUSH, self.sender).await;
         let Some(keeper) = &self.keeper else { return };
         let flushed = async {
             while keeper.pending() > 0 {
@@ -100,13 +124,13 @@ impl RunningServices {
     }
 }
 
-/// Opens the archive, and makes the behaviour that the node needs for its services.
+/// Opens the archive, and makes the channels that the node needs for its services.
 ///
 /// # Errors
 /// [`ServicesError`] names the key and the remedy.
 pub(crate) async fn prepare(
     config: &NodeConfig,
-) -> Result<(PreparedServices, ServiceStreams), ServicesError> {
+) -> Result<(PreparedServices, NodeLinks), ServicesError> {
     let services = config.services.clone();
     let rate_limits = services.rate_limits.iter().map(String::as_str);
     let rate_limits = RateLimits::parse(rate_limits)?;
@@ -124,19 +148,41 @@ pub(crate) async fn prepare(
         .iter()
         .map(|one| StreamProtocol::new(one.protocol));
     let (streams, channels) = ServiceStreams::new(protocols.collect());
+    let (news_in, news) = mpsc::unbounded_channel();
+    let sharding = Sharding {
+        cluster: config.network.cluster_id,
+        num_shards: config.autosharding.then_some(config.network.num_shards),
+    };
+    let rate_limit = crate::assemble::relay_config(config)
+        .rln
+        .map(|rln| SenderRateLimit {
+            epoch_s: rln.policy.epoch_size_s,
+            max_clock_gap: Duration::from_nanos(rln.policy.max_clock_gap_ns),
+        });
+    let sender = sender::open(SenderSettings {
+        queue: services.send_queue.clone(),
+        sharding,
+        max_message_bytes: config.network.max_message_bytes,
+        relays: config.relay,
+        rate_limit,
+        clock_ahead_ns: config.clock_ahead_ms.saturating_mul(1_000_000),
+    })?;
     let prepared = PreparedServices {
-        sharding: Sharding {
-            cluster: config.network.cluster_id,
-            num_shards: config.autosharding.then_some(config.network.num_shards),
-        },
+        sharding,
         max_message_bytes: config.network.max_message_bytes,
         needs_proof: config.rln.is_some() && !services.lightpush_proofs,
         config: services,
         archive,
+        sender,
         rate_limits,
         channels,
+        news,
     };
-    Ok((prepared, streams))
+    let links = NodeLinks {
+        streams,
+        news: news_in,
+    };
+    Ok((prepared, links))
 }
 
 /// Protocols whose streams are accepted. Pushed messages are always, because a program may subscribe at any
@@ -181,9 +227,18 @@ impl PreparedServices {
             max_message_bytes,
             needs_proof,
             archive,
+            sender,
             rate_limits,
             channels,
+            news,
         } = self;
+        let configured = ConfiguredPeers {
+            store: config.store_peers.clone(),
+            filter: config.filter_peers.clone(),
+            lightpush: config.lightpush_peers.clone(),
+        };
+        let service_peers = ServicePeers::start(configured, sharding.cluster, node.clone(), news);
+
         let mounted = MountedServices {
             store: archive.is_some(),
             filter: config.filter,
@@ -220,6 +275,19 @@ impl PreparedServices {
         let client = PeerClient::new(channels.opener.clone(), node.clone());
         let filter_client = FilterClient::new(client.clone(), config.filter_peers, endpoint.pushed);
         tokio::spawn(filter_client.run(pushes));
+        let sender_parts = SenderParts {
+            work: SenderWork {
+                node: node.clone(),
+                client: client.clone(),
+                archive: archive.clone(),
+            },
+            peers: service_peers.clone(),
+            services: handle.clone(),
+            endpoint: endpoint.sender,
+        };
+        let mut sender_rng = ChaCha8Rng::from_seed(seed);
+        sender_rng.set_stream(1);
+        let sender = sender::start(sender, sender_parts, sender_rng);
         let callee = Callee {
             client,
             node: node.clone(),
@@ -261,6 +329,10 @@ impl PreparedServices {
             calls,
             gone: channels.gone,
         }));
-        Ok(RunningServices { handle, keeper })
+        Ok(RunningServices {
+            handle,
+            keeper,
+            sender,
+        })
     }
 }

@@ -64,7 +64,7 @@ pub(super) async fn push(
     Err(failure)
 }
 
-async fn push_to(
+pub(super) async fn push_to(
     client: &PeerClient,
     address: &Multiaddr,
     version: LightpushVersion,

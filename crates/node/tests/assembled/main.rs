@@ -4,9 +4,12 @@
     reason = "only test functions are exempt, and these helpers serve them"
 )]
 
+mod channels;
 mod full_disk;
 mod identity;
 mod membership;
 mod metrics;
+mod sending;
+mod sending_kill;
 mod services;
 mod support;
