@@ -22,7 +22,7 @@ mod table;
 mod tests;
 
 pub(super) use table::ConfiguredPeers;
-use table::PeerTable;
+use table::ServicePeerTable;
 
 /// Time from a connection for a peer to say through identify and metadata what it offers.
 const GREETING: Duration = Duration::from_secs(3);
@@ -67,7 +67,7 @@ impl From<ServicePeerEvent> for sending::Input {
 }
 
 struct WatchState {
-    table: PeerTable,
+    table: ServicePeerTable,
     /// Queues of the watchers. They are short: an event is a change of a connection, and machines take
     /// events without waiting for anything.
     watchers: Vec<mpsc::UnboundedSender<ServicePeerEvent>>,
@@ -100,7 +100,7 @@ impl ServicePeers {
         mut news: mpsc::UnboundedReceiver<PeerNews>,
     ) -> Self {
         let state = Arc::new(Mutex::new(WatchState {
-            table: PeerTable::new(&configured, cluster),
+            table: ServicePeerTable::new(&configured, cluster),
             watchers: Vec::new(),
             has_ended: false,
         }));

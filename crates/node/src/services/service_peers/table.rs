@@ -30,7 +30,7 @@ pub(in crate::services) struct ConfiguredPeers {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Link {
+enum PeerLink {
     #[default]
     Down,
     /// Connected, but the peer has not said yet what it offers.
@@ -42,7 +42,7 @@ enum Link {
 
 /// Attempt to connect to a peer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Dial {
+enum DialAttempt {
     #[default]
     None,
     /// This module's attempt is under way.
@@ -68,8 +68,8 @@ struct WatchedPeer {
     has_announced: bool,
     has_metadata: bool,
     has_named_shards: bool,
-    link: Link,
-    dial: Dial,
+    link: PeerLink,
+    dial: DialAttempt,
     /// State that the watchers were told last.
     told: Option<ServicePeer>,
 }
@@ -87,8 +87,8 @@ impl WatchedPeer {
             has_announced: false,
             has_metadata: false,
             has_named_shards: false,
-            link: Link::Down,
-            dial: Dial::None,
+            link: PeerLink::Down,
+            dial: DialAttempt::None,
             told: None,
         }
     }
@@ -114,7 +114,7 @@ pub(super) struct DialPlan {
 /// Where the configuration names peers for a service, only they count as offering it; else every connected
 /// peer that announces the protocol does.
 #[derive(Debug)]
-pub(super) struct PeerTable {
+pub(super) struct ServicePeerTable {
     cluster: u16,
     /// Services for which peers are configured.
     configured: Services,
@@ -125,7 +125,7 @@ pub(super) struct PeerTable {
     connections: u64,
 }
 
-impl PeerTable {
+impl ServicePeerTable {
     /// Makes the table of the configured peers, none of them connected.
     pub(super) fn new(configured: &ConfiguredPeers, cluster: u16) -> Self {
         let mut table = Self {
@@ -189,7 +189,7 @@ impl PeerTable {
 
     /// Returns the peers that offer something, each with whether it is connected.
     pub(super) fn offers(&self) -> Vec<(ServicePeer, bool)> {
-        let told = |peer: &WatchedPeer| Some((peer.told.clone()?, peer.link == Link::Up));
+        let told = |peer: &WatchedPeer| Some((peer.told.clone()?, peer.link == PeerLink::Up));
         self.peers.values().filter_map(told).collect()
     }
 
@@ -228,8 +228,8 @@ impl PeerTable {
     pub(super) fn greeting(&self, identity: PeerId) -> Option<u64> {
         let number = self.numbers.find(identity)?;
         match self.peers.get(&number)?.link {
-            Link::Greeting { connection } => Some(connection),
-            Link::Down | Link::Up => None,
+            PeerLink::Greeting { connection } => Some(connection),
+            PeerLink::Down | PeerLink::Up => None,
         }
     }
 
@@ -250,10 +250,10 @@ impl PeerTable {
         self.connections += 1;
         let new = || WatchedPeer::new(identity);
         let peer = self.peers.entry(number).or_insert_with(new);
-        peer.link = Link::Greeting {
+        peer.link = PeerLink::Greeting {
             connection: self.connections,
         };
-        peer.dial = Dial::None;
+        peer.dial = DialAttempt::None;
         // What the peer said on an earlier connection may be true no more.
         (peer.has_announced, peer.has_named_shards) = (false, false);
         self.gone.retain(|gone| *gone != number);
@@ -314,8 +314,8 @@ impl PeerTable {
             return Vec::new();
         };
         match self.peers.get(&number) {
-            Some(peer) if peer.link == Link::Up => Vec::from_iter(self.tell(number)),
-            Some(peer) if peer.link != Link::Down && peer.is_greeted() => self.up(identity),
+            Some(peer) if peer.link == PeerLink::Up => Vec::from_iter(self.tell(number)),
+            Some(peer) if peer.link != PeerLink::Down && peer.is_greeted() => self.up(identity),
             Some(_) | None => Vec::new(),
         }
     }
@@ -326,7 +326,7 @@ impl PeerTable {
             return Vec::new();
         };
         if let Some(peer) = self.peers.get_mut(&number) {
-            peer.link = Link::Up;
+            peer.link = PeerLink::Up;
         }
         let mut events = Vec::from_iter(self.tell(number));
         if self.peers.get(&number).is_some_and(|p| p.told.is_some()) {
@@ -368,7 +368,7 @@ impl PeerTable {
         let Some(peer) = self.peers.get_mut(&number) else {
             return Vec::new();
         };
-        let was_up = std::mem::take(&mut peer.link) == Link::Up;
+        let was_up = std::mem::take(&mut peer.link) == PeerLink::Up;
         let Some(_) = &peer.told else {
             // A peer without services is of no interest once it is gone.
             self.remove(number);
@@ -401,10 +401,12 @@ impl PeerTable {
         let failed = || vec![ServicePeerEvent::ConnectFailed(number)];
         let peer = self.peers.get_mut(&number).ok_or_else(failed)?;
         match (peer.link, peer.dial) {
-            (Link::Up, _) => return Err(vec![ServicePeerEvent::Connected(number)]),
+            (PeerLink::Up, _) => return Err(vec![ServicePeerEvent::Connected(number)]),
             // The watchers are told of the end of what is under way.
-            (Link::Greeting { .. }, _) | (Link::Down, Dial::Asked) => return Err(Vec::new()),
-            (Link::Down, Dial::None | Dial::Elsewhere) => {}
+            (PeerLink::Greeting { .. }, _) | (PeerLink::Down, DialAttempt::Asked) => {
+                return Err(Vec::new());
+            }
+            (PeerLink::Down, DialAttempt::None | DialAttempt::Elsewhere) => {}
         }
         let met_at = peer.met_at.clone();
         let met_at = met_at.map(|address| address.with(Protocol::P2p(peer.identity)));
@@ -413,7 +415,7 @@ impl PeerTable {
         if addresses.is_empty() {
             return Err(failed());
         }
-        peer.dial = Dial::Asked;
+        peer.dial = DialAttempt::Asked;
         Ok(DialPlan { addresses })
     }
 
@@ -423,14 +425,14 @@ impl PeerTable {
         let Some(peer) = self.peers.get_mut(&number) else {
             return Vec::new();
         };
-        if peer.dial != Dial::Asked || peer.link != Link::Down {
+        if peer.dial != DialAttempt::Asked || peer.link != PeerLink::Down {
             return Vec::new();
         }
         if succeeded {
-            peer.dial = Dial::Elsewhere;
+            peer.dial = DialAttempt::Elsewhere;
             return Vec::new();
         }
-        peer.dial = Dial::None;
+        peer.dial = DialAttempt::None;
         vec![ServicePeerEvent::ConnectFailed(number)]
     }
 
@@ -439,8 +441,8 @@ impl PeerTable {
             return Vec::new();
         };
         match self.peers.get_mut(&number) {
-            Some(peer) if peer.dial == Dial::Elsewhere => {
-                peer.dial = Dial::None;
+            Some(peer) if peer.dial == DialAttempt::Elsewhere => {
+                peer.dial = DialAttempt::None;
                 vec![ServicePeerEvent::ConnectFailed(number)]
             }
             Some(_) | None => Vec::new(),

@@ -6,7 +6,7 @@ use tokio::sync::mpsc;
 use undertone_services::PeerNo;
 use undertone_services::light::{ServicePeer, Services};
 
-use super::table::{ConfiguredPeers, DialPlan, PeerTable};
+use super::table::{ConfiguredPeers, DialPlan, ServicePeerTable};
 use super::{ServicePeerEvent, ServicePeers};
 use crate::command::{Command, ConnectFailure};
 use crate::driver::PeerNews;
@@ -54,8 +54,8 @@ fn found(peer: u64, services: Services, topics: Option<&[&str]>) -> ServicePeerE
     })
 }
 
-fn table() -> PeerTable {
-    PeerTable::new(&ConfiguredPeers::default(), CLUSTER)
+fn table() -> ServicePeerTable {
+    ServicePeerTable::new(&ConfiguredPeers::default(), CLUSTER)
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn a_peer_that_never_says_what_it_offers_is_taken_as_it_was_known() {
         filter: vec![named],
         ..ConfiguredPeers::default()
     };
-    let mut table = PeerTable::new(&configured, CLUSTER);
+    let mut table = ServicePeerTable::new(&configured, CLUSTER);
     assert_eq!(table.present(), [found(0, ONLY_FILTER, None)]);
     table.news(PeerNews::Connected(peer));
     let first = table.greeting(peer).unwrap();
@@ -137,7 +137,7 @@ fn where_the_configuration_names_peers_for_a_service_others_do_not_count() {
         filter: vec![address(7).with(Protocol::P2p(named))],
         ..ConfiguredPeers::default()
     };
-    let mut table = PeerTable::new(&configured, CLUSTER);
+    let mut table = ServicePeerTable::new(&configured, CLUSTER);
     table.news(PeerNews::Connected(other));
     let only_store = Services {
         store: true,
