@@ -139,7 +139,7 @@ struct SendAccepted {
     request_id: String,
 }
 
-/// What has become of one message since the last question.
+/// Steps of one message since the last question.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct SendStatus {
@@ -390,7 +390,7 @@ async fn send(
     }
 }
 
-/// What has become of all messages
+/// Steps of all messages
 ///
 /// Removes what is answered. Kept are the newest 40,000 events, also over a restart.
 #[utoipa::path(
@@ -399,7 +399,7 @@ async fn send(
     operation_id = "messagingSent",
     tag = "messaging",
     responses(
-        (status = 200, description = "Messages of which something has become since the last question", body = Vec<SendStatus>),
+        (status = 200, description = "Messages that have made a step since the last question", body = Vec<SendStatus>),
         (status = 503, description = "The node is stopping", content_type = "text/plain", body = String),
     ),
 )]
@@ -409,7 +409,7 @@ async fn sent(State(app): State<App>) -> Result<Json<Vec<SendStatus>>, ApiError>
     Ok(Json(statuses(&fetched)))
 }
 
-/// What has become of one message
+/// Steps of one message
 ///
 /// Removes what is answered.
 #[utoipa::path(

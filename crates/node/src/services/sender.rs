@@ -10,6 +10,7 @@
 //! reveals the node's secret. What is lost is little: the counter of message ids reserves them in blocks and skips the
 //! rest of a block after a crash in any case (at most 8 ids, or a sixteenth of the limit).
 
+mod begin;
 mod calls;
 mod conditions;
 mod driver;

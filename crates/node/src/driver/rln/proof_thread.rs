@@ -24,11 +24,11 @@ struct ProveJob {
 /// Check of message ids before they are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SkipTaken {
-    /// None.
+    /// No id is checked.
     No,
-    /// As a precaution.
+    /// Ids are checked as a precaution.
     Unasked,
-    /// An id was found taken, so that the ids after it must be checked, too.
+    /// Ids are checked because the one before was found taken.
     AfterOne,
 }
 

@@ -21,11 +21,11 @@ pub(super) struct ReceivedMessage {
 /// Subscribed content topics and their messages.
 pub(in crate::rest) struct ReceivedMessages {
     capacity: usize,
-    kept: Mutex<Received>,
+    kept: Mutex<ReceivedState>,
 }
 
 #[derive(Default)]
-struct Received {
+struct ReceivedState {
     /// Content topics, each with the pubsub topic that carries it.
     topics: BTreeMap<String, PubsubTopic>,
     messages: VecDeque<ReceivedMessage>,

@@ -36,13 +36,13 @@ const REPEAT_AFTER: Duration = Duration::from_secs(1);
 const IDLE: Duration = Duration::from_secs(3_600);
 
 /// Sink for the messages of one channel's content topic.
-pub(super) struct ChannelSink {
+pub(super) struct MemberSink {
     pubsub_topic: PubsubTopic,
     content_topic: String,
     waiting: mpsc::Sender<Delivery>,
 }
 
-impl MessageSink for ChannelSink {
+impl MessageSink for MemberSink {
     fn deliver(&self, delivery: &Delivery) -> bool {
         let is_ours = delivery.from.is_some()
             && *delivery.message.content_topic == *self.content_topic
@@ -56,20 +56,20 @@ impl MessageSink for ChannelSink {
 }
 
 /// Messages for a channel: where they go in, and where they come out.
-pub(super) struct Received {
-    pub(super) sink: Arc<ChannelSink>,
+pub(super) struct ChannelInlet {
+    pub(super) sink: Arc<MemberSink>,
     pub(super) queue: mpsc::Receiver<Delivery>,
 }
 
 /// Creates the queue of messages for a channel.
-pub(super) fn received(driver: &ChannelDriver) -> Received {
+pub(super) fn received(driver: &ChannelDriver) -> ChannelInlet {
     let (waiting, queue) = mpsc::channel(RECEIVED_MAX);
-    let sink = ChannelSink {
+    let sink = MemberSink {
         pubsub_topic: driver.options.pubsub_topic.clone(),
         content_topic: driver.options.content_topic.clone(),
         waiting,
     };
-    Received {
+    ChannelInlet {
         sink: Arc::new(sink),
         queue,
     }

@@ -11,7 +11,7 @@ use super::handle::{SendFailure, SenderCall};
 use crate::command::SenderQuestion;
 
 /// Caller that waits until its message is in the queue.
-pub(super) type Accepted = oneshot::Sender<Result<SendId, SendFailure>>;
+pub(super) type AcceptReply = oneshot::Sender<Result<SendId, SendFailure>>;
 
 impl SenderDriver {
     pub(super) async fn on_call(&mut self, call: SenderCall) {

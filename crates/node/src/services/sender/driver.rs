@@ -1,7 +1,6 @@
 //! Task that drives the machine of accountable sending.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::future::Future;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,16 +13,16 @@ use tokio::task::JoinHandle;
 use undertone_gossip::Time;
 use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_services::PeerNo;
-use undertone_services::light::{ServicePeer, ServicePeerFailure, Services};
+use undertone_services::light::{ServicePeer, Services};
 use undertone_services::sending::{
-    Input, MessageSender, Output, ProveFailure, PushFailure, SendId, SenderConfig,
+    Input, MessageSender, Output, ProveFailure, SendId, SenderConfig,
 };
 use undertone_services::sharding::Sharding;
 
-use super::calls::Accepted;
+use super::calls::AcceptReply;
 use super::conditions::ToldConditions;
 use super::handle::{SendFailure, SenderCall, SenderEndpoint};
-use super::queue::{KeptQueue, QueueWrite, SendQueue, SendQueueError};
+use super::queue::{KeptQueue, QueueWrite, SendQueueError, SenderQueue};
 use super::report::{SendReport, SendReports};
 use super::seen::seen_sink;
 use super::work::{SenderDone, SenderWork};
@@ -34,7 +33,7 @@ use crate::services::ServicesHandle;
 use crate::services::service_peers::{ServicePeerEvent, ServicePeers};
 
 /// Number of this node among the stores; service peers are numbered from 0.
-const OWN_ARCHIVE: PeerNo = PeerNo(u64::MAX);
+pub(super) const OWN_ARCHIVE: PeerNo = PeerNo(u64::MAX);
 
 /// Interval at which the sender looks whom the relay reaches, while messages are in the queue.
 const REFRESHING: Duration = Duration::from_millis(500);
@@ -85,7 +84,7 @@ pub(in crate::services) struct SenderParts {
 /// Queue that was opened, for a sender that is not running yet.
 pub(in crate::services) struct OpenedSender {
     settings: SenderSettings,
-    queue: SendQueue,
+    queue: SenderQueue,
     kept: KeptQueue,
 }
 
@@ -95,10 +94,10 @@ pub(in crate::services) struct OpenedSender {
 /// [`SendQueueError`] names the file and the remedy.
 pub(in crate::services) fn open(settings: SenderSettings) -> Result<OpenedSender, SendQueueError> {
     let (queue, kept) = match &settings.queue {
-        Some(path) => SendQueue::open(path)?,
+        Some(path) => SenderQueue::open(path)?,
         None => {
             tracing::warn!("the queue of messages to send is in memory: a restart forgets them");
-            (SendQueue::in_memory(), KeptQueue::empty())
+            (SenderQueue::in_memory(), KeptQueue::empty())
         }
     };
     Ok(OpenedSender {
@@ -114,21 +113,21 @@ pub(super) struct SenderDriver {
     pub(super) clock: Clock,
     pub(super) machine: MessageSender,
     pub(super) work: SenderWork,
-    peers: ServicePeers,
+    pub(super) peers: ServicePeers,
     /// Shared with the thread that writes.
-    queue: Arc<Mutex<SendQueue>>,
+    queue: Arc<Mutex<SenderQueue>>,
     pub(super) reports: SendReports,
     news: broadcast::Sender<SendReport>,
     told: ToldConditions,
     /// Messages as they were given out last, by which their proofs are checked.
-    given: BTreeMap<SendId, WakuMessage>,
+    pub(super) given: BTreeMap<SendId, WakuMessage>,
     /// Changes that are written with those of the machine.
     pub(super) writes: Vec<QueueWrite>,
-    pub(super) accepted: Vec<(Accepted, SendId)>,
+    pub(super) accepted: Vec<(AcceptReply, SendId)>,
     not_member_since: Option<Instant>,
     /// Whether messages that come back are wanted.
     wants_seen: Arc<AtomicBool>,
-    done: mpsc::UnboundedSender<SenderDone>,
+    pub(super) done: mpsc::UnboundedSender<SenderDone>,
 }
 
 /// Starts a sender; it ends with the node.
@@ -257,7 +256,7 @@ impl SenderDriver {
         }
     }
 
-    fn input(&mut self, input: Input) {
+    pub(super) fn input(&mut self, input: Input) {
         self.machine.handle(self.clock.now(), input);
     }
 
@@ -410,95 +409,5 @@ impl SenderDriver {
             }
             tokio::time::sleep(REPEAT_AFTER).await;
         }
-    }
-
-    fn begin(&mut self, output: Output) {
-        let work = self.work.clone();
-        match output {
-            Output::Prove {
-                id,
-                attempt,
-                pubsub_topic,
-                message,
-            } => self.spawn(async move {
-                let result = work.prove(&pubsub_topic, message).await;
-                SenderDone::Proved {
-                    id,
-                    attempt,
-                    result,
-                }
-            }),
-            Output::CheckProof(id) => {
-                let given = self.given.get(&id).cloned();
-                self.spawn(async move {
-                    let is_good = match given {
-                        Some(message) => work.is_proof_good(message).await,
-                        None => false,
-                    };
-                    SenderDone::ProofChecked { id, is_good }
-                });
-            }
-            Output::Relay {
-                id,
-                pubsub_topic,
-                message,
-            } => {
-                self.given.insert(id, message.clone());
-                self.spawn(async move {
-                    let result = work.relay(&pubsub_topic, message).await;
-                    SenderDone::Relayed { id, result }
-                });
-            }
-            Output::Push {
-                id,
-                peer,
-                request,
-                pubsub_topic,
-                message,
-            } => {
-                self.given.insert(id, message.clone());
-                let identity = self.peers.identity(peer);
-                let version = self.peers.lightpush_version(peer);
-                self.spawn(async move {
-                    let answer = match identity {
-                        Some(peer) => {
-                            let pushing =
-                                work.push(peer, version, &pubsub_topic, &message, request);
-                            pushing.await
-                        }
-                        None => Err(PushFailure::NoPeers),
-                    };
-                    SenderDone::Pushed { request, answer }
-                });
-            }
-            Output::Connect(OWN_ARCHIVE) => self.input(Input::Connected(OWN_ARCHIVE)),
-            Output::Connect(peer) => self.peers.connect(peer),
-            Output::History {
-                peer,
-                request,
-                query,
-            } => {
-                let identity = self.peers.identity(peer);
-                self.spawn(async move {
-                    let answer = match identity {
-                        _ if peer == OWN_ARCHIVE => work.ask_archive(query).await,
-                        Some(peer) => work.ask_peer(peer, &query, request).await,
-                        None => Err(ServicePeerFailure::NoAnswer),
-                    };
-                    SenderDone::History { request, answer }
-                });
-            }
-            // Numbers of peers are not used again, and the others are carried out before.
-            Output::Forgotten(_) | Output::Persist { .. } | Output::Erase(_) | Output::Event(_) => {
-            }
-        }
-    }
-
-    fn spawn(&self, work: impl Future<Output = SenderDone> + Send + 'static) {
-        let done = self.done.clone();
-        tokio::spawn(async move {
-            // The driver may have ended.
-            let _ = done.send(work.await);
-        });
     }
 }

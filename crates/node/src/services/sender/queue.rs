@@ -1,6 +1,6 @@
 //! Queue of the accountable sender on disk: records of messages under way, and events that nobody has fetched.
 //!
-//! One SQLite file. What is written together is one transaction, which is on disk when [`SendQueue::commit`] returns.
+//! One SQLite file. What is written together is one transaction, which is on disk when [`SenderQueue::commit`] returns.
 //! The file belongs to one node: it is locked until the node ends.
 
 use std::path::{Path, PathBuf};
@@ -114,12 +114,12 @@ impl KeptQueue {
 
 /// Queue on disk, or one that keeps nothing.
 #[derive(Debug)]
-pub(super) struct SendQueue {
+pub(super) struct SenderQueue {
     /// `None` for a queue in memory.
     file: Option<(PathBuf, Connection)>,
 }
 
-impl SendQueue {
+impl SenderQueue {
     /// Returns a queue that keeps nothing.
     pub(super) fn in_memory() -> Self {
         Self { file: None }

@@ -11,7 +11,7 @@ fn record(text: &str) -> Bytes {
 fn what_was_written_is_there_after_the_file_is_opened_again() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("queue.sqlite");
-    let (mut queue, kept) = SendQueue::open(&path).unwrap();
+    let (mut queue, kept) = SenderQueue::open(&path).unwrap();
     assert_eq!(kept.records.len() + kept.events.len(), 0);
     let mut reports = SendReports::default();
     let event = SendEvent {
@@ -26,7 +26,7 @@ fn what_was_written_is_there_after_the_file_is_opened_again() {
     queue.commit(&[QueueWrite::Erase(SendId(7))]).unwrap();
     queue.commit(&noted).unwrap();
     drop(queue);
-    let (mut queue, kept) = SendQueue::open(&path).unwrap();
+    let (mut queue, kept) = SenderQueue::open(&path).unwrap();
     assert_eq!(kept.records, [record("c")]);
     assert_eq!(kept.events, [report]);
     assert_eq!(kept.last_id, SendId(8));
@@ -35,7 +35,7 @@ fn what_was_written_is_there_after_the_file_is_opened_again() {
         .commit(&[QueueWrite::Forget(vec![report.number])])
         .unwrap();
     drop(queue);
-    let (_, kept) = SendQueue::open(&path).unwrap();
+    let (_, kept) = SenderQueue::open(&path).unwrap();
     assert_eq!(kept.records.len() + kept.events.len(), 0);
     assert_eq!(kept.last_id, SendId(8), "numbers are not given again");
 }
@@ -44,8 +44,8 @@ fn what_was_written_is_there_after_the_file_is_opened_again() {
 fn one_node_has_the_queue() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("queue.sqlite");
-    let (_queue, _) = SendQueue::open(&path).unwrap();
-    let second = SendQueue::open(&path).unwrap_err();
+    let (_queue, _) = SenderQueue::open(&path).unwrap();
+    let second = SenderQueue::open(&path).unwrap_err();
     assert!(matches!(second, SendQueueError::Locked { .. }), "{second}");
 }
 
@@ -58,7 +58,7 @@ fn foreign_files_are_left_alone() {
         "not a database at all, but long enough to be taken for one".repeat(20),
     )
     .unwrap();
-    let refused = SendQueue::open(&text).unwrap_err();
+    let refused = SenderQueue::open(&text).unwrap_err();
     assert!(
         matches!(refused, SendQueueError::Foreign { .. }),
         "{refused}"
@@ -69,17 +69,17 @@ fn foreign_files_are_left_alone() {
         .execute_batch("CREATE TABLE a (b INTEGER)")
         .unwrap();
     drop(connection);
-    let refused = SendQueue::open(&other).unwrap_err();
+    let refused = SenderQueue::open(&other).unwrap_err();
     assert!(
         matches!(refused, SendQueueError::Foreign { .. }),
         "{refused}"
     );
     let newer = folder.path().join("newer.sqlite");
-    drop(SendQueue::open(&newer).unwrap());
+    drop(SenderQueue::open(&newer).unwrap());
     let connection = Connection::open(&newer).unwrap();
     connection.pragma_update(None, "user_version", 2).unwrap();
     drop(connection);
-    let refused = SendQueue::open(&newer).unwrap_err();
+    let refused = SenderQueue::open(&newer).unwrap_err();
     assert!(
         matches!(refused, SendQueueError::Version { found: 2, .. }),
         "{refused}"
