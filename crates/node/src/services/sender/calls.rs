@@ -2,16 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use tokio::sync::oneshot;
 use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_services::sending::SendId;
 
 use super::driver::SenderDriver;
 use super::handle::{SendFailure, SenderCall};
+use super::queue::QueueWrite;
 use crate::command::SenderQuestion;
-
-/// Caller that waits until its message is in the queue.
-pub(super) type AcceptReply = oneshot::Sender<Result<SendId, SendFailure>>;
 
 impl SenderDriver {
     pub(super) async fn on_call(&mut self, call: SenderCall) {
@@ -33,7 +30,7 @@ impl SenderDriver {
                 let reports = self.reports.of(id);
                 if is_fetched && !reports.is_empty() {
                     let forgotten = self.reports.forget(&reports);
-                    self.writes.push(forgotten);
+                    self.writes.push(QueueWrite::Forget(forgotten));
                 }
                 let _ = reply.send(reports);
             }

@@ -19,9 +19,8 @@ use undertone_services::sending::{
 };
 use undertone_services::sharding::Sharding;
 
-use super::calls::AcceptReply;
 use super::conditions::ToldConditions;
-use super::handle::{SendFailure, SenderCall, SenderEndpoint};
+use super::handle::{AcceptReply, SendFailure, SenderCall, SenderEndpoint};
 use super::queue::{KeptQueue, QueueWrite, SendQueueError, SenderQueue};
 use super::report::{SendReport, SendReports};
 use super::seen::seen_sink;
@@ -354,8 +353,11 @@ impl SenderDriver {
                         self.writes.push(QueueWrite::Erase(id));
                     }
                     Output::Event(event) => {
-                        let (report, writes) = self.reports.note(&event, self.now_ns());
-                        self.writes.extend(writes);
+                        let (report, old) = self.reports.note(&event, self.now_ns());
+                        self.writes.push(QueueWrite::Note(report));
+                        if !old.is_empty() {
+                            self.writes.push(QueueWrite::Forget(old));
+                        }
                         reports.push(report);
                     }
                     output => begun.push(output),

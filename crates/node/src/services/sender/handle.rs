@@ -38,6 +38,9 @@ pub enum SendFailure {
     Stopped,
 }
 
+/// Channel on which a caller waits until its message is in the queue.
+pub(super) type AcceptReply = oneshot::Sender<Result<SendId, SendFailure>>;
+
 /// Request of the program to the sender.
 #[derive(Debug)]
 pub(crate) enum SenderCall {
@@ -45,7 +48,7 @@ pub(crate) enum SenderCall {
     Send {
         pubsub_topic: Option<PubsubTopic>,
         message: WakuMessage,
-        reply: oneshot::Sender<Result<SendId, SendFailure>>,
+        reply: AcceptReply,
     },
     /// Reports of one message or of all; fetched ones are forgotten.
     Reports {

@@ -5,8 +5,6 @@ use std::collections::VecDeque;
 use undertone_message::MessageHash;
 use undertone_services::sending::{FailReason, SendEvent, SendEventKind, SendId, Unconfirmed};
 
-use super::queue::QueueWrite;
-
 #[cfg(test)]
 mod tests;
 
@@ -139,8 +137,8 @@ impl SendReports {
         }
     }
 
-    /// Adds the report of an event; returns it and what to write.
-    pub(super) fn note(&mut self, event: &SendEvent, at_ns: u64) -> (SendReport, Vec<QueueWrite>) {
+    /// Adds the report of an event; returns it, and the numbers of reports that gave way.
+    pub(super) fn note(&mut self, event: &SendEvent, at_ns: u64) -> (SendReport, Vec<u64>) {
         // A time is above the numbers of all runs before, also of those whose reports are gone.
         self.last = at_ns.max(self.last + 1);
         let report = SendReport {
@@ -151,13 +149,9 @@ impl SendReports {
             at_ns,
         };
         self.kept.push_back(report);
-        let mut writes = vec![QueueWrite::Note(report)];
         let surplus = self.kept.len().saturating_sub(KEPT_MAX);
-        if surplus > 0 {
-            let old = self.kept.drain(..surplus);
-            writes.push(QueueWrite::Forget(old.map(|old| old.number).collect()));
-        }
-        (report, writes)
+        let old = self.kept.drain(..surplus).map(|old| old.number);
+        (report, old.collect())
     }
 
     /// Returns the reports, of one message or of all.
@@ -166,11 +160,11 @@ impl SendReports {
         self.kept.iter().filter(is_of).copied().collect()
     }
 
-    /// Forgets reports that were fetched.
-    pub(super) fn forget(&mut self, fetched: &[SendReport]) -> QueueWrite {
+    /// Forgets reports that were fetched; returns their numbers.
+    pub(super) fn forget(&mut self, fetched: &[SendReport]) -> Vec<u64> {
         let numbers: Vec<u64> = fetched.iter().map(|report| report.number).collect();
         self.kept
             .retain(|report| numbers.binary_search(&report.number).is_err());
-        QueueWrite::Forget(numbers)
+        numbers
     }
 }

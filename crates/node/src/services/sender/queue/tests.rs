@@ -19,12 +19,12 @@ fn what_was_written_is_there_after_the_file_is_opened_again() {
         kind: SendEventKind::Failed(FailReason::Refused),
         hash: Some(MessageHash([9; 32])),
     };
-    let (report, noted) = reports.note(&event, 1_000);
+    let (report, _) = reports.note(&event, 1_000);
     let put = |id, text| QueueWrite::Put(SendId(id), record(text));
     queue.commit(&[put(7, "a"), put(8, "b")]).unwrap();
     queue.commit(&[put(8, "c")]).unwrap();
     queue.commit(&[QueueWrite::Erase(SendId(7))]).unwrap();
-    queue.commit(&noted).unwrap();
+    queue.commit(&[QueueWrite::Note(report)]).unwrap();
     drop(queue);
     let (mut queue, kept) = SenderQueue::open(&path).unwrap();
     assert_eq!(kept.records, [record("c")]);
