@@ -24,6 +24,8 @@ const LOSS_PERCENT: u32 = 30;
 /// Settings with waits for a test instead of a network.
 fn sds(participant: &str) -> SdsConfig {
     let mut sds = SdsConfig::new("channel", participant);
+    // There is one other member whose filter can show a message.
+    sds.possible_acks_needed = 1;
     sds.resend_ms = 1_500;
     sds.resend_possible_ms = 3_000;
     sds.max_resends = 100;

@@ -48,7 +48,7 @@ async fn sending_process() {
         writeln!(out, "\naccepted {} {text}", id.0).unwrap();
         out.flush().unwrap();
         drop(out);
-        tokio::time::sleep(Duration::from_millis(150)).await;
+        tokio::time::sleep(Duration::from_millis(40)).await;
     }
 }
 
