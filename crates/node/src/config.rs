@@ -128,6 +128,8 @@ pub struct ServicesConfig {
     pub filter_peers: Vec<Multiaddr>,
     /// Peers to publish through.
     pub lightpush_peers: Vec<Multiaddr>,
+    /// File with the messages that wait to be sent; `None` for a queue in memory.
+    pub send_queue: Option<PathBuf>,
     /// Limits on requests, each as nwaku writes them, such as `store:100/1m`.
     pub rate_limits: Vec<String>,
 }

@@ -1,6 +1,5 @@
 //! What `undertone node` says about a command line that is wrong.
 
-#[cfg(feature = "lab")]
 use std::fs;
 use std::process::{Command, Stdio};
 
@@ -100,7 +99,7 @@ fn a_configuration_is_explained_without_starting_a_node() {
         (&port["value"], &port["source"]),
         (&"7".into(), &"flag --tcp-port".into())
     );
-    let left = std::fs::read_dir(folder.path())
+    let left = fs::read_dir(folder.path())
         .expect("the folder is there")
         .count();
     assert_eq!(left, 0, "nothing was started");

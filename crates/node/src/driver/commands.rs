@@ -55,6 +55,7 @@ impl EventLoop {
                 restamp,
                 reply,
             } => self.post(pubsub_topic, message, restamp, reply),
+            Command::Sender(question) => self.on_sender(question),
             Command::Posts { reply } => {
                 let _ = reply.send(self.posts());
             }
@@ -177,7 +178,7 @@ impl EventLoop {
         let _ = publishing.reply.send(answer);
     }
 
-    fn failure(&self, error: PublishError) -> PublishFailure {
+    pub(super) fn failure(&self, error: PublishError) -> PublishFailure {
         match error {
             PublishError::NotSubscribed { topic } => PublishFailure::NotSubscribed { topic },
             PublishError::Duplicate | PublishError::InvalidProof(Rejection::Duplicate) => {
@@ -196,6 +197,7 @@ impl EventLoop {
             PublishError::Proof(failure) => PublishFailure::RlnProof {
                 reason: failure.to_string(),
             },
+            PublishError::Busy { waiting } => PublishFailure::Busy { waiting },
             error @ PublishError::InvalidProof(_) => PublishFailure::InvalidProof {
                 reason: error.to_string(),
             },

@@ -20,6 +20,7 @@ use super::posts::Posts;
 use super::record::NodeRecord;
 use super::requests::{PendingDial, PendingPublish};
 use super::rln::{RlnEvent, RlnService};
+use super::sending::ProofReply;
 use super::shard_watch::ShardWatch;
 use super::time::Clock;
 use crate::command::{Command, ConnectFailure, NodeTotals, PeerOrigin, PublishFailure};
@@ -61,6 +62,8 @@ pub(crate) struct EventLoop {
     pub(crate) fragmenter: Fragmenter,
     /// Publications in progress, by request id.
     pub(crate) publishing: BTreeMap<RequestId, PendingPublish>,
+    /// Proofs that the accountable sender waits for.
+    pub(crate) proofs_asked: BTreeMap<RequestId, ProofReply>,
     pub(crate) proving_since: BTreeMap<RequestId, Instant>,
     /// Number of the next request to the relay.
     pub(crate) next_request: u64,

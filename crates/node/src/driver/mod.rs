@@ -30,6 +30,7 @@ mod record;
 mod reports;
 mod requests;
 mod rln;
+mod sending;
 mod shard_watch;
 mod start;
 mod time;

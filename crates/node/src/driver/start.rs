@@ -160,6 +160,7 @@ async fn build(
         static_peers: options.static_peers,
         static_identities: BTreeMap::new(),
         publishing: Default::default(),
+        proofs_asked: Default::default(),
         proving_since: Default::default(),
         next_request: 0,
         fragmenter: Fragmenter::new(options.relay.fragment_bytes),
