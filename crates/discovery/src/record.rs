@@ -65,6 +65,14 @@ impl WakuRecord {
         Self::from_enr(enr)
     }
 
+    /// Reads a record from its bytes on the wire, as peer exchange has them.
+    ///
+    /// # Errors
+    /// [`NodeRecordError`] if the bytes are no record, or its signature is wrong.
+    pub fn from_rlp(bytes: &[u8]) -> Result<Self, NodeRecordError> {
+        Self::parse(&format!("enr:{}", URL_SAFE_NO_PAD.encode(bytes)))
+    }
+
     /// Reads a record that the library has decoded, which checked its signature.
     ///
     /// # Errors

@@ -9,11 +9,11 @@ use std::{
 };
 
 use libp2p::Multiaddr;
+use undertone_discovery::dns::tree::TreeUrl;
 use undertone_membership::evm::{Contract, Mode};
 use undertone_message::{NetworkPreset, RlnParams, Shard};
 use undertone_rln::{BatchPolicy, PoolConfig};
 
-use crate::discovery::DiscoveryConfig;
 use crate::driver::ConnectionLimits;
 use crate::rest::TokenScope;
 
@@ -109,6 +109,21 @@ pub struct RestListen {
     pub token: Option<String>,
 }
 
+/// Settings of discovery.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiscoveryConfig {
+    /// UDP port of discv5, 0 lets the system choose; `None` without discv5.
+    pub udp_port: Option<u16>,
+    /// Records of nodes to begin with, `enr:…`. One that does not parse is logged and passed over.
+    pub bootstrap: Vec<String>,
+    /// Signed lists of nodes in DNS.
+    pub node_lists: Vec<TreeUrl>,
+    /// Name servers to ask for them; empty for the system's.
+    pub name_servers: Vec<SocketAddr>,
+    /// Database of the peers that the node remembers.
+    pub peers_file: PathBuf,
+}
+
 /// Services of a node, and peers whose services it uses.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ServicesConfig {
@@ -126,6 +141,8 @@ pub struct ServicesConfig {
     pub store_peers: Vec<Multiaddr>,
     /// Peers to get messages from.
     pub filter_peers: Vec<Multiaddr>,
+    /// Peers to ask for records of nodes.
+    pub exchange_peers: Vec<Multiaddr>,
     /// Peers to publish through.
     pub lightpush_peers: Vec<Multiaddr>,
     /// File with the messages that wait to be sent; `None` for a queue in memory.

@@ -1,8 +1,10 @@
 //! Discovery of a node: starts discv5 and the reading of lists in DNS, remembers peers between runs, and joins all to the network thread by channels.
 
 use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
+use bytes::Bytes;
+use libp2p::PeerId;
 use libp2p::identity::Keypair;
 use thiserror::Error;
 use tokio::sync::{mpsc, watch};
@@ -10,9 +12,11 @@ use undertone_discovery::discv5::{self, Discv5Config, Discv5Error, Discv5Service
 use undertone_discovery::dns::tree::TreeUrl;
 use undertone_discovery::dns::{self, DnsConfig, DnsError};
 use undertone_discovery::record::WakuRecord;
-use undertone_peers::{PeerOffer, PeerSource};
+use undertone_peers::{Capabilities, PeerOffer, PeerSource};
 
+use crate::config::{DiscoveryConfig, NodeConfig};
 use crate::handle::NodeHandle;
+use crate::services::ExchangeClient;
 
 mod memory;
 
@@ -20,6 +24,20 @@ pub(crate) use memory::PeerMemory;
 
 /// Offers that wait for the network thread at most.
 const OFFERS_MAX: usize = 256;
+
+/// Services of which a node without relay wants peers: two that push, two that publish and two stores, and one of each
+/// in reserve.
+const LIGHT_SERVICES: [(Capabilities, usize); 3] = [
+    (Capabilities::FILTER, 3),
+    (Capabilities::LIGHTPUSH, 3),
+    (Capabilities::STORE, 3),
+];
+
+/// Shortest time between two questions for records.
+const EXCHANGE_PAUSE: Duration = Duration::from_secs(10);
+
+/// Records that one question asks for.
+const EXCHANGE_NODES: u64 = 30;
 
 /// Reason why discovery did not start.
 #[derive(Debug, Error)]
@@ -38,21 +56,6 @@ pub enum DiscoveryError {
     Random(#[from] std::io::Error),
 }
 
-/// Settings of discovery.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DiscoveryConfig {
-    /// UDP port of discv5, 0 lets the system choose; `None` without discv5.
-    pub udp_port: Option<u16>,
-    /// Records of nodes to begin with, `enr:…`. One that does not parse is logged and passed over.
-    pub bootstrap: Vec<String>,
-    /// Signed lists of nodes in DNS.
-    pub node_lists: Vec<TreeUrl>,
-    /// Name servers to ask for them; empty for the system's.
-    pub name_servers: Vec<SocketAddr>,
-    /// Database of the peers that the node remembers.
-    pub peers_file: PathBuf,
-}
-
 /// Network thread's ends of the channels to discovery: offers come in; wishes and the node's own record go out.
 pub(crate) struct DiscoveryPorts {
     pub(crate) offers: mpsc::Receiver<PeerOffer>,
@@ -60,6 +63,10 @@ pub(crate) struct DiscoveryPorts {
     pub(crate) memory: PeerMemory,
     /// Whether addresses of private networks may be dialled.
     pub(crate) allows_private: bool,
+    /// Services of which a node without relay wants peers, and how many.
+    pub(crate) services: Vec<(Capabilities, usize)>,
+    /// Shards on which such a node wants peers, although it relays none itself.
+    light_shards: Vec<u16>,
     /// Connections above which those of least use are closed.
     pub(crate) connections_max: usize,
     /// Port of discv5, which the node's record names.
@@ -78,7 +85,10 @@ struct OwnRecord {
 impl DiscoveryPorts {
     /// Tells discovery the values of the node's own record, and the shards on which peers are wanted.
     pub(crate) fn tell(&self, values: RecordValues, shards: &[u16]) {
-        let shards = shards.to_vec();
+        let shards = match shards {
+            [] => self.light_shards.clone(),
+            relayed => relayed.to_vec(),
+        };
         let new = OwnRecord { values, shards };
         self.own.send_if_modified(|own| {
             let is_new = *own != new;
@@ -105,15 +115,20 @@ pub(crate) struct PreparedDiscovery {
     wished: mpsc::Receiver<()>,
     own: watch::Receiver<OwnRecord>,
     record: watch::Sender<Option<String>>,
+    known: watch::Sender<Vec<Bytes>>,
     remembered: Vec<PeerOffer>,
 }
 
 /// Binds the port of discv5, reads what is remembered of peers, and makes the channels.
+///
+/// # Errors
+/// [`DiscoveryError`] if the port is in use.
 pub(crate) async fn prepare(
     config: &DiscoveryConfig,
-    listen: IpAddr,
-    connections_max: u32,
+    node: &NodeConfig,
+    known: watch::Sender<Vec<Bytes>>,
 ) -> Result<(PreparedDiscovery, DiscoveryPorts), DiscoveryError> {
+    let (listen, connections_max) = (node.listen_address, node.connections.total_max);
     let socket = match config.udp_port {
         Some(port) => Some(discv5::bind(SocketAddr::new(listen, port)).await?),
         None => None,
@@ -143,6 +158,7 @@ pub(crate) async fn prepare(
         wished,
         own: own_told,
         record,
+        known,
         remembered,
     };
     let connections_max = usize::try_from(connections_max).unwrap_or(usize::MAX);
@@ -151,6 +167,11 @@ pub(crate) async fn prepare(
         wishes,
         memory,
         allows_private: is_private(listen),
+        services: match node.relay {
+            true => Vec::new(),
+            false => LIGHT_SERVICES.to_vec(),
+        },
+        light_shards: node.shards.iter().map(|shard| shard.index).collect(),
         // A tenth stays free for peers that come.
         connections_max: connections_max - connections_max / 10,
         udp_port,
@@ -179,6 +200,7 @@ impl PreparedDiscovery {
         keypair: &Keypair,
         cluster: u16,
         node: &NodeHandle,
+        exchange: ExchangeClient,
     ) -> Result<(), DiscoveryError> {
         let Self {
             socket,
@@ -189,6 +211,7 @@ impl PreparedDiscovery {
             wished,
             own,
             record,
+            known,
             remembered,
         } = self;
         let mut listed = None;
@@ -226,8 +249,10 @@ impl PreparedDiscovery {
             service,
             found,
             listed,
+            cluster,
+            exchange,
         };
-        tokio::spawn(sources.join(offers, wished, own, record));
+        tokio::spawn(sources.join(offers, wished, own, (record, known)));
         Ok(())
     }
 }
@@ -237,6 +262,8 @@ struct PeerSources {
     service: Option<Discv5Service>,
     found: Option<mpsc::Receiver<PeerOffer>>,
     listed: Option<mpsc::Receiver<WakuRecord>>,
+    cluster: u16,
+    exchange: ExchangeClient,
 }
 
 impl PeerSources {
@@ -246,13 +273,18 @@ impl PeerSources {
         offers: mpsc::Sender<PeerOffer>,
         mut wished: mpsc::Receiver<()>,
         mut own: watch::Receiver<OwnRecord>,
-        record: watch::Sender<Option<String>>,
+        (record, known): (watch::Sender<Option<String>>, watch::Sender<Vec<Bytes>>),
     ) {
         let Self {
             service,
             mut found,
             mut listed,
+            cluster,
+            exchange,
         } = self;
+        let (exchanged_in, mut exchanged) = mpsc::channel(1);
+        let mut next_exchange = Instant::now();
+        let mut records = service.as_ref().map(Discv5Service::known);
         let mut signed = service.as_ref().map(Discv5Service::record);
         loop {
             if let Some(signed) = &mut signed {
@@ -273,11 +305,37 @@ impl PeerSources {
                         service.add(node);
                     }
                 }
-                wish = wished.recv() => match (wish, &service) {
-                    (Some(()), Some(service)) => service.look(),
-                    (Some(()), None) => {}
-                    (None, _) => return,
-                },
+                wish = wished.recv() => {
+                    if wish.is_none() {
+                        return;
+                    }
+                    if let Some(service) = &service {
+                        service.look();
+                    }
+                    if next_exchange <= Instant::now() {
+                        next_exchange = Instant::now() + EXCHANGE_PAUSE;
+                        tokio::spawn(ask(exchange.clone(), exchanged_in.clone()));
+                    }
+                }
+                Some((teller, enrs)) = exchanged.recv() => {
+                    let enrs: Vec<Bytes> = enrs;
+                    let records = enrs.iter().filter_map(|enr| WakuRecord::from_rlp(enr).ok());
+                    for node in records.filter(|node| node.facts().cluster == Some(cluster)) {
+                        let mut offer = node.offer(PeerSource::PeerExchange);
+                        offer.told_by = Some(teller);
+                        if offers.send(offer).await.is_err() {
+                            return;
+                        }
+                        if let Some(service) = &service {
+                            service.add(node);
+                        }
+                    }
+                }
+                () = changed(&mut records) => {
+                    if let Some(records) = &mut records {
+                        known.send_replace(records.borrow_and_update().clone());
+                    }
+                }
                 changed = own.changed() => {
                     if changed.is_err() {
                         return;
@@ -294,6 +352,17 @@ impl PeerSources {
     }
 }
 
+/// Asks one peer for records, and passes on what it answers.
+async fn ask(exchange: ExchangeClient, exchanged: mpsc::Sender<(PeerId, Vec<Bytes>)>) {
+    match exchange.ask(EXCHANGE_NODES).await {
+        Ok(answer) => {
+            // An answer that waits already will do.
+            let _ = exchanged.try_send(answer);
+        }
+        Err(error) => tracing::debug!(%error, "no records of nodes from peer exchange"),
+    }
+}
+
 /// Next value of a source; never, without the source or after its end.
 async fn next<T>(source: &mut Option<mpsc::Receiver<T>>) -> T {
     if let Some(receiver) = source {
@@ -305,8 +374,8 @@ async fn next<T>(source: &mut Option<mpsc::Receiver<T>>) -> T {
     std::future::pending().await
 }
 
-/// Waits until the node's record has changed; forever without discv5.
-async fn changed(record: &mut Option<watch::Receiver<String>>) {
+/// Waits until a value has changed; forever without discv5.
+async fn changed<T>(record: &mut Option<watch::Receiver<T>>) {
     if let Some(receiver) = record {
         if receiver.changed().await.is_ok() {
             return;

@@ -8,6 +8,7 @@ mod archive_counts;
 mod calls;
 mod channel;
 mod client;
+mod exchange_client;
 mod feed;
 mod finished_work;
 mod framing;
@@ -42,6 +43,7 @@ pub use sender::{
 pub use undertone_services::filter::FilterCriterion;
 pub use undertone_services::sending::{FailReason, SendError, SendId, Unconfirmed};
 
+pub(crate) use exchange_client::ExchangeClient;
 pub(crate) use mount::prepare;
 
 #[cfg(test)]

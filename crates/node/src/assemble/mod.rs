@@ -17,7 +17,7 @@ use libp2p::multiaddr::Protocol;
 use libp2p::{Multiaddr, PeerId};
 use thiserror::Error;
 use tokio::net::TcpListener;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 use undertone_membership::RegistryError;
 use undertone_membership::evm::EvmError;
@@ -293,11 +293,9 @@ async fn assemble_all(
     let topics: Vec<_> = shards.iter().copied().map(PubsubTopic::Static).collect();
     let (services, links) = services::prepare(config).await?;
     let keypair = files::node_key(&config.node_key_file)?;
+    let (known_in, known) = watch::channel(Vec::new());
     let discovery = match &config.discovery {
-        Some(discovery) => {
-            let (listen, max) = (config.listen_address, config.connections.total_max);
-            Some(discovery::prepare(discovery, listen, max).await?)
-        }
+        Some(discovery) => Some(discovery::prepare(discovery, config, known_in).await?),
         None => None,
     };
     let (discovery, ports) = discovery.unzip();
@@ -317,14 +315,16 @@ async fn assemble_all(
         .peer_news(links.news)
         .events(delivery_log.as_ref().map(DeliveryLog::follow));
     let node = start(options).await?;
-    if let Some(discovery) = discovery {
-        let cluster = config.network.cluster_id;
-        discovery.run(&keypair, cluster, &node.handle).await?;
-    }
     if let Some(log) = delivery_log {
         node.handle.add_sink(Arc::new(log));
     }
-    let services = services.run(&node.handle)?;
+    let services = services.run(&node.handle, known)?;
+    if let Some(discovery) = discovery {
+        let (cluster, exchange) = (config.network.cluster_id, services.exchange.clone());
+        discovery
+            .run(&keypair, cluster, &node.handle, exchange)
+            .await?;
+    }
     let mut assembled = Assembled {
         node,
         services,

@@ -188,6 +188,8 @@ table! {
         lightpushnode: Vec<String>, "lightpushnode", "a list of multiaddresses with /p2p",
             "peers to publish through without relaying []";
         peer_exchange: bool = "true", "peer-exchange", BOOL, "tell peers of other peers";
+        peer_exchange_node: Vec<String>, "peer-exchange-node", "a list of multiaddresses with /p2p",
+            "peers to ask for other peers; without them discovery asks any connected one []";
         rate_limit: Vec<String>, "rate-limit",
             "a list of [store:|lightpush:|px:|filter:]<volume>/<period><h|m|s|ms>",
             "most requests to the services in a period [filter:30/1m for each peer]";

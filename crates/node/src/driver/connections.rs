@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use libp2p::{Multiaddr, PeerId};
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng as _};
 use undertone_gossip::Time;
-use undertone_peers::{AddressRules, ConnectionManager, ManagerConfig, PeerOffer, PeerSource};
+use undertone_peers::{
+    AddressRules, ConnectionManager, Input, ManagerConfig, PeerOffer, PeerSource,
+};
 
 use crate::command::PeerOrigin;
 use crate::discovery::DiscoveryPorts;
@@ -28,8 +30,10 @@ impl PeerConnections {
             ..AddressRules::default()
         };
         config.targets.connections_max = ports.connections_max;
+        let mut manager = ConnectionManager::new(config, ChaCha8Rng::from_seed(seed));
+        manager.handle(Time::ZERO, Input::Services(ports.services.clone()));
         Self {
-            manager: ConnectionManager::new(config, ChaCha8Rng::from_seed(seed)),
+            manager,
             ports,
             protected: BTreeSet::new(),
             shards: Vec::new(),

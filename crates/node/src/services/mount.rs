@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use bytes::Bytes;
 use libp2p::StreamProtocol;
 use parking_lot::Mutex;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng as _;
 use thiserror::Error;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use undertone_archive::{
     Archive, ArchiveError, ArchiveOptions, ArchiveUrl, ArchiveUrlError, RetentionError,
@@ -25,6 +26,7 @@ use undertone_services::store::{self, ServerLimits, StoreServer};
 use super::acceptor::{self, AcceptedProtocol};
 use super::calls::{self, Callee};
 use super::client::PeerClient;
+use super::exchange_client::ExchangeClient;
 use super::feed;
 use super::handle::{MountedServices, ServicesHandle, services_channel};
 use super::host::{HostChannels, Machines, ServicesHost};
@@ -104,6 +106,8 @@ pub(crate) struct NodeLinks {
 pub struct RunningServices {
     /// Handle to ask this node's services, and through them those of others.
     pub handle: ServicesHandle,
+    /// Client of peer exchange.
+    pub(crate) exchange: ExchangeClient,
     keeper: Option<KeeperCounts>,
     sender: JoinHandle<()>,
 }
@@ -225,11 +229,15 @@ fn accepted(config: &ServicesConfig) -> Vec<AcceptedProtocol> {
 }
 
 impl PreparedServices {
-    /// Starts the services of a node that runs.
+    /// Starts the services of a node that runs; `known` has the records of nodes for peer exchange.
     ///
     /// # Errors
     /// [`ServicesError::Random`] if the system has no random numbers.
-    pub(crate) fn run(self, node: &NodeHandle) -> Result<RunningServices, ServicesError> {
+    pub(crate) fn run(
+        self,
+        node: &NodeHandle,
+        known: watch::Receiver<Vec<Bytes>>,
+    ) -> Result<RunningServices, ServicesError> {
         let Self {
             config,
             sharding,
@@ -310,6 +318,7 @@ impl PreparedServices {
         };
         let sender_rng = ChaCha8Rng::from_rng(&mut rng);
         let sender = sender::start(sender, sender_parts, sender_rng);
+        let exchange = ExchangeClient::new(client.clone(), config.exchange_peers);
         let callee = Callee {
             client,
             node: node.clone(),
@@ -350,9 +359,11 @@ impl PreparedServices {
             messages,
             calls,
             gone: channels.gone,
+            known,
         }));
         Ok(RunningServices {
             handle,
+            exchange,
             keeper,
             sender,
         })

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use undertone_message::{PubsubTopic, Shard, WakuMessage};
 use undertone_node::assemble::{Assembled, assemble};
 use undertone_node::handle::{Delivery, MessageSink};
+use undertone_node::services::LightpushVersion;
 
 use crate::support::{HANG, Place, metrics_until};
 
@@ -164,6 +165,80 @@ async fn a_node_that_restarts_finds_the_peers_that_it_remembers() {
     again.gets("welcome back").await;
     again.stop().await;
     first.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_light_node_finds_nodes_that_serve_it() {
+    let first = Finder::start("", &[("store", "true")]).await;
+    let record = first.record().await;
+    let mut nodes = vec![first];
+    for _ in 0..3 {
+        nodes.push(Finder::start(&record, &[]).await);
+    }
+    for node in &nodes {
+        node.has_mesh(3.0).await;
+    }
+    let light = Finder::start(&record, &[("relay", "false")]).await;
+    let pushed = Arc::new(Inbox::default());
+    let services = &light.node.services.handle;
+    services.add_sink(Arc::clone(&pushed) as _);
+    let topics = vec![CONTENT_TOPIC.to_owned()];
+    services
+        .keep_subscribed(Some(topic()), topics, None)
+        .await
+        .unwrap();
+    let mut number = 0;
+    let gets = async {
+        // The subscription takes a moment; what was sent before it comes from the store.
+        while !pushed.has(b"to the light one 0") {
+            nodes[2]
+                .publish(&format!("to the light one {number}"))
+                .await;
+            number += 1;
+            tokio::time::sleep(Duration::from_millis(500)).await;
+        }
+    };
+    let got = tokio::time::timeout(HANG, gets).await;
+    assert!(got.is_ok(), "nothing was pushed to the light node");
+    let message = WakuMessage::new(b"from the light one".to_vec(), CONTENT_TOPIC);
+    let version = LightpushVersion::V3;
+    services
+        .push(version, Some(topic()), message)
+        .await
+        .unwrap();
+    nodes[1].gets("from the light one").await;
+    light.stop().await;
+    for node in nodes {
+        node.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_finds_its_network_by_peer_exchange_alone() {
+    let first = Finder::start("", &[]).await;
+    let record = first.record().await;
+    let mut nodes = vec![first];
+    for _ in 0..4 {
+        nodes.push(Finder::start(&record, &[]).await);
+    }
+    for node in &nodes {
+        node.has_mesh(3.0).await;
+    }
+    let address = nodes[2].node.node.addresses[0].to_string();
+    let flags = [
+        ("discv5-discovery", "false"),
+        ("peer-exchange-node", address.as_str()),
+    ];
+    let late = Finder::start("", &flags).await;
+    late.has_mesh(3.0).await;
+    late.publish("by exchange").await;
+    for node in &nodes {
+        node.gets("by exchange").await;
+    }
+    late.stop().await;
+    for node in nodes {
+        node.stop().await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -6,8 +6,7 @@ use undertone_discovery::dns::tree::{TreeUrl, TreeUrlError};
 use undertone_message::NetworkPreset;
 
 use super::Resolver;
-use crate::config::ConfigError;
-use crate::discovery::DiscoveryConfig;
+use crate::config::{ConfigError, DiscoveryConfig};
 
 /// Port of a name server that is given without one.
 const DNS_PORT: u16 = 53;
@@ -36,7 +35,11 @@ impl Resolver {
             true => Some(self.shifted(&raw.discv5_udp_port)?),
             false => None,
         };
-        if udp_port.is_none() && node_lists.is_empty() {
+        let has_exchange = raw
+            .peer_exchange_node
+            .get()?
+            .is_some_and(|peers| !peers.is_empty());
+        if udp_port.is_none() && node_lists.is_empty() && !has_exchange {
             return Ok(None);
         }
         Ok(Some(DiscoveryConfig {
