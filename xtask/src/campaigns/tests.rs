@@ -11,4 +11,15 @@ fn campaigns_of_tests_name_tests_that_are_there() {
     let random = fs::read_to_string(rln.join("tests/random_proofs.rs")).unwrap();
     assert!(random.contains(Campaign::RandomProofs.name()));
     assert!(random.contains("#[ignore"));
+    let archive = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/archive");
+    let crash = archive.join(format!("tests/{ARCHIVE}/{CRASH}.rs"));
+    let killed = fs::read_to_string(crash).unwrap();
+    for (variable, _) in Campaign::ArchiveKill.variables() {
+        assert!(killed.contains(variable), "{variable}");
+    }
+    assert!(
+        archive
+            .join(format!("examples/{THROUGHPUT}/main.rs"))
+            .is_file()
+    );
 }
