@@ -6,8 +6,10 @@ use tokio::sync::oneshot;
 use undertone_gossip::MessageId;
 use undertone_message::{MessageHash, PubsubTopic, WakuMessage, message_hash};
 
+mod sender;
 mod snapshots;
 
+pub use sender::{ProofRefusal, SendBudget, SendConditions, SenderQuestion};
 pub use snapshots::{
     GossipSnapshot, JobSizes, MembershipSnapshot, MessageSizes, MetricsSnapshot, NodeTotals,
     RlnSnapshot, TokenSnapshot, TopicSnapshot, VerifierSnapshot,
@@ -55,6 +57,8 @@ pub enum Command {
         /// Channel for the posts, oldest first.
         reply: oneshot::Sender<Vec<Post>>,
     },
+    /// Question of the accountable sender.
+    Sender(SenderQuestion),
     /// Asks for all known peers.
     Peers {
         /// Channel for the answer.
@@ -209,6 +213,12 @@ pub enum PublishFailure {
         limit: u64,
         /// Time to the next epoch, seconds.
         resets_in_s: u64,
+    },
+    /// As many messages as may be are being published.
+    #[error("{waiting} messages wait for their proof; try again")]
+    Busy {
+        /// Number of messages under way.
+        waiting: usize,
     },
     /// No peer to send the message to.
     #[error("publish failed in relay: NoPeersToPublish")]

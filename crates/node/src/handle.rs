@@ -12,7 +12,7 @@ use undertone_message::{MessageHash, PubsubTopic, WakuMessage, message_hash};
 
 use crate::command::{
     Command, ConnectFailure, GossipSnapshot, HealthReport, MetricsSnapshot, NodeInfo, PeerSnapshot,
-    Post, PublishFailure, Published, RlnSnapshot, SubscribeFailure,
+    Post, PublishFailure, Published, RlnSnapshot, SenderQuestion, SubscribeFailure,
 };
 
 #[cfg(test)]
@@ -167,6 +167,14 @@ impl NodeHandle {
     /// Returns the state of the most recent posts, oldest first.
     pub async fn posts(&self) -> Result<Vec<Post>, Stopped> {
         self.ask(|reply| Command::Posts { reply }).await
+    }
+
+    /// Asks the node a question of the accountable sender.
+    pub(crate) async fn sender<T>(
+        &self,
+        question: impl FnOnce(oneshot::Sender<T>) -> SenderQuestion,
+    ) -> Result<T, Stopped> {
+        self.ask(|reply| Command::Sender(question(reply))).await
     }
 
     /// Returns all known peers.

@@ -17,16 +17,18 @@ use libp2p::multiaddr::Protocol;
 use libp2p::{Multiaddr, PeerId};
 use thiserror::Error;
 use tokio::net::TcpListener;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 use undertone_membership::RegistryError;
 use undertone_membership::evm::EvmError;
 use undertone_message::PubsubTopic;
+use undertone_peers::Capabilities;
 use undertone_relay::RelayConfig;
 use undertone_rln::{CounterError, IdentityFileError, KeyError};
 
 use crate::config::{NodeConfig, RestListen};
 use crate::delivery_log::DeliveryLog;
+use crate::discovery::{self, DiscoveryError};
 use crate::driver::{MemberProofs, NodeOptions, ProofSource, RunningNode, StartError, start};
 use crate::rest::{self, Access, AccessToken, RestConfig, ServeLimits};
 use crate::services::{self, RunningServices, ServicesError};
@@ -120,6 +122,9 @@ pub enum AssembleError {
     /// The node itself did not start.
     #[error(transparent)]
     Start(#[from] StartError),
+    /// Discovery did not start.
+    #[error(transparent)]
+    Discovery(#[from] DiscoveryError),
     /// The services did not start.
     #[error(transparent)]
     Services(#[from] ServicesError),
@@ -287,8 +292,15 @@ async fn assemble_all(
     };
     let topics: Vec<_> = shards.iter().copied().map(PubsubTopic::Static).collect();
     let (services, links) = services::prepare(config).await?;
+    let keypair = files::node_key(&config.node_key_file)?;
+    let (known_in, known) = watch::channel(Vec::new());
+    let discovery = match &config.discovery {
+        Some(discovery) => Some(discovery::prepare(discovery, config, known_in).await?),
+        None => None,
+    };
+    let (discovery, ports) = discovery.unzip();
     let options = NodeOptions::for_network(&config.network)
-        .keypair(files::node_key(&config.node_key_file)?)
+        .keypair(keypair.clone())
         .listen(listen_addresses(config))
         .relay(relay)
         .protocols(protocols.iter().cloned())
@@ -297,6 +309,8 @@ async fn assemble_all(
         .connections(config.connections.clone())
         .rln(rln)
         .clock_ahead_ns(clock_ahead_ns)
+        .discovery(ports)
+        .capabilities(capabilities(config))
         .services(links.streams)
         .peer_news(links.news)
         .events(delivery_log.as_ref().map(DeliveryLog::follow));
@@ -304,7 +318,13 @@ async fn assemble_all(
     if let Some(log) = delivery_log {
         node.handle.add_sink(Arc::new(log));
     }
-    let services = services.run(&node.handle)?;
+    let services = services.run(&node.handle, known)?;
+    if let Some(discovery) = discovery {
+        let (cluster, exchange) = (config.network.cluster_id, services.exchange.clone());
+        discovery
+            .run(&keypair, cluster, &node.handle, exchange)
+            .await?;
+    }
     let mut assembled = Assembled {
         node,
         services,
@@ -344,6 +364,19 @@ async fn assemble_all(
         assembled.servers.push(Server::start(listener, router));
     }
     Ok(assembled)
+}
+
+/// Services that the node's record announces.
+fn capabilities(config: &NodeConfig) -> Capabilities {
+    let services = &config.services;
+    let offered = [
+        (config.relay, Capabilities::RELAY),
+        (services.store.is_some(), Capabilities::STORE),
+        (config.relay && services.filter, Capabilities::FILTER),
+        (config.relay && services.lightpush, Capabilities::LIGHTPUSH),
+    ];
+    let offered = offered.into_iter().filter(|(is_offered, _)| *is_offered);
+    offered.fold(Capabilities::NONE, |all, (_, one)| all.union(one))
 }
 
 /// Whether the node has to do with proofs. One that does not relay checks none, and makes them only as a member.

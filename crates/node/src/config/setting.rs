@@ -47,6 +47,11 @@ impl Values {
         self.0.insert(key.name, entry);
     }
 
+    /// Value of a key as a source sets it.
+    pub(super) fn entry(&self, key: &ConfigKey) -> Option<&TomlEntry> {
+        self.0.get(key.name)
+    }
+
     /// The typed value of a key.
     pub(super) fn setting<T: FromEntry>(
         &self,

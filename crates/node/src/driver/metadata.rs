@@ -29,6 +29,7 @@ impl EventLoop {
             .collect();
         known.agent = info.agent_version.chars().take(AGENT_BYTES_MAX).collect();
         self.peers.listens_at(peer_id, &info.listen_addrs);
+        self.managed_identified(peer_id, &info.listen_addrs);
         let known = self.peers.known(peer_id);
         let announced = PeerNews::Announced {
             peer: peer_id,
@@ -94,6 +95,7 @@ impl EventLoop {
         let ours = u32::from(self.cluster_id);
         if let Some(cluster) = theirs.cluster_id.filter(|cluster| *cluster != ours) {
             tracing::info!(%peer, cluster, ours, "disconnecting a peer of another cluster");
+            self.managed_metadata(peer, theirs.cluster_id, &[]);
             self.swarm.behaviour_mut().pubsub.disconnect(peer);
             return;
         }
@@ -102,6 +104,7 @@ impl EventLoop {
             .iter()
             .filter_map(|shard| u16::try_from(*shard).ok());
         let shards: Vec<u16> = shards.collect();
+        self.managed_metadata(peer, theirs.cluster_id, &shards);
         self.peers.known(peer).shards.clone_from(&shards);
         self.tell_services(PeerNews::Shards { peer, shards });
     }

@@ -6,6 +6,7 @@
 
 mod alive;
 mod commands;
+mod connections;
 mod dial;
 mod error;
 mod event_loop;
@@ -13,6 +14,7 @@ mod events;
 mod fragmenter;
 mod health;
 mod listen;
+mod managed;
 mod member;
 mod membership;
 mod membership_source;
@@ -28,6 +30,7 @@ mod record;
 mod reports;
 mod requests;
 mod rln;
+mod sending;
 mod shard_watch;
 mod start;
 mod time;

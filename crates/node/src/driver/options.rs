@@ -5,6 +5,7 @@ use libp2p::identity::Keypair;
 use tokio::sync::mpsc;
 use undertone_membership::evm::ChainHandle;
 use undertone_message::{NetworkPreset, PubsubTopic};
+use undertone_peers::Capabilities;
 use undertone_relay::RelayConfig;
 use undertone_rln::{BatchPolicy, Verifier};
 
@@ -12,6 +13,7 @@ use super::events::TimedEvent;
 use super::membership_source::MembershipSource;
 use super::peer_news::PeerNews;
 use super::rln::{MembershipProbe, ProofSource};
+use crate::discovery::DiscoveryPorts;
 use crate::swarm::{ConnectionLimits, ServiceStreams};
 
 /// Pubsub protocol id that every Waku relay knows.
@@ -37,6 +39,8 @@ pub struct NodeOptions {
     pub(super) clock_ahead_ns: i64,
     pub(super) events: Option<mpsc::UnboundedSender<TimedEvent>>,
     pub(super) services: Option<ServiceStreams>,
+    pub(super) discovery: Option<DiscoveryPorts>,
+    pub(super) capabilities: Capabilities,
     pub(super) peer_news: Option<mpsc::UnboundedSender<PeerNews>>,
 }
 
@@ -60,6 +64,8 @@ impl NodeOptions {
             clock_ahead_ns: 0,
             events: None,
             services: None,
+            discovery: None,
+            capabilities: Capabilities::RELAY,
             peer_news: None,
         }
     }
@@ -128,6 +134,19 @@ impl NodeOptions {
     pub(crate) fn services(self, services: ServiceStreams) -> Self {
         let services = Some(services);
         Self { services, ..self }
+    }
+
+    /// Sets the channels to discovery; without them, the node knows only the peers that it is told.
+    pub(crate) fn discovery(self, discovery: Option<DiscoveryPorts>) -> Self {
+        Self { discovery, ..self }
+    }
+
+    /// Sets the services that the node's record announces.
+    pub(crate) fn capabilities(self, capabilities: Capabilities) -> Self {
+        Self {
+            capabilities,
+            ..self
+        }
     }
 
     /// Sets the channel for what the services need to know about peers.

@@ -77,6 +77,7 @@ impl From<PublishFailure> for ApiError {
             | PublishFailure::NotRelaying
             | PublishFailure::NotSubscribed { .. }
             | PublishFailure::TooLarge { .. }
+            | PublishFailure::Busy { .. }
             | PublishFailure::InvalidMessage { .. }
             | PublishFailure::InvalidProof { .. }
             | PublishFailure::NoPeers => Self::BadRequest(text),

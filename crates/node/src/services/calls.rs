@@ -141,6 +141,7 @@ impl Callee {
         match known {
             Ok(known) => {
                 let id = self.request_id();
+                let topic = topic.to_string().into();
                 let request = PushRequest {
                     version,
                     pubsub_topic: &topic,
@@ -228,7 +229,8 @@ fn status_of(failure: &PublishFailure) -> u32 {
             LightpushStatus::UNSUPPORTED_PUBSUB_TOPIC
         }
         PublishFailure::TooLarge { .. } => LightpushStatus::PAYLOAD_TOO_LARGE,
-        PublishFailure::InvalidMessage { .. }
+        PublishFailure::Busy { .. }
+        | PublishFailure::InvalidMessage { .. }
         | PublishFailure::InvalidProof { .. }
         | PublishFailure::Duplicate => LightpushStatus::INVALID_MESSAGE,
         PublishFailure::RlnProof { .. } | PublishFailure::RateLimit { .. } => {

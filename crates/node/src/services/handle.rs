@@ -12,6 +12,7 @@ use undertone_services::history::{HistoryError, HistoryPage, HistoryQuery};
 
 use super::archive_counts::ArchiveCounts;
 use super::light_driver::LightStatus;
+use super::sender::{SenderEndpoint, SenderHandle, sender_channel};
 use super::store_watch::StoreWatch;
 use crate::handle::{Deliveries, Delivery, MessageSink};
 
@@ -181,6 +182,7 @@ pub(crate) struct ServicesEndpoint {
     pub(crate) calls: mpsc::Receiver<ServiceCall>,
     /// Sinks for messages that filter peers push.
     pub(crate) pushed: Deliveries,
+    pub(crate) sender: SenderEndpoint,
 }
 
 /// The program's end of the services' channel; clones talk to the same services.
@@ -191,6 +193,7 @@ pub struct ServicesHandle {
     mounted: MountedServices,
     store: Option<StoreWatch>,
     light: Arc<Mutex<LightStatus>>,
+    sender: SenderHandle,
 }
 
 /// Creates both ends of the services' channel.
@@ -201,16 +204,19 @@ pub(crate) fn services_channel(
 ) -> (ServicesHandle, ServicesEndpoint) {
     let (calls, receiver) = mpsc::channel(CALLS_MAX);
     let pushed = Deliveries::default();
+    let (sender, sender_endpoint) = sender_channel();
     let handle = ServicesHandle {
         calls,
         pushed: pushed.clone(),
         mounted,
         store,
         light,
+        sender,
     };
     let endpoint = ServicesEndpoint {
         calls: receiver,
         pushed,
+        sender: sender_endpoint,
     };
     (handle, endpoint)
 }
@@ -363,6 +369,12 @@ impl ServicesHandle {
     /// [`ServiceFailure::Stopped`] if the node has stopped.
     pub async fn subscribers(&self) -> Result<Option<Vec<FilterSubscriber>>, ServiceFailure> {
         self.ask(|reply| ServiceCall::Subscribers { reply }).await
+    }
+
+    /// Returns the handle to send messages and to learn what becomes of them.
+    #[must_use]
+    pub fn sender(&self) -> &SenderHandle {
+        &self.sender
     }
 
     /// Gives every later message of a filter subscription to `sink`, once, whether a filter peer pushes it or a store

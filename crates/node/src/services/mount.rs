@@ -4,12 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use bytes::Bytes;
 use libp2p::StreamProtocol;
 use parking_lot::Mutex;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng as _;
 use thiserror::Error;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
 use undertone_archive::{
     Archive, ArchiveError, ArchiveOptions, ArchiveUrl, ArchiveUrlError, RetentionError,
     RetentionPolicy,
@@ -24,6 +26,7 @@ use undertone_services::store::{self, ServerLimits, StoreServer};
 use super::acceptor::{self, AcceptedProtocol};
 use super::calls::{self, Callee};
 use super::client::PeerClient;
+use super::exchange_client::ExchangeClient;
 use super::feed;
 use super::handle::{MountedServices, ServicesHandle, services_channel};
 use super::host::{HostChannels, Machines, ServicesHost};
@@ -34,6 +37,9 @@ use super::limiters::ServiceLimiters;
 use super::publisher::Publisher;
 use super::push_order::PushOrder;
 use super::pusher::Pusher;
+use super::sender::{
+    self, OpenedSender, SendQueueError, SenderParts, SenderRateLimit, SenderSettings, SenderWork,
+};
 use super::service_peers::{ConfiguredPeers, ServicePeers};
 use super::store_watch::StoreWatch;
 use crate::config::{NodeConfig, ServicesConfig};
@@ -65,6 +71,9 @@ pub enum ServicesError {
     /// The archive cannot be opened.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
+    /// The queue of messages to send cannot be used.
+    #[error(transparent)]
+    SendQueue(#[from] SendQueueError),
     /// The system has no random numbers.
     #[error("the system's random generator: {0}")]
     Random(std::io::Error),
@@ -78,6 +87,7 @@ pub(crate) struct PreparedServices {
     needs_proof: bool,
     is_relay: bool,
     archive: Option<Archive>,
+    sender: OpenedSender,
     rate_limits: RateLimits,
     channels: StreamChannels,
     clock_ahead_ns: i64,
@@ -96,12 +106,19 @@ pub(crate) struct NodeLinks {
 pub struct RunningServices {
     /// Handle to ask this node's services, and through them those of others.
     pub handle: ServicesHandle,
+    /// Client of peer exchange.
+    pub(crate) exchange: ExchangeClient,
     keeper: Option<KeeperCounts>,
+    sender: JoinHandle<()>,
 }
 
 impl RunningServices {
-    /// Waits until messages that the node has found valid are in the archive, for ten seconds at most.
-    pub(crate) async fn flush(&self) {
+    /// Waits until messages that the node has found valid are in the archive, and until the sender has ended, for ten
+    /// seconds each at most.
+    pub(crate) async fn flush(self) {
+        // A sender that has been started ends with the node; a panic was logged where it happened. Its queue is free
+        // for the next run then.
+        let _ = tokio::time::timeout(FLUSH, self.sender).await;
         let Some(keeper) = &self.keeper else { return };
         let flushed = async {
             while keeper.pending() > 0 {
@@ -142,17 +159,33 @@ pub(crate) async fn prepare(
         .iter()
         .map(|one| StreamProtocol::new(one.protocol));
     let (streams, channels) = ServiceStreams::new(protocols.collect());
-    let (sender, news) = mpsc::unbounded_channel();
+    let (news_in, news) = mpsc::unbounded_channel();
+    let sharding = Sharding {
+        cluster: config.network.cluster_id,
+        num_shards: config.autosharding.then_some(config.network.num_shards),
+    };
+    let rate_limit = crate::assemble::relay_config(config)
+        .rln
+        .map(|rln| SenderRateLimit {
+            epoch_s: rln.policy.epoch_size_s,
+            max_clock_gap: Duration::from_nanos(rln.policy.max_clock_gap_ns),
+        });
+    let sender = sender::open(SenderSettings {
+        queue: services.send_queue.clone(),
+        sharding,
+        max_message_bytes: config.network.max_message_bytes,
+        relays: config.relay,
+        rate_limit,
+        clock_ahead_ns: config.clock_ahead_ms.saturating_mul(1_000_000),
+    })?;
     let prepared = PreparedServices {
-        sharding: Sharding {
-            cluster: config.network.cluster_id,
-            num_shards: config.autosharding.then_some(config.network.num_shards),
-        },
+        sharding,
         max_message_bytes: config.network.max_message_bytes,
         needs_proof: config.rln.is_some() && !services.lightpush_proofs,
         is_relay: config.relay,
         config: services,
         archive,
+        sender,
         rate_limits,
         channels,
         clock_ahead_ns: config.clock_ahead_ms.saturating_mul(NS_PER_MS),
@@ -160,7 +193,7 @@ pub(crate) async fn prepare(
     };
     let links = NodeLinks {
         streams,
-        news: sender,
+        news: news_in,
     };
     Ok((prepared, links))
 }
@@ -196,11 +229,15 @@ fn accepted(config: &ServicesConfig) -> Vec<AcceptedProtocol> {
 }
 
 impl PreparedServices {
-    /// Starts the services of a node that runs.
+    /// Starts the services of a node that runs; `known` has the records of nodes for peer exchange.
     ///
     /// # Errors
     /// [`ServicesError::Random`] if the system has no random numbers.
-    pub(crate) fn run(self, node: &NodeHandle) -> Result<RunningServices, ServicesError> {
+    pub(crate) fn run(
+        self,
+        node: &NodeHandle,
+        known: watch::Receiver<Vec<Bytes>>,
+    ) -> Result<RunningServices, ServicesError> {
         let Self {
             config,
             sharding,
@@ -208,6 +245,7 @@ impl PreparedServices {
             needs_proof,
             is_relay,
             archive,
+            sender,
             rate_limits,
             channels,
             clock_ahead_ns,
@@ -262,12 +300,25 @@ impl PreparedServices {
         }
         let light = LightParts {
             client: client.clone(),
-            peers: service_peers,
+            peers: service_peers.clone(),
             sinks: endpoint.pushed,
             clock: Clock::start(clock_ahead_ns),
             rng: ChaCha8Rng::from_rng(&mut rng),
         };
         tokio::spawn(LightDriver::new(light, light_status).run(pushes));
+        let sender_parts = SenderParts {
+            work: SenderWork {
+                node: node.clone(),
+                client: client.clone(),
+                archive: archive.clone(),
+            },
+            peers: service_peers,
+            services: handle.clone(),
+            endpoint: endpoint.sender,
+        };
+        let sender_rng = ChaCha8Rng::from_rng(&mut rng);
+        let sender = sender::start(sender, sender_parts, sender_rng);
+        let exchange = ExchangeClient::new(client.clone(), config.exchange_peers);
         let callee = Callee {
             client,
             node: node.clone(),
@@ -308,7 +359,13 @@ impl PreparedServices {
             messages,
             calls,
             gone: channels.gone,
+            known,
         }));
-        Ok(RunningServices { handle, keeper })
+        Ok(RunningServices {
+            handle,
+            exchange,
+            keeper,
+            sender,
+        })
     }
 }

@@ -52,7 +52,9 @@ fn refusal(failure: PublishFailure) -> PublishRefusal {
         }
         PublishFailure::TooLarge { max_bytes, .. } => PublishRefusal::TooLarge { max_bytes },
         PublishFailure::Duplicate => PublishRefusal::Duplicate,
-        PublishFailure::InvalidMessage { .. } => PublishRefusal::InvalidMessage,
+        PublishFailure::Busy { .. } | PublishFailure::InvalidMessage { .. } => {
+            PublishRefusal::InvalidMessage
+        }
         PublishFailure::InvalidProof { .. } => PublishRefusal::InvalidProof,
         PublishFailure::RlnProof { .. } => PublishRefusal::NoProof,
         PublishFailure::RateLimit { .. } => PublishRefusal::ProofLimit,

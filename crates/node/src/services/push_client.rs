@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use libp2p::Multiaddr;
 use tokio::time::timeout;
-use undertone_message::{PubsubTopic, WakuMessage};
+use undertone_message::WakuMessage;
 use undertone_services::lightpush::legacy::{LegacyRequest, LegacyResponse};
 use undertone_services::lightpush::{
     self, LightpushCodecLimits, LightpushRequest, LightpushResponse,
@@ -40,7 +40,7 @@ pub(super) const fn service(version: LightpushVersion) -> PeerService {
 /// Message to be published through peers.
 pub(super) struct PushRequest<'a> {
     pub(super) version: LightpushVersion,
-    pub(super) pubsub_topic: &'a PubsubTopic,
+    pub(super) pubsub_topic: &'a Arc<str>,
     pub(super) message: &'a WakuMessage,
     pub(super) request_id: &'a str,
 }
@@ -56,7 +56,6 @@ pub(super) async fn push(
     order: &PushOrder,
     request: &PushRequest<'_>,
 ) -> Result<u32, ServiceFailure> {
-    let topic: Arc<str> = request.pubsub_topic.to_string().into();
     let mut failure = ServiceFailure::NoPeer {
         service: service(request.version).name,
     };
@@ -64,7 +63,7 @@ pub(super) async fn push(
     let mut left = addresses.len();
     for address in &addresses {
         left -= 1;
-        let pushing = push_to(client, address, &topic, request);
+        let pushing = push_to(client, address, request);
         let pushed = match left {
             0 => pushing.await,
             _ => match timeout(PATIENCE, pushing).await {
@@ -101,15 +100,14 @@ pub(super) async fn push(
     Err(failure)
 }
 
-async fn push_to(
+pub(super) async fn push_to(
     client: &PeerClient,
     address: &Multiaddr,
-    topic: &Arc<str>,
     request: &PushRequest<'_>,
 ) -> Result<u32, ServiceFailure> {
     let version = request.version;
     let (request_id, message) = (request.request_id.to_owned(), request.message.clone());
-    let pubsub_topic = Some(Arc::clone(topic));
+    let pubsub_topic = Some(Arc::clone(request.pubsub_topic));
     let limits = LightpushCodecLimits::default();
     match version {
         LightpushVersion::V3 => {

@@ -23,6 +23,8 @@ impl Resolver {
             store_peers: Self::peers(&raw.storenode)?,
             filter_peers: Self::peers(&raw.filternode)?,
             lightpush_peers: Self::peers(&raw.lightpushnode)?,
+            exchange_peers: Self::peers(&raw.peer_exchange_node)?,
+            send_queue: Some(self.data_file("send-queue.sqlite")?),
             rate_limits: raw.rate_limit.get()?.unwrap_or_default(),
         })
     }
