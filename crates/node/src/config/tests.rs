@@ -7,6 +7,7 @@ use super::*;
 
 mod chain;
 mod gossip;
+mod program;
 mod rest;
 mod services;
 
