@@ -8,24 +8,27 @@ use crate::steps::{Outcome, cargo};
 /// Name of the test that derives the vendored tables.
 const DERIVATION: &str = "the_vendored_file_can_be_derived";
 
-/// Campaign by name. Measurements build with the profile `dist`, that of the installed program; tests with
-/// `release`, because they are long.
+/// Campaign by name. Measurements build with the profile `dist`, that of the installed program; tests that
+/// compute for long with `release`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Campaign {
     Tables,
     RandomProofs,
+    Light,
     Hostile,
 }
 
 impl Campaign {
     /// All campaigns in the order in which they run: the quickest first.
-    pub(crate) const ALL: [Self; 3] = [Self::Tables, Self::RandomProofs, Self::Hostile];
+    pub(crate) const ALL: [Self; 4] =
+        [Self::Tables, Self::RandomProofs, Self::Light, Self::Hostile];
 
     /// Returns the campaign's name in `--only`.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Tables => "tables",
             Self::RandomProofs => "random-proofs",
+            Self::Light => "light",
             Self::Hostile => "hostile",
         }
     }
@@ -36,6 +39,10 @@ impl Campaign {
             Self::Tables => "the vendored tables derived again from the proving key, a minute",
             Self::RandomProofs => {
                 "proofs of random members against zerokit, minutes; UNDERTONE_PROOF_CASES=200 are made"
+            }
+            Self::Light => {
+                "a light node among service peers that die, sleep and lie, 10 to 20 minutes; UNDERTONE_LIGHT_SEED=1, \
+                 UNDERTONE_LIGHT_S=600"
             }
             Self::Hostile => {
                 "attacks on a real node and the restart matrix, half an hour; -- --list names the attacks"
@@ -67,6 +74,18 @@ impl Campaign {
                 "--ignored",
                 "--nocapture",
             ]],
+            // With the dev profile, because it waits most of the time.
+            Self::Light => &[
+                &["test", "--workspace", "--test=node_cli", "--no-run"],
+                &[
+                    "test",
+                    "--workspace",
+                    "--test=light",
+                    "--",
+                    "--ignored",
+                    "--nocapture",
+                ],
+            ],
             Self::Hostile => &[
                 &["build", "--profile", "dist", "--package", "undertone"],
                 &[

@@ -33,8 +33,8 @@ const TESTBED: [&str; 2] = ["killed", "tun_pair"];
 /// Integration tests with other implementations.
 const INTEROP: [&str; 4] = ["benches", "line", "live", "peers_alone"];
 
-/// Integration tests that attack real nodes.
-const HOSTILE: [&str; 1] = ["hostile"];
+/// Integration tests that attack real nodes, or kill and suspend those that light nodes depend on.
+const HOSTILE: [&str; 2] = ["hostile", "light"];
 
 /// Integration tests of the archive of messages, with a database.
 const ARCHIVE: [&str; 1] = ["archive"];
@@ -182,7 +182,9 @@ impl Step {
             Self::Browser => {
                 "a js-waku light client in a page, on real nodes; needs npm and Chromium"
             }
-            Self::Hostile => "attacks on real nodes and their restarts, in short",
+            Self::Hostile => {
+                "attacks on real nodes and their restarts, and light nodes with dead and lying peers, in short"
+            }
         }
     }
 

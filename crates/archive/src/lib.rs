@@ -17,6 +17,7 @@
 //! the remedy.
 
 mod archive;
+mod cursors;
 mod error;
 mod health;
 mod page;

@@ -10,6 +10,7 @@ use std::{
 };
 
 use libp2p::Multiaddr;
+use undertone_discovery::dns::tree::TreeUrl;
 use undertone_membership::evm::{Contract, Mode};
 use undertone_message::{NetworkPreset, RlnParams, Shard};
 use undertone_rln::{BatchPolicy, PoolConfig};
@@ -18,6 +19,7 @@ use crate::driver::ConnectionLimits;
 use crate::rest::TokenScope;
 
 mod error;
+mod explain;
 mod keys;
 mod kind;
 mod log;
@@ -29,6 +31,7 @@ mod sources;
 mod tests;
 
 pub use error::ConfigError;
+pub use explain::{ExplainedKey, explain};
 pub use keys::{GossipOverrides, KEYS};
 pub use kind::Kind;
 pub use log::{LogConfig, LogFormat, LogLevel};
@@ -58,6 +61,8 @@ pub struct NodeConfig {
     pub metrics: Option<SocketAddr>,
     /// Peers to stay connected to.
     pub static_peers: Vec<Multiaddr>,
+    /// Settings of discovery, `None` for a node that knows only the peers that it is told.
+    pub discovery: Option<DiscoveryConfig>,
     /// File with the node's secret key.
     pub node_key_file: PathBuf,
     /// Bounds on the node's connections.
@@ -105,6 +110,21 @@ pub struct RestListen {
     pub token: Option<String>,
 }
 
+/// Settings of discovery.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiscoveryConfig {
+    /// UDP port of discv5, 0 lets the system choose; `None` without discv5.
+    pub udp_port: Option<u16>,
+    /// Records of nodes to begin with, `enr:…`. One that does not parse is logged and passed over.
+    pub bootstrap: Vec<String>,
+    /// Signed lists of nodes in DNS.
+    pub node_lists: Vec<TreeUrl>,
+    /// Name servers to ask for them; empty for the system's.
+    pub name_servers: Vec<SocketAddr>,
+    /// Database of the peers that the node remembers.
+    pub peers_file: PathBuf,
+}
+
 /// Services of a node, and peers whose services it uses.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ServicesConfig {
@@ -122,8 +142,12 @@ pub struct ServicesConfig {
     pub store_peers: Vec<Multiaddr>,
     /// Peers to get messages from.
     pub filter_peers: Vec<Multiaddr>,
+    /// Peers to ask for records of nodes.
+    pub exchange_peers: Vec<Multiaddr>,
     /// Peers to publish through.
     pub lightpush_peers: Vec<Multiaddr>,
+    /// File with the messages that wait to be sent; `None` for a queue in memory.
+    pub send_queue: Option<PathBuf>,
     /// Limits on requests, each as nwaku writes them, such as `store:100/1m`.
     pub rate_limits: Vec<String>,
 }

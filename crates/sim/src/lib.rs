@@ -12,12 +12,15 @@ mod account;
 mod error;
 mod events;
 mod hashes;
+mod light;
 mod member;
 mod node;
 mod seeds;
+mod services;
 mod shard;
 mod threads;
 mod topology;
+mod trace;
 mod world;
 
 pub use error::SimError;

@@ -5,6 +5,7 @@ pub(crate) mod event;
 mod faults;
 pub(crate) mod input;
 mod output;
+mod service;
 mod verifier;
 mod verify;
 
@@ -23,6 +24,9 @@ use crate::node::event::{Event, Step};
 use crate::node::verifier::VerifierModel;
 use crate::outcome::Counters;
 use crate::seeds::derive;
+use crate::services::io::ServiceInput;
+use crate::services::server::SimService;
+use crate::trace;
 use crate::world::World;
 
 /// A message that was delivered to the node's application.
@@ -66,6 +70,18 @@ pub(crate) struct Node {
     wake_ns: u64,
     cpu_free_ns: u64,
     pub(crate) checks: RuleChecks,
+    /// Services for light clients, if the node has any.
+    pub(crate) service: Option<Box<ServiceSide>>,
+}
+
+/// Services of a node with what waits for them and for their clients.
+#[derive(Debug)]
+pub(crate) struct ServiceSide {
+    pub(crate) machine: SimService,
+    /// Events of the present step that the services have not taken.
+    inbox: VecDeque<ServiceInput>,
+    /// Frames that wait for a client's connection, with their length, and the client for a push.
+    waiting: BTreeMap<ConnIx, VecDeque<(Bytes, u64, Option<u32>)>>,
 }
 
 impl Node {
@@ -93,6 +109,14 @@ impl Node {
             wake_ns: u64::MAX,
             cpu_free_ns: 0,
             checks: RuleChecks::default(),
+            service: world.service_nodes().contains(&id).then(|| {
+                let relay_conns = world.ends[id as usize].len() as u32;
+                Box::new(ServiceSide {
+                    machine: SimService::new(world, id, relay_conns),
+                    inbox: VecDeque::new(),
+                    waiting: BTreeMap::new(),
+                })
+            }),
         }
     }
 
@@ -123,8 +147,14 @@ impl Node {
             Event::Spam { interval_ns, count } => self.spam(step, interval_ns, count),
             Event::Fault(number) => self.fault(step, number),
             Event::Closed(conn) => self.closed(step, conn),
+            Event::Service(event) => self.for_service(event.into()),
+            // Only light clients are given these.
+            Event::Light(_) => {}
         }
         self.take_received(step);
+        if self.service.is_some() {
+            self.serve(step);
+        }
         self.set_timer(step);
     }
 
@@ -132,7 +162,9 @@ impl Node {
     fn set_timer(&mut self, step: &mut Step<'_>) {
         let relay = self.relay.as_ref().map(|r| r.next_timeout().as_nanos());
         let host = self.host.next_timeout();
-        let Some(next) = relay.into_iter().chain(host).min() else {
+        let service = self.service.as_ref();
+        let service = service.and_then(|service| service.machine.next_timeout());
+        let Some(next) = relay.into_iter().chain(host).chain(service).min() else {
             return;
         };
         if next < self.wake_ns {
@@ -143,18 +175,6 @@ impl Node {
 
     /// Mixes an event into the trace.
     fn mix(&mut self, words: [u64; 3], bytes: &[u8]) {
-        let mut state = self.trace;
-        let mut mix = |word: u64| {
-            state = (state ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            state ^= state >> 29;
-        };
-        words.into_iter().for_each(&mut mix);
-        // The first bytes of a frame identify it, except for a long payload.
-        for chunk in bytes[..bytes.len().min(192)].chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            mix(u64::from_le_bytes(word));
-        }
-        self.trace = state;
+        trace::mix(&mut self.trace, words, bytes);
     }
 }

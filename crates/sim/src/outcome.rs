@@ -1,11 +1,17 @@
 //! Result of a run.
 
+mod services;
+
+pub use services::{
+    ClientCounters, HistoryReading, LightArrival, ServiceCounters, ServicesOutcome,
+};
+
 /// One message as it was published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
     /// Number of the message, from 0.
     pub index: u32,
-    /// Node that published the message.
+    /// Node that published the message; light clients have the numbers after those of the relays.
     pub publisher: u32,
     /// Length of the payload, bytes.
     pub payload_bytes: u32,
@@ -44,12 +50,15 @@ pub struct FirstCopy {
 }
 
 /// Computes deliveries from first copies, ordered by message, then receiver. The hops of a delivery
-/// follow from the senders of the first copies, back to the publisher. All nodes must be below `nodes`,
-/// all messages in `messages`.
+/// follow from the senders of the first copies, back to the publisher. All nodes but publishers must be below
+/// `nodes`, all messages in `messages`.
 pub fn trace_back(messages: &[Message], nodes: u32, mut firsts: Vec<FirstCopy>) -> Vec<Delivery> {
     const UNKNOWN: u32 = u32::MAX;
     firsts.sort_unstable_by_key(|first| (first.message, first.receiver));
     let mut deliveries = Vec::with_capacity(firsts.len());
+    // A light client publishes through a node, which then has the message from it.
+    let publishers = messages.iter().map(|message| message.publisher + 1);
+    let nodes = publishers.max().unwrap_or(0).max(nodes);
     let mut parents = vec![UNKNOWN; nodes as usize];
     for of_message in firsts.chunk_by(|a, b| a.message == b.message) {
         parents.fill(UNKNOWN);
@@ -146,11 +155,11 @@ pub struct Outcome {
     pub virtual_ns: u64,
     /// Number of events handled.
     pub events: u64,
-    /// Deliveries that a network without faults would make, including the warm-up.
+    /// Deliveries to relays that a network without faults would make, including the warm-up.
     pub expected: u64,
     /// Messages in the order of their numbers.
     pub messages: Vec<Message>,
-    /// Deliveries, ordered by message, then receiver. They do not include a
+    /// Deliveries to relays, ordered by message, then receiver. They do not include a
     /// publisher's delivery to itself.
     pub deliveries: Vec<Delivery>,
     /// Counters of each node, by index.
@@ -164,6 +173,8 @@ pub struct Outcome {
     pub trace_hash: Option<[u8; 32]>,
     /// Violations of rules; only the first ones are kept.
     pub violations: Vec<Violation>,
+    /// Services and light clients; `None` for a network of relays alone.
+    pub services: Option<ServicesOutcome>,
 }
 
 /// Progress of a run.

@@ -1,8 +1,9 @@
 //! The nodes of one thread and their scheduled events.
 
 use crate::events::{EventKey, EventQueue, Scheduled};
+use crate::light::LightNode;
 use crate::node::Node;
-use crate::node::event::{Event, Scratch, Step};
+use crate::node::event::{Event, Scratch, ServiceEvent, Step};
 use crate::scenario::FaultKind;
 use crate::world::World;
 
@@ -12,6 +13,8 @@ pub(crate) struct NodeShard {
     index: usize,
     threads: usize,
     pub(crate) nodes: Vec<Node>,
+    /// Light clients, whose numbers follow those of the nodes.
+    pub(crate) clients: Vec<LightNode>,
     pub(crate) events: EventQueue<Event>,
     pub(crate) scratch: Scratch,
     /// Events for the nodes of other threads.
@@ -21,11 +24,17 @@ pub(crate) struct NodeShard {
 
 impl NodeShard {
     pub(crate) fn new(world: &World, index: usize, threads: usize) -> Self {
-        let ids = (0..world.scenario.nodes).skip(index).step_by(threads);
+        let relays = world.scenario.nodes;
+        let all = (0..relays + world.clients()).skip(index).step_by(threads);
+        let (ids, clients): (Vec<_>, Vec<_>) = all.partition(|id| *id < relays);
         let mut shard = Self {
             index,
             threads,
-            nodes: ids.map(|id| Node::new(world, id)).collect(),
+            nodes: ids.into_iter().map(|id| Node::new(world, id)).collect(),
+            clients: clients
+                .into_iter()
+                .map(|id| LightNode::new(world, id))
+                .collect(),
             events: EventQueue::new(),
             scratch: Scratch::new(),
             outbox: (0..threads).map(|_| Vec::new()).collect(),
@@ -61,6 +70,19 @@ impl NodeShard {
                 plan(self, fault.at_ns, node, Event::Fault(number));
             }
         }
+        for (client, at_ns) in (world.scenario.nodes..).zip(&world.client_starts_ns) {
+            plan(self, *at_ns, client, Event::Start);
+        }
+        let services = world.scenario.services.as_ref();
+        let troubles = services.map_or(&[][..], |services| &services.troubles);
+        for (number, trouble) in (0..).zip(troubles) {
+            let node = world.service_nodes().start + trouble.peer;
+            let begins = Event::Service(ServiceEvent::TroubleBegins(number));
+            plan(self, trouble.at_ns, node, begins);
+            let ends_ns = trouble.at_ns.saturating_add(trouble.for_ns);
+            let ends = Event::Service(ServiceEvent::TroubleEnds(number));
+            plan(self, ends_ns, node, ends);
+        }
     }
 
     /// Index of the shard's thread.
@@ -78,7 +100,10 @@ impl NodeShard {
                 scratch: &mut self.scratch,
                 now_ns: key.at_ns,
             };
-            self.nodes[slot].handle(step, event);
+            match self.nodes.get_mut(slot) {
+                Some(node) => node.handle(step, event),
+                None => self.clients[slot - self.nodes.len()].handle(step, event),
+            }
             for scheduled in self.scratch.scheduled.drain(..) {
                 let to = scheduled.node as usize % self.threads;
                 if to == self.index {

@@ -1,6 +1,7 @@
 //! Data shared by all nodes of a run, constant during it.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use undertone_gossip::Features;
 use undertone_link as link;
@@ -24,6 +25,9 @@ const CONNECTING_ROUND_TRIPS: u64 = 5;
 /// Generation of external nullifiers used by all nodes; any would do, as there is only one network.
 pub(crate) const GENERATION: Generation = Generation::Hashed;
 
+/// Largest difference between a message's timestamp and a node's clock on a network with a rate limit, nanoseconds.
+pub(crate) const MAX_CLOCK_GAP_NS: u64 = 20_000_000_000;
+
 /// A time span in which no packets pass between the last nodes and the others.
 #[derive(Clone, Copy, Debug)]
 struct Partition {
@@ -44,6 +48,14 @@ pub(crate) struct World {
     pub(crate) end_ns: u64,
     pub(crate) features: Features,
     pub(crate) topics: Vec<PubsubTopic>,
+    /// Names of `topics`.
+    pub(crate) shards: Vec<Arc<str>>,
+    /// Content topics of a scenario with services; empty without.
+    pub(crate) content_topics: Vec<Arc<str>>,
+    /// Start time of each light client.
+    pub(crate) client_starts_ns: Vec<u64>,
+    /// Time of the last message, after which services and light clients have no trouble.
+    calm_ns: u64,
     host: link::StackConfig,
     pub(crate) relay: RelayConfig,
     partitions: Vec<Partition>,
@@ -82,7 +94,14 @@ impl World {
             }),
             _ => None,
         });
+        let setup = scenario.services.as_ref();
+        let content_topics = (0..setup.map_or(0, |setup| setup.content_topics))
+            .map(|number| format!("/undertone/1/sim-{number}/proto").into());
         Ok(Self {
+            shards: topics.iter().map(|t| t.to_string().into()).collect(),
+            content_topics: content_topics.collect(),
+            client_starts_ns: client_starts_ns(scenario, seed),
+            calm_ns: last_ns,
             end_ns: last_ns.max(faults_ns).saturating_add(scenario.drain_ns),
             features,
             topics,
@@ -127,6 +146,12 @@ impl World {
     /// Rates of the uplink and the downlink of a node, bytes per second.
     pub(crate) fn rates(&self, node: u32) -> (u64, u64) {
         let network = &self.scenario.network;
+        let is_client = node >= self.scenario.nodes;
+        if let Some(rates) = self.scenario.services.as_ref().and_then(|s| s.client_rates)
+            && is_client
+        {
+            return rates;
+        }
         let places = network.place_rates.len();
         if places == 0 {
             return (network.uplink_bytes_per_s, network.downlink_bytes_per_s);
@@ -201,7 +226,52 @@ impl World {
 
     /// Deliveries that a network without faults would make.
     pub(crate) fn expected(&self) -> u64 {
-        self.messages.len() as u64 * u64::from(self.scenario.nodes - 1)
+        let nodes = self.scenario.nodes;
+        // Of a light client's message, every relay is a receiver.
+        let receivers = |message: &Message| u64::from(nodes - u32::from(message.publisher < nodes));
+        self.messages.iter().map(receivers).sum()
+    }
+
+    /// Number of light clients.
+    pub(crate) fn clients(&self) -> u32 {
+        let setup = self.scenario.services.as_ref();
+        setup.map_or(0, |setup| setup.light_clients)
+    }
+
+    /// Nodes that serve light clients.
+    pub(crate) fn service_nodes(&self) -> Range<u32> {
+        let setup = self.scenario.services.as_ref();
+        let nodes = self.scenario.nodes;
+        nodes.saturating_sub(setup.map_or(0, |setup| setup.service_nodes))..nodes
+    }
+
+    /// Content topic of a message, by its number; `None` without services.
+    pub(crate) fn content_topic(&self, message: u32) -> Option<usize> {
+        let setup = self.scenario.services.as_ref()?;
+        let number = message / setup.publish_one_in.max(1);
+        Some(number as usize % self.content_topics.len().max(1))
+    }
+
+    /// Position of the pubsub topic of a message among `topics`. With services, a content topic belongs to one.
+    pub(crate) fn topic_of(&self, message: u32) -> usize {
+        match self.content_topic(message) {
+            Some(content) => content % self.topics.len().max(1),
+            None => (message % self.scenario.relay.topics.max(1)) as usize,
+        }
+    }
+
+    /// Probability that a stream of a light client breaks now.
+    pub(crate) fn stream_loss(&self, now_ns: u64) -> f64 {
+        let setup = self.scenario.services.as_ref();
+        match self.is_calm(now_ns) {
+            true => 0.0,
+            false => setup.map_or(0.0, |setup| setup.stream_loss),
+        }
+    }
+
+    /// Whether the last message has been published.
+    pub(crate) fn is_calm(&self, now_ns: u64) -> bool {
+        now_ns > self.calm_ns
     }
 
     /// End of the partition between two nodes, if there is one now.
@@ -212,6 +282,16 @@ impl World {
         });
         cut.map(|p| p.until_ns).max()
     }
+}
+
+/// Light clients start after the relays, spread over as long a time.
+fn client_starts_ns(scenario: &Scenario, seed: u64) -> Vec<u64> {
+    let mut rng = SeededRng::new(seed, "client starts", 0);
+    let (start_ns, spread_ns) = (scenario.start_ns, scenario.start_spread_ns);
+    let clients = scenario.services.as_ref().map_or(0, |s| s.light_clients);
+    (0..clients)
+        .map(|_| start_ns + spread_ns + rng.below(spread_ns))
+        .collect()
 }
 
 fn shard(cluster: u16, index: u16) -> Option<PubsubTopic> {
@@ -265,7 +345,7 @@ fn relay(scenario: &Scenario, cluster_id: u16) -> RelayConfig {
             generation: GENERATION,
             identifier: RlnIdentifier::WAKU,
             epoch_size_s: rln.epoch_s,
-            max_clock_gap_ns: 20_000_000_000,
+            max_clock_gap_ns: MAX_CLOCK_GAP_NS,
         };
         let mut config = RlnConfig::new(policy, NullifierLimits::new(200_000));
         config.root_window = 1;

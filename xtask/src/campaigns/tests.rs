@@ -11,4 +11,7 @@ fn campaigns_of_tests_name_tests_that_are_there() {
     let random = fs::read_to_string(rln.join("tests/random_proofs.rs")).unwrap();
     assert!(random.contains(Campaign::RandomProofs.name()));
     assert!(random.contains("#[ignore"));
+    let interop = Path::new(env!("CARGO_MANIFEST_DIR")).join("../interop");
+    let light = fs::read_to_string(interop.join("tests/light/main.rs")).unwrap();
+    assert!(light.contains("#[ignore") && light.contains("--only light"));
 }

@@ -8,22 +8,29 @@ use undertone_services::history::{HistoryPage, HistoryQuery};
 
 use super::error::{PostgresReadError, of_pool, of_statement};
 use super::query;
+use crate::cursors::CursorMemory;
 use crate::{ArchiveError, ArchiveSizes, ArchiveStats, QueryError};
 
 /// Queries of an archive, a bounded number of them at a time.
 pub(crate) struct PostgresReader {
     pool: Pool,
     place: Arc<str>,
+    cursors: CursorMemory,
 }
 
 impl PostgresReader {
     pub(super) fn new(pool: Pool, place: Arc<str>) -> Self {
-        Self { pool, place }
+        let cursors = CursorMemory::default();
+        Self {
+            pool,
+            place,
+            cursors,
+        }
     }
 
     pub(crate) async fn query(&self, query: HistoryQuery) -> Result<HistoryPage, QueryError> {
         let client = self.client().await?;
-        match query::page(&client, &query).await {
+        match query::page(&client, &self.cursors, &query).await {
             Ok(page) => Ok(page),
             Err(PostgresReadError::UnknownCursor) => Err(QueryError::UnknownCursor),
             Err(error) => Err(self.explain(error).into()),

@@ -10,6 +10,7 @@ use undertone_services::history::{HistoryPage, HistoryQuery};
 use super::directory::SharedDirectory;
 use super::query;
 use super::view::{SlotConnections, SqliteReadError, SqliteView};
+use crate::cursors::CursorMemory;
 use crate::{ArchiveError, ArchiveSizes, ArchiveStats, QueryError};
 
 /// Times that a query begins again because a slot was dropped while it ran.
@@ -20,6 +21,7 @@ pub(crate) struct SqliteReader {
     shared: Arc<SharedDirectory>,
     places: Arc<Semaphore>,
     idle: Arc<Mutex<Vec<SlotConnections>>>,
+    cursors: Arc<CursorMemory>,
 }
 
 impl SqliteReader {
@@ -28,6 +30,7 @@ impl SqliteReader {
             shared,
             places: Arc::new(Semaphore::new(readers.max(1))),
             idle: Arc::default(),
+            cursors: Arc::default(),
         }
     }
 
@@ -75,9 +78,10 @@ impl SqliteReader {
         let place = place.map_err(|_| closed())?;
         let shared = Arc::clone(&self.shared);
         let idle = Arc::clone(&self.idle);
+        let cursors = Arc::clone(&self.cursors);
         let task = tokio::task::spawn_blocking(move || {
             let mut connections = idle.lock().pop().unwrap_or_default();
-            let outcome = attempt(&shared, &mut connections, &work);
+            let outcome = attempt(&shared, &mut connections, &cursors, &work);
             if outcome.is_ok() {
                 idle.lock().push(connections);
             }
@@ -102,15 +106,17 @@ impl SqliteReader {
 fn attempt<T>(
     shared: &SharedDirectory,
     connections: &mut SlotConnections,
+    cursors: &CursorMemory,
     work: &impl Fn(&mut SqliteView<'_>) -> Result<T, SqliteReadError>,
 ) -> Result<T, QueryError> {
     for _ in 0..ATTEMPTS {
-        shared.check()?;
+        let marker = shared.check()?;
         let slots = shared.slots();
-        connections.keep(&slots);
+        connections.keep(marker, &slots);
         let mut view = SqliteView {
             shared,
             connections,
+            cursors,
             slots,
         };
         match work(&mut view) {

@@ -162,6 +162,7 @@ pub(crate) fn gather(
         connections: ends.connections,
         trace_hash: None,
         violations: Vec::new(),
+        services: None,
     };
     let validate_ns = outcome.deliveries.iter();
     let validate_ns = validate_ns

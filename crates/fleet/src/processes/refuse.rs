@@ -65,6 +65,12 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), RunError> {
             _ => {}
         }
     }
+    if let Some(services) = &scenario.services {
+        let cannot = "starts relays, and no light clients";
+        let remedy = "leave [services] out, or run it with `undertone sim`";
+        let clients = services.light_clients;
+        return Err(refuse("services.light_clients", clients, cannot, remedy));
+    }
     let parts = scenario.relay.fragments;
     if parts > 1 && part_bytes(scenario).is_none() {
         let cannot = "has nodes that cut messages into parts of one length, 1000 bytes at least";

@@ -67,6 +67,7 @@ pub(crate) fn outcome(seed: u64) -> Outcome {
         connections: vec![4; 5],
         trace_hash: Some([0xab; 32]),
         violations: Vec::new(),
+        services: None,
     }
 }
 

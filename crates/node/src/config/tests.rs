@@ -6,6 +6,8 @@ use undertone_rln::{BatchPolicy, PoolConfig};
 use super::*;
 
 mod chain;
+mod discovery;
+mod explain;
 mod gossip;
 mod program;
 mod rest;
@@ -143,6 +145,8 @@ fn every_key_can_be_set_from_text() {
             Kind::Text => "file",
             Kind::TextList if key.name == "static-peers" => "/ip4/127.0.0.1/tcp/1",
             Kind::TextList if key.name.ends_with("node") => services::PEER,
+            Kind::TextList if key.name == "dns-discovery-url" => discovery::LIST,
+            Kind::TextList if key.name == "dns-discovery-name-server" => "127.0.0.1:5353",
             Kind::TextList => "/a,/b",
         };
         // The contract's keys are valid only together.
@@ -150,6 +154,10 @@ fn every_key_can_be_set_from_text() {
             true => (chain::WHOLE.to_vec(), chain::other(key.name)),
             false if key.name.starts_with("metrics-server-") => {
                 (vec![("metrics-server", "true")], value)
+            }
+            false if key.name == "discv5-udp-port" => (vec![("discv5-discovery", "true")], value),
+            false if matches!(key.name, "dns-discovery" | "dns-discovery-name-server") => {
+                (vec![("dns-discovery-url", discovery::LIST)], value)
             }
             false if key.name.starts_with("store-message-") => (vec![("store", "true")], value),
             false => (Vec::new(), value),
@@ -167,6 +175,7 @@ fn every_key_can_be_set_from_text() {
             "filter",
             "lightpush",
             "peer-exchange",
+            "dns-discovery",
         ];
         let same_as_default = on_by_default.contains(&key.name);
         assert_eq!(

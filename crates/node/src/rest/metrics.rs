@@ -23,7 +23,7 @@ use super::{
 };
 use crate::command::{JobSizes, MetricsSnapshot, RlnSnapshot, TokenSnapshot};
 use crate::handle::NodeHandle;
-use crate::services::{ArchiveCounts, ServicesHandle};
+use crate::services::{ArchiveCounts, LightStatus, ServicesHandle};
 
 mod chain;
 mod dashboards;
@@ -78,6 +78,9 @@ async fn page(
         let is_writing = services.is_some_and(|services| services.store_trouble().is_none());
         ours.register_collector(Box::new(StoreMetrics { counts, is_writing }));
     }
+    if let Some(services) = services {
+        ours.register_collector(Box::new(LightMetrics(services.light_status())));
+    }
     registry.register_collector(Box::new(Dashboards(snapshot)));
     let mut text = String::new();
     encode(&mut text, &registry).expect("writing to a String does not fail");
@@ -125,6 +128,27 @@ impl Collector for StoreMetrics {
         )?;
         let help = "Whether the archive takes messages";
         page.gauge("store_writing", help, usize::from(self.is_writing))
+    }
+}
+
+/// Names for what came of subscriptions at filter peers.
+#[derive(Debug)]
+struct LightMetrics(LightStatus);
+
+impl Collector for LightMetrics {
+    fn encode(&self, encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        let (mut page, status) = (MetricsPage(encoder), &self.0);
+        let peers = status.filter_peers.iter();
+        let peers = peers.map(|(topic, peers)| (topic.as_ref(), *peers));
+        let help = "Filter peers that have all subscriptions";
+        page.gauges("light_filter_peers", help, "topic", peers)?;
+        let origins = [("filter", status.pushed), ("store", status.recovered)];
+        let help = "Messages of filter subscriptions, by where they came from";
+        page.counters("light_messages", help, "origin", origins.into_iter())?;
+        let help = "Breaches of a protocol by filter and store peers";
+        page.counter("light_offences", help, status.offences)?;
+        let help = "Spans of time whose messages could not be compared with history";
+        page.counter("light_unchecked", help, status.unchecked)
     }
 }
 

@@ -45,6 +45,7 @@ const PAGE_POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style
     tags(
         (name = "node", description = "State of the node"),
         (name = "relay", description = "Messages of subscribed topics"),
+        (name = "messaging", description = "Sending that is answered for, and messages of content topics"),
         (name = "events", description = "Messages as they come"),
         (name = "store", description = "Messages of the past"),
         (name = "filter", description = "Messages that a peer pushes to this node"),

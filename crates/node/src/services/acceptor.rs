@@ -8,8 +8,8 @@ use libp2p::{PeerId, StreamProtocol};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
-use super::filter_client::FilterCall;
 use super::framing::{read_frame, write_frame};
+use super::light_driver::LightCall;
 use crate::swarm::InboundStream;
 
 /// Time for a stream's first byte. Some clients open a stream ahead of their first request, so an idle one is
@@ -45,7 +45,7 @@ pub(super) struct Requests {
     /// Requests that are answered.
     pub(super) answered: mpsc::Sender<PeerRequest>,
     /// Frames of pushed messages, which are not.
-    pub(super) pushed: mpsc::Sender<FilterCall>,
+    pub(super) pushed: mpsc::Sender<LightCall>,
 }
 
 /// Accepts streams until the node stops, and gives what they bring to `requests`.
@@ -87,7 +87,7 @@ async fn serve(
         if accepted.is_push {
             if requests
                 .pushed
-                .send(FilterCall::Pushed(peer, bytes))
+                .send(LightCall::Pushed(peer, bytes))
                 .await
                 .is_err()
             {

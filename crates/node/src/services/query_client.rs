@@ -38,7 +38,7 @@ pub(super) async fn query(
     Err(failure)
 }
 
-async fn query_one(
+pub(super) async fn query_one(
     client: &PeerClient,
     address: &Multiaddr,
     query: &HistoryQuery,

@@ -7,10 +7,13 @@ use undertone_gossip::RequestId;
 use undertone_link::{Arrival, ConnIx};
 use undertone_relay::{Output, ProofTicket};
 use undertone_rln::RateLimitProof;
+use undertone_services::RequestNo;
 
 use crate::events::Scheduled;
 use crate::hashes::{SharedIds, SharedSignals};
+use crate::light::LightEvent;
 use crate::outcome::Violation;
+use crate::services::io::ServiceInput;
 use crate::world::World;
 
 /// Event of a simulated node.
@@ -43,6 +46,34 @@ pub(crate) enum Event {
     Fault(u32),
     /// The other end of a connection has closed it.
     Closed(ConnIx),
+    /// Something happens to the services of the node.
+    Service(ServiceEvent),
+    /// Something happens to a light client.
+    Light(LightEvent),
+}
+
+/// Event of a node's services that is scheduled.
+#[derive(Debug)]
+pub(crate) enum ServiceEvent {
+    /// A client dials; `conn` is the client's index of the connection.
+    Dial { client: u32, conn: ConnIx },
+    /// The archive is done with a query.
+    Queried(RequestNo),
+    /// The trouble of this number begins.
+    TroubleBegins(u32),
+    /// The trouble of this number ends.
+    TroubleEnds(u32),
+}
+
+impl From<ServiceEvent> for ServiceInput {
+    fn from(event: ServiceEvent) -> Self {
+        match event {
+            ServiceEvent::Dial { client, conn } => Self::Dial { client, conn },
+            ServiceEvent::Queried(query) => Self::Queried(query),
+            ServiceEvent::TroubleBegins(number) => Self::TroubleBegins(number),
+            ServiceEvent::TroubleEnds(number) => Self::TroubleEnds(number),
+        }
+    }
 }
 
 /// Buffers and caches that the nodes of a thread share.

@@ -22,6 +22,7 @@ impl Node {
                 for conn in 0..step.world.ends[self.id as usize].len() {
                     self.hang_up(step, link::ConnIx(conn as u32));
                 }
+                self.stop_service(step, 0);
                 self.stop(step);
             }
             // A join is a start time in the plan; a partition is applied where packets arrive.
@@ -60,6 +61,7 @@ impl Node {
                 self.host_input(step, link::Input::Close(conn));
             }
         }
+        self.stop_service(step, noticed_after_ns);
         self.stop(step);
     }
 

@@ -1,5 +1,7 @@
 //! Inputs of a node: connections, frames, timers and publishing.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use undertone_gossip::fragments::FragmentError;
 use undertone_gossip::{Direction, NewPeer, PeerIx, RequestId, Time};
@@ -12,6 +14,7 @@ use crate::member::roots;
 use crate::node::Node;
 use crate::node::event::{Event, Step};
 use crate::seeds::derive;
+use crate::services::io::ServiceInput;
 use crate::world::UNIX_NS_AT_ZERO;
 
 /// Content topic of all simulated messages.
@@ -25,6 +28,19 @@ const PART_SHIFT: u32 = 48;
 
 /// Length of the shortest payload, which holds just the message's number, bytes.
 pub(crate) const PAYLOAD_BYTES_MIN: u32 = 8;
+
+/// Payload of a message: its number, then zeros.
+pub(crate) fn payload(number: u64, bytes: u32) -> Vec<u8> {
+    let mut payload = vec![0; bytes.max(PAYLOAD_BYTES_MIN) as usize];
+    payload[..8].copy_from_slice(&number.to_le_bytes());
+    payload
+}
+
+/// Number in a payload; [`UNCOUNTED`] for one too short to have any.
+pub(crate) fn number_in(payload: &[u8]) -> u64 {
+    let number = payload.get(..8).and_then(|bytes| bytes.try_into().ok());
+    number.map_or(UNCOUNTED, u64::from_le_bytes)
+}
 
 impl Node {
     pub(super) fn start(&mut self, step: &mut Step<'_>) {
@@ -99,6 +115,9 @@ impl Node {
     }
 
     pub(super) fn closed(&mut self, step: &mut Step<'_>, conn: ConnIx) {
+        if self.is_of_client(conn) {
+            return self.for_service(ServiceInput::Closed(conn));
+        }
         if self.host.is_open(conn) {
             self.host_input(step, link::Input::Close(conn));
             self.queues.remove(&conn);
@@ -109,11 +128,17 @@ impl Node {
     }
 
     pub(super) fn arrival(&mut self, step: &mut Step<'_>, arrival: Arrival<Bytes>) {
-        let end = step.world.ends[self.id as usize][arrival.conn.0 as usize];
-        if let Some(until_ns) = step.world.cut_until_ns(step.now_ns, self.id, end.remote) {
+        let remote = match step.world.ends[self.id as usize].get(arrival.conn.0 as usize) {
+            Some(end) => Some(end.remote),
+            None => self.client_of(arrival.conn),
+        };
+        let cut = |remote| step.world.cut_until_ns(step.now_ns, self.id, remote);
+        if let Some(remote) = remote
+            && let Some(until_ns) = cut(remote)
+        {
             // The transport would retransmit the packets until they get through, so they arrive after the
             // partition.
-            let at_ns = until_ns + step.world.delay_ns(end.remote, self.id);
+            let at_ns = until_ns + step.world.delay_ns(remote, self.id);
             return self.schedule_own(step, at_ns, Event::Arrival(arrival));
         }
         self.host_input(step, link::Input::Arrival(arrival));
@@ -131,6 +156,9 @@ impl Node {
         let due = |relay: &Relay| relay.next_timeout().as_nanos() <= step.now_ns;
         if self.relay.as_deref().is_some_and(due) {
             self.relay_input(step, Input::Tick);
+        }
+        if self.service.is_some() {
+            self.for_service(ServiceInput::Tick);
         }
     }
 
@@ -151,6 +179,9 @@ impl Node {
             return;
         }
         self.mix([step.now_ns, u64::from(conn.0), frame.len() as u64], &frame);
+        if self.is_of_client(conn) {
+            return self.for_service(ServiceInput::Frame { conn, frame });
+        }
         self.checks.heard(step.now_ns, conn, &frame);
         let (peer, is_long) = (PeerIx(conn.0), frame.len() as u64 > self.long_frame_bytes);
         if is_long {
@@ -197,9 +228,11 @@ impl Node {
 
     pub(super) fn publish(&mut self, step: &mut Step<'_>, number: u32) {
         let bytes = step.world.messages[number as usize].payload_bytes;
-        let topic = number % step.world.scenario.relay.topics.max(1);
+        let topic = step.world.topic_of(number);
+        let content = step.world.content_topic(number);
+        let content = content.map(|at| step.world.content_topics[at].clone());
         let number = u64::from(number);
-        self.publish_payload(step, (number, number), bytes, topic);
+        self.publish_payload(step, (number, number), bytes, (topic, content));
     }
 
     pub(super) fn spam(&mut self, step: &mut Step<'_>, interval_ns: u64, count: u64) {
@@ -209,7 +242,7 @@ impl Node {
         self.spams = true;
         // Request numbers above the numbers of counted messages, so that both kinds may wait for proofs at once.
         let request = u64::from(u32::MAX) + 1 + count;
-        self.publish_payload(step, (UNCOUNTED, request), 64, 0);
+        self.publish_payload(step, (UNCOUNTED, request), 64, (0, None));
         let at_ns = step.now_ns + interval_ns.max(1);
         let count = count + 1;
         self.schedule_own(step, at_ns, Event::Spam { interval_ns, count });
@@ -220,11 +253,10 @@ impl Node {
         step: &mut Step<'_>,
         (number, request): (u64, u64),
         bytes: u32,
-        topic: u32,
+        (topic, content): (usize, Option<Arc<str>>),
     ) {
-        let mut payload = vec![0; bytes.max(PAYLOAD_BYTES_MIN) as usize];
-        payload[..8].copy_from_slice(&number.to_le_bytes());
-        let message = WakuMessage::new(payload, CONTENT_TOPIC);
+        let content = content.unwrap_or_else(|| CONTENT_TOPIC.into());
+        let message = WakuMessage::new(payload(number, bytes), content);
         let count = step.world.scenario.relay.fragments as usize;
         let parts = match split_message(&message, count) {
             Ok(Some(parts)) => parts,
@@ -232,7 +264,7 @@ impl Node {
             Err(error) => unreachable!("splitting a message decodes nothing: {error}"),
         };
         for (part, message) in parts.into_iter().enumerate() {
-            let topic = step.world.topics[topic as usize].clone();
+            let topic = step.world.topics[topic].clone();
             let publish = Input::Publish {
                 topic,
                 message,

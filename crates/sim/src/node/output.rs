@@ -9,7 +9,7 @@ use undertone_relay::{Input, Output, ProofFailure, Reassembled};
 
 use crate::account;
 use crate::node::event::{Event, Step};
-use crate::node::input::UNCOUNTED;
+use crate::node::input::{UNCOUNTED, number_in};
 use crate::node::{DeliveredMessage, Node};
 use crate::world::GENERATION;
 
@@ -47,7 +47,7 @@ impl Node {
         }
     }
 
-    fn host_takes(&mut self, step: &mut Step<'_>, input: link::Input<bytes::Bytes>) {
+    pub(super) fn host_takes(&mut self, step: &mut Step<'_>, input: link::Input<bytes::Bytes>) {
         self.host
             .handle(step.now_ns, input)
             .expect("the simulation keeps the host's contract");
@@ -64,7 +64,11 @@ impl Node {
             }
         }
         while let Some(conn) = step.scratch.writable.pop() {
-            self.write_waiting(step, conn);
+            if self.is_of_client(conn) {
+                self.write_to_client(step, conn);
+            } else {
+                self.write_waiting(step, conn);
+            }
         }
     }
 
@@ -102,10 +106,19 @@ impl Node {
                 request, epoch, x, ..
             } => self.prove(step, request, epoch, x),
             Output::Deliver {
+                topic,
                 message,
-                from: Some(from),
+                from,
                 ..
-            } => self.arrived(step, message, from),
+            } => {
+                if self.service.is_some() {
+                    self.feed_service(step, &topic, &message, from.is_none());
+                }
+                if let Some(from) = from {
+                    self.arrived(step, message, from);
+                }
+            }
+            Output::Published { request, outcome } => self.published(request, outcome),
             Output::Disconnect(peer) => self.hang_up(step, ConnIx(peer.0)),
             Output::Report(report) => self.checks.reported(step.now_ns, &report),
             // Not needed here: every proof is valid, no peer is cut off, and the relay's bounds are
@@ -113,9 +126,7 @@ impl Node {
             Output::MoveProof { .. }
             | Output::DropProof { .. }
             | Output::Reading { .. }
-            | Output::Published { .. }
             | Output::Subscribed { .. }
-            | Output::Deliver { from: None, .. }
             | Output::Connect { .. }
             | Output::Forgotten(_) => {}
         }
@@ -265,10 +276,13 @@ impl Node {
         }
     }
 
-    fn delivered(&mut self, step: &mut Step<'_>, payload: &[u8], (from, parent): (PeerIx, u32)) {
-        let number = payload[..8]
-            .try_into()
-            .map_or(UNCOUNTED, u64::from_le_bytes);
+    pub(super) fn delivered(
+        &mut self,
+        step: &mut Step<'_>,
+        payload: &[u8],
+        (from, parent): (PeerIx, u32),
+    ) {
+        let number = number_in(payload);
         self.mix([step.now_ns, number, u64::from(from.0)], &[]);
         if number == UNCOUNTED {
             return;

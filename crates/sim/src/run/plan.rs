@@ -1,5 +1,7 @@
 //! Preparation of a run: validation of the scenario, its messages and start times.
 
+mod services;
+
 use crate::error::SimError;
 use crate::node::input::PAYLOAD_BYTES_MIN;
 use crate::outcome::Message;
@@ -133,7 +135,7 @@ fn validate(scenario: &Scenario) -> Result<(), SimError> {
             _ => {}
         }
     }
-    Ok(())
+    services::validate(scenario)
 }
 
 fn validate_delay(delay: &Delay) -> Result<(), SimError> {
@@ -164,6 +166,7 @@ fn messages(scenario: &Scenario, seed: u64) -> Vec<Message> {
                 Publishers::RoundRobin(count) => index % count,
                 Publishers::Random => rng.below(u64::from(scenario.nodes)) as u32,
             };
+            let publisher = services::publisher(scenario, index).unwrap_or(publisher);
             let size = index as usize % traffic.payload_bytes.len();
             let message = Message {
                 index,

@@ -1,5 +1,7 @@
 //! Result of a run, collected from the nodes at its end.
 
+mod services;
+
 use sha2::{Digest, Sha256};
 use undertone_gossip::{Config, PeerIx, Topic, Usage};
 use undertone_link::ConnIx;
@@ -15,6 +17,7 @@ pub(super) fn collect(world: &World, mut shards: Vec<NodeShard>) -> Outcome {
     check_bytes(world, &mut shards);
     check_bounds(world, &mut shards);
     check_meshes(world, &mut shards);
+    services::check(world, &mut shards);
     let events = shards.iter().map(|shard| shard.handled).sum();
     let violations = shards.iter().flat_map(|s| s.scratch.violations.clone());
     let mut violations: Vec<_> = violations.collect();
@@ -24,6 +27,11 @@ pub(super) fn collect(world: &World, mut shards: Vec<NodeShard>) -> Outcome {
     let mut trace = Sha256::new();
     for node in &nodes {
         trace.update(node.trace.to_le_bytes());
+    }
+    let mut clients: Vec<_> = shards.iter().flat_map(|shard| &shard.clients).collect();
+    clients.sort_by_key(|client| client.id);
+    for client in &clients {
+        trace.update(client.trace.to_le_bytes());
     }
     Outcome {
         seed: world.seed,
@@ -37,6 +45,7 @@ pub(super) fn collect(world: &World, mut shards: Vec<NodeShard>) -> Outcome {
         connections: nodes.iter().map(|node| connections(world, node)).collect(),
         trace_hash: Some(trace.finalize().into()),
         violations,
+        services: services::collect(world, &nodes, &clients),
     }
 }
 
@@ -103,6 +112,12 @@ fn check_bytes(world: &World, shards: &mut [NodeShard]) {
             sent += totals.sent_packets;
             accounted += totals.received_packets + totals.lost_packets + totals.orphaned_packets;
             accounted += node.host.arriving_packets();
+        }
+        for client in &shard.clients {
+            let totals = client.host.totals();
+            sent += totals.sent_packets;
+            accounted += totals.received_packets + totals.lost_packets + totals.orphaned_packets;
+            accounted += client.host.arriving_packets();
         }
         let waiting = shard.events.waiting().map(|event| match event {
             Event::Arrival(arrival) => arrival.packets(),

@@ -5,10 +5,15 @@
 
 mod network;
 mod relay;
+mod services;
 mod traffic;
 
 pub use network::{Delay, Dialling, Network, Qdisc, TcpProfile, Topology};
 pub use relay::{Cpu, RelaySetup, Rln, Verification};
+pub use services::{
+    ClientSleep, FloodedService, RateLimitError, RateLimits, RequestFlood, ServiceTrouble,
+    ServicesSetup, TroubleKind,
+};
 pub use traffic::{Fault, FaultKind, Publishers, Spacing, Traffic};
 
 /// One simulated network, its traffic and its faults. [`Scenario::plain`] is the starting point of all.
@@ -31,6 +36,8 @@ pub struct Scenario {
     pub rln: Option<Rln>,
     /// Processing costs of a node.
     pub cpu: Cpu,
+    /// Service nodes and light clients; `None` for a network of relays alone.
+    pub services: Option<ServicesSetup>,
     /// Messages published during the run.
     pub traffic: Traffic,
     /// Faults injected during the run.
@@ -90,6 +97,7 @@ impl Scenario {
             },
             rln: None,
             cpu: Cpu::default(),
+            services: None,
             traffic: Traffic {
                 publishers: Publishers::One(0),
                 messages: 1,

@@ -5,6 +5,7 @@ mod faults;
 mod join;
 mod partition;
 mod rate_limit;
+mod services;
 mod silence;
 mod support;
 mod topologies;

@@ -47,6 +47,7 @@ fn run() -> (Scenario, Observed) {
         connections: Vec::new(),
         trace_hash: None,
         violations: Vec::new(),
+        services: None,
     };
     let observed = Observed {
         validate_ns: vec![3 * MS; outcome.deliveries.len()],

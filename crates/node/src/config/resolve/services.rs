@@ -11,6 +11,9 @@ impl Resolver {
     pub(super) fn services(&self) -> Result<ServicesConfig, ConfigError> {
         let raw = &self.raw;
         let relays = raw.relay.get()?;
+        if !relays {
+            self.refuse_services_of_relays()?;
+        }
         Ok(ServicesConfig {
             store: self.store()?,
             filter: raw.filter.get()? && relays,
@@ -20,8 +23,27 @@ impl Resolver {
             store_peers: Self::peers(&raw.storenode)?,
             filter_peers: Self::peers(&raw.filternode)?,
             lightpush_peers: Self::peers(&raw.lightpushnode)?,
+            exchange_peers: Self::peers(&raw.peer_exchange_node)?,
+            send_queue: Some(self.data_file("send-queue.sqlite")?),
             rate_limits: raw.rate_limit.get()?.unwrap_or_default(),
         })
+    }
+
+    /// Refuses services that give away what the relay brings, or publish by it, on a node without relay.
+    fn refuse_services_of_relays(&self) -> Result<(), ConfigError> {
+        let raw = &self.raw;
+        let services = [
+            &raw.store,
+            &raw.filter,
+            &raw.lightpush,
+            &raw.lightpush_proofs,
+        ];
+        match services.iter().find(|service| service.is_asked_for()) {
+            Some(service) => Err(service.bad_because(
+                "false, because relay is false and the service needs it; set relay = true, or leave this key out",
+            )),
+            None => Ok(()),
+        }
     }
 
     fn store(&self) -> Result<Option<StoreConfig>, ConfigError> {

@@ -15,3 +15,22 @@ fn a_service_is_asked_of_a_peer_that_is_known() {
         load_flags(&[(key, PEER)]).unwrap();
     }
 }
+
+#[test]
+fn a_node_without_relay_serves_nothing_that_needs_it() {
+    let config = load_flags(&[("relay", "false")]).unwrap();
+    let services = &config.services;
+    assert!(!config.relay && !services.filter && !services.lightpush);
+    for key in ["store", "filter", "lightpush", "lightpush-proofs"] {
+        let error = load_flags(&[("relay", "false"), (key, "true")]).unwrap_err();
+        let said = error.to_string();
+        let expected = format!("{key} = true: expected false, because relay is false");
+        assert!(said.contains(&format!("--{key}")), "{said}");
+        assert!(
+            said.contains("relay is false") && said.contains("set relay = true"),
+            "{said} {expected}"
+        );
+        load_flags(&[("relay", "false"), (key, "false")]).unwrap();
+        load_flags(&[(key, "true")]).unwrap();
+    }
+}

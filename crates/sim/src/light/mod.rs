@@ -1,0 +1,52 @@
+//! Light clients: nodes without a relay, on emulated machines of their own.
+
+mod answers;
+mod client;
+mod connections;
+mod flood;
+mod node;
+mod outputs;
+mod reading;
+mod streams;
+
+pub(crate) use node::LightNode;
+pub(crate) use reading::FinishedReading;
+
+use undertone_link::ConnIx;
+use undertone_rln::RateLimitProof;
+use undertone_services::sending::SendId;
+
+/// Event of a light client.
+#[derive(Debug)]
+pub(crate) enum LightEvent {
+    /// A service node has accepted a connection; `remote_conn` is its index of it.
+    Accepted {
+        node: u32,
+        conn: ConnIx,
+        remote_conn: ConnIx,
+    },
+    /// A service node refuses a connection.
+    Refused { conn: ConnIx },
+    /// A stream is negotiated, and its request can be written.
+    StreamOpen(u32),
+    /// A proof for a message is ready.
+    Proved {
+        id: SendId,
+        attempt: u32,
+        proof: Box<RateLimitProof>,
+    },
+    /// An epoch of the rate limit begins.
+    Epoch,
+    /// A connection is lost.
+    ConnectionLost(ConnIx),
+    /// The machine falls asleep.
+    Sleep,
+    /// The machine wakes up.
+    WakeUp,
+    /// The whole history is to be read.
+    Read,
+    /// The page under way is asked for once more.
+    ReadOn,
+    /// The next request of a flood is due.
+    Flood,
+}

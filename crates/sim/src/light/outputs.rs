@@ -1,0 +1,191 @@
+//! Outputs of a client's machines, and how the client carries them out.
+
+use undertone_message::WakuMessage;
+use undertone_rln::{Epoch, signal_hash};
+use undertone_services::RequestNo;
+use undertone_services::filter::{SubscribeKind, SubscribeRequest};
+use undertone_services::light::{self, LightFilterRequest};
+use undertone_services::lightpush::LightpushRequest;
+use undertone_services::sending::{self, ProveFailure, SendEventKind, SendId};
+use undertone_services::store::StoreRequest;
+
+use crate::light::LightEvent;
+use crate::light::node::LightNode;
+use crate::light::streams::Asker;
+use crate::node::check::violated;
+use crate::node::event::{Event, Step};
+use crate::services::frames::StreamService;
+use crate::world::GENERATION;
+
+impl LightNode {
+    /// Carries out what the machines ask for, until they ask for nothing.
+    pub(super) fn drive(&mut self, step: &mut Step<'_>) {
+        loop {
+            let Some(client) = &mut self.client else {
+                return;
+            };
+            if let Some(output) = client.light.poll() {
+                self.light_output(step, output);
+            } else if let Some(output) = client.sender.poll() {
+                self.sender_output(step, output);
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn light_output(&mut self, step: &mut Step<'_>, output: light::Output) {
+        match output {
+            light::Output::Connect(peer) => {
+                let at = peer.0 as usize;
+                if self.connect(step, at) {
+                    self.tell_light(step.now_ns, light::Input::Connected(peer));
+                } else if let Some(client) = &mut self.client {
+                    client.light_dials.insert(at);
+                }
+            }
+            light::Output::Filter {
+                peer,
+                request,
+                body,
+            } => {
+                let body = filter_request(request, body).encode().into();
+                let asker = Asker::Filter(request);
+                self.ask(step, peer.0 as usize, asker, StreamService::Filter, body);
+            }
+            light::Output::History {
+                peer,
+                request,
+                query,
+            } => {
+                let request_id = request.0.to_string().into();
+                let body = StoreRequest { request_id, query }.encode().into();
+                let asker = Asker::History(request);
+                self.ask(step, peer.0 as usize, asker, StreamService::Store, body);
+            }
+            light::Output::Deliver(delivery) => self.delivered(step, &delivery),
+            light::Output::Misbehaved { .. } => self.counters.offences += 1,
+            light::Output::Unchecked { .. } => {
+                let rule = "a light client's memory is larger than what it has to compare";
+                violated(step.scratch, step.now_ns, self.id, rule);
+            }
+            light::Output::Health { .. }
+            | light::Output::SubscribeRefused { .. }
+            | light::Output::Forgotten(_) => {}
+        }
+    }
+
+    fn sender_output(&mut self, step: &mut Step<'_>, output: sending::Output) {
+        match output {
+            sending::Output::Connect(peer) => {
+                let at = peer.0 as usize;
+                if self.connect(step, at) {
+                    self.tell_sender(step.now_ns, sending::Input::Connected(peer));
+                } else if let Some(client) = &mut self.client {
+                    client.sender_dials.insert(at);
+                }
+            }
+            sending::Output::Prove {
+                id,
+                attempt,
+                message,
+                ..
+            } => self.prove(step, id, attempt, &message),
+            // Roots do not change here; the age of a message is the sender's own matter.
+            sending::Output::CheckProof(id) => {
+                self.tell_sender(step.now_ns, sending::Input::ProofFresh(id));
+            }
+            sending::Output::Push {
+                peer,
+                request,
+                pubsub_topic,
+                message,
+                ..
+            } => {
+                let body = LightpushRequest {
+                    request_id: request.0.to_string(),
+                    pubsub_topic: Some(pubsub_topic),
+                    message,
+                };
+                let (body, asker) = (body.encode().into(), Asker::Push(request));
+                self.ask(step, peer.0 as usize, asker, StreamService::Lightpush, body);
+            }
+            sending::Output::History {
+                peer,
+                request,
+                query,
+            } => {
+                let request_id = request.0.to_string().into();
+                let body = StoreRequest { request_id, query }.encode().into();
+                let asker = Asker::Confirmation(request);
+                self.ask(step, peer.0 as usize, asker, StreamService::Store, body);
+            }
+            sending::Output::Event(event) => match event.kind {
+                SendEventKind::Queued => self.counters.sends += 1,
+                SendEventKind::Stored => self.counters.sends_stored += 1,
+                SendEventKind::PropagatedOnly(_) => self.counters.sends_propagated += 1,
+                SendEventKind::Failed(_) => self.counters.sends_failed += 1,
+                SendEventKind::Sent | SendEventKind::Propagated => {}
+            },
+            // No process ends here, and a client has no relay.
+            sending::Output::Persist { .. }
+            | sending::Output::Erase(_)
+            | sending::Output::Relay { .. }
+            | sending::Output::Forgotten(_) => {}
+        }
+    }
+
+    fn prove(&mut self, step: &mut Step<'_>, id: SendId, attempt: u32, message: &WakuMessage) {
+        let (Some(client), Some(rln)) = (&mut self.client, &step.world.scenario.rln) else {
+            return;
+        };
+        let timestamp_ns = message.timestamp_ns();
+        let x = signal_hash(&message.payload, &message.content_topic, timestamp_ns);
+        let epoch = Epoch::at(timestamp_ns.unsigned_abs(), rln.epoch_s);
+        let member = client.member.as_mut();
+        let proof = member.and_then(|member| member.prove(GENERATION, epoch, x, false));
+        let event = match proof {
+            Some(proof) => LightEvent::Proved {
+                id,
+                attempt,
+                proof: Box::new(proof),
+            },
+            None => {
+                let result = Err(ProveFailure::LimitUsedUp);
+                let used_up = sending::Input::Proved {
+                    id,
+                    attempt,
+                    result,
+                };
+                return self.tell_sender(step.now_ns, used_up);
+            }
+        };
+        let at_ns = step.now_ns + rln.generation_ns;
+        self.schedule_own(step, at_ns, Event::Light(event));
+    }
+}
+
+fn filter_request(request: RequestNo, body: LightFilterRequest) -> SubscribeRequest {
+    let (kind, topic, content_topics) = match body {
+        LightFilterRequest::Ping => (SubscribeKind::Ping, None, Vec::new()),
+        LightFilterRequest::Subscribe {
+            pubsub_topic,
+            content_topics,
+        } => (SubscribeKind::Subscribe, Some(pubsub_topic), content_topics),
+        LightFilterRequest::Unsubscribe {
+            pubsub_topic,
+            content_topics,
+        } => (
+            SubscribeKind::Unsubscribe,
+            Some(pubsub_topic),
+            content_topics,
+        ),
+        LightFilterRequest::UnsubscribeAll => (SubscribeKind::UnsubscribeAll, None, Vec::new()),
+    };
+    SubscribeRequest {
+        request_id: request.0.to_string(),
+        kind,
+        pubsub_topic: topic,
+        content_topics,
+    }
+}

@@ -1,0 +1,150 @@
+//! Scenario parameters of service nodes and their light clients.
+
+pub use undertone_services::rate_limit::{RateLimitError, RateLimits};
+
+/// Service nodes and light clients of a network.
+///
+/// The service nodes are the last ones of the relays, so that faults reach them first. Light clients have the numbers
+/// after those of the relays. Losses, sleeps and troubles end with the last message; the time after it is calm.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ServicesSetup {
+    /// Number of relays that serve, at least 1.
+    pub service_nodes: u32,
+    /// Number of light clients, those of a flood included.
+    pub light_clients: u32,
+    /// Service nodes that each client knows.
+    pub peers_per_client: u32,
+    /// Service nodes with which a client keeps each subscription at once.
+    pub filter_peers: u32,
+    /// Whether clients subscribe.
+    pub subscribes: bool,
+    /// Number of messages of which a light client publishes one, in turn; 0 for none.
+    pub publish_one_in: u32,
+    /// Number of content topics over which messages are spread.
+    pub content_topics: u32,
+    /// Content topics that each client subscribes to.
+    pub topics_per_client: u32,
+    /// Whether service nodes keep history.
+    pub store: bool,
+    /// Time that an archive takes for a query, one after another, nanoseconds.
+    pub query_ns: u64,
+    /// Time between two readings of the whole history by a client; `None` if no client reads it, nanoseconds.
+    pub read_every_ns: Option<u64>,
+    /// Messages on a page of such a reading, 1 to 100.
+    pub page_size: u32,
+    /// Limits on the requests of clients.
+    pub rates: RateLimits,
+    /// Uplink and downlink of each client, bytes per second; `None` for those of the network.
+    pub client_rates: Option<(u64, u64)>,
+    /// Probability that a stream breaks, with its request, its answer or its pushed message.
+    pub stream_loss: f64,
+    /// Mean time after which a client's connection is lost; `None` for never, nanoseconds.
+    pub connection_lost_every_ns: Option<u64>,
+    /// Sleeps of the clients' machines.
+    pub sleep: Option<ClientSleep>,
+    /// Time after which a service node notices that a client sleeps and closes its connection, nanoseconds.
+    pub noticed_after_ns: u64,
+    /// Troubles of service nodes.
+    pub troubles: Vec<ServiceTrouble>,
+    /// Flood of requests.
+    pub flood: Option<RequestFlood>,
+}
+
+impl ServicesSetup {
+    /// Sound service nodes, with history and without rate limits but the filter's default, and light clients that
+    /// subscribe to the only content topic and publish every second message.
+    pub fn new(service_nodes: u32, light_clients: u32) -> Self {
+        const S: u64 = 1_000_000_000;
+        Self {
+            service_nodes,
+            light_clients,
+            peers_per_client: service_nodes.min(4),
+            filter_peers: 2,
+            subscribes: true,
+            publish_one_in: 2,
+            content_topics: 1,
+            topics_per_client: 1,
+            store: true,
+            query_ns: S / 500,
+            read_every_ns: None,
+            page_size: 20,
+            rates: RateLimits::default(),
+            client_rates: None,
+            stream_loss: 0.0,
+            connection_lost_every_ns: None,
+            sleep: None,
+            noticed_after_ns: 30 * S,
+            troubles: Vec::new(),
+            flood: None,
+        }
+    }
+
+    /// Number of clients that are no part of a flood.
+    pub fn honest_clients(&self) -> u32 {
+        let flooding = self.flood.map_or(0, |flood| flood.clients);
+        self.light_clients.saturating_sub(flooding)
+    }
+}
+
+/// Sleeps of a client's machine: its process stands still, and the network keeps what is sent to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClientSleep {
+    /// Mean time awake between two sleeps, nanoseconds.
+    pub every_ns: u64,
+    /// Length of a sleep, nanoseconds.
+    pub for_ns: u64,
+}
+
+/// Trouble of a service node for a time. Its relay goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServiceTrouble {
+    /// Number of the service node, from 0.
+    pub peer: u32,
+    /// Begin of the trouble, nanoseconds.
+    pub at_ns: u64,
+    /// Length of the trouble, nanoseconds.
+    pub for_ns: u64,
+    /// Kind of the trouble.
+    pub kind: TroubleKind,
+}
+
+/// Kind of a trouble.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TroubleKind {
+    /// The services are gone: connections are closed, none is accepted, nothing is kept; subscriptions are forgotten.
+    Gone,
+    /// Connections look alive, but no request is answered, nothing is pushed or kept.
+    Hangs,
+    /// Requests are answered, but nothing is pushed.
+    Mute,
+    /// Requests are answered with lies: nothing is published, messages are pushed that nobody asked for, pages name
+    /// messages that do not exist or hold others than were asked for.
+    Lies,
+}
+
+/// Flood of requests by the last clients, each at one service node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestFlood {
+    /// Clients that flood, counted from the last.
+    pub clients: u32,
+    /// Begin of the flood, nanoseconds.
+    pub at_ns: u64,
+    /// Length of the flood, nanoseconds.
+    pub for_ns: u64,
+    /// Time between two requests of a client, nanoseconds.
+    pub interval_ns: u64,
+    /// Service that is flooded; `None` for all in turn.
+    pub service: Option<FloodedService>,
+}
+
+/// Service that a flood is sent to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FloodedService {
+    /// Queries for the largest pages of history.
+    Store,
+    /// Subscriptions to a hundred content topics each.
+    Filter,
+    /// Messages to be published, without a proof.
+    Lightpush,
+}

@@ -1,0 +1,157 @@
+//! Frames between light clients and service nodes, and what their streams cost.
+//!
+//! A request takes a stream of its own. In the simulator a frame names its stream; the bytes that streams cost on real
+//! connections are added to the length that the network is told.
+
+use bytes::{BufMut, Bytes, BytesMut};
+use undertone_services::{filter, lightpush, store};
+
+/// Length of multistream-select's own line, bytes.
+const NEGOTIATION_BYTES: u64 = 20;
+
+/// Service that a stream is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum StreamService {
+    Store,
+    Filter,
+    Lightpush,
+}
+
+impl StreamService {
+    /// Every service, at the position of its counters.
+    pub(crate) const ALL: [Self; 3] = [Self::Store, Self::Filter, Self::Lightpush];
+
+    fn protocol(self) -> &'static str {
+        match self {
+            Self::Store => store::PROTOCOL_ID,
+            Self::Filter => filter::SUBSCRIBE_PROTOCOL_ID,
+            Self::Lightpush => lightpush::PROTOCOL_ID,
+        }
+    }
+
+    /// Bytes of a request or an answer on a stream of its own: the negotiation, the prefix and the body, with the
+    /// multiplexer's header for opening, content and closing.
+    pub(crate) fn stream_bytes(self, body: usize, mux_overhead_bytes: u32) -> u64 {
+        negotiated_bytes(self.protocol()) + framed_bytes(body) + 3 * u64::from(mux_overhead_bytes)
+    }
+}
+
+/// Bytes of a pushed message; the first one of a connection opens the stream for all.
+pub(crate) fn push_bytes(body: usize, is_first: bool, mux_overhead_bytes: u32) -> u64 {
+    let mux_bytes = u64::from(mux_overhead_bytes);
+    let opening = match is_first {
+        true => negotiated_bytes(filter::PUSH_PROTOCOL_ID) + mux_bytes,
+        false => 0,
+    };
+    opening + framed_bytes(body) + mux_bytes
+}
+
+/// Bytes by which one end names a protocol.
+fn negotiated_bytes(protocol: &str) -> u64 {
+    // A prefix of one byte and a line feed.
+    NEGOTIATION_BYTES + protocol.len() as u64 + 2
+}
+
+fn framed_bytes(body: usize) -> u64 {
+    let body = body as u64;
+    body + u64::from((64 - (body | 1).leading_zeros()).div_ceil(7))
+}
+
+/// Frame between a light client and a service node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum StreamFrame {
+    /// Request of a client on a new stream.
+    Request {
+        stream: u32,
+        service: StreamService,
+        body: Bytes,
+    },
+    /// Answer to a request.
+    Answer { stream: u32, body: Bytes },
+    /// Message pushed to a client.
+    Push { body: Bytes },
+}
+
+const ANSWER: u8 = 3;
+const PUSH: u8 = 4;
+
+impl StreamFrame {
+    pub(crate) fn encode(&self) -> Bytes {
+        let tagged = |tag: u8, stream: Option<u32>, body: &Bytes| {
+            let mut frame = BytesMut::with_capacity(body.len() + 5);
+            frame.put_u8(tag);
+            if let Some(stream) = stream {
+                frame.put_u32_le(stream);
+            }
+            frame.put_slice(body);
+            frame.freeze()
+        };
+        match self {
+            Self::Request {
+                stream,
+                service,
+                body,
+            } => tagged(*service as u8, Some(*stream), body),
+            Self::Answer { stream, body } => tagged(ANSWER, Some(*stream), body),
+            Self::Push { body } => tagged(PUSH, None, body),
+        }
+    }
+
+    /// Reads a frame; `None` for bytes that [`encode`](Self::encode) does not make.
+    pub(crate) fn decode(frame: &Bytes) -> Option<Self> {
+        let tag = *frame.first()?;
+        if tag == PUSH {
+            return Some(Self::Push {
+                body: frame.slice(1..),
+            });
+        }
+        let stream: [u8; 4] = frame.get(1..5)?.try_into().ok()?;
+        let (stream, body) = (u32::from_le_bytes(stream), frame.slice(5..));
+        if tag == ANSWER {
+            return Some(Self::Answer { stream, body });
+        }
+        let service = *StreamService::ALL.get(usize::from(tag))?;
+        Some(Self::Request {
+            stream,
+            service,
+            body,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_is_read_as_it_was_written() {
+        let body = Bytes::from_static(b"body");
+        let frames = [
+            StreamFrame::Push { body: body.clone() },
+            StreamFrame::Answer {
+                stream: 7,
+                body: body.clone(),
+            },
+            StreamFrame::Request {
+                stream: u32::MAX,
+                service: StreamService::Lightpush,
+                body,
+            },
+        ];
+        for frame in frames {
+            assert_eq!(StreamFrame::decode(&frame.encode()), Some(frame));
+        }
+        for bytes in [&[][..], &[0, 1, 2], &[9, 0, 0, 0, 0]] {
+            assert_eq!(StreamFrame::decode(&Bytes::copy_from_slice(bytes)), None);
+        }
+    }
+
+    #[test]
+    fn only_the_first_push_of_a_connection_pays_for_the_stream() {
+        let protocol = filter::PUSH_PROTOCOL_ID.len() as u64;
+        assert_eq!(push_bytes(100, false, 22), 100 + 1 + 22);
+        assert_eq!(push_bytes(100, true, 22), 101 + 22 + 20 + protocol + 2 + 22);
+        assert_eq!(framed_bytes(127), 128);
+        assert_eq!(framed_bytes(128), 130);
+    }
+}

@@ -1,0 +1,108 @@
+//! Lies of a service node: answers that look like service and are none.
+
+use bytes::Bytes;
+use undertone_message::{MessageHash, WakuMessage};
+use undertone_services::filter::MessagePush;
+use undertone_services::history::{HistoryCriteria, HistoryEntry, HistoryPage, StoredMessage};
+use undertone_services::lightpush::{
+    LightpushCodecLimits, LightpushRequest, LightpushResponse, LightpushStatus,
+};
+use undertone_services::store::{StoreLimits, StoreRequest, StoreResponse, StoreStatus};
+
+use crate::node::input::UNCOUNTED;
+use crate::services::frames::{StreamFrame, StreamService};
+use crate::services::server::SimService;
+use crate::world::World;
+
+/// Content topic of messages that nobody asked for.
+const UNASKED_TOPIC: &str = "/lies/1/unasked/proto";
+
+/// Messages on a page of lies.
+const LIES: usize = 3;
+
+impl SimService {
+    /// Returns the lie that answers a request; `None` for filter, whose lie is what is pushed later.
+    pub(super) fn lie(&mut self, service: StreamService, request: &Bytes) -> Option<Bytes> {
+        match service {
+            StreamService::Filter => None,
+            StreamService::Lightpush => {
+                let limits = LightpushCodecLimits::default();
+                let request = LightpushRequest::decode(request, &limits).ok()?;
+                let response = LightpushResponse {
+                    request_id: request.request_id,
+                    status: LightpushStatus::OK,
+                    status_desc: None,
+                    relay_peer_count: Some(LIES as u32),
+                };
+                Some(response.encode().into())
+            }
+            StreamService::Store => {
+                let request = StoreRequest::decode(request, &StoreLimits::default()).ok()?;
+                let entries = match (&request.query.criteria, request.query.include_data) {
+                    // Hashes that no message has.
+                    (HistoryCriteria::Content(_), false) => (0..LIES)
+                        .map(|_| HistoryEntry {
+                            hash: self.invented_hash(),
+                            data: None,
+                        })
+                        .collect(),
+                    // Messages that were not asked for.
+                    (_, true) => vec![entry(StoredMessage::new(
+                        "/waku/2/rs/0/0",
+                        unasked(self.rng.below(u64::MAX)),
+                    ))],
+                    // Nothing, whatever the archive has.
+                    (HistoryCriteria::Hashes(_), false) => Vec::new(),
+                };
+                let response = StoreResponse {
+                    request_id: request.request_id,
+                    status: StoreStatus::Ok,
+                    description: "OK".into(),
+                    page: HistoryPage {
+                        entries,
+                        next: None,
+                    },
+                };
+                Some(response.encode().into())
+            }
+        }
+    }
+
+    /// Pushes a message that nobody asked for to every client.
+    pub(super) fn push_lies(&mut self, world: &World) {
+        let push = MessagePush {
+            message: unasked(self.rng.below(u64::MAX)),
+            pubsub_topic: Some(world.shards[0].clone()),
+        };
+        let body = Bytes::from(push.encode());
+        let len = body.len();
+        let frame = StreamFrame::Push { body }.encode();
+        for conn in self.connections() {
+            self.write_push(world, conn, len, frame.clone());
+        }
+    }
+
+    fn invented_hash(&mut self) -> MessageHash {
+        let mut hash = [0; 32];
+        for word in hash.chunks_exact_mut(8) {
+            word.copy_from_slice(&self.rng.below(u64::MAX).to_le_bytes());
+        }
+        MessageHash(hash)
+    }
+}
+
+fn entry(stored: StoredMessage) -> HistoryEntry {
+    HistoryEntry {
+        hash: stored.hash,
+        data: Some(undertone_services::history::HistoryData {
+            pubsub_topic: stored.pubsub_topic,
+            message: stored.message,
+        }),
+    }
+}
+
+fn unasked(number: u64) -> WakuMessage {
+    let mut payload = UNCOUNTED.to_le_bytes().to_vec();
+    payload.extend(number.to_le_bytes());
+    WakuMessage::new(payload, UNASKED_TOPIC)
+}

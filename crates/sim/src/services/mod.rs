@@ -1,0 +1,8 @@
+//! Services of a simulated node: the machines that ship, driven in virtual time.
+
+pub(crate) mod archive;
+pub(crate) mod frames;
+pub(crate) mod io;
+mod lies;
+mod outputs;
+pub(crate) mod server;

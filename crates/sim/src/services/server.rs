@@ -1,0 +1,383 @@
+//! Services of one node: its machines, its archive, and the connections of its clients.
+//!
+//! Sans-IO like the machines: [`SimService::handle`] takes an input, [`SimService::poll`] gives what the node has to do.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use undertone_gossip::Time;
+use undertone_link::ConnIx;
+use undertone_message::WakuMessage;
+use undertone_services::filter::{self, FilterLimits, FilterServer};
+use undertone_services::history::{HistoryQuery, StoredMessage};
+use undertone_services::lightpush::{self, LightpushLimits, LightpushServer, PushVersion};
+use undertone_services::rate_limit::{LimitedService, RateLimiter, RateLimiterLimits};
+use undertone_services::sharding::Sharding;
+use undertone_services::store::{self, ServerLimits, StoreServer};
+use undertone_services::{PeerNo, RequestNo};
+
+use crate::outcome::ServiceCounters;
+use crate::scenario::TroubleKind;
+use crate::seeds::SeededRng;
+use crate::services::archive::MemoryArchive;
+use crate::services::frames::{StreamFrame, StreamService};
+use crate::services::io::{ServiceAction, ServiceInput};
+use crate::world::World;
+
+/// Connection of a client.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ClientLink {
+    pub(super) client: u32,
+    remote_conn: ConnIx,
+    /// Whether the stream for pushed messages is open.
+    pub(super) pushes: bool,
+}
+
+/// Services of one node.
+#[derive(Debug)]
+pub(crate) struct SimService {
+    pub(super) store: StoreServer,
+    pub(super) filter: FilterServer,
+    pub(super) lightpush: LightpushServer,
+    limiters: [RateLimiter; 3],
+    sharding: Sharding,
+    pub(crate) archive: MemoryArchive,
+    pub(crate) counters: ServiceCounters,
+    /// Index of the first connection of a client; those below belong to the relay.
+    pub(crate) first_conn: u32,
+    next_conn: u32,
+    pub(super) links: BTreeMap<ConnIx, ClientLink>,
+    /// The newest connection of each client.
+    pub(super) newest: BTreeMap<u32, ConnIx>,
+    /// Requests that are not answered: connection, stream, service.
+    pub(super) waiting: BTreeMap<RequestNo, (ConnIx, u32, StreamService)>,
+    next_request: u64,
+    pub(super) queries: BTreeMap<RequestNo, HistoryQuery>,
+    pub(super) archive_free_ns: u64,
+    /// Frame of the message that is being pushed, so that clients share its memory.
+    pub(super) pushed: Option<(Bytes, Bytes)>,
+    pub(super) troubles: Vec<TroubleKind>,
+    is_stopped: bool,
+    pub(super) rng: SeededRng,
+    pub(super) actions: VecDeque<ServiceAction>,
+}
+
+impl SimService {
+    /// Services of a relay that has `relay_conns` connections.
+    pub(crate) fn new(world: &World, node: u32, relay_conns: u32) -> Self {
+        let rates = world
+            .scenario
+            .services
+            .as_ref()
+            .map(|setup| setup.rates)
+            .unwrap_or_default();
+        let shared = |service| RateLimiter::shared(rates.of(service), RateLimiterLimits::default());
+        let sharding = Sharding {
+            cluster: world.relay.cluster_id,
+            num_shards: None,
+        };
+        let (filter, lightpush) = machines(world, sharding);
+        Self {
+            store: StoreServer::new(ServerLimits::default()),
+            filter,
+            lightpush,
+            limiters: [
+                shared(LimitedService::Store),
+                RateLimiter::per_peer(
+                    rates.of(LimitedService::Filter),
+                    RateLimiterLimits::default(),
+                ),
+                shared(LimitedService::Lightpush),
+            ],
+            sharding,
+            archive: MemoryArchive::default(),
+            counters: ServiceCounters::default(),
+            first_conn: relay_conns,
+            next_conn: relay_conns,
+            links: BTreeMap::new(),
+            newest: BTreeMap::new(),
+            waiting: BTreeMap::new(),
+            next_request: 0,
+            queries: BTreeMap::new(),
+            archive_free_ns: 0,
+            pushed: None,
+            troubles: Vec::new(),
+            is_stopped: false,
+            rng: SeededRng::new(world.seed, "service", u64::from(node)),
+            actions: VecDeque::new(),
+        }
+    }
+
+    /// Takes an input.
+    pub(crate) fn handle(&mut self, world: &World, now_ns: u64, input: ServiceInput) {
+        if self.is_stopped {
+            return;
+        }
+        let now = Time::from_nanos(now_ns);
+        match input {
+            ServiceInput::Dial { client, conn } => self.dialled(client, conn),
+            ServiceInput::Closed(conn) => self.closed(now, conn),
+            ServiceInput::Frame { conn, frame } => self.frame(world, now, conn, &frame),
+            ServiceInput::Message { topic, message } => self.message(world, now, topic, message),
+            ServiceInput::Published { publish, outcome } => {
+                self.lightpush
+                    .handle(now, lightpush::Input::Published { publish, outcome });
+            }
+            ServiceInput::Queried(query) => self.queried(now, query),
+            ServiceInput::Pushed { client, delivered } => {
+                let peer = peer_no(client);
+                self.filter
+                    .handle(now, filter::Input::Pushed { peer, delivered });
+            }
+            ServiceInput::TroubleBegins(number) => self.trouble_begins(world, number),
+            ServiceInput::TroubleEnds(number) => {
+                let kind = trouble(world, number);
+                if let Some(at) = self.troubles.iter().position(|kept| *kept == kind) {
+                    self.troubles.swap_remove(at);
+                }
+            }
+            ServiceInput::Tick => {
+                self.store.handle(now, store::server::Input::Tick);
+                self.filter.handle(now, filter::Input::Tick);
+                self.lightpush.handle(now, lightpush::Input::Tick);
+            }
+        }
+        self.carry_out(world, now_ns);
+    }
+
+    /// Returns the next action for the node.
+    pub(crate) fn poll(&mut self) -> Option<ServiceAction> {
+        self.actions.pop_front()
+    }
+
+    /// Time of the first timer, nanoseconds.
+    pub(crate) fn next_timeout(&self) -> Option<u64> {
+        if self.is_stopped {
+            return None;
+        }
+        let timers = [
+            self.store.next_timeout(),
+            self.filter.next_timeout(),
+            self.lightpush.next_timeout(),
+        ];
+        timers.into_iter().flatten().min().map(Time::as_nanos)
+    }
+
+    /// Client at the other end of a connection.
+    pub(crate) fn client_of(&self, conn: ConnIx) -> Option<u32> {
+        self.links.get(&conn).map(|link| link.client)
+    }
+
+    /// Whether everything that clients can fill is within its bound.
+    pub(crate) fn is_within_bounds(&self) -> bool {
+        let (filter, push) = (self.filter.usage(), self.lightpush.usage());
+        let (filters, pushes) = (FilterLimits::default(), LightpushLimits::default());
+        filter.peers <= filters.max_peers
+            && filter.criteria_bytes <= filters.max_criteria_bytes
+            && filter.seen <= filters.max_seen
+            && filter.push_bytes <= filters.max_push_bytes
+            && push.publishing <= pushes.max_publishing
+            && push.publishing_bytes <= pushes.max_publishing_bytes
+    }
+
+    /// Stops the process; returns the connections that clients still have, as (here, client, there).
+    pub(crate) fn stop(&mut self) -> Vec<(ConnIx, u32, ConnIx)> {
+        self.is_stopped = true;
+        self.actions.clear();
+        let links = std::mem::take(&mut self.links).into_iter();
+        links
+            .map(|(conn, link)| (conn, link.client, link.remote_conn))
+            .collect()
+    }
+
+    pub(super) fn has(&self, kind: TroubleKind) -> bool {
+        self.troubles.contains(&kind)
+    }
+
+    fn is_away(&self) -> bool {
+        self.has(TroubleKind::Gone) || self.has(TroubleKind::Hangs)
+    }
+
+    fn dialled(&mut self, client: u32, remote_conn: ConnIx) {
+        if self.has(TroubleKind::Hangs) {
+            return;
+        }
+        if self.has(TroubleKind::Gone) {
+            self.actions.push_back(ServiceAction::Refuse {
+                client,
+                remote_conn,
+            });
+            return;
+        }
+        let conn = ConnIx(self.next_conn);
+        self.next_conn += 1;
+        let link = ClientLink {
+            client,
+            remote_conn,
+            pushes: false,
+        };
+        self.links.insert(conn, link);
+        self.newest.insert(client, conn);
+        self.actions.push_back(ServiceAction::Open {
+            client,
+            conn,
+            remote_conn,
+        });
+    }
+
+    fn closed(&mut self, now: Time, conn: ConnIx) {
+        let Some(link) = self.links.remove(&conn) else {
+            return;
+        };
+        self.actions.push_back(ServiceAction::Forget(conn));
+        self.waiting.retain(|_, (asker, ..)| *asker != conn);
+        if self.newest.get(&link.client) != Some(&conn) {
+            return; // The client has another connection.
+        }
+        self.newest.remove(&link.client);
+        let peer = peer_no(link.client);
+        self.store.handle(now, store::server::Input::PeerGone(peer));
+        self.filter.handle(now, filter::Input::PeerGone(peer));
+        self.lightpush.handle(now, lightpush::Input::PeerGone(peer));
+    }
+
+    fn frame(&mut self, world: &World, now: Time, conn: ConnIx, frame: &Bytes) {
+        if self.is_away() {
+            return;
+        }
+        let (Some(link), Some(frame)) = (self.links.get(&conn), StreamFrame::decode(frame)) else {
+            return;
+        };
+        let StreamFrame::Request {
+            stream,
+            service,
+            body,
+        } = frame
+        else {
+            return;
+        };
+        let client = link.client;
+        if self.has(TroubleKind::Lies)
+            && let Some(lie) = self.lie(service, &body)
+        {
+            return self.answer(world, (conn, stream, service), &lie);
+        }
+        let (peer, at) = (peer_no(client), service as usize);
+        let request = RequestNo(self.next_request);
+        self.next_request += 1;
+        self.waiting.insert(request, (conn, stream, service));
+        self.counters.requests[at] += 1;
+        let is_allowed = self.limiters[at].allow(now, peer);
+        if !is_allowed {
+            self.counters.refused[at] += 1;
+        }
+        match service {
+            StreamService::Store => {
+                let input = match is_allowed {
+                    true => store::server::Input::Request {
+                        peer,
+                        request,
+                        bytes: body,
+                    },
+                    false => store::server::Input::TooMany { request },
+                };
+                self.store.handle(now, input);
+            }
+            StreamService::Filter => {
+                let input = match is_allowed {
+                    true => filter::Input::Request {
+                        peer,
+                        request,
+                        bytes: body,
+                    },
+                    false => filter::Input::TooMany { request },
+                };
+                self.filter.handle(now, input);
+            }
+            StreamService::Lightpush => {
+                let version = PushVersion::V3;
+                let input = match is_allowed {
+                    true => lightpush::Input::Request {
+                        peer,
+                        request,
+                        version,
+                        bytes: body,
+                    },
+                    false => lightpush::Input::TooMany { request, version },
+                };
+                self.lightpush.handle(now, input);
+            }
+        }
+    }
+
+    fn message(&mut self, world: &World, now: Time, topic: Arc<str>, message: WakuMessage) {
+        if self.is_away() {
+            return;
+        }
+        let has_store = world.scenario.services.as_ref().is_some_and(|s| s.store);
+        let message = StoredMessage::new(topic, message);
+        if has_store {
+            self.archive.keep(now.as_nanos(), message.clone());
+        }
+        if self.has(TroubleKind::Lies) {
+            return self.push_lies(world);
+        }
+        if !self.has(TroubleKind::Mute) {
+            self.filter.handle(now, filter::Input::Message { message });
+        }
+    }
+
+    fn trouble_begins(&mut self, world: &World, number: u32) {
+        let kind = trouble(world, number);
+        self.troubles.push(kind);
+        if kind != TroubleKind::Gone {
+            return;
+        }
+        // The process is another one when it comes back; only the archive is on disk.
+        (self.filter, self.lightpush) = machines(world, self.sharding);
+        self.store = StoreServer::new(ServerLimits::default());
+        self.waiting.clear();
+        self.queries.clear();
+        self.newest.clear();
+        for (conn, link) in std::mem::take(&mut self.links) {
+            self.actions.push_back(ServiceAction::Close {
+                client: link.client,
+                conn,
+                remote_conn: link.remote_conn,
+            });
+        }
+    }
+
+    fn queried(&mut self, now: Time, query: RequestNo) {
+        if let Some(content) = self.queries.remove(&query) {
+            let result = self.archive.page(&content);
+            self.store
+                .handle(now, store::server::Input::Page { query, result });
+        }
+    }
+}
+
+fn machines(world: &World, sharding: Sharding) -> (FilterServer, LightpushServer) {
+    let mut filter = FilterLimits::default();
+    let mut lightpush = LightpushLimits::default();
+    // Some scenarios have larger messages than any network.
+    let max_bytes = world.scenario.relay.max_message_bytes;
+    lightpush.codec.message.max_message_bytes = max_bytes;
+    lightpush.codec.max_request_bytes = lightpush.codec.max_request_bytes.max(2 * max_bytes);
+    filter.codec.message.max_message_bytes = max_bytes;
+    (
+        FilterServer::new(sharding, filter),
+        LightpushServer::new(sharding, lightpush),
+    )
+}
+
+fn trouble(world: &World, number: u32) -> TroubleKind {
+    let setup = world.scenario.services.as_ref();
+    let setup = setup.expect("a node that serves is of a scenario with services");
+    setup.troubles[number as usize].kind
+}
+
+fn peer_no(client: u32) -> PeerNo {
+    PeerNo(u64::from(client))
+}
