@@ -11,6 +11,7 @@ use crate::tidy;
 mod apt;
 pub(crate) mod archive;
 mod audit;
+mod bindings;
 mod contracts;
 mod examples;
 mod namespaces;
@@ -42,6 +43,9 @@ const ARCHIVE: [&str; 1] = ["archive"];
 const OPENAPI: [&str; 1] = ["openapi"];
 const OPENAPI_ALLOWED: (&str, &str) = ("UNDERTONE_OPENAPI_TEST", "1");
 
+/// Tests of programs in other languages on the shared library.
+const BINDINGS: [&str; 1] = ["bindings"];
+
 /// Integration tests of clients that use the services of real nodes.
 const SERVICES: [&str; 1] = ["services"];
 
@@ -71,6 +75,7 @@ pub(crate) enum Step {
     Page,
     Archive,
     Openapi,
+    Bindings,
     Testbed,
     Interop,
     Services,
@@ -92,7 +97,7 @@ pub(crate) enum Outcome {
 impl Step {
     /// All steps in the order in which they run: the quickest first, but contracts before unit, whose tests
     /// use the chain that contracts installs.
-    pub(crate) const ALL: [Self; 19] = [
+    pub(crate) const ALL: [Self; 20] = [
         Self::Fmt,
         Self::Tidy,
         Self::Clippy,
@@ -107,6 +112,7 @@ impl Step {
         Self::Page,
         Self::Archive,
         Self::Openapi,
+        Self::Bindings,
         Self::Testbed,
         Self::Interop,
         Self::Services,
@@ -131,6 +137,7 @@ impl Step {
             Self::Page => "page",
             Self::Archive => "archive",
             Self::Openapi => "openapi",
+            Self::Bindings => "bindings",
             Self::Testbed => "testbed",
             Self::Interop => "interop",
             Self::Services => "services",
@@ -163,6 +170,9 @@ impl Step {
             Self::Archive => "the archive of messages on SQLite and PostgreSQL; needs PostgreSQL",
             Self::Openapi => {
                 "generated requests to the REST API of a real node; needs Python 3 with venv"
+            }
+            Self::Bindings => {
+                "programs in Python, C and Kotlin on the shared library; needs Python 3, a C compiler, Maven"
             }
             Self::Testbed => {
                 "real TCP and real nodes in network namespaces; needs TUN devices and iproute2"
@@ -210,6 +220,7 @@ impl Step {
                 Ok(()) => cargo(root, &selection::named(&OPENAPI), &[OPENAPI_ALLOWED]),
                 Err(reason) => Outcome::Skipped(reason),
             },
+            Self::Bindings => bindings::run(root),
             Self::Testbed => match namespaces::right_to_make() {
                 Ok(right) => {
                     let mut args = selection::named(&TESTBED);

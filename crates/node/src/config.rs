@@ -1,7 +1,8 @@
 //! Configuration of a node: a TOML file, `UNDERTONE_*` environment variables and flags.
 //!
-//! A later source overrides an earlier one: preset, file, environment, flags. All sources share the key names
-//! in [`KEYS`]; every error names the source, key and value it is about and what was expected.
+//! A later source overrides an earlier one: preset, file, environment, flags. A program that embeds a node gives
+//! text and settings of its own instead. All sources share the key names in [`KEYS`]; every error names the source,
+//! key and value it is about and what was expected.
 
 use std::{
     net::{IpAddr, SocketAddr},

@@ -9,6 +9,7 @@ mod chain;
 mod discovery;
 mod explain;
 mod gossip;
+mod program;
 mod rest;
 mod services;
 
