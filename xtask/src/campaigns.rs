@@ -8,24 +8,29 @@ use crate::steps::{Outcome, cargo};
 /// Name of the test that derives the vendored tables.
 const DERIVATION: &str = "the_vendored_file_can_be_derived";
 
+/// Test that measures store synchronisation.
+const SYNC_SPEED: &str = "sync_speed";
+
 /// Campaign by name. Measurements build with the profile `dist`, that of the installed program; tests with
 /// `release`, because they are long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Campaign {
     Tables,
     RandomProofs,
+    Sync,
     Hostile,
 }
 
 impl Campaign {
     /// All campaigns in the order in which they run: the quickest first.
-    pub(crate) const ALL: [Self; 3] = [Self::Tables, Self::RandomProofs, Self::Hostile];
+    pub(crate) const ALL: [Self; 4] = [Self::Tables, Self::RandomProofs, Self::Sync, Self::Hostile];
 
     /// Returns the campaign's name in `--only`.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Tables => "tables",
             Self::RandomProofs => "random-proofs",
+            Self::Sync => "sync",
             Self::Hostile => "hostile",
         }
     }
@@ -36,6 +41,9 @@ impl Campaign {
             Self::Tables => "the vendored tables derived again from the proving key, a minute",
             Self::RandomProofs => {
                 "proofs of random members against zerokit, minutes; UNDERTONE_PROOF_CASES=200 are made"
+            }
+            Self::Sync => {
+                "two stores of 100,000 messages that differ in 1,000 are made equal, a minute"
             }
             Self::Hostile => {
                 "attacks on a real node and the restart matrix, half an hour; -- --list names the attacks"
@@ -63,6 +71,18 @@ impl Campaign {
                 "undertone-rln",
                 "--test",
                 "random_proofs",
+                "--",
+                "--ignored",
+                "--nocapture",
+            ]],
+            Self::Sync => &[&[
+                "test",
+                "--profile",
+                "dist",
+                "--package",
+                "undertone-node",
+                "--test",
+                SYNC_SPEED,
                 "--",
                 "--ignored",
                 "--nocapture",

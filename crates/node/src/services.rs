@@ -23,16 +23,20 @@ mod push_client;
 mod pusher;
 mod query_client;
 mod recent;
+mod resume;
 mod store_watch;
+mod sync;
 
 pub use archive_counts::ArchiveCounts;
 pub use handle::{
     FilterSubscriber, LightpushVersion, MountedServices, ServiceFailure, ServicesHandle,
     StoreAnswer,
 };
+pub use sync::{SessionHistogram, SyncFailure, SyncHandle, SyncOutcome, SyncTotals};
 pub use undertone_services::filter::FilterCriterion;
 
 pub(crate) use mount::prepare;
+pub(crate) use sync::PastProofs;
 
 #[cfg(test)]
 pub(crate) use handle::{ServiceCall, services_channel};

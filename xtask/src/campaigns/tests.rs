@@ -11,4 +11,7 @@ fn campaigns_of_tests_name_tests_that_are_there() {
     let random = fs::read_to_string(rln.join("tests/random_proofs.rs")).unwrap();
     assert!(random.contains(Campaign::RandomProofs.name()));
     assert!(random.contains("#[ignore"));
+    let node = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/node");
+    let speed = fs::read_to_string(node.join(format!("tests/{SYNC_SPEED}.rs"))).unwrap();
+    assert!(speed.contains("#[ignore") && speed.contains(Campaign::Sync.name()));
 }

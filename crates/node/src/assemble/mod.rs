@@ -29,7 +29,7 @@ use crate::config::{NodeConfig, RestListen};
 use crate::delivery_log::DeliveryLog;
 use crate::driver::{MemberProofs, NodeOptions, ProofSource, RunningNode, StartError, start};
 use crate::rest::{self, Access, AccessToken, RestConfig, ServeLimits};
-use crate::services::{self, RunningServices, ServicesError};
+use crate::services::{self, PastProofs, RunningServices, ServicesError};
 
 /// Time that a message with an unknown root waits for the registry: usually enough for one endpoint to
 /// answer, or for a second one after the first has timed out.
@@ -283,7 +283,12 @@ async fn assemble_all(
         &[]
     };
     let topics: Vec<_> = shards.iter().copied().map(PubsubTopic::Static).collect();
-    let (services, streams) = services::prepare(config).await?;
+    let proofs = rln.as_ref().zip(relay.rln.as_ref());
+    let proofs = proofs.map(|(rln, relay)| {
+        let (verifier, view) = (rln.verifier().clone(), rln.membership_view());
+        PastProofs::new(verifier, relay.policy, view)
+    });
+    let (services, streams) = services::prepare(config, proofs).await?;
     let options = NodeOptions::for_network(&config.network)
         .keypair(files::node_key(&config.node_key_file)?)
         .listen(listen_addresses(config))
@@ -300,7 +305,7 @@ async fn assemble_all(
     if let Some(log) = delivery_log {
         node.handle.add_sink(Arc::new(log));
     }
-    let services = services.run(&node.handle)?;
+    let services = services.run(&node.handle, node.peer_id)?;
     let mut assembled = Assembled {
         node,
         services,

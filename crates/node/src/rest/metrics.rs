@@ -23,12 +23,14 @@ use super::{
 };
 use crate::command::{JobSizes, MetricsSnapshot, RlnSnapshot, TokenSnapshot};
 use crate::handle::NodeHandle;
-use crate::services::{ArchiveCounts, ServicesHandle};
+use crate::services::{ArchiveCounts, ServicesHandle, SyncHandle};
 
 mod chain;
 mod dashboards;
+mod sync;
 
 use dashboards::Dashboards;
+use sync::{SyncDetails, SyncMetrics};
 
 /// Content type of OpenMetrics, the format that Prometheus asks for.
 const CONTENT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -77,6 +79,11 @@ async fn page(
     if let Some(counts) = services.and_then(ServicesHandle::archive_counts) {
         let is_writing = services.is_some_and(|services| services.store_trouble().is_none());
         ours.register_collector(Box::new(StoreMetrics { counts, is_writing }));
+    }
+    let sync = services.and_then(ServicesHandle::sync);
+    if let Some(totals) = sync.map(SyncHandle::totals) {
+        ours.register_collector(Box::new(SyncDetails(totals.clone())));
+        registry.register_collector(Box::new(SyncMetrics(totals)));
     }
     registry.register_collector(Box::new(Dashboards(snapshot)));
     let mut text = String::new();

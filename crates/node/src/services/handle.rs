@@ -11,6 +11,7 @@ use undertone_services::history::{HistoryError, HistoryPage, HistoryQuery};
 
 use super::archive_counts::ArchiveCounts;
 use super::store_watch::StoreWatch;
+use super::sync::SyncHandle;
 use crate::handle::{Deliveries, MessageSink};
 
 /// Calls that wait for the services at most; further callers wait.
@@ -181,6 +182,7 @@ pub struct ServicesHandle {
     pushed: Deliveries,
     mounted: MountedServices,
     store: Option<StoreWatch>,
+    sync: Option<SyncHandle>,
 }
 
 /// Creates both ends of the services' channel.
@@ -195,6 +197,7 @@ pub(crate) fn services_channel(
         pushed: pushed.clone(),
         mounted,
         store,
+        sync: None,
     };
     let endpoint = ServicesEndpoint {
         calls: receiver,
@@ -208,6 +211,17 @@ impl ServicesHandle {
     #[must_use]
     pub fn mounted(&self) -> MountedServices {
         self.mounted
+    }
+
+    /// Sets the handle to synchronisation.
+    pub(super) fn set_sync(&mut self, sync: Option<SyncHandle>) {
+        self.sync = sync;
+    }
+
+    /// Returns the handle to synchronisation; `None` for a node that does not synchronise its store.
+    #[must_use]
+    pub fn sync(&self) -> Option<&SyncHandle> {
+        self.sync.as_ref()
     }
 
     /// Returns what became of messages that were to be kept; `None` for a node without a store.

@@ -10,3 +10,4 @@ mod membership;
 mod metrics;
 mod services;
 mod support;
+mod sync;
