@@ -13,8 +13,11 @@ const ARCHIVE: &str = "archive";
 const CRASH: &str = "crash";
 const THROUGHPUT: &str = "throughput";
 
-/// Campaign by name. Measurements build with the profile `dist`, that of the installed program; tests that
-/// compute for long with `release`.
+/// Test that measures store synchronisation.
+const SYNC_SPEED: &str = "sync_speed";
+
+/// Campaign by name. Measurements build with the profile `dist`, that of the installed program; tests with
+/// `release`, because they are long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Campaign {
     Tables,
@@ -22,14 +25,16 @@ pub(crate) enum Campaign {
     Light,
     ArchiveKill,
     Archive,
+    Sync,
     Hostile,
 }
 
 impl Campaign {
     /// All campaigns in the order in which they run: the quickest first.
-    pub(crate) const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::Tables,
         Self::RandomProofs,
+        Self::Sync,
         Self::Light,
         Self::ArchiveKill,
         Self::Archive,
@@ -44,6 +49,7 @@ impl Campaign {
             Self::Light => "light",
             Self::ArchiveKill => "archive-kill",
             Self::Archive => "archive",
+            Self::Sync => "sync",
             Self::Hostile => "hostile",
         }
     }
@@ -64,6 +70,9 @@ impl Campaign {
             }
             Self::Archive => {
                 "a million messages, pages, six months of retention, minutes; needs PostgreSQL; -- --help"
+            }
+            Self::Sync => {
+                "two stores of 100,000 messages that differ in 1,000 are made equal, a minute"
             }
             Self::Hostile => {
                 "attacks on a real node and the restart matrix, half an hour; -- --list names the attacks"
@@ -127,6 +136,18 @@ impl Campaign {
                 "--example",
                 THROUGHPUT,
                 "--",
+            ]],
+            Self::Sync => &[&[
+                "test",
+                "--profile",
+                "dist",
+                "--package",
+                "undertone-node",
+                "--test",
+                SYNC_SPEED,
+                "--",
+                "--ignored",
+                "--nocapture",
             ]],
             Self::Hostile => &[
                 &["build", "--profile", "dist", "--package", "undertone"],

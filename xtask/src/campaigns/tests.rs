@@ -25,4 +25,7 @@ fn campaigns_of_tests_name_tests_that_are_there() {
             .join(format!("examples/{THROUGHPUT}/main.rs"))
             .is_file()
     );
+    let node = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/node");
+    let speed = fs::read_to_string(node.join(format!("tests/{SYNC_SPEED}.rs"))).unwrap();
+    assert!(speed.contains("#[ignore") && speed.contains(Campaign::Sync.name()));
 }

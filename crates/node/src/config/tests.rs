@@ -159,7 +159,10 @@ fn every_key_can_be_set_from_text() {
             false if matches!(key.name, "dns-discovery" | "dns-discovery-name-server") => {
                 (vec![("dns-discovery-url", discovery::LIST)], value)
             }
-            false if key.name.starts_with("store-message-") => (vec![("store", "true")], value),
+            false if key.name.starts_with("store-sync-") => {
+                (vec![("store", "true"), ("store-sync", "true")], value)
+            }
+            false if key.name.starts_with("store-") => (vec![("store", "true")], value),
             false => (Vec::new(), value),
         };
         let default = load_flags(&around).unwrap();
