@@ -12,7 +12,7 @@ use crate::ArchivedHeader;
 use crate::page::{self, PageBounds};
 
 /// Pubsub and content topic of each stream of a slot.
-type StreamTopics = BTreeMap<i64, (Arc<str>, Arc<str>)>;
+type TopicsByStream = BTreeMap<i64, (Arc<str>, Arc<str>)>;
 
 /// Reads the newest messages between two timestamps.
 pub(super) fn headers(
@@ -51,7 +51,7 @@ pub(super) fn headers(
     Ok(found)
 }
 
-fn stream_topics(connection: &Connection) -> rusqlite::Result<StreamTopics> {
+fn stream_topics(connection: &Connection) -> rusqlite::Result<TopicsByStream> {
     let select = "SELECT stream.id, topic, content_topic FROM stream JOIN pubsub ON pubsub.id = stream.pubsub";
     let mut statement = connection.prepare_cached(select)?;
     let rows = statement.query_map([], |row| {

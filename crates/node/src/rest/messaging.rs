@@ -20,7 +20,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
-use received::ReceivedMessage;
+use received::ReceivedEntry;
 pub(super) use received::ReceivedMessages;
 pub(super) use stream::SentEvent;
 
@@ -448,8 +448,8 @@ struct MessagingReceived {
     message: RelayWakuMessage,
 }
 
-impl From<ReceivedMessage> for MessagingReceived {
-    fn from(received: ReceivedMessage) -> Self {
+impl From<ReceivedEntry> for MessagingReceived {
+    fn from(received: ReceivedEntry) -> Self {
         Self {
             message_hash: received.hash.to_string(),
             message: RelayWakuMessage::stored(&received.message),

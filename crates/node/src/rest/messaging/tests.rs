@@ -148,7 +148,7 @@ async fn received_messages_are_kept_once_up_to_the_capacity_and_given_once() {
     }
     let texts = || {
         let taken = messages.take().into_iter();
-        let text = |one: ReceivedMessage| String::from_utf8(one.message.payload.to_vec()).unwrap();
+        let text = |one: ReceivedEntry| String::from_utf8(one.message.payload.to_vec()).unwrap();
         taken.map(text).collect::<Vec<_>>()
     };
     assert_eq!(texts(), ["two", "three"]);
