@@ -9,7 +9,7 @@ use std::process::{Command, ExitStatus};
 use crate::tidy;
 
 mod apt;
-mod archive;
+pub(crate) mod archive;
 mod audit;
 mod bindings;
 mod contracts;

@@ -159,6 +159,21 @@ pub struct StoreConfig {
     pub url: String,
     /// Retention policy, such as `time:172800;size:1GB`.
     pub retention: String,
+    /// Settings of synchronisation with other stores, `None` when off.
+    pub sync: Option<StoreSyncConfig>,
+    /// Whether other stores are asked for what was published while the node was away.
+    pub resume: bool,
+}
+
+/// Settings of synchronisation with other stores.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoreSyncConfig {
+    /// Time between two sessions that this node begins, seconds; 0 if it begins none.
+    pub interval_s: u64,
+    /// Length of the time that is synchronised, seconds.
+    pub range_s: u64,
+    /// Age below which messages are not compared, because they may still be on their way, seconds.
+    pub relay_jitter_s: u64,
 }
 
 /// Settings of this node's rate limiting.

@@ -26,9 +26,11 @@ mod push_client;
 mod push_order;
 mod pusher;
 mod query_client;
+mod resume;
 mod sender;
 mod service_peers;
 mod store_watch;
+mod sync;
 
 pub use archive_counts::ArchiveCounts;
 pub use channel::{ChannelEvent, ChannelFailure, ChannelOptions, ChannelSender, ReliableChannel};
@@ -40,11 +42,13 @@ pub use light_driver::LightStatus;
 pub use sender::{
     SendFailure, SendNews, SendNewsStream, SendQueueError, SendReport, SendStep, SenderHandle,
 };
+pub use sync::{SessionHistogram, SyncFailure, SyncHandle, SyncOutcome, SyncTotals};
 pub use undertone_services::filter::FilterCriterion;
 pub use undertone_services::sending::{FailReason, SendError, SendId, Unconfirmed};
 
 pub(crate) use exchange_client::ExchangeClient;
 pub(crate) use mount::prepare;
+pub(crate) use sync::PastProofs;
 
 #[cfg(test)]
 pub(crate) use handle::{ServiceCall, services_channel};

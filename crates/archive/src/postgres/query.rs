@@ -14,7 +14,7 @@ use super::error::PostgresReadError;
 use super::schema;
 use crate::cursors::CursorMemory;
 use crate::page::{self, PageBounds, PagePosition};
-use crate::{ArchiveSizes, ArchiveStats};
+use crate::{ArchiveSizes, ArchiveStats, ArchivedHeader};
 
 /// Condition that a message is between bounds, parameters 1 to 4. The bare timestamps choose the partitions.
 const BETWEEN: &str = "timestamp >= $1 AND timestamp <= $3 \
@@ -231,6 +231,22 @@ pub(super) async fn hashes(
             schema::hash(row, 1).ok_or(PostgresReadError::Damaged)?,
         ))
     };
+    rows.iter().map(read).collect()
+}
+
+/// Identities and topics of the newest messages between two timestamps.
+pub(super) async fn headers(
+    client: &Object,
+    start_ns: i64,
+    end_ns: i64,
+    limit: usize,
+) -> Result<Vec<ArchivedHeader>, PostgresReadError> {
+    let select = "SELECT timestamp, hash, pubsub_topic, content_topic FROM message
+        WHERE timestamp >= $1 AND timestamp <= $2 ORDER BY timestamp DESC, hash DESC LIMIT $3";
+    let select = client.prepare_cached(select).await?;
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let rows = client.query(&select, &[&start_ns, &end_ns, &limit]).await?;
+    let read = |row: &Row| schema::header(row).ok_or(PostgresReadError::Damaged);
     rows.iter().map(read).collect()
 }
 

@@ -9,7 +9,7 @@ use undertone_services::history::{HistoryPage, HistoryQuery};
 use super::error::{PostgresReadError, of_pool, of_statement};
 use super::query;
 use crate::cursors::CursorMemory;
-use crate::{ArchiveError, ArchiveSizes, ArchiveStats, QueryError};
+use crate::{ArchiveError, ArchiveSizes, ArchiveStats, ArchivedHeader, QueryError};
 
 /// Queries of an archive, a bounded number of them at a time.
 pub(crate) struct PostgresReader {
@@ -51,6 +51,17 @@ impl PostgresReader {
     ) -> Result<Vec<(i64, MessageHash)>, ArchiveError> {
         let client = self.client().await?;
         let found = query::hashes(&client, start_ns, end_ns, limit).await;
+        found.map_err(|error| self.explain(error))
+    }
+
+    pub(crate) async fn headers(
+        &self,
+        start_ns: i64,
+        end_ns: i64,
+        limit: usize,
+    ) -> Result<Vec<ArchivedHeader>, ArchiveError> {
+        let client = self.client().await?;
+        let found = query::headers(&client, start_ns, end_ns, limit).await;
         found.map_err(|error| self.explain(error))
     }
 

@@ -17,15 +17,15 @@ use crate::page::{self, PageBounds, PagePosition};
 use crate::slot::SlotRange;
 
 /// Message of a page, before its content is read.
-struct RowKey {
-    slot: u64,
-    id: i64,
-    timestamp_ns: i64,
-    hash: MessageHash,
+pub(super) struct RowKey {
+    pub(super) slot: u64,
+    pub(super) id: i64,
+    pub(super) timestamp_ns: i64,
+    pub(super) hash: MessageHash,
 }
 
 impl RowKey {
-    fn position(&self) -> PagePosition {
+    pub(super) fn position(&self) -> PagePosition {
         PagePosition::of(self.timestamp_ns, &self.hash)
     }
 
@@ -38,7 +38,7 @@ impl RowKey {
     }
 
     /// Order of history: time, then hash.
-    fn order(&self) -> (i64, MessageHash) {
+    pub(super) fn order(&self) -> (i64, MessageHash) {
         (self.timestamp_ns, self.hash)
     }
 }
@@ -154,7 +154,7 @@ fn find_in(
 }
 
 /// Finds the first messages between the bounds that meet the criteria, slot by slot.
-fn by_content(
+pub(super) fn by_content(
     view: &mut SqliteView<'_>,
     criteria: &ContentCriteria,
     bounds: &PageBounds,

@@ -8,10 +8,10 @@ use undertone_message::MessageHash;
 use undertone_services::history::{HistoryPage, HistoryQuery};
 
 use super::directory::SharedDirectory;
-use super::query;
 use super::view::{SlotConnections, SqliteReadError, SqliteView};
+use super::{headers, query};
 use crate::cursors::CursorMemory;
-use crate::{ArchiveError, ArchiveSizes, ArchiveStats, QueryError};
+use crate::{ArchiveError, ArchiveSizes, ArchiveStats, ArchivedHeader, QueryError};
 
 /// Times that a query begins again because a slot was dropped while it ran.
 const ATTEMPTS: usize = 4;
@@ -52,6 +52,18 @@ impl SqliteReader {
     ) -> Result<Vec<(i64, MessageHash)>, ArchiveError> {
         let found = self
             .read(move |view| query::hashes(view, start_ns, end_ns, limit))
+            .await;
+        found.map_err(|error| self.without_cursor(error))
+    }
+
+    pub(crate) async fn headers(
+        &self,
+        start_ns: i64,
+        end_ns: i64,
+        limit: usize,
+    ) -> Result<Vec<ArchivedHeader>, ArchiveError> {
+        let found = self
+            .read(move |view| headers::headers(view, start_ns, end_ns, limit))
             .await;
         found.map_err(|error| self.without_cursor(error))
     }

@@ -31,7 +31,7 @@ use crate::delivery_log::DeliveryLog;
 use crate::discovery::{self, DiscoveryError};
 use crate::driver::{MemberProofs, NodeOptions, ProofSource, RunningNode, StartError, start};
 use crate::rest::{self, Access, AccessToken, RestConfig, ServeLimits};
-use crate::services::{self, RunningServices, ServicesError};
+use crate::services::{self, PastProofs, RunningServices, ServicesError};
 
 /// Time that a message with an unknown root waits for the registry: usually enough for one endpoint to
 /// answer, or for a second one after the first has timed out.
@@ -291,7 +291,12 @@ async fn assemble_all(
         false => (&[][..], &[][..]),
     };
     let topics: Vec<_> = shards.iter().copied().map(PubsubTopic::Static).collect();
-    let (services, links) = services::prepare(config).await?;
+    let proofs = rln.as_ref().zip(relay.rln.as_ref());
+    let proofs = proofs.map(|(rln, relay)| {
+        let (verifier, view) = (rln.verifier().clone(), rln.membership_view());
+        PastProofs::new(verifier, relay.policy, view)
+    });
+    let (services, links) = services::prepare(config, proofs).await?;
     let keypair = files::node_key(&config.node_key_file)?;
     let (known_in, known) = watch::channel(Vec::new());
     let discovery = match &config.discovery {
@@ -318,7 +323,7 @@ async fn assemble_all(
     if let Some(log) = delivery_log {
         node.handle.add_sink(Arc::new(log));
     }
-    let services = services.run(&node.handle, known)?;
+    let services = services.run(&node.handle, node.peer_id, known)?;
     if let Some(discovery) = discovery {
         let (cluster, exchange) = (config.network.cluster_id, services.exchange.clone());
         discovery

@@ -177,6 +177,15 @@ table! {
         store_message_retention_policy: String = "time:172800", "store-message-retention-policy",
             "none, or time:<seconds>, capacity:<messages>, size:<number><unit>, joined by ;",
             "how long messages are kept: what is first reached counts";
+        store_sync: bool = "false", "store-sync", BOOL, "exchange what only one has with other stores, with store";
+        store_sync_interval: u64 = "300" [0..=86_400], "store-sync-interval", "seconds, 0 to 86400",
+            "time between exchanges that this node begins; 0 to begin none";
+        store_sync_range: u64 = "3600" [1..=604_800], "store-sync-range", "seconds, 1 to 604800",
+            "time back from now that is exchanged";
+        store_sync_relay_jitter: u64 = "20" [0..=3600], "store-sync-relay-jitter", "seconds, 0 to 3600",
+            "age below which messages are left to the relay";
+        store_resume: bool = "false", "store-resume", BOOL,
+            "ask other stores for what was published while away, 6 hours at most, with store";
         storenode: Vec<String>, "storenode", "a list of multiaddresses with /p2p",
             "stores to ask for history []";
         filter: bool = "true", "filter", BOOL, "push messages to light clients";

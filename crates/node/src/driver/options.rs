@@ -10,7 +10,7 @@ use undertone_relay::RelayConfig;
 use undertone_rln::{BatchPolicy, Verifier};
 
 use super::events::TimedEvent;
-use super::membership_source::MembershipSource;
+use super::membership_source::{MembershipSource, SharedView};
 use super::peer_news::PeerNews;
 use super::rln::{MembershipProbe, ProofSource};
 use crate::discovery::DiscoveryPorts;
@@ -224,6 +224,16 @@ impl RlnOptions {
             membership_probe,
             ..self
         }
+    }
+
+    /// Verifier of proofs.
+    pub(crate) fn verifier(&self) -> &Verifier {
+        &self.verifier
+    }
+
+    /// Membership as the node follows it.
+    pub(crate) fn membership_view(&self) -> SharedView {
+        self.membership.shared_view()
     }
 
     /// Whether the node has a source of proofs from the start.

@@ -11,11 +11,12 @@ use axum::{
     Router,
     body::{Body, to_bytes},
     http::{Request, StatusCode},
+    response::Response,
 };
 use libp2p::PeerId;
 use parking_lot::Mutex;
 use serde_json::Value;
-use tokio::sync::mpsc;
+use tokio::sync::{broadcast, mpsc};
 use tower::ServiceExt as _;
 use undertone_gossip::MessageId;
 use undertone_message::{NetworkPreset, PubsubTopic, Shard, WakuMessage};
@@ -44,6 +45,7 @@ pub(super) struct Fake {
     router: Router,
     pushed: Deliveries,
     sender: Arc<Mutex<FakeSender>>,
+    news: broadcast::Sender<SendReport>,
     /// Calls, as text.
     pub(super) asked: Arc<Mutex<Vec<String>>>,
 }
@@ -118,10 +120,12 @@ impl Fake {
             Arc::clone(&sender),
             service_endpoint.sender.calls,
         ));
+        let news = service_endpoint.sender.news.clone();
         Self {
             router,
             pushed,
             sender,
+            news,
             asked,
         }
     }
@@ -132,6 +136,17 @@ impl Fake {
         accept: impl FnMut(WakuMessage) -> Result<SendId, SendFailure> + Send + 'static,
     ) {
         self.sender.lock().accept = Box::new(accept);
+    }
+
+    /// Tells of a step of a message.
+    pub(super) fn tell(&self, report: SendReport) {
+        self.news.send(report).unwrap();
+    }
+
+    /// Opens a stream.
+    pub(super) async fn open(&self, path: &str) -> Response {
+        let request = Request::get(path).body(Body::empty()).unwrap();
+        self.router.clone().oneshot(request).await.unwrap()
     }
 
     /// Sets what has become of messages.

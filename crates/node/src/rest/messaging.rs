@@ -16,11 +16,13 @@ use utoipa::ToSchema;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 mod received;
+mod stream;
 #[cfg(test)]
 mod tests;
 
-use received::ReceivedMessage;
+use received::ReceivedEntry;
 pub(super) use received::ReceivedMessages;
+pub(super) use stream::SentEvent;
 
 use super::{
     App,
@@ -47,6 +49,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(sent))
         .routes(routes!(sent_one))
         .routes(routes!(received))
+        .routes(routes!(stream::sent_stream))
 }
 
 /// Message to send.
@@ -445,8 +448,8 @@ struct MessagingReceived {
     message: RelayWakuMessage,
 }
 
-impl From<ReceivedMessage> for MessagingReceived {
-    fn from(received: ReceivedMessage) -> Self {
+impl From<ReceivedEntry> for MessagingReceived {
+    fn from(received: ReceivedEntry) -> Self {
         Self {
             message_hash: received.hash.to_string(),
             message: RelayWakuMessage::stored(&received.message),

@@ -23,12 +23,14 @@ use super::{
 };
 use crate::command::{JobSizes, MetricsSnapshot, RlnSnapshot, TokenSnapshot};
 use crate::handle::NodeHandle;
-use crate::services::{ArchiveCounts, LightStatus, ServicesHandle};
+use crate::services::{ArchiveCounts, LightStatus, ServicesHandle, SyncHandle};
 
 mod chain;
 mod dashboards;
+mod sync;
 
 use dashboards::Dashboards;
+use sync::{SyncDetails, SyncMetrics};
 
 /// Content type of OpenMetrics, the format that Prometheus asks for.
 const CONTENT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -80,6 +82,11 @@ async fn page(
     }
     if let Some(services) = services {
         ours.register_collector(Box::new(LightMetrics(services.light_status())));
+    }
+    let sync = services.and_then(ServicesHandle::sync);
+    if let Some(totals) = sync.map(SyncHandle::totals) {
+        ours.register_collector(Box::new(SyncDetails(totals.clone())));
+        registry.register_collector(Box::new(SyncMetrics(totals)));
     }
     registry.register_collector(Box::new(Dashboards(snapshot)));
     let mut text = String::new();

@@ -24,6 +24,7 @@ use super::{
     Access, App,
     errors::text_response,
     events::{ClosedEvent, GapEvent, MessageEvent},
+    messaging::SentEvent,
 };
 
 /// Name of the token in the description.
@@ -52,7 +53,7 @@ const PAGE_POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style
         (name = "lightpush", description = "Publishing through a peer"),
         (name = "admin", description = "Peers and log level"),
     ),
-    components(schemas(MessageEvent, GapEvent, ClosedEvent)),
+    components(schemas(MessageEvent, GapEvent, ClosedEvent, SentEvent)),
 )]
 struct Base;
 

@@ -35,8 +35,19 @@ pub(super) struct AcceptedProtocol {
     pub(super) protocol: &'static str,
     /// Longest frame, bytes.
     pub(super) frame_bytes_max: usize,
-    /// Whether a frame is a message without an answer, of which a stream may carry several.
-    pub(super) is_push: bool,
+    /// Use that peers make of a stream.
+    pub(super) form: StreamForm,
+}
+
+/// Use that peers make of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StreamForm {
+    /// One request and its answer.
+    Request,
+    /// Messages without answers.
+    Push,
+    /// Frames in both directions, which the service reads and writes itself.
+    Session,
 }
 
 /// Queues for what peers send.
@@ -46,6 +57,8 @@ pub(super) struct Requests {
     pub(super) answered: mpsc::Sender<PeerRequest>,
     /// Frames of pushed messages, which are not.
     pub(super) pushed: mpsc::Sender<LightCall>,
+    /// Streams of sessions, as they are; `None` if no such protocol is accepted.
+    pub(super) sessions: Option<mpsc::Sender<InboundStream>>,
 }
 
 /// Accepts streams until the node stops, and gives what they bring to `requests`.
@@ -61,6 +74,14 @@ pub(super) async fn accept(
         let Some(accepted) = known.copied() else {
             continue;
         };
+        if accepted.form == StreamForm::Session {
+            // A peer whose stream finds the queue full sees that it is reset.
+            let _ = requests
+                .sessions
+                .as_ref()
+                .map(|queue| queue.try_send(stream));
+            continue;
+        }
         let requests = requests.clone();
         tokio::spawn(async move {
             let (peer, protocol) = (stream.peer, stream.protocol.clone());
@@ -84,7 +105,7 @@ async fn serve(
     } = inbound;
     let max = accepted.frame_bytes_max;
     while let Some(bytes) = timeout(IDLE, read_frame(&mut stream, max)).await?? {
-        if accepted.is_push {
+        if accepted.form == StreamForm::Push {
             if requests
                 .pushed
                 .send(LightCall::Pushed(peer, bytes))

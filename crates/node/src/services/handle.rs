@@ -14,6 +14,7 @@ use super::archive_counts::ArchiveCounts;
 use super::light_driver::LightStatus;
 use super::sender::{SenderEndpoint, SenderHandle, sender_channel};
 use super::store_watch::StoreWatch;
+use super::sync::SyncHandle;
 use crate::handle::{Deliveries, Delivery, MessageSink};
 
 /// Calls that wait for the services at most; further callers wait.
@@ -194,6 +195,7 @@ pub struct ServicesHandle {
     store: Option<StoreWatch>,
     light: Arc<Mutex<LightStatus>>,
     sender: SenderHandle,
+    sync: Option<SyncHandle>,
 }
 
 /// Creates both ends of the services' channel.
@@ -212,6 +214,7 @@ pub(crate) fn services_channel(
         store,
         light,
         sender,
+        sync: None,
     };
     let endpoint = ServicesEndpoint {
         calls: receiver,
@@ -226,6 +229,17 @@ impl ServicesHandle {
     #[must_use]
     pub fn mounted(&self) -> MountedServices {
         self.mounted
+    }
+
+    /// Sets the handle to synchronisation.
+    pub(super) fn set_sync(&mut self, sync: Option<SyncHandle>) {
+        self.sync = sync;
+    }
+
+    /// Returns the handle to synchronisation; `None` for a node that does not synchronise its store.
+    #[must_use]
+    pub fn sync(&self) -> Option<&SyncHandle> {
+        self.sync.as_ref()
     }
 
     /// Returns what became of messages that were to be kept; `None` for a node without a store.

@@ -1,11 +1,12 @@
 //! Start of the services that a configuration asks for.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use bytes::Bytes;
-use libp2p::StreamProtocol;
+use libp2p::{Multiaddr, PeerId, StreamProtocol};
 use parking_lot::Mutex;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng as _;
@@ -16,6 +17,7 @@ use undertone_archive::{
     Archive, ArchiveError, ArchiveOptions, ArchiveUrl, ArchiveUrlError, RetentionError,
     RetentionPolicy,
 };
+use undertone_message::{MessageLimits, PubsubTopic};
 use undertone_services::filter::{self, FilterServer};
 use undertone_services::lightpush::{self, LightpushServer};
 use undertone_services::peer_exchange::{self, PeerExchangeServer};
@@ -23,7 +25,7 @@ use undertone_services::rate_limit::{RateLimitError, RateLimits};
 use undertone_services::sharding::Sharding;
 use undertone_services::store::{self, ServerLimits, StoreServer};
 
-use super::acceptor::{self, AcceptedProtocol};
+use super::acceptor::{self, AcceptedProtocol, StreamForm};
 use super::calls::{self, Callee};
 use super::client::PeerClient;
 use super::exchange_client::ExchangeClient;
@@ -42,6 +44,8 @@ use super::sender::{
 };
 use super::service_peers::{ConfiguredPeers, ServicePeers};
 use super::store_watch::StoreWatch;
+use super::sync::{self, HistoryCheck, PastProofs, SyncOptions, SyncParts};
+use super::{resume, resume::ResumeParts};
 use crate::config::{NodeConfig, ServicesConfig};
 use crate::driver::{Clock, PeerNews};
 use crate::handle::NodeHandle;
@@ -89,6 +93,10 @@ pub(crate) struct PreparedServices {
     archive: Option<Archive>,
     sender: OpenedSender,
     rate_limits: RateLimits,
+    /// Topics that a store keeps.
+    topics: Vec<Arc<str>>,
+    data_dir: PathBuf,
+    proofs: Option<PastProofs>,
     channels: StreamChannels,
     clock_ahead_ns: i64,
     news: mpsc::UnboundedReceiver<PeerNews>,
@@ -135,12 +143,14 @@ impl RunningServices {
     }
 }
 
-/// Opens the archive, and makes the channels that the node needs for its services.
+/// Opens the archive, and makes the behaviour that the node needs for its services. `proofs` judges messages that other
+/// stores give, on a network with rate limiting.
 ///
 /// # Errors
 /// [`ServicesError`] names the key and the remedy.
 pub(crate) async fn prepare(
     config: &NodeConfig,
+    proofs: Option<PastProofs>,
 ) -> Result<(PreparedServices, NodeLinks), ServicesError> {
     let services = config.services.clone();
     let rate_limits = services.rate_limits.iter().map(String::as_str);
@@ -187,6 +197,13 @@ pub(crate) async fn prepare(
         archive,
         sender,
         rate_limits,
+        topics: config
+            .shards
+            .iter()
+            .map(|shard| PubsubTopic::Static(*shard).to_string().into())
+            .collect(),
+        data_dir: config.data_dir.clone(),
+        proofs,
         channels,
         clock_ahead_ns: config.clock_ahead_ms.saturating_mul(NS_PER_MS),
         news,
@@ -201,29 +218,44 @@ pub(crate) async fn prepare(
 /// Protocols whose streams are accepted. Pushed messages are always, because a program may subscribe at any
 /// time.
 fn accepted(config: &ServicesConfig) -> Vec<AcceptedProtocol> {
-    let accept = |protocol, frame_bytes_max, is_push| AcceptedProtocol {
+    let accept = |protocol, frame_bytes_max, form| AcceptedProtocol {
         protocol,
         frame_bytes_max,
-        is_push,
+        form,
     };
+    let request =
+        |protocol, frame_bytes_max| accept(protocol, frame_bytes_max, StreamForm::Request);
     let push_bytes_max = filter::FilterCodecLimits::default().max_push_bytes;
-    let mut accepted = vec![accept(filter::PUSH_PROTOCOL_ID, push_bytes_max, true)];
+    let mut accepted = vec![accept(
+        filter::PUSH_PROTOCOL_ID,
+        push_bytes_max,
+        StreamForm::Push,
+    )];
     if config.store.is_some() {
         let max = ServerLimits::default().request.max_request_bytes;
-        accepted.push(accept(store::PROTOCOL_ID, max, false));
+        accepted.push(request(store::PROTOCOL_ID, max));
+    }
+    if config
+        .store
+        .as_ref()
+        .is_some_and(|store| store.sync.is_some())
+    {
+        // These streams are not read by the acceptor.
+        let sync = sync::accepted().map(|protocol| accept(protocol, 0, StreamForm::Session));
+        accepted.extend(sync);
     }
     if config.filter {
         let max = filter::FilterCodecLimits::default().max_request_bytes;
-        accepted.push(accept(filter::SUBSCRIBE_PROTOCOL_ID, max, false));
+        accepted.push(request(filter::SUBSCRIBE_PROTOCOL_ID, max));
     }
     if config.lightpush {
         let max = lightpush::LightpushCodecLimits::default().max_request_bytes;
-        accepted.push(accept(lightpush::PROTOCOL_ID, max, false));
-        accepted.push(accept(lightpush::legacy::PROTOCOL_ID, max, false));
+        accepted.push(request(lightpush::PROTOCOL_ID, max));
+        accepted.push(request(lightpush::legacy::PROTOCOL_ID, max));
     }
     if config.peer_exchange {
         let max = peer_exchange::PeerExchangeCodecLimits::default().max_request_bytes;
-        accepted.push(accept(peer_exchange::PROTOCOL_ID, max, false));
+        accepted.push(request(peer_exchange::PROTOCOL_ID, max));
     }
     accepted
 }
@@ -236,6 +268,7 @@ impl PreparedServices {
     pub(crate) fn run(
         self,
         node: &NodeHandle,
+        own: PeerId,
         known: watch::Receiver<Vec<Bytes>>,
     ) -> Result<RunningServices, ServicesError> {
         let Self {
@@ -247,6 +280,9 @@ impl PreparedServices {
             archive,
             sender,
             rate_limits,
+            topics,
+            data_dir,
+            proofs,
             channels,
             clock_ahead_ns,
             news,
@@ -269,20 +305,59 @@ impl PreparedServices {
             .map_err(std::io::Error::from)
             .map_err(ServicesError::Random)?;
         let mut rng = ChaCha8Rng::from_seed(seed);
-        let (queue, keeper) = archive.clone().map(keeper::start).unzip();
+        let sync = config.store.as_ref().and_then(|store| store.sync.as_ref());
+        let sync = sync.map(SyncOptions::new);
+        let index = sync.as_ref().map(|options| options.index.clone());
+        let keeping = archive.clone();
+        let keeping = keeping.map(|archive| keeper::start(archive, index.clone()));
+        let (queue, keeper) = keeping.unzip();
         let store = archive.clone().zip(keeper.clone());
         let store = store.map(|(archive, counts)| StoreWatch { archive, counts });
         let light_status = Arc::new(Mutex::new(LightStatus::default()));
-        let (handle, endpoint) = services_channel(mounted, store, light_status.clone());
+        let (mut handle, endpoint) = services_channel(mounted, store, light_status.clone());
         let (requests_in, requests) = mpsc::channel(HOST_QUEUE);
         let (messages_in, messages) = mpsc::channel(HOST_QUEUE);
         let (calls_in, calls) = mpsc::channel(HOST_QUEUE);
         let (pushes_in, pushes) = mpsc::channel(HOST_QUEUE);
         let (done, results) = mpsc::unbounded_channel();
 
+        let client = PeerClient::new(channels.opener.clone(), node.clone());
+        let store_peers: Arc<[Multiaddr]> = config.store_peers.as_slice().into();
+        let mut limits = MessageLimits::default();
+        limits.max_message_bytes = max_message_bytes;
+        let check = HistoryCheck::new(limits, proofs);
+        let resumes = config.store.as_ref().is_some_and(|store| store.resume);
+        if let Some(archive) = archive.clone().filter(|_| resumes) {
+            tokio::spawn(resume::run(ResumeParts {
+                node: node.clone(),
+                client: client.clone(),
+                archive,
+                index,
+                check: check.clone(),
+                topics: topics.clone(),
+                store_peers: Arc::clone(&store_peers),
+                data_dir,
+            }));
+        }
+        let synced = sync.zip(archive.clone()).map(|(options, archive)| {
+            let parts = SyncParts {
+                node: node.clone(),
+                own,
+                streams: channels.opener.clone(),
+                archive,
+                check,
+                topics,
+                store_peers: Arc::clone(&store_peers),
+                rng: ChaCha8Rng::from_seed(seed),
+            };
+            sync::start(options, parts)
+        });
+        let (sync, sessions) = synced.unzip();
+        handle.set_sync(sync);
         let streams = acceptor::Requests {
             answered: requests_in,
             pushed: pushes_in.clone(),
+            sessions,
         };
         tokio::spawn(acceptor::accept(
             channels.inbound,
@@ -327,7 +402,7 @@ impl PreparedServices {
             host: calls_in,
             mounted,
             sharding,
-            store_peers: config.store_peers.into(),
+            store_peers,
             lightpush_peers: config.lightpush_peers.into(),
             push_order: PushOrder::default(),
             next_request: Arc::new(AtomicU64::new(0)),

@@ -15,3 +15,4 @@ mod sending;
 mod sending_kill;
 mod services;
 mod support;
+mod sync;

@@ -152,7 +152,14 @@ pub(crate) async fn metrics(rest: SocketAddr) -> BTreeMap<String, f64> {
     let mut values = BTreeMap::new();
     for line in body.lines().filter(|line| !line.starts_with('#')) {
         let (series, value) = line.rsplit_once(' ').unwrap();
-        let prefixes = ["undertone_", "libp2p_", "waku_"];
+        // The last two are those of the reference node for store synchronisation.
+        let prefixes = [
+            "undertone_",
+            "libp2p_",
+            "waku_",
+            "reconciliation_",
+            "total_",
+        ];
         assert!(prefixes.iter().any(|p| series.starts_with(p)), "{line}");
         let value = value.parse().unwrap();
         let twice = values.insert(series.to_owned(), value);

@@ -5,7 +5,7 @@ use libp2p::multiaddr::Protocol;
 
 use super::Resolver;
 use crate::config::setting::Setting;
-use crate::config::{ConfigError, ServicesConfig, StoreConfig};
+use crate::config::{ConfigError, ServicesConfig, StoreConfig, StoreSyncConfig};
 
 impl Resolver {
     pub(super) fn services(&self) -> Result<ServicesConfig, ConfigError> {
@@ -49,6 +49,13 @@ impl Resolver {
     fn store(&self) -> Result<Option<StoreConfig>, ConfigError> {
         let raw = &self.raw;
         if !raw.store.get()? {
+            for key in [&raw.store_sync, &raw.store_resume] {
+                if key.get()? {
+                    return Err(
+                        key.bad_because("false as long as store is false; set store = true")
+                    );
+                }
+            }
             return Ok(None);
         }
         let url = match raw.store_message_db_url.get()? {
@@ -56,7 +63,24 @@ impl Resolver {
             None => format!("sqlite://{}", self.data_file("store.sqlite")?.display()),
         };
         let retention = raw.store_message_retention_policy.get()?;
-        Ok(Some(StoreConfig { url, retention }))
+        Ok(Some(StoreConfig {
+            url,
+            retention,
+            sync: self.store_sync()?,
+            resume: raw.store_resume.get()?,
+        }))
+    }
+
+    fn store_sync(&self) -> Result<Option<StoreSyncConfig>, ConfigError> {
+        let raw = &self.raw;
+        if !raw.store_sync.get()? {
+            return Ok(None);
+        }
+        Ok(Some(StoreSyncConfig {
+            interval_s: raw.store_sync_interval.get()?,
+            range_s: raw.store_sync_range.get()?,
+            relay_jitter_s: raw.store_sync_relay_jitter.get()?,
+        }))
     }
 
     /// Addresses of peers whose identity must be known, because a service is asked of a peer.

@@ -34,3 +34,21 @@ fn a_node_without_relay_serves_nothing_that_needs_it() {
         load_flags(&[(key, "true")]).unwrap();
     }
 }
+
+#[test]
+fn synchronisation_and_resume_need_a_store() {
+    for key in ["store-sync", "store-resume"] {
+        let said = load_flags(&[(key, "true")]).unwrap_err().to_string();
+        assert!(
+            said.contains(key) && said.contains("store = true"),
+            "{said}"
+        );
+        load_flags(&[(key, "true"), ("store", "true")]).unwrap();
+        load_flags(&[(key, "false")]).unwrap();
+    }
+    let flags = [("store", "true"), ("store-sync", "true")];
+    let store = load_flags(&flags).unwrap().services.store.unwrap();
+    let sync = store.sync.unwrap();
+    let defaults = (sync.interval_s, sync.range_s, sync.relay_jitter_s);
+    assert_eq!(defaults, (300, 3600, 20), "as nwaku has them");
+}

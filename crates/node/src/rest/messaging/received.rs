@@ -13,7 +13,7 @@ const RECENT_MAX: usize = 1_024;
 
 /// Message that was received.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct ReceivedMessage {
+pub(super) struct ReceivedEntry {
     pub(super) hash: MessageHash,
     pub(super) message: WakuMessage,
 }
@@ -28,7 +28,7 @@ pub(in crate::rest) struct ReceivedMessages {
 struct ReceivedState {
     /// Content topics, each with the pubsub topic that carries it.
     topics: BTreeMap<String, PubsubTopic>,
-    messages: VecDeque<ReceivedMessage>,
+    messages: VecDeque<ReceivedEntry>,
     recent: VecDeque<MessageHash>,
 }
 
@@ -72,7 +72,7 @@ impl ReceivedMessages {
     }
 
     /// Removes and returns the messages, the oldest first.
-    pub(super) fn take(&self) -> Vec<ReceivedMessage> {
+    pub(super) fn take(&self) -> Vec<ReceivedEntry> {
         std::mem::take(&mut self.kept.lock().messages).into()
     }
 }
@@ -94,7 +94,7 @@ impl MessageSink for ReceivedMessages {
         if kept.recent.len() > RECENT_MAX {
             kept.recent.pop_front();
         }
-        kept.messages.push_back(ReceivedMessage {
+        kept.messages.push_back(ReceivedEntry {
             hash,
             message: delivery.message.clone(),
         });

@@ -148,7 +148,7 @@ async fn received_messages_are_kept_once_up_to_the_capacity_and_given_once() {
     }
     let texts = || {
         let taken = messages.take().into_iter();
-        let text = |one: ReceivedMessage| String::from_utf8(one.message.payload.to_vec()).unwrap();
+        let text = |one: ReceivedEntry| String::from_utf8(one.message.payload.to_vec()).unwrap();
         taken.map(text).collect::<Vec<_>>()
     };
     assert_eq!(texts(), ["two", "three"]);
@@ -156,4 +156,45 @@ async fn received_messages_are_kept_once_up_to_the_capacity_and_given_once() {
     assert!(messages.unsubscribe("/a/1/b/c"));
     deliver("late", 1, "/a/1/b/c");
     assert_eq!(texts(), [""; 0]);
+}
+
+#[tokio::test]
+async fn steps_are_streamed_from_the_cursor_on_without_a_miss() {
+    use futures::StreamExt as _;
+
+    let api = api();
+    api.reports(vec![
+        report(1, SendStep::Queued, 10),
+        report(1, SendStep::Propagated, 13),
+    ]);
+    let response = api.open("/events/v1/sent?cursor=10").await;
+    assert_eq!(response.status(), 200);
+    assert_eq!(response.headers()["content-type"], "text/event-stream");
+    let mut pieces = response.into_body().into_data_stream();
+    let mut next = async || {
+        let piece = pieces.next().await.unwrap().unwrap();
+        String::from_utf8(piece.to_vec()).unwrap()
+    };
+    assert_eq!(next().await, "retry: 1000\nid: 10\n\n");
+    let hash = MessageHash([7; 32]);
+    let event = |kind: &str, number: u64, is_end: bool| {
+        format!(
+            "id: {number}\ndata: {{\"requestId\":\"0000000000000001\",\"kind\":\"{kind}\",\"messageHash\":\"{hash}\",\
+             \"timestamp\":{number},\"isEnd\":{is_end}}}\n\n"
+        )
+    };
+    assert_eq!(next().await, event("propagated", 13, false));
+    // A step that was read already, one that is not told, and one that is.
+    api.tell(report(1, SendStep::Propagated, 13));
+    api.tell(report(1, SendStep::Sent, 14));
+    api.tell(report(1, SendStep::Stored, 15));
+    assert_eq!(next().await, event("sent", 15, true));
+
+    let fresh = api.open("/events/v1/sent").await;
+    let mut pieces = fresh.into_body().into_data_stream();
+    let greeting = pieces.next().await.unwrap().unwrap();
+    assert_eq!(&greeting[..], b"retry: 1000\nid: 13\n\n");
+    let (status, said) = api.get("/events/v1/sent?cursor=nonsense").await;
+    let text = "Invalid cursor: \"nonsense\" is not the id of an event";
+    assert_eq!((status, said), (400, json!(text)));
 }
