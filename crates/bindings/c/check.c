@@ -89,15 +89,19 @@ static void all_types_cross_and_come_back(undertone_node *node) {
     CHECK(page->messages.count == 0 && page->next == NULL);
     undertone_message_page_free(page);
 
+    undertone_incoming_message *received = NULL;
+    CHECK(undertone_node_receive(node, 1, &received, NULL) && received == NULL);
     undertone_outgoing_message message = {.content_topic = topics[1], .payload = {payload, sizeof payload}};
     undertone_message_receipt *receipt = NULL;
     undertone_node_error *error = NULL;
     CHECK(!undertone_node_publish(node, &message, &receipt, &error));
     CHECK(error->kind == UNDERTONE_NODE_ERROR_NO_PEERS && error->key == NULL);
     undertone_node_error_free(error);
-
-    undertone_received_message *received = NULL;
-    CHECK(undertone_node_receive(node, 1, &received, NULL) && received == NULL);
+    /* A node receives its own messages too. */
+    CHECK(undertone_node_receive(node, 60 * 1000, &received, NULL) && received != NULL);
+    CHECK(received->payload.length == sizeof payload && memcmp(received->payload.data, payload, sizeof payload) == 0);
+    CHECK(received->sender_peer == NULL && received->timestamp_ns != NULL && received->meta == NULL);
+    undertone_incoming_message_free(received);
 
     undertone_node_details *details = NULL;
     CHECK(undertone_node_info(node, &details, NULL));

@@ -61,7 +61,7 @@ int main(int count, char **arguments) {
         nanosleep(&(struct timespec){.tv_nsec = 50 * 1000 * 1000}, NULL);
     }
 
-    undertone_received_message *received = NULL;
+    undertone_incoming_message *received = NULL;
     check(undertone_node_receive(receiver, 60 * 1000, &received, &error), error);
     if (received == NULL || strcmp(received->hash, receipt->hash) != 0) {
         fprintf(stderr, "error: the message did not arrive\n");
@@ -70,7 +70,7 @@ int main(int count, char **arguments) {
     printf("%s received \"%.*s\"\n", details->peer_id, (int)received->payload.length,
            (const char *)received->payload.data);
 
-    undertone_received_message_free(received);
+    undertone_incoming_message_free(received);
     undertone_message_receipt_free(receipt);
     undertone_node_details_free(details);
     undertone_node_stop(sender);

@@ -8,7 +8,7 @@ import time
 import unittest
 
 import undertone
-from undertone import NodeError, OutgoingMessage, StoreQuery, UndertoneNode
+from undertone import NodeError, OutgoingMessage, SendingStep, StoreQuery, UndertoneNode
 
 TOPIC = "/example/1/greeting/utf8"
 PUBSUB_TOPIC = "/waku/2/rs/66/0"
@@ -83,6 +83,8 @@ class Nodes(unittest.TestCase):
         until(published, "a peer to publish to")
         return receipts[0]
 
+
+class Messages(Nodes):
     def test_a_message_arrives_whole(self):
         receiver, sender = self.pair()
         receiver.subscribe([TOPIC])
@@ -169,6 +171,35 @@ class Nodes(unittest.TestCase):
         self.assertEqual(sorted(heard), sorted(payloads))
         receiver.stop()
         self.assertRaises(NodeError.Stopped, receiver.info)
+
+    def test_a_sent_message_is_answered_for(self):
+        receiver, sender = self.pair(store="true")
+        receiver.subscribe([TOPIC])
+        number = sender.send(OutgoingMessage(content_topic=TOPIC, payload=b"answered for"))
+        reports = []
+
+        def ended():
+            report = sender.receive_report(1000)
+            reports.extend([report] if report else [])
+            return reports and reports[-1].is_end
+
+        until(ended, "the end of the message")
+        self.assertEqual({report.id for report in reports}, {number})
+        steps = [report.step for report in reports]
+        self.assertEqual((steps[0], steps[-1]), (SendingStep.QUEUED, SendingStep.STORED))
+        self.assertEqual(receiver.receive(HANG_MS).hash, reports[-1].hash)
+        kept = sender.send_reports(number, forget=True)
+        self.assertEqual([report.number for report in kept], [report.number for report in reports])
+        self.assertEqual(sender.send_reports(), [])
+
+    def test_a_message_that_was_accepted_is_sent_after_a_restart(self):
+        receiver = self.start()
+        receiver.subscribe([TOPIC])
+        alone = self.start(data_dir=f"{self.folder}/same")
+        alone.send(OutgoingMessage(content_topic=TOPIC, payload=b"from before"))
+        alone.stop()
+        self.start(data_dir=f"{self.folder}/same", static_peers=receiver.info().addresses[0])
+        self.assertEqual(receiver.receive(HANG_MS).payload, b"from before")
 
     def test_health_and_peers_are_told(self):
         receiver, sender = self.pair()

@@ -5,7 +5,7 @@ use undertone_node::assemble::AssembleError;
 use undertone_node::command::{ConnectFailure, PublishFailure, SubscribeFailure};
 use undertone_node::config::ConfigError;
 use undertone_node::handle::Stopped;
-use undertone_node::services::ServiceFailure;
+use undertone_node::services::{SendError, SendFailure, ServiceFailure};
 use undertone_services::history::HistoryError;
 
 /// Reason why a call failed.
@@ -162,6 +162,23 @@ impl From<ServiceFailure> for NodeError {
             ServiceFailure::Topic(_) => Self::argument("pubsub_topic", reason),
             ServiceFailure::TooManySubscriptions { .. } => Self::argument("content_topics", reason),
             ServiceFailure::Stopped => Self::Stopped,
+            _ => Self::Unavailable { reason },
+        }
+    }
+}
+
+impl From<SendFailure> for NodeError {
+    fn from(failure: SendFailure) -> Self {
+        let reason = failure.to_string();
+        match failure {
+            SendFailure::Queue(SendError::TooLarge { .. } | SendError::Duplicate(_)) => {
+                Self::argument("message", reason)
+            }
+            SendFailure::Queue(SendError::TopicTooLong { .. }) | SendFailure::Topic(_) => {
+                Self::argument("pubsub_topic", reason)
+            }
+            SendFailure::Message(failure) => failure.into(),
+            SendFailure::Stopped => Self::Stopped,
             _ => Self::Unavailable { reason },
         }
     }

@@ -6,7 +6,7 @@ use undertone_services::history::{
 };
 
 use crate::error::NodeError;
-use crate::messages::{ReceivedMessage, hash_text, read_hash};
+use crate::messages::{IncomingMessage, hash_text, read_hash};
 
 /// Query for a page of history. A condition that is left out is met by every message.
 #[derive(Debug, Clone, Default, PartialEq, Eq, uniffi::Record)]
@@ -44,7 +44,7 @@ pub struct StoreQuery {
 #[derive(Debug, Clone, PartialEq, Eq, uniffi::Record)]
 pub struct MessagePage {
     /// Messages of the page, the oldest first.
-    pub messages: Vec<ReceivedMessage>,
+    pub messages: Vec<IncomingMessage>,
     /// Cursor of the next page; absent if this is the last one.
     pub next: Option<String>,
 }
@@ -104,7 +104,7 @@ impl TryFrom<HistoryPage> for MessagePage {
                     hash_text(&entry.hash)
                 ),
             })?;
-            Ok(ReceivedMessage::new(
+            Ok(IncomingMessage::new(
                 data.pubsub_topic.to_string(),
                 &data.message,
             ))

@@ -7,6 +7,7 @@ mod inbox;
 mod listener;
 mod messages;
 mod node;
+mod sending;
 mod standing;
 mod topics;
 
@@ -17,8 +18,9 @@ pub use configuration::{KeyDescription, configuration_keys, enable_logging, vers
 pub use error::NodeError;
 pub use history::{MessagePage, StoreQuery};
 pub use listener::{ListenerError, MessageListener};
-pub use messages::{MessageReceipt, OutgoingMessage, ReceivedMessage};
+pub use messages::{IncomingMessage, MessageReceipt, OutgoingMessage};
 pub use node::UndertoneNode;
+pub use sending::{SendingReport, SendingStep};
 pub use standing::{
     HealthDetails, NodeDetails, PeerDetails, ProtocolDetails, ReadinessState, RelayConnection,
 };

@@ -7,7 +7,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use crate::inbox::MessageInbox;
-use crate::messages::ReceivedMessage;
+use crate::messages::IncomingMessage;
 
 /// Object of the program that is called with each message.
 #[uniffi::export(rust, foreign)]
@@ -16,7 +16,7 @@ pub trait MessageListener: Send + Sync {
     ///
     /// # Errors
     /// A failure is logged, and the next message is delivered all the same.
-    fn on_message(&self, message: ReceivedMessage) -> Result<(), ListenerError>;
+    fn on_message(&self, message: IncomingMessage) -> Result<(), ListenerError>;
 }
 
 /// Failure of a listener.

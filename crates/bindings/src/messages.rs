@@ -49,7 +49,7 @@ pub struct MessageReceipt {
 
 /// Message that arrived or was found in a store.
 #[derive(Debug, Clone, PartialEq, Eq, uniffi::Record)]
-pub struct ReceivedMessage {
+pub struct IncomingMessage {
     /// Deterministic hash of topic and message (RFC 14), `0x` and 64 hexadecimal digits.
     pub hash: String,
     /// Topic that the message was published on.
@@ -97,7 +97,7 @@ impl MessageReceipt {
     }
 }
 
-impl ReceivedMessage {
+impl IncomingMessage {
     pub(crate) fn new(pubsub_topic: String, message: &WakuMessage) -> Self {
         Self {
             hash: hash_text(&message_hash(&pubsub_topic, message)),
@@ -117,7 +117,7 @@ impl ReceivedMessage {
     }
 }
 
-impl From<&Delivery> for ReceivedMessage {
+impl From<&Delivery> for IncomingMessage {
     fn from(delivery: &Delivery) -> Self {
         Self {
             sender_peer: delivery.from.map(|peer| peer.to_string()),

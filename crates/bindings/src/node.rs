@@ -13,14 +13,15 @@ use undertone_node::Multiaddr;
 use undertone_node::assemble::{Assembled, assemble};
 use undertone_node::config::NodeConfig;
 use undertone_node::handle::NodeHandle;
-use undertone_node::services::{LightpushVersion, ServicesHandle};
+use undertone_node::services::{LightpushVersion, SendId, ServicesHandle};
 
 use crate::configuration;
 use crate::error::NodeError;
 use crate::history::{MessagePage, StoreQuery};
 use crate::inbox::{MessageInbox, WantedTopic};
 use crate::listener::{self, MessageListener};
-use crate::messages::{MessageReceipt, OutgoingMessage, ReceivedMessage};
+use crate::messages::{IncomingMessage, MessageReceipt, OutgoingMessage};
+use crate::sending::{ReportInbox, SendingReport};
 use crate::standing::{HealthDetails, NodeDetails, PeerDetails};
 use crate::topics::NetworkTopics;
 
@@ -44,6 +45,7 @@ pub struct UndertoneNode {
     /// Pubsub topics that the configuration joins, which `unsubscribe` does not leave.
     configured: BTreeSet<PubsubTopic>,
     inbox: Arc<MessageInbox>,
+    reports: Arc<ReportInbox>,
     /// Held while a subscription changes, so that topics and inbox stay in step.
     subscribing: Mutex<()>,
     listeners: Mutex<Vec<JoinHandle<()>>>,
@@ -89,6 +91,7 @@ impl UndertoneNode {
     /// stopped. Messages that have arrived can still be received.
     pub fn stop(&self) {
         self.inbox.close();
+        self.reports.close();
         drop(self.channels.lock().take());
         let mut running = self.running.lock();
         if let Some((runtime, assembled)) = running.take() {
@@ -199,11 +202,11 @@ impl UndertoneNode {
     }
 
     /// Waits for a message of a subscription, `timeout_ms` at most; returns none if there is none by then. Every
-    /// message is received once, by one of those who wait.
+    /// message is received once, by one of those who wait. A node that relays receives its own messages too.
     ///
     /// # Errors
     /// `Stopped` if the node has stopped and all messages have been received.
-    pub fn receive(&self, timeout_ms: u64) -> Result<Option<ReceivedMessage>, NodeError> {
+    pub fn receive(&self, timeout_ms: u64) -> Result<Option<IncomingMessage>, NodeError> {
         let delivery = self.inbox.take(Duration::from_millis(timeout_ms))?;
         Ok(delivery.as_ref().map(Into::into))
     }
@@ -250,6 +253,52 @@ impl UndertoneNode {
         })
     }
 
+    /// Accepts a message for sending, and returns its number. The message is then in a queue on disk, and will be stored,
+    /// propagated, or failed with a reason: over restarts, without peers, and beyond the rate limit. `receive_report` and
+    /// `send_reports` tell its steps.
+    ///
+    /// # Errors
+    /// `Argument` if others would refuse the message or the queue holds it already, `Unavailable` if the queue is full or
+    /// cannot be written.
+    pub fn send(&self, message: OutgoingMessage) -> Result<u64, NodeError> {
+        let (named, message) = message.split();
+        let topic = self.topics.one(named.as_deref(), &message.content_topic)?;
+        let channels = self.channels()?;
+        let accepted = channels.services.sender().send(Some(topic), message);
+        Ok(block_on(accepted)?.0)
+    }
+
+    /// Waits for the next step of any message that was given to `send`, `timeout_ms` at most; returns none if there is
+    /// none by then. Steps of messages of an earlier run are told too, from this start on.
+    ///
+    /// # Errors
+    /// `Stopped` if the node has stopped and all reports have been received.
+    pub fn receive_report(&self, timeout_ms: u64) -> Result<Option<SendingReport>, NodeError> {
+        let report = self.reports.take(Duration::from_millis(timeout_ms))?;
+        Ok(report.map(Into::into))
+    }
+
+    /// Returns the reports that the node keeps, the oldest first: of the message with number `id`, or of all. With
+    /// `forget`, they are kept no longer. The node keeps the newest 40,000, also over restarts.
+    ///
+    /// # Errors
+    /// `Stopped` if the node has stopped.
+    #[uniffi::method(default(id = None, forget = false))]
+    pub fn send_reports(
+        &self,
+        id: Option<u64>,
+        forget: bool,
+    ) -> Result<Vec<SendingReport>, NodeError> {
+        let channels = self.channels()?;
+        let (sender, id) = (channels.services.sender(), id.map(SendId));
+        let reports = if forget {
+            block_on(sender.fetch_reports(id))?
+        } else {
+            block_on(sender.reports(id))?
+        };
+        Ok(reports.into_iter().map(Into::into).collect())
+    }
+
     /// Returns a page of history from a store, or from this node's archive if it has one and no store is named.
     ///
     /// # Errors
@@ -276,6 +325,8 @@ impl UndertoneNode {
         } else {
             channels.services.add_sink(inbox.clone());
         }
+        let reports = Arc::new(ReportInbox::default());
+        runtime.spawn(reports.clone().follow(channels.services.sender().news()));
         let shards = config.shards.iter().copied();
         Self {
             topics: NetworkTopics::new(config),
@@ -285,6 +336,7 @@ impl UndertoneNode {
             may_publish: assembled.may_publish,
             configured: shards.map(PubsubTopic::Static).collect(),
             inbox,
+            reports,
             subscribing: Mutex::new(()),
             listeners: Mutex::default(),
             channels: Mutex::new(Some(channels)),

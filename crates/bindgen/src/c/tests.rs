@@ -105,7 +105,7 @@ fn generated(items: impl IntoIterator<Item = Metadata>) -> Result<CSources, CErr
 
 #[test]
 fn names_are_split_where_a_capital_letter_begins_a_word() {
-    assert_eq!(snake("ReceivedMessage"), "received_message");
+    assert_eq!(snake("IncomingMessage"), "incoming_message");
     assert_eq!(snake("ENR"), "enr");
     assert_eq!(snake("Sha256Hash"), "sha256_hash");
 }
