@@ -183,7 +183,7 @@ fn a_slow_prover_gets_a_few_messages_at_a_time_so_that_none_grows_old_in_its_que
     }
     let mut asked = std::collections::VecDeque::new();
     let mut given = 0;
-    for second in 1..200 {
+    for second in 1..200_u64 {
         while let Some(output) = sender.poll() {
             match output {
                 Output::Prove { id, attempt, .. } => asked.push_back((id, attempt)),
@@ -197,7 +197,7 @@ fn a_slow_prover_gets_a_few_messages_at_a_time_so_that_none_grows_old_in_its_que
         }
         assert!(asked.len() <= 2, "{asked:?}");
         // A proof takes three seconds.
-        if second % 3 == 0
+        if second.is_multiple_of(3)
             && let Some((id, attempt)) = asked.pop_front()
         {
             assert_eq!(attempt, 1, "no proof is made in vain");
