@@ -87,6 +87,9 @@ pub struct SenderLimits {
     pub max_topic_bytes: usize,
     /// Space kept for a proof, in bytes.
     pub proof_bytes: usize,
+    /// Most proofs asked for at once. A timestamp is chosen when its proof is asked for, so that messages that wait
+    /// behind many others at a slow prover would be too old when it comes to them, each time.
+    pub max_proving: usize,
     /// Most messages given out at once, without an answer.
     pub max_in_flight: usize,
     /// Most hashes of a question to a store.
@@ -105,6 +108,7 @@ impl Default for SenderLimits {
             max_message_bytes: 150 * 1024,
             max_topic_bytes: 512,
             proof_bytes: 400,
+            max_proving: 2,
             max_in_flight: 16,
             hashes_per_query: 50,
             max_peers: 128,

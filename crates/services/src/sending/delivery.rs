@@ -127,6 +127,11 @@ impl MessageSender {
     /// Asks for a proof, once the rate limit has room. A proof that was asked for and not given is asked
     /// for by the same number, which costs nothing.
     fn prove(&mut self, now_ns: u64, id: SendId) {
+        let is_proving = |entry: &&QueuedMessage| entry.work == AwaitedAnswer::Proof;
+        let proving = self.entries.values().filter(is_proving).count();
+        if proving >= self.config.limits.max_proving {
+            return; // The answer to one of them makes room.
+        }
         let Some(entry) = self.entries.get(&id) else {
             return;
         };

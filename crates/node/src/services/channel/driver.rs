@@ -44,8 +44,9 @@ pub(super) struct MemberSink {
 
 impl MessageSink for MemberSink {
     fn deliver(&self, delivery: &Delivery) -> bool {
-        let is_ours = delivery.from.is_some()
-            && *delivery.message.content_topic == *self.content_topic
+        // Also what this node published: it may have come from a light client that is a member. The machine knows its
+        // own messages.
+        let is_ours = *delivery.message.content_topic == *self.content_topic
             && delivery.pubsub_topic == self.pubsub_topic;
         if is_ours {
             // A full queue drops the message; see above.

@@ -163,6 +163,57 @@ fn after_a_restart_a_message_that_may_be_out_is_not_given_up_before_stores_are_f
 }
 
 #[test]
+fn a_slow_prover_gets_a_few_messages_at_a_time_so_that_none_grows_old_in_its_queue() {
+    let config = SenderConfig {
+        max_age: Some(Duration::from_secs(20)),
+        ..SenderConfig::default()
+    };
+    let mut sender = sender(config);
+    sender.handle(Time::ZERO, Input::RelayTopics([SHARD.into()].into()));
+    sender.handle(
+        Time::ZERO,
+        Input::Budget {
+            remaining: 100,
+            epoch_ends: Time::MAX,
+        },
+    );
+    for number in 0..50 {
+        let message = message(&number.to_string());
+        sender.send(seconds(1), SHARD.into(), message).unwrap();
+    }
+    let mut asked = std::collections::VecDeque::new();
+    let mut given = 0;
+    for second in 1..200_u64 {
+        while let Some(output) = sender.poll() {
+            match output {
+                Output::Prove { id, attempt, .. } => asked.push_back((id, attempt)),
+                Output::Relay { id, .. } => {
+                    given += 1;
+                    let result = Ok(3);
+                    sender.handle(seconds(second), Input::Relayed { id, result });
+                }
+                _ => {}
+            }
+        }
+        assert!(asked.len() <= 2, "{asked:?}");
+        // A proof takes three seconds.
+        if second.is_multiple_of(3)
+            && let Some((id, attempt)) = asked.pop_front()
+        {
+            assert_eq!(attempt, 1, "no proof is made in vain");
+            let result = Ok(bytes::Bytes::from_static(b"proof"));
+            let proved = Input::Proved {
+                id,
+                attempt,
+                result,
+            };
+            sender.handle(seconds(second), proved);
+        }
+    }
+    assert_eq!(given, 50);
+}
+
+#[test]
 fn numbers_go_on_after_those_that_were_used() {
     let mut sender = sender(SenderConfig::default());
     let used = SendId(UNIX_AT_ZERO + 5_000_000_000);
