@@ -15,12 +15,14 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+mod client;
 mod error;
 mod frames;
 mod listener;
 #[cfg(test)]
 mod tests;
 
+pub use client::RawClient;
 pub use error::RawError;
 pub use listener::RawListener;
 

@@ -12,6 +12,7 @@ mod filter_client;
 mod finished_work;
 mod framing;
 mod handle;
+mod held_bytes;
 mod host;
 mod keeper;
 mod limiters;
