@@ -16,19 +16,19 @@ mod tests;
 #[derive(Debug)]
 pub(super) struct HeldBytes {
     max: usize,
-    holders: Mutex<Holders>,
+    holders: Mutex<PeersBytes>,
 }
 
 #[derive(Debug, Default)]
-struct Holders {
+struct PeersBytes {
     total: usize,
     next: u64,
-    peers: BTreeMap<PeerId, Holder>,
+    peers: BTreeMap<PeerId, PeerBytes>,
 }
 
 /// Bytes of one peer. Shares that were told to give way are no longer counted.
 #[derive(Debug, Default)]
-struct Holder {
+struct PeerBytes {
     bytes: usize,
     /// Shares that may give way, the oldest first, with their bytes.
     yielding: BTreeMap<u64, (usize, Arc<Notify>)>,
@@ -84,7 +84,7 @@ impl HeldBytes {
     }
 }
 
-impl Holders {
+impl PeersBytes {
     /// Tells the oldest share of the peer with the most bytes to give way; `false` if none may.
     fn end_one(&mut self) -> bool {
         let ranks = self.peers.iter().filter_map(|(peer, holder)| {

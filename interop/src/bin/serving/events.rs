@@ -63,6 +63,7 @@ pub(crate) async fn measure(
         });
     }
     eprintln!("{} clients have a stream", options.clients);
+    let before = network.look();
     for number in 0..options.messages {
         sleep(PAUSE).await;
         network.publish(number, options.payload_bytes).await;
@@ -78,7 +79,7 @@ pub(crate) async fn measure(
         let key = (arrival.topic, arrival.client);
         repeated += usize::from(got.insert(key, arrival.at_ns).is_some());
     }
-    let node = network.look();
+    let node = [before, network.look()];
     sleep(PAUSE).await;
     let known = network.edge.delivered();
     let mut last_ms = Vec::new();
@@ -103,6 +104,7 @@ pub(crate) async fn measure(
         repeated,
         times: vec![("last client that stays", last_ms)],
         node,
+        messages: options.messages,
     })
 }
 

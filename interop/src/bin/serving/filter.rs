@@ -47,6 +47,7 @@ pub(crate) async fn measure(
     }
     eprintln!("{} clients are subscribed", clients.len());
     let each = clients.len();
+    let before = network.look();
     let mut arrivals: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
     for number in 0..options.messages {
         sleep(PAUSE).await;
@@ -65,7 +66,7 @@ pub(crate) async fn measure(
         }
         arrivals.insert(number, so_far);
     }
-    let node = network.look();
+    let node = [before, network.look()];
     sleep(PAUSE).await;
     let known = network.edge.delivered();
     let (mut first, mut middle, mut last) = (Vec::new(), Vec::new(), Vec::new());
@@ -97,5 +98,6 @@ pub(crate) async fn measure(
             ("last client", last),
         ],
         node,
+        messages: options.messages,
     })
 }

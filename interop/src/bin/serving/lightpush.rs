@@ -26,6 +26,7 @@ pub(crate) async fn measure(
     let mut network = ServingNetwork::start(program, 1, rln).await?;
     let key = Keypair::generate_ed25519();
     let client = RawClient::dial(key, &network.edge.addr(), asks::PUSH, None).await?;
+    let before = network.look();
     let mut times_ms = Vec::new();
     let mut refused = None;
     for number in 0..options.messages {
@@ -66,6 +67,7 @@ pub(crate) async fn measure(
         arrived: times_ms.len(),
         repeated: 0,
         times: vec![("request to acceptance", times_ms)],
-        node: network.look(),
+        node: [before, network.look()],
+        messages: options.messages,
     })
 }

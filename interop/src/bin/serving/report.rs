@@ -17,8 +17,10 @@ pub(crate) struct ServingFigures {
     pub(crate) repeated: usize,
     /// Named times, milliseconds.
     pub(crate) times: Vec<(&'static str, Vec<f64>)>,
-    /// Resources of the measured node at the end.
-    pub(crate) node: ProcessLook,
+    /// Resources of the measured node before the first message and after the last.
+    pub(crate) node: [ProcessLook; 2],
+    /// Number of messages between the two.
+    pub(crate) messages: u32,
 }
 
 impl ServingFigures {
@@ -36,7 +38,8 @@ impl fmt::Display for ServingFigures {
             arrived,
             repeated,
             times,
-            node,
+            node: [before, after],
+            messages,
         } = self;
         writeln!(f, "{about}")?;
         writeln!(
@@ -52,16 +55,18 @@ impl fmt::Display for ServingFigures {
             };
             writeln!(
                 f,
-                "{name}: p50 {:.2} ms, p95 {:.2} ms, greatest {:.2} ms",
+                "{name}: least {:.2} ms, p50 {:.2} ms, p95 {:.2} ms, greatest {:.2} ms",
+                percentile(0),
                 percentile(50),
                 percentile(95),
                 percentile(100)
             )?;
         }
+        let cpu_ms = (after.cpu_s - before.cpu_s) * 1e3 / f64::from((*messages).max(1));
         write!(
             f,
-            "the node: {:.1} MiB resident, {} open files",
-            node.memory_mib, node.handles
+            "the node: {cpu_ms:.1} ms of processor time for each message, {:.1} MiB resident, {} open files",
+            after.memory_mib, after.handles
         )
     }
 }

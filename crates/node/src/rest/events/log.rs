@@ -55,7 +55,7 @@ impl EventLimits {
         }
     }
 
-    fn within_files(self, files_max: u64) -> Self {
+    pub(super) fn within_files(self, files_max: u64) -> Self {
         let share = usize::try_from(files_max.saturating_mul(2) / 5).unwrap_or(usize::MAX);
         if share >= self.clients_max {
             return self;
