@@ -9,6 +9,7 @@
 //! Attackers have their own loopback addresses (127.0.0.0/8), so that limits per address apply to them.
 //! Every loop is bounded in count and time.
 
+pub mod asks;
 pub mod attacks;
 mod error;
 pub mod matrix;
@@ -16,15 +17,17 @@ pub mod members;
 pub mod node;
 pub mod peer;
 pub mod proxy;
-mod rest;
+pub mod rest;
 pub mod rpc;
+pub mod service_client;
 pub mod stage;
 pub mod table;
 mod tasks;
 pub mod traffic;
 mod usage;
+pub mod users;
 
 pub use error::HostileError;
 pub use stage::{Stage, StageOptions};
 pub use tasks::Tasks;
-pub use usage::Usage;
+pub use usage::{ProcessLook, Usage};

@@ -15,6 +15,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+mod client;
 mod error;
 mod frames;
 mod liar;
@@ -22,6 +23,7 @@ mod listener;
 #[cfg(test)]
 mod tests;
 
+pub use client::RawClient;
 pub use error::RawError;
 pub use liar::{Lie, LyingPeer};
 pub use listener::RawListener;

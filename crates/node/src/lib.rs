@@ -7,11 +7,13 @@ pub mod delivery_log;
 pub mod discovery;
 pub mod doctor;
 pub mod driver;
+mod files_limit;
 pub mod handle;
 pub mod logging;
 pub mod rest;
 pub mod services;
 mod swarm;
 
+pub use files_limit::raise_files_limit;
 pub use libp2p::identity::Keypair;
 pub use libp2p::{Multiaddr, PeerId};

@@ -126,7 +126,7 @@ pub fn router_with_services(
     services: ServicesHandle,
     config: RestConfig,
 ) -> Router {
-    router_with(handle, Some(services), config, EventLimits::default())
+    router_with(handle, Some(services), config, EventLimits::for_process())
 }
 
 fn router_with(

@@ -13,6 +13,7 @@ mod feed;
 mod finished_work;
 mod framing;
 mod handle;
+mod held_bytes;
 mod host;
 mod keeper;
 mod kept_connections;

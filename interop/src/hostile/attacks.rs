@@ -17,6 +17,13 @@ pub mod b6_squatters;
 pub mod b7_sockets;
 pub mod b8_bad_proofs;
 pub mod b9_credit;
+pub mod c1_half_requests;
+pub mod c2_malformed;
+pub mod c3_unread_answers;
+pub mod c4_unread_pushes;
+pub mod c5_subscribers;
+pub mod c6_floods;
+pub mod d1_rest;
 
 /// Resources that an attacker needs besides an Internet connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +59,14 @@ fn nothing(_: &mut Stage) -> BoxFuture<'_, Result<Tasks, HostileError>> {
     Box::pin(std::future::ready(Ok(Tasks::default())))
 }
 
+/// Returns a network whose victim offers all services, with honest users of them.
+fn with_services() -> StageOptions {
+    StageOptions {
+        services: true,
+        ..StageOptions::default()
+    }
+}
+
 impl Attack {
     /// Starts the honest network, and the attack if `is_attacked` is true.
     pub async fn stage(
@@ -70,7 +85,7 @@ impl Attack {
 }
 
 /// All attacks, in the order of their numbers.
-pub const ALL: [Attack; 14] = [
+pub const ALL: [Attack; 25] = [
     a1_restart::ATTACK,
     a2_silent_connection::ATTACK,
     a3_burst::ATTACK,
@@ -85,4 +100,15 @@ pub const ALL: [Attack; 14] = [
     b9_credit::ATTACK,
     b10_other_shard::ATTACK,
     b11_junk::ATTACK,
+    c1_half_requests::ATTACK,
+    c2_malformed::ATTACK,
+    c3_unread_answers::ATTACK,
+    c4_unread_pushes::ATTACK,
+    c5_subscribers::ATTACK,
+    c6_floods::REQUESTS,
+    c6_floods::BAD_PUSHES,
+    d1_rest::SLOW_BODIES,
+    d1_rest::IDLE_CONNECTIONS,
+    d1_rest::UNREAD_EVENTS,
+    d1_rest::LONG_QUERIES,
 ];

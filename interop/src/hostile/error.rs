@@ -58,6 +58,14 @@ pub enum HostileError {
         /// Error of the JSON parser.
         source: serde_json::Error,
     },
+    /// A node's service did not do what an honest client asked for before the attack.
+    #[error("the service {service} answered {answer}")]
+    Unserved {
+        /// Name of the service.
+        service: &'static str,
+        /// Answer, or why there is none.
+        answer: String,
+    },
     /// A condition for the attack was not met within its time limit.
     #[error("no {waiting_for} within {deadline_s} s")]
     Late {

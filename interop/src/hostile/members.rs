@@ -12,7 +12,7 @@ use undertone_rln::{
     RlnIdentifier, fr_to_le, signal_hash,
 };
 
-use super::HostileError;
+use super::{HostileError, asks};
 
 /// Rate limit of each member, messages per epoch: more than any run publishes.
 const LIMIT: u32 = 5_000;
@@ -90,6 +90,21 @@ impl Members {
         Ok(())
     }
 
+    /// Registers a member that is no node, and returns it. Nodes that start later know it at once.
+    pub fn author(&mut self, folder: &Path) -> Result<Author, HostileError> {
+        let identity = self.add(folder)?;
+        let mut view = MembershipView::new(ROOT_WINDOW);
+        view.refresh(&self.registry)?;
+        let index = self.indices.last().copied();
+        Ok(Author {
+            prover: Prover::new(Key::load()?),
+            view,
+            index: index.expect("a member was added just now"),
+            identity,
+            next_id: 0,
+        })
+    }
+
     /// Returns a maker of proofs that pass all checks but the pairing. Takes the time of one real proof.
     pub fn forger(&self) -> Result<Forger, HostileError> {
         let mut view = MembershipView::new(ROOT_WINDOW);
@@ -112,6 +127,42 @@ impl Members {
             proof: proof.proof,
             root: proof.merkle_root,
         })))
+    }
+}
+
+/// Member that makes valid proofs for messages of its own, outside any node.
+pub struct Author {
+    prover: Prover,
+    view: MembershipView,
+    index: MemberIndex,
+    identity: Identity,
+    next_id: u32,
+}
+
+impl Author {
+    /// Returns a message of now with its proof, which takes the time of one proof.
+    pub fn message(
+        &mut self,
+        payload: Vec<u8>,
+        content_topic: &str,
+    ) -> Result<WakuMessage, HostileError> {
+        let now_ns = asks::now_ns();
+        let proof = self.prover.prove(&ProofRequest {
+            identity: &self.identity,
+            limit: LIMIT,
+            path: &self.view.path(self.index),
+            generation: Generation::Hashed,
+            epoch: Epoch::at(now_ns.unsigned_abs(), EPOCH_S),
+            identifier: &RlnIdentifier::WAKU,
+            message_id: self.next_id,
+            x: signal_hash(&payload, content_topic, now_ns),
+        })?;
+        self.next_id += 1;
+        Ok(WakuMessage {
+            timestamp: Some(now_ns),
+            rate_limit_proof: Some(proof.encode().into()),
+            ..WakuMessage::new(payload, content_topic)
+        })
     }
 }
 

@@ -193,6 +193,12 @@ impl Node {
         self.target().addr_at(self.socket())
     }
 
+    /// Returns the address of the node's REST server.
+    #[must_use]
+    pub fn rest(&self) -> SocketAddr {
+        self.rest
+    }
+
     /// Returns the process id, if the process runs.
     #[must_use]
     pub fn pid(&self) -> Option<u32> {

@@ -1,10 +1,10 @@
-//! Minimal HTTP client for the REST API, with one request per connection.
+//! Minimal HTTP client for the REST API, with one request per connection, and of its event stream.
 
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
@@ -48,6 +48,76 @@ pub(super) async fn request(
     timeout(PATIENCE, exchange)
         .await
         .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+}
+
+/// Opens an event stream, after the event with the id `cursor` if there is one, and waits for its beginning.
+///
+/// # Errors
+/// The error of the connection, or `UnexpectedEof` if the server refused the stream.
+pub async fn events(
+    server: SocketAddr,
+    path: &str,
+    cursor: Option<&str>,
+) -> io::Result<EventLines> {
+    let opening = async {
+        let mut stream = TcpStream::connect(server).await?;
+        let cursor = cursor.map(|id| format!("Last-Event-ID: {id}\r\n"));
+        let cursor = cursor.unwrap_or_default();
+        let head = format!("GET {path} HTTP/1.1\r\nHost: {server}\r\n{cursor}\r\n");
+        stream.write_all(head.as_bytes()).await?;
+        let mut lines = EventLines {
+            stream: BufReader::new(stream),
+            id: None,
+        };
+        // The first id of a stream is its position.
+        while lines.id.is_none() {
+            if lines.line().await.is_none() {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+        Ok(lines)
+    };
+    timeout(PATIENCE, opening)
+        .await
+        .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+}
+
+/// Open event stream.
+#[derive(Debug)]
+pub struct EventLines {
+    stream: BufReader<TcpStream>,
+    id: Option<String>,
+}
+
+impl EventLines {
+    /// Returns the id of the last event, with which a client that reconnects goes on behind it.
+    #[must_use]
+    pub fn id(&self) -> Option<&str> {
+        self.id.as_deref()
+    }
+
+    /// Returns the data of the next event; `None` if the stream has ended.
+    pub async fn next(&mut self) -> Option<String> {
+        while let Some(line) = self.line().await {
+            if let Some(data) = line.strip_prefix("data: ") {
+                return Some(data.to_owned());
+            }
+        }
+        None
+    }
+
+    /// Returns the next line. The lengths of chunks are lines of their own, as an event is one chunk.
+    async fn line(&mut self) -> Option<String> {
+        let mut line = String::new();
+        match self.stream.read_line(&mut line).await {
+            Ok(0) | Err(_) => return None,
+            Ok(_) => {}
+        }
+        if let Some(id) = line.strip_prefix("id: ") {
+            self.id = Some(id.trim_end().to_owned());
+        }
+        Some(line.trim_end().to_owned())
+    }
 }
 
 fn parse(answer: &[u8]) -> Option<RestAnswer> {

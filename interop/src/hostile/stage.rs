@@ -26,6 +26,7 @@ use super::peer::Peer;
 use super::proxy::Proxy;
 use super::traffic::{self, Arrived, Flow, Inbox, Load, PeerLog};
 use super::usage::{Meter, SAMPLE_INTERVAL};
+use super::users::{AskedService, ROUND, Users};
 use super::{HostileError, Usage};
 
 mod flags;
@@ -74,6 +75,10 @@ pub struct StageOptions {
     pub is_apart: bool,
     /// Whether the network has a reader, which dials the victim.
     pub has_reader: bool,
+    /// Whether the victim serves history too, and honest users of all its services are measured.
+    pub services: bool,
+    /// Further flags of the victim.
+    pub victims_flags: &'static [&'static str],
     /// Delay of every byte between the victim and its first honest neighbour, if the victim dials it.
     pub delay: Duration,
     /// Nodes that publish the messages of a load.
@@ -113,6 +118,8 @@ impl Default for StageOptions {
             meeting: Meeting::VictimDials,
             is_apart: false,
             has_reader: true,
+            services: false,
+            victims_flags: &[],
             delay: Duration::ZERO,
             ways: Ways::One,
         }
@@ -128,6 +135,8 @@ pub struct Measured {
     pub newcomers_in: u32,
     /// Number of newcomers that tried to connect.
     pub newcomers_tried: u32,
+    /// Requests of honest users to the victim's services, if they were measured.
+    pub services: Vec<AskedService>,
     /// Resource usage of the victim's process.
     pub usage: Usage,
     /// Lowest score that an honest node has of another at the end; `None` if no score is shown.
@@ -329,6 +338,16 @@ impl Stage {
     ) -> Measured {
         let topic = (pubsub_topic(0), prefix(0));
         let traffic = traffic::run(load, flows, (&topic.0, &topic.1), run);
+        let users = async {
+            if !self.options.services {
+                return Vec::new();
+            }
+            let rounds = (load.interval * load.messages).as_millis() / ROUND.as_millis();
+            let rounds = u32::try_from(rounds).unwrap_or(u32::MAX).max(1);
+            let publisher = self.honest.first().filter(|_| self.options.rln);
+            let name = format!("users-{run}");
+            Users::serve(&self.victim, publisher, &name, rounds).await
+        };
         let newcomers_in = async {
             let arriving = (0..newcomers).map(|n| async move {
                 tokio::time::sleep(NEWCOMER_INTERVAL * n).await;
@@ -346,8 +365,8 @@ impl Stage {
                 meter.sample();
             }
         };
-        let (arrived, newcomers_in) = tokio::select! {
-            both = async { tokio::join!(traffic, newcomers_in) } => both,
+        let (arrived, newcomers_in, services) = tokio::select! {
+            all = async { tokio::join!(traffic, newcomers_in, users) } => all,
             () = sampling => unreachable!("sampling goes on until the rest is over"),
         };
         let lowest_score = self.lowest_score().await;
@@ -355,6 +374,7 @@ impl Stage {
             arrived,
             newcomers_in: u32::try_from(newcomers_in).unwrap_or(u32::MAX),
             newcomers_tried: newcomers,
+            services,
             usage: meter.finish(),
             lowest_score,
         }

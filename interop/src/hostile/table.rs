@@ -1,5 +1,7 @@
 //! Report that the campaign of attacks prints.
 
+use std::collections::BTreeSet;
+
 use comfy_table::Table;
 use comfy_table::presets::{ASCII_MARKDOWN, UTF8_FULL_CONDENSED};
 use serde::Serialize;
@@ -8,11 +10,33 @@ use super::Usage;
 use super::attacks::{Attack, Price};
 use super::matrix::{Cell, DOWN_S, Way};
 use super::stage::Measured;
+use super::users::AskedService;
 
 /// Greatest 95th percentile of the latencies in a good row, milliseconds.
 const P95_MAX_MS: f64 = 250.0;
+/// Greatest 95th percentile of a service's times in a good row, milliseconds.
+const SERVED_P95_MAX_MS: f64 = 500.0;
 /// Greatest resident memory of the victim in a good row, MiB.
 const MEMORY_MAX_MIB: f64 = 128.0;
+
+/// Figures of honest requests to one service.
+#[derive(Clone, Debug, Serialize)]
+pub struct ServiceFigures {
+    /// Numbers of requests and answers.
+    #[serde(flatten)]
+    pub asked: AskedService,
+    /// Median of the times until the answer, milliseconds.
+    pub p50_ms: Option<f64>,
+    /// 95th percentile of these, milliseconds.
+    pub p95_ms: Option<f64>,
+}
+
+impl ServiceFigures {
+    fn is_good(&self) -> bool {
+        self.asked.answered == self.asked.asked
+            && self.p95_ms.is_some_and(|p95_ms| p95_ms < SERVED_P95_MAX_MS)
+    }
+}
 
 /// Figures of one run.
 #[derive(Clone, Debug, Serialize)]
@@ -29,6 +53,9 @@ pub struct Figures {
     pub newcomers_in: u32,
     /// Number of newcomers that tried to connect.
     pub newcomers_tried: u32,
+    /// Honest requests to the victim's services, if they were measured.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub services: Vec<ServiceFigures>,
     /// Resource usage of the victim's process.
     #[serde(flatten)]
     pub usage: Usage,
@@ -46,6 +73,7 @@ impl From<&Measured> for Figures {
             p95_ms: arrived.percentile_ms(95),
             newcomers_in: measured.newcomers_in,
             newcomers_tried: measured.newcomers_tried,
+            services: measured.services.iter().map(service).collect(),
             usage: measured.usage,
             lowest_score: measured.lowest_score,
         }
@@ -54,12 +82,13 @@ impl From<&Measured> for Figures {
 
 impl Figures {
     /// Whether all messages arrived, the 95th percentile and memory are within bounds, all newcomers were
-    /// accepted, and no honest node has a negative score.
+    /// accepted, all requests to services answered, and no honest node has a negative score.
     #[must_use]
     pub fn is_good(&self) -> bool {
         self.delivered == self.sent
             && self.p95_ms.is_some_and(|p95_ms| p95_ms < P95_MAX_MS)
             && self.newcomers_in == self.newcomers_tried
+            && self.services.iter().all(ServiceFigures::is_good)
             && self.usage.memory_mib < MEMORY_MAX_MIB
             && self.lowest_score.is_none_or(|score| score >= 0.0)
     }
@@ -146,6 +175,9 @@ impl Report {
         if !self.rows.is_empty() {
             parts.push(self.attacks(preset).to_string());
         }
+        if self.rows.iter().any(|row| !row.with.services.is_empty()) {
+            parts.push(self.services(preset).to_string());
+        }
         if !self.matrix.is_empty() {
             parts.push(self.restarts(preset).to_string());
         }
@@ -187,6 +219,32 @@ impl Report {
         table
     }
 
+    /// Returns how long honest users of the services waited, with and without each attack.
+    fn services(&self, preset: &str) -> Table {
+        let served = self.rows.iter().filter(|row| !row.with.services.is_empty());
+        let mut table = Table::new();
+        let mut header = vec!["attack".to_owned(), "run".to_owned()];
+        let first = self.rows.iter().flat_map(|row| &row.without.services);
+        let names: BTreeSet<_> = first.map(|one| one.asked.service).collect();
+        header.extend(names.iter().map(|name| format!("{name}, ms")));
+        table.load_preset(preset).set_header(header);
+        for row in served {
+            for (name, run, figures) in [
+                (row.attack, "without", &row.without),
+                ("", "with", &row.with),
+            ] {
+                let mut cells = vec![name.to_owned(), run.to_owned()];
+                for name in &names {
+                    let mut all = figures.services.iter();
+                    let found = all.find(|one| one.asked.service == *name);
+                    cells.push(found.map_or("-".to_owned(), waited));
+                }
+                table.add_row(cells);
+            }
+        }
+        table
+    }
+
     fn restarts(&self, preset: &str) -> Table {
         let mut table = Table::new();
         let mut header = vec!["messages flow both ways after".to_owned()];
@@ -202,6 +260,24 @@ impl Report {
             table.add_row(cells);
         }
         table
+    }
+}
+
+fn service(asked: &AskedService) -> ServiceFigures {
+    ServiceFigures {
+        asked: asked.clone(),
+        p50_ms: asked.percentile_ms(50),
+        p95_ms: asked.percentile_ms(95),
+    }
+}
+
+/// Returns median and 95th percentile of the times, and how many got no answer if any.
+fn waited(one: &ServiceFigures) -> String {
+    let ms = |value: Option<f64>| value.map_or("-".to_owned(), |ms| format!("{ms:.1}"));
+    let times = format!("{}, {}", ms(one.p50_ms), ms(one.p95_ms));
+    match one.asked.asked - one.asked.answered {
+        0 => times,
+        lost => format!("{times}; {lost} of {} WITHOUT ANSWER", one.asked.asked),
     }
 }
 

@@ -20,6 +20,29 @@ pub struct Usage {
     pub handles: usize,
 }
 
+/// Resources that a process has used or holds at one moment, as `/proc` shows them.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ProcessLook {
+    /// User and system time so far, seconds; 0 if the process has ended.
+    pub cpu_s: f64,
+    /// Resident memory, MiB.
+    pub memory_mib: f64,
+    /// Number of open file descriptors.
+    pub handles: usize,
+}
+
+impl ProcessLook {
+    /// Looks at a process.
+    #[must_use]
+    pub fn at(pid: u32) -> Self {
+        Self {
+            cpu_s: cpu_s(pid).unwrap_or(0.0),
+            memory_mib: memory_mib(pid).unwrap_or(0.0),
+            handles: handles(pid),
+        }
+    }
+}
+
 /// Running measurement of a process.
 #[derive(Debug)]
 pub(super) struct Meter {

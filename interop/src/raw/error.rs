@@ -38,6 +38,9 @@ pub enum RawError {
     /// A write to the connection failed.
     #[error("cannot send: {0}")]
     Send(io::Error),
+    /// The other side ended a stream without an answer.
+    #[error("the stream ended without an answer")]
+    NoAnswer,
     /// The swarm or the listener ended before there was a connection.
     #[error("the connection closed before it could be used")]
     Closed,

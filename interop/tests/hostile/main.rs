@@ -5,7 +5,9 @@
     reason = "helpers of tests, which clippy takes for other code"
 )]
 
+mod crowds;
 mod cut_off;
 mod neighbours;
 mod restarts;
+mod services;
 mod support;

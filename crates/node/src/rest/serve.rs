@@ -9,7 +9,12 @@ use std::{
 };
 
 use axum::{Router, body::Body, http::Request, response::Response};
-use hyper::{body::Incoming, server::conn::http1, service::Service as _, service::service_fn};
+use bytes::Bytes;
+use futures::{StreamExt as _, stream};
+use hyper::{
+    body::Body as _, body::Incoming, server::conn::http1, service::Service as _,
+    service::service_fn,
+};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
     service::TowerToHyperService,
@@ -98,6 +103,22 @@ pub async fn serve(
     Ok(())
 }
 
+/// Body of a request that makes its connection busy once it has arrived. Until then the connection gives way to
+/// others as one without a request does, so that clients that never finish a body keep nobody out.
+fn counted(body: Incoming, seat: &Arc<Slot>) -> Body {
+    if body.is_end_stream() {
+        seat.touch(true);
+        return Body::empty();
+    }
+    seat.touch(false);
+    let seat = Arc::clone(seat);
+    let end = stream::once(async move {
+        seat.touch(true);
+        Ok(Bytes::new())
+    });
+    Body::from_stream(Body::new(body).into_data_stream().chain(end))
+}
+
 async fn connection(
     stream: TcpStream,
     router: Router,
@@ -111,8 +132,7 @@ async fn connection(
     let long = Arc::new(OnceLock::<LongAnswer>::new());
     let mark = Arc::clone(&long);
     let service = service_fn(move |request: Request<Incoming>| {
-        seat.touch(true);
-        let answer = router.call(request.map(Body::new));
+        let answer = router.call(request.map(|body| counted(body, &seat)));
         let (seat, mark) = (Arc::clone(&seat), Arc::clone(&mark));
         async move {
             let Ok(mut response): Result<Response, Infallible> = answer.await;

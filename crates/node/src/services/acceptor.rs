@@ -1,14 +1,18 @@
 //! Acceptor of the streams that peers open: reads a request, waits for the answer, writes it.
 
+use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures::AsyncWriteExt as _;
+use futures::io::AsyncRead;
+use futures::{AsyncReadExt as _, AsyncWriteExt as _};
 use libp2p::{PeerId, StreamProtocol};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
-use super::framing::{read_frame, write_frame};
+use super::framing::{read_body, read_length, write_frame};
+use super::held_bytes::{HeldBytes, HeldShare};
 use super::light_driver::LightCall;
 use crate::swarm::InboundStream;
 
@@ -16,8 +20,17 @@ use crate::swarm::InboundStream;
 /// no fault; each connection has a bounded number of them.
 const IDLE: Duration = Duration::from_secs(600);
 
+/// Time for a frame, once its length is known.
+const READING: Duration = Duration::from_secs(30);
+
 /// Time for an answer from the services and for writing it; a slow reader loses its stream then.
 const ANSWERING: Duration = Duration::from_secs(30);
+
+/// Bytes of all frames that are being read or wait for the services.
+const FRAME_BYTES_MAX: usize = 32 << 20;
+
+/// Bytes of all answers that peers have not read yet: six of the longest.
+const ANSWER_BYTES_MAX: usize = 24 << 20;
 
 /// Request of a peer.
 #[derive(Debug)]
@@ -25,6 +38,8 @@ pub(super) struct PeerRequest {
     pub(super) peer: PeerId,
     pub(super) protocol: StreamProtocol,
     pub(super) bytes: Bytes,
+    /// Share of the memory for requests, given back when dropped.
+    pub(super) held: HeldShare,
     pub(super) reply: oneshot::Sender<Bytes>,
 }
 
@@ -61,12 +76,23 @@ pub(super) struct Requests {
     pub(super) sessions: Option<mpsc::Sender<InboundStream>>,
 }
 
+/// Memory of all streams.
+#[derive(Clone)]
+struct StreamMemory {
+    frames: Arc<HeldBytes>,
+    answers: Arc<HeldBytes>,
+}
+
 /// Accepts streams until the node stops, and gives what they bring to `requests`.
 pub(super) async fn accept(
-    mut inbound: mpsc::Receiver<InboundStream>,
+    mut inbound: mpsc::UnboundedReceiver<InboundStream>,
     accepted: Vec<AcceptedProtocol>,
     requests: Requests,
 ) {
+    let memory = StreamMemory {
+        frames: HeldBytes::new(FRAME_BYTES_MAX),
+        answers: HeldBytes::new(ANSWER_BYTES_MAX),
+    };
     while let Some(stream) = inbound.recv().await {
         let known = accepted
             .iter()
@@ -82,10 +108,10 @@ pub(super) async fn accept(
                 .map(|queue| queue.try_send(stream));
             continue;
         }
-        let requests = requests.clone();
+        let (requests, memory) = (requests.clone(), memory.clone());
         tokio::spawn(async move {
             let (peer, protocol) = (stream.peer, stream.protocol.clone());
-            if let Err(error) = serve(stream, accepted, requests).await {
+            if let Err(error) = serve(stream, accepted, requests, memory).await {
                 tracing::debug!(%peer, %protocol, %error, "a service's stream failed");
             }
         });
@@ -96,7 +122,8 @@ async fn serve(
     inbound: InboundStream,
     accepted: AcceptedProtocol,
     requests: Requests,
-) -> std::io::Result<()> {
+    memory: StreamMemory,
+) -> io::Result<()> {
     let InboundStream {
         peer,
         protocol,
@@ -104,35 +131,65 @@ async fn serve(
         permit,
     } = inbound;
     let max = accepted.frame_bytes_max;
-    while let Some(bytes) = timeout(IDLE, read_frame(&mut stream, max)).await?? {
+    while let Some(len) = timeout(IDLE, read_length(&mut stream, max)).await?? {
+        let mut held = memory.frames.hold(peer, len);
+        let bytes = tokio::select! {
+            bytes = timeout(READING, read_body(&mut stream, len)) => bytes??,
+            () = held.gives_way() => return Err(greedy()),
+        };
         if accepted.form == StreamForm::Push {
-            if requests
-                .pushed
-                .send(LightCall::Pushed(peer, bytes))
-                .await
-                .is_err()
-            {
+            let pushed = LightCall::Pushed(peer, bytes);
+            if requests.pushed.send(pushed).await.is_err() {
                 break;
             }
             continue;
+        }
+        if !held.keep() {
+            return Err(greedy());
         }
         let (reply, answer) = oneshot::channel();
         let request = PeerRequest {
             peer,
             protocol: protocol.clone(),
             bytes,
+            held,
             reply,
         };
-        if requests.answered.send(request).await.is_err() {
-            break;
-        }
-        // Without an answer, the services are stopping or the request was dropped.
-        if let Ok(Ok(answer)) = timeout(ANSWERING, answer).await {
-            timeout(ANSWERING, write_frame(&mut stream, &answer)).await??;
-        }
-        break;
+        let (mut reading, mut writing) = stream.split();
+        let answering = async {
+            if requests.answered.send(request).await.is_err() {
+                return Ok(());
+            }
+            // Without an answer, the services are stopping or the request was dropped.
+            if let Ok(Ok(answer)) = timeout(ANSWERING, answer).await {
+                let held = memory.answers.hold(peer, answer.len());
+                tokio::select! {
+                    written = timeout(ANSWERING, write_frame(&mut writing, &answer)) => written??,
+                    () = held.gives_way() => return Err(greedy()),
+                }
+            }
+            timeout(ANSWERING, writing.close()).await?
+        };
+        return tokio::select! {
+            answered = answering => answered,
+            error = overrun(&mut reading) => Err(error),
+        };
     }
     timeout(ANSWERING, stream.close()).await??;
     drop(permit);
     Ok(())
+}
+
+/// Waits until a peer sends more than its request, which nobody would read, or resets the stream.
+async fn overrun(stream: &mut (impl AsyncRead + Unpin)) -> io::Error {
+    match stream.read(&mut [0]).await {
+        // The peer has closed its half, as it may.
+        Ok(0) => std::future::pending().await,
+        Ok(_) => io::Error::new(io::ErrorKind::InvalidData, "more than one request"),
+        Err(error) => error,
+    }
+}
+
+fn greedy() -> io::Error {
+    io::Error::other("the peer holds more memory than any other")
 }

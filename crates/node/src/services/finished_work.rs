@@ -18,4 +18,8 @@ pub(super) enum FinishedWork {
         peer: PeerNo,
         delivered: bool,
     },
+    /// The task that pushes to a peer has ended for want of work.
+    Idle {
+        peer: PeerNo,
+    },
 }

@@ -9,6 +9,9 @@ use undertone_wire::{VARINT_LEN_MAX, VarintError, put_varint, read_varint};
 #[cfg(test)]
 mod tests;
 
+/// Bytes of a body that are copied behind its length, so that both leave in one piece.
+const COPIED_MAX: usize = 16 << 10;
+
 /// Reads one frame of at most `max` bytes; `None` if the stream ends before it. Memory grows with the bytes
 /// that arrive, not with the length that is announced.
 ///
@@ -19,6 +22,20 @@ pub(super) async fn read_frame<T: AsyncRead + Unpin>(
     stream: &mut T,
     max: usize,
 ) -> io::Result<Option<Bytes>> {
+    match read_length(stream, max).await? {
+        Some(len) => read_body(stream, len).await.map(Some),
+        None => Ok(None),
+    }
+}
+
+/// Reads the length of a frame of at most `max` bytes; `None` if the stream ends before it.
+///
+/// # Errors
+/// As [`read_frame`].
+pub(super) async fn read_length<T: AsyncRead + Unpin>(
+    stream: &mut T,
+    max: usize,
+) -> io::Result<Option<usize>> {
     let mut prefix = Vec::with_capacity(VARINT_LEN_MAX);
     let len = loop {
         let mut byte = [0];
@@ -37,12 +54,23 @@ pub(super) async fn read_frame<T: AsyncRead + Unpin>(
     };
     let len = usize::try_from(len).ok().filter(|len| *len <= max);
     let len = len.ok_or_else(|| invalid(format!("a frame is longer than {max} bytes")))?;
+    Ok(Some(len))
+}
+
+/// Reads the `len` bytes of a frame behind its length.
+///
+/// # Errors
+/// As [`read_frame`].
+pub(super) async fn read_body<T: AsyncRead + Unpin>(
+    stream: &mut T,
+    len: usize,
+) -> io::Result<Bytes> {
     let mut body = Vec::new();
     stream.take(len as u64).read_to_end(&mut body).await?;
     if body.len() < len {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
-    Ok(Some(body.into()))
+    Ok(body.into())
 }
 
 /// Writes one frame and flushes it.
@@ -53,10 +81,12 @@ pub(super) async fn write_frame<T: AsyncWrite + Unpin>(
     stream: &mut T,
     body: &[u8],
 ) -> io::Result<()> {
-    let mut framed = Vec::with_capacity(body.len() + VARINT_LEN_MAX);
+    let mut framed = Vec::with_capacity(body.len().min(COPIED_MAX) + VARINT_LEN_MAX);
     put_varint(&mut framed, body.len() as u64);
-    framed.extend_from_slice(body);
+    let (copied, rest) = body.split_at(body.len().min(COPIED_MAX));
+    framed.extend_from_slice(copied);
     stream.write_all(&framed).await?;
+    stream.write_all(rest).await?;
     stream.flush().await
 }
 

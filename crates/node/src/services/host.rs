@@ -1,6 +1,6 @@
 //! Host of the services: one task that owns their machines and carries out what they ask for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -26,7 +26,8 @@ use super::pusher::Pusher;
 /// Longest sleep between two looks at the machines' timers.
 const IDLE: Duration = Duration::from_secs(3_600);
 
-/// Peers whose numbers are kept at most before unused ones are forgotten.
+/// Number of peers with numbers from which on unused ones are forgotten, or twice as many as were in use the
+/// last time, so that each request pays for a bounded part of the search.
 const PEERS_MAX: usize = 4_096;
 
 /// Question of the program to the host.
@@ -61,6 +62,7 @@ pub(super) struct ServicesHost {
     publisher: Publisher,
     pusher: Pusher,
     peers: PeerNumbers,
+    forget_peers_from: usize,
     next_request: u64,
     /// Requests of peers that have not been answered.
     waiting: BTreeMap<RequestNo, (PeerNo, oneshot::Sender<Bytes>)>,
@@ -86,6 +88,7 @@ impl ServicesHost {
             publisher,
             pusher,
             peers: PeerNumbers::default(),
+            forget_peers_from: PEERS_MAX,
             next_request: 0,
             waiting: BTreeMap::new(),
             done,
@@ -151,10 +154,11 @@ impl ServicesHost {
             peer,
             protocol,
             bytes,
+            held,
             reply,
         } = asked;
         let now = self.now();
-        if self.peers.len() >= PEERS_MAX {
+        if self.peers.len() >= self.forget_peers_from {
             self.forget_peers();
         }
         let is_allowed = self.limiters.allow(now, protocol.as_ref(), peer);
@@ -220,6 +224,7 @@ impl ServicesHost {
             // The acceptor accepts no other protocol.
             _ => {}
         }
+        drop(held);
     }
 
     fn on_message(&mut self, message: StoredMessage) {
@@ -283,6 +288,7 @@ impl ServicesHost {
                     filter.handle(now, filter::Input::Pushed { peer, delivered });
                 }
             }
+            FinishedWork::Idle { peer } => self.pusher.forget_ended(peer),
         }
     }
 
@@ -393,11 +399,12 @@ impl ServicesHost {
     /// Forgets the numbers of peers that nothing refers to.
     fn forget_peers(&mut self) {
         let now = self.now();
-        let (waiting, pusher, filter) = (&self.waiting, &self.pusher, &self.machines.filter);
+        let askers: BTreeSet<_> = self.waiting.values().map(|(asker, _)| *asker).collect();
+        let (pusher, filter) = (&self.pusher, &self.machines.filter);
         self.peers.retain(|peer| {
-            let asks = waiting.values().any(|(asker, _)| *asker == peer);
             let is_subscribed = filter.as_ref().is_some_and(|f| f.is_subscribed(now, peer));
-            asks || is_subscribed || pusher.pushes_to(peer)
+            askers.contains(&peer) || is_subscribed || pusher.pushes_to(peer)
         });
+        self.forget_peers_from = PEERS_MAX.max(2 * self.peers.len());
     }
 }

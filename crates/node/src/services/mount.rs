@@ -90,6 +90,7 @@ pub(crate) struct PreparedServices {
     max_message_bytes: usize,
     needs_proof: bool,
     is_relay: bool,
+    connections_max: u32,
     archive: Option<Archive>,
     sender: OpenedSender,
     rate_limits: RateLimits,
@@ -193,6 +194,7 @@ pub(crate) async fn prepare(
         max_message_bytes: config.network.max_message_bytes,
         needs_proof: config.rln.is_some() && !services.lightpush_proofs,
         is_relay: config.relay,
+        connections_max: config.connections.total_max,
         config: services,
         archive,
         sender,
@@ -277,6 +279,7 @@ impl PreparedServices {
             max_message_bytes,
             needs_proof,
             is_relay,
+            connections_max,
             archive,
             sender,
             rate_limits,
@@ -410,9 +413,13 @@ impl PreparedServices {
         tokio::spawn(calls::run(callee, endpoint.calls));
         let machines = Machines {
             store: archive.map(|archive| (StoreServer::new(ServerLimits::default()), archive)),
-            filter: config
-                .filter
-                .then(|| FilterServer::new(sharding, filter::FilterLimits::default())),
+            filter: config.filter.then(|| {
+                let mut limits = filter::FilterLimits::default();
+                // Peers that are away give way, so that whoever has a connection finds a place.
+                let connections_max = usize::try_from(connections_max).unwrap_or(usize::MAX);
+                limits.max_peers = limits.max_peers.max(connections_max);
+                FilterServer::new(sharding, limits)
+            }),
             lightpush: config.lightpush.then(|| {
                 let mut limits = lightpush::LightpushLimits::default();
                 limits.codec.message.max_message_bytes = max_message_bytes;

@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use undertone_services::filter::PUSH_PROTOCOL_ID;
 
 use super::framing::write_frame;
-use crate::swarm::StreamOpener;
+use crate::swarm::{StreamOpenError, StreamOpener};
 
 /// Time after the first message for which a client that reads one message from a stream has to close it.
 const LEARNING: Duration = Duration::from_secs(1);
@@ -48,7 +48,7 @@ impl Outlet {
         }
     }
 
-    /// Writes a message to the peer.
+    /// Writes a message to the peer; `NotConnected` if the peer has no connection.
     pub(super) async fn push(&mut self, frame: &[u8]) -> io::Result<()> {
         if let Habit::Many(stream) = &mut self.habit {
             if !has_ended(stream) && write_frame(stream, frame).await.is_ok() {
@@ -59,7 +59,10 @@ impl Outlet {
         }
         let protocol = StreamProtocol::new(PUSH_PROTOCOL_ID);
         let opened = self.streams.open(self.peer, protocol).await;
-        let mut stream = opened.map_err(io::Error::other)?;
+        let mut stream = opened.map_err(|error| match error {
+            StreamOpenError::NotConnected => io::Error::new(io::ErrorKind::NotConnected, error),
+            error => io::Error::other(error),
+        })?;
         write_frame(&mut stream, frame).await?;
         if matches!(self.habit, Habit::One) {
             return stream.close().await;

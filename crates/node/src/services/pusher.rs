@@ -1,6 +1,7 @@
 //! Pusher of messages to subscribed peers: in order for each peer, and for all peers at once.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -15,8 +16,15 @@ use super::finished_work::FinishedWork;
 use super::outlet::Outlet;
 use crate::swarm::StreamOpener;
 
-/// Time after which an idle task of a peer ends.
+#[cfg(test)]
+mod tests;
+
+/// Time after which an idle task of a connected peer ends.
 const IDLE: Duration = Duration::from_secs(600);
+
+/// Time after which an idle task ends whose peer had no connection, so that peers that come and go under new
+/// names do not leave tasks behind.
+const IDLE_AWAY: Duration = Duration::from_secs(1);
 
 /// Tasks that push messages, one for each peer that is being pushed to.
 pub(super) struct Pusher {
@@ -74,6 +82,13 @@ impl Pusher {
         self.tasks.remove(&peer);
     }
 
+    /// Forgets the task of a peer if it has ended; another one may have been started since.
+    pub(super) fn forget_ended(&mut self, peer: PeerNo) {
+        if !self.pushes_to(peer) {
+            self.tasks.remove(&peer);
+        }
+    }
+
     /// Whether a task for the peer may be running.
     pub(super) fn pushes_to(&self, peer: PeerNo) -> bool {
         self.tasks
@@ -90,10 +105,15 @@ async fn run(
     done: mpsc::UnboundedSender<FinishedWork>,
 ) {
     let mut outlet = Outlet::new(streams, peer);
+    let mut idle = IDLE;
     loop {
-        let frame = match timeout(IDLE, frames.recv()).await {
+        let frame = match timeout(idle, frames.recv()).await {
             Ok(Some(frame)) => frame,
-            Ok(None) => return,
+            Ok(None) => {
+                // The host may have ended.
+                let _ = done.send(FinishedWork::Idle { peer: number });
+                return;
+            }
             Err(_) => {
                 // A frame that came meanwhile is pushed; the next one finds the queue closed.
                 frames.close();
@@ -102,6 +122,8 @@ async fn run(
         };
         let pushed = timeout(PUSH_TIMEOUT, outlet.push(&frame)).await;
         let delivered = matches!(pushed, Ok(Ok(())));
+        let is_away = matches!(&pushed, Ok(Err(error)) if error.kind() == ErrorKind::NotConnected);
+        idle = if is_away { IDLE_AWAY } else { IDLE };
         if let Ok(Err(error)) = &pushed {
             tracing::debug!(%peer, %error, "cannot push a message");
         }

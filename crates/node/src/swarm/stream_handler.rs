@@ -36,7 +36,7 @@ type StreamReply = oneshot::Sender<Result<Stream, StreamOpenError>>;
 pub(crate) struct StreamHandler {
     peer: PeerId,
     protocols: Arc<[StreamProtocol]>,
-    inbound: mpsc::Sender<InboundStream>,
+    inbound: mpsc::UnboundedSender<InboundStream>,
     permits: Arc<Semaphore>,
     waiting: VecDeque<StreamRequest>,
     opening: usize,
@@ -47,7 +47,7 @@ impl StreamHandler {
     pub(crate) fn new(
         peer: PeerId,
         protocols: Arc<[StreamProtocol]>,
-        inbound: mpsc::Sender<InboundStream>,
+        inbound: mpsc::UnboundedSender<InboundStream>,
     ) -> Self {
         Self {
             peer,
@@ -76,9 +76,8 @@ impl StreamHandler {
             stream,
             permit,
         };
-        if self.inbound.try_send(inbound).is_err() {
-            tracing::debug!(peer = %self.peer, "resetting a stream: too many wait for the services");
-        }
+        // The node may have no services, or be stopping.
+        let _ = self.inbound.send(inbound);
     }
 }
 

@@ -17,9 +17,6 @@ use tokio::sync::{mpsc, oneshot};
 use super::stream_handler::StreamHandler;
 use super::stream_request::{InboundStream, StreamOpenError, StreamRequest};
 
-/// Inbound streams of all connections that wait for the acceptor; further ones are reset.
-const ACCEPT_QUEUE: usize = 256;
-
 /// Outbound streams that are asked for and not yet given to a connection; further callers wait.
 const OPEN_QUEUE: usize = 256;
 
@@ -52,7 +49,8 @@ impl StreamOpener {
 /// The services' ends of the behaviour.
 pub(crate) struct StreamChannels {
     pub(crate) opener: StreamOpener,
-    pub(crate) inbound: mpsc::Receiver<InboundStream>,
+    /// Streams that wait for the acceptor. Each connection has a bounded number of them.
+    pub(crate) inbound: mpsc::UnboundedReceiver<InboundStream>,
     /// Peers whose last connection has ended.
     pub(crate) gone: mpsc::UnboundedReceiver<PeerId>,
 }
@@ -60,7 +58,7 @@ pub(crate) struct StreamChannels {
 /// Behaviour that carries the streams of the services.
 pub(crate) struct ServiceStreams {
     protocols: Arc<[StreamProtocol]>,
-    inbound: mpsc::Sender<InboundStream>,
+    inbound: mpsc::UnboundedSender<InboundStream>,
     requests: mpsc::Receiver<StreamRequest>,
     gone: mpsc::UnboundedSender<PeerId>,
     /// Connections of each peer, the newest one last.
@@ -70,7 +68,7 @@ pub(crate) struct ServiceStreams {
 impl ServiceStreams {
     /// Creates a behaviour that accepts streams for `protocols`.
     pub(crate) fn new(protocols: Vec<StreamProtocol>) -> (Self, StreamChannels) {
-        let (inbound, accepted) = mpsc::channel(ACCEPT_QUEUE);
+        let (inbound, accepted) = mpsc::unbounded_channel();
         let (opener, requests) = mpsc::channel(OPEN_QUEUE);
         let (gone, ended) = mpsc::unbounded_channel();
         let behaviour = Self {

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use tokio::signal::unix::{SignalKind, signal};
 use undertone_node::assemble::{Assembled, MakeProofs, assemble_with};
 use undertone_node::config::{KEYS, Kind, NodeConfig, Sources};
-use undertone_node::logging;
+use undertone_node::{logging, raise_files_limit};
 
 use super::{Failure, output};
 
@@ -132,6 +132,8 @@ pub(crate) fn run_with(
     let filter = std::env::var("UNDERTONE_LOG").ok();
     logging::init(config.log, filter.as_deref())
         .map_err(|error| Failure::usage(error.to_string()))?;
+    let files = raise_files_limit();
+    tracing::debug!(?files, "most open files");
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

@@ -9,8 +9,10 @@ use undertone_node::driver::{self, ConnectionLimits, NodeOptions, RunningNode, S
 
 /// Topic to which all nodes and the subject are subscribed.
 pub(crate) const TOPIC: &str = "/waku/2/rs/66/3";
+/// Shard of that topic.
+pub(crate) const SHARD: u16 = 3;
 /// Network whose parameters the nodes use.
-const NETWORK: &str = "local";
+pub(crate) const NETWORK: &str = "local";
 /// Maximum connections of a node, which connects to the subject only.
 const MAX_CONNECTIONS: u32 = 8;
 

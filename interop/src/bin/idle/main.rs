@@ -7,17 +7,20 @@ mod crowd;
 mod options;
 mod report;
 mod subject;
+mod whole_node;
 
 use std::time::Duration;
 
 use clap::Parser;
 use undertone_interop::PeerError;
+use undertone_interop::hostile::HostileError;
 use undertone_interop::variants::VariantsError;
 
 use crowd::{Crowd, CrowdError};
 use options::IdleOptions;
 use report::Report;
 use subject::Subject;
+use whole_node::WholeNode;
 
 #[derive(Debug, thiserror::Error)]
 enum Failure {
@@ -27,6 +30,8 @@ enum Failure {
     Peer(#[from] PeerError),
     #[error(transparent)]
     Crowd(#[from] CrowdError),
+    #[error(transparent)]
+    Node(#[from] HostileError),
     #[error(
         "{label}: knew {known} of {connections} nodes to be subscribed, or its mesh was never the same for \
          {settle_s} s, within {deadline_s} s; give fewer --connections or --settle-seconds"
@@ -70,6 +75,18 @@ async fn run(options: &IdleOptions) -> Result<Report, Failure> {
         subject.quit().await?;
         crowd.stop().await;
         report.add(label, in_mesh, usage);
+    }
+    if let Some(program) = &options.node {
+        eprintln!("a whole node: connecting {} nodes", options.connections);
+        let crowd = Crowd::start(options.connections).await?;
+        let node = WholeNode::start(program, &crowd).await?;
+        let connections = options.connections.into();
+        let in_mesh = node.settle(connections, options.settle_seconds).await?;
+        let time = Duration::from_secs(options.seconds.into());
+        let usage = node.watch(time).await;
+        drop(node);
+        crowd.stop().await;
+        report.add("a whole node".to_owned(), in_mesh, usage);
     }
     Ok(report)
 }

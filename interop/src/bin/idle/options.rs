@@ -1,3 +1,5 @@
+use std::path::PathBuf;
+
 use clap::Parser;
 use undertone_interop::variants::Variants;
 
@@ -10,6 +12,9 @@ mod tests;
 pub(crate) struct IdleOptions {
     #[command(flatten)]
     pub(crate) variants: Variants,
+    /// Measure the program `undertone` at this path too, as a node with all its services.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) node: Option<PathBuf>,
     /// Number of nodes that the peer is connected to.
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=200))]
     pub(crate) connections: u16,

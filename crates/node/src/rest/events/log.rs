@@ -44,6 +44,36 @@ impl Default for EventLimits {
     }
 }
 
+impl EventLimits {
+    /// Returns the defaults, with fewer clients if the process may open few files: at most two fifths of the
+    /// files are for them.
+    pub(in crate::rest) fn for_process() -> Self {
+        let limits = Self::default();
+        match rustix::process::getrlimit(rustix::process::Resource::Nofile).current {
+            Some(files_max) => limits.within_files(files_max),
+            None => limits,
+        }
+    }
+
+    pub(super) fn within_files(self, files_max: u64) -> Self {
+        let share = usize::try_from(files_max.saturating_mul(2) / 5).unwrap_or(usize::MAX);
+        if share >= self.clients_max {
+            return self;
+        }
+        let clients_max = share.max(1);
+        tracing::warn!(
+            files = files_max,
+            clients = clients_max,
+            "fewer event streams than {}: the process may not open more files; raise its hard limit (ulimit -Hn, or LimitNOFILE in systemd)",
+            self.clients_max
+        );
+        Self {
+            clients_max,
+            ..self
+        }
+    }
+}
+
 /// The newest messages, numbered from 1 in the order of their delivery.
 pub(in crate::rest) struct EventLog {
     instance: u64,

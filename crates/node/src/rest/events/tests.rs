@@ -438,3 +438,11 @@ proptest! {
         prop_assert!(text <= cost, "{} > {}", text, cost);
     }
 }
+
+#[test]
+fn a_process_that_may_open_few_files_serves_fewer_clients() {
+    let limits = EventLimits::default();
+    assert_eq!(limits.within_files(1 << 20), limits);
+    assert_eq!(limits.within_files(1_024).clients_max, 409);
+    assert_eq!(limits.within_files(1).clients_max, 1);
+}

@@ -12,7 +12,7 @@ use crate::services::framing::{read_frame, write_frame};
 pub(super) struct RawPeer {
     pub(super) node: RunningNode,
     pub(super) streams: StreamOpener,
-    pub(super) inbound: mpsc::Receiver<InboundStream>,
+    pub(super) inbound: mpsc::UnboundedReceiver<InboundStream>,
 }
 
 impl RawPeer {

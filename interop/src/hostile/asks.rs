@@ -1,0 +1,130 @@
+//! Requests to the services of a node, valid and invalid.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use libp2p::StreamProtocol;
+use undertone_message::{MessageHash, WakuMessage};
+use undertone_services::filter::{self, SubscribeKind, SubscribeRequest};
+use undertone_services::history::{
+    ContentCriteria, HistoryCriteria, HistoryQuery, PAGE_MAX, PageDirection,
+};
+use undertone_services::lightpush::{self, LightpushRequest};
+use undertone_services::peer_exchange::{self, PeerExchangeRequest};
+use undertone_services::store::{self, StoreRequest};
+
+/// Protocol of store queries.
+pub const STORE: StreamProtocol = StreamProtocol::new(store::PROTOCOL_ID);
+/// Protocol of filter subscriptions.
+pub const FILTER: StreamProtocol = StreamProtocol::new(filter::SUBSCRIBE_PROTOCOL_ID);
+/// Protocol on which filter pushes messages.
+pub const PUSH: StreamProtocol = StreamProtocol::new(filter::PUSH_PROTOCOL_ID);
+/// Protocol of lightpush, version 3.
+pub const LIGHTPUSH: StreamProtocol = StreamProtocol::new(lightpush::PROTOCOL_ID);
+/// Protocol of lightpush, version 2.
+pub const LEGACY_LIGHTPUSH: StreamProtocol = StreamProtocol::new(lightpush::legacy::PROTOCOL_ID);
+/// Protocol of peer exchange.
+pub const EXCHANGE: StreamProtocol = StreamProtocol::new(peer_exchange::PROTOCOL_ID);
+/// Protocols of all requests.
+pub static ALL: [StreamProtocol; 5] = [STORE, FILTER, LIGHTPUSH, LEGACY_LIGHTPUSH, EXCHANGE];
+
+/// Returns a query for the newest page of at most `limit` messages with a content topic, or with any.
+#[must_use]
+pub fn newest(content_topic: Option<&str>, limit: u32) -> Vec<u8> {
+    query(
+        HistoryCriteria::Content(ContentCriteria {
+            content_topics: content_topic.map(Into::into).into_iter().collect(),
+            ..ContentCriteria::default()
+        }),
+        limit,
+    )
+}
+
+/// Returns a query for all times and as many content topics as a request may have, of which none matches.
+#[must_use]
+pub fn widest() -> Vec<u8> {
+    let topics = (0..100).map(|n| format!("/nobody/1/{n}/proto").into());
+    query(
+        HistoryCriteria::Content(ContentCriteria {
+            content_topics: topics.collect(),
+            start_ns: Some(1),
+            end_ns: Some(i64::MAX),
+            ..ContentCriteria::default()
+        }),
+        PAGE_MAX,
+    )
+}
+
+/// Returns a query for as many hashes as a request may have, of which none exists.
+#[must_use]
+pub fn hashes() -> Vec<u8> {
+    let hash = |n: u32| {
+        let mut bytes = [7; 32];
+        bytes[..4].copy_from_slice(&n.to_be_bytes());
+        MessageHash(bytes)
+    };
+    query(
+        HistoryCriteria::Hashes((0..1_000).map(hash).collect()),
+        PAGE_MAX,
+    )
+}
+
+fn query(criteria: HistoryCriteria, limit: u32) -> Vec<u8> {
+    let request = StoreRequest {
+        request_id: "query".into(),
+        query: HistoryQuery {
+            include_data: true,
+            criteria,
+            cursor: None,
+            direction: PageDirection::Backward,
+            limit,
+        },
+    };
+    request.encode()
+}
+
+/// Returns a subscription to content topics on a pubsub topic.
+#[must_use]
+pub fn subscribe(pubsub_topic: &str, content_topics: impl IntoIterator<Item = String>) -> Vec<u8> {
+    let request = SubscribeRequest {
+        request_id: "subscribe".to_owned(),
+        kind: SubscribeKind::Subscribe,
+        pubsub_topic: Some(pubsub_topic.into()),
+        content_topics: content_topics.into_iter().map(Into::into).collect(),
+    };
+    request.encode()
+}
+
+/// Returns a lightpush request for a message with the time of now.
+#[must_use]
+pub fn push(pubsub_topic: &str, content_topic: &str, payload: Vec<u8>) -> Vec<u8> {
+    let message = WakuMessage {
+        timestamp: Some(now_ns()),
+        ..WakuMessage::new(payload, content_topic)
+    };
+    push_of(pubsub_topic, message)
+}
+
+/// Returns a lightpush request for a message.
+#[must_use]
+pub fn push_of(pubsub_topic: &str, message: WakuMessage) -> Vec<u8> {
+    let request = LightpushRequest {
+        request_id: "push".to_owned(),
+        pubsub_topic: Some(pubsub_topic.into()),
+        message,
+    };
+    request.encode()
+}
+
+/// Returns a request for records of peers.
+#[must_use]
+pub fn peers(num_peers: u64) -> Vec<u8> {
+    let num_peers = Some(num_peers);
+    PeerExchangeRequest { num_peers }.encode()
+}
+
+/// Returns the time of now, Unix nanoseconds.
+#[must_use]
+pub fn now_ns() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    i64::try_from(since.unwrap_or_default().as_nanos()).unwrap_or(i64::MAX)
+}
