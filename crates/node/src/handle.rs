@@ -220,6 +220,11 @@ impl NodeHandle {
         let _ = self.ask(|reply| Command::Shutdown { reply }).await;
     }
 
+    /// Waits until the node has stopped.
+    pub(crate) async fn stopped(&self) {
+        self.commands.closed().await;
+    }
+
     /// Gives every later delivery to `sink`, until it returns `false`.
     pub fn add_sink(&self, sink: Arc<dyn MessageSink>) {
         self.deliveries.add(sink);

@@ -18,11 +18,19 @@ const OWN: u64 = 500;
 /// Guards against hangs only.
 const HANG: Duration = Duration::from_secs(300);
 
+/// Number that has nothing to do with those of other arguments (SplitMix64).
+fn scattered(number: u64) -> u64 {
+    let mut z = (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
 /// Message of the last hour, a number of 100 bytes.
 fn message(number: u64, now_ns: i64) -> StoredMessage {
-    // Times are spread over 50 minutes, in an order that has nothing to do with that of the numbers.
-    let spread = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) % 3_000_000_000_000;
-    let before_ns = i64::try_from(spread).expect("less than an hour") + 300_000_000_000;
+    // Times are spread over 50 minutes as if at random.
+    let before_ns = scattered(number) % 3_000_000_000_000;
+    let before_ns = i64::try_from(before_ns).expect("less than an hour") + 300_000_000_000;
     let mut payload = vec![0; 100];
     payload[..8].copy_from_slice(&number.to_be_bytes());
     let mut message = WakuMessage::new(payload, format!("/chat/1/{}/proto", number % 100));

@@ -377,6 +377,13 @@ fn capabilities(config: &NodeConfig) -> Capabilities {
     let offered = [
         (config.relay, Capabilities::RELAY),
         (services.store.is_some(), Capabilities::STORE),
+        (
+            services
+                .store
+                .as_ref()
+                .is_some_and(|store| store.sync.is_some()),
+            Capabilities::SYNC,
+        ),
         (config.relay && services.filter, Capabilities::FILTER),
         (config.relay && services.lightpush, Capabilities::LIGHTPUSH),
     ];

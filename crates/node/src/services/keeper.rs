@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use parking_lot::Mutex;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use undertone_archive::Archive;
 use undertone_services::history::StoredMessage;
 
@@ -105,8 +105,13 @@ fn is_kept(message: &StoredMessage, now_ns: i64) -> bool {
 pub(super) fn start(archive: Archive, index: Option<SyncIndex>) -> (KeeperQueue, KeeperCounts) {
     let (waiting, messages) = mpsc::channel(WAITING_MAX);
     let counts = KeeperCounts::default();
-    tokio::spawn(write(archive.clone(), messages, counts.clone(), index));
-    tokio::spawn(maintain(archive, waiting.downgrade()));
+    let (writing, ended) = oneshot::channel();
+    let writer = write(archive.clone(), messages, counts.clone(), index);
+    tokio::spawn(async move {
+        writer.await;
+        drop(writing);
+    });
+    tokio::spawn(maintain(archive, ended));
     let queue = KeeperQueue {
         waiting,
         counts: counts.clone(),
@@ -154,12 +159,14 @@ async fn write(
     }
 }
 
-async fn maintain(archive: Archive, queue: mpsc::WeakSender<StoredMessage>) {
+/// Applies the retention regularly until the writer has ended.
+async fn maintain(archive: Archive, mut ended: oneshot::Receiver<()>) {
     let mut interval = tokio::time::interval(MAINTAINING);
     loop {
-        interval.tick().await;
-        if queue.upgrade().is_none() {
-            return;
+        tokio::select! {
+            _ = interval.tick() => {}
+            // Nothing is ever sent.
+            _ = &mut ended => return,
         }
         if let Err(error) = archive.maintain(unix_now_ns()).await {
             tracing::warn!(%error, "old messages cannot be dropped from the archive");

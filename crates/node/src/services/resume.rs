@@ -52,6 +52,15 @@ pub(super) struct ResumeParts {
 
 /// Asks other stores after a start and after each time without connections, until the node stops.
 pub(super) async fn run(parts: ResumeParts) {
+    let node = parts.node.clone();
+    tokio::select! {
+        () = resume_again_and_again(parts) => {}
+        // The archive is not held open by a pause.
+        () = node.stopped() => {}
+    }
+}
+
+async fn resume_again_and_again(parts: ResumeParts) {
     let marker = OnlineMarker::new(parts.data_dir.join(MARKER_FILE));
     let mut since_ns = marker.read();
     loop {

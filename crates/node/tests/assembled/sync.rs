@@ -1,25 +1,44 @@
 //! Stores that catch up: by resume after they were away, and by synchronisation.
 
-use std::time::Duration;
+use std::fs;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use undertone_archive::{Archive, ArchiveOptions, ArchiveUrl};
 use undertone_message::{PubsubTopic, Shard, WakuMessage};
 use undertone_node::assemble::{Assembled, assemble};
 use undertone_services::history::{
-    ContentCriteria, HistoryCriteria, HistoryData, HistoryQuery, PageDirection,
+    ContentCriteria, HistoryCriteria, HistoryData, HistoryQuery, PageDirection, StoredMessage,
 };
 
 use crate::support::{HANG, Place, metrics, metrics_until};
 
+const MINUTE_NS: i64 = 60_000_000_000;
+
 fn topic() -> PubsubTopic {
     PubsubTopic::Static(Shard::new(66, 0).unwrap())
+}
+
+fn now_ns() -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    i64::try_from(now.as_nanos()).unwrap()
 }
 
 fn address(node: &Assembled) -> String {
     node.node.addresses[0].to_string()
 }
 
-fn address_with_peer(node: &Assembled) -> String {
-    format!("{}/p2p/{}", address(node), node.node.peer_id)
+/// Gives a node that has not started yet an archive with messages, each of so many minutes before a time.
+async fn keep(place: &Place, now_ns: i64, messages: &[(&str, i64)]) {
+    let url = ArchiveUrl::sqlite(place.path("store.sqlite"));
+    let archive = Archive::open(&url, ArchiveOptions::default()).await;
+    let message = |(text, minutes): &(&str, i64)| {
+        let payload = (*text).to_owned().into_bytes();
+        let mut message = WakuMessage::new(payload, "/test/1/a/proto");
+        message.timestamp = Some(now_ns - minutes * MINUTE_NS);
+        StoredMessage::new(topic().to_string(), message)
+    };
+    let messages = messages.iter().map(message).collect();
+    archive.unwrap().insert(messages).await.unwrap();
 }
 
 /// Messages of a node's own archive, the oldest first.
@@ -51,21 +70,7 @@ async fn has(node: &Assembled, expected: &[&str]) {
     assert!(arrived.is_ok(), "{:?}, not {expected:?}", texts(node).await);
 }
 
-async fn publish(node: &Assembled, text: &str) {
-    let message = WakuMessage::new(text.to_owned().into_bytes(), "/test/1/a/proto");
-    node.node.handle.publish(topic(), message).await.unwrap();
-}
-
-/// Waits until a node has so many peers in its mesh.
-async fn meshed(node: &Assembled, peers: f64) {
-    let mesh = format!("undertone_mesh_peers{{topic=\"{}\"}}", topic());
-    metrics_until(node, |now| now[&mesh] >= peers).await;
-}
-
-const COMMON: [(&str, &str); 2] = [("rln", "false"), ("shards", "0")];
-
-/// Without relaying, nothing comes by gossip that these tests expect to come otherwise.
-const NO_RELAY: (&str, &str) = ("relay", "false");
+const STORE: [(&str, &str); 3] = [("rln", "false"), ("shards", "0"), ("store", "true")];
 
 async fn start(place: &Place, peers: &[String], more: &[(&str, &str)]) -> Assembled {
     assemble(&place.config(peers, more)).await.unwrap()
@@ -74,85 +79,65 @@ async fn start(place: &Place, peers: &[String], more: &[(&str, &str)]) -> Assemb
 #[tokio::test]
 async fn a_store_asks_for_what_was_published_while_it_was_away() {
     let places = [Place::new(), Place::new(), Place::new()];
-    let relay = start(&places[0], &[], &COMMON).await;
-    let store = [&COMMON[..], &[("store", "true")]].concat();
-    let stays = start(&places[1], &[address(&relay)], &store).await;
-    let storenode = address_with_peer(&stays);
-    let resumes = [("store-resume", "true"), ("storenode", &storenode)];
-    let resumes = [&store[..], &resumes, &[NO_RELAY]].concat();
+    let kept = [
+        ("day before", 7 * 60),
+        ("long ago", 120),
+        ("away", 60),
+        ("new", 1),
+    ];
+    keep(&places[0], now_ns(), &kept).await;
+    let stays = start(&places[0], &[], &STORE).await;
+    let storenode = format!("{}/p2p/{}", address(&stays), stays.node.peer_id);
+    let resume = [("store-resume", "true"), ("storenode", storenode.as_str())];
+    let resume = [&STORE[..], &resume].concat();
 
-    // A new store gets what was there before it.
-    meshed(&stays, 1.0).await;
-    meshed(&relay, 1.0).await;
-    publish(&relay, "before").await;
-    has(&stays, &["before"]).await;
-    let leaves = start(&places[2], &[], &resumes).await;
-    has(&leaves, &["before"]).await;
-    let marker = places[2].path("store-online");
+    // The node was connected last an hour and a half ago.
+    let marker = places[1].path("store-online");
+    let left_ns = now_ns() - 90 * MINUTE_NS;
+    fs::write(&marker, left_ns.to_string()).unwrap();
+    let back = start(&places[1], &[], &resume).await;
+    has(&back, &["away", "new"]).await;
     let noted = async {
-        while !marker.exists() {
+        let read = || fs::read_to_string(&marker).unwrap().trim().parse::<i64>();
+        while read().unwrap() < left_ns + 80 * MINUTE_NS {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
     tokio::time::timeout(HANG, noted).await.unwrap();
 
-    leaves.stop().await;
-    publish(&relay, "meanwhile").await;
-    publish(&relay, "still away").await;
-    has(&stays, &["before", "meanwhile", "still away"]).await;
-    let back = start(&places[2], &[], &resumes).await;
-    has(&back, &["before", "meanwhile", "still away"]).await;
+    // A node that was never connected asks for six hours.
+    let new = start(&places[2], &[], &resume).await;
+    has(&new, &["long ago", "away", "new"]).await;
 }
 
 #[tokio::test]
-async fn a_store_that_was_away_is_made_equal_by_synchronisation() {
-    let places = [Place::new(), Place::new(), Place::new()];
-    let relay = start(&places[0], &[], &COMMON).await;
-    let sync = [
-        &COMMON[..],
-        &[
-            ("store", "true"),
-            ("store-sync", "true"),
-            ("store-sync-interval", "1"),
-            ("store-sync-relay-jitter", "0"),
-        ],
-    ]
-    .concat();
-    let stays = start(&places[1], &[address(&relay)], &sync).await;
-    let peers = [address(&relay), address(&stays)];
-    let leaves = start(&places[2], &peers, &sync).await;
-    meshed(&relay, 2.0).await;
-    publish(&relay, "before").await;
-    has(&leaves, &["before"]).await;
-    leaves.stop().await;
-    meshed(&stays, 1.0).await;
-    publish(&relay, "meanwhile").await;
-    has(&stays, &["before", "meanwhile"]).await;
-    let alone = [&sync[..], &[NO_RELAY]].concat();
-    let back = start(&places[2], &peers[1..], &alone).await;
-    has(&back, &["before", "meanwhile"]).await;
+async fn two_stores_are_made_equal_by_synchronisation() {
+    let places = [Place::new(), Place::new()];
+    let now_ns = now_ns();
+    let of_one = [("too old", 90), ("common", 30), ("of one", 20)];
+    keep(&places[0], now_ns, &of_one).await;
+    let of_other = [("common", 30), ("of the other", 10)];
+    keep(&places[1], now_ns, &of_other).await;
+    let sync = [("store-sync", "true"), ("store-sync-interval", "1")];
+    let sync = [&STORE[..], &sync].concat();
+    let one = start(&places[0], &[], &sync).await;
+    let other = start(&places[1], &[address(&one)], &sync).await;
+    has(&one, &["too old", "common", "of one", "of the other"]).await;
+    has(&other, &["common", "of one", "of the other"]).await;
 
-    let differs = "reconciliation_differences_sum";
-    let now = metrics_until(&back, |now| now[differs] == 1.0).await;
-    assert_eq!(now["total_messages_cached"], 2.0);
-    assert_eq!(
-        now["total_transfer_messages_exchanged_total{direction=\"receive\"}"],
-        1.0
-    );
+    let now = metrics_until(&other, |now| now["reconciliation_differences_sum"] == 2.0).await;
+    assert_eq!(now["total_messages_cached"], 3.0);
+    let transferred = "total_transfer_messages_exchanged_total";
+    for direction in ["receive", "sent"] {
+        let labels = format!("{{direction=\"{direction}\"}}");
+        assert_eq!(now[&format!("{transferred}{labels}")], 1.0);
+        for protocol in ["reconciliation", "transfer"] {
+            let labels = format!("{{protocol=\"{protocol}\",direction=\"{direction}\"}}");
+            assert!(now[&format!("total_bytes_exchanged_total{labels}")] > 0.0);
+        }
+    }
     assert_eq!(now["undertone_sync_messages_kept_total"], 1.0);
     assert!(now["reconciliation_roundtrips_count"] >= 1.0);
-    let bytes = |protocol: &str, direction: &str| {
-        let labels = format!("{{protocol=\"{protocol}\",direction=\"{direction}\"}}");
-        now[&format!("total_bytes_exchanged_total{labels}")]
-    };
-    assert!(bytes("reconciliation", "sent") > 0.0);
-    assert!(bytes("transfer", "receive") > 0.0);
-    assert_eq!(bytes("transfer", "sent"), 0.0);
-    let other = metrics(stays.rest.unwrap()).await;
-    assert_eq!(
-        other["total_transfer_messages_exchanged_total{direction=\"sent\"}"],
-        1.0
-    );
 }
 
 /// On a network with rate limiting, a stranger's history is taken if its proofs are valid.
@@ -162,8 +147,11 @@ async fn proofs_come_with_synchronised_messages_and_are_checked() {
     alices.join(b"alice");
     let relays = Place::with_registry_of(&alices);
     let bobs = Place::with_registry_of(&alices);
+    // Without gossip, a peer that comes later does not hear of a message by relay.
     let sync = [
         ("shards", "0"),
+        ("gossip.d-lazy", "0"),
+        ("gossip.gossip-factor", "0"),
         ("store", "true"),
         ("store-sync", "true"),
         ("store-sync-interval", "1"),
@@ -171,14 +159,15 @@ async fn proofs_come_with_synchronised_messages_and_are_checked() {
     ];
     let relay = start(&relays, &[], &[("shards", "0")]).await;
     let alice = start(&alices, &[address(&relay)], &sync).await;
-    meshed(&alice, 1.0).await;
-    publish(&alice, "proved").await;
+    let mesh = format!("undertone_mesh_peers{{topic=\"{}\"}}", topic());
+    metrics_until(&alice, |now| now[&mesh] >= 1.0).await;
+    let message = WakuMessage::new(b"proved".to_vec(), "/test/1/a/proto");
+    alice.node.handle.publish(topic(), message).await.unwrap();
     has(&alice, &["proved"]).await;
     let of_alice = archive(&alice).await.remove(0);
     assert!(of_alice.message.rate_limit_proof.is_some());
 
-    let alone = [&sync[..], &[NO_RELAY]].concat();
-    let bob = start(&bobs, &[address(&alice)], &alone).await;
+    let bob = start(&bobs, &[address(&alice)], &sync).await;
     has(&bob, &["proved"]).await;
     assert_eq!(archive(&bob).await, [of_alice]);
     let now = metrics(bob.rest.unwrap()).await;

@@ -129,7 +129,15 @@ pub(in crate::services) fn start(
     });
     let (inbound, streams) = mpsc::channel(INBOUND_QUEUE);
     tokio::spawn(accept(Arc::clone(&context), streams));
-    tokio::spawn(schedule::run(Arc::clone(&context), store_peers, rng));
+    let scheduled = Arc::clone(&context);
+    tokio::spawn(async move {
+        // The archive is not held open by a pause.
+        let node = scheduled.node.clone();
+        tokio::select! {
+            () = schedule::run(scheduled, store_peers, rng) => {}
+            () = node.stopped() => {}
+        }
+    });
     (SyncHandle { context }, inbound)
 }
 
