@@ -9,8 +9,8 @@ use undertone_message::{MessageHash, PubsubTopic, WakuMessage, message_hash};
 mod snapshots;
 
 pub use snapshots::{
-    GossipSnapshot, JobSizes, MembershipSnapshot, MessageSizes, MetricsSnapshot, NodeTotals,
-    RlnSnapshot, TokenSnapshot, TopicSnapshot, VerifierSnapshot,
+    EpochAllowance, GossipSnapshot, JobSizes, MembershipSnapshot, MessageSizes, MetricsSnapshot,
+    NodeTotals, RlnSnapshot, TokenSnapshot, TopicSnapshot, VerifierSnapshot,
 };
 
 /// Request to a running node. The answer goes to `reply`; a dropped receiver is not an error.

@@ -11,7 +11,7 @@ use undertone_rln::{
     PoolConfig, PoolInputs, Prover, Reserved, RlnIdentifier, Token, Work,
 };
 
-use crate::command::TokenSnapshot;
+use crate::command::{EpochAllowance, TokenSnapshot};
 use crate::driver::membership_source::SharedView;
 use crate::driver::time::MemberClock;
 
@@ -74,6 +74,23 @@ impl PoolMonitor {
     /// Returns the present epoch by the member's clock.
     pub(crate) fn epoch(&self) -> Epoch {
         self.pool.clock.now().epoch()
+    }
+
+    /// Messages that are left in the present epoch. `None` where the counter does not know, and while an id is
+    /// being written to disk, because this does not wait for the disk.
+    pub(crate) fn allowance(&self) -> Option<EpochAllowance> {
+        let clock = self.pool.clock.now();
+        let counter = self.pool.counter.try_lock()?;
+        let limit = counter.limit();
+        let used = match counter.ready(clock.epoch(), &clock) {
+            Ok(next_id) => next_id,
+            Err(CounterError::Exhausted { .. }) => limit,
+            Err(_) => return None,
+        };
+        Some(EpochAllowance {
+            left: limit.saturating_sub(used).into(),
+            limit: limit.into(),
+        })
     }
 
     /// Reason why a message sent now would get no proof, as far as the counter knows. `None` also while an id
