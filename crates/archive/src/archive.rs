@@ -125,6 +125,36 @@ impl Archive {
         })
     }
 
+    /// Opens an archive for reading alone, also while another process writes it. Insertions and maintenance
+    /// fail as if the archive were closed. In SQLite, slots that the other process adds later are not seen.
+    /// Needs a tokio runtime with timers.
+    ///
+    /// # Errors
+    ///
+    /// There is no archive, or it cannot be read now.
+    pub async fn open_to_read(url: &ArchiveUrl, readers: usize) -> Result<Self, ArchiveError> {
+        // Nobody receives what is sent.
+        let (commands, _) = mpsc::channel(1);
+        let place = url.place();
+        let reader = match &url.kind {
+            UrlKind::Sqlite(directory) => {
+                ArchiveReader::Sqlite(crate::sqlite::open_to_read(directory, readers).await?)
+            }
+            #[cfg(feature = "postgres")]
+            UrlKind::Postgres(config) => ArchiveReader::Postgres(
+                crate::postgres::open_to_read(config, &place, readers).await?,
+            ),
+            #[cfg(not(feature = "postgres"))]
+            UrlKind::Postgres => return Err(ArchiveError::Unsupported { place }),
+        };
+        Ok(Self {
+            place,
+            commands,
+            reader,
+            health: Arc::new(HealthLog::default()),
+        })
+    }
+
     /// Place of the archive, without a password.
     pub fn place(&self) -> &str {
         &self.place

@@ -57,6 +57,12 @@ pub enum ArchiveError {
         /// Place of the archive.
         place: Arc<str>,
     },
+    /// Nothing at the place is an archive that could be read.
+    #[error("{place} has no archive: check the place")]
+    NoArchive {
+        /// Place where an archive was expected.
+        place: Arc<str>,
+    },
     /// Reading or writing a file failed.
     #[error("the archive {place} cannot be read or written: check the disk: {source}")]
     Io {

@@ -40,6 +40,29 @@ pub(crate) async fn open(
     work: mpsc::Receiver<WriterCommand>,
     health: Arc<HealthLog>,
 ) -> Result<Arc<PostgresReader>, ArchiveError> {
+    let config = configured(config);
+    let readers = pool(&config, options.readers.max(1), place)?;
+    let writers = pool(&config, 1, place)?;
+    let mut writer = writer::PostgresWriter::new(writers, Arc::clone(place), &options);
+    writer.start().await?;
+    tokio::spawn(writer::run(writer, work, health));
+    Ok(Arc::new(PostgresReader::new(readers, Arc::clone(place))))
+}
+
+/// Opens the archive at a server for reading alone.
+pub(crate) async fn open_to_read(
+    config: &tokio_postgres::Config,
+    place: &Arc<str>,
+    readers: usize,
+) -> Result<Arc<PostgresReader>, ArchiveError> {
+    let readers = pool(&configured(config), readers.max(1), place)?;
+    let reader = PostgresReader::new(readers, Arc::clone(place));
+    reader.check().await?;
+    Ok(Arc::new(reader))
+}
+
+/// Adds what our connections need to an address.
+fn configured(config: &tokio_postgres::Config) -> tokio_postgres::Config {
     let mut config = config.clone();
     let session = match config.get_options() {
         Some(given) => format!("{SESSION} {given}"),
@@ -49,12 +72,7 @@ pub(crate) async fn open(
     config.application_name("undertone-archive");
     config.connect_timeout(CONNECT_TIMEOUT);
     config.tcp_user_timeout(Duration::from_secs(20));
-    let readers = pool(&config, options.readers.max(1), place)?;
-    let writers = pool(&config, 1, place)?;
-    let mut writer = writer::PostgresWriter::new(writers, Arc::clone(place), &options);
-    writer.start().await?;
-    tokio::spawn(writer::run(writer, work, health));
-    Ok(Arc::new(PostgresReader::new(readers, Arc::clone(place))))
+    config
 }
 
 /// Makes a pool of connections; it connects when the first one is needed.

@@ -6,6 +6,7 @@
 mod directory;
 mod error;
 mod headers;
+mod listing;
 mod query;
 mod reader;
 mod schema;
@@ -45,4 +46,18 @@ pub(crate) async fn open(
         .await
         .map_err(|_| ArchiveError::Closed { place })??;
     Ok(Arc::new(reader))
+}
+
+/// Opens the archive in a directory for reading alone.
+pub(crate) async fn open_to_read(
+    directory: &Path,
+    readers: usize,
+) -> Result<Arc<SqliteReader>, ArchiveError> {
+    let shared = Arc::new(directory::SharedDirectory::new(directory));
+    let place = Arc::clone(&shared.place);
+    let reading = tokio::task::spawn_blocking(move || listing::read(&shared).map(|()| shared));
+    let shared = reading
+        .await
+        .map_err(|_| ArchiveError::Closed { place })??;
+    Ok(Arc::new(SqliteReader::new(shared, readers)))
 }

@@ -7,6 +7,7 @@
 
 mod abi;
 mod background;
+mod block_times;
 mod chain;
 mod config;
 mod error;
@@ -23,6 +24,7 @@ mod store;
 mod worker;
 
 pub use alloy::primitives::Address;
+pub use block_times::{BlockTimeError, BlockTimes};
 pub use chain::Contract;
 pub use config::{EvmConfig, Mode};
 pub use error::EvmError;

@@ -3,7 +3,8 @@
 //! A registry is a log of registrations and removals ([`MembershipLog`]) in which members can be
 //! looked up ([`MemberLookup`]). [`SqliteRegistry`] keeps it in one file that several processes of
 //! one machine share, and registers members. A [`MembershipView`] follows any log and holds what a
-//! relay needs: the membership tree and the window of accepted roots.
+//! relay needs: the membership tree and the window of accepted roots. [`root_timeline`] computes the roots of
+//! the past, for those who judge old messages.
 //!
 //! [`evm::EvmRegistry`] is the registry of the Waku networks: a contract on a chain.
 //! [`evm::LightRegistry`] reads only recent roots of it, so it has no log.
@@ -18,13 +19,15 @@ mod registry;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod storage;
+mod timeline;
 mod view;
 
 pub use registry::{
-    Change, ChangeKind, MAX_LIMIT, Member, MemberIndex, MemberLookup, MembershipLog, RegistryError,
-    RegistryId, Version, tree_of,
+    Change, ChangeKind, DatedChange, DatedLog, MAX_LIMIT, Member, MemberIndex, MemberLookup,
+    MembershipLog, RegistryError, RegistryId, Version, tree_of,
 };
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteRegistry;
 pub use storage::{StorageDamage, StorageError};
+pub use timeline::{MAX_TIMELINE_CHANGES, TimelineError, root_timeline};
 pub use view::{LoadError, MembershipView, View};

@@ -126,6 +126,31 @@ pub trait MembershipLog: Send + Sync {
     ) -> Result<Vec<Change>, RegistryError>;
 }
 
+/// One entry of a registry's log, with its place in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DatedChange {
+    /// The entry itself.
+    pub change: Change,
+    /// Moment of the change: a number that never decreases along the log, and that several changes may share.
+    /// On a chain it is the height of the block.
+    pub moment: u64,
+    /// Time of the change if the log has it, Unix nanoseconds.
+    pub unix_ns: Option<u64>,
+}
+
+/// Log that knows when its changes were made, for those who ask for the membership of an earlier time.
+pub trait DatedLog: MembershipLog {
+    /// Returns what [`MembershipLog::changes_since`] returns, with the changes' places in time.
+    ///
+    /// # Errors
+    /// When the registry cannot be read.
+    fn dated_changes_since(
+        &self,
+        known: Version,
+        max_changes: usize,
+    ) -> Result<Vec<DatedChange>, RegistryError>;
+}
+
 /// Look-up of the present members. Calls may block on a disk lock.
 pub trait MemberLookup: Send + Sync {
     /// Returns the present member with this commitment.

@@ -1,14 +1,15 @@
 //! A registry in one SQLite file, shared by the processes of one machine.
 
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior};
 use undertone_rln::{Fr, MerkleTree, fr_from_le, fr_to_le};
 
 use crate::registry::{
-    Change, ChangeKind, MAX_LIMIT, Member, MemberIndex, MemberLookup, MembershipLog, RegistryError,
-    RegistryId, Version, tree_of,
+    Change, ChangeKind, DatedChange, DatedLog, MAX_LIMIT, Member, MemberIndex, MemberLookup,
+    MembershipLog, RegistryError, RegistryId, Version, tree_of,
 };
 use crate::storage::{StorageDamage, StorageError, storage};
 
@@ -199,9 +200,9 @@ impl SqliteRegistry {
         let version = version(transaction).map_err(storage(&self.path))? + 1;
         transaction
             .execute(
-                "INSERT INTO changes (version, member, commitment, message_limit)
-                 VALUES (?1, ?2, ?3, ?4)",
-                (version, index.get(), commitment, limit),
+                "INSERT INTO changes (version, member, commitment, message_limit, unix_ns)
+                 VALUES (?1, ?2, ?3, ?4, ?5)",
+                (version, index.get(), commitment, limit, unix_now_ns()),
             )
             .map_err(storage(&self.path))?;
         Ok(())
@@ -247,16 +248,32 @@ impl MembershipLog for SqliteRegistry {
         known: Version,
         max_changes: usize,
     ) -> Result<Vec<Change>, RegistryError> {
+        let dated = self.dated_changes_since(known, max_changes)?;
+        Ok(dated.into_iter().map(|dated| dated.change).collect())
+    }
+}
+
+impl DatedLog for SqliteRegistry {
+    /// The moment of a change is its version. Its time is by the clock of the machine; it is not known for
+    /// changes that an older version of this program made.
+    fn dated_changes_since(
+        &self,
+        known: Version,
+        max_changes: usize,
+    ) -> Result<Vec<DatedChange>, RegistryError> {
         let after = i64::try_from(known.0).unwrap_or(i64::MAX);
         let most = i64::try_from(max_changes).unwrap_or(i64::MAX);
         let rows = rows(
             &self.connection.lock(),
-            "SELECT member, commitment, message_limit, version FROM changes
+            "SELECT member, commitment, message_limit, version, unix_ns FROM changes
              WHERE version > ?1 ORDER BY version LIMIT ?2",
             [after, most],
-            |row| Ok((StoredMember::read(row)?, row.get::<_, u64>(3)?)),
+            |row| {
+                let unix_ns = row.get::<_, Option<i64>>(4)?;
+                Ok((StoredMember::read(row)?, row.get::<_, u64>(3)?, unix_ns))
+            },
         );
-        let change = |(row, version): &(StoredMember, u64)| {
+        let change = |(row, version, unix_ns): &(StoredMember, u64, Option<i64>)| {
             // A removal has no limit; 1 stands in for it while the other fields are checked.
             let member = self.member(&StoredMember {
                 limit: row.limit.or(Some(1)),
@@ -269,10 +286,14 @@ impl MembershipLog for SqliteRegistry {
                 },
                 None => ChangeKind::Removed,
             };
-            Ok(Change {
-                version: Version(*version),
-                index: member.index,
-                kind,
+            Ok(DatedChange {
+                change: Change {
+                    version: Version(*version),
+                    index: member.index,
+                    kind,
+                },
+                moment: *version,
+                unix_ns: unix_ns.and_then(|unix_ns| u64::try_from(unix_ns).ok()),
             })
         };
         rows.map_err(storage(&self.path))?
@@ -308,6 +329,12 @@ impl StoredMember {
             limit: row.get(2)?,
         })
     }
+}
+
+/// Time of the machine's clock, Unix nanoseconds; `None` before 1970.
+fn unix_now_ns() -> Option<i64> {
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+    i64::try_from(since_1970.as_nanos()).ok()
 }
 
 fn find(connection: &Connection, commitment: &[u8; 32]) -> rusqlite::Result<Option<StoredMember>> {

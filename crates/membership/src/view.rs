@@ -166,7 +166,8 @@ impl MembershipView {
             .expect("every MemberIndex is inside the tree")
     }
 
-    fn apply(&mut self, changes: &[Change]) -> Result<(), RegistryError> {
+    /// Applies the next changes to the tree, without their roots.
+    pub(crate) fn apply(&mut self, changes: &[Change]) -> Result<(), RegistryError> {
         let mut known = self.version;
         let mut leaves = Vec::with_capacity(changes.len());
         for change in changes {

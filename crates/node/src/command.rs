@@ -11,8 +11,8 @@ mod snapshots;
 
 pub use sender::{ProofRefusal, SendBudget, SendConditions, SenderQuestion};
 pub use snapshots::{
-    GossipSnapshot, JobSizes, MembershipSnapshot, MessageSizes, MetricsSnapshot, NodeTotals,
-    RlnSnapshot, TokenSnapshot, TopicSnapshot, VerifierSnapshot,
+    EpochAllowance, GossipSnapshot, JobSizes, MembershipSnapshot, MessageSizes, MetricsSnapshot,
+    NodeTotals, RlnSnapshot, TokenSnapshot, TopicSnapshot, VerifierSnapshot,
 };
 
 /// Request to a running node. The answer goes to `reply`; a dropped receiver is not an error.

@@ -3,7 +3,7 @@
 use std::num::NonZeroU16;
 
 use undertone_gossip::Config;
-use undertone_message::{NetworkPreset, RlnGeneration, RlnParams};
+use undertone_message::{NetworkPreset, PubsubTopic, RlnGeneration, RlnParams};
 use undertone_rln::{Generation, NullifierLimits, Policy, RlnIdentifier};
 
 use crate::nullifier_senders::NullifierSenderLimits;
@@ -144,6 +144,14 @@ impl RelayConfig {
             named_topics: network.named_topics,
             rln: network.rln.map(|params| RlnConfig::for_network(&params)),
             ..Self::new(gossip, network.cluster_id, network.max_message_bytes)
+        }
+    }
+
+    /// Whether a topic belongs to the network and may be joined.
+    pub fn is_in_network(&self, topic: &PubsubTopic) -> bool {
+        match topic.shard() {
+            Some(shard) => shard.cluster == self.cluster_id,
+            None => self.named_topics,
         }
     }
 }

@@ -10,9 +10,11 @@ mod checks;
 mod config;
 mod fairness;
 mod fragmented;
+mod history;
 mod io;
 mod nullifier_senders;
 mod placement;
+mod proof_field;
 mod publish;
 mod rejection;
 mod relay;
@@ -26,6 +28,7 @@ mod tests;
 
 pub use config::{CheckBounds, PeerChecks, RelayConfig, RlnConfig};
 pub use fragmented::{FRAGMENT_META, Reassembled, Reassembly, split_message};
+pub use history::{HistoricMessage, HistoryJudge, HistoryVerdict};
 pub use io::{
     Input, Output, ProofFailure, ProofTicket, PublishError, Published, RelayReport, SubscribeError,
 };

@@ -349,10 +349,7 @@ impl Relay {
 
     /// Whether a topic belongs to the network and may be joined.
     pub fn is_in_network(&self, topic: &PubsubTopic) -> bool {
-        match topic.shard() {
-            Some(shard) => shard.cluster == self.config.cluster_id,
-            None => self.config.named_topics,
-        }
+        self.config.is_in_network(topic)
     }
 
     /// Seconds until the epoch after `epoch` begins, rounded up; 0 without a rate limit.

@@ -3,10 +3,11 @@
 use bytes::Bytes;
 use undertone_gossip::{ApiMisuse, MessageId, PeerIx, Topic, Verdict};
 use undertone_message::{MessageLimits, WakuMessage};
-use undertone_rln::{CheckedProof, NullifierStatus, RateLimitProof, check::check_with};
+use undertone_rln::{CheckedProof, NullifierStatus, check::check_with};
 
 use crate::checks::{Check, Purpose};
 use crate::io::{Output, ProofTicket, RelayReport};
+use crate::proof_field::proof_of;
 use crate::rejection::Rejection;
 use crate::relay::{Accepted, Relay};
 
@@ -121,12 +122,7 @@ impl Relay {
     /// network without a rate limit, where there is nothing to check a proof against.
     pub(crate) fn check_proof(&mut self, message: &WakuMessage) -> Result<CheckedProof, Rejection> {
         let rln = self.config.rln.as_ref().ok_or(Rejection::MissingProof)?;
-        let field = message
-            .rate_limit_proof
-            .as_ref()
-            .filter(|field| !field.is_empty());
-        let field = field.ok_or(Rejection::MissingProof)?;
-        let proof = RateLimitProof::decode(field).map_err(Rejection::MalformedProof)?;
+        let proof = proof_of(message)?;
         let x = self.signals.hash_of(message);
         let unix_now_ns = self.unix_now_ns();
         let externals = self.externals.as_mut().ok_or(Rejection::MissingProof)?;

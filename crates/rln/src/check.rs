@@ -138,6 +138,30 @@ pub fn check_with(
     x: Fr,
     proof: &RateLimitProof,
 ) -> Result<CheckedProof, ProofRejection> {
+    let checked = check_message(policy, externals, unix_now_ns, timestamp_ns, x, proof)?;
+    if !roots.contains(&checked.statement.root) {
+        return Err(ProofRejection::UnknownRoot {
+            window_len: roots.len(),
+        });
+    }
+    Ok(checked)
+}
+
+/// Checks everything about a proof except the root, the nullifier log and the SNARK: for messages of the past,
+/// whose roots are not in a window. The order is that of [`check`].
+///
+/// `externals` must be of the policy's generation and identifier.
+///
+/// # Errors
+/// As [`check`], except for the root.
+pub fn check_message(
+    policy: &Policy,
+    externals: &mut ExternalNullifiers,
+    unix_now_ns: u64,
+    timestamp_ns: i64,
+    x: Fr,
+    proof: &RateLimitProof,
+) -> Result<CheckedProof, ProofRejection> {
     let time_ns = within_gap(unix_now_ns, timestamp_ns, policy.max_clock_gap_ns)?;
     let expected = Epoch::at(time_ns, policy.epoch_size_s);
     let found = Epoch::from_bytes(&proof.epoch)?;
@@ -155,11 +179,6 @@ pub fn check_with(
     let nullifier = canonical(ProofField::Nullifier, &proof.nullifier)?;
     if share_x != x {
         return Err(ProofRejection::SignalMismatch);
-    }
-    if !roots.contains(&root) {
-        return Err(ProofRejection::UnknownRoot {
-            window_len: roots.len(),
-        });
     }
     let external_nullifier = externals.get(expected);
     let proof = proof.proof;

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use deadpool_postgres::{Object, Pool};
+use tokio_postgres::error::SqlState;
 use undertone_message::MessageHash;
 use undertone_services::history::{HistoryPage, HistoryQuery};
 
 use super::error::{PostgresReadError, of_pool, of_statement};
-use super::query;
+use super::{query, schema};
 use crate::cursors::CursorMemory;
 use crate::{ArchiveError, ArchiveSizes, ArchiveStats, ArchivedHeader, QueryError};
 
@@ -25,6 +26,31 @@ impl PostgresReader {
             pool,
             place,
             cursors,
+        }
+    }
+
+    /// Checks that the database has an archive of the known format.
+    pub(super) async fn check(&self) -> Result<(), ArchiveError> {
+        let place = || Arc::clone(&self.place);
+        let select = "SELECT format FROM archive_format";
+        let found = self.client().await?.query_opt(select, &[]).await;
+        let format: i64 = match found {
+            Ok(Some(row)) => row
+                .try_get(0)
+                .map_err(|error| of_statement(&self.place, error))?,
+            Ok(None) => return Err(ArchiveError::NoArchive { place: place() }),
+            Err(error) if error.code() == Some(&SqlState::UNDEFINED_TABLE) => {
+                return Err(ArchiveError::NoArchive { place: place() });
+            }
+            Err(error) => return Err(of_statement(&self.place, error)),
+        };
+        match format == schema::FORMAT {
+            true => Ok(()),
+            false => Err(ArchiveError::Format {
+                place: place(),
+                found: format,
+                known: schema::FORMAT,
+            }),
         }
     }
 

@@ -93,6 +93,22 @@ impl SharedDirectory {
 
     /// Numbers of the slot files in the directory; removes logs whose slots are gone.
     pub(super) fn list(&self) -> Result<Vec<u64>, ArchiveError> {
+        let (numbers, logs) = self.files()?;
+        for number in logs {
+            if !numbers.contains(&number) {
+                self.remove(number)?;
+            }
+        }
+        Ok(numbers)
+    }
+
+    /// Numbers of the slot files in the directory, ascending; changes nothing.
+    pub(super) fn slot_numbers(&self) -> Result<Vec<u64>, ArchiveError> {
+        Ok(self.files()?.0)
+    }
+
+    /// Numbers of the slot files in the directory, ascending, and of the logs beside them.
+    fn files(&self) -> Result<(Vec<u64>, Vec<u64>), ArchiveError> {
         let failed = |error| of_io(&self.directory, error);
         let mut numbers = Vec::new();
         let mut logs = Vec::new();
@@ -111,13 +127,8 @@ impl SharedDirectory {
                 _ => {}
             }
         }
-        for number in logs {
-            if !numbers.contains(&number) {
-                self.remove(number)?;
-            }
-        }
         numbers.sort_unstable();
-        Ok(numbers)
+        Ok((numbers, logs))
     }
 
     /// Removes the files of a slot, the slot itself first, so that its log never counts for another.

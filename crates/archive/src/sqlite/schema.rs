@@ -87,6 +87,28 @@ pub(super) fn open_marker(path: &Path, create: bool) -> rusqlite::Result<(Connec
     Ok((connection, format.unwrap_or(FORMAT)))
 }
 
+/// Reads the format of an archive's directory from its marker, which another process may hold.
+///
+/// The lock of that process forbids reading, so the file is read without locks: it does not change while it is
+/// held, and a process that is just opening it leaves the format as it is.
+pub(super) fn read_format(path: &Path) -> rusqlite::Result<i64> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_URI;
+    let mut uri = String::from("file:");
+    for byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => {
+                uri.push(char::from(*byte));
+            }
+            byte => uri.push_str(&format!("%{byte:02x}")),
+        }
+    }
+    uri.push_str("?immutable=1");
+    let connection = Connection::open_with_flags(uri, flags)?;
+    connection.query_row("SELECT format FROM archive", [], |row| row.get(0))
+}
+
 /// Makes the file of a new slot.
 pub(super) fn create_slot(path: &Path, range: SlotRange) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE

@@ -10,7 +10,7 @@ use undertone_services::history::StoredMessage;
 
 use super::directory::{FileId, SharedDirectory, SqliteSlot, file_id};
 use super::error::{of_io, of_sqlite};
-use super::schema;
+use super::{listing, schema};
 use crate::health::HealthLog;
 use crate::retention::{SlotUse, width_ns};
 use crate::slot::SlotRange;
@@ -172,7 +172,8 @@ impl SqliteWriter {
         self.slots.clear();
         for number in self.shared.list()? {
             self.next_number = self.next_number.max(number + 1);
-            match self.read_slot(number)? {
+            let path = self.shared.slot(number);
+            match listing::read_slot(number, &path, schema::open_slot)? {
                 Some(slot) => self.slots.push(slot),
                 // The process ended while it made the file: no message is in it.
                 None => self.shared.remove(number)?,
@@ -183,38 +184,6 @@ impl SqliteWriter {
         self.shared.set_marker(Some(id));
         self.ready = true;
         Ok(())
-    }
-
-    /// Reads what a slot has; `None` if its file was not finished.
-    fn read_slot(&self, number: u64) -> Result<Option<SqliteSlot>, ArchiveError> {
-        let path = self.shared.slot(number);
-        let read = || -> rusqlite::Result<Option<SqliteSlot>> {
-            let connection = schema::open_slot(&path)?;
-            if !connection.table_exists(None, "slot")? {
-                return Ok(None);
-            }
-            let range = connection.query_row("SELECT first_ns, last_ns FROM slot", [], |row| {
-                Ok(SlotRange {
-                    first_ns: row.get(0)?,
-                    last_ns: row.get(1)?,
-                })
-            })?;
-            // Rows are numbered from 1 on and never deleted.
-            let count = "SELECT coalesce(max(id), 0) FROM message";
-            let messages: i64 = connection.query_row(count, [], |row| row.get(0))?;
-            let ends = "SELECT min((SELECT min(timestamp) FROM message WHERE pubsub = pubsub.id)),
-                max((SELECT max(timestamp) FROM message WHERE pubsub = pubsub.id)) FROM pubsub";
-            let (oldest_ns, newest_ns) =
-                connection.query_row(ends, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
-            Ok(Some(SqliteSlot {
-                number,
-                range,
-                messages: messages.unsigned_abs(),
-                oldest_ns,
-                newest_ns,
-            }))
-        };
-        read().map_err(|error| of_sqlite(&path, error))
     }
 
     /// Writes messages, with one transaction for each slot.

@@ -83,6 +83,46 @@ async fn two_writers_of_one_directory_are_refused() {
 }
 
 #[tokio::test]
+async fn what_one_process_writes_another_reads_and_changes_nothing() {
+    let place = Place::sqlite().unwrap();
+    let absent = Archive::open_to_read(&place.url, 1).await.unwrap_err();
+    assert!(matches!(absent, ArchiveError::NoArchive { .. }), "{absent}");
+    let here = place.directory.as_ref().unwrap().path().join("archive");
+    assert!(!here.exists());
+
+    let writer = place.open("none").await;
+    writer.insert(vec![message(1, "first")]).await.unwrap();
+    let reader = Archive::open_to_read(&place.url, 1).await.unwrap();
+    assert_eq!(payloads(&reader, everything()).await, ["first"]);
+    writer.insert(vec![message(2, "second")]).await.unwrap();
+    assert_eq!(payloads(&reader, everything()).await, ["first", "second"]);
+    assert_eq!(
+        reader.stats().await.unwrap().messages,
+        1,
+        "as it was opened"
+    );
+    let refused = reader.insert(vec![message(3, "third")]).await.unwrap_err();
+    assert!(matches!(refused, ArchiveError::Closed { .. }), "{refused}");
+    writer.insert(vec![message(3, "third")]).await.unwrap();
+}
+
+#[cfg(feature = "postgres")]
+#[tokio::test]
+async fn a_database_is_read_without_making_an_archive_of_it() {
+    let Some(place) = Place::postgres() else {
+        return;
+    };
+    for _ in 0..2 {
+        let absent = Archive::open_to_read(&place.url, 1).await.unwrap_err();
+        assert!(matches!(absent, ArchiveError::NoArchive { .. }), "{absent}");
+    }
+    let writer = place.open("none").await;
+    writer.insert(vec![message(1, "first")]).await.unwrap();
+    let reader = Archive::open_to_read(&place.url, 1).await.unwrap();
+    assert_eq!(payloads(&reader, everything()).await, ["first"]);
+}
+
+#[tokio::test]
 async fn a_damaged_archive_is_called_so() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(

@@ -101,6 +101,11 @@ pub(super) enum Ask {
         /// Height of the block.
         number: u64,
     },
+    /// The time of the block at this height.
+    Time {
+        /// Height of the block.
+        number: u64,
+    },
     /// The contract's events in a range of blocks.
     Events {
         /// Height of the first block.
@@ -190,6 +195,8 @@ pub(super) enum Answer {
     Head(Head),
     /// Answer to [`Ask::Header`].
     Header(BlockRef),
+    /// Answer to [`Ask::Time`]: Unix time of the block, in seconds.
+    Time(u64),
     /// Answer to [`Ask::Events`], in the order of the chain.
     Events(Vec<ContractEvent>),
     /// Answer to [`Ask::Root`] and [`Ask::RootOf`].

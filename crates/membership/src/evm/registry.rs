@@ -12,7 +12,8 @@ use super::handle::ChainHandle;
 use super::store::Store;
 use super::worker::Worker;
 use crate::registry::{
-    Change, Member, MemberLookup, MembershipLog, RegistryError, RegistryId, Version,
+    Change, DatedChange, DatedLog, Member, MemberLookup, MembershipLog, RegistryError, RegistryId,
+    Version,
 };
 use crate::view::MembershipView;
 
@@ -89,6 +90,18 @@ impl MembershipLog for EvmRegistry {
     }
 
     fn changes_since(&self, known: Version, most: usize) -> Result<Vec<Change>, RegistryError> {
+        let dated = self.store.changes(known, most)?;
+        Ok(dated.into_iter().map(|dated| dated.change).collect())
+    }
+}
+
+impl DatedLog for EvmRegistry {
+    /// The moment of a change is the height of its block, whose time [`super::BlockTimes`] asks for.
+    fn dated_changes_since(
+        &self,
+        known: Version,
+        most: usize,
+    ) -> Result<Vec<DatedChange>, RegistryError> {
         Ok(self.store.changes(known, most)?)
     }
 }

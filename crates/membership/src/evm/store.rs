@@ -12,7 +12,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use undertone_rln::{Fr, fr_to_le};
 
 use super::chain::{BlockRef, Contract};
-use crate::registry::{Change, Member, MemberIndex, Version};
+use crate::registry::{DatedChange, Member, MemberIndex, Version};
 use crate::storage::{StorageError, storage};
 use crate::view::LeafChange;
 
@@ -156,8 +156,12 @@ impl Store {
         .map_err(storage(&self.path))
     }
 
-    /// Returns the first `most` changes after `known`, in order.
-    pub(super) fn changes(&self, known: Version, most: usize) -> Result<Vec<Change>, StorageError> {
+    /// Returns the first `most` changes after `known`, in order, with their blocks.
+    pub(super) fn changes(
+        &self,
+        known: Version,
+        most: usize,
+    ) -> Result<Vec<DatedChange>, StorageError> {
         read::changes(&self.connection.lock(), known, most).map_err(storage(&self.path))
     }
 

@@ -16,10 +16,13 @@ const APPLICATION_ID: i32 = 0x5554_4d52;
 
 /// Version of the tables' layout. A file with a higher number was made by a later version
 /// of the program.
-const SCHEMA_VERSION: i32 = 2;
+const SCHEMA_VERSION: i32 = 3;
 
 /// Layout version before registries had an identity. Such a file gets one when it is opened.
 const SCHEMA_WITHOUT_IDENTITY: i32 = 1;
+
+/// Layout version before changes had a time. The times of changes in such a file stay unknown.
+const SCHEMA_WITHOUT_TIMES: i32 = 2;
 
 /// Maximum time that a call waits for another process that is writing.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -55,6 +58,9 @@ const IDENTITY: &str = "
     INSERT INTO identity (only, id) VALUES (1, randomblob(16));
 ";
 
+/// Column with the time of a change, Unix nanoseconds by the clock of the process that made it.
+const TIMES: &str = "ALTER TABLE changes ADD COLUMN unix_ns INTEGER;";
+
 /// Settings with which a registry was created.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Settings {
@@ -68,6 +74,7 @@ pub(super) struct Settings {
 enum FileContent {
     Nothing,
     WithoutIdentity,
+    WithoutTimes,
     Complete,
 }
 
@@ -111,7 +118,10 @@ pub(super) fn open(path: &Path, max_limit: u32) -> Result<(Connection, Settings)
         if matches!(found, FileContent::Nothing) {
             create(&transaction, max_limit).map_err(&sql_error)?;
         }
-        identity(&transaction).map_err(&sql_error)?;
+        if !matches!(found, FileContent::WithoutTimes) {
+            transaction.execute_batch(IDENTITY).map_err(&sql_error)?;
+        }
+        times(&transaction).map_err(&sql_error)?;
         transaction.commit().map_err(&sql_error)?;
     }
     let settings = check(path, &connection)?;
@@ -133,6 +143,7 @@ fn identify(path: &Path, connection: &Connection) -> Result<FileContent, Storage
     match (application_id, tables) {
         (0, 0) => Ok(FileContent::Nothing),
         (APPLICATION_ID, _) if found == SCHEMA_VERSION => Ok(FileContent::Complete),
+        (APPLICATION_ID, _) if found == SCHEMA_WITHOUT_TIMES => Ok(FileContent::WithoutTimes),
         (APPLICATION_ID, _) if found == SCHEMA_WITHOUT_IDENTITY => Ok(FileContent::WithoutIdentity),
         (APPLICATION_ID, _) => Err(StorageError::WrongSchema {
             path: path(),
@@ -152,8 +163,8 @@ fn create(transaction: &Transaction<'_>, max_limit: u32) -> rusqlite::Result<()>
     transaction.pragma_update(None, "application_id", APPLICATION_ID)
 }
 
-fn identity(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
-    transaction.execute_batch(IDENTITY)?;
+fn times(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+    transaction.execute_batch(TIMES)?;
     transaction.pragma_update(None, "user_version", SCHEMA_VERSION)
 }
 

@@ -147,7 +147,7 @@ fn the_bound_of_limits_stays_with_the_file() {
 fn the_tree_fills_up() {
     let (_folder, path) = folder();
     let registry = SqliteRegistry::open(&path).unwrap();
-    let sql = "INSERT INTO changes VALUES (1, 1048575, zeroblob(32), NULL)";
+    let sql = "INSERT INTO changes VALUES (1, 1048575, zeroblob(32), NULL, NULL)";
     registry.connection.lock().execute(sql, []).unwrap();
     let error = registry.register(Fr::from(10), 1).unwrap_err();
     assert!(matches!(error, RegistryError::Full), "{error}");
@@ -217,7 +217,7 @@ fn another_schema_is_refused() {
     registry
         .connection
         .lock()
-        .pragma_update(None, "user_version", 3)
+        .pragma_update(None, "user_version", 4)
         .unwrap();
     drop(registry);
     let error = SqliteRegistry::open(&path).unwrap_err();
@@ -225,8 +225,8 @@ fn another_schema_is_refused() {
         matches!(
             error,
             StorageError::WrongSchema {
-                found: 3,
-                supported: 2,
+                found: 4,
+                supported: 3,
                 ..
             }
         ),
@@ -250,13 +250,39 @@ fn a_file_from_before_identities_gets_one_and_keeps_its_members() {
     let (_folder, path) = folder();
     let registry = SqliteRegistry::open_or_create(&path, 9).unwrap();
     registry.register(Fr::from(1), 5).unwrap();
-    let back = "DROP TABLE identity; PRAGMA user_version = 1;";
+    let back =
+        "DROP TABLE identity; ALTER TABLE changes DROP COLUMN unix_ns; PRAGMA user_version = 1;";
     registry.connection.lock().execute_batch(back).unwrap();
     drop(registry);
     let migrated = SqliteRegistry::open(&path).unwrap();
     assert_eq!(migrated.max_limit(), 9);
     assert_eq!(migrated.members().unwrap().len(), 1);
     assert_eq!(SqliteRegistry::open(&path).unwrap().id(), migrated.id());
+}
+
+#[test]
+fn a_file_from_before_times_gets_them_for_later_changes() {
+    let (_folder, path) = folder();
+    let registry = SqliteRegistry::open(&path).unwrap();
+    registry.register(Fr::from(1), 5).unwrap();
+    let id = registry.id();
+    let back = "ALTER TABLE changes DROP COLUMN unix_ns; PRAGMA user_version = 2;";
+    registry.connection.lock().execute_batch(back).unwrap();
+    drop(registry);
+    let before_ns = unix_now_ns();
+    let migrated = SqliteRegistry::open(&path).unwrap();
+    assert_eq!(migrated.id(), id);
+    migrated.register(Fr::from(2), 5).unwrap();
+    migrated.remove(index(0)).unwrap();
+    let dated = migrated.dated_changes_since(Version(0), 9).unwrap();
+    let changes = migrated.changes_since(Version(0), 9).unwrap();
+    assert!(dated.iter().map(|dated| dated.change).eq(changes));
+    assert!(dated.iter().map(|dated| dated.moment).eq(1..=3));
+    let times: Vec<_> = dated.iter().map(|dated| dated.unix_ns).collect();
+    assert_eq!(times[0], None);
+    let before_ns = before_ns.map(i64::unsigned_abs);
+    assert!(before_ns <= times[1] && times[1] <= times[2], "{times:?}");
+    assert!(times[2] <= unix_now_ns().map(i64::unsigned_abs));
 }
 
 #[test]
@@ -309,7 +335,7 @@ fn values_that_no_registry_writes_are_reported() {
 
     let (_folder, path) = folder();
     let registry = SqliteRegistry::open(&path).unwrap();
-    let sql = format!("INSERT INTO changes VALUES (1, 4, x'{blob}', NULL)");
+    let sql = format!("INSERT INTO changes VALUES (1, 4, x'{blob}', NULL, NULL)");
     registry.connection.lock().execute(&sql, []).unwrap();
     let error = registry.changes_since(Version(0), 10).unwrap_err();
     let what = StorageDamage::Commitment { index: 4 };

@@ -22,6 +22,9 @@ pub struct RlnSnapshot {
     pub may_publish: bool,
     /// Reason why the node cannot publish now although it has a membership, as far as is known.
     pub refusal: Option<String>,
+    /// Messages that the node's membership has left in the present epoch; `None` without a membership, and
+    /// while that is not known because an id is being written to disk.
+    pub allowance: Option<EpochAllowance>,
     /// Message ids that another node with this identity used first.
     pub ids_taken_total: u64,
     /// Pool of tokens prepared ahead; `None` without a membership or when its proofs use no pool.
@@ -32,6 +35,15 @@ pub struct RlnSnapshot {
     pub membership: MembershipSnapshot,
     /// State of following the chain; `None` when the membership registry is not a contract.
     pub chain: Option<evm::ChainStatus>,
+}
+
+/// Messages of a membership in one epoch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EpochAllowance {
+    /// Messages that may still be published in the epoch.
+    pub left: u64,
+    /// Messages that may be published in each epoch.
+    pub limit: u64,
 }
 
 /// State of the token pool at one moment.

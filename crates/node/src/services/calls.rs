@@ -12,7 +12,7 @@ use undertone_services::history::{HistoryError, HistoryQuery};
 use undertone_services::sharding::Sharding;
 
 use super::client::PeerClient;
-use super::handle::{MountedServices, ServiceCall};
+use super::handle::{MountedServices, RawStoreAnswer, ServiceCall};
 use super::host::HostCall;
 use super::light_driver::LightCall;
 use super::push_client::PushRequest;
@@ -50,6 +50,15 @@ impl Callee {
         match call {
             ServiceCall::Query { peer, query, reply } => {
                 let _ = reply.send(self.query(peer, &query).await);
+            }
+            ServiceCall::AskStore {
+                peer,
+                request,
+                reply,
+            } => {
+                let service = query_client::service();
+                let asked = self.client.ask(&peer, service, &request.encode()).await;
+                let _ = reply.send(asked.map(|(peer, bytes)| RawStoreAnswer { peer, bytes }));
             }
             ServiceCall::Push {
                 version,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use libp2p::{Multiaddr, PeerId};
 use parking_lot::Mutex;
 use thiserror::Error;
@@ -9,6 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_services::filter::FilterCriterion;
 use undertone_services::history::{HistoryError, HistoryPage, HistoryQuery};
+use undertone_services::store::{HistoryReadError, HistoryReader, ReadPage, StoreRequest};
 
 use super::archive_counts::ArchiveCounts;
 use super::light_driver::LightStatus;
@@ -58,6 +60,13 @@ pub struct StoreAnswer {
     pub request_id: String,
     /// Page that answers the query.
     pub page: HistoryPage,
+}
+
+/// Response of a peer's store to one request, unread.
+#[derive(Debug)]
+pub(crate) struct RawStoreAnswer {
+    pub(crate) peer: PeerId,
+    pub(crate) bytes: Bytes,
 }
 
 /// Reason why a service did not do what it was asked for.
@@ -125,6 +134,29 @@ pub enum ServiceFailure {
     Stopped,
 }
 
+impl ServiceFailure {
+    /// Translates the reason why the response of a peer's store was refused.
+    pub(super) fn of_page(peer: PeerId, error: HistoryReadError) -> Self {
+        match error {
+            HistoryReadError::Refused {
+                status,
+                description,
+            } => Self::Refused {
+                status: status.code(),
+                description: description.to_string(),
+            },
+            HistoryReadError::Busy { status } => Self::Refused {
+                status: status.code(),
+                description: String::new(),
+            },
+            error => Self::BadAnswer {
+                peer,
+                reason: error.to_string(),
+            },
+        }
+    }
+}
+
 /// Request of the program to the services.
 #[derive(Debug)]
 pub(crate) enum ServiceCall {
@@ -133,6 +165,12 @@ pub(crate) enum ServiceCall {
         peer: Option<Multiaddr>,
         query: HistoryQuery,
         reply: oneshot::Sender<Result<StoreAnswer, ServiceFailure>>,
+    },
+    /// Request to a peer's store, whose response the caller reads.
+    AskStore {
+        peer: Multiaddr,
+        request: StoreRequest,
+        reply: oneshot::Sender<Result<RawStoreAnswer, ServiceFailure>>,
     },
     /// Publication through a peer's relay.
     Push {
@@ -266,6 +304,34 @@ impl ServicesHandle {
     ) -> Result<StoreAnswer, ServiceFailure> {
         self.ask(|reply| ServiceCall::Query { peer, query, reply })
             .await?
+    }
+
+    /// Asks the store of `peer` for the next page of a walk through history; `None` if the walk has ended.
+    ///
+    /// After a failure the walk is where it was, and the page may be asked for again.
+    ///
+    /// # Errors
+    /// [`ServiceFailure`] if the peer gave no page, or none that is true as far as can be seen.
+    pub async fn read_history(
+        &self,
+        peer: &Multiaddr,
+        reader: &mut HistoryReader,
+    ) -> Result<Option<ReadPage>, ServiceFailure> {
+        const REQUEST_ID: &str = "undertone-walk";
+        let Some(request) = reader.request(REQUEST_ID) else {
+            return Ok(None);
+        };
+        let peer = peer.clone();
+        let answer = self
+            .ask(|reply| ServiceCall::AskStore {
+                peer,
+                request,
+                reply,
+            })
+            .await??;
+        let page = reader.take(REQUEST_ID, &answer.bytes);
+        page.map(Some)
+            .map_err(|error| ServiceFailure::of_page(answer.peer, error))
     }
 
     /// Publishes a message through a lightpush peer, or through this node's relay if it serves lightpush

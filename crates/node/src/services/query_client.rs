@@ -2,7 +2,7 @@
 
 use libp2p::Multiaddr;
 use undertone_services::history::{HistoryPage, HistoryQuery};
-use undertone_services::store::{self, HistoryReadError, HistoryReader, ReaderLimits, StoreLimits};
+use undertone_services::store::{self, HistoryReader, ReaderLimits, StoreLimits};
 
 use super::client::{AskedService, PeerClient};
 use super::{ServiceFailure, StoreAnswer};
@@ -49,23 +49,7 @@ pub(super) async fn query_one(
     let request = request.expect("a reader that has read nothing asks for its first page");
     let (peer, answer) = client.ask(address, service(), &request.encode()).await?;
     let page = reader.take(request_id, &answer);
-    let page = page.map_err(|error| match error {
-        HistoryReadError::Refused {
-            status,
-            description,
-        } => ServiceFailure::Refused {
-            status: status.code(),
-            description: description.to_string(),
-        },
-        HistoryReadError::Busy { status } => ServiceFailure::Refused {
-            status: status.code(),
-            description: String::new(),
-        },
-        error => ServiceFailure::BadAnswer {
-            peer,
-            reason: error.to_string(),
-        },
-    })?;
+    let page = page.map_err(|error| ServiceFailure::of_page(peer, error))?;
     Ok(StoreAnswer {
         request_id: request_id.to_owned(),
         page: HistoryPage {

@@ -68,6 +68,7 @@ async fn rate_limiting_is_shown_with_its_tokens() {
     let snapshot = RlnSnapshot {
         may_publish: true,
         refusal: None,
+        allowance: None,
         ids_taken_total: 0,
         tokens: Some(TokenSnapshot {
             config: PoolConfig::default(),
@@ -209,6 +210,7 @@ async fn a_chain_is_shown_with_its_endpoints() {
     let snapshot = RlnSnapshot {
         may_publish: false,
         refusal: None,
+        allowance: None,
         ids_taken_total: 0,
         tokens: None,
         verifier: VerifierSnapshot {

@@ -9,6 +9,7 @@ mod fairness;
 mod fake_proof;
 mod flood;
 mod flow;
+mod history;
 mod many_members;
 mod net;
 mod order;

@@ -187,7 +187,8 @@ impl StoreResponse {
     ///
     /// A message whose bytes other implementations accept and this one does not (see
     /// [`DecodeError::forwarder_may_be_honest`]) becomes an entry without data, so that one such message
-    /// does not hide the history around it.
+    /// does not hide the history around it. An absent description is an empty one, which some protobuf libraries
+    /// do not write.
     ///
     /// # Errors
     /// [`ResponseError`] when the bytes are not a response or exceed `limits`.
@@ -198,7 +199,7 @@ impl StoreResponse {
                 max_bytes: limits.max_response_bytes,
             });
         }
-        let (mut request_id, mut status, mut description) = (None, None, None);
+        let (mut request_id, mut status, mut description) = (None, None, "");
         let mut page = HistoryPage::default();
         let mut fields = FieldReader::new(input);
         while let Some((number, value)) = fields.field().map_err(WireError::from)? {
@@ -212,7 +213,7 @@ impl StoreResponse {
                     status = Some(StoreStatus::from_code(code));
                 }
                 (field::STATUS_DESC, FieldValue::Bytes(bytes)) => {
-                    description = Some(text(number, bytes, limits.max_description_bytes)?);
+                    description = text(number, bytes, limits.max_description_bytes)?;
                 }
                 (field::MESSAGES, FieldValue::Bytes(bytes)) => {
                     let (index, max) = (page.entries.len(), limits.max_response_messages);
@@ -232,7 +233,7 @@ impl StoreResponse {
         Ok(Self {
             request_id: request_id.ok_or(missing(field::REQUEST_ID))?.into(),
             status: status.ok_or(missing(field::STATUS_CODE))?,
-            description: description.ok_or(missing(field::STATUS_DESC))?.into(),
+            description: description.into(),
             page,
         })
     }

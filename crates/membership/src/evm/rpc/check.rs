@@ -28,6 +28,7 @@ pub(super) fn answer(contract: &Contract, ask: &Ask, result: &Json) -> Result<An
                 false => Err(AnswerFault::NoBlock),
             })
         }
+        Ask::Time { number } => time(result, *number).map(Answer::Time),
         Ask::Events { from, to, .. } => events(contract, result, *from, *to).map(Answer::Events),
         Ask::Root { .. } | Ask::RootOf { .. } => {
             elements(result).and_then(|words| match words[..] {
@@ -86,6 +87,14 @@ fn head(block: &Json) -> Result<Head, AnswerFault> {
         })
     };
     parse().ok_or(AnswerFault::Shape)
+}
+
+fn time(block: &Json, number: u64) -> Result<u64, AnswerFault> {
+    if head(block)?.block.number != number {
+        return Err(AnswerFault::NoBlock);
+    }
+    let unix_s = block.get("timestamp").and_then(quantity);
+    unix_s.ok_or(AnswerFault::Shape)
 }
 
 fn elements(result: &Json) -> Result<Vec<Fr>, AnswerFault> {

@@ -20,6 +20,9 @@ pub enum AnswerFault {
     /// Logs are not in the order of the chain, or repeated.
     #[error("logs out of order")]
     Order,
+    /// A block has an earlier time than a block before it, or a later one than a block after it.
+    #[error("the times of blocks are out of order")]
+    Time,
     /// The events do not lead to the contract's root.
     #[error("the events do not lead to the contract's root")]
     Root,

@@ -24,7 +24,9 @@ const LATEST: &str = r#""latest""#;
 pub(super) fn request(contract: &Contract, ask: &Ask) -> (&'static str, String) {
     match ask {
         Ask::Head => ("eth_getBlockByNumber", r#"["latest",false]"#.to_owned()),
-        Ask::Header { number } => ("eth_getBlockByNumber", format!(r#"["{number:#x}",false]"#)),
+        Ask::Header { number } | Ask::Time { number } => {
+            ("eth_getBlockByNumber", format!(r#"["{number:#x}",false]"#))
+        }
         Ask::Events { from, to, roots } => {
             let mut topics: Vec<B256> = abi::CHANGES.to_vec();
             if *roots {

@@ -44,6 +44,27 @@ fn fault(logs: serde_json::Value) -> AnswerFault {
     }
 }
 
+#[test]
+fn a_time_is_that_of_the_block_asked_for() {
+    let ask = Ask::Time { number: 9 };
+    assert_eq!(
+        request(&CONTRACT, &ask),
+        ("eth_getBlockByNumber", r#"["0x9",false]"#.to_owned())
+    );
+    let hash = format!("0x{}", "ab".repeat(32));
+    let block = |number: &str| json!({ "number": number, "hash": hash, "parentHash": hash, "timestamp": "0x6553f100" });
+    let read = |result: serde_json::Value| check::answer(&CONTRACT, &ask, &result);
+    assert_eq!(read(block("0x9")), Ok(Answer::Time(1_700_000_000)));
+    let refused = |result, fault| {
+        assert_eq!(read(result), Err(RpcError::InvalidAnswer { fault }));
+    };
+    refused(block("0xa"), AnswerFault::NoBlock);
+    refused(json!(null), AnswerFault::NoBlock);
+    let mut timeless = block("0x9");
+    timeless["timestamp"] = json!("soon");
+    refused(timeless, AnswerFault::Shape);
+}
+
 /// Calls in the encoding of the reference, byte for byte.
 #[test]
 fn requests() {

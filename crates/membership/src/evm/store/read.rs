@@ -7,7 +7,7 @@ use undertone_rln::{Fr, fr_from_le, fr_to_le};
 
 use super::{BlockCursor, Checkpoint};
 use crate::evm::chain::BlockRef;
-use crate::registry::{Change, ChangeKind, Member, MemberIndex, Version};
+use crate::registry::{Change, ChangeKind, DatedChange, Member, MemberIndex, Version};
 use crate::view::LeafChange;
 
 /// Query for the newest change of each leaf.
@@ -89,8 +89,8 @@ pub(super) fn changes(
     connection: &Connection,
     known: Version,
     most: usize,
-) -> rusqlite::Result<Vec<Change>> {
-    let sql = "SELECT version, member, after, commitment, message_limit FROM changes
+) -> rusqlite::Result<Vec<DatedChange>> {
+    let sql = "SELECT version, member, after, commitment, message_limit, block FROM changes
                WHERE version > ?1 ORDER BY version LIMIT ?2";
     let most = i64::try_from(most).unwrap_or(i64::MAX);
     rows(connection, sql, [signed(known.0), most], |row| {
@@ -103,10 +103,14 @@ pub(super) fn changes(
             (None, true) => ChangeKind::Removed,
             (None, false) => ChangeKind::Placed { leaf },
         };
-        Ok(Change {
-            version: Version(row.get(0)?),
-            index: member_index(row, 1)?,
-            kind,
+        Ok(DatedChange {
+            change: Change {
+                version: Version(row.get(0)?),
+                index: member_index(row, 1)?,
+                kind,
+            },
+            moment: row.get(5)?,
+            unix_ns: None,
         })
     })
 }

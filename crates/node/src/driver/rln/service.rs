@@ -145,6 +145,7 @@ impl RlnService {
         RlnSnapshot {
             may_publish: self.publisher.is_some(),
             refusal: self.refusal(),
+            allowance: tokens.and_then(PoolMonitor::allowance),
             ids_taken_total: self.own.ids_taken,
             tokens: tokens.map(PoolMonitor::snapshot),
             verifier: self.verify.snapshot(),

@@ -11,7 +11,7 @@ use undertone_rln::{
     PoolConfig, PoolInputs, Prover, Reserved, RlnIdentifier, Token, Work,
 };
 
-use crate::command::{SendBudget, TokenSnapshot};
+use crate::command::{EpochAllowance, SendBudget, TokenSnapshot};
 use crate::driver::membership_source::SharedView;
 use crate::driver::time::MemberClock;
 
@@ -86,6 +86,23 @@ impl PoolMonitor {
         Some(SendBudget {
             remaining: next.map_or(0, |next| counter.limit().saturating_sub(next)),
             epoch_ends_ns: epoch.0.saturating_add(1).saturating_mul(epoch_ns),
+        })
+    }
+
+    /// Messages that are left in the present epoch. `None` where the counter does not know, and while an id is
+    /// being written to disk, because this does not wait for the disk.
+    pub(crate) fn allowance(&self) -> Option<EpochAllowance> {
+        let clock = self.pool.clock.now();
+        let counter = self.pool.counter.try_lock()?;
+        let limit = counter.limit();
+        let used = match counter.ready(clock.epoch(), &clock) {
+            Ok(next_id) => next_id,
+            Err(CounterError::Exhausted { .. }) => limit,
+            Err(_) => return None,
+        };
+        Some(EpochAllowance {
+            left: limit.saturating_sub(used).into(),
+            limit: limit.into(),
         })
     }
 

@@ -67,12 +67,18 @@ fn responses_have_the_bytes_of_js_waku() {
 fn what_nwaku_requires_is_written_when_empty() {
     let empty = StoreResponse::refusal("", StoreStatus::Other(0), "");
     assert_eq!(hex::encode(empty.encode()), "0a0050005a00");
-    for (missing, bytes) in [(1, "50005a00"), (10, "0a005a00"), (11, "0a005000")] {
+    for (missing, bytes) in [(1, "50005a00"), (10, "0a005a00")] {
         assert_eq!(
             decode(hex::decode(bytes).unwrap()),
             Err(ResponseError::Missing { field: missing })
         );
     }
+}
+
+#[test]
+fn an_absent_description_is_an_empty_one() {
+    let refused = StoreResponse::refusal("", StoreStatus::ServiceUnavailable, "");
+    assert_eq!(decode(hex::decode("0a0050f703").unwrap()), Ok(refused));
 }
 
 #[test]

@@ -199,7 +199,11 @@ impl Chain {
                 first,
                 last,
             } => Answer::Leaves(at(block)?.leaves[*first as usize..=*last as usize].to_vec()),
-            Ask::RootOf { .. } | Ask::Recent { .. } | Ask::Membership { .. } | Ask::Path { .. } => {
+            Ask::RootOf { .. }
+            | Ask::Recent { .. }
+            | Ask::Membership { .. }
+            | Ask::Path { .. }
+            | Ask::Time { .. } => {
                 panic!("{ask:?} is of light mode")
             }
         })
