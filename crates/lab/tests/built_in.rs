@@ -46,6 +46,8 @@ fn every_built_in_scenario_keeps_the_rules_whatever_the_threads() {
         assert_eq!(one.violations, [], "{name}, seed 1");
         if scenario.faults.is_empty() {
             assert_eq!(one.deliveries.len() as u64, one.expected, "{name}, seed 1");
+            let missing = one.services.as_ref().map_or(0, |services| services.missing);
+            assert_eq!(missing, 0, "{name}, seed 1");
         }
         for threads in [1, 2, 3] {
             let again = simulate(&scenario, 1, threads);
@@ -53,6 +55,7 @@ fn every_built_in_scenario_keeps_the_rules_whatever_the_threads() {
             assert_eq!(again.trace_hash, one.trace_hash, "{what}");
             assert_eq!(again.deliveries, one.deliveries, "{what}");
             assert_eq!(again.nodes, one.nodes, "{what}");
+            assert_eq!(again.services, one.services, "{what}");
         }
         let other = simulate(&scenario, 2, 2);
         assert_ne!(other.trace_hash, one.trace_hash, "{name}, seeds 1 and 2");

@@ -52,3 +52,34 @@ fn the_closed_form_agrees_with_a_run() {
     let ratio = predicted.mean_ms() / simulated.mean;
     assert!((ratio - 1.0).abs() < 0.03, "{ratio}: {simulated:?}");
 }
+
+/// Light clients take a way more than relays, and their figures stand beside those of relays.
+#[test]
+fn light_clients_are_reported_beside_relays() {
+    let set = [
+        "scenario.nodes=30",
+        "services.service_nodes=3",
+        "services.peers_per_client=3",
+        "traffic.messages=8",
+    ];
+    let summary = simulate("light-clients", &set);
+    assert_eq!(summary.violations, [""; 0]);
+    let services = summary.services.as_ref().unwrap();
+    assert_eq!((services.light_clients, services.lost), (30, 0));
+    let ways = services.ways;
+    let [relay, light] = [ways.relay_to_relay_ms, ways.relay_to_light_ms].map(Option::unwrap);
+    assert!(light.min > relay.min + 40.0, "{ways:?}");
+    let bytes = services.bytes_per_message;
+    assert!(bytes.light_client < bytes.relay, "{bytes:?}");
+    assert!(bytes.service_node > bytes.relay, "{bytes:?}");
+    let json = serde_json::to_value(&summary).unwrap();
+    assert!(json["services"]["latency_ms"]["p50"].is_number(), "{json}");
+    let text = Campaign::new(vec![summary]).to_string();
+    assert!(
+        text.contains("30 light clients of 3 service nodes"),
+        "{text}"
+    );
+    // A network of relays says nothing of services.
+    let json = serde_json::to_value(simulate("small", &[])).unwrap();
+    assert!(json.get("services").is_none());
+}

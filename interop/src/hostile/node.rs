@@ -193,7 +193,7 @@ impl Node {
         self.target().addr_at(self.socket())
     }
 
-    /// Returns the address of the node's REST server.
+    /// Returns the address of the node's REST server, another one after each start.
     #[must_use]
     pub fn rest(&self) -> SocketAddr {
         self.rest
@@ -270,12 +270,6 @@ impl Node {
             Ok(answer) => answer.status == 200,
             Err(_) => false,
         }
-    }
-
-    /// Returns the address of the node's REST server, another one after each start.
-    #[must_use]
-    pub fn rest(&self) -> SocketAddr {
-        self.rest
     }
 
     /// Sends a request to the REST server; returns status and body, or `None` if no answer comes.

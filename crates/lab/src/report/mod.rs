@@ -6,6 +6,8 @@ mod files;
 mod histogram;
 mod measure;
 mod progress;
+mod services;
+mod services_text;
 mod stats;
 mod summary;
 mod text;
@@ -18,6 +20,10 @@ pub use deliveries::{DeliveriesError, write_deliveries};
 pub use files::{WriteError, write_run, write_summary};
 pub use measure::{RunCosts, Stopwatch};
 pub use progress::ProgressLine;
+pub use services::{
+    BytesPerMessage, MessageWays, ReadingFigures, RequestFigures, SendFigures, ServicesSummary,
+    StoreRecovery, TroubleFigures,
+};
 pub use stats::{Latency, Sorted, median};
 pub use summary::{Bytes, KindTotal, MeshDegreeSummary, PerMessage, Summary, WarmUp};
 pub(crate) use text::{align, new_table};

@@ -6,7 +6,7 @@ use serde::Serialize;
 use undertone_sim::outcome::{Counters, Delivery, KindCounter, Message};
 use undertone_sim::{Outcome, Scenario};
 
-use super::{Latency, RunCosts, Sorted};
+use super::{Latency, RunCosts, ServicesSummary, Sorted};
 
 /// Number of nodes reached, by number of hops.
 pub(crate) type Hops = BTreeMap<u16, u64>;
@@ -45,6 +45,9 @@ pub struct Summary {
     pub mesh_degree: MeshDegreeSummary,
     /// Traffic sent by all nodes.
     pub bytes: Bytes,
+    /// Services and light clients; left out of the file without any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub services: Option<ServicesSummary>,
     /// Rules that were violated.
     pub violations: Vec<String>,
     /// SHA-256 over the traces of all nodes, hex; `None` for a run on real clocks.
@@ -149,6 +152,7 @@ impl Summary {
                 max: outcome.mesh_degree.max,
             },
             bytes: bytes(outcome),
+            services: ServicesSummary::new(scenario, outcome),
             violations: outcome
                 .violations
                 .iter()

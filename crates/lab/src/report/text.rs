@@ -22,6 +22,9 @@ impl Display for Summary {
         write!(f, "\n{}", histogram(self.sorted_ms.values()))?;
         self.hops(f)?;
         self.traffic(f)?;
+        if let Some(services) = &self.services {
+            write!(f, "{services}")?;
+        }
         for violation in &self.violations {
             writeln!(f, "VIOLATION {violation}")?;
         }

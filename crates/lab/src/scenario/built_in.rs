@@ -49,6 +49,9 @@ pub const BUILT_IN: &[BuiltIn] = built_in![
     "message-rate",
     "partition",
     "clock-skew",
+    "light-clients",
+    "store-while-messages-arrive",
+    "request-floods",
     "scale-10k",
     "scale-100k",
 ];

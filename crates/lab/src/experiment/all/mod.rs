@@ -7,6 +7,7 @@ mod faults;
 mod hashing;
 mod hops;
 mod large_messages;
+mod light_clients;
 mod message_rate;
 mod paper_latency;
 mod platforms;
@@ -35,6 +36,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     message_rate::EXPERIMENT,
     faults::EXPERIMENT,
     rate_limiters::EXPERIMENT,
+    light_clients::EXPERIMENT,
 ];
 
 const PAPER: &str = "Revuelta et al., Message Latency in Waku Relay with RLN, DLT 2024";

@@ -6,6 +6,7 @@ mod places;
 mod relay;
 mod rln;
 mod score;
+mod services;
 mod topology;
 mod traffic;
 
@@ -33,7 +34,7 @@ pub(super) fn read(
     folder: Option<&Path>,
 ) -> Result<Loaded, ScenarioError> {
     let root = Section::new(root_entry, "", REFERENCE)?;
-    keys!(root => scenario, topology, network, relay, rln, cpu, traffic, faults);
+    keys!(root => scenario, topology, network, relay, rln, cpu, services, traffic, faults);
     let general = scenario.table()?;
     keys!(general => description, nodes, start_s, start_spread_s);
     let nodes_expected = format!("a whole number from 2 to {MAX_NODES}");
@@ -51,6 +52,7 @@ pub(super) fn read(
     scenario.relay = setup;
     scenario.rln = rln::read(rln)?;
     scenario.cpu = read_cpu(cpu)?;
+    scenario.services = services::read(services, nodes)?;
     scenario.traffic = traffic.traffic;
     scenario.faults = faults::read(faults, nodes)?;
     scenario.start_ns = start_s.time(S)?.unwrap_or(0);

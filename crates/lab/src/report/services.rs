@@ -1,0 +1,253 @@
+//! Figures of the services and light clients of one run.
+
+use serde::Serialize;
+use undertone_sim::outcome::{ClientCounters, Counters, LightArrival, Message, ServicesOutcome};
+use undertone_sim::{Outcome, Scenario};
+
+use super::{Latency, Sorted};
+
+/// Figures of services and light clients. Statistics do not include the warm-up messages.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ServicesSummary {
+    /// Number of relays that serve.
+    pub service_nodes: u32,
+    /// Number of light clients, attackers included.
+    pub light_clients: u32,
+    /// Deliveries to light clients that a network without faults would make.
+    pub expected: u64,
+    /// Deliveries made to light clients, with those of messages published just before they subscribed.
+    pub delivered: u64,
+    /// Expected deliveries that are missing at the end.
+    pub lost: u64,
+    /// Latency to light clients, from publishing to delivery; `None` without deliveries.
+    pub latency_ms: Option<Latency>,
+    /// Latencies by publisher and receiver.
+    pub ways: MessageWays,
+    /// Deliveries of what no filter peer had pushed.
+    pub from_store: StoreRecovery,
+    /// Bytes for each message.
+    pub bytes_per_message: BytesPerMessage,
+    /// Requests of honest clients.
+    pub requests: RequestFigures,
+    /// Requests of attackers; `None` without a flood.
+    pub flood: Option<RequestFigures>,
+    /// Messages that light clients sent.
+    pub sends: SendFigures,
+    /// Readings of the whole history; `None` without any.
+    pub readings: Option<ReadingFigures>,
+    /// Losses, sleeps and offences, over all clients.
+    pub troubles: TroubleFigures,
+    /// Latencies to light clients, for histograms and quantiles.
+    #[serde(skip)]
+    pub sorted_ms: Sorted,
+}
+
+/// Latencies by publisher and receiver; `None` for a way that no message took.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct MessageWays {
+    /// From relay to relay.
+    pub relay_to_relay_ms: Option<Latency>,
+    /// From relay to light client, by filter.
+    pub relay_to_light_ms: Option<Latency>,
+    /// From light client to relay, by lightpush.
+    pub light_to_relay_ms: Option<Latency>,
+    /// From light client to light client, by lightpush and filter.
+    pub light_to_light_ms: Option<Latency>,
+}
+
+/// Deliveries that stores made good.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct StoreRecovery {
+    /// Number of deliveries from a store.
+    pub deliveries: u64,
+    /// Latency of these deliveries, from publishing; `None` without any.
+    pub latency_ms: Option<Latency>,
+}
+
+/// Bytes on the wire for each message of the run, sent and received, with TCP/IP, from start to end of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct BytesPerMessage {
+    /// Bytes of a relay that does not serve.
+    pub relay: f64,
+    /// Bytes of a service node, its relay included.
+    pub service_node: f64,
+    /// Bytes of a service node on the connections of clients.
+    pub service_node_for_clients: f64,
+    /// Bytes of an honest light client.
+    pub light_client: f64,
+}
+
+/// Requests of clients: store, filter and lightpush.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct RequestFigures {
+    /// Requests that clients made.
+    pub made: [u64; 3],
+    /// Requests that were answered, and not for want of capacity.
+    pub answered: [u64; 3],
+    /// Requests that were refused: too many, or no capacity.
+    pub refused: [u64; 3],
+}
+
+/// Messages that light clients sent, by their end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct SendFigures {
+    /// Messages taken to send.
+    pub taken: u64,
+    /// Messages that a store has.
+    pub stored: u64,
+    /// Messages that reached the network, which no store could tell.
+    pub propagated: u64,
+    /// Messages that failed.
+    pub failed: u64,
+    /// Messages without an end when the run ended.
+    pub open: u64,
+}
+
+/// Readings of the whole history.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ReadingFigures {
+    /// Readings that came to the end.
+    pub readings: u64,
+    /// Pages of all readings.
+    pub pages: u64,
+    /// Messages of all readings.
+    pub messages: u64,
+    /// Mean time for a page, milliseconds.
+    pub page_ms: f64,
+}
+
+/// Losses, sleeps and offences.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct TroubleFigures {
+    /// Connections that were lost at random.
+    pub connections_lost: u64,
+    /// Streams that broke on the clients' side.
+    pub streams_broken: u64,
+    /// Sleeps of clients' machines.
+    pub sleeps: u64,
+    /// Offences of service nodes that clients noticed.
+    pub offences_noticed: u64,
+}
+
+impl ServicesSummary {
+    /// Figures of a run's services; `None` for a network of relays alone.
+    pub fn new(scenario: &Scenario, outcome: &Outcome) -> Option<Self> {
+        let light = outcome.services.as_ref()?;
+        let latency = |which: &dyn Fn(&Message, &LightArrival) -> bool| {
+            let arrivals = light.deliveries.iter().filter_map(|arrival| {
+                let message = &outcome.messages[arrival.message as usize];
+                let ns = arrival.received_ns.saturating_sub(message.published_ns);
+                (!message.warm_up && which(message, arrival)).then_some(ns as f64 / 1e6)
+            });
+            Sorted::new(arrivals.collect())
+        };
+        let is_light = |message: &Message| message.publisher >= scenario.nodes;
+        let sorted_ms = latency(&|_, _| true);
+        let is_from_store = |_: &Message, arrival: &LightArrival| arrival.from_store;
+        let from_store = light.deliveries.iter().filter(|a| a.from_store).count();
+        let delivered = light.deliveries.len() as u64;
+        let floods = light.clients.iter().any(|client| client.floods);
+        Some(Self {
+            service_nodes: light.service_nodes.len() as u32,
+            light_clients: light.clients.len() as u32,
+            expected: light.expected,
+            delivered,
+            lost: light.missing,
+            latency_ms: Latency::of(&sorted_ms),
+            ways: MessageWays {
+                relay_to_relay_ms: to_relays(outcome, |message| !is_light(message)),
+                relay_to_light_ms: Latency::of(&latency(&|message, _| !is_light(message))),
+                light_to_relay_ms: to_relays(outcome, is_light),
+                light_to_light_ms: Latency::of(&latency(&|message, _| is_light(message))),
+            },
+            from_store: StoreRecovery {
+                deliveries: from_store as u64,
+                latency_ms: Latency::of(&latency(&is_from_store)),
+            },
+            bytes_per_message: bytes_per_message(outcome, light),
+            requests: requests(light, false),
+            flood: floods.then(|| requests(light, true)),
+            sends: sends(light),
+            readings: readings(light),
+            troubles: troubles(light),
+            sorted_ms,
+        })
+    }
+}
+
+fn to_relays(outcome: &Outcome, which: impl Fn(&Message) -> bool) -> Option<Latency> {
+    let latencies = outcome.deliveries.iter().filter_map(|delivery| {
+        let message = &outcome.messages[delivery.message as usize];
+        let ns = delivery.received_ns.saturating_sub(message.published_ns);
+        (!message.warm_up && which(message)).then_some(ns as f64 / 1e6)
+    });
+    Latency::of(&Sorted::new(latencies.collect()))
+}
+
+fn bytes_per_message(outcome: &Outcome, light: &ServicesOutcome) -> BytesPerMessage {
+    let messages = outcome.messages.len().max(1) as f64;
+    let wire = |node: &Counters| node.wire_sent_bytes + node.wire_received_bytes;
+    let mean = |sum: u64, count: usize| sum as f64 / count.max(1) as f64 / messages;
+    let (relays, serving) = outcome.nodes.split_at(light.service_nodes.start as usize);
+    let of_client = |client: &ClientCounters| client.wire_sent_bytes + client.wire_received_bytes;
+    let honest: Vec<_> = light.clients.iter().filter(|c| !c.floods).collect();
+    BytesPerMessage {
+        relay: mean(relays.iter().map(wire).sum(), relays.len()),
+        service_node: mean(serving.iter().map(wire).sum(), serving.len()),
+        service_node_for_clients: mean(
+            light.clients.iter().map(of_client).sum(),
+            light.service_nodes.len(),
+        ),
+        light_client: mean(honest.iter().copied().map(of_client).sum(), honest.len()),
+    }
+}
+
+fn requests(light: &ServicesOutcome, of_flood: bool) -> RequestFigures {
+    let mut figures = RequestFigures::default();
+    for client in light.clients.iter().filter(|c| c.floods == of_flood) {
+        for service in 0..3 {
+            figures.made[service] += client.requests[service];
+            figures.answered[service] += client.answered[service];
+            figures.refused[service] += client.refused[service];
+        }
+    }
+    figures
+}
+
+fn sends(light: &ServicesOutcome) -> SendFigures {
+    let sum = |field: fn(&ClientCounters) -> u64| light.clients.iter().map(field).sum::<u64>();
+    let (taken, stored) = (sum(|c| c.sends), sum(|c| c.sends_stored));
+    let (propagated, failed) = (sum(|c| c.sends_propagated), sum(|c| c.sends_failed));
+    SendFigures {
+        taken,
+        stored,
+        propagated,
+        failed,
+        open: taken.saturating_sub(stored + propagated + failed),
+    }
+}
+
+fn readings(light: &ServicesOutcome) -> Option<ReadingFigures> {
+    let pages: u64 = light.readings.iter().map(|r| u64::from(r.pages)).sum();
+    let took_ns: u64 = light
+        .readings
+        .iter()
+        .map(|r| r.ended_ns - r.started_ns)
+        .sum();
+    (pages > 0).then(|| ReadingFigures {
+        readings: light.readings.len() as u64,
+        pages,
+        messages: light.readings.iter().map(|r| u64::from(r.messages)).sum(),
+        page_ms: took_ns as f64 / 1e6 / pages as f64,
+    })
+}
+
+fn troubles(light: &ServicesOutcome) -> TroubleFigures {
+    let sum = |field: fn(&ClientCounters) -> u64| light.clients.iter().map(field).sum::<u64>();
+    TroubleFigures {
+        connections_lost: sum(|c| c.connections_lost),
+        streams_broken: sum(|c| c.streams_broken),
+        sleeps: sum(|c| c.sleeps),
+        offences_noticed: sum(|c| c.offences),
+    }
+}
