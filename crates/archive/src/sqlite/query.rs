@@ -37,7 +37,7 @@ impl RowKey {
         }
     }
 
-    /// What history is ordered by.
+    /// Order of history: the timestamp, then the hash.
     fn order(&self) -> (i64, MessageHash) {
         (self.timestamp_ns, self.hash)
     }
