@@ -13,9 +13,9 @@ pub struct ArchiveHealth {
     pub last_write: Option<SystemTime>,
     /// Time and reason of the last failure to write; kept after recovery.
     pub last_error: Option<(SystemTime, ArchiveError)>,
-    /// Whether the last attempt to write failed.
+    /// Whether the last attempt to write failed, be it an insertion or the retention.
     pub failing: bool,
-    /// Batches that failed since the archive was opened.
+    /// Insertions that failed, in batches, since the archive was opened.
     pub failed_batches: u64,
 }
 
@@ -45,25 +45,51 @@ pub struct ArchiveSizes {
 
 /// Health as the writer keeps it.
 #[derive(Debug, Default)]
-pub(crate) struct HealthLog(Mutex<ArchiveHealth>);
+pub(crate) struct HealthLog(Mutex<HealthState>);
+
+#[derive(Debug, Default)]
+struct HealthState {
+    shown: ArchiveHealth,
+    /// Whether insertions have failed since the last one that did not.
+    insertions_fail: bool,
+}
 
 impl HealthLog {
     /// Returns the health now.
     pub(crate) fn get(&self) -> ArchiveHealth {
-        self.0.lock().clone()
+        self.0.lock().shown.clone()
     }
 
-    /// Notes the outcome of an attempt to write.
-    pub(crate) fn note<T>(&self, outcome: &Result<T, ArchiveError>) {
-        let now = SystemTime::now();
-        let mut health = self.0.lock();
-        health.failing = outcome.is_err();
+    /// Notes the outcome of an insertion.
+    pub(crate) fn note_insertion<T>(&self, outcome: &Result<T, ArchiveError>) {
+        let mut state = self.0.lock();
+        state.insertions_fail = outcome.is_err();
         match outcome {
-            Ok(_) => health.last_write = Some(now),
+            Ok(_) => {
+                state.shown.failing = false;
+                state.shown.last_write = Some(SystemTime::now());
+            }
             Err(error) => {
-                health.last_error = Some((now, error.clone()));
-                health.failed_batches += 1;
+                state.shown.failed_batches += 1;
+                state.shown.fail(error);
             }
         }
+    }
+
+    /// Notes the outcome of applying the retention: when nothing is to be inserted, the only sign of a database that
+    /// is gone. A success does not make up for insertions that fail.
+    pub(crate) fn note_retention<T>(&self, outcome: &Result<T, ArchiveError>) {
+        let mut state = self.0.lock();
+        match outcome {
+            Ok(_) => state.shown.failing = state.insertions_fail,
+            Err(error) => state.shown.fail(error),
+        }
+    }
+}
+
+impl ArchiveHealth {
+    fn fail(&mut self, error: &ArchiveError) {
+        self.failing = true;
+        self.last_error = Some((SystemTime::now(), error.clone()));
     }
 }

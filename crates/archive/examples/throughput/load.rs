@@ -131,14 +131,16 @@ pub(crate) fn queue() -> (mpsc::Sender<StoredMessage>, mpsc::Receiver<StoredMess
     mpsc::channel(WAITING_MAX)
 }
 
-/// Reads a page of 100 messages of a random content topic from a random time on, and returns how long that took.
+/// Reads a page of 100 messages of random content topics from a random time on, and returns how long that took.
 pub(crate) async fn read(
     archive: &Archive,
+    topics: usize,
     rng: &mut ChaCha8Rng,
     start_ns: i64,
     span_ns: i64,
 ) -> Result<Duration, Failure> {
-    let content_topics = vec![content_topic(rng).into()];
+    let content_topics = (0..topics.max(1)).map(|_| content_topic(rng).into());
+    let content_topics = content_topics.collect();
     let within_ns = (span_ns.unsigned_abs() * 4 / 5).max(1);
     let query = HistoryQuery {
         criteria: HistoryCriteria::Content(ContentCriteria {

@@ -46,6 +46,9 @@ struct Arguments {
     /// Clients that read pages at the same time, without pause.
     #[arg(long, default_value_t = 1)]
     readers: u64,
+    /// Content topics of a page's query; a store allows up to 100.
+    #[arg(long, default_value_t = 1)]
+    topics: usize,
     /// Whether all messages are paged to the end, in both directions.
     #[arg(long, default_value_t = true, action = clap::ArgAction::Set)]
     paging: bool,

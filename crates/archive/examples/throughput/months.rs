@@ -42,7 +42,16 @@ pub(crate) async fn measure(archive: &Archive, arguments: &Arguments) -> Result<
             let span_ns = arguments.keep_days as i64 * DAY_NS;
             let mut times = Vec::new();
             for _ in 0..PAGES {
-                times.push(load::read(archive, &mut rng, start_ns - span_ns, span_ns).await?);
+                times.push(
+                    load::read(
+                        archive,
+                        arguments.topics,
+                        &mut rng,
+                        start_ns - span_ns,
+                        span_ns,
+                    )
+                    .await?,
+                );
             }
             println!("day {}: pages: {}", day + 1, report::percentiles(times));
             report::print_sizes(archive).await?;

@@ -93,7 +93,7 @@ async fn read(
     let span_ns = arguments.messages as i64 * load::STEP_NS;
     let mut times = Vec::new();
     while !stop.load(Ordering::Relaxed) {
-        times.push(load::read(archive, &mut rng, load::START_NS, span_ns).await?);
+        times.push(load::read(archive, arguments.topics, &mut rng, load::START_NS, span_ns).await?);
     }
     Ok(times)
 }

@@ -48,6 +48,7 @@ pub(super) async fn run(
             WriterCommand::Maintain(now_ns, reply) => {
                 let outcome = writer.maintain(now_ns).await;
                 writer.known &= outcome.is_ok();
+                health.note_retention(&outcome);
                 let _ = reply.send(outcome);
             }
             WriterCommand::Insert(batch, reply) => {
@@ -169,7 +170,7 @@ impl PostgresWriter {
         }
         let outcome = self.write(messages).await;
         self.known &= outcome.is_ok();
-        health.note(&outcome);
+        health.note_insertion(&outcome);
         outcome
     }
 

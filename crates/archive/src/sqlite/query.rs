@@ -37,7 +37,7 @@ impl RowKey {
         }
     }
 
-    /// Order of history: time, then hash.
+    /// Order of history: the timestamp, then the hash.
     pub(super) fn order(&self) -> (i64, MessageHash) {
         (self.timestamp_ns, self.hash)
     }

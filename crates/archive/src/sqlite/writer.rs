@@ -52,7 +52,9 @@ pub(super) fn run(
         match command {
             WriterCommand::Maintain(now_ns, reply) => {
                 let outcome = writer.maintain(now_ns);
-                let _ = reply.send(writer.settle(outcome));
+                let outcome = writer.settle(outcome);
+                health.note_retention(&outcome);
+                let _ = reply.send(outcome);
             }
             WriterCommand::Insert(batch, reply) => {
                 let mut group = Group::default();
@@ -123,7 +125,7 @@ impl SqliteWriter {
         }
         let outcome = self.write(messages);
         let outcome = self.settle(outcome);
-        health.note(&outcome);
+        health.note_insertion(&outcome);
         outcome
     }
 

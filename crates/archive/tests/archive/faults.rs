@@ -42,6 +42,30 @@ async fn a_directory_that_vanishes_is_noticed_and_its_return_too() {
     assert!(!health.failing && health.last_error.is_some() && health.failed_batches == 2);
 }
 
+/// When nothing arrives, the retention is what notices.
+#[tokio::test]
+async fn a_quiet_archive_notices_too_that_its_directory_is_gone() {
+    let place = Place::sqlite().unwrap();
+    let archive = place.open("none").await;
+    let parent = place.directory.as_ref().unwrap().path();
+    let (here, away) = (parent.join("archive"), parent.join("away"));
+    fs::rename(&here, &away).unwrap();
+    archive.maintain(0).await.unwrap_err();
+    let health = archive.health();
+    assert!(health.failing && health.failed_batches == 0);
+    fs::rename(&away, &here).unwrap();
+    archive.maintain(0).await.unwrap();
+    assert!(!archive.health().failing);
+    // A retention that succeeds does not hide insertions that fail.
+    fs::rename(&here, &away).unwrap();
+    archive.insert(vec![message(1, "x")]).await.unwrap_err();
+    fs::rename(&away, &here).unwrap();
+    archive.maintain(0).await.unwrap();
+    assert!(archive.health().failing);
+    archive.insert(vec![message(1, "x")]).await.unwrap();
+    assert!(!archive.health().failing);
+}
+
 /// An archive restored from a copy has the same names but other files.
 #[tokio::test]
 async fn a_restored_copy_is_taken_up() {
