@@ -11,7 +11,7 @@ use undertone_services::peer_exchange::{
 };
 
 use super::ServiceFailure;
-use super::client::{AskedService, PeerClient};
+use super::client::{PeerClient, ServiceProtocol};
 
 /// Client of peer exchange; clones share it.
 #[derive(Clone)]
@@ -35,7 +35,7 @@ impl ExchangeClient {
     /// RLP and not yet checked.
     pub(crate) async fn ask(&self, wanted: u64) -> Result<(PeerId, Vec<Bytes>), ServiceFailure> {
         let limits = PeerExchangeCodecLimits::default();
-        let service = AskedService {
+        let service = ServiceProtocol {
             name: "peer exchange",
             protocol: PROTOCOL_ID,
             answer_bytes_max: limits.max_response_bytes,

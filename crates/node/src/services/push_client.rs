@@ -11,7 +11,7 @@ use undertone_services::lightpush::{
     self, LightpushCodecLimits, LightpushRequest, LightpushResponse,
 };
 
-use super::client::{AskedService, PeerClient};
+use super::client::{PeerClient, ServiceProtocol};
 use super::push_order::PushOrder;
 use super::{LightpushVersion, ServiceFailure};
 
@@ -25,12 +25,12 @@ const PATIENCE: Duration = Duration::from_secs(3);
 const LEGACY_REFUSED: u32 = 503;
 
 /// Service of a version.
-pub(super) const fn service(version: LightpushVersion) -> AskedService {
+pub(super) const fn service(version: LightpushVersion) -> ServiceProtocol {
     let (name, protocol) = match version {
         LightpushVersion::V3 => ("lightpush", lightpush::PROTOCOL_ID),
         LightpushVersion::V2 => ("legacy lightpush", lightpush::legacy::PROTOCOL_ID),
     };
-    AskedService {
+    ServiceProtocol {
         name,
         protocol,
         answer_bytes_max: ANSWER_BYTES_MAX,

@@ -4,12 +4,12 @@ use libp2p::Multiaddr;
 use undertone_services::history::{HistoryPage, HistoryQuery};
 use undertone_services::store::{self, HistoryReader, ReaderLimits, StoreLimits};
 
-use super::client::{AskedService, PeerClient};
+use super::client::{PeerClient, ServiceProtocol};
 use super::{ServiceFailure, StoreAnswer};
 
 /// Service of a store.
-pub(super) fn service() -> AskedService {
-    AskedService {
+pub(super) fn service() -> ServiceProtocol {
+    ServiceProtocol {
         name: "store",
         protocol: store::PROTOCOL_ID,
         answer_bytes_max: StoreLimits::default().max_response_bytes,

@@ -14,7 +14,7 @@ use undertone_services::history::{HistoryPage, HistoryQuery};
 use undertone_services::light::{LightFilterRequest, ServicePeerFailure};
 use undertone_services::{PeerNo, RequestNo};
 
-use crate::services::client::{AskedService, PeerClient};
+use crate::services::client::{PeerClient, ServiceProtocol};
 use crate::services::{ServiceFailure, query_client};
 
 /// Longest answer, bytes; the description is the only long field.
@@ -23,7 +23,7 @@ const ANSWER_BYTES_MAX: usize = 4096;
 /// Time for an answer, a little less than the machine allows, so that the reason is known when it gives up.
 const ANSWERING: Duration = Duration::from_secs(9);
 
-pub(super) const SERVICE: AskedService = AskedService {
+pub(super) const SERVICE: ServiceProtocol = ServiceProtocol {
     name: "filter",
     protocol: filter::SUBSCRIBE_PROTOCOL_ID,
     answer_bytes_max: ANSWER_BYTES_MAX,
