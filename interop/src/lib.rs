@@ -7,6 +7,7 @@
 pub mod figures;
 pub mod host;
 pub mod hostile;
+pub mod light;
 pub mod npm;
 pub mod payload;
 pub mod process;

@@ -17,11 +17,13 @@ use tokio::time::timeout;
 
 mod error;
 mod frames;
+mod liar;
 mod listener;
 #[cfg(test)]
 mod tests;
 
 pub use error::RawError;
+pub use liar::{Lie, LyingPeer};
 pub use listener::RawListener;
 
 /// Time limit that guards against a peer that hangs; no test depends on its length.

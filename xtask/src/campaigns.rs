@@ -3,10 +3,18 @@
 
 use std::path::Path;
 
-use crate::steps::{Outcome, cargo};
+use crate::steps::{Outcome, archive, cargo};
 
 /// Name of the test that derives the vendored tables.
 const DERIVATION: &str = "the_vendored_file_can_be_derived";
+
+/// Integration test of archives, the tests in it that kill a writer, and the example that measures.
+const ARCHIVE: &str = "archive";
+const CRASH: &str = "crash";
+const THROUGHPUT: &str = "throughput";
+
+/// Test that measures store synchronisation.
+const SYNC_SPEED: &str = "sync_speed";
 
 /// Campaign by name. Measurements build with the profile `dist`, that of the installed program; tests with
 /// `release`, because they are long.
@@ -14,18 +22,34 @@ const DERIVATION: &str = "the_vendored_file_can_be_derived";
 pub(crate) enum Campaign {
     Tables,
     RandomProofs,
+    Light,
+    ArchiveKill,
+    Archive,
+    Sync,
     Hostile,
 }
 
 impl Campaign {
     /// All campaigns in the order in which they run: the quickest first.
-    pub(crate) const ALL: [Self; 3] = [Self::Tables, Self::RandomProofs, Self::Hostile];
+    pub(crate) const ALL: [Self; 7] = [
+        Self::Tables,
+        Self::RandomProofs,
+        Self::Sync,
+        Self::Light,
+        Self::ArchiveKill,
+        Self::Archive,
+        Self::Hostile,
+    ];
 
     /// Returns the campaign's name in `--only`.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Tables => "tables",
             Self::RandomProofs => "random-proofs",
+            Self::Light => "light",
+            Self::ArchiveKill => "archive-kill",
+            Self::Archive => "archive",
+            Self::Sync => "sync",
             Self::Hostile => "hostile",
         }
     }
@@ -36,6 +60,19 @@ impl Campaign {
             Self::Tables => "the vendored tables derived again from the proving key, a minute",
             Self::RandomProofs => {
                 "proofs of random members against zerokit, minutes; UNDERTONE_PROOF_CASES=200 are made"
+            }
+            Self::Light => {
+                "a light node among service peers that die, sleep and lie, 10 to 20 minutes; UNDERTONE_LIGHT_SEED=1, \
+                 UNDERTONE_LIGHT_S=600"
+            }
+            Self::ArchiveKill => {
+                "writers of archives killed 50 times at random moments, minutes; needs PostgreSQL"
+            }
+            Self::Archive => {
+                "a million messages, pages, six months of retention, minutes; needs PostgreSQL; -- --help"
+            }
+            Self::Sync => {
+                "two stores of 100,000 messages that differ in 1,000 are made equal, a minute"
             }
             Self::Hostile => {
                 "attacks on a real node and the restart matrix, half an hour; -- --list names the attacks"
@@ -67,6 +104,51 @@ impl Campaign {
                 "--ignored",
                 "--nocapture",
             ]],
+            // With the dev profile, because it waits most of the time.
+            Self::Light => &[
+                &["test", "--workspace", "--test=node_cli", "--no-run"],
+                &[
+                    "test",
+                    "--workspace",
+                    "--test=light",
+                    "--",
+                    "--ignored",
+                    "--nocapture",
+                ],
+            ],
+            Self::ArchiveKill => &[&[
+                "test",
+                "--release",
+                "--package",
+                "undertone-archive",
+                "--test",
+                ARCHIVE,
+                "--",
+                CRASH,
+                "--nocapture",
+            ]],
+            Self::Archive => &[&[
+                "run",
+                "--profile",
+                "dist",
+                "--package",
+                "undertone-archive",
+                "--example",
+                THROUGHPUT,
+                "--",
+            ]],
+            Self::Sync => &[&[
+                "test",
+                "--profile",
+                "dist",
+                "--package",
+                "undertone-node",
+                "--test",
+                SYNC_SPEED,
+                "--",
+                "--ignored",
+                "--nocapture",
+            ]],
             Self::Hostile => &[
                 &["build", "--profile", "dist", "--package", "undertone"],
                 &[
@@ -83,8 +165,21 @@ impl Campaign {
         }
     }
 
+    /// Returns the variables of the campaign's commands.
+    fn variables(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Self::ArchiveKill => &[("UNDERTONE_CRASH_ROUNDS", "50")],
+            _ => &[],
+        }
+    }
+
     /// Runs the campaign in the workspace at `root`, and prints its commands.
     pub(crate) fn run(self, root: &Path, arguments: &[String]) -> Outcome {
+        if matches!(self, Self::ArchiveKill | Self::Archive)
+            && let Err(reason) = archive::install()
+        {
+            return Outcome::Failed(reason);
+        }
         let commands = self.commands();
         for (index, command) in commands.iter().enumerate() {
             let mut words = command.to_vec();
@@ -92,7 +187,7 @@ impl Campaign {
                 words.extend(arguments.iter().map(String::as_str));
             }
             eprintln!("cargo {}", words.join(" "));
-            match cargo(root, &words, &[]) {
+            match cargo(root, &words, self.variables()) {
                 Outcome::Passed => {}
                 failed => return failed,
             }

@@ -9,8 +9,9 @@ use std::process::{Command, ExitStatus};
 use crate::tidy;
 
 mod apt;
-mod archive;
+pub(crate) mod archive;
 mod audit;
+mod bindings;
 mod contracts;
 mod examples;
 mod namespaces;
@@ -32,8 +33,8 @@ const TESTBED: [&str; 2] = ["killed", "tun_pair"];
 /// Integration tests with other implementations.
 const INTEROP: [&str; 4] = ["benches", "line", "live", "peers_alone"];
 
-/// Integration tests that attack real nodes.
-const HOSTILE: [&str; 1] = ["hostile"];
+/// Integration tests that attack real nodes, or kill and suspend those that light nodes depend on.
+const HOSTILE: [&str; 2] = ["hostile", "light"];
 
 /// Integration tests of the archive of messages, with a database.
 const ARCHIVE: [&str; 1] = ["archive"];
@@ -41,6 +42,9 @@ const ARCHIVE: [&str; 1] = ["archive"];
 /// Test that sends generated requests to the REST API of a real node, and the variable that allows it.
 const OPENAPI: [&str; 1] = ["openapi"];
 const OPENAPI_ALLOWED: (&str, &str) = ("UNDERTONE_OPENAPI_TEST", "1");
+
+/// Tests of programs in other languages on the shared library.
+const BINDINGS: [&str; 1] = ["bindings"];
 
 /// Integration tests of clients that use the services of real nodes.
 const SERVICES: [&str; 1] = ["services"];
@@ -71,6 +75,7 @@ pub(crate) enum Step {
     Page,
     Archive,
     Openapi,
+    Bindings,
     Testbed,
     Interop,
     Services,
@@ -92,7 +97,7 @@ pub(crate) enum Outcome {
 impl Step {
     /// All steps in the order in which they run: the quickest first, but contracts before unit, whose tests
     /// use the chain that contracts installs.
-    pub(crate) const ALL: [Self; 19] = [
+    pub(crate) const ALL: [Self; 20] = [
         Self::Fmt,
         Self::Tidy,
         Self::Clippy,
@@ -107,6 +112,7 @@ impl Step {
         Self::Page,
         Self::Archive,
         Self::Openapi,
+        Self::Bindings,
         Self::Testbed,
         Self::Interop,
         Self::Services,
@@ -131,6 +137,7 @@ impl Step {
             Self::Page => "page",
             Self::Archive => "archive",
             Self::Openapi => "openapi",
+            Self::Bindings => "bindings",
             Self::Testbed => "testbed",
             Self::Interop => "interop",
             Self::Services => "services",
@@ -164,6 +171,9 @@ impl Step {
             Self::Openapi => {
                 "generated requests to the REST API of a real node; needs Python 3 with venv"
             }
+            Self::Bindings => {
+                "programs in Python, C and Kotlin on the shared library; needs Python 3, a C compiler, Maven"
+            }
             Self::Testbed => {
                 "real TCP and real nodes in network namespaces; needs TUN devices and iproute2"
             }
@@ -172,7 +182,9 @@ impl Step {
             Self::Browser => {
                 "a js-waku light client in a page, on real nodes; needs npm and Chromium"
             }
-            Self::Hostile => "attacks on real nodes and their restarts, in short",
+            Self::Hostile => {
+                "attacks on real nodes and their restarts, and light nodes with dead and lying peers, in short"
+            }
         }
     }
 
@@ -208,6 +220,7 @@ impl Step {
                 Ok(()) => cargo(root, &selection::named(&OPENAPI), &[OPENAPI_ALLOWED]),
                 Err(reason) => Outcome::Skipped(reason),
             },
+            Self::Bindings => bindings::run(root),
             Self::Testbed => match namespaces::right_to_make() {
                 Ok(right) => {
                     let mut args = selection::named(&TESTBED);

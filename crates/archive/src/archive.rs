@@ -13,8 +13,8 @@ use crate::sqlite::SqliteReader;
 use crate::url::UrlKind;
 use crate::write::{WriterCommand, WriterReply};
 use crate::{
-    ArchiveError, ArchiveHealth, ArchiveSizes, ArchiveStats, ArchiveUrl, InsertReport,
-    MaintainReport, QueryError, RetentionPolicy,
+    ArchiveError, ArchiveHealth, ArchiveSizes, ArchiveStats, ArchiveUrl, ArchivedHeader,
+    InsertReport, MaintainReport, QueryError, RetentionPolicy,
 };
 
 /// Batches that may wait for the writer; further callers wait for a place.
@@ -179,6 +179,21 @@ impl Archive {
         limit: usize,
     ) -> Result<Vec<(i64, MessageHash)>, ArchiveError> {
         read!(self, reader => reader.hashes(start_ns, end_ns, limit).await)
+    }
+
+    /// Identities and topics of the messages between two timestamps (both included), the newest first and at
+    /// most `limit`.
+    ///
+    /// # Errors
+    ///
+    /// The archive cannot be read now.
+    pub async fn headers(
+        &self,
+        start_ns: i64,
+        end_ns: i64,
+        limit: usize,
+    ) -> Result<Vec<ArchivedHeader>, ArchiveError> {
+        read!(self, reader => reader.headers(start_ns, end_ns, limit).await)
     }
 
     /// Applies the retention policy at a time, Unix nanoseconds. To be called regularly, e.g. each minute.

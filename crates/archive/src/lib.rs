@@ -17,7 +17,9 @@
 //! the remedy.
 
 mod archive;
+mod cursors;
 mod error;
+mod header;
 mod health;
 mod page;
 #[cfg(feature = "postgres")]
@@ -30,6 +32,7 @@ mod write;
 
 pub use archive::{Archive, ArchiveOptions};
 pub use error::{ArchiveError, QueryError};
+pub use header::ArchivedHeader;
 pub use health::{ArchiveHealth, ArchiveSizes, ArchiveStats};
 pub use retention::{MaintainReport, RetentionError, RetentionPolicy};
 pub use url::{ArchiveUrl, ArchiveUrlError};

@@ -65,6 +65,14 @@ impl PageBounds {
         }
     }
 
+    /// Excludes what comes after a message of the page, and the message itself.
+    pub(crate) fn end_at(&mut self, last: PagePosition, direction: PageDirection) {
+        match direction {
+            PageDirection::Forward => self.before = self.before.clone().min(last),
+            PageDirection::Backward => self.after = self.after.clone().max(last),
+        }
+    }
+
     /// Whether a position is between the bounds.
     pub(crate) fn contain(&self, position: &PagePosition) -> bool {
         self.after < *position && *position < self.before
@@ -76,11 +84,11 @@ pub(crate) fn cut<T>(
     keys: &mut Vec<T>,
     direction: PageDirection,
     most: usize,
-    position: impl Fn(&T) -> PagePosition,
+    order: impl Fn(&T) -> (i64, MessageHash),
 ) {
     match direction {
-        PageDirection::Forward => keys.sort_by_cached_key(&position),
-        PageDirection::Backward => keys.sort_by_cached_key(|key| std::cmp::Reverse(position(key))),
+        PageDirection::Forward => keys.sort_unstable_by_key(&order),
+        PageDirection::Backward => keys.sort_unstable_by_key(|key| std::cmp::Reverse(order(key))),
     }
     keys.truncate(most);
 }

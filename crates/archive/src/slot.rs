@@ -18,9 +18,18 @@ impl SlotRange {
 
     /// Finds the range that has a timestamp, in ranges that are ordered and do not overlap.
     pub(crate) fn find(ranges: &[Self], timestamp_ns: i64) -> Option<usize> {
-        let index = ranges.partition_point(|range| range.last_ns < timestamp_ns);
-        let range = ranges.get(index)?;
-        range.contains(timestamp_ns).then_some(index)
+        Self::find_by(ranges, |range| range, timestamp_ns)
+    }
+
+    /// Finds the slot whose range has a timestamp, in slots that are ordered and do not overlap.
+    pub(crate) fn find_by<T>(
+        slots: &[T],
+        range: impl Fn(&T) -> &Self,
+        timestamp_ns: i64,
+    ) -> Option<usize> {
+        let index = slots.partition_point(|slot| range(slot).last_ns < timestamp_ns);
+        let found = range(slots.get(index)?);
+        found.contains(timestamp_ns).then_some(index)
     }
 
     /// Returns the range of a new slot for a timestamp that no existing range has: the cell of a grid of the

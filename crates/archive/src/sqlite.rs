@@ -5,6 +5,7 @@
 
 mod directory;
 mod error;
+mod headers;
 mod query;
 mod reader;
 mod schema;

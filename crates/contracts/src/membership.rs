@@ -144,6 +144,18 @@ impl Membership {
         asked("eth_chainId", self.provider.get_chain_id()).await
     }
 
+    /// Whether there is a contract at the address.
+    ///
+    /// # Errors
+    /// [`ChainError::Rpc`] when the request fails.
+    pub async fn has_code(&self) -> Result<bool, ChainError> {
+        let code = asked(
+            "eth_getCode",
+            self.provider.get_code_at(self.contract).into_future(),
+        );
+        Ok(!code.await?.is_empty())
+    }
+
     /// Returns the membership of a commitment; `None` when it was never registered, or was
     /// erased or slashed.
     ///

@@ -50,6 +50,16 @@ pub enum Input {
         /// Number of the request, repeated in the answer.
         request: RequestId,
     },
+    /// Publish a message as [`Input::Publish`] does, also if it was published or received before: it goes to the
+    /// peers of this moment that are not known to have it. Answered by [`Output::Published`].
+    Republish {
+        /// Topic to publish on.
+        topic: Topic,
+        /// Data of the message; must be valid, because the validator is not asked.
+        data: Bytes,
+        /// Number of the request, repeated in the answer.
+        request: RequestId,
+    },
     /// Subscribe to a topic and join its mesh.
     Subscribe(Topic),
     /// Unsubscribe from a topic and leave its mesh.

@@ -11,17 +11,33 @@ use crate::topics::TopicIx;
 use crate::types::{MessageId, PeerIx, RequestId, Topic};
 use crate::wire;
 
+/// Treatment of a message that was published or received before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Repetition {
+    /// The message is not published.
+    Refused,
+    /// The message is sent again.
+    Allowed,
+}
+
 impl Router {
     pub(crate) fn publish(
         &mut self,
         topic: &Topic,
         data: Bytes,
         request: RequestId,
+        repetition: Repetition,
     ) -> Result<(), ApiMisuse> {
         let ix = self.own_topic(topic)?;
-        let outcome = self.try_publish(ix, &data);
+        let outcome = self.try_publish(ix, &data, repetition);
         self.output(Output::Published { request, outcome });
         Ok(())
+    }
+
+    /// Whether a message was published or received within the seen time.
+    pub fn knows(&mut self, data: &Bytes) -> bool {
+        let id = self.ids.id_of(data);
+        self.seen.contains(&id)
     }
 
     /// Returns the index of a topic that this node uses itself; the topic keeps its index from now on.
@@ -37,9 +53,11 @@ impl Router {
         &mut self,
         ix: TopicIx,
         data: &Bytes,
+        repetition: Repetition,
     ) -> Result<(MessageId, usize), PublishError> {
         let id = self.ids.id_of(data);
-        if self.seen.contains(&id) {
+        let is_seen = self.seen.contains(&id);
+        if is_seen && repetition == Repetition::Refused {
             return Err(PublishError::Duplicate(id));
         }
         let frame = wire::message_frame(&self.topics.get(ix).name, data);
@@ -51,12 +69,14 @@ impl Router {
             });
         }
         self.fill_fanout(ix);
-        let expires = self.now.after(self.config.seen_ttl);
-        let published = SeenStatus::Valid {
-            at: self.now,
-            credited: Vec::new(),
-        };
-        self.seen.begin(id, published, expires);
+        if !is_seen {
+            let expires = self.now.after(self.config.seen_ttl);
+            let published = SeenStatus::Valid {
+                at: self.now,
+                credited: Vec::new(),
+            };
+            self.seen.begin(id, published, expires);
+        }
         // Peers that were asked for the message may still answer; their copies will be duplicates.
         self.on_message_received(&id, None);
         self.cache.put(id, ix, frame.clone());

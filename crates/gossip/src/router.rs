@@ -13,6 +13,7 @@ use crate::io::{Class, Input, Output, Progress, Report, Stats};
 use crate::iwant::{Fetcher, FetcherLimits, Transfers};
 use crate::peers::Peers;
 use crate::pending::Pending;
+use crate::publish::Repetition;
 use crate::rng::Rng;
 use crate::score::Scores;
 use crate::seen::Seen;
@@ -139,7 +140,12 @@ impl Router {
                 topic,
                 data,
                 request,
-            } => self.publish(&topic, data, request)?,
+            } => self.publish(&topic, data, request, Repetition::Refused)?,
+            Input::Republish {
+                topic,
+                data,
+                request,
+            } => self.publish(&topic, data, request, Repetition::Allowed)?,
             Input::Subscribe(topic) => self.join(&topic)?,
             Input::Unsubscribe(topic) => self.leave(&topic),
             Input::Sent {

@@ -29,6 +29,8 @@ pub struct NetworkPreset {
     pub rln: Option<RlnParams>,
     /// Membership contract of the network; `None` when each node has its own registry.
     pub chain: Option<ChainParams>,
+    /// Signed lists of nodes in DNS to begin discovery with (EIP-1459), `enrtree://KEY@DOMAIN`.
+    pub node_lists: &'static [&'static str],
 }
 
 /// Rate Limiting Nullifier parameters (RFC 17 and 64, with the values nwaku uses).
@@ -92,6 +94,10 @@ const TWN: NetworkPreset = NetworkPreset {
         chain_id: 59141,
         contract: "0xB9cd878C90E49F797B4431fBF4fb333108CB90e6",
     }),
+    // The list of nwaku's preset of this network.
+    node_lists: &[
+        "enrtree://AIRVQ5DDA4FFWLRBCHJWUWOO6X6S4ZTZ5B667LQ6AJU6PEYDLRD5O@sandbox.waku.nodes.status.im",
+    ],
 };
 
 /// Presets of all networks that are known by name.
@@ -103,6 +109,7 @@ pub const PRESETS: [NetworkPreset; 3] = [
         named_topics: true,
         one_shard_per_content_topic: false,
         chain: None,
+        node_lists: &[],
         ..TWN
     },
     TWN,

@@ -1,5 +1,4 @@
 //! Two nodes within one program, on loopback: one publishes a message and the other receives it.
-//!
 //! Run it with `cargo run -p undertone-node --example embedded_node`.
 
 use std::error::Error;
@@ -8,14 +7,11 @@ use undertone_message::{NetworkPreset, PubsubTopic, WakuMessage};
 use undertone_node::Multiaddr;
 use undertone_node::driver::{NodeOptions, RunningNode, start};
 
-/// Messages that may wait to be read; further ones are dropped.
-const QUEUE: usize = 16;
-
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let topic = PubsubTopic::parse("/waku/2/rs/66/0")?;
     let receiver = node(&topic, Vec::new()).await?;
-    let mut messages = receiver.handle.messages(QUEUE);
+    let mut messages = receiver.handle.messages(16); // Messages beyond this capacity are dropped.
     let sender = node(&topic, receiver.addresses.clone()).await?;
 
     let message = WakuMessage::new("hello", "/example/1/greeting/utf8");
@@ -34,9 +30,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 async fn node(topic: &PubsubTopic, peers: Vec<Multiaddr>) -> Result<RunningNode, Box<dyn Error>> {
     let mut network = NetworkPreset::by_name("local")?;
     network.rln = None;
-    let options = NodeOptions::for_network(&network)
-        .listen(["/ip4/127.0.0.1/tcp/0".parse()?])
-        .topics([topic.clone()])
-        .static_peers(peers);
-    Ok(start(options).await?)
+    let options = NodeOptions::for_network(&network).static_peers(peers);
+    let options = options.listen(["/ip4/127.0.0.1/tcp/0".parse()?]);
+    Ok(start(options.topics([topic.clone()])).await?)
 }

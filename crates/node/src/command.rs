@@ -6,8 +6,10 @@ use tokio::sync::oneshot;
 use undertone_gossip::MessageId;
 use undertone_message::{MessageHash, PubsubTopic, WakuMessage, message_hash};
 
+mod sender;
 mod snapshots;
 
+pub use sender::{ProofRefusal, SendBudget, SendConditions, SenderQuestion};
 pub use snapshots::{
     GossipSnapshot, JobSizes, MembershipSnapshot, MessageSizes, MetricsSnapshot, NodeTotals,
     RlnSnapshot, TokenSnapshot, TopicSnapshot, VerifierSnapshot,
@@ -55,6 +57,8 @@ pub enum Command {
         /// Channel for the posts, oldest first.
         reply: oneshot::Sender<Vec<Post>>,
     },
+    /// Question of the accountable sender.
+    Sender(SenderQuestion),
     /// Asks for all known peers.
     Peers {
         /// Channel for the answer.
@@ -167,6 +171,9 @@ pub enum PublishFailure {
         /// Topic of the message.
         topic: PubsubTopic,
     },
+    /// The node does not relay.
+    #[error("this node does not relay (relay = false); publish by lightpush")]
+    NotRelaying,
     /// The same message was published or received recently.
     #[error("the same message was published or received just now")]
     Duplicate,
@@ -207,6 +214,12 @@ pub enum PublishFailure {
         /// Time to the next epoch, seconds.
         resets_in_s: u64,
     },
+    /// As many messages as may be are being published.
+    #[error("{waiting} messages wait for their proof; try again")]
+    Busy {
+        /// Number of messages under way.
+        waiting: usize,
+    },
     /// No peer to send the message to.
     #[error("publish failed in relay: NoPeersToPublish")]
     NoPeers,
@@ -230,6 +243,9 @@ pub enum SubscribeFailure {
         /// Name of the network.
         network: &'static str,
     },
+    /// The node does not relay.
+    #[error("this node does not relay (relay = false); subscribe by filter")]
+    NotRelaying,
     /// The node is subscribed to as many topics as it may be.
     #[error("already subscribed to {max} topics; unsubscribe from one first")]
     TooMany {

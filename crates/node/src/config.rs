@@ -1,7 +1,8 @@
 //! Configuration of a node: a TOML file, `UNDERTONE_*` environment variables and flags.
 //!
-//! A later source overrides an earlier one: preset, file, environment, flags. All sources share the key names
-//! in [`KEYS`]; every error names the source, key and value it is about and what was expected.
+//! A later source overrides an earlier one: preset, file, environment, flags. A program that embeds a node gives
+//! text and settings of its own instead. All sources share the key names in [`KEYS`]; every error names the source,
+//! key and value it is about and what was expected.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -9,6 +10,7 @@ use std::{
 };
 
 use libp2p::Multiaddr;
+use undertone_discovery::dns::tree::TreeUrl;
 use undertone_membership::evm::{Contract, Mode};
 use undertone_message::{NetworkPreset, RlnParams, Shard};
 use undertone_rln::{BatchPolicy, PoolConfig};
@@ -17,6 +19,7 @@ use crate::driver::ConnectionLimits;
 use crate::rest::TokenScope;
 
 mod error;
+mod explain;
 mod keys;
 mod kind;
 mod log;
@@ -28,6 +31,7 @@ mod sources;
 mod tests;
 
 pub use error::ConfigError;
+pub use explain::{ExplainedKey, explain};
 pub use keys::{GossipOverrides, KEYS};
 pub use kind::Kind;
 pub use log::{LogConfig, LogFormat, LogLevel};
@@ -57,6 +61,8 @@ pub struct NodeConfig {
     pub metrics: Option<SocketAddr>,
     /// Peers to stay connected to.
     pub static_peers: Vec<Multiaddr>,
+    /// Settings of discovery, `None` for a node that knows only the peers that it is told.
+    pub discovery: Option<DiscoveryConfig>,
     /// File with the node's secret key.
     pub node_key_file: PathBuf,
     /// Bounds on the node's connections.
@@ -104,6 +110,21 @@ pub struct RestListen {
     pub token: Option<String>,
 }
 
+/// Settings of discovery.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiscoveryConfig {
+    /// UDP port of discv5, 0 lets the system choose; `None` without discv5.
+    pub udp_port: Option<u16>,
+    /// Records of nodes to begin with, `enr:…`. One that does not parse is logged and passed over.
+    pub bootstrap: Vec<String>,
+    /// Signed lists of nodes in DNS.
+    pub node_lists: Vec<TreeUrl>,
+    /// Name servers to ask for them; empty for the system's.
+    pub name_servers: Vec<SocketAddr>,
+    /// Database of the peers that the node remembers.
+    pub peers_file: PathBuf,
+}
+
 /// Services of a node, and peers whose services it uses.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ServicesConfig {
@@ -121,8 +142,12 @@ pub struct ServicesConfig {
     pub store_peers: Vec<Multiaddr>,
     /// Peers to get messages from.
     pub filter_peers: Vec<Multiaddr>,
+    /// Peers to ask for records of nodes.
+    pub exchange_peers: Vec<Multiaddr>,
     /// Peers to publish through.
     pub lightpush_peers: Vec<Multiaddr>,
+    /// File with the messages that wait to be sent; `None` for a queue in memory.
+    pub send_queue: Option<PathBuf>,
     /// Limits on requests, each as nwaku writes them, such as `store:100/1m`.
     pub rate_limits: Vec<String>,
 }
@@ -134,6 +159,21 @@ pub struct StoreConfig {
     pub url: String,
     /// Retention policy, such as `time:172800;size:1GB`.
     pub retention: String,
+    /// Settings of synchronisation with other stores, `None` when off.
+    pub sync: Option<StoreSyncConfig>,
+    /// Whether other stores are asked for what was published while the node was away.
+    pub resume: bool,
+}
+
+/// Settings of synchronisation with other stores.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoreSyncConfig {
+    /// Time between two sessions that this node begins, seconds; 0 if it begins none.
+    pub interval_s: u64,
+    /// Length of the time that is synchronised, seconds.
+    pub range_s: u64,
+    /// Age below which messages are not compared, because they may still be on their way, seconds.
+    pub relay_jitter_s: u64,
 }
 
 /// Settings of this node's rate limiting.

@@ -12,7 +12,7 @@ use undertone_message::{MessageHash, PubsubTopic, WakuMessage, message_hash};
 
 use crate::command::{
     Command, ConnectFailure, GossipSnapshot, HealthReport, MetricsSnapshot, NodeInfo, PeerSnapshot,
-    Post, PublishFailure, Published, RlnSnapshot, SubscribeFailure,
+    Post, PublishFailure, Published, RlnSnapshot, SenderQuestion, SubscribeFailure,
 };
 
 #[cfg(test)]
@@ -69,6 +69,13 @@ impl Deliveries {
 
     pub(crate) fn add(&self, sink: Arc<dyn MessageSink>) {
         self.sinks.lock().push(sink);
+    }
+
+    /// Returns a queue of later deliveries; those that find `capacity` others in it are dropped.
+    pub(crate) fn queue(&self, capacity: usize) -> mpsc::Receiver<Delivery> {
+        let (sender, receiver) = mpsc::channel(capacity.clamp(1, MAX_WAITING));
+        self.add(Arc::new(ChannelSink { sender }));
+        receiver
     }
 }
 
@@ -162,6 +169,14 @@ impl NodeHandle {
         self.ask(|reply| Command::Posts { reply }).await
     }
 
+    /// Asks the node a question of the accountable sender.
+    pub(crate) async fn sender<T>(
+        &self,
+        question: impl FnOnce(oneshot::Sender<T>) -> SenderQuestion,
+    ) -> Result<T, Stopped> {
+        self.ask(|reply| Command::Sender(question(reply))).await
+    }
+
     /// Returns all known peers.
     pub async fn peers(&self) -> Result<Vec<PeerSnapshot>, Stopped> {
         self.ask(|reply| Command::Peers { reply }).await
@@ -213,9 +228,7 @@ impl NodeHandle {
     /// Returns a queue of later deliveries. Those that find `capacity` others in the queue are dropped, so
     /// that a slow reader does not block the node.
     pub fn messages(&self, capacity: usize) -> mpsc::Receiver<Delivery> {
-        let (sender, receiver) = mpsc::channel(capacity.clamp(1, MAX_WAITING));
-        self.add_sink(Arc::new(ChannelSink { sender }));
-        receiver
+        self.deliveries.queue(capacity)
     }
 
     async fn ask<T>(

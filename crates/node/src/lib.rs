@@ -4,6 +4,8 @@ pub mod assemble;
 pub mod command;
 pub mod config;
 pub mod delivery_log;
+pub mod discovery;
+pub mod doctor;
 pub mod driver;
 pub mod handle;
 pub mod logging;

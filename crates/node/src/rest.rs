@@ -30,6 +30,7 @@ mod health;
 mod info;
 mod lightpush;
 mod long;
+mod messaging;
 mod metrics;
 mod openapi;
 mod params;
@@ -48,6 +49,7 @@ use crate::services::ServicesHandle;
 use cache::MessageCache;
 use errors::ApiError;
 use events::{EventLimits, EventLog};
+use messaging::ReceivedMessages;
 
 pub use access::{Access, AccessToken, TokenScope};
 pub use metrics::metrics_router;
@@ -97,6 +99,8 @@ struct App {
     services: Option<ServicesHandle>,
     /// Messages that filter peers pushed.
     filtered: Arc<MessageCache>,
+    /// Messages of content topics that were subscribed to under `/messaging`.
+    received: Arc<ReceivedMessages>,
     events: Arc<EventLog>,
     /// Description of the API, JSON.
     document: Arc<str>,
@@ -110,13 +114,13 @@ impl App {
     }
 }
 
-/// Returns the API of the node behind `handle`, without `/store`, `/filter` and `/lightpush`; messages are kept
+/// Returns the API of the node behind `handle`, without `/store`, `/filter`, `/lightpush` and `/messaging`; messages are kept
 /// from this call on.
 pub fn router(handle: NodeHandle, config: RestConfig) -> Router {
     router_with(handle, None, config, EventLimits::default())
 }
 
-/// As [`router`], with `/store`, `/filter` and `/lightpush`, which ask `services`.
+/// As [`router`], with `/store`, `/filter`, `/lightpush` and `/messaging`, which ask `services`.
 pub fn router_with_services(
     handle: NodeHandle,
     services: ServicesHandle,
@@ -144,7 +148,10 @@ fn router_with(
     let events = Arc::new(events);
     handle.add_sink(events.clone());
     let filtered = Arc::new(MessageCache::new(config.relay_cache_capacity));
+    let received = Arc::new(ReceivedMessages::new(config.relay_cache_capacity));
     if let Some(services) = &services {
+        handle.add_sink(received.clone());
+        services.add_sink(received.clone());
         services.add_sink(filtered.clone());
         services.add_sink(events.clone());
     }
@@ -162,6 +169,7 @@ fn router_with(
         cache,
         services,
         filtered,
+        received,
         events,
         document,
         max_body_bytes,
@@ -193,7 +201,8 @@ fn routes(config: &RestConfig, has_services: bool) -> OpenApiRouter<App> {
         router = router
             .merge(store::routes())
             .merge(filter::routes())
-            .merge(lightpush::routes());
+            .merge(lightpush::routes())
+            .merge(messaging::routes());
     }
     if config.admin {
         router = router.merge(admin::routes());
@@ -202,7 +211,7 @@ fn routes(config: &RestConfig, has_services: bool) -> OpenApiRouter<App> {
 }
 
 /// Answers unknown routes with 404, saying so if that part of the API is switched off.
-/// OPTIONS under `/relay` succeeds.
+/// OPTIONS under `/relay` and `/messaging` succeeds.
 async fn unknown_route(State(app): State<App>, method: Method, uri: Uri) -> Response {
     let area = uri.path().split('/').nth(1).unwrap_or_default();
     let off = match area {
@@ -214,12 +223,13 @@ async fn unknown_route(State(app): State<App>, method: Method, uri: Uri) -> Resp
         }
         "filter" if app.services.is_none() => Some("/filter endpoints are not available."),
         "lightpush" if app.services.is_none() => Some("/lightpush endpoints are not available."),
+        "messaging" if app.services.is_none() => Some("/messaging endpoints are not available."),
         "store" if app.services.is_none() => Some("/store endpoints are not available."),
         _ => None,
     };
     match off {
         Some(text) => ApiError::NotFound(text.into()).into_response(),
-        None if method == Method::OPTIONS && matches!(area, "relay") => ok(),
+        None if method == Method::OPTIONS && matches!(area, "relay" | "messaging") => ok(),
         None => ApiError::NotFound("Bad request initiated. Invalid path or method used.".into())
             .into_response(),
     }

@@ -6,34 +6,52 @@
 mod acceptor;
 mod archive_counts;
 mod calls;
+mod channel;
 mod client;
+mod exchange_client;
 mod feed;
-mod filter_client;
 mod finished_work;
 mod framing;
 mod handle;
 mod host;
 mod keeper;
+mod kept_connections;
+mod light_driver;
 mod limiters;
 mod mount;
 mod outlet;
 mod peers;
 mod publisher;
 mod push_client;
+mod push_order;
 mod pusher;
 mod query_client;
-mod recent;
+mod resume;
+mod sender;
+mod service_peers;
 mod store_watch;
+mod sync;
 
 pub use archive_counts::ArchiveCounts;
+pub use channel::{ChannelEvent, ChannelFailure, ChannelOptions, ChannelSender, ReliableChannel};
 pub use handle::{
     FilterSubscriber, LightpushVersion, MountedServices, ServiceFailure, ServicesHandle,
     StoreAnswer,
 };
+pub use light_driver::LightStatus;
+pub use sender::{
+    SendFailure, SendNews, SendNewsStream, SendQueueError, SendReport, SendStep, SenderHandle,
+};
+pub use sync::{SessionHistogram, SyncFailure, SyncHandle, SyncOutcome, SyncTotals};
 pub use undertone_services::filter::FilterCriterion;
+pub use undertone_services::sending::{FailReason, SendError, SendId, Unconfirmed};
 
+pub(crate) use exchange_client::ExchangeClient;
 pub(crate) use mount::prepare;
+pub(crate) use sync::PastProofs;
 
 #[cfg(test)]
 pub(crate) use handle::{ServiceCall, services_channel};
 pub use mount::{RunningServices, ServicesError};
+#[cfg(test)]
+pub(crate) use sender::SenderCall;

@@ -8,12 +8,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use tokio::net::TcpListener;
-use tokio::sync::oneshot;
-use undertone_message::{NetworkPreset, PubsubTopic, Shard};
-use undertone_node::driver::{ConnectionLimits, NodeOptions, start};
-use undertone_node::rest::{Access, RestConfig, ServeLimits, router, serve};
-use undertone_relay::RelayConfig;
+use undertone_node::assemble::assemble;
+use undertone_node::config::{NodeConfig, Sources};
 
 /// Set to 1 to run the test.
 const SWITCH: &str = "UNDERTONE_OPENAPI_TEST";
@@ -59,42 +55,27 @@ async fn answers_are_as_described() {
 }
 
 async fn check() {
-    let preset = NetworkPreset::by_name("local").unwrap();
-    let mut relay = RelayConfig::for_network(&preset);
-    relay.rln = None;
-    relay.publish_unjoined = true;
-    let topic: PubsubTopic = Shard {
-        cluster: preset.cluster_id,
-        index: 0,
-    }
-    .into();
-    let options = NodeOptions::for_network(&preset)
-        .listen(["/ip4/127.0.0.1/tcp/0".parse().unwrap()])
-        .relay(relay)
-        .topics([topic.clone()])
-        .connections(ConnectionLimits::with_total(10));
-    let node = start(options).await.unwrap();
-    let config = RestConfig {
-        network: preset,
-        autosharding: true,
-        subscriptions: vec![topic],
-        content_topics: Vec::new(),
-        log_level: Some(|_| true),
-        access: Access::default(),
-        relay: true,
-        admin: true,
-        relay_cache_capacity: 50,
-        clock_ahead_ns: 0,
-        version: "undertone-test".into(),
-    };
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let (stop, stopped) = oneshot::channel::<()>();
-    let stopped = async {
-        let _ = stopped.await;
-    };
-    let router = router(node.handle.clone(), config);
-    let server = tokio::spawn(serve(listener, router, ServeLimits::default(), stopped));
+    let folder = tempfile::tempdir().unwrap();
+    let folder_name = folder.path().display().to_string();
+    let flags = [
+        ("network", "local"),
+        ("rln", "false"),
+        ("shards", "0"),
+        ("store", "true"),
+        ("data-dir", &folder_name),
+        ("listen-address", "127.0.0.1"),
+        ("tcp-port", "0"),
+        ("rest-port", "0"),
+        ("rest-admin", "true"),
+        ("max-connections", "10"),
+    ];
+    let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+    let config = NodeConfig::load(&Sources {
+        flags: flags.into_iter().map(owned).collect(),
+        ..Sources::default()
+    });
+    let node = assemble(&config.unwrap()).await.unwrap();
+    let address = node.rest.unwrap();
     let seed = std::env::var(SEED).unwrap_or_else(|_| "1".into());
     println!("{SEED}={seed}");
     let outcome = tokio::task::spawn_blocking(move || {
@@ -108,8 +89,6 @@ async fn check() {
             .status()
     });
     let status = outcome.await.unwrap().unwrap();
-    drop(stop);
-    server.await.unwrap().unwrap();
     node.stop().await;
     assert!(
         status.success(),

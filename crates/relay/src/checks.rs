@@ -13,6 +13,19 @@ use crate::io::ProofTicket;
 pub(crate) struct Proving {
     pub(crate) topic: PubsubTopic,
     pub(crate) message: WakuMessage,
+    /// Whether the router knows the message already and is to send it again.
+    pub(crate) is_repeated: bool,
+}
+
+impl Proving {
+    /// Returns a message that is published for the first time.
+    pub(crate) fn first(topic: PubsubTopic, message: WakuMessage) -> Self {
+        Self {
+            topic,
+            message,
+            is_repeated: false,
+        }
+    }
 }
 
 /// Purpose for which a proof is verified.

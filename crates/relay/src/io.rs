@@ -58,6 +58,17 @@ pub enum Input {
         /// Number of the request, repeated in the answer.
         request: RequestId,
     },
+    /// Publish a message as [`Input::Publish`] does, also if it was published or received before: it goes to the
+    /// peers of this moment that are not known to have it. On a network with RLN the message comes with its proof.
+    /// Answered by [`Output::Published`].
+    Republish {
+        /// Topic to publish on.
+        topic: PubsubTopic,
+        /// Message to publish, with its timestamp and proof.
+        message: WakuMessage,
+        /// Number of the request, repeated in the answer.
+        request: RequestId,
+    },
     /// Answer to an [`Output::Prove`].
     Proved {
         /// Number of the [`Output::Prove`].

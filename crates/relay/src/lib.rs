@@ -16,6 +16,7 @@ mod placement;
 mod publish;
 mod rejection;
 mod relay;
+mod republish;
 mod signals;
 mod standing;
 mod validate;

@@ -20,7 +20,7 @@ pub(crate) const PROOF_FIELD_BYTES: usize = 128 + 6 * 32 + 3 + 6 * 2 + 2 + 2;
 
 /// Whether a message of this node may use a nullifier, given what the log knows of it. No peer is involved,
 /// so no repetition counts.
-fn unused(seen: &NullifierStatus) -> Result<(), Rejection> {
+pub(crate) fn unused(seen: &NullifierStatus) -> Result<(), Rejection> {
     match seen {
         NullifierStatus::New => Ok(()),
         NullifierStatus::Duplicate => Err(Rejection::Duplicate),
@@ -47,17 +47,17 @@ impl Relay {
             return Ok(());
         }
         if self.config.rln.is_none() {
-            self.proving.insert(request, Proving { topic, message });
+            self.proving.insert(request, Proving::first(topic, message));
             return self.send_own(request, None);
         }
         if self.needs_proof(&message) {
-            self.proving.insert(request, Proving { topic, message });
+            self.proving.insert(request, Proving::first(topic, message));
             self.ask_for_proof(request, false);
         } else {
             let checked = self.check_proof(&message);
             match checked.and_then(|proof| unused(&self.look_up(&proof)).map(|()| proof)) {
                 Ok(proof) => {
-                    let proving = Box::new(Proving { topic, message });
+                    let proving = Box::new(Proving::first(topic, message));
                     self.verify(proof, Purpose::Own { request, proving });
                 }
                 Err(reason) => self.refuse(request, PublishError::InvalidProof(reason)),
@@ -83,12 +83,35 @@ impl Relay {
         });
     }
 
-    fn needs_proof(&self, message: &WakuMessage) -> bool {
+    pub(crate) fn needs_proof(&self, message: &WakuMessage) -> bool {
         let proof = message.rate_limit_proof.as_ref();
         self.config.rln.is_some() && proof.is_none_or(Bytes::is_empty)
     }
 
-    fn publishable(&self, topic: &PubsubTopic, message: &WakuMessage) -> Result<(), PublishError> {
+    pub(crate) fn publishable(
+        &self,
+        topic: &PubsubTopic,
+        message: &WakuMessage,
+    ) -> Result<(), PublishError> {
+        self.well_formed(topic, message)?;
+        let waiting = self.proving.len() + self.checks.own();
+        if waiting >= PROVING_MAX {
+            return Err(PublishError::Busy { waiting });
+        }
+        let brings_proof = self.config.rln.is_some() && !self.needs_proof(message);
+        if brings_proof && self.checks.is_full() {
+            let waiting = self.checks.len();
+            return Err(PublishError::Busy { waiting });
+        }
+        Ok(())
+    }
+
+    /// Checks what is wrong with a message at any time.
+    pub(crate) fn well_formed(
+        &self,
+        topic: &PubsubTopic,
+        message: &WakuMessage,
+    ) -> Result<(), PublishError> {
         self.joined(topic)?;
         if message.content_topic.is_empty() {
             return Err(PublishError::EmptyContentTopic);
@@ -107,15 +130,6 @@ impl Relay {
         let (len, max) = (message.encoded_len() + proof, self.config.max_message_bytes);
         if len > max {
             return Err(PublishError::TooLarge { len, max });
-        }
-        let waiting = self.proving.len() + self.checks.own();
-        if waiting >= PROVING_MAX {
-            return Err(PublishError::Busy { waiting });
-        }
-        let brings_proof = self.config.rln.is_some() && !self.needs_proof(message);
-        if brings_proof && self.checks.is_full() {
-            let waiting = self.checks.len();
-            return Err(PublishError::Busy { waiting });
         }
         Ok(())
     }
@@ -156,7 +170,7 @@ impl Relay {
         }
     }
 
-    fn joined(&self, topic: &PubsubTopic) -> Result<Topic, PublishError> {
+    pub(crate) fn joined(&self, topic: &PubsubTopic) -> Result<Topic, PublishError> {
         let name = Topic::new(&topic.to_string());
         let unjoined = self.config.publish_unjoined && self.is_in_network(topic);
         if unjoined || self.topics.contains_key(&name) {
@@ -254,13 +268,13 @@ impl Relay {
         self.refuse(request, error);
     }
 
-    fn refuse(&mut self, request: RequestId, error: PublishError) {
+    pub(crate) fn refuse(&mut self, request: RequestId, error: PublishError) {
         let outcome = Err(error);
         self.output(Output::Published { request, outcome });
     }
 
     /// Gives a message to the router, with the proof that was made for it.
-    fn send_own(
+    pub(crate) fn send_own(
         &mut self,
         request: RequestId,
         proof: Option<&RateLimitProof>,
@@ -272,14 +286,22 @@ impl Relay {
             proving.message.rate_limit_proof = Some(proof.encode().into());
         }
         let (topic, data) = (proving.topic.clone(), proving.message.encode());
+        let is_repeated = proving.is_repeated;
         // Checked again: the topic may have been left while the proof was made.
         match self.joined(&topic) {
             Ok(topic) => {
                 let data = Bytes::from(data);
-                self.gossip(gossip::Input::Publish {
-                    topic,
-                    data,
-                    request,
+                self.gossip(match is_repeated {
+                    false => gossip::Input::Publish {
+                        topic,
+                        data,
+                        request,
+                    },
+                    true => gossip::Input::Republish {
+                        topic,
+                        data,
+                        request,
+                    },
                 })
             }
             Err(error) => {
@@ -296,15 +318,21 @@ impl Relay {
         request: RequestId,
         outcome: Result<(MessageId, usize), gossip::PublishError>,
     ) {
-        let Some(Proving { topic, message }) = self.proving.remove(&request) else {
+        let Some(proving) = self.proving.remove(&request) else {
             return;
         };
+        let Proving {
+            topic,
+            message,
+            is_repeated,
+        } = proving;
         let outcome = match outcome {
             Ok((id, peers)) => {
                 let received = self.now;
                 let is_joined = || self.topics.contains_key(&Topic::new(&topic.to_string()));
                 // A message on a topic that is not joined is not delivered to this node.
-                if !self.config.publish_unjoined || is_joined() {
+                let is_new = !is_repeated;
+                if is_new && (!self.config.publish_unjoined || is_joined()) {
                     self.output(Output::Deliver {
                         id,
                         topic,

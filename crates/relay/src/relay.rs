@@ -159,6 +159,11 @@ impl Relay {
                 message,
                 request,
             } => self.publish(topic, message, request)?,
+            Input::Republish {
+                topic,
+                message,
+                request,
+            } => self.republish(topic, message, request)?,
             Input::Proved { request, result } => self.proved(request, result)?,
             Input::ProofVerified { ticket, valid } => self.proof_verified(ticket, valid)?,
             Input::Roots(roots) => {

@@ -43,7 +43,7 @@ use context::{CheckContext, FoundMessage};
 use filters::{Filters, LinkChange};
 use listing::nanos;
 use memory::{DeliveryMemory, Remembered};
-use peers::{PeerPool, PeerPoolConfig, PoolEvent};
+use peers::{PeerPool, PeerPoolConfig, PeerService, PoolEvent};
 use wanted::{TopicPair, WantedTopics};
 use watch::Watch;
 
@@ -162,6 +162,17 @@ impl LightClient {
             false => next.min(self.checks.next_timeout()),
         };
         (next != Time::MAX).then_some(next)
+    }
+
+    /// Returns the filter peers that hold a subscription now.
+    pub fn holders(&self, pubsub_topic: &Arc<str>, content_topic: &Arc<str>) -> Vec<PeerNo> {
+        let criterion = (pubsub_topic.clone(), content_topic.clone());
+        self.filters.holders(&criterion)
+    }
+
+    /// Whether a filter peer is left alone at `now`, because of its failures.
+    pub fn is_avoided(&self, now: Time, peer: PeerNo) -> bool {
+        !self.pool.usable(now, peer, PeerService::Filter, None)
     }
 
     /// Returns the wall time at `now`, Unix nanoseconds.

@@ -10,7 +10,7 @@
 //! ([`SenderConfig::max_age`]), a message that got its timestamp from the sender and is known to have reached
 //! nobody gets a new one, since no peer would ever take it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -60,7 +60,8 @@ pub struct MessageSender {
     entries: BTreeMap<SendId, QueuedMessage>,
     bytes: usize,
     pool: PeerPool,
-    is_relay_available: bool,
+    /// Topics on which the relay has somebody to publish to.
+    relay_topics: BTreeSet<Arc<str>>,
     /// Proofs that the rate limit leaves in this epoch.
     budget: u32,
     /// End of the epoch that the driver told of last.
@@ -93,7 +94,7 @@ impl MessageSender {
             entries: BTreeMap::new(),
             bytes: 0,
             pool: PeerPool::new(pool, rng),
-            is_relay_available: false,
+            relay_topics: BTreeSet::new(),
             budget: 0,
             epoch_ends: Time::MAX,
             is_used_up: false,
@@ -189,6 +190,20 @@ impl MessageSender {
         Ok(id)
     }
 
+    /// Gives later messages numbers above `used`, the highest number that the driver knows of. Without it, a clock
+    /// that was set back could give the number of an ended message to another.
+    pub fn skip_ids(&mut self, used: SendId) {
+        self.last_id = self.last_id.max(used);
+    }
+
+    /// Returns the pubsub topics of the messages in the queue.
+    pub fn pubsub_topics(&self) -> BTreeSet<Arc<str>> {
+        let topics = self.entries.values();
+        topics
+            .map(|entry| entry.record.pubsub_topic.clone())
+            .collect()
+    }
+
     /// Returns the number of messages in the queue.
     pub fn len(&self) -> usize {
         self.entries.len()
@@ -212,7 +227,7 @@ impl MessageSender {
             Input::Connected(peer) => self.pool.connected(peer),
             Input::Disconnected(peer) => self.disconnected(now, peer),
             Input::ConnectFailed(peer) => self.pool.connect_failed(now, peer),
-            Input::RelayAvailable(is_available) => self.is_relay_available = is_available,
+            Input::RelayTopics(topics) => self.set_relay_topics(now, topics),
             Input::Budget {
                 remaining,
                 epoch_ends,
@@ -299,6 +314,19 @@ impl MessageSender {
             }
             AwaitedAnswer::Nothing | AwaitedAnswer::Proof | AwaitedAnswer::ProofCheck => deadline,
         }
+    }
+
+    /// Notes what the relay reaches; messages of a topic that it reaches again need not wait for their next round.
+    fn set_relay_topics(&mut self, now: Time, topics: BTreeSet<Arc<str>>) {
+        for entry in self.entries.values_mut() {
+            let topic = &entry.record.pubsub_topic;
+            let is_new = topics.contains(topic) && !self.relay_topics.contains(topic);
+            if is_new && entry.confirm_until == Time::MAX && entry.retry_at > now {
+                entry.is_relay_tried = false;
+                entry.retry_at = now;
+            }
+        }
+        self.relay_topics = topics;
     }
 
     fn insert(&mut self, entry: QueuedMessage) {

@@ -11,6 +11,7 @@ pub mod request;
 pub mod response;
 pub mod resume;
 pub mod server;
+mod turns;
 #[cfg(test)]
 mod vectors;
 

@@ -27,6 +27,8 @@ pub enum Origin {
         /// The flag, with its dashes.
         flag: String,
     },
+    /// Set by the program that embeds what is configured.
+    Program,
     /// Set by no source.
     Default,
 }
@@ -38,6 +40,7 @@ impl fmt::Display for Origin {
             Self::Set => f.write_str("--set"),
             Self::Environment { variable } => write!(f, "environment variable {variable}"),
             Self::Flag { flag } => write!(f, "flag {flag}"),
+            Self::Program => f.write_str("settings of the program"),
             Self::Default => f.write_str("defaults"),
         }
     }
@@ -99,6 +102,20 @@ pub enum Error {
         /// Reason why the key has no effect.
         why: &'static str,
     },
+}
+
+impl Error {
+    /// Returns the name of the key that the error is about, with its table; `None` if the text is not TOML.
+    #[must_use]
+    pub fn key(&self) -> Option<&str> {
+        match self {
+            Self::UnknownKey { key, .. }
+            | Self::BadValue { key, .. }
+            | Self::Missing { key, .. }
+            | Self::NoEffect { key, .. } => Some(key),
+            Self::Syntax { .. } => None,
+        }
+    }
 }
 
 fn hint(nearest: Option<&str>, reference: &str) -> String {

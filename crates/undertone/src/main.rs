@@ -1,6 +1,6 @@
 //! The Undertone command line. Exit codes: 0 success, 1 failure, 2 wrong usage.
 //!
-//! Without the features `chat` and `lab` it has only an operator's commands: `node`, `rln` and `registry`.
+//! Without the features `chat` and `lab` it has only an operator's commands: `node`, `doctor`, `rln` and `registry`.
 
 mod commands;
 
@@ -10,7 +10,7 @@ use clap::{Parser, Subcommand};
 
 #[cfg(feature = "chat")]
 use commands::chat;
-use commands::{Failure, node, registry, rln};
+use commands::{Failure, doctor, node, registry, rln};
 #[cfg(feature = "lab")]
 use commands::{demo, lab, model, sim, testbed};
 
@@ -31,6 +31,8 @@ enum Command {
     /// Run a real network on this machine: five nodes, messages of four sizes, a spammer cut off
     #[cfg(feature = "lab")]
     Demo(demo::Args),
+    /// Examine this machine for a node: ports, disk, clock, chain, peers; takes the flags of `node`
+    Doctor(Box<doctor::Args>),
     /// Reproduce published tables and figures, and report the differences
     #[cfg(feature = "lab")]
     Lab(lab::Args),
@@ -58,6 +60,7 @@ fn main() -> ExitCode {
         Command::Chat(args) => chat::run(args),
         #[cfg(feature = "lab")]
         Command::Demo(args) => demo::run(args),
+        Command::Doctor(args) => doctor::run(args),
         #[cfg(feature = "lab")]
         Command::Lab(args) => lab::run(args),
         #[cfg(feature = "lab")]

@@ -1,6 +1,5 @@
 //! What `undertone node` says about a command line that is wrong.
 
-#[cfg(feature = "lab")]
 use std::fs;
 use std::process::{Command, Stdio};
 
@@ -82,4 +81,54 @@ fn an_attacker_node_refuses_other_networks() {
     assert!(said.contains("testbed` only: network twn"), "{said}");
     let files = fs::read_dir(folder.path()).unwrap().count();
     assert_eq!(files, 0, "nothing was started");
+}
+
+#[test]
+fn a_configuration_is_explained_without_starting_a_node() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_undertone"));
+    command.args(["node", "--check", "--json", "--tcp-port", "7"]);
+    command.arg("--data-dir").arg(folder.path());
+    let output = command.output().expect("the program was built");
+    assert_eq!(output.status.code(), Some(0));
+    let keys: serde_json::Value = serde_json::from_slice(&output.stdout).expect("it says JSON");
+    let mut keys = keys.as_array().expect("a list of keys").iter();
+    let port = keys.find(|key| key["key"] == "tcp-port");
+    let port = port.expect("every key is explained");
+    assert_eq!(
+        (&port["value"], &port["source"]),
+        (&"7".into(), &"flag --tcp-port".into())
+    );
+    let left = fs::read_dir(folder.path())
+        .expect("the folder is there")
+        .count();
+    assert_eq!(left, 0, "nothing was started");
+    let (status, said) = refused(&["--check", "--tcp-port", "70000"]);
+    assert_eq!(status, Some(2), "{said}");
+}
+
+#[test]
+fn the_doctor_names_what_is_bad_and_says_so_to_scripts() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = taken.local_addr().expect("it is bound").port().to_string();
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let examine = |rest_port: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_undertone"));
+        command.args(["doctor", "--ntp-server=none", "--rln=false"]);
+        command.args(["--listen-address=127.0.0.1", "--tcp-port=0"]);
+        command.arg(format!("--rest-port={rest_port}"));
+        command.arg("--data-dir").arg(folder.path());
+        let output = command.output().expect("the program was built");
+        let said = String::from_utf8(output.stdout).expect("it says text");
+        (output.status.code(), said)
+    };
+    let (status, said) = examine("0");
+    assert_eq!(status, Some(0), "{said}");
+    let (status, said) = examine(&port);
+    assert_eq!(status, Some(1), "{said}");
+    assert!(said.contains("bad          rest-port"), "{said}");
+    assert!(
+        said.contains("-> stop the program that listens there"),
+        "{said}"
+    );
 }

@@ -266,6 +266,18 @@ impl Node {
         }
     }
 
+    /// Returns the address of the node's REST server, another one after each start.
+    #[must_use]
+    pub fn rest(&self) -> SocketAddr {
+        self.rest
+    }
+
+    /// Sends a request to the REST server; returns status and body, or `None` if no answer comes.
+    pub async fn ask(&self, method: &str, path: &str, body: Option<&str>) -> Option<(u16, String)> {
+        let answer = rest::request(self.rest, method, path, body).await.ok()?;
+        Some((answer.status, answer.body))
+    }
+
     /// Has the node connect to a peer; returns whether it did.
     pub async fn connect(&self, peer: &Multiaddr) -> bool {
         let body = serde_json::json!([peer.to_string()]).to_string();

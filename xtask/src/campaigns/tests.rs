@@ -11,4 +11,21 @@ fn campaigns_of_tests_name_tests_that_are_there() {
     let random = fs::read_to_string(rln.join("tests/random_proofs.rs")).unwrap();
     assert!(random.contains(Campaign::RandomProofs.name()));
     assert!(random.contains("#[ignore"));
+    let interop = Path::new(env!("CARGO_MANIFEST_DIR")).join("../interop");
+    let light = fs::read_to_string(interop.join("tests/light/main.rs")).unwrap();
+    assert!(light.contains("#[ignore") && light.contains("--only light"));
+    let archive = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/archive");
+    let crash = archive.join(format!("tests/{ARCHIVE}/{CRASH}.rs"));
+    let killed = fs::read_to_string(crash).unwrap();
+    for (variable, _) in Campaign::ArchiveKill.variables() {
+        assert!(killed.contains(variable), "{variable}");
+    }
+    assert!(
+        archive
+            .join(format!("examples/{THROUGHPUT}/main.rs"))
+            .is_file()
+    );
+    let node = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/node");
+    let speed = fs::read_to_string(node.join(format!("tests/{SYNC_SPEED}.rs"))).unwrap();
+    assert!(speed.contains("#[ignore") && speed.contains(Campaign::Sync.name()));
 }

@@ -14,14 +14,25 @@ const VERSIONS: &str = "/usr/lib/postgresql";
 
 /// Installs PostgreSQL if it is missing, and runs the tests.
 pub(super) fn run(root: &Path) -> Outcome {
-    if !is_installed()
-        && let Err(reason) = apt::install(PACKAGE)
-    {
-        return Outcome::Skipped(format!(
-            "no PostgreSQL ({reason}): install the package {PACKAGE}, or put initdb on the PATH"
-        ));
+    if let Err(reason) = install() {
+        return Outcome::Skipped(reason);
     }
     cargo(root, &selection::named(&ARCHIVE), &[])
+}
+
+/// Installs PostgreSQL if it is missing.
+///
+/// # Errors
+/// The reason why it is missing, and the remedy.
+pub(crate) fn install() -> Result<(), String> {
+    if is_installed() {
+        return Ok(());
+    }
+    apt::install(PACKAGE).map_err(|reason| {
+        format!(
+            "no PostgreSQL ({reason}): install the package {PACKAGE}, or put initdb on the PATH"
+        )
+    })
 }
 
 fn is_installed() -> bool {

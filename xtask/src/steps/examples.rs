@@ -14,6 +14,7 @@ pub(super) const RUN: &[&str] = &[
     "custom_validator",
     "embedded_node",
     "lossy_link",
+    "reliable_channel",
     "thousand_nodes",
     "two_nodes",
     "verify_message",

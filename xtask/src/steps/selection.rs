@@ -6,8 +6,9 @@ use std::io;
 use std::path::Path;
 
 /// Packages whose integration tests have their own steps.
-const OWN_STEP: [&str; 4] = [
+const OWN_STEP: [&str; 5] = [
     "crates/archive",
+    "crates/bindings",
     "crates/contracts",
     "crates/testbed",
     "interop",

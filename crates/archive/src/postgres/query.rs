@@ -12,8 +12,9 @@ use undertone_services::history::{
 
 use super::error::PostgresReadError;
 use super::schema;
+use crate::cursors::CursorMemory;
 use crate::page::{self, PageBounds, PagePosition};
-use crate::{ArchiveSizes, ArchiveStats};
+use crate::{ArchiveSizes, ArchiveStats, ArchivedHeader};
 
 /// Condition that a message is between bounds, parameters 1 to 4. The bare timestamps choose the partitions.
 const BETWEEN: &str = "timestamp >= $1 AND timestamp <= $3 \
@@ -26,6 +27,7 @@ const ROWS: [usize; 5] = [2, 11, 21, 51, 101];
 /// Answers a query.
 pub(super) async fn page(
     client: &Object,
+    cursors: &CursorMemory,
     query: &HistoryQuery,
 ) -> Result<HistoryPage, PostgresReadError> {
     let mut bounds = match &query.criteria {
@@ -33,14 +35,9 @@ pub(super) async fn page(
         HistoryCriteria::Hashes(_) => PageBounds::between(i64::MIN, i64::MAX),
     };
     if let Some(cursor) = query.cursor {
-        let find = "SELECT timestamp FROM message WHERE hash = $1 LIMIT 1";
-        let find = client.prepare_cached(find).await?;
-        let found = client.query_opt(&find, &[&&cursor.0[..]]).await?;
-        let found = found.ok_or(PostgresReadError::UnknownCursor)?;
-        bounds.behind(
-            PagePosition::of(found.try_get(0)?, &cursor),
-            query.direction,
-        );
+        let found = find_cursor(client, cursors, &cursor).await?;
+        let timestamp_ns = found.ok_or(PostgresReadError::UnknownCursor)?;
+        bounds.behind(PagePosition::of(timestamp_ns, &cursor), query.direction);
     }
     let most = page::fetch_count(query);
     let mut rows = match &query.criteria {
@@ -51,10 +48,33 @@ pub(super) async fn page(
     };
     rows.truncate(most);
     let entries: Option<Vec<_>> = rows.iter().map(schema::entry).collect();
-    Ok(page::make(
-        query,
-        entries.ok_or(PostgresReadError::Damaged)?,
-    ))
+    let page = page::make(query, entries.ok_or(PostgresReadError::Damaged)?);
+    if let Some(next) = page.next
+        && let Some(row) = rows.iter().find(|row| schema::hash(row, 1) == Some(next))
+    {
+        cursors.note(next, row.try_get(0)?);
+    }
+    Ok(page)
+}
+
+/// Timestamp of a cursor's message, if it is there: first in the partition where a page ended with it, then in all.
+async fn find_cursor(
+    client: &Object,
+    cursors: &CursorMemory,
+    cursor: &MessageHash,
+) -> Result<Option<i64>, Error> {
+    let hash = &cursor.0[..];
+    if let Some(timestamp_ns) = cursors.timestamp_ns(cursor) {
+        let find = "SELECT timestamp FROM message WHERE timestamp = $1 AND hash = $2";
+        let find = client.prepare_cached(find).await?;
+        if let Some(row) = client.query_opt(&find, &[&timestamp_ns, &hash]).await? {
+            return row.try_get(0).map(Some);
+        }
+    }
+    let find = "SELECT timestamp FROM message WHERE hash = $1 LIMIT 1";
+    let find = client.prepare_cached(find).await?;
+    let found = client.query_opt(&find, &[&hash]).await?;
+    found.map(|row| row.try_get(0)).transpose()
 }
 
 /// Order of a query's rows as SQL.
@@ -108,7 +128,20 @@ async fn by_content(
         &before.timestamp_ns,
         &before.hash,
     ];
-    let statement = if !topics.is_empty() {
+    let statement = if let ([key], [topic]) = (&keys[..], &topics[..]) {
+        // One topic has nothing to be merged with.
+        parameters.extend([key as &(dyn ToSql + Sync), topic]);
+        let mut and_pubsub = "";
+        if pubsub.is_some() {
+            parameters.push(&pubsub_bytes);
+            and_pubsub = "AND pubsub_topic = $7";
+        }
+        format!(
+            "SELECT {columns} FROM message
+             WHERE content_key = $5 AND content_topic = $6 AND {BETWEEN} {and_pubsub}
+             ORDER BY {order} LIMIT {rows}"
+        )
+    } else if !topics.is_empty() {
         parameters.extend([&keys as &(dyn ToSql + Sync), &topics]);
         let mut and_pubsub = "";
         if pubsub.is_some() {
@@ -198,6 +231,22 @@ pub(super) async fn hashes(
             schema::hash(row, 1).ok_or(PostgresReadError::Damaged)?,
         ))
     };
+    rows.iter().map(read).collect()
+}
+
+/// Identities and topics of the newest messages between two timestamps.
+pub(super) async fn headers(
+    client: &Object,
+    start_ns: i64,
+    end_ns: i64,
+    limit: usize,
+) -> Result<Vec<ArchivedHeader>, PostgresReadError> {
+    let select = "SELECT timestamp, hash, pubsub_topic, content_topic FROM message
+        WHERE timestamp >= $1 AND timestamp <= $2 ORDER BY timestamp DESC, hash DESC LIMIT $3";
+    let select = client.prepare_cached(select).await?;
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let rows = client.query(&select, &[&start_ns, &end_ns, &limit]).await?;
+    let read = |row: &Row| schema::header(row).ok_or(PostgresReadError::Damaged);
     rows.iter().map(read).collect()
 }
 

@@ -8,22 +8,29 @@ use undertone_services::history::{HistoryPage, HistoryQuery};
 
 use super::error::{PostgresReadError, of_pool, of_statement};
 use super::query;
-use crate::{ArchiveError, ArchiveSizes, ArchiveStats, QueryError};
+use crate::cursors::CursorMemory;
+use crate::{ArchiveError, ArchiveSizes, ArchiveStats, ArchivedHeader, QueryError};
 
 /// Queries of an archive, a bounded number of them at a time.
 pub(crate) struct PostgresReader {
     pool: Pool,
     place: Arc<str>,
+    cursors: CursorMemory,
 }
 
 impl PostgresReader {
     pub(super) fn new(pool: Pool, place: Arc<str>) -> Self {
-        Self { pool, place }
+        let cursors = CursorMemory::default();
+        Self {
+            pool,
+            place,
+            cursors,
+        }
     }
 
     pub(crate) async fn query(&self, query: HistoryQuery) -> Result<HistoryPage, QueryError> {
         let client = self.client().await?;
-        match query::page(&client, &query).await {
+        match query::page(&client, &self.cursors, &query).await {
             Ok(page) => Ok(page),
             Err(PostgresReadError::UnknownCursor) => Err(QueryError::UnknownCursor),
             Err(error) => Err(self.explain(error).into()),
@@ -44,6 +51,17 @@ impl PostgresReader {
     ) -> Result<Vec<(i64, MessageHash)>, ArchiveError> {
         let client = self.client().await?;
         let found = query::hashes(&client, start_ns, end_ns, limit).await;
+        found.map_err(|error| self.explain(error))
+    }
+
+    pub(crate) async fn headers(
+        &self,
+        start_ns: i64,
+        end_ns: i64,
+        limit: usize,
+    ) -> Result<Vec<ArchivedHeader>, ArchiveError> {
+        let client = self.client().await?;
+        let found = query::headers(&client, start_ns, end_ns, limit).await;
         found.map_err(|error| self.explain(error))
     }
 

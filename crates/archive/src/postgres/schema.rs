@@ -8,6 +8,7 @@ use tokio_postgres::{Row, Transaction};
 use undertone_message::{MessageHash, WakuMessage};
 use undertone_services::history::{HistoryData, HistoryEntry};
 
+use crate::ArchivedHeader;
 use crate::slot::SlotRange;
 
 /// Version of the tables' form.
@@ -84,11 +85,22 @@ pub(super) fn entry(row: &Row) -> Option<HistoryEntry> {
     Some(HistoryEntry { hash, data })
 }
 
+/// Reads timestamp, hash and topics; `None` if the row is not one that this program writes.
+pub(super) fn header(row: &Row) -> Option<ArchivedHeader> {
+    Some(ArchivedHeader {
+        timestamp_ns: row.try_get(0).ok()?,
+        hash: hash(row, 1)?,
+        pubsub_topic: text(row, 2)?,
+        content_topic: text(row, 3)?,
+    })
+}
+
+fn text(row: &Row, index: usize) -> Option<Arc<str>> {
+    let bytes: &[u8] = row.try_get(index).ok()?;
+    std::str::from_utf8(bytes).ok().map(Arc::from)
+}
+
 fn content(row: &Row) -> Option<HistoryData> {
-    let text = |index| -> Option<Arc<str>> {
-        let bytes: &[u8] = row.try_get(index).ok()?;
-        std::str::from_utf8(bytes).ok().map(Arc::from)
-    };
     let blob = |index| -> Option<Option<Bytes>> {
         let bytes: Option<&[u8]> = row.try_get(index).ok()?;
         Some(bytes.map(Bytes::copy_from_slice))
@@ -97,10 +109,10 @@ fn content(row: &Row) -> Option<HistoryData> {
     let timed: bool = row.try_get(4).ok()?;
     let timestamp: i64 = row.try_get(0).ok()?;
     Some(HistoryData {
-        pubsub_topic: text(2)?,
+        pubsub_topic: text(row, 2)?,
         message: WakuMessage {
             payload: blob(8)??,
-            content_topic: text(3)?,
+            content_topic: text(row, 3)?,
             version: version.map(u32::try_from).transpose().ok()?,
             timestamp: Some(timestamp).filter(|_| timed),
             meta: blob(7)?,

@@ -79,16 +79,16 @@ impl SharedDirectory {
         self.state.lock().marker = marker;
     }
 
-    /// Checks that the directory still is the one whose slots are known. Without this, a process would go on
-    /// with files that have been removed, which disappear with it.
-    pub(super) fn check(&self) -> Result<(), ArchiveError> {
+    /// Checks that the directory still is the one whose slots are known, and returns its marker's identity. Without
+    /// this, a process would go on with files that have been removed, which disappear with it.
+    pub(super) fn check(&self) -> Result<FileId, ArchiveError> {
         let found = file_id(&self.marker()).map_err(|error| of_io(&self.directory, error))?;
         if self.state.lock().marker != Some(found) {
             return Err(ArchiveError::Vanished {
                 place: Arc::clone(&self.place),
             });
         }
-        Ok(())
+        Ok(found)
     }
 
     /// Numbers of the slot files in the directory; removes logs whose slots are gone.

@@ -1,31 +1,45 @@
 //! Queries: pages, hashes, and what the archive contains.
 
-use std::collections::BTreeSet;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Connection, OptionalExtension, params};
 use undertone_message::MessageHash;
 use undertone_services::history::{
-    ContentCriteria, HistoryCriteria, HistoryData, HistoryEntry, HistoryPage, HistoryQuery,
-    PageDirection,
+    ContentCriteria, HistoryCriteria, HistoryEntry, HistoryPage, HistoryQuery, PageDirection,
 };
 
 use super::directory::SqliteSlot;
-use super::schema;
+use super::schema::{self, StreamTopics};
 use super::view::{SqliteReadError, SqliteView};
 use crate::ArchiveSizes;
 use crate::page::{self, PageBounds, PagePosition};
+use crate::slot::SlotRange;
 
 /// Message of a page, before its content is read.
-struct RowKey {
-    slot: u64,
-    id: i64,
-    timestamp_ns: i64,
-    hash: MessageHash,
+pub(super) struct RowKey {
+    pub(super) slot: u64,
+    pub(super) id: i64,
+    pub(super) timestamp_ns: i64,
+    pub(super) hash: MessageHash,
 }
 
 impl RowKey {
-    fn position(&self) -> PagePosition {
+    pub(super) fn position(&self) -> PagePosition {
         PagePosition::of(self.timestamp_ns, &self.hash)
+    }
+
+    /// Entry without its content.
+    fn entry(&self) -> HistoryEntry {
+        HistoryEntry {
+            hash: self.hash,
+            data: None,
+        }
+    }
+
+    /// Order of history: time, then hash.
+    pub(super) fn order(&self) -> (i64, MessageHash) {
+        (self.timestamp_ns, self.hash)
     }
 }
 
@@ -48,8 +62,7 @@ pub(super) fn page(
         HistoryCriteria::Hashes(_) => PageBounds::between(i64::MIN, i64::MAX),
     };
     if let Some(cursor) = query.cursor {
-        let found = find(view, &[&cursor])?;
-        let found = found.first().ok_or(SqliteReadError::UnknownCursor)?;
+        let found = find_cursor(view, &cursor)?.ok_or(SqliteReadError::UnknownCursor)?;
         bounds.behind(found.position(), query.direction);
     }
     let most = page::fetch_count(query);
@@ -63,21 +76,37 @@ pub(super) fn page(
             keys
         }
     };
-    page::cut(&mut keys, query.direction, most, RowKey::position);
-    let mut entries = Vec::with_capacity(keys.len());
-    // The entry beyond the page needs no content.
-    let limit = most - 1;
-    for (index, key) in keys.iter().enumerate() {
-        let data = match query.include_data && index < limit {
-            true => Some(content(view, key)?),
-            false => None,
-        };
-        entries.push(HistoryEntry {
-            hash: key.hash,
-            data,
-        });
+    page::cut(&mut keys, query.direction, most, RowKey::order);
+    let mut entries: Vec<HistoryEntry> = keys.iter().map(RowKey::entry).collect();
+    if query.include_data {
+        // The entry beyond the page needs no content.
+        let shown = keys.len().min(most - 1);
+        contents(view, &keys[..shown], &mut entries[..shown])?;
     }
-    Ok(page::make(query, entries))
+    let page = page::make(query, entries);
+    if let Some(next) = &page.next
+        && let Some(key) = keys.iter().find(|key| key.hash == *next)
+    {
+        view.cursors.note(*next, key.timestamp_ns);
+    }
+    Ok(page)
+}
+
+/// Finds a cursor's message: first in the slot where a page ended with it, then everywhere.
+fn find_cursor(
+    view: &mut SqliteView<'_>,
+    cursor: &MessageHash,
+) -> Result<Option<RowKey>, SqliteReadError> {
+    if let Some(timestamp_ns) = view.cursors.timestamp_ns(cursor)
+        && let Some(index) = SlotRange::find_by(&view.slots, |slot| &slot.range, timestamp_ns)
+    {
+        let number = view.slots[index].number;
+        let found = find_in(view, number, &[cursor])?.pop();
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    Ok(find(view, &[cursor])?.pop())
 }
 
 /// Finds messages by their hashes, which are distinct, in the newest slots first.
@@ -92,22 +121,7 @@ fn find(
         if missing.is_empty() {
             break;
         }
-        let mut found = view.slot(slot, |connection| {
-            let mut statement = connection.prepare_cached(schema::FIND_HASH)?;
-            let mut found = Vec::new();
-            for hash in &missing {
-                let key = statement.query_row(params![&hash.0[..8], &hash.0[..]], |row| {
-                    Ok(RowKey {
-                        slot,
-                        id: row.get(0)?,
-                        timestamp_ns: row.get(1)?,
-                        hash: **hash,
-                    })
-                });
-                found.extend(key.optional()?);
-            }
-            Ok(found)
-        })?;
+        let mut found = find_in(view, slot, &missing)?;
         let known: BTreeSet<MessageHash> = found.iter().map(|key| key.hash).collect();
         missing.retain(|hash| !known.contains(*hash));
         keys.append(&mut found);
@@ -115,8 +129,32 @@ fn find(
     Ok(keys)
 }
 
+/// Finds messages of a slot by their hashes.
+fn find_in(
+    view: &mut SqliteView<'_>,
+    slot: u64,
+    hashes: &[&MessageHash],
+) -> Result<Vec<RowKey>, SqliteReadError> {
+    view.slot(slot, |connection| {
+        let mut statement = connection.prepare_cached(schema::FIND_HASH)?;
+        let mut found = Vec::new();
+        for hash in hashes {
+            let key = statement.query_row(params![&hash.0[..8], &hash.0[..]], |row| {
+                Ok(RowKey {
+                    slot,
+                    id: row.get(0)?,
+                    timestamp_ns: row.get(1)?,
+                    hash: **hash,
+                })
+            });
+            found.extend(key.optional()?);
+        }
+        Ok(found)
+    })
+}
+
 /// Finds the first messages between the bounds that meet the criteria, slot by slot.
-fn by_content(
+pub(super) fn by_content(
     view: &mut SqliteView<'_>,
     criteria: &ContentCriteria,
     bounds: &PageBounds,
@@ -143,10 +181,15 @@ fn by_content(
             break;
         }
         let mut found = view.slot(slot, |connection| {
-            let mut found = Vec::new();
+            let mut found: Vec<RowKey> = Vec::new();
+            let mut bounds = bounds.clone();
             for lane in lanes(connection, criteria)? {
-                scan(connection, lane, bounds, direction, most, slot, &mut found)?;
-                page::cut(&mut found, direction, most, RowKey::position);
+                scan(connection, lane, &bounds, direction, most, slot, &mut found)?;
+                page::cut(&mut found, direction, most, RowKey::order);
+                // Of further lanes, only what comes before the last one found is of use.
+                if let Some(last) = found.last().filter(|_| found.len() == most) {
+                    bounds.end_at(last.position(), direction);
+                }
             }
             Ok(found)
         })?;
@@ -224,13 +267,37 @@ fn scan(
     Ok(())
 }
 
-/// Reads the content of a message.
-fn content(view: &mut SqliteView<'_>, key: &RowKey) -> Result<HistoryData, SqliteReadError> {
-    view.slot(key.slot, |connection| {
-        connection
-            .prepare_cached(schema::READ_CONTENT)?
-            .query_row([key.id], schema::content)
-    })
+/// Reads the contents of messages into their entries. Keys of one slot follow each other, so that each slot is
+/// read at once.
+fn contents(
+    view: &mut SqliteView<'_>,
+    keys: &[RowKey],
+    entries: &mut [HistoryEntry],
+) -> Result<(), SqliteReadError> {
+    let mut rest = entries.iter_mut();
+    for keys in keys.chunk_by(|one, other| one.slot == other.slot) {
+        let Some(slot) = keys.first().map(|key| key.slot) else {
+            continue;
+        };
+        view.slot(slot, |connection| {
+            let mut read = connection.prepare_cached(schema::READ_CONTENT)?;
+            let mut read_topics = connection.prepare_cached(schema::READ_TOPICS)?;
+            let mut known: BTreeMap<i64, StreamTopics> = BTreeMap::new();
+            let mut topics = |stream| match known.entry(stream) {
+                Entry::Occupied(topics) => Ok(topics.get().clone()),
+                Entry::Vacant(place) => {
+                    let topics = read_topics.query_row([stream], schema::topics)?;
+                    Ok(place.insert(topics).clone())
+                }
+            };
+            for (key, entry) in keys.iter().zip(&mut rest) {
+                let data = read.query_row([key.id], |row| schema::content(row, &mut topics))?;
+                entry.data = Some(data);
+            }
+            Ok(())
+        })?;
+    }
+    Ok(())
 }
 
 /// Tells of each hash whether its message is there.
@@ -253,7 +320,7 @@ pub(super) fn hashes(
     let all = ContentCriteria::default();
     let bounds = PageBounds::between(start_ns, end_ns);
     let mut keys = by_content(view, &all, &bounds, PageDirection::Forward, limit)?;
-    page::cut(&mut keys, PageDirection::Forward, limit, RowKey::position);
+    page::cut(&mut keys, PageDirection::Forward, limit, RowKey::order);
     Ok(keys
         .iter()
         .map(|key| (key.timestamp_ns, key.hash))

@@ -8,9 +8,10 @@ use undertone_message::MessageHash;
 use undertone_services::history::{HistoryPage, HistoryQuery};
 
 use super::directory::SharedDirectory;
-use super::query;
 use super::view::{SlotConnections, SqliteReadError, SqliteView};
-use crate::{ArchiveError, ArchiveSizes, ArchiveStats, QueryError};
+use super::{headers, query};
+use crate::cursors::CursorMemory;
+use crate::{ArchiveError, ArchiveSizes, ArchiveStats, ArchivedHeader, QueryError};
 
 /// Times that a query begins again because a slot was dropped while it ran.
 const ATTEMPTS: usize = 4;
@@ -20,6 +21,7 @@ pub(crate) struct SqliteReader {
     shared: Arc<SharedDirectory>,
     places: Arc<Semaphore>,
     idle: Arc<Mutex<Vec<SlotConnections>>>,
+    cursors: Arc<CursorMemory>,
 }
 
 impl SqliteReader {
@@ -28,6 +30,7 @@ impl SqliteReader {
             shared,
             places: Arc::new(Semaphore::new(readers.max(1))),
             idle: Arc::default(),
+            cursors: Arc::default(),
         }
     }
 
@@ -49,6 +52,18 @@ impl SqliteReader {
     ) -> Result<Vec<(i64, MessageHash)>, ArchiveError> {
         let found = self
             .read(move |view| query::hashes(view, start_ns, end_ns, limit))
+            .await;
+        found.map_err(|error| self.without_cursor(error))
+    }
+
+    pub(crate) async fn headers(
+        &self,
+        start_ns: i64,
+        end_ns: i64,
+        limit: usize,
+    ) -> Result<Vec<ArchivedHeader>, ArchiveError> {
+        let found = self
+            .read(move |view| headers::headers(view, start_ns, end_ns, limit))
             .await;
         found.map_err(|error| self.without_cursor(error))
     }
@@ -75,9 +90,10 @@ impl SqliteReader {
         let place = place.map_err(|_| closed())?;
         let shared = Arc::clone(&self.shared);
         let idle = Arc::clone(&self.idle);
+        let cursors = Arc::clone(&self.cursors);
         let task = tokio::task::spawn_blocking(move || {
             let mut connections = idle.lock().pop().unwrap_or_default();
-            let outcome = attempt(&shared, &mut connections, &work);
+            let outcome = attempt(&shared, &mut connections, &cursors, &work);
             if outcome.is_ok() {
                 idle.lock().push(connections);
             }
@@ -102,15 +118,17 @@ impl SqliteReader {
 fn attempt<T>(
     shared: &SharedDirectory,
     connections: &mut SlotConnections,
+    cursors: &CursorMemory,
     work: &impl Fn(&mut SqliteView<'_>) -> Result<T, SqliteReadError>,
 ) -> Result<T, QueryError> {
     for _ in 0..ATTEMPTS {
-        shared.check()?;
+        let marker = shared.check()?;
         let slots = shared.slots();
-        connections.keep(&slots);
+        connections.keep(marker, &slots);
         let mut view = SqliteView {
             shared,
             connections,
+            cursors,
             slots,
         };
         match work(&mut view) {

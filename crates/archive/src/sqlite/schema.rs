@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use rusqlite::config::DbConfig;
 use rusqlite::types::Type;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row};
 use undertone_message::{MessageHash, WakuMessage};
@@ -54,9 +55,12 @@ pub(super) const FIND_HASH: &str =
 
 /// Columns of a message's content, in the order that [`content`] reads.
 pub(super) const READ_CONTENT: &str = "
-SELECT pubsub.topic, stream.content_topic, timestamp, timed, version, ephemeral, meta, payload, rate_limit_proof
-FROM message JOIN stream ON stream.id = message.stream JOIN pubsub ON pubsub.id = message.pubsub
-WHERE message.id = ?1";
+SELECT stream, timestamp, timed, version, ephemeral, meta, payload, rate_limit_proof
+FROM message WHERE id = ?1";
+
+/// Topics of a stream: those of all its messages.
+pub(super) const READ_TOPICS: &str = "
+SELECT pubsub.topic, content_topic FROM stream JOIN pubsub ON pubsub.id = stream.pubsub WHERE stream.id = ?1";
 
 /// Opens the marker of an archive's directory, and holds it against other processes until it is closed.
 /// Returns the format that the directory has.
@@ -113,6 +117,7 @@ pub(super) fn open_slot_to_read(path: &Path) -> rusqlite::Result<Connection> {
     // A reader of a write-ahead log writes to the file that the two share.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
+    keep_plans(&connection)?;
     connection.busy_timeout(std::time::Duration::from_secs(3))?;
     connection.pragma_update(None, "query_only", true)?;
     connection.pragma_update(None, "mmap_size", 256 * 1024 * 1024)?;
@@ -120,11 +125,18 @@ pub(super) fn open_slot_to_read(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
+/// Keeps the plan of a prepared statement whatever values it is run with. Else SQLite makes a new one for each page,
+/// which takes a quarter of the page's time, and is the same plan.
+fn keep_plans(connection: &Connection) -> rusqlite::Result<bool> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
+}
+
 /// Prepares a connection for writing.
 ///
 /// `synchronous = FULL` waits for the log to be on disk with each commit. `NORMAL` would be enough for a killed
 /// process, but loses the last commits when power fails; since insertions share commits, `FULL` costs little.
 fn for_writing(connection: &Connection) -> rusqlite::Result<()> {
+    keep_plans(connection)?;
     connection.busy_timeout(std::time::Duration::from_secs(3))?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "FULL")?;
@@ -135,31 +147,42 @@ fn for_writing(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Reads the content of a message from a row of [`READ_CONTENT`].
-pub(super) fn content(row: &Row<'_>) -> rusqlite::Result<HistoryData> {
-    let text = |index| {
-        row.get_ref(index)?
-            .as_str()
-            .map_err(|error| wrong(index, error))
-    };
+/// Pubsub topic and content topic of a stream.
+pub(super) type StreamTopics = (Arc<str>, Arc<str>);
+
+/// Reads the content of a message from a row of [`READ_CONTENT`], given the topics of its stream.
+pub(super) fn content(
+    row: &Row<'_>,
+    topics: impl FnOnce(i64) -> rusqlite::Result<StreamTopics>,
+) -> rusqlite::Result<HistoryData> {
     let blob = |index| -> rusqlite::Result<Option<Bytes>> {
         let value = row.get_ref(index)?.as_blob_or_null();
         let value = value.map_err(|error| wrong(index, error))?;
         Ok(value.map(Bytes::copy_from_slice))
     };
-    let timed: bool = row.get(3)?;
+    let timed: bool = row.get(2)?;
+    let (pubsub_topic, content_topic) = topics(row.get(0)?)?;
     Ok(HistoryData {
-        pubsub_topic: Arc::from(text(0)?),
+        pubsub_topic,
         message: WakuMessage {
-            payload: blob(7)?.unwrap_or_default(),
-            content_topic: Arc::from(text(1)?),
-            version: row.get(4)?,
-            timestamp: Some(row.get(2)?).filter(|_| timed),
-            meta: blob(6)?,
-            rate_limit_proof: blob(8)?,
-            ephemeral: row.get(5)?,
+            payload: blob(6)?.unwrap_or_default(),
+            content_topic,
+            version: row.get(3)?,
+            timestamp: Some(row.get(1)?).filter(|_| timed),
+            meta: blob(5)?,
+            rate_limit_proof: blob(7)?,
+            ephemeral: row.get(4)?,
         },
     })
+}
+
+/// Reads the topics of a stream from a row of [`READ_TOPICS`].
+pub(super) fn topics(row: &Row<'_>) -> rusqlite::Result<StreamTopics> {
+    let text = |index| {
+        let value = row.get_ref(index)?.as_str();
+        value.map(Arc::from).map_err(|error| wrong(index, error))
+    };
+    Ok((text(0)?, text(1)?))
 }
 
 /// Reads a hash.

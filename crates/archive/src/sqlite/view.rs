@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use rusqlite::Connection;
 
-use super::directory::{SharedDirectory, SqliteSlot};
+use super::directory::{FileId, SharedDirectory, SqliteSlot};
 use super::error::of_sqlite;
 use super::schema;
+use crate::cursors::CursorMemory;
 use crate::{ArchiveError, ArchiveStats};
 
 /// Slots that a reader keeps open.
@@ -16,6 +17,10 @@ const OPEN_MAX: usize = 64;
 /// Connections of one reader.
 #[derive(Default)]
 pub(super) struct SlotConnections {
+    /// Marker of the directory that the connections belong to.
+    marker: Option<FileId>,
+    /// Slots of which those that were dropped have no connection any more.
+    seen: Arc<Vec<SqliteSlot>>,
     open: BTreeMap<u64, (u64, Connection)>,
     uses: u64,
 }
@@ -33,15 +38,24 @@ pub(super) enum SqliteReadError {
 pub(super) struct SqliteView<'a> {
     pub(super) shared: &'a SharedDirectory,
     pub(super) connections: &'a mut SlotConnections,
+    pub(super) cursors: &'a CursorMemory,
     /// Slots ordered by time.
     pub(super) slots: Arc<Vec<SqliteSlot>>,
 }
 
 impl SlotConnections {
-    /// Closes the connections to slots that were dropped.
-    pub(super) fn keep(&mut self, slots: &[SqliteSlot]) {
-        self.open
-            .retain(|number, _| slots.iter().any(|slot| slot.number == *number));
+    /// Closes the connections to slots that were dropped, and all of them if the directory is another one: a restored
+    /// copy has the same names.
+    pub(super) fn keep(&mut self, marker: FileId, slots: &Arc<Vec<SqliteSlot>>) {
+        if self.marker != Some(marker) {
+            self.open.clear();
+            self.marker = Some(marker);
+        }
+        if !Arc::ptr_eq(&self.seen, slots) {
+            self.open
+                .retain(|number, _| slots.iter().any(|slot| slot.number == *number));
+            self.seen = Arc::clone(slots);
+        }
     }
 }
 

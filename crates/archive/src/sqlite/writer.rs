@@ -139,7 +139,7 @@ impl SqliteWriter {
     /// Makes sure that the slots are known and are those of the directory.
     fn prepare(&mut self) -> Result<(), ArchiveError> {
         if self.ready {
-            return self.shared.check();
+            return self.shared.check().map(|_| ());
         }
         self.read_directory(false)
     }
@@ -253,13 +253,13 @@ impl SqliteWriter {
 
     /// Returns the slot for a timestamp, a new one if needed; `None` if there are too many.
     fn slot_for(&mut self, timestamp_ns: i64) -> Result<Option<u64>, ArchiveError> {
-        let ranges: Vec<SlotRange> = self.slots.iter().map(|slot| slot.range).collect();
-        if let Some(index) = SlotRange::find(&ranges, timestamp_ns) {
+        if let Some(index) = SlotRange::find_by(&self.slots, |slot| &slot.range, timestamp_ns) {
             return Ok(Some(self.slots[index].number));
         }
         if self.slots.len() >= self.max_slots {
             return Ok(None);
         }
+        let ranges: Vec<SlotRange> = self.slots.iter().map(|slot| slot.range).collect();
         let range = SlotRange::new_for(timestamp_ns, width_ns(&self.retention), &ranges);
         let number = self.next_number;
         self.next_number += 1;

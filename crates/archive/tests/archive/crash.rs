@@ -10,9 +10,10 @@ use std::time::{Duration, SystemTime};
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
 use undertone_archive::{Archive, ArchiveOptions};
-use undertone_services::history::StoredMessage;
+use undertone_message::MessageHash;
+use undertone_services::history::{HistoryQuery, PageDirection, StoredMessage};
 
-use crate::fixture::{HOUR_NS, Place, message};
+use crate::fixture::{HOUR_NS, Place, everything, message};
 
 /// Address of the archive that the killed process writes to.
 const URL: &str = "UNDERTONE_CRASH_URL";
@@ -22,6 +23,9 @@ const ROUND: &str = "UNDERTONE_CRASH_ROUND";
 
 /// Messages of a batch; with fewer, a process would spend its time waiting for the disk, where a kill does no harm.
 const BATCH: u64 = 250;
+
+/// Pages that a client reads between two kills.
+const PAGES: usize = 100;
 
 /// Batch of a round. Some batches reach into the next slot, and all slots are made anew.
 fn batch(round: u64, number: u64) -> Vec<StoredMessage> {
@@ -63,6 +67,45 @@ async fn writer_process() {
     }
 }
 
+/// Client that reads everything page by page, for as many rounds as that takes.
+struct LongPaging {
+    query: HistoryQuery,
+    seen: BTreeSet<MessageHash>,
+}
+
+impl LongPaging {
+    fn new(direction: PageDirection) -> Self {
+        let query = HistoryQuery {
+            direction,
+            ..everything()
+        };
+        Self {
+            query,
+            seen: BTreeSet::new(),
+        }
+    }
+
+    /// Reads some pages more, and begins anew in the other direction after the last one. Returns what the paging has
+    /// served if it ended.
+    async fn go_on(&mut self, archive: &Archive, pages: usize) -> Option<BTreeSet<MessageHash>> {
+        for _ in 0..pages {
+            let page = archive.query(self.query.clone()).await.unwrap();
+            for entry in &page.entries {
+                assert!(self.seen.insert(entry.hash), "{} came twice", entry.hash);
+            }
+            self.query.cursor = page.next;
+            if page.next.is_none() {
+                let next = match self.query.direction {
+                    PageDirection::Forward => PageDirection::Backward,
+                    PageDirection::Backward => PageDirection::Forward,
+                };
+                return Some(std::mem::replace(self, Self::new(next)).seen);
+            }
+        }
+        None
+    }
+}
+
 /// Kills writers, and looks for what they acknowledged.
 async fn campaign(place: Place, url: String) {
     let from_env = |name: &str| std::env::var(name).ok().map(|text| text.parse().unwrap());
@@ -74,6 +117,7 @@ async fn campaign(place: Place, url: String) {
     println!("replay: UNDERTONE_CRASH_SEED={seed} UNDERTONE_CRASH_ROUNDS={rounds}");
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut acknowledged = Vec::new();
+    let mut paging = LongPaging::new(PageDirection::Forward);
     for round in 0..rounds {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["crash::writer_process", "--exact", "--nocapture"])
@@ -117,6 +161,15 @@ async fn campaign(place: Place, url: String) {
             stats.messages,
             "seed {seed}: messages are counted right"
         );
+        // Goes on where it stopped before the kill.
+        paging.go_on(&archive, PAGES).await;
+        if round + 1 == rounds {
+            for direction in [PageDirection::Forward, PageDirection::Backward] {
+                let served = LongPaging::new(direction).go_on(&archive, usize::MAX).await;
+                assert_eq!(served, Some(there.clone()), "seed {seed}: {direction:?}");
+            }
+            println!("{} messages, each served once", there.len());
+        }
     }
     assert!(
         !acknowledged.is_empty(),

@@ -8,6 +8,7 @@ mod fixture;
 mod model;
 mod pages;
 #[cfg(feature = "postgres")]
+#[allow(dead_code, reason = "the tests of nodes need more of it")]
 mod postgres_server;
 mod rows;
 mod slots;

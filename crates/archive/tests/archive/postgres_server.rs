@@ -23,6 +23,7 @@ cd "$DIRECTORY" || exit 1
 start() { "$BIN/postgres" -D "$DIRECTORY/data" -p "$PORT" -k "$DIRECTORY" -c listen_addresses=127.0.0.1 \
   -c fsync="$FSYNC" -c max_connections=60 >>log 2>&1 & pid=$!; }
 stop() { kill -"$1" "$pid" 2>/dev/null && wait "$pid"; }
+signal() { kill -"$1" "$pid" $(cat "/proc/$pid/task/$pid/children"); }
 printf %s "$PASSWORD" >password
 "$BIN/initdb" -N -D "$DIRECTORY/data" -U "$OWNER" --pwfile=password -A scram-sha-256 -E UTF8 --locale=C \
   >log 2>&1 && start
@@ -31,9 +32,12 @@ while read -r order; do
     start) start ;;
     stop) stop INT ;;
     crash) stop QUIT ;;
+    freeze) signal STOP ;;
+    thaw) signal CONT ;;
   esac
   echo "$order" >done
 done
+signal CONT
 stop INT
 rm -rf "$DIRECTORY"
 "#;
@@ -131,6 +135,16 @@ impl PostgresServer {
         self.order("crash");
     }
 
+    /// Stops all of the server's processes where they are (Linux).
+    pub(crate) fn freeze(&mut self) {
+        self.order("freeze");
+    }
+
+    /// Lets the processes of a frozen server go on.
+    pub(crate) fn thaw(&mut self) {
+        self.order("thaw");
+    }
+
     fn order(&mut self, order: &str) {
         let done = self.directory.join("done");
         let _ = std::fs::remove_file(&done);
@@ -158,6 +172,11 @@ impl PostgresServer {
             std::thread::sleep(Duration::from_millis(20));
         }
     }
+}
+
+/// Whether there are programs to start a server from.
+pub(crate) fn is_installed() -> bool {
+    binaries().is_some()
 }
 
 /// Directory of the newest installed server's programs.

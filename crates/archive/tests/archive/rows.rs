@@ -5,7 +5,7 @@ use undertone_archive::InsertReport;
 use undertone_message::{MessageHash, WakuMessage};
 use undertone_services::history::StoredMessage;
 
-use crate::fixture::{both, by_hashes, everything, hashes, message, on, pages, stored};
+use crate::fixture::{HOUR_NS, both, by_hashes, everything, hashes, message, on, pages, stored};
 
 both! {
     /// Present and absent fields differ in history too, and the proof is there.
@@ -77,6 +77,31 @@ both! {
         assert_eq!(archive.hashes(9, 3, 5).await.unwrap(), []);
         let asked = [batch[7].hash, MessageHash([0; 32]), batch[0].hash];
         assert_eq!(archive.contains(&asked).await.unwrap(), [true, false, true]);
+    }
+
+    async fn headers_between_two_timestamps_are_listed_the_newest_first(place: Place) {
+        let archive = place.open("time:1d").await;
+        // Several slots of time, and several topics in each.
+        let batch: Vec<_> = (0..40)
+            .map(|n| on(&format!("/p{}", n % 2), &format!("/c{}", n % 3), n / 2 * HOUR_NS, "x"))
+            .collect();
+        archive.insert(batch.clone()).await.unwrap();
+        let mut expected: Vec<_> = batch
+            .iter()
+            .map(|m| (m.message.timestamp_ns(), m.hash, m.pubsub_topic.to_string(), m.message.content_topic.to_string()))
+            .filter(|(t, ..)| (3 * HOUR_NS..=12 * HOUR_NS).contains(t))
+            .collect();
+        expected.sort_unstable();
+        expected.reverse();
+        assert_eq!(expected.len(), 20);
+        for limit in [100, 20, 7, 0] {
+            let found = archive.headers(3 * HOUR_NS, 12 * HOUR_NS, limit).await.unwrap();
+            let found: Vec<_> = found
+                .into_iter()
+                .map(|h| (h.timestamp_ns, h.hash, h.pubsub_topic.to_string(), h.content_topic.to_string()))
+                .collect();
+            assert_eq!(found, expected[..limit.min(20)]);
+        }
     }
 
     async fn many_callers_insert_at_the_same_time(place: Place) {

@@ -248,3 +248,31 @@ fn other_topics_get_nothing() {
     assert_eq!(outcome(&outputs), Ok((MessageId::of(b"m"), 0)));
     assert!(sends(&outputs).is_empty());
 }
+
+#[test]
+fn a_message_that_reached_nobody_is_sent_again_on_request_only() {
+    let mut solo = Solo::joined(with_flood(FloodPublish::On));
+    let id = MessageId::of(b"m");
+    assert_eq!(outcome(&solo.publish(b"m")), Ok((id, 0)));
+    solo.subscriber(peer(1));
+    let refused = outcome(&solo.publish(b"m"));
+    assert_eq!(refused, Err(PublishError::Duplicate(id)));
+    let again = |solo: &mut Solo| {
+        solo.input(Input::Republish {
+            topic: topic(),
+            data: Bytes::from_static(b"m"),
+            request: RequestId(9),
+        })
+    };
+    let outputs = again(&mut solo);
+    assert_eq!(outcome(&outputs), Ok((id, 1)));
+    assert_eq!(receivers(&outputs), [1]);
+    let mut new = Solo::joined(with_flood(FloodPublish::On));
+    new.subscriber(peer(1));
+    assert_eq!(
+        outcome(&again(&mut new)),
+        Ok((id, 1)),
+        "it may be the first time"
+    );
+    assert!(new.router.knows(&Bytes::from_static(b"m")));
+}

@@ -17,19 +17,21 @@ use libp2p::multiaddr::Protocol;
 use libp2p::{Multiaddr, PeerId};
 use thiserror::Error;
 use tokio::net::TcpListener;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 use undertone_membership::RegistryError;
 use undertone_membership::evm::EvmError;
 use undertone_message::PubsubTopic;
+use undertone_peers::Capabilities;
 use undertone_relay::RelayConfig;
 use undertone_rln::{CounterError, IdentityFileError, KeyError};
 
 use crate::config::{NodeConfig, RestListen};
 use crate::delivery_log::DeliveryLog;
+use crate::discovery::{self, DiscoveryError};
 use crate::driver::{MemberProofs, NodeOptions, ProofSource, RunningNode, StartError, start};
 use crate::rest::{self, Access, AccessToken, RestConfig, ServeLimits};
-use crate::services::{self, RunningServices, ServicesError};
+use crate::services::{self, PastProofs, RunningServices, ServicesError};
 
 /// Time that a message with an unknown root waits for the registry: usually enough for one endpoint to
 /// answer, or for a second one after the first has timed out.
@@ -120,6 +122,9 @@ pub enum AssembleError {
     /// The node itself did not start.
     #[error(transparent)]
     Start(#[from] StartError),
+    /// Discovery did not start.
+    #[error(transparent)]
+    Discovery(#[from] DiscoveryError),
     /// The services did not start.
     #[error(transparent)]
     Services(#[from] ServicesError),
@@ -267,8 +272,11 @@ async fn assemble_all(
         }
         None => None,
     };
-    let relay = relay_config(config);
+    let mut relay = relay_config(config);
     let clock_ahead_ns = config.clock_ahead_ms.saturating_mul(NS_PER_MS);
+    if !has_proofs(config) {
+        relay.rln = None;
+    }
     let rln = match (&config.rln, &relay.rln) {
         (Some(config), Some(relay)) => {
             let opened = membership::open(config, relay, clock_ahead_ns, make_proofs);
@@ -277,30 +285,51 @@ async fn assemble_all(
         _ => None,
     };
     let may_publish = rln.as_ref().is_none_or(|rln| rln.has_proofs());
-    let shards = if config.relay {
-        &config.shards[..]
-    } else {
-        &[]
+    // A node without relay mounts no relay protocol and joins no mesh.
+    let (shards, protocols) = match config.relay {
+        true => (&config.shards[..], &config.protocols[..]),
+        false => (&[][..], &[][..]),
     };
     let topics: Vec<_> = shards.iter().copied().map(PubsubTopic::Static).collect();
-    let (services, streams) = services::prepare(config).await?;
+    let proofs = rln.as_ref().zip(relay.rln.as_ref());
+    let proofs = proofs.map(|(rln, relay)| {
+        let (verifier, view) = (rln.verifier().clone(), rln.membership_view());
+        PastProofs::new(verifier, relay.policy, view)
+    });
+    let (services, links) = services::prepare(config, proofs).await?;
+    let keypair = files::node_key(&config.node_key_file)?;
+    let (known_in, known) = watch::channel(Vec::new());
+    let discovery = match &config.discovery {
+        Some(discovery) => Some(discovery::prepare(discovery, config, known_in).await?),
+        None => None,
+    };
+    let (discovery, ports) = discovery.unzip();
     let options = NodeOptions::for_network(&config.network)
-        .keypair(files::node_key(&config.node_key_file)?)
+        .keypair(keypair.clone())
         .listen(listen_addresses(config))
         .relay(relay)
-        .protocols(config.protocols.iter().cloned())
+        .protocols(protocols.iter().cloned())
         .topics(topics.iter().cloned())
         .static_peers(config.static_peers.iter().cloned())
         .connections(config.connections.clone())
         .rln(rln)
         .clock_ahead_ns(clock_ahead_ns)
-        .services(streams)
+        .discovery(ports)
+        .capabilities(capabilities(config))
+        .services(links.streams)
+        .peer_news(links.news)
         .events(delivery_log.as_ref().map(DeliveryLog::follow));
     let node = start(options).await?;
     if let Some(log) = delivery_log {
         node.handle.add_sink(Arc::new(log));
     }
-    let services = services.run(&node.handle)?;
+    let services = services.run(&node.handle, node.peer_id, known)?;
+    if let Some(discovery) = discovery {
+        let (cluster, exchange) = (config.network.cluster_id, services.exchange.clone());
+        discovery
+            .run(&keypair, cluster, &node.handle, exchange)
+            .await?;
+    }
     let mut assembled = Assembled {
         node,
         services,
@@ -340,6 +369,25 @@ async fn assemble_all(
         assembled.servers.push(Server::start(listener, router));
     }
     Ok(assembled)
+}
+
+/// Services that the node's record announces.
+fn capabilities(config: &NodeConfig) -> Capabilities {
+    let services = &config.services;
+    let offered = [
+        (config.relay, Capabilities::RELAY),
+        (services.store.is_some(), Capabilities::STORE),
+        (config.relay && services.filter, Capabilities::FILTER),
+        (config.relay && services.lightpush, Capabilities::LIGHTPUSH),
+    ];
+    let offered = offered.into_iter().filter(|(is_offered, _)| *is_offered);
+    offered.fold(Capabilities::NONE, |all, (_, one)| all.union(one))
+}
+
+/// Whether the node has to do with proofs. One that does not relay checks none, and makes them only as a member.
+fn has_proofs(config: &NodeConfig) -> bool {
+    let rln = config.rln.as_ref();
+    rln.is_some_and(|rln| config.relay || rln.identity_file.exists())
 }
 
 fn content_topics(config: &NodeConfig) -> Vec<(String, PubsubTopic)> {

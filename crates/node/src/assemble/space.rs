@@ -32,6 +32,7 @@ fn written(config: &NodeConfig) -> Vec<PathBuf> {
         });
         files.push(rln.counter_file.clone());
     }
+    files.extend(config.services.send_queue.clone());
     files.extend(config.delivery_log.clone());
     files
 }

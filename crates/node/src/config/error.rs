@@ -30,3 +30,15 @@ pub enum ConfigError {
         source: UnknownNetwork,
     },
 }
+
+impl ConfigError {
+    /// Returns the name of the key that the error is about; `None` if it is about a whole source.
+    #[must_use]
+    pub fn key(&self) -> Option<&str> {
+        match self {
+            Self::Setting(error) => error.key(),
+            Self::Network { .. } => Some("network"),
+            Self::Read { .. } => None,
+        }
+    }
+}

@@ -149,6 +149,18 @@ table! {
         metrics_server_port: u16 = "8008", "metrics-server-port", PORT, "port of it";
         static_peers: Vec<String>, "static-peers", "a list of multiaddresses",
             "peers to stay connected to []";
+        discv5_discovery: bool, "discv5-discovery", BOOL,
+            "find peers with discv5 [true if there are nodes to begin with]";
+        discv5_udp_port: u16 = "9000", "discv5-udp-port", PORT, "UDP port of discv5";
+        discv5_bootstrap_node: Vec<String>, "discv5-bootstrap-node", "a list of node records (enr:...)",
+            "nodes to begin discovery with []";
+        dns_discovery: bool, "dns-discovery", BOOL,
+            "find nodes in signed lists in DNS [true if there are lists]";
+        dns_discovery_url: Vec<String>, "dns-discovery-url", "a list of enrtree://KEY@DOMAIN",
+            "signed lists of nodes in DNS [the network's]";
+        dns_discovery_name_server: Vec<String>, "dns-discovery-name-server",
+            "a list of IP addresses, each with or without :PORT",
+            "name servers to ask for them [the system's]";
         node_key_file: PathBuf, "node-key-file", PATH, "the node's secret key [<data-dir>/node-key]";
         max_connections: u32 = "150" [1..], "max-connections", "a number, 1 or more", "most connections";
         max_connections_per_address: u32 [1..], "max-connections-per-address", "a number, 1 or more",
@@ -156,7 +168,8 @@ table! {
         max_connections_per_loopback_address: u32 [1..], "max-connections-per-loopback-address",
             "a number, 1 or more", "most connections from one loopback address [max-connections]";
         protocols: Vec<String>, "protocols", "a list of protocol ids", "pubsub ids [/vac/waku/relay/2.0.0]";
-        relay: bool = "true", "relay", BOOL, "relay messages";
+        relay: bool = "true", "relay", BOOL,
+            "relay messages; a node that does not gets them from filter peers, and publishes by lightpush";
         store: bool = "false", "store", BOOL, "keep messages and serve history";
         store_message_db_url: String, "store-message-db-url",
             "sqlite://PATH or postgres://USER:PASSWORD@HOST:PORT/DATABASE",
@@ -164,6 +177,15 @@ table! {
         store_message_retention_policy: String = "time:172800", "store-message-retention-policy",
             "none, or time:<seconds>, capacity:<messages>, size:<number><unit>, joined by ;",
             "how long messages are kept: what is first reached counts";
+        store_sync: bool = "false", "store-sync", BOOL, "exchange what only one has with other stores, with store";
+        store_sync_interval: u64 = "300" [0..=86_400], "store-sync-interval", "seconds, 0 to 86400",
+            "time between exchanges that this node begins; 0 to begin none";
+        store_sync_range: u64 = "3600" [1..=604_800], "store-sync-range", "seconds, 1 to 604800",
+            "time back from now that is exchanged";
+        store_sync_relay_jitter: u64 = "20" [0..=3600], "store-sync-relay-jitter", "seconds, 0 to 3600",
+            "age below which messages are left to the relay";
+        store_resume: bool = "false", "store-resume", BOOL,
+            "ask other stores for what was published while away, 6 hours at most, with store";
         storenode: Vec<String>, "storenode", "a list of multiaddresses with /p2p",
             "stores to ask for history []";
         filter: bool = "true", "filter", BOOL, "push messages to light clients";
@@ -175,6 +197,8 @@ table! {
         lightpushnode: Vec<String>, "lightpushnode", "a list of multiaddresses with /p2p",
             "peers to publish through without relaying []";
         peer_exchange: bool = "true", "peer-exchange", BOOL, "tell peers of other peers";
+        peer_exchange_node: Vec<String>, "peer-exchange-node", "a list of multiaddresses with /p2p",
+            "peers to ask for other peers; without them discovery asks any connected one []";
         rate_limit: Vec<String>, "rate-limit",
             "a list of [store:|lightpush:|px:|filter:]<volume>/<period><h|m|s|ms>",
             "most requests to the services in a period [filter:30/1m for each peer]";

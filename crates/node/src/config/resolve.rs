@@ -12,6 +12,7 @@ use super::setting::{Setting, Values};
 use super::{ConfigError, LogConfig, NodeConfig};
 use crate::driver::ConnectionLimits;
 
+mod discovery;
 mod rest;
 mod rln;
 mod services;
@@ -51,6 +52,7 @@ impl Resolver {
             rest: self.rest()?,
             metrics: self.metrics()?,
             static_peers: self.static_peers()?,
+            discovery: self.discovery(&network)?,
             node_key_file: self.in_data_dir(&raw.node_key_file, "node-key")?,
             connections: self.connections()?,
             relay: raw.relay.get()?,

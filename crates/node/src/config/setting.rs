@@ -47,6 +47,11 @@ impl Values {
         self.0.insert(key.name, entry);
     }
 
+    /// Value of a key as a source sets it.
+    pub(super) fn entry(&self, key: &ConfigKey) -> Option<&TomlEntry> {
+        self.0.get(key.name)
+    }
+
     /// The typed value of a key.
     pub(super) fn setting<T: FromEntry>(
         &self,
@@ -118,6 +123,13 @@ impl<T: PartialEq> Setting<Option<T>> {
     /// Whether a source sets the key to this value.
     pub(super) fn is(&self, value: &T) -> bool {
         self.value.as_ref() == Some(value)
+    }
+}
+
+impl Setting<bool> {
+    /// Whether a source other than the default says true.
+    pub(super) fn is_asked_for(&self) -> bool {
+        self.value && !matches!(self.origin(), Origin::Default)
     }
 }
 

@@ -1,6 +1,6 @@
-//! The three sources of configuration keys.
+//! The sources of configuration keys: file, text, environment, flags, and settings of the program.
 
-use std::{ffi::OsString, fs, path::Path, path::PathBuf};
+use std::{ffi::OsString, fs, path::PathBuf};
 
 use undertone_settings::{Error, Origin, TomlEntry, nearest};
 
@@ -9,6 +9,8 @@ use super::keys::{KEYS, by_name};
 use super::setting::{ConfigKey, Values};
 
 const PREFIX: &str = "UNDERTONE_";
+/// Place that errors about [`Sources::text`] name.
+const TEXT: &str = "configuration text";
 /// Advice for an unknown key that resembles no other.
 const REFERENCE: &str = "see the documentation for the list of keys";
 
@@ -17,10 +19,14 @@ const REFERENCE: &str = "see the documentation for the list of keys";
 pub struct Sources {
     /// Path of a TOML file.
     pub file: Option<PathBuf>,
+    /// TOML as in a file, from a program that embeds the node.
+    pub text: Option<String>,
     /// Environment variables; those that do not start with `UNDERTONE_` are ignored.
     pub environment: Vec<(OsString, OsString)>,
     /// Key names (see [`KEYS`]) and values from the command line; lists are separated by commas.
     pub flags: Vec<(String, String)>,
+    /// Key names and values, written as flags are, from a program that embeds the node.
+    pub settings: Vec<(String, String)>,
 }
 
 impl Sources {
@@ -30,26 +36,33 @@ impl Sources {
             file,
             environment: std::env::vars_os().collect(),
             flags,
+            ..Self::default()
         }
     }
 
     pub(super) fn gather(&self) -> Result<Values, ConfigError> {
         let mut values = Values::default();
         if let Some(path) = &self.file {
-            read_file(path, &mut values)?;
+            let text = fs::read_to_string(path).map_err(|source| ConfigError::Read {
+                path: path.to_owned(),
+                source,
+            })?;
+            read_toml(&text, &path.to_string_lossy(), &mut values)?;
+        }
+        if let Some(text) = &self.text {
+            read_toml(text, TEXT, &mut values)?;
         }
         read_environment(&self.environment, &mut values)?;
-        read_flags(&self.flags, &mut values)?;
+        read_pairs(&self.flags, &mut values, |name| Origin::Flag {
+            flag: format!("--{}", name.replace('.', "-")),
+        })?;
+        read_pairs(&self.settings, &mut values, |_| Origin::Program)?;
         Ok(values)
     }
 }
 
-fn read_file(path: &Path, values: &mut Values) -> Result<(), ConfigError> {
-    let text = fs::read_to_string(path).map_err(|source| ConfigError::Read {
-        path: path.to_owned(),
-        source,
-    })?;
-    let root = TomlEntry::read(&text, &path.to_string_lossy())?;
+fn read_toml(text: &str, place: &str, values: &mut Values) -> Result<(), ConfigError> {
+    let root = TomlEntry::read(text, place)?;
     let tables = || KEYS.iter().filter_map(|key| key.name.split_once('.'));
     for (name, entry) in root.as_table().into_iter().flatten() {
         if !tables().any(|(table, _)| table == name) {
@@ -128,11 +141,13 @@ fn nearest_variable(variable: &str) -> Option<String> {
         .map(ConfigKey::variable)
 }
 
-fn read_flags(flags: &[(String, String)], values: &mut Values) -> Result<(), ConfigError> {
-    for (name, text) in flags {
-        let origin = Origin::Flag {
-            flag: format!("--{}", name.replace('.', "-")),
-        };
+fn read_pairs(
+    pairs: &[(String, String)],
+    values: &mut Values,
+    origin: impl Fn(&str) -> Origin,
+) -> Result<(), ConfigError> {
+    for (name, text) in pairs {
+        let origin = origin(name);
         let key = by_name(name).ok_or_else(|| unknown(name, origin.clone()))?;
         values.insert(key, key.kind.parse(text, &origin));
     }

@@ -6,7 +6,11 @@ use undertone_rln::{BatchPolicy, PoolConfig};
 use super::*;
 
 mod chain;
+mod discovery;
+mod explain;
 mod gossip;
+mod network;
+mod program;
 mod rest;
 mod services;
 
@@ -142,6 +146,8 @@ fn every_key_can_be_set_from_text() {
             Kind::Text => "file",
             Kind::TextList if key.name == "static-peers" => "/ip4/127.0.0.1/tcp/1",
             Kind::TextList if key.name.ends_with("node") => services::PEER,
+            Kind::TextList if key.name == "dns-discovery-url" => discovery::LIST,
+            Kind::TextList if key.name == "dns-discovery-name-server" => "127.0.0.1:5353",
             Kind::TextList => "/a,/b",
         };
         // The contract's keys are valid only together.
@@ -150,7 +156,14 @@ fn every_key_can_be_set_from_text() {
             false if key.name.starts_with("metrics-server-") => {
                 (vec![("metrics-server", "true")], value)
             }
-            false if key.name.starts_with("store-message-") => (vec![("store", "true")], value),
+            false if key.name == "discv5-udp-port" => (vec![("discv5-discovery", "true")], value),
+            false if matches!(key.name, "dns-discovery" | "dns-discovery-name-server") => {
+                (vec![("dns-discovery-url", discovery::LIST)], value)
+            }
+            false if key.name.starts_with("store-sync-") => {
+                (vec![("store", "true"), ("store-sync", "true")], value)
+            }
+            false if key.name.starts_with("store-") => (vec![("store", "true")], value),
             false => (Vec::new(), value),
         };
         let default = load_flags(&around).unwrap();
@@ -166,6 +179,7 @@ fn every_key_can_be_set_from_text() {
             "filter",
             "lightpush",
             "peer-exchange",
+            "dns-discovery",
         ];
         let same_as_default = on_by_default.contains(&key.name);
         assert_eq!(
@@ -458,34 +472,4 @@ fn each_bound_is_checked() {
     }
     let error = flag_error("static-peers", "nowhere");
     assert!(error.contains("\"nowhere\" is not one"), "{error}");
-}
-
-#[test]
-fn an_unknown_network_is_named_with_its_source() {
-    assert_eq!(
-        flag_error("network", "twm"),
-        "flag --network: no network is called \"twm\"; did you mean \"twn\"? \
-         known: local, twn, twn-v0.37"
-    );
-}
-
-#[test]
-fn a_network_of_ones_own_has_its_own_limit() {
-    let limit = [("rln-user-message-limit", "7"), ("rln-epoch-s", "30")];
-    let config = load_flags(&limit).unwrap();
-    let rln = config.rln.unwrap();
-    assert_eq!(
-        (rln.params.user_message_limit, rln.params.epoch_size_s),
-        (7, 30)
-    );
-    assert_eq!(rln.message_limit, 7, "of a member that has all of it");
-    assert_eq!(config.network.rln, Some(rln.params));
-    let error = load_flags(&[limit[0], ("rln-message-limit", "8")]).unwrap_err();
-    assert!(error.to_string().ends_with("1 to 7"), "{error}");
-}
-
-#[test]
-fn a_clock_may_be_behind() {
-    let config = load_flags(&[("clock-ahead-ms", "-25000")]).unwrap();
-    assert_eq!(config.clock_ahead_ms, -25_000);
 }

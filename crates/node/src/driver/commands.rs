@@ -1,5 +1,6 @@
 //! Handling of commands to the running node.
 
+use libp2p::Multiaddr;
 use libp2p::multiaddr::Protocol;
 use tokio::sync::oneshot;
 use undertone_gossip::{RequestId, Topic};
@@ -19,6 +20,15 @@ impl EventLoop {
     pub(crate) fn on_command(&mut self, command: Command) {
         // A caller that no longer waits for its answer is not an error of the node.
         match command {
+            Command::Subscribe { reply, .. } if !self.is_relay => {
+                let _ = reply.send(Err(SubscribeFailure::NotRelaying));
+            }
+            Command::Publish { reply, .. } if !self.is_relay => {
+                let _ = reply.send(Err(PublishFailure::NotRelaying));
+            }
+            Command::Post { reply, .. } if !self.is_relay => {
+                let _ = reply.send(Err(PublishFailure::NotRelaying));
+            }
             Command::Subscribe { topic, reply } => {
                 let _ = reply.send(self.subscribe(topic));
             }
@@ -45,6 +55,7 @@ impl EventLoop {
                 restamp,
                 reply,
             } => self.post(pubsub_topic, message, restamp, reply),
+            Command::Sender(question) => self.on_sender(question),
             Command::Posts { reply } => {
                 let _ = reply.send(self.posts());
             }
@@ -167,7 +178,7 @@ impl EventLoop {
         let _ = publishing.reply.send(answer);
     }
 
-    fn failure(&self, error: PublishError) -> PublishFailure {
+    pub(super) fn failure(&self, error: PublishError) -> PublishFailure {
         match error {
             PublishError::NotSubscribed { topic } => PublishFailure::NotSubscribed { topic },
             PublishError::Duplicate | PublishError::InvalidProof(Rejection::Duplicate) => {
@@ -186,6 +197,7 @@ impl EventLoop {
             PublishError::Proof(failure) => PublishFailure::RlnProof {
                 reason: failure.to_string(),
             },
+            PublishError::Busy { waiting } => PublishFailure::Busy { waiting },
             error @ PublishError::InvalidProof(_) => PublishFailure::InvalidProof {
                 reason: error.to_string(),
             },
@@ -224,21 +236,26 @@ impl EventLoop {
         }
     }
 
+    /// Addresses that the node listens on, and those at which others reach it.
+    pub(crate) fn own_addresses(&self) -> Vec<Multiaddr> {
+        let external = self.swarm.external_addresses();
+        self.swarm.listeners().chain(external).cloned().collect()
+    }
+
     fn info(&self) -> NodeInfo {
         let peer_id = *self.swarm.local_peer_id();
-        let addresses: Vec<_> = self
-            .swarm
-            .listeners()
-            .chain(self.swarm.external_addresses())
-            .cloned()
-            .collect();
+        let addresses = self.own_addresses();
+        // discv5 signs a record that has the address at which other nodes see this one.
+        let connections = self.connections.as_ref();
+        let found = connections.and_then(|connections| connections.ports.record());
+        let own = || self.record.uri(&addresses, self.cluster_id, &self.joined);
         NodeInfo {
             peer_id,
             listen_addresses: addresses
                 .iter()
                 .map(|address| address.clone().with(Protocol::P2p(peer_id)))
                 .collect(),
-            enr_uri: self.record.uri(&addresses, self.cluster_id, &self.joined),
+            enr_uri: found.or_else(own),
             subscriptions: self.joined.iter().cloned().collect(),
         }
     }

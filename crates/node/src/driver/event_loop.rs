@@ -11,13 +11,16 @@ use undertone_gossip::{Class, PeerIx, Progress, QueuedFrame, RequestId};
 use undertone_message::PubsubTopic;
 use undertone_relay::{Input, Output, ProofFailure, Relay};
 
+use super::connections::PeerConnections;
 use super::events::{NodeEvent, TimedEvent};
 use super::fragmenter::Fragmenter;
+use super::peer_news::PeerNews;
 use super::peers::PeerTable;
 use super::posts::Posts;
 use super::record::NodeRecord;
 use super::requests::{PendingDial, PendingPublish};
 use super::rln::{RlnEvent, RlnService};
+use super::sending::ProofReply;
 use super::shard_watch::ShardWatch;
 use super::time::Clock;
 use crate::command::{Command, ConnectFailure, NodeTotals, PeerOrigin, PublishFailure};
@@ -47,7 +50,11 @@ pub(crate) struct EventLoop {
     pub(crate) commands: mpsc::Receiver<Command>,
     pub(crate) deliveries: mpsc::UnboundedSender<Delivery>,
     pub(crate) events: Option<mpsc::UnboundedSender<TimedEvent>>,
+    /// Channel for what the services need to know about peers.
+    pub(crate) peer_news: Option<mpsc::UnboundedSender<PeerNews>>,
     pub(crate) network: &'static str,
+    /// Whether the node offers a pubsub protocol.
+    pub(crate) is_relay: bool,
     pub(crate) cluster_id: u16,
     pub(crate) static_peers: Vec<Multiaddr>,
     /// Peers that the static addresses without an identity led to when they were last dialled.
@@ -55,6 +62,8 @@ pub(crate) struct EventLoop {
     pub(crate) fragmenter: Fragmenter,
     /// Publications in progress, by request id.
     pub(crate) publishing: BTreeMap<RequestId, PendingPublish>,
+    /// Proofs that the accountable sender waits for.
+    pub(crate) proofs_asked: BTreeMap<RequestId, ProofReply>,
     pub(crate) proving_since: BTreeMap<RequestId, Instant>,
     /// Number of the next request to the relay.
     pub(crate) next_request: u64,
@@ -65,6 +74,8 @@ pub(crate) struct EventLoop {
     pub(crate) totals: NodeTotals,
     /// Posted messages, including those that wait for a peer.
     pub(crate) posts: Posts,
+    /// Connection manager of a node that finds its peers; `None` without discovery.
+    pub(crate) connections: Option<PeerConnections>,
     /// Signed record (ENR) of the node.
     pub(crate) record: NodeRecord,
     /// Peers that were counted when their score fell below the graylist threshold, and have not recovered.
@@ -82,7 +93,10 @@ impl EventLoop {
         clock_sync.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut others_left: u32 = 0;
         loop {
-            let wake = self.clock.instant(self.relay.next_timeout());
+            let manager_wake = PeerConnections::next_timeout(self.connections.as_ref());
+            let wake = self
+                .clock
+                .instant(self.relay.next_timeout().min(manager_wake));
             let others_turn = others_left > 0;
             let takes_frames = !others_turn && !self.relay.is_saturated();
             others_left = others_left.saturating_sub(1);
@@ -95,6 +109,13 @@ impl EventLoop {
                 }
                 () = tokio::time::sleep_until(wake.into()) => {
                     self.input(Input::Tick);
+                    if manager_wake <= self.clock.now() {
+                        self.manage(undertone_peers::Input::Tick);
+                    }
+                    false
+                }
+                offer = PeerConnections::next_offer(self.connections.as_mut()) => {
+                    self.manage(undertone_peers::Input::Offer(offer));
                     false
                 }
                 Some(event) = self.rln_events.recv() => {
@@ -109,6 +130,7 @@ impl EventLoop {
                     self.tell_scores();
                     self.redial();
                     self.watch_shards();
+                    self.tell_connections();
                     false
                 }
                 _ = clock_sync.tick() => {
@@ -352,6 +374,13 @@ impl EventLoop {
         }
     }
 
+    pub(crate) fn tell_services(&self, news: PeerNews) {
+        if let Some(services) = &self.peer_news {
+            // The services may have ended.
+            let _ = services.send(news);
+        }
+    }
+
     fn on_swarm_event(&mut self, event: SwarmEvent<BehaviourEvent>) {
         match event {
             SwarmEvent::Behaviour(BehaviourEvent::Pubsub(event)) => self.on_pubsub(event),
@@ -365,9 +394,14 @@ impl EventLoop {
                 peer_id,
                 connection_id,
                 endpoint,
+                num_established,
                 ..
             } => {
                 self.peers.connected(peer_id, &endpoint);
+                if num_established.get() == 1 {
+                    self.managed_connected(peer_id, &endpoint);
+                    self.tell_services(PeerNews::Connected(peer_id));
+                }
                 if let Some(dialling) = self.dialling.remove(&connection_id) {
                     self.learn_static_peer(peer_id, &dialling.address);
                     self.peers.known(peer_id).origin = PeerOrigin::Static;
@@ -382,6 +416,8 @@ impl EventLoop {
                 ..
             } => {
                 self.peers.disconnected(peer_id);
+                self.manage(undertone_peers::Input::Disconnected(peer_id));
+                self.tell_services(PeerNews::Disconnected(peer_id));
             }
             SwarmEvent::OutgoingConnectionError {
                 peer_id,
@@ -392,6 +428,8 @@ impl EventLoop {
                     let asked = self.dialling.get(&connection_id);
                     let address = asked.map(|dialling| &dialling.address);
                     self.peers.unreachable(peer, address);
+                    self.manage(undertone_peers::Input::DialFailed(peer));
+                    self.tell_services(PeerNews::DialFailed(peer));
                 }
                 if let Some(dialling) = self.dialling.remove(&connection_id) {
                     let (address, reason) = (dialling.address, error.to_string());

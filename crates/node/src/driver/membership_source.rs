@@ -34,4 +34,12 @@ impl MembershipSource {
             Self::Updated(view) => view,
         }
     }
+
+    /// Returns the membership view to be shared.
+    pub(super) fn shared_view(&self) -> SharedView {
+        match self {
+            Self::Log { view, .. } => Arc::clone(view) as SharedView,
+            Self::Updated(view) => Arc::clone(view),
+        }
+    }
 }

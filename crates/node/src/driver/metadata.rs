@@ -5,6 +5,7 @@ use libp2p::{PeerId, identify};
 use undertone_message::WakuMetadata;
 
 use super::event_loop::EventLoop;
+use super::peer_news::PeerNews;
 use crate::swarm::METADATA_PROTOCOL;
 
 /// Most protocol ids kept of one peer; longer lists are not plausible.
@@ -28,6 +29,14 @@ impl EventLoop {
             .collect();
         known.agent = info.agent_version.chars().take(AGENT_BYTES_MAX).collect();
         self.peers.listens_at(peer_id, &info.listen_addrs);
+        self.managed_identified(peer_id, &info.listen_addrs);
+        let known = self.peers.known(peer_id);
+        let announced = PeerNews::Announced {
+            peer: peer_id,
+            protocols: known.protocols.clone(),
+            address: known.address.clone(),
+        };
+        self.tell_services(announced);
         if asks {
             let ours = self.metadata();
             self.swarm
@@ -73,6 +82,8 @@ impl EventLoop {
             }
             Event::OutboundFailure { peer, error, .. } => {
                 tracing::debug!(%peer, %error, "metadata request failed");
+                let shards = self.peers.known(peer).shards.clone();
+                self.tell_services(PeerNews::Shards { peer, shards });
             }
             _ => {}
         }
@@ -84,6 +95,7 @@ impl EventLoop {
         let ours = u32::from(self.cluster_id);
         if let Some(cluster) = theirs.cluster_id.filter(|cluster| *cluster != ours) {
             tracing::info!(%peer, cluster, ours, "disconnecting a peer of another cluster");
+            self.managed_metadata(peer, theirs.cluster_id, &[]);
             self.swarm.behaviour_mut().pubsub.disconnect(peer);
             return;
         }
@@ -91,6 +103,9 @@ impl EventLoop {
             .shards
             .iter()
             .filter_map(|shard| u16::try_from(*shard).ok());
-        self.peers.known(peer).shards = shards.collect();
+        let shards: Vec<u16> = shards.collect();
+        self.managed_metadata(peer, theirs.cluster_id, &shards);
+        self.peers.known(peer).shards.clone_from(&shards);
+        self.tell_services(PeerNews::Shards { peer, shards });
     }
 }

@@ -5,12 +5,15 @@ use libp2p::identity::Keypair;
 use tokio::sync::mpsc;
 use undertone_membership::evm::ChainHandle;
 use undertone_message::{NetworkPreset, PubsubTopic};
+use undertone_peers::Capabilities;
 use undertone_relay::RelayConfig;
 use undertone_rln::{BatchPolicy, Verifier};
 
 use super::events::TimedEvent;
-use super::membership_source::MembershipSource;
+use super::membership_source::{MembershipSource, SharedView};
+use super::peer_news::PeerNews;
 use super::rln::{MembershipProbe, ProofSource};
+use crate::discovery::DiscoveryPorts;
 use crate::swarm::{ConnectionLimits, ServiceStreams};
 
 /// Pubsub protocol id that every Waku relay knows.
@@ -36,6 +39,9 @@ pub struct NodeOptions {
     pub(super) clock_ahead_ns: i64,
     pub(super) events: Option<mpsc::UnboundedSender<TimedEvent>>,
     pub(super) services: Option<ServiceStreams>,
+    pub(super) discovery: Option<DiscoveryPorts>,
+    pub(super) capabilities: Capabilities,
+    pub(super) peer_news: Option<mpsc::UnboundedSender<PeerNews>>,
 }
 
 impl NodeOptions {
@@ -58,6 +64,9 @@ impl NodeOptions {
             clock_ahead_ns: 0,
             events: None,
             services: None,
+            discovery: None,
+            capabilities: Capabilities::RELAY,
+            peer_news: None,
         }
     }
 
@@ -78,7 +87,7 @@ impl NodeOptions {
     }
 
     /// Sets the pubsub protocol ids to offer, most preferred first; each one of
-    /// [`undertone_gossip::PROTOCOLS`].
+    /// [`undertone_gossip::PROTOCOLS`]. A node without any does not relay.
     pub fn protocols(self, ids: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let protocols = ids.into_iter().map(Into::into).collect();
         Self { protocols, ..self }
@@ -125,6 +134,25 @@ impl NodeOptions {
     pub(crate) fn services(self, services: ServiceStreams) -> Self {
         let services = Some(services);
         Self { services, ..self }
+    }
+
+    /// Sets the channels to discovery; without them, the node knows only the peers that it is told.
+    pub(crate) fn discovery(self, discovery: Option<DiscoveryPorts>) -> Self {
+        Self { discovery, ..self }
+    }
+
+    /// Sets the services that the node's record announces.
+    pub(crate) fn capabilities(self, capabilities: Capabilities) -> Self {
+        Self {
+            capabilities,
+            ..self
+        }
+    }
+
+    /// Sets the channel for what the services need to know about peers.
+    pub(crate) fn peer_news(self, news: mpsc::UnboundedSender<PeerNews>) -> Self {
+        let peer_news = Some(news);
+        Self { peer_news, ..self }
     }
 
     /// Sets the channel for events, for observers within the process.
@@ -196,6 +224,16 @@ impl RlnOptions {
             membership_probe,
             ..self
         }
+    }
+
+    /// Verifier of proofs.
+    pub(crate) fn verifier(&self) -> &Verifier {
+        &self.verifier
+    }
+
+    /// Membership as the node follows it.
+    pub(crate) fn membership_view(&self) -> SharedView {
+        self.membership.shared_view()
     }
 
     /// Whether the node has a source of proofs from the start.

@@ -74,7 +74,7 @@ impl EventLoop {
         }
     }
 
-    fn has_receiver(&self, topic: &PubsubTopic) -> bool {
+    pub(super) fn has_receiver(&self, topic: &PubsubTopic) -> bool {
         let router = self.relay.router();
         let threshold = router.config().thresholds.publish;
         let subscribers = router.subscribers(&Topic::new(&topic.to_string()));

@@ -11,6 +11,7 @@ use libp2p::identity::Keypair;
 use libp2p::multiaddr::Protocol;
 use sha3::{Digest as _, Keccak256};
 use undertone_message::PubsubTopic;
+use undertone_peers::Capabilities;
 
 mod rlp;
 #[cfg(test)]
@@ -22,8 +23,8 @@ const RECORD_BYTES_MAX: usize = 300;
 /// Bytes of a record taken by its signature, its sequence number and the enclosing list.
 const SIGNED_BYTES: usize = 64 + 2 + 9 + 3;
 
-/// Bit of the key `waku2` that announces the relay protocol.
-const RELAY: u8 = 1;
+/// Bytes of a record taken by its public key: the name of the key, and 33 bytes.
+const PUBLIC_KEY_BYTES: usize = 10 + 34;
 
 /// From this number of shards on, shards are written as a bit vector instead of a list.
 const LISTED_SHARDS_MAX: usize = 64;
@@ -38,6 +39,10 @@ type RecordContent = BTreeMap<&'static [u8], Vec<u8>>;
 #[derive(Debug)]
 pub(crate) struct NodeRecord {
     key: Option<Signer>,
+    /// Services that the node offers, the value of the key `waku2`.
+    capabilities: Capabilities,
+    /// Port of discv5, if the node runs it.
+    udp_port: Option<u16>,
     last: RefCell<Option<EncodedRecord>>,
 }
 
@@ -63,7 +68,11 @@ struct EncodedRecord {
 
 impl NodeRecord {
     /// Creates the record of the node with this identity. Only secp256k1 keys can sign records.
-    pub(crate) fn new(keypair: &Keypair) -> Self {
+    pub(crate) fn new(
+        keypair: &Keypair,
+        capabilities: Capabilities,
+        udp_port: Option<u16>,
+    ) -> Self {
         let signer = || {
             let keypair = keypair.clone().try_into_secp256k1().ok()?;
             let secret = SigningKey::from_slice(&keypair.secret().to_bytes()).ok()?;
@@ -72,6 +81,8 @@ impl NodeRecord {
         };
         Self {
             key: signer(),
+            capabilities,
+            udp_port,
             last: RefCell::new(None),
         }
     }
@@ -84,7 +95,8 @@ impl NodeRecord {
         joined: &BTreeSet<PubsubTopic>,
     ) -> Option<String> {
         let signer = self.key.as_ref()?;
-        let content = content(&signer.public, addresses, cluster_id, joined);
+        let mut content = self.content(addresses, cluster_id, joined);
+        content.insert(b"secp256k1", signer.public.clone());
         let mut last = self.last.borrow_mut();
         if let Some(written) = &*last
             && written.content == content
@@ -103,6 +115,37 @@ impl NodeRecord {
             uri: uri.clone(),
         });
         Some(uri)
+    }
+}
+
+impl NodeRecord {
+    /// Returns the values that change while the node runs, for discv5, which signs the record itself.
+    pub(crate) fn values(
+        &self,
+        addresses: &[Multiaddr],
+        cluster_id: u16,
+        joined: &BTreeSet<PubsubTopic>,
+    ) -> Vec<(&'static [u8], Vec<u8>)> {
+        let mut content = self.content(addresses, cluster_id, joined);
+        // discv5 knows its port, and learns the node's address from other nodes.
+        content.retain(|key, _| matches!(*key, b"rs" | b"rsv" | b"waku2" | b"multiaddrs"));
+        content.into_iter().collect()
+    }
+
+    /// Content of the record but for the public key.
+    fn content(
+        &self,
+        addresses: &[Multiaddr],
+        cluster_id: u16,
+        joined: &BTreeSet<PubsubTopic>,
+    ) -> RecordContent {
+        content(
+            self.capabilities,
+            self.udp_port,
+            addresses,
+            cluster_id,
+            joined,
+        )
     }
 }
 
@@ -125,15 +168,15 @@ impl Signer {
 }
 
 fn content(
-    public: &[u8],
+    capabilities: Capabilities,
+    udp_port: Option<u16>,
     addresses: &[Multiaddr],
     cluster_id: u16,
     joined: &BTreeSet<PubsubTopic>,
 ) -> RecordContent {
     let mut content = RecordContent::new();
     content.insert(b"id", b"v4".to_vec());
-    content.insert(b"secp256k1", public.to_vec());
-    content.insert(b"waku2", vec![RELAY]);
+    content.insert(b"waku2", vec![capabilities.0]);
     let shards: BTreeSet<u16> = joined
         .iter()
         .filter_map(PubsubTopic::shard)
@@ -143,22 +186,20 @@ fn content(
     let (key, value) = shards_value(cluster_id, &shards);
     content.insert(key, value);
     if let Some((ip, port)) = best_tcp(addresses) {
-        let (key, port_key): (&[u8], &[u8]) = match ip.len() {
-            4 => (b"ip", b"tcp"),
-            _ => (b"ip6", b"tcp6"),
+        let (key, tcp_key, udp_key): (&[u8], &[u8], &[u8]) = match ip.len() {
+            4 => (b"ip", b"tcp", b"udp"),
+            _ => (b"ip6", b"tcp6", b"udp6"),
         };
         content.insert(key, ip);
-        // Integers have no leading zeros.
-        let port: Vec<u8> = port
-            .to_be_bytes()
-            .into_iter()
-            .skip_while(|b| *b == 0)
-            .collect();
-        content.insert(port_key, port);
+        content.insert(tcp_key, port_value(port));
+        if let Some(port) = udp_port {
+            content.insert(udp_key, port_value(port));
+        }
     }
     let mut multiaddrs = Vec::new();
     let taken: usize = content.iter().map(|(k, v)| k.len() + v.len() + 3).sum();
-    let room = RECORD_BYTES_MAX.saturating_sub(SIGNED_BYTES + taken + b"multiaddrs".len() + 4);
+    let room = RECORD_BYTES_MAX
+        .saturating_sub(SIGNED_BYTES + PUBLIC_KEY_BYTES + taken + b"multiaddrs".len() + 4);
     // Addresses that `ip` and `tcp` cannot express, such as WebSocket and host names.
     for address in addresses
         .iter()
@@ -177,6 +218,12 @@ fn content(
         content.insert(b"multiaddrs", multiaddrs);
     }
     content
+}
+
+/// Encodes a port; integers of a record have no leading zeros.
+fn port_value(port: u16) -> Vec<u8> {
+    let bytes = port.to_be_bytes().into_iter();
+    bytes.skip_while(|byte| *byte == 0).collect()
 }
 
 /// Encodes the shards: few as a list, many as a bit vector.

@@ -59,6 +59,9 @@ impl EventLoop {
                 }
             }
             RlnEvent::Proved { request, result } => {
+                if self.proved_for_sender(request, &result) {
+                    return;
+                }
                 if let Some(asked) = self.proving_since.remove(&request)
                     && result.is_ok()
                 {
@@ -80,13 +83,13 @@ impl EventLoop {
                 // The thread that asked may have ended.
                 let _ = reply.send(self.relay.knows_nullifier(epoch, nullifier));
             }
-            RlnEvent::Skipped { epoch, ids } => {
+            RlnEvent::Skipped { epoch, ids, before } => {
                 if let Some(rln) = &mut self.rln {
                     rln.count_taken(ids);
                 }
                 tracing::warn!(
                     %epoch,
-                    ids = ids.saturating_add(1),
+                    ids = ids.saturating_add(before),
                     "another node publishes with this node's identity, or did so before a backup was \
                      restored: message ids that it used are skipped; run one node for each identity"
                 );

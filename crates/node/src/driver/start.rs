@@ -9,6 +9,7 @@ use tokio::sync::{mpsc, oneshot};
 use undertone_gossip::{QueueLimits, Time};
 use undertone_relay::Relay;
 
+use super::connections::PeerConnections;
 use super::error::StartError;
 use super::event_loop::EventLoop;
 use super::fragmenter::Fragmenter;
@@ -111,7 +112,16 @@ async fn build(
         long_frame_bytes: options.relay.gossip.large.transfer_bytes,
         in_transit: in_transit.clone(),
     };
-    let record = NodeRecord::new(&options.keypair);
+    let is_relay = !options.protocols.is_empty();
+    let udp_port = options.discovery.as_ref().and_then(|ports| ports.udp_port);
+    let record = NodeRecord::new(&options.keypair, options.capabilities, udp_port);
+    let own = options.keypair.public().to_peer_id();
+    let mut manager_seed = [0; 32];
+    getrandom::fill(&mut manager_seed).map_err(std::io::Error::from)?;
+    let cluster = options.relay.cluster_id;
+    let connections = options
+        .discovery
+        .map(|ports| PeerConnections::new(own, cluster, manager_seed, ports));
     let mut swarm = swarm::build(SwarmOptions {
         keypair: options.keypair,
         agent: format!("undertone/{}", env!("CARGO_PKG_VERSION")),
@@ -143,11 +153,14 @@ async fn build(
         commands: endpoint.commands,
         deliveries,
         events: options.events,
+        peer_news: options.peer_news,
         network: options.network,
+        is_relay,
         cluster_id: options.relay.cluster_id,
         static_peers: options.static_peers,
         static_identities: BTreeMap::new(),
         publishing: Default::default(),
+        proofs_asked: Default::default(),
         proving_since: Default::default(),
         next_request: 0,
         fragmenter: Fragmenter::new(options.relay.fragment_bytes),
@@ -156,6 +169,7 @@ async fn build(
         follow_ups: Vec::new(),
         totals: Default::default(),
         posts: Posts::new(&options.relay),
+        connections,
         record,
         graylisted: Default::default(),
         shards: Default::default(),
@@ -166,6 +180,7 @@ async fn build(
         event_loop.subscribe(topic)?;
     }
     event_loop.redial();
+    event_loop.tell_connections();
     Ok((event_loop, addresses))
 }
 

@@ -34,7 +34,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 
 /// Reason why no shard carries a content topic.
 #[derive(Debug, Error)]
-enum NoCarrier {
+pub(super) enum NoCarrier {
     /// The text is not a valid content topic.
     #[error(transparent)]
     Topic(#[from] ContentTopicError),
@@ -43,7 +43,7 @@ enum NoCarrier {
     Static,
 }
 
-fn carrier(app: &App, content_topic: &str) -> Result<PubsubTopic, NoCarrier> {
+pub(super) fn carrier(app: &App, content_topic: &str) -> Result<PubsubTopic, NoCarrier> {
     let network = &app.config.network;
     let topic = ContentTopic::parse(content_topic)?;
     if !app.config.autosharding {

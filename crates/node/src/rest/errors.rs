@@ -74,8 +74,10 @@ impl From<PublishFailure> for ApiError {
         let text = format!("Failed to publish: {failure}");
         match failure {
             PublishFailure::Duplicate
+            | PublishFailure::NotRelaying
             | PublishFailure::NotSubscribed { .. }
             | PublishFailure::TooLarge { .. }
+            | PublishFailure::Busy { .. }
             | PublishFailure::InvalidMessage { .. }
             | PublishFailure::InvalidProof { .. }
             | PublishFailure::NoPeers => Self::BadRequest(text),

@@ -66,17 +66,10 @@ async fn messages(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let filter = filter(&params)?;
-    let last = headers.get(LAST_EVENT_ID).map(HeaderValue::to_str);
-    let last = last.transpose().map_err(|_| bad_cursor("no text"))?;
-    let cursor = last
-        .filter(|text| !text.is_empty())
-        .or(params.get("cursor"));
+    let cursor = cursor_of(&params, &headers)?;
     let cursor = cursor.map(|text| known(&app.events, text)).transpose()?;
     let Some(place) = app.events.take_place() else {
-        let max = app.events.limits().clients_max;
-        let text = format!("As many event streams are open as this node serves ({max})");
-        let later = [(RETRY_AFTER, HeaderValue::from_static("10"))];
-        return Ok((later, ApiError::Unavailable(text)).into_response());
+        return Ok(no_place(&app.events));
     };
     let answer = LongAnswer::new();
     let events = EventStream::new(app.events.clone(), filter, cursor, answer.clone(), place);
@@ -84,7 +77,32 @@ async fn messages(
         let piece = events.next().await?;
         Some((Ok::<_, std::convert::Infallible>(piece), events))
     });
-    let mut response = Body::from_stream(pieces).into_response();
+    Ok(stream_response(Body::from_stream(pieces), answer))
+}
+
+/// Returns the text of the cursor that a client comes back with.
+pub(super) fn cursor_of<'a>(
+    params: &'a QueryParams,
+    headers: &'a HeaderMap,
+) -> Result<Option<&'a str>, ApiError> {
+    let last = headers.get(LAST_EVENT_ID).map(HeaderValue::to_str);
+    let last = last.transpose().map_err(|_| bad_cursor("no text"))?;
+    Ok(last
+        .filter(|text| !text.is_empty())
+        .or(params.get("cursor")))
+}
+
+/// Answers a client for whose stream there is no place.
+pub(super) fn no_place(events: &EventLog) -> Response {
+    let max = events.limits().clients_max;
+    let text = format!("As many event streams are open as this node serves ({max})");
+    let later = [(RETRY_AFTER, HeaderValue::from_static("10"))];
+    (later, ApiError::Unavailable(text)).into_response()
+}
+
+/// Returns the answer that carries a stream of events.
+pub(super) fn stream_response(pieces: Body, answer: LongAnswer) -> Response {
+    let mut response = pieces.into_response();
     response.extensions_mut().insert(answer);
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
@@ -94,7 +112,7 @@ async fn messages(
     // Tells nginx to pass on each event at once.
     let unbuffered = HeaderName::from_static("x-accel-buffering");
     headers.insert(unbuffered, HeaderValue::from_static("no"));
-    Ok(response)
+    response
 }
 
 fn filter(params: &QueryParams) -> Result<EventFilter, ApiError> {

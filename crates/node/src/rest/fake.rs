@@ -11,10 +11,12 @@ use axum::{
     Router,
     body::{Body, to_bytes},
     http::{Request, StatusCode},
+    response::Response,
 };
 use libp2p::PeerId;
 use parking_lot::Mutex;
 use serde_json::Value;
+use tokio::sync::{broadcast, mpsc};
 use tower::ServiceExt as _;
 use undertone_gossip::MessageId;
 use undertone_message::{NetworkPreset, PubsubTopic, Shard, WakuMessage};
@@ -25,11 +27,25 @@ use crate::command::{
     ProtocolHealth,
 };
 use crate::handle::{Deliveries, Delivery, node_channel};
-use crate::services::{MountedServices, ServiceCall, services_channel};
+use crate::services::{
+    LightStatus, MountedServices, SendFailure, SendId, SendReport, SenderCall, ServiceCall,
+    services_channel,
+};
+
+/// Function that accepts a message for sending or refuses it.
+type Accept = Box<dyn FnMut(WakuMessage) -> Result<SendId, SendFailure> + Send>;
+
+/// Sender behind the API.
+struct FakeSender {
+    accept: Accept,
+    reports: Vec<SendReport>,
+}
 
 pub(super) struct Fake {
     router: Router,
     pushed: Deliveries,
+    sender: Arc<Mutex<FakeSender>>,
+    news: broadcast::Sender<SendReport>,
     /// Calls, as text.
     pub(super) asked: Arc<Mutex<Vec<String>>>,
 }
@@ -43,6 +59,9 @@ pub(super) fn shard(index: u16) -> PubsubTopic {
 pub(super) struct FakeNode {
     pub(super) peers: Vec<PeerSnapshot>,
     pub(super) is_relay_ready: bool,
+    pub(super) light: Arc<Mutex<LightStatus>>,
+    /// Whether the node does not relay.
+    pub(super) is_light: bool,
 }
 
 impl Fake {
@@ -60,7 +79,7 @@ impl Fake {
         mut answer: impl FnMut(ServiceCall) -> String + Send + 'static,
     ) -> Self {
         let (handle, mut endpoint) = node_channel();
-        let (services, mut service_endpoint) = services_channel(mounted, None);
+        let (services, mut service_endpoint) = services_channel(mounted, None, node.light.clone());
         let config = RestConfig {
             network: NetworkPreset::by_name("local").unwrap(),
             autosharding: true,
@@ -68,7 +87,7 @@ impl Fake {
             content_topics: Vec::new(),
             log_level: None,
             access: Access::default(),
-            relay: true,
+            relay: !node.is_light,
             admin: true,
             relay_cache_capacity: 3,
             clock_ahead_ns: 0,
@@ -93,11 +112,46 @@ impl Fake {
                 noted.lock().push(text);
             }
         });
+        let sender = Arc::new(Mutex::new(FakeSender {
+            accept: Box::new(|_| Err(SendFailure::Stopped)),
+            reports: Vec::new(),
+        }));
+        tokio::spawn(answer_sender(
+            Arc::clone(&sender),
+            service_endpoint.sender.calls,
+        ));
+        let news = service_endpoint.sender.news.clone();
         Self {
             router,
             pushed,
+            sender,
+            news,
             asked,
         }
+    }
+
+    /// Sets what happens to messages that are to be sent.
+    pub(super) fn accepts(
+        &self,
+        accept: impl FnMut(WakuMessage) -> Result<SendId, SendFailure> + Send + 'static,
+    ) {
+        self.sender.lock().accept = Box::new(accept);
+    }
+
+    /// Tells of a step of a message.
+    pub(super) fn tell(&self, report: SendReport) {
+        self.news.send(report).unwrap();
+    }
+
+    /// Opens a stream.
+    pub(super) async fn open(&self, path: &str) -> Response {
+        let request = Request::get(path).body(Body::empty()).unwrap();
+        self.router.clone().oneshot(request).await.unwrap()
+    }
+
+    /// Sets what has become of messages.
+    pub(super) fn reports(&self, reports: Vec<SendReport>) {
+        self.sender.lock().reports = reports;
     }
 
     pub(super) fn asked(&self) -> Vec<String> {
@@ -135,6 +189,28 @@ impl Fake {
 
     pub(super) async fn get(&self, path: &str) -> (u16, Value) {
         self.ask("GET", path, "").await
+    }
+}
+
+async fn answer_sender(sender: Arc<Mutex<FakeSender>>, mut calls: mpsc::Receiver<SenderCall>) {
+    while let Some(call) = calls.recv().await {
+        let mut sender = sender.lock();
+        match call {
+            SenderCall::Send { message, reply, .. } => drop(reply.send((sender.accept)(message))),
+            SenderCall::Reports {
+                id,
+                is_fetched,
+                reply,
+            } => {
+                let is_of = |report: &SendReport| id.is_none_or(|id| id == report.id);
+                let (found, rest) = sender.reports.iter().copied().partition(is_of);
+                if is_fetched {
+                    sender.reports = rest;
+                }
+                drop(reply.send(found));
+            }
+            SenderCall::Waiting { reply } => drop(reply.send(0)),
+        }
     }
 }
 

@@ -14,10 +14,12 @@ use super::{
 use crate::command::{
     Connectedness, ConnectionStatus, HealthReport, HealthStatus, PeerSnapshot, ProtocolHealth,
 };
-use crate::services::MountedServices;
+use crate::services::{LightStatus, MountedServices};
 
 #[cfg(test)]
 mod tests;
+
+const FILTER_CLIENT: &str = "Filter Client";
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(health))
@@ -42,13 +44,15 @@ async fn health(State(app): State<App>) -> Result<Json<HealthBody>, ApiError> {
         Err(_) => Err(ApiError::Internal("Health check timed out".into())),
         Ok(Err(_)) => Err(ApiError::Unavailable("Health check failed".into())),
         Ok(Ok(mut report)) => {
-            if !app.config.relay {
-                report.protocols.iter_mut().for_each(unmount_relay);
-            }
             if let Some(services) = &app.services {
                 let peers = app.handle.peers().await?;
                 let trouble = services.store_trouble();
                 add_services(&mut report, services.mounted(), trouble, &peers);
+                judge_subscriptions(&mut report, &services.light_status());
+            }
+            if !app.config.relay {
+                report.protocols.iter_mut().for_each(unmount_relay);
+                report.connection = light_connection(&report.protocols);
             }
             Ok(Json(report.into()))
         }
@@ -60,6 +64,38 @@ fn unmount_relay(health: &mut ProtocolHealth) {
     if health.protocol == "Relay" {
         health.status = HealthStatus::NotMounted;
         health.desc = None;
+    }
+}
+
+/// Reports that subscriptions have no filter peer, if some have none.
+fn judge_subscriptions(report: &mut HealthReport, light: &LightStatus) {
+    let deserted: Vec<_> = light.deserted().map(AsRef::as_ref).collect();
+    let client = report.protocols.iter_mut();
+    let client = client
+        .into_iter()
+        .find(|health| health.protocol == FILTER_CLIENT);
+    if let (Some(client), false) = (client, deserted.is_empty())
+        && client.status == HealthStatus::Ready
+    {
+        client.status = HealthStatus::NotReady;
+        client.desc = Some(format!(
+            "No filter peer has the subscriptions of {}",
+            deserted.join(", ")
+        ));
+    }
+}
+
+/// Connection of a node without relay: whether it can get messages and publish them.
+fn light_connection(protocols: &[ProtocolHealth]) -> ConnectionStatus {
+    let is_ready = |name: &&str| {
+        let mut all = protocols.iter();
+        all.any(|health| health.protocol == *name && health.status == HealthStatus::Ready)
+    };
+    let clients = [FILTER_CLIENT, "Lightpush Client"];
+    match clients.iter().filter(|name| is_ready(name)).count() {
+        0 => ConnectionStatus::Disconnected,
+        1 => ConnectionStatus::PartiallyConnected,
+        _ => ConnectionStatus::Connected,
     }
 }
 
@@ -112,7 +148,7 @@ fn add_services(
             needs_peer(STORE, no_store).filter(|_| !mounted.store),
         ),
         (
-            "Filter Client",
+            FILTER_CLIENT,
             true,
             needs_peer(FILTER_SUBSCRIBE, "No Filter service peer available yet"),
         ),

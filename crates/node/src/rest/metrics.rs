@@ -23,12 +23,14 @@ use super::{
 };
 use crate::command::{JobSizes, MetricsSnapshot, RlnSnapshot, TokenSnapshot};
 use crate::handle::NodeHandle;
-use crate::services::{ArchiveCounts, ServicesHandle};
+use crate::services::{ArchiveCounts, LightStatus, ServicesHandle, SyncHandle};
 
 mod chain;
 mod dashboards;
+mod sync;
 
 use dashboards::Dashboards;
+use sync::{SyncDetails, SyncMetrics};
 
 /// Content type of OpenMetrics, the format that Prometheus asks for.
 const CONTENT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -78,6 +80,14 @@ async fn page(
         let is_writing = services.is_some_and(|services| services.store_trouble().is_none());
         ours.register_collector(Box::new(StoreMetrics { counts, is_writing }));
     }
+    if let Some(services) = services {
+        ours.register_collector(Box::new(LightMetrics(services.light_status())));
+    }
+    let sync = services.and_then(ServicesHandle::sync);
+    if let Some(totals) = sync.map(SyncHandle::totals) {
+        ours.register_collector(Box::new(SyncDetails(totals.clone())));
+        registry.register_collector(Box::new(SyncMetrics(totals)));
+    }
     registry.register_collector(Box::new(Dashboards(snapshot)));
     let mut text = String::new();
     encode(&mut text, &registry).expect("writing to a String does not fail");
@@ -125,6 +135,27 @@ impl Collector for StoreMetrics {
         )?;
         let help = "Whether the archive takes messages";
         page.gauge("store_writing", help, usize::from(self.is_writing))
+    }
+}
+
+/// Names for what came of subscriptions at filter peers.
+#[derive(Debug)]
+struct LightMetrics(LightStatus);
+
+impl Collector for LightMetrics {
+    fn encode(&self, encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        let (mut page, status) = (MetricsPage(encoder), &self.0);
+        let peers = status.filter_peers.iter();
+        let peers = peers.map(|(topic, peers)| (topic.as_ref(), *peers));
+        let help = "Filter peers that have all subscriptions";
+        page.gauges("light_filter_peers", help, "topic", peers)?;
+        let origins = [("filter", status.pushed), ("store", status.recovered)];
+        let help = "Messages of filter subscriptions, by where they came from";
+        page.counters("light_messages", help, "origin", origins.into_iter())?;
+        let help = "Breaches of a protocol by filter and store peers";
+        page.counter("light_offences", help, status.offences)?;
+        let help = "Spans of time whose messages could not be compared with history";
+        page.counter("light_unchecked", help, status.unchecked)
     }
 }
 

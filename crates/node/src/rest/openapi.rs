@@ -24,6 +24,7 @@ use super::{
     Access, App,
     errors::text_response,
     events::{ClosedEvent, GapEvent, MessageEvent},
+    messaging::SentEvent,
 };
 
 /// Name of the token in the description.
@@ -45,13 +46,14 @@ const PAGE_POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style
     tags(
         (name = "node", description = "State of the node"),
         (name = "relay", description = "Messages of subscribed topics"),
+        (name = "messaging", description = "Sending that is answered for, and messages of content topics"),
         (name = "events", description = "Messages as they come"),
         (name = "store", description = "Messages of the past"),
         (name = "filter", description = "Messages that a peer pushes to this node"),
         (name = "lightpush", description = "Publishing through a peer"),
         (name = "admin", description = "Peers and log level"),
     ),
-    components(schemas(MessageEvent, GapEvent, ClosedEvent)),
+    components(schemas(MessageEvent, GapEvent, ClosedEvent, SentEvent)),
 )]
 struct Base;
 

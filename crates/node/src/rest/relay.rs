@@ -89,7 +89,7 @@ async fn unsubscribe(
 
 /// Leaves a pubsub topic that neither a pubsub nor a content subscription needs any more.
 pub(super) async fn leave_unless_wanted(app: &App, topic: PubsubTopic) -> Result<(), ApiError> {
-    if app.cache.wants(&topic) {
+    if app.cache.wants(&topic) || app.received.wants(&topic) {
         return Ok(());
     }
     app.handle

@@ -8,8 +8,8 @@ use libp2p::{PeerId, StreamProtocol};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
-use super::filter_client::FilterCall;
 use super::framing::{read_frame, write_frame};
+use super::light_driver::LightCall;
 use crate::swarm::InboundStream;
 
 /// Time for a stream's first byte. Some clients open a stream ahead of their first request, so an idle one is
@@ -35,8 +35,19 @@ pub(super) struct AcceptedProtocol {
     pub(super) protocol: &'static str,
     /// Longest frame, bytes.
     pub(super) frame_bytes_max: usize,
-    /// Whether a frame is a message without an answer, of which a stream may carry several.
-    pub(super) is_push: bool,
+    /// Use that peers make of a stream.
+    pub(super) form: StreamForm,
+}
+
+/// Use that peers make of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StreamForm {
+    /// One request and its answer.
+    Request,
+    /// Messages without answers.
+    Push,
+    /// Frames in both directions, which the service reads and writes itself.
+    Session,
 }
 
 /// Queues for what peers send.
@@ -45,7 +56,9 @@ pub(super) struct Requests {
     /// Requests that are answered.
     pub(super) answered: mpsc::Sender<PeerRequest>,
     /// Frames of pushed messages, which are not.
-    pub(super) pushed: mpsc::Sender<FilterCall>,
+    pub(super) pushed: mpsc::Sender<LightCall>,
+    /// Streams of sessions, as they are; `None` if no such protocol is accepted.
+    pub(super) sessions: Option<mpsc::Sender<InboundStream>>,
 }
 
 /// Accepts streams until the node stops, and gives what they bring to `requests`.
@@ -61,6 +74,14 @@ pub(super) async fn accept(
         let Some(accepted) = known.copied() else {
             continue;
         };
+        if accepted.form == StreamForm::Session {
+            // A peer whose stream finds the queue full sees that it is reset.
+            let _ = requests
+                .sessions
+                .as_ref()
+                .map(|queue| queue.try_send(stream));
+            continue;
+        }
         let requests = requests.clone();
         tokio::spawn(async move {
             let (peer, protocol) = (stream.peer, stream.protocol.clone());
@@ -84,10 +105,10 @@ async fn serve(
     } = inbound;
     let max = accepted.frame_bytes_max;
     while let Some(bytes) = timeout(IDLE, read_frame(&mut stream, max)).await?? {
-        if accepted.is_push {
+        if accepted.form == StreamForm::Push {
             if requests
                 .pushed
-                .send(FilterCall::Pushed(peer, bytes))
+                .send(LightCall::Pushed(peer, bytes))
                 .await
                 .is_err()
             {

@@ -7,13 +7,16 @@ use libp2p::Multiaddr;
 use tokio::sync::{mpsc, oneshot};
 use undertone_archive::{Archive, QueryError};
 use undertone_message::{PubsubTopic, WakuMessage};
+use undertone_services::filter::FilterCriterion;
 use undertone_services::history::{HistoryError, HistoryQuery};
 use undertone_services::sharding::Sharding;
 
 use super::client::PeerClient;
-use super::filter_client::FilterCall;
 use super::handle::{MountedServices, ServiceCall};
 use super::host::HostCall;
+use super::light_driver::LightCall;
+use super::push_client::PushRequest;
+use super::push_order::PushOrder;
 use super::{LightpushVersion, ServiceFailure, StoreAnswer, push_client, query_client};
 use crate::command::PublishFailure;
 use crate::handle::NodeHandle;
@@ -24,12 +27,13 @@ pub(super) struct Callee {
     pub(super) client: PeerClient,
     pub(super) node: NodeHandle,
     pub(super) archive: Option<Archive>,
-    pub(super) filter: mpsc::Sender<FilterCall>,
+    pub(super) light: mpsc::Sender<LightCall>,
     pub(super) host: mpsc::Sender<HostCall>,
     pub(super) mounted: MountedServices,
     pub(super) sharding: Sharding,
     pub(super) store_peers: Arc<[Multiaddr]>,
     pub(super) lightpush_peers: Arc<[Multiaddr]>,
+    pub(super) push_order: PushOrder,
     pub(super) next_request: Arc<AtomicU64>,
 }
 
@@ -42,7 +46,7 @@ pub(super) async fn run(callee: Callee, mut calls: mpsc::Receiver<ServiceCall>) 
 
 impl Callee {
     async fn answer(self, call: ServiceCall) {
-        // A caller that no longer waits is not an error.
+        // A caller that no longer waits is not an error. One whose reply is dropped learns that the node stops.
         match call {
             ServiceCall::Query { peer, query, reply } => {
                 let _ = reply.send(self.query(peer, &query).await);
@@ -60,25 +64,36 @@ impl Callee {
                 content_topics,
                 reply,
             } => {
-                let each = self.by_topic(pubsub_topic, content_topics);
-                let _ = reply.send(self.each(each, FilterCall::Add).await);
+                let criteria = self.criteria(pubsub_topic, content_topics);
+                self.ask_light(criteria, reply, LightCall::Subscribe).await;
+            }
+            ServiceCall::KeepSubscribed {
+                pubsub_topic,
+                content_topics,
+                since_ns,
+                reply,
+            } => {
+                let criteria = self.criteria(pubsub_topic, content_topics);
+                let keep = |criteria, reply| LightCall::Keep(criteria, since_ns, reply);
+                self.ask_light(criteria, reply, keep).await;
             }
             ServiceCall::Unsubscribe {
                 pubsub_topic,
                 content_topics,
                 reply,
             } => {
-                let each = self.by_topic(pubsub_topic, content_topics);
-                let _ = reply.send(self.each(each, FilterCall::Remove).await);
+                let criteria = self.criteria(pubsub_topic, content_topics);
+                self.ask_light(criteria, reply, LightCall::Unsubscribe)
+                    .await;
             }
             ServiceCall::UnsubscribeAll { reply } => {
-                let _ = reply.send(self.ask_filter(FilterCall::RemoveAll).await);
+                let _ = self.light.send(LightCall::UnsubscribeAll(reply)).await;
             }
             ServiceCall::Ping { reply } => {
-                let _ = reply.send(self.ask_filter(FilterCall::Ping).await);
+                let _ = self.light.send(LightCall::Ping(reply)).await;
             }
             ServiceCall::Subscriptions { reply } => {
-                let _ = self.filter.send(FilterCall::List(reply)).await;
+                let _ = self.light.send(LightCall::List(reply)).await;
             }
             ServiceCall::Subscribers { reply } => {
                 let _ = self.host.send(HostCall::Subscribers(reply)).await;
@@ -126,7 +141,14 @@ impl Callee {
         match known {
             Ok(known) => {
                 let id = self.request_id();
-                push_client::push(&self.client, &known, version, &topic, &message, &id).await
+                let topic = topic.to_string().into();
+                let request = PushRequest {
+                    version,
+                    pubsub_topic: &topic,
+                    message: &message,
+                    request_id: &id,
+                };
+                push_client::push(&self.client, known, &self.push_order, &request).await
             }
             Err(ServiceFailure::NoPeer { .. }) if self.mounted.lightpush => {
                 let published = self.node.publish(topic, message).await;
@@ -155,47 +177,39 @@ impl Callee {
         PubsubTopic::parse_any(&topic).map_err(|error| failure(&error))
     }
 
-    /// Groups content topics by the topic that carries them.
-    fn by_topic(
+    /// Returns content topics, each with the topic that carries it.
+    fn criteria(
         &self,
         given: Option<PubsubTopic>,
         content_topics: Vec<String>,
-    ) -> Result<Vec<(PubsubTopic, Vec<String>)>, ServiceFailure> {
-        let mut groups: Vec<(PubsubTopic, Vec<String>)> = Vec::new();
-        for content_topic in content_topics {
+    ) -> Result<Vec<FilterCriterion>, ServiceFailure> {
+        let each = content_topics.into_iter().map(|content_topic| {
             let topic = self.topic(given.clone(), &content_topic)?;
-            match groups.iter_mut().find(|(known, _)| *known == topic) {
-                Some((_, topics)) => topics.push(content_topic),
-                None => groups.push((topic, vec![content_topic])),
+            Ok(FilterCriterion {
+                pubsub_topic: topic.to_string().into(),
+                content_topic: content_topic.into(),
+            })
+        });
+        each.collect()
+    }
+
+    async fn ask_light(
+        &self,
+        criteria: Result<Vec<FilterCriterion>, ServiceFailure>,
+        reply: oneshot::Sender<Result<(), ServiceFailure>>,
+        call: impl FnOnce(
+            Vec<FilterCriterion>,
+            oneshot::Sender<Result<(), ServiceFailure>>,
+        ) -> LightCall,
+    ) {
+        match criteria {
+            Ok(criteria) => {
+                let _ = self.light.send(call(criteria, reply)).await;
+            }
+            Err(failure) => {
+                let _ = reply.send(Err(failure));
             }
         }
-        Ok(groups)
-    }
-
-    async fn each(
-        &self,
-        groups: Result<Vec<(PubsubTopic, Vec<String>)>, ServiceFailure>,
-        call: impl Fn(
-            PubsubTopic,
-            Vec<String>,
-            oneshot::Sender<Result<(), ServiceFailure>>,
-        ) -> FilterCall,
-    ) -> Result<(), ServiceFailure> {
-        for (topic, content_topics) in groups? {
-            self.ask_filter(|reply| call(topic, content_topics, reply))
-                .await?;
-        }
-        Ok(())
-    }
-
-    async fn ask_filter(
-        &self,
-        call: impl FnOnce(oneshot::Sender<Result<(), ServiceFailure>>) -> FilterCall,
-    ) -> Result<(), ServiceFailure> {
-        let (reply, answer) = oneshot::channel();
-        let sent = self.filter.send(call(reply)).await;
-        sent.map_err(|_| ServiceFailure::Stopped)?;
-        answer.await.map_err(|_| ServiceFailure::Stopped)?
     }
 }
 
@@ -211,9 +225,12 @@ pub(super) fn history_error(error: QueryError) -> HistoryError {
 fn status_of(failure: &PublishFailure) -> u32 {
     use undertone_services::lightpush::LightpushStatus;
     let status = match failure {
-        PublishFailure::NotSubscribed { .. } => LightpushStatus::UNSUPPORTED_PUBSUB_TOPIC,
+        PublishFailure::NotSubscribed { .. } | PublishFailure::NotRelaying => {
+            LightpushStatus::UNSUPPORTED_PUBSUB_TOPIC
+        }
         PublishFailure::TooLarge { .. } => LightpushStatus::PAYLOAD_TOO_LARGE,
-        PublishFailure::InvalidMessage { .. }
+        PublishFailure::Busy { .. }
+        | PublishFailure::InvalidMessage { .. }
         | PublishFailure::InvalidProof { .. }
         | PublishFailure::Duplicate => LightpushStatus::INVALID_MESSAGE,
         PublishFailure::RlnProof { .. } | PublishFailure::RateLimit { .. } => {

@@ -18,7 +18,7 @@ const TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Service to be asked of a peer.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct PeerService {
+pub(super) struct AskedService {
     /// Name for messages.
     pub(super) name: &'static str,
     /// Id of the protocol.
@@ -43,7 +43,7 @@ impl PeerClient {
     /// announced its protocol.
     pub(super) async fn candidates(
         &self,
-        service: PeerService,
+        service: AskedService,
         configured: &[Multiaddr],
     ) -> Result<Vec<Multiaddr>, ServiceFailure> {
         if !configured.is_empty() {
@@ -71,7 +71,7 @@ impl PeerClient {
     pub(super) async fn ask(
         &self,
         address: &Multiaddr,
-        service: PeerService,
+        service: AskedService,
         request: &[u8],
     ) -> Result<(PeerId, Bytes), ServiceFailure> {
         let Some(Protocol::P2p(peer)) = address.iter().last() else {
@@ -91,7 +91,7 @@ impl PeerClient {
         &self,
         peer: PeerId,
         address: &Multiaddr,
-        service: PeerService,
+        service: AskedService,
         request: &[u8],
     ) -> Result<Bytes, ServiceFailure> {
         let protocol = StreamProtocol::new(service.protocol);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use libp2p::{Multiaddr, PeerId};
+use parking_lot::Mutex;
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot};
 use undertone_message::{PubsubTopic, WakuMessage};
@@ -10,8 +11,11 @@ use undertone_services::filter::FilterCriterion;
 use undertone_services::history::{HistoryError, HistoryPage, HistoryQuery};
 
 use super::archive_counts::ArchiveCounts;
+use super::light_driver::LightStatus;
+use super::sender::{SenderEndpoint, SenderHandle, sender_channel};
 use super::store_watch::StoreWatch;
-use crate::handle::{Deliveries, MessageSink};
+use super::sync::SyncHandle;
+use crate::handle::{Deliveries, Delivery, MessageSink};
 
 /// Calls that wait for the services at most; further callers wait.
 const CALLS_MAX: usize = 256;
@@ -143,7 +147,14 @@ pub(crate) enum ServiceCall {
         content_topics: Vec<String>,
         reply: oneshot::Sender<Result<(), ServiceFailure>>,
     },
-    /// End of such a subscription.
+    /// Subscription to content topics that stays whether a filter peer is there or not.
+    KeepSubscribed {
+        pubsub_topic: Option<PubsubTopic>,
+        content_topics: Vec<String>,
+        since_ns: Option<i64>,
+        reply: oneshot::Sender<Result<(), ServiceFailure>>,
+    },
+    /// End of such subscriptions.
     Unsubscribe {
         pubsub_topic: Option<PubsubTopic>,
         content_topics: Vec<String>,
@@ -172,6 +183,7 @@ pub(crate) struct ServicesEndpoint {
     pub(crate) calls: mpsc::Receiver<ServiceCall>,
     /// Sinks for messages that filter peers push.
     pub(crate) pushed: Deliveries,
+    pub(crate) sender: SenderEndpoint,
 }
 
 /// The program's end of the services' channel; clones talk to the same services.
@@ -181,24 +193,33 @@ pub struct ServicesHandle {
     pushed: Deliveries,
     mounted: MountedServices,
     store: Option<StoreWatch>,
+    light: Arc<Mutex<LightStatus>>,
+    sender: SenderHandle,
+    sync: Option<SyncHandle>,
 }
 
 /// Creates both ends of the services' channel.
 pub(crate) fn services_channel(
     mounted: MountedServices,
     store: Option<StoreWatch>,
+    light: Arc<Mutex<LightStatus>>,
 ) -> (ServicesHandle, ServicesEndpoint) {
     let (calls, receiver) = mpsc::channel(CALLS_MAX);
     let pushed = Deliveries::default();
+    let (sender, sender_endpoint) = sender_channel();
     let handle = ServicesHandle {
         calls,
         pushed: pushed.clone(),
         mounted,
         store,
+        light,
+        sender,
+        sync: None,
     };
     let endpoint = ServicesEndpoint {
         calls: receiver,
         pushed,
+        sender: sender_endpoint,
     };
     (handle, endpoint)
 }
@@ -208,6 +229,17 @@ impl ServicesHandle {
     #[must_use]
     pub fn mounted(&self) -> MountedServices {
         self.mounted
+    }
+
+    /// Sets the handle to synchronisation.
+    pub(super) fn set_sync(&mut self, sync: Option<SyncHandle>) {
+        self.sync = sync;
+    }
+
+    /// Returns the handle to synchronisation; `None` for a node that does not synchronise its store.
+    #[must_use]
+    pub fn sync(&self) -> Option<&SyncHandle> {
+        self.sync.as_ref()
     }
 
     /// Returns what became of messages that were to be kept; `None` for a node without a store.
@@ -256,10 +288,18 @@ impl ServicesHandle {
         .await?
     }
 
-    /// Subscribes to content topics at a filter peer.
+    /// Returns the state of this node's subscriptions at filter peers.
+    #[must_use]
+    pub fn light_status(&self) -> LightStatus {
+        self.light.lock().clone()
+    }
+
+    /// Subscribes to content topics at filter peers, and waits until one holds the subscription. From then on other
+    /// filter peers take over as need be, and stores give what was missed.
     ///
     /// # Errors
-    /// [`ServiceFailure`] if no filter peer accepted the subscription.
+    /// [`ServiceFailure`] if no filter peer accepted the subscription; then there is none. Nor is there if the caller
+    /// stops waiting.
     pub async fn subscribe(
         &self,
         pubsub_topic: Option<PubsubTopic>,
@@ -273,11 +313,32 @@ impl ServicesHandle {
         .await?
     }
 
-    /// Ends a subscription to content topics.
+    /// Subscribes to content topics as [`Self::subscribe`], whether a filter peer is there or not: peers are tried until
+    /// one is. Messages sent since `since_ns`, Unix nanoseconds, are fetched from stores; without it, those sent since a
+    /// moment ago.
     ///
     /// # Errors
-    /// [`ServiceFailure`] if the filter peer did not confirm it; no messages are delivered any more all the
-    /// same.
+    /// [`ServiceFailure`] if a topic cannot be derived, or the node has as many subscriptions as it may.
+    pub async fn keep_subscribed(
+        &self,
+        pubsub_topic: Option<PubsubTopic>,
+        content_topics: Vec<String>,
+        since_ns: Option<i64>,
+    ) -> Result<(), ServiceFailure> {
+        self.ask(|reply| ServiceCall::KeepSubscribed {
+            pubsub_topic,
+            content_topics,
+            since_ns,
+            reply,
+        })
+        .await?
+    }
+
+    /// Ends a subscription to content topics, and waits until no filter peer holds it. No messages are delivered any
+    /// more from the call on.
+    ///
+    /// # Errors
+    /// [`ServiceFailure`] if a topic cannot be derived, or the node has stopped.
     pub async fn unsubscribe(
         &self,
         pubsub_topic: Option<PubsubTopic>,
@@ -324,9 +385,22 @@ impl ServicesHandle {
         self.ask(|reply| ServiceCall::Subscribers { reply }).await
     }
 
-    /// Gives every later message that a filter peer pushes to `sink`, until it returns `false`.
+    /// Returns the handle to send messages and to learn what becomes of them.
+    #[must_use]
+    pub fn sender(&self) -> &SenderHandle {
+        &self.sender
+    }
+
+    /// Gives every later message of a filter subscription to `sink`, once, whether a filter peer pushes it or a store
+    /// has it, until `sink` returns `false`.
     pub fn add_sink(&self, sink: Arc<dyn MessageSink>) {
         self.pushed.add(sink);
+    }
+
+    /// Returns a queue of later messages of filter subscriptions. Those that find `capacity` others in the queue are
+    /// dropped, so that a slow reader does not block the node.
+    pub fn messages(&self, capacity: usize) -> mpsc::Receiver<Delivery> {
+        self.pushed.queue(capacity)
     }
 
     async fn ask<T>(

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use libp2p::PeerId;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use undertone_archive::Archive;
 use undertone_gossip::Time;
 use undertone_services::filter::{self, FilterServer};
@@ -41,6 +41,8 @@ pub(super) struct HostChannels {
     pub(super) messages: mpsc::Receiver<StoredMessage>,
     pub(super) calls: mpsc::Receiver<HostCall>,
     pub(super) gone: mpsc::UnboundedReceiver<PeerId>,
+    /// Records of nodes for peer exchange, raw RLP.
+    pub(super) known: watch::Receiver<Vec<Bytes>>,
 }
 
 /// Machines of the services that are mounted.
@@ -98,6 +100,7 @@ impl ServicesHost {
             mut messages,
             mut calls,
             mut gone,
+            mut known,
         } = channels;
         loop {
             let wake = self.wake();
@@ -109,6 +112,8 @@ impl ServicesHost {
                 Some(message) = messages.recv() => self.on_message(message),
                 Some(call) = calls.recv() => self.on_call(call),
                 Some(peer) = gone.recv() => self.on_gone(peer),
+                // Without discovery, this says at once that nothing will ever be known.
+                Ok(()) = known.changed() => self.on_known(known.borrow_and_update().clone()),
                 Some(done) = self.results.recv() => self.on_done(done),
                 () = tokio::time::sleep_until(wake.into()) => self.on_tick(),
             }
@@ -221,6 +226,13 @@ impl ServicesHost {
         let now = self.now();
         if let Some(filter) = &mut self.machines.filter {
             filter.handle(now, filter::Input::Message { message });
+        }
+    }
+
+    fn on_known(&mut self, enrs: Vec<Bytes>) {
+        let now = self.now();
+        if let Some(exchange) = &mut self.machines.exchange {
+            exchange.handle(now, peer_exchange::Input::Known { enrs });
         }
     }
 

@@ -10,6 +10,7 @@ use undertone_archive::Archive;
 use undertone_services::history::StoredMessage;
 
 use super::archive_counts::ArchiveCounts;
+use super::sync::SyncIndex;
 
 #[cfg(test)]
 mod tests;
@@ -27,7 +28,7 @@ const REPEAT_AFTER: Duration = Duration::from_secs(1);
 const MAINTAINING: Duration = Duration::from_secs(60);
 
 /// Longest time by which a kept message's timestamp may differ from the node's clock (nwaku).
-const CLOCK_TOLERANCE_NS: u64 = 20_000_000_000;
+pub(super) const CLOCK_TOLERANCE_NS: u64 = 20_000_000_000;
 
 /// Numbers of messages by what became of them; clones share them.
 #[derive(Clone, Debug, Default)]
@@ -100,11 +101,11 @@ fn is_kept(message: &StoredMessage, now_ns: i64) -> bool {
     !message.is_ephemeral() && message.timestamp_ns().abs_diff(now_ns) <= CLOCK_TOLERANCE_NS
 }
 
-/// Starts to write what is offered to the returned queue, until that is dropped.
-pub(super) fn start(archive: Archive) -> (KeeperQueue, KeeperCounts) {
+/// Starts to write what is offered to the returned queue, until that is dropped. What is written is added to `index`.
+pub(super) fn start(archive: Archive, index: Option<SyncIndex>) -> (KeeperQueue, KeeperCounts) {
     let (waiting, messages) = mpsc::channel(WAITING_MAX);
     let counts = KeeperCounts::default();
-    tokio::spawn(write(archive.clone(), messages, counts.clone()));
+    tokio::spawn(write(archive.clone(), messages, counts.clone(), index));
     tokio::spawn(maintain(archive, waiting.downgrade()));
     let queue = KeeperQueue {
         waiting,
@@ -117,6 +118,7 @@ async fn write(
     archive: Archive,
     mut messages: mpsc::Receiver<StoredMessage>,
     counts: KeeperCounts,
+    index: Option<SyncIndex>,
 ) {
     let mut batch = Vec::new();
     let mut failure: Option<String> = None;
@@ -130,6 +132,9 @@ async fn write(
                     }
                     let kept = report.inserted as u64;
                     counts.0.kept.fetch_add(kept, Ordering::Relaxed);
+                    if let Some(index) = &index {
+                        index.add(&batch);
+                    }
                     break;
                 }
                 Err(error) => {

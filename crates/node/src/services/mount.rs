@@ -1,18 +1,23 @@
 //! Start of the services that a configuration asks for.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use libp2p::StreamProtocol;
+use bytes::Bytes;
+use libp2p::{Multiaddr, PeerId, StreamProtocol};
+use parking_lot::Mutex;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng as _;
 use thiserror::Error;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
 use undertone_archive::{
     Archive, ArchiveError, ArchiveOptions, ArchiveUrl, ArchiveUrlError, RetentionError,
     RetentionPolicy,
 };
+use undertone_message::{MessageLimits, PubsubTopic};
 use undertone_services::filter::{self, FilterServer};
 use undertone_services::lightpush::{self, LightpushServer};
 use undertone_services::peer_exchange::{self, PeerExchangeServer};
@@ -20,24 +25,36 @@ use undertone_services::rate_limit::{RateLimitError, RateLimits};
 use undertone_services::sharding::Sharding;
 use undertone_services::store::{self, ServerLimits, StoreServer};
 
-use super::acceptor::{self, AcceptedProtocol};
+use super::acceptor::{self, AcceptedProtocol, StreamForm};
 use super::calls::{self, Callee};
 use super::client::PeerClient;
+use super::exchange_client::ExchangeClient;
 use super::feed;
-use super::filter_client::FilterClient;
 use super::handle::{MountedServices, ServicesHandle, services_channel};
 use super::host::{HostChannels, Machines, ServicesHost};
 use super::keeper::{self, KeeperCounts};
+use super::kept_connections;
+use super::light_driver::{LightDriver, LightParts, LightStatus};
 use super::limiters::ServiceLimiters;
 use super::publisher::Publisher;
+use super::push_order::PushOrder;
 use super::pusher::Pusher;
+use super::sender::{
+    self, OpenedSender, SendQueueError, SenderParts, SenderRateLimit, SenderSettings, SenderWork,
+};
+use super::service_peers::{ConfiguredPeers, ServicePeers};
 use super::store_watch::StoreWatch;
+use super::sync::{self, HistoryCheck, PastProofs, SyncOptions, SyncParts};
+use super::{resume, resume::ResumeParts};
 use crate::config::{NodeConfig, ServicesConfig};
+use crate::driver::{Clock, PeerNews};
 use crate::handle::NodeHandle;
 use crate::swarm::{ServiceStreams, StreamChannels};
 
 /// Requests, messages and calls that wait for the host at most; further ones wait in their tasks.
 const HOST_QUEUE: usize = 1_024;
+
+const NS_PER_MS: i64 = 1_000_000;
 
 /// Longest time for which a stopping node waits for the archive.
 const FLUSH: Duration = Duration::from_secs(10);
@@ -58,6 +75,9 @@ pub enum ServicesError {
     /// The archive cannot be opened.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
+    /// The queue of messages to send cannot be used.
+    #[error(transparent)]
+    SendQueue(#[from] SendQueueError),
     /// The system has no random numbers.
     #[error("the system's random generator: {0}")]
     Random(std::io::Error),
@@ -69,21 +89,44 @@ pub(crate) struct PreparedServices {
     sharding: Sharding,
     max_message_bytes: usize,
     needs_proof: bool,
+    is_relay: bool,
     archive: Option<Archive>,
+    sender: OpenedSender,
     rate_limits: RateLimits,
+    /// Topics that a store keeps.
+    topics: Vec<Arc<str>>,
+    data_dir: PathBuf,
+    proofs: Option<PastProofs>,
     channels: StreamChannels,
+    clock_ahead_ns: i64,
+    news: mpsc::UnboundedReceiver<PeerNews>,
+}
+
+/// Ends of the services' channels that the node's options take.
+pub(crate) struct NodeLinks {
+    /// Behaviour that carries the services' streams.
+    pub(crate) streams: ServiceStreams,
+    /// Channel for news about peers.
+    pub(crate) news: mpsc::UnboundedSender<PeerNews>,
 }
 
 /// Running services of a node.
 pub struct RunningServices {
     /// Handle to ask this node's services, and through them those of others.
     pub handle: ServicesHandle,
+    /// Client of peer exchange.
+    pub(crate) exchange: ExchangeClient,
     keeper: Option<KeeperCounts>,
+    sender: JoinHandle<()>,
 }
 
 impl RunningServices {
-    /// Waits until messages that the node has found valid are in the archive, for ten seconds at most.
-    pub(crate) async fn flush(&self) {
+    /// Waits until messages that the node has found valid are in the archive, and until the sender has ended, for ten
+    /// seconds each at most.
+    pub(crate) async fn flush(self) {
+        // A sender that has been started ends with the node; a panic was logged where it happened. Its queue is free
+        // for the next run then.
+        let _ = tokio::time::timeout(FLUSH, self.sender).await;
         let Some(keeper) = &self.keeper else { return };
         let flushed = async {
             while keeper.pending() > 0 {
@@ -100,13 +143,15 @@ impl RunningServices {
     }
 }
 
-/// Opens the archive, and makes the behaviour that the node needs for its services.
+/// Opens the archive, and makes the behaviour that the node needs for its services. `proofs` judges messages that other
+/// stores give, on a network with rate limiting.
 ///
 /// # Errors
 /// [`ServicesError`] names the key and the remedy.
 pub(crate) async fn prepare(
     config: &NodeConfig,
-) -> Result<(PreparedServices, ServiceStreams), ServicesError> {
+    proofs: Option<PastProofs>,
+) -> Result<(PreparedServices, NodeLinks), ServicesError> {
     let services = config.services.clone();
     let rate_limits = services.rate_limits.iter().map(String::as_str);
     let rate_limits = RateLimits::parse(rate_limits)?;
@@ -124,66 +169,131 @@ pub(crate) async fn prepare(
         .iter()
         .map(|one| StreamProtocol::new(one.protocol));
     let (streams, channels) = ServiceStreams::new(protocols.collect());
+    let (news_in, news) = mpsc::unbounded_channel();
+    let sharding = Sharding {
+        cluster: config.network.cluster_id,
+        num_shards: config.autosharding.then_some(config.network.num_shards),
+    };
+    let rate_limit = crate::assemble::relay_config(config)
+        .rln
+        .map(|rln| SenderRateLimit {
+            epoch_s: rln.policy.epoch_size_s,
+            max_clock_gap: Duration::from_nanos(rln.policy.max_clock_gap_ns),
+        });
+    let sender = sender::open(SenderSettings {
+        queue: services.send_queue.clone(),
+        sharding,
+        max_message_bytes: config.network.max_message_bytes,
+        relays: config.relay,
+        rate_limit,
+        clock_ahead_ns: config.clock_ahead_ms.saturating_mul(1_000_000),
+    })?;
     let prepared = PreparedServices {
-        sharding: Sharding {
-            cluster: config.network.cluster_id,
-            num_shards: config.autosharding.then_some(config.network.num_shards),
-        },
+        sharding,
         max_message_bytes: config.network.max_message_bytes,
         needs_proof: config.rln.is_some() && !services.lightpush_proofs,
+        is_relay: config.relay,
         config: services,
         archive,
+        sender,
         rate_limits,
+        topics: config
+            .shards
+            .iter()
+            .map(|shard| PubsubTopic::Static(*shard).to_string().into())
+            .collect(),
+        data_dir: config.data_dir.clone(),
+        proofs,
         channels,
+        clock_ahead_ns: config.clock_ahead_ms.saturating_mul(NS_PER_MS),
+        news,
     };
-    Ok((prepared, streams))
+    let links = NodeLinks {
+        streams,
+        news: news_in,
+    };
+    Ok((prepared, links))
 }
 
 /// Protocols whose streams are accepted. Pushed messages are always, because a program may subscribe at any
 /// time.
 fn accepted(config: &ServicesConfig) -> Vec<AcceptedProtocol> {
-    let accept = |protocol, frame_bytes_max, is_push| AcceptedProtocol {
+    let accept = |protocol, frame_bytes_max, form| AcceptedProtocol {
         protocol,
         frame_bytes_max,
-        is_push,
+        form,
     };
+    let request =
+        |protocol, frame_bytes_max| accept(protocol, frame_bytes_max, StreamForm::Request);
     let push_bytes_max = filter::FilterCodecLimits::default().max_push_bytes;
-    let mut accepted = vec![accept(filter::PUSH_PROTOCOL_ID, push_bytes_max, true)];
+    let mut accepted = vec![accept(
+        filter::PUSH_PROTOCOL_ID,
+        push_bytes_max,
+        StreamForm::Push,
+    )];
     if config.store.is_some() {
         let max = ServerLimits::default().request.max_request_bytes;
-        accepted.push(accept(store::PROTOCOL_ID, max, false));
+        accepted.push(request(store::PROTOCOL_ID, max));
+    }
+    if config
+        .store
+        .as_ref()
+        .is_some_and(|store| store.sync.is_some())
+    {
+        // These streams are not read by the acceptor.
+        let sync = sync::accepted().map(|protocol| accept(protocol, 0, StreamForm::Session));
+        accepted.extend(sync);
     }
     if config.filter {
         let max = filter::FilterCodecLimits::default().max_request_bytes;
-        accepted.push(accept(filter::SUBSCRIBE_PROTOCOL_ID, max, false));
+        accepted.push(request(filter::SUBSCRIBE_PROTOCOL_ID, max));
     }
     if config.lightpush {
         let max = lightpush::LightpushCodecLimits::default().max_request_bytes;
-        accepted.push(accept(lightpush::PROTOCOL_ID, max, false));
-        accepted.push(accept(lightpush::legacy::PROTOCOL_ID, max, false));
+        accepted.push(request(lightpush::PROTOCOL_ID, max));
+        accepted.push(request(lightpush::legacy::PROTOCOL_ID, max));
     }
     if config.peer_exchange {
         let max = peer_exchange::PeerExchangeCodecLimits::default().max_request_bytes;
-        accepted.push(accept(peer_exchange::PROTOCOL_ID, max, false));
+        accepted.push(request(peer_exchange::PROTOCOL_ID, max));
     }
     accepted
 }
 
 impl PreparedServices {
-    /// Starts the services of a node that runs.
+    /// Starts the services of a node that runs; `known` has the records of nodes for peer exchange.
     ///
     /// # Errors
     /// [`ServicesError::Random`] if the system has no random numbers.
-    pub(crate) fn run(self, node: &NodeHandle) -> Result<RunningServices, ServicesError> {
+    pub(crate) fn run(
+        self,
+        node: &NodeHandle,
+        own: PeerId,
+        known: watch::Receiver<Vec<Bytes>>,
+    ) -> Result<RunningServices, ServicesError> {
         let Self {
             config,
             sharding,
             max_message_bytes,
             needs_proof,
+            is_relay,
             archive,
+            sender,
             rate_limits,
+            topics,
+            data_dir,
+            proofs,
             channels,
+            clock_ahead_ns,
+            news,
         } = self;
+        let configured = ConfiguredPeers {
+            store: config.store_peers.clone(),
+            filter: config.filter_peers.clone(),
+            lightpush: config.lightpush_peers.clone(),
+        };
+        let service_peers = ServicePeers::start(configured, sharding.cluster, node.clone(), news);
+
         let mounted = MountedServices {
             store: archive.is_some(),
             filter: config.filter,
@@ -194,19 +304,60 @@ impl PreparedServices {
         getrandom::fill(&mut seed)
             .map_err(std::io::Error::from)
             .map_err(ServicesError::Random)?;
-        let (queue, keeper) = archive.clone().map(keeper::start).unzip();
+        let mut rng = ChaCha8Rng::from_seed(seed);
+        let sync = config.store.as_ref().and_then(|store| store.sync.as_ref());
+        let sync = sync.map(SyncOptions::new);
+        let index = sync.as_ref().map(|options| options.index.clone());
+        let keeping = archive.clone();
+        let keeping = keeping.map(|archive| keeper::start(archive, index.clone()));
+        let (queue, keeper) = keeping.unzip();
         let store = archive.clone().zip(keeper.clone());
         let store = store.map(|(archive, counts)| StoreWatch { archive, counts });
-        let (handle, endpoint) = services_channel(mounted, store);
+        let light_status = Arc::new(Mutex::new(LightStatus::default()));
+        let (mut handle, endpoint) = services_channel(mounted, store, light_status.clone());
         let (requests_in, requests) = mpsc::channel(HOST_QUEUE);
         let (messages_in, messages) = mpsc::channel(HOST_QUEUE);
         let (calls_in, calls) = mpsc::channel(HOST_QUEUE);
         let (pushes_in, pushes) = mpsc::channel(HOST_QUEUE);
         let (done, results) = mpsc::unbounded_channel();
 
+        let client = PeerClient::new(channels.opener.clone(), node.clone());
+        let store_peers: Arc<[Multiaddr]> = config.store_peers.as_slice().into();
+        let mut limits = MessageLimits::default();
+        limits.max_message_bytes = max_message_bytes;
+        let check = HistoryCheck::new(limits, proofs);
+        let resumes = config.store.as_ref().is_some_and(|store| store.resume);
+        if let Some(archive) = archive.clone().filter(|_| resumes) {
+            tokio::spawn(resume::run(ResumeParts {
+                node: node.clone(),
+                client: client.clone(),
+                archive,
+                index,
+                check: check.clone(),
+                topics: topics.clone(),
+                store_peers: Arc::clone(&store_peers),
+                data_dir,
+            }));
+        }
+        let synced = sync.zip(archive.clone()).map(|(options, archive)| {
+            let parts = SyncParts {
+                node: node.clone(),
+                own,
+                streams: channels.opener.clone(),
+                archive,
+                check,
+                topics,
+                store_peers: Arc::clone(&store_peers),
+                rng: ChaCha8Rng::from_seed(seed),
+            };
+            sync::start(options, parts)
+        });
+        let (sync, sessions) = synced.unzip();
+        handle.set_sync(sync);
         let streams = acceptor::Requests {
             answered: requests_in,
             pushed: pushes_in.clone(),
+            sessions,
         };
         tokio::spawn(acceptor::accept(
             channels.inbound,
@@ -218,18 +369,42 @@ impl PreparedServices {
             node.add_sink(Arc::new(feed::start(queue, pushed)));
         }
         let client = PeerClient::new(channels.opener.clone(), node.clone());
-        let filter_client = FilterClient::new(client.clone(), config.filter_peers, endpoint.pushed);
-        tokio::spawn(filter_client.run(pushes));
+        if !is_relay {
+            let streams = channels.opener.clone();
+            tokio::spawn(kept_connections::keep(service_peers.clone(), streams));
+        }
+        let light = LightParts {
+            client: client.clone(),
+            peers: service_peers.clone(),
+            sinks: endpoint.pushed,
+            clock: Clock::start(clock_ahead_ns),
+            rng: ChaCha8Rng::from_rng(&mut rng),
+        };
+        tokio::spawn(LightDriver::new(light, light_status).run(pushes));
+        let sender_parts = SenderParts {
+            work: SenderWork {
+                node: node.clone(),
+                client: client.clone(),
+                archive: archive.clone(),
+            },
+            peers: service_peers,
+            services: handle.clone(),
+            endpoint: endpoint.sender,
+        };
+        let sender_rng = ChaCha8Rng::from_rng(&mut rng);
+        let sender = sender::start(sender, sender_parts, sender_rng);
+        let exchange = ExchangeClient::new(client.clone(), config.exchange_peers);
         let callee = Callee {
             client,
             node: node.clone(),
             archive: archive.clone(),
-            filter: pushes_in,
+            light: pushes_in,
             host: calls_in,
             mounted,
             sharding,
-            store_peers: config.store_peers.into(),
+            store_peers,
             lightpush_peers: config.lightpush_peers.into(),
+            push_order: PushOrder::default(),
             next_request: Arc::new(AtomicU64::new(0)),
         };
         tokio::spawn(calls::run(callee, endpoint.calls));
@@ -244,7 +419,6 @@ impl PreparedServices {
                 LightpushServer::new(sharding, limits)
             }),
             exchange: config.peer_exchange.then(|| {
-                let rng = ChaCha8Rng::from_seed(seed);
                 PeerExchangeServer::new(rng, peer_exchange::PeerExchangeLimits::default())
             }),
         };
@@ -260,7 +434,13 @@ impl PreparedServices {
             messages,
             calls,
             gone: channels.gone,
+            known,
         }));
-        Ok(RunningServices { handle, keeper })
+        Ok(RunningServices {
+            handle,
+            exchange,
+            keeper,
+            sender,
+        })
     }
 }

@@ -47,10 +47,14 @@ impl Publisher {
 
 fn refusal(failure: PublishFailure) -> PublishRefusal {
     match failure {
-        PublishFailure::NotSubscribed { .. } => PublishRefusal::UnsupportedTopic,
+        PublishFailure::NotSubscribed { .. } | PublishFailure::NotRelaying => {
+            PublishRefusal::UnsupportedTopic
+        }
         PublishFailure::TooLarge { max_bytes, .. } => PublishRefusal::TooLarge { max_bytes },
         PublishFailure::Duplicate => PublishRefusal::Duplicate,
-        PublishFailure::InvalidMessage { .. } => PublishRefusal::InvalidMessage,
+        PublishFailure::Busy { .. } | PublishFailure::InvalidMessage { .. } => {
+            PublishRefusal::InvalidMessage
+        }
         PublishFailure::InvalidProof { .. } => PublishRefusal::InvalidProof,
         PublishFailure::RlnProof { .. } => PublishRefusal::NoProof,
         PublishFailure::RateLimit { .. } => PublishRefusal::ProofLimit,

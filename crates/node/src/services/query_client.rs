@@ -4,12 +4,12 @@ use libp2p::Multiaddr;
 use undertone_services::history::{HistoryPage, HistoryQuery};
 use undertone_services::store::{self, HistoryReadError, HistoryReader, ReaderLimits, StoreLimits};
 
-use super::client::{PeerClient, PeerService};
+use super::client::{AskedService, PeerClient};
 use super::{ServiceFailure, StoreAnswer};
 
 /// Service of a store.
-pub(super) fn service() -> PeerService {
-    PeerService {
+pub(super) fn service() -> AskedService {
+    AskedService {
         name: "store",
         protocol: store::PROTOCOL_ID,
         answer_bytes_max: StoreLimits::default().max_response_bytes,
@@ -38,7 +38,7 @@ pub(super) async fn query(
     Err(failure)
 }
 
-async fn query_one(
+pub(super) async fn query_one(
     client: &PeerClient,
     address: &Multiaddr,
     query: &HistoryQuery,

@@ -164,7 +164,9 @@ impl Handler {
 
     /// Whether to open a stream to the peer now; if so, the attempt is counted.
     fn opens_stream(&mut self) -> bool {
-        if !self.may_write || !matches!(self.writer, WriterState::Idle) {
+        // A node that does not relay has no protocol to offer.
+        let has_protocol = !self.upgrade.protocols.is_empty();
+        if !self.may_write || !has_protocol || !matches!(self.writer, WriterState::Idle) {
             return false;
         }
         let opens = self.outbound_streams.take(Instant::now());

@@ -4,9 +4,15 @@
     reason = "only test functions are exempt, and these helpers serve them"
 )]
 
+mod channels;
+mod discovery;
 mod full_disk;
 mod identity;
+mod light;
 mod membership;
 mod metrics;
+mod sending;
+mod sending_kill;
 mod services;
 mod support;
+mod sync;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -66,33 +66,42 @@ impl Place {
 
     /// The configuration of such a node, with more flags.
     pub(crate) fn config(&self, peers: &[String], more: &[(&str, &str)]) -> NodeConfig {
-        let folder = self.folder.path().display().to_string();
-        let registry = self.registry.display().to_string();
-        let peers = peers.join(",");
-        let mut flags = vec![
-            ("data-dir", folder.as_str()),
-            ("rln-registry", &registry),
-            ("network", "local"),
-            ("listen-address", "127.0.0.1"),
-            ("tcp-port", "0"),
-            ("rest-port", "0"),
-            ("rln-tokens", "2"),
-            ("rln-tokens-max-cpu", "100"),
-            ("rln-verify-threads", "1"),
-        ];
-        flags.extend(more);
-        if !peers.is_empty() {
-            flags.push(("static-peers", &peers));
-        }
-        let flags = flags
-            .iter()
-            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        let config = NodeConfig::load(&Sources {
-            flags: flags.collect(),
-            ..Sources::default()
-        });
-        config.unwrap()
+        config(self.folder.path(), &self.registry, peers, more)
     }
+}
+
+/// The configuration of a node of network `local` with its files in `folder`.
+pub(crate) fn config(
+    folder: &Path,
+    registry: &Path,
+    peers: &[String],
+    more: &[(&str, &str)],
+) -> NodeConfig {
+    let (folder, registry) = (folder.display().to_string(), registry.display().to_string());
+    let peers = peers.join(",");
+    let mut flags = vec![
+        ("data-dir", folder.as_str()),
+        ("rln-registry", &registry),
+        ("network", "local"),
+        ("listen-address", "127.0.0.1"),
+        ("tcp-port", "0"),
+        ("rest-port", "0"),
+        ("rln-tokens", "2"),
+        ("rln-tokens-max-cpu", "100"),
+        ("rln-verify-threads", "1"),
+    ];
+    flags.extend(more);
+    if !peers.is_empty() {
+        flags.push(("static-peers", &peers));
+    }
+    let flags = flags
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let config = NodeConfig::load(&Sources {
+        flags: flags.collect(),
+        ..Sources::default()
+    });
+    config.unwrap()
 }
 
 /// Asks again until `done` is satisfied with the node's metrics.
@@ -143,7 +152,14 @@ pub(crate) async fn metrics(rest: SocketAddr) -> BTreeMap<String, f64> {
     let mut values = BTreeMap::new();
     for line in body.lines().filter(|line| !line.starts_with('#')) {
         let (series, value) = line.rsplit_once(' ').unwrap();
-        let prefixes = ["undertone_", "libp2p_", "waku_"];
+        // The last two are those of the reference node for store synchronisation.
+        let prefixes = [
+            "undertone_",
+            "libp2p_",
+            "waku_",
+            "reconciliation_",
+            "total_",
+        ];
         assert!(prefixes.iter().any(|p| series.starts_with(p)), "{line}");
         let value = value.parse().unwrap();
         let twice = values.insert(series.to_owned(), value);

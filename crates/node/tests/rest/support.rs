@@ -285,7 +285,7 @@ async fn answer(
                 let usage = Usage::default();
                 let _ = reply.send(GossipSnapshot { stats, usage });
             }
-            Command::Metrics { .. } => {}
+            Command::Metrics { .. } | Command::Sender(_) => {}
         }
     }
 }

@@ -18,6 +18,7 @@ mod placement;
 mod publish;
 mod race;
 mod real;
+mod republish;
 mod solo;
 mod spam;
 mod spam_blame;

@@ -20,10 +20,10 @@ pub struct FilterLimits {
     pub max_peers: usize,
     /// Maximum number of criteria of a peer (nwaku).
     pub max_criteria_per_peer: usize,
-    /// Memory for all criteria, in bytes.
+    /// Memory for all criteria, in bytes. Half of it is divided equally among `max_peers` peers, so that each has
+    /// its part however greedy the others are.
     pub max_criteria_bytes: usize,
-    /// A peer may hold one in so many of the bytes that are free for criteria, so that greedy peers
-    /// always leave some to newcomers.
+    /// A peer that needs more than its part may hold one in so many of the bytes that are free in the other half.
     pub criteria_share: usize,
     /// Time for which a subscription lives without a request of its peer (nwaku).
     pub subscription_ttl: Duration,
@@ -47,8 +47,8 @@ impl Default for FilterLimits {
             codec: FilterCodecLimits::default(),
             max_peers: 1000,
             max_criteria_per_peer: 1000,
-            max_criteria_bytes: 128 << 20,
-            criteria_share: 256,
+            max_criteria_bytes: 64 << 20,
+            criteria_share: 64,
             subscription_ttl: Duration::from_secs(300),
             seen_ttl: Duration::from_secs(120),
             max_seen: 1 << 16,

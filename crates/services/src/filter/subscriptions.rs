@@ -40,12 +40,22 @@ impl FilterCriterion {
 pub(super) struct SubscriptionBounds {
     pub(super) max_peers: usize,
     pub(super) max_criteria_per_peer: usize,
-    /// Bytes charged for all criteria.
+    /// Bytes charged for all criteria. Half of them are divided equally among all peers.
     pub(super) max_bytes: usize,
-    /// A peer may hold one in so many of the bytes that are free, so that greedy peers always leave
-    /// some to newcomers.
+    /// A peer that needs more than its part may hold one in so many of the bytes that are free in the other
+    /// half.
     pub(super) share: usize,
     pub(super) ttl: Duration,
+}
+
+impl SubscriptionBounds {
+    /// Bytes that a peer may hold when all of them together hold `bytes`.
+    fn bytes_of_peer(&self, bytes: usize) -> usize {
+        let half = self.max_bytes / 2;
+        let part = half / self.max_peers.max(1);
+        let share = half.saturating_sub(bytes) / self.share.max(1);
+        part.max(share)
+    }
 }
 
 /// Reason why criteria were not added; none of the request's criteria was.
@@ -179,8 +189,7 @@ impl Subscriptions {
         let added: usize = not_indexed.map(FilterCriterion::bytes).sum();
         let bytes = self.bytes + added + entry_bytes;
         let own_bytes = held.map_or(0, |s| s.bytes) + unshared + entry_bytes;
-        let free = self.bounds.max_bytes.saturating_sub(bytes);
-        if !criteria.is_empty() && own_bytes > free / self.bounds.share.max(1) {
+        if !criteria.is_empty() && own_bytes > self.bounds.bytes_of_peer(bytes) {
             return Err(Full::Bytes);
         }
         if held.is_none() && criteria.is_empty() {

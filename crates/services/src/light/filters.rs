@@ -219,6 +219,13 @@ impl Filters {
         Some(Output::Misbehaved { peer, offence })
     }
 
+    /// Returns the peers that confirmed a subscription.
+    pub(crate) fn holders(&self, criterion: &TopicPair) -> Vec<PeerNo> {
+        let holds = |link: &Link| link.accepted.contains_key(criterion);
+        let peers = self.links.iter().filter(|(_, link)| holds(link));
+        peers.map(|(peer, _)| *peer).collect()
+    }
+
     /// Returns the peers that should have pushed a message of this kind published at `since`.
     pub(crate) fn expected(&self, criterion: &TopicPair, since: Time) -> Vec<PeerNo> {
         let holds = |link: &Link| link.accepted.get(criterion).is_some_and(|at| *at <= since);

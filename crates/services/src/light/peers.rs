@@ -54,6 +54,8 @@ struct PooledPeer {
     topics: Option<Vec<Arc<str>>>,
     connection: PeerConnection,
     standings: [ServiceStanding; 3],
+    /// Standings from before the peer could not be reached, while it cannot.
+    reachable_standings: Option<[ServiceStanding; 3]>,
 }
 
 impl PooledPeer {
@@ -137,6 +139,7 @@ impl PeerPool {
             topics,
             connection: PeerConnection::Down,
             standings: [ServiceStanding::default(); 3],
+            reachable_standings: None,
         };
         self.peers.insert(found.peer, peer);
         forgotten
@@ -148,9 +151,13 @@ impl PeerPool {
         }
     }
 
+    /// Notes that a peer is connected; that it could not be reached before is no longer held against it.
     pub(crate) fn connected(&mut self, peer: PeerNo) {
         if let Some(peer) = self.peers.get_mut(&peer) {
             peer.connection = PeerConnection::Up;
+            if let Some(standings) = peer.reachable_standings.take() {
+                peer.standings = standings;
+            }
         }
     }
 
@@ -163,6 +170,9 @@ impl PeerPool {
     /// Notes that a connection could not be made: a failure of every service of the peer.
     pub(crate) fn connect_failed(&mut self, now: Time, peer: PeerNo) {
         self.disconnected(peer);
+        if let Some(known) = self.peers.get_mut(&peer) {
+            known.reachable_standings.get_or_insert(known.standings);
+        }
         for service in [
             PeerService::Filter,
             PeerService::Lightpush,

@@ -12,6 +12,13 @@ use super::{MessageSender, doubled, nanos};
 use crate::light::peers::PeerService;
 use crate::{PeerNo, RequestNo};
 
+/// Way of a message out of this node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SendWay {
+    Relay,
+    Lightpush(PeerNo),
+}
+
 impl MessageSender {
     /// Does what is due for one message.
     pub(super) fn step(&mut self, now: Time, id: SendId) {
@@ -31,25 +38,29 @@ impl MessageSender {
         if entry.is_propagated() && (!entry.wants_resend || needs_proof) {
             return; // Another proof for what the network has would be spent for nothing.
         }
-        if self.is_too_old(now_ns, entry) {
-            self.too_old(now, id);
+        if self.is_too_old(now_ns, entry) && !self.renew(now, id) {
             return;
         }
-        if needs_proof {
+        // A proof is made when there is a way for it to go: where old timestamps are refused, it does not keep.
+        let Some(way) = self.next_way(now, id) else {
+            return;
+        };
+        let lacks_proof = |entry: &QueuedMessage| self.config.has_proofs && !entry.has_proof();
+        if self.entries.get(&id).is_some_and(lacks_proof) {
             self.prove(now_ns, id);
             return;
         }
-        self.give_out(now, id);
+        self.give_out(now, id, way);
     }
 
     /// Returns the end of a message whose time is over.
     fn end_of(&self, now: Time, now_ns: u64, entry: &QueuedMessage) -> Option<SendEventKind> {
         let knows_store = self.pool.offers(PeerService::Store, None);
+        let is_discovered = self.discovered.is_some_and(|at| at <= now);
         if entry.is_propagated() {
             if entry.record.message.is_ephemeral() {
                 return Some(SendEventKind::PropagatedOnly(Unconfirmed::Ephemeral));
             }
-            let is_discovered = self.discovered.is_some_and(|at| at <= now);
             if is_discovered && !knows_store {
                 return Some(SendEventKind::PropagatedOnly(Unconfirmed::NoStore));
             }
@@ -64,7 +75,8 @@ impl MessageSender {
         ) {
             return None; // The answer decides; it has a deadline of its own.
         }
-        if entry.confirm_until <= now {
+        let is_looked_for = entry.confirm_until != Time::MAX;
+        if entry.confirm_until <= now || is_looked_for && is_discovered && !knows_store {
             return Some(SendEventKind::Failed(FailReason::TooOld));
         }
         let waited_ns = now_ns.saturating_sub(entry.record.created_ns);
@@ -78,27 +90,20 @@ impl MessageSender {
     }
 
     /// The network refuses the message's timestamp by now. A message that is surely nowhere gets a new
-    /// one if the sender chose the old one; of a message that may be out, stores know.
-    fn too_old(&mut self, now: Time, id: SendId) {
+    /// one if the sender chose the old one; of a message that may be out, stores know. Returns whether the message
+    /// can be sent.
+    fn renew(&mut self, now: Time, id: SendId) -> bool {
         let knows_store = self.pool.offers(PeerService::Store, None);
+        let may_find_store = knows_store || self.discovered.is_none_or(|at| at > now);
         let Some(entry) = self.entries.get_mut(&id) else {
-            return;
+            return false;
         };
         if entry.is_propagated() {
             entry.wants_resend = false;
         } else if !entry.may_be_out && entry.record.is_self_stamped {
-            entry.record.message.timestamp = None;
-            entry.set_proof(None);
-            entry.rehash();
-            entry.record.stage = SendStage::Queued;
-            entry.record.is_given = false;
-            entry.check_at = Time::MAX;
-            let now_ns = self.wall_ns(now);
-            match self.config.has_proofs {
-                true => self.prove(now_ns, id),
-                false => self.give_out(now, id),
-            }
-        } else if entry.may_be_out && knows_store && !entry.record.message.is_ephemeral() {
+            entry.unstamp();
+            return true;
+        } else if entry.may_be_out && may_find_store && !entry.record.message.is_ephemeral() {
             if entry.confirm_until == Time::MAX {
                 entry.confirm_until = now.after(self.config.confirm_for);
             }
@@ -106,6 +111,7 @@ impl MessageSender {
         } else {
             self.end(id, SendEventKind::Failed(FailReason::TooOld));
         }
+        false
     }
 
     fn stamp(&mut self, now_ns: u64, id: SendId) {
@@ -176,6 +182,10 @@ impl MessageSender {
             // A proof longer than any is the prover's fault, and may be made better.
             Ok(_) | Err(ProveFailure::NotReady) => entry.retry_at = now.after(retry_first),
             Err(ProveFailure::LimitUsedUp) => {
+                // The timestamp decides the epoch that a proof counts in: the next epoch needs a new one.
+                if entry.record.is_self_stamped && !entry.may_be_out {
+                    entry.unstamp();
+                }
                 self.budget = 0;
                 self.is_used_up = true;
             }
@@ -200,6 +210,11 @@ impl MessageSender {
         );
         if entry.work == AwaitedAnswer::ProofCheck {
             entry.work = AwaitedAnswer::Nothing;
+            if !entry.is_proof_renewed {
+                // It was the proof that the relay refused: with another one it is tried again, once in a round.
+                entry.is_relay_tried = false;
+                entry.is_proof_renewed = true;
+            }
         }
         if !entry.is_propagated() {
             entry.record.stage = SendStage::Queued;
@@ -214,8 +229,8 @@ impl MessageSender {
         }
     }
 
-    /// Gives a message to the relay or the next lightpush peer; waits if all were tried.
-    fn give_out(&mut self, now: Time, id: SendId) {
+    /// Returns the next way for a message, a connected one; waits if all were tried.
+    fn next_way(&mut self, now: Time, id: SendId) -> Option<SendWay> {
         let in_flight = |entry: &&QueuedMessage| {
             matches!(
                 entry.work,
@@ -223,36 +238,33 @@ impl MessageSender {
             )
         };
         if self.entries.values().filter(in_flight).count() >= self.config.limits.max_in_flight {
-            return;
+            return None;
         }
-        let Some(entry) = self.entries.get(&id) else {
-            return;
-        };
+        let entry = self.entries.get(&id)?;
         let (topic, tried) = (&entry.record.pubsub_topic, &entry.tried);
-        let by_relay = self.is_relay_available && !entry.is_relay_tried;
-        let peer = match by_relay {
-            true => None,
-            false => self
-                .pool
-                .pick(now, PeerService::Lightpush, Some(topic), |peer| {
-                    tried.contains(&peer)
-                }),
-        };
-        if !by_relay && peer.is_none() {
+        if self.relay_topics.contains(topic) && !entry.is_relay_tried {
+            return Some(SendWay::Relay);
+        }
+        let is_tried = |peer| tried.contains(&peer);
+        let service = PeerService::Lightpush;
+        let Some(peer) = self.pool.pick(now, service, Some(topic), is_tried) else {
             let was_any_tried = entry.is_relay_tried || !tried.is_empty();
             if was_any_tried && let Some(entry) = self.entries.get_mut(&id) {
                 let wait = doubled(self.config.retry_first, entry.rounds, self.config.retry_max);
                 entry.new_round();
                 entry.retry_at = now.after(wait);
             }
-            return; // Without any way the message waits for one.
-        }
-        if let Some(peer) = peer
-            && !self.pool.is_up(peer)
-        {
+            return None; // Without any way the message waits for one.
+        };
+        if !self.pool.is_up(peer) {
             self.pool.connect(now, peer);
-            return;
+            return None;
         }
+        Some(SendWay::Lightpush(peer))
+    }
+
+    /// Gives a message to the relay or a lightpush peer.
+    fn give_out(&mut self, now: Time, id: SendId, way: SendWay) {
         let now_ns = self.wall_ns(now);
         self.stamp(now_ns, id);
         let request = self.next_request();
@@ -274,8 +286,8 @@ impl MessageSender {
             entry.record.pubsub_topic.clone(),
             entry.record.message.clone(),
         );
-        match peer {
-            None => {
+        match way {
+            SendWay::Relay => {
                 entry.is_relay_tried = true;
                 let deadline = now.after(self.config.relay_timeout);
                 entry.work = AwaitedAnswer::Relay { deadline };
@@ -285,7 +297,7 @@ impl MessageSender {
                     message,
                 });
             }
-            Some(peer) => {
+            SendWay::Lightpush(peer) => {
                 entry.tried.push(peer);
                 let deadline = now.after(self.config.push_timeout);
                 entry.work = AwaitedAnswer::Push {
@@ -294,6 +306,7 @@ impl MessageSender {
                     deadline,
                 };
                 self.out.push_back(Output::Push {
+                    id,
                     peer,
                     request,
                     pubsub_topic,

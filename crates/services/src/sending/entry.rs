@@ -43,6 +43,8 @@ pub(super) struct QueuedMessage {
     /// Ways tried since the last wait.
     pub(super) is_relay_tried: bool,
     pub(super) tried: Vec<PeerNo>,
+    /// Whether a stale proof was replaced since the last wait.
+    pub(super) is_proof_renewed: bool,
     /// Whether the message may be in the network without anybody having said so.
     pub(super) may_be_out: bool,
     pub(super) refusals: u32,
@@ -69,6 +71,7 @@ impl QueuedMessage {
             rounds: 0,
             is_relay_tried: false,
             tried: Vec::new(),
+            is_proof_renewed: false,
             may_be_out: false,
             refusals: 0,
             check_at: Time::MAX,
@@ -113,10 +116,21 @@ impl QueuedMessage {
         })
     }
 
+    /// Takes back the timestamp that the sender chose, and what depends on it, of a message that is surely nowhere.
+    pub(super) fn unstamp(&mut self) {
+        self.record.message.timestamp = None;
+        self.set_proof(None);
+        self.rehash();
+        self.record.stage = SendStage::Queued;
+        self.record.is_given = false;
+        self.check_at = Time::MAX;
+    }
+
     /// Begins a new round of ways after all failed.
     pub(super) fn new_round(&mut self) {
         self.rounds = self.rounds.saturating_add(1);
         self.is_relay_tried = false;
+        self.is_proof_renewed = false;
         self.tried.clear();
     }
 }

@@ -1,5 +1,6 @@
 //! Inputs and outputs of the sender.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -56,7 +57,7 @@ pub enum SendError {
 pub enum ProveFailure {
     /// The membership tree or the prover is not ready; the same proof is asked for again later.
     NotReady,
-    /// The rate limit of this epoch is used up; the same proof is asked for again in the next epoch.
+    /// The rate limit of the timestamp's epoch is used up; a proof is asked for again in the next epoch.
     LimitUsedUp,
     /// The node has no membership.
     NotMember,
@@ -111,8 +112,8 @@ pub enum Input {
     Disconnected(PeerNo),
     /// A connection that [`Output::Connect`] asked for could not be made.
     ConnectFailed(PeerNo),
-    /// Relay can or cannot publish now.
-    RelayAvailable(bool),
+    /// Pubsub topics on which the relay has somebody to publish to now, in place of those told before.
+    RelayTopics(BTreeSet<Arc<str>>),
     /// Messages that the rate limit leaves in this epoch. To be told at the start of each epoch and
     /// whenever others spend of the same limit.
     Budget {
@@ -277,6 +278,8 @@ pub enum Output {
     },
     /// Publish a message through a lightpush peer; answer with [`Input::PushAnswer`].
     Push {
+        /// Number of the message.
+        id: SendId,
         /// Peer to ask.
         peer: PeerNo,
         /// Number of the request, repeated in the answer.

@@ -2,4 +2,5 @@
 
 mod crashes;
 mod promises;
+mod ways;
 mod world;

@@ -55,10 +55,13 @@ impl Default for StoreLimits {
 pub struct ServerLimits {
     /// Limits on one request.
     pub request: StoreLimits,
-    /// Most queries that wait for the archive on behalf of one peer; more are answered 429.
+    /// Most unanswered queries of one peer; more are answered 429.
     pub max_queries_per_peer: usize,
-    /// Most queries that wait for the archive in all; more are answered 503.
+    /// Most unanswered queries in all. Beyond, the last one of the peer with the most is answered 503.
     pub max_queries: usize,
+    /// Most queries that the archive is asked at once, those that nobody waits for any more among them. The
+    /// others wait for their turns, one query of each peer after another.
+    pub max_asked: usize,
     /// Maximum length of a response, in bytes. A page above it is cut, and its cursor set where it was cut.
     pub max_response_bytes: usize,
     /// Time after which a query that the archive has not answered is answered 503.
@@ -72,6 +75,7 @@ impl Default for ServerLimits {
             request: StoreLimits::default(),
             max_queries_per_peer: 8,
             max_queries: 64,
+            max_asked: 8,
             max_response_bytes: 4 * 1024 * 1024,
             query_timeout: Duration::from_secs(10),
         }

@@ -5,11 +5,13 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use undertone_gossip::Time;
 
 use super::response::{StoreResponse, StoreStatus, entry_field_len, response_overhead};
+use super::turns::Turns;
 use super::{ServerLimits, StoreRequest};
 use crate::history::{HistoryError, HistoryPage, HistoryQuery, PageDirection};
 use crate::{PeerNo, RequestNo};
@@ -72,7 +74,10 @@ pub enum Output {
     },
 }
 
-/// Query that the archive has not answered.
+/// Time after which a query that nobody waits for counts as done, although the archive has not answered it.
+const GIVEN_UP: Duration = Duration::from_secs(60);
+
+/// Query that has not been answered.
 #[derive(Debug)]
 struct PendingQuery {
     peer: PeerNo,
@@ -80,6 +85,8 @@ struct PendingQuery {
     request_id: Arc<str>,
     direction: PageDirection,
     expires: Time,
+    /// The query itself, as long as the archive has not been asked.
+    content: Option<HistoryQuery>,
 }
 
 /// Server of Store v3.
@@ -90,6 +97,10 @@ pub struct StoreServer {
     pending: BTreeMap<RequestNo, PendingQuery>,
     /// Number of each peer's pending queries; no entry is 0.
     per_peer: BTreeMap<PeerNo, usize>,
+    /// Pending queries that the archive has not been asked.
+    turns: Turns,
+    /// Queries that the archive was asked and nobody waits for, and when they count as done.
+    abandoned: BTreeMap<RequestNo, Time>,
     next_query: u64,
     outputs: VecDeque<Output>,
 }
@@ -101,6 +112,8 @@ impl StoreServer {
             limits,
             pending: BTreeMap::new(),
             per_peer: BTreeMap::new(),
+            turns: Turns::default(),
+            abandoned: BTreeMap::new(),
             next_query: 0,
             outputs: VecDeque::new(),
         }
@@ -117,12 +130,10 @@ impl StoreServer {
             } => self.request(now, peer, request, &bytes),
             Input::TooMany { request } => self.refuse_unread(request, StoreStatus::TooManyRequests),
             Input::Page { query, result } => self.page(query, result),
-            Input::PeerGone(peer) => {
-                self.pending.retain(|_, pending| pending.peer != peer);
-                self.per_peer.remove(&peer);
-            }
+            Input::PeerGone(peer) => self.peer_gone(now, peer),
             Input::Tick => {}
         }
+        self.ask_archive();
     }
 
     /// Returns the next output; `None` if there is none for now.
@@ -141,7 +152,7 @@ impl StoreServer {
         if of_peer >= self.limits.max_queries_per_peer {
             return self.refuse_unread(request, StoreStatus::TooManyRequests);
         }
-        if self.pending.len() >= self.limits.max_queries {
+        if self.pending.len() >= self.limits.max_queries && !self.make_place(of_peer) {
             return self.refuse_unread(request, StoreStatus::ServiceUnavailable);
         }
         match StoreRequest::decode(bytes, &self.limits.request) {
@@ -154,13 +165,11 @@ impl StoreServer {
                     request_id: asked.request_id,
                     direction: asked.query.direction,
                     expires: now.after(self.limits.query_timeout),
+                    content: Some(asked.query),
                 };
                 self.pending.insert(query, pending);
                 self.per_peer.insert(peer, of_peer + 1);
-                self.outputs.push_back(Output::Query {
-                    query,
-                    content: asked.query,
-                });
+                self.turns.push(peer, query);
             }
             Err(error) => {
                 let id = StoreRequest::request_id_in(bytes, &self.limits.request);
@@ -172,7 +181,57 @@ impl StoreServer {
         }
     }
 
+    /// Makes a place for a query of a peer that has `of_peer` others: the last waiting one of the peer that has
+    /// the most gives way, if those are clearly more.
+    fn make_place(&mut self, of_peer: usize) -> bool {
+        let Some((query, waiting)) = self.turns.last_of_greediest() else {
+            return false;
+        };
+        if waiting < of_peer + 2 {
+            return false;
+        }
+        let Some(pending) = self.take(query) else {
+            return false;
+        };
+        let response = refusal(pending.request_id, HistoryError::Unavailable);
+        self.respond(pending.request, &response);
+        true
+    }
+
+    /// Asks the archive as many queries as it may be asked, of each peer in turn.
+    fn ask_archive(&mut self) {
+        while self.pending.len() - self.turns.len() + self.abandoned.len() < self.limits.max_asked
+            && let Some(query) = self.turns.pop()
+        {
+            let pending = self.pending.get_mut(&query);
+            if let Some(content) = pending.and_then(|pending| pending.content.take()) {
+                self.outputs.push_back(Output::Query { query, content });
+            }
+        }
+    }
+
+    fn peer_gone(&mut self, now: Time, peer: PeerNo) {
+        if !self.per_peer.contains_key(&peer) {
+            return;
+        }
+        let of_peer = self.pending.iter().filter(|(_, one)| one.peer == peer);
+        let queries: Vec<_> = of_peer.map(|(&query, _)| query).collect();
+        for query in queries {
+            self.abandon(now, query);
+        }
+    }
+
+    /// Forgets a query; if the archive was asked, it is still at work on it.
+    fn abandon(&mut self, now: Time, query: RequestNo) -> Option<PendingQuery> {
+        let pending = self.take(query)?;
+        if pending.content.is_none() {
+            self.abandoned.insert(query, now.after(GIVEN_UP));
+        }
+        Some(pending)
+    }
+
     fn page(&mut self, query: RequestNo, result: Result<HistoryPage, HistoryError>) {
+        self.abandoned.remove(&query);
         // A query whose peer is gone, or that has expired, is no longer known.
         let Some(pending) = self.take(query) else {
             return;
@@ -193,11 +252,12 @@ impl StoreServer {
         self.respond(pending.request, &response);
     }
 
-    /// Answers the queries that the archive has left unanswered for too long.
+    /// Answers the queries that have not been answered for too long.
     fn expire(&mut self, now: Time) {
+        self.abandoned.retain(|_, until| *until > now);
         while let Some((&query, pending)) = self.pending.first_key_value()
             && pending.expires <= now
-            && let Some(pending) = self.take(query)
+            && let Some(pending) = self.abandon(now, query)
         {
             let response = refusal(pending.request_id, HistoryError::Unavailable);
             self.respond(pending.request, &response);
@@ -206,6 +266,9 @@ impl StoreServer {
 
     fn take(&mut self, query: RequestNo) -> Option<PendingQuery> {
         let pending = self.pending.remove(&query)?;
+        if pending.content.is_some() {
+            self.turns.remove(pending.peer, query);
+        }
         if let Some(count) = self.per_peer.get_mut(&pending.peer) {
             *count -= 1;
             if *count == 0 {

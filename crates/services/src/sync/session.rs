@@ -162,6 +162,11 @@ impl Reconciler {
         Ok(self.reply(answer))
     }
 
+    /// Whether the session is over once the last reply is written.
+    pub fn is_over(&self) -> bool {
+        self.is_last
+    }
+
     /// Number of payloads that the peer has sent.
     pub fn rounds(&self) -> u32 {
         self.rounds

@@ -29,7 +29,8 @@ impl SyncScope {
         })
     }
 
-    fn contains(&self, pubsub_topic: &str, content_topic: &str) -> bool {
+    /// Whether messages of these topics are synchronised.
+    pub fn contains(&self, pubsub_topic: &str, content_topic: &str) -> bool {
         let has = |topics: &BTreeSet<Arc<str>>, topic| topics.is_empty() || topics.contains(topic);
         has(&self.pubsub_topics, pubsub_topic) && has(&self.content_topics, content_topic)
     }
@@ -60,6 +61,8 @@ struct MessageTopics {
 pub struct SyncSet {
     messages: BTreeMap<SyncId, MessageTopics>,
     max: usize,
+    /// Timestamp before which messages may have been removed to make room.
+    complete_from: u64,
 }
 
 impl SyncSet {
@@ -68,6 +71,7 @@ impl SyncSet {
         Self {
             messages: BTreeMap::new(),
             max: limits.max_set,
+            complete_from: 0,
         }
     }
 
@@ -91,13 +95,19 @@ impl SyncSet {
         if self.messages.insert(id, topics).is_some() {
             return false;
         }
-        if self.messages.len() > self.max {
-            return self
-                .messages
-                .pop_first()
-                .is_none_or(|(first, _)| first != id);
+        if self.messages.len() > self.max
+            && let Some((first, _)) = self.messages.pop_first()
+        {
+            self.complete_from = self.complete_from.max(first.time_ns.saturating_add(1));
+            return first != id;
         }
         true
+    }
+
+    /// Timestamp, Unix nanoseconds, from which on the set has every message that was inserted; 0 until one had to
+    /// make room. A session about an earlier time would call messages missing that the archive has.
+    pub fn complete_from_ns(&self) -> i64 {
+        i64::try_from(self.complete_from).unwrap_or(i64::MAX)
     }
 
     /// Removes the messages before a timestamp, Unix nanoseconds; returns their number.

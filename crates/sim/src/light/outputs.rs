@@ -100,6 +100,7 @@ impl LightNode {
                 request,
                 pubsub_topic,
                 message,
+                ..
             } => {
                 let body = LightpushRequest {
                     request_id: request.0.to_string(),

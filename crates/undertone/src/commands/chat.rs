@@ -12,6 +12,7 @@ mod session;
 mod standing;
 mod text;
 mod typed;
+mod way;
 
 use std::io::{self, IsTerminal as _};
 
@@ -30,6 +31,7 @@ use self::screen::Screen;
 use self::session::{ChatSession, Front, SeenMessages, Wires};
 use self::standing::MessageBudget;
 use self::typed::Input;
+use self::way::SendWay;
 use super::Failure;
 
 /// Messages of the shard that may wait to be shown; further ones are dropped.
@@ -102,7 +104,20 @@ impl<R: rand_core::CryptoRng> Chat<'_, R> {
         let (config, node) = (self.config, &self.node.node);
         let clock_ahead_ns = config.clock_ahead_ms.saturating_mul(NS_PER_MS);
         let (outcomes, settled) = mpsc::unbounded_channel();
-        let history = history::open(self.node.services.handle.clone());
+        let services = &self.node.services.handle;
+        let (way, deliveries) = if config.relay {
+            let deliveries = node.handle.messages(DELIVERIES);
+            (SendWay::Relay(node.handle.clone()), deliveries)
+        } else {
+            let deliveries = services.messages(DELIVERIES);
+            let (topic, content_topic) = (&self.room.pubsub_topic, &self.room.content_topic);
+            let kept =
+                services.keep_subscribed(Some(topic.clone()), vec![content_topic.clone()], None);
+            kept.await
+                .map_err(|error| Failure::new(error.to_string()))?;
+            (SendWay::Lightpush(services.clone()), deliveries)
+        };
+        let history = history::open(services.clone());
         let (questions, answers) = history::start(history);
         let (questions, answers) = (Some(questions), Some(answers));
         // Nanoseconds to milliseconds.
@@ -118,7 +133,7 @@ impl<R: rand_core::CryptoRng> Chat<'_, R> {
             history: questions.is_some(),
         };
         let wires = Wires {
-            deliveries: node.handle.messages(DELIVERIES),
+            deliveries,
             inputs,
             outcomes: settled,
             answers,
@@ -132,9 +147,10 @@ impl<R: rand_core::CryptoRng> Chat<'_, R> {
             room: self.room,
             nick: self.nick,
             node: node.handle.clone(),
+            way,
             budget: config.rln.as_ref().map(budget),
             clock_ahead_ns,
-            has_static_peers: !config.static_peers.is_empty(),
+            has_peers_to_dial: has_peers_to_dial(config),
             outcomes,
             questions,
             own: OwnMessages::default(),
@@ -142,6 +158,18 @@ impl<R: rand_core::CryptoRng> Chat<'_, R> {
         };
         session.run(ready, wires, stop).await
     }
+}
+
+/// Whether peers to connect to are configured.
+fn has_peers_to_dial(config: &NodeConfig) -> bool {
+    let services = &config.services;
+    let lists = [
+        &config.static_peers,
+        &services.filter_peers,
+        &services.lightpush_peers,
+        &services.store_peers,
+    ];
+    lists.iter().any(|peers| !peers.is_empty())
 }
 
 /// Waits for a signal that ends the program.

@@ -4,6 +4,7 @@
 pub(crate) mod chat;
 #[cfg(feature = "lab")]
 pub(crate) mod demo;
+pub(crate) mod doctor;
 #[cfg(feature = "lab")]
 pub(crate) mod lab;
 #[cfg(feature = "lab")]

@@ -1,5 +1,6 @@
 //! `undertone node`: runs a node until SIGTERM or SIGINT.
 
+mod check;
 #[cfg(feature = "lab")]
 mod router;
 
@@ -10,7 +11,7 @@ use undertone_node::assemble::{Assembled, MakeProofs, assemble_with};
 use undertone_node::config::{KEYS, Kind, NodeConfig, Sources};
 use undertone_node::logging;
 
-use super::Failure;
+use super::{Failure, output};
 
 /// Flags of `undertone node`: `--config-file`, `--json`, one for each configuration key, and with the
 /// feature `lab` also `--relay-parameters`.
@@ -20,6 +21,7 @@ pub(crate) struct Args {
     #[cfg(feature = "lab")]
     relay_parameters: Option<PathBuf>,
     json: bool,
+    check: bool,
     flags: Vec<(String, String)>,
 }
 
@@ -34,6 +36,7 @@ impl clap::FromArgMatches for Args {
             #[cfg(feature = "lab")]
             relay_parameters: matches.get_one::<PathBuf>("relay-parameters").cloned(),
             json: matches.get_flag("json"),
+            check: matches.get_flag("check"),
             flags: flags.collect(),
         })
     }
@@ -56,6 +59,12 @@ impl clap::Args for Args {
             .long("json")
             .action(clap::ArgAction::SetTrue)
             .help("Print one JSON object with the node's addresses when it is ready");
+        let check = clap::Arg::new("check")
+            .long("check")
+            .action(clap::ArgAction::SetTrue)
+            .help(
+                "Check the configuration, explain each key and where its value comes from, and end",
+            );
         let keys = KEYS.iter().map(|key| {
             let flag = clap::Arg::new(key.name)
                 .long(key.flag().trim_start_matches("--").to_owned())
@@ -75,11 +84,31 @@ impl clap::Args for Args {
         // The laboratory reads this file, with the parameters of a scenario.
         #[cfg(feature = "lab")]
         let command = command.arg(router::flag());
-        command.arg(json).args(keys)
+        command.arg(json).arg(check).args(keys)
     }
 
     fn augment_args_for_update(command: clap::Command) -> clap::Command {
         Self::augment_args(command)
+    }
+}
+
+impl Args {
+    /// Loads and checks the configuration.
+    pub(crate) fn load(&self) -> Result<NodeConfig, Failure> {
+        let config = NodeConfig::load(&self.sources());
+        let config = config.map_err(|error| Failure::usage(error.to_string()))?;
+        #[cfg(feature = "lab")]
+        let config = router::read(config, self.relay_parameters.as_deref())?;
+        Ok(config)
+    }
+
+    /// Whether the result is to be JSON.
+    pub(crate) fn json(&self) -> bool {
+        self.json
+    }
+
+    fn sources(&self) -> Sources {
+        Sources::from_process(self.config_file.clone(), self.flags.clone())
     }
 }
 
@@ -94,10 +123,11 @@ pub(crate) fn run_with(
     args: &Args,
     make_proofs: impl FnOnce(&NodeConfig) -> Result<Option<MakeProofs>, Failure>,
 ) -> Result<(), Failure> {
-    let sources = Sources::from_process(args.config_file.clone(), args.flags.clone());
-    let config = NodeConfig::load(&sources).map_err(|error| Failure::usage(error.to_string()))?;
-    #[cfg(feature = "lab")]
-    let config = router::read(config, args.relay_parameters.as_deref())?;
+    let config = args.load()?;
+    if args.check {
+        let explained = check::explain(&args.sources())?;
+        return output::print(&explained, args.json);
+    }
     let make_proofs = make_proofs(&config)?;
     let filter = std::env::var("UNDERTONE_LOG").ok();
     logging::init(config.log, filter.as_deref())

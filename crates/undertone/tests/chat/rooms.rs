@@ -47,6 +47,33 @@ fn who_comes_later_reads_what_a_store_kept() {
 }
 
 #[test]
+fn who_relays_nothing_reads_and_writes_all_the_same() {
+    let place = Place::new();
+    let keeper = "--rln=false --nick keeper --store=true";
+    let mut keeper = Chat::json(&place.folder("keeper"), keeper);
+    let find_keeper = keeper.ready();
+    let bob = format!("--rln=false --nick bob {find_keeper}");
+    let mut bob = Chat::json(&place.folder("bob"), &bob);
+    bob.type_line("before alice came");
+    bob.own(1, "stored");
+
+    let alice = format!("--light --nick alice {find_keeper}");
+    let mut alice = Chat::json(&place.folder("alice"), &alice);
+    assert_eq!(alice.message("before alice came")["nick"], "bob");
+    let status = alice.event("status", |event| event["connected"] == true);
+    assert_eq!(status["publishing"], "through lightpush peers");
+    alice.type_line("without relay");
+    assert_eq!(bob.message("without relay")["nick"], "alice");
+    alice.own(1, "stored");
+    bob.type_line("i hear you");
+    assert_eq!(alice.message("i hear you")["nick"], "bob");
+    assert!(
+        !alice.has_shown("without relay"),
+        "the filter peer pushes own messages, too"
+    );
+}
+
+#[test]
 fn who_has_the_key_reads_and_who_has_not_is_told_so() {
     let place = Place::new();
     let key = place.file("key", &format!("{}\n", "ab".repeat(32)));

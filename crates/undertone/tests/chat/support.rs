@@ -100,6 +100,15 @@ impl Chat {
         self.event("message", |event| event["text"] == text)
     }
 
+    /// Whether a message with this text was shown so far.
+    pub(crate) fn has_shown(&self, text: &str) -> bool {
+        let mut events = self.said.iter();
+        events.any(|line| {
+            let event: Value = serde_json::from_str(line).unwrap();
+            event["event"] == "message" && event["text"] == text
+        })
+    }
+
     /// Waits until an own message has a state.
     pub(crate) fn own(&mut self, number: u64, state: &str) -> Value {
         self.event("own", |event| {

@@ -21,6 +21,7 @@ fn every_integration_test_is_in_a_step() {
         &super::super::INTEROP,
         &super::super::SERVICES,
         &super::super::ARCHIVE,
+        &super::super::BINDINGS,
         &super::super::HOSTILE,
     ]
     .concat();

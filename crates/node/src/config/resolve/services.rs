@@ -5,12 +5,15 @@ use libp2p::multiaddr::Protocol;
 
 use super::Resolver;
 use crate::config::setting::Setting;
-use crate::config::{ConfigError, ServicesConfig, StoreConfig};
+use crate::config::{ConfigError, ServicesConfig, StoreConfig, StoreSyncConfig};
 
 impl Resolver {
     pub(super) fn services(&self) -> Result<ServicesConfig, ConfigError> {
         let raw = &self.raw;
         let relays = raw.relay.get()?;
+        if !relays {
+            self.refuse_services_of_relays()?;
+        }
         Ok(ServicesConfig {
             store: self.store()?,
             filter: raw.filter.get()? && relays,
@@ -20,13 +23,39 @@ impl Resolver {
             store_peers: Self::peers(&raw.storenode)?,
             filter_peers: Self::peers(&raw.filternode)?,
             lightpush_peers: Self::peers(&raw.lightpushnode)?,
+            exchange_peers: Self::peers(&raw.peer_exchange_node)?,
+            send_queue: Some(self.data_file("send-queue.sqlite")?),
             rate_limits: raw.rate_limit.get()?.unwrap_or_default(),
         })
+    }
+
+    /// Refuses services that give away what the relay brings, or publish by it, on a node without relay.
+    fn refuse_services_of_relays(&self) -> Result<(), ConfigError> {
+        let raw = &self.raw;
+        let services = [
+            &raw.store,
+            &raw.filter,
+            &raw.lightpush,
+            &raw.lightpush_proofs,
+        ];
+        match services.iter().find(|service| service.is_asked_for()) {
+            Some(service) => Err(service.bad_because(
+                "false, because relay is false and the service needs it; set relay = true, or leave this key out",
+            )),
+            None => Ok(()),
+        }
     }
 
     fn store(&self) -> Result<Option<StoreConfig>, ConfigError> {
         let raw = &self.raw;
         if !raw.store.get()? {
+            for key in [&raw.store_sync, &raw.store_resume] {
+                if key.get()? {
+                    return Err(
+                        key.bad_because("false as long as store is false; set store = true")
+                    );
+                }
+            }
             return Ok(None);
         }
         let url = match raw.store_message_db_url.get()? {
@@ -34,7 +63,24 @@ impl Resolver {
             None => format!("sqlite://{}", self.data_file("store.sqlite")?.display()),
         };
         let retention = raw.store_message_retention_policy.get()?;
-        Ok(Some(StoreConfig { url, retention }))
+        Ok(Some(StoreConfig {
+            url,
+            retention,
+            sync: self.store_sync()?,
+            resume: raw.store_resume.get()?,
+        }))
+    }
+
+    fn store_sync(&self) -> Result<Option<StoreSyncConfig>, ConfigError> {
+        let raw = &self.raw;
+        if !raw.store_sync.get()? {
+            return Ok(None);
+        }
+        Ok(Some(StoreSyncConfig {
+            interval_s: raw.store_sync_interval.get()?,
+            range_s: raw.store_sync_range.get()?,
+            relay_jitter_s: raw.store_sync_relay_jitter.get()?,
+        }))
     }
 
     /// Addresses of peers whose identity must be known, because a service is asked of a peer.

@@ -15,3 +15,40 @@ fn a_service_is_asked_of_a_peer_that_is_known() {
         load_flags(&[(key, PEER)]).unwrap();
     }
 }
+
+#[test]
+fn a_node_without_relay_serves_nothing_that_needs_it() {
+    let config = load_flags(&[("relay", "false")]).unwrap();
+    let services = &config.services;
+    assert!(!config.relay && !services.filter && !services.lightpush);
+    for key in ["store", "filter", "lightpush", "lightpush-proofs"] {
+        let error = load_flags(&[("relay", "false"), (key, "true")]).unwrap_err();
+        let said = error.to_string();
+        let expected = format!("{key} = true: expected false, because relay is false");
+        assert!(said.contains(&format!("--{key}")), "{said}");
+        assert!(
+            said.contains("relay is false") && said.contains("set relay = true"),
+            "{said} {expected}"
+        );
+        load_flags(&[("relay", "false"), (key, "false")]).unwrap();
+        load_flags(&[(key, "true")]).unwrap();
+    }
+}
+
+#[test]
+fn synchronisation_and_resume_need_a_store() {
+    for key in ["store-sync", "store-resume"] {
+        let said = load_flags(&[(key, "true")]).unwrap_err().to_string();
+        assert!(
+            said.contains(key) && said.contains("store = true"),
+            "{said}"
+        );
+        load_flags(&[(key, "true"), ("store", "true")]).unwrap();
+        load_flags(&[(key, "false")]).unwrap();
+    }
+    let flags = [("store", "true"), ("store-sync", "true")];
+    let store = load_flags(&flags).unwrap().services.store.unwrap();
+    let sync = store.sync.unwrap();
+    let defaults = (sync.interval_s, sync.range_s, sync.relay_jitter_s);
+    assert_eq!(defaults, (300, 3600, 20), "as nwaku has them");
+}

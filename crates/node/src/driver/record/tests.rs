@@ -25,7 +25,7 @@ fn addresses(texts: &[&str]) -> Vec<Multiaddr> {
 
 #[test]
 fn a_record_is_signed_as_the_standards_example_is() {
-    let record = NodeRecord::new(&keypair());
+    let record = NodeRecord::new(&keypair(), Capabilities::RELAY, None);
     let signer = record.key.unwrap();
     let content = RecordContent::from([
         (&b"id"[..], b"v4".to_vec()),
@@ -54,7 +54,9 @@ fn a_record_says_where_and_which_shards() {
         "/ip4/10.1.2.3/tcp/60000",
         "/ip4/10.1.2.3/tcp/8000/ws",
     ]);
-    let content = content(&[2; 33], &listed, 1, &topics([0, 7]));
+    let relay = Capabilities::RELAY;
+    let content = content(relay, Some(9_000), &listed, 1, &topics([0, 7]));
+    assert_eq!(content[&b"udp"[..]], 9_000u16.to_be_bytes());
     assert_eq!(content[&b"ip"[..]], [10, 1, 2, 3]);
     assert_eq!(content[&b"tcp"[..]], 60_000u16.to_be_bytes());
     assert_eq!(content[&b"waku2"[..]], [1]);
@@ -64,7 +66,8 @@ fn a_record_says_where_and_which_shards() {
     assert_eq!(multiaddrs[..2], (ws.len() as u16).to_be_bytes());
     assert_eq!(multiaddrs[2..], ws);
     let port = super::content(
-        &[2; 33],
+        relay,
+        None,
         &addresses(&["/ip4/1.2.3.4/tcp/80"]),
         1,
         &topics([]),
@@ -84,7 +87,7 @@ fn many_shards_are_bits() {
 
 #[test]
 fn a_record_stays_within_its_length_and_keeps_its_number_while_nothing_changes() {
-    let record = NodeRecord::new(&keypair());
+    let record = NodeRecord::new(&keypair(), Capabilities::RELAY, None);
     let many: Vec<_> = (1..20)
         .map(|i| format!("/ip4/10.0.0.{i}/tcp/8000/ws"))
         .collect();
@@ -102,6 +105,6 @@ fn a_record_stays_within_its_length_and_keeps_its_number_while_nothing_changes()
 
 #[test]
 fn keys_of_other_kinds_have_no_record() {
-    let record = NodeRecord::new(&Keypair::generate_ed25519());
+    let record = NodeRecord::new(&Keypair::generate_ed25519(), Capabilities::RELAY, None);
     assert_eq!(record.uri(&[], 1, &topics([0])), None);
 }

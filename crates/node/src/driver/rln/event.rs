@@ -31,7 +31,12 @@ pub(crate) enum RlnEvent {
         reply: mpsc::Sender<bool>,
     },
     /// Message ids of the epoch were skipped because another node had used them.
-    Skipped { epoch: Epoch, ids: u32 },
+    Skipped {
+        epoch: Epoch,
+        ids: u32,
+        /// Number of ids that were found used before.
+        before: u32,
+    },
     /// The followed membership has changed.
     Membership {
         roots: RootWindow,

@@ -18,8 +18,18 @@ struct ProveJob {
     request: RequestId,
     epoch: Epoch,
     x: Fr,
-    /// Whether an id was found taken, so that the ids after it must be checked, too.
-    skips_taken: bool,
+    skip: SkipTaken,
+}
+
+/// Check of message ids before they are used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SkipTaken {
+    /// No id is checked.
+    No,
+    /// Ids are checked as a precaution.
+    Unasked,
+    /// Ids are checked because the one before was found taken.
+    AfterOne,
 }
 
 /// Thread that generates proofs. It stops when this is dropped, and requests still waiting for it fail.
@@ -50,7 +60,7 @@ impl ProofThread {
         })
     }
 
-    /// Requests a proof; with `skips_taken`, one with an id that no other node has used.
+    /// Requests a proof; unless `skip` is `No`, one with an id that no other node has used.
     ///
     /// # Errors
     /// Returns the failure at once if the thread has ended.
@@ -59,13 +69,13 @@ impl ProofThread {
         request: RequestId,
         epoch: Epoch,
         x: Fr,
-        skips_taken: bool,
+        skip: SkipTaken,
     ) -> Result<(), ProofFailure> {
         let job = ProveJob {
             request,
             epoch,
             x,
-            skips_taken,
+            skip,
         };
         self.jobs.send(job).map_err(|_| ProofFailure::NoMembership)
     }
@@ -83,7 +93,7 @@ fn prove(
     events: &mpsc::UnboundedSender<RlnEvent>,
 ) -> Result<RateLimitProof, ProofFailure> {
     let epoch = job.epoch;
-    if job.skips_taken {
+    if job.skip != SkipTaken::No {
         let mut is_taken = |nullifier| {
             let (reply, answer) = std_mpsc::channel();
             let asked = events.send(RlnEvent::IsTaken {
@@ -95,8 +105,11 @@ fn prove(
             asked.is_ok() && answer.recv().unwrap_or(false)
         };
         let ids = source.skip_taken(epoch, &mut is_taken)?;
-        // The event loop may have ended.
-        let _ = events.send(RlnEvent::Skipped { epoch, ids });
+        let before = u32::from(job.skip == SkipTaken::AfterOne);
+        if ids + before > 0 {
+            // The event loop may have ended.
+            let _ = events.send(RlnEvent::Skipped { epoch, ids, before });
+        }
     }
     source.prove(epoch, job.x)
 }

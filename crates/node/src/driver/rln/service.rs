@@ -11,9 +11,9 @@ use undertone_relay::{ProofFailure, ProofTicket};
 use undertone_rln::{Epoch, Fr, ProofStatement, RecoveredSecret};
 
 use super::event::RlnEvent;
-use super::proof_thread::ProofThread;
+use super::proof_thread::{ProofThread, SkipTaken};
 use super::source::ProofSource;
-use crate::command::{MembershipSnapshot, RlnSnapshot};
+use crate::command::{MembershipSnapshot, RlnSnapshot, SendBudget};
 use crate::driver::membership::{MembershipThread, snapshot};
 use crate::driver::options::RlnOptions;
 use crate::driver::tokens::pool::PoolMonitor;
@@ -181,7 +181,7 @@ impl RlnService {
         self.verify.remove(ticket);
     }
 
-    /// Requests a proof; with `skips_taken`, one with an id that no other node has used.
+    /// Requests a proof; with `skips_taken`, one with an id that no other node has used, after such an id was found.
     ///
     /// # Errors
     /// Returns the failure at once if this node is not a member, or if its secret became public in the epoch.
@@ -192,12 +192,44 @@ impl RlnService {
         x: Fr,
         skips_taken: bool,
     ) -> Result<(), ProofFailure> {
+        let skip = match skips_taken {
+            true => SkipTaken::AfterOne,
+            false => SkipTaken::No,
+        };
+        self.request(request, epoch, x, skip)
+    }
+
+    /// Requests a proof with an id that no other node is known to have used.
+    ///
+    /// # Errors
+    /// As [`Self::prove`].
+    pub(crate) fn prove_unused(
+        &self,
+        request: RequestId,
+        epoch: Epoch,
+        x: Fr,
+    ) -> Result<(), ProofFailure> {
+        self.request(request, epoch, x, SkipTaken::Unasked)
+    }
+
+    fn request(
+        &self,
+        request: RequestId,
+        epoch: Epoch,
+        x: Fr,
+        skip: SkipTaken,
+    ) -> Result<(), ProofFailure> {
         let publisher = self.publisher.as_ref();
         let publisher = publisher.ok_or(ProofFailure::NoMembership)?;
         if self.own.exposed == Some(epoch) {
             return Err(ProofFailure::IdentityExposed { epoch });
         }
-        publisher.request(request, epoch, x, skips_taken)
+        publisher.request(request, epoch, x, skip)
+    }
+
+    /// Rest of the rate limit in the present epoch; `None` if the source of proofs does not tell.
+    pub(crate) fn budget(&self) -> Option<SendBudget> {
+        self.publisher.as_ref()?.tokens.as_ref()?.budget()
     }
 }
 

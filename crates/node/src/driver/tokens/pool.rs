@@ -11,7 +11,7 @@ use undertone_rln::{
     PoolConfig, PoolInputs, Prover, Reserved, RlnIdentifier, Token, Work,
 };
 
-use crate::command::TokenSnapshot;
+use crate::command::{SendBudget, TokenSnapshot};
 use crate::driver::membership_source::SharedView;
 use crate::driver::time::MemberClock;
 
@@ -74,6 +74,19 @@ impl PoolMonitor {
     /// Returns the present epoch by the member's clock.
     pub(crate) fn epoch(&self) -> Epoch {
         self.pool.clock.now().epoch()
+    }
+
+    /// Rest of the rate limit in the present epoch; `None` while an id is being written to disk.
+    pub(crate) fn budget(&self) -> Option<SendBudget> {
+        let clock = self.pool.clock.now();
+        let counter = self.pool.counter.try_lock()?;
+        let epoch = clock.epoch();
+        let next = counter.upcoming(epoch, &clock);
+        let epoch_ns = clock.epoch_size_s.saturating_mul(1_000_000_000);
+        Some(SendBudget {
+            remaining: next.map_or(0, |next| counter.limit().saturating_sub(next)),
+            epoch_ends_ns: epoch.0.saturating_add(1).saturating_mul(epoch_ns),
+        })
     }
 
     /// Reason why a message sent now would get no proof, as far as the counter knows. `None` also while an id

@@ -130,7 +130,7 @@ impl EventLog {
     }
 
     /// Takes the place of a client; `None` if all are taken.
-    pub(super) fn take_place(&self) -> Option<OwnedSemaphorePermit> {
+    pub(in crate::rest) fn take_place(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.places).try_acquire_owned().ok()
     }
 

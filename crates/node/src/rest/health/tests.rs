@@ -10,10 +10,15 @@ const ALL: MountedServices = MountedServices {
     peer_exchange: true,
 };
 
-async fn protocols(mounted: MountedServices, node: FakeNode) -> Map<String, Value> {
+async fn health(mounted: MountedServices, node: FakeNode) -> Value {
     let fake = Fake::with_node(mounted, node, |call| panic!("{call:?}"));
     let (status, body) = fake.get("/health").await;
     assert_eq!(status, 200);
+    body
+}
+
+async fn protocols(mounted: MountedServices, node: FakeNode) -> Map<String, Value> {
+    let body = health(mounted, node).await;
     let entries = body["protocolsHealth"].as_array().unwrap();
     let mut all = Map::new();
     for entry in entries {
@@ -83,4 +88,56 @@ async fn clients_need_a_connected_peer_with_the_service() {
             json!([expected, expected, "NOT_READY"])
         );
     }
+}
+
+#[tokio::test]
+async fn a_node_without_relay_is_judged_by_its_service_peers() {
+    let offering = |protocols: &[&str]| FakeNode {
+        peers: vec![PeerSnapshot {
+            protocols: protocols.iter().map(ToString::to_string).collect(),
+            ..crate::rest::fake::peer()
+        }],
+        is_light: true,
+        ..FakeNode::default()
+    };
+    for (protocols, expected) in [
+        (&[][..], "Disconnected"),
+        (&[STORE], "Disconnected"),
+        (&[FILTER_SUBSCRIBE], "PartiallyConnected"),
+        (&[FILTER_SUBSCRIBE, LIGHTPUSH_V3], "Connected"),
+    ] {
+        let said = health(MountedServices::default(), offering(protocols)).await;
+        assert_eq!(said["connectionStatus"], expected, "{protocols:?}");
+        assert_eq!(said["protocolsHealth"][0]["Relay"], "NOT_MOUNTED");
+        assert_eq!(said["nodeHealth"], "READY");
+    }
+}
+
+#[tokio::test]
+async fn subscriptions_that_no_filter_peer_has_are_named() {
+    let node = FakeNode {
+        peers: vec![PeerSnapshot {
+            protocols: vec![FILTER_SUBSCRIBE.into()],
+            ..crate::rest::fake::peer()
+        }],
+        ..FakeNode::default()
+    };
+    let topics = [("/waku/2/rs/66/0", 2), ("/waku/2/rs/66/1", 0)];
+    let topics = topics.map(|(topic, peers)| (topic.into(), peers));
+    node.light.lock().filter_peers = topics.into();
+    let said = health(MountedServices::default(), node.clone()).await;
+    let entries = said["protocolsHealth"].as_array().unwrap();
+    let client = entries
+        .iter()
+        .find(|one| one.get("Filter Client").is_some());
+    assert_eq!(
+        client.unwrap(),
+        &json!({
+            "Filter Client": "NOT_READY",
+            "desc": "No filter peer has the subscriptions of /waku/2/rs/66/1",
+        })
+    );
+    node.light.lock().filter_peers = [("/waku/2/rs/66/0".into(), 1)].into();
+    let all = protocols(MountedServices::default(), node).await;
+    assert_eq!(all["Filter Client"], "READY");
 }

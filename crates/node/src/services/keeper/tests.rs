@@ -36,7 +36,7 @@ async fn what_is_offered_is_found_in_the_archive() {
     let folder = tempfile::tempdir().unwrap();
     let url = undertone_archive::ArchiveUrl::sqlite(folder.path().join("store"));
     let archive = Archive::open(&url, Default::default()).await.unwrap();
-    let (queue, counts) = start(archive.clone());
+    let (queue, counts) = start(archive.clone(), None);
     let kept = message(unix_now_ns(), false);
     queue.offer(&kept, unix_now_ns());
     queue.offer(&message(unix_now_ns(), true), unix_now_ns());

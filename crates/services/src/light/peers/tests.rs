@@ -125,3 +125,25 @@ fn a_connection_that_is_not_made_in_time_is_a_failure() {
     assert_eq!(pool.expire(seconds(15)), [PeerNo(0)]);
     assert!(!pool.usable(seconds(15), PeerNo(0), PeerService::Filter, None));
 }
+
+#[test]
+fn a_peer_that_comes_back_is_used_at_once_unless_it_had_failed_otherwise() {
+    let mut pool = pool(2);
+    pool.distrust(seconds(1), PeerNo(1), PeerService::Filter);
+    for peer in [PeerNo(0), PeerNo(1)] {
+        for attempt in 1..8 {
+            pool.connect_failed(seconds(attempt), peer);
+        }
+        assert!(!pool.usable(seconds(30), peer, PeerService::Filter, None));
+        pool.connected(peer);
+    }
+    assert!(pool.usable(seconds(30), PeerNo(0), PeerService::Filter, None));
+    assert!(pool.usable(seconds(30), PeerNo(1), PeerService::Store, None));
+    assert!(
+        !pool.usable(seconds(30), PeerNo(1), PeerService::Filter, None),
+        "it lied"
+    );
+    // A failure after that counts as the first.
+    pool.failed(seconds(30), PeerNo(0), PeerService::Filter, None);
+    assert!(pool.usable(seconds(33), PeerNo(0), PeerService::Filter, None));
+}

@@ -49,6 +49,7 @@ fn the_record_is_kept_before_a_proof_is_asked_for() {
         epoch_ends: Time::MAX,
     };
     sender.handle(Time::ZERO, budget);
+    sender.handle(Time::ZERO, Input::RelayTopics([SHARD.into()].into()));
     let id = sender.send(seconds(1), SHARD.into(), message("a")).unwrap();
     let outputs: Vec<Output> = std::iter::from_fn(|| sender.poll()).collect();
     assert!(matches!(outputs[0], Output::Persist { id: kept, .. } if kept == id));

@@ -129,12 +129,16 @@ impl World {
             };
             self.tell(Input::PeerFound(peer));
         }
-        self.tell(Input::RelayAvailable(self.relay));
+        self.tell(Input::RelayTopics(self.relay_topics()));
         self.tell_budget();
     }
 
     pub(super) fn send_at(&mut self, at: Time, message: WakuMessage) {
         self.schedule(at, Event::Send(message));
+    }
+
+    fn relay_topics(&self) -> BTreeSet<Arc<str>> {
+        self.relay.then(|| SHARD.into()).into_iter().collect()
     }
 
     pub(super) fn relay_at(&mut self, at: Time, is_available: bool) {
@@ -397,7 +401,7 @@ impl World {
             Event::NewRoot => self.root += 1,
             Event::Relay(is_available) => {
                 self.relay = is_available;
-                self.tell(Input::RelayAvailable(is_available));
+                self.tell(Input::RelayTopics(self.relay_topics()));
             }
         }
     }

@@ -8,6 +8,8 @@ use crate::history::{
 };
 use crate::store::StoreLimits;
 
+mod turns;
+
 const ALICE: PeerNo = PeerNo(1);
 const BOB: PeerNo = PeerNo(2);
 

@@ -24,11 +24,13 @@ fn insert(set: &mut SyncSet, time_ns: i64, hash: u8) -> bool {
 fn a_full_set_forgets_the_oldest_message() {
     let mut set = set(2);
     assert!(insert(&mut set, 20, 1) && insert(&mut set, 10, 2));
+    assert_eq!(set.complete_from_ns(), 0);
     assert!(insert(&mut set, 30, 3));
+    assert_eq!(set.complete_from_ns(), 11);
     assert_eq!(set.view(&SyncScope::default()).ids, [id(20, 1), id(30, 3)]);
     assert!(!insert(&mut set, 5, 4), "older than all of a full set");
     assert!(!insert(&mut set, 30, 3), "known");
-    assert_eq!(set.len(), 2);
+    assert_eq!((set.len(), set.complete_from_ns()), (2, 11));
 }
 
 #[test]

@@ -66,6 +66,9 @@ pub(crate) struct Args {
     /// Encrypt with a key made from the first line of this file; choose one that nobody can guess
     #[arg(long, value_name = "FILE")]
     passphrase_file: Option<PathBuf>,
+    /// Relay nothing: get messages from filter peers and stores, and send through lightpush peers
+    #[arg(long)]
+    light: bool,
     /// Print one line for each event, also at a terminal
     #[arg(long)]
     pub(super) lines: bool,
@@ -174,7 +177,12 @@ impl Args {
         config.shards = vec![shard];
         config.content_topics = Vec::new();
         (config.rest, config.metrics) = (None, None);
-        config.relay = true;
+        config.relay = !self.light;
+        if self.light {
+            let services = &mut config.services;
+            services.store = None;
+            (services.filter, services.lightpush) = (false, false);
+        }
         if !self.node.may_set("tcp-port") {
             config.tcp_port = 0;
         }

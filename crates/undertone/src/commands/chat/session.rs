@@ -19,6 +19,7 @@ use super::room::ChatRoom;
 use super::standing::{ChatStatus, MessageBudget};
 use super::text;
 use super::typed::{COMMANDS, Input, Typed};
+use super::way::SendWay;
 use crate::commands::Failure;
 
 #[cfg(test)]
@@ -91,12 +92,14 @@ pub(super) struct ChatSession<F, R> {
     pub(super) nick: String,
     /// The running node.
     pub(super) node: NodeHandle,
+    /// Way of own messages into the network.
+    pub(super) way: SendWay,
     /// Count of the epoch's messages; `None` without a rate limit.
     pub(super) budget: Option<MessageBudget>,
     /// Offset of the node's clock from the system's, nanoseconds.
     pub(super) clock_ahead_ns: i64,
     /// Whether peers to connect to are configured.
-    pub(super) has_static_peers: bool,
+    pub(super) has_peers_to_dial: bool,
     /// Sender of [`Wires::outcomes`].
     pub(super) outcomes: mpsc::UnboundedSender<PostOutcome>,
     /// Questions to the store, if there is one.
@@ -325,11 +328,14 @@ impl<F: Front, R: CryptoRng> ChatSession<F, R> {
                 return self.answered(&PostOutcome { number, answer });
             }
         };
-        let (node, outcomes) = (self.node.clone(), self.outcomes.clone());
+        let (way, outcomes) = (self.way.clone(), self.outcomes.clone());
         let topic = self.room.pubsub_topic.clone();
+        if matches!(way, SendWay::Lightpush(_)) {
+            // Filter peers push own messages, too.
+            self.seen.insert(message_hash(&topic.to_string(), &message));
+        }
         tokio::spawn(async move {
-            // A message that waited gets a new time, so that others still accept it.
-            let answer = node.post(topic, message, true).await;
+            let answer = way.send(topic, message).await;
             // The chat may have ended.
             let _ = outcomes.send(PostOutcome { number, answer });
         });
@@ -388,12 +394,11 @@ impl<F: Front, R: CryptoRng> ChatSession<F, R> {
         let now_s = self.now_ns() / NS_PER_S;
         let left = self.budget.as_mut().map(|budget| budget.left(now_s));
         let topic = self.room.pubsub_topic.to_string();
-        Ok(ChatStatus::of(
-            &metrics,
-            &topic,
-            self.has_static_peers,
-            left,
-        ))
+        let mut status = ChatStatus::of(&metrics, &topic, self.has_peers_to_dial, left);
+        if let Some(light) = self.way.light_status() {
+            status.without_relay(&light, &topic);
+        }
+        Ok(status)
     }
 
     /// Takes an answer of the store.

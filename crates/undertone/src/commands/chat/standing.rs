@@ -1,6 +1,7 @@
 //! Whether the chat is connected and may publish, in plain words.
 
 use undertone_node::command::MetricsSnapshot;
+use undertone_node::services::LightStatus;
 
 #[cfg(test)]
 mod tests;
@@ -10,10 +11,10 @@ mod tests;
 pub(super) struct ChatStatus {
     /// Number of connected peers.
     pub(super) peers: usize,
-    /// Connected peers that carry the room's shard.
+    /// Connected peers that carry the room's shard, or without relay those that push the room's messages.
     pub(super) carriers: usize,
     /// Whether peers to connect to are configured.
-    pub(super) has_static_peers: bool,
+    pub(super) has_peers_to_dial: bool,
     /// Permission to publish.
     pub(super) publishing: PublishAllowance,
 }
@@ -28,6 +29,8 @@ pub(super) enum PublishAllowance {
         /// Reason, in plain words.
         reason: String,
     },
+    /// The node does not relay: it depends on peers, which may ask for a proof.
+    ThroughPeers,
     /// The node is a member.
     Limited(Left),
 }
@@ -48,7 +51,7 @@ impl ChatStatus {
     pub(super) fn of(
         metrics: &MetricsSnapshot,
         pubsub_topic: &str,
-        has_static_peers: bool,
+        has_peers_to_dial: bool,
         left: Option<Left>,
     ) -> Self {
         let topic = metrics.topics.iter().find(|one| one.topic == pubsub_topic);
@@ -69,8 +72,16 @@ impl ChatStatus {
         Self {
             peers: metrics.peers,
             carriers: topic.map_or(0, |topic| topic.subscribers),
-            has_static_peers,
+            has_peers_to_dial,
             publishing,
+        }
+    }
+
+    /// Changes the standing to that of a node without relay.
+    pub(super) fn without_relay(&mut self, light: &LightStatus, pubsub_topic: &str) {
+        self.carriers = light.filter_peers.get(pubsub_topic).copied().unwrap_or(0);
+        if self.publishing == PublishAllowance::Unlimited {
+            self.publishing = PublishAllowance::ThroughPeers;
         }
     }
 
@@ -78,7 +89,7 @@ impl ChatStatus {
     pub(super) fn connection(&self) -> String {
         let plural = |n: usize| if n == 1 { "peer" } else { "peers" };
         match (self.peers, self.carriers) {
-            (0, _) if self.has_static_peers => {
+            (0, _) if self.has_peers_to_dial => {
                 "not connected: no peer answers; trying again".to_owned()
             }
             (0, _) => "not connected: no peers are configured (--static-peers), and none has come"
@@ -113,6 +124,7 @@ impl ChatStatus {
     pub(super) fn publishing_gist(&self) -> String {
         match &self.publishing {
             PublishAllowance::Unlimited => "no rate limit".to_owned(),
+            PublishAllowance::ThroughPeers => "through lightpush peers".to_owned(),
             PublishAllowance::Forbidden { reason } => format!("read only: {reason}"),
             PublishAllowance::Limited(Left { at_most: 0, .. }) => {
                 "no messages left in this epoch".to_owned()

@@ -11,7 +11,7 @@ fn standing(carriers: usize, epoch_ends_in_s: u64) -> ChatEvent {
         standing: ChatStatus {
             peers: carriers,
             carriers,
-            has_static_peers: true,
+            has_peers_to_dial: true,
             publishing: PublishAllowance::Limited(Left {
                 at_most: 2,
                 limit: 3,

@@ -92,3 +92,13 @@ fn a_nick_is_what_others_will_see() {
     let guest = nick(parsed(""), &mut rng).unwrap();
     assert_eq!((guest.len(), guest.starts_with("guest-")), (10, true));
 }
+
+#[test]
+fn a_light_chat_neither_relays_nor_serves() {
+    let (config, _) = parsed("--rln=false").resolve().unwrap();
+    assert!(config.relay && config.services.filter && config.services.lightpush);
+    let (config, _) = parsed("--light --store=true").resolve().unwrap();
+    let services = &config.services;
+    assert!(!config.relay && !services.filter && !services.lightpush);
+    assert!(services.store.is_none());
+}

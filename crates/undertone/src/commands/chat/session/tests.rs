@@ -20,6 +20,7 @@ use crate::commands::chat::own::{OwnMessages, OwnState};
 use crate::commands::chat::room::ChatRoom;
 use crate::commands::chat::standing::MessageBudget;
 use crate::commands::chat::typed::{Input, Typed};
+use crate::commands::chat::way::SendWay;
 
 /// A front end that remembers.
 #[derive(Default)]
@@ -59,9 +60,10 @@ fn session(key: Option<u8>) -> ChatSession<Recorder, ChaCha8Rng> {
         room: room(key),
         nick: "alice".to_owned(),
         node: node_channel().0,
+        way: SendWay::Relay(node_channel().0),
         budget: Some(MessageBudget::new(3, 600)),
         clock_ahead_ns: 0,
-        has_static_peers: false,
+        has_peers_to_dial: false,
         outcomes: mpsc::unbounded_channel().0,
         questions: None,
         own: OwnMessages::default(),

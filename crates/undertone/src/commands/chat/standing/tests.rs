@@ -1,10 +1,12 @@
+use undertone_node::services::LightStatus;
+
 use super::{ChatStatus, Left, MessageBudget, PublishAllowance};
 
-fn standing(peers: usize, carriers: usize, has_static_peers: bool) -> ChatStatus {
+fn standing(peers: usize, carriers: usize, has_peers_to_dial: bool) -> ChatStatus {
     ChatStatus {
         peers,
         carriers,
-        has_static_peers,
+        has_peers_to_dial,
         publishing: PublishAllowance::Unlimited,
     }
 }
@@ -69,4 +71,18 @@ fn the_words_say_how_many_are_left() {
     );
     one.publishing = PublishAllowance::Limited(left(0));
     assert_eq!(one.publishing_gist(), "no messages left in this epoch");
+}
+
+#[test]
+fn without_relay_the_filter_peers_of_the_room_count() {
+    let mut one = standing(2, 0, true);
+    let topic = "/waku/2/rs/66/0";
+    let mut light = LightStatus::default();
+    light.filter_peers.insert("/waku/2/rs/66/1".into(), 2);
+    one.without_relay(&light, topic);
+    assert!(!one.is_connected());
+    light.filter_peers.insert(topic.into(), 1);
+    one.without_relay(&light, topic);
+    assert!(one.is_connected());
+    assert_eq!(one.publishing(), "through lightpush peers");
 }

@@ -64,7 +64,7 @@ fn who_is_not_connected_or_may_not_publish_is_told() {
     let standing = ChatStatus {
         peers: 0,
         carriers: 0,
-        has_static_peers: true,
+        has_peers_to_dial: true,
         publishing: PublishAllowance::Forbidden {
             reason: "no membership".to_owned(),
         },

@@ -1,0 +1,26 @@
+#![doc = include_str!("../README.md")]
+
+mod configuration;
+mod error;
+mod history;
+mod inbox;
+mod listener;
+mod messages;
+mod node;
+mod standing;
+mod topics;
+
+#[cfg(test)]
+mod tests;
+
+pub use configuration::{KeyDescription, configuration_keys, enable_logging, version};
+pub use error::NodeError;
+pub use history::{MessagePage, StoreQuery};
+pub use listener::{ListenerError, MessageListener};
+pub use messages::{MessageReceipt, OutgoingMessage, ReceivedMessage};
+pub use node::UndertoneNode;
+pub use standing::{
+    HealthDetails, NodeDetails, PeerDetails, ProtocolDetails, ReadinessState, RelayConnection,
+};
+
+uniffi::setup_scaffolding!("undertone");

@@ -1,0 +1,142 @@
+use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
+
+use enr::Enr as SignedRecord;
+use multiaddr::PeerId;
+use tokio::time::timeout;
+
+use super::*;
+
+/// Deadline for what takes a second at most on a machine with nothing else to do.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+struct Node {
+    service: Discv5Service,
+    offers: mpsc::Receiver<PeerOffer>,
+    peer: PeerId,
+}
+
+fn secret(number: u8) -> [u8; 32] {
+    let mut secret = [1; 32];
+    secret[31] = number;
+    secret
+}
+
+fn record(number: u8, port: u16, cluster: u8) -> String {
+    let key = CombinedKey::secp256k1_from_bytes(&mut secret(number)).expect("a secret");
+    SignedRecord::builder()
+        .ip4(Ipv4Addr::LOCALHOST)
+        .udp4(port)
+        .tcp4(port)
+        .add_value("waku2", &[1u8].as_slice())
+        .add_value("rs", &[0, cluster, 1, 0, 0].as_slice())
+        .build(&key)
+        .expect("a short record")
+        .to_base64()
+}
+
+async fn node(number: u8, cluster: u8, bootstrap: Vec<WakuRecord>) -> Node {
+    let socket = bind((Ipv4Addr::LOCALHOST, 0).into())
+        .await
+        .expect("a free port");
+    let listen = socket.local_addr().expect("it is bound");
+    let record = record(number, listen.port(), cluster);
+    let peer = WakuRecord::parse(&record).expect("signed above").peer();
+    let config = Discv5Config {
+        secret: secret(number),
+        record,
+        socket,
+        bootstrap,
+        cluster: u16::from(cluster),
+        shards: vec![0],
+    };
+    let (service, offers) = Discv5Service::start(config).await.expect("a free port");
+    Node {
+        service,
+        offers,
+        peer,
+    }
+}
+
+/// Peers that a node is offered until it has heard of all `wanted`.
+async fn hears_of(node: &mut Node, wanted: &BTreeSet<PeerId>) -> BTreeSet<PeerId> {
+    let mut heard = BTreeSet::new();
+    let hearing = async {
+        while !wanted.is_subset(&heard) {
+            node.service.look();
+            let wait = timeout(Duration::from_millis(200), node.offers.recv()).await;
+            if let Ok(Some(offer)) = wait {
+                heard.insert(offer.peer);
+            }
+        }
+    };
+    timeout(DEADLINE, hearing)
+        .await
+        .expect("every node is found");
+    heard
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nodes_find_each_other_from_one_record_and_other_clusters_are_not_offered() {
+    let first = node(1, 16, Vec::new()).await;
+    let begin = vec![WakuRecord::parse(&first.service.record().borrow()).expect("its own record")];
+    let mut nodes = Vec::new();
+    for number in 2..8 {
+        nodes.push(node(number, 16, begin.clone()).await);
+    }
+    let stranger = node(8, 17, begin).await;
+    let all: BTreeSet<_> = nodes.iter().map(|node| node.peer).collect();
+    for node in &mut nodes {
+        let mut others = all.clone();
+        others.remove(&node.peer);
+        others.insert(first.peer);
+        let heard = hears_of(node, &others).await;
+        assert!(!heard.contains(&stranger.peer), "it is of cluster 17");
+        assert!(!heard.contains(&node.peer), "it is itself");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn new_content_of_the_record_gets_a_new_sequence_number() {
+    let node = node(20, 16, Vec::new()).await;
+    let before = WakuRecord::parse(&node.service.record().borrow()).expect("its own record");
+    let content: RecordValues = vec![(b"rs", vec![0, 16, 1, 0, 5])];
+    node.service.set_content(content.clone());
+    let changed = async {
+        loop {
+            let now = WakuRecord::parse(&node.service.record().borrow()).expect("its own record");
+            if now.facts().shards == Some(vec![5]) {
+                return now;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let after = timeout(DEADLINE, changed).await.expect("it is updated");
+    assert!(after.sequence() > before.sequence());
+    node.service.set_content(content);
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let again = WakuRecord::parse(&node.service.record().borrow()).expect("its own record");
+    assert_eq!(again.sequence(), after.sequence(), "nothing is new");
+}
+
+#[tokio::test]
+async fn a_port_in_use_and_a_foreign_record_are_named() {
+    let taken = std::net::UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+    let listen = taken.local_addr().expect("it is bound");
+    let error = bind(listen).await.expect_err("in use");
+    assert!(error.to_string().contains(&listen.to_string()), "{error}");
+    let foreign = Discv5Config {
+        secret: secret(31),
+        record: record(30, 1, 16),
+        socket: bind((Ipv4Addr::LOCALHOST, 0).into())
+            .await
+            .expect("a free port"),
+        bootstrap: Vec::new(),
+        cluster: 16,
+        shards: Vec::new(),
+    };
+    let error = Discv5Service::start(foreign)
+        .await
+        .expect_err("another key");
+    assert!(matches!(error, Discv5Error::Key), "{error}");
+}

@@ -1,0 +1,60 @@
+//! Explanation of a configuration: the value of each key, and where it comes from.
+
+use serde::Serialize;
+
+use super::keys::KEYS;
+use super::{ConfigError, Sources};
+
+/// Keys whose values are secrets, or may contain one.
+const SECRETS: [&str; 2] = ["rest-token", "store-message-db-url"];
+
+/// Configuration key with its value and the source that sets it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ExplainedKey {
+    /// Name of the key, as in the file.
+    pub key: &'static str,
+    /// Value as JSON, or the text of the default if no source sets the key.
+    pub value: String,
+    /// Source of the value: a file with its line, a variable, a flag, or the defaults.
+    pub source: String,
+    /// Purpose of the key.
+    pub help: &'static str,
+}
+
+/// Explains every key of a configuration. Values are not checked here, see
+/// [`NodeConfig::load`](super::NodeConfig::load); secrets are not shown.
+///
+/// # Errors
+/// [`ConfigError`] if a source cannot be read.
+pub fn explain(sources: &Sources) -> Result<Vec<ExplainedKey>, ConfigError> {
+    let values = sources.gather()?;
+    let explained = KEYS.iter().map(|key| {
+        let (purpose, default) = help_and_default(key.help);
+        let (value, source) = match values.entry(key) {
+            Some(entry) if SECRETS.contains(&key.name) => {
+                ("(not shown)".to_owned(), entry.origin.to_string())
+            }
+            Some(entry) => {
+                let shown = serde_json::to_string(&entry.value);
+                let value = shown.unwrap_or_else(|_| entry.value.to_string());
+                (value, entry.origin.to_string())
+            }
+            None => (default.to_owned(), "defaults".to_owned()),
+        };
+        ExplainedKey {
+            key: key.name,
+            value,
+            source,
+            help: purpose,
+        }
+    });
+    Ok(explained.collect())
+}
+
+/// Splits the help of a key into its purpose and the default in brackets at its end.
+fn help_and_default(help: &'static str) -> (&'static str, &'static str) {
+    let split = help
+        .strip_suffix(']')
+        .and_then(|help| help.rsplit_once(" ["));
+    split.unwrap_or((help, ""))
+}

@@ -1,0 +1,85 @@
+//! Keys of discovery.
+
+use std::net::{IpAddr, SocketAddr};
+
+use undertone_discovery::dns::tree::{TreeUrl, TreeUrlError};
+use undertone_message::NetworkPreset;
+
+use super::Resolver;
+use crate::config::{ConfigError, DiscoveryConfig};
+
+/// Port of a name server that is given without one.
+const DNS_PORT: u16 = 53;
+
+impl Resolver {
+    /// Discovery, each kind of which is on if there is something to begin with, unless its key says otherwise.
+    pub(super) fn discovery(
+        &self,
+        network: &NetworkPreset,
+    ) -> Result<Option<DiscoveryConfig>, ConfigError> {
+        let raw = &self.raw;
+        let bootstrap = raw.discv5_bootstrap_node.get()?.unwrap_or_default();
+        let node_lists = self.node_lists(network)?;
+        let name_servers = self.name_servers()?;
+        let has_lists = raw.dns_discovery.get()?.unwrap_or(!node_lists.is_empty());
+        if has_lists && node_lists.is_empty() {
+            let remedy = "false, as there is no list; name one with dns-discovery-url";
+            return Err(raw.dns_discovery.bad_because(remedy));
+        }
+        let node_lists = match has_lists {
+            true => node_lists,
+            false => Vec::new(),
+        };
+        let has_nodes = !bootstrap.is_empty() || !node_lists.is_empty();
+        let udp_port = match raw.discv5_discovery.get()?.unwrap_or(has_nodes) {
+            true => Some(self.shifted(&raw.discv5_udp_port)?),
+            false => None,
+        };
+        let has_exchange = raw
+            .peer_exchange_node
+            .get()?
+            .is_some_and(|peers| !peers.is_empty());
+        if udp_port.is_none() && node_lists.is_empty() && !has_exchange {
+            return Ok(None);
+        }
+        Ok(Some(DiscoveryConfig {
+            udp_port,
+            bootstrap,
+            node_lists,
+            name_servers,
+            peers_file: self.data_file("peers.sqlite")?,
+        }))
+    }
+
+    /// The lists that were named, or those of the network, unless its cluster was changed: then it is another one.
+    fn node_lists(&self, network: &NetworkPreset) -> Result<Vec<TreeUrl>, ConfigError> {
+        let key = &self.raw.dns_discovery_url;
+        let own = NetworkPreset::by_name(network.name).map(|preset| preset.cluster_id);
+        let is_changed = own != Ok(network.cluster_id);
+        let texts = match key.get()? {
+            Some(texts) => texts,
+            None if is_changed => Vec::new(),
+            None => network.node_lists.iter().map(ToString::to_string).collect(),
+        };
+        let parse = |text: String| {
+            let bad = |error: TreeUrlError| key.bad_because(error.to_string());
+            TreeUrl::parse(&text).map_err(bad)
+        };
+        texts.into_iter().map(parse).collect()
+    }
+
+    fn name_servers(&self) -> Result<Vec<SocketAddr>, ConfigError> {
+        let key = &self.raw.dns_discovery_name_server;
+        let parse = |text: String| {
+            let with_port = text.parse::<SocketAddr>().ok();
+            let without = || Some(SocketAddr::new(text.parse::<IpAddr>().ok()?, DNS_PORT));
+            with_port.or_else(without).ok_or_else(|| {
+                key.bad_because(format!(
+                    "IP addresses, with or without a port; {text:?} is none"
+                ))
+            })
+        };
+        let texts = key.get()?.unwrap_or_default();
+        texts.into_iter().map(parse).collect()
+    }
+}

@@ -1,0 +1,66 @@
+//! Keys of discovery.
+
+use super::load_flags;
+
+/// The list of the example of EIP-1459.
+pub(super) const LIST: &str =
+    "enrtree://AM5FCQLWIZX2QFPNJAP7VUERCCRNGRHWZG3YYHIUV7BVDQ5FDPRT2@nodes.example.org";
+
+#[test]
+fn discovery_begins_where_the_network_or_the_operator_says() {
+    let discovery = |flags: &[(&str, &str)]| load_flags(flags).unwrap().discovery;
+    assert_eq!(discovery(&[]), None, "network local names nobody");
+    let network = discovery(&[("network", "twn")]).unwrap();
+    assert_eq!(network.node_lists.len(), 1);
+    assert_eq!(network.udp_port, Some(9_000));
+    let other = [("network", "twn"), ("cluster-id", "7")];
+    assert_eq!(
+        discovery(&other),
+        None,
+        "another cluster is another network"
+    );
+    let shifted = discovery(&[("network", "twn"), ("ports-shift", "2")]).unwrap();
+    assert_eq!(shifted.udp_port, Some(9_002));
+    let quiet = [
+        ("network", "twn"),
+        ("dns-discovery", "false"),
+        ("discv5-discovery", "false"),
+    ];
+    assert_eq!(discovery(&quiet), None);
+    let servers = discovery(&[
+        ("dns-discovery-url", LIST),
+        ("dns-discovery-name-server", "10.0.0.1,[::1]:5353"),
+    ]);
+    let servers = servers.unwrap().name_servers;
+    assert_eq!(
+        servers,
+        [
+            "10.0.0.1:53".parse().unwrap(),
+            "[::1]:5353".parse().unwrap()
+        ]
+    );
+}
+
+#[test]
+fn bad_values_of_discovery_are_named() {
+    for (flags, wanted) in [
+        (
+            vec![("dns-discovery-url", "nodes.example.org")],
+            "enrtree://KEY@DOMAIN",
+        ),
+        (
+            vec![("dns-discovery-name-server", "dns.example")],
+            "\"dns.example\" is none",
+        ),
+        (
+            vec![("dns-discovery", "true")],
+            "name one with dns-discovery-url",
+        ),
+    ] {
+        let error = load_flags(&flags).unwrap_err().to_string();
+        assert!(
+            error.contains(flags[0].0) && error.contains(wanted),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,386 @@
+//! Discovery of a node: starts discv5 and the reading of lists in DNS, remembers peers between runs, and joins all to the network thread by channels.
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use libp2p::PeerId;
+use libp2p::identity::Keypair;
+use thiserror::Error;
+use tokio::sync::{mpsc, watch};
+use undertone_discovery::discv5::{self, Discv5Config, Discv5Error, Discv5Service, RecordValues};
+use undertone_discovery::dns::tree::TreeUrl;
+use undertone_discovery::dns::{self, DnsConfig, DnsError};
+use undertone_discovery::record::WakuRecord;
+use undertone_peers::{Capabilities, PeerOffer, PeerSource};
+
+use crate::config::{DiscoveryConfig, NodeConfig};
+use crate::handle::NodeHandle;
+use crate::services::ExchangeClient;
+
+mod memory;
+
+pub(crate) use memory::PeerMemory;
+
+/// Offers that wait for the network thread at most.
+const OFFERS_MAX: usize = 256;
+
+/// Services of which a node without relay wants peers: two that push, two that publish and two stores, and one of each
+/// in reserve.
+const LIGHT_SERVICES: [(Capabilities, usize); 3] = [
+    (Capabilities::FILTER, 3),
+    (Capabilities::LIGHTPUSH, 3),
+    (Capabilities::STORE, 3),
+];
+
+/// Shortest time between two questions for records.
+const EXCHANGE_PAUSE: Duration = Duration::from_secs(10);
+
+/// Records that one question asks for.
+const EXCHANGE_NODES: u64 = 30;
+
+/// Reason why discovery did not start.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum DiscoveryError {
+    /// discv5 did not start.
+    #[error(
+        "discv5-udp-port: {0}; choose another port, or switch discv5 off with --discv5-discovery=false"
+    )]
+    Discv5(#[from] Discv5Error),
+    /// No name server is known.
+    #[error("dns-discovery: {0}; or switch it off with --dns-discovery=false")]
+    Dns(#[from] DnsError),
+    /// The operating system gives no random bytes.
+    #[error("no random bytes from the operating system: {0}")]
+    Random(#[from] std::io::Error),
+}
+
+/// Network thread's ends of the channels to discovery: offers come in; wishes and the node's own record go out.
+pub(crate) struct DiscoveryPorts {
+    pub(crate) offers: mpsc::Receiver<PeerOffer>,
+    pub(crate) wishes: mpsc::Sender<()>,
+    pub(crate) memory: PeerMemory,
+    /// Whether addresses of private networks may be dialled.
+    pub(crate) allows_private: bool,
+    /// Services of which a node without relay wants peers, and how many.
+    pub(crate) services: Vec<(Capabilities, usize)>,
+    /// Shards on which such a node wants peers, although it relays none itself.
+    light_shards: Vec<u16>,
+    /// Connections above which those of least use are closed.
+    pub(crate) connections_max: usize,
+    /// Port of discv5, which the node's record names.
+    pub(crate) udp_port: Option<u16>,
+    own: watch::Sender<OwnRecord>,
+    record: watch::Receiver<Option<String>>,
+}
+
+/// Values of the node's own record, and its shards.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct OwnRecord {
+    values: RecordValues,
+    shards: Vec<u16>,
+}
+
+impl DiscoveryPorts {
+    /// Tells discovery the values of the node's own record, and the shards on which peers are wanted.
+    pub(crate) fn tell(&self, values: RecordValues, shards: &[u16]) {
+        let shards = match shards {
+            [] => self.light_shards.clone(),
+            relayed => relayed.to_vec(),
+        };
+        let new = OwnRecord { values, shards };
+        self.own.send_if_modified(|own| {
+            let is_new = *own != new;
+            if is_new {
+                *own = new;
+            }
+            is_new
+        });
+    }
+
+    /// Returns the node's record as discv5 has it, once it runs.
+    pub(crate) fn record(&self) -> Option<String> {
+        self.record.borrow().clone()
+    }
+}
+
+/// Discovery that has its port and its channels, before the node runs.
+pub(crate) struct PreparedDiscovery {
+    socket: Option<tokio::net::UdpSocket>,
+    bootstrap: Vec<WakuRecord>,
+    node_lists: Vec<TreeUrl>,
+    name_servers: Vec<SocketAddr>,
+    offers: mpsc::Sender<PeerOffer>,
+    wished: mpsc::Receiver<()>,
+    own: watch::Receiver<OwnRecord>,
+    record: watch::Sender<Option<String>>,
+    known: watch::Sender<Vec<Bytes>>,
+    remembered: Vec<PeerOffer>,
+}
+
+/// Binds the port of discv5, reads what is remembered of peers, and makes the channels.
+///
+/// # Errors
+/// [`DiscoveryError`] if the port is in use.
+pub(crate) async fn prepare(
+    config: &DiscoveryConfig,
+    node: &NodeConfig,
+    known: watch::Sender<Vec<Bytes>>,
+) -> Result<(PreparedDiscovery, DiscoveryPorts), DiscoveryError> {
+    let (listen, connections_max) = (node.listen_address, node.connections.total_max);
+    let socket = match config.udp_port {
+        Some(port) => Some(discv5::bind(SocketAddr::new(listen, port)).await?),
+        None => None,
+    };
+    let bound = socket.as_ref().and_then(|socket| socket.local_addr().ok());
+    let udp_port = bound.map(|address| address.port());
+    let mut bootstrap = Vec::new();
+    for text in &config.bootstrap {
+        match WakuRecord::parse(text) {
+            Ok(record) => bootstrap.push(record),
+            Err(error) => {
+                tracing::warn!(record = %text, %error, "discv5-bootstrap-node: passed over a record");
+            }
+        }
+    }
+    let (memory, remembered) = PeerMemory::open(&config.peers_file);
+    let (offers, offered) = mpsc::channel(OFFERS_MAX);
+    let (wishes, wished) = mpsc::channel(1);
+    let (own, own_told) = watch::channel(OwnRecord::default());
+    let (record, record_told) = watch::channel(None);
+    let prepared = PreparedDiscovery {
+        socket,
+        bootstrap,
+        node_lists: config.node_lists.clone(),
+        name_servers: config.name_servers.clone(),
+        offers,
+        wished,
+        own: own_told,
+        record,
+        known,
+        remembered,
+    };
+    let connections_max = usize::try_from(connections_max).unwrap_or(usize::MAX);
+    let ports = DiscoveryPorts {
+        offers: offered,
+        wishes,
+        memory,
+        allows_private: is_private(listen),
+        services: match node.relay {
+            true => Vec::new(),
+            false => LIGHT_SERVICES.to_vec(),
+        },
+        light_shards: node.shards.iter().map(|shard| shard.index).collect(),
+        // A tenth stays free for peers that come.
+        connections_max: connections_max - connections_max / 10,
+        udp_port,
+        own,
+        record: record_told,
+    };
+    Ok((prepared, ports))
+}
+
+/// Whether the node listens at one address of a private network or of this host only, as in a test network: then
+/// its peers are there too.
+fn is_private(listen: IpAddr) -> bool {
+    match listen.to_canonical() {
+        IpAddr::V4(ip) => ip.is_private() || ip.is_loopback() || ip.is_link_local(),
+        IpAddr::V6(ip) => ip.is_loopback() || ip.is_unique_local() || ip.is_unicast_link_local(),
+    }
+}
+
+impl PreparedDiscovery {
+    /// Starts discv5 and the reading of lists for a node that runs.
+    ///
+    /// # Errors
+    /// [`DiscoveryError`] if the node's key or record cannot be used, or no name server is known.
+    pub(crate) async fn run(
+        self,
+        keypair: &Keypair,
+        cluster: u16,
+        node: &NodeHandle,
+        exchange: ExchangeClient,
+    ) -> Result<(), DiscoveryError> {
+        let Self {
+            socket,
+            bootstrap,
+            node_lists,
+            name_servers,
+            offers,
+            wished,
+            own,
+            record,
+            known,
+            remembered,
+        } = self;
+        let mut listed = None;
+        if !node_lists.is_empty() {
+            let mut seed = [0; 32];
+            getrandom::fill(&mut seed).map_err(std::io::Error::from)?;
+            listed = Some(dns::start(DnsConfig {
+                trees: node_lists,
+                name_servers,
+                cluster,
+                seed,
+            })?);
+        }
+        let mut discv5 = None;
+        if let Some(socket) = socket {
+            let key = keypair.clone().try_into_secp256k1();
+            let key = key.map_err(|_| Discv5Error::Key)?;
+            let info = node.info().await.map_err(|_| Discv5Error::Key)?;
+            let config = Discv5Config {
+                secret: key.secret().to_bytes(),
+                record: info.enr_uri.ok_or(Discv5Error::Key)?,
+                socket,
+                bootstrap,
+                cluster,
+                shards: own.borrow().shards.clone(),
+            };
+            discv5 = Some(Discv5Service::start(config).await?);
+        }
+        for offer in remembered {
+            // There is room for as many as are remembered, or the rest will be found again.
+            let _ = offers.try_send(offer);
+        }
+        let (service, found) = discv5.unzip();
+        let sources = PeerSources {
+            service,
+            found,
+            listed,
+            cluster,
+            exchange,
+        };
+        tokio::spawn(sources.join(offers, wished, own, (record, known)));
+        Ok(())
+    }
+}
+
+/// PeerSources of peers that run.
+struct PeerSources {
+    service: Option<Discv5Service>,
+    found: Option<mpsc::Receiver<PeerOffer>>,
+    listed: Option<mpsc::Receiver<WakuRecord>>,
+    cluster: u16,
+    exchange: ExchangeClient,
+}
+
+impl PeerSources {
+    /// Passes what discovery and the network thread have for each other, until the node ends.
+    async fn join(
+        self,
+        offers: mpsc::Sender<PeerOffer>,
+        mut wished: mpsc::Receiver<()>,
+        mut own: watch::Receiver<OwnRecord>,
+        (record, known): (watch::Sender<Option<String>>, watch::Sender<Vec<Bytes>>),
+    ) {
+        let Self {
+            service,
+            mut found,
+            mut listed,
+            cluster,
+            exchange,
+        } = self;
+        let (exchanged_in, mut exchanged) = mpsc::channel(1);
+        let mut next_exchange = Instant::now();
+        let mut records = service.as_ref().map(Discv5Service::known);
+        let mut signed = service.as_ref().map(Discv5Service::record);
+        loop {
+            if let Some(signed) = &mut signed {
+                let now = signed.borrow_and_update().clone();
+                record.send_replace(Some(now));
+            }
+            tokio::select! {
+                offer = next(&mut found) => {
+                    if offers.send(offer).await.is_err() {
+                        return;
+                    }
+                }
+                node = next(&mut listed) => {
+                    if offers.send(node.offer(PeerSource::Dns)).await.is_err() {
+                        return;
+                    }
+                    if let Some(service) = &service {
+                        service.add(node);
+                    }
+                }
+                wish = wished.recv() => {
+                    if wish.is_none() {
+                        return;
+                    }
+                    if let Some(service) = &service {
+                        service.look();
+                    }
+                    if next_exchange <= Instant::now() {
+                        next_exchange = Instant::now() + EXCHANGE_PAUSE;
+                        tokio::spawn(ask(exchange.clone(), exchanged_in.clone()));
+                    }
+                }
+                Some((teller, enrs)) = exchanged.recv() => {
+                    let enrs: Vec<Bytes> = enrs;
+                    let records = enrs.iter().filter_map(|enr| WakuRecord::from_rlp(enr).ok());
+                    for node in records.filter(|node| node.facts().cluster == Some(cluster)) {
+                        let mut offer = node.offer(PeerSource::PeerExchange);
+                        offer.told_by = Some(teller);
+                        if offers.send(offer).await.is_err() {
+                            return;
+                        }
+                        if let Some(service) = &service {
+                            service.add(node);
+                        }
+                    }
+                }
+                () = changed(&mut records) => {
+                    if let Some(records) = &mut records {
+                        known.send_replace(records.borrow_and_update().clone());
+                    }
+                }
+                changed = own.changed() => {
+                    if changed.is_err() {
+                        return;
+                    }
+                    let OwnRecord { values, shards } = own.borrow_and_update().clone();
+                    if let Some(service) = &service {
+                        service.set_shards(shards);
+                        service.set_content(values);
+                    }
+                }
+                () = changed(&mut signed) => {}
+            }
+        }
+    }
+}
+
+/// Asks one peer for records, and passes on what it answers.
+async fn ask(exchange: ExchangeClient, exchanged: mpsc::Sender<(PeerId, Vec<Bytes>)>) {
+    match exchange.ask(EXCHANGE_NODES).await {
+        Ok(answer) => {
+            // An answer that waits already will do.
+            let _ = exchanged.try_send(answer);
+        }
+        Err(error) => tracing::debug!(%error, "no records of nodes from peer exchange"),
+    }
+}
+
+/// Next value of a source; never, without the source or after its end.
+async fn next<T>(source: &mut Option<mpsc::Receiver<T>>) -> T {
+    if let Some(receiver) = source {
+        if let Some(value) = receiver.recv().await {
+            return value;
+        }
+        *source = None;
+    }
+    std::future::pending().await
+}
+
+/// Waits until a value has changed; forever without discv5.
+async fn changed<T>(record: &mut Option<watch::Receiver<T>>) {
+    if let Some(receiver) = record {
+        if receiver.changed().await.is_ok() {
+            return;
+        }
+        *record = None;
+    }
+    std::future::pending().await
+}

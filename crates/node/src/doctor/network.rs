@@ -1,0 +1,140 @@
+//! Examination of what the node is to begin with: its peers, lists of nodes in DNS, and records.
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use libp2p::Multiaddr;
+use libp2p::multiaddr::Protocol;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use undertone_discovery::dns::{self, DnsConfig};
+use undertone_discovery::record::WakuRecord;
+
+use super::diagnosis::{CheckOutcome, Diagnosis};
+use crate::config::NodeConfig;
+
+/// Time for a connection.
+const CONNECT: Duration = Duration::from_secs(5);
+
+/// Time for the first node of a list.
+const FIRST_NODE: Duration = Duration::from_secs(15);
+
+/// Connects to every peer that the configuration names.
+pub(super) async fn peers(config: &NodeConfig) -> Vec<Diagnosis> {
+    let services = &config.services;
+    let named = [
+        ("static-peers", &config.static_peers),
+        ("storenode", &services.store_peers),
+        ("filternode", &services.filter_peers),
+        ("lightpushnode", &services.lightpush_peers),
+    ];
+    let named = named
+        .into_iter()
+        .flat_map(|(key, addresses)| addresses.iter().map(move |address| (key, address)));
+    let asked = named.map(|(key, address)| async move {
+        match timeout(CONNECT, connect(address)).await {
+            Ok(Ok(())) => Diagnosis::good(key, format!("{address} accepts connections")),
+            Ok(Err(error)) => unreachable_peer(key, address, &error.to_string()),
+            Err(_) => unreachable_peer(key, address, "no answer within 5 s"),
+        }
+    });
+    futures::future::join_all(asked).await
+}
+
+fn unreachable_peer(key: &str, address: &Multiaddr, reason: &str) -> Diagnosis {
+    Diagnosis::other(
+        key,
+        CheckOutcome::Warning,
+        format!("{address} cannot be reached: {reason}"),
+        "check the address, and that the peer runs and its firewall lets you in",
+    )
+}
+
+async fn connect(address: &Multiaddr) -> std::io::Result<()> {
+    let (mut host, mut port) = (None, None);
+    for part in address.iter() {
+        match part {
+            Protocol::Ip4(ip) => host = Some(IpAddr::from(ip).to_string()),
+            Protocol::Ip6(ip) => host = Some(IpAddr::from(ip).to_string()),
+            Protocol::Dns(name) | Protocol::Dns4(name) | Protocol::Dns6(name) => {
+                host = Some(name.into_owned());
+            }
+            Protocol::Tcp(number) => port = Some(number),
+            _ => {}
+        }
+    }
+    let (Some(host), Some(port)) = (host, port) else {
+        return Err(std::io::Error::other("no host with a TCP port"));
+    };
+    let addresses: Vec<SocketAddr> = tokio::net::lookup_host((host, port)).await?.collect();
+    TcpStream::connect(&addresses[..]).await.map(drop)
+}
+
+/// Reads every list of nodes in DNS until it gives a node.
+pub(super) async fn lists(config: &NodeConfig) -> Vec<Diagnosis> {
+    let Some(discovery) = &config.discovery else {
+        return Vec::new();
+    };
+    let asked = discovery.node_lists.iter().map(|tree| async move {
+        let started = dns::start(DnsConfig {
+            trees: vec![tree.clone()],
+            name_servers: discovery.name_servers.clone(),
+            cluster: config.network.cluster_id,
+            seed: [0; 32],
+        });
+        let (subject, domain) = ("dns-discovery-url", tree.domain());
+        let mut nodes = match started {
+            Ok(nodes) => nodes,
+            Err(error) => {
+                let remedy = "name a server with --dns-discovery-name-server";
+                return Diagnosis::other(subject, CheckOutcome::Bad, error.to_string(), remedy);
+            }
+        };
+        match timeout(FIRST_NODE, nodes.recv()).await {
+            Ok(Some(node)) => Diagnosis::good(subject, format!("{domain} lists {}", node.peer())),
+            _ => Diagnosis::other(
+                subject,
+                CheckOutcome::Warning,
+                format!("{domain} gave no node of cluster {} within 15 s", config.network.cluster_id),
+                "check the name, the network, and --dns-discovery-name-server; or name a node with --discv5-bootstrap-node",
+            ),
+        }
+    });
+    futures::future::join_all(asked).await
+}
+
+/// Reads every record that discv5 begins with.
+pub(super) async fn records(config: &NodeConfig) -> Vec<Diagnosis> {
+    let discovery = config.discovery.iter();
+    let texts = discovery.flat_map(|discovery| &discovery.bootstrap);
+    let subject = "discv5-bootstrap-node";
+    let read = texts.map(|text| match WakuRecord::parse(text) {
+        Ok(record) => {
+            let cluster = record.facts().cluster;
+            match (record.udp(), cluster == Some(config.network.cluster_id)) {
+                (Some(at), true) => {
+                    Diagnosis::good(subject, format!("{} at UDP {at}", record.peer()))
+                }
+                (None, _) => Diagnosis::other(
+                    subject,
+                    CheckOutcome::Warning,
+                    format!("the record of {} names no UDP address", record.peer()),
+                    "ask its operator for a record of a node that runs discv5",
+                ),
+                (Some(_), false) => Diagnosis::other(
+                    subject,
+                    CheckOutcome::Warning,
+                    format!("{} is of cluster {cluster:?}", record.peer()),
+                    format!("this node is of cluster {}", config.network.cluster_id),
+                ),
+            }
+        }
+        Err(error) => Diagnosis::other(
+            subject,
+            CheckOutcome::Warning,
+            format!("{text}: {error}"),
+            "it is passed over; copy the whole record, from enr: on",
+        ),
+    });
+    read.collect()
+}

@@ -1,0 +1,70 @@
+//! Connection manager of a node that finds its peers, and its channels to discovery.
+
+use std::collections::BTreeSet;
+
+use libp2p::{Multiaddr, PeerId};
+use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng as _};
+use undertone_gossip::Time;
+use undertone_peers::{
+    AddressRules, ConnectionManager, Input, ManagerConfig, PeerOffer, PeerSource,
+};
+
+use crate::command::PeerOrigin;
+use crate::discovery::DiscoveryPorts;
+
+/// Connection manager of a node that finds its peers, and the channels to discovery.
+pub(crate) struct PeerConnections {
+    pub(super) manager: ConnectionManager,
+    pub(crate) ports: DiscoveryPorts,
+    /// Peers whose connections were last told to be in use.
+    pub(super) protected: BTreeSet<PeerId>,
+    pub(super) shards: Vec<u16>,
+    pub(super) own_addresses: Vec<Multiaddr>,
+}
+
+impl PeerConnections {
+    pub(crate) fn new(own: PeerId, cluster: u16, seed: [u8; 32], ports: DiscoveryPorts) -> Self {
+        let mut config = ManagerConfig::new(own, cluster);
+        config.addresses = AddressRules {
+            allows_private: ports.allows_private,
+            ..AddressRules::default()
+        };
+        config.targets.connections_max = ports.connections_max;
+        let mut manager = ConnectionManager::new(config, ChaCha8Rng::from_seed(seed));
+        manager.handle(Time::ZERO, Input::Services(ports.services.clone()));
+        Self {
+            manager,
+            ports,
+            protected: BTreeSet::new(),
+            shards: Vec::new(),
+            own_addresses: Vec::new(),
+        }
+    }
+
+    /// Time at which the manager wants to be called.
+    pub(crate) fn next_timeout(connections: Option<&Self>) -> Time {
+        connections.map_or(Time::MAX, |connections| connections.manager.next_timeout())
+    }
+
+    /// Waits for the next offered peer; forever without discovery.
+    pub(crate) async fn next_offer(connections: Option<&mut Self>) -> PeerOffer {
+        if let Some(connections) = connections
+            && let Some(offer) = connections.ports.offers.recv().await
+        {
+            return offer;
+        }
+        std::future::pending().await
+    }
+
+    /// Source by which a peer was found, as REST names it.
+    pub(crate) fn origin(&self, peer: &PeerId) -> Option<PeerOrigin> {
+        let entry = self.manager.store().get(peer)?;
+        Some(match entry.source {
+            PeerSource::Static => PeerOrigin::Static,
+            PeerSource::Dns => PeerOrigin::Dns,
+            PeerSource::Discv5 | PeerSource::Remembered => PeerOrigin::Discv5,
+            PeerSource::PeerExchange | PeerSource::Prune => PeerOrigin::PeerExchange,
+            PeerSource::Rendezvous | PeerSource::Inbound => PeerOrigin::UnknownOrigin,
+        })
+    }
+}

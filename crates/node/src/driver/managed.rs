@@ -1,0 +1,190 @@
+//! Connections that the node seeks by itself: inputs of the connection manager from the swarm, and what it asks for.
+
+use std::collections::BTreeSet;
+
+use libp2p::core::{ConnectedPoint, Endpoint};
+use libp2p::swarm::dial_opts::DialOpts;
+use libp2p::{Multiaddr, PeerId};
+use undertone_gossip::Direction;
+use undertone_message::PubsubTopic;
+use undertone_peers::{Capabilities, CloseReason, Input, Output, PeerFacts};
+
+use super::event_loop::EventLoop;
+use super::peers::peer_id_of;
+use crate::swarm::METADATA_PROTOCOL;
+
+/// Addresses taken at most of those at which a peer says it listens.
+const LISTEN_ADDRESSES_MAX: usize = 8;
+
+/// Protocols and the capability that each stands for.
+const CAPABILITIES: [(&str, Capabilities); 4] = [
+    ("/vac/waku/relay/2.0.0", Capabilities::RELAY),
+    (undertone_services::store::PROTOCOL_ID, Capabilities::STORE),
+    (
+        undertone_services::filter::SUBSCRIBE_PROTOCOL_ID,
+        Capabilities::FILTER,
+    ),
+    (
+        undertone_services::lightpush::PROTOCOL_ID,
+        Capabilities::LIGHTPUSH,
+    ),
+];
+
+impl EventLoop {
+    /// Gives the connection manager an input, and carries out what it asks for. Does nothing in a node without
+    /// discovery.
+    pub(crate) fn manage(&mut self, input: Input) {
+        let now = self.clock.now();
+        let Some(connections) = &mut self.connections else {
+            return;
+        };
+        connections.manager.handle(now, input);
+        let mut failed = Vec::new();
+        while let Some(output) = connections.manager.poll() {
+            match output {
+                Output::Dial { peer, addresses } => {
+                    tracing::debug!(%peer, ?addresses, "dialling a peer that was found");
+                    let options = DialOpts::peer_id(peer).addresses(addresses).build();
+                    if let Err(error) = self.swarm.dial(options) {
+                        tracing::debug!(%peer, %error, "cannot dial");
+                        failed.push(peer);
+                    }
+                }
+                Output::Close { peer, reason } => {
+                    let why = match reason {
+                        CloseReason::OtherCluster => "it belongs to another cluster",
+                        CloseReason::TooMany => "there are more connections than this node wants",
+                    };
+                    tracing::info!(%peer, why, "disconnecting a peer");
+                    self.swarm.behaviour_mut().pubsub.disconnect(peer);
+                }
+                Output::Discover(wanted) => {
+                    tracing::debug!(?wanted, "looking for peers");
+                    // A full channel means that a search is about to start.
+                    let _ = connections.ports.wishes.try_send(());
+                }
+                Output::Remember(peer) => {
+                    if let Some(entry) = connections.manager.store().get(&peer) {
+                        connections.ports.memory.remember(peer, entry);
+                    }
+                }
+                Output::Forget(peer) => connections.ports.memory.forget(peer),
+                Output::Refused { peer, reason } => {
+                    tracing::debug!(%peer, ?reason, "a peer that was found is not taken in");
+                }
+            }
+        }
+        for peer in failed {
+            self.manage(Input::DialFailed(peer));
+        }
+    }
+
+    /// Tells the manager of a peer's first connection.
+    pub(crate) fn managed_connected(&mut self, peer: PeerId, endpoint: &ConnectedPoint) {
+        let direction = match endpoint.to_endpoint() {
+            Endpoint::Dialer => Direction::Outbound,
+            Endpoint::Listener => Direction::Inbound,
+        };
+        let address = endpoint.get_remote_address().clone();
+        self.manage(Input::Connected {
+            peer,
+            address,
+            direction,
+        });
+        let origin = self.connections.as_ref().and_then(|c| c.origin(&peer));
+        if let Some(origin) = origin
+            && direction == Direction::Outbound
+        {
+            self.peers.known(peer).origin = origin;
+        }
+    }
+
+    /// Tells the manager what identify said of a peer.
+    pub(crate) fn managed_identified(&mut self, peer: PeerId, listens_at: &[Multiaddr]) {
+        if self.connections.is_none() {
+            return;
+        }
+        let protocols = &self.peers.known(peer).protocols;
+        let offers = |id: &str| protocols.iter().any(|protocol| protocol == id);
+        let capabilities = CAPABILITIES.into_iter().filter(|(id, _)| offers(id));
+        let capabilities = capabilities.fold(Capabilities::NONE, |all, (_, one)| all.union(one));
+        let speaks_waku = offers(METADATA_PROTOCOL.as_ref());
+        let facts = PeerFacts {
+            capabilities: speaks_waku.then_some(capabilities),
+            ..PeerFacts::default()
+        };
+        let listens_at = listens_at.iter().take(LISTEN_ADDRESSES_MAX).cloned();
+        self.manage(Input::Learned {
+            peer,
+            facts,
+            listens_at: listens_at.collect(),
+        });
+    }
+
+    /// Tells the manager what metadata said of a peer.
+    pub(crate) fn managed_metadata(&mut self, peer: PeerId, cluster: Option<u32>, shards: &[u16]) {
+        let facts = PeerFacts {
+            cluster: cluster.and_then(|cluster| u16::try_from(cluster).ok()),
+            shards: Some(shards.to_vec()),
+            capabilities: None,
+        };
+        self.manage(Input::Learned {
+            peer,
+            facts,
+            listens_at: Vec::new(),
+        });
+    }
+
+    /// Tells the manager, and discovery, what has changed of this node: its shards, its addresses, and which
+    /// connections are in use.
+    pub(crate) fn tell_connections(&mut self) {
+        if self.connections.is_none() {
+            return;
+        }
+        let shards = self.joined.iter().filter_map(PubsubTopic::shard);
+        let shards: Vec<u16> = shards.map(|shard| shard.index).collect();
+        let addresses = self.own_addresses();
+        let content = self
+            .record
+            .values(&addresses, self.cluster_id, &self.joined);
+        let used = self.used_connections();
+        let Some(connections) = &mut self.connections else {
+            return;
+        };
+        connections.ports.tell(content, &shards);
+        let mut inputs = Vec::new();
+        if connections.shards != shards {
+            connections.shards.clone_from(&shards);
+            inputs.push(Input::Shards(shards));
+        }
+        if connections.own_addresses != addresses {
+            connections.own_addresses.clone_from(&addresses);
+            inputs.push(Input::OwnAddresses(addresses));
+        }
+        let before = std::mem::replace(&mut connections.protected, used.clone());
+        inputs.extend(before.difference(&used).map(|peer| Input::Protected {
+            peer: *peer,
+            is_protected: false,
+        }));
+        inputs.extend(used.into_iter().map(|peer| Input::Protected {
+            peer,
+            is_protected: true,
+        }));
+        for input in inputs {
+            self.manage(input);
+        }
+    }
+
+    /// Peers whose connections must not be pruned: members of a mesh, and those that the operator named.
+    fn used_connections(&self) -> BTreeSet<PeerId> {
+        let router = self.relay.router();
+        let meshes = router.joined();
+        let members = meshes.iter().flat_map(|topic| router.mesh(topic));
+        let members = members.filter_map(|ix| self.peers.identity(*ix));
+        let named = self.static_peers.iter().filter_map(peer_id_of);
+        members
+            .chain(named)
+            .chain(self.static_identities.values().copied())
+            .collect()
+    }
+}

@@ -1,0 +1,156 @@
+//! Answers to the accountable sender: checks, proofs, publications, and what can be sent now.
+
+use bytes::Bytes;
+use tokio::sync::oneshot;
+use undertone_gossip::RequestId;
+use undertone_message::{PubsubTopic, WakuMessage};
+use undertone_relay::{Input, ProofFailure};
+use undertone_rln::{CounterError, RateLimitProof};
+
+use super::event_loop::EventLoop;
+use super::requests::PendingPublish;
+use super::rln::RlnService;
+use crate::command::{ProofRefusal, PublishFailure, Published, SendConditions, SenderQuestion};
+
+/// Own messages under way at most; the relay has room for as many again, which are those of other callers.
+const UNDER_WAY_MAX: usize = 48;
+
+/// Channel on which the sender waits for a proof.
+pub(crate) type ProofReply = oneshot::Sender<Result<Bytes, ProofRefusal>>;
+
+impl EventLoop {
+    /// Answers a question. A sender that no longer waits is not an error.
+    pub(super) fn on_sender(&mut self, question: SenderQuestion) {
+        match question {
+            SenderQuestion::Check {
+                pubsub_topic,
+                message,
+                reply,
+            } => {
+                self.set_clock();
+                let checked = self.relay.check_message(&pubsub_topic, &message);
+                let _ = reply.send(checked.map_err(|error| self.failure(error)));
+            }
+            SenderQuestion::Prove {
+                pubsub_topic,
+                message,
+                reply,
+            } => self.prove_for_sender(&pubsub_topic, &message, reply),
+            SenderQuestion::IsProofGood { message, reply } => {
+                self.set_clock();
+                let _ = reply.send(self.relay.is_own_proof_good(&message));
+            }
+            SenderQuestion::Publish {
+                pubsub_topic,
+                message,
+                reply,
+            } => self.publish_for_sender(pubsub_topic, message, reply),
+            SenderQuestion::Conditions {
+                pubsub_topics,
+                reply,
+            } => {
+                let mut reached = pubsub_topics;
+                reached.retain(|topic| self.has_receiver(topic));
+                let budget = self.rln.as_ref().and_then(RlnService::budget);
+                let _ = reply.send(SendConditions { reached, budget });
+            }
+        }
+    }
+
+    fn prove_for_sender(&mut self, topic: &PubsubTopic, message: &WakuMessage, reply: ProofReply) {
+        self.set_clock();
+        let refused = match self.relay.proof_statement(topic, message) {
+            Ok(Some((epoch, x))) => {
+                let request = RequestId(self.next_request);
+                self.next_request += 1;
+                let asked = match &self.rln {
+                    // Another node with this identity may have used the next message id: the relay finds that out only
+                    // when a message is published, which is too late for one that keeps its proof.
+                    Some(rln) => rln.prove_unused(request, epoch, x),
+                    None => Err(ProofFailure::NoMembership),
+                };
+                match asked {
+                    Ok(()) => {
+                        self.proofs_asked.insert(request, reply);
+                        return;
+                    }
+                    Err(failure) => self.proof_refusal(&failure),
+                }
+            }
+            Ok(None) => ProofRefusal::NotReady {
+                reason: "the network asks for no proofs".to_owned(),
+            },
+            Err(error) => ProofRefusal::NotReady {
+                reason: error.to_string(),
+            },
+        };
+        let _ = reply.send(Err(refused));
+    }
+
+    /// Gives the sender its proof; returns whether the request was one of the sender's.
+    pub(super) fn proved_for_sender(
+        &mut self,
+        request: RequestId,
+        result: &Result<RateLimitProof, ProofFailure>,
+    ) -> bool {
+        let Some(reply) = self.proofs_asked.remove(&request) else {
+            return false;
+        };
+        let answer = match result {
+            Ok(proof) => Ok(proof.encode().into()),
+            Err(failure) => Err(self.proof_refusal(failure)),
+        };
+        let _ = reply.send(answer);
+        true
+    }
+
+    fn proof_refusal(&self, failure: &ProofFailure) -> ProofRefusal {
+        let is_closed = |error: &(dyn std::error::Error + 'static)| {
+            let error = error.downcast_ref();
+            matches!(error, Some(CounterError::EpochClosed { .. }))
+        };
+        let trouble = self.rln.as_ref().and_then(RlnService::trouble);
+        match (failure, trouble) {
+            (ProofFailure::Exhausted { .. }, _) => ProofRefusal::LimitUsedUp,
+            (ProofFailure::Prover(error), _) if is_closed(&**error) => ProofRefusal::LimitUsedUp,
+            // The registry may be about to say that the node is a member.
+            (ProofFailure::NoMembership, None) => ProofRefusal::NotMember,
+            (ProofFailure::NoMembership, Some(reason)) => ProofRefusal::NotReady { reason },
+            (failure, _) => ProofRefusal::NotReady {
+                reason: failure.to_string(),
+            },
+        }
+    }
+
+    fn publish_for_sender(
+        &mut self,
+        pubsub_topic: PubsubTopic,
+        message: WakuMessage,
+        reply: oneshot::Sender<Result<Published, PublishFailure>>,
+    ) {
+        if !self.has_receiver(&pubsub_topic) {
+            let _ = reply.send(Err(PublishFailure::NoPeers));
+            return;
+        }
+        if self.publishing.len() >= UNDER_WAY_MAX {
+            let waiting = self.publishing.len();
+            let _ = reply.send(Err(PublishFailure::Busy { waiting }));
+            return;
+        }
+        // The relay compares the timestamp with its clock, and the wall clock may have been set since.
+        self.set_clock();
+        let request = RequestId(self.next_request);
+        self.next_request += 1;
+        let publishing = PendingPublish {
+            pubsub_topic: pubsub_topic.clone(),
+            message: message.clone(),
+            reply,
+        };
+        self.publishing.insert(request, publishing);
+        self.input(Input::Republish {
+            topic: pubsub_topic,
+            message,
+            request,
+        });
+    }
+}

@@ -1,0 +1,58 @@
+//! Order in which lightpush peers are asked: those that failed of late come last.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use libp2p::Multiaddr;
+use parking_lot::Mutex;
+
+/// Time for which a failure is remembered.
+const REMEMBERED: Duration = Duration::from_secs(60);
+
+/// Memory of lightpush peers that failed of late; clones share it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PushOrder(Arc<Mutex<BTreeMap<Multiaddr, Instant>>>);
+
+impl PushOrder {
+    /// Puts peers that failed of late behind the others, and the one whose failure is oldest first of them.
+    pub(super) fn sort(&self, now: Instant, peers: &mut [Multiaddr]) {
+        let mut failed = self.0.lock();
+        failed.retain(|_, at| now.duration_since(*at) < REMEMBERED);
+        peers.sort_by_key(|peer| failed.get(peer).copied());
+    }
+
+    /// Notes a failure.
+    pub(super) fn failed(&self, now: Instant, peer: &Multiaddr) {
+        self.0.lock().insert(peer.clone(), now);
+    }
+
+    /// Notes an answer, be it a refusal of the message.
+    pub(super) fn answered(&self, peer: &Multiaddr) {
+        self.0.lock().remove(peer);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn peers_that_failed_come_last_for_a_minute() {
+        let (order, start) = (PushOrder::default(), Instant::now());
+        let peer =
+            |port: u16| -> Multiaddr { format!("/ip4/127.0.0.1/tcp/{port}").parse().unwrap() };
+        let sorted = |after_s: u64| {
+            let mut peers = [peer(1), peer(2), peer(3)];
+            order.sort(start + Duration::from_secs(after_s), &mut peers);
+            peers
+        };
+        assert_eq!(sorted(0), [peer(1), peer(2), peer(3)]);
+        order.failed(start, &peer(2));
+        order.failed(start + Duration::from_secs(5), &peer(1));
+        assert_eq!(sorted(10), [peer(3), peer(2), peer(1)]);
+        order.answered(&peer(2));
+        assert_eq!(sorted(11), [peer(2), peer(3), peer(1)]);
+        assert_eq!(sorted(66), [peer(1), peer(2), peer(3)]);
+    }
+}

@@ -1,0 +1,31 @@
+//! Accountable sending: each accepted message ends stored, propagated, or failed with a reason.
+//!
+//! One task drives the machine of `undertone_services::sending`. Its queue is on disk, so that a message that was
+//! accepted has its end also if the node is killed.
+//!
+//! A message id of the rate limit is spent when a proof is made, and the proof is on disk before the message leaves. If
+//! the node is killed between the two, the message gets another id after the restart, and the first one is lost. To use
+//! the first one again, the queue would have to keep it beside the message, written and synchronised once more before each
+//! proof; and a fault there, or a queue file restored from a backup, would prove two messages with one id, which
+//! reveals the node's secret. What is lost is little: the counter of message ids reserves them in blocks and skips the
+//! rest of a block after a crash in any case (at most 8 ids, or a sixteenth of the limit).
+
+mod begin;
+mod calls;
+mod conditions;
+mod driver;
+mod handle;
+mod queue;
+mod report;
+mod seen;
+mod work;
+
+pub use handle::{SendFailure, SendNews, SendNewsStream, SenderHandle};
+pub use queue::SendQueueError;
+pub use report::{SendReport, SendStep};
+
+pub(super) use driver::{OpenedSender, SenderParts, SenderRateLimit, SenderSettings, open, start};
+#[cfg(test)]
+pub(crate) use handle::SenderCall;
+pub(crate) use handle::{SenderEndpoint, sender_channel};
+pub(super) use work::SenderWork;

@@ -1,0 +1,263 @@
+//! Queue of the accountable sender on disk: records of messages under way, and events that nobody has fetched.
+//!
+//! One SQLite file. What is written together is one transaction, which is on disk when [`SenderQueue::commit`] returns.
+//! The file belongs to one node: it is locked until the node ends.
+
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use rusqlite::{Connection, Transaction};
+use thiserror::Error;
+use undertone_message::MessageHash;
+use undertone_services::sending::SendId;
+
+use super::report::{SendReport, SendStep};
+
+#[cfg(test)]
+mod tests;
+
+/// SQLite application id "UTSQ" in the file's header, which distinguishes a queue from other databases.
+const APPLICATION_ID: i32 = 0x5554_5351;
+
+/// Version of the tables' layout.
+const SCHEMA_VERSION: i32 = 1;
+
+/// Tables of a queue. The steps of `events` are numbers of [`SendStep`].
+const TABLES: &str = "
+    CREATE TABLE records (
+        id INTEGER PRIMARY KEY,
+        record BLOB NOT NULL
+    ) STRICT;
+    CREATE TABLE events (
+        number INTEGER PRIMARY KEY,
+        id INTEGER NOT NULL,
+        step INTEGER NOT NULL,
+        hash BLOB CHECK (hash IS NULL OR length(hash) = 32),
+        at_ns INTEGER NOT NULL
+    ) STRICT;
+    CREATE TABLE last (
+        only INTEGER PRIMARY KEY CHECK (only = 1),
+        id INTEGER NOT NULL
+    ) STRICT;
+    INSERT INTO last (only, id) VALUES (1, 0);
+";
+
+/// Reason why the queue of messages to send cannot be used.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum SendQueueError {
+    /// Another node has the file.
+    #[error("{path}: locked by another process; give each node a data-dir of its own")]
+    Locked {
+        /// Path of the file.
+        path: PathBuf,
+    },
+    /// The file is a database of something else.
+    #[error("{path}: not a queue of messages to send; move the file away")]
+    Foreign {
+        /// Path of the file.
+        path: PathBuf,
+    },
+    /// A later version of this program made the file.
+    #[error(
+        "{path}: of layout {found}, and this program knows {SCHEMA_VERSION}; use the newer program"
+    )]
+    Version {
+        /// Path of the file.
+        path: PathBuf,
+        /// Version of the file.
+        found: i32,
+    },
+    /// SQLite or the disk failed.
+    #[error("{path}: {error}; check that the folder exists, is writable and has space")]
+    Storage {
+        /// Path of the file.
+        path: PathBuf,
+        /// Error of SQLite.
+        error: rusqlite::Error,
+    },
+}
+
+/// Change of the queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum QueueWrite {
+    /// Keeps a record in place of the former one of the same message.
+    Put(SendId, Bytes),
+    /// Forgets the record of a message.
+    Erase(SendId),
+    /// Keeps an event.
+    Note(SendReport),
+    /// Forgets events by their numbers.
+    Forget(Vec<u64>),
+}
+
+/// Content of a queue when it is opened.
+#[derive(Debug)]
+pub(super) struct KeptQueue {
+    pub(super) records: Vec<Bytes>,
+    /// Events that were not fetched, the oldest first.
+    pub(super) events: Vec<SendReport>,
+    /// Highest number that a message ever had.
+    pub(super) last_id: SendId,
+}
+
+impl KeptQueue {
+    /// Content of a new queue.
+    pub(super) fn empty() -> Self {
+        Self {
+            records: Vec::new(),
+            events: Vec::new(),
+            last_id: SendId(0),
+        }
+    }
+}
+
+/// Queue on disk, or one that keeps nothing.
+#[derive(Debug)]
+pub(super) struct SenderQueue {
+    /// `None` for a queue in memory.
+    file: Option<(PathBuf, Connection)>,
+}
+
+impl SenderQueue {
+    /// Returns a queue that keeps nothing.
+    pub(super) fn in_memory() -> Self {
+        Self { file: None }
+    }
+
+    /// Opens a queue, or creates it.
+    pub(super) fn open(path: &Path) -> Result<(Self, KeptQueue), SendQueueError> {
+        let failed = failure(path);
+        let mut connection = Connection::open(path).map_err(&failed)?;
+        // One process has the queue: two nodes with one queue would send every message twice.
+        for (name, value) in [("locking_mode", "EXCLUSIVE"), ("journal_mode", "WAL")] {
+            let pragma = format!("PRAGMA {name} = {value}");
+            let answer = connection.query_row(&pragma, [], |_| Ok(()));
+            answer.map_err(&failed)?;
+        }
+        let full = connection.pragma_update(None, "synchronous", "FULL");
+        full.map_err(&failed)?;
+        let transaction = connection
+            .transaction_with_behavior(rusqlite::TransactionBehavior::Exclusive)
+            .map_err(&failed)?;
+        prepare(path, &transaction)?;
+        let kept = kept(&transaction).map_err(&failed)?;
+        transaction.commit().map_err(&failed)?;
+        let file = Some((path.to_owned(), connection));
+        Ok((Self { file }, kept))
+    }
+
+    /// Writes all changes or none. They are on disk when this returns.
+    pub(super) fn commit(&mut self, writes: &[QueueWrite]) -> Result<(), SendQueueError> {
+        let Some((path, connection)) = &mut self.file else {
+            return Ok(());
+        };
+        let written = connection.transaction().and_then(|transaction| {
+            for write in writes {
+                apply(&transaction, write)?;
+            }
+            transaction.commit()
+        });
+        written.map_err(failure(path))
+    }
+}
+
+fn failure(path: &Path) -> impl Fn(rusqlite::Error) -> SendQueueError {
+    move |error| {
+        let path = path.to_owned();
+        match error.sqlite_error_code() {
+            Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked) => {
+                SendQueueError::Locked { path }
+            }
+            Some(rusqlite::ErrorCode::NotADatabase) => SendQueueError::Foreign { path },
+            _ => SendQueueError::Storage { path, error },
+        }
+    }
+}
+
+/// Makes sure that the file is a queue; makes a new file one.
+fn prepare(path: &Path, transaction: &Transaction<'_>) -> Result<(), SendQueueError> {
+    let failed = failure(path);
+    let number = |pragma: &str| transaction.query_row(pragma, [], |row| row.get::<_, i32>(0));
+    let application = number("PRAGMA application_id").map_err(&failed)?;
+    let found = number("PRAGMA user_version").map_err(&failed)?;
+    let tables = number("SELECT count(*) FROM sqlite_schema").map_err(&failed)?;
+    let path = path.to_owned();
+    match (application, found, tables) {
+        (APPLICATION_ID, SCHEMA_VERSION, _) => Ok(()),
+        (APPLICATION_ID, _, _) => Err(SendQueueError::Version { path, found }),
+        (0, 0, 0) => {
+            let created = transaction.execute_batch(TABLES).and_then(|()| {
+                transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+                transaction.pragma_update(None, "user_version", SCHEMA_VERSION)
+            });
+            created.map_err(failed)
+        }
+        _ => Err(SendQueueError::Foreign { path }),
+    }
+}
+
+fn kept(transaction: &Transaction<'_>) -> Result<KeptQueue, rusqlite::Error> {
+    let mut records = transaction.prepare("SELECT record FROM records ORDER BY id")?;
+    let records = records.query_map([], |row| Ok(Bytes::from(row.get::<_, Vec<u8>>(0)?)))?;
+    let columns = "SELECT number, id, step, hash, at_ns FROM events ORDER BY number";
+    let mut events = transaction.prepare(columns)?;
+    let events = events.query_map([], |row| {
+        let report = |step| -> Result<SendReport, rusqlite::Error> {
+            Ok(SendReport {
+                number: row.get(0)?,
+                id: SendId(row.get(1)?),
+                step,
+                hash: row.get::<_, Option<[u8; 32]>>(3)?.map(MessageHash),
+                at_ns: row.get(4)?,
+            })
+        };
+        // A step that this version does not know is of a later one; the message's next event tells more.
+        SendStep::from_number(row.get(2)?).map(report).transpose()
+    })?;
+    let last = transaction.query_row("SELECT id FROM last", [], |row| row.get(0))?;
+    Ok(KeptQueue {
+        records: records.collect::<Result<_, _>>()?,
+        events: events
+            .filter_map(Result::transpose)
+            .collect::<Result<_, _>>()?,
+        last_id: SendId(last),
+    })
+}
+
+fn apply(transaction: &Transaction<'_>, write: &QueueWrite) -> Result<(), rusqlite::Error> {
+    match write {
+        QueueWrite::Put(id, record) => {
+            let put = "INSERT OR REPLACE INTO records (id, record) VALUES (?1, ?2)";
+            transaction
+                .prepare_cached(put)?
+                .execute((id.0, &record[..]))?;
+            let last = "UPDATE last SET id = max(id, ?1)";
+            transaction.prepare_cached(last)?.execute((id.0,))?;
+        }
+        QueueWrite::Erase(id) => {
+            let erase = "DELETE FROM records WHERE id = ?1";
+            transaction.prepare_cached(erase)?.execute((id.0,))?;
+        }
+        QueueWrite::Note(report) => {
+            let note =
+                "INSERT INTO events (number, id, step, hash, at_ns) VALUES (?1, ?2, ?3, ?4, ?5)";
+            let hash = report.hash.map(|hash| hash.0);
+            let row = (
+                report.number,
+                report.id.0,
+                report.step.number(),
+                hash,
+                report.at_ns,
+            );
+            transaction.prepare_cached(note)?.execute(row)?;
+        }
+        QueueWrite::Forget(numbers) => {
+            let mut forget = transaction.prepare_cached("DELETE FROM events WHERE number = ?1")?;
+            for number in numbers {
+                forget.execute((number,))?;
+            }
+        }
+    }
+    Ok(())
+}

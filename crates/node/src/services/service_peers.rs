@@ -1,0 +1,219 @@
+//! Watch over service peers: the configured ones, and connected peers that announced a service.
+//!
+//! The light client and the accountable sender both drive such peers by number. Each takes a
+//! [`ServicePeers`], reads the events of [`ServicePeers::watch`], passes them to its machine as they are, and calls
+//! [`ServicePeers::connect`] when the machine asks for a connection.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use libp2p::{Multiaddr, PeerId};
+use parking_lot::Mutex;
+use tokio::sync::mpsc;
+use undertone_services::light::ServicePeer;
+use undertone_services::{PeerNo, light, sending};
+
+use super::LightpushVersion;
+use crate::driver::PeerNews;
+use crate::handle::NodeHandle;
+
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub(super) use table::ConfiguredPeers;
+use table::ServicePeerTable;
+
+/// Time from a connection for a peer to say through identify and metadata what it offers.
+const GREETING: Duration = Duration::from_secs(3);
+
+/// Event of a service peer, the same for each machine that uses service peers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum ServicePeerEvent {
+    /// A peer offers services, or others than before.
+    Found(ServicePeer),
+    /// A peer is forgotten; its number is never used again.
+    Lost(PeerNo),
+    /// A peer is connected, and has said what it offers.
+    Connected(PeerNo),
+    /// A peer is disconnected.
+    Disconnected(PeerNo),
+    /// A connection that was asked for could not be made.
+    ConnectFailed(PeerNo),
+}
+
+impl From<ServicePeerEvent> for light::Input {
+    fn from(event: ServicePeerEvent) -> Self {
+        match event {
+            ServicePeerEvent::Found(peer) => Self::PeerFound(peer),
+            ServicePeerEvent::Lost(peer) => Self::PeerLost(peer),
+            ServicePeerEvent::Connected(peer) => Self::Connected(peer),
+            ServicePeerEvent::Disconnected(peer) => Self::Disconnected(peer),
+            ServicePeerEvent::ConnectFailed(peer) => Self::ConnectFailed(peer),
+        }
+    }
+}
+
+impl From<ServicePeerEvent> for sending::Input {
+    fn from(event: ServicePeerEvent) -> Self {
+        match event {
+            ServicePeerEvent::Found(peer) => Self::PeerFound(peer),
+            ServicePeerEvent::Lost(peer) => Self::PeerLost(peer),
+            ServicePeerEvent::Connected(peer) => Self::Connected(peer),
+            ServicePeerEvent::Disconnected(peer) => Self::Disconnected(peer),
+            ServicePeerEvent::ConnectFailed(peer) => Self::ConnectFailed(peer),
+        }
+    }
+}
+
+struct WatchState {
+    table: ServicePeerTable,
+    /// Queues of the watchers. They are short: an event is a change of a connection, and machines take
+    /// events without waiting for anything.
+    watchers: Vec<mpsc::UnboundedSender<ServicePeerEvent>>,
+    has_ended: bool,
+}
+
+impl WatchState {
+    fn tell(&mut self, events: Vec<ServicePeerEvent>) {
+        for event in events {
+            self.watchers
+                .retain(|watcher| watcher.send(event.clone()).is_ok());
+        }
+    }
+}
+
+/// Watch over service peers; clones share it.
+#[derive(Clone)]
+pub(super) struct ServicePeers {
+    state: Arc<Mutex<WatchState>>,
+    configured: Arc<ConfiguredPeers>,
+    node: NodeHandle,
+}
+
+impl ServicePeers {
+    /// Starts to watch until the node stops; the queues of the watchers end then.
+    pub(super) fn start(
+        configured: ConfiguredPeers,
+        cluster: u16,
+        node: NodeHandle,
+        mut news: mpsc::UnboundedReceiver<PeerNews>,
+    ) -> Self {
+        let state = Arc::new(Mutex::new(WatchState {
+            table: ServicePeerTable::new(&configured, cluster),
+            watchers: Vec::new(),
+            has_ended: false,
+        }));
+        let configured = Arc::new(configured);
+        let peers = Self {
+            state,
+            configured,
+            node,
+        };
+        let watching = peers.clone();
+        tokio::spawn(async move {
+            while let Some(news) = news.recv().await {
+                watching.take(news);
+            }
+            let mut state = watching.state.lock();
+            state.watchers.clear();
+            state.has_ended = true;
+        });
+        peers
+    }
+
+    fn take(&self, news: PeerNews) {
+        let connected = match &news {
+            PeerNews::Connected(peer) => Some(*peer),
+            _ => None,
+        };
+        let mut state = self.state.lock();
+        let events = state.table.news(news);
+        state.tell(events);
+        let greeting = connected.and_then(|peer| Some((peer, state.table.greeting(peer)?)));
+        drop(state);
+        let Some((peer, connection)) = greeting else {
+            return;
+        };
+        let watching = self.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(GREETING).await;
+            let mut state = watching.state.lock();
+            let events = state.table.greeted_enough(peer, connection);
+            state.tell(events);
+        });
+    }
+
+    /// Returns a queue of events that begins with the peers known now. It ends when the node stops.
+    pub(super) fn watch(&self) -> mpsc::UnboundedReceiver<ServicePeerEvent> {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let mut state = self.state.lock();
+        for event in state.table.present() {
+            // The receiver is at hand.
+            let _ = sender.send(event);
+        }
+        if !state.has_ended {
+            state.watchers.push(sender);
+        }
+        receiver
+    }
+
+    /// Connects to a peer. The watchers get [`ServicePeerEvent::Connected`] or
+    /// [`ServicePeerEvent::ConnectFailed`]; neither if
+    /// another attempt to reach the peer is under way and does not end: machines have a time limit of their own.
+    pub(super) fn connect(&self, peer: PeerNo) {
+        let mut state = self.state.lock();
+        let plan = match state.table.dial(peer) {
+            Ok(plan) => plan,
+            Err(events) => return state.tell(events),
+        };
+        drop(state);
+        let dialling = self.clone();
+        tokio::spawn(async move {
+            let succeeded = dialling.try_all(plan.addresses).await;
+            let mut state = dialling.state.lock();
+            let events = state.table.dialled(peer, succeeded);
+            state.tell(events);
+        });
+    }
+
+    async fn try_all(&self, addresses: Vec<Multiaddr>) -> bool {
+        for address in addresses {
+            match self.node.connect(address).await {
+                Ok(()) => return true,
+                Err(error) => tracing::debug!(%error, "cannot connect to a service peer"),
+            }
+        }
+        false
+    }
+
+    /// Returns the peers that the configuration names.
+    pub(super) fn configured(&self) -> &ConfiguredPeers {
+        &self.configured
+    }
+
+    /// Whether the configuration names a peer.
+    pub(super) fn is_configured(&self, peer: PeerNo) -> bool {
+        self.state.lock().table.is_configured(peer)
+    }
+
+    /// Returns the number of a peer, if it is watched.
+    pub(super) fn number(&self, identity: PeerId) -> Option<PeerNo> {
+        self.state.lock().table.number(identity)
+    }
+
+    /// Returns the identity of a peer, if it is watched.
+    pub(super) fn identity(&self, peer: PeerNo) -> Option<PeerId> {
+        self.state.lock().table.identity(peer)
+    }
+
+    /// Returns the version of lightpush to ask a peer with: v3 unless the peer announced v2 only.
+    pub(super) fn lightpush_version(&self, peer: PeerNo) -> LightpushVersion {
+        self.state.lock().table.lightpush_version(peer)
+    }
+
+    /// Returns the peers that offer something, each with whether it is connected.
+    pub(super) fn offers(&self) -> Vec<(ServicePeer, bool)> {
+        self.state.lock().table.offers()
+    }
+}

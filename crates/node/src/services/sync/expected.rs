@@ -1,0 +1,215 @@
+//! Messages that a peer has named in a session and is to send.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use tokio::sync::watch;
+use undertone_message::MessageHash;
+use undertone_services::sync::SyncId;
+
+use super::SyncFailure;
+use super::terms::SessionTerms;
+
+/// State of a message that the peer has named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum NamedState {
+    /// The message is to come.
+    Awaited,
+    /// The message is not wanted: its timestamp is not among those that this node asks for.
+    Declined,
+    /// The message has come.
+    Arrived,
+}
+
+/// Answer to the question whether a message is expected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Expectation {
+    /// The message is expected, and now counts as arrived.
+    Wanted,
+    /// The message was named and is not wanted.
+    Declined,
+    /// The message has arrived before.
+    Repeated,
+}
+
+/// Messages that the peer of a session has named.
+#[derive(Debug)]
+pub(super) struct ExpectedMessages {
+    pub(super) terms: SessionTerms,
+    state: Mutex<ExpectedState>,
+    changed: watch::Sender<()>,
+}
+
+#[derive(Debug)]
+struct ExpectedState {
+    named: BTreeMap<MessageHash, NamedState>,
+    /// Awaited messages and those that have arrived and are not dealt with yet.
+    outstanding: usize,
+    /// Messages that are new in the archive.
+    kept: usize,
+    is_reconciling: bool,
+    streams_open: usize,
+    has_had_stream: bool,
+    unexpected: usize,
+    last_progress: Instant,
+    failure: Option<SyncFailure>,
+}
+
+impl ExpectedMessages {
+    pub(super) fn new(terms: SessionTerms) -> Arc<Self> {
+        Arc::new(Self {
+            terms,
+            state: Mutex::new(ExpectedState {
+                named: BTreeMap::new(),
+                outstanding: 0,
+                kept: 0,
+                is_reconciling: true,
+                streams_open: 0,
+                has_had_stream: false,
+                unexpected: 0,
+                last_progress: Instant::now(),
+                failure: None,
+            }),
+            changed: watch::Sender::new(()),
+        })
+    }
+
+    /// Adds messages that the peer has named. Their number is bounded by the session's limits.
+    pub(super) fn name(&self, ids: &[SyncId]) {
+        let terms = &self.terms;
+        self.change(|state| {
+            for id in ids {
+                let time_ns = i64::try_from(id.time_ns).unwrap_or(i64::MAX);
+                let is_wanted = (terms.earliest_ns..=terms.latest_ns).contains(&time_ns);
+                let named = match is_wanted {
+                    true => NamedState::Awaited,
+                    false => NamedState::Declined,
+                };
+                state.named.entry(id.hash).or_insert_with(|| {
+                    state.outstanding += usize::from(is_wanted);
+                    named
+                });
+            }
+        });
+    }
+
+    /// Says that the peer will name nothing more.
+    pub(super) fn finish_naming(&self) {
+        self.change(|state| {
+            state.is_reconciling = false;
+            state.last_progress = Instant::now();
+        });
+    }
+
+    /// Whether the peer may still name messages.
+    pub(super) fn is_reconciling(&self) -> bool {
+        self.state.lock().is_reconciling
+    }
+
+    /// Takes a message that has arrived; `None` if the peer has not named it.
+    pub(super) fn take(&self, hash: &MessageHash) -> Option<Expectation> {
+        let mut state = self.state.lock();
+        let named = state.named.get_mut(hash)?;
+        let expectation = match named {
+            NamedState::Awaited => Expectation::Wanted,
+            NamedState::Declined => Expectation::Declined,
+            NamedState::Arrived => Expectation::Repeated,
+        };
+        if expectation == Expectation::Wanted {
+            *named = NamedState::Arrived;
+            state.last_progress = Instant::now();
+        }
+        Some(expectation)
+    }
+
+    /// Says that arrived messages have been dealt with: `kept` of `count` are new in the archive.
+    pub(super) fn dealt_with(&self, count: usize, kept: usize) {
+        self.change(|state| {
+            state.outstanding = state.outstanding.saturating_sub(count);
+            state.kept += kept;
+            state.last_progress = Instant::now();
+        });
+    }
+
+    /// Number of messages that are new in the archive.
+    pub(super) fn kept(&self) -> usize {
+        self.state.lock().kept
+    }
+
+    /// Counts a message that was not expected; returns their number.
+    pub(super) fn count_unexpected(&self) -> usize {
+        let mut state = self.state.lock();
+        state.unexpected += 1;
+        state.unexpected
+    }
+
+    /// Admits a transfer stream if fewer than `max` are open.
+    pub(super) fn open_stream(&self, max: usize) -> bool {
+        let mut is_admitted = false;
+        self.change(|state| {
+            is_admitted = state.streams_open < max;
+            state.streams_open += usize::from(is_admitted);
+            state.has_had_stream |= is_admitted;
+        });
+        is_admitted
+    }
+
+    /// Says that a transfer stream has ended.
+    pub(super) fn close_stream(&self) {
+        self.change(|state| state.streams_open = state.streams_open.saturating_sub(1));
+    }
+
+    /// Ends the session with a failure; the first one counts.
+    pub(super) fn fail(&self, failure: SyncFailure) {
+        self.change(|state| {
+            state.failure.get_or_insert(failure);
+        });
+    }
+
+    /// Failure of a transfer, if there was one.
+    pub(super) fn failure(&self) -> Option<SyncFailure> {
+        self.state.lock().failure.clone()
+    }
+
+    /// Returns a receiver that learns of every later change.
+    pub(super) fn changes(&self) -> watch::Receiver<()> {
+        self.changed.subscribe()
+    }
+
+    /// Waits until every awaited message is dealt with, or the peer has closed its stream; returns the number of
+    /// messages that did not come then. The peer may not have them any more.
+    ///
+    /// # Errors
+    /// The failure of a transfer, or [`SyncFailure::Withheld`] if the peer has sent nothing awaited for `idle`.
+    pub(super) async fn settled(&self, idle: Duration) -> Result<usize, SyncFailure> {
+        let mut changes = self.changes();
+        loop {
+            let deadline = {
+                let state = self.state.lock();
+                if let Some(failure) = &state.failure {
+                    return Err(failure.clone());
+                }
+                let count = state.outstanding;
+                let has_ended = state.has_had_stream && state.streams_open == 0;
+                let is_idle = state.last_progress.elapsed() >= idle;
+                match count {
+                    _ if count == 0 || has_ended => return Ok(count),
+                    _ if is_idle => return Err(SyncFailure::Withheld { count }),
+                    _ => state.last_progress + idle,
+                }
+            };
+            tokio::select! {
+                // The sender lives as long as `self`.
+                _ = changes.changed() => {}
+                () = tokio::time::sleep_until(deadline.into()) => {}
+            }
+        }
+    }
+
+    fn change(&self, change: impl FnOnce(&mut ExpectedState)) {
+        change(&mut self.state.lock());
+        self.changed.send_replace(());
+    }
+}

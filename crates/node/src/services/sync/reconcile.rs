@@ -1,0 +1,82 @@
+//! Reconciliation: the payloads of a session on its stream.
+
+use std::time::Duration;
+
+use libp2p::swarm::Stream;
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+use undertone_services::sync::{Reconciler, SyncId};
+
+use super::SyncFailure;
+use super::context::SyncContext;
+use super::counts::RECONCILIATION;
+use super::expected::ExpectedMessages;
+use crate::services::framing::{read_frame, write_frame};
+
+/// Result of the exchange of payloads.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Reconciled {
+    /// Payloads of the peer.
+    pub(super) roundtrips: u32,
+    /// Messages that only one side has.
+    pub(super) differences: usize,
+    /// Bytes of all payloads.
+    pub(super) bytes: usize,
+}
+
+/// Exchanges payloads until the session ends, names what the peer will send to `expected`, and gives what the peer
+/// lacks to `to_send`.
+pub(super) async fn reconcile(
+    context: &SyncContext,
+    stream: &mut Stream,
+    (mut reconciler, mut reply): (Reconciler, Option<Vec<u8>>),
+    expected: &ExpectedMessages,
+    to_send: &mpsc::UnboundedSender<Vec<SyncId>>,
+) -> Result<Reconciled, SyncFailure> {
+    let turn = context.bounds.turn;
+    let mut done = Reconciled::default();
+    loop {
+        if let Some(payload) = reply.take() {
+            done.bytes += payload.len();
+            context.counts.bytes(RECONCILIATION, "sent", payload.len());
+            let written = timeout(turn, write_frame(stream, &payload)).await;
+            let written = written.map_err(|_| too_long("reading a payload", turn))?;
+            written.map_err(|error| SyncFailure::of_stream(&error))?;
+        }
+        if reconciler.is_over() {
+            break;
+        }
+        let max = context.bounds.limits.max_payload_bytes;
+        let read = timeout(turn, read_frame(stream, max)).await;
+        let read = read.map_err(|_| too_long("a payload", turn))?;
+        let payload = read.map_err(|error| SyncFailure::of_stream(&error))?;
+        let payload = payload.ok_or_else(|| SyncFailure::Ended {
+            reason: "the stream ended before the session".to_owned(),
+        })?;
+        done.bytes += payload.len();
+        context
+            .counts
+            .bytes(RECONCILIATION, "receive", payload.len());
+        if let Some(failure) = expected.failure() {
+            return Err(failure);
+        }
+        let step = context.index.handle(&mut reconciler, &payload)?;
+        done.roundtrips = reconciler.rounds();
+        done.differences += step.to_send.len() + step.to_receive.len();
+        // Before the reply, upon which the peer may send them.
+        expected.name(&step.to_receive);
+        reply = step.reply;
+        if !step.to_send.is_empty() {
+            // The transfer may have failed, which does not concern the other direction.
+            let _ = to_send.send(step.to_send);
+        }
+    }
+    Ok(done)
+}
+
+fn too_long(what: &'static str, timeout: Duration) -> SyncFailure {
+    SyncFailure::TimedOut {
+        what,
+        timeout_s: timeout.as_secs(),
+    }
+}

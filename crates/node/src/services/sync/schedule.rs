@@ -1,0 +1,169 @@
+//! Schedule of the sessions that this node begins: with which peer, and when.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use libp2p::multiaddr::Protocol;
+use libp2p::{Multiaddr, PeerId};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::RngCore as _;
+use undertone_services::sync::RECONCILIATION_PROTOCOL_ID;
+
+use super::SyncFailure;
+use super::context::SyncContext;
+use super::outcome::SyncOutcome;
+use super::session::initiate;
+use super::settings::nanos;
+use crate::command::Connectedness;
+use crate::services::keeper::unix_now_ns;
+
+/// First pause before the next attempt as long as no session has ended well, doubled each time.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+
+/// Pause before the archive is read again.
+const REPEAT_AFTER: Duration = Duration::from_secs(10);
+
+/// Most peers that are tried in one interval.
+const TRIES: usize = 3;
+
+/// Time for which messages are kept in the index beyond the synchronised time: peers' clocks and intervals differ.
+const SLACK: Duration = Duration::from_secs(120);
+
+/// Fills the index from the archive, then begins a session in every interval until the node stops.
+pub(super) async fn run(
+    context: Arc<SyncContext>,
+    store_peers: Arc<[Multiaddr]>,
+    mut rng: ChaCha8Rng,
+) {
+    fill(&context).await;
+    if context.times.interval.is_zero() {
+        return only_prune(&context).await;
+    }
+    let mut pause = FIRST_PAUSE.min(context.times.interval);
+    let mut failed = BTreeSet::new();
+    loop {
+        tokio::time::sleep(pause).await;
+        prune(&context);
+        context.check.remember_roots();
+        match round(&context, &store_peers, &mut failed, &mut rng).await {
+            Ok(_) => pause = context.times.interval,
+            Err(SyncFailure::Stopped) => return,
+            // After the first session, the interval stays what it is.
+            Err(_) => pause = (pause * 2).min(context.times.interval),
+        }
+    }
+}
+
+/// Keeps the index small until the node stops.
+async fn only_prune(context: &SyncContext) {
+    while context.node.info().await.is_ok() {
+        prune(context);
+        context.check.remember_roots();
+        tokio::time::sleep(SLACK).await;
+    }
+}
+
+/// Fills the index, as often as it takes.
+async fn fill(context: &SyncContext) {
+    loop {
+        let now_ns = unix_now_ns();
+        let (start_ns, _) = context.times.window_ns(now_ns);
+        let start_ns = start_ns.saturating_sub(nanos(SLACK));
+        let end_ns = now_ns.saturating_add(nanos(SLACK));
+        let filled = context.index.fill(&context.archive, start_ns, end_ns).await;
+        match filled {
+            Ok(messages) => {
+                tracing::info!(messages, "messages of the archive can be synchronised");
+                let complete_ns = context.index.complete_from_ns();
+                if complete_ns > start_ns {
+                    let max = context.bounds.limits.max_set;
+                    tracing::warn!(
+                        max,
+                        "store-sync-range has more messages than can be compared; the oldest are left out"
+                    );
+                }
+                return;
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the archive cannot be read for synchronisation; will keep trying");
+                tokio::time::sleep(REPEAT_AFTER).await;
+            }
+        }
+    }
+}
+
+/// Forgets messages that no session is about any more.
+fn prune(context: &SyncContext) {
+    let (start_ns, _) = context.times.window_ns(unix_now_ns());
+    context.index.prune(start_ns.saturating_sub(nanos(SLACK)));
+}
+
+/// Synchronises with one peer, the first of a few that can be reached.
+async fn round(
+    context: &Arc<SyncContext>,
+    store_peers: &[Multiaddr],
+    failed: &mut BTreeSet<PeerId>,
+    rng: &mut ChaCha8Rng,
+) -> Result<SyncOutcome, SyncFailure> {
+    let mut last = SyncFailure::Unreachable {
+        reason: "no connected peer synchronises its store".to_owned(),
+    };
+    let peers = candidates(context, store_peers, failed, rng).await?;
+    failed.retain(|peer| peers.contains(peer));
+    for peer in peers.into_iter().take(TRIES) {
+        match initiate(context, peer).await {
+            Ok(outcome) => {
+                failed.remove(&peer);
+                return Ok(outcome);
+            }
+            // A session with the peer is under way.
+            Err(SyncFailure::Busy) => last = SyncFailure::Busy,
+            Err(failure) => {
+                failed.insert(peer);
+                last = failure;
+            }
+        }
+    }
+    Err(last)
+}
+
+/// Peers that announce the protocol: stores that the operator has named first, those that failed the last time last, and
+/// otherwise in random order.
+async fn candidates(
+    context: &SyncContext,
+    store_peers: &[Multiaddr],
+    failed: &BTreeSet<PeerId>,
+    rng: &mut ChaCha8Rng,
+) -> Result<Vec<PeerId>, SyncFailure> {
+    let peers = context.node.peers().await;
+    let peers = peers.map_err(|_| SyncFailure::Stopped)?;
+    let connected = |peer: &PeerId| {
+        let mut all = peers.iter();
+        all.any(|one| one.peer_id == *peer && one.connected == Connectedness::Connected)
+    };
+    for address in store_peers {
+        if let Some(Protocol::P2p(peer)) = address.iter().last()
+            && !connected(&peer)
+        {
+            // An address that cannot be dialled now is tried again in the next interval. What the peer announces
+            // is known by then.
+            let _ = context.node.connect(address.clone()).await;
+        }
+    }
+    let offers = peers.iter().filter(|peer| {
+        let mut protocols = peer.protocols.iter();
+        peer.connected == Connectedness::Connected
+            && protocols.any(|id| id == RECONCILIATION_PROTOCOL_ID)
+            && !context.sessions.is_banned(peer.peer_id)
+    });
+    let mut ranked: Vec<_> = offers
+        .map(|peer| {
+            let peer = peer.peer_id;
+            let is_named = context.trusted.contains(&peer);
+            (failed.contains(&peer), !is_named, rng.next_u64(), peer)
+        })
+        .collect();
+    ranked.sort_unstable_by_key(|(failed, unnamed, random, _)| (*failed, *unnamed, *random));
+    Ok(ranked.into_iter().map(|(.., peer)| peer).collect())
+}

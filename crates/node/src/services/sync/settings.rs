@@ -1,0 +1,85 @@
+//! Settings of synchronisation, and bounds on what peers can make of it.
+
+use std::time::Duration;
+
+use undertone_services::sync::SyncLimits;
+
+use crate::config::StoreSyncConfig;
+
+/// Times of synchronisation.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SyncTimes {
+    /// Time between two sessions that this node begins; zero if it begins none.
+    pub(super) interval: Duration,
+    /// Length of the time that is synchronised.
+    pub(super) range: Duration,
+    /// Age below which messages are left to the relay.
+    pub(super) relay_jitter: Duration,
+}
+
+impl SyncTimes {
+    pub(super) fn new(config: &StoreSyncConfig) -> Self {
+        Self {
+            interval: Duration::from_secs(config.interval_s),
+            range: Duration::from_secs(config.range_s),
+            relay_jitter: Duration::from_secs(config.relay_jitter_s),
+        }
+    }
+
+    /// Timestamps that a session at `now_ns` is about: from the first to before the second, Unix nanoseconds.
+    pub(super) fn window_ns(&self, now_ns: i64) -> (i64, i64) {
+        let end_ns = now_ns.saturating_sub(nanos(self.relay_jitter));
+        (end_ns.saturating_sub(nanos(self.range)), end_ns)
+    }
+}
+
+/// Bounds on sessions and transfers.
+#[derive(Clone, Debug)]
+pub(super) struct SyncBounds {
+    /// Limits of the set and of a session's payloads.
+    pub(super) limits: SyncLimits,
+    /// Time for reading or writing one payload, and for writing one batch of messages.
+    pub(super) turn: Duration,
+    /// Time for all payloads of a session.
+    pub(super) reconciling: Duration,
+    /// Time without an awaited message after which the other ones are given up.
+    pub(super) idle: Duration,
+    /// Time for a session with its transfers.
+    pub(super) session: Duration,
+    /// Sessions at once that peers have begun; each holds a list of the set's messages, up to 8 MB.
+    pub(super) inbound_sessions: usize,
+    /// Sessions of one peer that may begin in a minute.
+    pub(super) sessions_per_minute: u32,
+    /// Transfer streams at once of one peer. One is enough; another may be opened while the first is ending.
+    pub(super) streams: usize,
+    /// Messages of a session that this side does not expect, or not twice, before it ends. Some are no fault:
+    /// the peer's set may have grown during the session.
+    pub(super) unexpected: usize,
+    /// Bytes of received messages that wait for the archive, of all peers.
+    pub(super) waiting_bytes: usize,
+    /// Time for which a peer at fault gets no session.
+    pub(super) banned: Duration,
+}
+
+impl Default for SyncBounds {
+    fn default() -> Self {
+        Self {
+            limits: SyncLimits::default(),
+            turn: Duration::from_secs(30),
+            reconciling: Duration::from_secs(120),
+            idle: Duration::from_secs(20),
+            session: Duration::from_secs(600),
+            inbound_sessions: 4,
+            sessions_per_minute: 12,
+            streams: 2,
+            unexpected: 64,
+            waiting_bytes: 32 << 20,
+            banned: Duration::from_secs(600),
+        }
+    }
+}
+
+/// Returns a duration in nanoseconds.
+pub(super) fn nanos(duration: Duration) -> i64 {
+    i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,167 @@
+//! Rules about addresses: which are worth dialling, and which belong to one host or network.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use multiaddr::{Multiaddr, Protocol};
+
+#[cfg(test)]
+mod tests;
+
+/// Rules about the addresses that are accepted from others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AddressRules {
+    /// Whether addresses of private networks and of this host are accepted, as in a test network.
+    pub allows_private: bool,
+    /// Maximum number of addresses of one peer.
+    pub per_peer_max: usize,
+    /// Maximum length of an address, bytes.
+    pub bytes_max: usize,
+    /// This node's own addresses, which are not dialled whoever names them.
+    pub own: Vec<Multiaddr>,
+}
+
+impl Default for AddressRules {
+    fn default() -> Self {
+        Self {
+            allows_private: false,
+            per_peer_max: 8,
+            bytes_max: 256,
+            own: Vec::new(),
+        }
+    }
+}
+
+impl AddressRules {
+    /// Whether an address that somebody named may be dialled.
+    pub fn accepts(&self, address: &Multiaddr) -> bool {
+        if address.len() > self.bytes_max || self.own.contains(&without_peer(address)) {
+            return false;
+        }
+        let has_port = |part| match part {
+            Protocol::Tcp(port) | Protocol::Udp(port) => port != 0,
+            _ => false,
+        };
+        if !address.iter().any(has_port) {
+            return false;
+        }
+        // A relayed address names a second peer; whether it may be dialled is the relay's matter.
+        if address
+            .iter()
+            .any(|part| matches!(part, Protocol::P2pCircuit))
+        {
+            return false;
+        }
+        match host_of(address) {
+            Some(AddressHost::Ip(ip)) => self.accepts_ip(ip),
+            Some(AddressHost::Name(name)) => !name.is_empty(),
+            None => false,
+        }
+    }
+
+    fn accepts_ip(&self, ip: IpAddr) -> bool {
+        let ip = ip.to_canonical();
+        if ip.is_unspecified() || ip.is_multicast() {
+            return false;
+        }
+        self.allows_private || is_global(ip)
+    }
+}
+
+/// Host part of an address.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum AddressHost {
+    /// IP address of the host.
+    Ip(IpAddr),
+    /// Name of the host, which is still to be resolved.
+    Name(String),
+}
+
+/// Returns the host that an address leads to; `None` if it begins with none.
+pub fn host_of(address: &Multiaddr) -> Option<AddressHost> {
+    match address.iter().next()? {
+        Protocol::Ip4(ip) => Some(AddressHost::Ip(ip.into())),
+        Protocol::Ip6(ip) => Some(AddressHost::Ip(ip.into())),
+        Protocol::Dns(name)
+        | Protocol::Dns4(name)
+        | Protocol::Dns6(name)
+        | Protocol::Dnsaddr(name) => Some(AddressHost::Name(name.into_owned())),
+        _ => None,
+    }
+}
+
+/// Returns an address without the identity at its end.
+pub fn without_peer(address: &Multiaddr) -> Multiaddr {
+    let mut parts: Vec<_> = address.iter().collect();
+    if let Some(Protocol::P2p(_)) = parts.last() {
+        parts.pop();
+    }
+    parts.into_iter().collect()
+}
+
+/// Whether an IP address can be reached from anywhere in the Internet.
+fn is_global(ip: IpAddr) -> bool {
+    match ip {
+        IpAddr::V4(ip) => is_global_v4(ip),
+        IpAddr::V6(ip) => is_global_v6(ip),
+    }
+}
+
+fn is_global_v4(ip: Ipv4Addr) -> bool {
+    let [a, b, c, _] = ip.octets();
+    let is_shared = a == 100 && (64..128).contains(&b);
+    let is_benchmark = a == 198 && (b == 18 || b == 19);
+    let is_protocol = a == 192 && b == 0 && c == 0;
+    !(ip.is_private()
+        || ip.is_loopback()
+        || ip.is_link_local()
+        || ip.is_broadcast()
+        || ip.is_documentation()
+        || is_shared
+        || is_benchmark
+        || is_protocol
+        || a == 0
+        || a >= 240)
+}
+
+fn is_global_v6(ip: Ipv6Addr) -> bool {
+    let [first, second, ..] = ip.segments();
+    let is_documentation = first == 0x2001 && second == 0xdb8;
+    // Global unicast addresses are 2000::/3.
+    (0x2000..0x4000).contains(&first) && !is_documentation
+}
+
+/// Network of an address, in which an attacker rarely has only one host: an IPv4 /24, an IPv6 /48, or a name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum AddressNetwork {
+    /// First three bytes of an IPv4 address.
+    V4([u8; 3]),
+    /// First six bytes of an IPv6 address.
+    V6([u8; 6]),
+    /// Host name, which is not resolved here.
+    Named(String),
+    /// This host's own loopback, in which all nodes of a test share one address.
+    Loopback,
+}
+
+impl AddressNetwork {
+    /// Returns the network of an address; `None` if the address names no host.
+    pub fn of(address: &Multiaddr) -> Option<Self> {
+        let ip = match host_of(address)? {
+            AddressHost::Name(name) => return Some(Self::Named(name)),
+            AddressHost::Ip(ip) => ip.to_canonical(),
+        };
+        if ip.is_loopback() {
+            return Some(Self::Loopback);
+        }
+        Some(match ip {
+            IpAddr::V4(ip) => {
+                let [a, b, c, _] = ip.octets();
+                Self::V4([a, b, c])
+            }
+            IpAddr::V6(ip) => {
+                let [a, b, c, d, e, f, ..] = ip.octets();
+                Self::V6([a, b, c, d, e, f])
+            }
+        })
+    }
+}

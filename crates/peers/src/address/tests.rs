@@ -1,0 +1,97 @@
+use super::*;
+
+fn address(text: &str) -> Multiaddr {
+    text.parse().expect("the test's address is valid")
+}
+
+fn rules() -> AddressRules {
+    AddressRules::default()
+}
+
+#[test]
+fn addresses_of_the_internet_are_accepted() {
+    for text in [
+        "/ip4/8.8.8.8/tcp/60000",
+        "/ip4/8.8.8.8/tcp/8000/ws",
+        "/ip6/2a00::1/tcp/60000",
+        "/dns4/node.example.org/tcp/30303",
+        "/dns4/node.example.org/tcp/443/wss",
+        "/ip4/8.8.8.8/udp/60000/quic-v1",
+    ] {
+        assert!(rules().accepts(&address(text)), "{text}");
+    }
+}
+
+#[test]
+fn addresses_that_lead_nowhere_are_refused() {
+    for text in [
+        "/ip4/0.0.0.0/tcp/60000",
+        "/ip4/224.0.0.1/tcp/60000",
+        "/ip4/8.8.8.8/tcp/0",
+        "/ip4/8.8.8.8",
+        "/ip6/::/tcp/1",
+        "/memory/1",
+    ] {
+        let mut open = rules();
+        open.allows_private = true;
+        assert!(!open.accepts(&address(text)), "{text}");
+    }
+}
+
+#[test]
+fn private_addresses_are_accepted_only_in_test_networks() {
+    let mut open = rules();
+    open.allows_private = true;
+    for text in [
+        "/ip4/127.0.0.1/tcp/60000",
+        "/ip4/10.1.2.3/tcp/60000",
+        "/ip4/192.168.0.1/tcp/60000",
+        "/ip4/172.16.0.1/tcp/60000",
+        "/ip4/169.254.0.1/tcp/60000",
+        "/ip4/100.64.0.1/tcp/60000",
+        "/ip6/::1/tcp/60000",
+        "/ip6/fe80::1/tcp/60000",
+        "/ip6/fd00::1/tcp/60000",
+        "/ip6/::ffff:10.0.0.1/tcp/60000",
+    ] {
+        assert!(!rules().accepts(&address(text)), "{text}");
+        assert!(open.accepts(&address(text)), "{text}");
+    }
+}
+
+#[test]
+fn own_addresses_are_refused_with_and_without_an_identity() {
+    let mut rules = rules();
+    rules.own.push(address("/ip4/8.8.8.8/tcp/60000"));
+    assert!(!rules.accepts(&address("/ip4/8.8.8.8/tcp/60000")));
+    let named = address("/ip4/8.8.8.8/tcp/60000").with(Protocol::P2p(crate::tests::peer(7)));
+    assert!(!rules.accepts(&named));
+    assert!(rules.accepts(&address("/ip4/8.8.8.8/tcp/60001")));
+}
+
+#[test]
+fn long_and_relayed_addresses_are_refused() {
+    let name = "a".repeat(300);
+    assert!(!rules().accepts(&address(&format!("/dns4/{name}/tcp/1"))));
+    let relay = crate::tests::peer(7);
+    let relayed = address("/ip4/8.8.8.8/tcp/1")
+        .with(Protocol::P2p(relay))
+        .with(Protocol::P2pCircuit);
+    assert!(!rules().accepts(&relayed));
+}
+
+#[test]
+fn a_network_is_a_slash_24_or_a_slash_48() {
+    let network = |text: &str| AddressNetwork::of(&address(text)).expect("an address with a host");
+    assert_eq!(network("/ip4/8.8.8.8/tcp/1"), network("/ip4/8.8.8.9/tcp/2"));
+    assert_ne!(network("/ip4/8.8.8.8/tcp/1"), network("/ip4/8.8.9.8/tcp/1"));
+    assert_eq!(
+        network("/ip6/2a00::1/tcp/1"),
+        network("/ip6/2a00:0:0:ffff::1/tcp/1")
+    );
+    assert_eq!(network("/ip4/127.0.0.1/tcp/1"), network("/ip6/::1/tcp/1"));
+    assert_eq!(
+        network("/ip6/::ffff:8.8.8.8/tcp/1"),
+        network("/ip4/8.8.8.1/tcp/1")
+    );
+}

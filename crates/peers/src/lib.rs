@@ -1,0 +1,21 @@
+#![doc = include_str!("../README.md")]
+//!
+//! # Where to start
+//!
+//! [`ConnectionManager`] is the state machine; [`PeerStore`] is what it remembers of peers.
+#![deny(clippy::disallowed_methods, clippy::disallowed_types)]
+
+pub mod address;
+pub mod facts;
+mod io;
+mod manager;
+pub mod store;
+
+#[cfg(test)]
+mod tests;
+
+pub use address::AddressRules;
+pub use facts::{Capabilities, PeerFacts, PeerOffer, PeerSource};
+pub use io::{CloseReason, Input, Output, PeerDemand};
+pub use manager::{ConnectionManager, ConnectionTargets, ManagerConfig};
+pub use store::{DialState, OfferRefusal, PeerEntry, PeerStore, PeerStoreLimits};

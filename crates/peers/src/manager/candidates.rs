@@ -1,0 +1,98 @@
+//! Choice of the next peer to dial.
+
+use std::collections::BTreeMap;
+
+use multiaddr::PeerId;
+use undertone_gossip::Time;
+
+use super::ConnectionManager;
+use crate::address::AddressNetwork;
+use crate::io::PeerDemand;
+use crate::store::{DialState, PeerEntry};
+
+/// One dial in so many goes to any candidate instead of one of the best: an attacker who is always the best must not
+/// be all that a node ever dials.
+const ANY_ONE_IN: usize = 4;
+
+impl ConnectionManager {
+    /// Chooses a peer of a kind that may be dialled now: by preference one known to be of that kind and reached
+    /// before, without failures.
+    pub(super) fn candidate(&mut self, now: Time, wanted: PeerDemand) -> Option<PeerId> {
+        let crowds = self.crowds();
+        let ready = self.store.iter().filter(|(_, entry)| {
+            entry.next_dial <= now
+                && self.is_dialable(now, entry, &crowds)
+                && self.fits(entry, wanted)
+        });
+        let ranked: Vec<(u32, PeerId)> = ready
+            .map(|(peer, entry)| (rank(entry, wanted), *peer))
+            .collect();
+        let best = ranked.iter().map(|(rank, _)| *rank).min()?;
+        let takes_any = self.below(ANY_ONE_IN) == 0;
+        let choice: Vec<PeerId> = ranked
+            .into_iter()
+            .filter(|(rank, _)| takes_any || *rank == best)
+            .map(|(_, peer)| peer)
+            .collect();
+        choice.get(self.below(choice.len())).copied()
+    }
+
+    /// Chooses the peer that was not tried for longest, whatever its failures; none that was tried just now.
+    pub(super) fn least_recently_tried(&self, now: Time) -> Option<PeerId> {
+        let crowds = self.crowds();
+        let pause = self.targets.probe_interval;
+        let down = self.store.iter().filter(|(_, entry)| {
+            let is_rested = entry.last_tried == Time::ZERO || entry.last_tried.after(pause) <= now;
+            is_rested && self.is_dialable(now, entry, &crowds) && self.is_of_use(entry)
+        });
+        down.min_by_key(|(_, entry)| entry.last_tried)
+            .map(|(peer, _)| *peer)
+    }
+
+    /// Whether the peer relays one of this node's shards, or offers a service that this node wants.
+    pub(super) fn is_of_use(&self, entry: &PeerEntry) -> bool {
+        let relays = self
+            .shards
+            .iter()
+            .any(|shard| entry.facts.may_relay(*shard));
+        let mut services = self.services.iter();
+        relays
+            || services.any(|(service, _)| {
+                self.is_wanted(PeerDemand::Service(*service)) && entry.facts.may_offer(*service)
+            })
+    }
+
+    fn fits(&self, entry: &PeerEntry, wanted: PeerDemand) -> bool {
+        match wanted {
+            PeerDemand::Relay { shard } => entry.facts.may_relay(shard),
+            PeerDemand::Service(service) => entry.facts.may_offer(service),
+            PeerDemand::Outbound => self.is_of_use(entry),
+        }
+    }
+
+    fn is_dialable(
+        &self,
+        now: Time,
+        entry: &PeerEntry,
+        crowds: &BTreeMap<AddressNetwork, usize>,
+    ) -> bool {
+        let Some(network) = entry.network() else {
+            return false;
+        };
+        let crowd = crowds.get(&network).copied().unwrap_or_default();
+        let has_room = network == AddressNetwork::Loopback || crowd < self.targets.per_network_max;
+        entry.link == DialState::Down && has_room && self.host_time(entry) <= now
+    }
+}
+
+/// Rank of a candidate; the lowest is the best.
+fn rank(entry: &PeerEntry, wanted: PeerDemand) -> u32 {
+    let is_known = match wanted {
+        PeerDemand::Relay { shard } => entry.facts.relays(shard),
+        PeerDemand::Service(service) => entry.facts.offers(service),
+        PeerDemand::Outbound => true,
+    };
+    let unknown = u32::from(!is_known);
+    let unreached = u32::from(!entry.was_reached);
+    unknown * 4 + unreached + entry.failures.min(3) * 8
+}

@@ -1,0 +1,3 @@
+mod operations;
+mod promises;
+mod world;

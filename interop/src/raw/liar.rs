@@ -1,0 +1,176 @@
+//! Raw peer that offers filter and cheats: it acknowledges every request, and never pushes what it was asked for.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::BytesMut;
+use futures::{AsyncReadExt, AsyncWriteExt, StreamExt};
+use libp2p::identity::Keypair;
+use libp2p::swarm::{Stream, StreamProtocol, SwarmEvent};
+use libp2p::{Multiaddr, PeerId};
+use libp2p_stream as stream;
+use parking_lot::Mutex;
+use tokio::task::JoinSet;
+use undertone_message::WakuMessage;
+use undertone_services::filter::{
+    FilterCodecLimits, FilterStatus, MessagePush, PUSH_PROTOCOL_ID, SUBSCRIBE_PROTOCOL_ID,
+    SubscribeRequest, SubscribeResponse,
+};
+use undertone_wire::put_varint;
+
+use super::frames::take_frame;
+use super::{RawError, swarm, within};
+
+/// Interval at which messages are pushed that nobody asked for.
+const PUSH_EVERY: Duration = Duration::from_secs(1);
+
+/// Way of cheating.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lie {
+    /// Nothing is pushed.
+    Silence,
+    /// Messages are pushed that nobody asked for.
+    Noise,
+}
+
+/// Filter peer that cheats; a drop closes its connections.
+pub struct LyingPeer {
+    addr: Multiaddr,
+    asked: Arc<Mutex<u64>>,
+    _tasks: JoinSet<()>,
+}
+
+impl LyingPeer {
+    /// Listens on loopback.
+    pub async fn start(lie: Lie) -> Result<Self, RawError> {
+        let key = Keypair::generate_secp256k1();
+        let id = key.public().to_peer_id();
+        let mut swarm = swarm(key)?;
+        let addr: Multiaddr = "/ip4/127.0.0.1/tcp/0".parse().expect("an address");
+        let refused = |source| RawError::Listen {
+            addr: addr.clone(),
+            source,
+        };
+        swarm.listen_on(addr.clone()).map_err(refused)?;
+        let listening = async {
+            loop {
+                if let SwarmEvent::NewListenAddr { address, .. } = swarm.select_next_some().await {
+                    return address;
+                }
+            }
+        };
+        let addr = within("address to listen on", listening).await?;
+        let addr = addr.with_p2p(id).unwrap_or_else(|addr| addr);
+        let mut control = swarm.behaviour().streams.new_control();
+        let requests = control
+            .accept(StreamProtocol::new(SUBSCRIBE_PROTOCOL_ID))
+            .expect("a new swarm accepts no protocol yet");
+        let (asked, clients) = (Arc::default(), Arc::default());
+        let mut tasks = JoinSet::new();
+        tasks.spawn(async move {
+            loop {
+                swarm.select_next_some().await;
+            }
+        });
+        tasks.spawn(acknowledge(
+            requests,
+            Arc::clone(&clients),
+            Arc::clone(&asked),
+        ));
+        if lie == Lie::Noise {
+            tasks.spawn(make_noise(control, clients));
+        }
+        Ok(Self {
+            addr,
+            asked,
+            _tasks: tasks,
+        })
+    }
+
+    /// Returns the address to connect to, with `/p2p`.
+    #[must_use]
+    pub fn addr(&self) -> &Multiaddr {
+        &self.addr
+    }
+
+    /// Returns the number of requests that were acknowledged.
+    #[must_use]
+    pub fn asked(&self) -> u64 {
+        *self.asked.lock()
+    }
+}
+
+type Clients = Arc<Mutex<BTreeSet<PeerId>>>;
+
+/// Says yes to every request.
+async fn acknowledge(
+    mut requests: stream::IncomingStreams,
+    clients: Clients,
+    asked: Arc<Mutex<u64>>,
+) {
+    let mut answers = JoinSet::new();
+    while let Some((peer, stream)) = requests.next().await {
+        clients.lock().insert(peer);
+        let asked = Arc::clone(&asked);
+        answers.spawn(async move {
+            if answer(stream).await.is_some() {
+                *asked.lock() += 1;
+            }
+        });
+        while answers.try_join_next().is_some() {}
+    }
+}
+
+/// Answers one request with success; `None` if none came.
+async fn answer(mut stream: Stream) -> Option<()> {
+    let mut buffer = BytesMut::new();
+    let mut chunk = [0; 4096];
+    let frame = loop {
+        if let Some(frame) = take_frame(&mut buffer).ok()? {
+            break frame;
+        }
+        match stream.read(&mut chunk).await {
+            Ok(0) | Err(_) => return None,
+            Ok(read) => buffer.extend_from_slice(&chunk[..read]),
+        }
+    };
+    let request = SubscribeRequest::decode(&frame, &FilterCodecLimits::default()).ok()?;
+    let response = SubscribeResponse {
+        request_id: request.request_id,
+        status: FilterStatus::OK,
+        status_desc: None,
+    };
+    write(&mut stream, &response.encode()).await
+}
+
+/// Pushes messages that nobody asked for to all who ever asked for some.
+async fn make_noise(mut control: stream::Control, clients: Clients) {
+    let mut number = 0_u64;
+    loop {
+        tokio::time::sleep(PUSH_EVERY).await;
+        let clients: Vec<_> = clients.lock().iter().copied().collect();
+        for client in clients {
+            number += 1;
+            let payload = number.to_be_bytes().to_vec();
+            let push = MessagePush {
+                message: WakuMessage::new(payload, "/noise/1/unasked/proto"),
+                pubsub_topic: Some("/waku/2/rs/66/0".into()),
+            };
+            let opened = control.open_stream(client, StreamProtocol::new(PUSH_PROTOCOL_ID));
+            // A client that is gone hears nothing.
+            if let Ok(mut stream) = opened.await {
+                write(&mut stream, &push.encode()).await;
+            }
+        }
+    }
+}
+
+/// Writes a frame and closes the stream; `None` if the other side does not take it.
+async fn write(stream: &mut Stream, body: &[u8]) -> Option<()> {
+    let mut frame = Vec::with_capacity(body.len() + 4);
+    put_varint(&mut frame, body.len() as u64);
+    frame.extend_from_slice(body);
+    stream.write_all(&frame).await.ok()?;
+    stream.close().await.ok()
+}

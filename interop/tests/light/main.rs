@@ -1,0 +1,125 @@
+//! Light nodes on service nodes that are killed and suspended, and on peers that lie; all of them processes or raw peers
+//! on real TCP.
+#![expect(
+    clippy::unwrap_used,
+    reason = "helpers of tests, which clippy takes for other code"
+)]
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use undertone_interop::hostile::node;
+use undertone_interop::light::{CampaignPlan, LightStage};
+use undertone_interop::raw::Lie;
+
+/// Guards against hangs only.
+const PATIENCE: Duration = Duration::from_secs(240);
+
+/// Path of the nodes' program.
+fn program() -> PathBuf {
+    let program = node::program(Path::new(env!("CARGO_BIN_EXE_hostile")));
+    assert!(
+        program.exists(),
+        "{} is missing: build it with `cargo build --package undertone`, or run `cargo xtask test --only hostile`",
+        program.display()
+    );
+    program
+}
+
+/// Waits until the stores hold a number of messages, and the light node was given all of them, each once.
+async fn all_once(stage: &LightStage, count: usize) {
+    let waiting = async {
+        while stage.held().await.len() < count {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    let kept = tokio::time::timeout(PATIENCE, waiting).await;
+    assert!(kept.is_ok(), "the stores do not hold {count} messages");
+    let missing = stage.missing(PATIENCE).await;
+    assert!(
+        missing.is_empty(),
+        "{missing:?}: {}",
+        stage.light.state().await
+    );
+    let counts = stage.events.counts();
+    assert!(counts.values().all(|n| *n == 1), "{counts:?}");
+}
+
+#[tokio::test]
+async fn what_a_dead_and_a_suspended_filter_peer_do_not_push_arrives_once() {
+    let mut stage = LightStage::start(&program(), &[]).await.unwrap();
+    assert!(stage.publish(0, "all are well").await);
+    all_once(&stage, 1).await;
+
+    stage.services[0].kill().await;
+    stage.wait_mesh(&[1, 2]).await;
+    assert!(stage.publish(1, "one is dead").await);
+    stage.services[2].suspend();
+    assert!(stage.publish(1, "one more is suspended").await);
+    // Nobody is left to push it: the light node knows it from a store when its filter peers are back.
+    stage.services[1].suspend();
+    stage.services[2].resume();
+    assert!(stage.publish(2, "another is suspended").await);
+    stage.services[1].resume();
+    stage.services[0].launch().await.unwrap();
+    all_once(&stage, 4).await;
+}
+
+#[tokio::test]
+async fn what_was_sent_while_the_light_node_slept_arrives_once() {
+    let stage = LightStage::start(&program(), &[]).await.unwrap();
+    assert!(stage.publish(0, "before").await);
+    all_once(&stage, 1).await;
+    stage.light.suspend();
+    for number in 0..20 {
+        assert!(stage.publish(number % 3, &format!("asleep {number}")).await);
+    }
+    // Longer than service nodes wait for a peer that does not answer a ping.
+    tokio::time::sleep(Duration::from_secs(45)).await;
+    assert!(stage.publish(1, "still asleep").await);
+    stage.light.resume();
+    all_once(&stage, 22).await;
+}
+
+#[tokio::test]
+async fn peers_that_lie_are_found_out_and_cost_no_message() {
+    let stage = LightStage::start(&program(), &[Lie::Silence, Lie::Noise]).await;
+    let stage = stage.unwrap();
+    let mut published = 0;
+    // The silent one is found out by messages that others have, the other by what it pushes.
+    let found_out = async {
+        while stage.figure("undertone_light_offences_total").await < 2.0 {
+            assert!(
+                stage
+                    .publish(published % 3, &format!("message {published}"))
+                    .await
+            );
+            published += 1;
+            tokio::time::sleep(Duration::from_millis(500)).await;
+        }
+    };
+    let found_out = tokio::time::timeout(PATIENCE, found_out).await;
+    assert!(found_out.is_ok(), "{}", stage.light.state().await);
+    assert!(stage.liars.iter().all(|liar| liar.asked() > 0));
+    assert!(stage.publish(0, "the last").await);
+    all_once(&stage, published + 1).await;
+}
+
+/// `UNDERTONE_LIGHT_SEED` and `UNDERTONE_LIGHT_S` replace seed and length in seconds.
+#[tokio::test]
+#[ignore = "takes ten minutes; cargo xtask campaign --only light"]
+async fn campaign_of_sleeps_deaths_and_lies() {
+    let number = |name: &str, usual: u64| match std::env::var(name) {
+        Ok(text) => text.parse().expect("a whole number"),
+        Err(_) => usual,
+    };
+    let plan = CampaignPlan {
+        seed: number("UNDERTONE_LIGHT_SEED", 1),
+        length: Duration::from_secs(number("UNDERTONE_LIGHT_S", 600)),
+    };
+    println!("seed {}, {} s", plan.seed, plan.length.as_secs());
+    let report = plan.run(&program()).await.unwrap();
+    println!("{report}");
+    assert_eq!((report.missing, report.twice), (0, 0), "seed {}", plan.seed);
+    assert!(report.published > 0 && report.held > 0);
+}
