@@ -40,6 +40,8 @@ pub struct DevChainOptions {
     pub block_time_s: Option<u64>,
     /// Chain id, as of EIP-155.
     pub chain_id: u64,
+    /// Unix time of the first block, seconds; `None` for now. Time goes on from there as the clock does.
+    pub start_s: Option<u64>,
 }
 
 /// A running development chain, which ends when it is dropped.
@@ -101,6 +103,7 @@ impl Default for DevChainOptions {
             accounts: 10,
             block_time_s: None,
             chain_id: 31_337,
+            start_s: None,
         }
     }
 }
@@ -135,6 +138,9 @@ impl DevChain {
         command.args(["--host", "127.0.0.1", "--port", "0"]);
         command.args(["--accounts", &options.accounts.to_string()]);
         command.args(["--chain-id", &options.chain_id.to_string()]);
+        if let Some(start_s) = options.start_s {
+            command.args(["--timestamp", &start_s.to_string()]);
+        }
         if let Some(block_time_s) = options.block_time_s {
             command.args(["--block-time", &block_time_s.to_string()]);
         }

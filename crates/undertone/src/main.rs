@@ -1,6 +1,7 @@
-//! The Undertone command line. Exit codes: 0 success, 1 failure, 2 wrong usage.
+//! The Undertone command line. Exit codes: 0 success, 1 failure, 2 wrong usage, 3 (of `store verify`) history that
+//! is not valid.
 //!
-//! Without the features `chat` and `lab` it has only an operator's commands: `node`, `doctor`, `rln` and `registry`.
+//! Without the features `chat` and `lab` it has only an operator's commands: `node`, `doctor`, `registry`, `rln` and `store`.
 
 mod commands;
 
@@ -10,7 +11,7 @@ use clap::{Parser, Subcommand};
 
 #[cfg(feature = "chat")]
 use commands::chat;
-use commands::{Failure, doctor, node, registry, rln};
+use commands::{Failure, doctor, node, registry, rln, store};
 #[cfg(feature = "lab")]
 use commands::{demo, lab, model, sim, testbed};
 
@@ -48,6 +49,8 @@ enum Command {
     /// Simulate a network in virtual time, and compare it with published figures
     #[cfg(feature = "lab")]
     Sim(sim::Args),
+    /// Read history from a store, and verify it against the membership of its time
+    Store(Box<store::Args>),
     /// Run scenarios with real nodes over an emulated wide-area network: real TCP, real proofs
     #[cfg(feature = "lab")]
     Testbed(testbed::Args),
@@ -70,6 +73,7 @@ fn main() -> ExitCode {
         Command::Rln(args) => rln::run(args),
         #[cfg(feature = "lab")]
         Command::Sim(args) => sim::run(args),
+        Command::Store(args) => store::run(args),
         #[cfg(feature = "lab")]
         Command::Testbed(args) => testbed::run(args),
     };

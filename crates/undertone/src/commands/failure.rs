@@ -37,6 +37,14 @@ impl Failure {
         Self::new(format!("{}: {error}", path.display()))
     }
 
+    /// Makes a failure with exit code 3: what was to be verified was read, and is not valid.
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+        Self {
+            code: 3,
+            ..Self::new(message)
+        }
+    }
+
     /// Adds a help text that says what to do.
     pub(crate) fn with_help(mut self, remedy: impl Into<String>) -> Self {
         self.remedy = Some(remedy.into());

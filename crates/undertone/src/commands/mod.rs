@@ -14,11 +14,13 @@ pub(crate) mod registry;
 pub(crate) mod rln;
 #[cfg(feature = "lab")]
 pub(crate) mod sim;
+pub(crate) mod store;
 #[cfg(feature = "lab")]
 pub(crate) mod testbed;
 
 mod chain;
 mod failure;
+mod node_flags;
 mod output;
 mod progress;
 

@@ -7,6 +7,8 @@ use clap::Subcommand;
 
 use super::{Failure, chain, output};
 
+pub(crate) use sync::follow;
+
 /// Flags of `undertone registry`.
 #[derive(clap::Args, Debug)]
 #[command(arg_required_else_help = true)]

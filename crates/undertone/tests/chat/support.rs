@@ -88,11 +88,35 @@ impl Chat {
         parse(&line)
     }
 
+    /// Waits until there was an event for each of these, in any order.
+    pub(crate) fn events<const N: usize>(
+        &mut self,
+        wanted: [&dyn Fn(&Value) -> bool; N],
+    ) -> [Value; N] {
+        let mut found = [const { Value::Null }; N];
+        while found.contains(&Value::Null) {
+            let line = self.line(|_| true);
+            let value: Value = serde_json::from_str(&line).unwrap();
+            let open = wanted.iter().zip(&mut found);
+            for (is_it, found) in open.filter(|(_, found)| found.is_null()) {
+                if is_it(&value) {
+                    *found = value.clone();
+                }
+            }
+        }
+        found
+    }
+
     /// Waits until the chat is ready; the flags with which others find it.
     pub(crate) fn ready(&mut self) -> String {
         let ready = self.event("ready", |_| true);
         let address = ready["listenAddresses"][0].as_str().unwrap();
         format!("--static-peers {address}")
+    }
+
+    /// Whether a line that was waited for, or one before it, has this text.
+    pub(crate) fn has_said(&self, text: &str) -> bool {
+        self.said.iter().any(|line| line.contains(text))
     }
 
     /// Waits for a message with this text.

@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 
 use rand_core::CryptoRng;
 use undertone_message::{ContentTopic, PubsubTopic, Shard, shard_of};
-use undertone_node::config::{ConfigKey, KEYS, Kind, LogLevel, NodeConfig, Sources};
+use undertone_node::config::{ConfigKey, LogLevel, NodeConfig};
 use undertone_payload::SymmetricKey;
 use zeroize::Zeroizing;
 
 use super::room::ChatRoom;
 use super::text;
 use crate::commands::Failure;
+use crate::commands::node_flags::{NodeFlags, NodeKeySelection};
 
 #[cfg(test)]
 mod tests;
@@ -79,94 +80,38 @@ pub(crate) struct Args {
     #[arg(long)]
     pub(super) listen: bool,
     #[command(flatten)]
-    node: NodeFlags,
+    node: NodeFlags<ChatKeys>,
 }
 
-/// Flags of the node within the chat: a configuration file and the keys of `undertone node`.
-#[derive(Debug, Default)]
-struct NodeFlags {
-    config_file: Option<PathBuf>,
-    flags: Vec<(String, String)>,
-}
+/// Keys of the node within the chat.
+#[derive(Debug)]
+struct ChatKeys;
 
-fn is_for_chat(key: &ConfigKey) -> bool {
-    !NOT_FOR_CHAT.contains(&key.name) && !key.name.starts_with("rest-")
-}
+impl NodeKeySelection for ChatKeys {
+    const HEADING: &'static str = "The node";
 
-impl clap::FromArgMatches for NodeFlags {
-    fn from_arg_matches(matches: &clap::ArgMatches) -> Result<Self, clap::Error> {
-        let keys = KEYS.iter().filter(|key| is_for_chat(key));
-        let flags = keys.filter_map(|key| {
-            let value = matches.get_one::<String>(key.name)?;
-            Some((key.name.to_owned(), value.clone()))
-        });
-        Ok(Self {
-            flags: flags.collect(),
-            config_file: matches.get_one::<PathBuf>("config-file").cloned(),
-        })
+    fn takes(key: &ConfigKey) -> bool {
+        !NOT_FOR_CHAT.contains(&key.name) && !key.name.starts_with("rest-")
     }
 
-    fn update_from_arg_matches(&mut self, matches: &clap::ArgMatches) -> Result<(), clap::Error> {
-        *self = Self::from_arg_matches(matches)?;
-        Ok(())
-    }
-}
-
-impl clap::Args for NodeFlags {
-    fn augment_args(command: clap::Command) -> clap::Command {
-        let heading = "The node";
-        let file = clap::Arg::new("config-file")
-            .long("config-file")
-            .value_name("FILE")
-            .env("UNDERTONE_CONFIG_FILE")
-            .value_parser(clap::value_parser!(PathBuf))
-            .help_heading(heading)
-            .help("TOML file with the keys of a node; environment and flags override it");
-        let keys = KEYS.iter().filter(|key| is_for_chat(key)).map(|key| {
-            // A chat may run beside a node, so it takes a port that is free.
-            let help = match key.name {
-                "tcp-port" => "TCP port of libp2p [one that is free]",
-                "log-level" => "least severe level [warn]",
-                _ => key.help,
-            };
-            let flag = clap::Arg::new(key.name)
-                .long(key.flag().trim_start_matches("--").to_owned())
-                .value_name("VALUE")
-                .allow_negative_numbers(true)
-                .help_heading(heading)
-                .hide_short_help(!COMMON.contains(&key.name))
-                .help(format!("{help} [{}]", key.variable()));
-            if key.kind == Kind::Bool {
-                flag.num_args(0..=1)
-                    .default_missing_value("true")
-                    .require_equals(true)
-            } else {
-                flag
-            }
-        });
-        command.arg(file).args(keys)
+    fn is_common(key: &ConfigKey) -> bool {
+        COMMON.contains(&key.name)
     }
 
-    fn augment_args_for_update(command: clap::Command) -> clap::Command {
-        Self::augment_args(command)
-    }
-}
-
-impl NodeFlags {
-    /// Whether the user set a key. A configuration file may set any.
-    fn may_set(&self, name: &str) -> bool {
-        let key = KEYS.iter().find(|key| key.name == name);
-        let variable = key.and_then(|key| std::env::var_os(key.variable()));
-        self.flags.iter().any(|(flag, _)| flag == name)
-            || variable.is_some()
-            || self.config_file.is_some()
+    fn help(key: &ConfigKey) -> &'static str {
+        // A chat may run beside a node, so it takes a port that is free.
+        match key.name {
+            "tcp-port" => "TCP port of libp2p [one that is free]",
+            "log-level" => "least severe level [warn]",
+            _ => key.help,
+        }
     }
 }
 
 impl Args {
     /// Reads the node's configuration and finds the room.
     pub(super) fn resolve(&self) -> Result<(NodeConfig, ChatRoom), Failure> {
-        let sources = Sources::from_process(self.node.config_file.clone(), self.node.flags.clone());
+        let sources = self.node.sources();
         let mut config =
             NodeConfig::load(&sources).map_err(|error| Failure::usage(error.to_string()))?;
         let content_topic = match &self.room {

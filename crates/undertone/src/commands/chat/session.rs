@@ -392,7 +392,13 @@ impl<F: Front, R: CryptoRng> ChatSession<F, R> {
     async fn standing(&mut self) -> Result<ChatStatus, Stopped> {
         let metrics = self.node.metrics().await?;
         let now_s = self.now_ns() / NS_PER_S;
-        let left = self.budget.as_mut().map(|budget| budget.left(now_s));
+        let allowance = metrics.rln.as_ref().and_then(|rln| rln.allowance);
+        let left = self.budget.as_mut().map(|budget| {
+            if let Some(allowance) = allowance {
+                budget.learn(now_s, allowance);
+            }
+            budget.left(now_s)
+        });
         let topic = self.room.pubsub_topic.to_string();
         let mut status = ChatStatus::of(&metrics, &topic, self.has_peers_to_dial, left);
         if let Some(light) = self.way.light_status() {

@@ -1,6 +1,6 @@
 //! Whether the chat is connected and may publish, in plain words.
 
-use undertone_node::command::MetricsSnapshot;
+use undertone_node::command::{EpochAllowance, MetricsSnapshot};
 use undertone_node::services::LightStatus;
 
 #[cfg(test)]
@@ -38,7 +38,7 @@ pub(super) enum PublishAllowance {
 /// Rest of the epoch's messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Left {
-    /// Upper bound of the messages left: those that were sent before this chat began are not known to it.
+    /// Upper bound of the messages left: the node's count, or what is known of it while it cannot be read.
     pub(super) at_most: u64,
     /// Messages per epoch.
     pub(super) limit: u64,
@@ -62,10 +62,11 @@ impl ChatStatus {
                     .to_owned(),
             },
             (Some(rln), Some(left)) => match &rln.refusal {
-                Some(reason) => PublishAllowance::Forbidden {
+                // That nothing is left is the reason, and no more than that is to be said.
+                Some(reason) if left.at_most > 0 => PublishAllowance::Forbidden {
                     reason: reason.clone(),
                 },
-                None => PublishAllowance::Limited(left),
+                _ => PublishAllowance::Limited(left),
             },
             _ => PublishAllowance::Unlimited,
         };
@@ -167,6 +168,13 @@ impl MessageBudget {
     pub(super) fn spend(&mut self, now_s: u64) {
         self.enter(now_s);
         self.used = self.used.saturating_add(1);
+    }
+
+    /// Takes the node's count of what is left, and the limit of its membership.
+    pub(super) fn learn(&mut self, now_s: u64, allowance: EpochAllowance) {
+        self.enter(now_s);
+        self.limit = allowance.limit;
+        self.used = allowance.limit.saturating_sub(allowance.left);
     }
 
     /// Notes that the node said that nothing is left.

@@ -103,7 +103,7 @@ fn ask_chain_id(args: &Args) -> Result<u64, Failure> {
 }
 
 /// Shows progress until the registry is synchronised; returns the newest block and the registry's status.
-fn follow(
+pub(crate) fn follow(
     registry: &EvmRegistry,
     patience: Duration,
     began: Instant,

@@ -33,7 +33,7 @@ fn without_rln(network: &NetworkPreset) -> Failure {
 }
 
 /// Returns the Unix time by the system's clock, nanoseconds.
-pub(super) fn unix_now_ns() -> Result<u64, Failure> {
+pub(crate) fn unix_now_ns() -> Result<u64, Failure> {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).ok();
     since_1970
         .and_then(|age| u64::try_from(age.as_nanos()).ok())

@@ -12,7 +12,7 @@ use super::Failure;
 
 /// Opens an existing registry. Never creates one, so that a mistyped path does not leave an empty
 /// registry behind.
-pub(super) fn existing(path: &Path) -> Result<SqliteRegistry, Failure> {
+pub(crate) fn existing(path: &Path) -> Result<SqliteRegistry, Failure> {
     if is_absent(path)? {
         return Err(Failure::at(path, "there is no registry").with_help(format!(
             "check the path, or start a registry: undertone rln register --registry {} \
@@ -44,7 +44,7 @@ pub(super) fn view(
 }
 
 /// Converts registry errors and adds the registry's path, unless the error names its file already.
-pub(super) fn failed(path: &Path) -> impl Fn(RegistryError) -> Failure {
+pub(crate) fn failed(path: &Path) -> impl Fn(RegistryError) -> Failure {
     move |error| match error {
         RegistryError::Storage(error) => Failure::new(error.to_string()),
         error => Failure::at(path, error),

@@ -1,3 +1,4 @@
+use undertone_node::command::EpochAllowance;
 use undertone_node::services::LightStatus;
 
 use super::{ChatStatus, Left, MessageBudget, PublishAllowance};
@@ -45,6 +46,18 @@ fn messages_are_counted_by_epoch() {
     };
     assert_eq!(budget.left(60_030), left);
     assert_eq!(budget.left(60_600).at_most, 3);
+}
+
+#[test]
+fn the_count_of_the_node_replaces_the_chats() {
+    // The membership has fewer messages than the network allows, and some were sent before.
+    let mut budget = MessageBudget::new(100, 600);
+    budget.learn(60_010, EpochAllowance { left: 2, limit: 5 });
+    let left = budget.left(60_020);
+    assert_eq!((left.at_most, left.limit), (2, 5));
+    budget.spend(60_030);
+    assert_eq!(budget.left(60_040).at_most, 1);
+    assert_eq!(budget.left(60_600).at_most, 5);
 }
 
 #[test]

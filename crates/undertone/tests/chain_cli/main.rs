@@ -4,6 +4,10 @@
     reason = "helpers of tests, which clippy takes for other code"
 )]
 
+#[path = "../store_cli/author.rs"]
+mod author;
+mod history;
+
 use std::fs;
 use std::future::Future;
 use std::io::Write;
@@ -29,8 +33,17 @@ struct Place {
 impl Place {
     /// A chain with the contract, and the member `alice`, whose holder is the owner.
     fn new() -> Self {
+        Self::since(None)
+    }
+
+    /// The same on a chain whose first block has this Unix time, seconds.
+    fn since(start_s: Option<u64>) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let chain = DevChain::start(&DevChainOptions::default()).unwrap();
+        let options = DevChainOptions {
+            start_s,
+            ..DevChainOptions::default()
+        };
+        let chain = DevChain::start(&options).unwrap();
         for (name, account) in [("owner", 0), ("slasher", 1)] {
             let key = hex::encode(chain.keys()[account].to_bytes());
             fs::write(folder.path().join(name), format!("0x{key}\n")).unwrap();

@@ -1,0 +1,120 @@
+//! Keys of a node's configuration as flags of other commands.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::path::PathBuf;
+
+use undertone_node::config::{ConfigKey, KEYS, Kind, Sources};
+
+/// Choice of the keys that a command takes.
+pub(crate) trait NodeKeySelection {
+    /// Heading of the flags in the help text.
+    const HEADING: &'static str;
+
+    /// Whether the command takes a key.
+    fn takes(key: &ConfigKey) -> bool;
+
+    /// Whether `-h` lists a key; `--help` lists all.
+    fn is_common(key: &ConfigKey) -> bool;
+
+    /// Help of a key.
+    fn help(key: &ConfigKey) -> &'static str {
+        key.help
+    }
+}
+
+/// Flags with the names that they have in `undertone node`: a configuration file, and the keys of `S`.
+pub(crate) struct NodeFlags<S> {
+    config_file: Option<PathBuf>,
+    flags: Vec<(String, String)>,
+    selection: PhantomData<S>,
+}
+
+impl<S> NodeFlags<S> {
+    /// Sources of the configuration: file, environment and these flags.
+    pub(crate) fn sources(&self) -> Sources {
+        Sources::from_process(self.config_file.clone(), self.flags.clone())
+    }
+
+    /// Whether the user set a key. A configuration file may set any.
+    #[cfg(feature = "chat")]
+    pub(crate) fn may_set(&self, name: &str) -> bool {
+        let key = KEYS.iter().find(|key| key.name == name);
+        let variable = key.and_then(|key| std::env::var_os(key.variable()));
+        self.flags.iter().any(|(flag, _)| flag == name)
+            || variable.is_some()
+            || self.config_file.is_some()
+    }
+}
+
+impl<S> Default for NodeFlags<S> {
+    fn default() -> Self {
+        Self {
+            config_file: None,
+            flags: Vec::new(),
+            selection: PhantomData,
+        }
+    }
+}
+
+impl<S> fmt::Debug for NodeFlags<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NodeFlags")
+            .field("config_file", &self.config_file)
+            .field("flags", &self.flags)
+            .finish()
+    }
+}
+
+impl<S: NodeKeySelection> clap::FromArgMatches for NodeFlags<S> {
+    fn from_arg_matches(matches: &clap::ArgMatches) -> Result<Self, clap::Error> {
+        let keys = KEYS.iter().filter(|key| S::takes(key));
+        let flags = keys.filter_map(|key| {
+            let value = matches.get_one::<String>(key.name)?;
+            Some((key.name.to_owned(), value.clone()))
+        });
+        Ok(Self {
+            flags: flags.collect(),
+            config_file: matches.get_one::<PathBuf>("config-file").cloned(),
+            selection: PhantomData,
+        })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &clap::ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl<S: NodeKeySelection> clap::Args for NodeFlags<S> {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        let file = clap::Arg::new("config-file")
+            .long("config-file")
+            .value_name("FILE")
+            .env("UNDERTONE_CONFIG_FILE")
+            .value_parser(clap::value_parser!(PathBuf))
+            .help_heading(S::HEADING)
+            .help("TOML file with the keys of a node; environment and flags override it");
+        let keys = KEYS.iter().filter(|key| S::takes(key)).map(|key| {
+            let flag = clap::Arg::new(key.name)
+                .long(key.flag().trim_start_matches("--").to_owned())
+                .value_name("VALUE")
+                .allow_negative_numbers(true)
+                .help_heading(S::HEADING)
+                .hide_short_help(!S::is_common(key))
+                .help(format!("{} [{}]", S::help(key), key.variable()));
+            if key.kind == Kind::Bool {
+                flag.num_args(0..=1)
+                    .default_missing_value("true")
+                    .require_equals(true)
+            } else {
+                flag
+            }
+        });
+        command.arg(file).args(keys)
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        Self::augment_args(command)
+    }
+}
