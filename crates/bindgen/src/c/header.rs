@@ -7,7 +7,7 @@ use uniffi_meta::{EnumMetadata, RecordMetadata, Type};
 use super::calls::signature;
 use super::codec::freed;
 use super::interface::{CInterface, fields_of, is_flat};
-use super::names::{is_struct, snake};
+use super::names::snake;
 
 /// Explanation of what is the same for all calls.
 const ABOUT: &str = "\
@@ -119,11 +119,6 @@ fn parts(interface: &CInterface<'_>, ty: &Type) -> Vec<String> {
         .iter()
         .map(|part| interface.names.short(part))
         .collect()
-}
-
-/// Whether the header defines a type; others are C's own.
-fn is_defined(ty: &Type) -> bool {
-    is_struct(ty) || matches!(ty, Type::Enum { .. })
 }
 
 fn define(text: &mut String, interface: &CInterface<'_>, ty: &Type) {
