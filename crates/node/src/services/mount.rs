@@ -36,6 +36,7 @@ use super::light_driver::{LightDriver, LightParts, LightStatus};
 use super::limiters::ServiceLimiters;
 use super::publisher::Publisher;
 use super::push_order::PushOrder;
+use super::push_prover::PushProver;
 use super::pusher::Pusher;
 use super::sender::{
     self, OpenedSender, SendQueueError, SenderParts, SenderRateLimit, SenderSettings, SenderWork,
@@ -86,6 +87,7 @@ pub(crate) struct PreparedServices {
     max_message_bytes: usize,
     needs_proof: bool,
     is_relay: bool,
+    proves_pushed: bool,
     archive: Option<Archive>,
     sender: OpenedSender,
     rate_limits: RateLimits,
@@ -183,6 +185,7 @@ pub(crate) async fn prepare(
         max_message_bytes: config.network.max_message_bytes,
         needs_proof: config.rln.is_some() && !services.lightpush_proofs,
         is_relay: config.relay,
+        proves_pushed: !config.relay && rate_limit.is_some(),
         config: services,
         archive,
         sender,
@@ -244,6 +247,7 @@ impl PreparedServices {
             max_message_bytes,
             needs_proof,
             is_relay,
+            proves_pushed,
             archive,
             sender,
             rate_limits,
@@ -330,6 +334,7 @@ impl PreparedServices {
             store_peers: config.store_peers.into(),
             lightpush_peers: config.lightpush_peers.into(),
             push_order: PushOrder::default(),
+            prover: proves_pushed.then(|| PushProver::new(node.clone(), clock_ahead_ns)),
             next_request: Arc::new(AtomicU64::new(0)),
         };
         tokio::spawn(calls::run(callee, endpoint.calls));
