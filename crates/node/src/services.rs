@@ -25,6 +25,7 @@ mod peers;
 mod publisher;
 mod push_client;
 mod push_order;
+mod push_prover;
 mod pusher;
 mod query_client;
 mod resume;

@@ -272,11 +272,8 @@ async fn assemble_all(
         }
         None => None,
     };
-    let mut relay = relay_config(config);
+    let relay = relay_config(config);
     let clock_ahead_ns = config.clock_ahead_ms.saturating_mul(NS_PER_MS);
-    if !has_proofs(config) {
-        relay.rln = None;
-    }
     let rln = match (&config.rln, &relay.rln) {
         (Some(config), Some(relay)) => {
             let opened = membership::open(config, relay, clock_ahead_ns, make_proofs);
@@ -439,7 +436,7 @@ pub fn relay_config(config: &NodeConfig) -> RelayConfig {
     relay.fragment_bytes = config.gossip.fragment_bytes;
     relay.publish_unjoined = true;
     match &mut relay.rln {
-        Some(rln) if config.rln.is_some() => rln.unknown_root_timeout_ns = UNKNOWN_ROOT_TIMEOUT_NS,
+        Some(rln) if has_proofs(config) => rln.unknown_root_timeout_ns = UNKNOWN_ROOT_TIMEOUT_NS,
         rln => *rln = None,
     }
     relay

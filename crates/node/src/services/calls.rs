@@ -17,6 +17,7 @@ use super::host::HostCall;
 use super::light_driver::LightCall;
 use super::push_client::PushRequest;
 use super::push_order::PushOrder;
+use super::push_prover::PushProver;
 use super::{LightpushVersion, ServiceFailure, StoreAnswer, push_client, query_client};
 use crate::command::PublishFailure;
 use crate::handle::NodeHandle;
@@ -34,6 +35,8 @@ pub(super) struct Callee {
     pub(super) store_peers: Arc<[Multiaddr]>,
     pub(super) lightpush_peers: Arc<[Multiaddr]>,
     pub(super) push_order: PushOrder,
+    /// Prover of messages that leave through peers; only on a node without relay that has an identity.
+    pub(super) prover: Option<PushProver>,
     pub(super) next_request: Arc<AtomicU64>,
 }
 
@@ -149,6 +152,10 @@ impl Callee {
         let known = self.client.candidates(service, &self.lightpush_peers).await;
         match known {
             Ok(known) => {
+                let message = match &self.prover {
+                    Some(prover) => prover.proved(&topic, message).await?,
+                    None => message,
+                };
                 let id = self.request_id();
                 let topic = topic.to_string().into();
                 let request = PushRequest {

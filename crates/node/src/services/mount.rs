@@ -38,6 +38,7 @@ use super::light_driver::{LightDriver, LightParts, LightStatus};
 use super::limiters::ServiceLimiters;
 use super::publisher::Publisher;
 use super::push_order::PushOrder;
+use super::push_prover::PushProver;
 use super::pusher::Pusher;
 use super::sender::{
     self, OpenedSender, SendQueueError, SenderParts, SenderRateLimit, SenderSettings, SenderWork,
@@ -91,6 +92,7 @@ pub(crate) struct PreparedServices {
     needs_proof: bool,
     is_relay: bool,
     connections_max: u32,
+    proves_pushed: bool,
     archive: Option<Archive>,
     sender: OpenedSender,
     rate_limits: RateLimits,
@@ -195,6 +197,7 @@ pub(crate) async fn prepare(
         needs_proof: config.rln.is_some() && !services.lightpush_proofs,
         is_relay: config.relay,
         connections_max: config.connections.total_max,
+        proves_pushed: !config.relay && rate_limit.is_some(),
         config: services,
         archive,
         sender,
@@ -280,6 +283,7 @@ impl PreparedServices {
             needs_proof,
             is_relay,
             connections_max,
+            proves_pushed,
             archive,
             sender,
             rate_limits,
@@ -408,6 +412,7 @@ impl PreparedServices {
             store_peers,
             lightpush_peers: config.lightpush_peers.into(),
             push_order: PushOrder::default(),
+            prover: proves_pushed.then(|| PushProver::new(node.clone(), clock_ahead_ns)),
             next_request: Arc::new(AtomicU64::new(0)),
         };
         tokio::spawn(calls::run(callee, endpoint.calls));

@@ -338,3 +338,58 @@ async fn without_lightpush_peers_publishing_says_so() {
         ServiceFailure::NoPeer { service }
     );
 }
+
+/// Relays of a network with rate limiting, which do not prove for others.
+async fn proving_pair(place: &Place, other: &Place) -> [Assembled; 2] {
+    let shard = [("shards", "0")];
+    let first = assemble(&place.config(&[], &shard)).await.unwrap();
+    let peers = [address(&first)];
+    let second = assemble(&other.config(&peers, &shard)).await.unwrap();
+    meshed(&first, 1.0).await;
+    meshed(&second, 1.0).await;
+    [first, second]
+}
+
+/// A node without relay on that network.
+async fn light_member(place: &Place, pusher: &Assembled) -> Assembled {
+    let pusher = address(pusher);
+    let flags = [
+        ("relay", "false"),
+        ("shards", "0"),
+        ("lightpushnode", pusher.as_str()),
+    ];
+    assemble(&place.config(&[], &flags)).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_light_member_proves_what_it_publishes_and_others_need_a_peer_that_does() {
+    let places = [Place::new()];
+    let other = Place::with_registry_of(&places[0]);
+    let [first, second] = proving_pair(&places[0], &other).await;
+    let place = Place::with_registry_of(&places[0]);
+    place.join(b"light");
+    let member = light_member(&place, &first).await;
+    let mut relayed = second.node.handle.messages(10);
+    let services = &member.services.handle;
+    // The relays may learn of the new member a moment later.
+    let push =
+        |text: &'static str| services.push(LightpushVersion::V3, Some(topic()), message(text));
+    until("the relay takes it", async || push("proved").await.is_ok()).await;
+    let heard = tokio::time::timeout(HANG, relayed.recv()).await.unwrap();
+    let heard = heard.unwrap().message;
+    assert_eq!(&heard.payload[..], b"proved");
+    let proof = heard.rate_limit_proof.unwrap_or_default();
+    assert!(!proof.is_empty());
+
+    // Without an identity, no registry is opened, and the peer would have to prove.
+    let stranger_place = Place::new();
+    let stranger = light_member(&stranger_place, &first).await;
+    let services = &stranger.services.handle;
+    let refused = services.push(LightpushVersion::V3, Some(topic()), message("unproved"));
+    let refused = refused.await.unwrap_err();
+    assert!(
+        matches!(refused, ServiceFailure::Refused { status: 504, .. }),
+        "{refused}"
+    );
+    assert!(!stranger_place.path("registry.sqlite").exists());
+}
