@@ -116,7 +116,8 @@ async fn every_accepted_message_has_an_end_though_its_node_is_killed() {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     };
-    let emptied = tokio::time::timeout(5 * HANG, empties).await;
+    // A message whose node was killed while it left, and that no store has, is looked for for ten minutes.
+    let emptied = tokio::time::timeout(8 * HANG, empties).await;
     assert!(
         emptied.is_ok(),
         "seed {seed}: {:?} wait",
