@@ -12,16 +12,18 @@ use super::{Outcome, cargo, ended};
 mod tests;
 
 /// Packages that others may use, each after those that it depends on.
-const PACKAGES: [&str; 9] = [
+const PACKAGES: [&str; 11] = [
     "undertone-wire",
     "undertone-link",
     "undertone-gossip",
     "undertone-message",
     "undertone-rln",
     "undertone-relay",
-    "undertone-sim",
     "undertone-services",
+    "undertone-sim",
     "undertone-payload",
+    "undertone-peers",
+    "undertone-discovery",
 ];
 
 /// Packs all libraries, unpacks them in a workspace of their own, and lets cargo resolve it without this one: a missing
