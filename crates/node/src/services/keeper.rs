@@ -18,14 +18,19 @@ mod tests;
 /// Messages that wait for the archive at most; with the longest messages of the network they take 300 MB.
 const WAITING_MAX: usize = 2_048;
 
-/// Most messages of one write.
-const BATCH_MAX: usize = 256;
+/// Most messages of one write. A write waits for the disk, which may take tens of milliseconds, so that a busy node
+/// has to write all that came in meanwhile at once.
+const BATCH_MAX: usize = 1_024;
+
+/// Bytes of payloads above which a write takes no further message.
+const BATCH_BYTES: usize = 16 * 1024 * 1024;
 
 /// Pause before a failed write is repeated.
 const REPEAT_AFTER: Duration = Duration::from_secs(1);
 
-/// Interval at which messages that are no longer to be kept are dropped.
-const MAINTAINING: Duration = Duration::from_secs(60);
+/// Interval at which messages that are no longer to be kept are dropped, and at which a store without traffic notices
+/// that its database is gone.
+const MAINTAINING: Duration = Duration::from_secs(30);
 
 /// Longest time by which a kept message's timestamp may differ from the node's clock (nwaku).
 pub(super) const CLOCK_TOLERANCE_NS: u64 = 20_000_000_000;
@@ -127,7 +132,9 @@ async fn write(
 ) {
     let mut batch = Vec::new();
     let mut failure: Option<String> = None;
-    while messages.recv_many(&mut batch, BATCH_MAX).await > 0 {
+    while let Some(first) = messages.recv().await {
+        batch.push(first);
+        fill(&mut batch, &mut messages);
         *counts.0.writing_since.lock() = Some(SystemTime::now());
         loop {
             match archive.insert(batch.clone()).await {
@@ -156,6 +163,19 @@ async fn write(
         counts.0.pending.fetch_sub(settled, Ordering::Relaxed);
         *counts.0.writing_since.lock() = None;
         batch.clear();
+    }
+}
+
+/// Adds what waits to a batch, as far as there is room.
+fn fill(batch: &mut Vec<StoredMessage>, messages: &mut mpsc::Receiver<StoredMessage>) {
+    let size = |message: &StoredMessage| message.message.payload.len();
+    let mut bytes: usize = batch.iter().map(size).sum();
+    while batch.len() < BATCH_MAX && bytes < BATCH_BYTES {
+        let Ok(message) = messages.try_recv() else {
+            return;
+        };
+        bytes += size(&message);
+        batch.push(message);
     }
 }
 

@@ -51,3 +51,26 @@ async fn what_is_offered_is_found_in_the_archive() {
     };
     assert_eq!(counts.counts(), expected);
 }
+
+#[test]
+fn a_batch_is_bounded_in_number_and_in_bytes() {
+    let (sender, mut messages) = mpsc::channel(WAITING_MAX);
+    for _ in 0..BATCH_MAX + 10 {
+        sender.try_send(message(NOW_NS, false)).unwrap();
+    }
+    let mut batch = Vec::new();
+    fill(&mut batch, &mut messages);
+    assert_eq!(batch.len(), BATCH_MAX);
+    batch.clear();
+    fill(&mut batch, &mut messages);
+    assert_eq!(batch.len(), 10);
+
+    let mut long = message(NOW_NS, false);
+    long.message.payload = vec![0; BATCH_BYTES / 4].into();
+    for _ in 0..10 {
+        sender.try_send(long.clone()).unwrap();
+    }
+    batch.clear();
+    fill(&mut batch, &mut messages);
+    assert_eq!(batch.len(), 4);
+}

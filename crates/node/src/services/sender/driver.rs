@@ -179,6 +179,10 @@ fn config(settings: &SenderSettings) -> SenderConfig {
     config.has_proofs = settings.rate_limit.is_some();
     // A message is on its way for a while, and the clocks of others differ from ours.
     config.max_age = settings.rate_limit.map(|limit| limit.max_clock_gap * 3 / 4);
+    if let Some(max_age) = config.max_age {
+        // A lightpush peer that does not answer leaves time for another one.
+        config.push_timeout = config.push_timeout.min(max_age / 3);
+    }
     config.limits.max_message_bytes = settings.max_message_bytes;
     config
 }
