@@ -5,7 +5,6 @@
 )]
 
 mod author;
-mod live;
 mod misuse;
 mod support;
 mod tampered;
