@@ -5,6 +5,7 @@
 )]
 
 mod author;
+mod live;
 mod misuse;
 mod support;
 mod tampered;
