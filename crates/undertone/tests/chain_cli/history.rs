@@ -111,8 +111,6 @@ fn a_member_that_was_removed_is_heard_before_and_not_after() {
     // Relays accept the newest 50 roots however old they are, and so does this by itself.
     let verified = verify(&place, 3, "");
     assert_eq!(verdicts(&verified), [3, 0, 1], "{verified}");
-    assert_eq!(verified["validWithReplacedRoot"], 1, "{verified}");
-    assert_eq!(verified["longestReplacedS"], 500, "{verified}");
     let strict = verify(&place, 3, "--max-root-age-s 60");
     assert_eq!(verdicts(&strict), [2, 1, 1], "{strict}");
 
