@@ -382,5 +382,5 @@ async fn changed<T>(record: &mut Option<watch::Receiver<T>>) {
         }
         *record = None;
     }
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }

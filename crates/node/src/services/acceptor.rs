@@ -102,10 +102,9 @@ pub(super) async fn accept(
         };
         if accepted.form == StreamForm::Session {
             // A peer whose stream finds the queue full sees that it is reset.
-            let _ = requests
-                .sessions
-                .as_ref()
-                .map(|queue| queue.try_send(stream));
+            if let Some(queue) = &requests.sessions {
+                let _ = queue.try_send(stream);
+            }
             continue;
         }
         let (requests, memory) = (requests.clone(), memory.clone());

@@ -35,8 +35,7 @@ fn path(place: &Place) -> MerklePath {
         .wait_until(patience, |status| status.is_synced());
     assert!(synced.is_synced(), "{synced:?}");
     let view = registry.view();
-    let path = view.lock().path(MemberIndex::new(0).unwrap());
-    path
+    view.lock().path(MemberIndex::new(0).unwrap())
 }
 
 /// Time of the newest block, Unix seconds.

@@ -80,7 +80,7 @@ async fn every_change_of_a_store_is_named() {
         (
             "signal_mismatch",
             changed(3, &|message| {
-                message.content_topic = "/test/1/b/proto".into()
+                message.content_topic = "/test/1/b/proto".into();
             }),
         ),
         (

@@ -62,7 +62,7 @@ pub(super) struct HistoryWalk<'a> {
 impl<'a> HistoryWalk<'a> {
     pub(super) fn new(parts: &'a ResumeParts, plan: &ResumePlan) -> Self {
         let mut scope = SyncScope::default();
-        scope.pubsub_topics = parts.topics.iter().cloned().collect();
+        scope.pubsub_topics.extend(parts.topics.iter().cloned());
         Self {
             parts,
             terms: SessionTerms {

@@ -46,7 +46,7 @@ impl SyncContext {
     pub(super) async fn terms(&self) -> Result<SessionTerms, SyncFailure> {
         let info = self.node.info().await.map_err(|_| SyncFailure::Stopped)?;
         let mut scope = SyncScope::default();
-        scope.pubsub_topics = self.topics.clone();
+        scope.pubsub_topics.extend(self.topics.iter().cloned());
         let subscribed = info.subscriptions.iter().map(|topic| topic.to_string());
         scope.pubsub_topics.extend(subscribed.map(Arc::from));
         let now_ns = unix_now_ns();

@@ -135,7 +135,7 @@ fn finish(
             let (rounds, took_ms) = (outcome.roundtrips, outcome.whole.as_millis());
             match outcome.differences {
                 0 => {
-                    tracing::debug!(%peer, began_here, rounds, "the peer's store has what ours has")
+                    tracing::debug!(%peer, began_here, rounds, "the peer's store has what ours has");
                 }
                 _ => {
                     tracing::info!(%peer, began_here, sent, kept, rounds, took_ms, "stores synchronised");
