@@ -24,26 +24,41 @@ pub(crate) fn message(text: &str) -> WakuMessage {
 }
 
 /// Payloads that a node was given by others, each as often as it was.
-#[derive(Default)]
-pub(crate) struct Heard(Mutex<Vec<String>>);
+pub(crate) struct Heard {
+    texts: Mutex<Vec<String>>,
+    /// Whether messages that the node itself published for a light client count.
+    counts_pushed: bool,
+}
 
 impl Heard {
     pub(crate) fn of(node: &Assembled) -> Arc<Self> {
-        let heard = Arc::<Self>::default();
+        Self::with(node, false)
+    }
+
+    /// Also messages that came by lightpush, as those of a node that has just started may.
+    pub(crate) fn by_any_way(node: &Assembled) -> Arc<Self> {
+        Self::with(node, true)
+    }
+
+    fn with(node: &Assembled, counts_pushed: bool) -> Arc<Self> {
+        let heard = Arc::new(Self {
+            texts: Mutex::default(),
+            counts_pushed,
+        });
         node.node.handle.add_sink(heard.clone());
         heard
     }
 
     pub(crate) fn texts(&self) -> Vec<String> {
-        self.0.lock().clone()
+        self.texts.lock().clone()
     }
 }
 
 impl MessageSink for Heard {
     fn deliver(&self, delivery: &Delivery) -> bool {
-        if delivery.from.is_some() {
+        if delivery.from.is_some() || self.counts_pushed {
             let text = String::from_utf8(delivery.message.payload.to_vec()).unwrap();
-            self.0.lock().push(text);
+            self.texts.lock().push(text);
         }
         true
     }
@@ -169,7 +184,7 @@ async fn a_restart_goes_on_with_the_queue_and_numbers_are_not_repeated() {
     let id = send(&node, "over a restart").await;
     node.stop().await;
     let store = store(&other, &[]).await;
-    let heard = Heard::of(&store);
+    let heard = Heard::by_any_way(&store);
     let peers = [store.node.addresses[0].to_string()];
     let node = assemble(&place.config(&peers, &FREE)).await.unwrap();
     assert_eq!(ended(&node, id).await, ALL_STEPS);

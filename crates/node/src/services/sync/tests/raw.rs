@@ -7,6 +7,7 @@ use undertone_services::sync::{
 
 use super::*;
 use crate::services::framing::{read_frame, write_frame};
+use crate::swarm::StreamOpenError;
 
 /// Peer that speaks the protocols as a test says.
 pub(super) struct RawPeer {
@@ -43,7 +44,18 @@ impl RawPeer {
 
     async fn open(&self, store: &Store, protocol: &'static str) -> Stream {
         let protocol = StreamProtocol::new(protocol);
-        self.streams.open(store.peer(), protocol).await.unwrap()
+        let opened = async {
+            loop {
+                match self.streams.open(store.peer(), protocol.clone()).await {
+                    // The store has dialled, and this side hears of it a moment later.
+                    Err(StreamOpenError::NotConnected) => {
+                        tokio::time::sleep(Duration::from_millis(5)).await;
+                    }
+                    opened => return opened.unwrap(),
+                }
+            }
+        };
+        tokio::time::timeout(HANG, opened).await.unwrap()
     }
 
     /// Waits for a stream of the store.
