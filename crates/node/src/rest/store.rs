@@ -129,7 +129,8 @@ struct HistoryRequest {
 impl HistoryRequest {
     /// Parses the query, in nwaku's order and with its texts.
     fn parse(params: &QueryParams) -> Result<Self, String> {
-        let include_data = params.get("includeData").map_or(Ok(false), truth)?;
+        let include_data = params.get("includeData");
+        let include_data = include_data.map_or(Ok(false), |text| truth("include data", text))?;
         let topics = params.list("contentTopics").map(Arc::from);
         let content = ContentCriteria {
             pubsub_topic: params.get("pubsubTopic").map(Arc::from),
@@ -140,9 +141,10 @@ impl HistoryRequest {
         let hashes = params.list("hashes").filter(|text| !text.is_empty());
         let hashes = hashes.map(hash).collect::<Result<_, _>>()?;
         let cursor = params.get("cursor").map(hash).transpose()?;
-        let direction = match params.get("ascending") {
-            None | Some("true") => PageDirection::Forward,
-            Some(_) => PageDirection::Backward,
+        let ascending = params.get("ascending");
+        let direction = match ascending.map_or(Ok(true), |text| truth("ascending", text))? {
+            true => PageDirection::Forward,
+            false => PageDirection::Backward,
         };
         let limit = params.get("pageSize").map_or(Ok(PAGE_DEFAULT), page_size)?;
         let peer = params.get("peerAddr").map(|text| {
@@ -250,12 +252,12 @@ fn refusal(failure: ServiceFailure, is_local: bool) -> ApiError {
     }
 }
 
-fn truth(text: &str) -> Result<bool, String> {
+fn truth(name: &str, text: &str) -> Result<bool, String> {
     match &*text.to_ascii_lowercase() {
         "y" | "yes" | "true" | "1" | "on" => Ok(true),
         "n" | "no" | "false" | "0" | "off" => Ok(false),
         _ => Err(format!(
-            "include data parsing error: cannot interpret as a bool: {text}"
+            "{name} parsing error: cannot interpret as a bool: {text}"
         )),
     }
 }

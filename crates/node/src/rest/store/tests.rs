@@ -166,6 +166,10 @@ async fn what_cannot_be_read_is_named() {
     let not_hex = "zz".repeat(32);
     for (query, text) in [
         (
+            "ascending=null",
+            "ascending parsing error: cannot interpret as a bool: null",
+        ),
+        (
             "includeData=maybe",
             "include data parsing error: cannot interpret as a bool: maybe",
         ),
