@@ -1,4 +1,5 @@
-//! Discovery of a node: starts discv5 and the reading of lists in DNS, remembers peers between runs, and joins all to the network thread by channels.
+//! Discovery of a node: starts discv5 and the reading of lists in DNS, remembers peers between runs, and joins all to the
+//! network thread by channels.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
@@ -257,7 +258,7 @@ impl PreparedDiscovery {
     }
 }
 
-/// PeerSources of peers that run.
+/// Running sources of peers.
 struct PeerSources {
     service: Option<Discv5Service>,
     found: Option<mpsc::Receiver<PeerOffer>>,

@@ -8,8 +8,8 @@ use crate::rejection::Rejection;
 /// Decodes the proof of a message.
 ///
 /// # Errors
-/// [`Rejection::MissingProof`] when the field is absent or empty, [`Rejection::MalformedProof`] when it is no
-/// proof.
+/// [`Rejection::MissingProof`] when the field is absent or empty, [`Rejection::MalformedProof`] when
+/// its bytes are no proof.
 pub(crate) fn proof_of(message: &WakuMessage) -> Result<RateLimitProof, Rejection> {
     let field = message.rate_limit_proof.as_ref();
     let field = field

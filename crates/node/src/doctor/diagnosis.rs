@@ -29,7 +29,7 @@ impl fmt::Display for CheckOutcome {
     }
 }
 
-/// Diagnosis of an examination, and what to do.
+/// Finding of an examination, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Diagnosis {
     /// Subject of the examination, such as `rest-port`.

@@ -364,8 +364,8 @@ impl ServicesHandle {
     /// filter peers take over as need be, and stores give what was missed.
     ///
     /// # Errors
-    /// [`ServiceFailure`] if no filter peer accepted the subscription; then there is none. Nor is there if the caller
-    /// stops waiting.
+    /// [`ServiceFailure`] if no filter peer accepted the subscription; then there is none, as when the
+    /// caller stops waiting.
     pub async fn subscribe(
         &self,
         pubsub_topic: Option<PubsubTopic>,

@@ -53,8 +53,8 @@ impl HeldBytes {
         })
     }
 
-    /// Takes a share for a stream of a peer. If there is too little, shares are told to give way, possibly
-    /// this one.
+    /// Takes a share for a stream of a peer. If there is too little, shares are told to give way;
+    /// the new one may be among them.
     pub(super) fn hold(self: &Arc<Self>, peer: PeerId, bytes: usize) -> HeldShare {
         let gives_way = Arc::new(Notify::new());
         let mut holders = self.holders.lock();

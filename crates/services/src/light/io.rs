@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use undertone_message::{MessageHash, WakuMessage};
 
+use crate::filter::{SubscribeKind, SubscribeRequest};
 use crate::history::{HistoryPage, HistoryQuery};
 use crate::{PeerNo, RequestNo};
 
@@ -67,6 +68,35 @@ pub enum LightFilterRequest {
     },
     /// Removes every subscription.
     UnsubscribeAll,
+}
+
+impl LightFilterRequest {
+    /// Returns the request as a frame of filter v2, under the id that the answer repeats.
+    #[must_use]
+    pub fn into_frame(self, request_id: String) -> SubscribeRequest {
+        let (kind, pubsub_topic, content_topics) = match self {
+            Self::Ping => (SubscribeKind::Ping, None, Vec::new()),
+            Self::UnsubscribeAll => (SubscribeKind::UnsubscribeAll, None, Vec::new()),
+            Self::Subscribe {
+                pubsub_topic,
+                content_topics,
+            } => (SubscribeKind::Subscribe, Some(pubsub_topic), content_topics),
+            Self::Unsubscribe {
+                pubsub_topic,
+                content_topics,
+            } => (
+                SubscribeKind::Unsubscribe,
+                Some(pubsub_topic),
+                content_topics,
+            ),
+        };
+        SubscribeRequest {
+            request_id,
+            kind,
+            pubsub_topic,
+            content_topics,
+        }
+    }
 }
 
 /// Event that the driver reports to the light client, or a command for it.

@@ -2,9 +2,7 @@
 
 use undertone_message::WakuMessage;
 use undertone_rln::{Epoch, signal_hash};
-use undertone_services::RequestNo;
-use undertone_services::filter::{SubscribeKind, SubscribeRequest};
-use undertone_services::light::{self, LightFilterRequest};
+use undertone_services::light;
 use undertone_services::lightpush::LightpushRequest;
 use undertone_services::sending::{self, ProveFailure, SendEventKind, SendId};
 use undertone_services::store::StoreRequest;
@@ -49,7 +47,7 @@ impl LightNode {
                 request,
                 body,
             } => {
-                let body = filter_request(request, body).encode().into();
+                let body = body.into_frame(request.0.to_string()).encode().into();
                 let asker = Asker::Filter(request);
                 self.ask(step, peer.0 as usize, asker, StreamService::Filter, body);
             }
@@ -162,30 +160,5 @@ impl LightNode {
         };
         let at_ns = step.now_ns + rln.generation_ns;
         self.schedule_own(step, at_ns, Event::Light(event));
-    }
-}
-
-fn filter_request(request: RequestNo, body: LightFilterRequest) -> SubscribeRequest {
-    let (kind, topic, content_topics) = match body {
-        LightFilterRequest::Ping => (SubscribeKind::Ping, None, Vec::new()),
-        LightFilterRequest::Subscribe {
-            pubsub_topic,
-            content_topics,
-        } => (SubscribeKind::Subscribe, Some(pubsub_topic), content_topics),
-        LightFilterRequest::Unsubscribe {
-            pubsub_topic,
-            content_topics,
-        } => (
-            SubscribeKind::Unsubscribe,
-            Some(pubsub_topic),
-            content_topics,
-        ),
-        LightFilterRequest::UnsubscribeAll => (SubscribeKind::UnsubscribeAll, None, Vec::new()),
-    };
-    SubscribeRequest {
-        request_id: request.0.to_string(),
-        kind,
-        pubsub_topic: topic,
-        content_topics,
     }
 }

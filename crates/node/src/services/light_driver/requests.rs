@@ -7,9 +7,7 @@ use std::time::Duration;
 use libp2p::multiaddr::Protocol;
 use libp2p::{Multiaddr, PeerId};
 use tokio::sync::mpsc;
-use undertone_services::filter::{
-    self, FilterCodecLimits, FilterStatus, SubscribeKind, SubscribeRequest, SubscribeResponse,
-};
+use undertone_services::filter::{self, FilterCodecLimits, FilterStatus, SubscribeResponse};
 use undertone_services::history::{HistoryPage, HistoryQuery};
 use undertone_services::light::{LightFilterRequest, ServicePeerFailure};
 use undertone_services::{PeerNo, RequestNo};
@@ -117,8 +115,8 @@ impl FilterRequests {
         });
     }
 
-    /// Asks a peer whether it has subscriptions of this node: the one of `holder`, or the first that is known to offer
-    /// the service.
+    /// Asks a peer whether it has subscriptions of this node: the one of `holder`, or the first
+    /// that is known to offer filter.
     pub(super) async fn ping(
         &self,
         holder: Option<PeerId>,
@@ -139,29 +137,7 @@ impl FilterRequests {
         address: &Multiaddr,
         body: LightFilterRequest,
     ) -> Result<(), ServiceFailure> {
-        let (kind, pubsub_topic, content_topics) = match body {
-            LightFilterRequest::Ping => (SubscribeKind::Ping, None, Vec::new()),
-            LightFilterRequest::UnsubscribeAll => (SubscribeKind::UnsubscribeAll, None, Vec::new()),
-            LightFilterRequest::Subscribe {
-                pubsub_topic,
-                content_topics,
-            } => (SubscribeKind::Subscribe, Some(pubsub_topic), content_topics),
-            LightFilterRequest::Unsubscribe {
-                pubsub_topic,
-                content_topics,
-            } => (
-                SubscribeKind::Unsubscribe,
-                Some(pubsub_topic),
-                content_topics,
-            ),
-        };
-        let request = SubscribeRequest {
-            request_id: self.request_id(),
-            kind,
-            pubsub_topic,
-            content_topics,
-        };
-        let request = request.encode();
+        let request = body.into_frame(self.request_id()).encode();
         let asking = self.client.ask(address, SERVICE, &request);
         let asked = tokio::time::timeout(ANSWERING, asking).await;
         let (peer, answer) = asked.unwrap_or_else(|_| Err(timed_out(address)))?;

@@ -71,8 +71,8 @@ impl HistoryCheck {
         }
     }
 
-    /// Checks of a message everything but its proof. Its hash has been computed, and its size was checked when it
-    /// was decoded.
+    /// Checks of a message everything but its proof. Its hash has been computed, and its size was checked by the
+    /// decoder of its frame.
     pub(in crate::services) fn cheap(
         message: &StoredMessage,
         terms: &SessionTerms,

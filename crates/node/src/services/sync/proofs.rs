@@ -106,8 +106,8 @@ impl PastProofs {
         }
     }
 
-    /// Statement that a proof proves about a message, for the root that it names; `None` if the proof is not about
-    /// the message.
+    /// Statement that a proof proves about a message, for the root that it names; `None` if the proof is
+    /// about something else.
     fn statement(&self, message: &StoredMessage, proof: &[u8]) -> Option<ProofStatement> {
         let message = &message.message;
         let proof = RateLimitProof::decode(proof).ok()?;
