@@ -54,6 +54,6 @@ pub(crate) use sync::PastProofs;
 
 #[cfg(test)]
 pub(crate) use handle::{ServiceCall, services_channel};
-pub use mount::{RunningServices, ServicesError};
+pub use mount::{RunningServices, ServicesError, UnsavedWork};
 #[cfg(test)]
 pub(crate) use sender::SenderCall;

@@ -5,6 +5,7 @@ mod files;
 mod gossip;
 mod membership;
 mod space;
+mod stopping;
 
 #[cfg(test)]
 mod tests;
@@ -32,6 +33,8 @@ use crate::discovery::{self, DiscoveryError};
 use crate::driver::{MemberProofs, NodeOptions, ProofSource, RunningNode, StartError, start};
 use crate::rest::{self, Access, AccessToken, RestConfig, ServeLimits};
 use crate::services::{self, PastProofs, RunningServices, ServicesError};
+
+pub use stopping::{StopDeadlines, StopOutcome};
 
 /// Time that a message with an unknown root waits for the registry: usually enough for one endpoint to
 /// answer, or for a second one after the first has timed out.
@@ -190,23 +193,6 @@ impl Server {
         let serving = rest::serve(listener, router, ServeLimits::default(), stopped);
         let task = tokio::spawn(serving);
         Self { stop, task }
-    }
-}
-
-impl Assembled {
-    /// Stops the servers, then the node.
-    pub async fn stop(self) {
-        let mut ending = Vec::new();
-        for server in self.servers {
-            // The server may have ended by itself, which was logged.
-            let _ = server.stop.send(());
-            ending.push(server.task);
-        }
-        for task in ending {
-            let _ = task.await;
-        }
-        self.node.stop().await;
-        self.services.flush().await;
     }
 }
 

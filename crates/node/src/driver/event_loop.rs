@@ -179,6 +179,13 @@ impl EventLoop {
         for (_, publishing) in std::mem::take(&mut self.publishing) {
             let _ = publishing.reply.send(Err(PublishFailure::ShuttingDown));
         }
+        let waiting = self.posts.waiting.len();
+        if waiting > 0 {
+            tracing::warn!(
+                waiting,
+                "messages that waited for a peer were not sent; the send queue (/messaging) keeps its messages"
+            );
+        }
         if let Some(rln) = self.rln.take() {
             rln.stop();
         }

@@ -6,6 +6,7 @@ use std::thread;
 use libp2p::swarm::StreamProtocol;
 use libp2p::{Multiaddr, PeerId};
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
 use undertone_gossip::{QueueLimits, Time};
 use undertone_relay::Relay;
 
@@ -61,12 +62,14 @@ pub async fn start(options: NodeOptions) -> Result<RunningNode, StartError> {
     let thread = thread::Builder::new().name("net".into()).spawn(move || {
         runtime.block_on(async move {
             match build(options, endpoint).await {
-                Ok((event_loop, addresses)) => {
+                Ok((event_loop, delivering, addresses)) => {
                     // The caller may have given up; the loop then ends because its handles are dropped.
                     let _ = ready.send(Ok(addresses));
                     // Spawned as a task, because `block_on` polls its own future only when no task is ready.
                     // A panic is logged where it happens.
                     let _ = tokio::spawn(event_loop.run()).await;
+                    // The loop has ended, so that no delivery follows; those that wait still reach the archive.
+                    let _ = delivering.await;
                 }
                 Err(error) => {
                     let _ = ready.send(Err(error));
@@ -87,7 +90,7 @@ pub async fn start(options: NodeOptions) -> Result<RunningNode, StartError> {
 async fn build(
     options: NodeOptions,
     endpoint: NodeEndpoint,
-) -> Result<(EventLoop, Vec<Multiaddr>), StartError> {
+) -> Result<(EventLoop, JoinHandle<()>, Vec<Multiaddr>), StartError> {
     if options.relay.rln.is_some() && options.rln.is_none() {
         return Err(StartError::RlnMissing(options.network));
     }
@@ -139,7 +142,7 @@ async fn build(
         .map(|rln| RlnService::start(rln, rln_sender))
         .transpose()?;
     let (deliveries, waiting) = mpsc::unbounded_channel();
-    tokio::spawn(deliver(waiting, endpoint.deliveries));
+    let delivering = tokio::spawn(deliver(waiting, endpoint.deliveries));
     let mut event_loop = EventLoop {
         swarm,
         frames,
@@ -181,7 +184,7 @@ async fn build(
     }
     event_loop.redial();
     event_loop.tell_connections();
-    Ok((event_loop, addresses))
+    Ok((event_loop, delivering, addresses))
 }
 
 /// Delivers messages to the application, after the copies to peers have been queued: a task of its own. On the network thread it runs after the connection tasks that

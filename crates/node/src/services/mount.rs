@@ -13,6 +13,7 @@ use rand_chacha::rand_core::SeedableRng as _;
 use thiserror::Error;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout_at};
 use undertone_archive::{
     Archive, ArchiveError, ArchiveOptions, ArchiveUrl, ArchiveUrlError, RetentionError,
     RetentionPolicy,
@@ -29,7 +30,7 @@ use super::acceptor::{self, AcceptedProtocol, StreamForm};
 use super::calls::{self, Callee};
 use super::client::PeerClient;
 use super::exchange_client::ExchangeClient;
-use super::feed;
+use super::feed::{self, FeedCounts};
 use super::handle::{MountedServices, ServicesHandle, services_channel};
 use super::host::{HostChannels, Machines, ServicesHost};
 use super::keeper::{self, KeeperCounts};
@@ -57,8 +58,8 @@ const HOST_QUEUE: usize = 1_024;
 
 const NS_PER_MS: i64 = 1_000_000;
 
-/// Longest time for which a stopping node waits for the archive.
-const FLUSH: Duration = Duration::from_secs(10);
+/// Interval at which a stopping node looks whether the archive has taken all messages.
+const FLUSH_LOOK: Duration = Duration::from_millis(10);
 
 /// Reason why the services cannot start.
 #[derive(Debug, Error)]
@@ -119,31 +120,56 @@ pub struct RunningServices {
     pub handle: ServicesHandle,
     /// Client of peer exchange.
     pub(crate) exchange: ExchangeClient,
+    feed: Option<FeedCounts>,
     keeper: Option<KeeperCounts>,
     sender: JoinHandle<()>,
 }
 
 impl RunningServices {
-    /// Waits until messages that the node has found valid are in the archive, and until the sender has ended, for ten
-    /// seconds each at most.
-    pub(crate) async fn flush(self) {
+    /// Waits until messages that the node has found valid are in the archive, and until the sender has ended, but not
+    /// beyond `deadline`.
+    pub(crate) async fn flush(self, deadline: Instant) -> UnsavedWork {
         // A sender that has been started ends with the node; a panic was logged where it happened. Its queue is free
         // for the next run then.
-        let _ = tokio::time::timeout(FLUSH, self.sender).await;
-        let Some(keeper) = &self.keeper else { return };
+        let sender_ended = timeout_at(deadline, self.sender).await.is_ok();
+        if !sender_ended {
+            tracing::error!(
+                "the send queue could not be written before the node stopped; see earlier errors"
+            );
+        }
+        let waiting = || {
+            // Asked in the order in which messages pass, so that none slips between the two.
+            let fed = self.feed.as_ref().map_or(0, FeedCounts::waiting);
+            let kept = self.keeper.as_ref().map_or(0, KeeperCounts::pending);
+            fed + kept
+        };
         let flushed = async {
-            while keeper.pending() > 0 {
-                tokio::time::sleep(Duration::from_millis(10)).await;
+            while waiting() > 0 {
+                tokio::time::sleep(FLUSH_LOOK).await;
             }
         };
-        if tokio::time::timeout(FLUSH, flushed).await.is_err() {
-            let lost = keeper.pending();
+        let flushed = timeout_at(deadline, flushed).await.is_ok();
+        let messages = if flushed { 0 } else { waiting() };
+        if messages > 0 {
             tracing::error!(
-                lost,
+                messages,
                 "the archive did not take all messages before the node stopped"
             );
         }
+        UnsavedWork {
+            messages,
+            send_queue: !sender_ended,
+        }
     }
+}
+
+/// Work of the services that was not on disk when a node stopped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UnsavedWork {
+    /// Messages that waited for the archive.
+    pub messages: u64,
+    /// Whether the queue of messages to send had changes that could not be written.
+    pub send_queue: bool,
 }
 
 /// Opens the archive, and makes the behaviour that the node needs for its services. `proofs` judges messages that other
@@ -371,9 +397,12 @@ impl PreparedServices {
             accepted(&config),
             streams,
         ));
+        let mut fed = None;
         if config.filter || queue.is_some() {
             let pushed = config.filter.then_some(messages_in);
-            node.add_sink(Arc::new(feed::start(queue, pushed)));
+            let feed = feed::start(queue, pushed);
+            fed = Some(feed.counts());
+            node.add_sink(Arc::new(feed));
         }
         let client = PeerClient::new(channels.opener.clone(), node.clone());
         if !is_relay {
@@ -451,6 +480,7 @@ impl PreparedServices {
         Ok(RunningServices {
             handle,
             exchange,
+            feed: fed,
             keeper,
             sender,
         })

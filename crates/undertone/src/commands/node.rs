@@ -3,14 +3,15 @@
 mod check;
 #[cfg(feature = "lab")]
 mod router;
+mod signals;
 
 use std::path::PathBuf;
 
-use tokio::signal::unix::{SignalKind, signal};
-use undertone_node::assemble::{Assembled, MakeProofs, assemble_with};
+use undertone_node::assemble::{Assembled, MakeProofs, StopOutcome, assemble_with};
 use undertone_node::config::{KEYS, Kind, NodeConfig, Sources};
 use undertone_node::{logging, raise_files_limit};
 
+use self::signals::NodeSignals;
 use super::{Failure, output};
 
 /// Flags of `undertone node`: `--config-file`, `--json`, one for each configuration key, and with the
@@ -138,20 +139,47 @@ pub(crate) fn run_with(
         .enable_all()
         .build()
         .map_err(|error| Failure::new(format!("cannot start: {error}")))?;
-    runtime.block_on(async {
-        let mut terminate = signal(SignalKind::terminate())
-            .map_err(|error| Failure::new(format!("cannot listen for SIGTERM: {error}")))?;
-        let node = assemble_with(&config, make_proofs)
-            .await
-            .map_err(|error| Failure::new(error.to_string()))?;
-        announce(&node, args.json);
-        tokio::select! {
-            _ = terminate.recv() => tracing::info!("SIGTERM: stopping"),
-            _ = tokio::signal::ctrl_c() => tracing::info!("interrupted: stopping"),
+    let ended = runtime.block_on(operate(args, &config, make_proofs));
+    // Work that did not end in time must not hold up the process.
+    runtime.shutdown_background();
+    ended
+}
+
+/// Starts the node and keeps it until a signal stops it.
+async fn operate(
+    args: &Args,
+    config: &NodeConfig,
+    make_proofs: Option<MakeProofs>,
+) -> Result<(), Failure> {
+    let mut signals = NodeSignals::listen()?;
+    let node = tokio::select! {
+        node = assemble_with(config, make_proofs) => node,
+        name = signals.stop() => {
+            tracing::info!("{name}: the node had not started yet");
+            return Ok(());
         }
-        node.stop().await;
-        Ok(())
-    })
+    };
+    let node = node.map_err(|error| Failure::new(error.to_string()))?;
+    announce(&node, args.json);
+    let name = signals.stop().await;
+    tracing::info!("{name}: stopping");
+    tokio::select! {
+        outcome = node.stop() => finish(outcome),
+        name = signals.stop() => Err(Failure::new(format!(
+            "a second signal ({name}) ended the node at once; messages that waited for the archive are lost"
+        ))),
+    }
+}
+
+/// Result of the process for the state in which its node has stopped.
+fn finish(outcome: StopOutcome) -> Result<(), Failure> {
+    if outcome.is_complete() {
+        return Ok(());
+    }
+    let lost = outcome.unsaved.messages;
+    Err(Failure::new(format!(
+        "the node did not stop completely in time: {lost} messages are missing from the archive; see the errors before"
+    )))
 }
 
 fn announce(node: &Assembled, json: bool) {
