@@ -24,6 +24,9 @@ const WAKU_PROTOCOL: ProtocolIdentity = ProtocolIdentity {
     protocol_version: [0, 1],
 };
 
+/// Keys of a record that change while the node runs; those that [`Discv5Service::set_content`] leaves out are removed.
+const NODE_KEYS: [&str; 4] = ["rs", "rsv", "waku2", "multiaddrs"];
+
 /// Nodes that one look-up should find.
 const LOOKUP_NODES: usize = 16;
 
@@ -125,6 +128,10 @@ impl Discv5Service {
             shards,
         } = config;
         let own = WakuRecord::parse(&record)?;
+        // The library keeps its key to itself, and signs no removal.
+        let mut signing = secret;
+        let signing = CombinedKey::secp256k1_from_bytes(&mut signing);
+        let signing = signing.map_err(|_| Discv5Error::Key)?;
         let key = CombinedKey::secp256k1_from_bytes(&mut secret).map_err(|_| Discv5Error::Key)?;
         let listen = socket.local_addr().map_err(|error| Discv5Error::Start {
             reason: error.to_string(),
@@ -163,6 +170,7 @@ impl Discv5Service {
         let shards = Arc::new(RwLock::new(shards));
         let task = LookupTask {
             discv5,
+            signing,
             cluster,
             shards: Arc::clone(&shards),
             offers,
@@ -203,7 +211,8 @@ impl Discv5Service {
         *shards = wanted;
     }
 
-    /// Sets keys of the node's record, which gets a new sequence number if they differ from its own.
+    /// Sets the shards, capabilities and further addresses in the node's record (`rs`, `rsv`, `waku2`, `multiaddrs`), which
+    /// gets a new sequence number if they differ from its own. Those of these keys that are left out are removed.
     pub fn set_content(&self, wanted: RecordValues) {
         self.content.send_if_modified(|content| {
             let is_new = *content != wanted;
@@ -238,6 +247,8 @@ fn fits(facts: &PeerFacts, cluster: u16, shards: &[u16]) -> bool {
 /// Task that looks for nodes when they are wanted.
 struct LookupTask {
     discv5: Discv5,
+    /// Key of the node's record.
+    signing: CombinedKey,
     cluster: u16,
     shards: Arc<RwLock<Vec<u16>>>,
     offers: mpsc::Sender<PeerOffer>,
@@ -358,6 +369,7 @@ impl LookupTask {
     }
 
     fn update_record(&mut self, content: &RecordValues) {
+        self.remove_stale(content);
         let own = self.discv5.local_enr();
         for (key, value) in content {
             let old: Option<Bytes> = own.get_decodable(key).and_then(Result::ok);
@@ -370,6 +382,22 @@ impl LookupTask {
             }
         }
         self.tell_record();
+    }
+
+    /// Removes keys that the record has and the node no longer says, such as the list of shards when they become a bit
+    /// vector: a record with both would name shards that the node has left.
+    fn remove_stale(&self, content: &RecordValues) {
+        let enr = self.discv5.external_enr();
+        let mut enr = enr.write();
+        for key in NODE_KEYS {
+            let is_said = content.iter().any(|(said, _)| *said == key.as_bytes());
+            if is_said || enr.get_raw_rlp(key).is_none() {
+                continue;
+            }
+            if let Err(error) = enr.remove_key(key, &self.signing) {
+                tracing::warn!(%key, ?error, "a value cannot be removed from the node's record");
+            }
+        }
     }
 
     fn tell_record(&self) {

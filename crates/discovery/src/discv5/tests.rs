@@ -140,3 +140,28 @@ async fn a_port_in_use_and_a_foreign_record_are_named() {
         .expect_err("another key");
     assert!(matches!(error, Discv5Error::Key), "{error}");
 }
+
+#[tokio::test]
+async fn keys_that_are_left_out_leave_the_record() {
+    let node = node(7, 16, Vec::new()).await;
+    let mut record = node.service.record();
+    let mut set = async |content: RecordValues| {
+        node.service.set_content(content);
+        let changed = timeout(DEADLINE, record.changed()).await;
+        changed.expect("the record changes").expect("it runs");
+        let text = record.borrow_and_update().clone();
+        WakuRecord::parse(&text)
+            .expect("it is signed")
+            .enr()
+            .clone()
+    };
+    let has = |enr: &Enr, key: &str| enr.get_raw_rlp(key).is_some();
+    let many = vec![0; 130];
+    let enr = set(vec![(b"waku2", vec![1]), (b"rsv", many)]).await;
+    assert!(has(&enr, "rsv") && !has(&enr, "rs"), "{enr}");
+    let before = enr.seq();
+    let enr = set(vec![(b"waku2", vec![1]), (b"rs", vec![0, 16, 1, 0, 3])]).await;
+    assert!(has(&enr, "rs") && !has(&enr, "rsv"), "{enr}");
+    assert!(enr.seq() > before);
+    assert!(has(&enr, "ip") && has(&enr, "udp") && has(&enr, "waku2"));
+}
