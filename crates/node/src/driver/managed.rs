@@ -55,8 +55,10 @@ impl EventLoop {
                         CloseReason::OtherCluster => "it belongs to another cluster",
                         CloseReason::TooMany => "there are more connections than this node wants",
                     };
-                    tracing::info!(%peer, why, "disconnecting a peer");
-                    self.swarm.behaviour_mut().pubsub.disconnect(peer);
+                    if self.peers.begin_closing(peer) {
+                        tracing::info!(%peer, why, "disconnecting a peer");
+                        self.swarm.behaviour_mut().pubsub.disconnect(peer);
+                    }
                 }
                 Output::Discover(wanted) => {
                     tracing::debug!(?wanted, "looking for peers");

@@ -94,9 +94,12 @@ impl EventLoop {
     fn learn_metadata(&mut self, peer: PeerId, theirs: &WakuMetadata) {
         let ours = u32::from(self.cluster_id);
         if let Some(cluster) = theirs.cluster_id.filter(|cluster| *cluster != ours) {
-            tracing::info!(%peer, cluster, ours, "disconnecting a peer of another cluster");
+            // Both sides ask, so this is learnt twice, and the connection manager wants the same.
+            if self.peers.begin_closing(peer) {
+                tracing::info!(%peer, cluster, ours, "disconnecting a peer of another cluster");
+                self.swarm.behaviour_mut().pubsub.disconnect(peer);
+            }
             self.managed_metadata(peer, theirs.cluster_id, &[]);
-            self.swarm.behaviour_mut().pubsub.disconnect(peer);
             return;
         }
         let shards = theirs

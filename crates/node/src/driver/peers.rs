@@ -25,6 +25,8 @@ pub(crate) struct KnownPeer {
     /// Whether the peer dialled this node. Its address then has the port that its system
     /// chose, where nobody listens.
     pub(crate) is_inbound: bool,
+    /// Whether this node is closing the peer's connections.
+    is_closing: bool,
 }
 
 impl Default for KnownPeer {
@@ -37,6 +39,7 @@ impl Default for KnownPeer {
             origin: PeerOrigin::UnknownOrigin,
             connected: Connectedness::NotConnected,
             is_inbound: false,
+            is_closing: false,
         }
     }
 }
@@ -115,8 +118,15 @@ impl PeerTable {
             known.address = Some(address);
         }
         known.connected = Connectedness::Connected;
+        known.is_closing = false;
         known.is_inbound = endpoint.is_listener();
         self.gone.retain(|gone| *gone != peer);
+    }
+
+    /// Notes that a peer's connections are being closed; returns `false` if they are already, so that it is done and
+    /// logged once. A further connection of the peer has to be closed again.
+    pub(crate) fn begin_closing(&mut self, peer: PeerId) -> bool {
+        !std::mem::replace(&mut self.known(peer).is_closing, true)
     }
 
     pub(crate) fn disconnected(&mut self, peer: PeerId) {
@@ -214,4 +224,29 @@ pub(crate) fn ip_of(address: &Multiaddr) -> Option<IpAddr> {
         Protocol::Ip6(ip) => Some(ip.into()),
         _ => None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use libp2p::core::Endpoint;
+    use libp2p::core::transport::PortUse;
+
+    use super::*;
+
+    #[test]
+    fn a_peer_is_closed_once_for_each_time_it_connects() {
+        let (mut peers, peer) = (PeerTable::default(), PeerId::random());
+        let endpoint = ConnectedPoint::Dialer {
+            address: "/ip4/127.0.0.1/tcp/1".parse().unwrap(),
+            role_override: Endpoint::Dialer,
+            port_use: PortUse::New,
+        };
+        for _ in 0..2 {
+            peers.connected(peer, &endpoint);
+            // Both sides ask for metadata, and the connection manager is told of it, too.
+            let closed: Vec<_> = (0..3).map(|_| peers.begin_closing(peer)).collect();
+            assert_eq!(closed, [true, false, false]);
+            peers.disconnected(peer);
+        }
+    }
 }

@@ -8,7 +8,7 @@ use undertone_membership::MemberIndex;
 use undertone_rln::prover::os_rng;
 use undertone_rln::{
     CounterError, Epoch, Generation, Identity, Member, MessageIdCounter, MessageSlot, Pool,
-    PoolConfig, PoolInputs, Prover, Reserved, RlnIdentifier, Token, Work,
+    PoolConfig, PoolInputs, Prover, Reserved, RlnIdentifier, Token, WallClock, Work,
 };
 
 use crate::command::{EpochAllowance, SendBudget, TokenSnapshot};
@@ -76,26 +76,27 @@ impl PoolMonitor {
         self.pool.clock.now().epoch()
     }
 
-    /// Rest of the rate limit in the present epoch; `None` while an id is being written to disk.
+    /// Rest of the rate limit in the present epoch, and its end; `None` where [`Self::allowance`] has none.
     pub(crate) fn budget(&self) -> Option<SendBudget> {
         let clock = self.pool.clock.now();
-        let counter = self.pool.counter.try_lock()?;
-        let epoch = clock.epoch();
-        let next = counter.upcoming(epoch, &clock);
+        let allowance = self.allowance_at(&clock)?;
         let epoch_ns = clock.epoch_size_s.saturating_mul(1_000_000_000);
         Some(SendBudget {
-            remaining: next.map_or(0, |next| counter.limit().saturating_sub(next)),
-            epoch_ends_ns: epoch.0.saturating_add(1).saturating_mul(epoch_ns),
+            remaining: u32::try_from(allowance.left).unwrap_or(u32::MAX),
+            epoch_ends_ns: clock.epoch().0.saturating_add(1).saturating_mul(epoch_ns),
         })
     }
 
     /// Messages that are left in the present epoch. `None` where the counter does not know, and while an id is
     /// being written to disk, because this does not wait for the disk.
     pub(crate) fn allowance(&self) -> Option<EpochAllowance> {
-        let clock = self.pool.clock.now();
+        self.allowance_at(&self.pool.clock.now())
+    }
+
+    fn allowance_at(&self, clock: &WallClock) -> Option<EpochAllowance> {
         let counter = self.pool.counter.try_lock()?;
         let limit = counter.limit();
-        let used = match counter.ready(clock.epoch(), &clock) {
+        let used = match counter.ready(clock.epoch(), clock) {
             Ok(next_id) => next_id,
             Err(CounterError::Exhausted { .. }) => limit,
             Err(_) => return None,
