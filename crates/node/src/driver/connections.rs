@@ -56,6 +56,13 @@ impl PeerConnections {
         std::future::pending().await
     }
 
+    /// Takes note of the connections in use now; returns those that the manager has not been told of.
+    pub(super) fn newly_used(&mut self, used: &BTreeSet<PeerId>) -> Vec<PeerId> {
+        let new: Vec<_> = used.difference(&self.protected).copied().collect();
+        self.protected.extend(&new);
+        new
+    }
+
     /// Source by which a peer was found, as REST names it.
     pub(crate) fn origin(&self, peer: &PeerId) -> Option<PeerOrigin> {
         let entry = self.manager.store().get(peer)?;

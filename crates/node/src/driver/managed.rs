@@ -34,6 +34,29 @@ impl EventLoop {
     /// Gives the connection manager an input, and carries out what it asks for. Does nothing in a node without
     /// discovery.
     pub(crate) fn manage(&mut self, input: Input) {
+        self.protect_new_members();
+        self.apply(input);
+    }
+
+    /// Tells the manager of peers that have joined a mesh since it was last told. Any input may make it prune, so it must
+    /// know them before.
+    fn protect_new_members(&mut self) {
+        if self.connections.is_none() {
+            return;
+        }
+        let used = self.used_connections();
+        let Some(connections) = &mut self.connections else {
+            return;
+        };
+        for peer in connections.newly_used(&used) {
+            self.apply(Input::Protected {
+                peer,
+                is_protected: true,
+            });
+        }
+    }
+
+    fn apply(&mut self, input: Input) {
         let now = self.clock.now();
         let Some(connections) = &mut self.connections else {
             return;
@@ -77,7 +100,7 @@ impl EventLoop {
             }
         }
         for peer in failed {
-            self.manage(Input::DialFailed(peer));
+            self.apply(Input::DialFailed(peer));
         }
     }
 
@@ -154,7 +177,21 @@ impl EventLoop {
             return;
         };
         connections.ports.tell(content, &shards);
-        let mut inputs = Vec::new();
+        // What protects connections comes first: any input may make the manager prune.
+        let before = std::mem::replace(&mut connections.protected, used.clone());
+        let left = before.difference(&used).map(|peer| Input::Protected {
+            peer: *peer,
+            is_protected: false,
+        });
+        let left: Vec<_> = left.collect();
+        let mut inputs: Vec<_> = used
+            .into_iter()
+            .map(|peer| Input::Protected {
+                peer,
+                is_protected: true,
+            })
+            .collect();
+        inputs.extend(left);
         if connections.shards != shards {
             connections.shards.clone_from(&shards);
             inputs.push(Input::Shards(shards));
@@ -163,17 +200,8 @@ impl EventLoop {
             connections.own_addresses.clone_from(&addresses);
             inputs.push(Input::OwnAddresses(addresses));
         }
-        let before = std::mem::replace(&mut connections.protected, used.clone());
-        inputs.extend(before.difference(&used).map(|peer| Input::Protected {
-            peer: *peer,
-            is_protected: false,
-        }));
-        inputs.extend(used.into_iter().map(|peer| Input::Protected {
-            peer,
-            is_protected: true,
-        }));
         for input in inputs {
-            self.manage(input);
+            self.apply(input);
         }
     }
 

@@ -107,7 +107,12 @@ async fn run(
     let mut outlet = Outlet::new(streams, peer);
     let mut idle = IDLE;
     loop {
-        let frame = match timeout(idle, frames.recv()).await {
+        let next = tokio::select! {
+            biased;
+            next = timeout(idle, frames.recv()) => next,
+            () = outlet.learn() => continue,
+        };
+        let frame = match next {
             Ok(Some(frame)) => frame,
             Ok(None) => {
                 // The host may have ended.
@@ -134,6 +139,5 @@ async fn run(
         if done.send(report).is_err() {
             return;
         }
-        outlet.learn().await;
     }
 }
