@@ -53,7 +53,7 @@ use messaging::ReceivedMessages;
 
 pub use access::{Access, AccessToken, TokenScope};
 pub use metrics::metrics_router;
-pub use serve::{ServeLimits, serve};
+pub use serve::{ServeLimits, listen, serve};
 
 /// Longest wait for the node to publish or to report its health.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);

@@ -69,7 +69,6 @@ async fn d1_slow_bodies_keep_nobody_out() {
 }
 
 #[tokio::test]
-#[ignore = "one honest request of eight was lost, see docs/hostile.md: cargo xtask campaign --only hostile -- --only d2-idle-connections"]
 async fn d2_idle_connections_keep_nobody_out() {
     served(&d1_rest::IDLE_CONNECTIONS, HANDLES_MAX).await;
 }

@@ -231,14 +231,14 @@ async fn assemble_all(
         // Bound first, so that a port in use is found before anything else has started.
         Some(rest) => {
             let address = rest.address;
-            let listener = TcpListener::bind(address).await;
+            let listener = rest::listen(address);
             Some(listener.map_err(|error| AssembleError::Rest { address, error })?)
         }
         None => None,
     };
     let metrics = match config.metrics {
         Some(address) => {
-            let listener = TcpListener::bind(address).await;
+            let listener = rest::listen(address);
             Some(listener.map_err(|error| AssembleError::Metrics { address, error })?)
         }
         None => None,

@@ -3,9 +3,10 @@
 use std::{
     convert::Infallible,
     io,
+    net::SocketAddr,
     pin::pin,
     sync::{Arc, OnceLock},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use axum::{Router, body::Body, http::Request, response::Response};
@@ -20,10 +21,10 @@ use hyper_util::{
     service::TowerToHyperService,
 };
 use tokio::{
-    net::{TcpListener, TcpStream},
+    net::{TcpListener, TcpSocket, TcpStream},
     sync::watch,
     task::JoinSet,
-    time::{MissedTickBehavior, interval, sleep, timeout},
+    time::{MissedTickBehavior, interval, sleep, sleep_until, timeout},
 };
 
 use super::{
@@ -44,11 +45,31 @@ const GOODBYE: Duration = Duration::from_secs(6);
 /// Size of the buffer for a request's head and for what is read ahead of its body, bytes.
 const BUFFER_BYTES: usize = 64 * 1024;
 
+/// Connections that the system keeps until the server accepts them. When its queue is full, a client's attempt is lost and
+/// made again after a second.
+const BACKLOG: u32 = 4_096;
+
+/// Listens for HTTP connections.
+///
+/// # Errors
+/// Those of the system: the port is taken, or the address is not of this machine.
+pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4()?,
+        SocketAddr::V6(_) => TcpSocket::new_v6()?,
+    };
+    // As the standard library does, so that a node can be started again at once.
+    #[cfg(not(windows))]
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}
+
 /// Bounds on the server's connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServeLimits {
     /// Most connections at a time, besides those of event streams, which have a bound of their own; a further
-    /// one replaces the one that has been idle longest.
+    /// one replaces the one that has been idle longest, or waits until that one has had time to send its request.
     pub connections_max: usize,
     /// Time for a request's head, counted from the answer to the request before.
     pub head_timeout: Duration,
@@ -78,8 +99,10 @@ pub async fn serve(
     let mut connections = JoinSet::new();
     let mut stop = pin!(stop);
     loop {
+        let free_at = slots.free_at();
         let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
+            accepted = listener.accept(), if free_at.is_none() => accepted,
+            () = sleep_until(free_at.unwrap_or_else(Instant::now).into()), if free_at.is_some() => continue,
             Some(_) = connections.join_next() => continue,
             () = &mut stop => break,
         };
@@ -157,6 +180,8 @@ async fn connection(
     let mut is_stopping = false;
     loop {
         tokio::select! {
+            // A request that has arrived is read before anything else is looked at.
+            biased;
             ended = serving.as_mut() => {
                 if let Err(error) = ended {
                     tracing::debug!(%error, "a REST connection ended");
@@ -164,6 +189,9 @@ async fn connection(
                 return;
             }
             () = slot.is_wanted() => {
+                if !slot.must_leave() {
+                    continue;
+                }
                 tracing::debug!("closing a REST connection to make room for another");
                 return;
             }

@@ -1,4 +1,5 @@
-//! Bound on connections: a new one replaces the one that has been idle longest.
+//! Bound on connections: a new one replaces the one that has been idle longest, but none that has had no time to send its
+//! request.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,6 +10,11 @@ use tokio::sync::Notify;
 
 #[cfg(test)]
 mod tests;
+
+/// Time that a connection has for its request, or for its next one, before it gives way to another. Clients wait in the
+/// system's queue meanwhile: 2,000 connections that are opened again whenever they are closed make the one behind them
+/// wait for 2,000 / 128 of these times.
+const GRACE: Duration = Duration::from_millis(25);
 
 /// Places of all open connections, at most `max`.
 #[derive(Debug)]
@@ -22,14 +28,23 @@ struct HeldSlots {
     next: u64,
     /// Connections in the order in which they are closed: those without a request in progress first, and in
     /// each group the one that has been inactive longest.
-    by_rank: BTreeMap<(bool, u64), Arc<Notify>>,
+    by_rank: BTreeMap<(bool, u64), HeldSlot>,
+}
+
+/// Connection that has a slot.
+#[derive(Debug)]
+struct HeldSlot {
+    leave: Arc<Notify>,
+    /// Time at which it was opened, its request came, or its request was answered.
+    since: Instant,
 }
 
 impl HeldSlots {
     fn enter(&mut self, is_busy: bool, leave: Arc<Notify>) -> (bool, u64) {
         let rank = (is_busy, self.next);
         self.next += 1;
-        self.by_rank.insert(rank, leave);
+        let since = Instant::now();
+        self.by_rank.insert(rank, HeldSlot { leave, since });
         rank
     }
 }
@@ -47,6 +62,8 @@ pub(super) struct Slot {
 struct Last {
     rank: (bool, u64),
     at: Instant,
+    /// Whether the connection takes no slot any more.
+    has_given_up: bool,
 }
 
 impl Slots {
@@ -57,6 +74,18 @@ impl Slots {
         })
     }
 
+    /// Time at which a slot can be taken, if that is not now: the connection that would give way has had no time yet to
+    /// send its request.
+    pub(super) fn free_at(&self) -> Option<Instant> {
+        let held = self.held.lock();
+        let ((is_busy, _), first) = held.by_rank.first_key_value()?;
+        if held.by_rank.len() < self.max || *is_busy {
+            return None;
+        }
+        let at = first.since + GRACE;
+        (at > Instant::now()).then_some(at)
+    }
+
     /// Takes a slot; if all are taken, another connection is told to close.
     pub(super) fn take(self: &Arc<Self>) -> Slot {
         let leave = Arc::new(Notify::new());
@@ -64,7 +93,7 @@ impl Slots {
         while held.by_rank.len() >= self.max
             && let Some((_, other)) = held.by_rank.pop_first()
         {
-            other.notify_one();
+            other.leave.notify_one();
         }
         let rank = held.enter(false, Arc::clone(&leave));
         drop(held);
@@ -72,18 +101,24 @@ impl Slots {
         Slot {
             slots: Arc::clone(self),
             leave,
-            last: Mutex::new(Last { rank, at }),
+            last: Mutex::new(Last {
+                rank,
+                at,
+                has_given_up: false,
+            }),
         }
     }
 }
 
 impl Slot {
-    /// Records that a request has begun (`is_busy`) or was answered.
+    /// Records that a request has begun (`is_busy`) or was answered. A connection that was told to close and whose request
+    /// has come meanwhile takes a slot again, so that the request is answered; the next connection then makes two others
+    /// give way.
     pub(super) fn touch(&self, is_busy: bool) {
         let mut last = self.last.lock();
         let mut held = self.slots.held.lock();
-        // A connection that was told to close gets no new slot.
-        if held.by_rank.remove(&last.rank).is_some() {
+        let was_held = held.by_rank.remove(&last.rank).is_some();
+        if was_held || (is_busy && !last.has_given_up) {
             last.rank = held.enter(is_busy, Arc::clone(&self.leave));
             last.at = Instant::now();
         }
@@ -91,8 +126,15 @@ impl Slot {
 
     /// Gives the slot to others, while the connection goes on with an answer that has a bound of its own.
     pub(super) fn give_up(&self) {
-        let last = self.last.lock();
+        let mut last = self.last.lock();
+        last.has_given_up = true;
         self.slots.held.lock().by_rank.remove(&last.rank);
+    }
+
+    /// Whether the connection was told to close, and has not taken a slot again.
+    pub(super) fn must_leave(&self) -> bool {
+        let last = self.last.lock();
+        !self.slots.held.lock().by_rank.contains_key(&last.rank)
     }
 
     /// Completes when the slot is needed for another connection.

@@ -45,3 +45,33 @@ fn a_request_under_way_is_not_idle() {
     passed();
     assert!(!slot.is_idle_for(Duration::from_millis(1)));
 }
+
+#[test]
+fn a_connection_has_time_for_its_request_before_it_makes_room() {
+    let slots = Slots::new(2);
+    let a = slots.take();
+    assert_eq!(slots.free_at(), None, "one place is free");
+    let b = slots.take();
+    let at = slots.free_at().expect("neither has had its time");
+    assert!(at <= Instant::now() + GRACE);
+    a.touch(true);
+    assert!(slots.free_at() > Some(at), "now b is the first to go");
+    b.touch(true);
+    assert_eq!(slots.free_at(), None, "busy ones have had it");
+}
+
+#[test]
+fn a_request_that_comes_as_its_connection_is_told_to_close_is_answered() {
+    let slots = Slots::new(1);
+    let a = slots.take();
+    let b = slots.take();
+    assert!(is_wanted(&a) && a.must_leave());
+    a.touch(true);
+    assert!(!a.must_leave());
+    let c = slots.take();
+    assert!(is_wanted(&a) && is_wanted(&b), "two give way for it");
+    assert!(a.must_leave() && b.must_leave() && !c.must_leave());
+    c.give_up();
+    c.touch(true);
+    assert!(slots.held.lock().by_rank.is_empty());
+}
