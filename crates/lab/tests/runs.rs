@@ -53,6 +53,31 @@ fn the_closed_form_agrees_with_a_run() {
     assert!((ratio - 1.0).abs() < 0.03, "{ratio}: {simulated:?}");
 }
 
+/// A message longer than a window of yamux waits for the receiver once more at each hop, and nothing is lost by it.
+#[test]
+fn a_window_that_does_not_grow_slows_large_messages() {
+    let mean_ms = |mux: &str| {
+        let set = [
+            "scenario.nodes=30",
+            "topology.dials=5",
+            "traffic.messages=3",
+            "traffic.payload_bytes=1000000",
+            "relay.max_message_bytes=2000000",
+            "rln.generation_ms=0",
+            mux,
+        ];
+        let summary = simulate("paper-500kb", &set);
+        assert_eq!(summary.delivered, summary.expected, "{mux}");
+        assert_eq!(summary.violations, [""; 0], "{mux}");
+        summary.latency_ms.expect("all were delivered").mean
+    };
+    let [free, rust, nim] =
+        ["mplex", "yamux-rust", "yamux-nim"].map(|mux| mean_ms(&format!("network.mux={mux}")));
+    // Three round trips of 300 ms a hop for the window that keeps its size; the other grows with the first message.
+    assert!(free < rust && rust < nim, "{free}, {rust}, {nim} ms");
+    assert!(free + 900.0 < nim, "{free}, {nim} ms");
+}
+
 /// Light clients take a way more than relays, and their figures stand beside those of relays.
 #[test]
 fn light_clients_are_reported_beside_relays() {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use crate::flow::StreamFlow;
 use crate::inflight::Window;
 use crate::profile::Profile;
 
@@ -57,7 +58,17 @@ pub(crate) struct Retransmission<P> {
 #[derive(Debug)]
 pub(crate) struct HeldBurst<P> {
     pub(crate) missing: u32,
+    pub(crate) data_bytes: u64,
     pub(crate) frame: Option<P>,
+}
+
+/// Effect of a burst's arrival.
+#[derive(Debug, Default)]
+pub(crate) struct Progress {
+    /// Numbers of earlier bursts of which nothing has arrived.
+    pub(crate) gaps: Vec<u32>,
+    /// Bytes of data that are now in order.
+    pub(crate) data_bytes: u64,
 }
 
 /// One end of a connection.
@@ -88,6 +99,16 @@ pub(crate) struct TcpEndpoint<P> {
     pub(crate) held: BTreeMap<u32, HeldBurst<P>>,
     /// Time before which no later packet arrives, as packets of one connection keep their order.
     pub(crate) arrives_after_ns: u64,
+    /// Flow control of the stream, if its multiplexer has any.
+    pub(crate) flow: Option<Box<StreamFlow>>,
+}
+
+impl<P> Burst<P> {
+    /// Bytes of data that the burst carries, those of missing packets included.
+    fn data_bytes(&self, profile: &Profile) -> u64 {
+        let headers = u64::from(self.packets) * u64::from(profile.header_bytes);
+        self.wire_bytes.saturating_sub(headers)
+    }
 }
 
 impl<P> TcpEndpoint<P> {
@@ -97,6 +118,7 @@ impl<P> TcpEndpoint<P> {
         delays_ns: (u64, u64),
         setup_packets: u32,
         loss: f64,
+        flow: Option<StreamFlow>,
     ) -> Self {
         Self {
             remote: remote.0,
@@ -116,6 +138,7 @@ impl<P> TcpEndpoint<P> {
             expected_seq: 0,
             held: BTreeMap::new(),
             arrives_after_ns: 0,
+            flow: flow.map(Box::new),
         }
     }
 
@@ -123,12 +146,25 @@ impl<P> TcpEndpoint<P> {
         self.delay_ns + self.reverse_delay_ns + profile.rto_min_ns
     }
 
+    /// Bytes that flow control lets leave as one burst.
+    pub(crate) fn burst_bytes(&self) -> u64 {
+        self.flow
+            .as_ref()
+            .map_or(u64::MAX, |flow| flow.burst_bytes())
+    }
+
     /// Cuts the next burst: at most `packets` packets of the first unsent frame. The times of the burst
     /// are filled in later.
     pub(crate) fn cut(&mut self, packets: u32, profile: &Profile) -> Option<Burst<P>> {
+        let most_bytes = self.burst_bytes();
         let first = self.unsent.front_mut()?;
         let packets = packets.min(first.packets_left);
-        let whole = packets == first.packets_left;
+        let is_held_back = first.bytes_left > most_bytes;
+        let packets = match is_held_back {
+            true => packets.min(profile.packets(most_bytes)),
+            false => packets,
+        };
+        let whole = packets == first.packets_left && !is_held_back;
         let data = if whole {
             first.bytes_left
         } else {
@@ -139,13 +175,21 @@ impl<P> TcpEndpoint<P> {
                 true => even,
                 false => full,
             }
+            .min(most_bytes)
         };
         // The unsent rest is the whole frame, as nothing of it has left.
         let begins_bytes = if first.started { 0 } else { first.bytes_left };
         first.started = true;
         first.packets_left -= packets;
         first.bytes_left -= data;
+        if is_held_back {
+            // The last packet is less than full where the burst ends by flow control.
+            first.packets_left = first.packets_left.max(profile.packets(first.bytes_left));
+        }
         self.unsent_bytes -= data;
+        if let Some(flow) = &mut self.flow {
+            flow.spend(data);
+        }
         let frame = if whole {
             self.unsent.pop_front().map(|sent| sent.frame)
         } else {
@@ -172,14 +216,20 @@ impl<P> TcpEndpoint<P> {
         Some(burst)
     }
 
-    /// Processes the arrival of a burst. Passes the frames that are now complete to `deliver`, in order,
-    /// and returns the numbers of earlier bursts of which nothing has arrived.
-    pub(crate) fn arrived(&mut self, burst: Burst<P>, mut deliver: impl FnMut(P)) -> Vec<u32> {
+    /// Processes the arrival of a burst. Passes the frames that are now complete to `deliver`, in order.
+    pub(crate) fn arrived(
+        &mut self,
+        burst: Burst<P>,
+        profile: &Profile,
+        mut deliver: impl FnMut(P),
+    ) -> Progress {
+        let data_bytes = burst.data_bytes(profile);
         let in_order = burst.seq == self.expected_seq && burst.missing == 0;
         if in_order && self.held.is_empty() {
             self.expected_seq += 1;
             burst.frame.map(deliver);
-            return Vec::new();
+            let gaps = Vec::new();
+            return Progress { gaps, data_bytes };
         }
         if burst.repair
             && let Some(held) = self.held.get_mut(&burst.seq)
@@ -189,19 +239,24 @@ impl<P> TcpEndpoint<P> {
         } else if burst.seq >= self.expected_seq {
             let held = HeldBurst {
                 missing: burst.missing,
+                data_bytes,
                 frame: burst.frame,
             };
             self.held.insert(burst.seq, held);
         }
         let gaps = (self.expected_seq..burst.seq).filter(|seq| !self.held.contains_key(seq));
-        let gaps = gaps.collect();
+        let mut progress = Progress {
+            gaps: gaps.collect(),
+            data_bytes: 0,
+        };
         while let Some(held) = self.held.get(&self.expected_seq)
             && held.missing == 0
         {
             let held = self.held.remove(&self.expected_seq);
+            progress.data_bytes += held.as_ref().map_or(0, |held| held.data_bytes);
             held.and_then(|held| held.frame).map(&mut deliver);
             self.expected_seq += 1;
         }
-        gaps
+        progress
     }
 }

@@ -15,6 +15,7 @@ use thiserror::Error;
 
 use crate::connection::{Burst, TcpEndpoint};
 use crate::downlink::{Downlink, QueueDiscipline};
+use crate::flow::{FlowControl, StreamFlow, UPDATE_BYTES};
 use crate::profile::Profile;
 use crate::queue::Timers;
 use crate::rate::LinkRate;
@@ -50,6 +51,8 @@ pub struct StackConfig {
     /// Size of the pieces in which the layers above hand a frame down, bytes; 0 for the whole frame in
     /// one piece. No packet holds parts of two pieces that the window lets go at once.
     pub piece_bytes: u32,
+    /// Flow control of the stream on each connection; `None` if the multiplexer has none, as mplex.
+    pub flow_control: Option<FlowControl>,
 }
 
 impl StackConfig {
@@ -69,6 +72,7 @@ impl StackConfig {
             setup_packets: 0,
             begun_over_bytes: u64::MAX,
             piece_bytes: 0,
+            flow_control: None,
         }
     }
 }
@@ -142,7 +146,7 @@ impl<P> Arrival<P> {
     pub fn packets(&self) -> u64 {
         match &self.segment {
             Segment::Burst(burst) => u64::from(burst.packets - burst.missing),
-            Segment::Ack(_) | Segment::Loss { .. } => 0,
+            Segment::Ack(_) | Segment::WindowUpdate(_) | Segment::Loss { .. } => 0,
         }
     }
 }
@@ -153,6 +157,8 @@ pub(crate) enum Segment<P> {
     Burst(Burst<P>),
     /// Acknowledgement of this many further packets.
     Ack(u32),
+    /// Further bytes that the sender may send.
+    WindowUpdate(u64),
     /// Report that burst `seq` is incomplete: the receiver's queue dropped `dropped` of its packets, and
     /// `later` packets arrived after the missing ones.
     Loss {
@@ -345,6 +351,9 @@ impl<P> Host<P> {
                     (delay_ns, reverse_delay_ns),
                     self.config.setup_packets,
                     loss,
+                    self.config
+                        .flow_control
+                        .map(|rules| StreamFlow::new(rules, now_ns)),
                 ));
                 self.need_rng(loss);
             }
@@ -446,6 +455,18 @@ impl<P> Host<P> {
                 self.totals.received_bytes += u64::from(profile.header_bytes);
                 if let Some(connection) = self.get_mut(conn) {
                     connection.window.acknowledged(now, packets, &profile);
+                    self.make_ready(conn);
+                    self.serve();
+                }
+            }
+            Segment::WindowUpdate(bytes) => {
+                let (now, profile) = (self.now, self.config.profile);
+                self.totals.received_bytes += u64::from(profile.header_bytes) + UPDATE_BYTES;
+                if let Some(connection) = self.get_mut(conn)
+                    && let Some(flow) = &mut connection.flow
+                {
+                    flow.grant(bytes);
+                    connection.window.advance(now, &profile);
                     self.make_ready(conn);
                     self.serve();
                 }

@@ -6,6 +6,7 @@
 
 mod connection;
 mod downlink;
+mod flow;
 mod host;
 mod inflight;
 pub mod packet;
@@ -15,6 +16,7 @@ mod rate;
 mod uplink;
 
 pub use downlink::QueueDiscipline;
+pub use flow::FlowControl;
 pub use host::{
     Arrival, ConnIx, Host, Input, Misuse, Output, Priority, StackConfig, TrafficTotals,
 };

@@ -11,7 +11,9 @@ use undertone_rln::{Generation, NullifierLimits, Policy, RlnIdentifier};
 
 use crate::error::SimError;
 use crate::outcome::Message;
-use crate::scenario::{Delay, Dialling, Fault, FaultKind, Qdisc, Scenario, TcpProfile};
+use crate::scenario::{
+    Delay, Dialling, Fault, FaultKind, Multiplexer, Qdisc, Scenario, TcpProfile,
+};
 use crate::seeds::SeededRng;
 use crate::topology::ConnEnd;
 
@@ -327,6 +329,12 @@ fn host(scenario: &Scenario) -> link::StackConfig {
     host.begun_over_bytes =
         scenario.relay.gossip.large.transfer_bytes as u64 + u64::from(network.mux_overhead_bytes);
     host.piece_bytes = network.mux_piece_bytes;
+    host.flow_control = match network.mux {
+        Multiplexer::Mplex => None,
+        Multiplexer::YamuxNim => Some(link::FlowControl::YAMUX_NIM),
+        Multiplexer::YamuxRust => Some(link::FlowControl::YAMUX_RUST),
+        Multiplexer::YamuxGo => Some(link::FlowControl::YAMUX_GO),
+    };
     host
 }
 

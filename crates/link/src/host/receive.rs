@@ -1,6 +1,7 @@
 //! Receiving: turns bursts into frames, and sends the acknowledgements that a sender waits for.
 
-use crate::connection::Burst;
+use crate::connection::{Burst, Progress};
+use crate::flow::UPDATE_BYTES;
 use crate::host::{Arrival, ConnIx, Host, IncomingBurst, Output, Segment, Timer};
 
 impl<P> Host<P> {
@@ -151,10 +152,12 @@ impl<P> Host<P> {
         }
         let seq = burst.seq;
         let mut frames = Vec::new();
-        let gaps = match self.get_mut(conn) {
-            Some(connection) => connection.arrived(burst, |frame| frames.push(frame)),
-            None => Vec::new(),
+        let profile = self.config.profile;
+        let Progress { gaps, data_bytes } = match self.get_mut(conn) {
+            Some(connection) => connection.arrived(burst, &profile, |frame| frames.push(frame)),
+            None => Progress::default(),
         };
+        self.update_window(conn, data_bytes);
         for frame in frames {
             let conn = ConnIx(conn);
             self.outputs.push_back(Output::Received { conn, frame });
@@ -172,6 +175,20 @@ impl<P> Host<P> {
         self.tell(conn, Segment::Ack(packets));
     }
 
+    /// Grants the sender more bytes, if its multiplexer does so for the bytes that were read.
+    fn update_window(&mut self, conn: u32, read_bytes: u64) {
+        let now = self.now;
+        let Some(connection) = self.get_mut(conn) else {
+            return;
+        };
+        let round_trip_ns = connection.delay_ns + connection.reverse_delay_ns;
+        let flow = connection.flow.as_mut();
+        if let Some(granted) = flow.and_then(|flow| flow.read(now, read_bytes, round_trip_ns)) {
+            self.totals.sent_bytes += u64::from(self.config.profile.header_bytes) + UPDATE_BYTES;
+            self.tell(conn, Segment::WindowUpdate(granted));
+        }
+    }
+
     fn report_loss(&mut self, conn: u32, seq: u32, dropped: u32, later: u32) {
         self.tell(
             conn,
@@ -183,7 +200,7 @@ impl<P> Host<P> {
         );
     }
 
-    /// Sends an acknowledgement or a loss report, which do not queue behind data.
+    /// Sends an acknowledgement, a window update or a loss report, which do not queue behind data.
     fn tell(&mut self, conn: u32, segment: Segment<P>) {
         let Some(connection) = self.get(conn) else {
             return;

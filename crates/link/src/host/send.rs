@@ -54,7 +54,8 @@ impl<P> Host<P> {
             return;
         };
         if connection.window.room() > 0 {
-            if !std::mem::replace(&mut connection.ready, true) {
+            // Without credit, the next window update makes it ready.
+            if connection.burst_bytes() > 0 && !std::mem::replace(&mut connection.ready, true) {
                 self.ready.push(order, conn);
             }
         } else if let Some(at) = connection.window.next_ack_ns()
@@ -108,7 +109,7 @@ impl<P> Host<P> {
             Sharing::WriteOrder => room,
             Sharing::Turns { packets } => room.min(packets),
         };
-        if most == 0 {
+        if most == 0 || connection.burst_bytes() == 0 {
             return self.make_ready(conn);
         }
         let Some(mut burst) = connection.cut(most, &profile) else {

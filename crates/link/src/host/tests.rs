@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 
+mod flow;
 mod linux;
 mod shadow;
 
@@ -25,6 +26,7 @@ pub(super) fn config(profile: Profile) -> StackConfig {
         setup_packets: 0,
         begun_over_bytes: u64::MAX,
         piece_bytes: 0,
+        flow_control: None,
     }
 }
 

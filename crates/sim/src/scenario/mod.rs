@@ -8,7 +8,7 @@ mod relay;
 mod services;
 mod traffic;
 
-pub use network::{Delay, Dialling, Network, Qdisc, TcpProfile, Topology};
+pub use network::{Delay, Dialling, Multiplexer, Network, Qdisc, TcpProfile, Topology};
 pub use relay::{Cpu, RelaySetup, Rln, Verification};
 pub use services::{
     ClientSleep, FloodedService, RateLimitError, RateLimits, RequestFlood, ServiceTrouble,
@@ -87,6 +87,7 @@ impl Scenario {
                 setup_packets: 16,
                 mux_overhead_bytes: 22,
                 mux_piece_bytes: 0,
+                mux: Multiplexer::Mplex,
             },
             relay: RelaySetup {
                 protocol: "/vac/waku/relay/2.0.0".to_owned(),

@@ -80,6 +80,19 @@ pub enum TcpProfile {
     Shadow,
 }
 
+/// Flow control of the streams of all nodes; its parameters are those of `undertone_link::FlowControl`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Multiplexer {
+    /// No flow control but that of TCP.
+    Mplex,
+    /// Yamux with a window that keeps its size.
+    YamuxNim,
+    /// Yamux with a window that doubles within two round trips.
+    YamuxRust,
+    /// Yamux with a window that doubles within four round trips.
+    YamuxGo,
+}
+
 /// Links between the nodes, and their transport.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
@@ -115,4 +128,6 @@ pub struct Network {
     /// Size of the pieces that the multiplexer hands to the transport, bytes; 0 if a frame is one piece.
     /// Each piece ends with a packet of its own if it can leave at once.
     pub mux_piece_bytes: u32,
+    /// Multiplexer, whose flow control bounds what is sent before the receiver has read it.
+    pub mux: Multiplexer,
 }

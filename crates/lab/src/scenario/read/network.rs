@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use undertone_settings::{Error, MS, S, SectionKey, keys};
-use undertone_sim::scenario::{Delay, Network, Qdisc, TcpProfile};
+use undertone_sim::scenario::{Delay, Multiplexer, Network, Qdisc, TcpProfile};
 
 use super::places::{self, BYTES_PER_MBIT, MAX_MBIT};
 use crate::scenario::error::ScenarioError;
@@ -17,6 +17,13 @@ const DEFAULT_MUX_OVERHEAD_BYTES: u32 = 22;
 const TCP_PROFILES: &[(&str, TcpProfile)] =
     &[("linux", TcpProfile::Linux), ("shadow", TcpProfile::Shadow)];
 
+const MULTIPLEXERS: &[(&str, Multiplexer)] = &[
+    ("mplex", Multiplexer::Mplex),
+    ("yamux-nim", Multiplexer::YamuxNim),
+    ("yamux-rust", Multiplexer::YamuxRust),
+    ("yamux-go", Multiplexer::YamuxGo),
+];
+
 pub(super) fn read(
     network: SectionKey<'_>,
     folder: Option<&Path>,
@@ -24,7 +31,7 @@ pub(super) fn read(
     let section = network.table()?;
     keys!(section => uplink_mbit_per_s, downlink_mbit_per_s, unlimited_until_s, one_way_ms, min_one_way_ms,
           max_one_way_ms, cities, gml, jitter_ms, loss, queue, codel_target_ms, codel_interval_ms,
-          fifo_max_bytes, tcp, slow_start_after_idle, setup_packets, mux_overhead_bytes, mux_piece_bytes);
+          fifo_max_bytes, tcp, slow_start_after_idle, setup_packets, mux_overhead_bytes, mux_piece_bytes, mux);
     let graph = read_gml(gml, folder)?;
     let loss = loss.number(0.0, 1.0)?;
     let of_graph = |rates: fn(&gml::GmlGraph) -> &Vec<Option<u64>>| {
@@ -100,6 +107,7 @@ pub(super) fn read(
             .whole(0, 10_000)?
             .unwrap_or(DEFAULT_MUX_OVERHEAD_BYTES),
         mux_piece_bytes: mux_piece_bytes.whole(0, 1 << 20)?.unwrap_or(0),
+        mux: mux.word(MULTIPLEXERS)?.unwrap_or(Multiplexer::Mplex),
     };
     section.check_all_read("another kind of delay or queue is given")?;
     Ok(network)
