@@ -57,11 +57,10 @@ pub(super) struct Slot {
     last: Mutex<Last>,
 }
 
-/// Rank and time of a connection's last activity.
+/// Rank of a connection by its last activity.
 #[derive(Debug, Clone, Copy)]
 struct Last {
     rank: (bool, u64),
-    at: Instant,
     /// Whether the connection takes no slot any more.
     has_given_up: bool,
 }
@@ -97,13 +96,11 @@ impl Slots {
         }
         let rank = held.enter(false, Arc::clone(&leave));
         drop(held);
-        let at = Instant::now();
         Slot {
             slots: Arc::clone(self),
             leave,
             last: Mutex::new(Last {
                 rank,
-                at,
                 has_given_up: false,
             }),
         }
@@ -120,7 +117,6 @@ impl Slot {
         let was_held = held.by_rank.remove(&last.rank).is_some();
         if was_held || (is_busy && !last.has_given_up) {
             last.rank = held.enter(is_busy, Arc::clone(&self.leave));
-            last.at = Instant::now();
         }
     }
 
@@ -145,7 +141,9 @@ impl Slot {
     /// Whether more than `long` has passed since a request was answered, and no other has begun.
     pub(super) fn is_idle_for(&self, long: Duration) -> bool {
         let last = self.last.lock();
-        !last.rank.0 && last.at.elapsed() > long
+        let held = self.slots.held.lock();
+        let own = held.by_rank.get(&last.rank);
+        own.is_some_and(|own| !last.rank.0 && own.since.elapsed() > long)
     }
 }
 
