@@ -66,7 +66,7 @@ async fn every_accepted_message_has_an_end_though_its_node_is_killed() {
     let other = Place::with_registry_of(&place);
     let flags = [&FLAGS[..], &[("store", "true")]].concat();
     let store = assemble(&other.config(&[], &flags)).await.unwrap();
-    let heard = Heard::by_any_way(&store);
+    let heard = Heard::of(&store);
     let peer = store.node.addresses[0].to_string();
 
     let mut accepted = BTreeMap::new();
