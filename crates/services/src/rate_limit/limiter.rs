@@ -62,7 +62,8 @@ impl<K: Ord + Copy> RateLimiter<K> {
     /// Creates a limiter of all requests together, of which each peer has at most three quarters.
     ///
     /// Volume and period are both stretched, tenfold for periods of up to a second, threefold for those
-    /// of up to a minute, else twofold: the rate stays, and bursts get room (nwaku).
+    /// of up to a minute, else twofold: the rate stays, and bursts get room (nwaku). A peer that is new begins with
+    /// three quarters of the requests that are left at its first one, so that no peer alone empties what all share.
     pub fn shared(limit: RateLimit, limits: RateLimiterLimits) -> Self {
         let stretch: u32 = match limit.period {
             period if period <= Duration::from_secs(1) => 10,
@@ -120,12 +121,19 @@ impl<K: Ord + Copy> RateLimiter<K> {
         self.peers.len()
     }
 
-    /// Moves a peer to the end of the order of last requests; a new peer has a full bucket.
+    /// Moves a peer to the end of the order of last requests. The bucket of a new peer is full, or has its share of what
+    /// is left for all.
     fn touch(&mut self, now: Time, peer: K, limit: &RateLimit) {
         self.next_use += 1;
-        let entry = self.peers.entry(peer).or_insert_with(|| PeerBucket {
-            bucket: Bucket::new(now, limit, u64::from(limit.volume)),
-            last_use: self.next_use,
+        let left = self.total.as_mut().map(|total| total.left(now));
+        let entry = self.peers.entry(peer).or_insert_with(|| {
+            let full = u64::from(limit.volume);
+            // Half a request is none: the last one goes to the peer that asks for it.
+            let first = left.map_or(full, |left| full.min((left * 3).div_ceil(4)));
+            PeerBucket {
+                bucket: Bucket::new(now, limit, first),
+                last_use: self.next_use,
+            }
         });
         self.by_use.remove(&entry.last_use);
         entry.last_use = self.next_use;
@@ -151,17 +159,29 @@ impl<K: Ord + Copy> RateLimiter<K> {
 }
 
 impl Total {
-    /// Takes a token, if there is one. The bucket begins with the volume, not with the capacity, so that
-    /// the first burst is as configured (nwaku).
+    /// Number of requests that all peers together may send now.
+    fn left(&mut self, now: Time) -> u64 {
+        let (limit, bucket) = self.filled(now);
+        bucket.tokens(limit)
+    }
+
+    /// Takes a token, if there is one.
     fn take(&mut self, now: Time) -> bool {
-        let volume = u64::from(self.limit.volume);
-        let limit = &self.limit;
-        let new = || Bucket::new(now, limit, volume);
-        let bucket = self.bucket.get_or_insert_with(new);
-        let has = bucket.fill(now, limit, self.capacity);
+        let (limit, bucket) = self.filled(now);
+        let has = bucket.tokens(limit) > 0;
         if has {
             bucket.take(limit);
         }
         has
+    }
+
+    /// Fills the bucket. It begins with the volume, not with the capacity, so that the first burst is as configured
+    /// (nwaku).
+    fn filled(&mut self, now: Time) -> (&RateLimit, &mut Bucket) {
+        let limit = &self.limit;
+        let new = || Bucket::new(now, limit, u64::from(limit.volume));
+        let bucket = self.bucket.get_or_insert_with(new);
+        bucket.fill(now, limit, self.capacity);
+        (limit, bucket)
     }
 }

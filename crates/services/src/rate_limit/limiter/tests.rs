@@ -33,19 +33,35 @@ fn a_filter_client_may_send_thirty_requests_a_minute() {
 }
 
 #[test]
-fn a_first_burst_has_the_configured_volume_and_later_ones_the_stretched_one() {
+fn each_new_peer_has_three_quarters_of_what_is_left_of_the_volume_and_later_of_the_stretched_one() {
     for (period_s, stretch) in [(1, 10), (60, 3), (3600, 2)] {
         let mut limiter = shared(100, period_s);
-        assert_eq!(burst(&mut limiter, 0, 1), 100);
-        let later = period_s * 100;
-        assert_eq!(
-            burst(&mut limiter, later, 1),
-            75 * stretch,
-            "three quarters"
-        );
-        assert_eq!(burst(&mut limiter, later, 2), 25 * stretch, "the rest");
-        assert_eq!(burst(&mut limiter, later, 3), 0);
+        for (at_s, mut left) in [(0, 100_usize), (period_s * 100, 100 * stretch)] {
+            for peer in 1..=3 {
+                let share = (left * 3).div_ceil(4);
+                assert_eq!(burst(&mut limiter, at_s, peer), share, "{left} left");
+                left -= share;
+            }
+        }
     }
+}
+
+#[test]
+fn a_peer_that_floods_from_the_start_leaves_requests_to_one_that_comes_later() {
+    let mut limiter = shared(100, 60);
+    for second in 0..600 {
+        burst(&mut limiter, second, 1);
+        let now = Time::from_millis(second * 1000 + 500);
+        // One request in ten seconds is far below the quarter that is left.
+        assert!(second % 10 != 0 || limiter.allow(now, HONEST), "{second} s");
+    }
+}
+
+#[test]
+fn the_last_request_of_all_is_served() {
+    let mut limiter = shared(1, 60);
+    assert!(limiter.allow(Time::ZERO, HONEST));
+    assert!(!limiter.allow(Time::ZERO, PeerNo(1)));
 }
 
 #[test]
@@ -54,8 +70,8 @@ fn one_peer_never_uses_more_than_three_quarters_of_the_rate() {
     let served: usize = (0..3600).map(|second| burst(&mut limiter, second, 1)).sum();
     assert_eq!(
         served,
-        225 + 75 * 60 - 2,
-        "225 at first and 75 a minute for 3599 s"
+        75 + 75 * 60 - 2,
+        "75 at first and 75 a minute for 3599 s"
     );
     assert!(limiter.allow(Time::from_millis(3_599_000), HONEST));
 }
