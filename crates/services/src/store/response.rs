@@ -169,7 +169,10 @@ impl StoreResponse {
     /// Encodes the response; request id, status and description are written even when empty, because nwaku
     /// refuses a response without them.
     pub fn encode(&self) -> Vec<u8> {
-        let mut out = Vec::new();
+        // Pages are megabytes long and many wait to be read: a buffer that grew would be up to twice as large.
+        let entries: usize = self.page.entries.iter().map(entry_field_len).sum();
+        let overhead = response_overhead(&self.request_id, &self.description);
+        let mut out = Vec::with_capacity(overhead + entries);
         put_bytes_field(&mut out, field::REQUEST_ID, self.request_id.as_bytes());
         put_varint_field(&mut out, field::STATUS_CODE, u64::from(self.status.code()));
         put_bytes_field(&mut out, field::STATUS_DESC, self.description.as_bytes());
