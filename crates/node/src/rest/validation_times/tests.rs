@@ -11,7 +11,7 @@ fn delivered(times: &ValidationTimes, from: Option<PeerId>, took_us: u64) {
     let received = Instant::now();
     assert!(times.deliver(&Delivery {
         pubsub_topic: shard(0),
-        message: WakuMessage::default(),
+        message: WakuMessage::new(vec![1], "/a/1/b/proto"),
         id: MessageId([0; 32]),
         from,
         received,
