@@ -293,6 +293,8 @@ pub struct PeerSnapshot {
     pub shards: Vec<u16>,
     /// Whether the peer is or can be connected.
     pub connected: Connectedness,
+    /// Whether the peer dialled this node, at its present or its last connection.
+    pub is_inbound: bool,
     /// Agent version that the peer announced through identify.
     pub agent: String,
     /// Source from which this node learnt of the peer.

@@ -33,6 +33,7 @@ mod long;
 mod messaging;
 mod metrics;
 mod openapi;
+mod page;
 mod params;
 mod peers;
 mod posts;
@@ -41,7 +42,9 @@ mod rln;
 mod serve;
 mod shapes;
 mod slots;
+mod status;
 mod store;
+mod validation_times;
 
 use crate::config::LogLevel;
 use crate::handle::NodeHandle;
@@ -50,6 +53,7 @@ use cache::MessageCache;
 use errors::ApiError;
 use events::{EventLimits, EventLog};
 use messaging::ReceivedMessages;
+use validation_times::ValidationTimes;
 
 pub use access::{Access, AccessToken, TokenScope};
 pub use metrics::metrics_router;
@@ -102,6 +106,8 @@ struct App {
     /// Messages of content topics that were subscribed to under `/messaging`.
     received: Arc<ReceivedMessages>,
     events: Arc<EventLog>,
+    /// Times that the last messages of peers took to validate.
+    validation: Arc<ValidationTimes>,
     /// Description of the API, JSON.
     document: Arc<str>,
     max_body_bytes: usize,
@@ -147,6 +153,8 @@ fn router_with(
     let events = EventLog::new(limits, config.clock_ahead_ns);
     let events = Arc::new(events);
     handle.add_sink(events.clone());
+    let validation = Arc::new(ValidationTimes::new());
+    handle.add_sink(validation.clone());
     let filtered = Arc::new(MessageCache::new(config.relay_cache_capacity));
     let received = Arc::new(ReceivedMessages::new(config.relay_cache_capacity));
     if let Some(services) = &services {
@@ -171,6 +179,7 @@ fn router_with(
         filtered,
         received,
         events,
+        validation,
         document,
         max_body_bytes,
     };
@@ -190,6 +199,7 @@ fn routes(config: &RestConfig, has_services: bool) -> OpenApiRouter<App> {
         .merge(metrics::routes())
         .merge(rln::routes())
         .merge(openapi::routes())
+        .merge(page::routes())
         .merge(events::routes());
     if config.relay {
         router = router
@@ -205,7 +215,7 @@ fn routes(config: &RestConfig, has_services: bool) -> OpenApiRouter<App> {
             .merge(messaging::routes());
     }
     if config.admin {
-        router = router.merge(admin::routes());
+        router = router.merge(admin::routes()).merge(status::routes());
     }
     router
 }

@@ -228,6 +228,7 @@ impl EventLoop {
             protocols: known.protocols.clone(),
             shards: known.shards.clone(),
             connected: known.connected,
+            is_inbound: known.is_inbound,
             agent: known.agent.clone(),
             origin: known.origin,
             score: ix.map_or(0.0, |ix| router.score(ix)),

@@ -28,9 +28,9 @@ mod tests;
 /// Header in which a browser says where a request came from; pages cannot set it.
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Paths that answer without a token: process supervisors poll the health, and a browser opens the page without
-/// a header.
-const ALWAYS_OPEN: [&str; 2] = ["/docs", "/health"];
+/// Paths that answer without a token: process supervisors poll the health, and a browser opens pages without
+/// a header. The pages hold nothing of the node; what they show they ask for with the token.
+const ALWAYS_OPEN: [&str; 5] = ["/", "/docs", "/health", "/page.css", "/page.js"];
 
 /// Access rules of the REST API.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub struct AccessToken {
 pub enum TokenScope {
     /// Only paths under `/admin`.
     Admin,
-    /// All paths but `/health` and the page `/docs`.
+    /// All paths but `/health` and the pages `/` and `/docs`.
     Everything,
 }
 

@@ -244,6 +244,7 @@ pub(super) fn peer() -> PeerSnapshot {
         protocols: Vec::new(),
         shards: Vec::new(),
         connected: Connectedness::Connected,
+        is_inbound: false,
         agent: String::new(),
         origin: PeerOrigin::Static,
         score: 0.0,

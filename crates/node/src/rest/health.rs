@@ -40,6 +40,11 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     ),
 )]
 async fn health(State(app): State<App>) -> Result<Json<HealthBody>, ApiError> {
+    Ok(Json(judged(&app).await?))
+}
+
+/// Health of the node with that of its services.
+pub(super) async fn judged(app: &App) -> Result<HealthBody, ApiError> {
     match timeout(ANSWER_TIMEOUT, app.handle.health()).await {
         Err(_) => Err(ApiError::Internal("Health check timed out".into())),
         Ok(Err(_)) => Err(ApiError::Unavailable("Health check failed".into())),
@@ -54,7 +59,7 @@ async fn health(State(app): State<App>) -> Result<Json<HealthBody>, ApiError> {
                 report.protocols.iter_mut().for_each(unmount_relay);
                 report.connection = light_connection(&report.protocols);
             }
-            Ok(Json(report.into()))
+            Ok(report.into())
         }
     }
 }
@@ -176,7 +181,7 @@ fn add_services(
 #[derive(Serialize, ToSchema)]
 #[schema(as = Health)]
 #[serde(rename_all = "camelCase")]
-struct HealthBody {
+pub(super) struct HealthBody {
     /// `INITIALIZING`, `SYNCHRONIZING`, `READY`, `NOT_READY`, `NOT_MOUNTED`, `SHUTTING_DOWN` or
     /// `EVENT_LOOP_LAGGING`.
     node_health: &'static str,

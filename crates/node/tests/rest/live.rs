@@ -298,3 +298,58 @@ async fn a_peer_that_comes_back_while_it_is_graylisted_counts_once() {
     strict.running.stop().await;
     peer.running.stop().await;
 }
+
+/// Each of two connected nodes tells of the other and of the shard that they share.
+#[tokio::test]
+async fn the_status_shows_mesh_peers_and_direction() {
+    let one = live(Different {
+        topics: vec![shard(0)],
+        ..Different::default()
+    })
+    .await;
+    let info = one.get("/debug/v1/info").await;
+    let address = info["listenAddresses"][0].as_str().unwrap();
+    let two = live(Different {
+        topics: vec![shard(0)],
+        static_peers: vec![address.parse().unwrap()],
+        ..Different::default()
+    })
+    .await;
+    let is_in_mesh = |status: &Value| status["peers"][0]["inMesh"] == json!(["/waku/2/rs/66/0"]);
+    for (node, direction) in [(&one, "in"), (&two, "out")] {
+        let status = node.until("/admin/v1/status", is_in_mesh).await;
+        let peer = &status["peers"][0];
+        assert_eq!(
+            (&peer["direction"], &peer["transport"]),
+            (&json!(direction), &json!("tcp"))
+        );
+        let expected = json!({
+            "pubsubTopic": "/waku/2/rs/66/0", "mesh": 1, "subscribers": 1, "trouble": null,
+        });
+        assert_eq!(status["shards"], json!([expected]));
+        assert_eq!(
+            (&status["connectedPeers"], &status["peersLeftOut"]),
+            (&json!(1), &json!(0))
+        );
+        assert_eq!(
+            (&status["rln"], &status["validation"]),
+            (&Value::Null, &Value::Null)
+        );
+        assert_eq!(relay_health(&status["health"]), "READY");
+        assert!(status["totals"]["receivedBytes"].as_u64().unwrap() > 0);
+    }
+    let message = json!({"payload": "aGVsbG8=", "contentTopic": TOPIC});
+    let path = "/relay/v1/messages/%2Fwaku%2F2%2Frs%2F66%2F0";
+    let (status, answer) = two.ask("POST", path, &message).await;
+    assert_eq!(status, StatusCode::OK, "{answer}");
+    let is_valid = |status: &Value| status["validation"]["messages"] == 1;
+    let status = one.until("/admin/v1/status", is_valid).await;
+    assert_eq!(status["totals"]["delivered"], 1);
+    two.running.handle.shutdown().await;
+    let is_alone = |status: &Value| status["peers"] == json!([]);
+    let status = one.until("/admin/v1/status", is_alone).await;
+    assert_eq!(
+        status["shards"][0]["trouble"],
+        "no connected peer is subscribed"
+    );
+}

@@ -36,9 +36,9 @@ fn described(document: &Value) -> BTreeMap<String, BTreeSet<String>> {
 fn routed(api: &Api) -> BTreeSet<String> {
     let text = format!("{:?}", api.router());
     let paths = text.split('"').filter(|part| part.starts_with('/'));
-    // The fallback has a path of its own.
+    // The fallback has a path of its own, and "/", which is the page's too.
     paths
-        .filter(|path| *path != "/" && !path.contains("{*"))
+        .filter(|path| !path.contains("{*"))
         .map(str::to_owned)
         .collect()
 }
@@ -143,7 +143,10 @@ async fn the_token_is_described_where_it_is_asked_for() {
         };
         assert!(asks("/admin/v1/peers"));
         assert_eq!(asks("/relay/v1/posts"), of_relay);
-        assert!(!asks("/health") && !asks("/docs"));
+        assert!(asks("/admin/v1/status"));
+        for open in ["/", "/page.css", "/page.js", "/health", "/docs"] {
+            assert!(!asks(open), "{open}");
+        }
         assert_eq!(
             document["components"]["securitySchemes"]["token"]["scheme"],
             "bearer"
@@ -154,6 +157,11 @@ async fn the_token_is_described_where_it_is_asked_for() {
             StatusCode::OK,
             "a browser opens it without a header"
         );
+        for open in ["/", "/page.css", "/page.js"] {
+            assert_eq!(api.get(open).await.0, StatusCode::OK, "{open}");
+        }
+        let (status, _) = api.get("/admin/v1/status").await;
+        assert_eq!(status, StatusCode::UNAUTHORIZED);
         let (status, _) = api.get("/openapi.json").await;
         assert_eq!(status == StatusCode::UNAUTHORIZED, of_relay);
     }
@@ -176,4 +184,29 @@ async fn the_page_loads_nothing_from_elsewhere() {
     assert!(!page.contains("://"), "an address of another host");
     assert!(!page.contains("innerHTML"), "answers are shown as text");
     assert!(page.len() < 16_384, "{}", page.len());
+}
+
+#[tokio::test]
+async fn the_page_of_the_state_has_a_strict_policy_and_shows_texts_as_text() {
+    let api = Api::start(Script::default());
+    for path in ["/", "/page.css", "/page.js"] {
+        let request = Request::get(path).body(Body::empty()).unwrap();
+        let response = api.answer(request).await;
+        let policy = response.headers()["content-security-policy"]
+            .to_str()
+            .unwrap();
+        assert!(policy.starts_with("default-src 'none'"), "{policy}");
+        assert!(!policy.contains("unsafe"), "{policy}");
+        let bytes = axum::body::to_bytes(response.into_body(), 1 << 20).await;
+        let text = String::from_utf8(bytes.unwrap().to_vec()).unwrap();
+        assert!(!text.contains("://"), "{path}: an address of another host");
+        for means in ["innerHTML", "outerHTML", "insertAdjacent", "document.write"] {
+            assert!(!text.contains(means), "{path}: {means}");
+        }
+        assert!(text.len() < 16_384, "{path}: {}", text.len());
+    }
+    let foreign = Request::get("/")
+        .header("host", "rebound.example")
+        .body(Body::empty());
+    assert_eq!(api.send(foreign.unwrap()).await.0, StatusCode::FORBIDDEN);
 }
