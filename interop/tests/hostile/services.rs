@@ -38,7 +38,6 @@ async fn c2_malformed_frames_and_silent_streams_stop_no_service() {
 }
 
 #[tokio::test]
-#[ignore = "memory is above its bound, see docs/hostile.md: cargo xtask campaign --only hostile -- --only c3-unread-answers"]
 async fn c3_answers_that_nobody_reads_take_bounded_memory() {
     served(&c3_unread_answers::ATTACK, HANDLES_MAX).await;
 }

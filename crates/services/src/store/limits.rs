@@ -75,7 +75,7 @@ impl Default for ServerLimits {
             request: StoreLimits::default(),
             max_queries_per_peer: 8,
             max_queries: 64,
-            max_asked: 4,
+            max_asked: 2,
             max_response_bytes: 4 * 1024 * 1024,
             query_timeout: Duration::from_secs(10),
         }
