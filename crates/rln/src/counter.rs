@@ -77,7 +77,8 @@ pub enum CounterError {
     /// Ids of the epoch may have been given out before: a later epoch was begun, or the clock was ahead.
     #[error(
         "epoch {asked} is closed: its message ids may have been given out before the clock went \
-         back, or by an older version; message ids are given out again from epoch {opens} on; \
+         back, by an older version, or by another program before a migration; message ids are given \
+         out again from epoch {opens} on; \
          check that the clock is right"
     )]
     EpochClosed {
@@ -194,6 +195,25 @@ impl MessageIdCounter {
         }
         self.next_id = id + 1;
         Ok(id)
+    }
+
+    /// Closes all epochs up to `last`: no ids of theirs are given out. For an identity that another program has
+    /// used before, whose ids of the present epoch are not known.
+    ///
+    /// # Errors
+    /// [`CounterError::Io`] when this could not be written.
+    pub fn close_until(&mut self, last: Epoch) -> Result<(), CounterError> {
+        let mut record = self.durable.clone();
+        if record.epoch > last && record.reserved > 0 {
+            record.closed.close(Epoch(0), last);
+            return self.replace(record);
+        }
+        record.closed.close(Epoch(0), last);
+        record.epoch = last;
+        record.reserved = 0;
+        self.replace(record)?;
+        self.next_id = 0;
+        Ok(())
     }
 
     /// As [`MessageIdCounter::next`], but returns the [`Reserved`] id that a token requires.

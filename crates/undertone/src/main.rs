@@ -1,7 +1,8 @@
 //! The Undertone command line. Exit codes: 0 success, 1 failure, 2 wrong usage, 3 (of `store verify`) history that
 //! is not valid.
 //!
-//! Without the features `chat` and `lab` it has only an operator's commands: `node`, `doctor`, `registry`, `rln` and `store`.
+//! Without the features `chat` and `lab` it has only an operator's commands: `node`, `doctor`,
+//! `migrate`, `registry`, `rln` and `store`.
 
 mod commands;
 
@@ -11,7 +12,7 @@ use clap::{Parser, Subcommand};
 
 #[cfg(feature = "chat")]
 use commands::chat;
-use commands::{Failure, doctor, node, registry, rln, store};
+use commands::{Failure, doctor, migrate, node, registry, rln, store};
 #[cfg(feature = "lab")]
 use commands::{demo, lab, model, sim, testbed};
 
@@ -37,6 +38,8 @@ enum Command {
     /// Reproduce published tables and figures, and report the differences
     #[cfg(feature = "lab")]
     Lab(lab::Args),
+    /// Move in from another node: its flags, keys, membership and archive
+    Migrate(migrate::Args),
     /// Evaluate closed forms: hops, copies, latency; with a scenario, compare them with a simulation
     #[cfg(feature = "lab")]
     Model(model::Args),
@@ -66,6 +69,7 @@ fn main() -> ExitCode {
         Command::Doctor(args) => doctor::run(args),
         #[cfg(feature = "lab")]
         Command::Lab(args) => lab::run(args),
+        Command::Migrate(args) => migrate::run(args),
         #[cfg(feature = "lab")]
         Command::Model(args) => model::run(args),
         Command::Node(args) => node::run(args),

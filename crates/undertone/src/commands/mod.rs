@@ -7,6 +7,7 @@ pub(crate) mod demo;
 pub(crate) mod doctor;
 #[cfg(feature = "lab")]
 pub(crate) mod lab;
+pub(crate) mod migrate;
 #[cfg(feature = "lab")]
 pub(crate) mod model;
 pub(crate) mod node;

@@ -9,7 +9,7 @@ mod claim;
 mod files;
 mod holder;
 mod keygen;
-mod keystore;
+pub(crate) mod keystore;
 mod list;
 pub(crate) mod network;
 mod prove;

@@ -1,7 +1,7 @@
 //! `undertone rln keystore`: memberships in an encrypted file that nwaku can read too.
 
 mod list;
-mod password;
+pub(crate) mod password;
 mod transfer;
 
 use std::fmt;

@@ -20,7 +20,7 @@ const MAX_BYTES: usize = 1024;
 type Password = Zeroizing<Vec<u8>>;
 
 /// Returns the present password of a keystore.
-pub(super) fn present(file: Option<&Path>) -> Result<Password, Failure> {
+pub(crate) fn present(file: Option<&Path>) -> Result<Password, Failure> {
     get(file, VARIABLE, &["Password: "])
 }
 
